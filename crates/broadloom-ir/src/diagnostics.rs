@@ -1,0 +1,225 @@
+//! Mistakes found while a graph is built: data first, text second.
+//!
+//! A [`Diagnostic`] says what is wrong ([`Problem`]), where, with which [`Operand`]s, where clashing symbols come
+//! from, and what would help. `{}` prints the headline, `{:#}` the whole frame with a table of the operands.
+
+pub(crate) mod help;
+mod problem;
+mod render;
+
+use crate::dim::Dim;
+use crate::dtype::DType;
+use crate::graph::Site;
+pub use problem::{Certainty, Code, Conflict, NameKind, Problem, Requirement};
+use std::fmt;
+
+/// A size together with its text, so that a diagnostic can be read without the graph.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Size {
+    /// The size.
+    pub dim: Dim,
+    text: Box<str>,
+}
+
+impl Size {
+    /// The size, printed with the given names.
+    pub fn new(dim: Dim, names: &dyn Fn(crate::ids::SymbolId) -> Box<str>) -> Size {
+        let known: Vec<_> = dim.symbols().into_iter().map(|symbol| (symbol, names(symbol))).collect();
+        let text = dim
+            .display(&|symbol| known.iter().find(|(known, _)| *known == symbol).map_or("?", |(_, name)| name))
+            .to_string()
+            .into();
+        Size { dim, text }
+    }
+
+    /// The text of the size.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+}
+
+impl fmt::Display for Size {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.text)
+    }
+}
+
+impl fmt::Debug for Size {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+/// How an operand came to be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Made {
+    /// An input of this name.
+    Input(Box<str>),
+    /// The result of an op, applied to this input if its first operand is one.
+    Op {
+        /// Name of the op.
+        op: &'static str,
+        /// Name of the input.
+        of: Option<Box<str>>,
+    },
+    /// A constant.
+    Constant(crate::dtype::Scalar),
+    /// A shape that was asked for, such as the target of `broadcast_to`.
+    Wanted,
+}
+
+/// An operand of an op that failed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Operand {
+    /// The input's name, or the operand's role: `lhs`, `rhs`, `condition`.
+    pub name: Box<str>,
+    /// Its dtype, if it is a tensor.
+    pub dtype: Option<DType>,
+    /// Its sizes.
+    pub dims: Vec<Size>,
+    /// How it was made.
+    pub made: Made,
+    /// Where it was made.
+    pub site: Site,
+}
+
+/// Where a symbol of a clashing size comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Origin {
+    /// Name of the symbol.
+    pub symbol: Box<str>,
+    /// The input whose axis has the symbol as its size.
+    pub input: Box<str>,
+    /// That axis.
+    pub axis: usize,
+    /// Where the input was declared.
+    pub site: Site,
+}
+
+/// A change that makes the op valid: each was tried before it is offered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Help {
+    /// What it does, in words.
+    pub text: Box<str>,
+    /// What to write, if it is an expression.
+    pub code: Option<Box<str>>,
+    /// The shape that results.
+    pub result: Option<Vec<Size>>,
+}
+
+/// One mistake.
+#[derive(Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Diagnostic {
+    /// What is wrong.
+    pub problem: Problem,
+    /// Name of the op or declaration, if one is to blame.
+    pub op: Option<Box<str>>,
+    /// Where it was called.
+    pub site: Site,
+    /// What it was applied to.
+    pub operands: Vec<Operand>,
+    /// Where the clashing symbols come from, if the operands do not show it.
+    pub origins: Vec<Origin>,
+    /// At most three changes that make it valid, the likeliest first.
+    pub helps: Vec<Help>,
+}
+
+impl Diagnostic {
+    /// A mistake without operands.
+    pub fn new(problem: Problem, op: Option<&str>, site: Site) -> Diagnostic {
+        let op = op.map(Box::from);
+        Diagnostic { problem, op, site, operands: Vec::new(), origins: Vec::new(), helps: Vec::new() }
+    }
+
+    /// The code of the kind of mistake.
+    pub fn code(&self) -> Code {
+        self.problem.code()
+    }
+}
+
+impl fmt::Display for Diagnostic {
+    /// The headline; with `#` the whole frame.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if f.alternate() {
+            return render::frame(self, f);
+        }
+        if let Some(op) = &self.op {
+            write!(f, "`{op}` ")?;
+        }
+        write!(f, "{}", self.problem)
+    }
+}
+
+impl fmt::Debug for Diagnostic {
+    /// The whole frame, so that `unwrap` shows it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        render::frame(self, f)
+    }
+}
+
+impl std::error::Error for Diagnostic {}
+
+/// One or more mistakes, in the order in which they were made.
+#[derive(Clone, PartialEq)]
+pub struct Diagnostics(Vec<Diagnostic>);
+
+impl Diagnostics {
+    /// The diagnostics, unless there are none.
+    pub fn new(diagnostics: Vec<Diagnostic>) -> Option<Diagnostics> {
+        (!diagnostics.is_empty()).then_some(Diagnostics(diagnostics))
+    }
+
+    /// The mistakes; at least one.
+    pub fn as_slice(&self) -> &[Diagnostic] {
+        &self.0
+    }
+
+    /// The mistakes in order.
+    pub fn iter(&self) -> std::slice::Iter<'_, Diagnostic> {
+        self.0.iter()
+    }
+}
+
+impl From<Diagnostic> for Diagnostics {
+    fn from(diagnostic: Diagnostic) -> Self {
+        Diagnostics(vec![diagnostic])
+    }
+}
+
+impl<'a> IntoIterator for &'a Diagnostics {
+    type Item = &'a Diagnostic;
+    type IntoIter = std::slice::Iter<'a, Diagnostic>;
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
+impl IntoIterator for Diagnostics {
+    type Item = Diagnostic;
+    type IntoIter = std::vec::IntoIter<Diagnostic>;
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.into_iter()
+    }
+}
+
+impl fmt::Display for Diagnostics {
+    /// The headlines, one per line; with `#` all frames.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, diagnostic) in self.iter().enumerate() {
+            let separator = if f.alternate() { "\n\n" } else { "\n" };
+            f.write_str(if index == 0 { "" } else { separator })?;
+            fmt::Display::fmt(diagnostic, f)?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Diagnostics {
+    /// All frames, so that `unwrap` shows them.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "\n{self:#}")
+    }
+}
+
+impl std::error::Error for Diagnostics {}

@@ -1,0 +1,350 @@
+//! What a diagnostic says beyond the problem: the operands, where symbols come from, and changes that make the op
+//! valid. In order of preference: (a) axes of size 1 where the sizes of one operand are a subsequence of the
+//! other's; (b) another order of axes; (c) a reshape; (d) one symbol or a number in place of a symbol. Each is tried
+//! by inference before it is offered.
+
+use super::problem::headline;
+use super::{Certainty, Conflict, Diagnostic, Help, Made, Operand, Origin, Problem};
+use crate::dim::Dim;
+use crate::dtype::DType;
+use crate::graph::{Graph, Node, Site, View, infer};
+use crate::ids::ExprId;
+use crate::ops::Op;
+use crate::shape::{MAX_RANK, Shape};
+
+/// Most helps of a diagnostic.
+const MAX_HELPS: usize = 3;
+
+/// The diagnostic of an op that failed.
+pub(crate) fn explain(
+    graph: &Graph,
+    problem: Problem,
+    op: &str,
+    operands: &[ExprId],
+    site: Site,
+) -> Diagnostic {
+    let mut described = describe(graph, op, operands);
+    let conflicts: &[Conflict] = match &problem {
+        Problem::Broadcast(conflicts) => conflicts,
+        Problem::Stretch { wanted, conflicts } => {
+            let dims = wanted.clone();
+            described.push(Operand { name: "wanted".into(), dtype: None, dims, made: Made::Wanted, site });
+            conflicts
+        }
+        _ => &[],
+    };
+    let origins = origins(graph, conflicts, &described);
+    let mut helps = Vec::new();
+    if let (Some(clash), Some(rewrite)) = (headline(conflicts), Rewrite::new(graph, op, &problem, &described))
+    {
+        rewrite.unsqueeze(&mut helps);
+        rewrite.permute(&mut helps);
+        rewrite.reshape(&mut helps);
+        rewrite.rename(clash, &mut helps);
+    }
+    convert(graph, &problem, op, operands, &described, &mut helps);
+    helps.truncate(MAX_HELPS);
+    Diagnostic { problem, op: Some(op.into()), site, operands: described, origins, helps }
+}
+
+fn describe(graph: &Graph, op: &str, operands: &[ExprId]) -> Vec<Operand> {
+    let roles: &[&str] = match (op, operands) {
+        ("select", _) => &["condition", "on_true", "on_false"],
+        ("take", _) => &["table", "indices"],
+        (_, [_]) => &["operand"],
+        (_, [_, _]) => &["lhs", "rhs"],
+        _ => Op::from_name(op).map_or(&[], |op| op.operands()),
+    };
+    let operand = |(index, &expr): (usize, &ExprId)| {
+        let made = made(graph, expr);
+        let name = match &made {
+            Made::Input(name) if is_identifier(name) => name.clone(),
+            Made::Input(_) | Made::Op { .. } | Made::Constant(_) | Made::Wanted => {
+                roles.get(index).copied().unwrap_or("operand").into()
+            }
+        };
+        let dims = graph.sizes(graph.shape(expr));
+        Operand { name, dtype: Some(graph.dtype(expr)), dims, made, site: graph.site(expr) }
+    };
+    operands.iter().enumerate().map(operand).collect()
+}
+
+fn made(graph: &Graph, expr: ExprId) -> Made {
+    let input_name = |expr: &ExprId| match graph.node(*expr) {
+        Node::Input(input) => graph.inputs().get(input.index()).map(|info| info.name.clone()),
+        _ => None,
+    };
+    let op = |op, first| Made::Op { op, of: input_name(first) };
+    match graph.node(expr) {
+        Node::Input(_) => input_name(&expr).map_or(Made::Op { op: "input", of: None }, Made::Input),
+        Node::Constant(value) => Made::Constant(*value),
+        Node::Elementwise { op, .. } => Made::Op { op: op.name(), of: None },
+        Node::Select { .. } => Made::Op { op: "select", of: None },
+        Node::Cast(operand) => op("cast", operand),
+        Node::Reduce { op: reduce, operand, .. } => op(reduce.name(), operand),
+        Node::View { view: View::Permute(axes), operand } if axes.len() == 2 => op("transpose", operand),
+        Node::View { view, operand } => op(view.name(), operand),
+        Node::Take { table, .. } => op("take", table),
+        Node::Iota => Made::Op { op: "iota", of: None },
+        Node::Poison => Made::Op { op: "poison", of: None },
+    }
+}
+
+/// Names that can stand in an expression.
+fn is_identifier(name: &str) -> bool {
+    !name.starts_with(|first: char| first.is_numeric())
+        && name.chars().all(|letter| letter == '_' || letter.is_alphanumeric())
+}
+
+/// Where the symbols of clashing sizes come from, unless the operand that has them is an input and so shows it.
+fn origins(graph: &Graph, conflicts: &[Conflict], operands: &[Operand]) -> Vec<Origin> {
+    let mut origins: Vec<Origin> = Vec::new();
+    for conflict in conflicts {
+        for (operand, size) in
+            [(conflict.left_operand, &conflict.left), (conflict.right_operand, &conflict.right)]
+        {
+            if operands.get(operand).is_none_or(|operand| !matches!(operand.made, Made::Op { .. })) {
+                continue;
+            }
+            for symbol in size.dim.symbols() {
+                let name: Box<str> = graph.size(&Dim::symbol(symbol)).text().into();
+                if origins.iter().any(|origin| origin.symbol == name) {
+                    continue;
+                }
+                if let Some((input, axis)) = graph.origin(symbol) {
+                    origins.push(Origin { symbol: name, input: input.name.clone(), axis, site: input.site });
+                }
+            }
+        }
+    }
+    origins
+}
+
+/// The op that failed, as something whose operands can be changed and tried again.
+struct Rewrite<'a> {
+    graph: &'a Graph,
+    op: &'a str,
+    operands: &'a [Operand],
+    dims: Vec<Vec<Dim>>,
+    /// The second operand is a shape that was asked for.
+    stretches: bool,
+}
+
+impl<'a> Rewrite<'a> {
+    fn new(graph: &'a Graph, op: &'a str, problem: &Problem, operands: &'a [Operand]) -> Option<Rewrite<'a>> {
+        let stretches = match problem {
+            Problem::Broadcast(_) => false,
+            Problem::Stretch { .. } => true,
+            _ => return None,
+        };
+        let dims = operands.iter().map(|operand| operand.dims.iter().map(|size| size.dim.clone()).collect());
+        Some(Rewrite { graph, op, operands, dims: dims.collect(), stretches })
+    }
+
+    /// The shape of the result for changed operands, if they fit.
+    fn infer(&self, dims: &[Vec<Dim>]) -> Option<Shape> {
+        let facts = |symbol| self.graph.facts(symbol);
+        if dims.iter().any(|dims| dims.len() > MAX_RANK) {
+            return None;
+        }
+        match (self.stretches, dims) {
+            (true, [operand, wanted]) => {
+                infer::stretch(operand, wanted, &facts).ok()?;
+                Some(wanted.clone().into())
+            }
+            _ => {
+                let dims: Vec<&[Dim]> = dims.iter().map(Vec::as_slice).collect();
+                infer::broadcast(&dims, &facts).ok()
+            }
+        }
+    }
+
+    /// The sides that a rewrite may change, with the other side: the right one first.
+    fn sides(&self) -> &'static [(usize, usize)] {
+        match (self.stretches, self.dims.len()) {
+            (true, _) => &[(0, 1)],
+            (false, 2) => &[(1, 0), (0, 1)],
+            (false, _) => &[],
+        }
+    }
+
+    /// Offers `operand.change` in place of an operand if inference accepts its new sizes.
+    fn offer(&self, side: usize, dims: Vec<Dim>, change: &str, text: String, helps: &mut Vec<Help>) -> bool {
+        let mut changed = self.dims.clone();
+        changed[side] = dims;
+        let Some(result) = self.infer(&changed) else { return false };
+        let mut names: Vec<String> = self.operands.iter().map(|operand| operand.name.to_string()).collect();
+        names[side] += change;
+        let (left, right) = (&names[0], &names[1]);
+        let code = match self.op {
+            "add" => format!("{left} + {right}"),
+            "subtract" => format!("{left} - {right}"),
+            "multiply" => format!("{left} * {right}"),
+            "divide" => format!("{left} / {right}"),
+            "broadcast_to" => format!("{left}.broadcast_to({:?})", self.operands[1].dims),
+            op => format!("{left}.{op}({right})"),
+        };
+        let result = Some(self.graph.sizes(&result));
+        helps.push(Help { text: text.into(), code: Some(code.into()), result });
+        true
+    }
+
+    /// (a) One operand's sizes are a subsequence of the other's: axes of size 1 bring them to their places.
+    fn unsqueeze(&self, helps: &mut Vec<Help>) {
+        for &(side, other) in self.sides() {
+            let Some(places) = subsequence(&self.dims[side], &self.dims[other]) else { continue };
+            let Some(&first) = places.first() else { continue };
+            let mut dims = Vec::new();
+            let mut change = String::new();
+            let mut is_trailing = true;
+            for place in first..self.dims[other].len() {
+                match places.iter().position(|&taken| taken == place) {
+                    Some(own) => {
+                        is_trailing &= change.is_empty();
+                        dims.push(self.dims[side][own].clone());
+                    }
+                    None => {
+                        change += &format!(".unsqueeze({})", dims.len());
+                        dims.push(Dim::ONE);
+                    }
+                }
+            }
+            let text = self.unsqueeze_text(side, other, first, is_trailing);
+            if !change.is_empty() && self.offer(side, dims, &change, text, helps) {
+                return;
+            }
+        }
+    }
+
+    fn unsqueeze_text(&self, side: usize, other: usize, place: usize, is_trailing: bool) -> String {
+        let (own, target) = (&self.operands[side], &self.operands[other]);
+        match own.dims.as_slice() {
+            [size] if size.dim.as_symbol().is_some() => {
+                format!("`{size}` is axis {place} of {}:", target.name)
+            }
+            [_] if target.dims.len() == 2 && is_trailing => {
+                let verb = match self.op {
+                    "add" => "add",
+                    "subtract" => "subtract",
+                    "multiply" => "multiply by",
+                    "divide" => "divide by",
+                    _ => "have",
+                };
+                format!("to {verb} one value per row, give {} a trailing axis:", own.name)
+            }
+            [size] => format!("{size} is axis {place} of {}:", target.name),
+            _ if is_trailing => format!("give {} trailing axes of size 1:", own.name),
+            _ => format!("give {} axes of size 1 between its own:", own.name),
+        }
+    }
+
+    /// (b) The sizes are there in another order.
+    fn permute(&self, helps: &mut Vec<Help>) {
+        for &(side, other) in self.sides() {
+            let (own, target) = (&self.dims[side], &self.dims[other]);
+            let Some(target) = target.len().checked_sub(own.len()).and_then(|skip| target.get(skip..)) else {
+                continue;
+            };
+            let mut axes: Vec<usize> = Vec::new();
+            for want in target {
+                let free = (0..own.len()).find(|axis| own[*axis] == *want && !axes.contains(axis));
+                axes.extend(free);
+            }
+            if axes.len() != own.len() || axes.is_sorted() {
+                continue;
+            }
+            let (change, text) = match axes.as_slice() {
+                [_, _] => (".t()".to_owned(), "the sizes match in the other order:"),
+                axes => (format!(".permute_dims({axes:?})"), "the sizes match in another order:"),
+            };
+            if self.offer(side, target.to_vec(), &change, text.to_owned(), helps) {
+                return;
+            }
+        }
+    }
+
+    /// (c) The numbers of elements are the same.
+    fn reshape(&self, helps: &mut Vec<Help>) {
+        for &(side, other) in self.sides() {
+            let (own, target) = (&self.dims[side], &self.dims[other]);
+            let (Ok(have), Ok(want)) = (Dim::product(own), Dim::product(target)) else { continue };
+            if have != want || own.len() > target.len() {
+                continue;
+            }
+            let sizes = &self.operands[other].dims;
+            let text = format!("both have {} elements:", super::problem::quoted(&self.graph.size(&have)));
+            if self.offer(side, target.clone(), &format!(".reshape({sizes:?})"), text, helps) {
+                return;
+            }
+        }
+    }
+
+    /// (d) One symbol where there are two, or its value where it is always the same.
+    fn rename(&self, clash: &Conflict, helps: &mut Vec<Help>) {
+        if clash.certainty == Certainty::Never {
+            return;
+        }
+        let (left, right) = (&clash.left, &clash.right);
+        let (symbol, old, new) = match (left.dim.as_symbol(), right.dim.as_symbol()) {
+            (_, Some(symbol)) => (symbol, right, left),
+            (Some(symbol), None) => (symbol, left, right),
+            (None, None) => return,
+        };
+        let substitute =
+            |dims: &Vec<Dim>| dims.iter().map(|dim| dim.substitute(symbol, &new.dim).ok()).collect();
+        let Some(dims) = self.dims.iter().map(substitute).collect::<Option<Vec<Vec<Dim>>>>() else { return };
+        let Some(result) = self.infer(&dims) else { return };
+        let text = match (new.dim.as_symbol(), new.dim.as_constant()) {
+            (Some(_), _) => {
+                format!("if `{new}` and `{old}` are always the same size, use one symbol for both")
+            }
+            (None, Some(value)) => {
+                format!("if `{old}` is always {value}, write {value} where it is declared")
+            }
+            (None, None) => format!("if `{old}` is always `{new}`, write that where it is declared"),
+        };
+        helps.push(Help { text: text.into(), code: None, result: Some(self.graph.sizes(&result)) });
+    }
+}
+
+/// Where the sizes of `own` stand in `target`, in order, the last ones where there is a choice.
+fn subsequence(own: &[Dim], target: &[Dim]) -> Option<Vec<usize>> {
+    let mut places = Vec::new();
+    let mut end = target.len();
+    for dim in own.iter().rev() {
+        end = (0..end).rev().find(|&place| target[place] == *dim || dim.is_one())?;
+        places.push(end);
+    }
+    places.reverse();
+    Some(places)
+}
+
+/// Offers a cast where the dtype is wrong.
+fn convert(
+    graph: &Graph,
+    problem: &Problem,
+    op: &str,
+    operands: &[ExprId],
+    described: &[Operand],
+    helps: &mut Vec<Help>,
+) {
+    let mut offer = |operand: usize, to: DType, text: &str| {
+        if let Some(operand) = described.get(operand) {
+            let code = format!("{}.cast::<{to}>()", operand.name);
+            helps.push(Help { text: text.into(), code: Some(code.into()), result: None });
+        }
+    };
+    match problem {
+        Problem::ConditionNotBool { .. } => offer(0, DType::Bool, "to test for values other than 0:"),
+        Problem::IndicesNotInteger { .. } => offer(1, DType::I64, "to round toward zero:"),
+        Problem::NotDefined { .. } => {
+            let mut dtypes: Vec<DType> = operands.iter().map(|&operand| graph.dtype(operand)).collect();
+            let Some(boolean) = dtypes.iter().position(|dtype| *dtype == DType::Bool) else { return };
+            dtypes[boolean] = DType::I64;
+            if Op::from_name(op).is_some_and(|op| op.operand_dtype(&dtypes).is_some()) {
+                offer(boolean, DType::I64, "to count true as 1:");
+            }
+        }
+        _ => {}
+    }
+}

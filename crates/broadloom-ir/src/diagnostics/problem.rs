@@ -1,0 +1,470 @@
+//! The kinds of mistakes, with the sizes, axes and dtypes involved. `Display` is the headline without the op.
+
+use super::Size;
+use crate::dim::DimError;
+use crate::dtype::DType;
+use crate::graph::{Literal, Site};
+use std::fmt;
+
+/// Whether two sizes that should be equal can ever be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Certainty {
+    /// They never are.
+    Never,
+    /// They are for some values of the symbols only.
+    Sometimes,
+}
+
+/// An axis of the result on which two operands do not fit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Conflict {
+    /// The axis of the result.
+    pub axis: usize,
+    /// Position of the operand that has `left`.
+    pub left_operand: usize,
+    /// Position of the operand that has `right`.
+    pub right_operand: usize,
+    /// The one size.
+    pub left: Size,
+    /// The other size.
+    pub right: Size,
+    /// Whether they can ever be equal.
+    pub certainty: Certainty,
+    /// The simplest two sizes that must be equal for these to be.
+    pub only_if: [Size; 2],
+}
+
+/// A demand on run-time values that a graph makes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Requirement {
+    /// A slice begins at or after the beginning of the axis.
+    SliceStart,
+    /// A slice does not end before it begins.
+    SliceOrder,
+    /// A slice does not end after the end of the axis.
+    SliceStop,
+    /// An index is not below zero.
+    IndexStart,
+    /// An index is below the size of the axis.
+    IndexStop,
+    /// A reduction without identity has elements.
+    NotEmpty,
+    /// A size is not negative.
+    Size,
+}
+
+impl fmt::Display for Requirement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Requirement::SliceStart => "the slice starts before the axis",
+            Requirement::SliceOrder => "the slice ends before it starts",
+            Requirement::SliceStop => "the slice ends after the axis",
+            Requirement::IndexStart => "the index is below zero",
+            Requirement::IndexStop => "the index is not below the size of the axis",
+            Requirement::NotEmpty => "an empty axis has no such value",
+            Requirement::Size => "the size is negative",
+        })
+    }
+}
+
+/// What a name belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NameKind {
+    /// A symbol: letters, digits and `_`, not beginning with a digit.
+    Symbol,
+    /// An input or output: any printable text that is not empty, without quotes.
+    Tensor,
+}
+
+/// What is wrong.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum Problem {
+    /// Operands do not broadcast. Conflicts in ascending order of axes; never empty.
+    Broadcast(Vec<Conflict>),
+    /// The operand does not stretch to the wanted shape, which stands as operand 1 in the conflicts.
+    Stretch {
+        /// What is asked for.
+        wanted: Vec<Size>,
+        /// In ascending order of axes; never empty.
+        conflicts: Vec<Conflict>,
+    },
+    /// The wanted shape has another number of elements.
+    Count {
+        /// What is asked for.
+        wanted: Vec<Size>,
+        /// Elements that there are.
+        have: Size,
+        /// Elements that are wanted.
+        want: Size,
+        /// Whether they can ever be equal.
+        certainty: Certainty,
+        /// The simplest two sizes that must be equal for these to be.
+        only_if: [Size; 2],
+    },
+    /// The number of elements is not a multiple of the product of the given sizes.
+    Indivisible {
+        /// Elements that there are.
+        have: Size,
+        /// Product of the given sizes.
+        by: Size,
+    },
+    /// More than one size is to be inferred.
+    TwoInferred,
+    /// An axis to be removed is not the literal 1.
+    NotOne {
+        /// Which.
+        axis: usize,
+        /// Its size.
+        size: Size,
+    },
+    /// There is no such axis.
+    NoAxis {
+        /// As given.
+        axis: i64,
+        /// Number of axes.
+        rank: usize,
+    },
+    /// An axis is given twice.
+    RepeatedAxis {
+        /// Which.
+        axis: usize,
+    },
+    /// A permutation does not name every axis.
+    NotPermutation {
+        /// Number of axes given.
+        given: usize,
+        /// Number of axes.
+        rank: usize,
+    },
+    /// A step of zero.
+    ZeroStep,
+    /// A slice or an index lies outside of its axis for all sizes.
+    Outside {
+        /// The axis of the operand.
+        axis: usize,
+        /// What is not met.
+        requirement: Requirement,
+        /// What should not be negative but is.
+        value: Size,
+    },
+    /// More indices than axes.
+    TooManyIndices {
+        /// Number of indices.
+        given: usize,
+        /// Number of axes.
+        rank: usize,
+    },
+    /// More axes than supported.
+    RankTooLarge {
+        /// Number of axes.
+        rank: usize,
+    },
+    /// A target with fewer axes than the operand.
+    RankTooSmall {
+        /// Number of axes wanted.
+        wanted: usize,
+        /// Number of axes of the operand.
+        rank: usize,
+    },
+    /// A negative size.
+    NegativeSize {
+        /// Which axis.
+        axis: usize,
+        /// Its size.
+        size: Size,
+    },
+    /// More elements than can be addressed.
+    TooManyElements,
+    /// A size cannot be computed.
+    Size(DimError),
+    /// A reduction without identity over the constant size 0.
+    EmptyReduction {
+        /// Which axis.
+        axis: usize,
+    },
+    /// No input determines the symbol.
+    Unsolvable {
+        /// Its name.
+        symbol: Box<str>,
+    },
+    /// The op has no meaning for these dtypes.
+    NotDefined {
+        /// Dtypes of the operands.
+        dtypes: Vec<DType>,
+    },
+    /// Another number of operands than the op has.
+    Arity {
+        /// As many as the op has.
+        expected: usize,
+        /// As many as there are.
+        given: usize,
+    },
+    /// The dtype cannot hold the literal.
+    LiteralDoesNotFit {
+        /// Which.
+        literal: Literal,
+        /// What it meets.
+        dtype: DType,
+    },
+    /// Integers to the power of a negative literal.
+    NegativeExponent {
+        /// Which.
+        exponent: Literal,
+        /// Dtype of the base.
+        dtype: DType,
+    },
+    /// The condition of a selection is not bool.
+    ConditionNotBool {
+        /// What it is.
+        dtype: DType,
+    },
+    /// Indices that are not integers.
+    IndicesNotInteger {
+        /// What they are.
+        dtype: DType,
+    },
+    /// A name that is not allowed.
+    BadName {
+        /// What it is the name of.
+        kind: NameKind,
+        /// The name.
+        name: Box<str>,
+    },
+    /// An input declared again with another dtype or shape.
+    DuplicateInput {
+        /// Its name.
+        name: Box<str>,
+        /// Where it was declared first.
+        first: Site,
+    },
+    /// Two outputs of one name.
+    DuplicateOutput {
+        /// The name.
+        name: Box<str>,
+    },
+    /// A graph without outputs.
+    NoOutputs,
+    /// An output that an earlier mistake spoiled, of which this graph has no record.
+    PoisonedOutput {
+        /// Its name.
+        name: Box<str>,
+    },
+    /// More expressions or symbols than ids.
+    TooLarge,
+    /// A symbol of another graph.
+    ForeignSymbol,
+    /// Tensors of two graphs, or of a graph that was dropped.
+    ForeignTensor {
+        /// Where this graph was made.
+        here: Site,
+        /// Where the other graph was made, if it still exists.
+        there: Option<Site>,
+    },
+}
+
+/// The kinds of mistakes by a stable code: `S` for shapes, `T` for types, `N` for names and the graph as a whole.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Code(&'static str);
+
+impl Code {
+    /// The code as text, e.g. `S001`.
+    pub fn as_str(self) -> &'static str {
+        self.0
+    }
+}
+
+impl fmt::Display for Code {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.0)
+    }
+}
+
+impl fmt::Debug for Code {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.0)
+    }
+}
+
+impl Problem {
+    /// The code. `S003` is kept for in-place operations.
+    pub fn code(&self) -> Code {
+        let of = |certainty: Certainty| if certainty == Certainty::Never { "S001" } else { "S002" };
+        Code(match self {
+            Problem::Broadcast(conflicts) | Problem::Stretch { conflicts, .. } => {
+                headline(conflicts).map_or("S001", |conflict| of(conflict.certainty))
+            }
+            Problem::Count { certainty, .. } => of(*certainty),
+            Problem::Indivisible { .. } | Problem::TwoInferred => "S004",
+            Problem::NotOne { .. } => "S005",
+            Problem::NoAxis { .. } | Problem::RepeatedAxis { .. } | Problem::NotPermutation { .. } => "S006",
+            Problem::ZeroStep | Problem::Outside { .. } | Problem::TooManyIndices { .. } => "S007",
+            Problem::RankTooLarge { .. } | Problem::RankTooSmall { .. } => "S008",
+            Problem::NegativeSize { .. } | Problem::TooManyElements | Problem::Size(_) => "S009",
+            Problem::EmptyReduction { .. } => "S010",
+            Problem::Unsolvable { .. } => "S011",
+            Problem::NotDefined { .. } | Problem::Arity { .. } => "T001",
+            Problem::LiteralDoesNotFit { .. } | Problem::NegativeExponent { .. } => "T002",
+            Problem::ConditionNotBool { .. } => "T003",
+            Problem::IndicesNotInteger { .. } => "T004",
+            Problem::BadName { .. } => "N001",
+            Problem::DuplicateInput { .. } | Problem::DuplicateOutput { .. } => "N002",
+            Problem::NoOutputs | Problem::PoisonedOutput { .. } => "N003",
+            Problem::TooLarge => "N004",
+            Problem::ForeignSymbol | Problem::ForeignTensor { .. } => "N005",
+        })
+    }
+}
+
+/// The conflict that the headline names: a certain one if there is one, and of those the rightmost, which is the
+/// first in the order of comparison.
+pub(super) fn headline(conflicts: &[Conflict]) -> Option<&Conflict> {
+    let certain = conflicts.iter().rev().find(|conflict| conflict.certainty == Certainty::Never);
+    certain.or(conflicts.last())
+}
+
+/// A size in a sentence: numbers as they are, expressions in backticks.
+pub(super) fn quoted(size: &Size) -> String {
+    match size.dim.as_constant() {
+        Some(value) => value.to_string(),
+        None => format!("`{size}`"),
+    }
+}
+
+fn doubt(certainty: Certainty) -> &'static str {
+    match certainty {
+        Certainty::Never => "",
+        Certainty::Sometimes => ", not known to be equal",
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Problem::Broadcast(conflicts) => {
+                f.write_str("cannot broadcast")?;
+                let Some(conflict) = headline(conflicts) else { return Ok(()) };
+                let (left, right) = (quoted(&conflict.left), quoted(&conflict.right));
+                let doubt = doubt(conflict.certainty);
+                match (conflict.left_operand, conflict.right_operand) {
+                    (0, 1) => {
+                        write!(
+                            f,
+                            ": axis {} is {left} on the left and {right} on the right{doubt}",
+                            conflict.axis
+                        )
+                    }
+                    (a, b) => {
+                        let axis = conflict.axis;
+                        write!(f, ": axis {axis} is {left} in operand {a} and {right} in operand {b}{doubt}")
+                    }
+                }
+            }
+            Problem::Stretch { conflicts, wanted } => {
+                write!(f, "cannot stretch to {wanted:?}")?;
+                let Some(conflict) = headline(conflicts) else { return Ok(()) };
+                let (left, right) = (quoted(&conflict.left), quoted(&conflict.right));
+                write!(
+                    f,
+                    ": axis {} is {left} and should be {right}{}",
+                    conflict.axis,
+                    doubt(conflict.certainty)
+                )
+            }
+            Problem::Count { wanted, have, want, certainty, .. } => {
+                let (have, want, doubt) = (quoted(have), quoted(want), doubt(*certainty));
+                write!(f, "cannot give {wanted:?}: it has {want} elements, and there are {have}{doubt}")
+            }
+            Problem::Indivisible { have, by } => {
+                write!(
+                    f,
+                    "cannot infer a size: {} is not divisible by {} for every size",
+                    quoted(have),
+                    quoted(by)
+                )
+            }
+            Problem::TwoInferred => f.write_str("can infer one size, not several"),
+            Problem::NotOne { axis, size } => {
+                write!(f, "cannot remove axis {axis}: its size is {}, not the constant 1", quoted(size))
+            }
+            Problem::NoAxis { axis, rank } => write!(f, "has no axis {axis}: the rank is {rank}"),
+            Problem::RepeatedAxis { axis } => write!(f, "names axis {axis} twice"),
+            Problem::NotPermutation { given, rank } => {
+                write!(f, "needs each of the {rank} axes once, but is given {given}")
+            }
+            Problem::ZeroStep => f.write_str("has a step of 0"),
+            Problem::Outside { axis, requirement, value } => {
+                write!(f, "is outside of axis {axis}: {requirement}, by {}", Negated(value))
+            }
+            Problem::TooManyIndices { given, rank } => write!(f, "has {given} indices for {rank} axes"),
+            Problem::RankTooLarge { rank } => {
+                write!(f, "has {rank} axes: more than {} are not supported", crate::shape::MAX_RANK)
+            }
+            Problem::RankTooSmall { wanted, rank } => {
+                write!(
+                    f,
+                    "cannot stretch to the wanted shape, which has {wanted} axes, fewer than the operand's {rank}"
+                )
+            }
+            Problem::NegativeSize { axis, size } => write!(f, "gives axis {axis} the negative size {size}"),
+            Problem::TooManyElements => f.write_str("has more elements than can be addressed"),
+            Problem::Size(error) => write!(f, "has a size that cannot be computed: {error}"),
+            Problem::EmptyReduction { axis } => {
+                write!(f, "has no value over axis {axis}, which is empty: it has no identity")
+            }
+            Problem::Unsolvable { symbol } => {
+                write!(f, "the symbol `{symbol}` cannot be computed from the sizes of the inputs")
+            }
+            Problem::NotDefined { dtypes } => {
+                f.write_str("is not defined on ")?;
+                for (index, dtype) in dtypes.iter().enumerate() {
+                    f.write_str(if index == 0 { "" } else { " and " })?;
+                    write!(f, "{dtype}")?;
+                }
+                Ok(())
+            }
+            Problem::Arity { expected, given } => write!(f, "takes {expected} operands, not {given}"),
+            Problem::LiteralDoesNotFit { literal, dtype } => write!(f, "{literal} does not fit {dtype}"),
+            Problem::NegativeExponent { exponent, dtype } => {
+                write!(f, "cannot raise integers ({dtype}) to the negative power {exponent}")
+            }
+            Problem::ConditionNotBool { dtype } => write!(f, "needs a condition of bool, not {dtype}"),
+            Problem::IndicesNotInteger { dtype } => write!(f, "needs integer indices, not {dtype}"),
+            Problem::BadName { kind: NameKind::Symbol, name } => {
+                write!(
+                    f,
+                    "{name:?} is not a name for a symbol: use letters, digits and `_`, and no digit first"
+                )
+            }
+            Problem::BadName { kind: NameKind::Tensor, name } => {
+                write!(f, "{name:?} is not a name for a tensor: use printable text without quotes")
+            }
+            Problem::DuplicateInput { name, .. } => {
+                write!(f, "\"{name}\" is declared twice, with different dtypes or shapes")
+            }
+            Problem::DuplicateOutput { name } => write!(f, "two outputs have the name \"{name}\""),
+            Problem::NoOutputs => f.write_str("the graph has no outputs"),
+            Problem::PoisonedOutput { name } => {
+                write!(f, "the output \"{name}\" depends on a mistake that was reported before")
+            }
+            Problem::TooLarge => f.write_str("the graph has too many expressions"),
+            Problem::ForeignSymbol => f.write_str("uses a symbol of another graph"),
+            Problem::ForeignTensor { there: Some(_), .. } => f.write_str("mixes tensors of two graphs"),
+            Problem::ForeignTensor { there: None, .. } => {
+                f.write_str("uses a tensor of a graph that was dropped")
+            }
+        }
+    }
+}
+
+/// By how much a requirement is missed: the value with the opposite sign where that reads better.
+struct Negated<'a>(&'a Size);
+
+impl fmt::Display for Negated<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0.dim.as_constant() {
+            Some(value) => write!(f, "{}", value.unsigned_abs()),
+            None => write!(f, "`-({})`", self.0),
+        }
+    }
+}

@@ -1,0 +1,390 @@
+//! Sizes: integer polynomials over symbols and floor quotients, in one normal form.
+//!
+//! ```text
+//! Dim  ::= Σ cᵢ · Πⱼ atomⱼ^eⱼ         sorted monomials, no zero coefficients
+//! atom ::= symbol | floor(Dim / k)    k a positive constant
+//! ```
+//!
+//! Two dims are the same size for all values of their symbols if they are `==` (their normal forms agree). The
+//! converse holds for polynomials; sums of different floor atoms are not compared (`n//2 + (n+1)//2` is not `n`).
+//! Every operation is checked and bounded, so that hostile input can neither overflow nor explode.
+
+mod display;
+mod polynomial;
+mod prove;
+
+use crate::ids::SymbolId;
+use polynomial::{Atom, Monomial, Poly, Sum, Term};
+pub use prove::{Facts, FactsOf, Interval};
+use std::sync::Arc;
+use thiserror::Error;
+
+/// A size, or a position along an axis: an integer polynomial over symbols in normal form.
+///
+/// Constants and lone symbols are inline; anything else is shared, so that cloning is cheap.
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Dim(Repr);
+
+/// A polynomial that is a constant or a lone symbol is never a `Poly`, so that derived equality is that of
+/// normal forms.
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+enum Repr {
+    Constant(i64),
+    Symbol(SymbolId),
+    Poly(Arc<Poly>),
+}
+
+/// Why a size could not be computed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+pub enum DimError {
+    /// A coefficient left the range of `i128`, or a value that of `i64`.
+    #[error("the size overflows")]
+    Overflow,
+    /// The symbol has no value.
+    #[error("the symbol {0} has no value")]
+    Unbound(SymbolId),
+    /// The polynomial has more terms, or a higher degree, than is supported.
+    #[error("the size has too many terms")]
+    TooLarge,
+    /// Division by something other than a positive constant.
+    #[error("a size is divided by {0}, which is not positive")]
+    Divisor(i64),
+}
+
+impl Dim {
+    /// The constant 0.
+    pub const ZERO: Dim = Dim::constant(0);
+    /// The constant 1, the only size that stretches.
+    pub const ONE: Dim = Dim::constant(1);
+
+    /// A constant.
+    pub const fn constant(value: i64) -> Dim {
+        Dim(Repr::Constant(value))
+    }
+
+    /// A lone symbol.
+    pub const fn symbol(symbol: SymbolId) -> Dim {
+        Dim(Repr::Symbol(symbol))
+    }
+
+    /// The value, if this is a constant.
+    pub fn as_constant(&self) -> Option<i64> {
+        if let Repr::Constant(value) = self.0 { Some(value) } else { None }
+    }
+
+    /// Whether this is the literal constant 1. A symbol whose value happens to be 1 is not.
+    pub fn is_one(&self) -> bool {
+        *self == Dim::ONE
+    }
+
+    /// Whether this is the constant 0.
+    pub fn is_zero(&self) -> bool {
+        *self == Dim::ZERO
+    }
+
+    /// The symbol, if this is a lone one.
+    pub fn as_symbol(&self) -> Option<SymbolId> {
+        if let Repr::Symbol(symbol) = self.0 { Some(symbol) } else { None }
+    }
+
+    /// `self + other`.
+    ///
+    /// # Errors
+    /// If a coefficient overflows or the result is too large.
+    pub fn add(&self, other: &Dim) -> Result<Dim, DimError> {
+        if let (Some(a), Some(b)) = (self.as_constant(), other.as_constant()) {
+            return a.checked_add(b).map(Dim::constant).ok_or(DimError::Overflow);
+        }
+        let mut sum = Sum::default();
+        sum.add_all(&self.terms(), 1)?;
+        sum.add_all(&other.terms(), 1)?;
+        Dim::from_sum(sum)
+    }
+
+    /// `self - other`.
+    ///
+    /// # Errors
+    /// If a coefficient overflows or the result is too large.
+    pub fn sub(&self, other: &Dim) -> Result<Dim, DimError> {
+        if let (Some(a), Some(b)) = (self.as_constant(), other.as_constant()) {
+            return a.checked_sub(b).map(Dim::constant).ok_or(DimError::Overflow);
+        }
+        let mut sum = Sum::default();
+        sum.add_all(&self.terms(), 1)?;
+        sum.add_all(&other.terms(), -1)?;
+        Dim::from_sum(sum)
+    }
+
+    /// `self * other`.
+    ///
+    /// # Errors
+    /// If a coefficient overflows or the result is too large.
+    pub fn mul(&self, other: &Dim) -> Result<Dim, DimError> {
+        match (self.as_constant(), other.as_constant()) {
+            (Some(a), Some(b)) => return a.checked_mul(b).map(Dim::constant).ok_or(DimError::Overflow),
+            (Some(1), None) => return Ok(other.clone()),
+            (None, Some(1)) => return Ok(self.clone()),
+            _ => {}
+        }
+        let mut sum = Sum::default();
+        let right = other.terms();
+        for (monomial, coefficient) in &self.terms() {
+            for (factor, scale) in &right {
+                let coefficient = coefficient.checked_mul(*scale).ok_or(DimError::Overflow)?;
+                sum.add_term(monomial.times(factor)?, coefficient)?;
+            }
+        }
+        Dim::from_sum(sum)
+    }
+
+    /// `-self`.
+    ///
+    /// # Errors
+    /// If a coefficient overflows.
+    pub fn neg(&self) -> Result<Dim, DimError> {
+        Dim::ZERO.sub(self)
+    }
+
+    /// `factor * self`.
+    ///
+    /// # Errors
+    /// If a coefficient overflows.
+    pub fn scale(&self, factor: i64) -> Result<Dim, DimError> {
+        self.mul(&Dim::constant(factor))
+    }
+
+    /// `floor(self / k)`.
+    ///
+    /// Multiples of `k` are pulled out of every coefficient and of the constant, then the rest and `k` are divided
+    /// by their common divisor; a negative leading coefficient flips first. So `(4n+6)//4` is `n+1`, and `-(-n//2)`
+    /// is `(n+1)//2`. A quotient of a quotient is one quotient.
+    ///
+    /// # Errors
+    /// If `k` is not positive, a coefficient overflows or the result is too large.
+    pub fn floor_div(&self, k: i64) -> Result<Dim, DimError> {
+        if k <= 0 {
+            return Err(DimError::Divisor(k));
+        }
+        if let Some(value) = self.as_constant() {
+            return Ok(Dim::constant(value.div_euclid(k)));
+        }
+        let divisor = i128::from(k);
+        let (whole, rest): (Vec<Term>, Vec<Term>) =
+            self.terms().into_iter().partition(|(_, coefficient)| coefficient % divisor == 0);
+        let mut quotient = Sum::default();
+        for (monomial, coefficient) in whole {
+            quotient.add_term(monomial, coefficient / divisor)?;
+        }
+        let flip = rest.first().is_some_and(|(monomial, leading)| !monomial.is_one() && *leading < 0);
+        let mut remainder = Sum::default();
+        if flip {
+            remainder.add_all(&rest, -1)?;
+            remainder.add_term(Monomial::one(), divisor - 1)?;
+        } else {
+            remainder.add_all(&rest, 1)?;
+        }
+        let sign = if flip { -1 } else { 1 };
+        let mut common = divisor;
+        let mut proper = Sum::default();
+        for (monomial, coefficient) in remainder.into_terms() {
+            quotient.add_term(monomial.clone(), sign * coefficient.div_euclid(divisor))?;
+            let left = coefficient.rem_euclid(divisor);
+            if !monomial.is_one() {
+                common = polynomial::gcd(common, left);
+            }
+            proper.add_term(monomial, left)?;
+        }
+        // floor((g·P + r) / (g·k)) = floor((P + floor(r/g)) / k) because P is an integer.
+        let mut reduced = Sum::default();
+        for (monomial, coefficient) in proper.into_terms() {
+            reduced.add_term(monomial, coefficient / common)?;
+        }
+        let divisor = divisor / common;
+        let reduced = reduced.into_terms();
+        if reduced.iter().all(|(monomial, _)| monomial.is_one()) || divisor == 1 {
+            // What is left is below the divisor (quotient 0), or the divisor is 1 (quotient itself).
+            if divisor == 1 {
+                quotient.add_all(&reduced, sign)?;
+            }
+            return Dim::from_sum(quotient);
+        }
+        if let Some((inner, constant, inner_divisor)) = polynomial::lone_floor(&reduced) {
+            // floor((floor(p/a) + c) / b) = floor((p + a·c) / (a·b))
+            let k = i128::from(inner_divisor).checked_mul(divisor).ok_or(DimError::Overflow)?;
+            let k = i64::try_from(k).map_err(|_| DimError::Overflow)?;
+            let constant = constant.checked_mul(inner_divisor.into()).ok_or(DimError::Overflow)?;
+            let mut sum = Sum::default();
+            sum.add_all(inner, 1)?;
+            sum.add_term(Monomial::one(), constant)?;
+            quotient.add_all(&Dim::from_sum(sum)?.floor_div(k)?.terms(), sign)?;
+            return Dim::from_sum(quotient);
+        }
+        let divisor = i64::try_from(divisor).map_err(|_| DimError::Overflow)?;
+        let atom = Atom::Floor(Arc::new(Poly::new(reduced)?), divisor);
+        quotient.add_term(Monomial::atom(atom), sign)?;
+        Dim::from_sum(quotient)
+    }
+
+    /// `ceil(self / k)`, as `floor((self + k - 1) / k)`.
+    ///
+    /// # Errors
+    /// If `k` is not positive, a coefficient overflows or the result is too large.
+    pub fn ceil_div(&self, k: i64) -> Result<Dim, DimError> {
+        if k <= 0 {
+            return Err(DimError::Divisor(k));
+        }
+        self.add(&Dim::constant(k - 1))?.floor_div(k)
+    }
+
+    /// The polynomial that multiplied by `divisor` gives `self`, if there is one. Nothing divides by zero.
+    pub fn exact_div(&self, divisor: &Dim) -> Option<Dim> {
+        let divisor = divisor.terms();
+        let (lead, lead_coefficient) = divisor.first()?;
+        let mut rest = Sum::default();
+        rest.add_all(&self.terms(), 1).ok()?;
+        let mut quotient = Sum::default();
+        // The leading term of a product is the product of the leading terms, so that each step is forced.
+        // A quotient with more terms than a polynomial may have is refused by `add_term`.
+        while let Some((monomial, coefficient)) = rest.leading() {
+            let monomial = monomial.divided_by(lead)?;
+            if coefficient.checked_rem(*lead_coefficient)? != 0 {
+                return None;
+            }
+            let coefficient = coefficient / lead_coefficient;
+            for (factor, scale) in &divisor {
+                let scale = coefficient.checked_mul(*scale)?.checked_neg()?;
+                rest.add_term(monomial.times(factor).ok()?, scale).ok()?;
+            }
+            quotient.add_term(monomial, coefficient).ok()?;
+        }
+        Dim::from_sum(quotient).ok()
+    }
+
+    /// The product of sizes; 1 of none. If one is the constant 0, so is the product, however large the others are.
+    ///
+    /// # Errors
+    /// If a coefficient overflows or the result is too large.
+    pub fn product<'a>(dims: impl IntoIterator<Item = &'a Dim>) -> Result<Dim, DimError> {
+        let mut product = Ok(Dim::ONE);
+        for dim in dims {
+            if dim.is_zero() {
+                return Ok(Dim::ZERO);
+            }
+            product = product.and_then(|product: Dim| product.mul(dim));
+        }
+        product
+    }
+
+    /// The value for given values of the symbols.
+    ///
+    /// # Errors
+    /// If a symbol has no value or the value overflows.
+    pub fn evaluate(&self, value_of: &dyn Fn(SymbolId) -> Option<i64>) -> Result<i64, DimError> {
+        match &self.0 {
+            Repr::Constant(value) => Ok(*value),
+            Repr::Symbol(symbol) => value_of(*symbol).ok_or(DimError::Unbound(*symbol)),
+            Repr::Poly(poly) => i64::try_from(poly.evaluate(value_of)?).map_err(|_| DimError::Overflow),
+        }
+    }
+
+    /// The symbols that occur, those within floor quotients included; ascending and distinct.
+    pub fn symbols(&self) -> Vec<SymbolId> {
+        match &self.0 {
+            Repr::Constant(_) => Vec::new(),
+            Repr::Symbol(symbol) => vec![*symbol],
+            Repr::Poly(poly) => {
+                let mut symbols = Vec::new();
+                poly.collect_symbols(&mut symbols);
+                symbols.sort_unstable();
+                symbols.dedup();
+                symbols
+            }
+        }
+    }
+
+    /// `(k, rest)` with `self = k * symbol + rest`, where `k` is a constant other than zero and `symbol` does not
+    /// occur in `rest`.
+    pub fn linear_in(&self, symbol: SymbolId) -> Option<(i64, Dim)> {
+        let (linear, rest): (Vec<Term>, Vec<Term>) = self
+            .terms()
+            .into_iter()
+            .partition(|(monomial, _)| *monomial == Monomial::atom(Atom::Symbol(symbol)));
+        let [(_, coefficient)] = linear.as_slice() else { return None };
+        let coefficient = i64::try_from(*coefficient).ok()?;
+        let mut sum = Sum::default();
+        sum.add_all(&rest, 1).ok()?;
+        let rest = Dim::from_sum(sum).ok()?;
+        (!rest.symbols().contains(&symbol)).then_some((coefficient, rest))
+    }
+
+    /// The size with `value` in place of a symbol.
+    ///
+    /// # Errors
+    /// If a coefficient overflows or the result is too large.
+    pub fn substitute(&self, symbol: SymbolId, value: &Dim) -> Result<Dim, DimError> {
+        match &self.0 {
+            Repr::Constant(_) => Ok(self.clone()),
+            Repr::Symbol(own) => Ok(if *own == symbol { value.clone() } else { self.clone() }),
+            Repr::Poly(poly) => Dim::substitute_terms(poly.terms(), symbol, value),
+        }
+    }
+
+    fn substitute_terms(terms: &[Term], symbol: SymbolId, value: &Dim) -> Result<Dim, DimError> {
+        let mut sum = Dim::ZERO;
+        for (monomial, coefficient) in terms {
+            let mut product = Dim::from_sum(Sum::single(Monomial::one(), *coefficient)?)?;
+            for (atom, exponent) in monomial.factors() {
+                let factor = match atom {
+                    Atom::Symbol(own) if *own == symbol => value.clone(),
+                    Atom::Symbol(own) => Dim::symbol(*own),
+                    Atom::Floor(inner, divisor) => {
+                        Dim::substitute_terms(inner.terms(), symbol, value)?.floor_div(*divisor)?
+                    }
+                };
+                for _ in 0..*exponent {
+                    product = product.mul(&factor)?;
+                }
+            }
+            sum = sum.add(&product)?;
+        }
+        Ok(sum)
+    }
+
+    fn terms(&self) -> Vec<Term> {
+        match &self.0 {
+            Repr::Constant(0) => Vec::new(),
+            Repr::Constant(value) => vec![(Monomial::one(), i128::from(*value))],
+            Repr::Symbol(symbol) => vec![(Monomial::atom(Atom::Symbol(*symbol)), 1)],
+            Repr::Poly(poly) => poly.terms().to_vec(),
+        }
+    }
+
+    fn from_sum(sum: Sum) -> Result<Dim, DimError> {
+        let terms = sum.into_terms();
+        match terms.as_slice() {
+            [] => return Ok(Dim::ZERO),
+            [(monomial, coefficient)] if monomial.is_one() => {
+                return i64::try_from(*coefficient).map(Dim::constant).map_err(|_| DimError::Overflow);
+            }
+            [(monomial, 1)] => {
+                if let Some(symbol) = monomial.as_symbol() {
+                    return Ok(Dim::symbol(symbol));
+                }
+            }
+            _ => {}
+        }
+        Ok(Dim(Repr::Poly(Arc::new(Poly::new(terms)?))))
+    }
+}
+
+impl From<i64> for Dim {
+    fn from(value: i64) -> Self {
+        Dim::constant(value)
+    }
+}
+
+impl From<SymbolId> for Dim {
+    fn from(symbol: SymbolId) -> Self {
+        Dim::symbol(symbol)
+    }
+}

@@ -1,0 +1,149 @@
+//! What can be said of a size for all values of its symbols: an interval, and whether it is ever zero.
+//!
+//! Three cheap tests and nothing else: no search and no solver, so that acceptance is predictable.
+
+use super::polynomial::{Atom, Poly, gcd};
+use super::{Dim, Repr};
+use crate::ids::SymbolId;
+
+/// What is known of a symbol's values.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Facts {
+    /// Least value.
+    pub lower: i64,
+    /// Greatest value, if there is one.
+    pub upper: Option<i64>,
+    /// What divides every value; at least 1.
+    pub multiple_of: i64,
+}
+
+impl Default for Facts {
+    /// Any size: zero and above.
+    fn default() -> Self {
+        Facts { lower: 0, upper: None, multiple_of: 1 }
+    }
+}
+
+/// The facts of each symbol.
+pub type FactsOf<'a> = &'a dyn Fn(SymbolId) -> Facts;
+
+/// The least and the greatest value of an expression; the ends of `i128` stand for no bound.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Interval {
+    /// At least this.
+    pub lower: i128,
+    /// At most this.
+    pub upper: i128,
+}
+
+const MINUS_INFINITY: i128 = i128::MIN;
+const INFINITY: i128 = i128::MAX;
+
+impl Interval {
+    fn point(value: i128) -> Interval {
+        Interval { lower: value, upper: value }
+    }
+
+    fn of(facts: Facts) -> Interval {
+        Interval { lower: facts.lower.into(), upper: facts.upper.map_or(INFINITY, i128::from) }
+    }
+
+    fn plus(self, other: Interval) -> Interval {
+        let add = |a: i128, b: i128, unbounded: i128| {
+            if a == unbounded || b == unbounded { unbounded } else { a.saturating_add(b) }
+        };
+        Interval {
+            lower: add(self.lower, other.lower, MINUS_INFINITY),
+            upper: add(self.upper, other.upper, INFINITY),
+        }
+    }
+
+    fn times(self, other: Interval) -> Interval {
+        let multiply = |a: i128, b: i128| {
+            if a == 0 || b == 0 {
+                0
+            } else if [a, b].iter().any(|end| [MINUS_INFINITY, INFINITY].contains(end)) {
+                if (a < 0) == (b < 0) { INFINITY } else { MINUS_INFINITY }
+            } else {
+                a.saturating_mul(b)
+            }
+        };
+        let ends = [
+            multiply(self.lower, other.lower),
+            multiply(self.lower, other.upper),
+            multiply(self.upper, other.lower),
+            multiply(self.upper, other.upper),
+        ];
+        let (mut lower, mut upper) = (ends[0], ends[0]);
+        for end in ends {
+            lower = lower.min(end);
+            upper = upper.max(end);
+        }
+        Interval { lower, upper }
+    }
+
+    fn floor_div(self, divisor: i64) -> Interval {
+        let divide = |end: i128| match end {
+            MINUS_INFINITY | INFINITY => end,
+            end => end.div_euclid(divisor.into()),
+        };
+        Interval { lower: divide(self.lower), upper: divide(self.upper) }
+    }
+
+    fn of_poly(poly: &Poly, facts: FactsOf) -> Interval {
+        let mut sum = Interval::point(0);
+        for (monomial, coefficient) in poly.terms() {
+            let mut product = Interval::point(*coefficient);
+            for (atom, exponent) in monomial.factors() {
+                let factor = match atom {
+                    Atom::Symbol(symbol) => Interval::of(facts(*symbol)),
+                    Atom::Floor(inner, divisor) => Interval::of_poly(inner, facts).floor_div(*divisor),
+                };
+                for _ in 0..*exponent {
+                    product = product.times(factor);
+                }
+            }
+            sum = sum.plus(product);
+        }
+        sum
+    }
+}
+
+impl Dim {
+    /// An interval that holds every value of the expression.
+    pub fn interval(&self, facts: FactsOf) -> Interval {
+        match &self.0 {
+            Repr::Constant(value) => Interval::point((*value).into()),
+            Repr::Symbol(symbol) => Interval::of(facts(*symbol)),
+            Repr::Poly(poly) => Interval::of_poly(poly, facts),
+        }
+    }
+
+    /// Whether it is certain that the value is never zero: it is a constant other than zero, its interval excludes
+    /// zero, or what divides all other terms does not divide the constant one.
+    pub fn is_never_zero(&self, facts: FactsOf) -> bool {
+        let interval = self.interval(facts);
+        if interval.lower > 0 || interval.upper < 0 {
+            return true;
+        }
+        let mut divisor = 0;
+        let mut constant = 0;
+        for (monomial, coefficient) in self.terms() {
+            if monomial.is_one() {
+                constant = coefficient;
+                continue;
+            }
+            let mut known = coefficient;
+            for (atom, exponent) in monomial.factors() {
+                let Atom::Symbol(symbol) = atom else { continue };
+                // If the product overflows, the smaller divisor is still a divisor.
+                known = i128::from(facts(*symbol).multiple_of)
+                    .checked_pow(*exponent)
+                    .and_then(|power| known.checked_mul(power))
+                    .unwrap_or(known);
+            }
+            divisor = gcd(divisor, known);
+        }
+        divisor != 0 && constant % divisor != 0
+    }
+}

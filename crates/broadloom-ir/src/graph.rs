@@ -1,0 +1,427 @@
+//! The expression graph: an arena of interned nodes, each with its dtype and shape.
+//!
+//! ```text
+//! builder call ──convert operands, infer dtype and shape──▶ node interned, ExprId
+//!        └──────────── mistake ──▶ Diagnostic recorded, poisoned ExprId (further use is silent)
+//! finish ──▶ CheckedGraph (no diagnostics: proof of well-typed and well-shaped) or Diagnostics
+//! ```
+//!
+//! Operands have smaller ids than the nodes that use them, so arena order is topological order and a cycle cannot
+//! be written. Equal nodes are one node (common subexpressions). A node without dtype and shape cannot exist.
+//! Nothing here recurses over nodes: a chain of 100,000 of them is as good as a short one.
+
+mod checked;
+mod elementwise;
+pub(crate) mod infer;
+mod literal;
+mod node;
+mod reduction;
+mod solve;
+mod views;
+
+use crate::diagnostics::{Diagnostic, Diagnostics, NameKind, Problem, Requirement, Size, help};
+use crate::dim::{Dim, Facts};
+use crate::dtype::{DType, Scalar};
+use crate::ids::{ExprId, InputId, SymbolId};
+use crate::shape::{MAX_RANK, Shape};
+pub use checked::{CheckedGraph, OutputInfo};
+pub use literal::Literal;
+pub use node::{Axes, Node, Operands, Permutation, SliceAxis, View};
+pub use solve::Solution;
+use std::collections::{HashMap, HashSet};
+use std::fmt;
+use std::panic::Location;
+pub use views::SliceSpec;
+
+/// A place in the user's source.
+pub type Site = &'static Location<'static>;
+
+/// An input of a graph.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InputInfo {
+    /// Its name.
+    pub name: Box<str>,
+    /// Its dtype.
+    pub dtype: DType,
+    /// Its shape.
+    pub shape: Shape,
+    /// Where it was declared first.
+    pub site: Site,
+}
+
+/// A symbolic size of a graph.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SymbolInfo {
+    /// Its name.
+    pub name: Box<str>,
+    /// Where it was made first.
+    pub site: Site,
+    /// What is known of its values, to be checked when a graph is bound.
+    pub facts: Facts,
+}
+
+/// What a graph demands of its symbols' values and could not decide while it was built.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Obligation {
+    /// Must be zero or more when the graph is bound.
+    pub nonnegative: Dim,
+    /// The expression that needs it.
+    pub origin: ExprId,
+    /// Where that was made.
+    pub site: Site,
+    /// Why.
+    pub requirement: Requirement,
+}
+
+#[derive(Debug, Clone)]
+struct Entry {
+    node: Node,
+    dtype: DType,
+    shape: Shape,
+    site: Site,
+}
+
+/// The single poisoned expression of a graph. It exists from the beginning, so that a mistake needs no room.
+const POISON: usize = 0;
+/// Ids are `u32`.
+const MAX_IDS: usize = u32::MAX as usize;
+/// Longest name of a symbol or tensor in bytes, so that a message stays readable.
+const MAX_NAME: usize = 256;
+
+/// A graph under construction. Ids are its own: the id of another graph means something else or nothing.
+pub struct Graph {
+    entries: Vec<Entry>,
+    interned: HashMap<(Node, DType, Shape), ExprId>,
+    inputs: Vec<InputInfo>,
+    input_of_name: HashMap<Box<str>, ExprId>,
+    symbols: Vec<SymbolInfo>,
+    symbol_of_name: HashMap<Box<str>, SymbolId>,
+    obligations: Vec<Obligation>,
+    diagnostics: Vec<Diagnostic>,
+    /// The input axis by which a symbol is explained: one that is the symbol alone, or the first that mentions it.
+    axis_of_symbol: HashMap<SymbolId, (InputId, usize)>,
+    /// Shapes that were found to be small enough, so that a long chain of one shape counts elements once.
+    sized: HashSet<Shape>,
+}
+
+impl Default for Graph {
+    #[track_caller]
+    fn default() -> Self {
+        Graph::new()
+    }
+}
+
+impl fmt::Debug for Graph {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Graph")
+            .field("expressions", &self.entries.len())
+            .field("inputs", &self.inputs.len())
+            .field("symbols", &self.symbols.len())
+            .field("diagnostics", &self.diagnostics.len())
+            .finish()
+    }
+}
+
+impl Graph {
+    /// A graph without inputs.
+    #[track_caller]
+    pub fn new() -> Graph {
+        // The dtype of poison is one that every literal fits, so that none of them is reported on top.
+        let poison =
+            Entry { node: Node::Poison, dtype: DType::F64, shape: Shape::scalar(), site: Location::caller() };
+        Graph {
+            entries: vec![poison],
+            interned: HashMap::new(),
+            inputs: Vec::new(),
+            input_of_name: HashMap::new(),
+            symbols: Vec::new(),
+            symbol_of_name: HashMap::new(),
+            obligations: Vec::new(),
+            diagnostics: Vec::new(),
+            axis_of_symbol: HashMap::new(),
+            sized: HashSet::new(),
+        }
+    }
+
+    /// The symbol of this name: zero or more, the same size wherever the name is used in this graph.
+    ///
+    /// Names are letters, digits and `_`, not beginning with a digit, and not `_` alone.
+    pub fn symbol(&mut self, name: &str, site: Site) -> SymbolId {
+        if let Some(&symbol) = self.symbol_of_name.get(name) {
+            return symbol;
+        }
+        let mut letters = name.chars();
+        let good = letters.next().is_some_and(|first| first == '_' || first.is_alphabetic())
+            && letters.all(|letter| letter == '_' || letter.is_alphanumeric())
+            && name != "_"
+            && name.len() <= MAX_NAME;
+        if !good {
+            let problem = Problem::BadName { kind: NameKind::Symbol, name: clipped(name) };
+            self.report(Diagnostic::new(problem, None, site));
+        }
+        if self.symbols.len() >= MAX_IDS {
+            self.report(Diagnostic::new(Problem::TooLarge, None, site));
+            return SymbolId::new(0);
+        }
+        let symbol = SymbolId::new(self.symbols.len());
+        self.symbols.push(SymbolInfo { name: clipped(name), site, facts: Facts::default() });
+        self.symbol_of_name.insert(name.into(), symbol);
+        symbol
+    }
+
+    /// An array that the caller passes. The same name with the same dtype and shape is the same input.
+    pub fn input(&mut self, name: &str, dtype: DType, shape: Shape, site: Site) -> ExprId {
+        let result = self.try_input(name, dtype, shape, site);
+        self.settle(result, &format!("input {:?}", clipped(name)), &[], site)
+    }
+
+    fn try_input(&mut self, name: &str, dtype: DType, shape: Shape, site: Site) -> Result<ExprId, Problem> {
+        check_tensor_name(name)?;
+        self.check_symbols(&shape)?;
+        if let Some(&known) = self.input_of_name.get(name) {
+            let entry = self.entry(known);
+            if entry.dtype == dtype && entry.shape == shape {
+                return Ok(known);
+            }
+            return Err(Problem::DuplicateInput { name: name.into(), first: entry.site });
+        }
+        // Fewer inputs than expressions, so that this id is good if the expression's is.
+        let input = InputId::new(self.inputs.len());
+        let expr = self.insert(Node::Input(input), dtype, shape.clone(), Vec::new(), site)?;
+        for (axis, dim) in shape.iter().enumerate() {
+            for symbol in dim.symbols() {
+                let is_alone = dim.as_symbol().is_some();
+                let had_alone = self.axis_of_symbol.get(&symbol).is_some_and(|&(input, axis)| {
+                    self.inputs.get(input.index()).is_some_and(|info| info.shape[axis].as_symbol().is_some())
+                });
+                if is_alone && !had_alone || !self.axis_of_symbol.contains_key(&symbol) {
+                    self.axis_of_symbol.insert(symbol, (input, axis));
+                }
+            }
+        }
+        self.inputs.push(InputInfo { name: name.into(), dtype, shape, site });
+        self.input_of_name.insert(name.into(), expr);
+        Ok(expr)
+    }
+
+    /// A constant of rank 0.
+    pub fn constant(&mut self, value: Scalar, site: Site) -> ExprId {
+        let result = self.insert_constant(value, site);
+        self.settle(result, "constant", &[], site)
+    }
+
+    fn insert_constant(&mut self, value: Scalar, site: Site) -> Result<ExprId, Problem> {
+        self.insert(Node::Constant(value), value.dtype(), Shape::scalar(), Vec::new(), site)
+    }
+
+    /// A poisoned expression, for a mistake that was reported before.
+    pub fn poison(&mut self) -> ExprId {
+        ExprId::new(POISON)
+    }
+
+    /// Records a mistake; the result is poisoned.
+    pub fn report(&mut self, diagnostic: Diagnostic) -> ExprId {
+        self.diagnostics.push(diagnostic);
+        ExprId::new(POISON)
+    }
+
+    /// The mistakes recorded so far.
+    pub fn diagnostics(&self) -> &[Diagnostic] {
+        &self.diagnostics
+    }
+
+    /// Whether no mistake was recorded so far.
+    ///
+    /// # Errors
+    /// The recorded ones.
+    pub fn check(&self) -> Result<(), Diagnostics> {
+        Diagnostics::new(self.diagnostics.clone()).map_or(Ok(()), Err)
+    }
+
+    /// Takes back the mistakes recorded after the first `count` ones, for callers that report them on the spot.
+    pub fn withdraw_diagnostics(&mut self, count: usize) -> Option<Diagnostics> {
+        Diagnostics::new(self.diagnostics.split_off(count.min(self.diagnostics.len())))
+    }
+
+    /// Whether a mistake went into the expression. An id that is not of this graph is poisoned as well.
+    pub fn is_poisoned(&self, expr: ExprId) -> bool {
+        matches!(self.node(expr), Node::Poison)
+    }
+
+    /// The dtype of an expression.
+    pub fn dtype(&self, expr: ExprId) -> DType {
+        self.entry(expr).dtype
+    }
+
+    /// The shape of an expression.
+    pub fn shape(&self, expr: ExprId) -> &Shape {
+        &self.entry(expr).shape
+    }
+
+    /// What an expression is.
+    pub fn node(&self, expr: ExprId) -> &Node {
+        &self.entry(expr).node
+    }
+
+    /// Where an expression was made first.
+    pub fn site(&self, expr: ExprId) -> Site {
+        self.entry(expr).site
+    }
+
+    /// The inputs in order of declaration.
+    pub fn inputs(&self) -> &[InputInfo] {
+        &self.inputs
+    }
+
+    /// The symbols in order of creation.
+    pub fn symbols(&self) -> &[SymbolInfo] {
+        &self.symbols
+    }
+
+    fn entry(&self, expr: ExprId) -> &Entry {
+        self.entries.get(expr.index()).unwrap_or(&self.entries[POISON])
+    }
+
+    pub(crate) fn facts(&self, symbol: SymbolId) -> Facts {
+        self.symbols.get(symbol.index()).map_or_else(Facts::default, |info| info.facts)
+    }
+
+    pub(crate) fn size(&self, dim: &Dim) -> Size {
+        Size::new(dim.clone(), &|symbol| {
+            self.symbols.get(symbol.index()).map_or_else(|| "?".into(), |info| info.name.clone())
+        })
+    }
+
+    pub(crate) fn sizes(&self, dims: &[Dim]) -> Vec<Size> {
+        dims.iter().map(|dim| self.size(dim)).collect()
+    }
+
+    /// The input and its axis by which a symbol is explained.
+    pub(crate) fn origin(&self, symbol: SymbolId) -> Option<(&InputInfo, usize)> {
+        let &(input, axis) = self.axis_of_symbol.get(&symbol)?;
+        Some((self.inputs.get(input.index())?, axis))
+    }
+
+    fn any_poisoned(&self, exprs: &[ExprId]) -> bool {
+        exprs.iter().any(|&expr| self.is_poisoned(expr))
+    }
+
+    /// The result of an op, or poison and a record of the mistake.
+    fn settle(
+        &mut self,
+        result: Result<ExprId, Problem>,
+        op: &str,
+        operands: &[ExprId],
+        site: Site,
+    ) -> ExprId {
+        match result {
+            Ok(expr) => expr,
+            Err(problem) => {
+                let diagnostic = help::explain(self, problem, op, operands, site);
+                self.report(diagnostic)
+            }
+        }
+    }
+
+    /// The node of these fields, made now unless there is one already.
+    fn insert(
+        &mut self,
+        node: Node,
+        dtype: DType,
+        shape: Shape,
+        obligations: Vec<(Dim, Requirement)>,
+        site: Site,
+    ) -> Result<ExprId, Problem> {
+        self.check_size(&shape)?;
+        let key = (node, dtype, shape);
+        if let Some(&known) = self.interned.get(&key) {
+            return Ok(known);
+        }
+        if self.entries.len() >= MAX_IDS {
+            return Err(Problem::TooLarge);
+        }
+        let expr = ExprId::new(self.entries.len());
+        let (node, dtype, shape) = key.clone();
+        self.entries.push(Entry { node, dtype, shape, site });
+        self.interned.insert(key, expr);
+        for (nonnegative, requirement) in obligations {
+            self.obligations.push(Obligation { nonnegative, origin: expr, site, requirement });
+        }
+        Ok(expr)
+    }
+
+    /// Sizes that are never negative, and elements that can be counted and addressed.
+    fn check_size(&mut self, shape: &Shape) -> Result<(), Problem> {
+        if self.sized.contains(shape) {
+            return Ok(());
+        }
+        if shape.rank() > MAX_RANK {
+            return Err(Problem::RankTooLarge { rank: shape.rank() });
+        }
+        // Eight bytes an element whatever the dtype, so that a cast never fails. Zeros are left out: strides
+        // count the elements of the other axes even if there are none.
+        let mut bytes = 8_i64;
+        for (axis, dim) in shape.iter().enumerate() {
+            if dim.interval(&|symbol| self.facts(symbol)).upper < 0 {
+                return Err(Problem::NegativeSize { axis, size: self.size(dim) });
+            }
+            let factor = dim.as_constant().unwrap_or(1).max(1);
+            bytes = bytes.checked_mul(factor).ok_or(Problem::TooManyElements)?;
+        }
+        shape.elements().map_err(Problem::Size)?;
+        self.sized.insert(shape.clone());
+        Ok(())
+    }
+
+    fn check_symbols<'a>(&self, dims: impl IntoIterator<Item = &'a Dim>) -> Result<(), Problem> {
+        let known = |dim: &Dim| dim.symbols().iter().all(|symbol| symbol.index() < self.symbols.len());
+        if dims.into_iter().all(known) { Ok(()) } else { Err(Problem::ForeignSymbol) }
+    }
+
+    /// What is left of the requirement `dim >= 0`: nothing if it is certain, an obligation if it depends.
+    ///
+    /// # Errors
+    /// If it certainly fails: `dim` itself.
+    fn require(
+        &self,
+        dim: Dim,
+        requirement: Requirement,
+        obligations: &mut Vec<(Dim, Requirement)>,
+    ) -> Result<(), Dim> {
+        let interval = dim.interval(&|symbol| self.facts(symbol));
+        if interval.upper < 0 {
+            return Err(dim);
+        }
+        if interval.lower < 0 {
+            obligations.push((dim, requirement));
+        }
+        Ok(())
+    }
+
+    /// Requires that sizes which the user wrote are not negative, unless an operand has them already.
+    fn require_sizes(&self, dims: &[Dim], known: &[Dim]) -> Result<Vec<(Dim, Requirement)>, Problem> {
+        let mut obligations = Vec::new();
+        for (axis, dim) in dims.iter().enumerate() {
+            if !known.contains(dim) {
+                self.require(dim.clone(), Requirement::Size, &mut obligations)
+                    .map_err(|size| Problem::NegativeSize { axis, size: self.size(&size) })?;
+            }
+        }
+        Ok(obligations)
+    }
+}
+
+fn check_tensor_name(name: &str) -> Result<(), Problem> {
+    let good = !name.is_empty()
+        && name.len() <= MAX_NAME
+        && !name.chars().any(|letter| letter.is_control() || letter == '"');
+    if good { Ok(()) } else { Err(Problem::BadName { kind: NameKind::Tensor, name: clipped(name) }) }
+}
+
+/// A name of bounded length.
+fn clipped(name: &str) -> Box<str> {
+    match name.char_indices().find(|(at, _)| *at > MAX_NAME) {
+        Some((at, _)) => name[..at].into(),
+        None => name.into(),
+    }
+}

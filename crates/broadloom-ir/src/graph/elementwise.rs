@@ -1,0 +1,193 @@
+//! Elementwise ops, selection and casts: conversion of operands, broadcasting, folding of constants.
+
+use super::infer::{self, AxisClash};
+use super::{Graph, Literal, Node, Operands, Site};
+use crate::diagnostics::{Conflict, Problem, Size};
+use crate::dim::Dim;
+use crate::dtype::{Class, DType, Scalar};
+use crate::ids::ExprId;
+use crate::ops::Op;
+use crate::shape::Shape;
+
+impl Graph {
+    /// A literal as a constant of the dtype that it takes when it meets a tensor of `meets`.
+    pub fn literal(&mut self, value: Literal, meets: DType, site: Site) -> ExprId {
+        let result = self.try_literal(value, meets, site);
+        self.settle(result, "literal", &[], site)
+    }
+
+    fn try_literal(&mut self, literal: Literal, meets: DType, site: Site) -> Result<ExprId, Problem> {
+        let dtype = literal.dtype(meets);
+        let value = literal.to_scalar(dtype).ok_or(Problem::LiteralDoesNotFit { literal, dtype })?;
+        self.insert_constant(value, site)
+    }
+
+    /// A row of the op table applied element by element. Operands are converted and broadcast.
+    pub fn elementwise(&mut self, op: Op, operands: &[ExprId], site: Site) -> ExprId {
+        let result = self.try_elementwise(op, operands, site);
+        self.settle(result, op.name(), operands, site)
+    }
+
+    fn try_elementwise(&mut self, op: Op, operands: &[ExprId], site: Site) -> Result<ExprId, Problem> {
+        if self.any_poisoned(operands) {
+            return Ok(self.poison());
+        }
+        if operands.len() != op.arity() {
+            return Err(Problem::Arity { expected: op.arity(), given: operands.len() });
+        }
+        let dtypes: Vec<DType> = operands.iter().map(|&operand| self.dtype(operand)).collect();
+        let Some(dtype) = op.operand_dtype(&dtypes) else { return Err(Problem::NotDefined { dtypes }) };
+        let shape = self.broadcast(operands)?;
+        let mut converted = Operands::new();
+        for &operand in operands {
+            converted.push(self.convert(operand, dtype, site)?);
+        }
+        if !depends_on_level(op)
+            && let Some(values) = self.constants(&converted)
+            && let Some(value) = op.evaluate(false, &values)
+        {
+            return self.insert_constant(value, site);
+        }
+        let node = Node::Elementwise { op, operands: converted };
+        self.insert(node, op.result_dtype(dtype), shape, Vec::new(), site)
+    }
+
+    /// `base` to the power of a literal. The powers -1, 0, 0.5, 1 and 2 become a quotient, ones, a square root,
+    /// the base itself and a square, as in NumPy.
+    pub fn power_literal(&mut self, base: ExprId, exponent: Literal, site: Site) -> ExprId {
+        let result = self.try_power(base, exponent, site);
+        self.settle(result, Op::Pow.name(), &[base], site)
+    }
+
+    fn try_power(&mut self, base: ExprId, exponent: Literal, site: Site) -> Result<ExprId, Problem> {
+        if self.is_poisoned(base) {
+            return Ok(base);
+        }
+        let meets = self.dtype(base);
+        let dtype = meets.promote(exponent.dtype(meets));
+        let value = exponent.to_f64();
+        if dtype.class() == Class::Int && value < 0.0 {
+            return Err(Problem::NegativeExponent { exponent, dtype });
+        }
+        if !Op::Pow.accepts(dtype.class()) {
+            return Err(Problem::NotDefined { dtypes: vec![meets, exponent.dtype(meets)] });
+        }
+        let shape = self.shape(base).clone();
+        if value == 0.0 {
+            let one = self.insert_constant(Scalar::I64(1).cast(dtype), site)?;
+            return self.try_broadcast_to(one, shape, site);
+        }
+        let converted = self.convert(base, dtype, site)?;
+        if value == 1.0 {
+            Ok(converted)
+        } else if value == 2.0 {
+            self.try_elementwise(Op::Square, &[converted], site)
+        } else if value == 0.5 {
+            self.try_elementwise(Op::Sqrt, &[converted], site)
+        } else if value == -1.0 {
+            let one = self.insert_constant(Scalar::I64(1).cast(dtype), site)?;
+            self.try_elementwise(Op::Divide, &[one, converted], site)
+        } else {
+            let exponent = self.try_literal(exponent, meets, site)?;
+            self.try_elementwise(Op::Pow, &[base, exponent], site)
+        }
+    }
+
+    /// `on_true` where `condition` holds, else `on_false`; the three broadcast.
+    pub fn select(&mut self, condition: ExprId, on_true: ExprId, on_false: ExprId, site: Site) -> ExprId {
+        let result = self.try_select([condition, on_true, on_false], site);
+        self.settle(result, "select", &[condition, on_true, on_false], site)
+    }
+
+    fn try_select(&mut self, operands: [ExprId; 3], site: Site) -> Result<ExprId, Problem> {
+        if self.any_poisoned(&operands) {
+            return Ok(self.poison());
+        }
+        let [condition, on_true, on_false] = operands;
+        if self.dtype(condition) != DType::Bool {
+            return Err(Problem::ConditionNotBool { dtype: self.dtype(condition) });
+        }
+        let shape = self.broadcast(&operands)?;
+        let dtype = self.dtype(on_true).promote(self.dtype(on_false));
+        let on_true = self.convert(on_true, dtype, site)?;
+        let on_false = self.convert(on_false, dtype, site)?;
+        if let Some([Scalar::Bool(holds), yes, no]) =
+            self.constants(&[condition, on_true, on_false]).as_deref()
+        {
+            return self.insert_constant(if *holds { *yes } else { *no }, site);
+        }
+        self.insert(Node::Select { condition, on_true, on_false }, dtype, shape, Vec::new(), site)
+    }
+
+    /// The operand converted to a dtype.
+    pub fn cast(&mut self, operand: ExprId, to: DType, site: Site) -> ExprId {
+        let result = self.convert(operand, to, site);
+        self.settle(result, "cast", &[operand], site)
+    }
+
+    pub(super) fn convert(&mut self, operand: ExprId, to: DType, site: Site) -> Result<ExprId, Problem> {
+        if self.is_poisoned(operand) {
+            return Ok(self.poison());
+        }
+        if self.dtype(operand) == to {
+            return Ok(operand);
+        }
+        if let Node::Constant(value) = self.node(operand) {
+            let value = value.cast(to);
+            return self.insert_constant(value, site);
+        }
+        let shape = self.shape(operand).clone();
+        self.insert(Node::Cast(operand), to, shape, Vec::new(), site)
+    }
+
+    fn broadcast(&self, operands: &[ExprId]) -> Result<Shape, Problem> {
+        let (&first, others) = operands.split_first().ok_or(Problem::Arity { expected: 1, given: 0 })?;
+        let shape = self.shape(first);
+        if others.iter().all(|&other| self.shape(other) == shape) {
+            return Ok(shape.clone());
+        }
+        let shapes: Vec<_> = operands.iter().map(|&operand| self.shape(operand).dims()).collect();
+        infer::broadcast(&shapes, &|symbol| self.facts(symbol))
+            .map_err(|clashes| Problem::Broadcast(self.conflicts(clashes)))
+    }
+
+    pub(super) fn conflicts(&self, clashes: Vec<AxisClash>) -> Vec<Conflict> {
+        let conflict = |clash: AxisClash| Conflict {
+            axis: clash.axis,
+            left_operand: clash.left.0,
+            right_operand: clash.right.0,
+            left: self.size(&clash.left.1),
+            right: self.size(&clash.right.1),
+            certainty: clash.certainty,
+            only_if: self.only_if(&clash.left.1, &clash.right.1),
+        };
+        clashes.into_iter().map(conflict).collect()
+    }
+
+    /// The simplest two sizes that must be equal for `a` and `b` to be: for `2*n` and `n`, that is `n` and 0.
+    pub(super) fn only_if(&self, a: &Dim, b: &Dim) -> [Size; 2] {
+        let solve = || {
+            let difference = a.sub(b).ok()?;
+            let &[symbol] = difference.symbols().as_slice() else { return None };
+            let (factor, rest) = difference.linear_in(symbol)?;
+            let rest = rest.as_constant()?;
+            let value = rest.checked_neg()?.checked_div(factor)?;
+            (value.checked_mul(factor)? == rest.checked_neg()?).then(|| [Dim::symbol(symbol), value.into()])
+        };
+        let [a, b] = solve().unwrap_or_else(|| [a.clone(), b.clone()]);
+        [self.size(&a), self.size(&b)]
+    }
+
+    /// The values of the operands, if all are constants.
+    fn constants(&self, operands: &[ExprId]) -> Option<Vec<Scalar>> {
+        let value = |&operand: &ExprId| {
+            if let Node::Constant(value) = self.node(operand) { Some(*value) } else { None }
+        };
+        operands.iter().map(value).collect()
+    }
+}
+
+/// Whether the bits of the result depend on the numerics level, which is chosen when a graph is compiled.
+fn depends_on_level(op: Op) -> bool {
+    matches!(op, Op::Exp | Op::Log | Op::Sin | Op::Cos | Op::Tanh | Op::Pow)
+}

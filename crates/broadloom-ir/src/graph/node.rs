@@ -1,0 +1,103 @@
+//! The kinds of expressions.
+
+use crate::dim::Dim;
+use crate::dtype::Scalar;
+use crate::ids::{ExprId, InputId};
+use crate::ops::Op;
+use crate::reduce::ReduceOp;
+use smallvec::SmallVec;
+
+/// Operands of an elementwise op.
+pub type Operands = SmallVec<[ExprId; 3]>;
+/// Axes of a tensor, ascending and distinct, each smaller than the rank.
+pub type Axes = SmallVec<[usize; 4]>;
+
+/// What an expression is. Dtype and shape are kept beside it, see [`CheckedGraph::dtype`](super::CheckedGraph::dtype) and [`CheckedGraph::shape`](super::CheckedGraph::shape).
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Node {
+    /// An array that the caller passes.
+    Input(InputId),
+    /// A constant of rank 0.
+    Constant(Scalar),
+    /// A row of the op table, applied element by element to operands that broadcast. The operands have already
+    /// the one dtype on which the op works; their shapes are aligned at the last axis, and on each axis an operand
+    /// is absent, the literal 1 (stretches), or the size of the result.
+    Elementwise {
+        /// The row.
+        op: Op,
+        /// As many as the row has operands.
+        operands: Operands,
+    },
+    /// `on_true` where `condition` (bool) holds, else `on_false`; the three broadcast.
+    Select {
+        /// Bool.
+        condition: ExprId,
+        /// Of the dtype of the result.
+        on_true: ExprId,
+        /// Of the dtype of the result.
+        on_false: ExprId,
+    },
+    /// The operand converted to the dtype of this node.
+    Cast(ExprId),
+    /// The operand reduced over axes.
+    Reduce {
+        /// How.
+        op: ReduceOp,
+        /// Any dtype; the reduction converts to its accumulator.
+        operand: ExprId,
+        /// Over which axes of the operand; not empty.
+        axes: Axes,
+        /// Whether the reduced axes stay as literal 1s.
+        keepdims: bool,
+    },
+    /// The same elements under other indices.
+    View {
+        /// Which.
+        view: View,
+        /// Of what.
+        operand: ExprId,
+    },
+    /// `table` indexed along `axis` by the integers of `indices` (i64): the axis is replaced by the axes of
+    /// `indices`. Negative indices count from the end. An index out of range is reported when the graph runs.
+    Take {
+        /// What is indexed.
+        table: ExprId,
+        /// By what; i64.
+        indices: ExprId,
+        /// Along which axis of the table.
+        axis: usize,
+    },
+    /// The integers (i64) 0, 1, 2, .. along the only axis.
+    Iota,
+    /// What a mistake left behind. It has rank 0 and any use of it is poisoned as well.
+    Poison,
+}
+
+/// The kinds of view. The shape of the result is that of the node.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum View {
+    /// The same elements in row-major order under the shape of the node.
+    Reshape,
+    /// Axis `i` of the result is axis `permutation[i]` of the operand.
+    Permute(Permutation),
+    /// Literal 1s inserted; the axes are those of the result.
+    ExpandDims(Axes),
+    /// Literal 1s removed; the axes are those of the operand.
+    Squeeze(Axes),
+    /// Stretched to the shape of the node by the broadcast rule.
+    BroadcastTo,
+    /// Per axis of the operand a start and a step; the sizes are those of the node.
+    Slice(Box<[SliceAxis]>),
+}
+
+/// A permutation of axes.
+pub type Permutation = SmallVec<[usize; 4]>;
+
+/// Element `i` of a sliced axis is element `start + i * step` of the operand's axis.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct SliceAxis {
+    /// First element, counted from the beginning of the operand's axis.
+    pub start: Dim,
+    /// Not zero.
+    pub step: i64,
+}

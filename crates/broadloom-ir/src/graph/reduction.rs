@@ -1,0 +1,127 @@
+//! Reductions, `take` and `iota`.
+
+use super::{Axes, Graph, Node, Site};
+use crate::diagnostics::{Problem, Requirement};
+use crate::dim::Dim;
+use crate::dtype::{Class, DType, Scalar};
+use crate::ids::ExprId;
+use crate::reduce::ReduceOp;
+use crate::shape::Shape;
+
+impl Graph {
+    /// The operand reduced over axes, all of them for `None`. With `keepdims` the reduced axes stay as literal 1s.
+    ///
+    /// Over no axes nothing is reduced: the operand takes the dtype of the result, and an arg-reduction is 0.
+    pub fn reduce(
+        &mut self,
+        op: ReduceOp,
+        operand: ExprId,
+        axes: Option<&[i64]>,
+        keepdims: bool,
+        site: Site,
+    ) -> ExprId {
+        let result = self.try_reduce(op, operand, axes, keepdims, site);
+        self.settle(result, op.name(), &[operand], site)
+    }
+
+    fn try_reduce(
+        &mut self,
+        op: ReduceOp,
+        operand: ExprId,
+        axes: Option<&[i64]>,
+        keepdims: bool,
+        site: Site,
+    ) -> Result<ExprId, Problem> {
+        if self.is_poisoned(operand) {
+            return Ok(operand);
+        }
+        let shape = self.shape(operand).clone();
+        let mut axes: Axes = match axes {
+            None => (0..shape.rank()).collect(),
+            Some(axes) => resolve_axes(axes, shape.rank())?,
+        };
+        axes.sort_unstable();
+        let dtype = op.result_dtype(self.dtype(operand));
+        if axes.is_empty() {
+            if matches!(op, ReduceOp::ArgMin | ReduceOp::ArgMax) {
+                let zero = self.insert_constant(Scalar::I64(0), site)?;
+                return self.try_broadcast_to(zero, shape, site);
+            }
+            return self.convert(operand, dtype, site);
+        }
+        let mut obligations = Vec::new();
+        if op.needs_elements() {
+            for &axis in &axes {
+                let spare = shape[axis].sub(&Dim::ONE).map_err(Problem::Size)?;
+                self.require(spare, Requirement::NotEmpty, &mut obligations)
+                    .map_err(|_| Problem::EmptyReduction { axis })?;
+            }
+        }
+        let kept = shape.iter().enumerate().filter_map(|(axis, dim)| match axes.contains(&axis) {
+            true if keepdims => Some(Dim::ONE),
+            true => None,
+            false => Some(dim.clone()),
+        });
+        let result: Shape = kept.collect();
+        self.insert(Node::Reduce { op, operand, axes, keepdims }, dtype, result, obligations, site)
+    }
+
+    /// `table` indexed along `axis` by integers: the axis is replaced by the axes of `indices`.
+    pub fn take(&mut self, table: ExprId, indices: ExprId, axis: i64, site: Site) -> ExprId {
+        let result = self.try_take(table, indices, axis, site);
+        self.settle(result, "take", &[table, indices], site)
+    }
+
+    fn try_take(&mut self, table: ExprId, indices: ExprId, axis: i64, site: Site) -> Result<ExprId, Problem> {
+        if self.any_poisoned(&[table, indices]) {
+            return Ok(self.poison());
+        }
+        let dtype = self.dtype(indices);
+        if dtype.class() != Class::Int {
+            return Err(Problem::IndicesNotInteger { dtype });
+        }
+        let source = self.shape(table).clone();
+        let axis = resolve_axis(axis, source.rank())?;
+        let (before, after) = (&source[..axis], &source[axis + 1..]);
+        let shape: Shape = before.iter().chain(self.shape(indices)).chain(after).cloned().collect();
+        let indices = self.convert(indices, DType::I64, site)?;
+        let dtype = self.dtype(table);
+        self.insert(Node::Take { table, indices, axis }, dtype, shape, Vec::new(), site)
+    }
+
+    /// The integers 0, 1, 2, .. (i64) along one axis of the given length.
+    pub fn iota(&mut self, length: Dim, site: Site) -> ExprId {
+        let result = self.try_iota(length, site);
+        self.settle(result, "iota", &[], site)
+    }
+
+    fn try_iota(&mut self, length: Dim, site: Site) -> Result<ExprId, Problem> {
+        self.check_symbols([&length])?;
+        let shape = Shape::from_iter([length]);
+        let obligations = self.require_sizes(&shape, &[])?;
+        self.insert(Node::Iota, DType::I64, shape, obligations, site)
+    }
+}
+
+/// An axis counted from the beginning.
+pub(super) fn resolve_axis(axis: i64, rank: usize) -> Result<usize, Problem> {
+    let signed = rank as i64;
+    let resolved = if axis < 0 { axis.checked_add(signed) } else { Some(axis) };
+    match resolved {
+        Some(resolved) if (0..signed).contains(&resolved) => Ok(resolved as usize),
+        _ => Err(Problem::NoAxis { axis, rank }),
+    }
+}
+
+/// Axes counted from the beginning, in the given order; distinct.
+pub(super) fn resolve_axes(axes: &[i64], rank: usize) -> Result<Axes, Problem> {
+    let mut resolved = Axes::new();
+    for &axis in axes {
+        let axis = resolve_axis(axis, rank)?;
+        if resolved.contains(&axis) {
+            return Err(Problem::RepeatedAxis { axis });
+        }
+        resolved.push(axis);
+    }
+    Ok(resolved)
+}

@@ -1,0 +1,59 @@
+//! Which input axis determines which symbol.
+
+use super::InputInfo;
+use crate::dim::Dim;
+use crate::ids::{InputId, SymbolId};
+use std::collections::VecDeque;
+
+/// How a symbol is computed when a graph is bound: the size of an axis of an input is `k * symbol + rest`
+/// ([`Dim::linear_in`]), where only symbols that are solved before occur in `rest`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Solution {
+    /// What is computed.
+    pub symbol: SymbolId,
+    /// From this input.
+    pub input: InputId,
+    /// From the size of this axis.
+    pub axis: usize,
+}
+
+/// Solutions in the order in which they can be computed. Symbols that no axis determines are left out.
+pub(super) fn solve(inputs: &[InputInfo], symbols: usize) -> Vec<Solution> {
+    struct Equation<'a> {
+        input: InputId,
+        axis: usize,
+        size: &'a Dim,
+        unknown: Vec<SymbolId>,
+    }
+    let mut equations = Vec::new();
+    let mut mentions = vec![Vec::new(); symbols];
+    for (index, input) in inputs.iter().enumerate() {
+        for (axis, size) in input.shape.iter().enumerate() {
+            let unknown = size.symbols();
+            for symbol in &unknown {
+                if let Some(mentions) = mentions.get_mut(symbol.index()) {
+                    mentions.push(equations.len());
+                }
+            }
+            equations.push(Equation { input: InputId::new(index), axis, size, unknown });
+        }
+    }
+    let mut solved = vec![false; symbols];
+    let mut solutions = Vec::new();
+    let mut queue: VecDeque<usize> = (0..equations.len()).collect();
+    while let Some(index) = queue.pop_front() {
+        let Some(equation) = equations.get_mut(index) else { continue };
+        equation.unknown.retain(|symbol| !solved.get(symbol.index()).copied().unwrap_or(true));
+        let &[symbol] = equation.unknown.as_slice() else { continue };
+        if equation.size.linear_in(symbol).is_none() {
+            continue;
+        }
+        solutions.push(Solution { symbol, input: equation.input, axis: equation.axis });
+        if let (Some(solved), Some(mentions)) = (solved.get_mut(symbol.index()), mentions.get(symbol.index()))
+        {
+            *solved = true;
+            queue.extend(mentions);
+        }
+    }
+    solutions
+}

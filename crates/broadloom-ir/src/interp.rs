@@ -1,0 +1,258 @@
+//! The reference interpreter: what a graph means, in the simplest way to say it.
+//!
+//! ```text
+//! arrays ──bind──▶ sizes ──every node whole, in arena order──▶ outputs
+//!                                └── concrete shape == inferred shape at these sizes, or ShapeDisagrees
+//! ```
+//!
+//! It is the oracle that compiled code is compared with, bit by bit, so it shares nothing with it but the rows of the
+//! op table and the constants of the reduction table: shapes, broadcasting and views are computed here once more, on
+//! concrete sizes. It is written to be obviously right, and it is slow.
+//!
+//! There is no recursion, so that a graph of any depth does not exhaust the stack, and an array is dropped after its
+//! last use.
+
+mod bind;
+mod error;
+mod reduce;
+mod view;
+
+pub use error::{InterpretError, Rule};
+
+use crate::dtype::{Class, DType, Element, Scalar};
+use crate::graph::{CheckedGraph, Node, View};
+use crate::ids::{ExprId, InputId};
+use crate::ops::Op;
+use bind::Sizes;
+use error::Fault;
+use smallvec::SmallVec;
+
+/// The most elements that an array of the interpreter holds: 4 GiB of them.
+pub const MAX_ELEMENTS: usize = 1 << 28;
+
+/// An array of concrete shape.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Array {
+    /// The dtype of all elements.
+    pub dtype: DType,
+    /// The size of each axis.
+    pub shape: Vec<usize>,
+    /// The elements in row-major order.
+    pub elements: Vec<Scalar>,
+}
+
+impl Array {
+    /// An array of a Rust type's elements in row-major order. [`interpret`] checks that they fill the shape.
+    pub fn new<T: Element>(shape: &[usize], elements: &[T]) -> Array {
+        let elements = elements.iter().map(|element| element.into_scalar()).collect();
+        Array { dtype: T::DTYPE, shape: shape.to_vec(), elements }
+    }
+
+    /// The elements in row-major order as values of a Rust type, if it is the type of all of them.
+    pub fn to_vec<T: Element>(&self) -> Option<Vec<T>> {
+        self.elements.iter().map(|element| T::from_scalar(*element)).collect()
+    }
+}
+
+/// Evaluates the outputs of a graph, in their order, on one array per declared input. `fused` is the numerics level:
+/// whether elementary functions and sums of products use fma.
+///
+/// # Errors
+/// If the arrays are not what the inputs declare, if their sizes disagree or break an obligation of the graph, if the
+/// data has an index out of range or a negative exponent (the earliest expression, then the smallest position), or if
+/// an array would be too large. [`InterpretError::ShapeDisagrees`] and [`InterpretError::Unsound`] are mistakes in
+/// Broadloom.
+pub fn interpret(graph: &CheckedGraph, inputs: &[Array], fused: bool) -> Result<Vec<Array>, InterpretError> {
+    let sizes = bind::bind(graph, inputs)?;
+    let last_uses = last_uses(graph, fused);
+    let mut run = Run { graph, inputs, fused, sizes, arrays: vec![None; graph.len()] };
+    for expr in graph.exprs() {
+        let array = run.node(expr)?;
+        run.check(expr, &array)?;
+        if let Some(slot) = run.arrays.get_mut(expr.index()) {
+            *slot = Some(array);
+        }
+        for used in run.uses(expr) {
+            if last_uses.get(used.index()) == Some(&Some(expr)) {
+                run.arrays[used.index()] = None;
+            }
+        }
+    }
+    let outputs = graph.outputs().iter();
+    outputs.map(|output| run.array(output.expr).cloned().map_err(|fault| fault.at(output.expr))).collect()
+}
+
+/// The last expression that reads each expression, none for outputs: they stay to the end.
+fn last_uses(graph: &CheckedGraph, fused: bool) -> Vec<Option<ExprId>> {
+    let mut last = vec![None; graph.len()];
+    for expr in graph.exprs() {
+        for used in uses(graph, expr, fused) {
+            last[used.index()] = Some(expr);
+        }
+    }
+    for output in graph.outputs() {
+        last[output.expr.index()] = None;
+    }
+    last
+}
+
+/// What an expression reads: its operands, and the factors of a sum of products.
+fn uses(graph: &CheckedGraph, expr: ExprId, fused: bool) -> impl Iterator<Item = ExprId> {
+    let factors = if fused { graph.factors(expr) } else { None };
+    graph.operands(expr).into_iter().chain(factors.into_iter().flatten())
+}
+
+struct Run<'a> {
+    graph: &'a CheckedGraph,
+    inputs: &'a [Array],
+    fused: bool,
+    sizes: Sizes<'a>,
+    arrays: Vec<Option<Array>>,
+}
+
+impl Run<'_> {
+    fn uses(&self, expr: ExprId) -> SmallVec<[ExprId; 5]> {
+        uses(self.graph, expr, self.fused).collect()
+    }
+
+    fn array(&self, expr: ExprId) -> Result<&Array, Fault> {
+        self.arrays.get(expr.index()).and_then(Option::as_ref).ok_or(Fault::Unsound(Rule::Operand))
+    }
+
+    fn node(&self, expr: ExprId) -> Result<Array, InterpretError> {
+        let at = |fault: Fault| fault.at(expr);
+        let array = |operand: &ExprId| self.array(*operand).map_err(at);
+        match self.graph.node(expr) {
+            Node::Input(id) => self.input(*id).map_err(at),
+            Node::Constant(value) => {
+                Ok(Array { dtype: value.dtype(), shape: Vec::new(), elements: vec![*value] })
+            }
+            Node::Elementwise { op, operands } => {
+                let operands = operands.iter().map(array).collect::<Result<SmallVec<[&Array; 3]>, _>>()?;
+                elementwise(*op, &operands, self.fused).map_err(at)
+            }
+            Node::Select { condition, on_true, on_false } => {
+                select(array(condition)?, array(on_true)?, array(on_false)?).map_err(at)
+            }
+            Node::Cast(operand) => {
+                let (operand, dtype) = (array(operand)?, self.graph.dtype(expr));
+                let elements = operand.elements.iter().map(|element| element.cast(dtype)).collect();
+                Ok(Array { dtype, shape: operand.shape.clone(), elements })
+            }
+            Node::Reduce { op, operand, axes, keepdims } => {
+                let factors = match self.graph.factors(expr) {
+                    Some([x, y]) if self.fused => Some([array(&x)?, array(&y)?]),
+                    Some(_) | None => None,
+                };
+                reduce::reduce(*op, array(operand)?, factors, axes, *keepdims, self.fused).map_err(at)
+            }
+            Node::View { view, operand } => self.view(expr, view, array(operand)?),
+            Node::Take { table, indices, axis } => {
+                view::take(array(table)?, array(indices)?, *axis).map_err(at)
+            }
+            Node::Iota => self.iota(expr),
+            Node::Poison => Err(at(Fault::Unsound(Rule::Poison))),
+        }
+    }
+
+    fn input(&self, id: InputId) -> Result<Array, Fault> {
+        self.inputs.get(id.index()).cloned().ok_or(Fault::Unsound(Rule::Operand))
+    }
+
+    fn view(&self, expr: ExprId, view: &View, operand: &Array) -> Result<Array, InterpretError> {
+        let at = |fault: Fault| fault.at(expr);
+        match view {
+            View::Reshape => view::reshape(operand, self.declared_shape(expr)?).map_err(at),
+            View::Permute(permutation) => view::permute(operand, permutation).map_err(at),
+            View::ExpandDims(axes) => view::expand_dims(operand, axes).map_err(at),
+            View::Squeeze(axes) => view::squeeze(operand, axes).map_err(at),
+            View::BroadcastTo => {
+                let shape = self.declared_shape(expr)?;
+                let elements = view::stretch(operand, &shape).map_err(at)?.into_owned();
+                Ok(Array { dtype: operand.dtype, shape, elements })
+            }
+            View::Slice(axes) => {
+                let shape = self.declared_shape(expr)?;
+                if shape.len() != axes.len() {
+                    return Err(at(Fault::Unsound(Rule::Axes)));
+                }
+                let mut picked = Vec::with_capacity(axes.len());
+                for (axis, size) in axes.iter().zip(shape) {
+                    let start = self.sizes.evaluate(&axis.start)?;
+                    picked.push(view::Picked { start, step: axis.step, size });
+                }
+                view::slice(operand, &picked).map_err(at)
+            }
+        }
+    }
+
+    fn iota(&self, expr: ExprId) -> Result<Array, InterpretError> {
+        let at = |fault: Fault| fault.at(expr);
+        let shape = self.declared_shape(expr)?;
+        let [length] = shape[..] else { return Err(at(Fault::Unsound(Rule::Axes))) };
+        let mut elements = view::with_room(&shape).map_err(at)?;
+        elements.extend((0_i64..).take(length).map(Scalar::I64));
+        Ok(Array { dtype: DType::I64, shape, elements })
+    }
+
+    /// The inferred shape, of nodes whose operands do not determine it.
+    fn declared_shape(&self, expr: ExprId) -> Result<Vec<usize>, InterpretError> {
+        let inferred = self.sizes.inferred(expr)?;
+        let shape = inferred.iter().map(|size| usize::try_from(*size).ok()).collect::<Option<Vec<_>>>();
+        shape.ok_or(InterpretError::ShapeDisagrees { expr, inferred, concrete: Vec::new() })
+    }
+
+    /// Compares what the concrete rules gave with what was inferred.
+    fn check(&self, expr: ExprId, array: &Array) -> Result<(), InterpretError> {
+        let inferred = self.sizes.inferred(expr)?;
+        let same = |(inferred, concrete): (&i64, &usize)| usize::try_from(*inferred) == Ok(*concrete);
+        if inferred.len() != array.shape.len() || !inferred.iter().zip(&array.shape).all(same) {
+            return Err(InterpretError::ShapeDisagrees { expr, inferred, concrete: array.shape.clone() });
+        }
+        if array.dtype != self.graph.dtype(expr) {
+            return Err(InterpretError::Unsound { expr, rule: Rule::Types });
+        }
+        Ok(())
+    }
+}
+
+/// A row of the op table on every element of operands that broadcast.
+fn elementwise(op: Op, operands: &[&Array], fused: bool) -> Result<Array, Fault> {
+    let dtype = operands.first().ok_or(Fault::Unsound(Rule::Types))?.dtype;
+    let shape = view::broadcast_shape(operands.iter().map(|operand| &operand.shape[..]))?;
+    let stretched = operands.iter().map(|operand| view::stretch(operand, &shape));
+    let stretched = stretched.collect::<Result<SmallVec<[_; 3]>, _>>()?;
+    let can_fail = op.can_fail(dtype);
+    let mut elements = view::with_room(&shape)?;
+    for position in 0..view::element_count(&shape)? {
+        let arguments: SmallVec<[Scalar; 3]> = stretched.iter().map(|operand| operand[position]).collect();
+        if can_fail && op.fails(&arguments) {
+            return Err(negative_exponent(position, &arguments));
+        }
+        elements.push(reduce::apply(op, fused, &arguments)?);
+    }
+    Ok(Array { dtype: op.result_dtype(dtype), shape, elements })
+}
+
+/// The fault of an integer power, the only op that can fail.
+fn negative_exponent(position: usize, arguments: &[Scalar]) -> Fault {
+    match arguments.last().map(|exponent| exponent.cast(DType::I64)) {
+        Some(Scalar::I64(value)) => Fault::NegativeExponent { position, value },
+        _ => Fault::Unsound(Rule::Types),
+    }
+}
+
+/// The elements of `on_true` where the condition holds, of `on_false` elsewhere.
+fn select(condition: &Array, on_true: &Array, on_false: &Array) -> Result<Array, Fault> {
+    if condition.dtype.class() != Class::Bool || on_true.dtype != on_false.dtype {
+        return Err(Fault::Unsound(Rule::Types));
+    }
+    let shape = view::broadcast_shape([&condition.shape[..], &on_true.shape, &on_false.shape])?;
+    let condition = view::stretch(condition, &shape)?;
+    let (yes, no) = (view::stretch(on_true, &shape)?, view::stretch(on_false, &shape)?);
+    let mut elements = view::with_room(&shape)?;
+    for ((condition, yes), no) in condition.iter().zip(yes.iter()).zip(no.iter()) {
+        elements.push(if matches!(condition, Scalar::Bool(true)) { *yes } else { *no });
+    }
+    Ok(Array { dtype: on_true.dtype, shape, elements })
+}

@@ -1,0 +1,175 @@
+//! Sizes of the symbols, solved from the shapes of the arrays.
+//!
+//! ```text
+//! arrays ──count, dtype, rank, elements──▶ axes ──solve until nothing is new──▶ Sizes ──▶ every axis agrees
+//!                                                                                    └──▶ obligations hold
+//! ```
+
+use super::Array;
+use super::error::InterpretError;
+use super::view::product;
+use crate::dim::{Dim, DimError};
+use crate::graph::CheckedGraph;
+use crate::ids::{ExprId, SymbolId};
+
+/// The value of every symbol.
+pub(super) struct Sizes<'a> {
+    graph: &'a CheckedGraph,
+    values: Vec<Option<i64>>,
+}
+
+/// An axis of an input: what was declared and what the array has.
+struct InputAxis<'a> {
+    name: &'a str,
+    axis: usize,
+    dim: &'a Dim,
+    size: usize,
+}
+
+/// Checks the arrays against the inputs of the graph and solves its symbols.
+pub(super) fn bind<'a>(graph: &'a CheckedGraph, arrays: &[Array]) -> Result<Sizes<'a>, InterpretError> {
+    let inputs = graph.inputs();
+    if inputs.len() != arrays.len() {
+        return Err(InterpretError::InputCount { expected: inputs.len(), found: arrays.len() });
+    }
+    let mut axes = Vec::new();
+    for (input, array) in inputs.iter().zip(arrays) {
+        let name = || Box::from(&*input.name);
+        if array.dtype != input.dtype {
+            return Err(InterpretError::InputDType {
+                name: name(),
+                expected: input.dtype,
+                found: array.dtype,
+            });
+        }
+        if array.shape.len() != input.shape.rank() {
+            let (expected, found) = (input.shape.rank(), array.shape.len());
+            return Err(InterpretError::InputRank { name: name(), expected, found });
+        }
+        if product(&array.shape) != Some(array.elements.len()) {
+            let (shape, found) = (array.shape.clone(), array.elements.len());
+            return Err(InterpretError::ElementCount { name: name(), shape, found });
+        }
+        if let Some(position) = array.elements.iter().position(|element| element.dtype() != array.dtype) {
+            let (expected, found) = (array.dtype, array.elements[position].dtype());
+            return Err(InterpretError::ElementDType { name: name(), position, expected, found });
+        }
+        for (axis, (dim, &size)) in input.shape.dims().iter().zip(&array.shape).enumerate() {
+            axes.push(InputAxis { name: &input.name, axis, dim, size });
+        }
+    }
+
+    let mut sizes = Sizes { graph, values: vec![None; graph.symbols().len()] };
+    // Each round solves a symbol or is the last, so there are at most as many rounds as symbols, and one more.
+    while sizes.solve_round(&axes)? {}
+    sizes.check_axes(&axes)?;
+    sizes.check_facts()?;
+    sizes.check_obligations()?;
+    Ok(sizes)
+}
+
+impl Sizes<'_> {
+    /// Solves every axis that is affine in its only unknown symbol. Whether there was one.
+    fn solve_round(&mut self, axes: &[InputAxis<'_>]) -> Result<bool, InterpretError> {
+        let mut progress = false;
+        for axis in axes {
+            let mut unknown = axis.dim.symbols().into_iter().filter(|symbol| self.value(*symbol).is_none());
+            let (Some(symbol), None) = (unknown.next(), unknown.next()) else { continue };
+            let Some((factor, rest)) = axis.dim.linear_in(symbol) else { continue };
+            let rest = self.evaluate(&rest)?;
+            let value =
+                exact_quotient(axis.size, rest, factor).ok_or_else(|| InterpretError::NoSolution {
+                    name: axis.name.into(),
+                    axis: axis.axis,
+                    found: axis.size,
+                    dim: self.spell(axis.dim),
+                    symbol: self.symbol_name(symbol),
+                })?;
+            if let Some(slot) = self.values.get_mut(symbol.index()) {
+                *slot = Some(value);
+                progress = true;
+            }
+        }
+        Ok(progress)
+    }
+
+    fn check_axes(&self, axes: &[InputAxis<'_>]) -> Result<(), InterpretError> {
+        for axis in axes {
+            // Sizes of inputs that no output needs may stay without a solution.
+            if axis.dim.symbols().into_iter().any(|symbol| self.value(symbol).is_none()) {
+                continue;
+            }
+            let expected = self.evaluate(axis.dim)?;
+            if usize::try_from(expected) != Ok(axis.size) {
+                return Err(InterpretError::SizesDisagree {
+                    name: axis.name.into(),
+                    axis: axis.axis,
+                    found: axis.size,
+                    dim: self.spell(axis.dim),
+                    expected,
+                });
+            }
+        }
+        Ok(())
+    }
+
+    fn check_facts(&self) -> Result<(), InterpretError> {
+        for (info, value) in self.graph.symbols().iter().zip(&self.values) {
+            let (Some(value), facts) = (*value, info.facts) else { continue };
+            let above = facts.upper.is_some_and(|upper| value > upper);
+            if value < facts.lower || above || value.checked_rem(facts.multiple_of) != Some(0) {
+                let symbol = Box::from(&*info.name);
+                return Err(InterpretError::Facts { symbol, value, facts });
+            }
+        }
+        Ok(())
+    }
+
+    fn check_obligations(&self) -> Result<(), InterpretError> {
+        for obligation in self.graph.obligations() {
+            let value = self.evaluate(&obligation.nonnegative)?;
+            if value < 0 {
+                let nonnegative = self.spell(&obligation.nonnegative);
+                let (expr, requirement) = (obligation.origin, obligation.requirement);
+                return Err(InterpretError::Obligation { expr, requirement, nonnegative, value });
+            }
+        }
+        Ok(())
+    }
+
+    /// The value of a dim at the solved sizes.
+    pub(super) fn evaluate(&self, dim: &Dim) -> Result<i64, InterpretError> {
+        dim.evaluate(&|symbol| self.value(symbol)).map_err(|error| match error {
+            DimError::Unbound(symbol) => InterpretError::Unsolved { symbol: self.symbol_name(symbol) },
+            DimError::Overflow | DimError::TooLarge | DimError::Divisor(_) => {
+                InterpretError::Size { dim: self.spell(dim), source: error }
+            }
+        })
+    }
+
+    /// The inferred shape of an expression at the solved sizes.
+    pub(super) fn inferred(&self, expr: ExprId) -> Result<Vec<i64>, InterpretError> {
+        self.graph.shape(expr).dims().iter().map(|dim| self.evaluate(dim)).collect()
+    }
+
+    fn value(&self, symbol: SymbolId) -> Option<i64> {
+        self.values.get(symbol.index()).copied().flatten()
+    }
+
+    fn symbol_name(&self, symbol: SymbolId) -> Box<str> {
+        self.graph.symbols().get(symbol.index()).map_or("?", |info| &*info.name).into()
+    }
+
+    fn spell(&self, dim: &Dim) -> Box<str> {
+        let name =
+            |symbol: SymbolId| self.graph.symbols().get(symbol.index()).map_or("?", |info| &*info.name);
+        dim.display(&name).to_string().into()
+    }
+}
+
+/// The `n >= 0` with `factor * n + rest == size`.
+fn exact_quotient(size: usize, rest: i64, factor: i64) -> Option<i64> {
+    let difference = i64::try_from(size).ok()?.checked_sub(rest)?;
+    let quotient = difference.checked_div(factor)?;
+    (quotient >= 0 && difference.checked_rem(factor) == Some(0)).then_some(quotient)
+}

@@ -1,0 +1,237 @@
+//! What can go wrong when a checked graph is interpreted.
+
+use crate::diagnostics::Requirement;
+use crate::dim::{DimError, Facts};
+use crate::dtype::DType;
+use crate::ids::ExprId;
+
+/// Why a graph could not be interpreted on some arrays.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum InterpretError {
+    /// Not one array per declared input.
+    #[error("the graph has {expected} inputs, but {found} arrays were passed")]
+    InputCount {
+        /// Number of inputs of the graph.
+        expected: usize,
+        /// Number of arrays passed.
+        found: usize,
+    },
+    /// An array of another dtype than its input.
+    #[error("input `{name}` is {expected}, but its array is {found}")]
+    InputDType {
+        /// Name of the input.
+        name: Box<str>,
+        /// Declared dtype.
+        expected: DType,
+        /// Dtype of the array.
+        found: DType,
+    },
+    /// An array with another number of axes than its input.
+    #[error("input `{name}` has rank {expected}, but its array has rank {found}")]
+    InputRank {
+        /// Name of the input.
+        name: Box<str>,
+        /// Declared rank.
+        expected: usize,
+        /// Rank of the array.
+        found: usize,
+    },
+    /// An array whose list of elements does not fill its shape.
+    #[error("the array for input `{name}` has shape {shape:?}, but {found} elements")]
+    ElementCount {
+        /// Name of the input.
+        name: Box<str>,
+        /// Shape of the array.
+        shape: Vec<usize>,
+        /// Length of the list of elements.
+        found: usize,
+    },
+    /// An array with an element of another dtype than its own.
+    #[error("the array for input `{name}` is {expected}, but its element {position} is {found}")]
+    ElementDType {
+        /// Name of the input.
+        name: Box<str>,
+        /// Row-major position of the first such element.
+        position: usize,
+        /// Dtype of the array.
+        expected: DType,
+        /// Dtype of the element.
+        found: DType,
+    },
+    /// An axis whose declared size, at the sizes that the axes before it gave, is another one.
+    #[error("axis {axis} of input `{name}` has size {found}, but {}", declared(dim, *expected))]
+    SizesDisagree {
+        /// Name of the input.
+        name: Box<str>,
+        /// Which axis.
+        axis: usize,
+        /// Size of the array's axis.
+        found: usize,
+        /// Declared size.
+        dim: Box<str>,
+        /// Value of the declared size.
+        expected: i64,
+    },
+    /// An axis whose declared size has no solution.
+    #[error("axis {axis} of input `{name}` has size {found}, which `{dim}` is for no `{symbol}` >= 0")]
+    NoSolution {
+        /// Name of the input.
+        name: Box<str>,
+        /// Which axis.
+        axis: usize,
+        /// Size of the array's axis.
+        found: usize,
+        /// Declared size.
+        dim: Box<str>,
+        /// The symbol that was to be solved.
+        symbol: Box<str>,
+    },
+    /// A symbol that no input axis determines. A checked graph has none.
+    #[error("no axis of an input determines the size `{symbol}`")]
+    Unsolved {
+        /// The symbol.
+        symbol: Box<str>,
+    },
+    /// A symbol whose value is not as the graph states of it.
+    #[error("the size `{symbol}` is {value}, but it is stated to be {}", stated(facts))]
+    Facts {
+        /// The symbol.
+        symbol: Box<str>,
+        /// Its value.
+        value: i64,
+        /// What is stated of it.
+        facts: Facts,
+    },
+    /// A size that is not an `i64`.
+    #[error("the size `{dim}` cannot be computed")]
+    Size {
+        /// The size.
+        dim: Box<str>,
+        /// Why.
+        #[source]
+        source: DimError,
+    },
+    /// A condition on the sizes that the graph left to the call and that does not hold.
+    #[error("{expr}: {requirement}: `{nonnegative}` is {value}")]
+    Obligation {
+        /// The expression that needs it.
+        expr: ExprId,
+        /// Why it needs it.
+        requirement: Requirement,
+        /// What must not be negative.
+        nonnegative: Box<str>,
+        /// What it is.
+        value: i64,
+    },
+    /// An array beyond [`MAX_ELEMENTS`](super::MAX_ELEMENTS), or beyond the memory at hand.
+    #[error("{expr} of shape {shape:?} has too many elements to be interpreted")]
+    TooLarge {
+        /// The expression.
+        expr: ExprId,
+        /// Shape of the array.
+        shape: Vec<usize>,
+    },
+    /// An index of a `take` outside its axis.
+    #[error("{expr}: index {value} at position {position} is out of range for an axis of size {size}")]
+    Index {
+        /// The earliest expression with such an index.
+        expr: ExprId,
+        /// Smallest row-major position of such an index in the operand that holds the indices.
+        position: usize,
+        /// The index.
+        value: i64,
+        /// Size of the axis.
+        size: usize,
+    },
+    /// A negative exponent of an integer power.
+    #[error("{expr}: negative exponent {value} of an integer power at position {position}")]
+    NegativeExponent {
+        /// The earliest expression with such an exponent.
+        expr: ExprId,
+        /// Smallest row-major position of such an exponent in the result.
+        position: usize,
+        /// The exponent.
+        value: i64,
+    },
+    /// The concrete rules give another shape than the symbolic ones: a mistake in Broadloom, not of the caller.
+    #[error("{expr} has shape {concrete:?}, but {inferred:?} was inferred for it")]
+    ShapeDisagrees {
+        /// The expression.
+        expr: ExprId,
+        /// The inferred shape at the solved sizes.
+        inferred: Vec<i64>,
+        /// The shape by the concrete rules.
+        concrete: Vec<usize>,
+    },
+    /// A concrete rule refuses what was accepted when the graph was built: a mistake in Broadloom, not of the caller.
+    #[error("{expr} was accepted when built, but {rule}")]
+    Unsound {
+        /// The expression.
+        expr: ExprId,
+        /// The rule.
+        rule: Rule,
+    },
+}
+
+fn declared(dim: &str, value: i64) -> String {
+    let literal = dim.parse() == Ok(value);
+    if literal { format!("{dim} is declared") } else { format!("`{dim}` is {value}") }
+}
+
+fn stated(facts: &Facts) -> String {
+    let upper = facts.upper.map_or(String::new(), |upper| format!(", at most {upper}"));
+    format!("at least {}{upper} and a multiple of {}", facts.lower, facts.multiple_of)
+}
+
+/// A rule on concrete operands that every node of a checked graph keeps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Rule {
+    /// Sizes on one axis are equal or 1.
+    #[error("its operands do not broadcast")]
+    Broadcast,
+    /// A reshape keeps the number of elements.
+    #[error("it changes the number of elements")]
+    Reshape,
+    /// A slice stays inside its operand.
+    #[error("it reaches outside its operand")]
+    Slice,
+    /// Axes exist, are distinct and, where removed, of size 1.
+    #[error("its axes do not fit its operand")]
+    Axes,
+    /// Dtypes are those of the op table, and of the node.
+    #[error("its dtypes do not fit")]
+    Types,
+    /// A minimum or maximum has an element.
+    #[error("it reduces no elements")]
+    EmptyAxes,
+    /// Operands come before their use.
+    #[error("an operand of it has no value")]
+    Operand,
+    /// No mistake is left in a checked graph.
+    #[error("it stands for a mistake")]
+    Poison,
+}
+
+/// What goes wrong inside a node, before it is said in which.
+#[derive(Debug)]
+pub(super) enum Fault {
+    Unsound(Rule),
+    TooLarge(Vec<usize>),
+    Index { position: usize, value: i64, size: usize },
+    NegativeExponent { position: usize, value: i64 },
+}
+
+impl Fault {
+    pub(super) fn at(self, expr: ExprId) -> InterpretError {
+        match self {
+            Fault::Unsound(rule) => InterpretError::Unsound { expr, rule },
+            Fault::TooLarge(shape) => InterpretError::TooLarge { expr, shape },
+            Fault::Index { position, value, size } => InterpretError::Index { expr, position, value, size },
+            Fault::NegativeExponent { position, value } => {
+                InterpretError::NegativeExponent { expr, position, value }
+            }
+        }
+    }
+}

@@ -1,0 +1,228 @@
+//! Views, broadcasting and `take` on concrete shapes, by NumPy's rules.
+//!
+//! All of them are the same walk: the indices of the result in row-major order, where a step along an axis of the
+//! result moves by a fixed number of elements of the source (not at all on a stretched axis, backwards on a flipped
+//! one).
+
+use super::error::{Fault, Rule};
+use super::{Array, MAX_ELEMENTS};
+use crate::dtype::Scalar;
+use std::borrow::Cow;
+
+/// Product of the sizes, if it fits.
+pub(super) fn product(shape: &[usize]) -> Option<usize> {
+    // A zero wins over other sizes whose product would not fit.
+    if shape.contains(&0) {
+        Some(0)
+    } else {
+        shape.iter().try_fold(1, |count: usize, &size| count.checked_mul(size))
+    }
+}
+
+/// Number of elements of a shape, if an array of it can be held.
+pub(super) fn element_count(shape: &[usize]) -> Result<usize, Fault> {
+    product(shape).filter(|&count| count <= MAX_ELEMENTS).ok_or_else(|| Fault::TooLarge(shape.to_vec()))
+}
+
+/// An empty list that has room for the elements of a shape.
+pub(super) fn with_room(shape: &[usize]) -> Result<Vec<Scalar>, Fault> {
+    let mut elements = Vec::new();
+    elements.try_reserve_exact(element_count(shape)?).map_err(|_| Fault::TooLarge(shape.to_vec()))?;
+    Ok(elements)
+}
+
+/// How far apart neighbours along each axis are in a row-major list. Only used on shapes with elements, whose
+/// products fit.
+pub(super) fn row_major(shape: &[usize]) -> Vec<usize> {
+    let mut steps = vec![1_usize; shape.len()];
+    for axis in (1..shape.len()).rev() {
+        steps[axis - 1] = steps[axis].wrapping_mul(shape[axis]);
+    }
+    steps
+}
+
+/// The indices of a shape in row-major order, each as the position `start + sum(index[axis] * steps[axis])`.
+/// Steps may be negative in two's complement, so that positions are computed modulo 2^64.
+pub(super) struct Walk {
+    sizes: Vec<usize>,
+    steps: Vec<usize>,
+    index: Vec<usize>,
+    position: usize,
+    left: usize,
+}
+
+impl Walk {
+    pub(super) fn new(sizes: &[usize], start: usize, steps: Vec<usize>) -> Result<Walk, Fault> {
+        let left = element_count(sizes)?;
+        Ok(Walk { sizes: sizes.to_vec(), steps, index: vec![0; sizes.len()], position: start, left })
+    }
+}
+
+impl Iterator for Walk {
+    type Item = usize;
+
+    fn next(&mut self) -> Option<usize> {
+        self.left = self.left.checked_sub(1)?;
+        let position = self.position;
+        for axis in (0..self.sizes.len()).rev() {
+            self.index[axis] += 1;
+            self.position = self.position.wrapping_add(self.steps[axis]);
+            if self.index[axis] < self.sizes[axis] {
+                break;
+            }
+            self.position = self.position.wrapping_sub(self.steps[axis].wrapping_mul(self.sizes[axis]));
+            self.index[axis] = 0;
+        }
+        Some(position)
+    }
+}
+
+/// The elements that a walk over `shape` meets in `source`.
+fn gather(source: &[Scalar], shape: &[usize], start: usize, steps: Vec<usize>) -> Result<Vec<Scalar>, Fault> {
+    let mut elements = with_room(shape)?;
+    for position in Walk::new(shape, start, steps)? {
+        elements.push(*source.get(position).ok_or(Fault::Unsound(Rule::Slice))?);
+    }
+    Ok(elements)
+}
+
+/// The shape to which shapes broadcast: aligned at the last axis, and on each axis the size that is not 1.
+pub(super) fn broadcast_shape<'a>(
+    shapes: impl IntoIterator<Item = &'a [usize]>,
+) -> Result<Vec<usize>, Fault> {
+    let mut result: Vec<usize> = Vec::new();
+    for shape in shapes {
+        if shape.len() > result.len() {
+            let missing = shape.len() - result.len();
+            result.splice(0..0, std::iter::repeat_n(1, missing));
+        }
+        for (size, &other) in result.iter_mut().rev().zip(shape.iter().rev()) {
+            match (*size, other) {
+                (size, other) if size == other => {}
+                (_, 1) => {}
+                (1, other) => *size = other,
+                _ => return Err(Fault::Unsound(Rule::Broadcast)),
+            }
+        }
+    }
+    Ok(result)
+}
+
+/// The elements of an array stretched to a shape.
+pub(super) fn stretch<'a>(array: &'a Array, shape: &[usize]) -> Result<Cow<'a, [Scalar]>, Fault> {
+    if array.shape == shape {
+        return Ok(Cow::Borrowed(&array.elements));
+    }
+    let refused = || Fault::Unsound(Rule::Broadcast);
+    let missing = shape.len().checked_sub(array.shape.len()).ok_or_else(refused)?;
+    let mut steps = vec![0; shape.len()];
+    for (axis, (&size, step)) in array.shape.iter().zip(row_major(&array.shape)).enumerate() {
+        if size == shape[missing + axis] {
+            steps[missing + axis] = step;
+        } else if size != 1 {
+            return Err(refused());
+        }
+    }
+    gather(&array.elements, shape, 0, steps).map(Cow::Owned)
+}
+
+/// The same elements in row-major order under another shape.
+pub(super) fn reshape(array: &Array, shape: Vec<usize>) -> Result<Array, Fault> {
+    if element_count(&shape)? != array.elements.len() {
+        return Err(Fault::Unsound(Rule::Reshape));
+    }
+    Ok(Array { dtype: array.dtype, shape, elements: array.elements.clone() })
+}
+
+/// Axis `i` of the result is axis `permutation[i]` of the operand.
+pub(super) fn permute(array: &Array, permutation: &[usize]) -> Result<Array, Fault> {
+    let mut sorted = permutation.to_vec();
+    sorted.sort_unstable();
+    if !sorted.iter().copied().eq(0..array.shape.len()) {
+        return Err(Fault::Unsound(Rule::Axes));
+    }
+    let steps = row_major(&array.shape);
+    let shape: Vec<usize> = permutation.iter().map(|&axis| array.shape[axis]).collect();
+    let steps = permutation.iter().map(|&axis| steps[axis]).collect();
+    let elements = gather(&array.elements, &shape, 0, steps)?;
+    Ok(Array { dtype: array.dtype, shape, elements })
+}
+
+/// Axes of size 1 inserted; `axes` are those of the result, ascending.
+pub(super) fn expand_dims(array: &Array, axes: &[usize]) -> Result<Array, Fault> {
+    let mut shape = array.shape.clone();
+    for &axis in axes {
+        if axis > shape.len() {
+            return Err(Fault::Unsound(Rule::Axes));
+        }
+        shape.insert(axis, 1);
+    }
+    reshape(array, shape)
+}
+
+/// Axes of size 1 removed; `axes` are those of the operand.
+pub(super) fn squeeze(array: &Array, axes: &[usize]) -> Result<Array, Fault> {
+    if axes.iter().any(|&axis| array.shape.get(axis) != Some(&1)) {
+        return Err(Fault::Unsound(Rule::Axes));
+    }
+    let kept = array.shape.iter().enumerate().filter(|(axis, _)| !axes.contains(axis));
+    reshape(array, kept.map(|(_, &size)| size).collect())
+}
+
+/// An axis of a slice: element `i` is element `start + i * step` of the operand's axis.
+pub(super) struct Picked {
+    pub(super) start: i64,
+    pub(super) step: i64,
+    pub(super) size: usize,
+}
+
+/// The elements picked on every axis.
+pub(super) fn slice(array: &Array, picked: &[Picked]) -> Result<Array, Fault> {
+    if picked.len() != array.shape.len() {
+        return Err(Fault::Unsound(Rule::Axes));
+    }
+    let shape: Vec<usize> = picked.iter().map(|axis| axis.size).collect();
+    if element_count(&shape)? == 0 {
+        // An empty slice may start behind the last element.
+        return Ok(Array { dtype: array.dtype, shape, elements: Vec::new() });
+    }
+    let (mut start, mut steps) = (0_usize, Vec::new());
+    for ((axis, &size), step) in picked.iter().zip(&array.shape).zip(row_major(&array.shape)) {
+        let first = i128::from(axis.start);
+        // No overflow: a list has fewer than 2^63 elements, and a step is less than 2^64 away from zero.
+        let last = first + (axis.size as i128 - 1) * i128::from(axis.step);
+        if [first, last].iter().any(|&index| index < 0 || index >= size as i128) {
+            return Err(Fault::Unsound(Rule::Slice));
+        }
+        start = start.wrapping_add((axis.start as usize).wrapping_mul(step));
+        steps.push((axis.step as usize).wrapping_mul(step));
+    }
+    let elements = gather(&array.elements, &shape, start, steps)?;
+    Ok(Array { dtype: array.dtype, shape, elements })
+}
+
+/// `table` indexed along `axis`: the axis is replaced by those of `indices`. Negative indices count from the end.
+pub(super) fn take(table: &Array, indices: &Array, axis: usize) -> Result<Array, Fault> {
+    let &size = table.shape.get(axis).ok_or(Fault::Unsound(Rule::Axes))?;
+    let (before, after) = (&table.shape[..axis], &table.shape[axis + 1..]);
+    let mut rows = Vec::with_capacity(indices.elements.len());
+    for (position, index) in indices.elements.iter().enumerate() {
+        let Scalar::I64(value) = *index else { return Err(Fault::Unsound(Rule::Types)) };
+        let row = if value < 0 { i128::from(value) + size as i128 } else { i128::from(value) };
+        match usize::try_from(row) {
+            Ok(row) if row < size => rows.push(row),
+            Ok(_) | Err(_) => return Err(Fault::Index { position, value, size }),
+        }
+    }
+    let shape = [before, &indices.shape, after].concat();
+    let mut elements = with_room(&shape)?;
+    if element_count(&shape)? > 0 {
+        let (outer, inner) = (element_count(before)?, element_count(after)?);
+        for block in table.elements.chunks_exact(size * inner).take(outer) {
+            for row in &rows {
+                elements.extend_from_slice(&block[row * inner..(row + 1) * inner]);
+            }
+        }
+    }
+    Ok(Array { dtype: table.dtype, shape, elements })
+}

@@ -1,0 +1,24 @@
+//! What Broadloom computes: tensor expressions with symbolic shapes.
+//!
+//! ```text
+//! Graph ──elementwise, reduce, views, ..──▶ ExprId          mistakes are recorded, their results poisoned
+//!   └─────finish(outputs)──▶ CheckedGraph | Diagnostics     a CheckedGraph is proof: well typed, well shaped
+//!                                 └──interpret──▶ arrays    the oracle of compiled code
+//! ```
+//!
+//! Sizes are integer polynomials over symbols ([`dim::Dim`]). Only the literal constant 1 stretches; a symbol never
+//! does, even if its value is 1 at run time, so that every decision about shapes is made once, for all sizes.
+//! This crate knows no Cranelift, no pointers and no threads.
+#![forbid(unsafe_code)]
+
+pub mod diagnostics;
+pub mod dim;
+pub mod dtype;
+pub mod graph;
+mod ids;
+pub mod interp;
+pub mod ops;
+pub mod reduce;
+pub mod shape;
+
+pub use ids::{ExprId, InputId, SymbolId};

@@ -1,0 +1,213 @@
+//! From scalars to vectors and back.
+
+use super::value::{REGISTER, Regs, mask_type, register_count, vector_type, width_of};
+use super::{Emitter, Val};
+use broadloom_ir::dtype::DType;
+use cranelift_codegen::ir::{self, ConstantData, InstBuilder, types};
+use smallvec::{SmallVec, smallvec};
+
+impl Emitter<'_, '_> {
+    /// A scalar in every lane; the value itself if it has the lanes already. A bool becomes a mask of bytes.
+    pub(crate) fn splat(&mut self, x: &Val, lanes: usize) -> Val {
+        if x.lanes == lanes {
+            return x.clone();
+        }
+        if x.dtype == DType::Bool {
+            return self.splat_mask(x, lanes, 1);
+        }
+        let reg = self.builder.ins().splat(vector_type(x.dtype, x.width), x.regs[0]);
+        Val::vector(x.dtype, lanes, smallvec![reg; register_count(lanes, x.width)])
+    }
+
+    /// `first`, `first + 1`, .. as I64 or I32, wrapping.
+    pub(crate) fn iota(&mut self, first: ir::Value, lanes: usize, dtype: DType) -> Val {
+        let first = Val::scalar(DType::I64, first);
+        let first = self.cast(&first, dtype);
+        if lanes == 1 {
+            return first;
+        }
+        let start = self.splat(&first, lanes);
+        let per_register = start.per_register();
+        let mut regs = Regs::new();
+        for (index, reg) in start.regs.iter().enumerate() {
+            let width = usize::from(start.width);
+            let offsets = (index * per_register..(index + 1) * per_register)
+                .flat_map(|offset| offset.to_le_bytes().into_iter().take(width));
+            let offsets = self.vector_constant(start.register_type(), offsets.collect());
+            regs.push(self.builder.ins().iadd(*reg, offsets));
+        }
+        start.with_regs(regs)
+    }
+
+    /// One lane, as a scalar.
+    pub(crate) fn lane(&mut self, x: &Val, index: usize) -> Val {
+        if x.lanes == 1 {
+            return x.clone();
+        }
+        let per_register = x.per_register();
+        // At most 16 lanes fit a register.
+        let element =
+            self.builder.ins().extractlane(x.regs[index / per_register], (index % per_register) as u8);
+        if x.dtype != DType::Bool {
+            return Val::scalar(x.dtype, element);
+        }
+        let byte = if x.width == 1 { element } else { self.builder.ins().ireduce(types::I8, element) };
+        let truth = self.builder.ins().band_imm_u(byte, 1);
+        Val::scalar(DType::Bool, truth)
+    }
+
+    /// A vector of scalars; bools become a mask of bytes.
+    #[expect(clippy::wrong_self_convention, reason = "it emits; the scalars are what the vector is made from")]
+    pub(crate) fn from_lanes(&mut self, dtype: DType, scalars: &[Val]) -> Val {
+        if let [scalar] = scalars {
+            return scalar.clone();
+        }
+        let width = width_of(dtype);
+        let storage = if dtype == DType::Bool { DType::U8 } else { dtype };
+        let mut regs = Regs::new();
+        for part in scalars.chunks(REGISTER / usize::from(width)) {
+            let mut part = part.iter().map(|scalar| scalar.regs[0]);
+            let Some(first) = part.next() else { continue };
+            let mut reg = self.first_lane(storage, first);
+            for (lane, scalar) in (1u8..).zip(part) {
+                reg = self.builder.ins().insertlane(reg, scalar, lane);
+            }
+            regs.push(reg);
+        }
+        let vector = Val::vector(storage, scalars.len(), regs);
+        if dtype == DType::Bool { self.mask_of_bytes(&vector) } else { vector }
+    }
+
+    /// A register whose first lane is the scalar.
+    fn first_lane(&mut self, dtype: DType, scalar: ir::Value) -> ir::Value {
+        if dtype != DType::U8 {
+            return self.builder.ins().scalar_to_vector(vector_type(dtype, width_of(dtype)), scalar);
+        }
+        // x86-64 moves no single byte into a vector register.
+        let word = self.builder.ins().uextend(types::I32, scalar);
+        let reg = self.builder.ins().scalar_to_vector(types::I32X4, word);
+        self.bitcast(types::I8X16, reg)
+    }
+
+    /// `count` lanes from `first` on: registers as they are where both are aligned to them.
+    pub(crate) fn lanes_slice(&mut self, x: &Val, first: usize, count: usize) -> Val {
+        if count == x.lanes {
+            return x.clone();
+        }
+        if count == 1 {
+            return self.lane(x, first);
+        }
+        let width = usize::from(x.width);
+        let per_register = x.per_register();
+        if first.is_multiple_of(per_register) && (count * width).is_multiple_of(REGISTER) {
+            let from = first / per_register;
+            return Val {
+                lanes: count,
+                ..x.with_regs(x.regs[from..from + count / per_register].iter().copied())
+            };
+        }
+        let within = first % per_register;
+        if within + count <= per_register && (within * width).is_multiple_of(4) {
+            let reg = self.rotate_words(x.regs[first / per_register], within * width / 4);
+            return Val { lanes: count, ..x.with_regs([reg]) };
+        }
+        let scalars: SmallVec<[Val; 16]> = (first..first + count).map(|index| self.lane(x, index)).collect();
+        self.from_lanes(x.dtype, &scalars)
+    }
+
+    /// The lanes of all parts, one after the other.
+    pub(crate) fn concat(&mut self, parts: &[Val]) -> Val {
+        if let [part] = parts {
+            return part.clone();
+        }
+        let lanes: usize = parts.iter().map(|part| part.lanes).sum();
+        let width =
+            parts.iter().map(|part| if part.is_mask() { part.width } else { width_of(part.dtype) }).min();
+        let (Some(first), Some(width)) = (parts.first(), width) else {
+            return Val::vector(DType::Bool, 0, Regs::new());
+        };
+        let dtype = first.dtype;
+        if parts.iter().any(|part| part.lanes == 1) {
+            let scalars: SmallVec<[Val; 16]> = parts
+                .iter()
+                .flat_map(|part| (0..part.lanes).map(move |index| (part, index)))
+                .map(|(part, index)| self.lane(part, index))
+                .collect();
+            return self.from_lanes(dtype, &scalars);
+        }
+        let parts: SmallVec<[Val; 4]> = parts
+            .iter()
+            .map(|part| if part.is_mask() { self.resize_mask(part, width) } else { part.clone() })
+            .collect();
+        let full = |part: &Val| (part.lanes * usize::from(part.width)).is_multiple_of(REGISTER);
+        let regs: Regs = if parts.iter().all(full) {
+            parts.iter().flat_map(|part| part.regs.iter().copied()).collect()
+        } else {
+            // Only bytes leave a register unfilled, and then a part is 1, 2 or more words of 4 bytes.
+            let words: SmallVec<[(ir::Value, usize); 16]> = parts
+                .iter()
+                .flat_map(|part| (0..part.lanes / 4).map(|word| (part.regs[word / 4], word % 4)))
+                .collect();
+            words.chunks(4).map(|words| self.gather_words(words)).collect()
+        };
+        let whole = Val::vector(dtype, lanes, regs);
+        Val { width, ..whole }
+    }
+
+    /// A register of the given 4-byte words of registers of bytes; what is not given is unspecified.
+    fn gather_words(&mut self, words: &[(ir::Value, usize)]) -> ir::Value {
+        let mut result = self.rotate_words(words[0].0, words[0].1);
+        if words.len() == 1 {
+            return result;
+        }
+        result = self.bitcast(types::I32X4, result);
+        for (lane, (reg, word)) in (0u8..).zip(words).skip(1) {
+            let source = self.bitcast(types::I32X4, *reg);
+            let value = self.builder.ins().extractlane(source, *word as u8);
+            result = self.builder.ins().insertlane(result, value, lane);
+        }
+        self.bitcast(types::I8X16, result)
+    }
+
+    /// A register with its 4-byte words moved down by `count`, the lowest ones following the highest.
+    pub(super) fn rotate_words(&mut self, reg: ir::Value, count: usize) -> ir::Value {
+        let word = |index: usize| (index + count) % 4;
+        if count == 0 { reg } else { self.shuffle_words(reg, reg, [word(0), word(1), word(2), word(3)]) }
+    }
+
+    /// A register of 4-byte words chosen among the four of `low` (0 to 3) and of `high` (4 to 7).
+    ///
+    /// Every choice in use is one instruction on SSE2; byte shuffles would need SSSE3.
+    pub(super) fn shuffle_words(&mut self, low: ir::Value, high: ir::Value, words: [usize; 4]) -> ir::Value {
+        let ty = self.builder.func.dfg.value_type(low);
+        // Indices of bytes are below 32.
+        let bytes = words.iter().flat_map(|word| (0..4).map(move |byte| (4 * word + byte) as u8)).collect();
+        let mask = self.builder.func.dfg.immediates.push(bytes);
+        let low = self.bitcast(types::I8X16, low);
+        let high = self.bitcast(types::I8X16, high);
+        let shuffled = self.builder.ins().shuffle(low, high, mask);
+        self.bitcast(ty, shuffled)
+    }
+
+    /// A register of constant bytes.
+    pub(super) fn vector_constant(&mut self, ty: ir::Type, bytes: ConstantData) -> ir::Value {
+        let constant = self.builder.func.dfg.constants.insert(bytes);
+        self.builder.ins().vconst(ty, constant)
+    }
+
+    /// A mask of bytes of a vector of bytes 0 and 1.
+    pub(super) fn mask_of_bytes(&mut self, bytes: &Val) -> Val {
+        let mask = self.map(bytes, |builder, reg| builder.ins().ineg(reg));
+        Val::mask(bytes.lanes, 1, mask.regs)
+    }
+
+    /// A scalar bool as a mask of a width.
+    pub(super) fn splat_mask(&mut self, x: &Val, lanes: usize, width: u8) -> Val {
+        let ty = mask_type(width);
+        let truth = x.regs[0];
+        let wide = if width == 1 { truth } else { self.builder.ins().uextend(ty.lane_type(), truth) };
+        let ones = self.builder.ins().ineg(wide);
+        let reg = self.builder.ins().splat(ty, ones);
+        Val::mask(lanes, width, smallvec![reg; register_count(lanes, width)])
+    }
+}

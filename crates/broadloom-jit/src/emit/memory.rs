@@ -1,0 +1,211 @@
+//! Loads and stores of lanes.
+
+use super::value::{REGISTER, Regs, scalar_type, vector_type, width_of};
+use super::{Emitter, Val};
+use broadloom_ir::dtype::DType;
+use cranelift_codegen::ir::{self, ConstantData, InstBuilder, types};
+use smallvec::{SmallVec, smallvec};
+
+/// How far apart the elements of neighbouring lanes are in memory.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum LaneStride {
+    /// One element: vector loads and stores.
+    Unit,
+    /// A constant number of bytes.
+    Bytes(i64),
+    /// A number of bytes (i64) known at run time.
+    Dynamic(ir::Value),
+}
+
+/// What a stride of lanes comes to.
+enum Pattern {
+    /// Neighbours in memory.
+    Unit,
+    /// Neighbours in falling order.
+    Reversed,
+    /// The same element.
+    Same,
+    /// Scalar accesses at these addresses.
+    Scattered(SmallVec<[(ir::Value, i32); 16]>),
+}
+
+impl Emitter<'_, '_> {
+    /// `lanes` elements from `address + offset` on, both in bytes. Bools are bytes 0 and 1 and become a mask of bytes.
+    pub(crate) fn load(
+        &mut self,
+        address: ir::Value,
+        offset: i32,
+        dtype: DType,
+        lanes: usize,
+        stride: LaneStride,
+    ) -> Val {
+        if lanes == 1 {
+            let element = self.builder.ins().load(scalar_type(dtype), self.flags, address, offset);
+            return Val::scalar(dtype, element);
+        }
+        let storage = if dtype == DType::Bool { DType::U8 } else { dtype };
+        let loaded = match self.pattern(address, offset, storage, lanes, stride) {
+            Pattern::Unit => self.load_unit(address, offset.into(), storage, lanes),
+            Pattern::Reversed => {
+                let last = i64::from(offset) - last_offset(storage, lanes);
+                let loaded = self.load_unit(address, last, storage, lanes);
+                self.reverse(&loaded)
+            }
+            Pattern::Same => {
+                let element = self.load(address, offset, storage, 1, LaneStride::Unit);
+                self.splat(&element, lanes)
+            }
+            Pattern::Scattered(places) => {
+                let scalars: SmallVec<[Val; 16]> = places
+                    .iter()
+                    .map(|(address, offset)| self.load(*address, *offset, storage, 1, LaneStride::Unit))
+                    .collect();
+                self.from_lanes(storage, &scalars)
+            }
+        };
+        if dtype == DType::Bool { self.mask_of_bytes(&loaded) } else { loaded }
+    }
+
+    /// Stores the lanes of a value from `address + offset` on, both in bytes.
+    pub(crate) fn store(&mut self, address: ir::Value, offset: i32, value: &Val, stride: LaneStride) {
+        if value.lanes == 1 {
+            self.builder.ins().store(self.flags, value.regs[0], address, offset);
+            return;
+        }
+        let value = if value.dtype == DType::Bool { &self.bytes_of_mask(value) } else { value };
+        match self.pattern(address, offset, value.dtype, value.lanes, stride) {
+            Pattern::Unit => self.store_unit(address, offset.into(), value),
+            Pattern::Reversed => {
+                let last = i64::from(offset) - last_offset(value.dtype, value.lanes);
+                let reversed = self.reverse(value);
+                self.store_unit(address, last, &reversed);
+            }
+            Pattern::Same => {
+                // Later lanes overwrite earlier ones.
+                let last = self.lane(value, value.lanes - 1);
+                self.store(address, offset, &last, LaneStride::Unit);
+            }
+            Pattern::Scattered(places) => {
+                for (index, (address, offset)) in places.into_iter().enumerate() {
+                    let element = self.lane(value, index);
+                    self.store(address, offset, &element, LaneStride::Unit);
+                }
+            }
+        }
+    }
+
+    fn pattern(
+        &mut self,
+        address: ir::Value,
+        offset: i32,
+        dtype: DType,
+        lanes: usize,
+        stride: LaneStride,
+    ) -> Pattern {
+        let size = i64::from(width_of(dtype));
+        match stride {
+            LaneStride::Unit => Pattern::Unit,
+            LaneStride::Bytes(0) => Pattern::Same,
+            LaneStride::Bytes(bytes) if bytes == size => Pattern::Unit,
+            LaneStride::Bytes(bytes) if bytes == -size && (size > 1 || self.host.has_rounding) => {
+                Pattern::Reversed
+            }
+            LaneStride::Bytes(bytes) => {
+                let mut places = SmallVec::new();
+                for lane in 0..lanes as i64 {
+                    places.push(self.place(address, bytes.wrapping_mul(lane).wrapping_add(offset.into())));
+                }
+                Pattern::Scattered(places)
+            }
+            LaneStride::Dynamic(bytes) => {
+                // Each address from one with a bit less in the lane's number: short chains, and sums that fold into
+                // the addressing mode.
+                let mut places: SmallVec<[(ir::Value, i32); 16]> = smallvec![(address, offset)];
+                for lane in 1..lanes {
+                    let bit = lane.trailing_zeros();
+                    let step = match bit {
+                        0 => bytes,
+                        _ => self.builder.ins().ishl_imm_u(bytes, i64::from(bit)),
+                    };
+                    let from = places[lane & (lane - 1)].0;
+                    places.push((self.builder.ins().iadd(from, step), offset));
+                }
+                Pattern::Scattered(places)
+            }
+        }
+    }
+
+    /// An address and an offset that an instruction can hold.
+    fn place(&mut self, address: ir::Value, offset: i64) -> (ir::Value, i32) {
+        match i32::try_from(offset) {
+            Ok(offset) => (address, offset),
+            Err(_) => (self.builder.ins().iadd_imm_s(address, offset), 0),
+        }
+    }
+
+    fn load_unit(&mut self, address: ir::Value, offset: i64, dtype: DType, lanes: usize) -> Val {
+        let bytes = lanes * dtype.size();
+        let mut regs = Regs::new();
+        if let Some(part) = part_type(bytes) {
+            let (address, offset) = self.place(address, offset);
+            let element = self.builder.ins().load(part.lane_type(), self.flags, address, offset);
+            let reg = self.builder.ins().scalar_to_vector(part, element);
+            regs.push(self.bitcast(types::I8X16, reg));
+        } else {
+            for start in (0..bytes).step_by(REGISTER) {
+                let (address, offset) = self.place(address, offset.wrapping_add(start as i64));
+                let ty = vector_type(dtype, width_of(dtype));
+                regs.push(self.builder.ins().load(ty, self.flags, address, offset));
+            }
+        }
+        Val::vector(dtype, lanes, regs)
+    }
+
+    fn store_unit(&mut self, address: ir::Value, offset: i64, value: &Val) {
+        if let Some(part) = part_type(value.lanes * usize::from(value.width)) {
+            let (address, offset) = self.place(address, offset);
+            let reg = self.bitcast(part, value.regs[0]);
+            let part = self.builder.ins().extractlane(reg, 0u8);
+            self.builder.ins().store(self.flags, part, address, offset);
+            return;
+        }
+        for (reg, start) in value.regs.iter().zip((0..).step_by(REGISTER)) {
+            let (address, offset) = self.place(address, offset.wrapping_add(start));
+            self.builder.ins().store(self.flags, *reg, address, offset);
+        }
+    }
+
+    /// The lanes in reverse order. For bytes on x86-64 only with SSSE3.
+    fn reverse(&mut self, x: &Val) -> Val {
+        let regs: Regs = x
+            .regs
+            .iter()
+            .rev()
+            .map(|reg| match x.width {
+                8 => self.shuffle_words(*reg, *reg, [2, 3, 0, 1]),
+                4 => self.shuffle_words(*reg, *reg, [3, 2, 1, 0]),
+                _ => {
+                    let order: ConstantData =
+                        (0..REGISTER as u8).map(|lane| (x.lanes as u8 - 1 - lane) % 16).collect();
+                    let order = self.builder.func.dfg.immediates.push(order);
+                    self.builder.ins().shuffle(*reg, *reg, order)
+                }
+            })
+            .collect();
+        x.with_regs(regs)
+    }
+}
+
+/// The vector type whose first lane is as large as a value that does not fill a register: only bytes are so small.
+fn part_type(bytes: usize) -> Option<ir::Type> {
+    match bytes {
+        4 => Some(types::F32X4),
+        8 => Some(types::F64X2),
+        _ => None,
+    }
+}
+
+/// Bytes from the first lane to the last.
+fn last_offset(dtype: DType, lanes: usize) -> i64 {
+    ((lanes - 1) * dtype.size()) as i64
+}

@@ -1,0 +1,179 @@
+//! CLIF of elementwise ops, casts, loads and stores on values of several lanes.
+//!
+//! ```text
+//! value.rs   Val: a value of 1, 4, 8 or 16 neighbours in registers
+//! memory.rs  load, store, gathers
+//! lanes.rs   splat, lane, slice, concat, iota
+//! masks.rs   truth values in vectors: change of width, select
+//! ops.rs     the one match on Op
+//! casts.rs   every dtype to every other
+//! reduce.rs  accumulate, compare for arg-reductions, fold lanes
+//! ```
+//!
+//! Everything is exact: a lane has the bits that [`Op::evaluate`] or `Scalar::cast` gives for its element, with
+//! any NaN for a NaN. What the target has no vector instruction for is done lane by lane, by scalar instructions
+//! or by a call of the row's reference function; the latter are recorded, so that `explain()` can show them.
+//! All of it lowers on x86-64 with SSE2 alone: Cranelift would otherwise stop compiling, or emit library calls that
+//! nobody resolves.
+
+mod casts;
+mod lanes;
+mod masks;
+mod memory;
+mod ops;
+mod reduce;
+#[cfg(test)]
+mod tests;
+mod value;
+
+pub(crate) use memory::LaneStride;
+pub(crate) use value::Val;
+
+use broadloom_ir::dtype::{DType, Scalar};
+use broadloom_ir::ops::{Op, ReferenceFn};
+use cranelift_codegen::ir::{self, AbiParam, Endianness, InstBuilder, MemFlagsData, Signature};
+use cranelift_codegen::isa::{CallConv, TargetIsa};
+use cranelift_codegen::settings::Value as Setting;
+use cranelift_frontend::FunctionBuilder;
+use smallvec::SmallVec;
+use std::collections::BTreeSet;
+use value::{Regs, scalar_type, width_of};
+
+/// What the emitter must know of the target.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Host {
+    call_conv: CallConv,
+    pointer: ir::Type,
+    /// The target is x86-64, whose own min, max and truncation are worth a special case.
+    is_x64: bool,
+    /// Vectors can be rounded to integers, and bytes shuffled: SSE4.1 on x86-64 (which is never without SSSE3).
+    has_rounding: bool,
+}
+
+impl Host {
+    /// The facts of an instruction set with its flags.
+    pub(crate) fn of(isa: &dyn TargetIsa) -> Host {
+        let is_x64 = isa.name() == "x64";
+        let flag = |setting: &Setting| setting.name == "has_sse41" && setting.as_bool() == Some(true);
+        Host {
+            call_conv: isa.default_call_conv(),
+            pointer: isa.pointer_type(),
+            is_x64,
+            has_rounding: !is_x64 || isa.isa_flags().iter().any(flag),
+        }
+    }
+}
+
+/// Emits instructions at the current position of a function builder.
+pub(crate) struct Emitter<'a, 'f> {
+    /// Where instructions go.
+    pub builder: &'a mut FunctionBuilder<'f>,
+    /// The numerics level: `fma` is one instruction, and sums of products use it.
+    pub fused: bool,
+    /// The target.
+    pub host: Host,
+    /// Flags of loads and stores: not trapping, not assumed to be aligned. An alias region may be added.
+    pub flags: MemFlagsData,
+    /// Collects the ops that call their reference function per element.
+    pub scalar_calls: &'a mut BTreeSet<(Op, DType)>,
+}
+
+impl<'a, 'f> Emitter<'a, 'f> {
+    /// An emitter for the function that is being built.
+    pub(crate) fn new(
+        builder: &'a mut FunctionBuilder<'f>,
+        host: Host,
+        fused: bool,
+        scalar_calls: &'a mut BTreeSet<(Op, DType)>,
+    ) -> Self {
+        Emitter { builder, fused, host, flags: MemFlagsData::new().with_notrap(), scalar_calls }
+    }
+
+    /// A constant, as a scalar.
+    pub(crate) fn constant(&mut self, value: Scalar) -> Val {
+        let ins = self.builder.ins();
+        let constant = match value {
+            Scalar::F32(value) => ins.f32const(value),
+            Scalar::F64(value) => ins.f64const(value),
+            Scalar::Bool(_) | Scalar::U8(_) | Scalar::I32(_) | Scalar::I64(_) => {
+                ins.iconst(scalar_type(value.dtype()), value.bits().cast_signed())
+            }
+        };
+        Val::scalar(value.dtype(), constant)
+    }
+
+    /// Calls a host function with the C calling convention; gives its result.
+    pub(crate) fn call_reference(&mut self, function: ReferenceFn, args: &[ir::Value]) -> ir::Value {
+        // A row takes bools and bytes as C does: the caller extends them.
+        let parameter = |dtype: DType| match width_of(dtype) {
+            1 => AbiParam::new(scalar_type(dtype)).uext(),
+            _ => AbiParam::new(scalar_type(dtype)),
+        };
+        let mut signature = Signature::new(self.host.call_conv);
+        signature.params.extend((0..function.arity).map(|_| parameter(function.operand)));
+        signature.returns.push(parameter(function.result));
+        let signature = self.builder.import_signature(signature);
+        let address = self.builder.ins().iconst(self.host.pointer, function.address.cast_signed() as i64);
+        let call = self.builder.ins().call_indirect(signature, address, args);
+        self.builder.inst_results(call)[0]
+    }
+
+    /// Reads a register as another type of the same size.
+    fn bitcast(&mut self, to: ir::Type, value: ir::Value) -> ir::Value {
+        if self.builder.func.dfg.value_type(value) == to {
+            return value;
+        }
+        // The order of bytes decides the meaning only where the number of lanes changes.
+        let flags = MemFlagsData::new().with_endianness(Endianness::Little);
+        self.builder.ins().bitcast(to, flags, value)
+    }
+
+    /// A register that has the bits in every lane of an integer type.
+    fn splat_bits(&mut self, ty: ir::Type, bits: i64) -> ir::Value {
+        let lane = self.builder.ins().iconst(ty.lane_type(), bits);
+        self.builder.ins().splat(ty, lane)
+    }
+
+    /// Applies an instruction to every register.
+    fn map(&mut self, x: &Val, emit: impl Fn(&mut FunctionBuilder<'f>, ir::Value) -> ir::Value) -> Val {
+        let regs: Regs = x.regs.iter().map(|reg| emit(self.builder, *reg)).collect();
+        x.with_regs(regs)
+    }
+
+    /// Applies an instruction to every pair of registers of two values of the same lanes and width.
+    fn zip(
+        &mut self,
+        x: &Val,
+        y: &Val,
+        emit: impl Fn(&mut FunctionBuilder<'f>, ir::Value, ir::Value) -> ir::Value,
+    ) -> Val {
+        let regs: Regs = x.regs.iter().zip(&y.regs).map(|(x, y)| emit(self.builder, *x, *y)).collect();
+        x.with_regs(regs)
+    }
+
+    /// Applies scalar code to every lane of values of the same number of lanes.
+    fn by_lane(&mut self, args: &[Val], mut emit: impl FnMut(&mut Self, &[Val]) -> Val) -> Val {
+        let lanes = args.iter().map(|arg| arg.lanes).max().unwrap_or(1);
+        let mut results: SmallVec<[Val; 16]> = SmallVec::new();
+        for index in 0..lanes {
+            let scalars: SmallVec<[Val; 3]> = args.iter().map(|arg| self.lane(arg, index)).collect();
+            results.push(emit(self, &scalars));
+        }
+        match results.first() {
+            Some(first) => self.from_lanes(first.dtype, &results),
+            None => Val::vector(DType::Bool, 0, Regs::new()),
+        }
+    }
+
+    /// Splats the scalars among values that meet in one instruction; masks get the narrowest width among them.
+    fn spread(&mut self, args: &[Val]) -> SmallVec<[Val; 3]> {
+        let lanes = args.iter().map(|arg| arg.lanes).max().unwrap_or(1);
+        let width = args.iter().filter(|arg| arg.is_mask()).map(|arg| arg.width).min().unwrap_or(1);
+        args.iter()
+            .map(|arg| match arg.dtype {
+                DType::Bool if lanes > 1 => self.widen_mask(arg, lanes, width),
+                _ => self.splat(arg, lanes),
+            })
+            .collect()
+    }
+}

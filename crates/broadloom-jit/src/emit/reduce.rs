@@ -1,0 +1,103 @@
+//! The steps of reductions.
+
+use super::{Emitter, Val};
+use broadloom_ir::dtype::DType;
+use broadloom_ir::ops::Op;
+use broadloom_ir::reduce::{LANES, ReduceOp};
+use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
+use smallvec::SmallVec;
+
+impl Emitter<'_, '_> {
+    /// One step of an accumulator of a dtype: `acc` with `x`, in this order.
+    pub(crate) fn accumulate(&mut self, op: ReduceOp, dtype: DType, acc: &Val, x: &Val) -> Val {
+        debug_assert!(acc.dtype == dtype && x.dtype == dtype);
+        let combine = match op {
+            ReduceOp::Sum | ReduceOp::Mean => Op::Add,
+            ReduceOp::Prod => Op::Multiply,
+            ReduceOp::Min | ReduceOp::ArgMin => Op::Minimum,
+            ReduceOp::Max | ReduceOp::ArgMax => Op::Maximum,
+        };
+        self.op(combine, &[acc.clone(), x.clone()])
+    }
+
+    /// One step of a sum of products: rounded once where the level is fused.
+    pub(crate) fn accumulate_product(&mut self, acc: &Val, x: &Val, y: &Val) -> Val {
+        if self.fused && acc.dtype.is_float() {
+            return self.op(Op::Fma, &[x.clone(), y.clone(), acc.clone()]);
+        }
+        let product = self.op(Op::Multiply, &[x.clone(), y.clone()]);
+        self.op(Op::Add, &[acc.clone(), product])
+    }
+
+    /// Where a candidate takes the place of the best so far: it is strictly better, or the first NaN.
+    pub(crate) fn better(&mut self, op: ReduceOp, candidate: &Val, best: &Val) -> Val {
+        let args = self.spread(&[candidate.clone(), best.clone()]);
+        let (candidate, best) = (&args[0], &args[1]);
+        let (int, float) = match op {
+            ReduceOp::ArgMax | ReduceOp::Max => (IntCC::SignedGreaterThan, FloatCC::UnorderedOrGreaterThan),
+            ReduceOp::ArgMin | ReduceOp::Min | ReduceOp::Sum | ReduceOp::Prod | ReduceOp::Mean => {
+                (IntCC::SignedLessThan, FloatCC::UnorderedOrLessThan)
+            }
+        };
+        let better = self.compare(int, float, candidate, best);
+        if !best.dtype.is_float() {
+            return better;
+        }
+        let best_is_number = self.compare(IntCC::Equal, FloatCC::Ordered, best, best);
+        self.and(&better, &best_is_number)
+    }
+
+    /// Where a candidate from elsewhere takes the place of the best: it is better, or as good with a lower index.
+    pub(crate) fn better_or_tied(
+        &mut self,
+        op: ReduceOp,
+        candidate: &Val,
+        candidate_index: &Val,
+        best: &Val,
+        best_index: &Val,
+    ) -> Val {
+        let better = self.better(op, candidate, best);
+        let worse = self.better(op, best, candidate);
+        let lower = self.op(Op::Less, &[candidate_index.clone(), best_index.clone()]);
+        // Neither is better: both are equal, or both NaN.
+        let not_worse = self.op(Op::LogicalNot, &[worse]);
+        let tied = self.op(Op::LogicalAnd, &[not_worse, lower]);
+        self.op(Op::LogicalOr, &[better, tied])
+    }
+
+    /// The lanes of a block combined by halves: l with l+8, then l+4, l+2 and l+1, the lower lane on the left.
+    pub(crate) fn fold_halves(&mut self, op: ReduceOp, x: &Val) -> Val {
+        debug_assert_eq!(x.lanes, LANES);
+        let mut folded = x.clone();
+        while folded.lanes > 4 {
+            let half = folded.lanes / 2;
+            let low = self.lanes_slice(&folded, 0, half);
+            let high = self.lanes_slice(&folded, half, half);
+            folded = self.accumulate(op, folded.dtype, &low, &high);
+        }
+        if folded.width == 1 || folded.dtype == DType::Bool {
+            let mut lanes: SmallVec<[Val; 4]> = (0..4).map(|index| self.lane(&folded, index)).collect();
+            for half in [2, 1] {
+                for index in 0..half {
+                    lanes[index] = self.accumulate(op, folded.dtype, &lanes[index], &lanes[index + half]);
+                }
+            }
+            return lanes[0].clone();
+        }
+        // Within one register: the upper part moves down, and what is left above it no longer counts.
+        for distance in [2, 1] {
+            let registers = folded.regs.len();
+            let other = if registers > 1 {
+                let upper = folded.with_regs([folded.regs[1]]);
+                folded = folded.with_regs([folded.regs[0]]);
+                upper
+            } else {
+                let words = distance * usize::from(folded.width) / 4;
+                let moved = self.rotate_words(folded.regs[0], words);
+                folded.with_regs([moved])
+            };
+            folded = self.accumulate(op, folded.dtype, &folded, &other);
+        }
+        self.lane(&folded, 0)
+    }
+}

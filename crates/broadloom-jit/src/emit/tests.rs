@@ -1,0 +1,1 @@
+//! Compiled lanes against `Op::evaluate` and `Scalar::cast`, bit for bit.

@@ -1,0 +1,116 @@
+//! Values of neighbouring elements, and how they lie in registers.
+
+use broadloom_ir::dtype::DType;
+use cranelift_codegen::ir::{self, types};
+use smallvec::SmallVec;
+
+/// Bytes of a vector register: Cranelift has 128-bit vectors on every target that matters here.
+pub(super) const REGISTER: usize = 16;
+
+/// CLIF values, one per register.
+pub(super) type Regs = SmallVec<[ir::Value; 8]>;
+
+/// A value of `lanes` neighbours.
+///
+/// ```text
+/// lanes == 1        one scalar CLIF value; bool is an I8 of 0 or 1
+/// lanes 4, 8, 16    ceil(lanes * width / 16) registers in lane order; when the lanes do not fill one
+///                   register, its upper lanes are unspecified
+/// ```
+///
+/// A bool vector is a mask: lanes of `width` 1, 4 or 8 bytes, each all ones or all zeros. Its width is that of the
+/// values that were compared, and changes only where masks of several widths, or other values, meet.
+#[derive(Clone, Debug)]
+pub(crate) struct Val {
+    /// Type of the elements.
+    pub dtype: DType,
+    /// Number of elements.
+    pub lanes: usize,
+    /// Bytes of a lane as held: the size of the dtype, except for masks.
+    pub width: u8,
+    /// The registers.
+    pub regs: Regs,
+}
+
+impl Val {
+    /// A scalar.
+    pub(super) fn scalar(dtype: DType, value: ir::Value) -> Val {
+        Val { dtype, lanes: 1, width: width_of(dtype), regs: SmallVec::from_slice(&[value]) }
+    }
+
+    /// A vector of a dtype's own width; a mask of bytes for bool.
+    pub(super) fn vector(dtype: DType, lanes: usize, regs: Regs) -> Val {
+        Val { dtype, lanes, width: width_of(dtype), regs }
+    }
+
+    /// A mask of a width.
+    pub(super) fn mask(lanes: usize, width: u8, regs: Regs) -> Val {
+        Val { dtype: DType::Bool, lanes, width, regs }
+    }
+
+    /// A value of the same shape in other registers, e.g. in the block parameters of a loop.
+    pub(crate) fn with_regs(&self, regs: impl IntoIterator<Item = ir::Value>) -> Val {
+        Val { regs: regs.into_iter().collect(), ..*self }
+    }
+
+    /// The CLIF type of each register.
+    pub(crate) fn register_type(&self) -> ir::Type {
+        if self.lanes == 1 { scalar_type(self.dtype) } else { vector_type(self.dtype, self.width) }
+    }
+
+    /// Lanes per register, counting unspecified ones.
+    pub(super) fn per_register(&self) -> usize {
+        REGISTER / usize::from(self.width)
+    }
+
+    /// Whether the value is a vector of truth values.
+    pub(super) fn is_mask(&self) -> bool {
+        self.dtype == DType::Bool && self.lanes > 1
+    }
+}
+
+/// The size of an element as the width of a lane.
+pub(super) fn width_of(dtype: DType) -> u8 {
+    match dtype {
+        DType::Bool | DType::U8 => 1,
+        DType::I32 | DType::F32 => 4,
+        DType::I64 | DType::F64 => 8,
+    }
+}
+
+/// The CLIF type of one element.
+pub(super) fn scalar_type(dtype: DType) -> ir::Type {
+    match dtype {
+        DType::Bool | DType::U8 => types::I8,
+        DType::I32 => types::I32,
+        DType::I64 => types::I64,
+        DType::F32 => types::F32,
+        DType::F64 => types::F64,
+    }
+}
+
+/// The CLIF type of a register of lanes, where `width` matters for masks only.
+pub(super) fn vector_type(dtype: DType, width: u8) -> ir::Type {
+    match dtype {
+        DType::Bool => mask_type(width),
+        DType::U8 => types::I8X16,
+        DType::I32 => types::I32X4,
+        DType::I64 => types::I64X2,
+        DType::F32 => types::F32X4,
+        DType::F64 => types::F64X2,
+    }
+}
+
+/// The CLIF type of a register of a mask.
+pub(super) fn mask_type(width: u8) -> ir::Type {
+    match width {
+        4 => types::I32X4,
+        8 => types::I64X2,
+        _ => types::I8X16,
+    }
+}
+
+/// Number of registers of a vector.
+pub(super) fn register_count(lanes: usize, width: u8) -> usize {
+    (lanes * usize::from(width)).div_ceil(REGISTER)
+}

@@ -1,0 +1,254 @@
+//! Which expressions are computed together.
+//!
+//! ```text
+//! outputs ──▶ one kernel per group of equal shapes, fused up to the inputs
+//!    ▲                 │
+//!    └── stored nodes ◀┘  what a kernel would compute again and again, and what has to lie in memory
+//! ```
+//!
+//! Fusion is the rule and a stored array the exception; each one is there because computing its elements where they
+//! are used would cost more than storing them once, or because its consumer indexes it freely.
+
+use crate::flat::{Flat, FlatId};
+use crate::kernel::*;
+use crate::make::make;
+use crate::nest::Nest;
+use crate::place::Plan;
+use crate::{IndexWidth, Layout, LowerError, LowerOptions};
+use broadloom_ir::dim::Dim;
+use broadloom_ir::graph::CheckedGraph;
+use petgraph::graph::{DiGraph, NodeIndex};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+/// A kernel with more values than this is cut in two.
+const MAX_VALUES: usize = 2000;
+
+/// The schedule of a graph: the kernels that compute its outputs, in launch order.
+///
+/// # Errors
+/// If an offset or a stride of the graph cannot be expressed.
+pub fn lower(graph: &CheckedGraph, options: &LowerOptions) -> Result<Schedule, LowerError> {
+    let flat = Flat::new(graph, options)?;
+    let mut fusion = Fusion { flat, stored: HashMap::new(), kernels: Vec::new(), narrow_axes: Vec::new() };
+    for node in fusion.flat.stored.clone() {
+        fusion.store(node);
+    }
+    fusion.store_shared_outputs();
+    fusion.run(graph, options)?;
+    let schedule = fusion.finish()?;
+    debug_assert_eq!(crate::verify(&schedule), Ok(()));
+    Ok(schedule)
+}
+
+struct Fusion {
+    flat: Flat,
+    stored: HashMap<FlatId, BufferId>,
+    kernels: Vec<Kernel>,
+    narrow_axes: Vec<Dim>,
+}
+
+impl Fusion {
+    /// Gives a node an array: that of an output, if it lies as arrays between kernels do.
+    fn store(&mut self, node: FlatId) {
+        if self.stored.contains_key(&node) {
+            return;
+        }
+        let output = self.output_buffers(node).into_iter().find(|b| self.flat.layouts[b.index()] == Layout::Dense);
+        let buffer = output.unwrap_or_else(|| {
+            let entry = self.flat.node(node).clone();
+            self.flat.buffer(&format!("t{}", self.stored.len()), Role::Temporary, entry.dtype, entry.shape, Layout::Dense)
+        });
+        self.stored.insert(node, buffer);
+    }
+
+    fn output_buffers(&self, node: FlatId) -> Vec<BufferId> {
+        let first = self.flat.buffers.iter().position(|buffer| matches!(buffer.role, Role::Output(_))).unwrap_or(0);
+        let of = self.flat.outputs.iter().enumerate().filter(|(_, output)| **output == node);
+        of.map(|(index, _)| BufferId::new(first + index)).collect()
+    }
+
+    /// Everything that a kernel of a node writes.
+    fn targets(&self, node: FlatId) -> Vec<BufferId> {
+        let mut targets = self.output_buffers(node);
+        if let Some(&buffer) = self.stored.get(&node) {
+            if !targets.contains(&buffer) {
+                targets.push(buffer);
+            }
+        }
+        targets
+    }
+
+    fn sizes(&self, node: FlatId) -> Vec<Dim> {
+        self.flat.node(node).shape.iter().filter(|dim| !dim.is_one()).cloned().collect()
+    }
+
+    /// All nodes that a node is computed from.
+    fn below(&self, node: FlatId) -> BTreeSet<FlatId> {
+        let mut below = BTreeSet::new();
+        let mut stack = vec![node];
+        while let Some(node) = stack.pop() {
+            for operand in self.flat.operands_of(&self.flat.node(node).kind) {
+                if below.insert(operand) {
+                    stack.push(operand);
+                }
+            }
+        }
+        below
+    }
+
+    /// An output that is reduced from much and read by another output of a different shape is read from its array.
+    fn store_shared_outputs(&mut self) {
+        let outputs: BTreeSet<FlatId> = self.flat.outputs.iter().copied().collect();
+        for &user in &outputs {
+            for node in self.below(user).intersection(&outputs).copied().collect::<Vec<_>>() {
+                if self.flat.node(node).nested > 0 && self.sizes(node) != self.sizes(user) {
+                    self.store(node);
+                }
+            }
+        }
+    }
+
+    fn run(&mut self, graph: &CheckedGraph, options: &LowerOptions) -> Result<(), LowerError> {
+        let narrow = options.index_width == IndexWidth::Narrow;
+        let name = |dim: &Dim| axis_name(dim, graph);
+        let mut pending: BTreeSet<FlatId> = self.flat.outputs.iter().copied().collect();
+        while let Some(&last) = pending.last() {
+            let roots = self.group(last, &pending);
+            let targets: Vec<(FlatId, Vec<BufferId>)> = roots.iter().map(|root| (*root, self.targets(*root))).collect();
+            let mut nest = Nest::new(&self.flat, &self.stored, &targets, narrow)?;
+            let mut wanted = std::mem::take(&mut nest.wanted);
+            let mut kernel = None;
+            if wanted.is_empty() {
+                nest.order_axes();
+                nest.merge_axes()?;
+                let plan = Plan::new(&nest, options.vectorize);
+                wanted = plan.recomputed();
+                if nest.values.len() > MAX_VALUES {
+                    wanted.push(nest.nodes[nest.values.len() / 2]);
+                }
+                wanted.retain(|node| !roots.contains(node) && !self.stored.contains_key(node));
+                if wanted.is_empty() {
+                    self.narrow_axes.extend(narrow_axes(&nest, &plan));
+                    kernel = Some(make(&plan, &name)?);
+                }
+            }
+            let Some(kernel) = kernel else {
+                wanted.into_iter().for_each(|node| self.store(node));
+                continue;
+            };
+            for root in &roots {
+                pending.remove(root);
+            }
+            let read: BTreeSet<BufferId> = kernel.accesses.iter().filter_map(|access| access.buffer).collect();
+            let done = |node: &FlatId| roots.contains(node);
+            pending.extend(self.stored.iter().filter(|(node, buffer)| read.contains(buffer) && !done(node)).map(|(n, _)| *n));
+            self.kernels.push(kernel);
+        }
+        Ok(())
+    }
+
+    /// Nodes to compute in one kernel with `last`, which nothing pending comes after: those of equal sizes on whose
+    /// arrays it does not wait.
+    fn group(&self, last: FlatId, pending: &BTreeSet<FlatId>) -> Vec<FlatId> {
+        let mut roots = vec![last];
+        let mut below = self.below(last);
+        let looped = |node: FlatId| self.flat.node(node).nested > 0;
+        for &node in pending.iter().rev().skip(1) {
+            let waits = self.stored.contains_key(&node) && below.contains(&node);
+            let shares = below.contains(&node) || looped(node) == looped(last);
+            if self.sizes(node) == self.sizes(last) && !waits && shares {
+                below.extend(self.below(node));
+                roots.push(node);
+            }
+        }
+        roots
+    }
+
+    /// Launch order, and the arrays without those that turned out not to be needed.
+    fn finish(mut self) -> Result<Schedule, LowerError> {
+        let mut dag: DiGraph<usize, BufferId> = DiGraph::new();
+        let nodes: Vec<NodeIndex> = (0..self.kernels.len()).map(|kernel| dag.add_node(kernel)).collect();
+        let mut writer: HashMap<BufferId, usize> = HashMap::new();
+        for (index, kernel) in self.kernels.iter().enumerate() {
+            for access in stores(&kernel.body) {
+                if let Some(buffer) = kernel.accesses[access.index()].buffer {
+                    writer.insert(buffer, index);
+                }
+            }
+        }
+        for (index, kernel) in self.kernels.iter().enumerate() {
+            let read: BTreeSet<BufferId> = kernel.accesses.iter().filter_map(|access| access.buffer).collect();
+            for buffer in read {
+                if let Some(&from) = writer.get(&buffer).filter(|from| **from != index) {
+                    dag.add_edge(nodes[from], nodes[index], buffer);
+                }
+            }
+        }
+        // A cycle would be a fusion bug: `group` never lets a kernel wait on an array that it computes itself.
+        let order = petgraph::algo::toposort(&dag, None).unwrap_or(nodes);
+        let mut renumbered: BTreeMap<BufferId, BufferId> = BTreeMap::new();
+        let mut buffers = Vec::new();
+        for (index, buffer) in self.flat.buffers.into_iter().enumerate() {
+            let id = BufferId::new(index);
+            if buffer.role != Role::Temporary || writer.contains_key(&id) {
+                renumbered.insert(id, BufferId::new(buffers.len()));
+                buffers.push(buffer);
+            }
+        }
+        for kernel in &mut self.kernels {
+            for access in &mut kernel.accesses {
+                access.buffer = access.buffer.map(|buffer| renumbered[&buffer]);
+            }
+        }
+        let label = |buffer: BufferId| buffers[renumbered[&buffer].index()].name.clone();
+        let drawn = dag.map(
+            |_, kernel| KernelId::new(order.iter().position(|node| dag[*node] == *kernel).unwrap_or(0)).to_string(),
+            |_, buffer| label(*buffer),
+        );
+        let dot = petgraph::dot::Dot::new(&drawn).to_string();
+        let mut kernels: Vec<Option<Kernel>> = self.kernels.into_iter().map(Some).collect();
+        let kernels = order.iter().filter_map(|node| kernels[dag[*node]].take()).collect();
+        self.narrow_axes.sort();
+        self.narrow_axes.dedup();
+        Ok(Schedule {
+            symbols: self.flat.symbols,
+            host_symbols: self.flat.host_symbols,
+            buffers,
+            kernels,
+            narrow_axes: self.narrow_axes,
+            groups: self.flat.groups,
+            dot,
+        })
+    }
+}
+
+/// The accesses that statements write to.
+pub(crate) fn stores(body: &[Stmt]) -> Vec<AccessId> {
+    body.iter()
+        .flat_map(|stmt| match stmt {
+            Stmt::Store { access, .. } => vec![*access],
+            Stmt::For { body, .. } | Stmt::Strip { body, .. } => stores(body),
+            Stmt::Let(_) | Stmt::Put { .. } | Stmt::Call { .. } | Stmt::Reduce(_) | Stmt::Stream(_) => Vec::new(),
+        })
+        .collect()
+}
+
+/// Axes along which the kernel of a plan counts in 32 bits.
+fn narrow_axes(nest: &Nest<'_>, plan: &Plan<'_, '_>) -> Vec<Dim> {
+    plan.reduced
+        .iter()
+        .filter(|(_, values)| {
+            values.iter().any(|value| {
+                matches!(nest.reductions[value].operand, Contribution::Indexed { narrow: true, .. })
+            })
+        })
+        .map(|(axis, _)| nest.axes[axis.index()].extent.clone())
+        .filter(|extent| extent.as_constant().is_none_or(|extent| extent > i32::MAX.into()))
+        .collect()
+}
+
+/// A name for an axis: its size where that is short, as in `n`, `n*m`, `64`.
+fn axis_name(dim: &Dim, graph: &CheckedGraph) -> String {
+    let symbols = graph.symbols();
+    dim.display(&|symbol| symbols.get(symbol.index()).map_or("groups", |symbol| &symbol.name)).to_string()
+}

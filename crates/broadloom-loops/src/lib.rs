@@ -1,0 +1,85 @@
+//! In which loops an expression graph is computed.
+#![forbid(unsafe_code)]
+
+mod flat;
+mod fuse;
+pub mod kernel;
+mod make;
+mod merge;
+mod nest;
+mod place;
+mod print;
+mod verify;
+
+pub use fuse::lower;
+pub use verify::verify;
+
+use broadloom_ir::dim::DimError;
+use broadloom_ir::graph::CheckedGraph;
+
+/// Operations that an elementary function counts as, in estimates of work.
+pub const FUNCTION_COST: u32 = 16;
+
+/// How an array of the caller lies in memory.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Layout {
+    /// Row-major without gaps.
+    Dense,
+    /// Any strides, passed at run time.
+    Strided {
+        /// An axis whose stride is 1, if one is.
+        unit: Option<usize>,
+    },
+}
+
+/// How wide the running index of an arg-reduction is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum IndexWidth {
+    /// 32 bits where values have as many: twice as fast, for axes of at most `i32::MAX` elements.
+    Narrow,
+    /// 64 bits.
+    Wide,
+}
+
+/// What a schedule is specialised to.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct LowerOptions {
+    /// Layout of each input.
+    pub inputs: Vec<Layout>,
+    /// Layout of each output.
+    pub outputs: Vec<Layout>,
+    /// Width of running indices.
+    pub index_width: IndexWidth,
+    /// Whether loops compute several neighbours at once. Without it the results are the same.
+    pub vectorize: bool,
+    /// Whether the CPU level contracts sums of products to fma.
+    pub fused: bool,
+}
+
+impl LowerOptions {
+    /// Dense arrays, narrow indices, vector loops.
+    pub fn dense(graph: &CheckedGraph, fused: bool) -> LowerOptions {
+        LowerOptions {
+            inputs: vec![Layout::Dense; graph.inputs().len()],
+            outputs: vec![Layout::Dense; graph.outputs().len()],
+            index_width: IndexWidth::Narrow,
+            vectorize: true,
+            fused,
+        }
+    }
+}
+
+/// Why a graph cannot be scheduled.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum LowerError {
+    /// An offset or a stride does not fit the arithmetic of sizes.
+    #[error("an offset or stride of the expression does not fit into 64 bits")]
+    TooLarge,
+    /// More loop axes than a kernel can have.
+    #[error("a kernel would need more than 64 loop axes")]
+    TooManyAxes,
+    /// A size cannot be computed.
+    #[error("a size of the expression cannot be computed: {0}")]
+    Size(#[from] DimError),
+}

@@ -1,0 +1,582 @@
+//! From a placed nest to the statements of a kernel.
+//!
+//! A level of the loop tree becomes one loop, unless some of its items work on whole rows: tile functions and
+//! streamed reductions. Then the loop is cut into strips, and a strip into segments:
+//!
+//! ```text
+//! strip n of 1024 {
+//!   for n vector 16 { v1 = load x; put r0 <- v1 }        segment 0: what the row items read
+//!   call r1 = exp(r0)                                     row items of segment 0
+//!   for n vector 16 { v2 = row r1; .. store }             segment 1
+//! }
+//! ```
+//!
+//! A value that crosses from one segment to a later one goes through a scratch row, or is loaded again if it is a
+//! load. Every value stands in the last segment that serves all who read it.
+
+use crate::LowerError;
+use crate::kernel::*;
+use crate::nest::{Nest, bit};
+use crate::place::{Form, Item, Plan, contributed};
+use broadloom_ir::dim::Dim;
+use broadloom_ir::dtype::DType;
+use broadloom_ir::reduce::{BLOCK, LANES};
+use smallvec::SmallVec;
+use std::collections::HashMap;
+
+/// Longest strip, and the unit of strips.
+const STRIP: usize = 1024;
+const STRIP_UNIT: usize = 256;
+/// Bytes that the rows over a strip may take together, to stay in the first-level cache.
+const ROW_BYTES: usize = 24 * 1024;
+
+/// The kernel of a plan. `params` are those that the nest has made.
+pub(crate) fn make(plan: &Plan<'_, '_>, axis_names: &dyn Fn(&Dim) -> String) -> Result<Kernel, LowerError> {
+    let mut maker = Maker {
+        plan,
+        nest: plan.nest,
+        kernel: Kernel { params: plan.nest.params.clone(), ..Kernel::default() },
+        env: HashMap::new(),
+        rows: HashMap::new(),
+        row_axes: Vec::new(),
+    };
+    maker.axes(axis_names);
+    maker.accesses();
+    let body = maker.level(None)?;
+    maker.kernel.body = body;
+    maker.kernel.parallel = plan.nest.free.first().copied();
+    maker.lay_out_rows();
+    maker.kernel.cost = maker.cost();
+    Ok(maker.kernel)
+}
+
+struct Maker<'p, 'n, 'a> {
+    plan: &'p Plan<'n, 'a>,
+    nest: &'n Nest<'a>,
+    kernel: Kernel,
+    /// The kernel's value for a value of the nest, where it is in scope.
+    env: HashMap<ValueId, ValueId>,
+    /// The rows that hold values of the nest over the strip of an axis.
+    rows: HashMap<(ValueId, AxisId), RowId>,
+    /// The strip axis of every row.
+    row_axes: Vec<AxisId>,
+}
+
+impl Maker<'_, '_, '_> {
+    fn param(&mut self, dim: &Dim) -> ParamId {
+        let found = self.kernel.params.iter().position(|param| param == dim);
+        ParamId::new(found.unwrap_or_else(|| {
+            self.kernel.params.push(dim.clone());
+            self.kernel.params.len() - 1
+        }))
+    }
+
+    fn axes(&mut self, names: &dyn Fn(&Dim) -> String) {
+        for axis in &self.nest.axes {
+            let mut name = names(&axis.extent);
+            while self.kernel.axes.iter().any(|other| other.name == name) {
+                name.push('\'');
+            }
+            let extent = match axis.extent.as_constant() {
+                Some(extent) => Extent::Constant(extent),
+                None => Extent::Param(self.param(&axis.extent)),
+            };
+            let group = axis.group.map(|(counter, group)| {
+                (counter, self.param(&Dim::symbol(self.nest.flat.groups[group].length)))
+            });
+            self.kernel.axes.push(Axis { name, extent, reduction: axis.reduction, group });
+        }
+    }
+
+    fn accesses(&mut self) {
+        for access in &self.nest.accesses {
+            let strides = access
+                .strides
+                .iter()
+                .map(|(axis, stride)| match stride.as_constant() {
+                    Some(stride) => (*axis, Stride::Constant(stride)),
+                    None => (*axis, Stride::Param(self.param(stride))),
+                })
+                .collect();
+            let offset_param = access.buffer.is_none().then(|| self.param(&access.offset));
+            self.kernel.accesses.push(Access {
+                buffer: access.buffer,
+                dtype: access.dtype,
+                offset: access.offset.clone(),
+                offset_param,
+                strides,
+            });
+        }
+    }
+
+    fn row(&mut self, dtype: DType, count: usize, axis: AxisId) -> RowId {
+        self.kernel.rows.push(Row { dtype, length: 0, count, offset: 0 });
+        self.row_axes.push(axis);
+        RowId::new(self.kernel.rows.len() - 1)
+    }
+
+    fn define(&mut self, def: Def, like: ValueId) -> ValueId {
+        let Value { dtype, origin, .. } = self.nest.values[like.index()];
+        self.kernel.values.push(Value { dtype, def, origin });
+        ValueId::new(self.kernel.values.len() - 1)
+    }
+
+    /// The kernel's value for a value of the nest, brought into scope if it has to be.
+    fn get(&mut self, value: ValueId, body: &mut Vec<Stmt>) -> ValueId {
+        if let Some(&found) = self.env.get(&value) {
+            return found;
+        }
+        let def = match self.row_of(value) {
+            Some((row, axis)) => Def::Row(row, axis),
+            None => self.mapped(value, body),
+        };
+        let defined = self.define(def, value);
+        body.push(Stmt::Let(defined));
+        self.env.insert(value, defined);
+        defined
+    }
+
+    /// The row of a value, and whose strip it is over: its own loop's, or that of the loop around.
+    fn row_of(&self, value: ValueId) -> Option<(RowId, AxisId)> {
+        let own = self.plan.position(value)?;
+        let around = self.nest.axes[own.index()].parent;
+        std::iter::once(own).chain(around).find_map(|axis| Some((*self.rows.get(&(value, axis))?, axis)))
+    }
+
+    /// The definition of a value with the kernel's operands.
+    fn mapped(&mut self, value: ValueId, body: &mut Vec<Stmt>) -> Def {
+        match self.nest.values[value.index()].def.clone() {
+            Def::Op { op, args, position } => {
+                let args = args.iter().map(|arg| self.get(*arg, body)).collect();
+                Def::Op { op, args, position }
+            }
+            Def::Select(args) => Def::Select(args.map(|arg| self.get(arg, body))),
+            Def::Cast(arg) => Def::Cast(self.get(arg, body)),
+            Def::Take { access, index, stride, size, position } => {
+                Def::Take { access, index: self.get(index, body), stride, size, position }
+            }
+            def @ (Def::Constant(_)
+            | Def::Param(_)
+            | Def::Index(_)
+            | Def::Load { .. }
+            | Def::Row(..)
+            | Def::Reduced) => def,
+        }
+    }
+
+    /// Whether a value is made again where it is needed, rather than kept in a row.
+    fn is_leaf(&self, value: ValueId) -> bool {
+        matches!(
+            self.nest.values[value.index()].def,
+            Def::Constant(_) | Def::Param(_) | Def::Index(_) | Def::Load { .. }
+        )
+    }
+
+    /// Runs `make` with what it brings into scope forgotten afterwards.
+    fn scoped<T>(&mut self, make: impl FnOnce(&mut Self) -> Result<T, LowerError>) -> Result<T, LowerError> {
+        let outer = self.env.clone();
+        let made = make(self);
+        self.env = outer;
+        made
+    }
+
+    /// The statements of a level without row items.
+    fn level(&mut self, level: Option<AxisId>) -> Result<Vec<Stmt>, LowerError> {
+        let mut body = Vec::new();
+        for item in self.plan.items(level) {
+            self.item(item, &mut body)?;
+        }
+        Ok(body)
+    }
+
+    fn item(&mut self, item: Item, body: &mut Vec<Stmt>) -> Result<(), LowerError> {
+        match item {
+            Item::Value(value) => {
+                self.get(value, body);
+            }
+            Item::Store(index) => {
+                let store = self.nest.stores[index].clone();
+                let value = self.get(store.value, body);
+                body.push(Stmt::Store { access: store.access, delta: store.delta, value });
+            }
+            Item::Loop(axis) => {
+                // What the loop reads is brought into scope before it, once.
+                for value in self.plan.read_from_outside(axis) {
+                    self.get(value, body);
+                }
+                if self.nest.axes[axis.index()].reduction {
+                    let reduce = self.reduce(axis)?;
+                    body.push(Stmt::Reduce(reduce));
+                } else {
+                    let stmt = self.scoped(|maker| maker.free(axis))?;
+                    body.push(stmt);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The loop over a free axis.
+    fn free(&mut self, axis: AxisId) -> Result<Stmt, LowerError> {
+        let items = self.plan.items(Some(axis));
+        let (mut prologue, last, lanes, ()) = self.segments(axis, Some(axis), &items, &[], |_, _| ())?;
+        let last = Stmt::For { axis, lanes, body: last };
+        if prologue.is_empty() {
+            return Ok(last);
+        }
+        prologue.push(last);
+        Ok(Stmt::Strip { axis, length: 0, body: prologue })
+    }
+
+    fn is_row_item(&self, item: Item, level: Option<AxisId>) -> bool {
+        match item {
+            Item::Value(value) => level.is_some() && self.plan.is_call(value),
+            Item::Loop(axis) => self.plan.forms.get(&axis) == Some(&Form::Stream),
+            Item::Store(_) => false,
+        }
+    }
+
+    /// Cuts the items of a level into segments over the strips of `strip`. Gives the statements before the last
+    /// segment, the body of the last one, its lanes, and what `finish` makes at the end of that body from `wanted`.
+    fn segments<T>(
+        &mut self,
+        strip: AxisId,
+        level: Option<AxisId>,
+        items: &[Item],
+        wanted: &[ValueId],
+        finish: impl FnOnce(&mut Self, &mut Vec<Stmt>) -> T,
+    ) -> Result<(Vec<Stmt>, Vec<Stmt>, usize, T), LowerError> {
+        let (stages, last) = self.stages(level, items);
+        let crossing = self.crossing(level, items, &stages, wanted, last);
+        let mut before = Vec::new();
+        for stage in 0..last {
+            let here: Vec<Item> = items.iter().copied().filter(|item| stages[item] == stage).collect();
+            let (row_items, plain): (Vec<Item>, Vec<Item>) =
+                here.into_iter().partition(|item| self.is_row_item(*item, level));
+            let mut for_rows: Vec<ValueId> = Vec::new();
+            for item in &row_items {
+                if let Item::Value(call) = item {
+                    for source in self.plan.sources(*call) {
+                        if !self.rows.contains_key(&(source, strip)) && !for_rows.contains(&source) {
+                            for_rows.push(source);
+                        }
+                    }
+                }
+            }
+            let (body, lanes) = self.scoped(|maker| {
+                let mut body = Vec::new();
+                for &item in &plain {
+                    maker.item(item, &mut body)?;
+                }
+                let kept = plain.iter().filter_map(|item| match item {
+                    Item::Value(value) if crossing.contains(value) => Some(vec![*value]),
+                    Item::Loop(axis) => {
+                        let reduced = maker.plan.reduced.get(axis)?;
+                        Some(reduced.iter().copied().filter(|value| crossing.contains(value)).collect())
+                    }
+                    Item::Value(_) | Item::Store(_) => None,
+                });
+                let mut kept: Vec<ValueId> = kept.flatten().collect();
+                kept.extend(for_rows.iter().copied());
+                kept.sort();
+                kept.dedup();
+                let mut made = Vec::new();
+                for value in kept {
+                    let source = maker.get(value, &mut body);
+                    let row = maker.row(maker.nest.values[value.index()].dtype, 1, strip);
+                    body.push(Stmt::Put { row, axis: strip, value: source });
+                    made.push((value, row));
+                }
+                for (value, row) in made {
+                    maker.rows.insert((value, strip), row);
+                }
+                let lanes = maker.segment_lanes(strip, &plain, &for_rows);
+                Ok((body, lanes))
+            })?;
+            if !body.is_empty() {
+                before.push(Stmt::For { axis: strip, lanes, body });
+            }
+            for item in row_items {
+                self.row_item(item, strip, &mut before)?;
+            }
+        }
+        let here: Vec<Item> = items.iter().copied().filter(|item| stages[item] == last).collect();
+        let (body, made, lanes) = self.scoped(|maker| {
+            let mut body = Vec::new();
+            for &item in &here {
+                maker.item(item, &mut body)?;
+            }
+            let made = finish(maker, &mut body);
+            Ok((body, made, maker.segment_lanes(strip, &here, &[])))
+        })?;
+        Ok((before, body, lanes, made))
+    }
+
+    fn row_item(&mut self, item: Item, strip: AxisId, before: &mut Vec<Stmt>) -> Result<(), LowerError> {
+        match item {
+            Item::Value(value) => {
+                if let Def::Op { op, args, .. } = self.nest.values[value.index()].def.clone() {
+                    let args: SmallVec<[RowId; 2]> = args.iter().filter_map(|arg| self.rows.get(&(*arg, strip)).copied()).collect();
+                    let target = self.row(self.nest.values[value.index()].dtype, 1, strip);
+                    before.push(Stmt::Call { op, target, args, axis: strip });
+                    self.rows.insert((value, strip), target);
+                }
+            }
+            Item::Loop(axis) => {
+                let stream = self.stream(axis, strip)?;
+                before.push(Stmt::Stream(stream));
+            }
+            Item::Store(_) => {}
+        }
+        Ok(())
+    }
+
+    /// Lanes of a segment: as the loops inside it allow.
+    fn segment_lanes(&self, strip: AxisId, items: &[Item], for_rows: &[ValueId]) -> usize {
+        let loops: Vec<AxisId> = items
+            .iter()
+            .filter_map(|item| match item {
+                Item::Loop(axis) => Some(*axis),
+                Item::Value(_) | Item::Store(_) => None,
+            })
+            .collect();
+        if !self.plan.vectorizes(strip, &loops) {
+            return 1;
+        }
+        let mut values: Vec<ValueId> = loops.iter().flat_map(|axis| self.plan.subtree(*axis)).collect();
+        for item in items {
+            match item {
+                Item::Value(value) => values.push(*value),
+                Item::Store(store) => values.push(self.nest.stores[*store].value),
+                Item::Loop(_) => {}
+            }
+        }
+        values.extend(for_rows);
+        self.plan.lanes(strip, values.into_iter())
+    }
+
+    /// The segment of every item, as late as those who read it allow, and the number of the last segment. A row
+    /// item ends its segment.
+    fn stages(&self, level: Option<AxisId>, items: &[Item]) -> (HashMap<Item, usize>, usize) {
+        let mut earliest: HashMap<Item, usize> = HashMap::new();
+        let sources: HashMap<Item, Vec<Item>> = items
+            .iter()
+            .map(|item| {
+                let mut sources = self.plan.item_sources(*item, level);
+                sources.retain(|source| items.contains(source));
+                (*item, sources)
+            })
+            .collect();
+        let after = |item: &Item, stages: &HashMap<Item, usize>| stages[item] + usize::from(self.is_row_item(*item, level));
+        for item in items {
+            let stage = sources[item].iter().map(|source| after(source, &earliest)).max().unwrap_or(0);
+            earliest.insert(*item, stage);
+        }
+        let last = items.iter().map(|item| after(item, &earliest)).max().unwrap_or(0);
+        let mut stages: HashMap<Item, usize> = HashMap::new();
+        for item in items.iter().rev() {
+            let readers = items.iter().filter(|reader| sources[*reader].contains(item));
+            let latest = readers.map(|reader| stages[reader]).min();
+            let stage = match item {
+                _ if self.is_row_item(*item, level) => earliest[item],
+                Item::Value(_) | Item::Loop(_) => latest.unwrap_or(last),
+                Item::Store(_) => last,
+            };
+            stages.insert(*item, stage.max(earliest[item]));
+        }
+        (stages, last)
+    }
+
+    /// Values that a later segment or a streamed reduction reads, and that are not simply made again there.
+    fn crossing(
+        &self,
+        level: Option<AxisId>,
+        items: &[Item],
+        stages: &HashMap<Item, usize>,
+        wanted: &[ValueId],
+        last: usize,
+    ) -> Vec<ValueId> {
+        let kept = |value: &ValueId| {
+            let item = self.plan.item_of(*value);
+            stages.get(&item).is_some_and(|stage| *stage < last) && !self.is_row_item(item, level) && !self.is_leaf(*value)
+        };
+        let mut crossing: Vec<ValueId> = wanted.iter().copied().filter(kept).collect();
+        for reader in items {
+            let read: Vec<ValueId> = match reader {
+                Item::Value(value) => self.plan.sources(*value).into_vec(),
+                Item::Loop(axis) => self.plan.read_from_outside(*axis),
+                Item::Store(store) => vec![self.nest.stores[*store].value],
+            };
+            for value in read {
+                let item = self.plan.item_of(value);
+                let Some(stage) = stages.get(&item) else { continue };
+                let leaves = stages[reader] > *stage || self.is_row_item(*reader, level) && matches!(reader, Item::Loop(_));
+                if leaves && !self.is_row_item(item, level) && !self.is_leaf(value) && !crossing.contains(&value) {
+                    crossing.push(value);
+                }
+            }
+        }
+        crossing
+    }
+
+    fn accumulator(&mut self, value: ValueId, body: &mut Vec<Stmt>) -> Accumulator {
+        let reduction = self.nest.reductions[&value].clone();
+        let operand = match reduction.operand {
+            Contribution::Value(value) => Contribution::Value(self.get(value, body)),
+            Contribution::Product(x, y) => Contribution::Product(self.get(x, body), self.get(y, body)),
+            Contribution::Indexed { value, index, narrow } => Contribution::Indexed {
+                value: self.get(value, body),
+                index: index.map(|index| self.get(index, body)),
+                narrow,
+            },
+        };
+        let result = self.define(Def::Reduced, value);
+        Accumulator { op: reduction.op, dtype: reduction.dtype, operand, result }
+    }
+
+    /// A reduction into values.
+    fn reduce(&mut self, axis: AxisId) -> Result<Reduce, LowerError> {
+        let reduced = self.plan.reduced[&axis].clone();
+        let wanted: Vec<ValueId> =
+            reduced.iter().flat_map(|value| contributed(&self.nest.reductions[value].operand)).collect();
+        let (reduce, results) = self.scoped(|maker| {
+            let items = maker.plan.items(Some(axis));
+            let (prologue, body, _, accumulators) =
+                maker.segments(axis, Some(axis), &items, &wanted, |maker, body| {
+                    reduced.iter().map(|value| maker.accumulator(*value, body)).collect::<Vec<_>>()
+                })?;
+            let row = maker.plan.forms[&axis] == Form::Row && maker.plan.is_vector();
+            let short = maker.nest.axes[axis.index()].extent.as_constant().is_some_and(|extent| extent < 8);
+            let values = maker.plan.subtree(axis).into_iter().chain(wanted.iter().copied());
+            let lanes = if row && !short { maker.plan.lanes(axis, values).max(8) } else { 1 };
+            let results: Vec<ValueId> = accumulators.iter().map(|accumulator| accumulator.result).collect();
+            let order = maker.plan.orders[&axis];
+            Ok((Reduce { axis, order, lanes, prologue, body, accumulators }, results))
+        })?;
+        self.env.extend(reduced.iter().copied().zip(results));
+        Ok(reduce)
+    }
+
+    /// A reduction into rows over the strip of the axis around it.
+    fn stream(&mut self, axis: AxisId, strip: AxisId) -> Result<Stream, LowerError> {
+        let reduced = self.plan.reduced[&axis].clone();
+        let wanted: Vec<ValueId> =
+            reduced.iter().flat_map(|value| contributed(&self.nest.reductions[value].operand)).collect();
+        let order = self.plan.orders[&axis];
+        let mut stream = self.scoped(|maker| {
+            let (varying, uniform): (Vec<Item>, Vec<Item>) = maker
+                .plan
+                .items(Some(axis))
+                .into_iter()
+                .partition(|item| matches!(item, Item::Value(value) if maker.nest.depends[value.index()] & bit(strip) != 0));
+            let mut per_step = Vec::new();
+            for item in uniform {
+                maker.item(item, &mut per_step)?;
+            }
+            let (prologue, body, lanes, accumulators) =
+                maker.segments(strip, Some(axis), &varying, &wanted, |maker, body| {
+                    reduced.iter().map(|value| maker.accumulator(*value, body)).collect::<Vec<_>>()
+                })?;
+            let accumulators = accumulators
+                .into_iter()
+                .map(|accumulator| StreamAccumulator { accumulator, target: RowId::new(0), lanes: None, ranks: None })
+                .collect();
+            let lanes = if maker.plan.is_vector() { lanes.max(if body.is_empty() { 8 } else { 1 }) } else { 1 };
+            Ok(Stream { axis, strip, order, lanes, per_step, prologue, body, accumulators })
+        })?;
+        for (value, accumulator) in reduced.iter().zip(&mut stream.accumulators) {
+            let dtype = accumulator.accumulator.dtype;
+            accumulator.target = self.row(dtype, 1, strip);
+            if order == Order::Tree {
+                accumulator.lanes = Some(self.row(dtype, LANES, strip));
+                accumulator.ranks = Some(self.row(dtype, RANKS, strip));
+            }
+            self.rows.insert((*value, strip), accumulator.target);
+        }
+        Ok(stream)
+    }
+
+    /// Gives rows their lengths and places, and strips the lengths of their rows.
+    fn lay_out_rows(&mut self) {
+        let mut lengths: HashMap<AxisId, usize> = HashMap::new();
+        for (axis, entry) in self.nest.axes.iter().enumerate() {
+            let axis = AxisId::new(axis);
+            let bytes: usize = self
+                .kernel
+                .rows
+                .iter()
+                .zip(&self.row_axes)
+                .filter(|(_, of)| **of == axis)
+                // Ranks are written once in 2^rank blocks: what counts against the cache are the lanes.
+                .map(|(row, _)| row.dtype.size() * row.count.min(LANES))
+                .sum();
+            let fit = (ROW_BYTES / bytes.max(1) / STRIP_UNIT * STRIP_UNIT).clamp(STRIP_UNIT, STRIP);
+            // Rows inside a reduction are over its blocks.
+            lengths.insert(axis, if entry.reduction { BLOCK } else { fit });
+        }
+        let mut offset = 0;
+        for (row, axis) in self.kernel.rows.iter_mut().zip(&self.row_axes) {
+            row.length = lengths[axis];
+            row.offset = offset;
+            offset += (row.dtype.size() * row.length * row.count).next_multiple_of(64);
+        }
+        set_strips(&mut self.kernel.body, &lengths);
+    }
+
+    /// Bytes moved and operations done per step of the parallel axis.
+    fn cost(&self) -> Cost {
+        let mut cost = Cost::default();
+        let mut add = |to: fn(&mut Cost) -> &mut Dim, count: usize, axes: &[AxisId]| {
+            let mut product = Dim::constant(count as i64);
+            for axis in axes.iter().filter(|axis| Some(*axis) != self.nest.free.first()) {
+                // An estimate may leave out what is too large to say.
+                product = product.mul(&self.nest.axes[axis.index()].extent).unwrap_or(product);
+            }
+            let sum = to(&mut cost);
+            *sum = sum.add(&product).unwrap_or_else(|_| sum.clone());
+        };
+        for value in self.plan.live_values() {
+            let entry = &self.nest.values[value.index()];
+            let path = self.nest.path(self.plan.position(value));
+            match &entry.def {
+                Def::Load { .. } | Def::Take { .. } => add(|cost| &mut cost.bytes, entry.dtype.size(), &path),
+                Def::Op { .. } if self.plan.is_call(value) => {
+                    add(|cost| &mut cost.operations, crate::FUNCTION_COST as usize, &path);
+                }
+                Def::Op { .. } | Def::Select(_) | Def::Cast(_) => add(|cost| &mut cost.operations, 1, &path),
+                Def::Reduced => {
+                    let path = self.nest.path(Some(self.nest.reductions[&value].axis));
+                    add(|cost| &mut cost.operations, 1, &path);
+                }
+                Def::Constant(_) | Def::Param(_) | Def::Index(_) | Def::Row(..) => {}
+            }
+        }
+        for store in &self.nest.stores {
+            let size = self.nest.accesses[store.access.index()].dtype.size();
+            add(|cost| &mut cost.bytes, size, &self.nest.free);
+        }
+        cost
+    }
+}
+
+fn set_strips(body: &mut [Stmt], lengths: &HashMap<AxisId, usize>) {
+    for stmt in body {
+        match stmt {
+            Stmt::Strip { axis, length, body } => {
+                *length = lengths[axis];
+                set_strips(body, lengths);
+            }
+            Stmt::For { body, .. } => set_strips(body, lengths),
+            Stmt::Reduce(reduce) => {
+                set_strips(&mut reduce.prologue, lengths);
+                set_strips(&mut reduce.body, lengths);
+            }
+            Stmt::Stream(stream) => {
+                set_strips(&mut stream.per_step, lengths);
+                set_strips(&mut stream.prologue, lengths);
+                set_strips(&mut stream.body, lengths);
+            }
+            Stmt::Let(_) | Stmt::Store { .. } | Stmt::Put { .. } | Stmt::Call { .. } => {}
+        }
+    }
+}

@@ -1,0 +1,414 @@
+//! Where every value of a nest stands, and in which form every reduction runs.
+//!
+//! A value stands in the loop of the deepest axis it depends on: outer-only values are computed in the outer loop.
+//! What cannot be placed without computing it again and again (`sin(y[1,m])` under a loop over n) is reported, to be
+//! stored by a kernel of its own.
+
+use crate::flat::FlatId;
+use crate::kernel::*;
+use crate::nest::{AxisSet, Nest, bit};
+use broadloom_ir::dtype::DType;
+use broadloom_ir::ops::Op;
+use broadloom_ir::reduce::{ReduceOp, SEQUENTIAL_LIMIT};
+use smallvec::{SmallVec, smallvec};
+use std::collections::HashMap;
+
+/// How a reduction runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// One accumulator per lane of the vector loop around it.
+    InVector,
+    /// Along its own axis, several elements at once.
+    Row,
+    /// Along its own axis, one by one: there are loops inside.
+    Scalar,
+    /// Rows of accumulators over the strip of the loop around it.
+    Stream,
+}
+
+/// What a level of the loop tree consists of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) enum Item {
+    Value(ValueId),
+    Loop(AxisId),
+    Store(usize),
+}
+
+/// A nest with places.
+#[derive(Debug)]
+pub(crate) struct Plan<'n, 'a> {
+    pub nest: &'n Nest<'a>,
+    position: Vec<Option<AxisId>>,
+    live: Vec<bool>,
+    pub forms: HashMap<AxisId, Form>,
+    pub orders: HashMap<AxisId, Order>,
+    /// The reduced values of each reduction axis, in order.
+    pub reduced: HashMap<AxisId, Vec<ValueId>>,
+    vectorize: bool,
+}
+
+/// Operations that one evaluation of an op counts as, in the choice between computing again and storing.
+fn op_cost(op: Op, dtype: DType) -> u32 {
+    match op {
+        _ if is_function(op, dtype) => crate::FUNCTION_COST,
+        Op::Divide | Op::Sqrt => 4,
+        Op::Pow => 8,
+        _ => 1,
+    }
+}
+
+/// Values that cost as much as this are stored rather than computed for every step of a loop they do not depend on.
+const WORTH_STORING: u32 = 4;
+
+/// Whether the op has tile functions, which compute whole rows.
+pub(crate) fn is_function(op: Op, dtype: DType) -> bool {
+    dtype.is_float() && matches!(op, Op::Exp | Op::Log | Op::Sin | Op::Cos | Op::Tanh | Op::Pow)
+}
+
+impl<'n, 'a> Plan<'n, 'a> {
+    pub fn new(nest: &'n Nest<'a>, vectorize: bool) -> Plan<'n, 'a> {
+        let mut plan = Plan {
+            nest,
+            position: Vec::new(),
+            live: vec![false; nest.values.len()],
+            forms: HashMap::new(),
+            orders: HashMap::new(),
+            reduced: HashMap::new(),
+            vectorize,
+        };
+        plan.position = (0..nest.values.len())
+            .map(|index| match nest.reductions.get(&ValueId::new(index)) {
+                Some(reduction) => nest.axes[reduction.axis.index()].parent,
+                None => nest.deepest(nest.depends[index]),
+            })
+            .collect();
+        let mut stack: Vec<ValueId> = nest.stores.iter().map(|store| store.value).collect();
+        while let Some(value) = stack.pop() {
+            if !std::mem::replace(&mut plan.live[value.index()], true) {
+                stack.extend(plan.sources(value));
+            }
+        }
+        for value in plan.live_values() {
+            if let Some(reduction) = nest.reductions.get(&value) {
+                plan.reduced.entry(reduction.axis).or_default().push(value);
+            }
+        }
+        let mut axes: Vec<AxisId> = plan.reduced.keys().copied().collect();
+        axes.sort_by_key(|axis| (std::cmp::Reverse(nest.depth(*axis)), *axis));
+        for axis in axes {
+            let order = plan.order(axis);
+            plan.orders.insert(axis, order);
+            let form = plan.form(axis, order);
+            plan.forms.insert(axis, form);
+        }
+        plan
+    }
+
+    pub fn live_values(&self) -> impl Iterator<Item = ValueId> + use<> {
+        let live: Vec<ValueId> =
+            self.live.iter().enumerate().filter(|(_, live)| **live).map(|(index, _)| ValueId::new(index)).collect();
+        live.into_iter()
+    }
+
+    /// The loop in which a value stands; `None` is outside of all.
+    pub fn position(&self, value: ValueId) -> Option<AxisId> {
+        self.position[value.index()]
+    }
+
+    /// What a value is computed from; for a reduced value, what its elements contribute.
+    pub fn sources(&self, value: ValueId) -> SmallVec<[ValueId; 3]> {
+        match &self.nest.values[value.index()].def {
+            Def::Constant(_) | Def::Param(_) | Def::Index(_) | Def::Load { .. } | Def::Row(..) => smallvec![],
+            Def::Op { args, .. } => args.clone(),
+            Def::Select(args) => SmallVec::from_slice(args),
+            Def::Cast(arg) => smallvec![*arg],
+            Def::Take { index, .. } => smallvec![*index],
+            Def::Reduced => contributed(&self.nest.reductions[&value].operand),
+        }
+    }
+
+    /// Whether an axis lies in the loop of another, or is it.
+    fn is_within(&self, axis: Option<AxisId>, around: AxisId) -> bool {
+        axis.is_some_and(|axis| self.nest.path(Some(axis)).contains(&around))
+    }
+
+    /// Live loops directly inside a level.
+    pub fn loops(&self, level: Option<AxisId>) -> Vec<AxisId> {
+        let mut loops: Vec<AxisId> =
+            self.nest.free.iter().copied().filter(|axis| self.nest.axes[axis.index()].parent == level).collect();
+        let mut reductions: Vec<AxisId> =
+            self.reduced.keys().copied().filter(|axis| self.nest.axes[axis.index()].parent == level).collect();
+        reductions.sort();
+        loops.extend(reductions);
+        loops
+    }
+
+    /// Live values that stand in the loop of an axis or in one inside it.
+    pub fn subtree(&self, axis: AxisId) -> Vec<ValueId> {
+        self.live_values().filter(|value| self.is_within(self.position(*value), axis)).collect()
+    }
+
+    /// The values that a loop and those inside it read and that stand outside of it.
+    pub fn read_from_outside(&self, axis: AxisId) -> Vec<ValueId> {
+        let mut read: Vec<ValueId> = self.subtree(axis).into_iter().flat_map(|value| self.sources(value)).collect();
+        for (of, reduced) in &self.reduced {
+            if self.is_within(Some(*of), axis) {
+                read.extend(reduced.iter().flat_map(|value| self.sources(*value)));
+            }
+        }
+        if self.nest.free.last().is_some_and(|last| self.is_within(Some(*last), axis)) {
+            read.extend(self.nest.stores.iter().map(|store| store.value));
+        }
+        read.retain(|value| !self.is_within(self.position(*value), axis));
+        read.sort();
+        read.dedup();
+        read
+    }
+
+    /// What an item of a level reads that is an item of the level itself.
+    pub fn item_sources(&self, item: Item, level: Option<AxisId>) -> Vec<Item> {
+        let values: Vec<ValueId> = match item {
+            Item::Value(value) => self.sources(value).into_vec(),
+            Item::Loop(axis) => self.read_from_outside(axis),
+            Item::Store(store) => vec![self.nest.stores[store].value],
+        };
+        let mut items: Vec<Item> =
+            values.into_iter().filter(|value| self.position(*value) == level).map(|value| self.item_of(value)).collect();
+        items.sort();
+        items.dedup();
+        items
+    }
+
+    /// The item that produces a value.
+    pub fn item_of(&self, value: ValueId) -> Item {
+        match self.nest.reductions.get(&value) {
+            Some(reduction) => Item::Loop(reduction.axis),
+            None => Item::Value(value),
+        }
+    }
+
+    /// The items of a level in an order in which each comes after what it reads.
+    pub fn items(&self, level: Option<AxisId>) -> Vec<Item> {
+        let mut items: Vec<Item> = self
+            .live_values()
+            .filter(|value| self.position(*value) == level && !self.nest.reductions.contains_key(value))
+            .map(Item::Value)
+            .collect();
+        items.extend(self.loops(level).into_iter().map(Item::Loop));
+        if self.nest.free.last().copied() == level {
+            items.extend((0..self.nest.stores.len()).map(Item::Store));
+        }
+        let mut sorted: Vec<Item> = Vec::with_capacity(items.len());
+        let mut done: std::collections::HashSet<Item> = std::collections::HashSet::new();
+        for item in items {
+            let mut stack = vec![item];
+            while let Some(&top) = stack.last() {
+                if done.contains(&top) {
+                    stack.pop();
+                    continue;
+                }
+                let missing: Vec<Item> =
+                    self.item_sources(top, level).into_iter().filter(|source| !done.contains(source)).collect();
+                if missing.is_empty() {
+                    done.insert(top);
+                    sorted.push(top);
+                    stack.pop();
+                } else {
+                    stack.extend(missing);
+                }
+            }
+        }
+        sorted
+    }
+
+    /// Whether a value is computed for whole rows by a tile function.
+    pub fn is_call(&self, value: ValueId) -> bool {
+        let entry = &self.nest.values[value.index()];
+        self.position(value).is_some() && matches!(&entry.def, Def::Op { op, .. } if is_function(*op, entry.dtype))
+    }
+
+    fn order(&self, axis: AxisId) -> Order {
+        let entry = &self.nest.axes[axis.index()];
+        let free = self.reduced[&axis].iter().all(|value| {
+            let reduction = &self.nest.reductions[value];
+            reduction.op.is_order_free(reduction.dtype)
+        });
+        let short = entry.extent.as_constant().is_some_and(|extent| extent <= SEQUENTIAL_LIMIT as i64);
+        match () {
+            () if free => Order::Free,
+            () if entry.combines => Order::Counter,
+            () if short => Order::Sequential,
+            () => Order::Tree,
+        }
+    }
+
+    /// The axis that a reduction may share a vector loop or a strip with: the one around it, unless its steps are
+    /// groups, whose ranges differ.
+    fn neighbour(&self, axis: AxisId) -> Option<AxisId> {
+        let group = self.nest.axes[axis.index()].group.map(|(group, _)| group);
+        let parent = self.nest.axes[axis.index()].parent?;
+        let counts = self.nest.axes.iter().any(|other| other.group.is_some_and(|(group, _)| group == parent));
+        (group != Some(parent) && !counts).then_some(parent)
+    }
+
+    fn form(&self, axis: AxisId, order: Order) -> Form {
+        let inside = self.loops(Some(axis));
+        let has_calls = self.live_values().any(|value| self.position(value) == Some(axis) && self.is_call(value));
+        let inside_in_vector = inside.iter().all(|inner| self.forms.get(inner) == Some(&Form::InVector));
+        let per_lane = matches!(order, Order::Free | Order::Sequential) && !has_calls && inside_in_vector;
+        let along_itself = if inside_in_vector { Form::Row } else { Form::Scalar };
+        let Some(neighbour) = self.neighbour(axis) else { return along_itself };
+        if !inside.is_empty() {
+            return if per_lane { Form::InVector } else { along_itself };
+        }
+        let (along, across, other) = self.directions(axis, neighbour);
+        let streams = self.reduced[&axis].iter().all(|value| {
+            !matches!(self.nest.reductions[value].operand, Contribution::Indexed { .. })
+        }) && order != Order::Counter;
+        if has_calls {
+            return if streams && across > 0 && along == 0 { Form::Stream } else { Form::Row };
+        }
+        match (along, across, other) {
+            (0, 0, 0) if per_lane => Form::InVector,
+            (_, _, _) if order == Order::Sequential && per_lane => Form::InVector,
+            (1.., 0, 0) => Form::Row,
+            (0, 1.., 0) if streams => Form::Stream,
+            _ if per_lane => Form::InVector,
+            (0, 1.., _) if streams => Form::Stream,
+            _ => Form::Row,
+        }
+    }
+
+    /// How many loads that depend on both a reduction axis and its neighbour have unit stride along the former,
+    /// along the latter, or along neither.
+    fn directions(&self, axis: AxisId, neighbour: AxisId) -> (usize, usize, usize) {
+        let (mut along, mut across, mut other) = (0, 0, 0);
+        for value in self.live_values().filter(|value| self.position(*value) == Some(axis)) {
+            let (access, taken) = match &self.nest.values[value.index()].def {
+                Def::Load { access, .. } => (&self.nest.accesses[access.index()], false),
+                Def::Take { access, .. } => (&self.nest.accesses[access.index()], true),
+                Def::Constant(_)
+                | Def::Param(_)
+                | Def::Index(_)
+                | Def::Row(..)
+                | Def::Op { .. }
+                | Def::Select(_)
+                | Def::Cast(_)
+                | Def::Reduced => continue,
+            };
+            let unit = |axis: AxisId| access.stride(axis).is_one();
+            let both = bit(axis) | bit(neighbour);
+            match () {
+                () if self.nest.varies[value.index()] & both != both => {}
+                () if taken => other += 1,
+                () if unit(axis) => along += 1,
+                () if unit(neighbour) => across += 1,
+                () => other += 1,
+            }
+        }
+        (along, across, other)
+    }
+
+    /// Whether a loop over a free axis (or over one in a strip) may compute several steps at once, for the loops
+    /// that stand inside it.
+    pub fn vectorizes(&self, axis: AxisId, inside: &[AxisId]) -> bool {
+        let counts = self.nest.axes.iter().any(|other| other.group.is_some_and(|(group, _)| group == axis));
+        let short = self.nest.axes[axis.index()].extent.as_constant().is_some_and(|extent| extent < 4);
+        self.vectorize && !counts && !short && inside.iter().all(|inner| self.forms.get(inner) == Some(&Form::InVector))
+    }
+
+    /// Steps computed at once for values of these dtypes.
+    pub fn lanes(&self, axis: AxisId, values: impl Iterator<Item = ValueId>) -> usize {
+        let (mut count, mut widest, mut narrowest) = (0, 1, 8);
+        for value in values.filter(|value| self.nest.varies[value.index()] & bit(axis) != 0) {
+            let entry = &self.nest.values[value.index()];
+            let narrow = self.nest.reductions.get(&value).is_some_and(|reduction| {
+                matches!(reduction.operand, Contribution::Indexed { narrow: true, .. })
+            });
+            if narrow {
+                continue;
+            }
+            count += 1;
+            if entry.dtype != DType::Bool || matches!(entry.def, Def::Load { .. }) {
+                widest = widest.max(entry.dtype.size());
+                narrowest = narrowest.min(entry.dtype.size());
+            }
+        }
+        let preferred = if widest <= 4 && count <= 40 || narrowest == 1 && widest <= 4 { 16 } else { 8 };
+        match self.nest.axes[axis.index()].extent.as_constant() {
+            Some(extent) if extent < 8 => 4,
+            Some(extent) if extent < 16 => preferred.min(8),
+            _ => preferred,
+        }
+    }
+
+    /// Whether loops may compute several steps at once.
+    pub fn is_vector(&self) -> bool {
+        self.vectorize
+    }
+
+    /// Nodes whose values would be computed again for every step of a loop that they do not depend on.
+    pub fn recomputed(&self) -> Vec<FlatId> {
+        let nest = self.nest;
+        let around = |value: ValueId| -> AxisSet {
+            nest.path(self.position(value)).into_iter().fold(0, |set, axis| set | bit(axis))
+        };
+        let mut cost: HashMap<ValueId, u32> = HashMap::new();
+        let mut repeated: Vec<bool> = vec![false; nest.values.len()];
+        for value in self.live_values() {
+            // The groups of an axis part it among them: along both together nothing is computed twice.
+            let varies = nest.axes.iter().enumerate().fold(nest.varies[value.index()], |set, (axis, entry)| {
+                let grouped = entry.group.filter(|_| set & bit(AxisId::new(axis)) != 0);
+                grouped.map_or(set, |(group, _)| set | bit(group))
+            });
+            if around(value) & !varies == 0 {
+                continue;
+            }
+            let entry = &nest.values[value.index()];
+            let own = match &entry.def {
+                Def::Constant(_) | Def::Param(_) | Def::Index(_) | Def::Load { .. } | Def::Row(..) => 0,
+                Def::Op { op, .. } => op_cost(*op, entry.dtype),
+                Def::Select(_) | Def::Cast(_) => 1,
+                Def::Take { .. } => WORTH_STORING,
+                Def::Reduced => crate::FUNCTION_COST,
+            };
+            let total = self
+                .sources(value)
+                .iter()
+                .fold(own, |sum, source| sum.saturating_add(cost.get(source).copied().unwrap_or(0)));
+            cost.insert(value, total);
+            repeated[value.index()] = total >= WORTH_STORING && own > 0;
+        }
+        // Of a chain of such values only the last is stored.
+        let mut covered = vec![true; nest.values.len()];
+        let mut users = vec![0usize; nest.values.len()];
+        for value in self.live_values() {
+            for source in self.sources(value) {
+                users[source.index()] += 1;
+                covered[source.index()] &= repeated[value.index()];
+            }
+        }
+        let mut nodes: Vec<FlatId> = self
+            .live_values()
+            .filter(|value| repeated[value.index()] && !(users[value.index()] > 0 && covered[value.index()]))
+            .map(|value| nest.nodes[value.index()])
+            .collect();
+        nodes.sort();
+        nodes.dedup();
+        nodes
+    }
+}
+
+/// The values that an element contributes.
+pub(crate) fn contributed(contribution: &Contribution) -> SmallVec<[ValueId; 3]> {
+    match contribution {
+        Contribution::Value(value) => smallvec![*value],
+        Contribution::Product(x, y) => smallvec![*x, *y],
+        Contribution::Indexed { value, index, .. } => std::iter::once(*value).chain(*index).collect(),
+    }
+}
+
+/// Whether the reduction keeps a value and its index.
+pub(crate) fn is_arg(op: ReduceOp) -> bool {
+    matches!(op, ReduceOp::ArgMin | ReduceOp::ArgMax)
+}

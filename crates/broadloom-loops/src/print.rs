@@ -1,0 +1,172 @@
+//! Schedules as text.
+
+use crate::kernel::*;
+use broadloom_ir::SymbolId;
+use broadloom_ir::dim::Dim;
+use std::fmt;
+
+impl Schedule {
+    /// A dim of the schedule with names for its symbols.
+    pub fn show(&self, dim: &Dim) -> String {
+        let host: Vec<String> = self
+            .host_symbols
+            .iter()
+            .map(|symbol| match symbol {
+                HostSymbol::Stride { buffer, axis } => format!("stride({}, {axis})", self.buffers[buffer.index()].name),
+                HostSymbol::GroupCount(group) => format!("groups{group}"),
+                HostSymbol::GroupLength(group) => format!("length{group}"),
+            })
+            .collect();
+        let name = |symbol: SymbolId| -> &str {
+            let index = symbol.index();
+            self.symbols.get(index).or_else(|| host.get(index - self.symbols.len())).map_or("?", String::as_str)
+        };
+        dim.display(&name).to_string()
+    }
+}
+
+impl fmt::Display for Schedule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for buffer in &self.buffers {
+            let dims: Vec<String> = buffer.shape.iter().map(|dim| self.show(dim)).collect();
+            let role = match buffer.role {
+                Role::Input(_) => "input",
+                Role::Output(_) => "output",
+                Role::Temporary => "stored",
+            };
+            writeln!(f, "{role:6} {}: {}[{}]", buffer.name, buffer.dtype, dims.join(", "))?;
+        }
+        for (index, kernel) in self.kernels.iter().enumerate() {
+            writeln!(f, "kernel {} {{", KernelId::new(index))?;
+            Printer { schedule: self, kernel }.body(f, &kernel.body, 1)?;
+            writeln!(f, "}}")?;
+        }
+        Ok(())
+    }
+}
+
+struct Printer<'s> {
+    schedule: &'s Schedule,
+    kernel: &'s Kernel,
+}
+
+impl Printer<'_> {
+    fn axis(&self, axis: AxisId) -> &str {
+        &self.kernel.axes[axis.index()].name
+    }
+
+    fn access(&self, access: AccessId, delta: i64) -> String {
+        let access = &self.kernel.accesses[access.index()];
+        let Some(buffer) = access.buffer else { return "position".to_string() };
+        let mut terms: Vec<String> = access
+            .strides
+            .iter()
+            .map(|(axis, stride)| match stride {
+                Stride::Constant(1) => self.axis(*axis).to_string(),
+                Stride::Constant(stride) => format!("{} by {stride}", self.axis(*axis)),
+                Stride::Param(param) => {
+                    format!("{} by {}", self.axis(*axis), self.schedule.show(&self.kernel.params[param.index()]))
+                }
+            })
+            .collect();
+        if !access.offset.is_zero() {
+            terms.push(format!("+ {}", self.schedule.show(&access.offset)));
+        }
+        if delta != 0 || terms.is_empty() {
+            terms.push(format!("{delta:+}"));
+        }
+        format!("{}[{}]", self.schedule.buffers[buffer.index()].name, terms.join(", "))
+    }
+
+    fn value(&self, id: ValueId) -> String {
+        let value = &self.kernel.values[id.index()];
+        let list = |args: &[ValueId]| args.iter().map(ValueId::to_string).collect::<Vec<_>>().join(" ");
+        let def = match &value.def {
+            Def::Constant(constant) => constant.to_string(),
+            Def::Param(param) => self.schedule.show(&self.kernel.params[param.index()]),
+            Def::Index(axis) => format!("index {}", self.axis(*axis)),
+            Def::Load { access, delta } => format!("load {}", self.access(*access, *delta)),
+            Def::Row(row, axis) => format!("row {row}[{}]", self.axis(*axis)),
+            Def::Op { op, args, .. } => format!("{op} {}", list(args)),
+            Def::Select(args) => format!("select {}", list(args)),
+            Def::Cast(arg) => format!("cast {arg}"),
+            Def::Take { access, index, .. } => format!("take {} at {index}", self.access(*access, 0)),
+            Def::Reduced => "reduced".to_string(),
+        };
+        format!("{id} = {def} : {}", value.dtype)
+    }
+
+    fn accumulator(&self, accumulator: &Accumulator) -> String {
+        let operand = match &accumulator.operand {
+            Contribution::Value(value) => value.to_string(),
+            Contribution::Product(x, y) => format!("{x} * {y}"),
+            Contribution::Indexed { value, index: None, .. } => value.to_string(),
+            Contribution::Indexed { value, index: Some(index), .. } => format!("{value} at {index}"),
+        };
+        format!("{} {operand}", accumulator.op)
+    }
+
+    fn lanes(lanes: usize) -> String {
+        if lanes == 1 { String::new() } else { format!(" vector {lanes}") }
+    }
+
+    fn body(&self, f: &mut fmt::Formatter<'_>, body: &[Stmt], depth: usize) -> fmt::Result {
+        let pad = "  ".repeat(depth);
+        for stmt in body {
+            match stmt {
+                Stmt::Let(value) => writeln!(f, "{pad}{}", self.value(*value))?,
+                Stmt::Store { access, delta, value } => {
+                    writeln!(f, "{pad}store {} <- {value}", self.access(*access, *delta))?;
+                }
+                Stmt::Put { row, axis, value } => writeln!(f, "{pad}put {row}[{}] <- {value}", self.axis(*axis))?,
+                Stmt::For { axis, lanes, body } => {
+                    writeln!(f, "{pad}for {}{} {{", self.axis(*axis), Self::lanes(*lanes))?;
+                    self.body(f, body, depth + 1)?;
+                    writeln!(f, "{pad}}}")?;
+                }
+                Stmt::Strip { axis, length, body } => {
+                    writeln!(f, "{pad}strip {} of {length} {{", self.axis(*axis))?;
+                    self.body(f, body, depth + 1)?;
+                    writeln!(f, "{pad}}}")?;
+                }
+                Stmt::Call { op, target, args, .. } => {
+                    let args: Vec<String> = args.iter().map(RowId::to_string).collect();
+                    writeln!(f, "{pad}call {target} = {op}({})", args.join(", "))?;
+                }
+                Stmt::Reduce(reduce) => {
+                    let order = order(reduce.order);
+                    let lanes = Self::lanes(reduce.lanes);
+                    writeln!(f, "{pad}reduce {}{lanes} {order} {{", self.axis(reduce.axis))?;
+                    self.body(f, &reduce.prologue, depth + 1)?;
+                    self.body(f, &reduce.body, depth + 1)?;
+                    for accumulator in &reduce.accumulators {
+                        writeln!(f, "{pad}  {} = {}", accumulator.result, self.accumulator(accumulator))?;
+                    }
+                    writeln!(f, "{pad}}}")?;
+                }
+                Stmt::Stream(stream) => {
+                    let (axis, strip) = (self.axis(stream.axis), self.axis(stream.strip));
+                    let lanes = Self::lanes(stream.lanes);
+                    writeln!(f, "{pad}stream {axis} over rows of {strip}{lanes} {} {{", order(stream.order))?;
+                    self.body(f, &stream.per_step, depth + 1)?;
+                    self.body(f, &stream.prologue, depth + 1)?;
+                    self.body(f, &stream.body, depth + 1)?;
+                    for entry in &stream.accumulators {
+                        writeln!(f, "{pad}  {} = {}", entry.target, self.accumulator(&entry.accumulator))?;
+                    }
+                    writeln!(f, "{pad}}}")?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn order(order: Order) -> &'static str {
+    match order {
+        Order::Free => "in any order",
+        Order::Sequential => "in order",
+        Order::Tree => "by the tree",
+        Order::Counter => "by the counter",
+    }
+}

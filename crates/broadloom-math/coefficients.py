@@ -1,0 +1,148 @@
+#!/usr/bin/env python3
+"""Prints the minimax coefficients and split constants of broadloom-math.
+
+Needs mpmath. Every polynomial comes out of a Remez exchange in 60 digits: it
+minimises the largest |weight * (target - polynomial)| over the interval; the
+coefficients are then rounded to the precision in which they are used, one by
+one. The printed log2 is the bound before that rounding.
+"""
+import struct
+
+from mpmath import atanh, cos, exp, log, lu_solve, matrix, mp, mpf, pi, sin, sqrt
+
+mp.dps = 60
+
+
+def remez(target, weight, lo, hi, degree, rounds=12, grid=2000):
+    n = degree + 2
+    mid, half = (lo + hi) / 2, (hi - lo) / 2
+    nodes = [mid - half * cos(pi * i / (n - 1)) for i in range(n)]
+    samples = [mid - half * cos(pi * i / grid) for i in range(grid + 1)]
+    values = [(x, target(x), weight(x)) for x in samples]
+    for _ in range(rounds):
+        a, b = matrix(n, n), matrix(n, 1)
+        for i, x in enumerate(nodes):
+            for j in range(n - 1):
+                a[i, j] = x**j
+            a[i, n - 1] = (-1) ** i / weight(x)
+            b[i] = target(x)
+        solution = lu_solve(a, b)
+        coefficients = [solution[j] for j in range(n - 1)]
+
+        def error(x, f, w):
+            p = mpf(0)
+            for c in reversed(coefficients):
+                p = p * x + c
+            return w * (f - p)
+
+        errors = [error(*v) for v in values]
+        # One extremum per run of equal sign.
+        runs = [[0]]
+        for i in range(1, len(errors)):
+            if (errors[i] > 0) == (errors[runs[-1][-1]] > 0):
+                runs[-1].append(i)
+            else:
+                runs.append([i])
+        peaks = [max(run, key=lambda i: abs(errors[i])) for run in runs]
+        while len(peaks) > n:
+            peaks.pop(0 if abs(errors[peaks[0]]) < abs(errors[peaks[-1]]) else -1)
+        if len(peaks) < n:
+            break
+        nodes = [samples[i] for i in peaks]
+    return coefficients, max(abs(e) for e in errors)
+
+
+def f32(x):
+    """Nearest f32: through f64 is one rounding too many only for ties, which these are not."""
+    return struct.unpack("f", struct.pack("f", float(x)))[0]
+
+
+def show(name, coefficients, worst, single):
+    print(f"{name}: 2^{float(log(worst, 2)):.1f}")
+    for c in coefficients:
+        value = f32(c) if single else float(c)
+        print(f"    {literal(value, single)},")
+
+
+def literal(value, single):
+    """Shortest decimal that reads back as `value`."""
+    if not single:
+        return repr(value)
+    return next(text for text in (f"{value:.{digits}g}" for digits in range(1, 10)) if f32(float(text)) == value)
+
+
+def near_zero(f, series, scale=mpf(10) ** -12):
+    """`f`, or its constant term where the quotient would lose all digits."""
+    return lambda x: series if abs(x) < scale else f(x)
+
+
+ln2 = log(mpf(2))
+tiny = mpf(10) ** -9
+
+half = ln2 / 2 * mpf("1.0001")
+for single, degree in ((True, 4), (False, 9), (False, 5)):
+    c, e = remez(near_zero(lambda r: (exp(r) - 1 - r) / r**2, mpf(1) / 2),
+                 lambda r: r**2 / exp(r) + tiny**4, -half, half, degree)
+    show(f"exp f{32 if single else 64} degree {degree}", c, e, single)
+
+lo, hi = sqrt(mpf(1) / 2) - 1, sqrt(mpf(2)) - 1
+c, e = remez(near_zero(lambda f: (log(1 + f) - f + f * f / 2) / f**3, mpf(1) / 3),
+             lambda f: abs(f) ** 2 + tiny**4, lo, hi, 8)
+show("log f32 degree 8", c, e, True)
+
+top = ((sqrt(mpf(2)) - 1) / (sqrt(mpf(2)) + 1)) ** 2
+
+
+def log_series(z):
+    s = sqrt(z)
+    return (2 * atanh(s) / s - 2) / z
+
+
+for degree in (6, 3):
+    c, e = remez(near_zero(log_series, mpf(2) / 3), lambda z: z + tiny**4, mpf(0), top * mpf("1.0001"), degree)
+    show(f"log f64 degree {degree}", c, e, False)
+c, e = remez(near_zero(lambda z: (log_series(z) - mpf(2) / 3) / z, mpf(2) / 5),
+             lambda z: z * z + tiny**4, mpf(0), top * mpf("1.0001"), 7)
+show("pow log tail f64", c, e, False)
+
+def sin_series(z):
+    r = sqrt(z)
+    return (sin(r) / r - 1) / z
+
+
+def cos_series(z):
+    return (cos(sqrt(z)) - 1 + z / 2) / z**2
+
+
+# Beyond pi/4 by as much as the rounding of the quotient lets arguments go.
+for single, slack, sin_degree, cos_degree in ((True, "1.02", 3, 2), (False, "1.0001", 5, 5)):
+    edge, bits = (pi / 4 * mpf(slack)) ** 2, 32 if single else 64
+    c, e = remez(near_zero(sin_series, -mpf(1) / 6), lambda z: z + tiny**4, mpf(0), edge, sin_degree)
+    show(f"sin f{bits}", c, e, single)
+    c, e = remez(near_zero(cos_series, mpf(1) / 24), lambda z: z**2 + tiny**4, mpf(0), edge, cos_degree)
+    show(f"cos f{bits}", c, e, single)
+
+
+def split(name, value, bits):
+    """`value` as a sum of parts with the given numbers of significant bits."""
+    parts = []
+    for b in bits:
+        if value == 0:
+            break
+        exponent = int(mp.floor(log(abs(value), 2)))
+        step = mpf(2) ** (exponent - b + 1)
+        part = mp.nint(value / step) * step
+        parts.append(part)
+        value -= part
+    print(name, [float(p).hex() for p in parts], [repr(float(p)) for p in parts])
+
+
+split("ln2 f32", ln2, (15, 24))
+split("ln2 f64", ln2, (41, 53))
+split("pi/2 f32", pi / 2, (24, 24, 24))
+split("pi/2 f64", pi / 2, (53, 53, 53))
+split("2/3 f64", mpf(2) / 3, (53, 53))
+mp.dps = 500
+bits = int(mp.floor(2 / pi * mpf(2) ** (64 * 20)))
+print([f"0x{(bits >> (64 * (19 - i))) & (2**64 - 1):016x}" for i in range(20)])
+print("pi/2 * 2^127", hex(int(mp.nint(pi / 2 * mpf(2) ** 127))))

@@ -1,0 +1,44 @@
+//! Error-free transformations: a rounded result together with its rounding error.
+//!
+//! Sources: T. J. Dekker, "A floating-point technique for extending the available precision" (1971), and
+//! Muller et al., "Handbook of Floating-Point Arithmetic", chapter 4.
+
+use crate::{float::Float, level::Level};
+
+/// `(s, e)` with `s + e = a + b` exactly, for `|a| >= |b|` or `a = 0`.
+#[inline(always)]
+pub(crate) fn fast_two_sum<T: Float>(a: T, b: T) -> (T, T) {
+    let sum = a + b;
+    (sum, b - (sum - a))
+}
+
+/// `(s, e)` with `s + e = a + b` exactly.
+#[inline(always)]
+pub(crate) fn two_sum<T: Float>(a: T, b: T) -> (T, T) {
+    let sum = a + b;
+    let b_part = sum - a;
+    (sum, (a - (sum - b_part)) + (b - b_part))
+}
+
+/// `(p, e)` with `p + e = a * b` exactly, short of underflow and overflow.
+#[inline(always)]
+pub(crate) fn two_product<T: Float, L: Level>(a: T, b: T) -> (T, T) {
+    let product = a * b;
+    if L::FUSED {
+        return (product, a.madd::<L>(b, -product));
+    }
+    let (a_head, b_head) = (a.head(), b.head());
+    let (a_rest, b_rest) = (a - a_head, b - b_head);
+    let error = ((a_head * b_head - product) + a_head * b_rest + a_rest * b_head) + a_rest * b_rest;
+    (product, error)
+}
+
+/// `c - a * b` with one rounding, for a `c` so close to `a * b` that `c` minus the rounded product is exact.
+#[inline(always)]
+pub(crate) fn minus_product<T: Float, L: Level>(c: T, a: T, b: T) -> T {
+    if L::FUSED {
+        return (-a).madd::<L>(b, c);
+    }
+    let (product, error) = two_product::<T, L>(a, b);
+    (c - product) - error
+}

@@ -1,0 +1,137 @@
+//! Fused or not, and which instructions: the two things on which bits depend.
+
+use std::fmt;
+
+/// Numerics level: whether `madd` is fused.
+///
+/// The two levels may differ in the last bit of a result. Each is deterministic: at one level a function
+/// gives the same bits as a scalar call, in a tile of any length, and on any CPU.
+pub trait Level: Copy + 'static {
+    /// Whether `madd` rounds once.
+    const FUSED: bool;
+
+    /// `a * b + c`, rounded once if [`FUSED`](Self::FUSED), else twice.
+    fn madd_f32(a: f32, b: f32, c: f32) -> f32;
+
+    /// `a * b + c`, rounded once if [`FUSED`](Self::FUSED), else twice.
+    fn madd_f64(a: f64, b: f64, c: f64) -> f64;
+}
+
+/// The level of CPUs with fused multiply-add. Elsewhere it is right but slow: each `madd` is a library call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Fused;
+
+/// The level of CPUs without fused multiply-add.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Unfused;
+
+impl Level for Fused {
+    const FUSED: bool = true;
+
+    #[inline(always)]
+    fn madd_f32(a: f32, b: f32, c: f32) -> f32 {
+        a.mul_add(b, c)
+    }
+
+    #[inline(always)]
+    fn madd_f64(a: f64, b: f64, c: f64) -> f64 {
+        a.mul_add(b, c)
+    }
+}
+
+impl Level for Unfused {
+    const FUSED: bool = false;
+
+    #[inline(always)]
+    fn madd_f32(a: f32, b: f32, c: f32) -> f32 {
+        a * b + c
+    }
+
+    #[inline(always)]
+    fn madd_f64(a: f64, b: f64, c: f64) -> f64 {
+        a * b + c
+    }
+}
+
+/// CPU level at which tile functions run and kernels are compiled; part of a kernel's identity.
+///
+/// All variants exist on all targets, so that a kernel's identity can be read anywhere.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum CpuLevel {
+    /// What the build target guarantees, used without fused multiply-add (SSE2 on x86-64).
+    Baseline,
+    /// x86-64 with AVX2 and FMA: 256-bit vectors.
+    Avx2Fma,
+    /// x86-64 with AVX-512 F, DQ, BW and VL: 512-bit vectors.
+    Avx512,
+    /// AArch64: 128-bit vectors, fused.
+    Neon,
+}
+
+impl CpuLevel {
+    /// Every level.
+    pub const ALL: [CpuLevel; 4] = [CpuLevel::Baseline, CpuLevel::Avx2Fma, CpuLevel::Avx512, CpuLevel::Neon];
+
+    /// The widest level that this CPU runs.
+    pub fn detect() -> CpuLevel {
+        [CpuLevel::Avx512, CpuLevel::Avx2Fma, CpuLevel::Neon]
+            .into_iter()
+            .find(|level| level.is_supported())
+            .unwrap_or(CpuLevel::Baseline)
+    }
+
+    /// Whether this CPU, and this build, can run the level's instructions.
+    pub fn is_supported(self) -> bool {
+        match self {
+            CpuLevel::Baseline => true,
+            CpuLevel::Avx2Fma => has_avx2_fma(),
+            CpuLevel::Avx512 => has_avx512(),
+            CpuLevel::Neon => cfg!(target_arch = "aarch64"),
+        }
+    }
+
+    /// Whether the level's numerics are [`Fused`].
+    pub fn is_fused(self) -> bool {
+        self != CpuLevel::Baseline
+    }
+
+    /// Lower-case name, for dumps and options.
+    pub fn name(self) -> &'static str {
+        match self {
+            CpuLevel::Baseline => "baseline",
+            CpuLevel::Avx2Fma => "avx2+fma",
+            CpuLevel::Avx512 => "avx512",
+            CpuLevel::Neon => "neon",
+        }
+    }
+}
+
+impl fmt::Display for CpuLevel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+fn has_avx2_fma() -> bool {
+    is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma")
+}
+
+#[cfg(target_arch = "x86_64")]
+fn has_avx512() -> bool {
+    has_avx2_fma()
+        && is_x86_feature_detected!("avx512f")
+        && is_x86_feature_detected!("avx512dq")
+        && is_x86_feature_detected!("avx512bw")
+        && is_x86_feature_detected!("avx512vl")
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn has_avx2_fma() -> bool {
+    false
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn has_avx512() -> bool {
+    false
+}

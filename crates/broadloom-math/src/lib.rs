@@ -1,0 +1,110 @@
+//! Elementary functions, one Rust definition each, as scalars and as vectorised tiles.
+//!
+//! ```text
+//!                             ┌─▶ Real::exp::<Fused>(x)            a scalar
+//! exp.rs: one definition ─────┤
+//!   generic over Float, Level └─▶ tile_function(Exp, F32, Avx512)  a loop around it that LLVM vectorises,
+//!                                                                  called by compiled kernels
+//! ```
+//!
+//! Each function is branch-free code over one scalar, written with arithmetic, comparisons and tricks on bits
+//! only. The loop of a tile calls that very code, so a scalar call and a tile agree to the bit at one
+//! fusedness ([`Level`]), whatever the tile's length, the element's position and its neighbours; also for
+//! NaN, which is always the positive quiet one. Nothing depends on the C library's functions.
+//!
+//! Errors are at most 1 ulp, and at most 2 for `pow`, at both levels; special values are those of C99 Annex
+//! F. `tests/accuracy.rs` measures them.
+//!
+//! ```
+//! use broadloom_math::{CpuLevel, Function, Fused, Real, tile_f32};
+//!
+//! let x = [0.0f32, 1.0, -1.0];
+//! let mut y = [0.0; 3];
+//! tile_f32(Function::Exp, CpuLevel::Avx512, &mut y, &x, None);
+//! // `x.exp()` would be the inherent method of the standard library.
+//! assert_eq!(y, x.map(|x| Real::exp::<Fused>(x)));
+//! ```
+#![deny(unsafe_code)]
+
+mod exact;
+mod exp;
+mod float;
+mod huge;
+mod level;
+mod log;
+mod pow;
+mod tanh;
+mod tile;
+mod trig;
+
+pub use level::{CpuLevel, Fused, Level, Unfused};
+pub use tile::{Function, Precision, TileFn, tile_f32, tile_f64, tile_function};
+
+use trig::Wave;
+
+/// What all definitions together need; implemented for `f32` and `f64` and sealed, because its parts are
+/// private.
+trait Tables: log::LogTable + trig::TrigTable + tanh::TanhTable + pow::PowTable {}
+
+impl Tables for f32 {}
+impl Tables for f64 {}
+
+/// The elementary functions as scalar calls, at either [`Level`].
+#[expect(private_bounds, reason = "the tables of coefficients are nobody else's business")]
+pub trait Real: Tables {
+    /// e^x. Overflows to infinity, underflows gradually to zero.
+    #[inline(always)]
+    fn exp<L: Level>(self) -> Self {
+        exp::exp::<Self, L>(self)
+    }
+
+    /// The natural logarithm; -inf at zero of either sign, NaN below.
+    #[inline(always)]
+    fn log<L: Level>(self) -> Self {
+        log::log::<Self, L>(self)
+    }
+
+    /// The sine of an angle in radians, of any size; NaN at infinities.
+    #[inline(always)]
+    fn sin<L: Level>(self) -> Self {
+        trig::wave::<Self, L>(self, Wave::Sin)
+    }
+
+    /// The cosine of an angle in radians, of any size; NaN at infinities.
+    #[inline(always)]
+    fn cos<L: Level>(self) -> Self {
+        trig::wave::<Self, L>(self, Wave::Cos)
+    }
+
+    /// The hyperbolic tangent.
+    #[inline(always)]
+    fn tanh<L: Level>(self) -> Self {
+        tanh::tanh::<Self, L>(self)
+    }
+
+    /// `self` to the power `y`, with all special cases of C99's `pow`: among them 1 for `x^0` and `1^y` even
+    /// with NaN, and NaN for a negative `x` and a finite `y` that is no integer.
+    #[inline(always)]
+    fn pow<L: Level>(self, y: Self) -> Self {
+        pow::pow::<Self, L>(self, y)
+    }
+
+    /// The larger; NaN if either is, and +0 over -0.
+    #[inline(always)]
+    fn maximum(self, other: Self) -> Self {
+        let larger = if self > other { self } else { other };
+        let result = if self == other { self.and_bits(other) } else { larger };
+        if self.unordered() | other.unordered() { Self::NAN } else { result }
+    }
+
+    /// The smaller; NaN if either is, and -0 over +0.
+    #[inline(always)]
+    fn minimum(self, other: Self) -> Self {
+        let smaller = if self < other { self } else { other };
+        let result = if self == other { self.or_bits(other) } else { smaller };
+        if self.unordered() | other.unordered() { Self::NAN } else { result }
+    }
+}
+
+impl Real for f32 {}
+impl Real for f64 {}

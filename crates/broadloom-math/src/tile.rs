@@ -1,0 +1,306 @@
+//! Tile functions: each definition in a loop, compiled once per CPU level.
+//!
+//! ```text
+//! a, b ──copy──▶ [T; CHUNK] on the stack ──LLVM's vectors──▶ [T; CHUNK] ──rare lanes one by one──▶ dst
+//! ```
+//!
+//! The copies make in-place calls safe and keep the arguments for the rare lanes; they also give the loop a
+//! constant length, so it has no scalar remainder: a short last chunk is computed in full, on ones, and cut.
+#![allow(unsafe_code, reason = "entry points called by compiled kernels, and their dispatch by CPU level")]
+
+use crate::float::Float;
+use crate::level::{CpuLevel, Fused, Level, Unfused};
+use crate::trig::{self, Wave};
+use crate::{exp, log, pow, tanh};
+use std::fmt;
+use std::marker::PhantomData;
+
+/// An elementary function that exists as tiles.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Function {
+    /// e^a.
+    Exp,
+    /// The natural logarithm of a.
+    Log,
+    /// The sine of a.
+    Sin,
+    /// The cosine of a.
+    Cos,
+    /// The hyperbolic tangent of a.
+    Tanh,
+    /// a to the power b.
+    Pow,
+}
+
+impl Function {
+    /// Every function.
+    pub const ALL: [Function; 6] =
+        [Function::Exp, Function::Log, Function::Sin, Function::Cos, Function::Tanh, Function::Pow];
+
+    /// Lower-case name, as in [`Real`](crate::Real).
+    pub fn name(self) -> &'static str {
+        match self {
+            Function::Exp => "exp",
+            Function::Log => "log",
+            Function::Sin => "sin",
+            Function::Cos => "cos",
+            Function::Tanh => "tanh",
+            Function::Pow => "pow",
+        }
+    }
+
+    /// How many operands it takes.
+    pub fn arity(self) -> usize {
+        match self {
+            Function::Exp | Function::Log | Function::Sin | Function::Cos | Function::Tanh => 1,
+            Function::Pow => 2,
+        }
+    }
+}
+
+impl fmt::Display for Function {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// The element type of a tile.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Precision {
+    /// `f32`.
+    F32,
+    /// `f64`.
+    F64,
+}
+
+/// The entry point of a tile: `dst[i] = f(a[i], b[i])` for `i < len`, elements contiguous, of any alignment.
+///
+/// # Safety
+///
+/// `a` must be valid for reads of `len` elements and `dst` for writes; so must `b` be for reads if the
+/// function takes two operands, else it is ignored and may be null. `dst` may equal `a` or `b`, but not
+/// overlap them in part. The CPU must support the level for which [`tile_function`] returned the pointer.
+pub type TileFn = unsafe extern "C" fn(dst: *mut u8, a: *const u8, b: *const u8, len: usize);
+
+/// The tile of a function, at a level. At a level that this CPU or build cannot run it is a portable one,
+/// slow but with the level's numerics.
+pub fn tile_function(function: Function, precision: Precision, level: CpuLevel) -> TileFn {
+    match precision {
+        Precision::F32 => tile_of::<f32>(function, level),
+        Precision::F64 => tile_of::<f64>(function, level),
+    }
+}
+
+fn tile_of<T: crate::Tables>(function: Function, level: CpuLevel) -> TileFn {
+    match function {
+        Function::Exp => at_level::<Exp<T>>(level),
+        Function::Log => at_level::<Log<T>>(level),
+        Function::Sin => at_level::<Sin<T>>(level),
+        Function::Cos => at_level::<Cos<T>>(level),
+        Function::Tanh => at_level::<Tanh<T>>(level),
+        Function::Pow => at_level::<Pow<T>>(level),
+    }
+}
+
+/// Computes `dst[i] = f(a[i], b[i])` over the shortest of the slices, and returns that length. `b` is ignored
+/// for functions of one operand, and an absent one is empty for those of two.
+pub fn tile_f32(function: Function, level: CpuLevel, dst: &mut [f32], a: &[f32], b: Option<&[f32]>) -> usize {
+    on_slices(function, tile_function(function, Precision::F32, level), dst, a, b)
+}
+
+/// As [`tile_f32`].
+pub fn tile_f64(function: Function, level: CpuLevel, dst: &mut [f64], a: &[f64], b: Option<&[f64]>) -> usize {
+    on_slices(function, tile_function(function, Precision::F64, level), dst, a, b)
+}
+
+fn on_slices<T>(function: Function, tile: TileFn, dst: &mut [T], a: &[T], b: Option<&[T]>) -> usize {
+    let b = if function.arity() == 2 { b.unwrap_or_default() } else { a };
+    let len = dst.len().min(a.len()).min(b.len());
+    // SAFETY: all three slices have at least `len` elements of the tile's type, `dst` is exclusive, and
+    // `tile_function` returns nothing that this CPU cannot run.
+    unsafe { tile(dst.as_mut_ptr().cast(), a.as_ptr().cast(), b.as_ptr().cast(), len) };
+    len
+}
+
+/// One function at one precision, as the tile loop needs it.
+trait Kernel {
+    type Element: Float;
+    const BINARY: bool = false;
+
+    /// The function, except in rare lanes.
+    fn common<L: Level>(a: Self::Element, b: Self::Element) -> Self::Element;
+
+    /// Whether the lane needs `rare`.
+    #[inline(always)]
+    fn is_rare<L: Level>(_a: Self::Element) -> bool {
+        false
+    }
+
+    /// The function in rare lanes.
+    #[inline(always)]
+    fn rare<L: Level>(a: Self::Element, b: Self::Element) -> Self::Element {
+        Self::common::<L>(a, b)
+    }
+}
+
+macro_rules! kernel {
+    ($name:ident, $function:ident) => {
+        struct $name<T>(PhantomData<T>);
+
+        impl<T: crate::Tables> Kernel for $name<T> {
+            type Element = T;
+
+            #[inline(always)]
+            fn common<L: Level>(a: T, _b: T) -> T {
+                $function::$function::<T, L>(a)
+            }
+        }
+    };
+    ($name:ident, wave $wave:path) => {
+        struct $name<T>(PhantomData<T>);
+
+        impl<T: crate::Tables> Kernel for $name<T> {
+            type Element = T;
+
+            #[inline(always)]
+            fn common<L: Level>(a: T, _b: T) -> T {
+                trig::common::<T, L>(a, $wave)
+            }
+
+            #[inline(always)]
+            fn is_rare<L: Level>(a: T) -> bool {
+                trig::is_rare::<T, L>(a)
+            }
+
+            #[inline(always)]
+            fn rare<L: Level>(a: T, _b: T) -> T {
+                trig::rare::<T, L>(a, $wave)
+            }
+        }
+    };
+}
+
+kernel!(Exp, exp);
+kernel!(Log, log);
+kernel!(Tanh, tanh);
+kernel!(Sin, wave Wave::Sin);
+kernel!(Cos, wave Wave::Cos);
+
+struct Pow<T>(PhantomData<T>);
+
+impl<T: crate::Tables> Kernel for Pow<T> {
+    type Element = T;
+    const BINARY: bool = true;
+
+    #[inline(always)]
+    fn common<L: Level>(a: T, b: T) -> T {
+        pow::pow::<T, L>(a, b)
+    }
+}
+
+/// The compiled loop for a level, or a portable one if this CPU lacks the level.
+fn at_level<K: Kernel>(level: CpuLevel) -> TileFn {
+    match level {
+        CpuLevel::Baseline => portable::<K, Unfused>,
+        #[cfg(target_arch = "x86_64")]
+        CpuLevel::Avx2Fma if level.is_supported() => avx2_fma::<K>,
+        #[cfg(target_arch = "x86_64")]
+        CpuLevel::Avx512 if level.is_supported() => avx512::<K>,
+        CpuLevel::Avx2Fma | CpuLevel::Avx512 | CpuLevel::Neon => portable::<K, Fused>,
+    }
+}
+
+/// The loop with what the build target guarantees; on AArch64 that is NEON with fused multiply-add.
+///
+/// # Safety
+///
+/// As [`TileFn`].
+unsafe extern "C" fn portable<K: Kernel, L: Level>(dst: *mut u8, a: *const u8, b: *const u8, len: usize) {
+    // SAFETY: the caller's.
+    unsafe { run::<K, L>(dst, a, b, len) }
+}
+
+/// # Safety
+///
+/// As [`TileFn`].
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma")]
+unsafe extern "C" fn avx2_fma<K: Kernel>(dst: *mut u8, a: *const u8, b: *const u8, len: usize) {
+    // SAFETY: the caller's.
+    unsafe { run::<K, Fused>(dst, a, b, len) }
+}
+
+/// # Safety
+///
+/// As [`TileFn`].
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx512dq,avx512bw,avx512vl,avx2,fma")]
+unsafe extern "C" fn avx512<K: Kernel>(dst: *mut u8, a: *const u8, b: *const u8, len: usize) {
+    // SAFETY: the caller's.
+    unsafe { run::<K, Fused>(dst, a, b, len) }
+}
+
+/// Elements per chunk. 16 to 128 were measured: up to 32 a short tile pays less for its padding, and from 32
+/// on long tiles are at full speed.
+const CHUNK: usize = 32;
+
+/// # Safety
+///
+/// As [`TileFn`], for a CPU level that is the caller's.
+#[inline(always)]
+unsafe fn run<K: Kernel, L: Level>(dst: *mut u8, a: *const u8, b: *const u8, len: usize) {
+    let mut start = 0;
+    while start < len {
+        let count = CHUNK.min(len - start);
+        // SAFETY: elements start .. start + count are within the caller's len.
+        let x = unsafe { load::<K::Element>(a, start, count) };
+        // SAFETY: as above; a binary function's b is valid too.
+        let y = if K::BINARY { unsafe { load::<K::Element>(b, start, count) } } else { x };
+        let mut result = [K::Element::ZERO; CHUNK];
+        for i in 0..CHUNK {
+            result[i] = K::common::<L>(x[i], y[i]);
+        }
+        if x.iter().fold(false, |any, &x| any | K::is_rare::<L>(x)) {
+            for i in (0..count).filter(|&i| K::is_rare::<L>(x[i])) {
+                result[i] = K::rare::<L>(x[i], y[i]);
+            }
+        }
+        // SAFETY: as for the loads; `result` is a local, so it cannot overlap.
+        unsafe { store(&result, dst, start, count) };
+        start += count;
+    }
+}
+
+/// `count` elements from `start` on, then ones.
+///
+/// # Safety
+///
+/// `from` must be valid for reads of elements `start .. start + count`, and `count` at most `CHUNK`.
+#[inline(always)]
+unsafe fn load<T: Float>(from: *const u8, start: usize, count: usize) -> [T; CHUNK] {
+    let mut chunk = [T::ONE; CHUNK];
+    // SAFETY: the caller's; the copy is by bytes because kernels promise no alignment. Full chunks are told
+    // apart so that their copy has a constant length.
+    unsafe {
+        let from = from.add(start * size_of::<T>());
+        let bytes = if count == CHUNK { size_of::<[T; CHUNK]>() } else { count * size_of::<T>() };
+        from.copy_to_nonoverlapping(chunk.as_mut_ptr().cast(), bytes);
+    }
+    chunk
+}
+
+/// Writes the first `count` elements to those from `start` on.
+///
+/// # Safety
+///
+/// `to` must be valid for writes of elements `start .. start + count`, not overlap `chunk`, and `count` be at
+/// most `CHUNK`.
+#[inline(always)]
+unsafe fn store<T: Float>(chunk: &[T; CHUNK], to: *mut u8, start: usize, count: usize) {
+    // SAFETY: the caller's; see `load`.
+    unsafe {
+        let to = to.add(start * size_of::<T>());
+        let bytes = if count == CHUNK { size_of::<[T; CHUNK]>() } else { count * size_of::<T>() };
+        chunk.as_ptr().cast::<u8>().copy_to_nonoverlapping(to, bytes);
+    }
+}

@@ -1,0 +1,111 @@
+//! What can be passed as an array.
+
+use super::owned::{AnyArray, Array};
+use super::view::{ArrayView, ArrayViewMut, LayoutError};
+use broadloom_ir::dtype::Element;
+use broadloom_ir::for_each_dtype;
+
+/// What can be passed as an input: views, slices and vectors (one axis), numbers (no axes), [`Array`]s and, with
+/// the feature `ndarray`, its arrays and views of any strides. Nothing is copied.
+pub trait IntoArrayView<'a> {
+    /// The view of the elements.
+    fn into_array_view(self) -> ArrayView<'a>;
+}
+
+/// What can be written to: views, slices and vectors (one axis), [`Array`]s and, with the feature `ndarray`, its
+/// arrays and views of any strides.
+pub trait IntoArrayViewMut<'a> {
+    /// The view of the elements.
+    ///
+    /// # Errors
+    /// If an element could be reached by two indices.
+    fn into_array_view_mut(self) -> Result<ArrayViewMut<'a>, LayoutError>;
+}
+
+impl<'a> IntoArrayView<'a> for ArrayView<'a> {
+    fn into_array_view(self) -> ArrayView<'a> {
+        self
+    }
+}
+
+impl<'a> IntoArrayView<'a> for &ArrayView<'a> {
+    fn into_array_view(self) -> ArrayView<'a> {
+        self.clone()
+    }
+}
+
+impl<'a, T: Element> IntoArrayView<'a> for &'a [T] {
+    fn into_array_view(self) -> ArrayView<'a> {
+        ArrayView::line(self)
+    }
+}
+
+impl<'a, T: Element, const N: usize> IntoArrayView<'a> for &'a [T; N] {
+    fn into_array_view(self) -> ArrayView<'a> {
+        ArrayView::line(self)
+    }
+}
+
+impl<'a, T: Element> IntoArrayView<'a> for &'a Vec<T> {
+    fn into_array_view(self) -> ArrayView<'a> {
+        ArrayView::line(self)
+    }
+}
+
+impl<'a, T: Element> IntoArrayView<'a> for &'a Array<T> {
+    fn into_array_view(self) -> ArrayView<'a> {
+        ArrayView::whole(self.as_slice(), self.shape())
+    }
+}
+
+impl<'a> IntoArrayView<'a> for &'a AnyArray {
+    fn into_array_view(self) -> ArrayView<'a> {
+        ArrayView::of_storage(self.storage(), self.shape())
+    }
+}
+
+impl<'a> IntoArrayViewMut<'a> for ArrayViewMut<'a> {
+    fn into_array_view_mut(self) -> Result<ArrayViewMut<'a>, LayoutError> {
+        Ok(self)
+    }
+}
+
+impl<'a, T: Element> IntoArrayViewMut<'a> for &'a mut [T] {
+    fn into_array_view_mut(self) -> Result<ArrayViewMut<'a>, LayoutError> {
+        let length = self.len();
+        ArrayViewMut::new(self, &[length])
+    }
+}
+
+impl<'a, T: Element, const N: usize> IntoArrayViewMut<'a> for &'a mut [T; N] {
+    fn into_array_view_mut(self) -> Result<ArrayViewMut<'a>, LayoutError> {
+        ArrayViewMut::new(self, &[N])
+    }
+}
+
+impl<'a, T: Element> IntoArrayViewMut<'a> for &'a mut Vec<T> {
+    fn into_array_view_mut(self) -> Result<ArrayViewMut<'a>, LayoutError> {
+        self.as_mut_slice().into_array_view_mut()
+    }
+}
+
+impl<'a, T: Element> IntoArrayViewMut<'a> for &'a mut Array<T> {
+    fn into_array_view_mut(self) -> Result<ArrayViewMut<'a>, LayoutError> {
+        let (data, shape) = self.split_mut();
+        ArrayViewMut::new(data, shape)
+    }
+}
+
+macro_rules! scalars {
+    ($($variant:ident, $rust:ty, $name:literal, $class:ident, $size:literal;)*) => {
+        $(
+            impl<'a> IntoArrayView<'a> for $rust {
+                fn into_array_view(self) -> ArrayView<'a> {
+                    ArrayView::scalar(self)
+                }
+            }
+        )*
+    };
+}
+
+for_each_dtype!(scalars);

@@ -1,0 +1,15 @@
+//! Arrays of the caller and results.
+//!
+//! [`ArrayView`] and [`ArrayViewMut`] borrow memory of any dtype, shape and strides; [`Array`] and [`AnyArray`] own
+//! dense memory, of a dtype known at compile time or at run time.
+
+mod convert;
+#[cfg(feature = "ndarray")]
+mod ndarray;
+mod owned;
+mod view;
+
+pub use convert::{IntoArrayView, IntoArrayViewMut};
+pub use owned::{AnyArray, Array, FromArray};
+pub use view::{ArrayView, ArrayViewMut, LayoutError};
+pub(crate) use view::{AxisLayout, Geometry};

@@ -1,0 +1,167 @@
+//! Owned arrays, dense in row-major order.
+
+use super::view::{ArrayView, LayoutError};
+use crate::memory::Storage;
+use crate::run::OutputError;
+use broadloom_ir::dtype::{DType, Element};
+use std::fmt;
+
+/// An owned array of elements of type `T` in row-major order.
+///
+/// ```
+/// use broadloom::Array;
+/// let array = Array::new(vec![1, 2, 3, 4, 5, 6], &[2, 3])?;
+/// assert_eq!(array.shape(), [2, 3]);
+/// assert_eq!(array.get(&[1, 0]), Some(4));
+/// # Ok::<(), broadloom::LayoutError>(())
+/// ```
+#[derive(Clone, PartialEq)]
+pub struct Array<T> {
+    data: Vec<T>,
+    shape: Vec<usize>,
+}
+
+impl<T: Element> Array<T> {
+    /// An array of the elements in row-major order.
+    ///
+    /// # Errors
+    /// If the shape has another number of elements than there are.
+    pub fn new(data: Vec<T>, shape: &[usize]) -> Result<Self, LayoutError> {
+        ArrayView::new(&data, shape)?;
+        Ok(Array { data, shape: shape.to_vec() })
+    }
+
+    /// An array of one value.
+    ///
+    /// # Errors
+    /// If the shape has more elements than can be counted.
+    pub fn full(value: T, shape: &[usize]) -> Result<Self, LayoutError> {
+        let count = shape.iter().try_fold(1usize, |count, size| count.checked_mul(*size));
+        let count = if shape.contains(&0) { Some(0) } else { count };
+        let Some(count) = count else { return Err(LayoutError::TooLarge { shape: shape.to_vec() }) };
+        Ok(Array { data: vec![value; count], shape: shape.to_vec() })
+    }
+
+    pub(super) fn from_parts(data: Vec<T>, shape: Vec<usize>) -> Self {
+        Array { data, shape }
+    }
+
+    /// Sizes.
+    pub fn shape(&self) -> &[usize] {
+        &self.shape
+    }
+
+    /// The elements in row-major order.
+    pub fn as_slice(&self) -> &[T] {
+        &self.data
+    }
+
+    /// The elements in row-major order, to be changed.
+    pub fn as_mut_slice(&mut self) -> &mut [T] {
+        &mut self.data
+    }
+
+    /// The elements in row-major order.
+    pub fn into_vec(self) -> Vec<T> {
+        self.data
+    }
+
+    /// The element at an index, if it is within the shape.
+    pub fn get(&self, index: &[usize]) -> Option<T> {
+        let inside = index.len() == self.shape.len() && index.iter().zip(&self.shape).all(|(index, size)| index < size);
+        let position = index.iter().zip(&self.shape).fold(0, |position: usize, (index, size)| {
+            position.wrapping_mul(*size).wrapping_add(*index)
+        });
+        if inside { self.data.get(position).copied() } else { None }
+    }
+
+    pub(super) fn split_mut(&mut self) -> (&mut [T], &[usize]) {
+        (&mut self.data, &self.shape)
+    }
+}
+
+impl<T: Element> fmt::Debug for Array<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{:?} {:?}", T::DTYPE, self.shape, self.data)
+    }
+}
+
+/// An owned array of a dtype that is known at run time, in row-major order: what [`Executable::run`] gives.
+///
+/// [`Executable::run`]: crate::Executable::run
+#[derive(Clone)]
+pub struct AnyArray {
+    storage: Storage,
+    shape: Vec<usize>,
+}
+
+impl AnyArray {
+    /// The storage must hold as many elements as the shape has.
+    pub(crate) fn from_parts(storage: Storage, shape: Vec<usize>) -> Self {
+        AnyArray { storage, shape }
+    }
+
+    /// Type of the elements.
+    pub fn dtype(&self) -> DType {
+        self.storage.dtype()
+    }
+
+    /// Sizes.
+    pub fn shape(&self) -> &[usize] {
+        &self.shape
+    }
+
+    /// The elements in row-major order, if they are of type `T`.
+    pub fn as_slice<T: Element>(&self) -> Option<&[T]> {
+        self.storage.as_slice()
+    }
+
+    /// The array with its dtype as a type, without copying.
+    ///
+    /// # Errors
+    /// If the elements are not of type `T`.
+    pub fn into_array<T: Element>(self) -> Result<Array<T>, OutputError> {
+        match self.storage.into_vec() {
+            Ok(data) => Ok(Array::from_parts(data, self.shape)),
+            Err(storage) => Err(OutputError::DType { found: storage.dtype(), wanted: T::DTYPE }),
+        }
+    }
+
+    pub(super) fn storage(&self) -> &Storage {
+        &self.storage
+    }
+}
+
+impl fmt::Debug for AnyArray {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{:?}", self.dtype(), self.shape)
+    }
+}
+
+/// What a result can be turned into: [`Array<T>`](Array), [`AnyArray`], `Vec<T>` (of any shape, in row-major
+/// order), a number (of one element) and, with the feature `ndarray`, its owned arrays.
+pub trait FromArray: Sized {
+    /// The array as `Self`, without copying elements.
+    ///
+    /// # Errors
+    /// If dtype or rank are not those of `Self`.
+    fn from_array(array: AnyArray) -> Result<Self, OutputError>;
+}
+
+impl FromArray for AnyArray {
+    fn from_array(array: AnyArray) -> Result<Self, OutputError> {
+        Ok(array)
+    }
+}
+
+impl<T: Element> FromArray for Array<T> {
+    fn from_array(array: AnyArray) -> Result<Self, OutputError> {
+        array.into_array()
+    }
+}
+
+impl<T: Element> FromArray for Vec<T> {
+    fn from_array(array: AnyArray) -> Result<Self, OutputError> {
+        array.into_array().map(Array::into_vec)
+    }
+}

@@ -1,0 +1,183 @@
+//! Arrays for the inputs of a kernel, by name or by position.
+
+use super::error::{ArrayName, BindError, Role};
+use super::names::{nearest, type_text};
+use crate::array::{ArrayView, Geometry, IntoArrayView};
+use broadloom_ir::graph::CheckedGraph;
+use smallvec::SmallVec;
+use std::borrow::Cow;
+
+/// Arrays by name: `inputs! { "x" => &x, "y" => &y }`, or by position: `inputs![&x, &y]`.
+///
+/// Anything that converts to an [`ArrayView`](crate::ArrayView) can be passed: slices and vectors, numbers, arrays of
+/// `ndarray` of any strides. Nothing is copied.
+///
+/// ```
+/// use broadloom::prelude::*;
+/// let g = Graph::new();
+/// let n = g.symbol("n");
+/// let (x, y) = (g.input::<f32>("x", shape![n]), g.input::<f32>("y", shape![]));
+/// let kernel = (x * y).compile()?;
+/// let data = vec![1.0f32, 2.0, 3.0];
+/// let result: Vec<f32> = kernel.run(inputs! { "y" => 2.0f32, "x" => &data })?.try_into()?;
+/// assert_eq!(result, [2.0, 4.0, 6.0]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[macro_export]
+macro_rules! inputs {
+    ($($name:expr => $array:expr),+ $(,)?) => {{
+        let mut inputs = $crate::Inputs::new();
+        $(inputs = inputs.named($name, $array);)+
+        inputs
+    }};
+    ($($array:expr),* $(,)?) => {{
+        #[allow(unused_mut, reason = "there may be no arrays")]
+        let mut inputs = $crate::Inputs::new();
+        $(inputs = inputs.next($array);)*
+        inputs
+    }};
+}
+
+/// Arrays for the inputs of a kernel; see [`inputs!`](crate::inputs).
+#[derive(Debug, Clone, Default)]
+pub struct Inputs<'a> {
+    arrays: SmallVec<[(Option<Cow<'a, str>>, ArrayView<'a>); 4]>,
+}
+
+impl<'a> Inputs<'a> {
+    /// No arrays.
+    pub fn new() -> Self {
+        Inputs::default()
+    }
+
+    /// Adds an array for the input of this name.
+    #[must_use]
+    pub fn named(mut self, name: impl Into<Cow<'a, str>>, array: impl IntoArrayView<'a>) -> Self {
+        self.arrays.push((Some(name.into()), array.into_array_view()));
+        self
+    }
+
+    /// Adds an array for the next input in order of declaration.
+    #[must_use]
+    pub fn next(mut self, array: impl IntoArrayView<'a>) -> Self {
+        self.arrays.push((None, array.into_array_view()));
+        self
+    }
+}
+
+/// What can be passed to a kernel: [`inputs!`](crate::inputs), one array, a tuple or list of arrays by position, or
+/// `()` if it has no inputs.
+pub trait IntoInputs<'a> {
+    /// The arrays.
+    fn into_inputs(self) -> Inputs<'a>;
+}
+
+impl<'a> IntoInputs<'a> for Inputs<'a> {
+    fn into_inputs(self) -> Inputs<'a> {
+        self
+    }
+}
+
+impl<'a, V: IntoArrayView<'a>> IntoInputs<'a> for V {
+    fn into_inputs(self) -> Inputs<'a> {
+        Inputs::new().next(self)
+    }
+}
+
+impl<'a, V: IntoArrayView<'a>, const N: usize> IntoInputs<'a> for [V; N] {
+    fn into_inputs(self) -> Inputs<'a> {
+        self.into_iter().fold(Inputs::new(), Inputs::next)
+    }
+}
+
+impl<'a, V: IntoArrayView<'a>> IntoInputs<'a> for Vec<V> {
+    fn into_inputs(self) -> Inputs<'a> {
+        self.into_iter().fold(Inputs::new(), Inputs::next)
+    }
+}
+
+macro_rules! tuples {
+    ($(($($array:ident)*))*) => {$(
+        impl<'a, $($array: IntoArrayView<'a>),*> IntoInputs<'a> for ($($array,)*) {
+            #[allow(non_snake_case, reason = "the types name the values")]
+            fn into_inputs(self) -> Inputs<'a> {
+                let ($($array,)*) = self;
+                Inputs::new()$(.next($array))*
+            }
+        }
+    )*};
+}
+tuples!(()(A)(A B)(A B C)(A B C D)(A B C D E)(A B C D E F)(A B C D E F G)(A B C D E F G H));
+
+/// Arrays in order of the graph's inputs; `None` for those that need not be passed and are not.
+pub(crate) type Ordered<'a> = SmallVec<[Option<ArrayView<'a>>; 4]>;
+
+/// The arrays in order of the graph's inputs, with the right dtypes and numbers of axes.
+pub(crate) fn order<'a>(
+    graph: &CheckedGraph,
+    required: &[bool],
+    inputs: Inputs<'a>,
+) -> Result<Ordered<'a>, BindError> {
+    let mut ordered: Ordered<'a> = smallvec::smallvec![None; graph.inputs().len()];
+    let passed = inputs.arrays.len();
+    let mut positions = (0..required.len()).filter(|position| required[*position]);
+    for (name, array) in inputs.arrays {
+        let position = match &name {
+            Some(name) => graph.inputs().iter().position(|input| *input.name == **name),
+            None => positions.next(),
+        };
+        let Some(position) = position else {
+            let known = || graph.inputs().iter().map(|input| &*input.name);
+            return Err(match name {
+                Some(name) => BindError::Unknown {
+                    suggestion: nearest(&name, known()).map(str::to_string),
+                    array: ArrayName { role: Role::Input, name: name.into_owned() },
+                    known: known().map(str::to_string).collect(),
+                },
+                None => number(graph, required, passed),
+            });
+        };
+        if ordered[position].is_some() {
+            return Err(BindError::Repeated { array: input_name(graph, position) });
+        }
+        if required[position] {
+            check_type(graph, position, array.geometry())?;
+            ordered[position] = Some(array);
+        }
+    }
+    match (0..required.len()).find(|position| required[*position] && ordered[*position].is_none()) {
+        Some(position) => {
+            let info = &graph.inputs()[position];
+            let expected = type_text(graph, info.dtype, &info.shape);
+            Err(BindError::Missing { name: info.name.to_string(), expected })
+        }
+        None => Ok(ordered),
+    }
+}
+
+fn number(graph: &CheckedGraph, required: &[bool], found: usize) -> BindError {
+    let names = graph.inputs().iter().zip(required).filter(|(_, required)| **required);
+    let expected = names.map(|(input, _)| input.name.to_string()).collect();
+    BindError::Number { role: Role::Input, expected, found }
+}
+
+fn input_name(graph: &CheckedGraph, position: usize) -> ArrayName {
+    ArrayName { role: Role::Input, name: graph.inputs()[position].name.to_string() }
+}
+
+fn check_type(graph: &CheckedGraph, position: usize, geometry: &Geometry) -> Result<(), BindError> {
+    let info = &graph.inputs()[position];
+    if geometry.dtype != info.dtype {
+        let array = input_name(graph, position);
+        return Err(BindError::DType { array, expected: info.dtype, found: geometry.dtype });
+    }
+    if geometry.axes.len() != info.shape.rank() {
+        return Err(BindError::Rank {
+            array: input_name(graph, position),
+            rank: info.shape.rank(),
+            declared: super::SymbolNames(graph).shape(&info.shape),
+            found: geometry.shape(),
+        });
+    }
+    Ok(())
+}

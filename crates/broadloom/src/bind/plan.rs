@@ -1,0 +1,357 @@
+//! What a call does, with all numbers evaluated: arguments of kernels, ranges, and where temporaries lie.
+
+use super::error::{ArrayName, BindError, Role, SizeMismatch};
+use super::names::SymbolNames;
+use super::program::{Values, count, evaluate};
+use crate::array::{AxisLayout, Geometry};
+use crate::executable::{Inner, Variant};
+use broadloom_ir::dim::{Dim, DimError};
+use broadloom_ir::dtype::DType;
+use broadloom_ir::graph::OutputInfo;
+use broadloom_loops::kernel::{self, Extent, HostSymbol, Kernel, KernelId, Schedule};
+use broadloom_loops::{IndexWidth, Layout, LowerOptions};
+use smallvec::SmallVec;
+use std::sync::Arc;
+
+/// Sizes and strides of all arrays of a call, on which alone its [`Binding`] depends.
+pub(crate) type Key = SmallVec<[i64; 32]>;
+
+/// A call with all numbers evaluated.
+#[derive(Debug)]
+pub(crate) struct Binding {
+    key: Key,
+    pub(crate) variant: Arc<Variant>,
+    pub(crate) values: Values,
+    /// Sizes of the outputs.
+    pub(crate) outputs: Vec<OutputPlan>,
+    pub(crate) launches: Vec<Launch>,
+    /// Per buffer of the schedule the position of a temporary in the arena.
+    pub(crate) temporaries: Vec<usize>,
+    /// Bytes of all temporaries that are alive at once.
+    pub(crate) arena_bytes: usize,
+}
+
+/// An output to allocate.
+#[derive(Debug)]
+pub(crate) struct OutputPlan {
+    pub(crate) shape: Vec<usize>,
+    pub(crate) count: usize,
+}
+
+/// One run of a kernel.
+#[derive(Debug)]
+pub(crate) struct Launch {
+    pub(crate) kernel: KernelId,
+    /// The first arguments.
+    pub(crate) params: Vec<u64>,
+    /// The base pointers that follow: a buffer and a distance in bytes.
+    pub(crate) bases: Vec<(usize, i64)>,
+    /// Steps of the parallel axis.
+    pub(crate) extent: i64,
+    /// Steps that one thread does at once; `extent` if the calling thread does all.
+    pub(crate) chunk: i64,
+    pub(crate) scratch_bytes: usize,
+}
+
+/// The binding of arrays of these geometries; outputs of `None` are dense arrays yet to be allocated.
+pub(crate) fn bind(
+    inner: &Inner,
+    inputs: &[Option<&Geometry>],
+    outputs: Option<&[&Geometry]>,
+) -> Result<Arc<Binding>, BindError> {
+    let threads = inner.options.threads.count();
+    let key = key(inputs, outputs, threads);
+    if let Some(binding) = inner.last_binding().filter(|binding| binding.key == key) {
+        return Ok(binding);
+    }
+    let values = inner.program.run(&inner.graph, inputs)?;
+    let plans = plan_outputs(inner, inputs, outputs, &values)?;
+    let variant = choose_variant(inner, inputs, outputs, &values)?;
+    let schedule = &variant.schedule;
+    let dense: Vec<Geometry> = (inner.graph.outputs().iter().zip(&plans))
+        .map(|(output, plan)| Geometry::dense(inner.graph.dtype(output.expr), &plan.shape))
+        .collect();
+    let geometry = |role: kernel::Role| match role {
+        kernel::Role::Input(input) => inputs[input.index()],
+        kernel::Role::Output(output) => outputs.map_or(dense.get(output), |outputs| Some(outputs[output])),
+        kernel::Role::Temporary => None,
+    };
+    let host = |host: &HostSymbol| match host {
+        HostSymbol::Stride { buffer, axis } => {
+            geometry(schedule.buffers[buffer.index()].role).map(|geometry| geometry.axes[*axis].stride)
+        }
+        HostSymbol::GroupCount(_) | HostSymbol::GroupLength(_) => None,
+    };
+    let mut values = values;
+    values.resize(schedule.graph_symbols, None);
+    values.extend(schedule.host_symbols.iter().map(host));
+    let single = |extent: i64, unit: i64| extent.max(unit);
+    bind_groups(schedule, &mut values, single)?;
+    let work: f64 = schedule.kernels.iter().map(|kernel| total_work(kernel, &values)).sum::<Result<f64, DimError>>()?;
+    let threshold = inner.options.parallel_threshold as f64;
+    if threads > 1 && work >= threshold && !schedule.groups.is_empty() {
+        bind_groups(schedule, &mut values, |extent, unit| group_length(extent, unit, threads))?;
+    }
+    let launches = schedule.kernels.iter().enumerate().map(|(index, kernel)| {
+        let work = total_work(kernel, &values)?;
+        let threads = if work >= threshold { threads } else { 1 };
+        plan_launch(schedule, KernelId::new(index), kernel, &values, threads, work)
+    });
+    let launches = launches.collect::<Result<Vec<Launch>, DimError>>()?;
+    let (temporaries, arena_bytes) = place_temporaries(schedule, &values)?;
+    let binding =
+        Arc::new(Binding { key, variant: variant.clone(), values, outputs: plans, launches, temporaries, arena_bytes });
+    inner.keep_binding(&binding);
+    Ok(binding)
+}
+
+fn key(inputs: &[Option<&Geometry>], outputs: Option<&[&Geometry]>, threads: usize) -> Key {
+    let mut key: Key = SmallVec::new();
+    key.push(threads as i64);
+    let mut push = |geometry: &Geometry| {
+        for AxisLayout { size, stride } in &geometry.axes {
+            key.extend([*size, *stride]);
+        }
+    };
+    // Ranks are fixed and optional inputs are left out of all calls, so that the flat list is unambiguous.
+    inputs.iter().flatten().for_each(|geometry| push(geometry));
+    outputs.unwrap_or_default().iter().for_each(|geometry| push(geometry));
+    key.push(i64::from(outputs.is_some()));
+    key
+}
+
+/// Sizes of the outputs; if there are arrays for them, they must have these.
+fn plan_outputs(
+    inner: &Inner,
+    inputs: &[Option<&Geometry>],
+    outputs: Option<&[&Geometry]>,
+    values: &Values,
+) -> Result<Vec<OutputPlan>, BindError> {
+    let mut plans = Vec::with_capacity(inner.graph.outputs().len());
+    for (position, output) in inner.graph.outputs().iter().enumerate() {
+        let (shape, dtype) = (inner.graph.shape(output.expr), inner.graph.dtype(output.expr));
+        let elements = count(shape, values)?;
+        let plan = OutputPlan {
+            shape: shape.iter().map(|dim| size(dim, values)).collect::<Result<_, _>>()?,
+            count: addressable(elements, dtype)?,
+        };
+        if let Some(geometry) = outputs.map(|outputs| outputs[position]) {
+            check_output(inner, inputs, values, output, geometry, &plan)?;
+        }
+        plans.push(plan);
+    }
+    Ok(plans)
+}
+
+fn size(dim: &Dim, values: &Values) -> Result<usize, DimError> {
+    usize::try_from(evaluate(dim, values)?).map_err(|_| DimError::Overflow)
+}
+
+/// The number of elements, if their bytes can be addressed.
+fn addressable(elements: i64, dtype: DType) -> Result<usize, BindError> {
+    let count = usize::try_from(elements).ok().filter(|count| count.checked_mul(dtype.size()).is_some_and(fits_isize));
+    count.ok_or(BindError::TooLarge { elements, dtype })
+}
+
+fn fits_isize(bytes: usize) -> bool {
+    isize::try_from(bytes).is_ok()
+}
+
+fn check_output(
+    inner: &Inner,
+    inputs: &[Option<&Geometry>],
+    values: &Values,
+    output: &OutputInfo,
+    geometry: &Geometry,
+    plan: &OutputPlan,
+) -> Result<(), BindError> {
+    let array = || ArrayName { role: Role::Output, name: output.name.to_string() };
+    let (graph, shape) = (&inner.graph, inner.graph.shape(output.expr));
+    let expected = graph.dtype(output.expr);
+    if geometry.dtype != expected {
+        return Err(BindError::DType { array: array(), expected, found: geometry.dtype });
+    }
+    let found = geometry.shape();
+    if found.len() != plan.shape.len() {
+        let declared = SymbolNames(graph).shape(shape);
+        return Err(BindError::Rank { array: array(), rank: plan.shape.len(), declared, found });
+    }
+    match (0..found.len()).find(|axis| found[*axis] != plan.shape[*axis]) {
+        None => Ok(()),
+        Some(axis) => Err(BindError::Size(Box::new(SizeMismatch {
+            array: array(),
+            axis,
+            declared: SymbolNames(graph).dim(&shape[axis]),
+            expected: Some(plan.shape[axis] as i64),
+            found: found[axis] as i64,
+            shape: found,
+            declared_shape: SymbolNames(graph).shape(shape),
+            site: graph.site(output.expr),
+            solved: inner.program.solved(graph, inputs, values, inner.program.len()),
+        }))),
+    }
+}
+
+fn choose_variant(
+    inner: &Inner,
+    inputs: &[Option<&Geometry>],
+    outputs: Option<&[&Geometry]>,
+    values: &Values,
+) -> Result<Arc<Variant>, BindError> {
+    let layout = |geometry: &Geometry| {
+        if geometry.is_dense() {
+            return Layout::Dense;
+        }
+        Layout::Strided { unit: geometry.axes.iter().position(|axis| axis.size > 1 && axis.stride == 1) }
+    };
+    let mut options = LowerOptions { ..inner.dense_options.clone() };
+    options.inputs = inputs.iter().map(|geometry| geometry.map_or(Layout::Dense, layout)).collect();
+    if let Some(outputs) = outputs {
+        options.outputs = outputs.iter().map(|geometry| layout(geometry)).collect();
+    }
+    let variant = inner.variant(&options).map_err(|error| BindError::Compile(Arc::new(error)))?;
+    let mut wide = false;
+    for dim in &variant.schedule.narrow_axes {
+        // An axis whose length depends on groups is no longer than the axis that is cut.
+        wide |= match evaluate(dim, values) {
+            Ok(length) => length > i64::from(i32::MAX),
+            Err(DimError::Unbound(_)) => false,
+            Err(error) => return Err(error.into()),
+        };
+    }
+    if !wide {
+        return Ok(variant);
+    }
+    options.index_width = IndexWidth::Wide;
+    inner.variant(&options).map_err(|error| BindError::Compile(Arc::new(error)))
+}
+
+/// Binds the number and length of groups to what `length(extent, unit)` chooses.
+fn bind_groups(
+    schedule: &Schedule,
+    values: &mut Values,
+    length: impl Fn(i64, i64) -> i64,
+) -> Result<(), DimError> {
+    for group in &schedule.groups {
+        let extent = evaluate(&group.extent, values)?;
+        let length = length(extent, group.unit as i64);
+        values[group.length.index()] = Some(length);
+        values[group.count.index()] = Some(extent.div_ceil_by(length).max(1));
+    }
+    Ok(())
+}
+
+trait DivCeil {
+    fn div_ceil_by(self, divisor: i64) -> i64;
+}
+
+impl DivCeil for i64 {
+    /// `ceil(self / divisor)` for sizes and positive divisors.
+    fn div_ceil_by(self, divisor: i64) -> i64 {
+        self / divisor + i64::from(self % divisor != 0)
+    }
+}
+
+/// The least `unit * 2^k` that gives about four groups per thread.
+fn group_length(extent: i64, unit: i64, threads: usize) -> i64 {
+    let groups = 4 * threads as i64;
+    let mut length = unit.max(1);
+    while extent.div_ceil_by(length) > groups {
+        length = length.saturating_mul(2);
+    }
+    length
+}
+
+/// Steps of the parallel axis.
+fn extent(kernel: &Kernel, values: &Values) -> Result<i64, DimError> {
+    let Some(axis) = kernel.parallel else { return Ok(1) };
+    match kernel.axes[axis.index()].extent {
+        Extent::Constant(extent) => Ok(extent),
+        Extent::Param(param) => evaluate(&kernel.params[param.index()], values),
+    }
+}
+
+/// Work of a kernel, in bytes of traffic or what takes as long: about two operations per byte.
+fn total_work(kernel: &Kernel, values: &Values) -> Result<f64, DimError> {
+    let per_step = evaluate(&kernel.cost.bytes, values)?.max(evaluate(&kernel.cost.operations, values)? / 2);
+    Ok(per_step as f64 * extent(kernel, values)? as f64)
+}
+
+fn plan_launch(
+    schedule: &Schedule,
+    id: KernelId,
+    kernel: &Kernel,
+    values: &Values,
+    threads: usize,
+    work: f64,
+) -> Result<Launch, DimError> {
+    /// Work of a chunk, so that handing it to a thread costs little beside it.
+    const CHUNK_WORK: f64 = (32 << 10) as f64;
+    /// Steps at which chunks are cut, so that vector loops have few remainders.
+    const ALIGNMENT: i64 = 64;
+    let params = kernel.params.iter().map(|dim| Ok(evaluate(dim, values)?.cast_unsigned()));
+    let mut bases = Vec::new();
+    for access in &kernel.accesses {
+        if let Some(buffer) = access.buffer {
+            let size = schedule.buffers[buffer.index()].dtype.size() as i64;
+            let offset = evaluate(&access.offset, values)?.checked_mul(size).ok_or(DimError::Overflow)?;
+            bases.push((buffer.index(), offset));
+        }
+    }
+    let extent = extent(kernel, values)?;
+    let most = 4 * threads as i64;
+    let chunks = if threads > 1 { ((work / CHUNK_WORK) as i64).clamp(threads as i64, most) } else { 1 };
+    let chunk = extent.div_ceil_by(chunks).max(1);
+    let aligned = chunk.div_ceil_by(ALIGNMENT).saturating_mul(ALIGNMENT);
+    Ok(Launch {
+        kernel: id,
+        params: params.collect::<Result<_, DimError>>()?,
+        bases,
+        extent,
+        // Alignment must not cost a thread its share.
+        chunk: if chunk >= 4 * ALIGNMENT { aligned } else { chunk },
+        scratch_bytes: kernel.scratch_bytes(),
+    })
+}
+
+/// Where temporaries lie in one arena: those that are not alive at the same time may share bytes.
+fn place_temporaries(schedule: &Schedule, values: &Values) -> Result<(Vec<usize>, usize), BindError> {
+    const ALIGNMENT: usize = 64;
+    struct Placed {
+        first: usize,
+        last: usize,
+        start: usize,
+        end: usize,
+    }
+    let mut placed: Vec<Placed> = Vec::new();
+    let mut starts = vec![0; schedule.buffers.len()];
+    let mut arena_bytes = 0;
+    for (index, buffer) in schedule.buffers.iter().enumerate() {
+        if buffer.role != kernel::Role::Temporary {
+            continue;
+        }
+        let uses = |kernel: &Kernel| {
+            kernel.accesses.iter().any(|access| access.buffer.is_some_and(|buffer| buffer.index() == index))
+        };
+        let Some(first) = schedule.kernels.iter().position(uses) else { continue };
+        let last = schedule.kernels.iter().rposition(uses).unwrap_or(first);
+        let elements = count(&buffer.shape, values)?;
+        let bytes = addressable(elements, buffer.dtype)? * buffer.dtype.size();
+        let too_large = || BindError::TooLarge { elements, dtype: buffer.dtype };
+        let mut start = 0usize;
+        // The lowest gap: `placed` is sorted by `start`.
+        for other in placed.iter().filter(|other| other.first <= last && first <= other.last) {
+            if start.checked_add(bytes).ok_or_else(too_large)? <= other.start {
+                break;
+            }
+            start = start.max(other.end);
+        }
+        let end = start.checked_add(bytes).and_then(|end| end.checked_next_multiple_of(ALIGNMENT));
+        let end = end.filter(|end| fits_isize(*end)).ok_or_else(too_large)?;
+        let position = placed.partition_point(|other| other.start <= start);
+        placed.insert(position, Placed { first, last, start, end });
+        starts[index] = start;
+        arena_bytes = arena_bytes.max(end);
+    }
+    Ok((starts, arena_bytes))
+}

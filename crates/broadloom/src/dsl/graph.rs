@@ -1,0 +1,169 @@
+//! The graph in which tensors live.
+
+use super::dims::{Shape, Symbol};
+use super::registry::{self, GraphKey};
+use super::{Dim, Tensor};
+use crate::compile::{CompileError, CompileOptions};
+use crate::executable::Executable;
+use broadloom_ir::SymbolId;
+use broadloom_ir::diagnostics::{Diagnostic, Diagnostics, Problem};
+use broadloom_ir::dtype::{DType, Element};
+use broadloom_ir::graph::{CheckedGraph, Site};
+use broadloom_ir::shape;
+use std::fmt;
+
+/// The owner of tensors and symbols: expressions are written with their handles, and dropping the graph frees them.
+///
+/// Mistakes do not panic. They are collected, what depends on them is poisoned, and [`Graph::check`] or `compile`
+/// explains them all at once.
+///
+/// ```
+/// use broadloom::prelude::*;
+/// let g = Graph::new();
+/// let [n, m] = g.symbols(["n", "m"]);
+/// let x = g.input::<f32>("x", shape![n, 64]);
+/// let w = g.input::<f32>("w", shape![64, n]);
+/// let y = x + w;
+/// assert!(g.check().unwrap_err().to_string().contains("cannot broadcast"));
+/// ```
+pub struct Graph {
+    key: GraphKey,
+}
+
+impl Graph {
+    /// An empty graph.
+    #[track_caller]
+    #[allow(clippy::new_without_default, reason = "a default graph would have no place where it was made")]
+    pub fn new() -> Graph {
+        Graph { key: registry::insert(Site::caller()) }
+    }
+
+    /// Symbols for sizes that are known only at run time. In one graph the same name is the same size.
+    #[track_caller]
+    pub fn symbols<const N: usize>(&self, names: [&str; N]) -> [Symbol; N] {
+        names.map(
+            #[track_caller]
+            |name| self.symbol(name),
+        )
+    }
+
+    /// A symbol for a size that is known only at run time.
+    #[track_caller]
+    pub fn symbol(&self, name: &str) -> Symbol {
+        let site = Site::caller();
+        let id = registry::with(self.key, |state| state.graph.symbol(name, site));
+        Symbol { graph: self.key, id: id.unwrap_or(SymbolId::new(0)) }
+    }
+
+    /// An array that the caller passes at run time.
+    #[track_caller]
+    pub fn input<T: Element>(&self, name: &str, shape: impl Into<Shape>) -> Tensor {
+        self.add_input(name, T::DTYPE, &shape.into(), Site::caller())
+    }
+
+    /// Like [`Graph::input`], of a dtype that is known only when the graph is built.
+    #[track_caller]
+    pub fn input_dyn(&self, name: &str, dtype: DType, shape: impl Into<Shape>) -> Tensor {
+        self.add_input(name, dtype, &shape.into(), Site::caller())
+    }
+
+    fn add_input(&self, name: &str, dtype: DType, shape: &Shape, site: Site) -> Tensor {
+        registry::build(self.key, &[], shape, site, |graph, dims| {
+            graph.input(name, dtype, shape::Shape::from(dims), site)
+        })
+    }
+
+    /// A number of rank 0 with the dtype of its Rust type. (Numbers in expressions need not be made tensors: `x + 1`
+    /// takes the dtype of `x`.)
+    #[track_caller]
+    pub fn constant<T: Element>(&self, value: T) -> Tensor {
+        let site = Site::caller();
+        registry::build(self.key, &[], &[], site, |graph, _| graph.constant(value.into_scalar(), site))
+    }
+
+    /// The integers 0, 1, 2, .. (`i64`) along one axis.
+    #[track_caller]
+    pub fn iota(&self, length: impl Into<Dim>) -> Tensor {
+        let site = Site::caller();
+        registry::build(self.key, &[], &[length.into()], site, |graph, dims| graph.iota(dims[0].clone(), site))
+    }
+
+    /// Whether everything so far fits.
+    ///
+    /// # Errors
+    /// All mistakes made so far, each explained.
+    pub fn check(&self) -> Result<(), Diagnostics> {
+        registry::with(self.key, |state| state.graph.check()).unwrap_or(Ok(()))
+    }
+
+    /// The part of the graph that the outputs need, checked.
+    ///
+    /// # Errors
+    /// All mistakes made so far.
+    #[track_caller]
+    pub fn finish<'a>(
+        &self,
+        outputs: impl IntoIterator<Item = (&'a str, Tensor)>,
+    ) -> Result<CheckedGraph, Diagnostics> {
+        let outputs: Vec<_> = outputs.into_iter().collect();
+        finish(self.key, &outputs, Site::caller())
+    }
+
+    /// Compiles one kernel for several named outputs, which share what they have in common.
+    ///
+    /// # Errors
+    /// All mistakes made so far, or what the compiler cannot do.
+    #[track_caller]
+    pub fn compile<'a>(
+        &self,
+        outputs: impl IntoIterator<Item = (&'a str, Tensor)>,
+    ) -> Result<Executable, CompileError> {
+        crate::compile::compile(&self.finish(outputs)?, &CompileOptions::default())
+    }
+
+    /// Like [`Graph::compile`], with options.
+    ///
+    /// # Errors
+    /// All mistakes made so far, or what the compiler cannot do.
+    #[track_caller]
+    pub fn compile_with<'a>(
+        &self,
+        outputs: impl IntoIterator<Item = (&'a str, Tensor)>,
+        options: &CompileOptions,
+    ) -> Result<Executable, CompileError> {
+        crate::compile::compile(&self.finish(outputs)?, options)
+    }
+}
+
+/// The part of a graph that the outputs need, checked.
+pub(super) fn finish(
+    key: GraphKey,
+    outputs: &[(&str, Tensor)],
+    site: Site,
+) -> Result<CheckedGraph, Diagnostics> {
+    let foreign = |key: GraphKey| {
+        let here = registry::find(key).map_or(site, |entry| entry.made_at);
+        let other = outputs.iter().map(|(_, tensor)| tensor.graph).find(|other| *other != key);
+        let there = other.and_then(registry::find).map(|entry| entry.made_at);
+        Diagnostics::from(Diagnostic::new(Problem::ForeignTensor { here, there }, Some("compile"), site))
+    };
+    if outputs.iter().any(|(_, tensor)| tensor.graph != key) {
+        return Err(foreign(key));
+    }
+    let exprs: Vec<_> = outputs.iter().map(|(name, tensor)| (*name, tensor.expr)).collect();
+    registry::with(key, |state| state.graph.finish(&exprs)).unwrap_or_else(|| Err(foreign(key)))
+}
+
+impl Drop for Graph {
+    fn drop(&mut self) {
+        registry::remove(self.key);
+    }
+}
+
+impl fmt::Debug for Graph {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let made_at = registry::find(self.key).map(|entry| entry.made_at);
+        write!(f, "Graph")?;
+        made_at.map_or(Ok(()), |site| write!(f, "(made at {site})"))
+    }
+}

@@ -1,0 +1,106 @@
+//! The handle of an expression.
+
+use super::dims::{Dim, Shape};
+use super::graph;
+use super::registry::{self, GraphKey};
+use crate::compile::{CompileError, CompileOptions};
+use crate::executable::Executable;
+use broadloom_ir::ExprId;
+use broadloom_ir::diagnostics::Diagnostics;
+use broadloom_ir::dtype::DType;
+use broadloom_ir::graph::{CheckedGraph, Site};
+use std::fmt;
+
+/// An expression of a [`Graph`](crate::Graph): a small `Copy` handle that is written like a number.
+///
+/// Operators and methods make new expressions and compute nothing. Operands broadcast; numbers beside tensors are
+/// [weak](crate::Operand). The result of a mistake is a poisoned tensor, further use of which is silent; `check` and
+/// `compile` explain the mistake, the `try_` forms return it at once.
+///
+/// ```
+/// use broadloom::prelude::*;
+/// let g = Graph::new();
+/// let n = g.symbol("n");
+/// let x = g.input::<f32>("x", shape![n, 3]);
+/// let y = (2.0 * x + 1).sqrt().sum(-1);
+/// assert_eq!(y.to_string(), "f32[n]");
+/// ```
+#[derive(Clone, Copy)]
+pub struct Tensor {
+    pub(crate) graph: GraphKey,
+    pub(crate) expr: ExprId,
+}
+
+impl Tensor {
+    /// Type of the elements; `None` for what a mistake left behind.
+    pub fn dtype(self) -> Option<DType> {
+        self.inspect(|state| state.graph.dtype(self.expr))
+    }
+
+    /// Sizes; those of rank 0 for what a mistake left behind.
+    pub fn shape(self) -> Shape {
+        let dims = self.inspect(|state| {
+            let shape = state.graph.shape(self.expr).clone();
+            shape.iter().map(|dim| Dim::handle(dim, self.graph, state)).collect()
+        });
+        dims.unwrap_or_default()
+    }
+
+    /// Number of axes; 0 for what a mistake left behind.
+    pub fn rank(self) -> usize {
+        self.inspect(|state| state.graph.shape(self.expr).rank()).unwrap_or(0)
+    }
+
+    /// Whether a mistake lies behind this tensor, or its graph was dropped.
+    pub fn is_poisoned(self) -> bool {
+        self.inspect(|_| ()).is_none()
+    }
+
+    fn inspect<R>(self, action: impl FnOnce(&mut registry::State) -> R) -> Option<R> {
+        registry::with(self.graph, |state| (!state.graph.is_poisoned(self.expr)).then(|| action(state)))?
+    }
+
+    /// The part of the graph that this tensor needs, checked, with the only output `out`.
+    ///
+    /// # Errors
+    /// All mistakes made so far in the graph.
+    #[track_caller]
+    pub fn finish(self) -> Result<CheckedGraph, Diagnostics> {
+        graph::finish(self.graph, &[("out", self)], Site::caller())
+    }
+
+    /// Compiles a kernel that computes this tensor; its only output is named `out`.
+    ///
+    /// # Errors
+    /// All mistakes made so far in the graph, or what the compiler cannot do.
+    #[track_caller]
+    pub fn compile(self) -> Result<Executable, CompileError> {
+        crate::compile::compile(&self.finish()?, &CompileOptions::default())
+    }
+
+    /// Like [`Tensor::compile`], with options.
+    ///
+    /// # Errors
+    /// All mistakes made so far in the graph, or what the compiler cannot do.
+    #[track_caller]
+    pub fn compile_with(self, options: &CompileOptions) -> Result<Executable, CompileError> {
+        crate::compile::compile(&self.finish()?, options)
+    }
+}
+
+impl fmt::Display for Tensor {
+    /// `f32[n, 3]`
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.dtype() {
+            Some(dtype) => write!(f, "{dtype}{}", self.shape()),
+            None if registry::find(self.graph).is_none() => f.write_str("stale tensor"),
+            None => f.write_str("poisoned tensor"),
+        }
+    }
+}
+
+impl fmt::Debug for Tensor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}

@@ -1,0 +1,332 @@
+//! Views: the same elements under other indices. They copy nothing; kernels read through them.
+
+use super::axes::{IntoAxes, IntoAxis};
+use super::dims::{Dim, Shape, Symbol};
+use super::registry;
+use super::tensor::Tensor;
+use broadloom_ir::diagnostics::{Diagnostic, Problem};
+use broadloom_ir::dim;
+use broadloom_ir::graph::{Site, SliceSpec};
+use broadloom_ir::shape;
+use std::ops::{Range, RangeFrom, RangeFull, RangeTo};
+
+/// A size in [`Tensor::reshape`]: a [`Dim`], or `-1` for the one that follows from the others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NewSize(Option<Dim>);
+
+impl NewSize {
+    /// The size that follows from the others.
+    pub const INFERRED: NewSize = NewSize(None);
+}
+
+macro_rules! new_sizes {
+    ($($t:ty)*) => {$(
+        impl From<$t> for NewSize {
+            fn from(size: $t) -> Self {
+                let dim = Dim::from(size);
+                NewSize((dim.as_constant() != Some(-1)).then_some(dim))
+            }
+        }
+    )*};
+}
+new_sizes!(i32 i64 usize isize Dim Symbol);
+
+/// One axis of a [`slice!`](crate::slice): a range, a range with a step, an index (which drops the axis), or a new
+/// axis.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SliceItem(Item);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Item {
+    Range { start: Option<Dim>, stop: Option<Dim>, step: i64 },
+    At(Dim),
+    NewAxis,
+    Rest,
+}
+
+impl SliceItem {
+    /// A new axis of size 1: `newaxis` in [`slice!`](crate::slice).
+    pub const NEW_AXIS: SliceItem = SliceItem(Item::NewAxis);
+    /// All axes that are not named: `...` in [`slice!`](crate::slice).
+    pub const REST: SliceItem = SliceItem(Item::Rest);
+
+    /// Every `step`-th element of a range, backwards if it is negative: `1..;2` in [`slice!`](crate::slice).
+    #[must_use]
+    pub fn step(self, step: i64) -> SliceItem {
+        match self.0 {
+            Item::Range { start, stop, .. } => SliceItem(Item::Range { start, stop, step }),
+            Item::At(_) | Item::NewAxis | Item::Rest => self,
+        }
+    }
+}
+
+impl From<RangeFull> for SliceItem {
+    fn from(_: RangeFull) -> Self {
+        SliceItem(Item::Range { start: None, stop: None, step: 1 })
+    }
+}
+
+impl<A: Into<Dim>, B: Into<Dim>> From<(A, B)> for SliceItem {
+    fn from((start, stop): (A, B)) -> Self {
+        SliceItem(Item::Range { start: Some(start.into()), stop: Some(stop.into()), step: 1 })
+    }
+}
+
+impl<D: Into<Dim>> From<Range<D>> for SliceItem {
+    fn from(range: Range<D>) -> Self {
+        SliceItem::from((range.start, range.end))
+    }
+}
+
+impl<D: Into<Dim>> From<RangeFrom<D>> for SliceItem {
+    fn from(range: RangeFrom<D>) -> Self {
+        SliceItem(Item::Range { start: Some(range.start.into()), stop: None, step: 1 })
+    }
+}
+
+impl<D: Into<Dim>> From<RangeTo<D>> for SliceItem {
+    fn from(range: RangeTo<D>) -> Self {
+        SliceItem(Item::Range { start: None, stop: Some(range.end.into()), step: 1 })
+    }
+}
+
+macro_rules! slice_indices {
+    ($($t:ty)*) => {$(
+        impl From<$t> for SliceItem {
+            fn from(index: $t) -> Self {
+                SliceItem(Item::At(index.into()))
+            }
+        }
+    )*};
+}
+slice_indices!(i32 i64 usize isize Dim Symbol);
+
+/// Indices for [`Tensor::slice`], one per axis from the first: ranges, ranges with a step after `;`, numbers and
+/// sizes (which drop the axis), `newaxis`, and `...` for all axes that are not named. Negative numbers count from
+/// the end. Axes after the last index are kept whole.
+///
+/// ```
+/// use broadloom::prelude::*;
+/// let g = Graph::new();
+/// let n = g.symbol("n");
+/// let x = g.input::<f32>("x", shape![n, 8, 3]);
+/// assert_eq!(x.slice(slice![1.., ..;2, 0]).to_string(), "f32[n-1, 4]");
+/// assert_eq!(x.slice(slice![newaxis, ..n, ..;-1]).to_string(), "f32[1, n, 8, 3]");
+/// assert_eq!(x.slice(slice![..., -1]).to_string(), "f32[n, 8]");
+/// # g.check().unwrap();
+/// ```
+#[macro_export]
+macro_rules! slice {
+    (@items [$($done:expr,)*]) => { [$($done),*] as [$crate::SliceItem; _] };
+    (@items [$($done:expr,)*] newaxis $(, $($rest:tt)*)?) => {
+        $crate::slice!(@items [$($done,)* $crate::SliceItem::NEW_AXIS,] $($($rest)*)?)
+    };
+    (@items [$($done:expr,)*] ... $(, $($rest:tt)*)?) => {
+        $crate::slice!(@items [$($done,)* $crate::SliceItem::REST,] $($($rest)*)?)
+    };
+    (@items [$($done:expr,)*] $range:expr; $step:expr $(, $($rest:tt)*)?) => {
+        $crate::slice!(@items [$($done,)* $crate::SliceItem::from($range).step($step),] $($($rest)*)?)
+    };
+    (@items [$($done:expr,)*] $item:expr $(, $($rest:tt)*)?) => {
+        $crate::slice!(@items [$($done,)* $crate::SliceItem::from($item),] $($($rest)*)?)
+    };
+    ($($items:tt)*) => { $crate::slice!(@items [] $($items)*) };
+}
+
+/// Views.
+impl Tensor {
+    /// The same elements in row-major order under another shape, one size of which may be `-1`: it follows from the
+    /// others.
+    ///
+    /// ```
+    /// use broadloom::prelude::*;
+    /// let g = Graph::new();
+    /// let n = g.symbol("n");
+    /// let x = g.input::<f32>("x", shape![n, 6]);
+    /// assert_eq!(x.reshape([-1, 3]).to_string(), "f32[2*n, 3]");
+    /// assert_eq!(x.reshape(shape![2 * n, 3]).to_string(), "f32[2*n, 3]");
+    /// ```
+    #[track_caller]
+    pub fn reshape<S: IntoNewShape>(self, shape: S) -> Tensor {
+        let site = Site::caller();
+        let sizes = shape.into_new_shape();
+        let given: Vec<Dim> = sizes.iter().filter_map(|size| size.0).collect();
+        registry::build(self.graph, &[self], &given, site, |graph, dims| {
+            let mut dims = dims.into_iter();
+            let dims: Vec<Option<dim::Dim>> = sizes.iter().map(|size| size.0.and_then(|_| dims.next())).collect();
+            graph.reshape(self.expr, &dims, site)
+        })
+    }
+
+    /// Axis `i` of the result is axis `axes[i]` of the operand; `..` reverses the axes.
+    #[track_caller]
+    pub fn permute_dims(self, axes: impl IntoAxes) -> Tensor {
+        let site = Site::caller();
+        let axes = axes.into_axes();
+        registry::build(self.graph, &[self], &[], site, |graph, _| {
+            let axes = axes.unwrap_or_else(|| (0..graph.shape(self.expr).rank() as i64).rev().collect());
+            graph.permute_dims(self.expr, &axes, site)
+        })
+    }
+
+    /// The transpose: the last two axes are exchanged. A tensor of rank 0 or 1 is its own transpose.
+    #[track_caller]
+    pub fn t(self) -> Tensor {
+        let site = Site::caller();
+        registry::build(self.graph, &[self], &[], site, |graph, _| {
+            let rank = graph.shape(self.expr).rank();
+            let mut axes: Vec<i64> = (0..rank as i64).collect();
+            if rank >= 2 {
+                axes.swap(rank - 1, rank - 2);
+            }
+            graph.permute_dims(self.expr, &axes, site)
+        })
+    }
+
+    /// Inserts an axis of size 1 at this position of the result.
+    #[track_caller]
+    pub fn unsqueeze(self, axis: impl IntoAxis) -> Tensor {
+        self.insert_axes(&[axis.into_axis()], Site::caller())
+    }
+
+    /// Inserts axes of size 1 at these positions of the result.
+    #[track_caller]
+    pub fn expand_dims(self, axes: impl IntoAxes) -> Tensor {
+        self.insert_axes(&axes.into_axes().unwrap_or_default(), Site::caller())
+    }
+
+    fn insert_axes(self, axes: &[i64], site: Site) -> Tensor {
+        registry::build(self.graph, &[self], &[], site, |graph, _| graph.expand_dims(self.expr, axes, site))
+    }
+
+    /// Removes axes, each of which must be the constant 1; `..` removes all that are.
+    #[track_caller]
+    pub fn squeeze(self, axes: impl IntoAxes) -> Tensor {
+        let site = Site::caller();
+        let axes = axes.into_axes();
+        registry::build(self.graph, &[self], &[], site, |graph, _| {
+            let ones = graph.shape(self.expr).iter().enumerate().filter(|(_, dim)| dim.is_one());
+            let axes = axes.unwrap_or_else(|| ones.map(|(axis, _)| axis as i64).collect());
+            graph.squeeze(self.expr, &axes, site)
+        })
+    }
+
+    /// Stretched to a shape by the broadcast rule.
+    #[track_caller]
+    pub fn broadcast_to(self, shape: impl Into<Shape>) -> Tensor {
+        let site = Site::caller();
+        registry::build(self.graph, &[self], &shape.into(), site, |graph, dims| {
+            graph.broadcast_to(self.expr, shape::Shape::from(dims), site)
+        })
+    }
+
+    /// A part of the tensor; see [`slice!`](crate::slice) for the indices. Bounds are strict: a slice that does not
+    /// fit is a mistake, or an error when the sizes are known.
+    #[track_caller]
+    pub fn slice(self, items: impl AsRef<[SliceItem]>) -> Tensor {
+        self.take_slice(items.as_ref(), Site::caller())
+    }
+
+    /// A range of one axis, with a step of either sign; the other axes are kept whole.
+    #[track_caller]
+    pub fn slice_axis(self, axis: impl IntoAxis, range: impl Into<SliceItem>, step: i64) -> Tensor {
+        self.slice_at(axis.into_axis(), range.into().step(step), Site::caller())
+    }
+
+    /// The part at one index of an axis, which is dropped. A negative number counts from the end.
+    #[track_caller]
+    pub fn index(self, axis: impl IntoAxis, index: impl Into<Dim>) -> Tensor {
+        self.slice_at(axis.into_axis(), SliceItem(Item::At(index.into())), Site::caller())
+    }
+
+    /// The elements in reverse order along axes.
+    #[track_caller]
+    pub fn flip(self, axes: impl IntoAxes) -> Tensor {
+        let site = Site::caller();
+        let reversed = SliceItem(Item::Range { start: None, stop: None, step: -1 });
+        match axes.into_axes() {
+            Some(axes) => axes.into_iter().fold(self, |tensor, axis| tensor.slice_at(axis, reversed, site)),
+            None => self.take_slice(&vec![reversed; self.rank()], site),
+        }
+    }
+
+    /// The elements at the positions along `axis` that an integer tensor gives; its axes replace the axis. Negative
+    /// positions count from the end; one out of range is an error when the kernel runs.
+    #[track_caller]
+    pub fn take(self, indices: Tensor, axis: impl IntoAxis) -> Tensor {
+        let site = Site::caller();
+        let (operands, axis) = ([self, indices], axis.into_axis());
+        registry::build(registry::home(&operands), &operands, &[], site, |graph, _| {
+            graph.take(self.expr, indices.expr, axis, site)
+        })
+    }
+
+    fn slice_at(self, axis: i64, item: SliceItem, site: Site) -> Tensor {
+        let rank = self.rank();
+        let position = if axis < 0 { axis.checked_add(rank as i64) } else { Some(axis) };
+        let Some(position) = position.and_then(|axis| usize::try_from(axis).ok()).filter(|axis| *axis < rank) else {
+            return registry::build(self.graph, &[self], &[], site, |graph, _| match graph.is_poisoned(self.expr) {
+                true => graph.poison(),
+                false => graph.report(Diagnostic::new(Problem::NoAxis { axis, rank }, Some("slice"), site)),
+            });
+        };
+        let mut items = vec![SliceItem::from(..); position];
+        items.push(item);
+        self.take_slice(&items, site)
+    }
+
+    fn take_slice(self, items: &[SliceItem], site: Site) -> Tensor {
+        let bounds: Vec<Dim> = items
+            .iter()
+            .flat_map(|item| match item.0 {
+                Item::Range { start, stop, .. } => [start, stop],
+                Item::At(index) => [Some(index), None],
+                Item::NewAxis | Item::Rest => [None, None],
+            })
+            .flatten()
+            .collect();
+        registry::build(self.graph, &[self], &bounds, site, |graph, bounds| {
+            let rank = graph.shape(self.expr).rank();
+            let named = items.iter().filter(|item| !matches!(item.0, Item::NewAxis | Item::Rest)).count();
+            let mut bounds = bounds.into_iter();
+            let mut specs = Vec::with_capacity(items.len());
+            for item in items {
+                match item.0 {
+                    Item::Range { start, stop, step } => {
+                        let start = start.and_then(|_| bounds.next());
+                        let stop = stop.and_then(|_| bounds.next());
+                        specs.push(SliceSpec::Range { start, stop, step });
+                    }
+                    Item::At(_) => specs.extend(bounds.next().map(SliceSpec::At)),
+                    Item::NewAxis => specs.push(SliceSpec::NewAxis),
+                    Item::Rest => specs.extend((named..rank).map(|_| SliceSpec::All)),
+                }
+            }
+            graph.slice(self.expr, &specs, site)
+        })
+    }
+}
+
+/// Shapes for [`Tensor::reshape`]: arrays of sizes in which `-1` stands for the one that follows, or a [`Shape`].
+pub trait IntoNewShape {
+    /// The sizes.
+    fn into_new_shape(self) -> Vec<NewSize>;
+}
+
+impl<D: Into<NewSize>, const N: usize> IntoNewShape for [D; N] {
+    fn into_new_shape(self) -> Vec<NewSize> {
+        self.into_iter().map(Into::into).collect()
+    }
+}
+
+impl<D: Into<NewSize> + Copy> IntoNewShape for &[D] {
+    fn into_new_shape(self) -> Vec<NewSize> {
+        self.iter().copied().map(Into::into).collect()
+    }
+}
+
+impl IntoNewShape for Shape {
+    fn into_new_shape(self) -> Vec<NewSize> {
+        self.iter().copied().map(NewSize::from).collect()
+    }
+}

@@ -1,0 +1,173 @@
+//! Memory that kernels write before anyone reads it: results, temporaries, scratch.
+#![allow(unsafe_code, reason = "results are handed out as initialised once kernels have written them")]
+
+use broadloom_ir::dtype::{DType, Element};
+use broadloom_ir::for_each_dtype;
+use std::any::Any;
+use std::cell::RefCell;
+use thiserror::Error;
+
+/// From this size on the system is asked to back memory by huge pages: the first touch of 128 MiB took 116 ms with
+/// ordinary pages and 12 ms with huge ones.
+const HUGE_BYTES: usize = 4 << 20;
+
+/// Memory could not be had.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[error("cannot allocate {bytes} bytes")]
+pub struct OutOfMemory {
+    /// How much was asked for.
+    pub bytes: usize,
+}
+
+macro_rules! define_storage {
+    ($($variant:ident, $rust:ty, $name:literal, $class:ident, $size:literal;)*) => {
+        /// The elements of an array of any dtype.
+        #[derive(Debug, Clone)]
+        pub(crate) enum Storage {
+            $($variant(Vec<$rust>),)*
+        }
+
+        impl Storage {
+            /// Room for `count` elements, not written.
+            pub(crate) fn allocate(dtype: DType, count: usize) -> Result<Storage, OutOfMemory> {
+                match dtype { $(DType::$variant => Ok(Storage::$variant(reserve(count)?)),)* }
+            }
+
+            /// The first element.
+            pub(crate) fn as_ptr(&self) -> *const u8 {
+                match self { $(Storage::$variant(vec) => vec.as_ptr().cast(),)* }
+            }
+
+            /// Where kernels write.
+            pub(crate) fn as_mut_ptr(&mut self) -> *mut u8 {
+                match self { $(Storage::$variant(vec) => vec.as_mut_ptr().cast(),)* }
+            }
+
+            /// Declares the elements written.
+            ///
+            /// # Safety
+            /// `count` elements have been allocated, and all have been written with valid values.
+            pub(crate) unsafe fn assume_written(&mut self, count: usize) {
+                match self {
+                    // SAFETY: the caller's promise is that of `set_len`.
+                    $(Storage::$variant(vec) => unsafe { vec.set_len(count) },)*
+                }
+            }
+
+            pub(crate) fn dtype(&self) -> DType {
+                match self { $(Storage::$variant(_) => DType::$variant,)* }
+            }
+
+            fn as_any(&self) -> &dyn Any {
+                match self { $(Storage::$variant(vec) => vec,)* }
+            }
+
+            fn as_any_mut(&mut self) -> &mut dyn Any {
+                match self { $(Storage::$variant(vec) => vec,)* }
+            }
+        }
+    };
+}
+
+for_each_dtype!(define_storage);
+
+impl Storage {
+    /// The elements, if they are of type `T`.
+    pub(crate) fn as_slice<T: Element>(&self) -> Option<&[T]> {
+        self.as_any().downcast_ref::<Vec<T>>().map(Vec::as_slice)
+    }
+
+    /// The elements, if they are of type `T`; otherwise the storage itself.
+    pub(crate) fn into_vec<T: Element>(mut self) -> Result<Vec<T>, Storage> {
+        match self.as_any_mut().downcast_mut::<Vec<T>>() {
+            Some(vec) => Ok(std::mem::take(vec)),
+            None => Err(self),
+        }
+    }
+}
+
+fn reserve<T>(count: usize) -> Result<Vec<T>, OutOfMemory> {
+    let mut vec = Vec::new();
+    let bytes = count.saturating_mul(size_of::<T>());
+    vec.try_reserve_exact(count).map_err(|_| OutOfMemory { bytes })?;
+    if bytes >= HUGE_BYTES {
+        advise_huge_pages(vec.as_mut_ptr().cast(), bytes);
+    }
+    Ok(vec)
+}
+
+/// Asks for huge pages where the system knows them; a refusal is no error.
+#[cfg(target_os = "linux")]
+fn advise_huge_pages(start: *mut u8, bytes: usize) {
+    use std::ffi::{c_int, c_void};
+    const MADV_HUGEPAGE: c_int = 14;
+    /// A multiple of every page size in use.
+    const PAGE: usize = 64 << 10;
+    // SAFETY: the declaration is that of the C library, which std links.
+    unsafe extern "C" {
+        fn madvise(address: *mut c_void, length: usize, advice: c_int) -> c_int;
+    }
+    let skip = start.align_offset(PAGE);
+    let length = bytes.saturating_sub(skip) / PAGE * PAGE;
+    if length > 0 {
+        // SAFETY: the range lies within an allocation of ours, and the advice changes no contents.
+        unsafe { madvise(start.wrapping_add(skip).cast(), length, MADV_HUGEPAGE) };
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn advise_huge_pages(_: *mut u8, _: usize) {}
+
+/// A cache line, the unit and alignment of scratch memory and temporaries.
+#[derive(Clone, Copy)]
+#[repr(align(64))]
+struct Line {
+    _bytes: [u8; 64],
+}
+
+/// Bytes aligned to 64, never initialised.
+#[derive(Default)]
+pub(crate) struct Block {
+    lines: Vec<Line>,
+}
+
+impl std::fmt::Debug for Block {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Block({} bytes)", self.bytes())
+    }
+}
+
+// SAFETY note for users of `as_mut_ptr`: the vector stays empty, only its capacity is used, so nothing is ever read
+// as a `Line`.
+impl Block {
+    pub(crate) fn new(bytes: usize) -> Result<Block, OutOfMemory> {
+        Ok(Block { lines: reserve(bytes.div_ceil(size_of::<Line>()))? })
+    }
+
+    pub(crate) fn bytes(&self) -> usize {
+        self.lines.capacity() * size_of::<Line>()
+    }
+
+    pub(crate) fn as_mut_ptr(&mut self) -> *mut u8 {
+        self.lines.as_mut_ptr().cast()
+    }
+}
+
+thread_local! {
+    static SCRATCH: RefCell<Block> = RefCell::default();
+}
+
+/// Runs `action` with at least `bytes` bytes of this thread's scratch memory, which stays with the thread for the
+/// next kernel. Schedules ask for at most 256 KiB.
+pub(crate) fn with_scratch<R>(bytes: usize, action: impl FnOnce(*mut u8) -> R) -> Result<R, OutOfMemory> {
+    SCRATCH.with(|scratch| match scratch.try_borrow_mut() {
+        Ok(mut block) => {
+            if block.bytes() < bytes {
+                *block = Block::default();
+                *block = Block::new(bytes)?;
+            }
+            Ok(action(block.as_mut_ptr()))
+        }
+        Err(_) => Ok(action(Block::new(bytes)?.as_mut_ptr())),
+    })
+}

@@ -1,0 +1,70 @@
+//! How kernels are compiled and run.
+
+use broadloom_jit::CpuLevel;
+use std::sync::Arc;
+use std::sync::OnceLock;
+
+/// Who runs a kernel. The results are the same bits in any case.
+#[derive(Debug, Clone, Default)]
+pub enum Threads {
+    /// The calling thread alone.
+    Calling,
+    /// Rayon's pool: the one that the caller runs in, or else the global one. Small arrays stay on the calling
+    /// thread.
+    #[default]
+    Global,
+    /// A pool of the caller. Small arrays stay on the calling thread.
+    Pool(Arc<rayon::ThreadPool>),
+}
+
+impl Threads {
+    /// How many threads there are to share work.
+    pub(crate) fn count(&self) -> usize {
+        static AVAILABLE: OnceLock<usize> = OnceLock::new();
+        match self {
+            Threads::Calling => 1,
+            Threads::Pool(pool) => pool.current_num_threads(),
+            Threads::Global if rayon::current_thread_index().is_some() => rayon::current_num_threads(),
+            // Asking rayon would start its threads, for which there may be no need.
+            Threads::Global => {
+                *AVAILABLE.get_or_init(|| std::thread::available_parallelism().map_or(1, std::num::NonZero::get))
+            }
+        }
+    }
+
+    /// Runs `action` where it may use the threads.
+    pub(crate) fn enter(&self, action: impl FnOnce() + Send) {
+        match self {
+            Threads::Calling | Threads::Global => action(),
+            Threads::Pool(pool) => pool.install(action),
+        }
+    }
+}
+
+/// How kernels are compiled and run.
+///
+/// ```
+/// use broadloom::prelude::*;
+/// use broadloom::Threads;
+/// let g = Graph::new();
+/// let x = g.input::<f32>("x", shape![g.symbol("n")]);
+/// let kernel = x.exp().compile_with(&CompileOptions { threads: Threads::Calling, ..CompileOptions::default() })?;
+/// # Ok::<(), broadloom::CompileError>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct CompileOptions {
+    /// Who runs kernels.
+    pub threads: Threads,
+    /// The instructions to use, and with them the last bits of elementary functions; by default those of this CPU.
+    pub level: Option<CpuLevel>,
+    /// Whether loops compute several neighbours at once. Without it the results are the same.
+    pub vectorize: bool,
+    /// Below this many bytes of traffic, or as much work, a kernel stays on the calling thread.
+    pub parallel_threshold: usize,
+}
+
+impl Default for CompileOptions {
+    fn default() -> Self {
+        CompileOptions { threads: Threads::default(), level: None, vectorize: true, parallel_threshold: 64 << 10 }
+    }
+}
