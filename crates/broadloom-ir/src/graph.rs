@@ -11,7 +11,7 @@
 //! Nothing here recurses over nodes: a chain of 100,000 of them is as good as a short one.
 
 mod checked;
-mod elementwise;
+pub(crate) mod elementwise;
 pub(crate) mod infer;
 mod literal;
 mod node;
@@ -19,7 +19,9 @@ mod reduction;
 mod solve;
 mod views;
 
-use crate::diagnostics::{Diagnostic, Diagnostics, NameKind, Problem, Requirement, Size, help};
+use crate::diagnostics::{
+    Diagnostic, Diagnostics, Made, NameKind, Operand, Problem, Requirement, Size, help,
+};
 use crate::dim::{Dim, Facts};
 use crate::dtype::{DType, Scalar};
 use crate::ids::{ExprId, InputId, SymbolId};
@@ -157,7 +159,7 @@ impl Graph {
             && name.len() <= MAX_NAME;
         if !good {
             let problem = Problem::BadName { kind: NameKind::Symbol, name: clipped(name) };
-            self.report(Diagnostic::new(problem, None, site));
+            self.report(Diagnostic::new(problem, Some("symbol"), site));
         }
         if self.symbols.len() >= MAX_IDS {
             self.report(Diagnostic::new(Problem::TooLarge, None, site));
@@ -172,7 +174,11 @@ impl Graph {
     /// An array that the caller passes. The same name with the same dtype and shape is the same input.
     pub fn input(&mut self, name: &str, dtype: DType, shape: Shape, site: Site) -> ExprId {
         let result = self.try_input(name, dtype, shape, site);
-        self.settle(result, &format!("input {:?}", clipped(name)), &[], site)
+        let op = match &result {
+            Err(Problem::BadName { .. }) | Ok(_) => "input".to_owned(),
+            Err(_) => format!("input {name:?}"),
+        };
+        self.settle(result, &op, &[], site)
     }
 
     fn try_input(&mut self, name: &str, dtype: DType, shape: Shape, site: Site) -> Result<ExprId, Problem> {
@@ -183,7 +189,14 @@ impl Graph {
             if entry.dtype == dtype && entry.shape == shape {
                 return Ok(known);
             }
-            return Err(Problem::DuplicateInput { name: name.into(), first: entry.site });
+            let first = Box::new(Operand {
+                name: name.into(),
+                dtype: Some(entry.dtype),
+                dims: self.sizes(&entry.shape),
+                made: Made::Input(name.into()),
+                site: entry.site,
+            });
+            return Err(Problem::DuplicateInput { dtype, dims: self.sizes(&shape), first });
         }
         // Fewer inputs than expressions, so that this id is good if the expression's is.
         let input = InputId::new(self.inputs.len());

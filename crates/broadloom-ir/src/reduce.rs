@@ -104,8 +104,8 @@ impl ReduceOp {
         }
     }
 
-    /// The value that combines with any `x` to `x` itself. A float sum begins at -0, which unlike +0 keeps the
-    /// sign of a sum of negative zeros; [`ReduceOp::empty`] is what an axis without elements gives.
+    /// The value that combines with any `x` to `x` itself. A float sum begins at -0, which unlike +0 changes no
+    /// other value; see [`ReduceOp::finish`].
     pub fn identity(self, accumulator: DType) -> Scalar {
         let extreme = |float: f64, bits: [i64; 2], truth: bool| match accumulator {
             DType::Bool => Scalar::Bool(truth),
@@ -124,14 +124,26 @@ impl ReduceOp {
         }
     }
 
-    /// The accumulated value of an axis without elements, for reductions that accept one.
-    pub fn empty(self, accumulator: DType) -> Scalar {
+    /// What is added to the accumulated value in the end, if anything: a float sum adds +0, so that a sum of
+    /// negative zeros, or of nothing, is +0 as in NumPy.
+    pub fn finish(self, accumulator: DType) -> Option<Scalar> {
         match self {
-            ReduceOp::Sum | ReduceOp::Mean => Scalar::I64(0).cast(accumulator),
-            ReduceOp::Prod | ReduceOp::Min | ReduceOp::Max | ReduceOp::ArgMin | ReduceOp::ArgMax => {
-                self.identity(accumulator)
+            ReduceOp::Sum | ReduceOp::Mean if accumulator.is_float() => {
+                Some(Scalar::F64(0.0).cast(accumulator))
             }
+            ReduceOp::Sum
+            | ReduceOp::Mean
+            | ReduceOp::Prod
+            | ReduceOp::Min
+            | ReduceOp::Max
+            | ReduceOp::ArgMin
+            | ReduceOp::ArgMax => None,
         }
+    }
+
+    /// The value of an axis without elements, for reductions that accept one.
+    pub fn empty(self, accumulator: DType) -> Scalar {
+        self.finish(accumulator).unwrap_or_else(|| self.identity(accumulator))
     }
 }
 

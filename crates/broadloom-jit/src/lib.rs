@@ -1,1 +1,19 @@
-//! placeholder
+//! Machine code for loop schedules.
+//!
+//! ```text
+//! Schedule ──compile──▶ Module ──run(kernel, arguments, range)──▶ arrays
+//!              │            └── owns the code memory; Send + Sync; freed on drop
+//!              ├── generate   statements and loops
+//!              └── emit       ops on several neighbours at once, in 128-bit registers
+//! ```
+//!
+//! All of Cranelift is in this crate and none of it in its interface. It sees loops, never the graph.
+#![deny(unsafe_code)]
+
+mod emit;
+mod failure;
+mod generate;
+mod module;
+
+pub use failure::{Failure, FailureAt};
+pub use module::{CompileError, JitOptions, Module, compile};

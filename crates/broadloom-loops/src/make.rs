@@ -251,8 +251,10 @@ impl Maker<'_, '_, '_> {
         let mut before = Vec::new();
         for stage in 0..last {
             let here: Vec<Item> = items.iter().copied().filter(|item| stages[item] == stage).collect();
-            let (row_items, plain): (Vec<Item>, Vec<Item>) =
+            let (row_items, mut plain): (Vec<Item>, Vec<Item>) =
                 here.into_iter().partition(|item| self.is_row_item(*item, level));
+            // Loads are made where they are read, if anywhere in this segment.
+            plain.retain(|item| !matches!(item, Item::Value(value) if self.is_leaf(*value)));
             let mut for_rows: Vec<ValueId> = Vec::new();
             for item in &row_items {
                 if let Item::Value(call) = item {

@@ -633,7 +633,12 @@ impl<'a> Nest<'a> {
             for xy in terms {
                 sum = sum.map(|sum| self.multiply_add(xy[0], xy[1], sum, node));
             }
-            return sum.unwrap_or_else(|| self.constant(reduction.op.empty(accumulator), node));
+            return match sum {
+                // Squares are never negative zeros.
+                Some(sum) if args.chunks_exact(2).all(|xy| xy[0] == xy[1]) => sum,
+                Some(sum) => self.finished(reduction.op, sum, node),
+                None => self.constant(reduction.op.empty(accumulator), node),
+            };
         }
         let is_arg = matches!(reduction.op, ReduceOp::ArgMin | ReduceOp::ArgMax);
         if is_arg {
@@ -649,7 +654,18 @@ impl<'a> Nest<'a> {
         for &arg in &args[1..] {
             result = self.op(op, smallvec![result, arg], node);
         }
-        result
+        self.finished(reduction.op, result, node)
+    }
+
+    /// The end of a reduction that was unrolled.
+    fn finished(&mut self, op: ReduceOp, value: ValueId, node: FlatId) -> ValueId {
+        match op.finish(self.values[value.index()].dtype) {
+            Some(zero) => {
+                let zero = self.constant(zero, node);
+                self.op(Op::Add, smallvec![value, zero], node)
+            }
+            None => value,
+        }
     }
 
     /// `x * y + sum` as the numerics level contracts it.

@@ -13,7 +13,15 @@
 //! NaN, which is always the positive quiet one. Nothing depends on the C library's functions.
 //!
 //! Errors are at most 1 ulp, and at most 2 for `pow`, at both levels; special values are those of C99 Annex
-//! F. `tests/accuracy.rs` measures them.
+//! F. Measured maxima in ulps, for f32 over all arguments (`pow`: two million), for f64 over more than 150,000
+//! hard and random ones each; `tests/math/sweep.rs` says how to repeat it:
+//!
+//! | | exp | log | sin | cos | tanh | pow |
+//! | --- | --- | --- | --- | --- | --- | --- |
+//! | f32 fused | 0.875 | 0.824 | 0.786 | 0.787 | 0.920 | 0.503 |
+//! | f32 unfused | 0.895 | 0.870 | 0.819 | 0.814 | 0.937 | 0.503 |
+//! | f64 fused | 0.847 | 0.792 | 0.754 | 0.753 | 0.867 | 0.907 |
+//! | f64 unfused | 0.865 | 0.792 | 0.768 | 0.765 | 0.867 | 0.907 |
 //!
 //! ```
 //! use broadloom_math::{CpuLevel, Function, Fused, Real, tile_f32};

@@ -1,1 +1,59 @@
-//! placeholder
+//! Lazy, broadcasting tensor expressions with symbolic sizes, compiled to fused loops.
+//!
+//! Expressions read like mathematics. Their shapes are checked while they are written, for all sizes at once; one
+//! compiled loop nest per fused group of operations then runs on arrays of any sizes.
+//!
+//! ```
+//! use broadloom::prelude::*;
+//!
+//! let g = Graph::new();
+//! let [n, k] = g.symbols(["n", "k"]);
+//! let obs = g.input::<f32>("obs", shape![n, 3]);
+//! let codes = g.input::<f32>("codes", shape![k, 3]);
+//! let distance = (codes.unsqueeze(0) - obs.unsqueeze(1)).square().sum(-1).sqrt(); // [n, k], never stored
+//! let kernel = distance.argmin(1).compile()?;
+//!
+//! let points = ArrayView::new(&[0.0f32, 0.0, 0.1, 5.0, 5.0, 4.9], &[2, 3])?;
+//! let book = ArrayView::new(&[5.0f32, 5.0, 5.0, 0.0, 0.0, 0.0], &[2, 3])?;
+//! let code: Vec<i64> = kernel.run(inputs! { "obs" => points, "codes" => book })?.try_into()?;
+//! assert_eq!(code, [1, 0]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! * [`Graph`], [`Tensor`] and [`shape!`] write expressions; [`Graph::check`] explains every mistake at once.
+//! * [`Tensor::compile`] and [`Graph::compile`] give an [`Executable`], which [runs](Executable::run) on anything
+//!   that converts to an [`ArrayView`] and [explains](Executable::explain) what it does.
+//! * [`eval`](eval()) does all of that in one line for arrays that are there.
+//!
+//! With the feature `ndarray`, arrays and views of that crate are passed and returned, without copying.
+#![deny(unsafe_code)]
+
+mod array;
+mod bind;
+mod compile;
+mod dsl;
+pub mod eval;
+mod executable;
+mod explain;
+mod memory;
+mod options;
+pub mod prelude;
+mod run;
+
+pub use array::{AnyArray, Array, ArrayView, ArrayViewMut, FromArray, IntoArrayView, IntoArrayViewMut, LayoutError};
+pub use bind::{
+    ArrayName, BindError, EmptyTable, Inputs, IntoInputs, MissedObligation, Role, SizeMismatch, Solved,
+};
+pub use compile::{CompileError, CompileOptions, Threads};
+pub use dsl::{Dim, Graph, IntoAxes, IntoAxis, IntoNewShape, NewSize, Operand, Shape, SliceItem, Symbol, Tensor, select};
+#[doc(inline)]
+pub use eval::{EvalError, eval};
+pub use executable::{ArrayInfo, Executable};
+pub use explain::{Bytes, Explanation};
+pub use memory::OutOfMemory;
+pub use run::{Bound, CallError, IntoOutputs, OutputError, Outputs, OutputsMut, RunError};
+
+pub use broadloom_ir::diagnostics::{self, Diagnostic, Diagnostics};
+pub use broadloom_ir::dtype::{DType, Element, Scalar};
+pub use broadloom_ir::graph::CheckedGraph;
+pub use broadloom_jit::CpuLevel;

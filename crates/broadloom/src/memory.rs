@@ -87,7 +87,7 @@ impl Storage {
 }
 
 fn reserve<T>(count: usize) -> Result<Vec<T>, OutOfMemory> {
-    let mut vec = Vec::new();
+    let mut vec: Vec<T> = Vec::new();
     let bytes = count.saturating_mul(size_of::<T>());
     vec.try_reserve_exact(count).map_err(|_| OutOfMemory { bytes })?;
     if bytes >= HUGE_BYTES {

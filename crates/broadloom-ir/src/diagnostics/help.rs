@@ -7,6 +7,7 @@ use super::problem::headline;
 use super::{Certainty, Conflict, Diagnostic, Help, Made, Operand, Origin, Problem};
 use crate::dim::Dim;
 use crate::dtype::DType;
+use crate::graph::elementwise::SELECT_ROLES;
 use crate::graph::{Graph, Node, Site, View, infer};
 use crate::ids::ExprId;
 use crate::ops::Op;
@@ -37,10 +38,15 @@ pub(crate) fn explain(
     let mut helps = Vec::new();
     if let (Some(clash), Some(rewrite)) = (headline(conflicts), Rewrite::new(graph, op, &problem, &described))
     {
+        // A change of the expression speaks for itself; only without one are the symbols in doubt.
         rewrite.unsqueeze(&mut helps);
         rewrite.permute(&mut helps);
-        rewrite.reshape(&mut helps);
-        rewrite.rename(clash, &mut helps);
+        if helps.is_empty() {
+            rewrite.reshape(&mut helps);
+        }
+        if helps.is_empty() {
+            rewrite.rename(clash, &mut helps);
+        }
     }
     convert(graph, &problem, op, operands, &described, &mut helps);
     helps.truncate(MAX_HELPS);
@@ -49,7 +55,7 @@ pub(crate) fn explain(
 
 fn describe(graph: &Graph, op: &str, operands: &[ExprId]) -> Vec<Operand> {
     let roles: &[&str] = match (op, operands) {
-        ("select", _) => &["condition", "on_true", "on_false"],
+        ("select", _) => SELECT_ROLES,
         ("take", _) => &["table", "indices"],
         (_, [_]) => &["operand"],
         (_, [_, _]) => &["lhs", "rhs"],
@@ -58,7 +64,7 @@ fn describe(graph: &Graph, op: &str, operands: &[ExprId]) -> Vec<Operand> {
     let operand = |(index, &expr): (usize, &ExprId)| {
         let made = made(graph, expr);
         let name = match &made {
-            Made::Input(name) if is_identifier(name) => name.clone(),
+            Made::Input(name) if is_identifier(name) && operands.len() < 3 => name.clone(),
             Made::Input(_) | Made::Op { .. } | Made::Constant(_) | Made::Wanted => {
                 roles.get(index).copied().unwrap_or("operand").into()
             }
@@ -209,32 +215,36 @@ impl<'a> Rewrite<'a> {
                     }
                 }
             }
-            let text = self.unsqueeze_text(side, other, first, is_trailing);
+            let count = dims.len() - self.dims[side].len();
+            let text = self.unsqueeze_text(side, other, first, is_trailing.then_some(count));
             if !change.is_empty() && self.offer(side, dims, &change, text, helps) {
                 return;
             }
         }
     }
 
-    fn unsqueeze_text(&self, side: usize, other: usize, place: usize, is_trailing: bool) -> String {
+    /// `trailing` is the number of new axes if all of them are the last ones.
+    fn unsqueeze_text(&self, side: usize, other: usize, place: usize, trailing: Option<usize>) -> String {
         let (own, target) = (&self.operands[side], &self.operands[other]);
-        match own.dims.as_slice() {
-            [size] if size.dim.as_symbol().is_some() => {
-                format!("`{size}` is axis {place} of {}:", target.name)
+        let other = if self.stretches { "the wanted shape" } else { &target.name };
+        let verb = match self.op {
+            "add" => "add",
+            "subtract" => "subtract",
+            "multiply" => "multiply by",
+            "divide" => "divide by",
+            _ => "have",
+        };
+        match (own.dims.as_slice(), trailing) {
+            ([size], _) if size.dim.as_symbol().is_some() => {
+                format!("`{size}` is axis {place} of {other}:")
             }
-            [_] if target.dims.len() == 2 && is_trailing => {
-                let verb = match self.op {
-                    "add" => "add",
-                    "subtract" => "subtract",
-                    "multiply" => "multiply by",
-                    "divide" => "divide by",
-                    _ => "have",
-                };
+            ([_], Some(1)) if target.dims.len() == 2 => {
                 format!("to {verb} one value per row, give {} a trailing axis:", own.name)
             }
-            [size] => format!("{size} is axis {place} of {}:", target.name),
-            _ if is_trailing => format!("give {} trailing axes of size 1:", own.name),
-            _ => format!("give {} axes of size 1 between its own:", own.name),
+            ([size], _) => format!("{size} is axis {place} of {other}:"),
+            (_, Some(1)) => format!("give {} a trailing axis of size 1:", own.name),
+            (_, Some(_)) => format!("give {} trailing axes of size 1:", own.name),
+            (_, None) => format!("give {} axes of size 1 where {other} has more:", own.name),
         }
     }
 

@@ -1,6 +1,6 @@
 //! The kinds of mistakes, with the sizes, axes and dtypes involved. `Display` is the headline without the op.
 
-use super::Size;
+use super::{Operand, Size};
 use crate::dim::DimError;
 use crate::dtype::DType;
 use crate::graph::{Literal, Site};
@@ -24,6 +24,8 @@ pub struct Conflict {
     pub left_operand: usize,
     /// Position of the operand that has `right`.
     pub right_operand: usize,
+    /// What a sentence calls the two, such as "on the left" and "on the right".
+    pub names: [Box<str>; 2],
     /// The one size.
     pub left: Size,
     /// The other size.
@@ -145,8 +147,8 @@ pub enum Problem {
         axis: usize,
         /// What is not met.
         requirement: Requirement,
-        /// What should not be negative but is.
-        value: Size,
+        /// By how much; positive.
+        by: Size,
     },
     /// More indices than axes.
     TooManyIndices {
@@ -233,10 +235,12 @@ pub enum Problem {
     },
     /// An input declared again with another dtype or shape.
     DuplicateInput {
-        /// Its name.
-        name: Box<str>,
-        /// Where it was declared first.
-        first: Site,
+        /// Its dtype here.
+        dtype: DType,
+        /// Its shape here.
+        dims: Vec<Size>,
+        /// What it was first.
+        first: Box<Operand>,
     },
     /// Two outputs of one name.
     DuplicateOutput {
@@ -345,20 +349,9 @@ impl fmt::Display for Problem {
                 f.write_str("cannot broadcast")?;
                 let Some(conflict) = headline(conflicts) else { return Ok(()) };
                 let (left, right) = (quoted(&conflict.left), quoted(&conflict.right));
+                let [left_name, right_name] = &conflict.names;
                 let doubt = doubt(conflict.certainty);
-                match (conflict.left_operand, conflict.right_operand) {
-                    (0, 1) => {
-                        write!(
-                            f,
-                            ": axis {} is {left} on the left and {right} on the right{doubt}",
-                            conflict.axis
-                        )
-                    }
-                    (a, b) => {
-                        let axis = conflict.axis;
-                        write!(f, ": axis {axis} is {left} in operand {a} and {right} in operand {b}{doubt}")
-                    }
-                }
+                write!(f, ": axis {} is {left} {left_name} and {right} {right_name}{doubt}", conflict.axis)
             }
             Problem::Stretch { conflicts, wanted } => {
                 write!(f, "cannot stretch to {wanted:?}")?;
@@ -393,8 +386,8 @@ impl fmt::Display for Problem {
                 write!(f, "needs each of the {rank} axes once, but is given {given}")
             }
             Problem::ZeroStep => f.write_str("has a step of 0"),
-            Problem::Outside { axis, requirement, value } => {
-                write!(f, "is outside of axis {axis}: {requirement}, by {}", Negated(value))
+            Problem::Outside { axis, requirement, by } => {
+                write!(f, "is outside of axis {axis}: {requirement}, by {}", quoted(by))
             }
             Problem::TooManyIndices { given, rank } => write!(f, "has {given} indices for {rank} axes"),
             Problem::RankTooLarge { rank } => {
@@ -431,16 +424,14 @@ impl fmt::Display for Problem {
             Problem::ConditionNotBool { dtype } => write!(f, "needs a condition of bool, not {dtype}"),
             Problem::IndicesNotInteger { dtype } => write!(f, "needs integer indices, not {dtype}"),
             Problem::BadName { kind: NameKind::Symbol, name } => {
-                write!(
-                    f,
-                    "{name:?} is not a name for a symbol: use letters, digits and `_`, and no digit first"
-                )
+                write!(f, "cannot be named {name:?}: use letters, digits and `_`, and no digit first")
             }
             Problem::BadName { kind: NameKind::Tensor, name } => {
-                write!(f, "{name:?} is not a name for a tensor: use printable text without quotes")
+                write!(f, "cannot be named {name:?}: use printable text without quotes")
             }
-            Problem::DuplicateInput { name, .. } => {
-                write!(f, "\"{name}\" is declared twice, with different dtypes or shapes")
+            Problem::DuplicateInput { dtype, dims, first } => {
+                let (first_dtype, first_dims) = (first.dtype.map_or("", DType::name), &first.dims);
+                write!(f, "is declared as {dtype}{dims:?} here and as {first_dtype}{first_dims:?} before")
             }
             Problem::DuplicateOutput { name } => write!(f, "two outputs have the name \"{name}\""),
             Problem::NoOutputs => f.write_str("the graph has no outputs"),
@@ -453,18 +444,6 @@ impl fmt::Display for Problem {
             Problem::ForeignTensor { there: None, .. } => {
                 f.write_str("uses a tensor of a graph that was dropped")
             }
-        }
-    }
-}
-
-/// By how much a requirement is missed: the value with the opposite sign where that reads better.
-struct Negated<'a>(&'a Size);
-
-impl fmt::Display for Negated<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0.dim.as_constant() {
-            Some(value) => write!(f, "{}", value.unsigned_abs()),
-            None => write!(f, "`-({})`", self.0),
         }
     }
 }

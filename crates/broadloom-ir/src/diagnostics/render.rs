@@ -201,8 +201,13 @@ fn caret_note(problem: &Problem) -> Option<String> {
             }
             _ => Some(format!("{} and {} are never equal", quoted(&clash.left), quoted(&clash.right))),
         },
-        [first, _] if first.certainty == Certainty::Never => {
-            Some(format!("{} and {} differ too", quoted(&first.left), quoted(&first.right)))
+        [first, second] => {
+            let other = if std::ptr::eq(first, clash) { second } else { first };
+            let (left, right) = (quoted(&other.left), quoted(&other.right));
+            Some(match other.certainty {
+                Certainty::Never => format!("{left} and {right} differ too"),
+                Certainty::Sometimes => format!("{left} and {right} are not known to be equal either"),
+            })
         }
         _ => None,
     }
@@ -248,7 +253,7 @@ fn reasons(diagnostic: &Diagnostic) -> Vec<String> {
         Problem::Unsolvable { symbol } => vec![format!(
             "an input axis must be `{symbol}`, or a constant times it plus sizes that other axes determine"
         )],
-        Problem::DuplicateInput { first, .. } => vec![format!("declared first at {}", place(first))],
+        Problem::DuplicateInput { first, .. } => vec![format!("declared first at {}", place(first.site))],
         Problem::ForeignTensor { here, there } => {
             let mut reasons = vec![format!("this graph was made at {}", place(here))];
             reasons.extend(there.map(|there| format!("the other graph was made at {}", place(there))));

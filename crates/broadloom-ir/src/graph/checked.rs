@@ -82,7 +82,7 @@ impl Graph {
         for &(name, expr) in outputs {
             let site = self.site(expr);
             if let Err(problem) = check_tensor_name(name) {
-                mistakes.push(Diagnostic::new(problem, None, site));
+                mistakes.push(Diagnostic::new(problem, Some("output"), site));
             }
             if !names.insert(name) {
                 mistakes.push(Diagnostic::new(Problem::DuplicateOutput { name: name.into() }, None, site));

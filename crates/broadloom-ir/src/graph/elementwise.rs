@@ -9,6 +9,9 @@ use crate::ids::ExprId;
 use crate::ops::Op;
 use crate::shape::Shape;
 
+/// Names of the operands of a selection.
+pub(crate) const SELECT_ROLES: &[&str] = &["condition", "on_true", "on_false"];
+
 impl Graph {
     /// A literal as a constant of the dtype that it takes when it meets a tensor of `meets`.
     pub fn literal(&mut self, value: Literal, meets: DType, site: Site) -> ExprId {
@@ -37,7 +40,7 @@ impl Graph {
         }
         let dtypes: Vec<DType> = operands.iter().map(|&operand| self.dtype(operand)).collect();
         let Some(dtype) = op.operand_dtype(&dtypes) else { return Err(Problem::NotDefined { dtypes }) };
-        let shape = self.broadcast(operands)?;
+        let shape = self.broadcast(operands, op.operands())?;
         let mut converted = Operands::new();
         for &operand in operands {
             converted.push(self.convert(operand, dtype, site)?);
@@ -107,7 +110,7 @@ impl Graph {
         if self.dtype(condition) != DType::Bool {
             return Err(Problem::ConditionNotBool { dtype: self.dtype(condition) });
         }
-        let shape = self.broadcast(&operands)?;
+        let shape = self.broadcast(&operands, SELECT_ROLES)?;
         let dtype = self.dtype(on_true).promote(self.dtype(on_false));
         let on_true = self.convert(on_true, dtype, site)?;
         let on_false = self.convert(on_false, dtype, site)?;
@@ -140,7 +143,7 @@ impl Graph {
         self.insert(Node::Cast(operand), to, shape, Vec::new(), site)
     }
 
-    fn broadcast(&self, operands: &[ExprId]) -> Result<Shape, Problem> {
+    fn broadcast(&self, operands: &[ExprId], roles: &[&str]) -> Result<Shape, Problem> {
         let (&first, others) = operands.split_first().ok_or(Problem::Arity { expected: 1, given: 0 })?;
         let shape = self.shape(first);
         if others.iter().all(|&other| self.shape(other) == shape) {
@@ -148,11 +151,17 @@ impl Graph {
         }
         let shapes: Vec<_> = operands.iter().map(|&operand| self.shape(operand).dims()).collect();
         infer::broadcast(&shapes, &|symbol| self.facts(symbol))
-            .map_err(|clashes| Problem::Broadcast(self.conflicts(clashes)))
+            .map_err(|clashes| Problem::Broadcast(self.conflicts(clashes, roles)))
     }
 
-    pub(super) fn conflicts(&self, clashes: Vec<AxisClash>) -> Vec<Conflict> {
+    /// Clashes of operands that have these roles, as data of a diagnostic.
+    pub(super) fn conflicts(&self, clashes: Vec<AxisClash>, roles: &[&str]) -> Vec<Conflict> {
+        let name = |operand: usize| match roles {
+            [_, _] => if operand == 0 { "on the left" } else { "on the right" }.into(),
+            roles => format!("in `{}`", roles.get(operand).copied().unwrap_or("operand")).into(),
+        };
         let conflict = |clash: AxisClash| Conflict {
+            names: [name(clash.left.0), name(clash.right.0)],
             axis: clash.axis,
             left_operand: clash.left.0,
             right_operand: clash.right.0,

@@ -159,9 +159,10 @@ impl Graph {
         let source = self.shape(operand);
         infer::stretch(source, &shape, &|symbol| self.facts(symbol)).map_err(|error| match error {
             StretchError::Rank => Problem::RankTooSmall { wanted: shape.rank(), rank: source.rank() },
-            StretchError::Clashes(clashes) => {
-                Problem::Stretch { wanted: self.sizes(&shape), conflicts: self.conflicts(clashes) }
-            }
+            StretchError::Clashes(clashes) => Problem::Stretch {
+                wanted: self.sizes(&shape),
+                conflicts: self.conflicts(clashes, &["operand", "wanted"]),
+            },
         })?;
         if *source == shape {
             return Ok(operand);
@@ -234,10 +235,8 @@ impl Graph {
         };
         let mut require = |larger: &Dim, smaller: &Dim, requirement| -> Result<(), Problem> {
             let spare = larger.sub(smaller).map_err(Problem::Size)?;
-            self.require(spare, requirement, obligations).map_err(|value| Problem::Outside {
-                axis,
-                requirement,
-                value: self.size(&value),
+            self.require(spare, requirement, obligations).map_err(|value| {
+                value.neg().map_or_else(Problem::Size, |by| self.outside(axis, requirement, &by))
             })
         };
         match slice {
@@ -272,6 +271,10 @@ impl Graph {
                 Ok((part, size))
             }
         }
+    }
+
+    fn outside(&self, axis: usize, requirement: Requirement, by: &Dim) -> Problem {
+        Problem::Outside { axis, requirement, by: self.size(by) }
     }
 
     fn insert_view(

@@ -112,7 +112,11 @@ fn fold_axes(
         let mut totals = with_room(&shape)?;
         for outer in 0..element_count(&shape[..axis])? {
             for column in 0..inner {
-                totals.push(tree.axis(outer * length * inner + column, inner, length)?);
+                let total = tree.axis(outer * length * inner + column, inner, length)?;
+                totals.push(match op.finish(accumulator) {
+                    Some(zero) => apply(combine, fused, &[total, zero])?,
+                    None => total,
+                });
             }
         }
         elements = totals;

@@ -57,7 +57,10 @@ impl Emitter<'_, '_> {
     }
 
     /// A vector of scalars; bools become a mask of bytes.
-    #[expect(clippy::wrong_self_convention, reason = "it emits; the scalars are what the vector is made from")]
+    #[expect(
+        clippy::wrong_self_convention,
+        reason = "it emits; the scalars are what the vector is made from"
+    )]
     pub(crate) fn from_lanes(&mut self, dtype: DType, scalars: &[Val]) -> Val {
         if let [scalar] = scalars {
             return scalar.clone();

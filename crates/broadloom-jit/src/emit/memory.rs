@@ -185,8 +185,9 @@ impl Emitter<'_, '_> {
                 8 => self.shuffle_words(*reg, *reg, [2, 3, 0, 1]),
                 4 => self.shuffle_words(*reg, *reg, [3, 2, 1, 0]),
                 _ => {
-                    let order: ConstantData =
-                        (0..REGISTER as u8).map(|lane| (x.lanes as u8 - 1 - lane) % 16).collect();
+                    // Indices of bytes, below 16; those beyond the lanes do not matter.
+                    let lane = |lane: usize| ((x.lanes + REGISTER - 1 - lane) % REGISTER) as u8;
+                    let order: ConstantData = (0..REGISTER).map(lane).collect();
                     let order = self.builder.func.dfg.immediates.push(order);
                     self.builder.ins().shuffle(*reg, *reg, order)
                 }

@@ -1,1 +1,9 @@
-//! Compiled lanes against `Op::evaluate` and `Scalar::cast`, bit for bit.
+//! Compiled lanes against `Op::evaluate` and `Scalar::cast`, bit for bit, on every kind of target.
+
+mod elementwise;
+mod harness;
+mod memory;
+mod reductions;
+
+/// Every number of lanes.
+const LANES: [usize; 4] = [1, 4, 8, 16];

@@ -46,13 +46,16 @@ impl<'a, T: Element, D: Dimension> IntoArrayViewMut<'a> for ArrayBase<ViewRepr<&
 }
 
 impl<T: Element, D: Dimension> FromArray for ArrayBase<OwnedRepr<T>, D> {
+    fn check(array: &AnyArray) -> Result<(), OutputError> {
+        array.check_rank::<T>(D::NDIM)
+    }
+
     fn from_array(array: AnyArray) -> Result<Self, OutputError> {
-        let array = array.into_array::<T>()?;
-        let shape = array.shape().to_vec();
-        let found = shape.len();
-        let wanted = D::NDIM.unwrap_or(found);
-        let rank = OutputError::Rank { found, wanted };
-        let array = ndarray::Array::from_shape_vec(IxDyn(&shape), array.into_vec()).map_err(|_| rank.clone())?;
-        array.into_dimensionality().map_err(|_| rank)
+        <Self as FromArray>::check(&array)?;
+        let (shape, found) = (array.shape().to_vec(), array.shape().len());
+        let mismatch = OutputError::Rank { found, wanted: D::NDIM.unwrap_or(found) };
+        let data = array.into_array::<T>()?.into_vec();
+        let array = ndarray::Array::from_shape_vec(IxDyn(&shape), data).map_err(|_| mismatch.clone())?;
+        array.into_dimensionality().map_err(|_| mismatch)
     }
 }

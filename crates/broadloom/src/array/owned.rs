@@ -141,6 +141,12 @@ impl fmt::Debug for AnyArray {
 /// What a result can be turned into: [`Array<T>`](Array), [`AnyArray`], `Vec<T>` (of any shape, in row-major
 /// order), a number (of one element) and, with the feature `ndarray`, its owned arrays.
 pub trait FromArray: Sized {
+    /// Whether [`FromArray::from_array`] will succeed.
+    ///
+    /// # Errors
+    /// If dtype or rank are not those of `Self`.
+    fn check(array: &AnyArray) -> Result<(), OutputError>;
+
     /// The array as `Self`, without copying elements.
     ///
     /// # Errors
@@ -148,19 +154,48 @@ pub trait FromArray: Sized {
     fn from_array(array: AnyArray) -> Result<Self, OutputError>;
 }
 
+impl AnyArray {
+    fn check_dtype<T: Element>(&self) -> Result<(), OutputError> {
+        let (found, wanted) = (self.dtype(), T::DTYPE);
+        if found == wanted { Ok(()) } else { Err(OutputError::DType { found, wanted }) }
+    }
+
+    #[cfg(feature = "ndarray")]
+    pub(super) fn check_rank<T: Element>(&self, rank: Option<usize>) -> Result<(), OutputError> {
+        self.check_dtype::<T>()?;
+        let found = self.shape.len();
+        match rank {
+            Some(wanted) if wanted != found => Err(OutputError::Rank { found, wanted }),
+            Some(_) | None => Ok(()),
+        }
+    }
+}
+
 impl FromArray for AnyArray {
+    fn check(_: &AnyArray) -> Result<(), OutputError> {
+        Ok(())
+    }
+
     fn from_array(array: AnyArray) -> Result<Self, OutputError> {
         Ok(array)
     }
 }
 
 impl<T: Element> FromArray for Array<T> {
+    fn check(array: &AnyArray) -> Result<(), OutputError> {
+        array.check_dtype::<T>()
+    }
+
     fn from_array(array: AnyArray) -> Result<Self, OutputError> {
         array.into_array()
     }
 }
 
 impl<T: Element> FromArray for Vec<T> {
+    fn check(array: &AnyArray) -> Result<(), OutputError> {
+        array.check_dtype::<T>()
+    }
+
     fn from_array(array: AnyArray) -> Result<Self, OutputError> {
         array.into_array().map(Array::into_vec)
     }

@@ -16,5 +16,6 @@ mod program;
 
 pub use error::{ArrayName, BindError, EmptyTable, MissedObligation, Role, SizeMismatch, Solved};
 pub use inputs::{Inputs, IntoInputs};
-pub(crate) use names::{SymbolNames, type_text};
-pub(crate) use program::Program;
+pub(crate) use inputs::{Ordered, order};
+pub(crate) use names::{SymbolNames, nearest, type_text};
+pub(crate) use program::{Program, evaluate};

@@ -30,7 +30,7 @@ pub(crate) fn type_text(graph: &CheckedGraph, dtype: DType, shape: &Shape) -> St
 }
 
 /// The known name that is most like a wrong one, if one is like it.
-pub(super) fn nearest<'a>(wrong: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+pub(crate) fn nearest<'a>(wrong: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     /// Names longer than this are compared by their beginnings.
     const LONGEST: usize = 64;
     let wrong: Vec<char> = wrong.chars().take(LONGEST).flat_map(char::to_lowercase).collect();

@@ -83,7 +83,7 @@ pub(crate) fn bind(
         HostSymbol::GroupCount(_) | HostSymbol::GroupLength(_) => None,
     };
     let mut values = values;
-    values.resize(schedule.graph_symbols, None);
+    values.resize(schedule.symbols.len(), None);
     values.extend(schedule.host_symbols.iter().map(host));
     let single = |extent: i64, unit: i64| extent.max(unit);
     bind_groups(schedule, &mut values, single)?;

@@ -5,6 +5,7 @@ use super::tensor::Tensor;
 use broadloom_ir::graph::Site;
 use broadloom_ir::reduce::ReduceOp;
 use std::ops::RangeFull;
+use std::panic::Location;
 
 /// Axes of a tensor: a number (`1`, or `-1` for the last), several (`[0, 2]`), or `..` for all.
 pub trait IntoAxes {
@@ -68,13 +69,13 @@ macro_rules! reductions {
                 $(#[doc = $doc])+
                 #[track_caller]
                 pub fn $name(self, axes: impl IntoAxes) -> Tensor {
-                    self.reduce(ReduceOp::$op, axes.into_axes(), false, Site::caller())
+                    self.reduce(ReduceOp::$op, axes.into_axes(), false, Location::caller())
                 }
 
                 #[doc = concat!("Like [`Tensor::", stringify!($name), "`], leaving axes of size 1.")]
                 #[track_caller]
                 pub fn $keepdims(self, axes: impl IntoAxes) -> Tensor {
-                    self.reduce(ReduceOp::$op, axes.into_axes(), true, Site::caller())
+                    self.reduce(ReduceOp::$op, axes.into_axes(), true, Location::caller())
                 }
             )*
         }

@@ -7,6 +7,7 @@ use broadloom_ir::dim::{self, DimError};
 use broadloom_ir::graph::Site;
 use std::fmt;
 use std::ops::{Add, Deref, Div, Mul, Neg, Sub};
+use std::panic::Location;
 
 /// A size that is known only when a kernel runs. Made by [`Graph::symbols`](crate::Graph::symbols); two axes of one
 /// symbol have the same size.
@@ -67,7 +68,7 @@ impl Dim {
     /// Quotient by a positive number, rounded up.
     #[track_caller]
     pub fn ceil_div(self, divisor: i64) -> Dim {
-        Dim::combine(self, Dim::from(0), Site::caller(), |dim, _| dim.ceil_div(divisor))
+        Dim::combine(self, Dim::from(0), Location::caller(), |dim, _| dim.ceil_div(divisor))
     }
 
     /// As a size of the graph of `key`, which `state` is.
@@ -171,7 +172,7 @@ macro_rules! arithmetic {
             type Output = Dim;
             #[track_caller]
             fn $method(self, other: $right) -> Dim {
-                Dim::combine(self.into(), other.into(), Site::caller(), |left, right| left.$operation(right))
+                Dim::combine(self.into(), other.into(), Location::caller(), |left, right| left.$operation(right))
             }
         }
     )*};
@@ -189,7 +190,7 @@ macro_rules! division {
             type Output = Dim;
             #[track_caller]
             fn div(self, divisor: i64) -> Dim {
-                Dim::combine(self.into(), Dim::from(0), Site::caller(), |dim, _| dim.floor_div(divisor))
+                Dim::combine(self.into(), Dim::from(0), Location::caller(), |dim, _| dim.floor_div(divisor))
             }
         }
 
@@ -197,7 +198,7 @@ macro_rules! division {
             type Output = Dim;
             #[track_caller]
             fn neg(self) -> Dim {
-                Dim::combine(self.into(), Dim::from(0), Site::caller(), |dim, _| dim.neg())
+                Dim::combine(self.into(), Dim::from(0), Location::caller(), |dim, _| dim.neg())
             }
         }
     )*};

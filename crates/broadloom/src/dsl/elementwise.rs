@@ -10,6 +10,7 @@ use broadloom_ir::for_each_op;
 use broadloom_ir::graph::{Graph, Site};
 use broadloom_ir::ops::Op;
 use std::ops::{Add, AddAssign, BitAnd, BitOr, Div, DivAssign, Mul, MulAssign, Neg, Not, Sub, SubAssign};
+use std::panic::Location;
 
 /// An op of the table on operands of which at least one is a tensor.
 fn elementwise(op: Op, operands: &[Operand], site: Site) -> Tensor {
@@ -47,7 +48,7 @@ fn exprs(graph: &mut Graph, operands: &[Operand], site: Site) -> Vec<ExprId> {
 /// ```
 #[track_caller]
 pub fn select(condition: Tensor, on_true: impl Into<Operand>, on_false: impl Into<Operand>) -> Tensor {
-    let site = Site::caller();
+    let site = Location::caller();
     let sides = [on_true.into(), on_false.into()];
     let mut tensors = vec![condition];
     tensors.extend(sides.iter().filter_map(Operand::as_tensor));
@@ -70,7 +71,7 @@ macro_rules! methods {
         $(#[doc = $doc])+
         #[track_caller]
         pub fn $name(self) -> Tensor {
-            elementwise(Op::$variant, &[self.into()], Site::caller())
+            elementwise(Op::$variant, &[self.into()], Location::caller())
         }
     };
     (@method $variant:ident $name:ident ($x:ident, $($other:ident),+) $($doc:literal)+) => {
@@ -79,7 +80,7 @@ macro_rules! methods {
         #[track_caller]
         #[allow(clippy::should_implement_trait, reason = "a name of the op table beside the operator")]
         pub fn $name(self, $($other: impl Into<Operand>),+) -> Tensor {
-            elementwise(Op::$variant, &[self.into(), $($other.into()),+], Site::caller())
+            elementwise(Op::$variant, &[self.into(), $($other.into()),+], Location::caller())
         }
     };
 }
@@ -128,13 +129,13 @@ impl Tensor {
     /// to bool is `!= 0`.
     #[track_caller]
     pub fn cast<T: Element>(self) -> Tensor {
-        self.convert(T::DTYPE, Site::caller())
+        self.convert(T::DTYPE, Location::caller())
     }
 
     /// Like [`Tensor::cast`], to a dtype that is known only when the graph is built.
     #[track_caller]
     pub fn cast_to(self, dtype: DType) -> Tensor {
-        self.convert(dtype, Site::caller())
+        self.convert(dtype, Location::caller())
     }
 
     fn convert(self, dtype: DType, site: Site) -> Tensor {
@@ -150,7 +151,7 @@ macro_rules! fallible {
                 #[doc = concat!("Like [`Tensor::", stringify!($name), "`].\n\n# Errors\nIf the operands do not fit.")]
                 #[track_caller]
                 pub fn $try_name(self, other: impl Into<Operand>) -> Result<Tensor, Diagnostics> {
-                    attempt(Op::$variant, &[self.into(), other.into()], Site::caller())
+                    attempt(Op::$variant, &[self.into(), other.into()], Location::caller())
                 }
             )*
         }
@@ -185,7 +186,7 @@ macro_rules! operators {
             type Output = Tensor;
             #[track_caller]
             fn $method(self, other: T) -> Tensor {
-                elementwise(Op::$variant, &[self.into(), other.into()], Site::caller())
+                elementwise(Op::$variant, &[self.into(), other.into()], Location::caller())
             }
         }
     )*};
@@ -205,7 +206,7 @@ macro_rules! assignments {
         impl<T: Into<Operand>> $trait<T> for Tensor {
             #[track_caller]
             fn $method(&mut self, other: T) {
-                *self = elementwise(Op::$variant, &[(*self).into(), other.into()], Site::caller());
+                *self = elementwise(Op::$variant, &[(*self).into(), other.into()], Location::caller());
             }
         }
     )*};
@@ -226,7 +227,7 @@ macro_rules! numbers_on_the_left {
             type Output = Tensor;
             #[track_caller]
             fn $method(self, other: Tensor) -> Tensor {
-                elementwise(Op::$op, &[self.into(), other.into()], Site::caller())
+                elementwise(Op::$op, &[self.into(), other.into()], Location::caller())
             }
         }
     )*};
@@ -237,7 +238,7 @@ impl Neg for Tensor {
     type Output = Tensor;
     #[track_caller]
     fn neg(self) -> Tensor {
-        elementwise(Op::Negative, &[self.into()], Site::caller())
+        elementwise(Op::Negative, &[self.into()], Location::caller())
     }
 }
 
@@ -245,7 +246,7 @@ impl Not for Tensor {
     type Output = Tensor;
     #[track_caller]
     fn not(self) -> Tensor {
-        elementwise(Op::LogicalNot, &[self.into()], Site::caller())
+        elementwise(Op::LogicalNot, &[self.into()], Location::caller())
     }
 }
 

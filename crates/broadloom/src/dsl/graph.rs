@@ -11,6 +11,7 @@ use broadloom_ir::dtype::{DType, Element};
 use broadloom_ir::graph::{CheckedGraph, Site};
 use broadloom_ir::shape;
 use std::fmt;
+use std::panic::Location;
 
 /// The owner of tensors and symbols: expressions are written with their handles, and dropping the graph frees them.
 ///
@@ -35,22 +36,23 @@ impl Graph {
     #[track_caller]
     #[allow(clippy::new_without_default, reason = "a default graph would have no place where it was made")]
     pub fn new() -> Graph {
-        Graph { key: registry::insert(Site::caller()) }
+        Graph { key: registry::insert(Location::caller()) }
     }
 
     /// Symbols for sizes that are known only at run time. In one graph the same name is the same size.
     #[track_caller]
     pub fn symbols<const N: usize>(&self, names: [&str; N]) -> [Symbol; N] {
-        names.map(
-            #[track_caller]
-            |name| self.symbol(name),
-        )
+        let site = Location::caller();
+        names.map(|name| self.add_symbol(name, site))
     }
 
     /// A symbol for a size that is known only at run time.
     #[track_caller]
     pub fn symbol(&self, name: &str) -> Symbol {
-        let site = Site::caller();
+        self.add_symbol(name, Location::caller())
+    }
+
+    fn add_symbol(&self, name: &str, site: Site) -> Symbol {
         let id = registry::with(self.key, |state| state.graph.symbol(name, site));
         Symbol { graph: self.key, id: id.unwrap_or(SymbolId::new(0)) }
     }
@@ -58,13 +60,13 @@ impl Graph {
     /// An array that the caller passes at run time.
     #[track_caller]
     pub fn input<T: Element>(&self, name: &str, shape: impl Into<Shape>) -> Tensor {
-        self.add_input(name, T::DTYPE, &shape.into(), Site::caller())
+        self.add_input(name, T::DTYPE, &shape.into(), Location::caller())
     }
 
     /// Like [`Graph::input`], of a dtype that is known only when the graph is built.
     #[track_caller]
     pub fn input_dyn(&self, name: &str, dtype: DType, shape: impl Into<Shape>) -> Tensor {
-        self.add_input(name, dtype, &shape.into(), Site::caller())
+        self.add_input(name, dtype, &shape.into(), Location::caller())
     }
 
     fn add_input(&self, name: &str, dtype: DType, shape: &Shape, site: Site) -> Tensor {
@@ -77,14 +79,14 @@ impl Graph {
     /// takes the dtype of `x`.)
     #[track_caller]
     pub fn constant<T: Element>(&self, value: T) -> Tensor {
-        let site = Site::caller();
+        let site = Location::caller();
         registry::build(self.key, &[], &[], site, |graph, _| graph.constant(value.into_scalar(), site))
     }
 
     /// The integers 0, 1, 2, .. (`i64`) along one axis.
     #[track_caller]
     pub fn iota(&self, length: impl Into<Dim>) -> Tensor {
-        let site = Site::caller();
+        let site = Location::caller();
         registry::build(self.key, &[], &[length.into()], site, |graph, dims| graph.iota(dims[0].clone(), site))
     }
 
@@ -106,7 +108,7 @@ impl Graph {
         outputs: impl IntoIterator<Item = (&'a str, Tensor)>,
     ) -> Result<CheckedGraph, Diagnostics> {
         let outputs: Vec<_> = outputs.into_iter().collect();
-        finish(self.key, &outputs, Site::caller())
+        finish(self.key, &outputs, Location::caller())
     }
 
     /// Compiles one kernel for several named outputs, which share what they have in common.

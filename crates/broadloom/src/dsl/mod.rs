@@ -9,10 +9,10 @@ mod registry;
 mod tensor;
 mod views;
 
-pub use axes::IntoAxes;
+pub use axes::{IntoAxes, IntoAxis};
 pub use dims::{Dim, Shape, Symbol};
 pub use elementwise::select;
 pub use graph::Graph;
 pub use operand::Operand;
 pub use tensor::Tensor;
-pub use views::{NewSize, SliceItem};
+pub use views::{IntoNewShape, NewSize, SliceItem};

@@ -9,6 +9,7 @@ use broadloom_ir::dim;
 use broadloom_ir::graph::{Site, SliceSpec};
 use broadloom_ir::shape;
 use std::ops::{Range, RangeFrom, RangeFull, RangeTo};
+use std::panic::Location;
 
 /// A size in [`Tensor::reshape`]: a [`Dim`], or `-1` for the one that follows from the others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -148,7 +149,7 @@ impl Tensor {
     /// ```
     #[track_caller]
     pub fn reshape<S: IntoNewShape>(self, shape: S) -> Tensor {
-        let site = Site::caller();
+        let site = Location::caller();
         let sizes = shape.into_new_shape();
         let given: Vec<Dim> = sizes.iter().filter_map(|size| size.0).collect();
         registry::build(self.graph, &[self], &given, site, |graph, dims| {
@@ -161,7 +162,7 @@ impl Tensor {
     /// Axis `i` of the result is axis `axes[i]` of the operand; `..` reverses the axes.
     #[track_caller]
     pub fn permute_dims(self, axes: impl IntoAxes) -> Tensor {
-        let site = Site::caller();
+        let site = Location::caller();
         let axes = axes.into_axes();
         registry::build(self.graph, &[self], &[], site, |graph, _| {
             let axes = axes.unwrap_or_else(|| (0..graph.shape(self.expr).rank() as i64).rev().collect());
@@ -172,7 +173,7 @@ impl Tensor {
     /// The transpose: the last two axes are exchanged. A tensor of rank 0 or 1 is its own transpose.
     #[track_caller]
     pub fn t(self) -> Tensor {
-        let site = Site::caller();
+        let site = Location::caller();
         registry::build(self.graph, &[self], &[], site, |graph, _| {
             let rank = graph.shape(self.expr).rank();
             let mut axes: Vec<i64> = (0..rank as i64).collect();
@@ -186,13 +187,13 @@ impl Tensor {
     /// Inserts an axis of size 1 at this position of the result.
     #[track_caller]
     pub fn unsqueeze(self, axis: impl IntoAxis) -> Tensor {
-        self.insert_axes(&[axis.into_axis()], Site::caller())
+        self.insert_axes(&[axis.into_axis()], Location::caller())
     }
 
     /// Inserts axes of size 1 at these positions of the result.
     #[track_caller]
     pub fn expand_dims(self, axes: impl IntoAxes) -> Tensor {
-        self.insert_axes(&axes.into_axes().unwrap_or_default(), Site::caller())
+        self.insert_axes(&axes.into_axes().unwrap_or_default(), Location::caller())
     }
 
     fn insert_axes(self, axes: &[i64], site: Site) -> Tensor {
@@ -202,7 +203,7 @@ impl Tensor {
     /// Removes axes, each of which must be the constant 1; `..` removes all that are.
     #[track_caller]
     pub fn squeeze(self, axes: impl IntoAxes) -> Tensor {
-        let site = Site::caller();
+        let site = Location::caller();
         let axes = axes.into_axes();
         registry::build(self.graph, &[self], &[], site, |graph, _| {
             let ones = graph.shape(self.expr).iter().enumerate().filter(|(_, dim)| dim.is_one());
@@ -214,7 +215,7 @@ impl Tensor {
     /// Stretched to a shape by the broadcast rule.
     #[track_caller]
     pub fn broadcast_to(self, shape: impl Into<Shape>) -> Tensor {
-        let site = Site::caller();
+        let site = Location::caller();
         registry::build(self.graph, &[self], &shape.into(), site, |graph, dims| {
             graph.broadcast_to(self.expr, shape::Shape::from(dims), site)
         })
@@ -224,25 +225,25 @@ impl Tensor {
     /// fit is a mistake, or an error when the sizes are known.
     #[track_caller]
     pub fn slice(self, items: impl AsRef<[SliceItem]>) -> Tensor {
-        self.take_slice(items.as_ref(), Site::caller())
+        self.take_slice(items.as_ref(), Location::caller())
     }
 
     /// A range of one axis, with a step of either sign; the other axes are kept whole.
     #[track_caller]
     pub fn slice_axis(self, axis: impl IntoAxis, range: impl Into<SliceItem>, step: i64) -> Tensor {
-        self.slice_at(axis.into_axis(), range.into().step(step), Site::caller())
+        self.slice_at(axis.into_axis(), range.into().step(step), Location::caller())
     }
 
     /// The part at one index of an axis, which is dropped. A negative number counts from the end.
     #[track_caller]
     pub fn index(self, axis: impl IntoAxis, index: impl Into<Dim>) -> Tensor {
-        self.slice_at(axis.into_axis(), SliceItem(Item::At(index.into())), Site::caller())
+        self.slice_at(axis.into_axis(), SliceItem(Item::At(index.into())), Location::caller())
     }
 
     /// The elements in reverse order along axes.
     #[track_caller]
     pub fn flip(self, axes: impl IntoAxes) -> Tensor {
-        let site = Site::caller();
+        let site = Location::caller();
         let reversed = SliceItem(Item::Range { start: None, stop: None, step: -1 });
         match axes.into_axes() {
             Some(axes) => axes.into_iter().fold(self, |tensor, axis| tensor.slice_at(axis, reversed, site)),
@@ -254,7 +255,7 @@ impl Tensor {
     /// positions count from the end; one out of range is an error when the kernel runs.
     #[track_caller]
     pub fn take(self, indices: Tensor, axis: impl IntoAxis) -> Tensor {
-        let site = Site::caller();
+        let site = Location::caller();
         let (operands, axis) = ([self, indices], axis.into_axis());
         registry::build(registry::home(&operands), &operands, &[], site, |graph, _| {
             graph.take(self.expr, indices.expr, axis, site)

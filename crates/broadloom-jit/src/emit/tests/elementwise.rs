@@ -1,0 +1,218 @@
+//! Ops, casts and selections.
+
+use super::LANES;
+use super::harness::{Case, Target, check, corners, pairs};
+use broadloom_ir::dtype::{DType, Scalar};
+use broadloom_ir::ops::Op;
+
+/// A case whose lanes do not depend on each other; operands of one lane count for all.
+pub(super) fn elementwise(
+    name: String,
+    operands: Vec<(DType, usize)>,
+    tuples: Vec<Vec<Scalar>>,
+    emit: impl Fn(&mut super::super::Emitter<'_, '_>, &[super::super::Val]) -> super::super::Val + 'static,
+    expect: impl Fn(&[Scalar]) -> Scalar + 'static,
+) -> Case {
+    let lanes = operands.iter().map(|(_, lanes)| *lanes).max().unwrap_or(1);
+    let expect = move |values: &[Vec<Scalar>]| {
+        let element =
+            |index: usize| values.iter().map(|lanes| lanes[index.min(lanes.len() - 1)]).collect::<Vec<_>>();
+        (0..lanes).map(|index| expect(&element(index))).collect()
+    };
+    Case { name, operands, mask_width: 1, emit: Box::new(emit), expect: Box::new(expect), tuples }
+}
+
+/// Every op on every dtype that it accepts.
+fn rows() -> impl Iterator<Item = (Op, DType)> {
+    Op::ALL
+        .iter()
+        .flat_map(|op| DType::ALL.iter().map(move |dtype| (*op, *dtype)))
+        .filter(|(op, dtype)| op.operand_dtype(&vec![*dtype; op.arity()]) == Some(*dtype))
+}
+
+/// Tuples of corner values; triples of some of them.
+fn tuples(dtype: DType, arity: usize) -> Vec<Vec<Scalar>> {
+    let values = corners(dtype);
+    match arity {
+        1 => values.into_iter().map(|x| vec![x]).collect(),
+        2 => pairs(&values, &values),
+        _ => {
+            let some: Vec<Scalar> = values.iter().copied().step_by(3).chain(values.last().copied()).collect();
+            let pairs = pairs(&some, &some);
+            pairs.iter().flat_map(|pair| some.iter().map(|z| [&pair[..], &[*z]].concat())).collect()
+        }
+    }
+}
+
+fn op_case(target: Target, op: Op, operands: Vec<(DType, usize)>) -> Case {
+    let tuples = tuples(operands[0].0, operands.len());
+    elementwise(
+        format!("{op} of {operands:?}"),
+        operands,
+        tuples,
+        move |emitter, args| emitter.op(op, args),
+        move |args| op.evaluate(target.fused, args).expect("operands that the row accepts"),
+    )
+}
+
+#[test]
+fn ops_are_those_of_the_table() {
+    check(|target| {
+        let cases = |(op, dtype): (Op, DType)| {
+            LANES.map(|lanes| op_case(target, op, vec![(dtype, lanes); op.arity()]))
+        };
+        rows().flat_map(cases).collect()
+    });
+}
+
+#[test]
+fn scalars_and_vectors_mix() {
+    check(|target| {
+        let binary = rows().filter(|(op, _)| op.arity() == 2);
+        binary
+            .flat_map(|(op, dtype)| {
+                [(4, 1), (1, 4), (1, 16)].map(|(x, y)| op_case(target, op, vec![(dtype, x), (dtype, y)]))
+            })
+            .collect()
+    });
+}
+
+#[test]
+fn masks_of_every_width_meet() {
+    check(|target| {
+        let mut cases = Vec::new();
+        for (op, dtype) in rows().filter(|(_, dtype)| *dtype == DType::Bool) {
+            for (lanes, width) in
+                [4, 8, 16].into_iter().flat_map(|lanes| [1, 4, 8].map(|width| (lanes, width)))
+            {
+                let case = op_case(target, op, vec![(dtype, lanes); op.arity()]);
+                cases.push(Case { mask_width: width, ..case });
+                if op.arity() == 2 {
+                    let mixed = elementwise(
+                        format!("{op} of masks of {width} bytes and another width, {lanes} lanes"),
+                        vec![(dtype, lanes); 2],
+                        tuples(dtype, 2),
+                        move |emitter, args| {
+                            let other = emitter.resize_mask(&args[1], if width == 8 { 4 } else { 8 });
+                            emitter.op(op, &[args[0].clone(), other])
+                        },
+                        move |args| op.evaluate(target.fused, args).expect("bools"),
+                    );
+                    cases.push(Case { mask_width: width, ..mixed });
+                }
+            }
+        }
+        cases
+    });
+}
+
+#[test]
+fn casts_convert_as_scalars_do() {
+    check(|_| {
+        let all = DType::ALL.iter().flat_map(|from| DType::ALL.iter().map(move |to| (*from, *to)));
+        all.flat_map(|(from, to)| {
+            LANES.into_iter().flat_map(move |lanes| {
+                let widths = if from == DType::Bool { &[1, 4, 8][..] } else { &[1] };
+                widths.iter().map(move |width| {
+                    let case = elementwise(
+                        format!("cast of {from}, mask {width} to {to}, {lanes} lanes"),
+                        vec![(from, lanes)],
+                        tuples(from, 1),
+                        move |emitter, args| emitter.cast(&args[0], to),
+                        move |args| args[0].cast(to),
+                    );
+                    Case { mask_width: *width, ..case }
+                })
+            })
+        })
+        .collect()
+    });
+}
+
+#[test]
+fn select_takes_masks_and_scalars() {
+    check(|_| {
+        let mut cases = Vec::new();
+        for dtype in DType::ALL.iter().copied() {
+            let values = corners(dtype);
+            let tuples: Vec<Vec<Scalar>> = (0..2 * values.len())
+                .map(|at| {
+                    let c = Scalar::Bool(at % 3 == 0);
+                    vec![c, values[at % values.len()], values[(at * 7 + 3) % values.len()]]
+                })
+                .collect();
+            for width in [1, 4, 8] {
+                for (c, t, f) in LANES.map(|lanes| (lanes, lanes, lanes)).into_iter().chain([
+                    (1, 4, 4),
+                    (4, 1, 4),
+                    (4, 4, 1),
+                    (8, 1, 1),
+                    (16, 1, 1),
+                    (1, 16, 1),
+                ]) {
+                    let case = elementwise(
+                        format!("select of {dtype}, lanes {c}, {t}, {f}, mask {width}"),
+                        vec![(DType::Bool, c), (dtype, t), (dtype, f)],
+                        tuples.clone(),
+                        |emitter, args| emitter.select(&args[0], &args[1], &args[2]),
+                        |args| if args[0] == Scalar::Bool(true) { args[1] } else { args[2] },
+                    );
+                    cases.push(Case { mask_width: width, ..case });
+                }
+            }
+        }
+        cases
+    });
+}
+
+#[test]
+fn selecting_by_a_comparison_is_no_other_minimum() {
+    check(|target| {
+        let mut cases = Vec::new();
+        for (op, dtype, lanes) in [Op::Less, Op::LessEqual, Op::Greater, Op::GreaterEqual]
+            .into_iter()
+            .flat_map(|op| DType::ALL.iter().flat_map(move |dtype| LANES.map(|lanes| (op, *dtype, lanes))))
+        {
+            for swap in [false, true] {
+                cases.push(elementwise(
+                    format!("select by {op} of {dtype}, {lanes} lanes"),
+                    vec![(dtype, lanes); 2],
+                    tuples(dtype, 2),
+                    move |emitter, args| {
+                        let holds = emitter.op(op, args);
+                        let (t, f) = if swap { (&args[1], &args[0]) } else { (&args[0], &args[1]) };
+                        emitter.select(&holds, t, f)
+                    },
+                    move |args| {
+                        let holds = op.evaluate(target.fused, args) == Some(Scalar::Bool(true));
+                        let (t, f) = if swap { (args[1], args[0]) } else { (args[0], args[1]) };
+                        if holds { t } else { f }
+                    },
+                ));
+            }
+        }
+        cases
+    });
+}
+
+#[test]
+fn constants_fold_to_the_same_bits() {
+    check(|target| {
+        let mut cases = Vec::new();
+        for (op, dtype) in rows().filter(|(op, _)| op.arity() == 2 && *op != Op::Pow) {
+            for constant in corners(dtype) {
+                cases.push(elementwise(
+                    format!("{op} of {dtype} and {constant}"),
+                    vec![(dtype, 4)],
+                    tuples(dtype, 1),
+                    move |emitter, args| {
+                        let constant = emitter.constant(constant);
+                        emitter.op(op, &[args[0].clone(), constant])
+                    },
+                    move |args| op.evaluate(target.fused, &[args[0], constant]).expect("operands"),
+                ));
+            }
+        }
+        cases
+    });
+}

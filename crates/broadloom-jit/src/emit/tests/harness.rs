@@ -1,0 +1,292 @@
+//! Compiles many small functions into one module and runs them on arrays of scalars.
+#![allow(unsafe_code, reason = "compiled functions are called through raw pointers")]
+
+use super::super::{Emitter, Host, LaneStride, Val};
+use broadloom_ir::dtype::{DType, Scalar};
+use cranelift_codegen::ir::{self, AbiParam, InstBuilder, types};
+use cranelift_codegen::isa::OwnedTargetIsa;
+use cranelift_codegen::settings::{self, Configurable};
+use cranelift_codegen::{Context, ir::UserFuncName};
+use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
+use cranelift_jit::{JITBuilder, JITModule};
+use cranelift_module::{FuncId, Linkage, Module};
+use std::collections::BTreeSet;
+
+/// Bytes of one array.
+pub(super) const ARRAY: usize = 16 * 8;
+
+/// A set of instructions, and numerics on it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Target {
+    /// Flags of the instruction set, or those of this machine.
+    pub features: Option<&'static [&'static str]>,
+    pub fused: bool,
+}
+
+impl Target {
+    /// Every target that kernels are compiled for, and the leanest that Cranelift accepts.
+    pub fn all() -> Vec<Target> {
+        const SSE: &[&str] = &["has_sse3", "has_ssse3", "has_sse41", "has_sse42"];
+        let target = |features, fused| Target { features, fused };
+        let mut targets = vec![target(None, false), target(Some(&[]), false)];
+        if broadloom_math::CpuLevel::detect().is_fused() {
+            targets.push(target(None, true));
+        }
+        if cfg!(target_arch = "x86_64") && std::arch::is_x86_feature_detected!("sse4.2") {
+            targets.push(target(Some(SSE), false));
+        }
+        targets
+    }
+
+    pub fn isa(self) -> OwnedTargetIsa {
+        let mut flags = settings::builder();
+        for (name, value) in [("opt_level", "speed"), ("enable_verifier", "true"), ("is_pic", "false")] {
+            flags.set(name, value).expect("a flag of Cranelift");
+        }
+        let mut builder =
+            cranelift_native::builder_with_options(self.features.is_none()).expect("a known host");
+        for feature in self.features.unwrap_or_default() {
+            builder.enable(feature).expect("a feature of the host's architecture");
+        }
+        builder.finish(settings::Flags::new(flags)).expect("valid flags")
+    }
+}
+
+/// What a function under test gets: where its inputs and outputs are, and a number.
+#[derive(Clone, Copy)]
+pub(super) struct Params {
+    pub source: ir::Value,
+    pub target: ir::Value,
+    pub number: ir::Value,
+}
+
+type Function = extern "C" fn(*const u8, *mut u8, i64);
+
+/// A module of functions under test.
+pub(super) struct Code {
+    module: Option<JITModule>,
+    isa: OwnedTargetIsa,
+    fused: bool,
+    functions: Vec<FuncId>,
+    /// What was called element by element.
+    pub scalar_calls: BTreeSet<(broadloom_ir::ops::Op, DType)>,
+}
+
+impl Code {
+    pub fn new(target: Target) -> Code {
+        let isa = target.isa();
+        // No instruction may come down to a library call.
+        let builder = JITBuilder::with_isa(isa.clone(), Box::new(|call| panic!("library call {call:?}")));
+        let module = Some(JITModule::new(builder));
+        Code { module, isa, fused: target.fused, functions: Vec::new(), scalar_calls: BTreeSet::new() }
+    }
+
+    /// Compiles a function; gives its index.
+    pub fn add(&mut self, name: &str, emit: impl FnOnce(&mut Emitter<'_, '_>, Params)) -> usize {
+        let module = self.module.as_mut().expect("a module until it is dropped");
+        let mut context = Context::new();
+        context.func.name = UserFuncName::user(0, self.functions.len() as u32);
+        context.func.signature = module.make_signature();
+        context.func.signature.params.extend([AbiParam::new(types::I64); 3]);
+        let mut scratch = FunctionBuilderContext::new();
+        let mut builder = FunctionBuilder::new(&mut context.func, &mut scratch);
+        let block = builder.create_block();
+        builder.append_block_params_for_function_params(block);
+        builder.switch_to_block(block);
+        let (source, target, number) = match builder.block_params(block) {
+            [source, target, number] => (*source, *target, *number),
+            _ => panic!("three parameters"),
+        };
+        let host = Host::of(&*self.isa);
+        let mut emitter = Emitter::new(&mut builder, host, self.fused, &mut self.scalar_calls);
+        emit(&mut emitter, Params { source, target, number });
+        builder.ins().return_(&[]);
+        builder.seal_all_blocks();
+        builder.finalize(self.isa.frontend_config());
+        let symbol = format!("f{}", self.functions.len());
+        let id =
+            module.declare_function(&symbol, Linkage::Local, &context.func.signature).expect("a new name");
+        let clif = context.func.to_string();
+        if let Err(error) = module.define_function(id, &mut context) {
+            panic!("{name} does not compile: {error:?}\n{clif}");
+        }
+        self.functions.push(id);
+        self.functions.len() - 1
+    }
+
+    /// Makes the functions callable.
+    pub fn finish(&mut self) {
+        self.module.as_mut().expect("a module").finalize_definitions().expect("memory for code");
+    }
+
+    pub fn call(&self, function: usize, source: &[u8], target: &mut [u8], number: i64) {
+        let address =
+            self.module.as_ref().expect("a module").get_finalized_function(self.functions[function]);
+        // SAFETY: `add` declared this signature, and the module lives; the tests access the arrays in bounds only.
+        let function = unsafe { std::mem::transmute::<*const u8, Function>(address) };
+        function(source.as_ptr(), target.as_mut_ptr(), number);
+    }
+}
+
+impl Drop for Code {
+    fn drop(&mut self) {
+        if let Some(module) = self.module.take() {
+            // SAFETY: no function runs, and no pointer to one is kept.
+            unsafe { module.free_memory() };
+        }
+    }
+}
+
+/// Writes a scalar into memory, where `index` counts elements of its dtype.
+pub(super) fn put(memory: &mut [u8], index: usize, value: Scalar) {
+    let size = value.dtype().size();
+    memory[index * size..][..size].copy_from_slice(&value.bits().to_le_bytes()[..size]);
+}
+
+/// Reads a scalar from memory.
+pub(super) fn get(memory: &[u8], index: usize, dtype: DType) -> Scalar {
+    let size = dtype.size();
+    let mut bytes = [0; 8];
+    bytes[..size].copy_from_slice(&memory[index * size..][..size]);
+    let bits = u64::from_le_bytes(bytes);
+    match dtype {
+        DType::Bool => {
+            assert!(bits < 2, "a bool in memory is 0 or 1, not {bits}");
+            Scalar::Bool(bits == 1)
+        }
+        DType::U8 => Scalar::U8(bits as u8),
+        DType::I32 => Scalar::I32(bits as i32),
+        DType::I64 => Scalar::I64(bits as i64),
+        DType::F32 => Scalar::F32(f32::from_bits(bits as u32)),
+        DType::F64 => Scalar::F64(f64::from_bits(bits)),
+    }
+}
+
+/// A function from some values to one.
+pub(super) struct Case {
+    pub name: String,
+    /// Dtype and lanes of each operand.
+    pub operands: Vec<(DType, usize)>,
+    /// Width that masks are given after loading.
+    pub mask_width: u8,
+    pub emit: Box<dyn Fn(&mut Emitter<'_, '_>, &[Val]) -> Val>,
+    /// The lanes of the result for the lanes of the operands.
+    pub expect: Box<dyn Fn(&[Vec<Scalar>]) -> Vec<Scalar>>,
+    /// Values of the operands; each tuple fills one lane.
+    pub tuples: Vec<Vec<Scalar>>,
+}
+
+/// Runs all cases on all targets.
+pub(super) fn check(cases: impl Fn(Target) -> Vec<Case>) {
+    for target in Target::all() {
+        let mut code = Code::new(target);
+        let cases = cases(target);
+        for case in &cases {
+            code.add(&format!("{target:?} {}", case.name), |emitter, params| {
+                let operands: Vec<Val> = (0..)
+                    .zip(&case.operands)
+                    .map(|(at, (dtype, lanes))| {
+                        let offset = at * ARRAY as i32;
+                        let value = emitter.load(params.source, offset, *dtype, *lanes, LaneStride::Unit);
+                        if value.is_mask() { emitter.resize_mask(&value, case.mask_width) } else { value }
+                    })
+                    .collect();
+                let result = (case.emit)(emitter, &operands);
+                emitter.store(params.target, 0, &result, LaneStride::Unit);
+            });
+        }
+        code.finish();
+        for (function, case) in cases.iter().enumerate() {
+            run(&code, function, case, target);
+        }
+    }
+}
+
+fn run(code: &Code, function: usize, case: &Case, target: Target) {
+    let lanes = case.operands.iter().map(|(_, lanes)| *lanes).max().expect("an operand");
+    let cycle = || case.tuples.iter().cycle();
+    for start in (0..case.tuples.len()).step_by(lanes) {
+        let mut source = vec![0; ARRAY * case.operands.len()];
+        let mut values = Vec::new();
+        for (at, (dtype, lanes)) in case.operands.iter().enumerate() {
+            let lanes: Vec<Scalar> = cycle().skip(start).take(*lanes).map(|tuple| tuple[at]).collect();
+            for (index, value) in lanes.iter().enumerate() {
+                assert_eq!(value.dtype(), *dtype);
+                put(&mut source[at * ARRAY..], index, *value);
+            }
+            values.push(lanes);
+        }
+        let expected = (case.expect)(&values);
+        let mut result = vec![0xa5; 2 * ARRAY];
+        code.call(function, &source, &mut result, 0);
+        for (index, expected) in expected.iter().enumerate() {
+            let got = get(&result, index, expected.dtype());
+            assert!(
+                got.same(*expected),
+                "{target:?} {}: lane {index} is {got} and not {expected}, of {values:?}",
+                case.name
+            );
+        }
+        let size = expected.len() * expected[0].dtype().size();
+        assert!(result[size..].iter().all(|byte| *byte == 0xa5), "{}: stores beyond its lanes", case.name);
+    }
+}
+
+/// Values of a dtype at which something changes.
+pub(super) fn corners(dtype: DType) -> Vec<Scalar> {
+    match dtype {
+        DType::Bool => [false, true].map(Scalar::Bool).to_vec(),
+        DType::U8 => [0, 1, 2, 3, 7, 15, 16, 100, 127, 128, 129, 200, 254, 255].map(Scalar::U8).to_vec(),
+        DType::I32 => {
+            let odd =
+                [0, 1, 2, 3, 7, 100, 127, 128, 255, 256, 257, 32_768, 65_535, 65_536, 16_777_217, 46_341];
+            let ends = [i32::MIN, i32::MIN + 1, i32::MIN + 127, i32::MAX, i32::MAX - 1, i32::MAX - 64];
+            odd.into_iter().flat_map(|value| [value, -value]).chain(ends).map(Scalar::I32).collect()
+        }
+        DType::I64 => {
+            let odd = [0, 1, 2, 3, 7, 127, 128, 255, 256, 65_535, 16_777_217, 2_147_483_647, 2_147_483_648];
+            let wide =
+                [4_294_967_295, 4_294_967_296, 6_442_450_944, 9_007_199_254_740_993, 36_028_799_166_447_617];
+            let ends = [i64::MIN, i64::MIN + 1, i64::MAX, i64::MAX - 1, i64::MAX - 512];
+            odd.into_iter()
+                .chain(wide)
+                .flat_map(|value| [value, -value])
+                .chain(ends)
+                .map(Scalar::I64)
+                .collect()
+        }
+        DType::F32 => float_corners()
+            .into_iter()
+            .map(|value| Scalar::F64(value).cast(dtype))
+            .chain(
+                [f32::from_bits(1), f32::MIN_POSITIVE, f32::MAX, f32::from_bits(0xffc0_0001)]
+                    .map(Scalar::F32),
+            )
+            .collect(),
+        DType::F64 => float_corners()
+            .into_iter()
+            .chain([f64::from_bits(1), f64::MIN_POSITIVE, f64::MAX, f64::from_bits(0xfff8_0000_0000_0001)])
+            .map(Scalar::F64)
+            .collect(),
+    }
+}
+
+fn float_corners() -> Vec<f64> {
+    let small = [0.0, 0.3, 0.5, 0.499_999_97, 0.999_999_94, 1.0, 1.5, 2.0, 2.5, 3.7, 100.25];
+    let bytes = [254.5, 255.0, 255.996, 256.0, 1000.0, 32_767.5, 65_536.0];
+    let large =
+        [4_194_303.5, 8_388_607.0, 8_388_609.0, 2_147_483_520.0, 2_147_483_647.0, 2_147_483_648.0, 1e10];
+    let huge =
+        [4_503_599_627_370_495.5, 9_223_372_036_854_774_784.0, 9_223_372_036_854_775_808.0, 1e19, 3e38];
+    let tiny = [1e-3, 1e-10, 1e-40, 1e300];
+    let all = [&small[..], &bytes, &large, &huge, &tiny].concat();
+    all.into_iter()
+        .flat_map(|value| [value, -value])
+        .chain([f64::INFINITY, f64::NEG_INFINITY, f64::NAN])
+        .collect()
+}
+
+/// All pairs of values.
+pub(super) fn pairs(first: &[Scalar], second: &[Scalar]) -> Vec<Vec<Scalar>> {
+    first.iter().flat_map(|x| second.iter().map(move |y| vec![*x, *y])).collect()
+}

@@ -1,0 +1,50 @@
+//! Errors that depend on data: kept by the kernel, reported by the host.
+
+use broadloom_ir::ExprId;
+
+/// The first element of a run that had no result, if there is one: that of the earliest expression, and of those the
+/// one at the least row-major position, whatever the order in which elements were computed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Failure {
+    /// Where and what.
+    pub first: Option<FailureAt>,
+}
+
+/// An element that has no result.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct FailureAt {
+    /// The expression: a `take`, or a `pow` of integers.
+    pub origin: ExprId,
+    /// Row-major position in the indices of the `take`, or in the result of the `pow`.
+    pub position: i64,
+    /// The index or the exponent.
+    pub value: i64,
+    /// Size of the axis that is indexed; -1 for an exponent.
+    pub size: i64,
+}
+
+impl Failure {
+    /// Keeps the earlier of two failures.
+    pub fn merge(&mut self, other: Failure) {
+        self.first = match (self.first, other.first) {
+            (Some(one), Some(two)) => Some(one.min(two)),
+            (one, two) => one.or(two),
+        };
+    }
+}
+
+/// The host function that kernels call on a failure.
+pub(crate) struct Report(extern "C" fn(&mut Failure, i64, i64, i64, i64));
+
+pub(crate) const REPORT: Report = Report(report);
+
+impl Report {
+    pub(crate) fn address(&self) -> usize {
+        self.0 as usize
+    }
+}
+
+extern "C" fn report(failure: &mut Failure, origin: i64, position: i64, value: i64, size: i64) {
+    let origin = ExprId::new(usize::try_from(origin).unwrap_or(0));
+    failure.merge(Failure { first: Some(FailureAt { origin, position, value, size }) });
+}

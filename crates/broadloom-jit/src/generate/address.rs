@@ -1,0 +1,204 @@
+//! Where accesses and rows point at the current position, and what is loaded and stored there.
+
+use super::Generator;
+use crate::emit::{LaneStride, Val};
+use broadloom_ir::dtype::DType;
+use broadloom_loops::kernel::*;
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{self, InstBuilder, StackSlotData, StackSlotKind};
+use smallvec::SmallVec;
+
+impl Generator<'_, '_, '_> {
+    /// A stride in units of `size` bytes.
+    fn stride(&mut self, stride: Stride, size: usize) -> LaneStride {
+        match stride {
+            Stride::Constant(1) => LaneStride::Unit,
+            Stride::Constant(stride) => LaneStride::Bytes(stride.wrapping_mul(size as i64)),
+            Stride::Param(param) => {
+                let param = self.params[param.index()];
+                LaneStride::Dynamic(self.scaled(param, size as i64))
+            }
+        }
+    }
+
+    fn scaled(&mut self, value: ir::Value, factor: i64) -> ir::Value {
+        match factor {
+            1 => value,
+            _ if factor > 0 && factor & (factor - 1) == 0 => {
+                self.ins().ishl_imm_u(value, i64::from(factor.trailing_zeros()))
+            }
+            _ => self.ins().imul_imm_s(value, factor),
+        }
+    }
+
+    /// `start + sum(position * stride)` in units of `size` bytes, outermost axis first, so that inner loops find the
+    /// outer part ready.
+    fn moved(&mut self, start: ir::Value, access: AccessId, size: usize) -> ir::Value {
+        let kernel = self.kernel;
+        let mut address = start;
+        for (axis, stride) in &kernel.accesses[access.index()].strides {
+            let position = self.positions[axis];
+            let step = match stride {
+                Stride::Constant(stride) => self.scaled(position, stride.wrapping_mul(size as i64)),
+                Stride::Param(param) => {
+                    let stride = self.params[param.index()];
+                    let stride = self.scaled(stride, size as i64);
+                    self.ins().imul(position, stride)
+                }
+            };
+            address = self.ins().iadd(address, step);
+        }
+        address
+    }
+
+    fn address(&mut self, access: AccessId) -> ir::Value {
+        let size = self.kernel.accesses[access.index()].dtype.size();
+        // Accesses that are addressed have a buffer, by the verifier.
+        let base = self.bases[access.index()].unwrap_or(self.scratch);
+        self.moved(base, access, size)
+    }
+
+    /// The row-major position of an access without a buffer, at a lane of the vector loop over `axis`.
+    pub(super) fn position(&mut self, access: AccessId, axis: Option<AxisId>, lane: usize) -> ir::Value {
+        let kernel = self.kernel;
+        let entry = &kernel.accesses[access.index()];
+        let start = match entry.offset_param {
+            Some(param) => self.params[param.index()],
+            None => self.constant(0),
+        };
+        let position = self.moved(start, access, 1);
+        match axis.and_then(|axis| entry.stride(axis)).filter(|_| lane > 0) {
+            None => position,
+            Some(Stride::Constant(stride)) => self.ins().iadd_imm_s(position, stride.wrapping_mul(lane as i64)),
+            Some(Stride::Param(param)) => {
+                let stride = self.params[param.index()];
+                let step = self.ins().imul_imm_s(stride, lane as i64);
+                self.ins().iadd(position, step)
+            }
+        }
+    }
+
+    /// How the lanes of the vector loop around step through an access; `None` if they all see one element.
+    fn lane_stride(&mut self, access: AccessId) -> Option<(usize, LaneStride)> {
+        let (axis, lanes) = self.vector?;
+        let entry = &self.kernel.accesses[access.index()];
+        let (stride, size) = (entry.stride(axis)?, entry.dtype.size());
+        Some((lanes, self.stride(stride, size)))
+    }
+
+    pub(super) fn load(&mut self, access: AccessId, delta: i64) -> Val {
+        let dtype = self.kernel.accesses[access.index()].dtype;
+        let (lanes, stride) = self.lane_stride(access).unwrap_or((1, LaneStride::Unit));
+        let address = self.address(access);
+        // Deltas were made to fit 32 bits of bytes.
+        self.emit.load(address, (delta * dtype.size() as i64) as i32, dtype, lanes, stride)
+    }
+
+    pub(super) fn store(&mut self, access: AccessId, delta: i64, value: ValueId) {
+        let size = self.kernel.accesses[access.index()].dtype.size();
+        let (lanes, stride) = self.lane_stride(access).unwrap_or((1, LaneStride::Unit));
+        let address = self.address(access);
+        let value = self.get(value);
+        let value = self.emit.splat(&value, lanes);
+        self.emit.store(address, (delta * size as i64) as i32, &value, stride);
+    }
+
+    /// The first element of a row.
+    pub(super) fn row_start(&mut self, row: RowId) -> ir::Value {
+        let (scratch, offset) = (self.scratch, self.kernel.rows[row.index()].offset);
+        self.ins().iadd_imm_s(scratch, offset as i64)
+    }
+
+    /// The element of a row at the current position of its axis.
+    pub(super) fn row_address(&mut self, row: RowId, axis: AxisId) -> ir::Value {
+        let start = self.row_start(row);
+        self.row_element(start, self.kernel.rows[row.index()].dtype, axis)
+    }
+
+    /// The element at the current position of an axis, of a row that starts at an address.
+    pub(super) fn row_element(&mut self, start: ir::Value, dtype: DType, axis: AxisId) -> ir::Value {
+        let (first, _) = self.bounds(axis);
+        let position = self.positions[&axis];
+        let local = self.ins().isub(position, first);
+        let bytes = self.scaled(local, dtype.size() as i64);
+        self.ins().iadd(start, bytes)
+    }
+
+    pub(super) fn row(&mut self, row: RowId, axis: AxisId) -> Val {
+        let lanes = self.lanes_along(Some(axis));
+        let address = self.row_address(row, axis);
+        self.emit.load(address, 0, self.kernel.rows[row.index()].dtype, lanes, LaneStride::Unit)
+    }
+
+    /// Elements of a table at indices, each checked, lane by lane.
+    pub(super) fn take(
+        &mut self,
+        value: &Value,
+        access: AccessId,
+        index: &Val,
+        stride: Stride,
+        size: Extent,
+        position: AccessId,
+    ) -> Val {
+        let bytes = value.dtype.size() as i64;
+        let extent = self.extent(size);
+        let start = self.address(access);
+        let axis = self.vector.map(|(axis, _)| axis);
+        let across = self.lane_stride(access);
+        let lanes = across.map_or(index.lanes, |(lanes, _)| lanes);
+        let elements: SmallVec<[Val; 16]> = (0..lanes)
+            .map(|lane| {
+                let index = self.emit.lane(index, lane.min(index.lanes - 1)).regs[0];
+                let from_end = self.ins().iadd(index, extent);
+                let negative = self.ins().icmp_imm_s(IntCC::SignedLessThan, index, 0);
+                let wrapped = self.ins().select(negative, from_end, index);
+                let bad = self.ins().icmp(IntCC::UnsignedGreaterThanOrEqual, wrapped, extent);
+                let place = self.position(position, axis, lane);
+                self.report(bad, value, place, index, extent);
+                let zero = self.constant(0);
+                let clamped = self.ins().select(bad, zero, wrapped);
+                let step = match stride {
+                    Stride::Constant(stride) => self.scaled(clamped, stride.wrapping_mul(bytes)),
+                    Stride::Param(param) => {
+                        let stride = self.params[param.index()];
+                        let stride = self.scaled(stride, bytes);
+                        self.ins().imul(clamped, stride)
+                    }
+                };
+                let mut address = self.ins().iadd(start, step);
+                address = match across.map(|(_, stride)| stride).filter(|_| lane > 0) {
+                    None => address,
+                    Some(LaneStride::Unit) => self.ins().iadd_imm_s(address, bytes * lane as i64),
+                    Some(LaneStride::Bytes(bytes)) => self.ins().iadd_imm_s(address, bytes.wrapping_mul(lane as i64)),
+                    Some(LaneStride::Dynamic(bytes)) => {
+                        let step = self.ins().imul_imm_s(bytes, lane as i64);
+                        self.ins().iadd(address, step)
+                    }
+                };
+                self.load_present(address, extent, size, value.dtype)
+            })
+            .collect();
+        self.emit.from_lanes(value.dtype, &elements)
+    }
+
+    /// Loads a scalar from a table, or a zero if the table has no elements along its axis: then every index has been
+    /// reported, and there is nothing to read.
+    fn load_present(&mut self, address: ir::Value, extent: ir::Value, size: Extent, dtype: DType) -> Val {
+        if matches!(size, Extent::Constant(1..)) {
+            return self.emit.load(address, 0, dtype, 1, LaneStride::Unit);
+        }
+        let nothing = self.stack(8);
+        let zero = self.constant(0);
+        self.ins().store(super::MemFlagsData::trusted(), zero, nothing, 0);
+        let present = self.ins().icmp_imm_s(IntCC::SignedGreaterThan, extent, 0);
+        let address = self.ins().select(present, address, nothing);
+        self.emit.load(address, 0, dtype, 1, LaneStride::Unit)
+    }
+
+    /// The address of new bytes on the stack.
+    pub(super) fn stack(&mut self, bytes: u32) -> ir::Value {
+        let slot =
+            self.emit.builder.create_sized_stack_slot(StackSlotData::new(StackSlotKind::ExplicitSlot, bytes, 4));
+        self.ins().stack_addr(cranelift_codegen::ir::types::I64, slot, 0)
+    }
+}

@@ -1,0 +1,483 @@
+//! From the statements of a kernel to CLIF.
+//!
+//! ```text
+//! mod.rs      the function, loops, strips, statements
+//! address.rs  where accesses and rows point at the current position
+//! reduce.rs   reductions into values: in vectors, along rows, by the tree
+//! tree.rs     the parts of the fixed tree: lanes of a block, the counter over blocks
+//! stream.rs   reductions into rows
+//! ```
+//!
+//! The generated function is `fn(args, first, last, scratch, failure)`: it runs the steps `first..last` of the
+//! kernel's parallel axis. Statements are emitted in one of two ways, scalar or for several neighbours of the axis of
+//! the vector loop around them; a value that does not vary along that axis stays scalar in both. Cranelift hoists
+//! address arithmetic and constants out of loops; loads stand where the schedule has put them.
+
+mod address;
+mod reduce;
+mod stream;
+mod tree;
+
+use crate::emit::{Emitter, Host, LaneStride, Val};
+use crate::failure::REPORT;
+use broadloom_ir::dtype::DType;
+use broadloom_ir::ops::Op;
+use broadloom_loops::kernel::*;
+use broadloom_math::{CpuLevel, Function, Precision, tile_function};
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{self, AbiParam, Block, InstBuilder, MemFlagsData, Signature, types};
+use cranelift_codegen::isa::CallConv;
+use cranelift_frontend::FunctionBuilder;
+use smallvec::SmallVec;
+use std::collections::{BTreeSet, HashMap};
+
+/// The signature of every kernel.
+pub(crate) fn signature(call_conv: CallConv) -> Signature {
+    let mut signature = Signature::new(call_conv);
+    signature.params.extend([AbiParam::new(types::I64); 5]);
+    signature
+}
+
+/// Emits the body of a kernel into an empty function of the [`signature`].
+pub(crate) fn generate(
+    mut builder: FunctionBuilder<'_>,
+    kernel: &Kernel,
+    level: CpuLevel,
+    host: Host,
+    call_conv: CallConv,
+    scalar_calls: &mut BTreeSet<(Op, DType)>,
+    config: cranelift_codegen::isa::TargetFrontendConfig,
+) {
+    let entry = builder.create_block();
+    builder.append_block_params_for_function_params(entry);
+    builder.switch_to_block(entry);
+    let [args, first, last, scratch, failure] = builder.block_params(entry) else { return };
+    let (args, first, last, scratch, failure) = (*args, *first, *last, *scratch, *failure);
+    let emit = Emitter::new(&mut builder, host, level.is_fused(), scalar_calls);
+    let mut generator = Generator {
+        emit,
+        kernel,
+        level,
+        call_conv,
+        params: Vec::new(),
+        bases: Vec::new(),
+        range: (first, last),
+        scratch,
+        failure,
+        env: HashMap::new(),
+        positions: HashMap::new(),
+        strips: HashMap::new(),
+        vector: None,
+    };
+    generator.load_arguments(args);
+    generator.body(&kernel.body);
+    builder.ins().return_(&[]);
+    builder.seal_all_blocks();
+    builder.finalize(config);
+}
+
+struct Generator<'a, 'f, 'k> {
+    emit: Emitter<'a, 'f>,
+    kernel: &'k Kernel,
+    level: CpuLevel,
+    call_conv: CallConv,
+    params: Vec<ir::Value>,
+    /// Base pointer of every access that has a buffer.
+    bases: Vec<Option<ir::Value>>,
+    /// The steps of the parallel axis to run.
+    range: (ir::Value, ir::Value),
+    scratch: ir::Value,
+    failure: ir::Value,
+    /// Values in scope.
+    env: HashMap<ValueId, Val>,
+    /// The step of every axis in whose loop we are; for a vector loop, the first of its lanes.
+    positions: HashMap<AxisId, ir::Value>,
+    /// The bounds of the current strip of an axis.
+    strips: HashMap<AxisId, (ir::Value, ir::Value)>,
+    /// The axis and the lanes of the vector loop around.
+    vector: Option<(AxisId, usize)>,
+}
+
+impl<'f> Generator<'_, 'f, '_> {
+    fn ins(&mut self) -> cranelift_frontend::FuncInstBuilder<'_, 'f> {
+        self.emit.builder.ins()
+    }
+
+    fn load_arguments(&mut self, args: ir::Value) {
+        let flags = MemFlagsData::trusted().with_readonly();
+        let mut offset = 0;
+        let mut next = |generator: &mut Self| {
+            let value = generator.ins().load(types::I64, flags, args, offset);
+            offset += 8;
+            value
+        };
+        for _ in &self.kernel.params {
+            let param = next(self);
+            self.params.push(param);
+        }
+        for access in &self.kernel.accesses {
+            let base = access.buffer.map(|_| next(self));
+            self.bases.push(base);
+        }
+    }
+
+    fn constant(&mut self, value: i64) -> ir::Value {
+        self.ins().iconst(types::I64, value)
+    }
+
+    fn extent(&mut self, extent: Extent) -> ir::Value {
+        match extent {
+            Extent::Constant(extent) => self.constant(extent),
+            Extent::Param(param) => self.params[param.index()],
+        }
+    }
+
+    /// The steps of an axis to run: those of its strip, of its group, of the caller's range, or all.
+    fn bounds(&mut self, axis: AxisId) -> (ir::Value, ir::Value) {
+        if let Some(&strip) = self.strips.get(&axis) {
+            return strip;
+        }
+        if self.kernel.parallel == Some(axis) {
+            return self.range;
+        }
+        let entry = &self.kernel.axes[axis.index()];
+        let (extent, group) = (entry.extent, entry.group);
+        let extent = self.extent(extent);
+        let Some((counter, length)) = group else { return (self.constant(0), extent) };
+        let (counter, length) = (self.positions[&counter], self.params[length.index()]);
+        let start = self.ins().imul(counter, length);
+        let end = self.ins().iadd(start, length);
+        (start, self.least(end, extent))
+    }
+
+    fn least(&mut self, x: ir::Value, y: ir::Value) -> ir::Value {
+        let less = self.ins().icmp(IntCC::SignedLessThan, x, y);
+        self.ins().select(less, x, y)
+    }
+
+    /// A loop `for i in (start..end).step_by(step)` that runs while a whole step fits, carrying values. Gives the
+    /// first `i` that was not run, and the values.
+    fn repeat(
+        &mut self,
+        start: ir::Value,
+        end: ir::Value,
+        step: i64,
+        carried: &[Val],
+        body: impl FnOnce(&mut Self, ir::Value, &[Val]) -> Vec<Val>,
+    ) -> (ir::Value, Vec<Val>) {
+        let limit = if step == 1 { end } else { self.ins().iadd_imm_s(end, 1 - step) };
+        self.loop_while(
+            &[start],
+            carried,
+            |generator, state| generator.ins().icmp(IntCC::SignedLessThan, state[0], limit),
+            |generator, state, carried| {
+                let carried = body(generator, state[0], carried);
+                (vec![generator.ins().iadd_imm_s(state[0], step)], carried)
+            },
+        )
+        .into_single()
+    }
+
+    /// A loop over integers and values, tested before the first turn and after each.
+    fn loop_while(
+        &mut self,
+        state: &[ir::Value],
+        carried: &[Val],
+        mut test: impl FnMut(&mut Self, &[ir::Value]) -> ir::Value,
+        body: impl FnOnce(&mut Self, &[ir::Value], &[Val]) -> (Vec<ir::Value>, Vec<Val>),
+    ) -> Looped {
+        let turn = self.block_for(state.len(), carried);
+        let exit = self.block_for(state.len(), carried);
+        let go = test(self, state);
+        let values = flatten(state, carried);
+        self.ins().brif(go, turn, &values, exit, &values);
+        self.emit.builder.switch_to_block(turn);
+        let (inner_state, inner_carried) = self.unflatten(turn, state.len(), carried);
+        let (next_state, next_carried) = self.scoped(|generator| body(generator, &inner_state, &inner_carried));
+        let go = test(self, &next_state);
+        let values = flatten(&next_state, &next_carried);
+        self.ins().brif(go, turn, &values, exit, &values);
+        self.emit.builder.switch_to_block(exit);
+        let (state, carried) = self.unflatten(exit, state.len(), carried);
+        Looped { state, carried }
+    }
+
+    /// `if condition { then } else { otherwise }`, giving values of the shapes of `like`.
+    fn branch(
+        &mut self,
+        condition: ir::Value,
+        like: &[Val],
+        then: impl FnOnce(&mut Self) -> Vec<Val>,
+        otherwise: impl FnOnce(&mut Self) -> Vec<Val>,
+    ) -> Vec<Val> {
+        let on_true = self.emit.builder.create_block();
+        let on_false = self.emit.builder.create_block();
+        let join = self.block_for(0, like);
+        self.ins().brif(condition, on_true, &[], on_false, &[]);
+        self.emit.builder.switch_to_block(on_true);
+        let values = self.scoped(then);
+        self.ins().jump(join, &flatten(&[], &values));
+        self.emit.builder.switch_to_block(on_false);
+        let values = self.scoped(otherwise);
+        self.ins().jump(join, &flatten(&[], &values));
+        self.emit.builder.switch_to_block(join);
+        self.unflatten(join, 0, like).1
+    }
+
+    fn block_for(&mut self, integers: usize, values: &[Val]) -> Block {
+        let block = self.emit.builder.create_block();
+        for _ in 0..integers {
+            self.emit.builder.append_block_param(block, types::I64);
+        }
+        for value in values {
+            for _ in &value.regs {
+                self.emit.builder.append_block_param(block, value.register_type());
+            }
+        }
+        block
+    }
+
+    fn unflatten(&self, block: Block, integers: usize, like: &[Val]) -> (Vec<ir::Value>, Vec<Val>) {
+        let mut params = self.emit.builder.block_params(block).iter().copied();
+        let state = params.by_ref().take(integers).collect();
+        let values = like.iter().map(|value| value.with_regs(params.by_ref().take(value.regs.len()))).collect();
+        (state, values)
+    }
+
+    /// Runs `emit`; what it brings into scope is forgotten afterwards.
+    fn scoped<T>(&mut self, emit: impl FnOnce(&mut Self) -> T) -> T {
+        let outer = self.env.clone();
+        let result = emit(self);
+        self.env = outer;
+        result
+    }
+
+    fn body(&mut self, body: &[Stmt]) {
+        for stmt in body {
+            match stmt {
+                Stmt::Let(id) => {
+                    let value = self.value(*id);
+                    self.env.insert(*id, value);
+                }
+                Stmt::Store { access, delta, value } => self.store(*access, *delta, *value),
+                Stmt::Put { row, axis, value } => self.put(*row, *axis, *value),
+                Stmt::For { axis, lanes, body } => self.steps(*axis, *lanes, |generator| generator.body(body)),
+                Stmt::Strip { axis, length, body } => self.strip(*axis, *length, body),
+                Stmt::Call { op, target, args, axis } => self.call(*op, *target, args, *axis),
+                Stmt::Reduce(reduce) => self.reduce(reduce),
+                Stmt::Stream(stream) => self.stream(stream),
+            }
+        }
+    }
+
+    /// Emits a loop over an axis twice: for several lanes at once, then for what remains one by one.
+    fn steps(&mut self, axis: AxisId, lanes: usize, mut body: impl FnMut(&mut Self)) {
+        let (mut start, end) = self.bounds(axis);
+        if lanes > 1 {
+            start = self
+                .repeat(start, end, lanes as i64, &[], |generator, position, _| {
+                    generator.at(axis, position, lanes, &mut body);
+                    Vec::new()
+                })
+                .0;
+        }
+        self.repeat(start, end, 1, &[], |generator, position, _| {
+            generator.at(axis, position, 1, &mut body);
+            Vec::new()
+        });
+    }
+
+    /// Emits code at a position of an axis, for as many of its neighbours.
+    fn at<T>(
+        &mut self,
+        axis: AxisId,
+        position: ir::Value,
+        lanes: usize,
+        emit: impl FnOnce(&mut Self) -> T,
+    ) -> T {
+        let before = (self.positions.insert(axis, position), self.vector);
+        if lanes > 1 {
+            self.vector = Some((axis, lanes));
+        }
+        let result = emit(self);
+        match before.0 {
+            Some(position) => self.positions.insert(axis, position),
+            None => self.positions.remove(&axis),
+        };
+        self.vector = before.1;
+        result
+    }
+
+    /// Runs `emit` with a strip of an axis as its bounds.
+    fn within<T>(&mut self, axis: AxisId, strip: (ir::Value, ir::Value), emit: impl FnOnce(&mut Self) -> T) -> T {
+        let before = self.strips.insert(axis, strip);
+        let result = emit(self);
+        match before {
+            Some(strip) => self.strips.insert(axis, strip),
+            None => self.strips.remove(&axis),
+        };
+        result
+    }
+
+    fn strip(&mut self, axis: AxisId, length: usize, body: &[Stmt]) {
+        let (start, end) = self.bounds(axis);
+        self.blocks(start, end, length as i64, &[], |generator, strip, _| {
+            generator.within(axis, strip, |generator| generator.body(body));
+            Vec::new()
+        });
+    }
+
+    /// A loop over blocks of a range, the last of which may be shorter.
+    fn blocks(
+        &mut self,
+        start: ir::Value,
+        end: ir::Value,
+        length: i64,
+        carried: &[Val],
+        body: impl FnOnce(&mut Self, (ir::Value, ir::Value), &[Val]) -> Vec<Val>,
+    ) -> Vec<Val> {
+        self.loop_while(
+            &[start],
+            carried,
+            |generator, state| generator.ins().icmp(IntCC::SignedLessThan, state[0], end),
+            |generator, state, carried| {
+                let next = generator.ins().iadd_imm_s(state[0], length);
+                let stop = generator.least(next, end);
+                (vec![next], body(generator, (state[0], stop), carried))
+            },
+        )
+        .carried
+    }
+
+    /// Lanes of values along an axis, here.
+    fn lanes_along(&self, axis: Option<AxisId>) -> usize {
+        self.vector.filter(|(vector, _)| Some(*vector) == axis).map_or(1, |(_, lanes)| lanes)
+    }
+
+    fn get(&self, value: ValueId) -> Val {
+        self.env[&value].clone()
+    }
+
+    fn value(&mut self, id: ValueId) -> Val {
+        let kernel = self.kernel;
+        let value = &kernel.values[id.index()];
+        match &value.def {
+            Def::Constant(constant) => self.emit.constant(*constant),
+            Def::Param(param) => self.integer(self.params[param.index()]),
+            Def::Index(axis) => {
+                let position = self.positions[axis];
+                let lanes = self.lanes_along(Some(*axis));
+                self.emit.iota(position, lanes, DType::I64)
+            }
+            Def::Load { access, delta } => self.load(*access, *delta),
+            Def::Row(row, axis) => self.row(*row, *axis),
+            Def::Op { op, args, position } => {
+                let args: SmallVec<[Val; 3]> = args.iter().map(|arg| self.get(*arg)).collect();
+                if let (Some(position), [_, exponent]) = (position, &args[..]) {
+                    self.check_exponent(exponent, *position, value);
+                }
+                self.emit.op(*op, &args)
+            }
+            Def::Select([condition, on_true, on_false]) => {
+                let (condition, on_true, on_false) = (self.get(*condition), self.get(*on_true), self.get(*on_false));
+                self.emit.select(&condition, &on_true, &on_false)
+            }
+            Def::Cast(arg) => {
+                let arg = self.get(*arg);
+                self.emit.cast(&arg, value.dtype)
+            }
+            Def::Take { access, index, stride, size, position } => {
+                let index = self.get(*index);
+                self.take(value, *access, &index, *stride, *size, *position)
+            }
+            Def::Reduced => self.get(id),
+        }
+    }
+
+    /// An i64 that is at hand, as a value.
+    fn integer(&mut self, value: ir::Value) -> Val {
+        self.emit.iota(value, 1, DType::I64)
+    }
+
+    /// Reports negative exponents of an integer power, lane by lane.
+    fn check_exponent(&mut self, exponent: &Val, position: AccessId, value: &Value) {
+        let axis = self.vector.map(|(axis, _)| axis);
+        let size = self.constant(-1);
+        for lane in 0..exponent.lanes {
+            let exponent = self.emit.lane(exponent, lane);
+            let exponent = self.emit.cast(&exponent, DType::I64).regs[0];
+            let bad = self.ins().icmp_imm_s(IntCC::SignedLessThan, exponent, 0);
+            let place = self.position(position, axis, lane);
+            self.report(bad, value, place, exponent, size);
+        }
+    }
+
+    /// Calls the host if something went wrong, out of the way of what goes right.
+    fn report(&mut self, bad: ir::Value, value: &Value, position: ir::Value, found: ir::Value, size: ir::Value) {
+        let cold = self.emit.builder.create_block();
+        let join = self.emit.builder.create_block();
+        self.emit.builder.set_cold_block(cold);
+        self.ins().brif(bad, cold, &[], join, &[]);
+        self.emit.builder.switch_to_block(cold);
+        let origin = self.constant(value.origin.index() as i64);
+        let failure = self.failure;
+        self.call_host(REPORT.address(), &[failure, origin, position, found, size]);
+        self.ins().jump(join, &[]);
+        self.emit.builder.switch_to_block(join);
+    }
+
+    fn call_host(&mut self, address: usize, args: &[ir::Value]) {
+        let mut signature = Signature::new(self.call_conv);
+        signature.params.extend(args.iter().map(|_| AbiParam::new(types::I64)));
+        let signature = self.emit.builder.import_signature(signature);
+        let address = self.constant(address as i64);
+        self.ins().call_indirect(signature, address, args);
+    }
+
+    /// Applies a tile function to the rows of the current strip.
+    fn call(&mut self, op: Op, target: RowId, args: &[RowId], axis: AxisId) {
+        let kernel = self.kernel;
+        let precision = match kernel.rows[target.index()].dtype {
+            DType::F64 => Precision::F64,
+            DType::Bool | DType::U8 | DType::I32 | DType::I64 | DType::F32 => Precision::F32,
+        };
+        let Some(function) = function(op) else { return };
+        let address = tile_function(function, precision, self.level) as usize;
+        let (start, end) = self.bounds(axis);
+        let length = self.ins().isub(end, start);
+        let target = self.row_start(target);
+        let first = self.row_start(args[0]);
+        let second = args.get(1).map(|row| self.row_start(*row)).unwrap_or(first);
+        self.call_host(address, &[target, first, second, length]);
+    }
+
+    fn put(&mut self, row: RowId, axis: AxisId, value: ValueId) {
+        let lanes = self.lanes_along(Some(axis));
+        let value = self.get(value);
+        let value = self.emit.splat(&value, lanes);
+        let address = self.row_address(row, axis);
+        self.emit.store(address, 0, &value, LaneStride::Unit);
+    }
+}
+
+/// What a loop leaves behind.
+struct Looped {
+    state: Vec<ir::Value>,
+    carried: Vec<Val>,
+}
+
+impl Looped {
+    fn into_single(self) -> (ir::Value, Vec<Val>) {
+        (self.state[0], self.carried)
+    }
+}
+
+fn flatten(state: &[ir::Value], values: &[Val]) -> Vec<ir::BlockArg> {
+    let regs = values.iter().flat_map(|value| value.regs.iter());
+    state.iter().chain(regs).map(|value| ir::BlockArg::Value(*value)).collect()
+}
+
+/// The tile function of an op.
+fn function(op: Op) -> Option<Function> {
+    Function::ALL.iter().copied().find(|function| function.name() == op.name())
+}

@@ -1,0 +1,266 @@
+//! Reductions into values.
+
+use super::Generator;
+use crate::emit::Val;
+use broadloom_ir::dtype::{DType, Scalar};
+use broadloom_ir::reduce::{BLOCK, ReduceOp, SEQUENTIAL_LIMIT};
+use broadloom_loops::kernel::*;
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{self, InstBuilder};
+
+/// The running state of accumulators: one value each, and for arg-reductions the index behind it.
+pub(super) type State = Vec<Val>;
+
+impl Generator<'_, '_, '_> {
+    pub(super) fn reduce(&mut self, reduce: &Reduce) {
+        let (start, end) = self.bounds(reduce.axis);
+        let state = match reduce.order {
+            Order::Free => self.in_any_order(reduce, start, end),
+            Order::Sequential => {
+                let begin = self.begin(&reduce.accumulators, self.around(), start);
+                self.in_order(reduce, (start, end), &begin)
+            }
+            Order::Tree => self.by_the_tree(reduce, start, end),
+            Order::Counter => self.by_the_counter(reduce, start, end),
+        };
+        let mut state = state.into_iter();
+        for accumulator in &reduce.accumulators {
+            let value = state.next();
+            let index = has_index(accumulator).then(|| state.next()).flatten();
+            let (Some(result), is_index) = (index.clone().or(value), index.is_some()) else { continue };
+            let result = match is_index {
+                true => self.emit.cast(&result, DType::I64),
+                false => self.finish(accumulator.op, &result),
+            };
+            self.env.insert(accumulator.result, result);
+        }
+    }
+
+    /// Lanes of the vector loop around a reduction.
+    fn around(&self) -> usize {
+        self.vector.map_or(1, |(_, lanes)| lanes)
+    }
+
+    /// The end of a sum: no sum is the negative zero it began with.
+    pub(super) fn finish(&mut self, op: ReduceOp, value: &Val) -> Val {
+        match op.finish(value.dtype) {
+            Some(zero) => {
+                let zero = self.emit.constant(zero);
+                self.emit.accumulate(op, value.dtype, value, &zero)
+            }
+            None => value.clone(),
+        }
+    }
+
+    /// Accumulators before the first element. An index begins at `first`: if every element is as bad as the
+    /// identity, the first one is the answer. One that is compared with other indices begins above all of them.
+    pub(super) fn begin(&mut self, accumulators: &[Accumulator], lanes: usize, first: ir::Value) -> State {
+        let mut state = State::new();
+        for accumulator in accumulators {
+            let identity = self.emit.constant(accumulator.op.identity(accumulator.dtype));
+            state.push(self.emit.splat(&identity, lanes));
+            if let Contribution::Indexed { index, narrow, .. } = accumulator.operand {
+                let dtype = index_dtype(narrow);
+                let index = match index {
+                    None => self.emit.iota(first, 1, dtype),
+                    Some(_) => self.emit.constant(Scalar::I64(i64::MAX)),
+                };
+                state.push(self.emit.splat(&index, lanes));
+            }
+        }
+        state
+    }
+
+    /// Accumulators that lose against every element, for the elements left over by whole vectors.
+    pub(super) fn begin_behind(&mut self, accumulators: &[Accumulator]) -> State {
+        let mut state = State::new();
+        for accumulator in accumulators {
+            state.push(self.emit.constant(accumulator.op.identity(accumulator.dtype)));
+            if let Contribution::Indexed { narrow, .. } = accumulator.operand {
+                let last = if narrow { Scalar::I32(i32::MAX) } else { Scalar::I64(i64::MAX) };
+                state.push(self.emit.constant(last));
+            }
+        }
+        state
+    }
+
+    /// One step: what the elements at the current position contribute.
+    pub(super) fn accumulate(&mut self, axis: AxisId, accumulators: &[Accumulator], state: &[Val]) -> State {
+        let mut old = state.iter();
+        let mut new = State::new();
+        for accumulator in accumulators {
+            let Some(best) = old.next() else { break };
+            match &accumulator.operand {
+                Contribution::Value(value) => {
+                    let value = self.get(*value);
+                    new.push(self.emit.accumulate(accumulator.op, accumulator.dtype, best, &value));
+                }
+                Contribution::Product(x, y) => {
+                    let (x, y) = (self.get(*x), self.get(*y));
+                    new.push(self.emit.accumulate_product(best, &x, &y));
+                }
+                Contribution::Indexed { value, index, narrow } => {
+                    let Some(best_index) = old.next() else { break };
+                    let value = self.get(*value);
+                    let (better, index) = match index {
+                        None => {
+                            let (position, lanes) = (self.positions[&axis], self.lanes_along(Some(axis)));
+                            let index = self.emit.iota(position, lanes, index_dtype(*narrow));
+                            (self.emit.better(accumulator.op, &value, best), index)
+                        }
+                        Some(index) => {
+                            let index = self.get(*index);
+                            (self.emit.better_or_tied(accumulator.op, &value, &index, best, best_index), index)
+                        }
+                    };
+                    new.push(self.emit.select(&better, &value, best));
+                    new.push(self.emit.select(&better, &index, best_index));
+                }
+            }
+        }
+        new
+    }
+
+    /// Two partial states as one, the elements of `left` before those of `right`.
+    pub(super) fn combine(&mut self, accumulators: &[Accumulator], left: &[Val], right: &[Val]) -> State {
+        let mut both = left.iter().zip(right);
+        let mut combined = State::new();
+        for accumulator in accumulators {
+            let Some((one, two)) = both.next() else { break };
+            if !has_index(accumulator) {
+                combined.push(self.emit.accumulate(accumulator.op, accumulator.dtype, one, two));
+                continue;
+            }
+            let Some((one_index, two_index)) = both.next() else { break };
+            let better = self.emit.better_or_tied(accumulator.op, two, two_index, one, one_index);
+            combined.push(self.emit.select(&better, two, one));
+            combined.push(self.emit.select(&better, two_index, one_index));
+        }
+        combined
+    }
+
+    /// Elements of a range one by one, in index order.
+    pub(super) fn in_order(&mut self, reduce: &Reduce, range: (ir::Value, ir::Value), begin: &[Val]) -> State {
+        let turn = |generator: &mut Self| {
+            generator
+                .repeat(range.0, range.1, 1, begin, |generator, position, state| {
+                    generator.at(reduce.axis, position, 1, |generator| {
+                        generator.body(&reduce.body);
+                        generator.accumulate(reduce.axis, &reduce.accumulators, state)
+                    })
+                })
+                .1
+        };
+        if reduce.prologue.is_empty() {
+            return turn(self);
+        }
+        // A sequential axis is never longer than a block.
+        self.within(reduce.axis, range, |generator| {
+            generator.scoped(|generator| {
+                generator.body(&reduce.prologue);
+                turn(generator)
+            })
+        })
+    }
+
+    fn in_any_order(&mut self, reduce: &Reduce, start: ir::Value, end: ir::Value) -> State {
+        let accumulators = &reduce.accumulators;
+        let vector = self.begin(accumulators, if reduce.lanes > 1 { reduce.lanes } else { self.around() }, start);
+        let rest = if reduce.lanes > 1 { self.begin_behind(accumulators) } else { State::new() };
+        let carried: Vec<Val> = vector.iter().chain(&rest).cloned().collect();
+        let count = vector.len();
+        let turn = |generator: &mut Self, range: (ir::Value, ir::Value), state: &[Val]| {
+            let (vector, rest) = state.split_at(count);
+            let step = |lanes: usize| {
+                move |generator: &mut Self, position: ir::Value, state: &[Val]| {
+                    generator.at(reduce.axis, position, lanes, |generator| {
+                        generator.body(&reduce.body);
+                        generator.accumulate(reduce.axis, accumulators, state)
+                    })
+                }
+            };
+            let (next, mut state) =
+                generator.repeat(range.0, range.1, reduce.lanes as i64, vector, step(reduce.lanes));
+            if reduce.lanes > 1 {
+                state.extend(generator.repeat(next, range.1, 1, rest, step(1)).1);
+            }
+            state
+        };
+        let state = if reduce.prologue.is_empty() {
+            turn(self, (start, end), &carried)
+        } else {
+            self.blocks(start, end, BLOCK as i64, &carried, |generator, block, state| {
+                generator.within(reduce.axis, block, |generator| {
+                    generator.body(&reduce.prologue);
+                    turn(generator, block, state)
+                })
+            })
+        };
+        if reduce.lanes == 1 {
+            return state;
+        }
+        let (vector, rest) = state.split_at(count);
+        let folded = self.fold(accumulators, vector, reduce.lanes);
+        self.combine(accumulators, &folded, rest)
+    }
+
+    /// The lanes of a state combined by halves.
+    pub(super) fn fold(&mut self, accumulators: &[Accumulator], state: &[Val], lanes: usize) -> State {
+        if lanes == broadloom_ir::reduce::LANES && !accumulators.iter().any(has_index) {
+            let values = accumulators.iter().zip(state);
+            return values.map(|(accumulator, value)| self.emit.fold_halves(accumulator.op, value)).collect();
+        }
+        let mut parts: Vec<State> =
+            (0..lanes).map(|lane| state.iter().map(|value| self.emit.lane(value, lane)).collect()).collect();
+        while parts.len() > 1 {
+            let upper = parts.split_off(parts.len() / 2);
+            parts = parts.iter().zip(&upper).map(|(low, high)| self.combine(accumulators, low, high)).collect();
+        }
+        parts.swap_remove(0)
+    }
+
+    /// The fixed tree: in index order up to the limit, else by blocks.
+    fn by_the_tree(&mut self, reduce: &Reduce, start: ir::Value, end: ir::Value) -> State {
+        let extent = self.kernel.axes[reduce.axis.index()].extent;
+        let limit = SEQUENTIAL_LIMIT as i64;
+        if matches!(extent, Extent::Constant(extent) if extent > limit) {
+            return self.by_blocks(reduce, start, end);
+        }
+        // The length of the whole axis decides, not that of a group of it.
+        let length = self.extent(extent);
+        let short = self.ins().icmp_imm_s(IntCC::SignedLessThanOrEqual, length, limit);
+        let like = self.begin(&reduce.accumulators, 1, start);
+        self.branch(
+            short,
+            &like,
+            |generator| {
+                let begin = generator.begin(&reduce.accumulators, 1, start);
+                generator.in_order(reduce, (start, end), &begin)
+            },
+            |generator| generator.by_blocks(reduce, start, end),
+        )
+    }
+
+    /// Partial results of groups in index order: the upper part of the tree.
+    fn by_the_counter(&mut self, reduce: &Reduce, start: ir::Value, end: ir::Value) -> State {
+        let counter = self.counter(&reduce.accumulators);
+        let zero = self.constant(0);
+        let (count, _) = self.counted(start, end, 1, zero, |generator, position, _, count| {
+            let begin = generator.begin(&reduce.accumulators, 1, start);
+            let state = generator.at(reduce.axis, position, 1, |generator| {
+                generator.body(&reduce.body);
+                generator.accumulate(reduce.axis, &reduce.accumulators, &begin)
+            });
+            generator.push(&reduce.accumulators, &counter, &state, count)
+        });
+        self.collect(&reduce.accumulators, &counter, count)
+    }
+}
+
+pub(super) fn has_index(accumulator: &Accumulator) -> bool {
+    matches!(accumulator.operand, Contribution::Indexed { .. })
+}
+
+fn index_dtype(narrow: bool) -> DType {
+    if narrow { DType::I32 } else { DType::I64 }
+}

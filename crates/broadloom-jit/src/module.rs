@@ -1,0 +1,274 @@
+//! Code memory, and the only place that calls into it.
+#![allow(unsafe_code, reason = "machine code is called through pointers and its memory is freed by hand")]
+
+use crate::emit::Host;
+use crate::failure::Failure;
+use crate::generate::{generate, signature};
+use broadloom_ir::dtype::DType;
+use broadloom_ir::ops::Op;
+use broadloom_loops::kernel::{KernelId, Schedule};
+use broadloom_math::CpuLevel;
+use cranelift_codegen::ir::{Function, UserFuncName};
+use cranelift_codegen::isa::OwnedTargetIsa;
+use cranelift_codegen::settings::{self, Configurable};
+use cranelift_codegen::{Context, isa};
+use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
+use cranelift_jit::{JITBuilder, JITModule};
+use cranelift_module::{FuncId, Module as _, default_libcall_names};
+use std::collections::BTreeSet;
+use std::ops::Range;
+use std::sync::Mutex;
+
+/// How kernels are compiled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct JitOptions {
+    /// The instructions that may be used, and the numerics that go with them.
+    pub level: CpuLevel,
+    /// Whether the CLIF and the assembly are kept as text.
+    pub keep_text: bool,
+    /// Whether Cranelift checks its input; on in debug builds and tests.
+    pub verify: bool,
+}
+
+impl Default for JitOptions {
+    /// The level of this machine, no text, checks in debug builds.
+    fn default() -> Self {
+        JitOptions { level: CpuLevel::detect(), keep_text: false, verify: cfg!(debug_assertions) }
+    }
+}
+
+/// Why kernels could not be compiled.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CompileError {
+    /// The CPU lacks the instructions of the level, or Cranelift has no back end for it.
+    #[error("this machine cannot run code for the cpu level `{}`", level.name())]
+    Level {
+        /// The level that was asked for.
+        level: CpuLevel,
+    },
+    /// Cranelift refused a kernel: a bug, or more code than it can hold.
+    #[error("kernel {kernel} was refused by the code generator: {reason}")]
+    Kernel {
+        /// Which.
+        kernel: KernelId,
+        /// What Cranelift said.
+        reason: String,
+    },
+    /// Memory for code could not be had or protected.
+    #[error("memory for machine code could not be prepared: {reason}")]
+    Memory {
+        /// What the system said.
+        reason: String,
+    },
+}
+
+/// The type of every kernel: `fn(args, first, last, scratch, failure)`.
+type Entry = unsafe extern "C" fn(*const u64, i64, i64, *mut u8, *mut Failure);
+
+struct Compiled {
+    entry: Entry,
+    clif: Option<String>,
+    disassembly: Option<String>,
+}
+
+/// The compiled kernels of a schedule. Owns their memory, which is freed when the last owner of the module drops it.
+pub struct Module {
+    kernels: Vec<Compiled>,
+    scalar_calls: Vec<(Op, DType)>,
+    code_bytes: usize,
+    /// `None` only while dropping. A `JITModule` is not `Sync`; nothing is asked of it but to be freed.
+    memory: Mutex<Option<JITModule>>,
+}
+
+impl std::fmt::Debug for Module {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Module").field("kernels", &self.kernels.len()).field("code_bytes", &self.code_bytes).finish()
+    }
+}
+
+/// Compiles the kernels of a schedule.
+///
+/// # Errors
+/// If the level is not this machine's, if Cranelift refuses a kernel, or if memory for code cannot be had.
+pub fn compile(schedule: &Schedule, options: &JitOptions) -> Result<Module, CompileError> {
+    let isa = target(options)?;
+    let call_conv = isa.default_call_conv();
+    let host = Host::of(&*isa);
+    let mut memory = JITModule::new(JITBuilder::with_isa(isa, default_libcall_names()));
+    match define(&mut memory, schedule, options, host, call_conv) {
+        Ok((kernels, scalar_calls, code_bytes)) => {
+            let scalar_calls = scalar_calls.into_iter().collect();
+            Ok(Module { kernels, scalar_calls, code_bytes, memory: Mutex::new(Some(memory)) })
+        }
+        Err(error) => {
+            // SAFETY: no pointer into the memory has left `define`, which failed.
+            unsafe { memory.free_memory() };
+            Err(error)
+        }
+    }
+}
+
+type Defined = (Vec<Compiled>, BTreeSet<(Op, DType)>, usize);
+
+fn define(
+    memory: &mut JITModule,
+    schedule: &Schedule,
+    options: &JitOptions,
+    host: Host,
+    call_conv: isa::CallConv,
+) -> Result<Defined, CompileError> {
+    let mut context = Context::new();
+    context.set_disasm(options.keep_text);
+    let mut builder_context = FunctionBuilderContext::new();
+    let mut scalar_calls = BTreeSet::new();
+    let mut code_bytes = 0;
+    let mut defined: Vec<(FuncId, Option<String>, Option<String>)> = Vec::new();
+    for (index, kernel) in schedule.kernels.iter().enumerate() {
+        let refused = |reason: String| CompileError::Kernel { kernel: KernelId::new(index), reason };
+        context.func = Function::with_name_signature(UserFuncName::user(0, index as u32), signature(call_conv));
+        let builder = FunctionBuilder::new(&mut context.func, &mut builder_context);
+        let config = memory.isa().frontend_config();
+        generate(builder, kernel, options.level, host, call_conv, &mut scalar_calls, config);
+        let clif = options.keep_text.then(|| context.func.display().to_string());
+        let id = memory
+            .declare_anonymous_function(&context.func.signature)
+            .map_err(|error| refused(error.to_string()))?;
+        memory.define_function(id, &mut context).map_err(|error| refused(format!("{error:?}")))?;
+        let compiled = context.compiled_code();
+        code_bytes += compiled.map_or(0, |code| code.code_buffer().len());
+        defined.push((id, clif, compiled.and_then(|code| code.vcode.clone())));
+        memory.clear_context(&mut context);
+        context.set_disasm(options.keep_text);
+    }
+    memory.finalize_definitions().map_err(|error| CompileError::Memory { reason: error.to_string() })?;
+    let kernels = defined
+        .into_iter()
+        .map(|(id, clif, disassembly)| {
+            let code = memory.get_finalized_function(id);
+            // SAFETY: the code at the address was generated with the signature of `Entry` in the C calling
+            // convention, and stays mapped until the module is dropped.
+            let entry = unsafe { std::mem::transmute::<*const u8, Entry>(code) };
+            Compiled { entry, clif, disassembly }
+        })
+        .collect();
+    Ok((kernels, scalar_calls, code_bytes))
+}
+
+/// The instruction set of a level.
+fn target(options: &JitOptions) -> Result<OwnedTargetIsa, CompileError> {
+    let unsupported = || CompileError::Level { level: options.level };
+    if !options.level.is_supported() {
+        return Err(unsupported());
+    }
+    let mut flags = settings::builder();
+    let set = [
+        ("opt_level", "speed"),
+        ("enable_verifier", if options.verify { "true" } else { "false" }),
+        ("is_pic", "false"),
+        ("unwind_info", "false"),
+        // Frames may be larger than a guard page; the probes stand in the code, there is no library to call.
+        ("enable_probestack", "true"),
+        ("probestack_strategy", "inline"),
+    ];
+    for (name, value) in set {
+        flags.set(name, value).map_err(|_| unsupported())?;
+    }
+    let mut builder = cranelift_native::builder_with_options(false).map_err(|_| unsupported())?;
+    let features: &[&str] = match options.level {
+        CpuLevel::Baseline | CpuLevel::Neon => &[],
+        CpuLevel::Avx2Fma => AVX2,
+        CpuLevel::Avx512 => AVX512,
+    };
+    for feature in features {
+        builder.enable(feature).map_err(|_| unsupported())?;
+    }
+    builder.finish(settings::Flags::new(flags)).map_err(|_| unsupported())
+}
+
+const AVX2: &[&str] = &[
+    "has_cmpxchg16b",
+    "has_sse3",
+    "has_ssse3",
+    "has_sse41",
+    "has_sse42",
+    "has_popcnt",
+    "has_avx",
+    "has_avx2",
+    "has_fma",
+    "has_bmi1",
+    "has_bmi2",
+    "has_lzcnt",
+];
+
+const AVX512: &[&str] = &[
+    "has_cmpxchg16b",
+    "has_sse3",
+    "has_ssse3",
+    "has_sse41",
+    "has_sse42",
+    "has_popcnt",
+    "has_avx",
+    "has_avx2",
+    "has_fma",
+    "has_bmi1",
+    "has_bmi2",
+    "has_lzcnt",
+    "has_avx512f",
+    "has_avx512dq",
+    "has_avx512vl",
+];
+
+impl Module {
+    /// Runs the steps `range` of a kernel's parallel axis; `0..1` for a kernel without one.
+    ///
+    /// # Safety
+    /// `args` are the values of the kernel's params and then, for every access that has a buffer, the address of the
+    /// element at its offset, in the order of the schedule that was compiled. Every element that the accesses reach
+    /// over the axes' extents (and `range`) is valid to read, or to write if it is stored to, and no other thread
+    /// touches the stored ones meanwhile. `scratch` is aligned to 64 and has the kernel's scratch bytes, for this call
+    /// alone.
+    pub unsafe fn run(
+        &self,
+        kernel: KernelId,
+        args: &[u64],
+        range: Range<i64>,
+        scratch: *mut u8,
+        failure: &mut Failure,
+    ) {
+        if let Some(kernel) = self.kernels.get(kernel.index()) {
+            // SAFETY: the code stays mapped while `self` lives; the caller vouches for the pointers.
+            unsafe { (kernel.entry)(args.as_ptr(), range.start, range.end, scratch, failure) };
+        }
+    }
+
+    /// The CLIF of a kernel, if it was kept.
+    pub fn clif(&self, kernel: KernelId) -> Option<&str> {
+        self.kernels.get(kernel.index())?.clif.as_deref()
+    }
+
+    /// The assembly of a kernel, if it was kept.
+    pub fn disassembly(&self, kernel: KernelId) -> Option<&str> {
+        self.kernels.get(kernel.index())?.disassembly.as_deref()
+    }
+
+    /// Bytes of machine code.
+    pub fn code_bytes(&self) -> usize {
+        self.code_bytes
+    }
+
+    /// The ops, and the dtypes of their operands, that are done by a call per element.
+    pub fn scalar_calls(&self) -> &[(Op, DType)] {
+        &self.scalar_calls
+    }
+}
+
+impl Drop for Module {
+    fn drop(&mut self) {
+        let memory = self.memory.get_mut().unwrap_or_else(std::sync::PoisonError::into_inner);
+        if let Some(memory) = memory.take() {
+            // SAFETY: a running call borrows the module, so none is running, and no entry is called after this.
+            unsafe { memory.free_memory() };
+        }
+    }
+}

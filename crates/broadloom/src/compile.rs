@@ -1,0 +1,78 @@
+//! The pipeline.
+//!
+//! ```text
+//!             finish               lower              compile                bind            run
+//! Graph ─────────────▶ CheckedGraph ─────▶ Schedule ─────────▶ Executable ─────────▶ Bound ──────▶ Outputs
+//!       Diagnostics                                CompileError            BindError        RunError
+//! ```
+//!
+//! A checked graph is proof of well-typed and well-shaped expressions; an executable has it and one or more
+//! variants, each a schedule with its machine code, for the layouts of arrays that were met; a bound executable is
+//! proof that the arrays fit. No stage checks again what an earlier one proved.
+
+use crate::bind::Program;
+use crate::executable::{Executable, Inner, Variant};
+pub use crate::options::{CompileOptions, Threads};
+use broadloom_ir::diagnostics::Diagnostics;
+use broadloom_ir::graph::CheckedGraph;
+use broadloom_jit::{CpuLevel, JitOptions};
+use broadloom_loops::{LowerError, LowerOptions};
+use std::fmt;
+use std::time::Instant;
+use thiserror::Error;
+
+/// Compiles a checked graph for dense arrays; other layouts are compiled when they are met.
+pub(crate) fn compile(graph: &CheckedGraph, options: &CompileOptions) -> Result<Executable, CompileError> {
+    let start = Instant::now();
+    let level = options.level.unwrap_or_else(CpuLevel::detect);
+    if !level.is_supported() {
+        return Err(CompileError::Level(level));
+    }
+    let lower_options = LowerOptions { vectorize: options.vectorize, ..LowerOptions::dense(graph, level.is_fused()) };
+    let dense = compile_variant(graph, &lower_options, level, false)?;
+    let program = Program::new(graph);
+    let inner = Inner::new(graph.clone(), options.clone(), program, lower_options, level, dense);
+    Ok(Executable::new(inner, start.elapsed()))
+}
+
+/// Schedule and machine code for one choice of layouts.
+pub(crate) fn compile_variant(
+    graph: &CheckedGraph,
+    options: &LowerOptions,
+    level: CpuLevel,
+    keep_text: bool,
+) -> Result<Variant, CompileError> {
+    let schedule = broadloom_loops::lower(graph, options)?;
+    let module = broadloom_jit::compile(&schedule, &JitOptions { level, keep_text, verify: cfg!(debug_assertions) })?;
+    Ok(Variant { schedule, module })
+}
+
+/// Why there is no kernel.
+#[derive(Error)]
+#[non_exhaustive]
+pub enum CompileError {
+    /// Mistakes in the graph.
+    #[error(transparent)]
+    Graph(#[from] Diagnostics),
+    /// The graph cannot be scheduled.
+    #[error(transparent)]
+    Schedule(#[from] LowerError),
+    /// The schedule cannot be compiled.
+    #[error(transparent)]
+    Code(#[from] broadloom_jit::CompileError),
+    /// This CPU, or this build, cannot run the level that was asked for.
+    #[error("this CPU cannot run the level {0}")]
+    Level(CpuLevel),
+}
+
+impl fmt::Debug for CompileError {
+    /// The full text, so that `unwrap` shows it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            CompileError::Graph(diagnostics) => fmt::Debug::fmt(diagnostics, f),
+            CompileError::Schedule(error) => fmt::Debug::fmt(error, f),
+            CompileError::Code(error) => fmt::Debug::fmt(error, f),
+            CompileError::Level(_) => fmt::Display::fmt(self, f),
+        }
+    }
+}

@@ -1,0 +1,252 @@
+//! Compiled kernels.
+
+use crate::bind::plan::Binding;
+use crate::bind::{Program, type_text};
+use crate::compile::{CompileError, CompileOptions, compile_variant};
+use crate::explain::Explanation;
+use crate::memory::{Block, OutOfMemory};
+use crate::run::{Bound, CallError, IntoOutputs, Outputs};
+use crate::{BindError, IntoInputs};
+use broadloom_ir::dtype::DType;
+use broadloom_ir::graph::CheckedGraph;
+use broadloom_ir::shape::Shape;
+use broadloom_jit::{CpuLevel, Module};
+use broadloom_loops::kernel::Schedule;
+use broadloom_loops::{Layout, LowerOptions};
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// A compiled graph, to be called any number of times with arrays of any sizes. Cloning shares it, and any number
+/// of threads may run it at once.
+///
+/// ```
+/// use broadloom::prelude::*;
+/// let g = Graph::new();
+/// let n = g.symbol("n");
+/// let x = g.input::<f32>("x", shape![n]);
+/// let kernel = (x * x).sum(0).compile()?;
+///
+/// let total: f32 = kernel.run(&[3.0f32, 4.0])?.try_into()?;
+/// assert_eq!(total, 25.0);
+/// assert_eq!(kernel.inputs()[0].to_string(), "x: f32[n]");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone)]
+pub struct Executable {
+    inner: Arc<Inner>,
+    compile_time: Duration,
+}
+
+/// What an executable expects or gives: a name, a dtype, and sizes in symbols.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ArrayInfo {
+    /// The name.
+    pub name: String,
+    /// Type of the elements.
+    pub dtype: DType,
+    /// Number of axes.
+    pub rank: usize,
+    text: String,
+}
+
+impl fmt::Display for ArrayInfo {
+    /// `x: f32[n, 3]`
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.name, self.text)
+    }
+}
+
+impl Executable {
+    pub(crate) fn new(inner: Inner, compile_time: Duration) -> Executable {
+        Executable { inner: Arc::new(inner), compile_time }
+    }
+
+    /// The arrays to pass, in the order in which they are passed by position. Declared inputs on which the outputs
+    /// do not depend are left out.
+    pub fn inputs(&self) -> Vec<ArrayInfo> {
+        let graph = &self.inner.graph;
+        let required = graph.inputs().iter().zip(&self.inner.program.required).filter(|(_, required)| **required);
+        required.map(|(input, _)| info(graph, &input.name, input.dtype, &input.shape)).collect()
+    }
+
+    /// The results, in order.
+    pub fn outputs(&self) -> Vec<ArrayInfo> {
+        let graph = &self.inner.graph;
+        let outputs = graph.outputs().iter();
+        outputs.map(|output| info(graph, &output.name, graph.dtype(output.expr), graph.shape(output.expr))).collect()
+    }
+
+    /// Computes the outputs in arrays of their own.
+    ///
+    /// # Errors
+    /// If the arrays do not fit, or the data are such that there is no result: an index out of range, a negative
+    /// exponent of an integer.
+    pub fn run<'a>(&self, inputs: impl IntoInputs<'a>) -> Result<Outputs, CallError> {
+        Ok(self.bind(inputs)?.run()?)
+    }
+
+    /// Computes the outputs in arrays of the caller, of any strides, and allocates nothing for them.
+    ///
+    /// ```
+    /// use broadloom::prelude::*;
+    /// let g = Graph::new();
+    /// let n = g.symbol("n");
+    /// let x = g.input::<f32>("x", shape![n]);
+    /// let kernel = g.compile([("twice", 2 * x), ("total", x.sum(..))])?;
+    /// let (mut twice, mut total) = ([0.0f32; 3], [0.0f32]);
+    /// kernel.run_into(&[1.0f32, 2.0, 3.0], (&mut twice, ArrayViewMut::new(&mut total, &[])?))?;
+    /// assert_eq!((twice, total), ([2.0, 4.0, 6.0], [6.0]));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the arrays do not fit, or the data are such that there is no result; then the outputs are unspecified.
+    pub fn run_into<'a, 'b>(
+        &self,
+        inputs: impl IntoInputs<'a>,
+        outputs: impl IntoOutputs<'b>,
+    ) -> Result<(), CallError> {
+        crate::run::run_into(&self.inner, inputs.into_inputs(), outputs.into_outputs())
+    }
+
+    /// Checks arrays, to be run once or more.
+    ///
+    /// # Errors
+    /// If names, dtypes or sizes do not fit.
+    pub fn bind<'a>(&self, inputs: impl IntoInputs<'a>) -> Result<Bound<'a>, BindError> {
+        Bound::new(self.inner.clone(), inputs.into_inputs())
+    }
+
+    /// What was made of the graph: loops, vector widths, stored temporaries, code.
+    pub fn explain(&self) -> Explanation {
+        Explanation::new(self.inner.clone(), self.compile_time)
+    }
+
+    /// The graph that was compiled.
+    pub fn graph(&self) -> &CheckedGraph {
+        &self.inner.graph
+    }
+}
+
+fn info(graph: &CheckedGraph, name: &str, dtype: DType, shape: &Shape) -> ArrayInfo {
+    ArrayInfo { name: name.to_string(), dtype, rank: shape.rank(), text: type_text(graph, dtype, shape) }
+}
+
+impl fmt::Debug for Executable {
+    /// `Executable(x: f32[n] -> out: f32[n])`
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let list = |arrays: Vec<ArrayInfo>| arrays.iter().map(ArrayInfo::to_string).collect::<Vec<_>>().join(", ");
+        write!(f, "Executable({} -> {})", list(self.inputs()), list(self.outputs()))
+    }
+}
+
+/// Machine code for one choice of layouts.
+pub(crate) struct Variant {
+    pub(crate) schedule: Schedule,
+    pub(crate) module: Module,
+}
+
+impl fmt::Debug for Variant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Variant({} kernels)", self.schedule.kernels.len())
+    }
+}
+
+/// What clones of an executable share.
+pub(crate) struct Inner {
+    pub(crate) graph: CheckedGraph,
+    pub(crate) options: CompileOptions,
+    pub(crate) program: Program,
+    pub(crate) dense_options: LowerOptions,
+    pub(crate) level: CpuLevel,
+    pub(crate) dense: Arc<Variant>,
+    variants: Mutex<HashMap<LowerOptions, Arc<Variant>>>,
+    /// The last binding: most calls repeat its sizes and strides.
+    last: Mutex<Option<Arc<Binding>>>,
+    /// Temporaries of the last call, for the next one.
+    arena: Mutex<Block>,
+}
+
+/// Most variants by exact layouts; beyond, one for any strides serves all.
+const MAX_VARIANTS: usize = 16;
+/// Largest arena that is kept between calls.
+const MAX_KEPT_ARENA: usize = 64 << 20;
+
+impl Inner {
+    pub(crate) fn new(
+        graph: CheckedGraph,
+        options: CompileOptions,
+        program: Program,
+        dense_options: LowerOptions,
+        level: CpuLevel,
+        dense: Variant,
+    ) -> Inner {
+        Inner {
+            graph,
+            options,
+            program,
+            dense_options,
+            level,
+            dense: Arc::new(dense),
+            variants: Mutex::default(),
+            last: Mutex::default(),
+            arena: Mutex::default(),
+        }
+    }
+
+    /// The machine code for these layouts, compiled if it is needed for the first time.
+    pub(crate) fn variant(&self, options: &LowerOptions) -> Result<Arc<Variant>, CompileError> {
+        if *options == self.dense_options {
+            return Ok(self.dense.clone());
+        }
+        // Locked while compiling, so that no two threads compile the same.
+        let mut variants = lock(&self.variants);
+        if let Some(variant) = variants.get(options) {
+            return Ok(variant.clone());
+        }
+        let mut options = options.clone();
+        if variants.len() >= MAX_VARIANTS {
+            let any = Layout::Strided { unit: None };
+            options.inputs.fill(any.clone());
+            options.outputs.fill(any);
+            if let Some(variant) = variants.get(&options) {
+                return Ok(variant.clone());
+            }
+        }
+        let variant = Arc::new(compile_variant(&self.graph, &options, self.level, false)?);
+        variants.insert(options, variant.clone());
+        Ok(variant)
+    }
+
+    pub(crate) fn last_binding(&self) -> Option<Arc<Binding>> {
+        lock(&self.last).clone()
+    }
+
+    pub(crate) fn keep_binding(&self, binding: &Arc<Binding>) {
+        *lock(&self.last) = Some(binding.clone());
+    }
+
+    /// Runs `action` with memory for temporaries.
+    pub(crate) fn with_arena<R>(&self, bytes: usize, action: impl FnOnce(*mut u8) -> R) -> Result<R, OutOfMemory> {
+        if bytes == 0 {
+            return Ok(action(std::ptr::null_mut()));
+        }
+        let mut block = std::mem::take(&mut *lock(&self.arena));
+        if block.bytes() < bytes {
+            drop(block);
+            block = Block::new(bytes)?;
+        }
+        let result = action(block.as_mut_ptr());
+        if block.bytes() <= MAX_KEPT_ARENA {
+            *lock(&self.arena) = block;
+        }
+        Ok(result)
+    }
+}
+
+/// Locks what stays consistent even if a thread panicked while it held the lock.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,220 @@
+//! What was made of a graph.
+
+use crate::compile::{CompileError, compile_variant};
+use crate::executable::Inner;
+use broadloom_ir::dim::Dim;
+use broadloom_ir::graph::CheckedGraph;
+use broadloom_ir::ops::Op;
+use broadloom_loops::kernel::{Kernel, KernelId, Role, Schedule, Stmt};
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// What was made of a graph: printed, the loops of each kernel and facts about them; its methods answer questions
+/// that tests can ask.
+///
+/// ```
+/// use broadloom::prelude::*;
+/// let g = Graph::new();
+/// let [n, m] = g.symbols(["n", "m"]);
+/// let x = g.input::<f32>("x", shape![n, 1]);
+/// let y = g.input::<f32>("y", shape![1, m]);
+/// let kernel = (x * x + y * y).sqrt().compile()?;
+/// let explanation = kernel.explain();
+/// assert_eq!(explanation.kernels(), 1);
+/// assert_eq!(explanation.materialized_bytes(), 0);
+/// assert!(explanation.vectorized("m"));
+/// println!("{explanation}");
+/// # Ok::<(), broadloom::CompileError>(())
+/// ```
+#[derive(Clone)]
+pub struct Explanation {
+    inner: Arc<Inner>,
+    compile_time: Duration,
+}
+
+/// A number of bytes that may depend on symbols. It compares with numbers and prints like a size.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Bytes {
+    dim: Dim,
+    text: String,
+}
+
+impl Bytes {
+    /// The number, if it is the same for all sizes.
+    pub fn as_constant(&self) -> Option<i64> {
+        self.dim.as_constant()
+    }
+}
+
+impl PartialEq<i64> for Bytes {
+    fn eq(&self, other: &i64) -> bool {
+        self.as_constant() == Some(*other)
+    }
+}
+
+impl fmt::Display for Bytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl fmt::Debug for Bytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl Explanation {
+    pub(crate) fn new(inner: Arc<Inner>, compile_time: Duration) -> Explanation {
+        Explanation { inner, compile_time }
+    }
+
+    fn schedule(&self) -> &Schedule {
+        &self.inner.dense.schedule
+    }
+
+    /// Number of kernels, each a fused loop nest.
+    pub fn kernels(&self) -> usize {
+        self.schedule().kernels.len()
+    }
+
+    /// Bytes of all arrays that are stored between kernels: 0 if everything is fused.
+    pub fn materialized_bytes(&self) -> Bytes {
+        let schedule = self.schedule();
+        let temporaries = schedule.buffers.iter().filter(|buffer| buffer.role == Role::Temporary);
+        let total = temporaries.fold(Dim::ZERO, |total, buffer| {
+            let bytes = buffer.shape.elements().and_then(|count| count.scale(buffer.dtype.size() as i64));
+            bytes.and_then(|bytes| total.add(&bytes)).unwrap_or(total)
+        });
+        Bytes { text: schedule.show(&total), dim: total }
+    }
+
+    /// Whether a loop over the axis of this name computes several neighbours at once, or hands them to a vector
+    /// function. Axes are named after the symbols of their sizes; see the printed loops.
+    pub fn vectorized(&self, axis: &str) -> bool {
+        self.schedule().kernels.iter().any(|kernel| {
+            let mut found = false;
+            visit(&kernel.body, &mut |stmt| found |= is_vectorized(kernel, stmt, axis));
+            found
+        })
+    }
+
+    /// Ops that call a function per element because there is no code for them, in hot loops a slow thing.
+    pub fn scalar_calls(&self) -> Vec<Op> {
+        self.inner.dense.module.scalar_calls().to_vec()
+    }
+
+    /// How long it took to compile.
+    pub fn compile_time(&self) -> Duration {
+        self.compile_time
+    }
+
+    /// Bytes of machine code.
+    pub fn code_bytes(&self) -> usize {
+        self.inner.dense.module.code_bytes()
+    }
+
+    /// The graph of kernels and the arrays between them, in the DOT language.
+    pub fn dot(&self) -> &str {
+        &self.schedule().dot
+    }
+
+    /// The graph that was compiled; printed, one line per expression.
+    pub fn graph(&self) -> &CheckedGraph {
+        &self.inner.graph
+    }
+
+    /// Cranelift's intermediate representation of all kernels, compiled once more to keep it.
+    ///
+    /// # Errors
+    /// If compiling fails.
+    pub fn clif(&self) -> Result<String, CompileError> {
+        self.text(|module, kernel| module.clif(kernel).map(str::to_string))
+    }
+
+    /// The machine code of all kernels as assembly, compiled once more to keep it.
+    ///
+    /// # Errors
+    /// If compiling fails.
+    pub fn disassembly(&self) -> Result<String, CompileError> {
+        self.text(|module, kernel| module.disassembly(kernel).map(str::to_string))
+    }
+
+    fn text(
+        &self,
+        of: impl Fn(&broadloom_jit::Module, KernelId) -> Option<String>,
+    ) -> Result<String, CompileError> {
+        let variant = compile_variant(&self.inner.graph, &self.inner.dense_options, self.inner.level, true)?;
+        let texts = (0..self.kernels()).filter_map(|index| of(&variant.module, KernelId::new(index)));
+        Ok(texts.collect::<Vec<_>>().join("\n"))
+    }
+}
+
+fn is_vectorized(kernel: &Kernel, stmt: &Stmt, name: &str) -> bool {
+    let over = match stmt {
+        Stmt::For { axis, lanes, .. } if *lanes > 1 => *axis,
+        Stmt::Call { axis, .. } => *axis,
+        Stmt::Reduce(reduce) if reduce.lanes > 1 => reduce.axis,
+        Stmt::Stream(stream) if stream.lanes > 1 => stream.strip,
+        Stmt::For { .. }
+        | Stmt::Reduce(_)
+        | Stmt::Stream(_)
+        | Stmt::Let(_)
+        | Stmt::Store { .. }
+        | Stmt::Put { .. }
+        | Stmt::Strip { .. } => return false,
+    };
+    kernel.axes[over.index()].name == name
+}
+
+/// Calls `action` on every statement. Statements nest as deep as loops do, of which there are few.
+fn visit(body: &[Stmt], action: &mut dyn FnMut(&Stmt)) {
+    for stmt in body {
+        action(stmt);
+        match stmt {
+            Stmt::For { body, .. } | Stmt::Strip { body, .. } => visit(body, action),
+            Stmt::Reduce(reduce) => {
+                visit(&reduce.prologue, action);
+                visit(&reduce.body, action);
+            }
+            Stmt::Stream(stream) => {
+                visit(&stream.per_step, action);
+                visit(&stream.prologue, action);
+                visit(&stream.body, action);
+            }
+            Stmt::Let(_) | Stmt::Store { .. } | Stmt::Put { .. } | Stmt::Call { .. } => {}
+        }
+    }
+}
+
+impl fmt::Display for Explanation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let schedule = self.schedule();
+        write!(f, "{schedule}")?;
+        for (index, kernel) in schedule.kernels.iter().enumerate() {
+            let per = match kernel.parallel {
+                Some(axis) => format!("per step of {}", kernel.axes[axis.index()].name),
+                None => "in all".to_string(),
+            };
+            let (bytes, operations) = (schedule.show(&kernel.cost.bytes), schedule.show(&kernel.cost.operations));
+            let scratch = kernel.scratch_bytes();
+            let id = KernelId::new(index);
+            writeln!(f, "{id}: {bytes} bytes and {operations} operations {per}, {scratch} bytes of scratch per thread")?;
+        }
+        writeln!(f, "stored between kernels: {} bytes", self.materialized_bytes())?;
+        let calls = self.scalar_calls();
+        if !calls.is_empty() {
+            let names: Vec<&str> = calls.iter().map(|op| op.name()).collect();
+            writeln!(f, "called once per element: {}", names.join(", "))?;
+        }
+        write!(f, "compiled in {:.2} ms", self.compile_time.as_secs_f64() * 1e3)?;
+        writeln!(f, " for {} to {} bytes of code", self.inner.level, self.code_bytes())
+    }
+}
+
+impl fmt::Debug for Explanation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}

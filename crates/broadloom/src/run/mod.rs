@@ -1,0 +1,165 @@
+//! Running kernels.
+
+mod launch;
+mod outputs;
+
+pub(crate) use outputs::OutputViews;
+pub use outputs::{IntoOutputs, OutputError, Outputs, OutputsMut};
+
+use crate::array::{AnyArray, Geometry};
+use crate::bind::plan::{self, Binding};
+use crate::bind::{BindError, Inputs, Ordered, order};
+use crate::executable::Inner;
+use crate::memory::{OutOfMemory, Storage};
+use broadloom_ir::graph::{CheckedGraph, Node, Site};
+use broadloom_jit::FailureAt;
+use smallvec::SmallVec;
+use std::fmt;
+use std::sync::Arc;
+use thiserror::Error;
+
+/// Arrays that fit a kernel. What is left to fail is what data can do.
+///
+/// ```
+/// use broadloom::prelude::*;
+/// let g = Graph::new();
+/// let x = g.input::<i32>("x", shape![g.symbol("n")]);
+/// let kernel = (x + 1).compile()?;
+/// let bound = kernel.bind(&[1, 2, 3])?;
+/// let first: Vec<i32> = bound.run()?.try_into()?;
+/// let again: Vec<i32> = bound.run()?.try_into()?;
+/// assert_eq!((first, again), (vec![2, 3, 4], vec![2, 3, 4]));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Bound<'a> {
+    inner: Arc<Inner>,
+    binding: Arc<Binding>,
+    inputs: Ordered<'a>,
+}
+
+impl<'a> Bound<'a> {
+    pub(crate) fn new(inner: Arc<Inner>, inputs: Inputs<'a>) -> Result<Self, BindError> {
+        let inputs = order(&inner.graph, &inner.program.required, inputs)?;
+        let binding = plan::bind(&inner, &geometries(&inputs), None)?;
+        Ok(Bound { inner, binding, inputs })
+    }
+
+    /// Computes the outputs in arrays of their own.
+    ///
+    /// # Errors
+    /// If the data are such that there is no result, or memory cannot be had.
+    pub fn run(&self) -> Result<Outputs, RunError> {
+        let graph = &self.inner.graph;
+        let outputs = graph.outputs().iter().zip(&self.binding.outputs);
+        let storage = outputs.map(|(output, plan)| Storage::allocate(graph.dtype(output.expr), plan.count));
+        let mut storage = storage.collect::<Result<Vec<Storage>, OutOfMemory>>()?;
+        let pointers: SmallVec<[*mut u8; 4]> = storage.iter_mut().map(Storage::as_mut_ptr).collect();
+        launch::run_allocated(&self.inner, &self.binding, &self.inputs, &pointers, &mut storage)?;
+        let arrays = graph.outputs().iter().zip(&self.binding.outputs).zip(storage).map(|((output, plan), storage)| {
+            (output.name.to_string(), AnyArray::from_parts(storage, plan.shape.clone()))
+        });
+        Ok(Outputs::new(arrays.collect()))
+    }
+}
+
+impl fmt::Debug for Bound<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Bound").field("inputs", &self.inputs).finish()
+    }
+}
+
+/// Computes the outputs in arrays of the caller.
+pub(crate) fn run_into(inner: &Inner, inputs: Inputs<'_>, outputs: OutputsMut<'_>) -> Result<(), CallError> {
+    let inputs = order(&inner.graph, &inner.program.required, inputs)?;
+    let outputs: OutputViews<'_> = outputs.order(&inner.graph)?;
+    let output_geometries: SmallVec<[&Geometry; 4]> = outputs.iter().map(|view| view.geometry()).collect();
+    let binding = plan::bind(inner, &geometries(&inputs), Some(&output_geometries))?;
+    launch::run_borrowed(inner, &binding, &inputs, &outputs)?;
+    Ok(())
+}
+
+fn geometries<'i>(inputs: &'i Ordered<'_>) -> SmallVec<[Option<&'i Geometry>; 4]> {
+    inputs.iter().map(|view| view.as_ref().map(|view| view.geometry())).collect()
+}
+
+/// Why data have no result.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum RunError {
+    /// `take` met an index outside of the axis.
+    #[error("`take` at {site}: the index at {position:?} is {index}, but the axis has {size} elements")]
+    IndexOutOfRange {
+        /// Where `take` was called.
+        site: Site,
+        /// Which of the indices; the first that is out of range.
+        position: Vec<usize>,
+        /// Its value.
+        index: i64,
+        /// Size of the axis.
+        size: i64,
+    },
+    /// An integer was raised to a negative power.
+    #[error("`pow` at {site}: the exponent at {position:?} is {exponent}, but integers have no negative powers")]
+    NegativeExponent {
+        /// Where `pow` was called.
+        site: Site,
+        /// Which element of the result; the first that has none.
+        position: Vec<usize>,
+        /// The exponent.
+        exponent: i64,
+    },
+    /// Memory for results, temporaries or scratch cannot be had.
+    #[error(transparent)]
+    Memory(#[from] OutOfMemory),
+}
+
+impl RunError {
+    fn new(graph: &CheckedGraph, binding: &Binding, failure: &FailureAt) -> RunError {
+        let site = graph.site(failure.origin);
+        let index = |shape: &broadloom_ir::shape::Shape| {
+            let mut rest = failure.position;
+            let mut index: Vec<usize> = Vec::new();
+            for dim in shape.iter().rev() {
+                let size = crate::bind::evaluate(dim, &binding.values).unwrap_or(1).max(1);
+                index.push((rest % size) as usize);
+                rest /= size;
+            }
+            index.reverse();
+            index
+        };
+        match graph.node(failure.origin) {
+            Node::Take { indices, .. } => RunError::IndexOutOfRange {
+                site,
+                position: index(graph.shape(*indices)),
+                index: failure.value,
+                size: failure.size,
+            },
+            _ => RunError::NegativeExponent {
+                site,
+                position: index(graph.shape(failure.origin)),
+                exponent: failure.value,
+            },
+        }
+    }
+}
+
+/// Why a call has no result: the arrays do not fit, or the data.
+#[derive(Error)]
+pub enum CallError {
+    /// The arrays do not fit the kernel.
+    #[error(transparent)]
+    Bind(#[from] BindError),
+    /// The data have no result.
+    #[error(transparent)]
+    Run(#[from] RunError),
+}
+
+impl fmt::Debug for CallError {
+    /// The full text, so that `unwrap` shows it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            CallError::Bind(error) => fmt::Debug::fmt(error, f),
+            CallError::Run(error) => fmt::Display::fmt(error, f),
+        }
+    }
+}

@@ -1,0 +1,302 @@
+//! Results, and arrays to write them to.
+
+use crate::array::{AnyArray, Array, ArrayViewMut, FromArray, IntoArrayViewMut, LayoutError};
+use crate::bind::{ArrayName, BindError, Role, nearest};
+use broadloom_ir::dtype::{DType, Element};
+use broadloom_ir::for_each_dtype;
+use broadloom_ir::graph::CheckedGraph;
+use smallvec::SmallVec;
+use std::borrow::Cow;
+use thiserror::Error;
+
+/// A result is not what is asked for.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum OutputError {
+    /// The elements are of another dtype.
+    #[error("the result has elements of {found}, not {wanted}")]
+    DType {
+        /// What it has.
+        found: DType,
+        /// What is asked for.
+        wanted: DType,
+    },
+    /// The number of axes is another.
+    #[error("the result has {found} axes, not {wanted}")]
+    Rank {
+        /// What it has.
+        found: usize,
+        /// What is asked for.
+        wanted: usize,
+    },
+    /// A number is asked for, but there is not one element.
+    #[error("the result has shape {shape:?}, not one element")]
+    NotOneElement {
+        /// What it has.
+        shape: Vec<usize>,
+    },
+    /// The only output is asked for, but there are several.
+    #[error("there are {} outputs, not {wanted}: {names:?}", names.len())]
+    Number {
+        /// Their names.
+        names: Vec<String>,
+        /// How many are asked for.
+        wanted: usize,
+    },
+    /// There is no output of this name, or it was taken already.
+    #[error("there is no output {name:?}; there are {names:?}")]
+    NoSuchName {
+        /// What is asked for.
+        name: String,
+        /// The names that there are.
+        names: Vec<String>,
+    },
+}
+
+/// The results of a call, by name or in order.
+///
+/// The only result converts by `try_into()` to [`Array<T>`](Array), `Vec<T>`, a number, or with the feature
+/// `ndarray` to its owned arrays. Several are [taken](Outputs::take) by name, or convert to a tuple.
+///
+/// ```
+/// use broadloom::prelude::*;
+/// let g = Graph::new();
+/// let x = g.input::<f32>("x", shape![g.symbol("n")]);
+/// let kernel = g.compile([("least", x.min(0)), ("where", x.argmin(0))])?;
+/// let mut outputs = kernel.run(&[2.0f32, 1.0, 3.0])?;
+/// let position: i64 = outputs.take("where")?;
+/// assert_eq!(position, 1);
+/// let (least, position): (f32, i64) = kernel.run(&[2.0f32, 1.0, 3.0])?.try_into()?;
+/// assert_eq!((least, position), (1.0, 1));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Outputs {
+    arrays: Vec<(String, AnyArray)>,
+}
+
+impl Outputs {
+    pub(super) fn new(arrays: Vec<(String, AnyArray)>) -> Self {
+        Outputs { arrays }
+    }
+
+    /// The output of a name, without copying; it is gone afterwards.
+    ///
+    /// # Errors
+    /// If there is none, or it has another dtype or rank; then it stays.
+    pub fn take<A: FromArray>(&mut self, name: &str) -> Result<A, OutputError> {
+        let Some(position) = self.arrays.iter().position(|(known, _)| known == name) else {
+            return Err(OutputError::NoSuchName { name: name.to_string(), names: self.names() });
+        };
+        A::check(&self.arrays[position].1)?;
+        A::from_array(self.arrays.remove(position).1)
+    }
+
+    /// The output of a name.
+    pub fn get(&self, name: &str) -> Option<&AnyArray> {
+        self.arrays.iter().find(|(known, _)| known == name).map(|(_, array)| array)
+    }
+
+    /// Names and arrays, in order.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = (&str, &AnyArray)> {
+        self.arrays.iter().map(|(name, array)| (name.as_str(), array))
+    }
+
+    /// The number of outputs.
+    pub fn len(&self) -> usize {
+        self.arrays.len()
+    }
+
+    /// Whether all outputs have been taken.
+    pub fn is_empty(&self) -> bool {
+        self.arrays.is_empty()
+    }
+
+    fn names(&self) -> Vec<String> {
+        self.arrays.iter().map(|(name, _)| name.clone()).collect()
+    }
+
+    fn exactly<const N: usize>(self) -> Result<[AnyArray; N], OutputError> {
+        let names = self.names();
+        let arrays: Vec<AnyArray> = self.arrays.into_iter().map(|(_, array)| array).collect();
+        arrays.try_into().map_err(|_| OutputError::Number { names, wanted: N })
+    }
+}
+
+impl IntoIterator for Outputs {
+    type Item = (String, AnyArray);
+    type IntoIter = std::vec::IntoIter<(String, AnyArray)>;
+    fn into_iter(self) -> Self::IntoIter {
+        self.arrays.into_iter()
+    }
+}
+
+/// The only output.
+macro_rules! only_output {
+    ($([$($generics:tt)*] $t:ty;)*) => {$(
+        impl<$($generics)*> TryFrom<Outputs> for $t {
+            type Error = OutputError;
+            fn try_from(outputs: Outputs) -> Result<Self, OutputError> {
+                let [array] = outputs.exactly()?;
+                FromArray::from_array(array)
+            }
+        }
+    )*};
+}
+only_output! {
+    [] AnyArray;
+    [T: Element] Array<T>;
+    [T: Element] Vec<T>;
+}
+#[cfg(feature = "ndarray")]
+only_output! {
+    [T: Element, D: ndarray::Dimension] ndarray::ArrayBase<ndarray::OwnedRepr<T>, D>;
+}
+
+macro_rules! numbers {
+    ($($variant:ident, $rust:ty, $name:literal, $class:ident, $size:literal;)*) => {
+        $(
+            impl FromArray for $rust {
+                fn check(array: &AnyArray) -> Result<(), OutputError> {
+                    let elements = <Vec<$rust> as FromArray>::check(array).map(|()| array.as_slice::<$rust>());
+                    match elements? {
+                        Some([_]) => Ok(()),
+                        _ => Err(OutputError::NotOneElement { shape: array.shape().to_vec() }),
+                    }
+                }
+
+                fn from_array(array: AnyArray) -> Result<Self, OutputError> {
+                    <$rust as FromArray>::check(&array)?;
+                    let shape = array.shape().to_vec();
+                    let elements = array.into_array::<$rust>()?;
+                    elements.as_slice().first().copied().ok_or(OutputError::NotOneElement { shape })
+                }
+            }
+        )*
+        only_output! { $([] $rust;)* }
+    };
+}
+for_each_dtype!(numbers);
+
+macro_rules! output_tuples {
+    ($($count:literal: $($array:ident)*;)*) => {$(
+        /// Several outputs in order.
+        impl<$($array: FromArray),*> TryFrom<Outputs> for ($($array,)*) {
+            type Error = OutputError;
+            #[allow(non_snake_case, reason = "the types name the values")]
+            fn try_from(outputs: Outputs) -> Result<Self, OutputError> {
+                let [$($array),*] = outputs.exactly::<$count>()?;
+                Ok(($(FromArray::from_array($array)?,)*))
+            }
+        }
+    )*};
+}
+output_tuples! {
+    2: A B;
+    3: A B C;
+    4: A B C D;
+}
+
+/// Arrays to write to, by name: `outputs! { "code" => &mut code, "distance" => &mut distance }`.
+#[macro_export]
+macro_rules! outputs {
+    ($($name:expr => $array:expr),+ $(,)?) => {{
+        let mut outputs = $crate::OutputsMut::new();
+        $(outputs = outputs.named($name, $array);)+
+        outputs
+    }};
+}
+
+/// Arrays to write to; see [`outputs!`](crate::outputs).
+#[derive(Debug, Default)]
+pub struct OutputsMut<'a> {
+    arrays: SmallVec<[(Option<Cow<'a, str>>, Result<ArrayViewMut<'a>, LayoutError>); 2]>,
+}
+
+/// Arrays in order of the graph's outputs.
+pub(crate) type OutputViews<'a> = SmallVec<[ArrayViewMut<'a>; 2]>;
+
+impl<'a> OutputsMut<'a> {
+    /// No arrays.
+    pub fn new() -> Self {
+        OutputsMut::default()
+    }
+
+    /// Adds an array for the output of this name.
+    #[must_use]
+    pub fn named(mut self, name: impl Into<Cow<'a, str>>, array: impl IntoArrayViewMut<'a>) -> Self {
+        self.arrays.push((Some(name.into()), array.into_array_view_mut()));
+        self
+    }
+
+    /// Adds an array for the next output.
+    #[must_use]
+    pub fn next(mut self, array: impl IntoArrayViewMut<'a>) -> Self {
+        self.arrays.push((None, array.into_array_view_mut()));
+        self
+    }
+
+    /// The arrays in order of the graph's outputs.
+    pub(super) fn order(self, graph: &CheckedGraph) -> Result<OutputViews<'a>, BindError> {
+        let known = || graph.outputs().iter().map(|output| &*output.name);
+        let names = || known().map(str::to_string).collect::<Vec<String>>();
+        let number = |found| BindError::Number { role: Role::Output, expected: names(), found };
+        let passed = self.arrays.len();
+        let mut ordered: SmallVec<[Option<ArrayViewMut<'a>>; 2]> = SmallVec::new();
+        ordered.resize_with(graph.outputs().len(), || None);
+        let mut positions = 0..ordered.len();
+        for (name, array) in self.arrays {
+            let position = match &name {
+                Some(name) => known().position(|known| known == name),
+                None => positions.next(),
+            };
+            let Some(position) = position else {
+                let Some(name) = name else { return Err(number(passed)) };
+                return Err(BindError::Unknown {
+                    suggestion: nearest(&name, known()).map(str::to_string),
+                    array: ArrayName { role: Role::Output, name: name.into_owned() },
+                    known: names(),
+                });
+            };
+            let array_name = || ArrayName { role: Role::Output, name: graph.outputs()[position].name.to_string() };
+            let array = array.map_err(|reason| BindError::Layout { array: array_name(), reason })?;
+            if ordered[position].replace(array).is_some() {
+                return Err(BindError::Repeated { array: array_name() });
+            }
+        }
+        let views: Option<OutputViews<'a>> = ordered.into_iter().collect();
+        views.ok_or_else(|| number(passed))
+    }
+}
+
+/// What can be written to: one array for the only output, a tuple of arrays in order of the outputs, or
+/// [`outputs!`](crate::outputs) by name.
+pub trait IntoOutputs<'a> {
+    /// The arrays.
+    fn into_outputs(self) -> OutputsMut<'a>;
+}
+
+impl<'a> IntoOutputs<'a> for OutputsMut<'a> {
+    fn into_outputs(self) -> OutputsMut<'a> {
+        self
+    }
+}
+
+impl<'a, V: IntoArrayViewMut<'a>> IntoOutputs<'a> for V {
+    fn into_outputs(self) -> OutputsMut<'a> {
+        OutputsMut::new().next(self)
+    }
+}
+
+macro_rules! tuples {
+    ($(($($array:ident)*))*) => {$(
+        impl<'a, $($array: IntoArrayViewMut<'a>),*> IntoOutputs<'a> for ($($array,)*) {
+            #[allow(non_snake_case, reason = "the types name the values")]
+            fn into_outputs(self) -> OutputsMut<'a> {
+                let ($($array,)*) = self;
+                OutputsMut::new()$(.next($array))*
+            }
+        }
+    )*};
+}
+tuples!((A)(A B)(A B C)(A B C D)(A B C D E)(A B C D E F)(A B C D E F G)(A B C D E F G H));
