@@ -136,6 +136,19 @@ impl Diagnostic {
     pub fn code(&self) -> Code {
         self.problem.code()
     }
+
+    /// The axes on which sizes clash, ascending, if that is the problem.
+    pub fn conflicts(&self) -> &[Conflict] {
+        match &self.problem {
+            Problem::Broadcast(conflicts) | Problem::Stretch { conflicts, .. } => conflicts,
+            _ => &[],
+        }
+    }
+
+    /// Why, in sentences without a final dot: the rule that is broken and, if it depends, for which sizes it is not.
+    pub fn because(&self) -> Vec<String> {
+        render::because(self)
+    }
 }
 
 impl fmt::Display for Diagnostic {

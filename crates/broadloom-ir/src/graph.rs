@@ -411,17 +411,34 @@ impl Graph {
         Ok(())
     }
 
-    /// Requires that sizes which the user wrote are not negative, unless an operand has them already.
+    /// Requires that sizes which the user wrote are not negative, unless they are products of neighbouring sizes of
+    /// the operand, which are not.
     fn require_sizes(&self, dims: &[Dim], known: &[Dim]) -> Result<Vec<(Dim, Requirement)>, Problem> {
         let mut obligations = Vec::new();
         for (axis, dim) in dims.iter().enumerate() {
-            if !known.contains(dim) {
-                self.require(dim.clone(), Requirement::Size, &mut obligations)
-                    .map_err(|size| Problem::NegativeSize { axis, size: self.size(&size) })?;
+            let before = obligations.len();
+            self.require(dim.clone(), Requirement::Size, &mut obligations)
+                .map_err(|size| Problem::NegativeSize { axis, size: self.size(&size) })?;
+            if obligations.len() > before && is_product(dim, known) {
+                obligations.truncate(before);
             }
         }
         Ok(obligations)
     }
+}
+
+/// Whether a size is the product of some neighbouring sizes.
+fn is_product(dim: &Dim, sizes: &[Dim]) -> bool {
+    (0..sizes.len()).any(|start| {
+        let mut product = Dim::ONE;
+        sizes[start..].iter().any(|size| match product.mul(size) {
+            Ok(next) => {
+                product = next;
+                product == *dim
+            }
+            Err(_) => false,
+        })
+    })
 }
 
 fn check_tensor_name(name: &str) -> Result<(), Problem> {

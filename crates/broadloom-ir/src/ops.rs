@@ -184,6 +184,7 @@ macro_rules! class_functions {
         $(class_functions!(@one $rule, $operands, $meaning, $f, $t);)*
     };
     (@one $rule:ident, ($($operand:ident),*), $meaning:expr, $f:ident, $t:ty) => {
+        #[allow(clippy::extra_unused_type_parameters, reason = "exact rows are the same at every level")]
         pub extern "C" fn $f<L: Level>($($operand: $t),*) -> result_type!($rule, $t) {
             $meaning
         }

@@ -63,6 +63,8 @@ fn constants() {
         "`add` cannot broadcast: axis 1 is 2 on the left and 3 on the right",
         "the plain form is the headline"
     );
+    assert_eq!(mistake.conflicts()[0].axis, 1);
+    assert_eq!(mistake.because()[0], "2 and 3 differ and neither is the constant 1");
     let want = r#"
 error[S001]: `add` cannot broadcast: axis 1 is 2 on the left and 3 on the right
   --> FILE:L:C

@@ -258,6 +258,25 @@ fn shapes_of_views() {
     assert_eq!(checked.obligations().len(), 1, "n >= 1");
 }
 
+/// What follows from the sizes of the operand is not checked again at run time.
+#[test]
+fn obligations_are_few() {
+    for (source, target, count) in [
+        ("n-1,m", "n*m-m", 0),
+        ("n-1,m,2", "n-1,2*m", 0),
+        ("n-1,m", "m,n-1", 0),
+        ("n*n-1", "n-1,n+1", 1),
+        ("n,m", "n*m,1", 0),
+    ] {
+        let mut graph = Graph::new();
+        input(&mut graph, "sizes", "n,m");
+        let x = input(&mut graph, "x", source);
+        let target: Vec<Option<Dim>> = shape(&mut graph, target).iter().cloned().map(Some).collect();
+        let y = graph.reshape(x, &target, here());
+        assert_eq!(graph.finish(&[("y", y)]).unwrap().obligations().len(), count, "{source} to {target:?}");
+    }
+}
+
 #[test]
 fn what_cannot_be_finished() {
     let codes = |graph: &Graph, outputs: &[(&str, ExprId)]| -> Vec<&'static str> {

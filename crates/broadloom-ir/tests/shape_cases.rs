@@ -233,6 +233,45 @@ fn broadcast_is_sound() {
     }
 }
 
+/// Three operands fold as NumPy's do, and a stretch to a shape gives that shape.
+#[test]
+fn three_operands_and_stretching_are_sound() {
+    let sizes = ["0", "1", "3", "n", "m", "n+1"];
+    let mut accepted = 0;
+    for a in sizes {
+        for b in sizes {
+            for c in sizes {
+                let mut graph = Graph::new();
+                graph.symbol("n", here());
+                graph.symbol("m", here());
+                let operands =
+                    [("a", a), ("b", b), ("c", c)].map(|(name, dims)| input(&mut graph, name, dims));
+                let result = graph.elementwise(Op::Fma, &operands, here());
+                let distinct: BTreeSet<&str> = [a, b, c].into_iter().filter(|size| *size != "1").collect();
+                assert_eq!(graph.diagnostics().is_empty(), distinct.len() <= 1, "{a}, {b}, {c}");
+                if graph.is_poisoned(result) {
+                    continue;
+                }
+                accepted += 1;
+                let shapes = [a, b, c].map(|dims| shape(&mut graph, dims));
+                for_all_values(2, |value| {
+                    let [x, y, z] = shapes.each_ref().map(|dims| concrete(dims, value).unwrap());
+                    let both = support::numpy_broadcast(&x, &y).unwrap();
+                    let numpy = support::numpy_broadcast(&both, &z);
+                    assert_eq!(concrete(graph.shape(result), value), numpy, "{a}, {b}, {c}");
+                });
+            }
+            let mut graph = Graph::new();
+            let x = input(&mut graph, "x", a);
+            let wanted = shape(&mut graph, &format!("2,{b}"));
+            let stretched = graph.broadcast_to(x, wanted.clone(), here());
+            assert_eq!(graph.diagnostics().is_empty(), a == "1" || a == b, "{a} to {b}");
+            assert!(graph.is_poisoned(stretched) || *graph.shape(stretched) == wanted);
+        }
+    }
+    assert!(accepted > 30, "{accepted}");
+}
+
 /// For all sizes that meet the obligations, slices take the elements that Python's do, within the axis.
 #[test]
 fn slices_are_sound() {

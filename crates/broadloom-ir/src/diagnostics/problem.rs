@@ -102,7 +102,7 @@ pub enum Problem {
         /// Whether they can ever be equal.
         certainty: Certainty,
         /// The simplest two sizes that must be equal for these to be.
-        only_if: [Size; 2],
+        only_if: Box<[Size; 2]>,
     },
     /// The number of elements is not a multiple of the product of the given sizes.
     Indivisible {

@@ -55,6 +55,13 @@ pub(super) fn frame(diagnostic: &Diagnostic, f: &mut fmt::Formatter<'_>) -> fmt:
     f.write_str(&lines.join("\n"))
 }
 
+/// All sentences that say why.
+pub(super) fn because(diagnostic: &Diagnostic) -> Vec<String> {
+    let slip = slip(diagnostic);
+    let note = if slip.is_none() { caret_note(diagnostic.conflicts()) } else { None };
+    note.into_iter().chain(slip).chain(reasons(diagnostic)).collect()
+}
+
 /// A place as `file:line:column`.
 fn place(site: Site) -> String {
     if is_hidden(site) { "caller unknown".to_owned() } else { site.to_string() }
@@ -98,8 +105,8 @@ fn source_line(site: Site) -> Option<String> {
 /// The operands as rows without indentation, each with where it was made; the axes above, and carets below.
 fn table(diagnostic: &Diagnostic, explains: bool) -> Vec<(String, Option<Site>)> {
     let operands = &diagnostic.operands;
-    let marks = marks(&diagnostic.problem);
-    let is_aligned = operands.len() == 1 || conflicts(&diagnostic.problem).is_some();
+    let marks = marks(diagnostic);
+    let is_aligned = operands.len() == 1 || !diagnostic.conflicts().is_empty();
     let rank = operands.iter().map(|operand| operand.dims.len()).max().unwrap_or(0);
     let name_width = operands.iter().map(|operand| operand.name.chars().count()).max().unwrap_or(0).max(4);
     let dtype_width = operands
@@ -144,7 +151,7 @@ fn table(diagnostic: &Diagnostic, explains: bool) -> Vec<(String, Option<Site>)>
     }
     if is_aligned && !marks.is_empty() {
         let carets = cells(&|axis| if marks.contains(&axis) { "^".to_owned() } else { String::new() });
-        let note = if explains { caret_note(&diagnostic.problem) } else { None };
+        let note = if explains { caret_note(diagnostic.conflicts()) } else { None };
         let note = note.map_or_else(String::new, |note| format!(" {note}"));
         rows.push((format!("{:margin$}{}{note}", "", carets.trim_end()), None));
     }
@@ -168,27 +175,19 @@ fn description(made: &Made) -> String {
     }
 }
 
-fn conflicts(problem: &Problem) -> Option<&[Conflict]> {
-    match problem {
-        Problem::Broadcast(conflicts) | Problem::Stretch { conflicts, .. } => Some(conflicts),
-        _ => None,
-    }
-}
-
 /// The axes under which carets stand.
-fn marks(problem: &Problem) -> Vec<usize> {
-    match problem {
+fn marks(diagnostic: &Diagnostic) -> Vec<usize> {
+    match &diagnostic.problem {
         Problem::NotOne { axis, .. }
         | Problem::RepeatedAxis { axis }
         | Problem::Outside { axis, .. }
         | Problem::EmptyReduction { axis } => vec![*axis],
-        problem => conflicts(problem).unwrap_or(&[]).iter().map(|conflict| conflict.axis).collect(),
+        _ => diagnostic.conflicts().iter().map(|conflict| conflict.axis).collect(),
     }
 }
 
 /// What stands beside the carets: why the sizes do not fit.
-fn caret_note(problem: &Problem) -> Option<String> {
-    let conflicts = conflicts(problem)?;
+fn caret_note(conflicts: &[Conflict]) -> Option<String> {
     let clash = headline(conflicts)?;
     if clash.certainty == Certainty::Sometimes {
         let [a, b] = &clash.only_if;
@@ -244,7 +243,8 @@ fn reasons(diagnostic: &Diagnostic) -> Vec<String> {
         {
             stretched(diagnostic, conflicts).into_iter().collect()
         }
-        Problem::Count { certainty: Certainty::Sometimes, only_if: [a, b], .. } => {
+        Problem::Count { certainty: Certainty::Sometimes, only_if, .. } => {
+            let [a, b] = &**only_if;
             vec![format!("equal only for some sizes ({a} = {b})")]
         }
         Problem::NotOne { size, .. } if size.dim.as_constant().is_none() => {
@@ -298,9 +298,8 @@ fn helps(diagnostic: &Diagnostic, lines: &mut Vec<String>) {
         }
         lines.push(format!("   help: {}", line.trim_end()));
     }
-    let is_undetermined = conflicts(&diagnostic.problem)
-        .and_then(headline)
-        .is_some_and(|clash| clash.certainty == Certainty::Sometimes);
+    let is_undetermined =
+        headline(diagnostic.conflicts()).is_some_and(|clash| clash.certainty == Certainty::Sometimes);
     if is_undetermined && with_code().next().is_none() {
         lines.push(
             "   note: a symbol never stretches, even when it is 1 at run time; only the constant 1 does"

@@ -51,7 +51,7 @@ impl Graph {
             0 if given != have => {
                 let wanted = dims.iter().flatten().map(|dim| self.size(dim)).collect();
                 let certainty = infer::certainty(&have, &given, &|symbol| self.facts(symbol));
-                let only_if = self.only_if(&have, &given);
+                let only_if = Box::new(self.only_if(&have, &given));
                 let (have, want) = (self.size(&have), self.size(&given));
                 return Err(Problem::Count { wanted, have, want, certainty, only_if });
             }

@@ -124,12 +124,8 @@ impl Emitter<'_, '_> {
             return part.clone();
         }
         let lanes: usize = parts.iter().map(|part| part.lanes).sum();
-        let width =
-            parts.iter().map(|part| if part.is_mask() { part.width } else { width_of(part.dtype) }).min();
-        let (Some(first), Some(width)) = (parts.first(), width) else {
-            return Val::vector(DType::Bool, 0, Regs::new());
-        };
-        let dtype = first.dtype;
+        let dtype = parts[0].dtype;
+        let width = parts.iter().map(|part| part.width).min().unwrap_or(width_of(dtype));
         if parts.iter().any(|part| part.lanes == 1) {
             let scalars: SmallVec<[Val; 16]> = parts
                 .iter()
@@ -163,9 +159,10 @@ impl Emitter<'_, '_> {
         if words.len() == 1 {
             return result;
         }
-        result = self.bitcast(types::I32X4, result);
+        // As floats, which stay in vector registers on their way.
+        result = self.bitcast(types::F32X4, result);
         for (lane, (reg, word)) in (0u8..).zip(words).skip(1) {
-            let source = self.bitcast(types::I32X4, *reg);
+            let source = self.bitcast(types::F32X4, *reg);
             let value = self.builder.ins().extractlane(source, *word as u8);
             result = self.builder.ins().insertlane(result, value, lane);
         }

@@ -112,7 +112,11 @@ impl<'a, 'f> Emitter<'a, 'f> {
         let mut signature = Signature::new(self.host.call_conv);
         signature.params.extend((0..function.arity).map(|_| parameter(function.operand)));
         signature.returns.push(parameter(function.result));
-        let signature = self.builder.import_signature(signature);
+        let known = self.builder.func.dfg.signatures.iter().find(|(_, known)| **known == signature);
+        let signature = match known {
+            Some((known, _)) => known,
+            None => self.builder.import_signature(signature),
+        };
         let address = self.builder.ins().iconst(self.host.pointer, function.address.cast_signed() as i64);
         let call = self.builder.ins().call_indirect(signature, address, args);
         self.builder.inst_results(call)[0]
@@ -159,10 +163,7 @@ impl<'a, 'f> Emitter<'a, 'f> {
             let scalars: SmallVec<[Val; 3]> = args.iter().map(|arg| self.lane(arg, index)).collect();
             results.push(emit(self, &scalars));
         }
-        match results.first() {
-            Some(first) => self.from_lanes(first.dtype, &results),
-            None => Val::vector(DType::Bool, 0, Regs::new()),
-        }
+        self.from_lanes(results[0].dtype, &results)
     }
 
     /// Splats the scalars among values that meet in one instruction; masks get the narrowest width among them.

@@ -4,6 +4,7 @@ use super::{Emitter, Val};
 use broadloom_ir::dtype::DType;
 use broadloom_ir::ops::Op;
 use broadloom_ir::reduce::{LANES, ReduceOp};
+use cranelift_codegen::ir::InstBuilder;
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use smallvec::SmallVec;
 
@@ -33,18 +34,22 @@ impl Emitter<'_, '_> {
     pub(crate) fn better(&mut self, op: ReduceOp, candidate: &Val, best: &Val) -> Val {
         let args = self.spread(&[candidate.clone(), best.clone()]);
         let (candidate, best) = (&args[0], &args[1]);
-        let (int, float) = match op {
-            ReduceOp::ArgMax | ReduceOp::Max => (IntCC::SignedGreaterThan, FloatCC::UnorderedOrGreaterThan),
+        let (low, high) = match op {
+            ReduceOp::ArgMax | ReduceOp::Max => (best, candidate),
             ReduceOp::ArgMin | ReduceOp::Min | ReduceOp::Sum | ReduceOp::Prod | ReduceOp::Mean => {
-                (IntCC::SignedLessThan, FloatCC::UnorderedOrLessThan)
+                (candidate, best)
             }
         };
-        let better = self.compare(int, float, candidate, best);
         if !best.dtype.is_float() {
-            return better;
+            return self.compare(IntCC::SignedLessThan, FloatCC::LessThan, low, high);
         }
-        let best_is_number = self.compare(IntCC::Equal, FloatCC::Ordered, best, best);
-        self.and(&better, &best_is_number)
+        // "Not at most as good" is also true of a NaN; one instruction on every target, as "better or unordered" is not.
+        let at_most = self.compare(IntCC::SignedLessThanOrEqual, FloatCC::LessThanOrEqual, high, low);
+        let best_is_number = self.compare(IntCC::Equal, FloatCC::Equal, best, best);
+        self.zip(&best_is_number, &at_most, |builder, number, at_most| {
+            let better = builder.ins().bnot(at_most);
+            builder.ins().band(number, better)
+        })
     }
 
     /// Where a candidate from elsewhere takes the place of the best: it is better, or as good with a lower index.

@@ -159,28 +159,47 @@ macro_rules! from_integers {
 }
 from_integers!(i32 i64 u32 u64 usize isize);
 
-/// Operators between the size types and integers on either side.
+/// Operators between size types, with integers on the right, and with `i64` on the left: with more types there, the
+/// compiler could not tell the type of the `2` in `(2 * n).ceil_div(3)`.
 macro_rules! arithmetic {
-    ($($trait:ident $method:ident $operation:ident;)*) => {$(
-        arithmetic!(@pairs $trait $method $operation:
-            (Dim, Dim) (Dim, Symbol) (Symbol, Dim) (Symbol, Symbol)
-            (Dim, i32) (Dim, i64) (Dim, usize) (Symbol, i32) (Symbol, i64) (Symbol, usize)
-            (i32, Dim) (i64, Dim) (usize, Dim) (i32, Symbol) (i64, Symbol) (usize, Symbol));
-    )*};
-    (@pairs $trait:ident $method:ident $operation:ident: $(($left:ty, $right:ty))*) => {$(
-        impl $trait<$right> for $left {
+    ($($trait:ident $method:ident;)*) => {$(
+        impl<D: Into<Dim>> $trait<D> for Dim {
             type Output = Dim;
             #[track_caller]
-            fn $method(self, other: $right) -> Dim {
-                Dim::combine(self.into(), other.into(), Location::caller(), |left, right| left.$operation(right))
+            fn $method(self, other: D) -> Dim {
+                Dim::combine(self, other.into(), Location::caller(), |left, right| left.$method(right))
+            }
+        }
+
+        impl<D: Into<Dim>> $trait<D> for Symbol {
+            type Output = Dim;
+            #[track_caller]
+            fn $method(self, other: D) -> Dim {
+                Dim::from(self).$method(other)
+            }
+        }
+
+        impl $trait<Dim> for i64 {
+            type Output = Dim;
+            #[track_caller]
+            fn $method(self, other: Dim) -> Dim {
+                Dim::from(self).$method(other)
+            }
+        }
+
+        impl $trait<Symbol> for i64 {
+            type Output = Dim;
+            #[track_caller]
+            fn $method(self, other: Symbol) -> Dim {
+                Dim::from(self).$method(other)
             }
         }
     )*};
 }
 arithmetic! {
-    Add add add;
-    Sub sub sub;
-    Mul mul mul;
+    Add add;
+    Sub sub;
+    Mul mul;
 }
 
 macro_rules! division {

@@ -1,6 +1,6 @@
 //! Elementwise operations: the rows of the op table as methods, the usual short names, and Rust's operators.
 
-use super::operand::{Kind, Operand, for_each_number};
+use super::operand::{Kind, Operand};
 use super::registry;
 use super::tensor::Tensor;
 use broadloom_ir::ExprId;
@@ -218,8 +218,11 @@ assignments! {
     DivAssign div_assign Divide;
 }
 
+/// Numbers on the left. Only one type of integers and one of floats: with more, the compiler could not tell the type
+/// of the `2.0` in `(2.0 * x).sqrt()`, nor that the product is a tensor. Others are written on the right, `x * a`, or
+/// as an [`Operand`].
 macro_rules! numbers_on_the_left {
-    ($($t:ident $variant:ident $wide:ident;)*) => {$(
+    ($($t:ident)*) => {$(
         numbers_on_the_left!(@operators $t: Add add Add, Sub sub Subtract, Mul mul Multiply, Div div Divide);
     )*};
     (@operators $t:ident: $($trait:ident $method:ident $op:ident),*) => {$(
@@ -232,7 +235,7 @@ macro_rules! numbers_on_the_left {
         }
     )*};
 }
-for_each_number!(numbers_on_the_left);
+numbers_on_the_left!(i64 f64 Operand);
 
 impl Neg for Tensor {
     type Output = Tensor;

@@ -8,6 +8,17 @@ use broadloom_ir::graph::Literal;
 /// Methods that take `impl Into<Operand>` accept tensors and numbers of any Rust type. A number is *weak*, as in
 /// NumPy: `x + 1` has the dtype of `x`, whatever the width of the `1`; only a float that meets integers makes them
 /// `f64`, and an integer that meets bool makes it `i64`. One that the dtype cannot hold is a mistake.
+///
+/// On the left of an operator stand literals, `i64`, `f64`, and any number as an `Operand`:
+///
+/// ```
+/// use broadloom::{Operand, prelude::*};
+/// let g = Graph::new();
+/// let x = g.input::<f32>("x", shape![3]);
+/// let a = 0.5f32;
+/// assert_eq!((1 - (2.0 * x).exp() * a).to_string(), "f32[3]");
+/// assert_eq!((Operand::from(a) / x).to_string(), "f32[3]");
+/// ```
 #[derive(Debug, Clone, Copy)]
 pub struct Operand(pub(super) Kind);
 
@@ -41,25 +52,16 @@ impl From<bool> for Operand {
     }
 }
 
-/// Calls a macro with the Rust types of numbers that can be written beside tensors, and the literals they are.
-macro_rules! for_each_number {
-    ($callback:ident) => {
-        $callback! {
-            i8 Int i128; i16 Int i128; i32 Int i128; i64 Int i128; isize Int i128;
-            u8 Int i128; u16 Int i128; u32 Int i128; u64 Int i128; usize Int i128;
-            f32 Float f64; f64 Float f64;
-        }
-    };
-}
-pub(super) use for_each_number;
-
 macro_rules! from_numbers {
-    ($($t:ident $variant:ident $wide:ident;)*) => {$(
+    ($($variant:ident($wide:ty): $($t:ty)*;)*) => {$($(
         impl From<$t> for Operand {
             fn from(value: $t) -> Self {
                 Operand(Kind::Literal(Literal::$variant(value as $wide)))
             }
         }
-    )*};
+    )*)*};
 }
-for_each_number!(from_numbers);
+from_numbers! {
+    Int(i128): i8 i16 i32 i64 isize u8 u16 u32 u64 usize;
+    Float(f64): f32 f64;
+}

@@ -104,7 +104,8 @@ slice_indices!(i32 i64 usize isize Dim Symbol);
 
 /// Indices for [`Tensor::slice`], one per axis from the first: ranges, ranges with a step after `;`, numbers and
 /// sizes (which drop the axis), `newaxis`, and `...` for all axes that are not named. Negative numbers count from
-/// the end. Axes after the last index are kept whole.
+/// the end. Axes after the last index are kept whole. A range between values of two types, such as a symbol and an
+/// expression, is written as a pair: `(n - 3, n)`.
 ///
 /// ```
 /// use broadloom::prelude::*;
@@ -114,6 +115,7 @@ slice_indices!(i32 i64 usize isize Dim Symbol);
 /// assert_eq!(x.slice(slice![1.., ..;2, 0]).to_string(), "f32[n-1, 4]");
 /// assert_eq!(x.slice(slice![newaxis, ..n, ..;-1]).to_string(), "f32[1, n, 8, 3]");
 /// assert_eq!(x.slice(slice![..., -1]).to_string(), "f32[n, 8]");
+/// assert_eq!(x.slice(slice![1..n - 1]).to_string(), "f32[n-2, 8, 3]");
 /// # g.check().unwrap();
 /// ```
 #[macro_export]
@@ -124,6 +126,12 @@ macro_rules! slice {
     };
     (@items [$($done:expr,)*] ... $(, $($rest:tt)*)?) => {
         $crate::slice!(@items [$($done,)* $crate::SliceItem::REST,] $($($rest)*)?)
+    };
+    (@items [$($done:expr,)*] $start:literal .. $stop:expr; $step:expr $(, $($rest:tt)*)?) => {
+        $crate::slice!(@items [$($done,)* $crate::SliceItem::from(($start, $stop)).step($step),] $($($rest)*)?)
+    };
+    (@items [$($done:expr,)*] $start:literal .. $stop:expr $(, $($rest:tt)*)?) => {
+        $crate::slice!(@items [$($done,)* $crate::SliceItem::from(($start, $stop)),] $($($rest)*)?)
     };
     (@items [$($done:expr,)*] $range:expr; $step:expr $(, $($rest:tt)*)?) => {
         $crate::slice!(@items [$($done,)* $crate::SliceItem::from($range).step($step),] $($($rest)*)?)

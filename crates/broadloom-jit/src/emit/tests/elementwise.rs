@@ -1,7 +1,8 @@
 //! Ops, casts and selections.
 
+use super::super::{Emitter, LaneStride, Val};
 use super::LANES;
-use super::harness::{Case, Target, check, corners, pairs};
+use super::harness::{Case, Code, Target, check, corners, pairs};
 use broadloom_ir::dtype::{DType, Scalar};
 use broadloom_ir::ops::Op;
 
@@ -10,7 +11,7 @@ pub(super) fn elementwise(
     name: String,
     operands: Vec<(DType, usize)>,
     tuples: Vec<Vec<Scalar>>,
-    emit: impl Fn(&mut super::super::Emitter<'_, '_>, &[super::super::Val]) -> super::super::Val + 'static,
+    emit: impl Fn(&mut Emitter<'_, '_>, &[Val]) -> Val + 'static,
     expect: impl Fn(&[Scalar]) -> Scalar + 'static,
 ) -> Case {
     let lanes = operands.iter().map(|(_, lanes)| *lanes).max().unwrap_or(1);
@@ -163,6 +164,55 @@ fn select_takes_masks_and_scalars() {
         }
         cases
     });
+}
+
+/// What an 8-bit product leaves in the rest of its register must not reach the function.
+#[test]
+fn functions_get_whole_bytes() {
+    check(|target| {
+        let cases = LANES.map(|lanes| {
+            elementwise(
+                format!("power of products of {lanes} bytes"),
+                vec![(DType::U8, lanes); 2],
+                tuples(DType::U8, 2),
+                |emitter, args| {
+                    let product = emitter.op(Op::Multiply, args);
+                    emitter.op(Op::Pow, &[product.clone(), product])
+                },
+                move |args| {
+                    let product = Op::Multiply.evaluate(target.fused, args).expect("bytes");
+                    Op::Pow.evaluate(target.fused, &[product, product]).expect("bytes")
+                },
+            )
+        });
+        cases.into()
+    });
+}
+
+/// Only these rows cost a call per element; `explain()` reports what is recorded.
+#[test]
+fn few_rows_are_called() {
+    for target in Target::all() {
+        let mut code = Code::new(target);
+        for (op, dtype) in rows() {
+            code.add(op.name(), |emitter, params| {
+                let x = emitter.load(params.source, 0, dtype, 4, LaneStride::Unit);
+                emitter.op(op, &vec![x; op.arity()]);
+            });
+        }
+        let lacks_rounding = cfg!(target_arch = "x86_64") && target.features == Some(&[]);
+        let called = |op: Op, dtype: DType| match op {
+            Op::Exp | Op::Log | Op::Sin | Op::Cos | Op::Tanh | Op::Pow => true,
+            Op::Fma => !target.fused,
+            Op::Floor | Op::Round => lacks_rounding && dtype.is_float(),
+            _ => false,
+        };
+        assert_eq!(
+            code.scalar_calls,
+            rows().filter(|(op, dtype)| called(*op, *dtype)).collect(),
+            "{target:?}"
+        );
+    }
 }
 
 #[test]

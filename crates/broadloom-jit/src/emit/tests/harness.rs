@@ -12,6 +12,9 @@ use cranelift_jit::{JITBuilder, JITModule};
 use cranelift_module::{FuncId, Linkage, Module};
 use std::collections::BTreeSet;
 
+/// Bytes by which arrays are off the allocator's alignment: elements are aligned, registers are not.
+pub(super) const SKEW: usize = 8;
+
 /// Bytes of one array.
 pub(super) const ARRAY: usize = 16 * 8;
 
@@ -162,16 +165,21 @@ pub(super) fn get(memory: &[u8], index: usize, dtype: DType) -> Scalar {
     }
 }
 
-/// A function from some values to one.
+/// Emits a value from values.
+pub(super) type Emit = Box<dyn Fn(&mut Emitter<'_, '_>, &[Val]) -> Val>;
+
+/// The lanes of a result for the lanes of the operands.
+pub(super) type Expect = Box<dyn Fn(&[Vec<Scalar>]) -> Vec<Scalar>>;
+
+/// A function from some values to one, and what it must give.
 pub(super) struct Case {
     pub name: String,
     /// Dtype and lanes of each operand.
     pub operands: Vec<(DType, usize)>,
     /// Width that masks are given after loading.
     pub mask_width: u8,
-    pub emit: Box<dyn Fn(&mut Emitter<'_, '_>, &[Val]) -> Val>,
-    /// The lanes of the result for the lanes of the operands.
-    pub expect: Box<dyn Fn(&[Vec<Scalar>]) -> Vec<Scalar>>,
+    pub emit: Emit,
+    pub expect: Expect,
     /// Values of the operands; each tuple fills one lane.
     pub tuples: Vec<Vec<Scalar>>,
 }
@@ -206,21 +214,22 @@ fn run(code: &Code, function: usize, case: &Case, target: Target) {
     let lanes = case.operands.iter().map(|(_, lanes)| *lanes).max().expect("an operand");
     let cycle = || case.tuples.iter().cycle();
     for start in (0..case.tuples.len()).step_by(lanes) {
-        let mut source = vec![0; ARRAY * case.operands.len()];
+        let mut source = vec![0; SKEW + ARRAY * case.operands.len()];
         let mut values = Vec::new();
         for (at, (dtype, lanes)) in case.operands.iter().enumerate() {
             let lanes: Vec<Scalar> = cycle().skip(start).take(*lanes).map(|tuple| tuple[at]).collect();
             for (index, value) in lanes.iter().enumerate() {
                 assert_eq!(value.dtype(), *dtype);
-                put(&mut source[at * ARRAY..], index, *value);
+                put(&mut source[SKEW + at * ARRAY..], index, *value);
             }
             values.push(lanes);
         }
         let expected = (case.expect)(&values);
-        let mut result = vec![0xa5; 2 * ARRAY];
-        code.call(function, &source, &mut result, 0);
+        let mut result = vec![0xa5; SKEW + 2 * ARRAY];
+        let result = &mut result[SKEW..];
+        code.call(function, &source[SKEW..], result, 0);
         for (index, expected) in expected.iter().enumerate() {
-            let got = get(&result, index, expected.dtype());
+            let got = get(result, index, expected.dtype());
             assert!(
                 got.same(*expected),
                 "{target:?} {}: lane {index} is {got} and not {expected}, of {values:?}",

@@ -1,8 +1,8 @@
 //! Loads, stores, and the making of vectors.
 
-use super::super::LaneStride;
+use super::super::{Emitter, LaneStride, Val};
 use super::LANES;
-use super::harness::{ARRAY, Case, Code, Target, check, corners, get, put};
+use super::harness::{ARRAY, Case, Code, SKEW, Target, check, corners, get, put};
 use broadloom_ir::dtype::{DType, Scalar};
 
 /// Distances of lanes, in elements.
@@ -52,19 +52,20 @@ fn strides_address_the_same_elements() {
         code.finish();
         for (function, dtype, lanes, stride, scatter) in cases {
             let values = corners(dtype);
-            let mut source = vec![0; 4 * MIDDLE * 8];
+            let mut source = vec![0; SKEW + 4 * MIDDLE * 8];
             for index in 0..2 * MIDDLE {
-                put(&mut source, index, values[index * 5 % values.len()]);
+                put(&mut source[SKEW..], index, values[index * 5 % values.len()]);
             }
             let mut expected = vec![0; source.len()];
             for lane in 0..lanes as i64 {
                 let far = (MIDDLE as i64 + lane * stride) as usize;
                 let near = MIDDLE + lane as usize;
                 let (from, to) = if scatter { (near, far) } else { (far, near) };
-                put(&mut expected, to, get(&source, from, dtype));
+                put(&mut expected[SKEW..], to, get(&source[SKEW..], from, dtype));
             }
             let mut result = vec![0; source.len()];
-            code.call(function, &source, &mut result, stride * dtype.size() as i64);
+            let number = stride * dtype.size() as i64;
+            code.call(function, &source[SKEW..], &mut result[SKEW..], number);
             assert_eq!(result, expected, "{dtype}, {lanes} lanes, stride {stride}, scatter {scatter}");
         }
     }
@@ -97,7 +98,7 @@ fn far_offsets_do_not_wrap() {
 fn case(
     name: String,
     operands: Vec<(DType, usize)>,
-    emit: impl Fn(&mut super::super::Emitter<'_, '_>, &[super::super::Val]) -> super::super::Val + 'static,
+    emit: impl Fn(&mut Emitter<'_, '_>, &[Val]) -> Val + 'static,
     expect: impl Fn(&[Vec<Scalar>]) -> Vec<Scalar> + 'static,
 ) -> Case {
     let values: Vec<Vec<Scalar>> = operands.iter().map(|(dtype, _)| corners(*dtype)).collect();
