@@ -17,7 +17,7 @@ use broadloom_ir::dim::Dim;
 use broadloom_ir::dtype::{DType, Scalar};
 use broadloom_ir::graph::{CheckedGraph, Node, View};
 use broadloom_ir::ops::Op;
-use broadloom_ir::reduce::{BLOCK, ReduceOp};
+use broadloom_ir::reduce::{BLOCK, ReduceOp, SEQUENTIAL_LIMIT};
 use broadloom_ir::shape::Shape;
 use broadloom_ir::{ExprId, InputId, SymbolId, define_ids};
 use smallvec::{SmallVec, smallvec};
@@ -40,6 +40,8 @@ const MAX_NESTED: usize = 6;
 pub(crate) const UNROLL_REDUCTION: i64 = 8;
 /// How many nodes an unrolled body may have.
 const UNROLL_NODES: u32 = 24;
+/// A sum over pairs of a broadcast is unrolled up to the length of which the order is that of the index.
+const UNROLL_PAIRS: i64 = SEQUENTIAL_LIMIT as i64;
 
 /// A tensor of the flat graph.
 #[derive(Debug, Clone)]
@@ -242,11 +244,43 @@ impl Flat {
     /// Whether a reduction is a short chain of ops rather than a loop.
     pub fn unrolls(&self, reduction: &Reduction) -> bool {
         let operand = self.node(reduction.operand);
+        let longest = if self.sums_pairs(reduction) { UNROLL_PAIRS } else { UNROLL_REDUCTION };
         reduction.group.is_none()
             && !reduction.combines
             && operand.nested == 0
-            && operand.shape[reduction.axis].as_constant().is_some_and(|extent| extent <= UNROLL_REDUCTION)
+            && operand.shape[reduction.axis].as_constant().is_some_and(|extent| extent <= longest)
             && operand.weight <= UNROLL_NODES
+    }
+
+    /// Whether a reduction sums products or differences of two tensors, each of which stretches along an axis of the
+    /// other.
+    fn sums_pairs(&self, reduction: &Reduction) -> bool {
+        let pair = match (reduction.op, reduction.factors) {
+            (ReduceOp::Sum, Some([x, y])) if x != y => Some([x, y]),
+            (ReduceOp::Sum, Some([x, _])) => self.difference(x),
+            (ReduceOp::Sum, None) => match &self.node(reduction.operand).kind {
+                Kind::Op { op: Op::Abs, args } => self.difference(args[0]),
+                _ => None,
+            },
+            _ => None,
+        };
+        let Some([x, y]) = pair else { return false };
+        let shape = &self.node(reduction.operand).shape;
+        let present = |id: FlatId| -> Vec<bool> {
+            let missing = shape.rank() - self.node(id).shape.rank();
+            (0..shape.rank()).map(|axis| axis >= missing && !self.node(id).shape[axis - missing].is_one()).collect()
+        };
+        let (x, y) = (present(x), present(y));
+        let alone = |these: &[bool], others: &[bool]| these.iter().zip(others).any(|(this, other)| *this && !*other);
+        alone(&x, &y) && alone(&y, &x)
+    }
+
+    /// The operands of a difference.
+    fn difference(&self, id: FlatId) -> Option<[FlatId; 2]> {
+        match &self.node(id).kind {
+            Kind::Op { op: Op::Subtract, args } => Some([args[0], args[1]]),
+            _ => None,
+        }
     }
 
     fn translate(&mut self, graph: &CheckedGraph, expr: ExprId) -> Result<FlatId, LowerError> {

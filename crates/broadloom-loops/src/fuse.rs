@@ -228,7 +228,12 @@ pub(crate) fn stores(body: &[Stmt]) -> Vec<AccessId> {
         .flat_map(|stmt| match stmt {
             Stmt::Store { access, .. } => vec![*access],
             Stmt::For { body, .. } | Stmt::Strip { body, .. } => stores(body),
-            Stmt::Let(_) | Stmt::Put { .. } | Stmt::Call { .. } | Stmt::Reduce(_) | Stmt::Stream(_) => Vec::new(),
+            Stmt::Let(_)
+            | Stmt::Put { .. }
+            | Stmt::Call { .. }
+            | Stmt::Reduce(_)
+            | Stmt::Stream(_)
+            | Stmt::Pairs(_) => Vec::new(),
         })
         .collect()
 }

@@ -299,6 +299,8 @@ pub enum Stmt {
     Put {
         /// Where.
         row: RowId,
+        /// Which of several rows.
+        part: usize,
         /// Whose strip.
         axis: AxisId,
         /// What.
@@ -337,6 +339,8 @@ pub enum Stmt {
     Reduce(Reduce),
     /// Accumulates over an axis, into rows.
     Stream(Stream),
+    /// Accumulates the extreme over an axis of sums over pairs, into rows, by a tile function.
+    Pairs(Pairs),
 }
 
 /// In which order a reduction combines. See [`broadloom_ir::reduce`].
@@ -426,7 +430,7 @@ pub struct Stream {
     pub prologue: Vec<Stmt>,
     /// Run per step of the reduction axis and element of the strip.
     pub body: Vec<Stmt>,
-    /// What is accumulated; arg-reductions do not stream.
+    /// What is accumulated.
     pub accumulators: Vec<StreamAccumulator>,
 }
 
@@ -435,12 +439,68 @@ pub struct Stream {
 pub struct StreamAccumulator {
     /// What each element contributes.
     pub accumulator: Accumulator,
-    /// Where the result is left: one row over the strip.
+    /// The running value over the strip and, for an arg-reduction, the running index.
+    pub state: SmallVec<[RowId; 2]>,
+    /// Where the result is left over the strip: the running value itself, or an i64 row for an arg-reduction.
     pub target: RowId,
-    /// The lanes of a block (`LANES` rows) for order `Tree`, else unused.
-    pub lanes: Option<RowId>,
-    /// The block results by rank (`RANKS` rows) for order `Tree`, else unused.
-    pub ranks: Option<RowId>,
+    /// For an accumulator whose order is the tree's.
+    pub tree: Option<StreamTree>,
+}
+
+/// The rows of the fixed tree.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StreamTree {
+    /// The lanes of a block, `LANES` rows.
+    pub lanes: RowId,
+    /// The block results by rank, `RANKS` rows.
+    pub ranks: RowId,
+}
+
+/// What a pair of elements contributes to the sum of a [`Pairs`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum PairTerm {
+    /// `(x - y)^2`, accumulated by fma where the level has it.
+    SquaredDifference,
+    /// `x * y`, accumulated by fma where the level has it.
+    Product,
+    /// `|x - y|`.
+    AbsoluteDifference,
+}
+
+/// A reduce of a broadcast, such as the nearest code: for every element of a strip, over an axis, the extreme of a sum
+/// over a short constant axis of terms of pairs.
+///
+/// ```text
+/// for i in strip { extreme over j in axis of sum over t of term(left[t][i], right[j, t]) }
+/// ```
+///
+/// The sums run in index order into one accumulator.
+#[derive(Debug, Clone)]
+pub struct Pairs {
+    /// The reduction axis.
+    pub axis: AxisId,
+    /// The axis whose current strip the rows are over.
+    pub strip: AxisId,
+    /// What is summed.
+    pub term: PairTerm,
+    /// Whether the extreme is that of the square roots of the sums.
+    pub root: bool,
+    /// `Min` or `Max`.
+    pub extreme: ReduceOp,
+    /// Number of terms of a sum.
+    pub terms: usize,
+    /// As many rows, the elements of the strip.
+    pub left: RowId,
+    /// The other element of each pair.
+    pub right: AccessId,
+    /// Added to its position, in elements.
+    pub delta: i64,
+    /// From one term to the next, in elements.
+    pub step: i64,
+    /// Where the extremes are left, if they are wanted.
+    pub values: Option<RowId>,
+    /// Where their positions on the axis are left (i64), if they are wanted.
+    pub indices: Option<RowId>,
 }
 
 /// Number of ranks that the binary counter over blocks can need: an axis has fewer than 2^63 elements.

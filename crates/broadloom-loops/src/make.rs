@@ -17,7 +17,7 @@
 use crate::LowerError;
 use crate::kernel::*;
 use crate::nest::{Nest, bit};
-use crate::place::{Form, Item, Plan, contributed};
+use crate::place::{Form, Item, Pairing, Plan, contributed, is_arg};
 use broadloom_ir::dim::Dim;
 use broadloom_ir::dtype::DType;
 use broadloom_ir::reduce::{BLOCK, LANES};
@@ -231,7 +231,7 @@ impl Maker<'_, '_, '_> {
     fn is_row_item(&self, item: Item, level: Option<AxisId>) -> bool {
         match item {
             Item::Value(value) => level.is_some() && self.plan.is_call(value),
-            Item::Loop(axis) => self.plan.forms.get(&axis) == Some(&Form::Stream),
+            Item::Loop(axis) => self.plan.forms.get(&axis).is_some_and(|form| form.is_by_rows()),
             Item::Store(_) => false,
         }
     }
@@ -256,16 +256,24 @@ impl Maker<'_, '_, '_> {
             // Loads are made where they are read, if anywhere in this segment.
             plain.retain(|item| !matches!(item, Item::Value(value) if self.is_leaf(*value)));
             let mut for_rows: Vec<ValueId> = Vec::new();
+            let mut pairings: Vec<(AxisId, Pairing)> = Vec::new();
             for item in &row_items {
-                if let Item::Value(call) = item {
-                    for source in self.plan.sources(*call) {
-                        if !self.rows.contains_key(&(source, strip)) && !for_rows.contains(&source) {
-                            for_rows.push(source);
+                match item {
+                    Item::Value(call) => {
+                        for source in self.plan.sources(*call) {
+                            if !self.rows.contains_key(&(source, strip)) && !for_rows.contains(&source) {
+                                for_rows.push(source);
+                            }
                         }
                     }
+                    Item::Loop(axis) if self.plan.forms[axis] == Form::Pairs => {
+                        pairings.extend(self.plan.pairing(*axis).map(|pairing| (*axis, pairing)));
+                    }
+                    Item::Loop(_) | Item::Store(_) => {}
                 }
             }
-            let (body, lanes) = self.scoped(|maker| {
+            let mut for_lanes = for_rows.clone();
+            let (body, lanes, left) = self.scoped(|maker| {
                 let mut body = Vec::new();
                 for &item in &plain {
                     maker.item(item, &mut body)?;
@@ -286,17 +294,32 @@ impl Maker<'_, '_, '_> {
                 for value in kept {
                     let source = maker.get(value, &mut body);
                     let row = maker.row(maker.nest.values[value.index()].dtype, 1, strip);
-                    body.push(Stmt::Put { row, axis: strip, value: source });
+                    body.push(Stmt::Put { row, part: 0, axis: strip, value: source });
                     made.push((value, row));
+                }
+                let mut left = Vec::new();
+                for (_, pairing) in &pairings {
+                    let dtype = maker.nest.values[pairing.left[0].index()].dtype;
+                    let row = maker.row(dtype, pairing.left.len(), strip);
+                    for (part, value) in pairing.left.iter().enumerate() {
+                        let value = maker.get(*value, &mut body);
+                        body.push(Stmt::Put { row, part, axis: strip, value });
+                        for_lanes.push(pairing.left[part]);
+                    }
+                    left.push(row);
                 }
                 for (value, row) in made {
                     maker.rows.insert((value, strip), row);
                 }
-                let lanes = maker.segment_lanes(strip, &plain, &for_rows);
-                Ok((body, lanes))
+                let lanes = maker.segment_lanes(strip, &plain, &for_lanes);
+                Ok((body, lanes, left))
             })?;
             if !body.is_empty() {
                 before.push(Stmt::For { axis: strip, lanes, body });
+            }
+            for ((axis, pairing), left) in pairings.into_iter().zip(left) {
+                let pairs = self.pairs(axis, strip, pairing, left);
+                before.push(Stmt::Pairs(pairs));
             }
             for item in row_items {
                 self.row_item(item, strip, &mut before)?;
@@ -324,10 +347,11 @@ impl Maker<'_, '_, '_> {
                     self.rows.insert((value, strip), target);
                 }
             }
-            Item::Loop(axis) => {
+            Item::Loop(axis) if self.plan.forms[&axis] == Form::Stream => {
                 let stream = self.stream(axis, strip)?;
                 before.push(Stmt::Stream(stream));
             }
+            Item::Loop(_) => {}
             Item::Store(_) => {}
         }
         Ok(())
@@ -406,6 +430,8 @@ impl Maker<'_, '_, '_> {
         for reader in items {
             let read: Vec<ValueId> = match reader {
                 Item::Value(value) => self.plan.sources(*value).into_vec(),
+                // The rows of pairs are filled where they are used.
+                Item::Loop(axis) if self.plan.forms.get(axis) == Some(&Form::Pairs) => continue,
                 Item::Loop(axis) => self.plan.read_from_outside(*axis),
                 Item::Store(store) => vec![self.nest.stores[*store].value],
             };
@@ -459,6 +485,33 @@ impl Maker<'_, '_, '_> {
         Ok(reduce)
     }
 
+    /// A reduction of pairs into rows; `left` holds what stands still.
+    fn pairs(&mut self, axis: AxisId, strip: AxisId, pairing: Pairing, left: RowId) -> Pairs {
+        let (mut values, mut indices) = (None, None);
+        for value in self.plan.reduced[&axis].clone() {
+            let result = if is_arg(self.nest.reductions[&value].op) { &mut indices } else { &mut values };
+            let row = match *result {
+                Some(row) => row,
+                None => *result.insert(self.row(self.nest.values[value.index()].dtype, 1, strip)),
+            };
+            self.rows.insert((value, strip), row);
+        }
+        Pairs {
+            axis,
+            strip,
+            term: pairing.term,
+            root: pairing.root,
+            extreme: pairing.extreme,
+            terms: pairing.left.len(),
+            left,
+            right: pairing.right,
+            delta: pairing.delta,
+            step: pairing.step,
+            values,
+            indices,
+        }
+    }
+
     /// A reduction into rows over the strip of the axis around it.
     fn stream(&mut self, axis: AxisId, strip: AxisId) -> Result<Stream, LowerError> {
         let reduced = self.plan.reduced[&axis].clone();
@@ -481,19 +534,29 @@ impl Maker<'_, '_, '_> {
                 })?;
             let accumulators = accumulators
                 .into_iter()
-                .map(|accumulator| StreamAccumulator { accumulator, target: RowId::new(0), lanes: None, ranks: None })
+                .map(|accumulator| StreamAccumulator {
+                    accumulator,
+                    state: SmallVec::new(),
+                    target: RowId::new(0),
+                    tree: None,
+                })
                 .collect();
             let lanes = if maker.plan.is_vector() { lanes.max(if body.is_empty() { 8 } else { 1 }) } else { 1 };
             Ok(Stream { axis, strip, order, lanes, per_step, prologue, body, accumulators })
         })?;
-        for (value, accumulator) in reduced.iter().zip(&mut stream.accumulators) {
-            let dtype = accumulator.accumulator.dtype;
-            accumulator.target = self.row(dtype, 1, strip);
-            if order == Order::Tree {
-                accumulator.lanes = Some(self.row(dtype, LANES, strip));
-                accumulator.ranks = Some(self.row(dtype, RANKS, strip));
+        for (value, entry) in reduced.iter().zip(&mut stream.accumulators) {
+            let Accumulator { op, dtype, .. } = entry.accumulator;
+            entry.state.push(self.row(dtype, 1, strip));
+            entry.target = entry.state[0];
+            if let Contribution::Indexed { narrow, .. } = entry.accumulator.operand {
+                entry.state.push(self.row(if narrow { DType::I32 } else { DType::I64 }, 1, strip));
+                entry.target = self.row(DType::I64, 1, strip);
             }
-            self.rows.insert((*value, strip), accumulator.target);
+            entry.tree = (order == Order::Tree && !op.is_order_free(dtype)).then(|| StreamTree {
+                lanes: self.row(dtype, LANES, strip),
+                ranks: self.row(dtype, RANKS, strip),
+            });
+            self.rows.insert((*value, strip), entry.target);
         }
         Ok(stream)
     }
@@ -578,7 +641,7 @@ fn set_strips(body: &mut [Stmt], lengths: &HashMap<AxisId, usize>) {
                 set_strips(&mut stream.prologue, lengths);
                 set_strips(&mut stream.body, lengths);
             }
-            Stmt::Let(_) | Stmt::Store { .. } | Stmt::Put { .. } | Stmt::Call { .. } => {}
+            Stmt::Let(_) | Stmt::Store { .. } | Stmt::Put { .. } | Stmt::Call { .. } | Stmt::Pairs(_) => {}
         }
     }
 }

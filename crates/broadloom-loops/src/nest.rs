@@ -90,6 +90,13 @@ pub(crate) struct NestReduction {
     pub operand: Contribution,
 }
 
+/// A sum of terms of pairs that was unrolled.
+#[derive(Debug, Clone)]
+pub(crate) struct PairSum {
+    pub term: PairTerm,
+    pub pairs: Vec<(ValueId, ValueId)>,
+}
+
 /// What is written.
 #[derive(Debug, Clone)]
 pub(crate) struct NestStore {
@@ -115,6 +122,8 @@ pub(crate) struct Nest<'a> {
     /// The free axes, outermost first.
     pub free: Vec<AxisId>,
     pub reductions: HashMap<ValueId, NestReduction>,
+    /// Unrolled sums over pairs, by their values.
+    pub pair_sums: HashMap<ValueId, PairSum>,
     pub stores: Vec<NestStore>,
     pub params: Vec<Dim>,
     pub narrow: bool,
@@ -147,6 +156,7 @@ impl<'a> Nest<'a> {
             axes: Vec::new(),
             free: Vec::new(),
             reductions: HashMap::new(),
+            pair_sums: HashMap::new(),
             stores: Vec::new(),
             params: Vec::new(),
             narrow,
@@ -436,7 +446,13 @@ impl<'a> Nest<'a> {
             Kind::Reindex { .. } | Kind::Slice { .. } => args[0],
             Kind::Iota => self.iota(&map[0], id),
             Kind::Take { table, indices, axis } => self.take(*table, *indices, *axis, map, args[0], id)?,
-            Kind::Reduce(reduction) if flat.unrolls(reduction) => self.unrolled(reduction, args, id),
+            Kind::Reduce(reduction) if flat.unrolls(reduction) => {
+                let value = self.unrolled(reduction, args, id);
+                if let Some(sum) = self.pair_sum(reduction, args) {
+                    self.pair_sums.insert(value, sum);
+                }
+                value
+            }
             Kind::Reduce(reduction) => self.looped(reduction, map, args, id)?,
         })
     }
@@ -666,6 +682,31 @@ impl<'a> Nest<'a> {
             }
             None => value,
         }
+    }
+
+    /// The pairs of an unrolled sum, if it is one.
+    fn pair_sum(&self, reduction: &Reduction, args: &[ValueId]) -> Option<PairSum> {
+        let operands = |value: ValueId, of: Op| match &self.values[value.index()].def {
+            Def::Op { op, args, .. } if *op == of => Some(args.clone()),
+            _ => None,
+        };
+        let difference = |value: ValueId| operands(value, Op::Subtract).map(|args| (args[0], args[1]));
+        if reduction.op != ReduceOp::Sum || args.is_empty() || !self.values[args[0].index()].dtype.is_float() {
+            return None;
+        }
+        let (term, pairs) = match reduction.factors {
+            Some([x, y]) if x == y => {
+                let pairs = args.chunks_exact(2).map(|xy| difference(xy[0])).collect();
+                (PairTerm::SquaredDifference, pairs)
+            }
+            Some(_) => (PairTerm::Product, args.chunks_exact(2).map(|xy| Some((xy[0], xy[1]))).collect()),
+            None => {
+                let pairs = args.iter().map(|arg| difference(operands(*arg, Op::Abs)?[0])).collect();
+                (PairTerm::AbsoluteDifference, pairs)
+            }
+        };
+        let pairs: Option<Vec<(ValueId, ValueId)>> = pairs;
+        Some(PairSum { term, pairs: pairs? })
     }
 
     /// `x * y + sum` as the numerics level contracts it.

@@ -24,6 +24,28 @@ pub(crate) enum Form {
     Scalar,
     /// Rows of accumulators over the strip of the loop around it.
     Stream,
+    /// A tile function over the strip of the loop around it.
+    Pairs,
+}
+
+impl Form {
+    /// Whether the reduction works on whole rows over the strip of the loop around it, and so ends a segment.
+    pub fn is_by_rows(self) -> bool {
+        matches!(self, Form::Stream | Form::Pairs)
+    }
+}
+
+/// A reduction that is the work of a tile function on pairs.
+#[derive(Debug, Clone)]
+pub(crate) struct Pairing {
+    pub term: PairTerm,
+    pub root: bool,
+    pub extreme: ReduceOp,
+    /// The terms' values that do not move along the reduction.
+    pub left: Vec<ValueId>,
+    pub right: AccessId,
+    pub delta: i64,
+    pub step: i64,
 }
 
 /// What a level of the loop tree consists of.
@@ -254,17 +276,20 @@ impl<'n, 'a> Plan<'n, 'a> {
     fn form(&self, axis: AxisId, order: Order) -> Form {
         let inside = self.loops(Some(axis));
         let has_calls = self.live_values().any(|value| self.position(value) == Some(axis) && self.is_call(value));
-        let inside_in_vector = inside.iter().all(|inner| self.forms.get(inner) == Some(&Form::InVector));
-        let per_lane = matches!(order, Order::Free | Order::Sequential) && !has_calls && inside_in_vector;
+        let forms: Vec<Form> = inside.iter().filter_map(|inner| self.forms.get(inner).copied()).collect();
+        let inside_in_vector = forms.iter().all(|form| *form == Form::InVector || form.is_by_rows());
+        let by_rows = has_calls || forms.iter().any(|form| form.is_by_rows());
+        let per_lane = matches!(order, Order::Free | Order::Sequential) && !by_rows && inside_in_vector;
         let along_itself = if inside_in_vector { Form::Row } else { Form::Scalar };
         let Some(neighbour) = self.neighbour(axis) else { return along_itself };
         if !inside.is_empty() {
             return if per_lane { Form::InVector } else { along_itself };
         }
+        if self.vectorize && self.pairing(axis).is_some() {
+            return Form::Pairs;
+        }
         let (along, across, other) = self.directions(axis, neighbour);
-        let streams = self.reduced[&axis].iter().all(|value| {
-            !matches!(self.nest.reductions[value].operand, Contribution::Indexed { .. })
-        }) && order != Order::Counter;
+        let streams = order != Order::Counter;
         if has_calls {
             return if streams && across > 0 && along == 0 { Form::Stream } else { Form::Row };
         }
@@ -277,6 +302,57 @@ impl<'n, 'a> Plan<'n, 'a> {
             (0, 1.., _) if streams => Form::Stream,
             _ => Form::Row,
         }
+    }
+
+    /// The tile function on pairs that a reduction comes to, if it does.
+    pub fn pairing(&self, axis: AxisId) -> Option<Pairing> {
+        let neighbour = self.neighbour(axis)?;
+        let nest = self.nest;
+        let reductions: Vec<_> = self.reduced[&axis].iter().map(|value| &nest.reductions[value]).collect();
+        let extreme = match reductions[0].op {
+            ReduceOp::Min | ReduceOp::ArgMin => ReduceOp::Min,
+            ReduceOp::Max | ReduceOp::ArgMax => ReduceOp::Max,
+            ReduceOp::Sum | ReduceOp::Prod | ReduceOp::Mean => return None,
+        };
+        let is_extreme = |op: ReduceOp| match op {
+            ReduceOp::Min | ReduceOp::ArgMin => extreme == ReduceOp::Min,
+            ReduceOp::Max | ReduceOp::ArgMax => extreme == ReduceOp::Max,
+            ReduceOp::Sum | ReduceOp::Prod | ReduceOp::Mean => false,
+        };
+        let mut compared = None;
+        for reduction in reductions {
+            let value = match reduction.operand {
+                Contribution::Value(value) => value,
+                // The tile counts in the width of the values.
+                Contribution::Indexed { value, index: None, narrow } if narrow || reduction.dtype == DType::F64 => value,
+                Contribution::Indexed { .. } | Contribution::Product(..) => return None,
+            };
+            if !is_extreme(reduction.op) || *compared.get_or_insert(value) != value {
+                return None;
+            }
+        }
+        let compared = compared?;
+        let (root, sum) = match &nest.values[compared.index()].def {
+            Def::Op { op: Op::Sqrt, args, .. } => (true, args[0]),
+            _ => (false, compared),
+        };
+        let sum = nest.pair_sums.get(&sum)?;
+        let varies = |value: ValueId, along: AxisId| nest.varies[value.index()] & bit(along) != 0;
+        let mut left = Vec::new();
+        let mut right = Vec::new();
+        for &(x, y) in &sum.pairs {
+            let (still, moving) = if varies(x, axis) { (y, x) } else { (x, y) };
+            let Def::Load { access, delta } = nest.values[moving.index()].def else { return None };
+            if varies(still, axis) || varies(moving, neighbour) || !varies(still, neighbour) {
+                return None;
+            }
+            left.push(still);
+            right.push((access, delta));
+        }
+        let (right, deltas): (Vec<AccessId>, Vec<i64>) = right.into_iter().unzip();
+        let step = deltas.get(1).map_or(0, |second| second - deltas[0]);
+        let regular = deltas.windows(2).all(|pair| pair[1] - pair[0] == step) && right.iter().all(|r| *r == right[0]);
+        regular.then(|| Pairing { term: sum.term, root, extreme, left, right: right[0], delta: deltas[0], step })
     }
 
     /// How many loads that depend on both a reduction axis and its neighbour have unit stride along the former,

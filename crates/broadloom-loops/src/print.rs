@@ -118,7 +118,10 @@ impl Printer<'_> {
                 Stmt::Store { access, delta, value } => {
                     writeln!(f, "{pad}store {} <- {value}", self.access(*access, *delta))?;
                 }
-                Stmt::Put { row, axis, value } => writeln!(f, "{pad}put {row}[{}] <- {value}", self.axis(*axis))?,
+                Stmt::Put { row, part, axis, value } => {
+                    let part = if *part == 0 { String::new() } else { format!(", {part}") };
+                    writeln!(f, "{pad}put {row}[{}{part}] <- {value}", self.axis(*axis))?;
+                }
                 Stmt::For { axis, lanes, body } => {
                     writeln!(f, "{pad}for {}{} {{", self.axis(*axis), Self::lanes(*lanes))?;
                     self.body(f, body, depth + 1)?;
@@ -141,6 +144,24 @@ impl Printer<'_> {
                     self.body(f, &reduce.body, depth + 1)?;
                     for accumulator in &reduce.accumulators {
                         writeln!(f, "{pad}  {} = {}", accumulator.result, self.accumulator(accumulator))?;
+                    }
+                    writeln!(f, "{pad}}}")?;
+                }
+                Stmt::Pairs(pairs) => {
+                    let term = match pairs.term {
+                        PairTerm::SquaredDifference => "(left - right)^2",
+                        PairTerm::Product => "left * right",
+                        PairTerm::AbsoluteDifference => "|left - right|",
+                    };
+                    let root = if pairs.root { "sqrt " } else { "" };
+                    let (axis, strip, terms, left) = (self.axis(pairs.axis), self.axis(pairs.strip), pairs.terms, pairs.left);
+                    writeln!(f, "{pad}pairs {axis} over rows of {strip} {{")?;
+                    writeln!(f, "{pad}  left = {left}, right = load {}", self.access(pairs.right, pairs.delta))?;
+                    let arg = format!("arg{}", pairs.extreme);
+                    for (row, what) in [(pairs.values, pairs.extreme.name()), (pairs.indices, arg.as_str())] {
+                        if let Some(row) = row {
+                            writeln!(f, "{pad}  {row} = {what} {root}sum of {terms} {term}")?;
+                        }
                     }
                     writeln!(f, "{pad}}}")?;
                 }

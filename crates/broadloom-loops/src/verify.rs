@@ -7,7 +7,7 @@
 //! 4. an access is moved only by axes whose loops are around it;
 //! 5. dtypes of operands agree as the op table demands, and stores keep the dtype of the buffer;
 //! 6. inside a vector loop no other loop is a vector loop, and reductions are `Free` or `Sequential`;
-//! 7. no axis is both the strip and the reduction of a `Stream`, and arg-reductions do not stream.
+//! 7. no axis is both the strip and the reduction of a `Stream`, and no `Stream` combines groups.
 
 use crate::kernel::*;
 use broadloom_ir::dtype::DType;
@@ -203,7 +203,7 @@ impl Scope<'_> {
                 let stored = self.access(*access, context)?;
                 if self.read(*value)? == stored { Ok(()) } else { Err(Fault::Dtype(*value)) }
             }
-            Stmt::Put { row, axis, value } => {
+            Stmt::Put { row, axis, value, .. } => {
                 self.written.insert(*row);
                 if !context.strips.contains(axis) || !context.axes.contains(axis) {
                     return Err(Fault::Row(*row));
@@ -232,6 +232,7 @@ impl Scope<'_> {
             }
             Stmt::Reduce(reduce) => self.reduce(reduce, context),
             Stmt::Stream(stream) => self.stream(stream, context),
+            Stmt::Pairs(pairs) => self.pairs(pairs, context),
         }
     }
 
@@ -252,12 +253,25 @@ impl Scope<'_> {
         reduce.accumulators.iter().try_for_each(|accumulator| self.define(accumulator.result))
     }
 
+    fn pairs(&mut self, pairs: &Pairs, context: &Context) -> Result<(), Fault> {
+        self.enter(pairs.axis, 1, context)?;
+        let right = self.access(pairs.right, &context.inside(pairs.axis))?;
+        let left = &self.kernel.rows[pairs.left.index()];
+        if !self.written.contains(&pairs.left) || left.count != pairs.terms || left.dtype != right {
+            return Err(Fault::Row(pairs.left));
+        }
+        if context.vector.is_some() || !context.strips.contains(&pairs.strip) {
+            return Err(Fault::Form(pairs.axis));
+        }
+        self.written.extend(pairs.values.iter().chain(&pairs.indices));
+        Ok(())
+    }
+
     fn stream(&mut self, stream: &Stream, context: &Context) -> Result<(), Fault> {
         self.enter(stream.axis, 1, context)?;
         self.enter(stream.strip, stream.lanes, context)?;
-        let args = stream.accumulators.iter().any(|entry| crate::place::is_arg(entry.accumulator.op));
         let known = stream.order != Order::Counter && context.vector.is_none() && context.strips.contains(&stream.strip);
-        if args || !known || stream.axis == stream.strip {
+        if !known || stream.axis == stream.strip {
             return Err(Fault::Form(stream.axis));
         }
         self.scoped(|scope| {

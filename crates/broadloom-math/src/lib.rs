@@ -40,12 +40,14 @@ mod float;
 mod huge;
 mod level;
 mod log;
+mod pairs;
 mod pow;
 mod tanh;
 mod tile;
 mod trig;
 
 pub use level::{CpuLevel, Fused, Level, Unfused};
+pub use pairs::{Extreme, PairFn, Pairing, Term, pair_function};
 pub use tile::{Function, Precision, TileFn, tile_f32, tile_f64, tile_function};
 
 use trig::Wave;

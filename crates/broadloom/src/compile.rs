@@ -25,10 +25,8 @@ use thiserror::Error;
 pub(crate) fn compile(graph: &CheckedGraph, options: &CompileOptions) -> Result<Executable, CompileError> {
     let start = Instant::now();
     let level = options.level.unwrap_or_else(CpuLevel::detect);
-    if !level.is_supported() {
-        return Err(CompileError::Level(level));
-    }
-    let lower_options = LowerOptions { vectorize: options.vectorize, ..LowerOptions::dense(graph, level.is_fused()) };
+    let lower_options =
+        LowerOptions { vectorize: options.vectorize, ..LowerOptions::dense(graph, level.is_fused()) };
     let dense = compile_variant(graph, &lower_options, level, false)?;
     let program = Program::new(graph);
     let inner = Inner::new(graph.clone(), options.clone(), program, lower_options, level, dense);
@@ -43,7 +41,8 @@ pub(crate) fn compile_variant(
     keep_text: bool,
 ) -> Result<Variant, CompileError> {
     let schedule = broadloom_loops::lower(graph, options)?;
-    let module = broadloom_jit::compile(&schedule, &JitOptions { level, keep_text, verify: cfg!(debug_assertions) })?;
+    let module =
+        broadloom_jit::compile(&schedule, &JitOptions { level, keep_text, verify: cfg!(debug_assertions) })?;
     Ok(Variant { schedule, module })
 }
 
@@ -60,9 +59,6 @@ pub enum CompileError {
     /// The schedule cannot be compiled.
     #[error(transparent)]
     Code(#[from] broadloom_jit::CompileError),
-    /// This CPU, or this build, cannot run the level that was asked for.
-    #[error("this CPU cannot run the level {0}")]
-    Level(CpuLevel),
 }
 
 impl fmt::Debug for CompileError {
@@ -72,7 +68,6 @@ impl fmt::Debug for CompileError {
             CompileError::Graph(diagnostics) => fmt::Debug::fmt(diagnostics, f),
             CompileError::Schedule(error) => fmt::Debug::fmt(error, f),
             CompileError::Code(error) => fmt::Debug::fmt(error, f),
-            CompileError::Level(_) => fmt::Display::fmt(self, f),
         }
     }
 }

@@ -211,7 +211,8 @@ fn build<'a, A: EvalArrays<'a>, E: EvalResult>(
     for (position, view) in views.iter().enumerate() {
         let sizes = view.shape();
         let last = sizes.len().wrapping_sub(1);
-        let shape: Shape = sizes.iter().enumerate().map(|(axis, size)| dim(&graph, *size, axis == last)).collect();
+        let shape: Shape =
+            sizes.iter().enumerate().map(|(axis, size)| dim(&graph, *size, axis == last)).collect();
         inputs.push(graph.input_dyn(&input_name(position), view.dtype(), shape));
     }
     let results = expression(A::tensors(|position| inputs[position])).into_tensors();
@@ -286,7 +287,8 @@ impl Cache {
     fn slot(&mut self, structure: Structure) -> Slot {
         self.clock += 1;
         if self.slots.len() >= CAPACITY && !self.slots.contains_key(&structure) {
-            let oldest = self.slots.iter().min_by_key(|(_, (_, used))| *used).map(|(structure, _)| structure.clone());
+            let oldest =
+                self.slots.iter().min_by_key(|(_, (_, used))| *used).map(|(structure, _)| structure.clone());
             oldest.map(|oldest| self.slots.remove(&oldest));
         }
         let (slot, used) = self.slots.entry(structure).or_default();

@@ -67,7 +67,8 @@ impl Executable {
     /// do not depend are left out.
     pub fn inputs(&self) -> Vec<ArrayInfo> {
         let graph = &self.inner.graph;
-        let required = graph.inputs().iter().zip(&self.inner.program.required).filter(|(_, required)| **required);
+        let required =
+            graph.inputs().iter().zip(&self.inner.program.required).filter(|(_, required)| **required);
         required.map(|(input, _)| info(graph, &input.name, input.dtype, &input.shape)).collect()
     }
 
@@ -75,7 +76,9 @@ impl Executable {
     pub fn outputs(&self) -> Vec<ArrayInfo> {
         let graph = &self.inner.graph;
         let outputs = graph.outputs().iter();
-        outputs.map(|output| info(graph, &output.name, graph.dtype(output.expr), graph.shape(output.expr))).collect()
+        outputs
+            .map(|output| info(graph, &output.name, graph.dtype(output.expr), graph.shape(output.expr)))
+            .collect()
     }
 
     /// Computes the outputs in arrays of their own.
@@ -137,7 +140,8 @@ fn info(graph: &CheckedGraph, name: &str, dtype: DType, shape: &Shape) -> ArrayI
 impl fmt::Debug for Executable {
     /// `Executable(x: f32[n] -> out: f32[n])`
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let list = |arrays: Vec<ArrayInfo>| arrays.iter().map(ArrayInfo::to_string).collect::<Vec<_>>().join(", ");
+        let list =
+            |arrays: Vec<ArrayInfo>| arrays.iter().map(ArrayInfo::to_string).collect::<Vec<_>>().join(", ");
         write!(f, "Executable({} -> {})", list(self.inputs()), list(self.outputs()))
     }
 }
@@ -229,7 +233,11 @@ impl Inner {
     }
 
     /// Runs `action` with memory for temporaries.
-    pub(crate) fn with_arena<R>(&self, bytes: usize, action: impl FnOnce(*mut u8) -> R) -> Result<R, OutOfMemory> {
+    pub(crate) fn with_arena<R>(
+        &self,
+        bytes: usize,
+        action: impl FnOnce(*mut u8) -> R,
+    ) -> Result<R, OutOfMemory> {
         if bytes == 0 {
             return Ok(action(std::ptr::null_mut()));
         }

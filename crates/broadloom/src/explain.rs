@@ -3,6 +3,7 @@
 use crate::compile::{CompileError, compile_variant};
 use crate::executable::Inner;
 use broadloom_ir::dim::Dim;
+use broadloom_ir::dtype::DType;
 use broadloom_ir::graph::CheckedGraph;
 use broadloom_ir::ops::Op;
 use broadloom_loops::kernel::{Kernel, KernelId, Role, Schedule, Stmt};
@@ -10,8 +11,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What was made of a graph: printed, the loops of each kernel and facts about them; its methods answer questions
-/// that tests can ask.
+/// What was made of a graph for dense arrays: printed, the loops of each kernel and facts about them; its methods
+/// answer questions that tests can ask.
 ///
 /// ```
 /// use broadloom::prelude::*;
@@ -100,8 +101,9 @@ impl Explanation {
         })
     }
 
-    /// Ops that call a function per element because there is no code for them, in hot loops a slow thing.
-    pub fn scalar_calls(&self) -> Vec<Op> {
+    /// Ops, with the dtypes of their operands, that call a function per element because there is no code for them: in
+    /// hot loops a slow thing.
+    pub fn scalar_calls(&self) -> Vec<(Op, DType)> {
         self.inner.dense.module.scalar_calls().to_vec()
     }
 
@@ -157,6 +159,8 @@ fn is_vectorized(kernel: &Kernel, stmt: &Stmt, name: &str) -> bool {
         Stmt::Call { axis, .. } => *axis,
         Stmt::Reduce(reduce) if reduce.lanes > 1 => reduce.axis,
         Stmt::Stream(stream) if stream.lanes > 1 => stream.strip,
+        Stmt::Pairs(pairs) => pairs.strip,
+        Stmt::Pairs(pairs) => pairs.strip,
         Stmt::For { .. }
         | Stmt::Reduce(_)
         | Stmt::Stream(_)
@@ -183,7 +187,7 @@ fn visit(body: &[Stmt], action: &mut dyn FnMut(&Stmt)) {
                 visit(&stream.prologue, action);
                 visit(&stream.body, action);
             }
-            Stmt::Let(_) | Stmt::Store { .. } | Stmt::Put { .. } | Stmt::Call { .. } => {}
+            Stmt::Let(_) | Stmt::Store { .. } | Stmt::Put { .. } | Stmt::Call { .. } | Stmt::Pairs(_) => {}
         }
     }
 }
@@ -197,15 +201,19 @@ impl fmt::Display for Explanation {
                 Some(axis) => format!("per step of {}", kernel.axes[axis.index()].name),
                 None => "in all".to_string(),
             };
-            let (bytes, operations) = (schedule.show(&kernel.cost.bytes), schedule.show(&kernel.cost.operations));
+            let (bytes, operations) =
+                (schedule.show(&kernel.cost.bytes), schedule.show(&kernel.cost.operations));
             let scratch = kernel.scratch_bytes();
             let id = KernelId::new(index);
-            writeln!(f, "{id}: {bytes} bytes and {operations} operations {per}, {scratch} bytes of scratch per thread")?;
+            writeln!(
+                f,
+                "{id}: {bytes} bytes and {operations} operations {per}, {scratch} bytes of scratch per thread"
+            )?;
         }
         writeln!(f, "stored between kernels: {} bytes", self.materialized_bytes())?;
         let calls = self.scalar_calls();
         if !calls.is_empty() {
-            let names: Vec<&str> = calls.iter().map(|op| op.name()).collect();
+            let names: Vec<String> = calls.iter().map(|(op, dtype)| format!("{op} ({dtype})")).collect();
             writeln!(f, "called once per element: {}", names.join(", "))?;
         }
         write!(f, "compiled in {:.2} ms", self.compile_time.as_secs_f64() * 1e3)?;

@@ -40,12 +40,16 @@ mod options;
 pub mod prelude;
 mod run;
 
-pub use array::{AnyArray, Array, ArrayView, ArrayViewMut, FromArray, IntoArrayView, IntoArrayViewMut, LayoutError};
+pub use array::{
+    AnyArray, Array, ArrayView, ArrayViewMut, FromArray, IntoArrayView, IntoArrayViewMut, LayoutError,
+};
 pub use bind::{
     ArrayName, BindError, EmptyTable, Inputs, IntoInputs, MissedObligation, Role, SizeMismatch, Solved,
 };
 pub use compile::{CompileError, CompileOptions, Threads};
-pub use dsl::{Dim, Graph, IntoAxes, IntoAxis, IntoNewShape, NewSize, Operand, Shape, SliceItem, Symbol, Tensor, select};
+pub use dsl::{
+    Dim, Graph, IntoAxes, IntoAxis, IntoNewShape, NewSize, Operand, Shape, SliceItem, Symbol, Tensor, select,
+};
 #[doc(inline)]
 pub use eval::{EvalError, eval};
 pub use executable::{ArrayInfo, Executable};
@@ -56,4 +60,5 @@ pub use run::{Bound, CallError, IntoOutputs, OutputError, Outputs, OutputsMut, R
 pub use broadloom_ir::diagnostics::{self, Diagnostic, Diagnostics};
 pub use broadloom_ir::dtype::{DType, Element, Scalar};
 pub use broadloom_ir::graph::CheckedGraph;
+pub use broadloom_ir::ops::Op;
 pub use broadloom_jit::CpuLevel;

@@ -1,10 +1,10 @@
-//! What expressions mean and how mistakes are reported, without compiling anything.
+//! What expressions mean and how mistakes are reported.
 
 use broadloom::prelude::*;
 use broadloom::{Dim, Shape};
 use broadloom_ir::interp;
 
-/// The values of a tensor without inputs, as `f64`, and its type as text.
+/// The values of a tensor without inputs, as `f64`, and its type as text: interpreted and compiled.
 fn value(tensor: Tensor) -> (String, Vec<f64>) {
     let graph = tensor.finish().unwrap();
     let result = interp::interpret(&graph, &[], true).unwrap().remove(0);
@@ -12,7 +12,28 @@ fn value(tensor: Tensor) -> (String, Vec<f64>) {
         broadloom::Scalar::F64(value) => value,
         other => panic!("cast to f64 gave {other:?}"),
     });
-    (tensor.to_string(), elements.collect())
+    let elements: Vec<f64> = elements.collect();
+    let compiled: Vec<f64> = tensor.cast::<f64>().compile().unwrap().run(()).unwrap().try_into().unwrap();
+    assert_eq!(elements, compiled, "{graph}");
+    (tensor.to_string(), elements)
+}
+
+#[test]
+fn handles_go_anywhere() {
+    fn anywhere<T: Send + Sync + 'static>() {}
+    fn copy<T: Copy>() {}
+    anywhere::<(
+        Graph,
+        Tensor,
+        Symbol,
+        Dim,
+        Shape,
+        Executable,
+        Outputs,
+        CompileOptions,
+        broadloom::Explanation,
+    )>();
+    copy::<(Tensor, Symbol, Dim, broadloom::Operand, broadloom::SliceItem)>();
 }
 
 #[test]
@@ -229,7 +250,13 @@ fn stale_handles_are_explained() {
     assert!((x * 2).sum(..).reshape([1]).is_poisoned());
     assert_eq!(n.to_string(), "?");
     assert_eq!((n + 1).to_string(), "?");
-    for result in [x.finish(), (x + x).finish(), (x + y).finish(), (y + x).finish(), x.try_add(1).map(|_| y.finish().unwrap())] {
+    for result in [
+        x.finish(),
+        (x + x).finish(),
+        (x + y).finish(),
+        (y + x).finish(),
+        x.try_add(1).map(|_| y.finish().unwrap()),
+    ] {
         let error = result.unwrap_err();
         assert!(error.to_string().contains("dropped"), "{error}");
     }

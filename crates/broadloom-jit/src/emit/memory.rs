@@ -1,6 +1,6 @@
 //! Loads and stores of lanes.
 
-use super::value::{REGISTER, Regs, scalar_type, vector_type, width_of};
+use super::value::{REGISTER, Regs, mask_type, scalar_type, vector_type, width_of};
 use super::{Emitter, Val};
 use broadloom_ir::dtype::DType;
 use cranelift_codegen::ir::{self, ConstantData, InstBuilder, types};
@@ -155,7 +155,10 @@ impl Emitter<'_, '_> {
             for start in (0..bytes).step_by(REGISTER) {
                 let (address, offset) = self.place(address, offset.wrapping_add(start as i64));
                 let ty = vector_type(dtype, width_of(dtype));
-                regs.push(self.builder.ins().load(ty, self.flags, address, offset));
+                // A load that is read as another type becomes an instruction of its own, not a memory operand.
+                let loaded = if self.host.compares_unaligned { ty } else { mask_type(width_of(dtype)) };
+                let reg = self.builder.ins().load(loaded, self.flags, address, offset);
+                regs.push(self.bitcast(ty, reg));
             }
         }
         Val::vector(dtype, lanes, regs)

@@ -51,7 +51,7 @@ impl Generator<'_, '_, '_> {
         address
     }
 
-    fn address(&mut self, access: AccessId) -> ir::Value {
+    pub(super) fn address(&mut self, access: AccessId) -> ir::Value {
         let size = self.kernel.accesses[access.index()].dtype.size();
         // Accesses that are addressed have a buffer, by the verifier.
         let base = self.bases[access.index()].unwrap_or(self.scratch);
@@ -105,7 +105,14 @@ impl Generator<'_, '_, '_> {
 
     /// The first element of a row.
     pub(super) fn row_start(&mut self, row: RowId) -> ir::Value {
-        let (scratch, offset) = (self.scratch, self.kernel.rows[row.index()].offset);
+        self.row_at(row, 0)
+    }
+
+    /// The start of one of several rows.
+    pub(super) fn row_at(&mut self, row: RowId, part: usize) -> ir::Value {
+        let entry = &self.kernel.rows[row.index()];
+        let offset = entry.offset + part * entry.length * entry.dtype.size();
+        let scratch = self.scratch;
         self.ins().iadd_imm_s(scratch, offset as i64)
     }
 

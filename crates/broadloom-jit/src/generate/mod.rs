@@ -23,7 +23,8 @@ use crate::failure::REPORT;
 use broadloom_ir::dtype::DType;
 use broadloom_ir::ops::Op;
 use broadloom_loops::kernel::*;
-use broadloom_math::{CpuLevel, Function, Precision, tile_function};
+use broadloom_ir::reduce::ReduceOp;
+use broadloom_math::{CpuLevel, Extreme, Function, Pairing, Precision, Term, pair_function, tile_function};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, AbiParam, Block, InstBuilder, MemFlagsData, Signature, types};
 use cranelift_codegen::isa::CallConv;
@@ -260,12 +261,13 @@ impl<'f> Generator<'_, 'f, '_> {
                     self.env.insert(*id, value);
                 }
                 Stmt::Store { access, delta, value } => self.store(*access, *delta, *value),
-                Stmt::Put { row, axis, value } => self.put(*row, *axis, *value),
+                Stmt::Put { row, part, axis, value } => self.put(*row, *part, *axis, *value),
                 Stmt::For { axis, lanes, body } => self.steps(*axis, *lanes, |generator| generator.body(body)),
                 Stmt::Strip { axis, length, body } => self.strip(*axis, *length, body),
                 Stmt::Call { op, target, args, axis } => self.call(*op, *target, args, *axis),
                 Stmt::Reduce(reduce) => self.reduce(reduce),
                 Stmt::Stream(stream) => self.stream(stream),
+                Stmt::Pairs(pairs) => self.pairs(pairs),
             }
         }
     }
@@ -436,11 +438,7 @@ impl<'f> Generator<'_, 'f, '_> {
 
     /// Applies a tile function to the rows of the current strip.
     fn call(&mut self, op: Op, target: RowId, args: &[RowId], axis: AxisId) {
-        let kernel = self.kernel;
-        let precision = match kernel.rows[target.index()].dtype {
-            DType::F64 => Precision::F64,
-            DType::Bool | DType::U8 | DType::I32 | DType::I64 | DType::F32 => Precision::F32,
-        };
+        let precision = precision(self.kernel.rows[target.index()].dtype);
         let Some(function) = function(op) else { return };
         let address = tile_function(function, precision, self.level) as usize;
         let (start, end) = self.bounds(axis);
@@ -451,11 +449,52 @@ impl<'f> Generator<'_, 'f, '_> {
         self.call_host(address, &[target, first, second, length]);
     }
 
-    fn put(&mut self, row: RowId, axis: AxisId, value: ValueId) {
+    /// Applies a tile function on pairs to the rows of the current strip.
+    fn pairs(&mut self, pairs: &Pairs) {
+        let kernel = self.kernel;
+        let (access, left) = (&kernel.accesses[pairs.right.index()], &kernel.rows[pairs.left.index()]);
+        let size = access.dtype.size() as i64;
+        let pairing = Pairing {
+            term: match pairs.term {
+                PairTerm::SquaredDifference => Term::SquaredDifference,
+                PairTerm::Product => Term::Product,
+                PairTerm::AbsoluteDifference => Term::AbsoluteDifference,
+            },
+            root: pairs.root,
+            extreme: if pairs.extreme == ReduceOp::Min { Extreme::Least } else { Extreme::Greatest },
+        };
+        let address = pair_function(pairing, precision(access.dtype), self.level) as usize;
+        let null = self.constant(0);
+        let values = pairs.values.map_or(null, |row| self.row_start(row));
+        let indices = pairs.indices.map_or(null, |row| self.row_start(row));
+        let left_start = self.row_start(pairs.left);
+        let left_stride = self.constant((left.length * left.dtype.size()) as i64);
+        let right = self.at(pairs.axis, null, 1, |generator| generator.address(pairs.right));
+        let right = self.ins().iadd_imm_s(right, pairs.delta * size);
+        let right_stride = match access.stride(pairs.axis) {
+            None => null,
+            Some(Stride::Constant(stride)) => self.constant(stride.wrapping_mul(size)),
+            Some(Stride::Param(param)) => {
+                let stride = self.params[param.index()];
+                self.ins().imul_imm_s(stride, size)
+            }
+        };
+        let right_step = self.constant(pairs.step.wrapping_mul(size));
+        let terms = self.constant(pairs.terms as i64);
+        let count = self.extent(kernel.axes[pairs.axis.index()].extent);
+        let (start, end) = self.bounds(pairs.strip);
+        let length = self.ins().isub(end, start);
+        let args =
+            [values, indices, left_start, left_stride, right, right_stride, right_step, terms, count, length];
+        self.call_host(address, &args);
+    }
+
+    fn put(&mut self, row: RowId, part: usize, axis: AxisId, value: ValueId) {
         let lanes = self.lanes_along(Some(axis));
         let value = self.get(value);
         let value = self.emit.splat(&value, lanes);
-        let address = self.row_address(row, axis);
+        let start = self.row_at(row, part);
+        let address = self.row_element(start, self.kernel.rows[row.index()].dtype, axis);
         self.emit.store(address, 0, &value, LaneStride::Unit);
     }
 }
@@ -475,6 +514,11 @@ impl Looped {
 fn flatten(state: &[ir::Value], values: &[Val]) -> Vec<ir::BlockArg> {
     let regs = values.iter().flat_map(|value| value.regs.iter());
     state.iter().chain(regs).map(|value| ir::BlockArg::Value(*value)).collect()
+}
+
+/// The precision of tile functions on a float dtype.
+fn precision(dtype: DType) -> Precision {
+    if dtype == DType::F64 { Precision::F64 } else { Precision::F32 }
 }
 
 /// The tile function of an op.

@@ -2,6 +2,7 @@
 
 use super::Generator;
 use crate::emit::{LaneStride, Val};
+use broadloom_ir::dtype::DType;
 use broadloom_ir::reduce::{BLOCK, LANES, SEQUENTIAL_LIMIT};
 use broadloom_loops::kernel::*;
 use cranelift_codegen::ir::condcodes::IntCC;
@@ -17,19 +18,34 @@ impl Generator<'_, '_, '_> {
         }
         for entry in &stream.accumulators {
             let op = entry.accumulator.op;
-            self.each(stream, &[entry.target], |generator, row| generator.finish(op, &row[0]), entry.target);
+            match entry.state[..] {
+                [_, index] => {
+                    self.each(stream, index, entry.target, |generator, index| generator.emit.cast(index, DType::I64));
+                }
+                _ => self.each(stream, entry.target, entry.target, |generator, value| generator.finish(op, value)),
+            }
         }
     }
 
-    /// All rows of the target set to the identity, then element by element.
+    /// All rows set to the identity, then element by element.
     fn stream_in_order(&mut self, stream: &Stream, start: ir::Value, end: ir::Value) {
-        self.clear(stream);
+        self.clear(stream, start);
         self.repeat(start, end, 1, &[], |generator, position, _| {
-            let targets: Vec<ir::Value> =
-                stream.accumulators.iter().map(|entry| generator.row_start(entry.target)).collect();
+            let targets = generator.starts(stream, |generator, entry| {
+                entry.state.iter().map(|row| generator.row_start(*row)).collect()
+            });
             generator.step(stream, position, &targets);
             Vec::new()
         });
+    }
+
+    /// Where the rows of every accumulator start.
+    fn starts(
+        &mut self,
+        stream: &Stream,
+        rows: impl Fn(&mut Self, &StreamAccumulator) -> Vec<ir::Value>,
+    ) -> Vec<Vec<ir::Value>> {
+        stream.accumulators.iter().map(|entry| rows(self, entry)).collect()
     }
 
     fn stream_by_the_tree(&mut self, stream: &Stream, start: ir::Value, end: ir::Value) {
@@ -56,45 +72,44 @@ impl Generator<'_, '_, '_> {
     }
 
     fn stream_by_blocks(&mut self, stream: &Stream, start: ir::Value, end: ir::Value) {
+        self.clear(stream, start);
         let zero = self.constant(0);
         let (count, _) = self.counted(start, end, BLOCK as i64, zero, |generator, first, last, count| {
             for entry in &stream.accumulators {
-                if let Some(lanes) = entry.lanes {
-                    for lane in 0..LANES {
-                        let row = generator.row_at(lanes, lane);
-                        generator.fill(stream, row, entry);
+                for lane in 0..entry.tree.map_or(0, |_| LANES) {
+                    if let Some(tree) = entry.tree {
+                        let row = generator.row_at(tree.lanes, lane);
+                        generator.fill(stream, &entry.accumulator, &[row], start);
                     }
                 }
             }
             generator.repeat(first, last, 1, &[], |generator, position, _| {
                 let local = generator.ins().isub(position, first);
                 let lane = generator.ins().band_imm_u(local, LANES as i64 - 1);
-                let targets: Vec<ir::Value> = stream
-                    .accumulators
-                    .iter()
-                    .map(|entry| generator.row_of(entry.lanes.unwrap_or(entry.target), lane))
-                    .collect();
+                let targets = generator.starts(stream, |generator, entry| match entry.tree {
+                    Some(tree) => vec![generator.row_of(tree.lanes, lane)],
+                    None => entry.state.iter().map(|row| generator.row_start(*row)).collect(),
+                });
                 generator.step(stream, position, &targets);
                 Vec::new()
             });
             for entry in &stream.accumulators {
-                if let (Some(lanes), Some(ranks)) = (entry.lanes, entry.ranks) {
-                    generator.fold_rows(stream, entry, lanes);
-                    generator.push_row(stream, entry, lanes, ranks, count);
+                if let Some(tree) = entry.tree {
+                    generator.fold_rows(stream, entry, tree.lanes);
+                    generator.push_row(stream, entry, tree, count);
                 }
             }
             generator.ins().iadd_imm_s(count, 1)
         });
-        self.clear(stream);
         for entry in &stream.accumulators {
-            if let Some(ranks) = entry.ranks {
-                self.collect_rows(stream, entry, ranks, count);
+            if let Some(tree) = entry.tree {
+                self.collect_rows(stream, entry, tree.ranks, count);
             }
         }
     }
 
     /// One step of the reduction axis: every element of the strip onto the rows that start at `targets`.
-    fn step(&mut self, stream: &Stream, position: ir::Value, targets: &[ir::Value]) {
+    fn step(&mut self, stream: &Stream, position: ir::Value, targets: &[Vec<ir::Value>]) {
         self.at(stream.axis, position, 1, |generator| {
             generator.scoped(|generator| {
                 generator.body(&stream.per_step);
@@ -102,15 +117,8 @@ impl Generator<'_, '_, '_> {
                 generator.steps(stream.strip, stream.lanes, |generator| {
                     generator.scoped(|generator| {
                         generator.body(&stream.body);
-                        for (entry, target) in stream.accumulators.iter().zip(targets) {
-                            let accumulator = std::slice::from_ref(&entry.accumulator);
-                            let dtype = entry.accumulator.dtype;
-                            let lanes = generator.lanes_along(Some(stream.strip));
-                            let address = generator.row_element(*target, dtype, stream.strip);
-                            let old = generator.emit.load(address, 0, dtype, lanes, LaneStride::Unit);
-                            let new = generator.accumulate(stream.axis, accumulator, &[old]);
-                            let new = generator.emit.splat(&new[0], lanes);
-                            generator.emit.store(address, 0, &new, LaneStride::Unit);
+                        for (entry, targets) in stream.accumulators.iter().zip(targets) {
+                            generator.step_rows(stream, &entry.accumulator, targets);
                         }
                     });
                 });
@@ -118,21 +126,41 @@ impl Generator<'_, '_, '_> {
         });
     }
 
-    /// Sets the target rows to the identity.
-    fn clear(&mut self, stream: &Stream) {
-        for entry in &stream.accumulators {
-            let row = self.row_start(entry.target);
-            self.fill(stream, row, entry);
+    /// One element of the strip onto the rows of an accumulator.
+    fn step_rows(&mut self, stream: &Stream, accumulator: &Accumulator, targets: &[ir::Value]) {
+        let lanes = self.lanes_along(Some(stream.strip));
+        let zero = self.constant(0);
+        // The shapes of the state; the values are dead code.
+        let like = self.begin(std::slice::from_ref(accumulator), 1, zero);
+        let mut old = Vec::new();
+        let mut addresses = Vec::new();
+        for (like, target) in like.iter().zip(targets) {
+            let address = self.row_element(*target, like.dtype, stream.strip);
+            addresses.push(address);
+            old.push(self.emit.load(address, 0, like.dtype, lanes, LaneStride::Unit));
+        }
+        let new = self.accumulate(stream.axis, std::slice::from_ref(accumulator), &old);
+        for (address, value) in addresses.into_iter().zip(new) {
+            let value = self.emit.splat(&value, lanes);
+            self.emit.store(address, 0, &value, LaneStride::Unit);
         }
     }
 
-    fn fill(&mut self, stream: &Stream, row: ir::Value, entry: &StreamAccumulator) {
-        let accumulator = &entry.accumulator;
+    /// Sets the rows of all accumulators to the state before the first element.
+    fn clear(&mut self, stream: &Stream, first: ir::Value) {
+        for entry in &stream.accumulators {
+            let rows: Vec<ir::Value> = entry.state.iter().map(|row| self.row_start(*row)).collect();
+            self.fill(stream, &entry.accumulator, &rows, first);
+        }
+    }
+
+    fn fill(&mut self, stream: &Stream, accumulator: &Accumulator, rows: &[ir::Value], first: ir::Value) {
         self.over_strip(stream, |generator, lanes| {
-            let identity = generator.emit.constant(accumulator.op.identity(accumulator.dtype));
-            let identity = generator.emit.splat(&identity, lanes);
-            let address = generator.row_element(row, accumulator.dtype, stream.strip);
-            generator.emit.store(address, 0, &identity, LaneStride::Unit);
+            let begin = generator.begin(std::slice::from_ref(accumulator), lanes, first);
+            for (row, value) in rows.iter().zip(begin) {
+                let address = generator.row_element(*row, value.dtype, stream.strip);
+                generator.emit.store(address, 0, &value, LaneStride::Unit);
+            }
         });
     }
 
@@ -143,24 +171,30 @@ impl Generator<'_, '_, '_> {
         });
     }
 
-    /// `target[j] = combine(sources[..][j])` over the strip.
+    /// `target[j] = change(source[j])` over the strip.
     fn each(
         &mut self,
         stream: &Stream,
-        sources: &[RowId],
-        mut combine: impl FnMut(&mut Self, &[Val]) -> Val,
+        source: RowId,
         target: RowId,
+        mut change: impl FnMut(&mut Self, &Val) -> Val,
     ) {
-        let starts: Vec<ir::Value> = sources.iter().map(|row| self.row_start(*row)).collect();
-        let target_start = self.row_start(target);
-        let dtype = self.kernel.rows[target.index()].dtype;
-        self.each_at(stream, dtype, &starts, &mut combine, target_start);
+        let (from, to) = (self.row_start(source), self.row_start(target));
+        let (from_dtype, to_dtype) =
+            (self.kernel.rows[source.index()].dtype, self.kernel.rows[target.index()].dtype);
+        self.over_strip(stream, |generator, lanes| {
+            let address = generator.row_element(from, from_dtype, stream.strip);
+            let value = generator.emit.load(address, 0, from_dtype, lanes, LaneStride::Unit);
+            let value = change(generator, &value);
+            let address = generator.row_element(to, to_dtype, stream.strip);
+            generator.emit.store(address, 0, &value, LaneStride::Unit);
+        });
     }
 
     fn each_at(
         &mut self,
         stream: &Stream,
-        dtype: broadloom_ir::dtype::DType,
+        dtype: DType,
         sources: &[ir::Value],
         combine: &mut dyn FnMut(&mut Self, &[Val]) -> Val,
         target: ir::Value,
@@ -194,12 +228,7 @@ impl Generator<'_, '_, '_> {
         self.each_at(stream, accumulator.dtype, &[left, right], &mut combine, target);
     }
 
-    /// The start of one of several rows.
-    fn row_at(&mut self, row: RowId, index: usize) -> ir::Value {
-        let index = self.constant(index as i64);
-        self.row_of(row, index)
-    }
-
+    /// The start of the row of a number that is known at run time.
     fn row_of(&mut self, row: RowId, index: ir::Value) -> ir::Value {
         let entry = &self.kernel.rows[row.index()];
         let bytes = (entry.length * entry.dtype.size()) as i64;
@@ -221,7 +250,8 @@ impl Generator<'_, '_, '_> {
     }
 
     /// Adds the block result in the first lane to the counter.
-    fn push_row(&mut self, stream: &Stream, entry: &StreamAccumulator, lanes: RowId, ranks: RowId, count: ir::Value) {
+    fn push_row(&mut self, stream: &Stream, entry: &StreamAccumulator, tree: StreamTree, count: ir::Value) {
+        let StreamTree { lanes, ranks } = tree;
         let result = self.row_at(lanes, 0);
         let zero = self.constant(0);
         let merged = self.loop_while(

@@ -34,12 +34,19 @@ impl<T: Element> Array<T> {
     /// An array of one value.
     ///
     /// # Errors
-    /// If the shape has more elements than can be counted.
+    /// If the shape has more elements than there is memory for.
     pub fn full(value: T, shape: &[usize]) -> Result<Self, LayoutError> {
-        let count = shape.iter().try_fold(1usize, |count, size| count.checked_mul(*size));
-        let count = if shape.contains(&0) { Some(0) } else { count };
-        let Some(count) = count else { return Err(LayoutError::TooLarge { shape: shape.to_vec() }) };
-        Ok(Array { data: vec![value; count], shape: shape.to_vec() })
+        let too_large = || LayoutError::TooLarge { shape: shape.to_vec() };
+        let count = match shape.contains(&0) {
+            true => 0,
+            false => {
+                shape.iter().try_fold(1usize, |count, size| count.checked_mul(*size)).ok_or_else(too_large)?
+            }
+        };
+        let mut data = Vec::new();
+        data.try_reserve_exact(count).map_err(|_| too_large())?;
+        data.resize(count, value);
+        Ok(Array { data, shape: shape.to_vec() })
     }
 
     pub(super) fn from_parts(data: Vec<T>, shape: Vec<usize>) -> Self {
@@ -68,10 +75,12 @@ impl<T: Element> Array<T> {
 
     /// The element at an index, if it is within the shape.
     pub fn get(&self, index: &[usize]) -> Option<T> {
-        let inside = index.len() == self.shape.len() && index.iter().zip(&self.shape).all(|(index, size)| index < size);
-        let position = index.iter().zip(&self.shape).fold(0, |position: usize, (index, size)| {
-            position.wrapping_mul(*size).wrapping_add(*index)
-        });
+        let inside = index.len() == self.shape.len()
+            && index.iter().zip(&self.shape).all(|(index, size)| index < size);
+        let position = index
+            .iter()
+            .zip(&self.shape)
+            .fold(0, |position: usize, (index, size)| position.wrapping_mul(*size).wrapping_add(*index));
         if inside { self.data.get(position).copied() } else { None }
     }
 

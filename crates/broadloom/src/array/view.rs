@@ -1,5 +1,8 @@
 //! Borrowed arrays: where pointers are taken.
-#![allow(unsafe_code, reason = "an array view is a pointer with a proof that all its elements can be accessed")]
+#![allow(
+    unsafe_code,
+    reason = "an array view is a pointer with a proof that all its elements can be accessed"
+)]
 
 use crate::memory::Storage;
 use broadloom_ir::dtype::{DType, Element};
@@ -55,7 +58,9 @@ pub enum LayoutError {
         length: usize,
     },
     /// Different indices may mean the same element of an array that is to be written.
-    #[error("shape {shape:?} with strides {strides:?} may reach one element by two indices; it cannot be written to")]
+    #[error(
+        "shape {shape:?} with strides {strides:?} may reach one element by two indices; it cannot be written to"
+    )]
     Overlap {
         /// The sizes asked for.
         shape: Vec<usize>,
@@ -96,7 +101,11 @@ impl Geometry {
             };
             axes.push(AxisLayout { size, stride });
             // Saturation is harmless: without elements strides are never used, with elements it is refused.
-            dense = if empty { dense.saturating_mul(size) } else { dense.checked_mul(size).ok_or_else(too_large)? };
+            dense = if empty {
+                dense.saturating_mul(size)
+            } else {
+                dense.checked_mul(size).ok_or_else(too_large)?
+            };
         }
         axes.reverse();
         Ok(Geometry { dtype, axes })
@@ -129,7 +138,8 @@ impl Geometry {
 
     /// Whether different indices are provably different elements.
     fn is_injective(&self) -> bool {
-        let mut axes: SmallVec<[AxisLayout; 4]> = self.axes.iter().copied().filter(|axis| axis.size > 1).collect();
+        let mut axes: SmallVec<[AxisLayout; 4]> =
+            self.axes.iter().copied().filter(|axis| axis.size > 1).collect();
         axes.sort_by_key(|axis| axis.stride.unsigned_abs());
         let mut reach = 0i128;
         self.span().is_none()
@@ -317,11 +327,12 @@ impl<'a> ArrayView<'a> {
         Some(unsafe { self.pointer().cast::<T>().wrapping_offset(position).read_unaligned() })
     }
 
-    /// The elements in row-major order; `None` if the dtype is another.
+    /// The elements in row-major order; `None` if the dtype is another, or there is not enough memory.
     pub fn to_vec<T: Element>(&self) -> Option<Vec<T>> {
         let shape = self.shape();
         let mut index = vec![0; shape.len()];
-        let mut elements = Vec::with_capacity(self.geometry.count());
+        let mut elements = Vec::new();
+        elements.try_reserve_exact(self.geometry.count()).ok()?;
         for _ in 0..self.geometry.count() {
             elements.push(self.get(&index)?);
             for axis in (0..shape.len()).rev() {

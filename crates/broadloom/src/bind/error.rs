@@ -189,7 +189,7 @@ pub enum BindError {
         /// Which.
         array: ArrayName,
         /// Why.
-        reason: LayoutError,
+        reason: Box<LayoutError>,
     },
     /// The kernel could not be compiled for the strides of the arrays.
     #[error("the kernel cannot be compiled for these strides: {0}")]

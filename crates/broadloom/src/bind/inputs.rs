@@ -25,17 +25,8 @@ use std::borrow::Cow;
 /// ```
 #[macro_export]
 macro_rules! inputs {
-    ($($name:expr => $array:expr),+ $(,)?) => {{
-        let mut inputs = $crate::Inputs::new();
-        $(inputs = inputs.named($name, $array);)+
-        inputs
-    }};
-    ($($array:expr),* $(,)?) => {{
-        #[allow(unused_mut, reason = "there may be no arrays")]
-        let mut inputs = $crate::Inputs::new();
-        $(inputs = inputs.next($array);)*
-        inputs
-    }};
+    ($($name:expr => $array:expr),+ $(,)?) => { $crate::Inputs::new()$(.named($name, $array))+ };
+    ($($array:expr),* $(,)?) => { $crate::Inputs::new()$(.next($array))* };
 }
 
 /// Arrays for the inputs of a kernel; see [`inputs!`](crate::inputs).
@@ -65,8 +56,8 @@ impl<'a> Inputs<'a> {
     }
 }
 
-/// What can be passed to a kernel: [`inputs!`](crate::inputs), one array, a tuple or list of arrays by position, or
-/// `()` if it has no inputs.
+/// What can be passed to a kernel: [`inputs!`](crate::inputs), one array, a tuple of arrays or a list of views by
+/// position, or `()` if it has no inputs.
 pub trait IntoInputs<'a> {
     /// The arrays.
     fn into_inputs(self) -> Inputs<'a>;
@@ -84,13 +75,13 @@ impl<'a, V: IntoArrayView<'a>> IntoInputs<'a> for V {
     }
 }
 
-impl<'a, V: IntoArrayView<'a>, const N: usize> IntoInputs<'a> for [V; N] {
+impl<'a, const N: usize> IntoInputs<'a> for [ArrayView<'a>; N] {
     fn into_inputs(self) -> Inputs<'a> {
         self.into_iter().fold(Inputs::new(), Inputs::next)
     }
 }
 
-impl<'a, V: IntoArrayView<'a>> IntoInputs<'a> for Vec<V> {
+impl<'a> IntoInputs<'a> for Vec<ArrayView<'a>> {
     fn into_inputs(self) -> Inputs<'a> {
         self.into_iter().fold(Inputs::new(), Inputs::next)
     }

@@ -87,7 +87,8 @@ pub(crate) fn bind(
     values.extend(schedule.host_symbols.iter().map(host));
     let single = |extent: i64, unit: i64| extent.max(unit);
     bind_groups(schedule, &mut values, single)?;
-    let work: f64 = schedule.kernels.iter().map(|kernel| total_work(kernel, &values)).sum::<Result<f64, DimError>>()?;
+    let work: f64 =
+        schedule.kernels.iter().map(|kernel| total_work(kernel, &values)).sum::<Result<f64, DimError>>()?;
     let threshold = inner.options.parallel_threshold as f64;
     if threads > 1 && work >= threshold && !schedule.groups.is_empty() {
         bind_groups(schedule, &mut values, |extent, unit| group_length(extent, unit, threads))?;
@@ -99,8 +100,15 @@ pub(crate) fn bind(
     });
     let launches = launches.collect::<Result<Vec<Launch>, DimError>>()?;
     let (temporaries, arena_bytes) = place_temporaries(schedule, &values)?;
-    let binding =
-        Arc::new(Binding { key, variant: variant.clone(), values, outputs: plans, launches, temporaries, arena_bytes });
+    let binding = Arc::new(Binding {
+        key,
+        variant: variant.clone(),
+        values,
+        outputs: plans,
+        launches,
+        temporaries,
+        arena_bytes,
+    });
     inner.keep_binding(&binding);
     Ok(binding)
 }
@@ -149,7 +157,9 @@ fn size(dim: &Dim, values: &Values) -> Result<usize, DimError> {
 
 /// The number of elements, if their bytes can be addressed.
 fn addressable(elements: i64, dtype: DType) -> Result<usize, BindError> {
-    let count = usize::try_from(elements).ok().filter(|count| count.checked_mul(dtype.size()).is_some_and(fits_isize));
+    let count = usize::try_from(elements)
+        .ok()
+        .filter(|count| count.checked_mul(dtype.size()).is_some_and(fits_isize));
     count.ok_or(BindError::TooLarge { elements, dtype })
 }
 
@@ -271,10 +281,12 @@ fn extent(kernel: &Kernel, values: &Values) -> Result<i64, DimError> {
     }
 }
 
-/// Work of a kernel, in bytes of traffic or what takes as long: about two operations per byte.
+/// Work of a kernel, in bytes of traffic or what takes as long: vector code does an operation on `f32` in the time of
+/// about four bytes from the cache.
 fn total_work(kernel: &Kernel, values: &Values) -> Result<f64, DimError> {
-    let per_step = evaluate(&kernel.cost.bytes, values)?.max(evaluate(&kernel.cost.operations, values)? / 2);
-    Ok(per_step as f64 * extent(kernel, values)? as f64)
+    let bytes = evaluate(&kernel.cost.bytes, values)? as f64;
+    let operations = evaluate(&kernel.cost.operations, values)? as f64;
+    Ok(bytes.max(4.0 * operations) * extent(kernel, values)? as f64)
 }
 
 fn plan_launch(
@@ -286,9 +298,10 @@ fn plan_launch(
     work: f64,
 ) -> Result<Launch, DimError> {
     /// Work of a chunk, so that handing it to a thread costs little beside it.
-    const CHUNK_WORK: f64 = (32 << 10) as f64;
-    /// Steps at which chunks are cut, so that vector loops have few remainders.
-    const ALIGNMENT: i64 = 64;
+    const CHUNK_WORK: f64 = (512 << 10) as f64;
+    /// Steps at which chunks are cut if they are four times as long, so that vector loops have few remainders and
+    /// no thread loses much of its share.
+    const ALIGNMENTS: [i64; 2] = [64, 16];
     let params = kernel.params.iter().map(|dim| Ok(evaluate(dim, values)?.cast_unsigned()));
     let mut bases = Vec::new();
     for access in &kernel.accesses {
@@ -302,14 +315,13 @@ fn plan_launch(
     let most = 4 * threads as i64;
     let chunks = if threads > 1 { ((work / CHUNK_WORK) as i64).clamp(threads as i64, most) } else { 1 };
     let chunk = extent.div_ceil_by(chunks).max(1);
-    let aligned = chunk.div_ceil_by(ALIGNMENT).saturating_mul(ALIGNMENT);
+    let alignment = ALIGNMENTS.into_iter().find(|alignment| chunk >= 4 * alignment).unwrap_or(1);
     Ok(Launch {
         kernel: id,
         params: params.collect::<Result<_, DimError>>()?,
         bases,
         extent,
-        // Alignment must not cost a thread its share.
-        chunk: if chunk >= 4 * ALIGNMENT { aligned } else { chunk },
+        chunk: chunk.div_ceil_by(alignment).saturating_mul(alignment),
         scratch_bytes: kernel.scratch_bytes(),
     })
 }

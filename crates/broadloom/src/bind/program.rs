@@ -96,7 +96,11 @@ impl Program {
 
     /// Values of the symbols that the inputs' sizes give, if all sizes agree. Dtypes and ranks have been checked,
     /// and all required inputs are there.
-    pub(crate) fn run(&self, graph: &CheckedGraph, inputs: &[Option<&Geometry>]) -> Result<Values, BindError> {
+    pub(crate) fn run(
+        &self,
+        graph: &CheckedGraph,
+        inputs: &[Option<&Geometry>],
+    ) -> Result<Values, BindError> {
         let mut values: Values = vec![None; graph.symbols().len()];
         for (position, step) in self.steps.iter().enumerate() {
             let Some(geometry) = inputs[step.input.index()] else { continue };
@@ -105,7 +109,8 @@ impl Program {
                 Action::Solve { symbol, coefficient, rest } => {
                     let rest = evaluate(rest, &values)?;
                     let scaled = i128::from(found) - i128::from(rest);
-                    let (value, remainder) = (scaled / i128::from(*coefficient), scaled % i128::from(*coefficient));
+                    let (value, remainder) =
+                        (scaled / i128::from(*coefficient), scaled % i128::from(*coefficient));
                     let value = i64::try_from(value).ok().filter(|value| remainder == 0 && *value >= 0);
                     let facts = graph.symbols()[symbol.index()].facts;
                     let holds = |value: &i64| {
@@ -227,7 +232,8 @@ fn solve(graph: &CheckedGraph, chosen: &[bool]) -> (Vec<Step>, HashSet<SymbolId>
     loop {
         let before = open.len();
         open.retain(|&(input, axis, dim)| {
-            let unknown: Vec<SymbolId> = dim.symbols().into_iter().filter(|symbol| !solved.contains(symbol)).collect();
+            let unknown: Vec<SymbolId> =
+                dim.symbols().into_iter().filter(|symbol| !solved.contains(symbol)).collect();
             let action = match unknown.as_slice() {
                 [] => Action::Check(dim.clone()),
                 [symbol] => match dim.linear_in(*symbol) {

@@ -15,7 +15,9 @@ use std::panic::Location;
 /// An op of the table on operands of which at least one is a tensor.
 fn elementwise(op: Op, operands: &[Operand], site: Site) -> Tensor {
     let tensors: Vec<Tensor> = operands.iter().filter_map(Operand::as_tensor).collect();
-    registry::build(registry::home(&tensors), &tensors, &[], site, |graph, _| insert(graph, op, operands, site))
+    registry::build(registry::home(&tensors), &tensors, &[], site, |graph, _| {
+        insert(graph, op, operands, site)
+    })
 }
 
 fn insert(graph: &mut Graph, op: Op, operands: &[Operand], site: Site) -> ExprId {
@@ -252,4 +254,3 @@ impl Not for Tensor {
         elementwise(Op::LogicalNot, &[self.into()], Location::caller())
     }
 }
-

@@ -87,7 +87,9 @@ impl Graph {
     #[track_caller]
     pub fn iota(&self, length: impl Into<Dim>) -> Tensor {
         let site = Location::caller();
-        registry::build(self.key, &[], &[length.into()], site, |graph, dims| graph.iota(dims[0].clone(), site))
+        registry::build(self.key, &[], &[length.into()], site, |graph, dims| {
+            graph.iota(dims[0].clone(), site)
+        })
     }
 
     /// Whether everything so far fits.

@@ -6,10 +6,10 @@
 
 use super::dims::{Dim, Unusable};
 use super::tensor::Tensor;
-use broadloom_ir::{ExprId, SymbolId};
 use broadloom_ir::diagnostics::{Diagnostic, Diagnostics, Problem};
 use broadloom_ir::dim as ir;
 use broadloom_ir::graph::{Graph, Site};
+use broadloom_ir::{ExprId, SymbolId};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError, RwLock};
@@ -131,7 +131,8 @@ pub(crate) fn attempt(
     site: Site,
     action: impl FnOnce(&mut Graph, Vec<ir::Dim>) -> ExprId,
 ) -> Result<Tensor, Diagnostics> {
-    let gone = || Diagnostics::from(Diagnostic::new(Problem::ForeignTensor { here: site, there: None }, None, site));
+    let gone =
+        || Diagnostics::from(Diagnostic::new(Problem::ForeignTensor { here: site, there: None }, None, site));
     let entry = find(key).ok_or_else(gone)?;
     let (expr, mut state, mark) = insert_in(key, &entry, operands, &[], site, action);
     match state.graph.withdraw_diagnostics(mark) {

@@ -162,7 +162,8 @@ impl Tensor {
         let given: Vec<Dim> = sizes.iter().filter_map(|size| size.0).collect();
         registry::build(self.graph, &[self], &given, site, |graph, dims| {
             let mut dims = dims.into_iter();
-            let dims: Vec<Option<dim::Dim>> = sizes.iter().map(|size| size.0.and_then(|_| dims.next())).collect();
+            let dims: Vec<Option<dim::Dim>> =
+                sizes.iter().map(|size| size.0.and_then(|_| dims.next())).collect();
             graph.reshape(self.expr, &dims, site)
         })
     }
@@ -273,10 +274,15 @@ impl Tensor {
     fn slice_at(self, axis: i64, item: SliceItem, site: Site) -> Tensor {
         let rank = self.rank();
         let position = if axis < 0 { axis.checked_add(rank as i64) } else { Some(axis) };
-        let Some(position) = position.and_then(|axis| usize::try_from(axis).ok()).filter(|axis| *axis < rank) else {
-            return registry::build(self.graph, &[self], &[], site, |graph, _| match graph.is_poisoned(self.expr) {
-                true => graph.poison(),
-                false => graph.report(Diagnostic::new(Problem::NoAxis { axis, rank }, Some("slice"), site)),
+        let Some(position) = position.and_then(|axis| usize::try_from(axis).ok()).filter(|axis| *axis < rank)
+        else {
+            return registry::build(self.graph, &[self], &[], site, |graph, _| {
+                match graph.is_poisoned(self.expr) {
+                    true => graph.poison(),
+                    false => {
+                        graph.report(Diagnostic::new(Problem::NoAxis { axis, rank }, Some("slice"), site))
+                    }
+                }
             });
         };
         let mut items = vec![SliceItem::from(..); position];

@@ -85,7 +85,13 @@ fn run(inner: &Inner, binding: &Binding, inputs: &Ordered<'_>, outputs: &[*mut u
     }
 }
 
-fn run_launch(inner: &Inner, binding: &Binding, launch: &Launch, arguments: &[u64], trouble: &Mutex<Trouble>) {
+fn run_launch(
+    inner: &Inner,
+    binding: &Binding,
+    launch: &Launch,
+    arguments: &[u64],
+    trouble: &Mutex<Trouble>,
+) {
     let run_range = |range: Range<i64>| {
         let mut failure = Failure::default();
         let result = with_scratch(launch.scratch_bytes, |scratch| {

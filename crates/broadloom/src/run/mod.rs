@@ -55,10 +55,17 @@ impl<'a> Bound<'a> {
         let mut storage = storage.collect::<Result<Vec<Storage>, OutOfMemory>>()?;
         let pointers: SmallVec<[*mut u8; 4]> = storage.iter_mut().map(Storage::as_mut_ptr).collect();
         launch::run_allocated(&self.inner, &self.binding, &self.inputs, &pointers, &mut storage)?;
-        let arrays = graph.outputs().iter().zip(&self.binding.outputs).zip(storage).map(|((output, plan), storage)| {
-            (output.name.to_string(), AnyArray::from_parts(storage, plan.shape.clone()))
-        });
+        let arrays = graph.outputs().iter().zip(&self.binding.outputs).zip(storage).map(
+            |((output, plan), storage)| {
+                (output.name.to_string(), AnyArray::from_parts(storage, plan.shape.clone()))
+            },
+        );
         Ok(Outputs::new(arrays.collect()))
+    }
+
+    /// Bytes that a run stores between kernels at one time, beside the outputs and scratch.
+    pub fn temporary_bytes(&self) -> usize {
+        self.binding.arena_bytes
     }
 }
 
@@ -99,7 +106,9 @@ pub enum RunError {
         size: i64,
     },
     /// An integer was raised to a negative power.
-    #[error("`pow` at {site}: the exponent at {position:?} is {exponent}, but integers have no negative powers")]
+    #[error(
+        "`pow` at {site}: the exponent at {position:?} is {exponent}, but integers have no negative powers"
+    )]
     NegativeExponent {
         /// Where `pow` was called.
         site: Site,

@@ -200,18 +200,17 @@ output_tuples! {
 /// Arrays to write to, by name: `outputs! { "code" => &mut code, "distance" => &mut distance }`.
 #[macro_export]
 macro_rules! outputs {
-    ($($name:expr => $array:expr),+ $(,)?) => {{
-        let mut outputs = $crate::OutputsMut::new();
-        $(outputs = outputs.named($name, $array);)+
-        outputs
-    }};
+    ($($name:expr => $array:expr),+ $(,)?) => { $crate::OutputsMut::new()$(.named($name, $array))+ };
 }
 
 /// Arrays to write to; see [`outputs!`](crate::outputs).
 #[derive(Debug, Default)]
 pub struct OutputsMut<'a> {
-    arrays: SmallVec<[(Option<Cow<'a, str>>, Result<ArrayViewMut<'a>, LayoutError>); 2]>,
+    arrays: SmallVec<[Passed<'a>; 2]>,
 }
+
+/// An array and perhaps a name; that an array cannot be written is reported when its output is known.
+type Passed<'a> = (Option<Cow<'a, str>>, Result<ArrayViewMut<'a>, LayoutError>);
 
 /// Arrays in order of the graph's outputs.
 pub(crate) type OutputViews<'a> = SmallVec<[ArrayViewMut<'a>; 2]>;
@@ -258,8 +257,10 @@ impl<'a> OutputsMut<'a> {
                     known: names(),
                 });
             };
-            let array_name = || ArrayName { role: Role::Output, name: graph.outputs()[position].name.to_string() };
-            let array = array.map_err(|reason| BindError::Layout { array: array_name(), reason })?;
+            let array_name =
+                || ArrayName { role: Role::Output, name: graph.outputs()[position].name.to_string() };
+            let array = array
+                .map_err(|reason| BindError::Layout { array: array_name(), reason: Box::new(reason) })?;
             if ordered[position].replace(array).is_some() {
                 return Err(BindError::Repeated { array: array_name() });
             }

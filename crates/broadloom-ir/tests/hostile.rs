@@ -1,0 +1,184 @@
+//! Random calls with random arguments, extreme ones included: every mistake is a diagnostic, never a panic, and
+//! every graph without mistakes finishes and prints.
+
+mod support;
+
+use broadloom_ir::dim::Dim;
+use broadloom_ir::dtype::{DType, Scalar};
+use broadloom_ir::graph::{Graph, Literal, SliceSpec};
+use broadloom_ir::ops::Op;
+use broadloom_ir::reduce::ReduceOp;
+use broadloom_ir::shape::Shape;
+use broadloom_ir::{ExprId, SymbolId};
+use support::here;
+
+/// Numbers that look random: xorshift.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, count: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        usize::try_from(self.0 >> 33).unwrap() % count
+    }
+
+    fn pick<T: Copy>(&mut self, values: &[T]) -> T {
+        values[self.below(values.len())]
+    }
+
+    fn number(&mut self) -> i64 {
+        self.pick(&[0, 1, 1, 2, 3, 4, 6, -1, -2, 7, 1 << 40, i64::MAX, i64::MIN])
+    }
+
+    fn small(&mut self) -> i64 {
+        self.pick(&[0, 0, 1, 1, -1, -2, 2, 3, 40, i64::MIN, i64::MAX])
+    }
+
+    fn axes(&mut self) -> Vec<i64> {
+        (0..self.below(4)).map(|_| self.small()).collect()
+    }
+
+    fn dim(&mut self) -> Dim {
+        let mut dim = match self.below(4) {
+            0 => Dim::constant(self.number()),
+            _ => Dim::symbol(SymbolId::new(self.pick(&[0, 0, 1, 1, 2, 2, 2, 900]))),
+        };
+        for _ in 0..self.below(3) {
+            let other = if self.below(2) == 0 { self.dim() } else { Dim::constant(self.number()) };
+            let next = match self.below(4) {
+                0 => dim.add(&other),
+                1 => dim.sub(&other),
+                2 => dim.mul(&other),
+                _ => dim.floor_div(self.number()),
+            };
+            dim = next.unwrap_or(dim);
+        }
+        dim
+    }
+
+    fn shape(&mut self) -> Shape {
+        let rank = self.pick(&[0, 1, 2, 2, 3, 33]);
+        (0..rank)
+            .map(|_| if self.below(3) == 0 { self.dim() } else { Dim::constant(self.pick(&[1, 2, 3])) })
+            .collect()
+    }
+
+    fn slice(&mut self) -> SliceSpec {
+        match self.below(5) {
+            0 => SliceSpec::All,
+            1 => SliceSpec::At(self.dim()),
+            2 => SliceSpec::NewAxis,
+            _ => SliceSpec::Range {
+                start: (self.below(2) == 0).then(|| self.dim()),
+                stop: (self.below(2) == 0).then(|| self.dim()),
+                step: self.pick(&[1, 1, 2, -1, 0, i64::MIN, i64::MAX]),
+            },
+        }
+    }
+
+    fn literal(&mut self) -> Literal {
+        match self.below(3) {
+            0 => Literal::Bool(true),
+            1 => Literal::Int(self.pick(&[0, 1, 2, -1, 300, i128::MAX, i128::MIN])),
+            _ => Literal::Float(self.pick(&[0.5, -1.0, 2.0, 1e300, f64::NAN, f64::INFINITY])),
+        }
+    }
+}
+
+fn step(random: &mut Random, graph: &mut Graph, made: &[ExprId]) -> ExprId {
+    let site = here();
+    let x = random.pick(made);
+    let y = random.pick(made);
+    let z = random.pick(made);
+    match random.below(16) {
+        0 => {
+            let name = random.pick(&["a", "b", "c", "", "d\n"]);
+            let shape = random.shape();
+            graph.input(name, random.pick(DType::ALL), shape, site)
+        }
+        1 => graph.constant(random.pick(&[Scalar::Bool(true), Scalar::I32(0), Scalar::F32(-0.0)]), site),
+        2 => graph.literal(random.literal(), random.pick(DType::ALL), site),
+        3..6 => graph.elementwise(random.pick(Op::ALL), &[x, y, z][..1 + random.below(3)], site),
+        6 => graph.select(x, y, z, site),
+        7 => graph.cast(x, random.pick(DType::ALL), site),
+        8 => {
+            let axes = random.axes();
+            let axes = (random.below(3) > 0).then_some(axes.as_slice());
+            graph.reduce(random.pick(ReduceOp::ALL), x, axes, random.below(2) == 0, site)
+        }
+        9 => {
+            let mut dims: Vec<Option<Dim>> = random.shape().iter().cloned().map(Some).collect();
+            if random.below(2) == 0 {
+                dims.push(None);
+            }
+            graph.reshape(x, &dims, site)
+        }
+        10 => {
+            let mut axes: Vec<i64> =
+                (0..graph.shape(x).rank()).map(|axis| i64::try_from(axis).unwrap()).collect();
+            axes.reverse();
+            graph.permute_dims(x, &axes, site)
+        }
+        11 => {
+            let axes = random.axes();
+            if random.below(2) == 0 {
+                graph.expand_dims(x, &axes, site)
+            } else {
+                graph.squeeze(x, &axes, site)
+            }
+        }
+        12 => {
+            let shape = random.shape();
+            graph.broadcast_to(x, shape, site)
+        }
+        13 => {
+            let slices: Vec<SliceSpec> = (0..random.below(4)).map(|_| random.slice()).collect();
+            graph.slice(x, &slices, site)
+        }
+        14 => graph.take(x, y, random.small(), site),
+        _ => {
+            let (length, exponent) = (random.dim(), random.literal());
+            if random.below(2) == 0 {
+                graph.iota(length, site)
+            } else {
+                graph.power_literal(x, exponent, site)
+            }
+        }
+    }
+}
+
+#[test]
+fn nothing_panics() {
+    let mut random = Random(0x9e37_79b9_7f4a_7c15);
+    let (mut finished, mut mistakes) = (0, 0);
+    for _ in 0..300 {
+        let mut graph = Graph::new();
+        for name in ["n", "m", "k"] {
+            let symbol = graph.symbol(name, here());
+            graph.input(
+                &format!("size of {name}"),
+                DType::U8,
+                Shape::from_iter([Dim::symbol(symbol)]),
+                here(),
+            );
+        }
+        let mut made = vec![graph.input("x", DType::F32, Shape::from_iter([2.into(), 3.into()]), here())];
+        for _ in 0..40 {
+            let expr = step(&mut random, &mut graph, &made);
+            if let Some(wrong) = graph.withdraw_diagnostics(0) {
+                assert!(graph.is_poisoned(expr), "{wrong:#}");
+                mistakes += wrong.iter().count();
+                assert!(format!("{wrong:#}").starts_with("error["));
+            } else if !graph.is_poisoned(expr) {
+                made.push(expr);
+            }
+        }
+        let names: Vec<String> = (0..made.len()).map(|index| format!("y{index}")).collect();
+        let outputs: Vec<(&str, ExprId)> = names.iter().map(String::as_str).zip(made).collect();
+        let checked = graph.finish(&outputs).expect("what is not poisoned is finished");
+        assert!(checked.to_string().contains("output \"y0\""));
+        finished += checked.len();
+    }
+    assert!(finished > 1000 && mistakes > 1000, "{finished} expressions, {mistakes} mistakes");
+}
