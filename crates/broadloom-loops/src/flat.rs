@@ -275,6 +275,19 @@ impl Flat {
         alone(&x, &y) && alone(&y, &x)
     }
 
+    /// The sum over pairs, or its square root, whose extreme a reduction is.
+    pub fn extreme_of_pairs(&self, reduction: &Reduction) -> Option<FlatId> {
+        let inner = match &self.node(reduction.operand).kind {
+            Kind::Op { op: Op::Sqrt, args } => args[0],
+            _ => reduction.operand,
+        };
+        match (&self.node(inner).kind, reduction.op) {
+            (_, ReduceOp::Sum | ReduceOp::Prod | ReduceOp::Mean) => None,
+            (Kind::Reduce(sum), _) if self.sums_pairs(sum) && self.unrolls(sum) => Some(reduction.operand),
+            _ => None,
+        }
+    }
+
     /// The operands of a difference.
     fn difference(&self, id: FlatId) -> Option<[FlatId; 2]> {
         match &self.node(id).kind {

@@ -90,6 +90,19 @@ pub(crate) struct NestReduction {
     pub operand: Contribution,
 }
 
+/// Reductions with equal keys share a loop.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct AxisKey {
+    parent: Option<AxisId>,
+    extent: Dim,
+    /// Of two reductions one of which is computed from the other, it nests deeper.
+    nested: usize,
+    group: Option<usize>,
+    combines: bool,
+    /// The extremes of a sum over pairs, and which: they may be the work of a tile function of their own.
+    pairs: Option<(FlatId, bool)>,
+}
+
 /// A sum of terms of pairs that was unrolled.
 #[derive(Debug, Clone)]
 pub(crate) struct PairSum {
@@ -131,7 +144,7 @@ pub(crate) struct Nest<'a> {
     pub wanted: Vec<FlatId>,
     memo: HashMap<(FlatId, Map), ValueId>,
     by_def: HashMap<(Def, DType), ValueId>,
-    reduction_axes: HashMap<(Option<AxisId>, Dim, usize, Option<usize>, bool), AxisId>,
+    reduction_axes: HashMap<AxisKey, AxisId>,
     looped: HashMap<FlatId, usize>,
 }
 
@@ -341,8 +354,15 @@ impl<'a> Nest<'a> {
         let around = map.iter().filter_map(|index| index.axis).fold(0, |set, axis| set | bit(axis));
         let parent = self.deepest(around);
         let extent = self.flat.node(reduction.operand).shape[reduction.axis].clone();
-        let nested = self.flat.node(id).nested;
-        let key = (parent, extent.clone(), nested, reduction.group, reduction.combines);
+        let least = matches!(reduction.op, ReduceOp::Min | ReduceOp::ArgMin);
+        let key = AxisKey {
+            parent,
+            extent: extent.clone(),
+            nested: self.flat.node(id).nested,
+            group: reduction.group,
+            combines: reduction.combines,
+            pairs: self.flat.extreme_of_pairs(reduction).map(|sum| (sum, least)),
+        };
         if let Some(&axis) = self.reduction_axes.get(&key) {
             return Ok(axis);
         }
