@@ -32,12 +32,8 @@ pub struct Args {
 
 /// Reads the arguments after the program's name. An option's value is the next argument, or follows a `=`.
 pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Request, String> {
-    let mut args = Args {
-        image: None,
-        colors: 16,
-        whiten: false,
-        output: PathBuf::from("target/vector_quantization"),
-    };
+    let mut args =
+        Args { image: None, colors: 16, whiten: false, output: PathBuf::from("target/vector_quantization") };
     let mut arguments = arguments.into_iter();
     while let Some(argument) = arguments.next() {
         let (option, attached) = split(&argument);

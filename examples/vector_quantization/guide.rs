@@ -13,10 +13,11 @@ pub fn athletes() -> Result<(), Error> {
     let (distances, nearest): (Vec<f32>, i64) = eval((&table, &observation), |(codes, observation)| {
         let distance = distance(codes, observation);
         (distance, distance.argmin(0))
-    })?
-    .try_into()?;
+    })?;
 
-    println!("An athlete of {observation:?} and four kinds of athletes, as in NumPy's guide to broadcasting:");
+    println!(
+        "An athlete of {observation:?} and four kinds of athletes, as in NumPy's guide to broadcasting:"
+    );
     println!("  f32[4, 2] - f32[2] -> f32[4, 2]; the norm along the last axis -> f32[4]");
     for (index, (code, distance)) in codes.iter().zip(&distances).enumerate() {
         let mark = if index as i64 == nearest { "  <- the nearest: a basketball player" } else { "" };
@@ -61,7 +62,11 @@ pub fn observations() -> Result<(), Error> {
             "codes" => ArrayView::new(&codes, &[5, 3])?,
         })?
         .try_into()?;
-    println!("  {} kernel, {} bytes stored in between", kernel.explain().kernels(), kernel.explain().materialized_bytes());
+    println!(
+        "  {} kernel, {} bytes stored in between",
+        kernel.explain().kernels(),
+        kernel.explain().materialized_bytes()
+    );
     println!("  nearest codes of observations made near 0, 1, 2, 3, 4, 0, ..: {nearest:?}\n");
     Ok(())
 }

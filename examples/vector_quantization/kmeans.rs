@@ -1,9 +1,10 @@
 //! Colour quantization by k-means, every step of which is a broadcasting expression over any number of pixels `n`
 //! and of colours `k`. Pixels stay the three bytes they are; kernels convert and weigh them on the fly.
 
-use crate::Error;
+use crate::{Error, picture};
 use broadloom::prelude::*;
-use broadloom::{CallError, Threads};
+use broadloom::{Inputs, Threads};
+use std::time::Duration;
 
 /// How channels are made to count: `(pixel - centre) * scale`.
 #[derive(Debug, Clone, Copy)]
@@ -24,46 +25,29 @@ impl Weights {
 
 /// The compiled steps.
 pub struct Kernels {
-    pub sample: Executable,
-    pub moments: Executable,
-    pub seed: Executable,
-    pub nearest: Executable,
-    pub update: Executable,
-    pub paint: Executable,
+    nearest: Executable,
+    update: Executable,
+    seed: Executable,
+    sample: Executable,
+    moments: Executable,
+    paint: Executable,
 }
 
-/// What an update of the codes gives.
+/// What an update gives.
 pub struct Update {
     pub codes: Vec<[f32; 3]>,
-    /// Mean distance of pixels from their codes before the update.
+    /// Mean distance of pixels from their codes, before the update.
     pub error: f32,
+    /// The root of their mean squared distance, which every iteration lowers.
+    pub rms: f32,
 }
 
-/// Names of steps beside their kernels.
-impl Kernels {
-    /// Compiles all steps.
-    pub fn compile() -> Result<Kernels, Error> {
-        Ok(Kernels {
-            sample: sample()?,
-            moments: moments()?,
-            seed: seed()?,
-            nearest: nearest(Threads::default())?,
-            update: update()?,
-            paint: paint()?,
-        })
-    }
-
-    /// Names and kernels.
-    pub fn list(&self) -> [(&'static str, &Executable); 6] {
-        [
-            ("nearest code", &self.nearest),
-            ("update of codes", &self.update),
-            ("first codes", &self.seed),
-            ("sample", &self.sample),
-            ("mean and deviation", &self.moments),
-            ("painting", &self.paint),
-        ]
-    }
+/// A picture in few colours.
+pub struct Painted {
+    pub palette: Vec<u8>,
+    pub pixels: Vec<u8>,
+    /// Mean distance of the pixels from what they were.
+    pub error: f32,
 }
 
 /// What most steps work on.
@@ -99,7 +83,9 @@ pub fn nearest(threads: Threads) -> Result<Executable, Error> {
     let pixels = Pixels::new();
     let difference = pixels.codes().unsqueeze(0) - pixels.observations.unsqueeze(1); // [n, k, 3]
     let code = difference.square().sum(-1).argmin(1);
-    Ok(pixels.graph.compile_with([("code", code)], &CompileOptions { threads, ..CompileOptions::default() })?)
+    Ok(pixels
+        .graph
+        .compile_with([("code", code)], &CompileOptions { threads, ..CompileOptions::default() })?)
 }
 
 /// The mean of the pixels of each code; a code without pixels stays what it is. Also the mean distance to the codes.
@@ -110,8 +96,9 @@ fn update() -> Result<Executable, Error> {
     let counts = belongs.sum(0).cast::<f32>().unsqueeze(1);
     let sums = select(belongs.unsqueeze(2), pixels.observations.unsqueeze(1), 0).sum(0); // of [n, k, 3]
     let means = select(counts.gt(0), sums / counts, codes);
-    let error = (pixels.observations - codes.take(code, 0)).square().sum(-1).sqrt().mean(0);
-    Ok(pixels.graph.compile([("codes", means), ("error", error)])?)
+    let squared = (pixels.observations - codes.take(code, 0)).square().sum(-1);
+    let (error, rms) = (squared.sqrt().mean(0), squared.mean(0).sqrt());
+    Ok(pixels.graph.compile([("codes", means), ("error", error), ("rms", rms)])?)
 }
 
 /// One more code for a start: pixels far from all codes so far are likely. If every pixel draws a waiting time and
@@ -159,21 +146,150 @@ fn paint() -> Result<Executable, Error> {
     Ok(g.compile([("palette", palette), ("picture", picture), ("error", error)])?)
 }
 
-/// Observations of the kernels: pixels and how their channels count.
-#[derive(Clone)]
-pub struct Observations<'a> {
-    pub pixels: ArrayView<'a>,
-    pub weights: &'a Weights,
-}
+/// Running the steps.
+impl Kernels {
+    /// Compiles all steps.
+    pub fn compile() -> Result<Kernels, Error> {
+        Ok(Kernels {
+            nearest: nearest(Threads::default())?,
+            update: update()?,
+            seed: seed()?,
+            sample: sample()?,
+            moments: moments()?,
+            paint: paint()?,
+        })
+    }
 
-impl<'a> Observations<'a> {
-    fn inputs(&self) -> broadloom::Inputs<'a> {
-        inputs! { "pixels" => &self.pixels, "centre" => &self.weights.centre, "scale" => &self.weights.scale }
+    /// What each kernel does, and how long it took to compile.
+    pub fn compile_times(&self) -> [(&'static str, Duration); 6] {
+        let kernels = [
+            ("nearest code", &self.nearest),
+            ("update of the codes", &self.update),
+            ("first codes", &self.seed),
+            ("sample", &self.sample),
+            ("mean and deviation", &self.moments),
+            ("painting", &self.paint),
+        ];
+        kernels.map(|(name, kernel)| (name, kernel.explain().compile_time()))
+    }
+
+    /// The kernel of the assignment.
+    pub fn nearest(&self) -> &Executable {
+        &self.nearest
+    }
+
+    /// Weights that give all channels mean 0 and deviation 1. A channel that is always the same counts as it is.
+    pub fn whitening(&self, pixels: ArrayView<'_>) -> Result<Weights, Error> {
+        let (centre, deviation): (Vec<f32>, Vec<f32>) = self.moments.run(pixels)?.try_into()?;
+        let scale = |channel: usize| if deviation[channel] > 0.0 { 1.0 / deviation[channel] } else { 1.0 };
+        Ok(Weights {
+            centre: std::array::from_fn(|channel| centre[channel]),
+            scale: std::array::from_fn(scale),
+        })
+    }
+
+    /// The pixels at the places.
+    pub fn sample(&self, pixels: ArrayView<'_>, places: &[i64]) -> Result<Vec<u8>, Error> {
+        Ok(self.sample.run((pixels, places))?.try_into()?)
+    }
+
+    /// Pixels to start with as codes.
+    pub fn first_codes(
+        &self,
+        pixels: &[u8],
+        weights: &Weights,
+        colors: usize,
+    ) -> Result<Vec<[f32; 3]>, Error> {
+        let n = pixels.len() / 3;
+        let code = |pixel: usize| std::array::from_fn(|c| weights.apply(pixels[pixel * 3 + c], c));
+        // A waiting time is the negated logarithm of a uniform number, its inverse a speed. Every draw looks at
+        // another stretch of the same numbers.
+        let uniform = uniform_numbers(n + colors);
+        let speed: Vec<f32> = uniform.map(|uniform| -1.0 / uniform.ln()).collect();
+        let (mut distance, mut nearer) = (vec![f32::INFINITY; n], vec![0.0f32; n]);
+        let mut codes = vec![code(n / 2)];
+        while codes.len() < colors {
+            let newest = codes[codes.len() - 1];
+            let mut chosen = [0i64];
+            let inputs = observations(picture::view(pixels)?, weights)
+                .named("newest", &newest)
+                .named("so_far", &distance)
+                .named("speed", &speed[codes.len()..][..n]);
+            let chosen_view = ArrayViewMut::new(&mut chosen, &[])?;
+            self.seed.run_into(inputs, (&mut nearer, chosen_view))?;
+            std::mem::swap(&mut distance, &mut nearer);
+            codes.push(code(usize::try_from(chosen[0])?));
+        }
+        Ok(codes)
     }
 
     /// Writes the nearest code of every pixel.
-    pub fn nearest(&self, kernel: &Executable, codes: &[[f32; 3]], out: &mut [i64]) -> Result<(), CallError> {
-        let codes = table(codes);
-        kernel.run_into(self.inputs().named("codes", codes), out)
+    pub fn assign(
+        &self,
+        pixels: ArrayView<'_>,
+        weights: &Weights,
+        codes: &[[f32; 3]],
+        out: &mut [i64],
+    ) -> Result<(), Error> {
+        assign(&self.nearest, pixels, weights, codes, out)
     }
+
+    /// Moves every code to the mean of its pixels.
+    pub fn update(
+        &self,
+        pixels: &[u8],
+        weights: &Weights,
+        codes: &[[f32; 3]],
+        code: &[i64],
+    ) -> Result<Update, Error> {
+        let inputs =
+            observations(picture::view(pixels)?, weights).named("codes", table(codes)?).named("code", code);
+        let mut outputs = self.update.run(inputs)?;
+        let codes: Vec<f32> = outputs.take("codes")?;
+        Ok(Update {
+            codes: codes.as_chunks().0.to_vec(),
+            error: outputs.take("error")?,
+            rms: outputs.take("rms")?,
+        })
+    }
+
+    /// Gives every pixel the colour of its code.
+    pub fn paint(
+        &self,
+        pixels: ArrayView<'_>,
+        weights: &Weights,
+        codes: &[[f32; 3]],
+        code: &[i64],
+    ) -> Result<Painted, Error> {
+        let inputs = observations(pixels, weights).named("codes", table(codes)?).named("code", code);
+        let (palette, pixels, error) = self.paint.run(inputs)?.try_into()?;
+        Ok(Painted { palette, pixels, error })
+    }
+}
+
+/// Writes the nearest code of every pixel, by a kernel that [`nearest`] made.
+pub fn assign(
+    kernel: &Executable,
+    pixels: ArrayView<'_>,
+    weights: &Weights,
+    codes: &[[f32; 3]],
+    out: &mut [i64],
+) -> Result<(), Error> {
+    Ok(kernel.run_into(observations(pixels, weights).named("codes", table(codes)?), out)?)
+}
+
+fn observations<'a>(pixels: ArrayView<'a>, weights: &'a Weights) -> Inputs<'a> {
+    inputs! { "pixels" => pixels, "centre" => &weights.centre, "scale" => &weights.scale }
+}
+
+fn table(codes: &[[f32; 3]]) -> Result<ArrayView<'_>, Error> {
+    Ok(ArrayView::new(codes.as_flattened(), &[codes.len(), 3])?)
+}
+
+/// Numbers strictly between 0 and 1 that look random and are the same in every run.
+pub fn uniform_numbers(count: usize) -> impl Iterator<Item = f32> {
+    let states = std::iter::successors(Some(0x5eed_u64), |state| {
+        Some(state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407))
+    });
+    states.skip(8).take(count).map(|state| ((state >> 41) as f32 + 0.5) / (1u64 << 23) as f32)
 }

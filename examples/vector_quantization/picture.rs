@@ -2,6 +2,7 @@
 
 use crate::Error;
 use broadloom::ArrayView;
+use image::{ColorType, DynamicImage, ImageDecoder, ImageFormat, ImageReader};
 use std::path::Path;
 
 /// Pixels in rows, three bytes each.
@@ -19,18 +20,23 @@ impl Picture {
 
     /// As an array of observations: `u8[n, 3]`.
     pub fn view(&self) -> Result<ArrayView<'_>, Error> {
-        Ok(ArrayView::new(&self.pixels, &[self.count(), 3])?)
+        view(&self.pixels)
     }
 
-    /// Reads a PNG or JPEG file; transparency is dropped.
+    /// Reads a PNG or JPEG file, the right way up; transparency is dropped.
     pub fn read(path: &Path) -> Result<Picture, Error> {
         let failed = |reason: &dyn std::fmt::Display| format!("cannot read {}: {reason}", path.display());
-        let file = image::ImageReader::open(path).map_err(|error| failed(&error))?;
-        let file = file.with_guessed_format().map_err(|error| failed(&error))?;
-        if file.format().is_none() {
+        let reader = ImageReader::open(path).map_err(|error| failed(&error))?;
+        let reader = reader.with_guessed_format().map_err(|error| failed(&error))?;
+        if !matches!(reader.format(), Some(ImageFormat::Png | ImageFormat::Jpeg)) {
             return Err(format!("{} is not a PNG or JPEG picture", path.display()).into());
         }
-        let picture = file.decode().map_err(|error| failed(&error))?.into_rgb8();
+        let mut decoder = reader.into_decoder().map_err(|error| failed(&error))?;
+        // Cameras do not turn pictures, but note how they were held.
+        let orientation = decoder.orientation().map_err(|error| failed(&error))?;
+        let mut picture = DynamicImage::from_decoder(decoder).map_err(|error| failed(&error))?;
+        picture.apply_orientation(orientation);
+        let picture = picture.into_rgb8();
         let (width, height) = (picture.width() as usize, picture.height() as usize);
         Ok(Picture { width, height, pixels: picture.into_raw() })
     }
@@ -38,7 +44,7 @@ impl Picture {
     /// Writes a PNG file.
     pub fn write(&self, path: &Path) -> Result<(), Error> {
         let (width, height) = (u32::try_from(self.width)?, u32::try_from(self.height)?);
-        image::save_buffer(path, &self.pixels, width, height, image::ColorType::Rgb8)
+        image::save_buffer(path, &self.pixels, width, height, ColorType::Rgb8)
             .map_err(|error| format!("cannot write {}: {error}", path.display()).into())
     }
 
@@ -52,4 +58,9 @@ impl Picture {
         let pixels = places.flat_map(|place| colors.get(place).copied().unwrap_or([255; 3])).collect();
         Picture { width, height, pixels }
     }
+}
+
+/// Pixels of three bytes as an array: `u8[n, 3]`.
+pub fn view(pixels: &[u8]) -> Result<ArrayView<'_>, Error> {
+    Ok(ArrayView::new(pixels, &[pixels.len() / 3, 3])?)
 }

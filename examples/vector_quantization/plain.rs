@@ -7,7 +7,13 @@ use std::time::{Duration, Instant};
 const BLOCK: usize = 1 << 16;
 
 /// Finds the nearest code of pixels from the first on, until `limit` has passed; returns how many were done.
-pub fn assign(pixels: &[u8], weights: &Weights, codes: &[[f32; 3]], out: &mut [i64], limit: Duration) -> usize {
+pub fn assign(
+    pixels: &[u8],
+    weights: &Weights,
+    codes: &[[f32; 3]],
+    out: &mut [i64],
+    limit: Duration,
+) -> usize {
     let start = Instant::now();
     let (pixels, _) = pixels.as_chunks::<3>();
     let mut done = 0;

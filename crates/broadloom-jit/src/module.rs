@@ -83,7 +83,10 @@ pub struct Module {
 
 impl std::fmt::Debug for Module {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Module").field("kernels", &self.kernels.len()).field("code_bytes", &self.code_bytes).finish()
+        f.debug_struct("Module")
+            .field("kernels", &self.kernels.len())
+            .field("code_bytes", &self.code_bytes)
+            .finish()
     }
 }
 
@@ -126,7 +129,8 @@ fn define(
     let mut defined: Vec<(FuncId, Option<String>, Option<String>)> = Vec::new();
     for (index, kernel) in schedule.kernels.iter().enumerate() {
         let refused = |reason: String| CompileError::Kernel { kernel: KernelId::new(index), reason };
-        context.func = Function::with_name_signature(UserFuncName::user(0, index as u32), signature(call_conv));
+        context.func =
+            Function::with_name_signature(UserFuncName::user(0, index as u32), signature(call_conv));
         let builder = FunctionBuilder::new(&mut context.func, &mut builder_context);
         let config = memory.isa().frontend_config();
         generate(builder, kernel, options.level, host, call_conv, &mut scalar_calls, config);

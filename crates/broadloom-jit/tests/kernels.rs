@@ -24,7 +24,8 @@ fn value(dtype: DType, state: &mut u64) -> Scalar {
 }
 
 fn bytes(array: &Array) -> Vec<u8> {
-    let element = |value: &Scalar| value.bits().to_le_bytes().into_iter().take(array.dtype.size()).collect::<Vec<_>>();
+    let element =
+        |value: &Scalar| value.bits().to_le_bytes().into_iter().take(array.dtype.size()).collect::<Vec<_>>();
     array.elements.iter().flat_map(element).collect()
 }
 
@@ -59,7 +60,14 @@ impl Host<'_> {
     }
 }
 
-fn run(graph: &CheckedGraph, inputs: &[Array], symbols: &[i64], groups: i64, options: &LowerOptions, level: CpuLevel) -> Vec<Vec<u8>> {
+fn run(
+    graph: &CheckedGraph,
+    inputs: &[Array],
+    symbols: &[i64],
+    groups: i64,
+    options: &LowerOptions,
+    level: CpuLevel,
+) -> Vec<Vec<u8>> {
     let schedule = lower(graph, options).unwrap();
     let module = compile(&schedule, &JitOptions { level, keep_text: false, verify: true }).unwrap();
     let host = Host { schedule: &schedule, symbols: symbols.to_vec(), groups };
@@ -75,7 +83,8 @@ fn run(graph: &CheckedGraph, inputs: &[Array], symbols: &[i64], groups: i64, opt
         })
         .collect();
     for (index, kernel) in schedule.kernels.iter().enumerate() {
-        let mut args: Vec<u64> = kernel.params.iter().map(|param| host.evaluate(param).cast_unsigned()).collect();
+        let mut args: Vec<u64> =
+            kernel.params.iter().map(|param| host.evaluate(param).cast_unsigned()).collect();
         for access in &kernel.accesses {
             if let Some(buffer) = access.buffer {
                 let base = memory[buffer.index()].as_mut_ptr();
@@ -97,7 +106,8 @@ fn run(graph: &CheckedGraph, inputs: &[Array], symbols: &[i64], groups: i64, opt
         }
         assert_eq!(failure, Failure::default());
     }
-    let outputs = schedule.buffers.iter().zip(memory).filter(|(buffer, _)| matches!(buffer.role, Role::Output(_)));
+    let outputs =
+        schedule.buffers.iter().zip(memory).filter(|(buffer, _)| matches!(buffer.role, Role::Output(_)));
     outputs.map(|(_, memory)| memory).collect()
 }
 
@@ -114,31 +124,43 @@ fn kernels_agree_with_the_interpreter() {
     for (name, build) in expressions::CASES {
         let graph = expressions::graph(*build);
         for sizes in sizes {
-            let symbols: Vec<i64> = graph.symbols().iter().map(|symbol| sizes[&*symbol.name.to_string()]).collect();
+            let symbols: Vec<i64> =
+                graph.symbols().iter().map(|symbol| sizes[&*symbol.name.to_string()]).collect();
             let mut state = 7;
             let inputs: Vec<Array> = graph
                 .inputs()
                 .iter()
                 .map(|input| {
-                    let evaluate = |dim: &Dim| dim.evaluate(&|symbol| Some(symbols[symbol.index()])).unwrap() as usize;
+                    let evaluate =
+                        |dim: &Dim| dim.evaluate(&|symbol| Some(symbols[symbol.index()])).unwrap() as usize;
                     let shape: Vec<usize> = input.shape.iter().map(evaluate).collect();
                     let count = shape.iter().product();
-                    Array { dtype: input.dtype, shape, elements: (0..count).map(|_| value(input.dtype, &mut state)).collect() }
+                    Array {
+                        dtype: input.dtype,
+                        shape,
+                        elements: (0..count).map(|_| value(input.dtype, &mut state)).collect(),
+                    }
                 })
                 .collect();
             for level in [CpuLevel::detect(), CpuLevel::Baseline] {
                 let expected = interpret(&graph, &inputs, level.is_fused()).unwrap();
                 for vectorize in [true, false] {
                     for groups in [1, 1 << 20] {
-                        let options = LowerOptions { vectorize, ..LowerOptions::dense(&graph, level.is_fused()) };
+                        let options =
+                            LowerOptions { vectorize, ..LowerOptions::dense(&graph, level.is_fused()) };
                         let found = run(&graph, &inputs, &symbols, groups, &options, level);
                         for (index, (expected, found)) in expected.iter().zip(&found).enumerate() {
                             let wanted = bytes(expected);
                             let size = expected.dtype.size();
-                            if let Some(at) = (0..wanted.len() / size).find(|at| wanted[at * size..][..size] != found[at * size..][..size]) {
+                            if let Some(at) = (0..wanted.len() / size)
+                                .find(|at| wanted[at * size..][..size] != found[at * size..][..size])
+                            {
                                 panic!(
                                     "{name}, output {index}, {sizes:?}, {level:?}, vectorize {vectorize}, groups {groups}: element {at} of {:?} is {:?}, not {}\n{}",
-                                    expected.shape, &found[at * size..][..size], expected.elements[at], lower(&graph, &options).unwrap(),
+                                    expected.shape,
+                                    &found[at * size..][..size],
+                                    expected.elements[at],
+                                    lower(&graph, &options).unwrap(),
                                 );
                             }
                         }

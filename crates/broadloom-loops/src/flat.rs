@@ -145,7 +145,13 @@ impl Flat {
         };
         for (index, input) in graph.inputs().iter().enumerate() {
             let layout = options.inputs.get(index).cloned().unwrap_or(Layout::Dense);
-            flat.buffer(&input.name, Role::Input(InputId::new(index)), input.dtype, input.shape.clone(), layout);
+            flat.buffer(
+                &input.name,
+                Role::Input(InputId::new(index)),
+                input.dtype,
+                input.shape.clone(),
+                layout,
+            );
         }
         for (index, output) in graph.outputs().iter().enumerate() {
             let layout = options.outputs.get(index).cloned().unwrap_or(Layout::Dense);
@@ -226,7 +232,10 @@ impl Flat {
             Kind::Buffer(_) | Kind::Constant(_) | Kind::Size(_) | Kind::Iota => smallvec![],
             Kind::Op { args, .. } => args.clone(),
             Kind::Select(args) => SmallVec::from_slice(args),
-            Kind::Cast(operand) | Kind::Reindex { operand, .. } | Kind::Slice { operand, .. } | Kind::Reshape(operand) => {
+            Kind::Cast(operand)
+            | Kind::Reindex { operand, .. }
+            | Kind::Slice { operand, .. }
+            | Kind::Reshape(operand) => {
                 smallvec![*operand]
             }
             Kind::Reduce(reduction) => {
@@ -268,10 +277,13 @@ impl Flat {
         let shape = &self.node(reduction.operand).shape;
         let present = |id: FlatId| -> Vec<bool> {
             let missing = shape.rank() - self.node(id).shape.rank();
-            (0..shape.rank()).map(|axis| axis >= missing && !self.node(id).shape[axis - missing].is_one()).collect()
+            (0..shape.rank())
+                .map(|axis| axis >= missing && !self.node(id).shape[axis - missing].is_one())
+                .collect()
         };
         let (x, y) = (present(x), present(y));
-        let alone = |these: &[bool], others: &[bool]| these.iter().zip(others).any(|(this, other)| *this && !*other);
+        let alone =
+            |these: &[bool], others: &[bool]| these.iter().zip(others).any(|(this, other)| *this && !*other);
         alone(&x, &y) && alone(&y, &x)
     }
 
@@ -328,7 +340,13 @@ impl Flat {
         Ok(self.push(kind, dtype, shape, expr))
     }
 
-    fn view(&mut self, view: &View, operand: FlatId, shape: Shape, origin: ExprId) -> Result<FlatId, LowerError> {
+    fn view(
+        &mut self,
+        view: &View,
+        operand: FlatId,
+        shape: Shape,
+        origin: ExprId,
+    ) -> Result<FlatId, LowerError> {
         let rank = self.node(operand).shape.rank();
         let dtype = self.node(operand).dtype;
         let axes = match view {
@@ -387,7 +405,9 @@ impl Flat {
             let node = self.node(id).clone();
             let of = |moved: &HashMap<FlatId, FlatId>, arg: &FlatId| moved.get(arg).copied().unwrap_or(*arg);
             let kind = match node.kind {
-                Kind::Op { op, args } => Kind::Op { op, args: args.iter().map(|arg| of(&moved, arg)).collect() },
+                Kind::Op { op, args } => {
+                    Kind::Op { op, args: args.iter().map(|arg| of(&moved, arg)).collect() }
+                }
                 Kind::Select(args) => Kind::Select(args.map(|arg| of(&moved, &arg))),
                 Kind::Cast(arg) => Kind::Cast(of(&moved, &arg)),
                 Kind::Reshape(array) => Kind::Reshape(array),
@@ -485,8 +505,12 @@ impl Flat {
             let size = self.push(Kind::Size(size), DType::I64, Shape::default(), origin);
             let size = self.cast(size, accumulator);
             let sum_shape = self.node(result).shape.clone();
-            result =
-                self.push(Kind::Op { op: Op::Divide, args: smallvec![result, size] }, accumulator, sum_shape, origin);
+            result = self.push(
+                Kind::Op { op: Op::Divide, args: smallvec![result, size] },
+                accumulator,
+                sum_shape,
+                origin,
+            );
         }
         if keepdims {
             let axes = (0..full.rank()).filter(|axis| !axes.contains(axis)).map(Some).collect();
@@ -497,7 +521,12 @@ impl Flat {
     }
 
     /// The operand with the given axes moved to the end and merged into one, and the number of that axis.
-    fn flatten_last(&mut self, operand: FlatId, axes: &[usize], origin: ExprId) -> Result<(FlatId, usize), LowerError> {
+    fn flatten_last(
+        &mut self,
+        operand: FlatId,
+        axes: &[usize],
+        origin: ExprId,
+    ) -> Result<(FlatId, usize), LowerError> {
         let node = self.node(operand).clone();
         let kept: Vec<usize> = (0..node.shape.rank()).filter(|axis| !axes.contains(axis)).collect();
         let order: Vec<usize> = kept.iter().chain(axes).copied().collect();
@@ -528,8 +557,7 @@ impl Flat {
         let shape: Shape =
             node.shape.iter().enumerate().filter(|(of, _)| *of != axis).map(|(_, dim)| dim.clone()).collect();
         let dtype = op.result_dtype(node.dtype);
-        let whole =
-            Reduction { op, operand, axis, factors, index: None, group: None, combines: false };
+        let whole = Reduction { op, operand, axis, factors, index: None, group: None, combines: false };
         let extent = node.shape[axis].clone();
         if !self.is_few(&shape) || extent.as_constant().is_some_and(|extent| extent < WORTH_GROUPS) {
             return Ok(self.push(Kind::Reduce(whole), dtype, shape, origin));
@@ -555,7 +583,10 @@ impl Flat {
     }
 
     fn is_few(&self, shape: &[Dim]) -> bool {
-        shape.iter().try_fold(1i64, |count, dim| count.checked_mul(dim.as_constant()?)).is_some_and(|count| count <= FEW)
+        shape
+            .iter()
+            .try_fold(1i64, |count, dim| count.checked_mul(dim.as_constant()?))
+            .is_some_and(|count| count <= FEW)
     }
 
     fn group(&mut self, extent: Dim) -> usize {

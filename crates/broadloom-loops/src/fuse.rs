@@ -14,6 +14,7 @@ use crate::kernel::*;
 use crate::make::make;
 use crate::nest::Nest;
 use crate::place::Plan;
+use crate::rows::SCRATCH_BYTES;
 use crate::{IndexWidth, Layout, LowerError, LowerOptions};
 use broadloom_ir::dim::Dim;
 use broadloom_ir::graph::CheckedGraph;
@@ -53,16 +54,24 @@ impl Fusion {
         if self.stored.contains_key(&node) {
             return;
         }
-        let output = self.output_buffers(node).into_iter().find(|b| self.flat.layouts[b.index()] == Layout::Dense);
+        let output =
+            self.output_buffers(node).into_iter().find(|b| self.flat.layouts[b.index()] == Layout::Dense);
         let buffer = output.unwrap_or_else(|| {
             let entry = self.flat.node(node).clone();
-            self.flat.buffer(&format!("t{}", self.stored.len()), Role::Temporary, entry.dtype, entry.shape, Layout::Dense)
+            self.flat.buffer(
+                &format!("t{}", self.stored.len()),
+                Role::Temporary,
+                entry.dtype,
+                entry.shape,
+                Layout::Dense,
+            )
         });
         self.stored.insert(node, buffer);
     }
 
     fn output_buffers(&self, node: FlatId) -> Vec<BufferId> {
-        let first = self.flat.buffers.iter().position(|buffer| matches!(buffer.role, Role::Output(_))).unwrap_or(0);
+        let first =
+            self.flat.buffers.iter().position(|buffer| matches!(buffer.role, Role::Output(_))).unwrap_or(0);
         let of = self.flat.outputs.iter().enumerate().filter(|(_, output)| **output == node);
         of.map(|(index, _)| BufferId::new(first + index)).collect()
     }
@@ -70,10 +79,10 @@ impl Fusion {
     /// Everything that a kernel of a node writes.
     fn targets(&self, node: FlatId) -> Vec<BufferId> {
         let mut targets = self.output_buffers(node);
-        if let Some(&buffer) = self.stored.get(&node) {
-            if !targets.contains(&buffer) {
-                targets.push(buffer);
-            }
+        if let Some(&buffer) = self.stored.get(&node)
+            && !targets.contains(&buffer)
+        {
+            targets.push(buffer);
         }
         targets
     }
@@ -114,7 +123,8 @@ impl Fusion {
         let mut pending: BTreeSet<FlatId> = self.flat.outputs.iter().copied().collect();
         while let Some(&last) = pending.last() {
             let roots = self.group(last, &pending);
-            let targets: Vec<(FlatId, Vec<BufferId>)> = roots.iter().map(|root| (*root, self.targets(*root))).collect();
+            let targets: Vec<(FlatId, Vec<BufferId>)> =
+                roots.iter().map(|root| (*root, self.targets(*root))).collect();
             let mut nest = Nest::new(&self.flat, &self.stored, &targets, narrow)?;
             let mut wanted = std::mem::take(&mut nest.wanted);
             let mut kernel = None;
@@ -128,8 +138,17 @@ impl Fusion {
                 }
                 wanted.retain(|node| !roots.contains(node) && !self.stored.contains_key(node));
                 if wanted.is_empty() {
-                    self.narrow_axes.extend(narrow_axes(&nest, &plan));
-                    kernel = Some(make(&plan, &name)?);
+                    let made = make(&plan, &name)?;
+                    let half = nest.nodes[nest.values.len() / 2];
+                    if made.scratch_bytes() > SCRATCH_BYTES
+                        && !roots.contains(&half)
+                        && !self.stored.contains_key(&half)
+                    {
+                        wanted.push(half);
+                    } else {
+                        self.narrow_axes.extend(narrow_axes(&nest, &plan));
+                        kernel = Some(made);
+                    }
                 }
             }
             let Some(kernel) = kernel else {
@@ -139,9 +158,15 @@ impl Fusion {
             for root in &roots {
                 pending.remove(root);
             }
-            let read: BTreeSet<BufferId> = kernel.accesses.iter().filter_map(|access| access.buffer).collect();
+            let read: BTreeSet<BufferId> =
+                kernel.accesses.iter().filter_map(|access| access.buffer).collect();
             let done = |node: &FlatId| roots.contains(node);
-            pending.extend(self.stored.iter().filter(|(node, buffer)| read.contains(buffer) && !done(node)).map(|(n, _)| *n));
+            pending.extend(
+                self.stored
+                    .iter()
+                    .filter(|(node, buffer)| read.contains(buffer) && !done(node))
+                    .map(|(n, _)| *n),
+            );
             self.kernels.push(kernel);
         }
         Ok(())
@@ -177,7 +202,8 @@ impl Fusion {
             }
         }
         for (index, kernel) in self.kernels.iter().enumerate() {
-            let read: BTreeSet<BufferId> = kernel.accesses.iter().filter_map(|access| access.buffer).collect();
+            let read: BTreeSet<BufferId> =
+                kernel.accesses.iter().filter_map(|access| access.buffer).collect();
             for buffer in read {
                 if let Some(&from) = writer.get(&buffer).filter(|from| **from != index) {
                     dag.add_edge(nodes[from], nodes[index], buffer);
@@ -202,7 +228,9 @@ impl Fusion {
         }
         let label = |buffer: BufferId| buffers[renumbered[&buffer].index()].name.clone();
         let drawn = dag.map(
-            |_, kernel| KernelId::new(order.iter().position(|node| dag[*node] == *kernel).unwrap_or(0)).to_string(),
+            |_, kernel| {
+                KernelId::new(order.iter().position(|node| dag[*node] == *kernel).unwrap_or(0)).to_string()
+            },
             |_, buffer| label(*buffer),
         );
         let dot = petgraph::dot::Dot::new(&drawn).to_string();

@@ -9,6 +9,7 @@ mod merge;
 mod nest;
 mod place;
 mod print;
+mod rows;
 mod verify;
 
 pub use fuse::lower;

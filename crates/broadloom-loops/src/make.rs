@@ -14,21 +14,15 @@
 //! A value that crosses from one segment to a later one goes through a scratch row, or is loaded again if it is a
 //! load. Every value stands in the last segment that serves all who read it.
 
-use crate::LowerError;
 use crate::kernel::*;
 use crate::nest::{Nest, bit};
 use crate::place::{Form, Item, Pairing, Plan, contributed, is_arg};
+use crate::{LowerError, rows};
 use broadloom_ir::dim::Dim;
 use broadloom_ir::dtype::DType;
-use broadloom_ir::reduce::{BLOCK, LANES};
+use broadloom_ir::reduce::LANES;
 use smallvec::SmallVec;
 use std::collections::HashMap;
-
-/// Longest strip, and the unit of strips.
-const STRIP: usize = 1024;
-const STRIP_UNIT: usize = 256;
-/// Bytes that the rows over a strip may take together, to stay in the first-level cache.
-const ROW_BYTES: usize = 24 * 1024;
 
 /// The kernel of a plan. `params` are those that the nest has made.
 pub(crate) fn make(plan: &Plan<'_, '_>, axis_names: &dyn Fn(&Dim) -> String) -> Result<Kernel, LowerError> {
@@ -45,7 +39,7 @@ pub(crate) fn make(plan: &Plan<'_, '_>, axis_names: &dyn Fn(&Dim) -> String) -> 
     let body = maker.level(None)?;
     maker.kernel.body = body;
     maker.kernel.parallel = plan.nest.free.first().copied();
-    maker.lay_out_rows();
+    rows::lay_out(&mut maker.kernel, &maker.row_axes);
     maker.kernel.cost = maker.cost();
     Ok(maker.kernel)
 }
@@ -341,7 +335,8 @@ impl Maker<'_, '_, '_> {
         match item {
             Item::Value(value) => {
                 if let Def::Op { op, args, .. } = self.nest.values[value.index()].def.clone() {
-                    let args: SmallVec<[RowId; 2]> = args.iter().filter_map(|arg| self.rows.get(&(*arg, strip)).copied()).collect();
+                    let args: SmallVec<[RowId; 2]> =
+                        args.iter().filter_map(|arg| self.rows.get(&(*arg, strip)).copied()).collect();
                     let target = self.row(self.nest.values[value.index()].dtype, 1, strip);
                     before.push(Stmt::Call { op, target, args, axis: strip });
                     self.rows.insert((value, strip), target);
@@ -393,7 +388,9 @@ impl Maker<'_, '_, '_> {
                 (*item, sources)
             })
             .collect();
-        let after = |item: &Item, stages: &HashMap<Item, usize>| stages[item] + usize::from(self.is_row_item(*item, level));
+        let after = |item: &Item, stages: &HashMap<Item, usize>| {
+            stages[item] + usize::from(self.is_row_item(*item, level))
+        };
         for item in items {
             let stage = sources[item].iter().map(|source| after(source, &earliest)).max().unwrap_or(0);
             earliest.insert(*item, stage);
@@ -424,7 +421,9 @@ impl Maker<'_, '_, '_> {
     ) -> Vec<ValueId> {
         let kept = |value: &ValueId| {
             let item = self.plan.item_of(*value);
-            stages.get(&item).is_some_and(|stage| *stage < last) && !self.is_row_item(item, level) && !self.is_leaf(*value)
+            stages.get(&item).is_some_and(|stage| *stage < last)
+                && !self.is_row_item(item, level)
+                && !self.is_leaf(*value)
         };
         let mut crossing: Vec<ValueId> = wanted.iter().copied().filter(kept).collect();
         for reader in items {
@@ -438,8 +437,13 @@ impl Maker<'_, '_, '_> {
             for value in read {
                 let item = self.plan.item_of(value);
                 let Some(stage) = stages.get(&item) else { continue };
-                let leaves = stages[reader] > *stage || self.is_row_item(*reader, level) && matches!(reader, Item::Loop(_));
-                if leaves && !self.is_row_item(item, level) && !self.is_leaf(value) && !crossing.contains(&value) {
+                let leaves = stages[reader] > *stage
+                    || self.is_row_item(*reader, level) && matches!(reader, Item::Loop(_));
+                if leaves
+                    && !self.is_row_item(item, level)
+                    && !self.is_leaf(value)
+                    && !crossing.contains(&value)
+                {
                     crossing.push(value);
                 }
             }
@@ -561,33 +565,6 @@ impl Maker<'_, '_, '_> {
         Ok(stream)
     }
 
-    /// Gives rows their lengths and places, and strips the lengths of their rows.
-    fn lay_out_rows(&mut self) {
-        let mut lengths: HashMap<AxisId, usize> = HashMap::new();
-        for (axis, entry) in self.nest.axes.iter().enumerate() {
-            let axis = AxisId::new(axis);
-            let bytes: usize = self
-                .kernel
-                .rows
-                .iter()
-                .zip(&self.row_axes)
-                .filter(|(_, of)| **of == axis)
-                // Ranks are written once in 2^rank blocks: what counts against the cache are the lanes.
-                .map(|(row, _)| row.dtype.size() * row.count.min(LANES))
-                .sum();
-            let fit = (ROW_BYTES / bytes.max(1) / STRIP_UNIT * STRIP_UNIT).clamp(STRIP_UNIT, STRIP);
-            // Rows inside a reduction are over its blocks.
-            lengths.insert(axis, if entry.reduction { BLOCK } else { fit });
-        }
-        let mut offset = 0;
-        for (row, axis) in self.kernel.rows.iter_mut().zip(&self.row_axes) {
-            row.length = lengths[axis];
-            row.offset = offset;
-            offset += (row.dtype.size() * row.length * row.count).next_multiple_of(64);
-        }
-        set_strips(&mut self.kernel.body, &lengths);
-    }
-
     /// Bytes moved and operations done per step of the parallel axis.
     fn cost(&self) -> Cost {
         let mut cost = Cost::default();
@@ -621,27 +598,5 @@ impl Maker<'_, '_, '_> {
             add(|cost| &mut cost.bytes, size, &self.nest.free);
         }
         cost
-    }
-}
-
-fn set_strips(body: &mut [Stmt], lengths: &HashMap<AxisId, usize>) {
-    for stmt in body {
-        match stmt {
-            Stmt::Strip { axis, length, body } => {
-                *length = lengths[axis];
-                set_strips(body, lengths);
-            }
-            Stmt::For { body, .. } => set_strips(body, lengths),
-            Stmt::Reduce(reduce) => {
-                set_strips(&mut reduce.prologue, lengths);
-                set_strips(&mut reduce.body, lengths);
-            }
-            Stmt::Stream(stream) => {
-                set_strips(&mut stream.per_step, lengths);
-                set_strips(&mut stream.prologue, lengths);
-                set_strips(&mut stream.body, lengths);
-            }
-            Stmt::Let(_) | Stmt::Store { .. } | Stmt::Put { .. } | Stmt::Call { .. } | Stmt::Pairs(_) => {}
-        }
     }
 }

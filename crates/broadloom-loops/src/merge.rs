@@ -16,9 +16,11 @@ impl Nest<'_> {
         if !self.reductions.is_empty() || self.free.len() < 2 {
             return;
         }
-        let votes = |axis: AxisId| self.accesses.iter().filter(|access| access.stride(axis) == Dim::ONE).count();
+        let votes =
+            |axis: AxisId| self.accesses.iter().filter(|access| access.stride(axis) == Dim::ONE).count();
         let innermost = self.free.len() - 1;
-        let best = (0..self.free.len()).max_by_key(|&place| (votes(self.free[place]), place)).unwrap_or(innermost);
+        let best =
+            (0..self.free.len()).max_by_key(|&place| (votes(self.free[place]), place)).unwrap_or(innermost);
         if votes(self.free[best]) > votes(self.free[innermost]) {
             let axis = self.free.remove(best);
             self.free.push(axis);

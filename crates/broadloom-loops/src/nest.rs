@@ -183,7 +183,9 @@ impl<'a> Nest<'a> {
             flat.node(roots[0].0).shape.iter().filter(|dim| !dim.is_one()).cloned().collect();
         let reduces = roots.iter().any(|(root, _)| flat.node(*root).nested > 0);
         let unrolled = match sizes.last().and_then(Dim::as_constant) {
-            Some(extent) if (1..=UNROLL_FREE).contains(&extent) && (sizes.len() > 1 || reduces) => Some(extent),
+            Some(extent) if (1..=UNROLL_FREE).contains(&extent) && (sizes.len() > 1 || reduces) => {
+                Some(extent)
+            }
             _ => None,
         };
         for extent in &sizes[..sizes.len() - usize::from(unrolled.is_some())] {
@@ -207,7 +209,9 @@ impl<'a> Nest<'a> {
                     .node(*root)
                     .shape
                     .iter()
-                    .map(|dim| if dim.is_one() { None } else { indices.next() }.unwrap_or_else(|| Index::at(0)))
+                    .map(|dim| {
+                        if dim.is_one() { None } else { indices.next() }.unwrap_or_else(|| Index::at(0))
+                    })
                     .collect();
                 let value = nest.instantiate(*root, map.clone())?;
                 for &target in targets {
@@ -256,7 +260,10 @@ impl<'a> Nest<'a> {
 
     /// The deepest axis of a set, whose axes lie on one path.
     pub fn deepest(&self, set: AxisSet) -> Option<AxisId> {
-        (0..self.axes.len()).map(AxisId::new).filter(|axis| set & bit(*axis) != 0).max_by_key(|axis| self.depth(*axis))
+        (0..self.axes.len())
+            .map(AxisId::new)
+            .filter(|axis| set & bit(*axis) != 0)
+            .max_by_key(|axis| self.depth(*axis))
     }
 
     fn instantiate(&mut self, root: FlatId, map: Map) -> Result<ValueId, LowerError> {
@@ -270,7 +277,8 @@ impl<'a> Nest<'a> {
             let missing: Vec<_> =
                 operands.iter().filter(|operand| !self.memo.contains_key(*operand)).cloned().collect();
             if missing.is_empty() {
-                let args: SmallVec<[ValueId; 4]> = operands.iter().map(|operand| self.memo[operand]).collect();
+                let args: SmallVec<[ValueId; 4]> =
+                    operands.iter().map(|operand| self.memo[operand]).collect();
                 let value = self.build(node, &map, &args)?;
                 self.memo.insert((node, map), value);
                 stack.pop();
@@ -295,15 +303,23 @@ impl<'a> Nest<'a> {
         let node = flat.node(id);
         let broadcast = |operand: FlatId, map: &Map, result: &[Dim]| -> (FlatId, Map) {
             let axes = flat.aligned(operand, result);
-            (operand, axes.iter().map(|axis| axis.map_or_else(|| Index::at(0), |axis| map[axis].clone())).collect())
+            (
+                operand,
+                axes.iter().map(|axis| axis.map_or_else(|| Index::at(0), |axis| map[axis].clone())).collect(),
+            )
         };
         Ok(match &node.kind {
-            Kind::Buffer(_) | Kind::Constant(_) | Kind::Size(_) | Kind::Iota | Kind::Reshape(_) => smallvec![],
+            Kind::Buffer(_) | Kind::Constant(_) | Kind::Size(_) | Kind::Iota | Kind::Reshape(_) => {
+                smallvec![]
+            }
             Kind::Op { args, .. } => args.iter().map(|arg| broadcast(*arg, map, &node.shape)).collect(),
             Kind::Select(args) => args.iter().map(|arg| broadcast(*arg, map, &node.shape)).collect(),
             Kind::Cast(operand) => smallvec![(*operand, map.clone())],
             Kind::Reindex { operand, axes } => {
-                let map = axes.iter().map(|axis| axis.map_or_else(|| Index::at(0), |axis| map[axis].clone())).collect();
+                let map = axes
+                    .iter()
+                    .map(|axis| axis.map_or_else(|| Index::at(0), |axis| map[axis].clone()))
+                    .collect();
                 smallvec![(*operand, map)]
             }
             Kind::Slice { operand, axes } => {
@@ -331,7 +347,8 @@ impl<'a> Nest<'a> {
                 };
                 let mut operands = smallvec![];
                 for term in terms {
-                    let mut inner: Map = if reduction.group.is_some() { map[1..].into() } else { map.clone() };
+                    let mut inner: Map =
+                        if reduction.group.is_some() { map[1..].into() } else { map.clone() };
                     inner.insert(reduction.axis, term);
                     match reduction.factors {
                         Some(factors) => {
@@ -392,7 +409,12 @@ impl<'a> Nest<'a> {
             Def::Select(args) => union(args),
             Def::Cast(arg) => union(&[*arg]),
             Def::Take { access, index, .. } => union(&[*index]) | self.accesses[access.index()].axes(),
-            Def::Constant(_) | Def::Param(_) | Def::Index(_) | Def::Load { .. } | Def::Row(..) | Def::Reduced => depends,
+            Def::Constant(_)
+            | Def::Param(_)
+            | Def::Index(_)
+            | Def::Load { .. }
+            | Def::Row(..)
+            | Def::Reduced => depends,
         }
     }
 
@@ -409,7 +431,13 @@ impl<'a> Nest<'a> {
         self.op_at(op, args, None, node)
     }
 
-    fn op_at(&mut self, op: Op, args: SmallVec<[ValueId; 3]>, position: Option<AccessId>, node: FlatId) -> ValueId {
+    fn op_at(
+        &mut self,
+        op: Op,
+        args: SmallVec<[ValueId; 3]>,
+        position: Option<AccessId>,
+        node: FlatId,
+    ) -> ValueId {
         let mut depends = args.iter().fold(0, |set, arg| set | self.depends[arg.index()]);
         if let Some(position) = position {
             depends |= self.accesses[position.index()].axes();
@@ -502,7 +530,11 @@ impl<'a> Nest<'a> {
                 let step = self.constant(Scalar::I64(index.step), node);
                 position = self.op(Op::Multiply, smallvec![position, step], node);
             }
-            value = if index.start.is_zero() { position } else { self.op(Op::Add, smallvec![position, value], node) };
+            value = if index.start.is_zero() {
+                position
+            } else {
+                self.op(Op::Add, smallvec![position, value], node)
+            };
         }
         value
     }
@@ -513,7 +545,13 @@ impl<'a> Nest<'a> {
     }
 
     /// Loads from a dense buffer under another shape of as many elements.
-    fn load_as(&mut self, buffer: BufferId, shape: &Shape, map: &Map, node: FlatId) -> Result<ValueId, LowerError> {
+    fn load_as(
+        &mut self,
+        buffer: BufferId,
+        shape: &Shape,
+        map: &Map,
+        node: FlatId,
+    ) -> Result<ValueId, LowerError> {
         let strides = dense_strides(shape)?;
         let dtype = self.flat.buffers[buffer.index()].dtype;
         let (access, delta) = self.access(Some(buffer), dtype, &strides, map)?;
@@ -554,7 +592,9 @@ impl<'a> Nest<'a> {
         by_axis.retain(|(_, stride)| !stride.is_zero());
         by_axis.sort_by_key(|(axis, _)| *axis);
         let (offset, delta) = match offset.as_constant() {
-            Some(delta) if buffer.is_some() && i32::try_from(delta.saturating_mul(8)).is_ok() => (Dim::ZERO, delta),
+            Some(delta) if buffer.is_some() && i32::try_from(delta.saturating_mul(8)).is_ok() => {
+                (Dim::ZERO, delta)
+            }
             _ => (offset, 0),
         };
         let access = NestAccess { buffer, dtype, offset, strides: by_axis };
@@ -629,7 +669,11 @@ impl<'a> Nest<'a> {
 
     /// The array behind a chain of views, with the map in it, and the shape if the array is read as another one.
     #[allow(clippy::type_complexity, reason = "three parts of one address")]
-    fn resolve(&mut self, node: FlatId, map: Map) -> Result<Option<(BufferId, Option<Shape>, Map)>, LowerError> {
+    fn resolve(
+        &mut self,
+        node: FlatId,
+        map: Map,
+    ) -> Result<Option<(BufferId, Option<Shape>, Map)>, LowerError> {
         let (mut node, mut map) = (node, map);
         loop {
             if self.is_loaded(node) {
@@ -711,7 +755,8 @@ impl<'a> Nest<'a> {
             _ => None,
         };
         let difference = |value: ValueId| operands(value, Op::Subtract).map(|args| (args[0], args[1]));
-        if reduction.op != ReduceOp::Sum || args.is_empty() || !self.values[args[0].index()].dtype.is_float() {
+        if reduction.op != ReduceOp::Sum || args.is_empty() || !self.values[args[0].index()].dtype.is_float()
+        {
             return None;
         }
         let (term, pairs) = match reduction.factors {
@@ -779,16 +824,20 @@ impl<'a> Nest<'a> {
         let group = self.axes[axis.index()].group.map_or(0, |(group, _)| bit(group));
         let parent = self.axes[axis.index()].parent.map_or(0, bit);
         let varies = args.iter().fold(group, |set, arg| set | self.varies[arg.index()]) & !bit(axis);
-        let depends = args.iter().fold(group | parent, |set, arg| set | self.depends[arg.index()]) & !bit(axis);
+        let depends =
+            args.iter().fold(group | parent, |set, arg| set | self.depends[arg.index()]) & !bit(axis);
         let dtype = reduction.op.result_dtype(accumulator);
         let value = self.fresh(Def::Reduced, dtype, depends, varies, node);
         self.reductions.insert(value, NestReduction { axis, op: reduction.op, dtype: accumulator, operand });
         // The same loop under two maps does its work twice: cheaper to store it once.
         *self.looped.entry(node).or_default() += 1;
-        if self.looped[&node] > 1 && reduction.group.is_none() && !reduction.combines && !self.roots.contains(&node) {
+        if self.looped[&node] > 1
+            && reduction.group.is_none()
+            && !reduction.combines
+            && !self.roots.contains(&node)
+        {
             self.wanted.push(node);
         }
         Ok(value)
     }
 }
-

@@ -127,8 +127,13 @@ impl<'n, 'a> Plan<'n, 'a> {
     }
 
     pub fn live_values(&self) -> impl Iterator<Item = ValueId> + use<> {
-        let live: Vec<ValueId> =
-            self.live.iter().enumerate().filter(|(_, live)| **live).map(|(index, _)| ValueId::new(index)).collect();
+        let live: Vec<ValueId> = self
+            .live
+            .iter()
+            .enumerate()
+            .filter(|(_, live)| **live)
+            .map(|(index, _)| ValueId::new(index))
+            .collect();
         live.into_iter()
     }
 
@@ -156,10 +161,19 @@ impl<'n, 'a> Plan<'n, 'a> {
 
     /// Live loops directly inside a level.
     pub fn loops(&self, level: Option<AxisId>) -> Vec<AxisId> {
-        let mut loops: Vec<AxisId> =
-            self.nest.free.iter().copied().filter(|axis| self.nest.axes[axis.index()].parent == level).collect();
-        let mut reductions: Vec<AxisId> =
-            self.reduced.keys().copied().filter(|axis| self.nest.axes[axis.index()].parent == level).collect();
+        let mut loops: Vec<AxisId> = self
+            .nest
+            .free
+            .iter()
+            .copied()
+            .filter(|axis| self.nest.axes[axis.index()].parent == level)
+            .collect();
+        let mut reductions: Vec<AxisId> = self
+            .reduced
+            .keys()
+            .copied()
+            .filter(|axis| self.nest.axes[axis.index()].parent == level)
+            .collect();
         reductions.sort();
         loops.extend(reductions);
         loops
@@ -172,7 +186,8 @@ impl<'n, 'a> Plan<'n, 'a> {
 
     /// The values that a loop and those inside it read and that stand outside of it.
     pub fn read_from_outside(&self, axis: AxisId) -> Vec<ValueId> {
-        let mut read: Vec<ValueId> = self.subtree(axis).into_iter().flat_map(|value| self.sources(value)).collect();
+        let mut read: Vec<ValueId> =
+            self.subtree(axis).into_iter().flat_map(|value| self.sources(value)).collect();
         for (of, reduced) in &self.reduced {
             if self.is_within(Some(*of), axis) {
                 read.extend(reduced.iter().flat_map(|value| self.sources(*value)));
@@ -194,8 +209,11 @@ impl<'n, 'a> Plan<'n, 'a> {
             Item::Loop(axis) => self.read_from_outside(axis),
             Item::Store(store) => vec![self.nest.stores[store].value],
         };
-        let mut items: Vec<Item> =
-            values.into_iter().filter(|value| self.position(*value) == level).map(|value| self.item_of(value)).collect();
+        let mut items: Vec<Item> = values
+            .into_iter()
+            .filter(|value| self.position(*value) == level)
+            .map(|value| self.item_of(value))
+            .collect();
         items.sort();
         items.dedup();
         items
@@ -229,8 +247,11 @@ impl<'n, 'a> Plan<'n, 'a> {
                     stack.pop();
                     continue;
                 }
-                let missing: Vec<Item> =
-                    self.item_sources(top, level).into_iter().filter(|source| !done.contains(source)).collect();
+                let missing: Vec<Item> = self
+                    .item_sources(top, level)
+                    .into_iter()
+                    .filter(|source| !done.contains(source))
+                    .collect();
                 if missing.is_empty() {
                     done.insert(top);
                     sorted.push(top);
@@ -246,7 +267,8 @@ impl<'n, 'a> Plan<'n, 'a> {
     /// Whether a value is computed for whole rows by a tile function.
     pub fn is_call(&self, value: ValueId) -> bool {
         let entry = &self.nest.values[value.index()];
-        self.position(value).is_some() && matches!(&entry.def, Def::Op { op, .. } if is_function(*op, entry.dtype))
+        self.position(value).is_some()
+            && matches!(&entry.def, Def::Op { op, .. } if is_function(*op, entry.dtype))
     }
 
     fn order(&self, axis: AxisId) -> Order {
@@ -275,7 +297,8 @@ impl<'n, 'a> Plan<'n, 'a> {
 
     fn form(&self, axis: AxisId, order: Order) -> Form {
         let inside = self.loops(Some(axis));
-        let has_calls = self.live_values().any(|value| self.position(value) == Some(axis) && self.is_call(value));
+        let has_calls =
+            self.live_values().any(|value| self.position(value) == Some(axis) && self.is_call(value));
         let forms: Vec<Form> = inside.iter().filter_map(|inner| self.forms.get(inner).copied()).collect();
         let inside_in_vector = forms.iter().all(|form| *form == Form::InVector || form.is_by_rows());
         let by_rows = has_calls || forms.iter().any(|form| form.is_by_rows());
@@ -324,7 +347,11 @@ impl<'n, 'a> Plan<'n, 'a> {
             let value = match reduction.operand {
                 Contribution::Value(value) => value,
                 // The tile counts in the width of the values.
-                Contribution::Indexed { value, index: None, narrow } if narrow || reduction.dtype == DType::F64 => value,
+                Contribution::Indexed { value, index: None, narrow }
+                    if narrow || reduction.dtype == DType::F64 =>
+                {
+                    value
+                }
                 Contribution::Indexed { .. } | Contribution::Product(..) => return None,
             };
             if !is_extreme(reduction.op) || *compared.get_or_insert(value) != value {
@@ -351,8 +378,17 @@ impl<'n, 'a> Plan<'n, 'a> {
         }
         let (right, deltas): (Vec<AccessId>, Vec<i64>) = right.into_iter().unzip();
         let step = deltas.get(1).map_or(0, |second| second - deltas[0]);
-        let regular = deltas.windows(2).all(|pair| pair[1] - pair[0] == step) && right.iter().all(|r| *r == right[0]);
-        regular.then(|| Pairing { term: sum.term, root, extreme, left, right: right[0], delta: deltas[0], step })
+        let regular =
+            deltas.windows(2).all(|pair| pair[1] - pair[0] == step) && right.iter().all(|r| *r == right[0]);
+        regular.then(|| Pairing {
+            term: sum.term,
+            root,
+            extreme,
+            left,
+            right: right[0],
+            delta: deltas[0],
+            step,
+        })
     }
 
     /// How many loads that depend on both a reduction axis and its neighbour have unit stride along the former,
@@ -390,7 +426,10 @@ impl<'n, 'a> Plan<'n, 'a> {
     pub fn vectorizes(&self, axis: AxisId, inside: &[AxisId]) -> bool {
         let counts = self.nest.axes.iter().any(|other| other.group.is_some_and(|(group, _)| group == axis));
         let short = self.nest.axes[axis.index()].extent.as_constant().is_some_and(|extent| extent < 4);
-        self.vectorize && !counts && !short && inside.iter().all(|inner| self.forms.get(inner) == Some(&Form::InVector))
+        self.vectorize
+            && !counts
+            && !short
+            && inside.iter().all(|inner| self.forms.get(inner) == Some(&Form::InVector))
     }
 
     /// Steps computed at once for values of these dtypes.
@@ -410,7 +449,7 @@ impl<'n, 'a> Plan<'n, 'a> {
                 narrowest = narrowest.min(entry.dtype.size());
             }
         }
-        let preferred = if widest <= 4 && count <= 40 || narrowest == 1 && widest <= 4 { 16 } else { 8 };
+        let preferred = if widest <= 4 && (count <= 40 || narrowest == 1) { 16 } else { 8 };
         match self.nest.axes[axis.index()].extent.as_constant() {
             Some(extent) if extent < 8 => 4,
             Some(extent) if extent < 16 => preferred.min(8),
@@ -433,10 +472,11 @@ impl<'n, 'a> Plan<'n, 'a> {
         let mut repeated: Vec<bool> = vec![false; nest.values.len()];
         for value in self.live_values() {
             // The groups of an axis part it among them: along both together nothing is computed twice.
-            let varies = nest.axes.iter().enumerate().fold(nest.varies[value.index()], |set, (axis, entry)| {
-                let grouped = entry.group.filter(|_| set & bit(AxisId::new(axis)) != 0);
-                grouped.map_or(set, |(group, _)| set | bit(group))
-            });
+            let varies =
+                nest.axes.iter().enumerate().fold(nest.varies[value.index()], |set, (axis, entry)| {
+                    let grouped = entry.group.filter(|_| set & bit(AxisId::new(axis)) != 0);
+                    grouped.map_or(set, |(group, _)| set | bit(group))
+                });
             if around(value) & !varies == 0 {
                 continue;
             }

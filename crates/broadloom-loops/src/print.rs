@@ -12,14 +12,19 @@ impl Schedule {
             .host_symbols
             .iter()
             .map(|symbol| match symbol {
-                HostSymbol::Stride { buffer, axis } => format!("stride({}, {axis})", self.buffers[buffer.index()].name),
+                HostSymbol::Stride { buffer, axis } => {
+                    format!("stride({}, {axis})", self.buffers[buffer.index()].name)
+                }
                 HostSymbol::GroupCount(group) => format!("groups{group}"),
                 HostSymbol::GroupLength(group) => format!("length{group}"),
             })
             .collect();
         let name = |symbol: SymbolId| -> &str {
             let index = symbol.index();
-            self.symbols.get(index).or_else(|| host.get(index - self.symbols.len())).map_or("?", String::as_str)
+            self.symbols
+                .get(index)
+                .or_else(|| host.get(index - self.symbols.len()))
+                .map_or("?", String::as_str)
         };
         dim.display(&name).to_string()
     }
@@ -65,7 +70,11 @@ impl Printer<'_> {
                 Stride::Constant(1) => self.axis(*axis).to_string(),
                 Stride::Constant(stride) => format!("{} by {stride}", self.axis(*axis)),
                 Stride::Param(param) => {
-                    format!("{} by {}", self.axis(*axis), self.schedule.show(&self.kernel.params[param.index()]))
+                    format!(
+                        "{} by {}",
+                        self.axis(*axis),
+                        self.schedule.show(&self.kernel.params[param.index()])
+                    )
                 }
             })
             .collect();
@@ -154,9 +163,14 @@ impl Printer<'_> {
                         PairTerm::AbsoluteDifference => "|left - right|",
                     };
                     let root = if pairs.root { "sqrt " } else { "" };
-                    let (axis, strip, terms, left) = (self.axis(pairs.axis), self.axis(pairs.strip), pairs.terms, pairs.left);
+                    let (axis, strip, terms, left) =
+                        (self.axis(pairs.axis), self.axis(pairs.strip), pairs.terms, pairs.left);
                     writeln!(f, "{pad}pairs {axis} over rows of {strip} {{")?;
-                    writeln!(f, "{pad}  left = {left}, right = load {}", self.access(pairs.right, pairs.delta))?;
+                    writeln!(
+                        f,
+                        "{pad}  left = {left}, right = load {}",
+                        self.access(pairs.right, pairs.delta)
+                    )?;
                     let arg = format!("arg{}", pairs.extreme);
                     for (row, what) in [(pairs.values, pairs.extreme.name()), (pairs.indices, arg.as_str())] {
                         if let Some(row) = row {

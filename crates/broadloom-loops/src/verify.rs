@@ -55,7 +55,8 @@ pub enum Fault {
 /// The first promise that is broken.
 pub fn verify(schedule: &Schedule) -> Result<(), Broken> {
     for (index, kernel) in schedule.kernels.iter().enumerate() {
-        let mut scope = Scope { kernel, defined: HashSet::new(), seen: HashSet::new(), written: HashSet::new() };
+        let mut scope =
+            Scope { kernel, defined: HashSet::new(), seen: HashSet::new(), written: HashSet::new() };
         let context = Context { axes: Vec::new(), strips: Vec::new(), vector: None };
         scope.body(&kernel.body, &context).map_err(|fault| Broken { kernel: KernelId::new(index), fault })?;
     }
@@ -151,7 +152,10 @@ impl Scope<'_> {
             Def::Index(axis) => *dtype == DType::I64 && context.axes.contains(axis),
             Def::Load { access, .. } => self.access(*access, context)? == *dtype,
             Def::Row(row, axis) => {
-                if !self.written.contains(row) || !context.strips.contains(axis) || !context.axes.contains(axis) {
+                if !self.written.contains(row)
+                    || !context.strips.contains(axis)
+                    || !context.axes.contains(axis)
+                {
                     return Err(Fault::Row(*row));
                 }
                 self.kernel.rows[row.index()].dtype == *dtype
@@ -270,7 +274,9 @@ impl Scope<'_> {
     fn stream(&mut self, stream: &Stream, context: &Context) -> Result<(), Fault> {
         self.enter(stream.axis, 1, context)?;
         self.enter(stream.strip, stream.lanes, context)?;
-        let known = stream.order != Order::Counter && context.vector.is_none() && context.strips.contains(&stream.strip);
+        let known = stream.order != Order::Counter
+            && context.vector.is_none()
+            && context.strips.contains(&stream.strip);
         if !known || stream.axis == stream.strip {
             return Err(Fault::Form(stream.axis));
         }

@@ -25,7 +25,11 @@ fn schedules_keep_their_promises_in_every_layout() {
                 for vectorize in [true, false] {
                     let options = LowerOptions {
                         inputs: ranks.iter().map(|rank| strided(*rank)).collect(),
-                        outputs: graph.outputs().iter().map(|output| strided(graph.shape(output.expr).rank())).collect(),
+                        outputs: graph
+                            .outputs()
+                            .iter()
+                            .map(|output| strided(graph.shape(output.expr).rank()))
+                            .collect(),
                         index_width,
                         vectorize,
                         fused: vectorize,

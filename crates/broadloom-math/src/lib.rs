@@ -38,6 +38,7 @@ mod exact;
 mod exp;
 mod float;
 mod huge;
+mod lanes;
 mod level;
 mod log;
 mod pairs;

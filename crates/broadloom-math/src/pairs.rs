@@ -1,10 +1,24 @@
 //! Pair tiles: the inner tile of a reduce-of-broadcast, compiled once per CPU level.
+//!
+//! ```text
+//! left   terms × len   rows in lanes          ┌ sums of ROWS vectors × STEP pairs, in registers
+//! right  count × terms one element, splatted ─┤   over the terms, in order, then
+//!                                             └ into the best pair and its index, in registers over count
+//! ```
+//!
+//! A hot fold is only right where no pair is NaN and, for the index of a least or greatest root, where no two
+//! roots are so near that rounding may have made them equal. It notices when that may be so, and then the
+//! chunk of rows is folded again by the definition.
 #![allow(unsafe_code, reason = "entry points called by compiled kernels, and their dispatch by CPU level")]
 
-use crate::level::{CpuLevel, Fused, Level, Unfused};
+use crate::float::Float;
+use crate::lanes::{Array, Lanes};
+#[cfg(target_arch = "x86_64")]
+use crate::lanes::{F32x4, F32x8, F32x16, F64x2, F64x4, F64x8};
+use crate::level::{CpuLevel, Fused};
 use crate::tile::Precision;
 
-/// What is summed over the terms of a pair.
+/// What a pair of a row of the left and one of the right sums, over the elements of both.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Term {
     /// `(left - right)^2`.
@@ -13,6 +27,11 @@ pub enum Term {
     Product,
     /// `|left - right|`.
     AbsoluteDifference,
+}
+
+impl Term {
+    /// Every term.
+    pub const ALL: [Term; 3] = [Term::SquaredDifference, Term::Product, Term::AbsoluteDifference];
 }
 
 /// Which of a row's pairs is looked for.
@@ -24,10 +43,23 @@ pub enum Extreme {
     Greatest,
 }
 
+impl Extreme {
+    /// Both.
+    pub const ALL: [Extreme; 2] = [Extreme::Least, Extreme::Greatest];
+}
+
 /// What a pair tile computes.
+///
+/// A pair is the sum of its terms: one accumulator that starts at -0, the terms added in index order, squares
+/// and products by `madd` of the [`Level`](crate::Level), at last +0 added, so that no sum is -0; and then, if
+/// asked for, its square root.
+///
+/// The extreme value of a row is [`Real::minimum`](crate::Real::minimum) or
+/// [`maximum`](crate::Real::maximum) over its pairs, from +inf or -inf. The index is that of the first NaN, or
+/// else of the first pair that no other beats; 0 if no pair beats that infinity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Pairing {
-    /// The terms that a pair sums.
+    /// What a pair sums.
     pub term: Term,
     /// Whether a pair is the square root of its sum.
     pub root: bool,
@@ -35,11 +67,17 @@ pub struct Pairing {
     pub extreme: Extreme,
 }
 
-/// The entry point of a pair tile.
+/// The entry point of a pair tile: for each row `i < len` the extreme of its pairs with each `j < count`, to
+/// `values[i]`, and its index, to `indices[i]`.
+///
+/// Element `t < terms` of row `i` is at `left + t * left_stride` bytes and `i` elements, that of `j` at
+/// `right + j * right_stride + t * right_step` bytes. Nothing needs alignment.
 ///
 /// # Safety
 ///
-/// See the module.
+/// All elements named above must be valid for reads; `values` and `indices` must each be valid for writes of
+/// `len` elements or null, and overlap nothing. `count` must be below 2^31. The CPU must support the level for
+/// which [`pair_function`] returned the pointer.
 pub type PairFn = unsafe extern "C" fn(
     values: *mut u8,
     indices: *mut i64,
@@ -53,25 +91,85 @@ pub type PairFn = unsafe extern "C" fn(
     len: usize,
 );
 
-/// The pair tile of a pairing, at a level.
+#[cfg(target_arch = "x86_64")]
+type Baseline32 = F32x4;
+#[cfg(target_arch = "x86_64")]
+type Baseline64 = F64x2;
+#[cfg(not(target_arch = "x86_64"))]
+type Baseline32 = Array<f32, crate::level::Unfused, 4>;
+#[cfg(not(target_arch = "x86_64"))]
+type Baseline64 = Array<f64, crate::level::Unfused, 2>;
+
+/// The pair tile of a pairing, at a level. At a level that this CPU or build cannot run it is a portable one,
+/// slow but with the level's numerics.
 pub fn pair_function(pairing: Pairing, precision: Precision, level: CpuLevel) -> PairFn {
-    macro_rules! all {
-        ($slow:ident, $level:ident; $($t:literal)*) => {
-            [$($slow::<$level, $t>),*]
-        };
-    }
-    let code = pairing.term as usize * 4 + usize::from(pairing.root) * 2 + pairing.extreme as usize;
-    match (precision, level.is_fused()) {
-        (Precision::F32, true) => all!(slow_f32, Fused; 0 1 2 3 4 5 6 7 8 9 10 11)[code],
-        (Precision::F32, false) => all!(slow_f32, Unfused; 0 1 2 3 4 5 6 7 8 9 10 11)[code],
-        (Precision::F64, true) => all!(slow_f64, Fused; 0 1 2 3 4 5 6 7 8 9 10 11)[code],
-        (Precision::F64, false) => all!(slow_f64, Unfused; 0 1 2 3 4 5 6 7 8 9 10 11)[code],
+    match precision {
+        Precision::F32 => match level {
+            CpuLevel::Baseline => of_pairing::<Portable<Baseline32>>(pairing),
+            #[cfg(target_arch = "x86_64")]
+            CpuLevel::Avx2Fma if level.is_supported() => of_pairing::<Avx2Fma<F32x8>>(pairing),
+            #[cfg(target_arch = "x86_64")]
+            CpuLevel::Avx512 if level.is_supported() => of_pairing::<Avx512<F32x16>>(pairing),
+            CpuLevel::Avx2Fma | CpuLevel::Avx512 | CpuLevel::Neon => {
+                of_pairing::<Portable<Array<f32, Fused, 4>>>(pairing)
+            }
+        },
+        Precision::F64 => match level {
+            CpuLevel::Baseline => of_pairing::<Portable<Baseline64>>(pairing),
+            #[cfg(target_arch = "x86_64")]
+            CpuLevel::Avx2Fma if level.is_supported() => of_pairing::<Avx2Fma<F64x4>>(pairing),
+            #[cfg(target_arch = "x86_64")]
+            CpuLevel::Avx512 if level.is_supported() => of_pairing::<Avx512<F64x8>>(pairing),
+            CpuLevel::Avx2Fma | CpuLevel::Avx512 | CpuLevel::Neon => {
+                of_pairing::<Portable<Array<f64, Fused, 2>>>(pairing)
+            }
+        },
     }
 }
 
-macro_rules! slow {
-    ($name:ident, $t:ident) => {
-        unsafe extern "C" fn $name<L: Level, const CODE: usize>(
+fn of_pairing<E: Entry>(pairing: Pairing) -> PairFn {
+    match pairing.term {
+        Term::SquaredDifference => of_term::<E, SquaredDifference>(pairing),
+        Term::Product => of_term::<E, Product>(pairing),
+        Term::AbsoluteDifference => of_term::<E, AbsoluteDifference>(pairing),
+    }
+}
+
+fn of_term<E: Entry, S: Summand>(pairing: Pairing) -> PairFn {
+    match (pairing.extreme, pairing.root) {
+        (Extreme::Least, false) => E::function::<Kind<S, false, false>>(),
+        (Extreme::Least, true) => E::function::<Kind<S, false, true>>(),
+        (Extreme::Greatest, false) => E::function::<Kind<S, true, false>>(),
+        (Extreme::Greatest, true) => E::function::<Kind<S, true, true>>(),
+    }
+}
+
+/// Where vectors of a type are compiled to the instructions of their CPU level.
+trait Entry {
+    fn function<K: Pairs>() -> PairFn;
+}
+
+macro_rules! entry {
+    ($(#[$attribute:meta])* $name:ident, $function:ident) => {
+        $(#[$attribute])*
+        struct $name<V>(std::marker::PhantomData<V>);
+
+        $(#[$attribute])*
+        impl<V: Lanes> Entry for $name<V> {
+            fn function<K: Pairs>() -> PairFn {
+                $function::<V, K>
+            }
+        }
+    };
+    ($(#[$attribute:meta])* $name:ident, $function:ident, $(#[$feature:meta])?) => {
+        entry!($(#[$attribute])* $name, $function);
+
+        /// # Safety
+        ///
+        /// As [`PairFn`].
+        $(#[$attribute])*
+        $(#[$feature])?
+        unsafe extern "C" fn $function<V: Lanes, K: Pairs>(
             values: *mut u8,
             indices: *mut i64,
             left: *const u8,
@@ -83,42 +181,375 @@ macro_rules! slow {
             count: usize,
             len: usize,
         ) {
-            for i in 0..len {
-                let greatest = CODE % 2 == 1;
-                let mut best = if greatest { $t::NEG_INFINITY } else { $t::INFINITY };
-                let mut index = 0;
-                for j in 0..count {
-                    let mut sum: $t = -0.0;
-                    for t in 0..terms {
-                        let l = unsafe { left.add(t * left_stride).cast::<$t>().add(i).read_unaligned() };
-                        let at = j as isize * right_stride + t as isize * right_step;
-                        let r = unsafe { right.offset(at).cast::<$t>().read_unaligned() };
-                        sum = match CODE / 4 {
-                            0 => crate::float::Float::madd::<L>(l - r, l - r, sum),
-                            1 => crate::float::Float::madd::<L>(l, r, sum),
-                            _ => sum + (l - r).abs(),
-                        };
-                    }
-                    let mut x = sum + 0.0;
-                    if CODE / 2 % 2 == 1 {
-                        x = x.sqrt();
-                    }
-                    let better = if greatest { x > best } else { x < best };
-                    if better || x.is_nan() && !best.is_nan() {
-                        best = x;
-                        index = j as i64;
-                    }
-                }
-                if !values.is_null() {
-                    unsafe { values.cast::<$t>().add(i).write_unaligned(best) };
-                }
-                if !indices.is_null() {
-                    unsafe { indices.add(i).write_unaligned(index) };
-                }
-            }
+            let operands = Operands { left, left_stride, right, right_stride, right_step, terms, count };
+            // SAFETY: the caller's.
+            unsafe { run::<V, K>(values, indices, operands, len) }
         }
     };
 }
 
-slow!(slow_f32, f32);
-slow!(slow_f64, f64);
+entry!(Portable, portable,);
+entry!(#[cfg(target_arch = "x86_64")] Avx2Fma, avx2_fma, #[target_feature(enable = "avx2,fma")]);
+entry!(
+    #[cfg(target_arch = "x86_64")] Avx512, avx512,
+    #[target_feature(enable = "avx512f,avx512dq,avx512bw,avx512vl,avx2,fma")]
+);
+
+/// How a sum takes in one term.
+trait Summand {
+    /// Whether no sum is negative.
+    const POSITIVE: bool;
+    fn add_to<V: Lanes>(sum: V, left: V, right: V) -> V;
+}
+
+struct SquaredDifference;
+struct Product;
+struct AbsoluteDifference;
+
+impl Summand for SquaredDifference {
+    const POSITIVE: bool = true;
+
+    #[inline(always)]
+    fn add_to<V: Lanes>(sum: V, left: V, right: V) -> V {
+        let difference = left.sub(right);
+        difference.madd(difference, sum)
+    }
+}
+
+impl Summand for Product {
+    const POSITIVE: bool = false;
+
+    #[inline(always)]
+    fn add_to<V: Lanes>(sum: V, left: V, right: V) -> V {
+        left.madd(right, sum)
+    }
+}
+
+impl Summand for AbsoluteDifference {
+    const POSITIVE: bool = true;
+
+    #[inline(always)]
+    fn add_to<V: Lanes>(sum: V, left: V, right: V) -> V {
+        sum.add(left.sub(right).magnitude())
+    }
+}
+
+/// A [`Pairing`] as a type.
+trait Pairs {
+    type Summand: Summand;
+    const GREATEST: bool;
+    const ROOT: bool;
+}
+
+struct Kind<S, const GREATEST: bool, const ROOT: bool>(std::marker::PhantomData<S>);
+
+impl<S: Summand, const GREATEST: bool, const ROOT: bool> Pairs for Kind<S, GREATEST, ROOT> {
+    type Summand = S;
+    const GREATEST: bool = GREATEST;
+    const ROOT: bool = ROOT;
+}
+
+/// Where `a` beats `b`; nowhere if either is NaN.
+#[inline(always)]
+fn beats<V: Lanes, K: Pairs>(a: V, b: V) -> V::Mask {
+    if K::GREATEST { b.is_less(a) } else { a.is_less(b) }
+}
+
+/// `a` where it beats `b`, else `b`.
+#[inline(always)]
+fn better<V: Lanes, K: Pairs>(a: V, b: V) -> V {
+    if K::GREATEST { a.greater(b) } else { a.lesser(b) }
+}
+
+/// The operands of [`PairFn`], perhaps from a later row on.
+#[derive(Clone, Copy)]
+struct Operands {
+    left: *const u8,
+    left_stride: usize,
+    right: *const u8,
+    right_stride: isize,
+    right_step: isize,
+    terms: usize,
+    count: usize,
+}
+
+/// Vectors of rows in a chunk. Two by four pairs are eight independent sums, enough to hide the latency of
+/// `madd`, and each element that is loaded serves four or two of them.
+const ROWS: usize = 2;
+/// Pairs per step of a hot fold.
+const STEP: usize = 4;
+/// No chunk has more rows.
+const MOST: usize = 16 * ROWS;
+
+/// # Safety
+///
+/// As [`PairFn`], and the CPU must have the instructions of `V`.
+#[inline(always)]
+unsafe fn run<V: Lanes, K: Pairs>(values: *mut u8, indices: *mut i64, operands: Operands, len: usize) {
+    if len == 0 || (values.is_null() && indices.is_null()) {
+        return;
+    }
+    // SAFETY: the caller's; the number of terms is right.
+    unsafe {
+        match operands.terms {
+            3 => strip::<V, K, 3>(values, indices, operands, len),
+            _ => strip::<V, K, 0>(values, indices, operands, len),
+        }
+    }
+}
+
+/// All chunks of a strip. The last one overlaps the one before, whose rows it computes to the same bits; a
+/// strip that is shorter than a chunk is padded. `TERMS` is the number of terms, or 0 if it is not known.
+///
+/// # Safety
+///
+/// As [`run`].
+#[inline(always)]
+unsafe fn strip<V: Lanes, K: Pairs, const TERMS: usize>(
+    values: *mut u8,
+    indices: *mut i64,
+    operands: Operands,
+    len: usize,
+) {
+    let size = size_of::<V::Scalar>();
+    let chunk = ROWS * V::COUNT;
+    let full = len >= chunk;
+    // Rows far apart fall into few sets of the cache: when they are many and used often, they are copied too.
+    let packed = !full || (TERMS == 0 && operands.terms > 16 && operands.count > 16);
+    let mut copy = vec![V::Scalar::ONE; if packed { operands.terms * chunk } else { 0 }];
+    let copy: *mut u8 = copy.as_mut_ptr().cast();
+    let mut start = 0;
+    loop {
+        let mut rows = operands;
+        // SAFETY: rows start .. start + chunk are within the caller's, or it has `len` and all are copied.
+        unsafe {
+            rows.left = rows.left.add(start * size);
+            if packed {
+                for t in 0..rows.terms {
+                    let (from, to) = (rows.left.add(t * rows.left_stride), copy.add(t * chunk * size));
+                    let bytes = if full { chunk * size } else { len * size };
+                    from.copy_to_nonoverlapping(to, bytes);
+                }
+                rows.left = copy;
+                rows.left_stride = chunk * size;
+            }
+        }
+        let hot = if K::ROOT && !K::Summand::POSITIVE {
+            None
+        } else if indices.is_null() {
+            // SAFETY: the caller's, for a whole chunk.
+            unsafe { hot::<V, K, TERMS, false>(rows) }
+        } else {
+            // SAFETY: the caller's, for a whole chunk.
+            unsafe { hot::<V, K, TERMS, true>(rows) }
+        };
+        // SAFETY: the caller's, for a whole chunk.
+        let best = hot.unwrap_or_else(|| unsafe { by_definition::<V, K>(rows) });
+        // SAFETY: the results have room for a chunk from `start` on, or for `len` elements.
+        unsafe { best.store(values, indices, start, if full { chunk } else { len }) };
+        if start + chunk >= len {
+            return;
+        }
+        start = (start + chunk).min(len - chunk);
+    }
+}
+
+/// The best pairs of a chunk's rows so far.
+#[derive(Clone, Copy)]
+struct Best<V: Lanes> {
+    value: [V; ROWS],
+    index: [V::Index; ROWS],
+}
+
+impl<V: Lanes> Best<V> {
+    /// # Safety
+    ///
+    /// The CPU must have the instructions of `V`.
+    #[inline(always)]
+    unsafe fn new<K: Pairs>() -> Self {
+        let identity = if K::GREATEST { -V::Scalar::INFINITY } else { V::Scalar::INFINITY };
+        // SAFETY: the caller's.
+        let identity = unsafe { V::splat(identity) };
+        Best { value: [identity; ROWS], index: [identity.index(0); ROWS] }
+    }
+
+    /// Writes the first `count` elements to those from `start` on.
+    ///
+    /// # Safety
+    ///
+    /// Pointers that are not null must be valid for those writes, and `count` at most a chunk.
+    #[inline(always)]
+    unsafe fn store(self, values: *mut u8, indices: *mut i64, start: usize, count: usize) {
+        let size = size_of::<V::Scalar>();
+        let mut value = [V::Scalar::ZERO; MOST];
+        let mut index = [0i64; MOST];
+        let full = count == ROWS * V::COUNT;
+        // SAFETY: the caller's; the arrays have room for a chunk.
+        unsafe {
+            if !values.is_null() {
+                let (to, short) = (values.add(start * size), value.as_mut_ptr().cast());
+                for r in 0..ROWS {
+                    self.value[r].store((if full { to } else { short }).add(r * V::COUNT * size));
+                }
+                if !full {
+                    short.copy_to_nonoverlapping(to, count * size);
+                }
+            }
+            if !indices.is_null() {
+                let (to, short) = (indices.cast::<u8>().add(start * 8), index.as_mut_ptr());
+                for r in 0..ROWS {
+                    let to = if full { to.cast() } else { short };
+                    self.value[r].store_index(self.index[r], to.add(r * V::COUNT));
+                }
+                if !full {
+                    short.cast::<u8>().copy_to_nonoverlapping(to, count * 8);
+                }
+            }
+        }
+    }
+}
+
+/// The sums of a chunk's rows and `N` pairs from `j` on, without the last addition of +0.
+///
+/// # Safety
+///
+/// The operands must be as in [`PairFn`] for a whole chunk, `j + N` at most the count, and the CPU must have
+/// the instructions of `V`.
+#[inline(always)]
+unsafe fn sums<V: Lanes, K: Pairs, const TERMS: usize, const N: usize>(
+    operands: Operands,
+    j: usize,
+) -> [[V; ROWS]; N] {
+    // SAFETY: the caller's.
+    unsafe {
+        let mut sums = [[V::splat(-V::Scalar::ZERO); ROWS]; N];
+        let terms = if TERMS == 0 { operands.terms } else { TERMS };
+        let mut left = operands.left;
+        let mut right = operands.right.wrapping_offset(j as isize * operands.right_stride);
+        for _ in 0..terms {
+            let mut rows = sums[0];
+            for r in 0..ROWS {
+                rows[r] = V::load(left.add(r * size_of::<V>()));
+            }
+            for n in 0..N {
+                let from = right.wrapping_offset(n as isize * operands.right_stride);
+                let other = V::splat(from.cast::<V::Scalar>().read_unaligned());
+                for r in 0..ROWS {
+                    sums[n][r] = K::Summand::add_to(sums[n][r], rows[r], other);
+                }
+            }
+            left = left.wrapping_add(operands.left_stride);
+            right = right.wrapping_offset(operands.right_step);
+        }
+        sums
+    }
+}
+
+/// A fold that is right unless it notices that it may not be.
+struct Hot<V: Lanes> {
+    best: Best<V>,
+    /// The sum of all pairs: NaN if one is.
+    total: [V; ROWS],
+    /// Where a pair won by so little that its root may be no better.
+    near: V::Mask,
+}
+
+impl<V: Lanes> Hot<V> {
+    #[inline(always)]
+    fn take<K: Pairs, const INDEXED: bool>(&mut self, pairs: [V; ROWS], j: usize) {
+        let best = &mut self.best;
+        for r in 0..ROWS {
+            if INDEXED {
+                let wins = beats::<V, K>(pairs[r], best.value[r]);
+                if K::ROOT {
+                    let bound = best.value[r].mul_by(slack::<V::Scalar, K>());
+                    let clearly = beats::<V, K>(pairs[r], bound);
+                    self.near = bound.or(self.near, bound.and_not(wins, clearly));
+                }
+                best.index[r] = pairs[r].select_index(wins, pairs[r].index(j), best.index[r]);
+            }
+            best.value[r] = better::<V, K>(pairs[r], best.value[r]);
+            self.total[r] = self.total[r].add(pairs[r]);
+        }
+    }
+}
+
+/// The best pair of each row, and its index if `INDEXED`; or nothing if a pair may be NaN, or if the root of
+/// one that was beaten may equal the root of the best.
+///
+/// # Safety
+///
+/// As [`sums`], for all pairs.
+#[inline(always)]
+unsafe fn hot<V: Lanes, K: Pairs, const TERMS: usize, const INDEXED: bool>(
+    operands: Operands,
+) -> Option<Best<V>> {
+    // SAFETY: the caller's.
+    let zero = unsafe { V::splat(V::Scalar::ZERO) };
+    // SAFETY: the caller's.
+    let mut hot = Hot { best: unsafe { Best::<V>::new::<K>() }, total: [zero; ROWS], near: zero.is_nan() };
+    let mut j = 0;
+    while j + STEP <= operands.count {
+        // SAFETY: the caller's.
+        let pairs = unsafe { sums::<V, K, TERMS, STEP>(operands, j) };
+        for n in 0..STEP {
+            hot.take::<K, INDEXED>(pairs[n], j + n);
+        }
+        j += STEP;
+    }
+    while j < operands.count {
+        // SAFETY: the caller's.
+        let [pairs] = unsafe { sums::<V, K, TERMS, 1>(operands, j) };
+        hot.take::<K, INDEXED>(pairs, j);
+        j += 1;
+    }
+    if INDEXED && K::ROOT && zero.any(hot.near) {
+        return None;
+    }
+    let mut best = hot.best;
+    for r in 0..ROWS {
+        if zero.any(hot.total[r].is_nan()) {
+            return None;
+        }
+        best.value[r] = best.value[r].add(zero);
+        if K::ROOT && operands.count > 0 {
+            // The root never decreases.
+            best.value[r] = best.value[r].sqrt();
+        }
+    }
+    Some(best)
+}
+
+/// What the best pair so far is multiplied by for the bound beyond which a pair's root is better too. Squares
+/// of numbers that round to one root are less than 2.1 epsilon apart; this is 4, and it holds for subnormal
+/// numbers too, because those so near each other are large ones.
+#[inline(always)]
+fn slack<T: Float, K: Pairs>() -> T {
+    let epsilon = T::ONE / T::INTEGERS_FROM;
+    let four = T::TWO * T::TWO * epsilon;
+    if K::GREATEST { T::ONE + four } else { T::ONE - four }
+}
+
+/// The best pair of each row and its index, in any case.
+///
+/// # Safety
+///
+/// As [`sums`], for all pairs.
+#[inline(always)]
+unsafe fn by_definition<V: Lanes, K: Pairs>(operands: Operands) -> Best<V> {
+    // SAFETY: the caller's.
+    let (zero, mut best) = unsafe { (V::splat(V::Scalar::ZERO), Best::<V>::new::<K>()) };
+    for j in 0..operands.count {
+        // SAFETY: the caller's.
+        let [sums] = unsafe { sums::<V, K, 0, 1>(operands, j) };
+        for r in 0..ROWS {
+            let sum = sums[r].add(zero);
+            let pair = if K::ROOT { sum.sqrt() } else { sum };
+            let wins = zero.or(beats::<V, K>(pair, best.value[r]), pair.is_nan());
+            let wins = zero.and_not(wins, best.value[r].is_nan());
+            best.index[r] = zero.select_index(wins, zero.index(j), best.index[r]);
+            best.value[r] = pair.select(wins, best.value[r]);
+        }
+    }
+    best
+}

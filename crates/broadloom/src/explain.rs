@@ -160,7 +160,6 @@ fn is_vectorized(kernel: &Kernel, stmt: &Stmt, name: &str) -> bool {
         Stmt::Reduce(reduce) if reduce.lanes > 1 => reduce.axis,
         Stmt::Stream(stream) if stream.lanes > 1 => stream.strip,
         Stmt::Pairs(pairs) => pairs.strip,
-        Stmt::Pairs(pairs) => pairs.strip,
         Stmt::For { .. }
         | Stmt::Reduce(_)
         | Stmt::Stream(_)

@@ -327,3 +327,30 @@ fn a_binding_can_be_run_again() -> Result {
     }
     Ok(())
 }
+
+#[test]
+fn stored_temporaries_are_reported() -> Result {
+    let g = Graph::new();
+    let [n, m] = g.symbols(["n", "m"]);
+    let x = g.input::<f64>("x", shape![n, m]);
+    let centred = x - x.mean_keepdims(0);
+    let kernel = (centred / centred.square().mean_keepdims(0).sqrt()).compile()?;
+    let stored = kernel.explain().materialized_bytes();
+    assert_eq!(stored.as_constant(), None, "column means are needed by all rows: {stored}");
+    assert!(stored.to_string().contains('m'), "{stored}");
+    let (n, m) = (50, 7);
+    let data: Vec<f64> = ramp(n * m).into_iter().map(f64::from).collect();
+    let bound = kernel.bind(ArrayView::new(&data, &[n, m])?)?;
+    assert!((m * 8..=4096).contains(&bound.temporary_bytes()), "{}", bound.temporary_bytes());
+    let result: Array<f64> = bound.run()?.try_into()?;
+    for j in 0..m {
+        let column = || (0..n).map(|i| data[i * m + j]);
+        let mean = column().sum::<f64>() / n as f64;
+        let deviation = (column().map(|x| (x - mean).powi(2)).sum::<f64>() / n as f64).sqrt();
+        for (i, x) in column().enumerate() {
+            let got = result.get(&[i, j]).ok_or("index")?;
+            assert!((got - (x - mean) / deviation).abs() < 1e-12);
+        }
+    }
+    Ok(())
+}

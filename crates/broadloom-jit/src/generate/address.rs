@@ -69,7 +69,9 @@ impl Generator<'_, '_, '_> {
         let position = self.moved(start, access, 1);
         match axis.and_then(|axis| entry.stride(axis)).filter(|_| lane > 0) {
             None => position,
-            Some(Stride::Constant(stride)) => self.ins().iadd_imm_s(position, stride.wrapping_mul(lane as i64)),
+            Some(Stride::Constant(stride)) => {
+                self.ins().iadd_imm_s(position, stride.wrapping_mul(lane as i64))
+            }
             Some(Stride::Param(param)) => {
                 let stride = self.params[param.index()];
                 let step = self.ins().imul_imm_s(stride, lane as i64);
@@ -176,7 +178,9 @@ impl Generator<'_, '_, '_> {
                 address = match across.map(|(_, stride)| stride).filter(|_| lane > 0) {
                     None => address,
                     Some(LaneStride::Unit) => self.ins().iadd_imm_s(address, bytes * lane as i64),
-                    Some(LaneStride::Bytes(bytes)) => self.ins().iadd_imm_s(address, bytes.wrapping_mul(lane as i64)),
+                    Some(LaneStride::Bytes(bytes)) => {
+                        self.ins().iadd_imm_s(address, bytes.wrapping_mul(lane as i64))
+                    }
                     Some(LaneStride::Dynamic(bytes)) => {
                         let step = self.ins().imul_imm_s(bytes, lane as i64);
                         self.ins().iadd(address, step)
@@ -204,8 +208,11 @@ impl Generator<'_, '_, '_> {
 
     /// The address of new bytes on the stack.
     pub(super) fn stack(&mut self, bytes: u32) -> ir::Value {
-        let slot =
-            self.emit.builder.create_sized_stack_slot(StackSlotData::new(StackSlotKind::ExplicitSlot, bytes, 4));
+        let slot = self.emit.builder.create_sized_stack_slot(StackSlotData::new(
+            StackSlotKind::ExplicitSlot,
+            bytes,
+            4,
+        ));
         self.ins().stack_addr(cranelift_codegen::ir::types::I64, slot, 0)
     }
 }

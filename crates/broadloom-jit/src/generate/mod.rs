@@ -22,8 +22,8 @@ use crate::emit::{Emitter, Host, LaneStride, Val};
 use crate::failure::REPORT;
 use broadloom_ir::dtype::DType;
 use broadloom_ir::ops::Op;
-use broadloom_loops::kernel::*;
 use broadloom_ir::reduce::ReduceOp;
+use broadloom_loops::kernel::*;
 use broadloom_math::{CpuLevel, Extreme, Function, Pairing, Precision, Term, pair_function, tile_function};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, AbiParam, Block, InstBuilder, MemFlagsData, Signature, types};
@@ -194,7 +194,8 @@ impl<'f> Generator<'_, 'f, '_> {
         self.ins().brif(go, turn, &values, exit, &values);
         self.emit.builder.switch_to_block(turn);
         let (inner_state, inner_carried) = self.unflatten(turn, state.len(), carried);
-        let (next_state, next_carried) = self.scoped(|generator| body(generator, &inner_state, &inner_carried));
+        let (next_state, next_carried) =
+            self.scoped(|generator| body(generator, &inner_state, &inner_carried));
         let go = test(self, &next_state);
         let values = flatten(&next_state, &next_carried);
         self.ins().brif(go, turn, &values, exit, &values);
@@ -241,7 +242,8 @@ impl<'f> Generator<'_, 'f, '_> {
     fn unflatten(&self, block: Block, integers: usize, like: &[Val]) -> (Vec<ir::Value>, Vec<Val>) {
         let mut params = self.emit.builder.block_params(block).iter().copied();
         let state = params.by_ref().take(integers).collect();
-        let values = like.iter().map(|value| value.with_regs(params.by_ref().take(value.regs.len()))).collect();
+        let values =
+            like.iter().map(|value| value.with_regs(params.by_ref().take(value.regs.len()))).collect();
         (state, values)
     }
 
@@ -262,7 +264,9 @@ impl<'f> Generator<'_, 'f, '_> {
                 }
                 Stmt::Store { access, delta, value } => self.store(*access, *delta, *value),
                 Stmt::Put { row, part, axis, value } => self.put(*row, *part, *axis, *value),
-                Stmt::For { axis, lanes, body } => self.steps(*axis, *lanes, |generator| generator.body(body)),
+                Stmt::For { axis, lanes, body } => {
+                    self.steps(*axis, *lanes, |generator| generator.body(body))
+                }
                 Stmt::Strip { axis, length, body } => self.strip(*axis, *length, body),
                 Stmt::Call { op, target, args, axis } => self.call(*op, *target, args, *axis),
                 Stmt::Reduce(reduce) => self.reduce(reduce),
@@ -311,7 +315,12 @@ impl<'f> Generator<'_, 'f, '_> {
     }
 
     /// Runs `emit` with a strip of an axis as its bounds.
-    fn within<T>(&mut self, axis: AxisId, strip: (ir::Value, ir::Value), emit: impl FnOnce(&mut Self) -> T) -> T {
+    fn within<T>(
+        &mut self,
+        axis: AxisId,
+        strip: (ir::Value, ir::Value),
+        emit: impl FnOnce(&mut Self) -> T,
+    ) -> T {
         let before = self.strips.insert(axis, strip);
         let result = emit(self);
         match before {
@@ -381,7 +390,8 @@ impl<'f> Generator<'_, 'f, '_> {
                 self.emit.op(*op, &args)
             }
             Def::Select([condition, on_true, on_false]) => {
-                let (condition, on_true, on_false) = (self.get(*condition), self.get(*on_true), self.get(*on_false));
+                let (condition, on_true, on_false) =
+                    (self.get(*condition), self.get(*on_true), self.get(*on_false));
                 self.emit.select(&condition, &on_true, &on_false)
             }
             Def::Cast(arg) => {
@@ -415,7 +425,14 @@ impl<'f> Generator<'_, 'f, '_> {
     }
 
     /// Calls the host if something went wrong, out of the way of what goes right.
-    fn report(&mut self, bad: ir::Value, value: &Value, position: ir::Value, found: ir::Value, size: ir::Value) {
+    fn report(
+        &mut self,
+        bad: ir::Value,
+        value: &Value,
+        position: ir::Value,
+        found: ir::Value,
+        size: ir::Value,
+    ) {
         let cold = self.emit.builder.create_block();
         let join = self.emit.builder.create_block();
         self.emit.builder.set_cold_block(cold);

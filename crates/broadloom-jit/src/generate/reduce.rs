@@ -110,7 +110,10 @@ impl Generator<'_, '_, '_> {
                         }
                         Some(index) => {
                             let index = self.get(*index);
-                            (self.emit.better_or_tied(accumulator.op, &value, &index, best, best_index), index)
+                            (
+                                self.emit.better_or_tied(accumulator.op, &value, &index, best, best_index),
+                                index,
+                            )
                         }
                     };
                     new.push(self.emit.select(&better, &value, best));
@@ -140,7 +143,12 @@ impl Generator<'_, '_, '_> {
     }
 
     /// Elements of a range one by one, in index order.
-    pub(super) fn in_order(&mut self, reduce: &Reduce, range: (ir::Value, ir::Value), begin: &[Val]) -> State {
+    pub(super) fn in_order(
+        &mut self,
+        reduce: &Reduce,
+        range: (ir::Value, ir::Value),
+        begin: &[Val],
+    ) -> State {
         let turn = |generator: &mut Self| {
             generator
                 .repeat(range.0, range.1, 1, begin, |generator, position, state| {
@@ -165,7 +173,8 @@ impl Generator<'_, '_, '_> {
 
     fn in_any_order(&mut self, reduce: &Reduce, start: ir::Value, end: ir::Value) -> State {
         let accumulators = &reduce.accumulators;
-        let vector = self.begin(accumulators, if reduce.lanes > 1 { reduce.lanes } else { self.around() }, start);
+        let vector =
+            self.begin(accumulators, if reduce.lanes > 1 { reduce.lanes } else { self.around() }, start);
         let rest = if reduce.lanes > 1 { self.begin_behind(accumulators) } else { State::new() };
         let carried: Vec<Val> = vector.iter().chain(&rest).cloned().collect();
         let count = vector.len();
@@ -214,7 +223,8 @@ impl Generator<'_, '_, '_> {
             (0..lanes).map(|lane| state.iter().map(|value| self.emit.lane(value, lane)).collect()).collect();
         while parts.len() > 1 {
             let upper = parts.split_off(parts.len() / 2);
-            parts = parts.iter().zip(&upper).map(|(low, high)| self.combine(accumulators, low, high)).collect();
+            parts =
+                parts.iter().zip(&upper).map(|(low, high)| self.combine(accumulators, low, high)).collect();
         }
         parts.swap_remove(0)
     }

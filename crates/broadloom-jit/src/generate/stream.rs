@@ -20,9 +20,12 @@ impl Generator<'_, '_, '_> {
             let op = entry.accumulator.op;
             match entry.state[..] {
                 [_, index] => {
-                    self.each(stream, index, entry.target, |generator, index| generator.emit.cast(index, DType::I64));
+                    self.each(stream, index, entry.target, |generator, index| {
+                        generator.emit.cast(index, DType::I64)
+                    });
                 }
-                _ => self.each(stream, entry.target, entry.target, |generator, value| generator.finish(op, value)),
+                _ => self
+                    .each(stream, entry.target, entry.target, |generator, value| generator.finish(op, value)),
             }
         }
     }
@@ -223,8 +226,9 @@ impl Generator<'_, '_, '_> {
         target: ir::Value,
     ) {
         let accumulator = &entry.accumulator;
-        let mut combine =
-            |generator: &mut Self, rows: &[Val]| generator.emit.accumulate(accumulator.op, accumulator.dtype, &rows[0], &rows[1]);
+        let mut combine = |generator: &mut Self, rows: &[Val]| {
+            generator.emit.accumulate(accumulator.op, accumulator.dtype, &rows[0], &rows[1])
+        };
         self.each_at(stream, accumulator.dtype, &[left, right], &mut combine, target);
     }
 

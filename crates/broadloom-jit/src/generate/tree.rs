@@ -153,19 +153,20 @@ impl Generator<'_, '_, '_> {
         let parts = LANES / reduce.lanes;
         let part = self.begin(accumulators, reduce.lanes, first);
         let begin: Vec<Val> = (0..parts).flat_map(|_| part.clone()).collect();
-        let (next, state) = self.repeat(block.0, block.1, LANES as i64, &begin, |generator, position, state| {
-            let mut new = Vec::new();
-            for (index, old) in state.chunks(part.len()).enumerate() {
-                let position = generator.ins().iadd_imm_s(position, (index * reduce.lanes) as i64);
-                new.extend(generator.scoped(|generator| {
-                    generator.at(reduce.axis, position, reduce.lanes, |generator| {
-                        generator.body(&reduce.body);
-                        generator.accumulate(reduce.axis, accumulators, old)
-                    })
-                }));
-            }
-            new
-        });
+        let (next, state) =
+            self.repeat(block.0, block.1, LANES as i64, &begin, |generator, position, state| {
+                let mut new = Vec::new();
+                for (index, old) in state.chunks(part.len()).enumerate() {
+                    let position = generator.ins().iadd_imm_s(position, (index * reduce.lanes) as i64);
+                    new.extend(generator.scoped(|generator| {
+                        generator.at(reduce.axis, position, reduce.lanes, |generator| {
+                            generator.body(&reduce.body);
+                            generator.accumulate(reduce.axis, accumulators, old)
+                        })
+                    }));
+                }
+                new
+            });
         let left = self.ins().icmp(IntCC::SignedLessThan, next, block.1);
         let state = self.branch(
             left,
@@ -175,7 +176,9 @@ impl Generator<'_, '_, '_> {
                     generator.write_lanes(lanes, index * reduce.lanes, part);
                 }
                 generator.rest_in_memory(reduce, (next, block.1), lanes);
-                (0..parts).flat_map(|index| generator.read_lanes(lanes, reduce.lanes, index * reduce.lanes)).collect()
+                (0..parts)
+                    .flat_map(|index| generator.read_lanes(lanes, reduce.lanes, index * reduce.lanes))
+                    .collect()
             },
             |_| state.clone(),
         );
@@ -216,7 +219,12 @@ impl Generator<'_, '_, '_> {
     }
 
     /// What the counter holds in the end, from right to left.
-    pub(super) fn collect(&mut self, accumulators: &[Accumulator], counter: &Slots, count: ir::Value) -> State {
+    pub(super) fn collect(
+        &mut self,
+        accumulators: &[Accumulator],
+        counter: &Slots,
+        count: ir::Value,
+    ) -> State {
         let zero = self.constant(0);
         let begin = self.begin_behind(accumulators);
         self.loop_while(

@@ -3,6 +3,7 @@
 
 mod accuracy;
 mod hard;
+mod pairs;
 mod reference;
 mod special;
 mod sweep;

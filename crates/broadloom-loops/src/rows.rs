@@ -1,0 +1,196 @@
+//! Lengths of strips and places of scratch rows.
+//!
+//! Rows whose lifetimes do not overlap share memory. A row lives from the statement that first writes it to the last
+//! one that reads it, or, if it is read in a loop that it was not written in, to the end of that loop.
+
+use crate::kernel::*;
+use broadloom_ir::reduce::{BLOCK, LANES};
+use std::collections::HashMap;
+
+/// Longest strip.
+const STRIP: usize = 1024;
+/// Strips that could be longer are a multiple of this.
+const STRIP_UNIT: usize = 256;
+/// Shortest strip, for kernels with very many rows.
+const SHORTEST: usize = 64;
+/// Bytes that the rows of a strip should take, to stay in the first-level cache.
+const CACHE_BYTES: usize = 24 * 1024;
+/// Scratch memory of a thread, at most, where that can be had by shorter strips.
+pub(crate) const SCRATCH_BYTES: usize = 256 * 1024;
+
+/// Gives strips and rows their lengths, and rows their places. `row_axes` are the strip axes of the rows.
+pub(crate) fn lay_out(kernel: &mut Kernel, row_axes: &[AxisId]) {
+    let lives = Lives::of(kernel).intervals;
+    let mut lengths: HashMap<AxisId, usize> = HashMap::new();
+    for &axis in row_axes {
+        let of_axis: Vec<usize> = (0..row_axes.len()).filter(|row| row_axes[*row] == axis).collect();
+        let peak = |bytes: &dyn Fn(&Row) -> usize| -> usize {
+            let at = |point: usize| -> usize {
+                let alive = of_axis.iter().filter(|row| lives[**row].0 <= point && point <= lives[**row].1);
+                alive.map(|row| bytes(&kernel.rows[*row])).sum()
+            };
+            of_axis.iter().map(|row| at(lives[*row].0)).max().unwrap_or(0).max(1)
+        };
+        // Ranks are written once in 2^rank blocks: what counts against the cache are the lanes.
+        let hot = peak(&|row| row.dtype.size() * row.count.min(LANES));
+        let all = peak(&|row| row.dtype.size() * row.count);
+        let in_cache = (CACHE_BYTES / hot / STRIP_UNIT * STRIP_UNIT).clamp(STRIP_UNIT, STRIP);
+        let in_scratch = (SCRATCH_BYTES / 2 / all / SHORTEST * SHORTEST).max(SHORTEST);
+        // Rows inside a reduction are over its blocks.
+        let length = if kernel.axes[axis.index()].reduction { BLOCK } else { in_cache.min(in_scratch) };
+        lengths.insert(axis, length);
+    }
+    let mut placed: Vec<(usize, usize, usize)> = Vec::new();
+    for index in 0..kernel.rows.len() {
+        let row = &mut kernel.rows[index];
+        row.length = lengths[&row_axes[index]];
+        let bytes = (row.dtype.size() * row.length * row.count).next_multiple_of(64);
+        let (from, to) = lives[index];
+        let mut busy: Vec<(usize, usize)> = placed
+            .iter()
+            .filter(|(other, ..)| lives[*other].0 <= to && from <= lives[*other].1)
+            .map(|(_, start, end)| (*start, *end))
+            .collect();
+        busy.sort();
+        let offset = busy
+            .iter()
+            .fold(0, |offset, (start, end)| if offset + bytes <= *start { offset } else { offset.max(*end) });
+        row.offset = offset;
+        placed.push((index, offset, offset + bytes));
+    }
+    set_strips(&mut kernel.body, &lengths);
+}
+
+/// The lives of rows as intervals of positions in the text of a kernel.
+struct Lives {
+    intervals: Vec<(usize, usize)>,
+    /// The loops around the statement that first wrote each row.
+    written_in: Vec<Option<Vec<usize>>>,
+    /// Loops around, by number, and the rows that live to the end of each.
+    around: Vec<usize>,
+    until_end: HashMap<usize, Vec<RowId>>,
+    position: usize,
+    loops: usize,
+}
+
+impl Lives {
+    fn of(kernel: &Kernel) -> Lives {
+        let mut lives = Lives {
+            intervals: vec![(0, 0); kernel.rows.len()],
+            written_in: vec![None; kernel.rows.len()],
+            around: Vec::new(),
+            until_end: HashMap::new(),
+            position: 0,
+            loops: 0,
+        };
+        lives.body(kernel, &kernel.body);
+        lives
+    }
+
+    fn touch(&mut self, row: RowId) {
+        let position = self.position;
+        match &self.written_in[row.index()] {
+            None => {
+                self.written_in[row.index()] = Some(self.around.clone());
+                self.intervals[row.index()] = (position, position);
+            }
+            Some(written_in) => {
+                self.intervals[row.index()].1 = position;
+                let outer = self.around.iter().find(|number| !written_in.contains(number));
+                if let Some(number) = outer {
+                    self.until_end.entry(*number).or_default().push(row);
+                }
+            }
+        }
+    }
+
+    fn enclosed(&mut self, inside: impl FnOnce(&mut Self)) {
+        let number = self.loops;
+        self.loops += 1;
+        self.around.push(number);
+        inside(self);
+        self.around.pop();
+        self.position += 1;
+        for row in self.until_end.remove(&number).unwrap_or_default() {
+            let end = &mut self.intervals[row.index()].1;
+            *end = (*end).max(self.position);
+        }
+    }
+}
+
+impl Lives {
+    fn body(&mut self, kernel: &Kernel, body: &[Stmt]) {
+        for stmt in body {
+            self.position += 1;
+            match stmt {
+                Stmt::Let(value) => {
+                    if let Def::Row(row, _) = kernel.values[value.index()].def {
+                        self.touch(row);
+                    }
+                }
+                Stmt::Store { .. } => {}
+                Stmt::Put { row, .. } => self.touch(*row),
+                Stmt::For { body, .. } | Stmt::Strip { body, .. } => {
+                    self.enclosed(|lives| lives.body(kernel, body))
+                }
+                Stmt::Call { target, args, .. } => {
+                    args.iter().for_each(|row| self.touch(*row));
+                    self.touch(*target);
+                }
+                Stmt::Reduce(reduce) => self.enclosed(|lives| {
+                    lives.body(kernel, &reduce.prologue);
+                    lives.body(kernel, &reduce.body);
+                }),
+                Stmt::Stream(stream) => {
+                    // Accumulators live from before the first step to after the last.
+                    let rows = |lives: &mut Lives| {
+                        for entry in &stream.accumulators {
+                            let tree = entry.tree.iter().flat_map(|tree| [tree.lanes, tree.ranks]);
+                            entry
+                                .state
+                                .iter()
+                                .copied()
+                                .chain(tree)
+                                .chain([entry.target])
+                                .for_each(|row| lives.touch(row));
+                        }
+                    };
+                    rows(self);
+                    self.enclosed(|lives| {
+                        lives.body(kernel, &stream.per_step);
+                        lives.body(kernel, &stream.prologue);
+                        lives.body(kernel, &stream.body);
+                    });
+                    self.position += 1;
+                    rows(self);
+                }
+                Stmt::Pairs(pairs) => {
+                    self.touch(pairs.left);
+                    pairs.values.iter().chain(&pairs.indices).for_each(|row| self.touch(*row));
+                }
+            }
+        }
+    }
+}
+
+fn set_strips(body: &mut [Stmt], lengths: &HashMap<AxisId, usize>) {
+    for stmt in body {
+        match stmt {
+            Stmt::Strip { axis, length, body } => {
+                *length = lengths[axis];
+                set_strips(body, lengths);
+            }
+            Stmt::For { body, .. } => set_strips(body, lengths),
+            Stmt::Reduce(reduce) => {
+                set_strips(&mut reduce.prologue, lengths);
+                set_strips(&mut reduce.body, lengths);
+            }
+            Stmt::Stream(stream) => {
+                set_strips(&mut stream.per_step, lengths);
+                set_strips(&mut stream.prologue, lengths);
+                set_strips(&mut stream.body, lengths);
+            }
+            Stmt::Let(_) | Stmt::Store { .. } | Stmt::Put { .. } | Stmt::Call { .. } | Stmt::Pairs(_) => {}
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! Vector quantization, the worked example of NumPy's guide to broadcasting: which of a few codes is nearest to each
+//! of many observations? First the guide's athletes, then all pixels of a picture.
+//!
+//! ```text
+//! cargo run --release --example vector_quantization
+//! cargo run --release --example vector_quantization -- --image photo.jpg --colors 32 --whiten
+//! ```
+//!
+//! Read `kmeans.rs` first: every step of k-means as a broadcasting expression.
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program talks to whoever runs it")]
+
+mod args;
+mod counting;
+mod guide;
+mod kmeans;
+mod picture;
+mod plain;
+mod report;
+mod scene;
+
+use args::{Args, Request};
+use broadloom::Threads;
+use kmeans::{Kernels, Weights};
+use picture::Picture;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+type Error = Box<dyn std::error::Error>;
+
+#[global_allocator]
+static ALLOCATOR: counting::Counting = counting::Counting;
+
+/// Codes are fitted to at most so many pixels.
+const SAMPLE: usize = 250_000;
+/// Fitting ends after so many iterations, or when one lowers the error by less than this part.
+const ITERATIONS: usize = 40;
+const WORTHWHILE: f32 = 1e-3;
+/// The plain loop for comparison is stopped after this time.
+const PATIENCE: Duration = Duration::from_secs(4);
+
+fn main() -> ExitCode {
+    let request = args::parse(std::env::args_os().skip(1)).map_err(Error::from);
+    let result = request.and_then(|request| match request {
+        Request::Help => {
+            println!("{}", args::USAGE);
+            Ok(())
+        }
+        Request::Quantize(args) => run(&args),
+    });
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("vector_quantization: {error}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn run(args: &Args) -> Result<(), Error> {
+    // Read first, so that a wrong path is said at once.
+    let picture = args.image.as_deref().map(Picture::read).transpose()?;
+    let picture = picture.unwrap_or_else(scene::draw);
+    let (colors, count) = (args.colors, picture.count());
+    if colors > count {
+        return Err(format!("--colors {colors} are more than the {count} pixels of the picture").into());
+    }
+    std::fs::create_dir_all(&args.output)
+        .map_err(|error| format!("cannot write to {}: {error}", args.output.display()))?;
+
+    guide::athletes()?;
+    guide::observations()?;
+
+    let source =
+        args.image.as_ref().map_or("a scene of its own".to_string(), |path| path.display().to_string());
+    println!("{source}: {} x {} pixels, to be shown in {colors} colours", picture.width, picture.height);
+    let kernels = Kernels::compile()?;
+    report::compile_times(&kernels.compile_times());
+
+    let weights = if args.whiten { kernels.whitening(picture.view()?)? } else { Weights::EQUAL };
+    let codes = fit(&kernels, &picture, &weights, args)?;
+
+    println!("assigning all {} pixels", report::grouped(count));
+    let code = assign_all(&kernels, &picture, &weights, &codes)?;
+    let painted = kernels.paint(picture.view()?, &weights, &codes, &code)?;
+    println!("mean error of all pixels: {:.3} of 0 .. 255", painted.error);
+
+    let palette = report::palette(&painted.palette, &code);
+    println!("wrote");
+    let quantized = Picture { pixels: painted.pixels, ..picture };
+    let swatches = Picture::swatches(&palette);
+    let mut files = vec![("quantized.png", &quantized), ("palette.png", &swatches)];
+    let scene;
+    if args.image.is_none() {
+        scene = scene::draw();
+        files.push(("scene.png", &scene));
+    }
+    for (name, picture) in files {
+        let path = args.output.join(name);
+        picture.write(&path)?;
+        println!("  {}", path.display());
+    }
+    Ok(())
+}
+
+/// Codes that fit a sample of the picture.
+fn fit(kernels: &Kernels, picture: &Picture, weights: &Weights, args: &Args) -> Result<Vec<[f32; 3]>, Error> {
+    let start = Instant::now();
+    let places = places(picture.count());
+    let sample = kernels.sample(picture.view()?, &places)?;
+    let sampled = picture::view(&sample)?;
+    let unit = if args.whiten { "standard deviations" } else { "of 0 .. 255" };
+    println!("fitting {} colours to {} pixels", args.colors, report::grouped(places.len()));
+
+    let mut codes = kernels.first_codes(&sample, weights, args.colors)?;
+    let mut code = vec![0; places.len()];
+    let mut last = f32::INFINITY;
+    for iteration in 1..=ITERATIONS {
+        kernels.assign(sampled.clone(), weights, &codes, &mut code)?;
+        let update = kernels.update(&sample, weights, &codes, &code)?;
+        println!(
+            "  iteration {iteration:2}   mean error {:8.4}   rms {:8.4} {unit}",
+            update.error, update.rms
+        );
+        codes = update.codes;
+        if update.rms > last * (1.0 - WORTHWHILE) {
+            break;
+        }
+        last = update.rms;
+    }
+    println!("fitted in {:.1} ms", report::milliseconds(start.elapsed()));
+    Ok(codes)
+}
+
+/// Places of a sample: all, or one at random from each of many stretches of equal length.
+fn places(count: usize) -> Vec<i64> {
+    if count <= SAMPLE {
+        return (0..count as i64).collect();
+    }
+    let stretch = count as f64 / SAMPLE as f64;
+    let offsets = kmeans::uniform_numbers(SAMPLE);
+    let place = |(index, offset): (usize, f32)| ((index as f64 + f64::from(offset)) * stretch) as i64;
+    offsets.enumerate().map(place).collect()
+}
+
+/// The nearest code of every pixel, found in three ways, which are timed.
+fn assign_all(
+    kernels: &Kernels,
+    picture: &Picture,
+    weights: &Weights,
+    codes: &[[f32; 3]],
+) -> Result<Vec<i64>, Error> {
+    let mut code = vec![0; picture.count()];
+    let mut measured = Vec::new();
+    let one_thread = kmeans::nearest(Threads::Calling)?;
+    for (name, kernel) in [("Broadloom", kernels.nearest()), ("Broadloom, one thread", &one_thread)] {
+        let mut assign = || kmeans::assign(kernel, picture.view()?, weights, codes, &mut code);
+        // The first call touches the result's memory for the first time, and remembers the sizes.
+        assign()?;
+        let start = Instant::now();
+        let (result, temporaries) = counting::peak_of(assign);
+        let time = start.elapsed();
+        result?;
+        measured.push(report::Measured {
+            name,
+            time,
+            pixels: picture.count(),
+            temporaries: Some(temporaries),
+        });
+    }
+
+    let mut plain = vec![0; picture.count()];
+    let start = Instant::now();
+    let pixels = plain::assign(&picture.pixels, weights, codes, &mut plain, PATIENCE);
+    measured.push(report::Measured {
+        name: "plain Rust loop",
+        time: start.elapsed(),
+        pixels,
+        temporaries: None,
+    });
+    report::measured(&measured);
+
+    let differ = code[..pixels].iter().zip(&plain).filter(|(a, b)| a != b).count();
+    println!("  the plain loop chose another colour for {differ} of {} pixels", report::grouped(pixels));
+    Ok(code)
+}
