@@ -186,7 +186,7 @@ fn nearest_portable<const D: usize, const ROOT: bool>(obs: &[f32], codes: &[f32]
 #[inline(never)]
 pub fn nearest_naive<const ROOT: bool>(obs: &[f32], codes: &[f32], d: usize, out: &mut [i64]) {
     for (out, row) in out.iter_mut().zip(obs.chunks_exact(d)) {
-        let mut best = f32::INFINITY;
+        let (mut best, mut index) = (f32::INFINITY, 0);
         for (at, code) in codes.chunks_exact(d).enumerate() {
             let mut distance = 0.0;
             for (code, x) in code.iter().zip(row) {
@@ -194,9 +194,10 @@ pub fn nearest_naive<const ROOT: bool>(obs: &[f32], codes: &[f32], d: usize, out
             }
             let distance = if ROOT { distance.sqrt() } else { distance };
             if distance < best {
-                (best, *out) = (distance, at as i64);
+                (best, index) = (distance, at as i64);
             }
         }
+        *out = index;
     }
 }
 

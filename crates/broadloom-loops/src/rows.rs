@@ -1,7 +1,8 @@
 //! Lengths of strips and places of scratch rows.
 //!
-//! Rows whose lifetimes do not overlap share memory. A row lives from the statement that first writes it to the last
-//! one that reads it, or, if it is read in a loop that it was not written in, to the end of that loop.
+//! Rows whose lifetimes do not overlap share memory. A row lives from the statement that first writes it, or from the
+//! beginning of the loop that writes it element by element, to the last one that reads it, or, if it is read in a loop
+//! that it was not written in, to the end of that loop.
 
 use crate::kernel::*;
 use broadloom_ir::reduce::{BLOCK, LANES};
@@ -61,13 +62,22 @@ pub(crate) fn lay_out(kernel: &mut Kernel, row_axes: &[AxisId]) {
     set_strips(&mut kernel.body, &lengths);
 }
 
+/// A loop around a statement.
+#[derive(Clone, Copy)]
+struct Around {
+    number: usize,
+    /// The axis that it walks element by element.
+    axis: Option<AxisId>,
+    start: usize,
+}
+
 /// The lives of rows as intervals of positions in the text of a kernel.
 struct Lives {
     intervals: Vec<(usize, usize)>,
     /// The loops around the statement that first wrote each row.
     written_in: Vec<Option<Vec<usize>>>,
     /// Loops around, by number, and the rows that live to the end of each.
-    around: Vec<usize>,
+    around: Vec<Around>,
     until_end: HashMap<usize, Vec<RowId>>,
     position: usize,
     loops: usize,
@@ -87,27 +97,29 @@ impl Lives {
         lives
     }
 
-    fn touch(&mut self, row: RowId) {
+    /// A row is written or read, over its whole strip or at the position of an axis.
+    fn touch(&mut self, row: RowId, at: Option<AxisId>) {
         let position = self.position;
         match &self.written_in[row.index()] {
             None => {
-                self.written_in[row.index()] = Some(self.around.clone());
-                self.intervals[row.index()] = (position, position);
+                let walk = self.around.iter().rev().find(|around| around.axis.is_some() && around.axis == at);
+                self.intervals[row.index()] = (walk.map_or(position, |around| around.start), position);
+                self.written_in[row.index()] = Some(self.around.iter().map(|around| around.number).collect());
             }
             Some(written_in) => {
                 self.intervals[row.index()].1 = position;
-                let outer = self.around.iter().find(|number| !written_in.contains(number));
-                if let Some(number) = outer {
-                    self.until_end.entry(*number).or_default().push(row);
+                let outer = self.around.iter().find(|around| !written_in.contains(&around.number));
+                if let Some(outer) = outer {
+                    self.until_end.entry(outer.number).or_default().push(row);
                 }
             }
         }
     }
 
-    fn enclosed(&mut self, inside: impl FnOnce(&mut Self)) {
+    fn enclosed(&mut self, axis: Option<AxisId>, inside: impl FnOnce(&mut Self)) {
         let number = self.loops;
         self.loops += 1;
-        self.around.push(number);
+        self.around.push(Around { number, axis, start: self.position });
         inside(self);
         self.around.pop();
         self.position += 1;
@@ -125,19 +137,18 @@ impl Lives {
             match stmt {
                 Stmt::Let(value) => {
                     if let Def::Row(row, _) = kernel.values[value.index()].def {
-                        self.touch(row);
+                        self.touch(row, None);
                     }
                 }
                 Stmt::Store { .. } => {}
-                Stmt::Put { row, .. } => self.touch(*row),
-                Stmt::For { body, .. } | Stmt::Strip { body, .. } => {
-                    self.enclosed(|lives| lives.body(kernel, body))
-                }
+                Stmt::Put { row, axis, .. } => self.touch(*row, Some(*axis)),
+                Stmt::For { axis, body, .. } => self.enclosed(Some(*axis), |lives| lives.body(kernel, body)),
+                Stmt::Strip { body, .. } => self.enclosed(None, |lives| lives.body(kernel, body)),
                 Stmt::Call { target, args, .. } => {
-                    args.iter().for_each(|row| self.touch(*row));
-                    self.touch(*target);
+                    args.iter().for_each(|row| self.touch(*row, None));
+                    self.touch(*target, None);
                 }
-                Stmt::Reduce(reduce) => self.enclosed(|lives| {
+                Stmt::Reduce(reduce) => self.enclosed(None, |lives| {
                     lives.body(kernel, &reduce.prologue);
                     lives.body(kernel, &reduce.body);
                 }),
@@ -152,11 +163,11 @@ impl Lives {
                                 .copied()
                                 .chain(tree)
                                 .chain([entry.target])
-                                .for_each(|row| lives.touch(row));
+                                .for_each(|row| lives.touch(row, None));
                         }
                     };
                     rows(self);
-                    self.enclosed(|lives| {
+                    self.enclosed(None, |lives| {
                         lives.body(kernel, &stream.per_step);
                         lives.body(kernel, &stream.prologue);
                         lives.body(kernel, &stream.body);
@@ -165,8 +176,8 @@ impl Lives {
                     rows(self);
                 }
                 Stmt::Pairs(pairs) => {
-                    self.touch(pairs.left);
-                    pairs.values.iter().chain(&pairs.indices).for_each(|row| self.touch(*row));
+                    self.touch(pairs.left, None);
+                    pairs.values.iter().chain(&pairs.indices).for_each(|row| self.touch(*row, None));
                 }
             }
         }

@@ -169,7 +169,8 @@ macro_rules! array_lanes {
 
             #[inline(always)]
             fn select(self, mask: Self::Mask, other: Self) -> Self {
-                let (a, b) = (self.0.map(|x| x.to_bits() as $integer), other.0.map(|x| x.to_bits() as $integer));
+                let (a, b) =
+                    (self.0.map(|x| x.to_bits() as $integer), other.0.map(|x| x.to_bits() as $integer));
                 Array(self.select_index(mask, a, b).map(|x| $float::from_bits(x as _)), PhantomData)
             }
 

@@ -100,6 +100,10 @@ type Baseline32 = Array<f32, crate::level::Unfused, 4>;
 #[cfg(not(target_arch = "x86_64"))]
 type Baseline64 = Array<f64, crate::level::Unfused, 2>;
 
+/// Lanes of f32 in a portable vector. On x86-64 it is only for CPUs without the level's instructions, where each
+/// `madd` is a library call.
+const PORTABLE: usize = if cfg!(target_arch = "x86_64") { 1 } else { 4 };
+
 /// The pair tile of a pairing, at a level. At a level that this CPU or build cannot run it is a portable one,
 /// slow but with the level's numerics.
 pub fn pair_function(pairing: Pairing, precision: Precision, level: CpuLevel) -> PairFn {
@@ -111,7 +115,7 @@ pub fn pair_function(pairing: Pairing, precision: Precision, level: CpuLevel) ->
             #[cfg(target_arch = "x86_64")]
             CpuLevel::Avx512 if level.is_supported() => of_pairing::<Avx512<F32x16>>(pairing),
             CpuLevel::Avx2Fma | CpuLevel::Avx512 | CpuLevel::Neon => {
-                of_pairing::<Portable<Array<f32, Fused, 4>>>(pairing)
+                of_pairing::<Portable<Array<f32, Fused, PORTABLE>>>(pairing)
             }
         },
         Precision::F64 => match level {
@@ -121,7 +125,7 @@ pub fn pair_function(pairing: Pairing, precision: Precision, level: CpuLevel) ->
             #[cfg(target_arch = "x86_64")]
             CpuLevel::Avx512 if level.is_supported() => of_pairing::<Avx512<F64x8>>(pairing),
             CpuLevel::Avx2Fma | CpuLevel::Avx512 | CpuLevel::Neon => {
-                of_pairing::<Portable<Array<f64, Fused, 2>>>(pairing)
+                of_pairing::<Portable<Array<f64, Fused, { PORTABLE.div_ceil(2) }>>>(pairing)
             }
         },
     }
@@ -293,6 +297,7 @@ unsafe fn run<V: Lanes, K: Pairs>(values: *mut u8, indices: *mut i64, operands: 
     unsafe {
         match operands.terms {
             3 => strip::<V, K, 3>(values, indices, operands, len),
+            8 => strip::<V, K, 8>(values, indices, operands, len),
             _ => strip::<V, K, 0>(values, indices, operands, len),
         }
     }

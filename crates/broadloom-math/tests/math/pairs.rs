@@ -105,7 +105,8 @@ impl<T: Number> Problem<T> {
     fn pair<L: Level>(&self, pairing: Pairing, i: usize, j: usize) -> T {
         let mut sum = T::of(-0.0);
         for t in 0..self.terms {
-            let at = self.right_origin as isize + j as isize * self.right_stride + t as isize * self.right_step;
+            let at =
+                self.right_origin as isize + j as isize * self.right_stride + t as isize * self.right_step;
             let right = self.right[at as usize];
             sum = self.left[t * self.left_stride + i].term::<L>(right, pairing.term, sum);
         }
@@ -196,9 +197,9 @@ impl<T: Number> Problem<T> {
 
 fn pairings() -> impl Iterator<Item = Pairing> {
     Term::ALL.into_iter().flat_map(|term| {
-        Extreme::ALL.into_iter().flat_map(move |extreme| {
-            [false, true].map(|root| Pairing { term, root, extreme })
-        })
+        Extreme::ALL
+            .into_iter()
+            .flat_map(move |extreme| [false, true].map(|root| Pairing { term, root, extreme }))
     })
 }
 
@@ -227,7 +228,8 @@ fn tame(random: &mut Random) -> f64 {
 
 /// Small integers and now and then anything else.
 fn wild(random: &mut Random) -> f64 {
-    let special = [0.0, -0.0, f64::INFINITY, f64::NEG_INFINITY, f64::NAN, 3e38, -3e38, 1e-45, 1e-38, 1e-320, 1e308];
+    let special =
+        [0.0, -0.0, f64::INFINITY, f64::NEG_INFINITY, f64::NAN, 3e38, -3e38, 1e-45, 1e-38, 1e-320, 1e308];
     match random.bits() % 64 {
         0 => special[(random.bits() % special.len() as u64) as usize],
         1 => f64::from(f32::from_bits(random.bits() as u32)),
