@@ -285,6 +285,12 @@ const STEP: usize = 4;
 /// No chunk has more rows.
 const MOST: usize = 16 * ROWS;
 
+/// All chunks of a strip. The last one overlaps the one before, whose rows it computes to the same bits; a
+/// strip that is shorter than a chunk is padded.
+///
+/// The number of terms is no constant here: with 3 and 8 as constants those sums took at least 0.9 of the
+/// time (AVX-512, f32), and the crate four times as long to compile.
+///
 /// # Safety
 ///
 /// As [`PairFn`], and the CPU must have the instructions of `V`.
@@ -293,63 +299,45 @@ unsafe fn run<V: Lanes, K: Pairs>(values: *mut u8, indices: *mut i64, operands: 
     if len == 0 || (values.is_null() && indices.is_null()) {
         return;
     }
-    // SAFETY: the caller's; the number of terms is right.
-    unsafe {
-        match operands.terms {
-            3 => strip::<V, K, 3>(values, indices, operands, len),
-            8 => strip::<V, K, 8>(values, indices, operands, len),
-            _ => strip::<V, K, 0>(values, indices, operands, len),
-        }
-    }
-}
-
-/// All chunks of a strip. The last one overlaps the one before, whose rows it computes to the same bits; a
-/// strip that is shorter than a chunk is padded. `TERMS` is the number of terms, or 0 if it is not known.
-///
-/// # Safety
-///
-/// As [`run`].
-#[inline(always)]
-unsafe fn strip<V: Lanes, K: Pairs, const TERMS: usize>(
-    values: *mut u8,
-    indices: *mut i64,
-    operands: Operands,
-    len: usize,
-) {
     let size = size_of::<V::Scalar>();
     let chunk = ROWS * V::COUNT;
     let full = len >= chunk;
     // Rows far apart fall into few sets of the cache: when they are many and used often, they are copied too.
-    let packed = !full || (TERMS == 0 && operands.terms > 16 && operands.count > 16);
+    let packed = !full || (operands.terms > 16 && operands.count > 16);
     let mut copy = vec![V::Scalar::ONE; if packed { operands.terms * chunk } else { 0 }];
     let copy: *mut u8 = copy.as_mut_ptr().cast();
     let mut start = 0;
     loop {
         let mut rows = operands;
-        // SAFETY: rows start .. start + chunk are within the caller's, or it has `len` and all are copied.
-        unsafe {
-            rows.left = rows.left.add(start * size);
-            if packed {
-                for t in 0..rows.terms {
+        // Without terms the left may be any pointer.
+        rows.left = rows.left.wrapping_add(start * size);
+        if packed {
+            for t in 0..rows.terms {
+                let bytes = if full { chunk * size } else { len * size };
+                // SAFETY: rows start .. start + chunk are the caller's, or all `len` if that is less; the copy
+                // has a chunk for each term.
+                unsafe {
                     let (from, to) = (rows.left.add(t * rows.left_stride), copy.add(t * chunk * size));
-                    let bytes = if full { chunk * size } else { len * size };
                     from.copy_to_nonoverlapping(to, bytes);
                 }
-                rows.left = copy;
-                rows.left_stride = chunk * size;
             }
+            rows.left = copy;
+            rows.left_stride = chunk * size;
         }
         let hot = if K::ROOT && !K::Summand::POSITIVE {
             None
         } else if indices.is_null() {
             // SAFETY: the caller's, for a whole chunk.
-            unsafe { hot::<V, K, TERMS, false>(rows) }
+            unsafe { hot::<V, K, false>(rows) }
         } else {
             // SAFETY: the caller's, for a whole chunk.
-            unsafe { hot::<V, K, TERMS, true>(rows) }
+            unsafe { hot::<V, K, true>(rows) }
         };
-        // SAFETY: the caller's, for a whole chunk.
-        let best = hot.unwrap_or_else(|| unsafe { by_definition::<V, K>(rows) });
+        let best = match hot {
+            Some(best) => best,
+            // SAFETY: the caller's, for a whole chunk.
+            None => unsafe { by_definition::<V, K>(rows) },
+        };
         // SAFETY: the results have room for a chunk from `start` on, or for `len` elements.
         unsafe { best.store(values, indices, start, if full { chunk } else { len }) };
         if start + chunk >= len {
@@ -421,26 +409,22 @@ impl<V: Lanes> Best<V> {
 /// The operands must be as in [`PairFn`] for a whole chunk, `j + N` at most the count, and the CPU must have
 /// the instructions of `V`.
 #[inline(always)]
-unsafe fn sums<V: Lanes, K: Pairs, const TERMS: usize, const N: usize>(
-    operands: Operands,
-    j: usize,
-) -> [[V; ROWS]; N] {
+unsafe fn sums<V: Lanes, K: Pairs, const N: usize>(operands: Operands, j: usize) -> [[V; ROWS]; N] {
     // SAFETY: the caller's.
     unsafe {
         let mut sums = [[V::splat(-V::Scalar::ZERO); ROWS]; N];
-        let terms = if TERMS == 0 { operands.terms } else { TERMS };
         let mut left = operands.left;
         let mut right = operands.right.wrapping_offset(j as isize * operands.right_stride);
-        for _ in 0..terms {
+        for _ in 0..operands.terms {
             let mut rows = sums[0];
-            for r in 0..ROWS {
-                rows[r] = V::load(left.add(r * size_of::<V>()));
+            for (r, row) in rows.iter_mut().enumerate() {
+                *row = V::load(left.add(r * size_of::<V>()));
             }
-            for n in 0..N {
+            for (n, sums) in sums.iter_mut().enumerate() {
                 let from = right.wrapping_offset(n as isize * operands.right_stride);
                 let other = V::splat(from.cast::<V::Scalar>().read_unaligned());
-                for r in 0..ROWS {
-                    sums[n][r] = K::Summand::add_to(sums[n][r], rows[r], other);
+                for (sum, row) in sums.iter_mut().zip(rows) {
+                    *sum = K::Summand::add_to(*sum, row, other);
                 }
             }
             left = left.wrapping_add(operands.left_stride);
@@ -463,18 +447,17 @@ impl<V: Lanes> Hot<V> {
     #[inline(always)]
     fn take<K: Pairs, const INDEXED: bool>(&mut self, pairs: [V; ROWS], j: usize) {
         let best = &mut self.best;
-        for r in 0..ROWS {
+        for (r, pair) in pairs.into_iter().enumerate() {
             if INDEXED {
-                let wins = beats::<V, K>(pairs[r], best.value[r]);
+                let wins = beats::<V, K>(pair, best.value[r]);
                 if K::ROOT {
-                    let bound = best.value[r].mul_by(slack::<V::Scalar, K>());
-                    let clearly = beats::<V, K>(pairs[r], bound);
-                    self.near = bound.or(self.near, bound.and_not(wins, clearly));
+                    let clearly = beats::<V, K>(pair, best.value[r].mul_by(slack::<V::Scalar, K>()));
+                    self.near = pair.or(self.near, pair.and_not(wins, clearly));
                 }
-                best.index[r] = pairs[r].select_index(wins, pairs[r].index(j), best.index[r]);
+                best.index[r] = pair.select_index(wins, pair.index(j), best.index[r]);
             }
-            best.value[r] = better::<V, K>(pairs[r], best.value[r]);
-            self.total[r] = self.total[r].add(pairs[r]);
+            best.value[r] = better::<V, K>(pair, best.value[r]);
+            self.total[r] = self.total[r].add(pair);
         }
     }
 }
@@ -486,9 +469,7 @@ impl<V: Lanes> Hot<V> {
 ///
 /// As [`sums`], for all pairs.
 #[inline(always)]
-unsafe fn hot<V: Lanes, K: Pairs, const TERMS: usize, const INDEXED: bool>(
-    operands: Operands,
-) -> Option<Best<V>> {
+unsafe fn hot<V: Lanes, K: Pairs, const INDEXED: bool>(operands: Operands) -> Option<Best<V>> {
     // SAFETY: the caller's.
     let zero = unsafe { V::splat(V::Scalar::ZERO) };
     // SAFETY: the caller's.
@@ -496,15 +477,15 @@ unsafe fn hot<V: Lanes, K: Pairs, const TERMS: usize, const INDEXED: bool>(
     let mut j = 0;
     while j + STEP <= operands.count {
         // SAFETY: the caller's.
-        let pairs = unsafe { sums::<V, K, TERMS, STEP>(operands, j) };
-        for n in 0..STEP {
-            hot.take::<K, INDEXED>(pairs[n], j + n);
+        let pairs = unsafe { sums::<V, K, STEP>(operands, j) };
+        for (n, pairs) in pairs.into_iter().enumerate() {
+            hot.take::<K, INDEXED>(pairs, j + n);
         }
         j += STEP;
     }
     while j < operands.count {
         // SAFETY: the caller's.
-        let [pairs] = unsafe { sums::<V, K, TERMS, 1>(operands, j) };
+        let [pairs] = unsafe { sums::<V, K, 1>(operands, j) };
         hot.take::<K, INDEXED>(pairs, j);
         j += 1;
     }
@@ -546,9 +527,9 @@ unsafe fn by_definition<V: Lanes, K: Pairs>(operands: Operands) -> Best<V> {
     let (zero, mut best) = unsafe { (V::splat(V::Scalar::ZERO), Best::<V>::new::<K>()) };
     for j in 0..operands.count {
         // SAFETY: the caller's.
-        let [sums] = unsafe { sums::<V, K, 0, 1>(operands, j) };
-        for r in 0..ROWS {
-            let sum = sums[r].add(zero);
+        let [sums] = unsafe { sums::<V, K, 1>(operands, j) };
+        for (r, sum) in sums.into_iter().enumerate() {
+            let sum = sum.add(zero);
             let pair = if K::ROOT { sum.sqrt() } else { sum };
             let wins = zero.or(beats::<V, K>(pair, best.value[r]), pair.is_nan());
             let wins = zero.and_not(wins, best.value[r].is_nan());

@@ -9,7 +9,7 @@ macro_rules! x86_lanes {
         $(#[$doc:meta])* $name:ident: $vector:ident = [$float:ident; $count:literal],
         mask: $mask:ident, index: $index:ident;
         splat: $splat:ident, load: $load:ident, store: $store:ident,
-        add: $add:ident, sub: $sub:ident, mul: $mul:ident, madd: $madd:ident, sqrt: $sqrt:ident,
+        add: $add:ident, sub: $sub:ident, mul: $mul:ident, madd: |$ma:ident, $mb:ident, $mc:ident| $madd:expr, sqrt: $sqrt:ident,
         min: $min:ident, max: $max:ident,
         magnitude: |$m:ident| $magnitude:expr,
         less: |$la:ident, $lb:ident| $less:expr,
@@ -70,8 +70,9 @@ macro_rules! x86_lanes {
 
             #[inline(always)]
             fn madd(self, b: Self, c: Self) -> Self {
+                let ($ma, $mb, $mc) = (self.0, b.0, c.0);
                 // SAFETY: a vector exists, so the CPU has its instructions.
-                $name(unsafe { $madd(self.0, b.0, c.0) })
+                $name(unsafe { $madd })
             }
 
             #[inline(always)]
@@ -162,17 +163,11 @@ macro_rules! x86_lanes {
     };
 }
 
-#[inline(always)]
-fn unfused_ps(a: __m128, b: __m128, c: __m128) -> __m128 {
-    // SAFETY: every x86-64 CPU has SSE2.
-    unsafe { _mm_add_ps(_mm_mul_ps(a, b), c) }
-}
-
 x86_lanes! {
     /// 4 lanes of `f32` in a 128-bit register, unfused.
     F32x4: __m128 = [f32; 4], mask: __m128, index: __m128i;
     splat: _mm_set1_ps, load: _mm_loadu_ps, store: _mm_storeu_ps,
-    add: _mm_add_ps, sub: _mm_sub_ps, mul: _mm_mul_ps, madd: unfused_ps, sqrt: _mm_sqrt_ps,
+    add: _mm_add_ps, sub: _mm_sub_ps, mul: _mm_mul_ps, madd: |a, b, c| _mm_add_ps(_mm_mul_ps(a, b), c), sqrt: _mm_sqrt_ps,
     min: _mm_min_ps, max: _mm_max_ps,
     magnitude: |a| _mm_andnot_ps(_mm_set1_ps(-0.0), a),
     less: |a, b| _mm_cmplt_ps(a, b),
@@ -193,17 +188,11 @@ x86_lanes! {
         },
 }
 
-#[inline(always)]
-fn unfused_pd(a: __m128d, b: __m128d, c: __m128d) -> __m128d {
-    // SAFETY: every x86-64 CPU has SSE2.
-    unsafe { _mm_add_pd(_mm_mul_pd(a, b), c) }
-}
-
 x86_lanes! {
     /// 2 lanes of `f64` in a 128-bit register, unfused.
     F64x2: __m128d = [f64; 2], mask: __m128d, index: __m128i;
     splat: _mm_set1_pd, load: _mm_loadu_pd, store: _mm_storeu_pd,
-    add: _mm_add_pd, sub: _mm_sub_pd, mul: _mm_mul_pd, madd: unfused_pd, sqrt: _mm_sqrt_pd,
+    add: _mm_add_pd, sub: _mm_sub_pd, mul: _mm_mul_pd, madd: |a, b, c| _mm_add_pd(_mm_mul_pd(a, b), c), sqrt: _mm_sqrt_pd,
     min: _mm_min_pd, max: _mm_max_pd,
     magnitude: |a| _mm_andnot_pd(_mm_set1_pd(-0.0), a),
     less: |a, b| _mm_cmplt_pd(a, b),
@@ -224,7 +213,7 @@ x86_lanes! {
     /// 8 lanes of `f32` in a 256-bit register.
     F32x8: __m256 = [f32; 8], mask: __m256, index: __m256i;
     splat: _mm256_set1_ps, load: _mm256_loadu_ps, store: _mm256_storeu_ps,
-    add: _mm256_add_ps, sub: _mm256_sub_ps, mul: _mm256_mul_ps, madd: _mm256_fmadd_ps, sqrt: _mm256_sqrt_ps,
+    add: _mm256_add_ps, sub: _mm256_sub_ps, mul: _mm256_mul_ps, madd: |a, b, c| _mm256_fmadd_ps(a, b, c), sqrt: _mm256_sqrt_ps,
     min: _mm256_min_ps, max: _mm256_max_ps,
     magnitude: |a| _mm256_andnot_ps(_mm256_set1_ps(-0.0), a),
     less: |a, b| _mm256_cmp_ps::<_CMP_LT_OQ>(a, b),
@@ -245,7 +234,7 @@ x86_lanes! {
     /// 4 lanes of `f64` in a 256-bit register.
     F64x4: __m256d = [f64; 4], mask: __m256d, index: __m256i;
     splat: _mm256_set1_pd, load: _mm256_loadu_pd, store: _mm256_storeu_pd,
-    add: _mm256_add_pd, sub: _mm256_sub_pd, mul: _mm256_mul_pd, madd: _mm256_fmadd_pd, sqrt: _mm256_sqrt_pd,
+    add: _mm256_add_pd, sub: _mm256_sub_pd, mul: _mm256_mul_pd, madd: |a, b, c| _mm256_fmadd_pd(a, b, c), sqrt: _mm256_sqrt_pd,
     min: _mm256_min_pd, max: _mm256_max_pd,
     magnitude: |a| _mm256_andnot_pd(_mm256_set1_pd(-0.0), a),
     less: |a, b| _mm256_cmp_pd::<_CMP_LT_OQ>(a, b),
@@ -263,7 +252,7 @@ x86_lanes! {
     /// 16 lanes of `f32` in a 512-bit register.
     F32x16: __m512 = [f32; 16], mask: __mmask16, index: __m512i;
     splat: _mm512_set1_ps, load: _mm512_loadu_ps, store: _mm512_storeu_ps,
-    add: _mm512_add_ps, sub: _mm512_sub_ps, mul: _mm512_mul_ps, madd: _mm512_fmadd_ps, sqrt: _mm512_sqrt_ps,
+    add: _mm512_add_ps, sub: _mm512_sub_ps, mul: _mm512_mul_ps, madd: |a, b, c| _mm512_fmadd_ps(a, b, c), sqrt: _mm512_sqrt_ps,
     min: _mm512_min_ps, max: _mm512_max_ps,
     magnitude: |a| _mm512_abs_ps(a),
     less: |a, b| _mm512_cmp_ps_mask::<_CMP_LT_OQ>(a, b),
@@ -284,7 +273,7 @@ x86_lanes! {
     /// 8 lanes of `f64` in a 512-bit register.
     F64x8: __m512d = [f64; 8], mask: __mmask8, index: __m512i;
     splat: _mm512_set1_pd, load: _mm512_loadu_pd, store: _mm512_storeu_pd,
-    add: _mm512_add_pd, sub: _mm512_sub_pd, mul: _mm512_mul_pd, madd: _mm512_fmadd_pd, sqrt: _mm512_sqrt_pd,
+    add: _mm512_add_pd, sub: _mm512_sub_pd, mul: _mm512_mul_pd, madd: |a, b, c| _mm512_fmadd_pd(a, b, c), sqrt: _mm512_sqrt_pd,
     min: _mm512_min_pd, max: _mm512_max_pd,
     magnitude: |a| _mm512_abs_pd(a),
     less: |a, b| _mm512_cmp_pd_mask::<_CMP_LT_OQ>(a, b),

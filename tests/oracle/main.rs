@@ -1,0 +1,59 @@
+//! Random graphs: compiled code computes what the interpreter does, bit by bit, whatever the loops.
+//!
+//! ```text
+//! Recipe ──build──▶ expression ──interpret──▶ want ─┐
+//!  (shrinks)            └──compile × run──▶ got ────┴─ compare     per sizes, CPU level, threads and layouts
+//! ```
+//!
+//! The cases are the same in every run. `PROPTEST_CASES` changes their number, `PROPTEST_RNG_SEED` chooses others. A
+//! failure is shrunk and prints the graph, its loops, and the element that differs. Should machine code crash, the
+//! last graph is in `oracle-last-case.txt` in the directory `tmp` of the target directory.
+
+mod arrays;
+mod build;
+mod check;
+mod coverage;
+mod idioms;
+mod recipe;
+
+use proptest::test_runner::{Config, RngSeed, TestCaseError, TestError, TestRunner};
+use std::collections::BTreeMap;
+
+/// Cases of a run that does not ask for another number.
+const CASES: u32 = 160;
+
+/// Always the same cases, unless the environment asks for others.
+fn config(least: u32) -> Config {
+    let mut config = Config { failure_persistence: None, max_shrink_time: 60_000, ..Config::default() };
+    if std::env::var_os("PROPTEST_CASES").is_none() {
+        config.cases = CASES;
+    }
+    config.cases = config.cases.max(least);
+    if config.rng_seed == RngSeed::Random {
+        config.rng_seed = RngSeed::Fixed(2025);
+    }
+    config
+}
+
+#[test]
+fn compiled_code_computes_what_the_interpreter_does() {
+    let result = TestRunner::new(config(0))
+        .run(&recipe::recipe(), |recipe| check::check(&recipe).map_err(TestCaseError::fail));
+    match result {
+        Ok(()) => {}
+        Err(TestError::Fail(reason, recipe)) => panic!("{}\n{recipe:?}", reason.message()),
+        Err(TestError::Abort(reason)) => panic!("{}", reason.message()),
+    }
+}
+
+#[test]
+fn cases_reach_every_form_of_loop() {
+    let mut reached = BTreeMap::new();
+    let counted = TestRunner::new(config(CASES)).run(&recipe::recipe(), |recipe| {
+        coverage::count(&build::build(&recipe), &mut reached);
+        Ok(())
+    });
+    counted.expect("counting does not fail");
+    let missing: Vec<String> = coverage::required().into_iter().filter(|form| !reached.contains_key(form)).collect();
+    assert!(missing.is_empty(), "never reached: {missing:#?}\nreached: {reached:#?}");
+}
