@@ -408,21 +408,3 @@ fn slice_item(dim: Dim, draw: &mut Draw) -> SliceItem {
         _ => SliceItem::from(..),
     }
 }
-
-/// `cast` by a dtype that is a value.
-trait CastTo {
-    fn cast_to(self, dtype: DType) -> Tensor;
-}
-
-impl CastTo for Tensor {
-    fn cast_to(self, dtype: DType) -> Tensor {
-        match dtype {
-            DType::Bool => self.cast::<bool>(),
-            DType::U8 => self.cast::<u8>(),
-            DType::I32 => self.cast::<i32>(),
-            DType::I64 => self.cast::<i64>(),
-            DType::F32 => self.cast::<f32>(),
-            DType::F64 => self.cast::<f64>(),
-        }
-    }
-}

@@ -1,4 +1,33 @@
 //! In which loops an expression graph is computed.
+//!
+//! ```text
+//! CheckedGraph ──flat──▶ few forms ──fuse──▶ groups ──nest──▶ values over axes ──merge, place──▶ plan ──make──▶ Schedule
+//!                                     ▲                                                         │
+//!                                     └────────── nodes that must be stored after all ◀─────────┘
+//! ```
+//!
+//! [`lower`] is the whole pipeline. A [`kernel::Schedule`] prints as text; its grammar:
+//!
+//! ```text
+//! schedule  ::= (input | output | stored) NAME: DTYPE[dims] ..   kernel ..
+//! kernel    ::= kernel kN { stmt .. }
+//! stmt      ::= vN = def : DTYPE                                  a value, where it stands
+//!             | store NAME[access] <- vN                          to an array
+//!             | put rN[axis] <- vN                                to a scratch row over the strip of the axis
+//!             | for AXIS [vector LANES] { stmt .. }               every step of the axis, or of its strip
+//!             | strip AXIS of LENGTH { stmt .. }                  strip by strip
+//!             | call rN = OP(rN ..)                               a function of whole rows
+//!             | reduce AXIS [vector LANES] ORDER { stmt .. vN = OP vN .. }        accumulators in values
+//!             | stream AXIS over rows of AXIS [vector LANES] ORDER { stmt .. rN = OP vN .. }   in rows
+//!             | pairs AXIS over rows of AXIS { left, right; rN = OP sum of N TERM }    by a tile function
+//! def       ::= CONSTANT | size | index AXIS | load NAME[access] | row rN[AXIS] | OP vN .. | select vN vN vN
+//!             | cast vN | take NAME[access] at vN
+//! access    ::= AXIS [by STRIDE], .. [+ offset]                   strides count elements; other axes do not move it
+//! ORDER     ::= in any order | in order | by the tree | by the counter
+//! ```
+//!
+//! So it says: a perfect nest; several inner loops under one outer loop; accumulators; a value at the loop level of its
+//! own axes; scratch rows; vector loops; several outputs. [`verify()`] lists what every schedule promises.
 #![forbid(unsafe_code)]
 
 mod flat;

@@ -1,0 +1,186 @@
+//! Accesses: where the elements of arrays are, as strides along loop axes.
+
+use super::{Index, MAX_AXES, Map, Nest, NestAccess};
+use crate::LowerError;
+use crate::flat::{FlatId, Kind, dense_strides};
+use crate::kernel::*;
+use broadloom_ir::dim::Dim;
+use broadloom_ir::dtype::DType;
+use broadloom_ir::shape::Shape;
+use smallvec::{SmallVec, smallvec};
+
+impl Nest<'_> {
+    /// The array of a node whose elements lie in row-major order.
+    pub(super) fn dense(&self, node: FlatId) -> Option<BufferId> {
+        let buffer = match self.stored.get(&node) {
+            Some(buffer) => *buffer,
+            None => match self.flat.node(node).kind {
+                Kind::Buffer(buffer) => buffer,
+                _ => return None,
+            },
+        };
+        (self.flat.layouts[buffer.index()] == crate::Layout::Dense).then_some(buffer)
+    }
+
+    pub(super) fn load(&mut self, buffer: BufferId, map: &Map, node: FlatId) -> Result<ValueId, LowerError> {
+        let (access, delta) = self.address(buffer, map)?;
+        Ok(self.load_value(access, delta, node))
+    }
+
+    /// Loads from a dense buffer under another shape of as many elements.
+    pub(super) fn load_as(
+        &mut self,
+        buffer: BufferId,
+        shape: &Shape,
+        map: &Map,
+        node: FlatId,
+    ) -> Result<ValueId, LowerError> {
+        let strides = dense_strides(shape)?;
+        let dtype = self.flat.buffers[buffer.index()].dtype;
+        let (access, delta) = self.access(Some(buffer), dtype, &strides, map)?;
+        Ok(self.load_value(access, delta, node))
+    }
+
+    pub(super) fn load_value(&mut self, access: AccessId, delta: i64, node: FlatId) -> ValueId {
+        let NestAccess { dtype, .. } = self.accesses[access.index()];
+        let depends = self.accesses[access.index()].axes();
+        self.value(Def::Load { access, delta }, dtype, depends, node)
+    }
+
+    pub(super) fn address(&mut self, buffer: BufferId, map: &Map) -> Result<(AccessId, i64), LowerError> {
+        let strides = self.flat.strides(buffer)?;
+        let dtype = self.flat.buffers[buffer.index()].dtype;
+        self.access(Some(buffer), dtype, &strides, map)
+    }
+
+    pub(super) fn access(
+        &mut self,
+        buffer: Option<BufferId>,
+        dtype: DType,
+        strides: &[Dim],
+        map: &Map,
+    ) -> Result<(AccessId, i64), LowerError> {
+        let mut offset = Dim::ZERO;
+        let mut by_axis: SmallVec<[(AxisId, Dim); 4]> = smallvec![];
+        for (index, stride) in map.iter().zip(strides) {
+            offset = offset.add(&index.start.mul(stride)?)?;
+            if let Some(axis) = index.axis {
+                let stride = stride.scale(index.step)?;
+                match by_axis.iter_mut().find(|(of, _)| *of == axis) {
+                    Some((_, sum)) => *sum = sum.add(&stride)?,
+                    None => by_axis.push((axis, stride)),
+                }
+            }
+        }
+        by_axis.retain(|(_, stride)| !stride.is_zero());
+        by_axis.sort_by_key(|(axis, _)| *axis);
+        let (offset, delta) = match offset.as_constant() {
+            Some(delta) if buffer.is_some() && i32::try_from(delta.saturating_mul(8)).is_ok() => {
+                (Dim::ZERO, delta)
+            }
+            _ => (offset, 0),
+        };
+        let access = NestAccess { buffer, dtype, offset, strides: by_axis };
+        let found = self.accesses.iter().position(|other| *other == access);
+        let id = found.unwrap_or_else(|| {
+            self.accesses.push(access);
+            self.accesses.len() - 1
+        });
+        Ok((AccessId::new(id), delta))
+    }
+
+    /// The row-major position in a tensor of a shape, for error reports.
+    pub(super) fn position(&mut self, shape: &Shape, map: &Map) -> Result<AccessId, LowerError> {
+        let strides = dense_strides(shape)?;
+        Ok(self.access(None, DType::I64, &strides, map)?.0)
+    }
+
+    pub(super) fn take(
+        &mut self,
+        table: FlatId,
+        indices: FlatId,
+        axis: usize,
+        map: &Map,
+        index: ValueId,
+        node: FlatId,
+    ) -> Result<ValueId, LowerError> {
+        let flat = self.flat;
+        let rank = flat.node(indices).shape.rank();
+        // The table's axis moves along an axis of its own, whose stride is taken out of the access again.
+        let data = AxisId::new(MAX_AXES);
+        let mut table_map: Map = map[..axis].into();
+        table_map.push(Index::along(data));
+        table_map.extend(map[axis + rank..].iter().cloned());
+        let size = flat.node(table).shape[axis].clone();
+        let Some((buffer, shape, table_map)) = self.resolve(table, table_map)? else {
+            return Ok(self.want(table, node));
+        };
+        let strides = match shape {
+            Some(shape) => dense_strides(&shape)?,
+            None => flat.strides(buffer)?,
+        };
+        let dtype = flat.buffers[buffer.index()].dtype;
+        let (whole, delta) = self.access(Some(buffer), dtype, &strides, &table_map)?;
+        let mut access = self.accesses[whole.index()].clone();
+        access.offset = access.offset.add(&Dim::constant(delta))?;
+        let along = access.stride(data);
+        access.strides.retain(|(of, _)| *of != data);
+        // The access with the data axis is nobody else's: it was the last one made, or equal to one of another take.
+        if whole.index() + 1 == self.accesses.len() {
+            self.accesses.pop();
+        }
+        let access = match self.accesses.iter().position(|other| *other == access) {
+            Some(found) => AccessId::new(found),
+            None => {
+                self.accesses.push(access);
+                AccessId::new(self.accesses.len() - 1)
+            }
+        };
+        let indices_map: Map = map[axis..axis + rank].into();
+        let shape = flat.node(indices).shape.clone();
+        let position = self.position(&shape, &indices_map)?;
+        let stride = match along.as_constant() {
+            Some(stride) => Stride::Constant(stride),
+            None => Stride::Param(self.param(&along)),
+        };
+        let size = self.extent(&size);
+        let depends = self.depends[index.index()]
+            | self.accesses[access.index()].axes()
+            | self.accesses[position.index()].axes();
+        Ok(self.value(Def::Take { access, index, stride, size, position }, dtype, depends, node))
+    }
+
+    /// The array behind a chain of views, with the map in it, and the shape if the array is read as another one.
+    #[allow(clippy::type_complexity, reason = "three parts of one address")]
+    pub(super) fn resolve(
+        &mut self,
+        node: FlatId,
+        map: Map,
+    ) -> Result<Option<(BufferId, Option<Shape>, Map)>, LowerError> {
+        let (mut node, mut map) = (node, map);
+        loop {
+            if self.is_loaded(node) {
+                return Ok(Some((self.stored[&node], None, map)));
+            }
+            match &self.flat.node(node).kind {
+                Kind::Buffer(buffer) => return Ok(Some((*buffer, None, map))),
+                Kind::Reshape(operand) => {
+                    let shape = self.flat.node(node).shape.clone();
+                    return Ok(self.dense(*operand).map(|buffer| (buffer, Some(shape), map)));
+                }
+                Kind::Reindex { .. } | Kind::Slice { .. } => {
+                    let operand = self.operands(node, &map)?.remove(0);
+                    (node, map) = operand;
+                }
+                Kind::Constant(_)
+                | Kind::Size(_)
+                | Kind::Op { .. }
+                | Kind::Select(_)
+                | Kind::Cast(_)
+                | Kind::Reduce(_)
+                | Kind::Take { .. }
+                | Kind::Iota => return Ok(None),
+            }
+        }
+    }
+}

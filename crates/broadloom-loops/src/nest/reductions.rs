@@ -1,0 +1,182 @@
+//! Reductions as values: loops over axes of their own, or, where they are short, chains of ops.
+
+use super::{AxisKey, Map, Nest, NestAxis, NestReduction, PairSum, bit};
+use crate::LowerError;
+use crate::flat::{FlatId, Reduction};
+use crate::kernel::*;
+use broadloom_ir::dtype::Scalar;
+use broadloom_ir::ops::Op;
+use broadloom_ir::reduce::ReduceOp;
+use smallvec::{SmallVec, smallvec};
+
+impl Nest<'_> {
+    /// The loop axis of a reduction: shared by reductions over axes of one size at one place, unless one is
+    /// computed from the other.
+    pub(super) fn reduction_axis(
+        &mut self,
+        id: FlatId,
+        reduction: &Reduction,
+        map: &Map,
+    ) -> Result<AxisId, LowerError> {
+        let around = map.iter().filter_map(|index| index.axis).fold(0, |set, axis| set | bit(axis));
+        let parent = self.deepest(around);
+        let extent = self.flat.node(reduction.operand).shape[reduction.axis].clone();
+        let least = matches!(reduction.op, ReduceOp::Min | ReduceOp::ArgMin);
+        let key = AxisKey {
+            parent,
+            extent: extent.clone(),
+            nested: self.flat.node(id).nested,
+            group: reduction.group,
+            combines: reduction.combines,
+            pairs: self.flat.extreme_of_pairs(reduction).map(|sum| (sum, least)),
+        };
+        if let Some(&axis) = self.reduction_axes.get(&key) {
+            return Ok(axis);
+        }
+        let group = reduction.group.and_then(|group| Some((map[0].axis?, group)));
+        let axis =
+            self.axis(NestAxis { extent, parent, reduction: true, group, combines: reduction.combines })?;
+        self.reduction_axes.insert(key, axis);
+        Ok(axis)
+    }
+
+    /// A short reduction over a constant axis as a chain of ops, in index order.
+    pub(super) fn unrolled(&mut self, reduction: &Reduction, args: &[ValueId], node: FlatId) -> ValueId {
+        let accumulator = self.flat.node(reduction.operand).dtype;
+        if args.is_empty() {
+            return self.constant(reduction.op.empty(accumulator), node);
+        }
+        if reduction.factors.is_some() {
+            let mut terms = args.chunks_exact(2);
+            let mut sum = terms.next().map(|xy| self.op(Op::Multiply, SmallVec::from_slice(xy), node));
+            for xy in terms {
+                sum = sum.map(|sum| self.multiply_add(xy[0], xy[1], sum, node));
+            }
+            return match sum {
+                // Squares are never negative zeros.
+                Some(sum) if args.chunks_exact(2).all(|xy| xy[0] == xy[1]) => sum,
+                Some(sum) => self.finished(reduction.op, sum, node),
+                None => self.constant(reduction.op.empty(accumulator), node),
+            };
+        }
+        let is_arg = matches!(reduction.op, ReduceOp::ArgMin | ReduceOp::ArgMax);
+        if is_arg {
+            return self.unrolled_arg(reduction.op, args, node);
+        }
+        let op = match reduction.op {
+            ReduceOp::Prod => Op::Multiply,
+            ReduceOp::Min => Op::Minimum,
+            ReduceOp::Max => Op::Maximum,
+            ReduceOp::Sum | ReduceOp::Mean | ReduceOp::ArgMin | ReduceOp::ArgMax => Op::Add,
+        };
+        let mut result = args[0];
+        for &arg in &args[1..] {
+            result = self.op(op, smallvec![result, arg], node);
+        }
+        self.finished(reduction.op, result, node)
+    }
+
+    /// The end of a reduction that was unrolled.
+    pub(super) fn finished(&mut self, op: ReduceOp, value: ValueId, node: FlatId) -> ValueId {
+        match op.finish(self.values[value.index()].dtype) {
+            Some(zero) => {
+                let zero = self.constant(zero, node);
+                self.op(Op::Add, smallvec![value, zero], node)
+            }
+            None => value,
+        }
+    }
+
+    /// The pairs of an unrolled sum, if it is one.
+    pub(super) fn pair_sum(&self, reduction: &Reduction, args: &[ValueId]) -> Option<PairSum> {
+        let operands = |value: ValueId, of: Op| match &self.values[value.index()].def {
+            Def::Op { op, args, .. } if *op == of => Some(args.clone()),
+            _ => None,
+        };
+        let difference = |value: ValueId| operands(value, Op::Subtract).map(|args| (args[0], args[1]));
+        if reduction.op != ReduceOp::Sum || args.is_empty() || !self.values[args[0].index()].dtype.is_float()
+        {
+            return None;
+        }
+        let (term, pairs) = match reduction.factors {
+            Some([x, y]) if x == y => {
+                let pairs = args.chunks_exact(2).map(|xy| difference(xy[0])).collect();
+                (PairTerm::SquaredDifference, pairs)
+            }
+            Some(_) => (PairTerm::Product, args.chunks_exact(2).map(|xy| Some((xy[0], xy[1]))).collect()),
+            None => {
+                let pairs = args.iter().map(|arg| difference(operands(*arg, Op::Abs)?[0])).collect();
+                (PairTerm::AbsoluteDifference, pairs)
+            }
+        };
+        let pairs: Option<Vec<(ValueId, ValueId)>> = pairs;
+        Some(PairSum { term, pairs: pairs? })
+    }
+
+    /// `x * y + sum` as the numerics level contracts it.
+    pub(super) fn multiply_add(&mut self, x: ValueId, y: ValueId, sum: ValueId, node: FlatId) -> ValueId {
+        if self.flat.fused {
+            return self.op(Op::Fma, smallvec![x, y, sum], node);
+        }
+        let product = self.op(Op::Multiply, smallvec![x, y], node);
+        self.op(Op::Add, smallvec![sum, product], node)
+    }
+
+    pub(super) fn unrolled_arg(&mut self, op: ReduceOp, args: &[ValueId], node: FlatId) -> ValueId {
+        let compare = if op == ReduceOp::ArgMin { Op::Less } else { Op::Greater };
+        let mut best = args[0];
+        let mut index = self.constant(Scalar::I64(0), node);
+        for (position, &arg) in (0i64..).zip(args).skip(1) {
+            let mut better = self.op(compare, smallvec![arg, best], node);
+            if self.values[arg.index()].dtype.is_float() {
+                let nan = self.op(Op::NotEqual, smallvec![arg, arg], node);
+                let no_nan = self.op(Op::Equal, smallvec![best, best], node);
+                let first_nan = self.op(Op::LogicalAnd, smallvec![nan, no_nan], node);
+                better = self.op(Op::LogicalOr, smallvec![better, first_nan], node);
+            }
+            let position = self.constant(Scalar::I64(position), node);
+            index = self.select([better, position, index], node);
+            best = self.select([better, arg, best], node);
+        }
+        index
+    }
+
+    pub(super) fn looped(
+        &mut self,
+        reduction: &Reduction,
+        map: &Map,
+        args: &[ValueId],
+        node: FlatId,
+    ) -> Result<ValueId, LowerError> {
+        let axis = self.reduction_axis(node, reduction, map)?;
+        let accumulator = self.flat.node(reduction.operand).dtype;
+        let is_arg = matches!(reduction.op, ReduceOp::ArgMin | ReduceOp::ArgMax);
+        let operand = match (reduction.factors, is_arg) {
+            (Some(_), _) => Contribution::Product(args[0], args[1]),
+            (None, true) => Contribution::Indexed {
+                value: args[0],
+                index: args.get(1).copied(),
+                narrow: self.narrow && accumulator.size() <= 4 && args.len() == 1,
+            },
+            (None, false) => Contribution::Value(args[0]),
+        };
+        let group = self.axes[axis.index()].group.map_or(0, |(group, _)| bit(group));
+        let parent = self.axes[axis.index()].parent.map_or(0, bit);
+        let varies = args.iter().fold(group, |set, arg| set | self.varies[arg.index()]) & !bit(axis);
+        let depends =
+            args.iter().fold(group | parent, |set, arg| set | self.depends[arg.index()]) & !bit(axis);
+        let dtype = reduction.op.result_dtype(accumulator);
+        let value = self.fresh(Def::Reduced, dtype, depends, varies, node);
+        self.reductions.insert(value, NestReduction { axis, op: reduction.op, dtype: accumulator, operand });
+        // The same loop under two maps does its work twice: cheaper to store it once.
+        *self.looped.entry(node).or_default() += 1;
+        if self.looped[&node] > 1
+            && reduction.group.is_none()
+            && !reduction.combines
+            && !self.roots.contains(&node)
+        {
+            self.wanted.push(node);
+        }
+        Ok(value)
+    }
+}

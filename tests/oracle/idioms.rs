@@ -1,0 +1,282 @@
+//! Forms that random steps hit too rarely: one for each kind of loop that the compiler knows.
+
+use crate::build::{Builder, apply, reduce};
+use crate::recipe::Draw;
+use broadloom::{DType, Dim, Op, Tensor, select, slice};
+use broadloom_ir::reduce::ReduceOp;
+
+const FUNCTIONS: [Op; 6] = [Op::Exp, Op::Sin, Op::Tanh, Op::Log, Op::Cos, Op::Pow];
+
+type Idiom = fn(&mut Builder, &mut Draw) -> Tensor;
+
+const IDIOMS: &[Idiom] = &[
+    normalised,
+    nearest,
+    distances,
+    matrix_product,
+    outer_product,
+    density,
+    statistics,
+    differences,
+    weighted_extremes,
+    pixels,
+    row_of_functions,
+    totals,
+    gathered,
+    masked,
+    shared_function,
+];
+
+/// A tensor of one of the forms, with its parts kept for other steps.
+pub fn idiom(builder: &mut Builder, draw: &mut Draw) -> Tensor {
+    draw.of(IDIOMS)(builder, draw)
+}
+
+fn float(draw: &mut Draw) -> DType {
+    draw.of(&[DType::F32, DType::F64])
+}
+
+fn function(x: Tensor, draw: &mut Draw) -> Tensor {
+    match draw.of(&FUNCTIONS) {
+        Op::Pow => x.pow(x),
+        op => apply(op, &[x]),
+    }
+}
+
+/// An n by m tensor: one that there is, or an input.
+fn matrix(builder: &mut Builder, dtype: DType, draw: &mut Draw) -> Tensor {
+    let [n, m, _] = builder.symbols.map(Dim::from);
+    let known = builder.pick(draw);
+    if known.rank() == 2 && draw.next(2) == 0 {
+        return known.cast_to(dtype);
+    }
+    let x = builder.input(dtype, [n, m]);
+    builder.keep(x);
+    x
+}
+
+/// Softmax or standardisation, along rows or columns.
+fn normalised(builder: &mut Builder, draw: &mut Draw) -> Tensor {
+    let dtype = float(draw);
+    let x = matrix(builder, dtype, draw);
+    let axis = draw.next(2) as i64;
+    if draw.next(2) == 0 {
+        let e = if draw.next(3) == 0 { x.exp() } else { (x - x.max_keepdims(axis)).exp() };
+        let sum = e.sum_keepdims(axis);
+        builder.keep(sum);
+        e / sum
+    } else {
+        let centered = x - x.mean_keepdims(axis);
+        let variance = centered.square().mean_keepdims(axis);
+        builder.keep(variance);
+        centered / (variance + 1e-5).sqrt()
+    }
+}
+
+/// Extremes of sums over pairs, and where they are.
+fn nearest(builder: &mut Builder, draw: &mut Draw) -> Tensor {
+    let [n, m, k] = builder.symbols.map(Dim::from);
+    let dtype = draw.of(&[DType::F32, DType::F64, DType::F32, DType::I32]);
+    let terms = draw.of(&[Dim::from(3), Dim::from(8), Dim::from(17), m, Dim::from(2), Dim::from(65)]);
+    let (x, y) = match draw.next(3) {
+        0 => (builder.input(dtype, [n, terms]).unsqueeze(1), builder.input(dtype, [k, terms]).unsqueeze(0)),
+        1 => (builder.input(dtype, [k, terms]).unsqueeze(0), builder.input(dtype, [n, terms]).unsqueeze(1)),
+        _ => (builder.input(dtype, [terms, n]).t().unsqueeze(1), builder.input(dtype, [terms, k]).t().unsqueeze(0)),
+    };
+    let sum = match draw.next(4) {
+        0 => (x - y).square().sum(2),
+        1 => (x - y).square().sum(-1).sqrt(),
+        2 => (x * y).sum(2),
+        _ => (x - y).abs().sum(2),
+    };
+    let extremes = [ReduceOp::ArgMin, ReduceOp::Min, ReduceOp::ArgMax, ReduceOp::Max];
+    let axis = if draw.next(4) == 0 { 0 } else { 1 };
+    let kept = reduce(draw.of(&extremes), sum, vec![axis], draw.next(4) == 0);
+    builder.keep(kept);
+    reduce(draw.of(&extremes), sum, vec![axis], false)
+}
+
+/// A table of distances or counts of differences.
+fn distances(builder: &mut Builder, draw: &mut Draw) -> Tensor {
+    let [n, m, k] = builder.symbols.map(Dim::from);
+    let dtype = draw.of(&[DType::F32, DType::U8, DType::F64, DType::Bool, DType::I64]);
+    let terms = draw.of(&[Dim::from(3), m, Dim::from(5)]);
+    let (x, y) = (builder.input(dtype, [n, terms]).unsqueeze(1), builder.input(dtype, [k, terms]).unsqueeze(0));
+    let differ = if dtype.is_float() && draw.next(2) == 0 { (x - y).square().sum(2) } else { x.not_equal(y).sum(2) };
+    if draw.next(2) == 0 { differ.min(1) } else { differ }
+}
+
+fn matrix_product(builder: &mut Builder, draw: &mut Draw) -> Tensor {
+    let [n, m, k] = builder.symbols.map(Dim::from);
+    let dtype = draw.of(&[DType::F32, DType::F64, DType::I32]);
+    let x = matrix(builder, dtype, draw);
+    let columns = draw.of(&[k, Dim::from(3), n]);
+    let (y, axes) = match draw.next(2) {
+        0 => (builder.input(dtype, [m, columns]).unsqueeze(0), (2, 1)),
+        _ => (builder.input(dtype, [columns, m]).unsqueeze(0), (1, 2)),
+    };
+    if x.shape()[1] != m {
+        return x;
+    }
+    (x.unsqueeze(axes.0) * y).sum(axes.1)
+}
+
+/// A function of rows by a function of columns, which may be summed.
+fn outer_product(builder: &mut Builder, draw: &mut Draw) -> Tensor {
+    let [n, m, _] = builder.symbols.map(Dim::from);
+    let dtype = float(draw);
+    let (x, y) = (builder.input(dtype, [n, Dim::from(1)]), builder.input(dtype, [m]));
+    let (f, g) = (function(x, draw), function(y, draw));
+    let combined = if draw.next(2) == 0 { f * g } else { function(f + g, draw) };
+    match draw.next(4) {
+        0 => combined.sum(draw.next(2)),
+        1 => combined * combined.max_keepdims(1),
+        _ => combined,
+    }
+}
+
+/// Sums of functions of pairs.
+fn density(builder: &mut Builder, draw: &mut Draw) -> Tensor {
+    let [n, m, _] = builder.symbols.map(Dim::from);
+    let dtype = float(draw);
+    let (x, y) = (builder.input(dtype, [n, Dim::from(1)]), builder.input(dtype, [m]));
+    let kernel = if draw.next(2) == 0 { (-(x - y).square()).exp() } else { function(x - y, draw) };
+    let axis = draw.next(2);
+    let sum = match draw.next(4) {
+        0 => kernel.mean(axis),
+        1 => kernel.max(axis),
+        2 => (kernel * y).sum(axis),
+        _ => kernel.sum(axis),
+    };
+    if draw.next(2) == 0 { sum.log() } else { sum }
+}
+
+/// Several reductions of one tensor.
+fn statistics(builder: &mut Builder, draw: &mut Draw) -> Tensor {
+    let dtype = builder.dtype(draw);
+    let x = matrix(builder, dtype, draw);
+    for _ in 0..draw.next(4) {
+        let axes = draw.of(&[&[0][..], &[1], &[0, 1]]).to_vec();
+        let squared = if dtype.is_float() && draw.next(2) == 0 { x.square() } else { x };
+        builder.keep(reduce(draw.of(ReduceOp::ALL), squared, axes, draw.next(3) == 0));
+    }
+    reduce(draw.of(ReduceOp::ALL), x, vec![draw.next(2) as i64], false)
+}
+
+/// Neighbours along an axis.
+fn differences(builder: &mut Builder, draw: &mut Draw) -> Tensor {
+    let dtype = draw.of(&[DType::F32, DType::I32, DType::F64]);
+    let x = matrix(builder, dtype, draw);
+    let axis = draw.next(2);
+    let difference = x.slice_axis(axis, 1.., 1) - x.slice_axis(axis, ..-1, 1);
+    builder.keep(difference);
+    if draw.next(2) == 0 { difference.abs().sum(axis) } else { difference }
+}
+
+/// Reductions of reductions.
+fn weighted_extremes(builder: &mut Builder, draw: &mut Draw) -> Tensor {
+    let [n, m, k] = builder.symbols.map(Dim::from);
+    let dtype = builder.dtype(draw);
+    let x = match draw.next(3) {
+        0 => builder.input(dtype, [n, m, k]),
+        1 => builder.input(dtype, [n, Dim::from(1)]) + builder.input(dtype, [k]).cast_to(DType::I32),
+        _ => builder.input(dtype, [n, m, Dim::from(3)]),
+    };
+    let axis = draw.next(x.rank()) as i64;
+    let inner = reduce(draw.of(ReduceOp::ALL), x, vec![axis], draw.next(2) == 0);
+    builder.keep(inner);
+    let inner = if draw.next(2) == 0 { inner * inner } else { inner };
+    reduce(draw.of(ReduceOp::ALL), inner, vec![draw.next(inner.rank()) as i64], false)
+}
+
+/// Short trailing axes.
+fn pixels(builder: &mut Builder, draw: &mut Draw) -> Tensor {
+    let [n, m, _] = builder.symbols.map(Dim::from);
+    let channels = Dim::from(draw.of(&[3, 2, 5, 8]));
+    let image = builder.input(draw.of(&[DType::U8, DType::F32, DType::F64]), [n, m, channels]);
+    let scale = builder.input(DType::F32, [channels]);
+    let scaled = (image - scale) / scale.maximum(1);
+    match draw.next(4) {
+        0 => scaled.mean([0, 1]),
+        1 => scaled.sum(2),
+        2 => scaled.slice(slice![.., .., ..;-1]),
+        _ => scaled,
+    }
+}
+
+/// Functions inside of reductions, along rows or columns.
+fn row_of_functions(builder: &mut Builder, draw: &mut Draw) -> Tensor {
+    let dtype = float(draw);
+    let x = matrix(builder, dtype, draw);
+    let f = function(x, draw);
+    let axis = draw.next(2) as i64;
+    let inner = reduce(draw.of(ReduceOp::ALL), f, vec![axis], draw.next(3) == 0);
+    builder.keep(inner);
+    match draw.next(3) {
+        0 => function(inner.cast_to(dtype), draw),
+        1 => (f * x).sum(axis),
+        _ => f.mean([0, 1]),
+    }
+}
+
+/// Reductions to a few elements, which threads share by groups.
+fn totals(builder: &mut Builder, draw: &mut Draw) -> Tensor {
+    let [n, m, _] = builder.symbols.map(Dim::from);
+    let dtype = builder.dtype(draw);
+    let x = match draw.next(3) {
+        0 => builder.input(dtype, [n]),
+        1 => builder.input(dtype, [n, m]),
+        _ => builder.input(dtype, [n, Dim::from(3)]),
+    };
+    let operand = match draw.next(4) {
+        0 if dtype.is_float() => x.square(),
+        1 if dtype.is_float() => function(x, draw),
+        _ => x,
+    };
+    let op = draw.of(ReduceOp::ALL);
+    if x.rank() == 2 && draw.next(2) == 0 {
+        return reduce(op, operand, vec![0], draw.next(3) == 0);
+    }
+    let total = reduce(op, operand, (0..x.rank() as i64).collect(), false);
+    builder.keep(total);
+    if dtype.is_float() && draw.next(2) == 0 { x / total } else { total }
+}
+
+/// Rows of a table, scaled or reduced.
+fn gathered(builder: &mut Builder, draw: &mut Draw) -> Tensor {
+    let [n, m, k] = builder.symbols.map(Dim::from);
+    let dtype = builder.dtype(draw);
+    let table = builder.input(dtype, [k, m]);
+    let indices = builder.input(draw.of(&[DType::I64, DType::I32, DType::U8]), [n]);
+    let rows = if draw.next(2) == 0 { table.take(indices, 0) } else { table.t().take(indices, 1).t() };
+    match draw.next(3) {
+        0 => rows,
+        1 => rows.cast_to(DType::F32) * builder.input(DType::F32, [n, Dim::from(1)]),
+        _ => reduce(draw.of(ReduceOp::ALL), rows, vec![draw.next(2) as i64], false),
+    }
+}
+
+/// Selections by position.
+fn masked(builder: &mut Builder, draw: &mut Draw) -> Tensor {
+    let [n, m, _] = builder.symbols.map(Dim::from);
+    let dtype = builder.dtype(draw);
+    let x = builder.input(dtype, [n, m]);
+    let (i, j) = (builder.graph.iota(n).unsqueeze(1), builder.graph.iota(m));
+    let mask = if draw.next(2) == 0 { i.equal(j) } else { i.cast_to(DType::U8).less(j * 2) };
+    let chosen = select(mask, x, 0);
+    if draw.next(2) == 0 { reduce(draw.of(ReduceOp::ALL), chosen, vec![draw.next(2) as i64], false) } else { chosen }
+}
+
+/// A function that several results read, of other shapes and under other views.
+fn shared_function(builder: &mut Builder, draw: &mut Draw) -> Tensor {
+    let dtype = float(draw);
+    let x = matrix(builder, dtype, draw);
+    let f = function(x, draw);
+    builder.keep(f.sum(draw.next(2)));
+    builder.keep(f.slice_axis(draw.next(2), .., -1) + x);
+    match draw.next(3) {
+        0 => f.t() * 2,
+        1 => function(f, draw) - f,
+        _ => f.reshape([-1]).max(0),
+    }
+}
