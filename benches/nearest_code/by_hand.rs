@@ -122,20 +122,31 @@ at_every_level! {
 
     /// The sum of squares of everything.
     fn full_sum(x: &[f32], out: &mut [f32]) {
-        out[0] = x.chunks(1 << 16).map(sum_of_squares).sum();
+        out[0] = 0.0;
+        for x in x.chunks(1 << 16) {
+            out[0] += sum_of_squares(x);
+        }
     }
 }
 
+/// Loops, not iterators: a closure handed to `map` or `sum` may be compiled apart, for baseline instructions.
 #[inline(always)]
 fn sum_of_squares(x: &[f32]) -> f32 {
     let mut sums = [0.0f32; 64];
     let (chunks, rest) = x.as_chunks::<64>();
     for chunk in chunks {
-        for (sum, x) in sums.iter_mut().zip(chunk) {
-            *sum += x * x;
+        for lane in 0..64 {
+            sums[lane] += chunk[lane] * chunk[lane];
         }
     }
-    sums.iter().sum::<f32>() + rest.iter().map(|x| x * x).sum::<f32>()
+    let mut sum = 0.0;
+    for lane in sums {
+        sum += lane;
+    }
+    for x in rest {
+        sum += x * x;
+    }
+    sum
 }
 
 /// The nearest of `codes` to each of `obs`, rows of `D` numbers: the first of least distance. With `ROOT` the

@@ -17,6 +17,7 @@ use crate::lanes::{Array, Lanes};
 use crate::lanes::{F32x4, F32x8, F32x16, F64x2, F64x4, F64x8};
 use crate::level::{CpuLevel, Fused};
 use crate::tile::Precision;
+use smallvec::SmallVec;
 
 /// What a pair of a row of the left and one of the right sums, over the elements of both.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -304,7 +305,9 @@ unsafe fn run<V: Lanes, K: Pairs>(values: *mut u8, indices: *mut i64, operands: 
     let full = len >= chunk;
     // Rows far apart fall into few sets of the cache: when they are many and used often, they are copied too.
     let packed = !full || (operands.terms > 16 && operands.count > 16);
-    let mut copy = vec![V::Scalar::ONE; if packed { operands.terms * chunk } else { 0 }];
+    // On the stack up to 64 terms, the most that a sum in index order has: kernels then allocate nothing.
+    let copies = if packed { operands.terms * chunk } else { 0 };
+    let mut copy: SmallVec<[V::Scalar; 2048]> = SmallVec::from_elem(V::Scalar::ONE, copies);
     let copy: *mut u8 = copy.as_mut_ptr().cast();
     let mut start = 0;
     loop {

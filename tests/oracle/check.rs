@@ -1,0 +1,209 @@
+//! One case: a graph, run in every way on several sizes.
+
+use crate::arrays::{Lay, Memory, Random, index_bounds, random_array, read};
+use crate::build::build;
+use crate::recipe::{Recipe, SIZES};
+use broadloom::{
+    CallError, CheckedGraph, CompileOptions, CpuLevel, Executable, Inputs, OutputsMut, Scalar, Threads,
+};
+use broadloom_ir::ExprId;
+use broadloom_ir::interp::{Array, InterpretError, interpret};
+use broadloom_ir::shape::Shape;
+use std::fmt::Write;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, LazyLock};
+
+/// Elements of all tensors of a graph together, of which the interpreter computes each.
+const MOST_ELEMENTS: i64 = 40_000;
+/// The same for one set of sizes in eight, so that fixed trees and strips come to several blocks.
+const MANY_ELEMENTS: i64 = 600_000;
+
+static POOL: LazyLock<Arc<rayon::ThreadPool>> = LazyLock::new(|| {
+    Arc::new(rayon::ThreadPoolBuilder::new().num_threads(3).build().expect("threads can be started"))
+});
+
+/// The ways in which a graph is compiled and run.
+fn ways() -> Vec<CompileOptions> {
+    let way = |level, vectorize, shared| CompileOptions {
+        threads: if shared { Threads::Pool(POOL.clone()) } else { Threads::Calling },
+        level,
+        vectorize,
+        parallel_threshold: 0,
+    };
+    let mut ways = vec![
+        way(None, true, false),
+        way(None, true, true),
+        way(None, false, false),
+        way(Some(CpuLevel::Baseline), true, true),
+        way(Some(CpuLevel::Baseline), false, false),
+    ];
+    if CpuLevel::Avx2Fma.is_supported() && CpuLevel::detect() != CpuLevel::Avx2Fma {
+        ways.push(way(Some(CpuLevel::Avx2Fma), true, false));
+    }
+    ways
+}
+
+/// The inputs of a case at some sizes, and what the interpreter makes of them.
+struct Data {
+    sizes: [usize; 3],
+    inputs: Vec<(Array, Vec<bool>)>,
+    /// Unfused and fused.
+    want: [Result<Vec<Array>, InterpretError>; 2],
+}
+
+/// Whether the compiled graph of a recipe agrees with the interpreter; if not, all about it.
+pub fn check(recipe: &Recipe) -> Result<(), String> {
+    let built = build(recipe);
+    let graph = built.graph.finish(built.named_outputs()).map_err(|mistakes| mistakes.to_string())?;
+    let last_case = concat!(env!("CARGO_TARGET_TMPDIR"), "/oracle-last-case.txt");
+    let _ = std::fs::write(last_case, format!("{graph}\n{recipe:?}\n"));
+    let data: Vec<Data> = (0..recipe.sizes.len()).map(|index| data(&graph, recipe, index)).collect();
+    for options in ways() {
+        let compiled = catch_unwind(AssertUnwindSafe(|| built.graph.compile_with(built.named_outputs(), &options)));
+        let executable = match compiled {
+            Ok(Ok(executable)) => executable,
+            Ok(Err(error)) => return Err(format!("does not compile: {error}\n{graph}\n{options:?}")),
+            Err(_) => return Err(format!("compiling panics\n{graph}\n{options:?}")),
+        };
+        let level = options.level.unwrap_or_else(CpuLevel::detect);
+        let results = catch_unwind(AssertUnwindSafe(|| {
+            let mut random = Random::new(recipe.seed, 99);
+            let lays = |random: &mut Random, some: &[Lay]| -> Vec<Lay> {
+                (0..graph.inputs().len().max(graph.outputs().len())).map(|_| some[random.below(some.len())]).collect()
+            };
+            let (inputs, outputs) = (lays(&mut random, &Lay::ALL), lays(&mut random, &Lay::DISTINCT));
+            for data in &data {
+                let want = &data.want[usize::from(level.is_fused())];
+                run(&executable, data, want, None)?;
+                run(&executable, data, want, Some((&inputs, &outputs)))?;
+            }
+            Ok(())
+        }));
+        let problem = match results {
+            Ok(Ok(())) => continue,
+            Ok(Err(problem)) => problem,
+            Err(_) => "running panics".to_string(),
+        };
+        let explanation = executable.explain();
+        return Err(format!("{problem}\n\n{graph}\n{explanation}\nlevel {level}, {options:?}"));
+    }
+    Ok(())
+}
+
+/// Concrete shapes of expressions at some sizes; what cannot be computed, or is negative, is 0.
+fn concrete(shape: &Shape, sizes: &[usize; 3]) -> Vec<usize> {
+    let value = |dim: &broadloom_ir::dim::Dim| {
+        dim.evaluate(&|symbol| sizes.get(symbol.index()).map(|size| *size as i64)).map_or(0, |size| size.max(0))
+    };
+    shape.iter().map(|dim| value(dim) as usize).collect()
+}
+
+fn elements(graph: &CheckedGraph, sizes: &[usize; 3]) -> i64 {
+    let count = |expr: ExprId| concrete(graph.shape(expr), sizes).iter().fold(1i64, |n, size| n.saturating_mul(*size as i64));
+    graph.exprs().fold(0i64, |sum, expr| sum.saturating_add(count(expr)))
+}
+
+/// Sizes, reduced until the interpreter is done soon, and inputs of these sizes.
+fn data(graph: &CheckedGraph, recipe: &Recipe, index: usize) -> Data {
+    let mut random = Random::new(recipe.seed, index as u64);
+    let most = if random.below(8) == 0 { MANY_ELEMENTS } else { MOST_ELEMENTS };
+    let mut chosen = recipe.sizes[index];
+    let kept = random.below(3);
+    let sizes = loop {
+        let sizes = chosen.map(|size| SIZES[size]);
+        // The sizes beside one of them are reduced before it.
+        let larger = |of: &usize| (chosen[*of] > 2, *of != kept, chosen[*of]);
+        let reduced = (0..3).max_by_key(larger).filter(|of| chosen[*of] > 0);
+        match reduced {
+            Some(reduced) if elements(graph, &sizes) > most => chosen[reduced] -= 1,
+            _ => break sizes,
+        }
+    };
+    let bounds = index_bounds(graph, &|expr, axis| concrete(graph.shape(expr), &sizes)[axis]);
+    let inputs: Vec<(Array, Vec<bool>)> = graph
+        .inputs()
+        .iter()
+        .zip(bounds)
+        .map(|(input, bound)| random_array(input.dtype, &concrete(&input.shape, &sizes), bound, &mut random))
+        .collect();
+    let arrays: Vec<Array> = inputs.iter().map(|(array, _)| array.clone()).collect();
+    let want = [false, true].map(|fused| interpret(graph, &arrays, fused));
+    Data { sizes, inputs, want }
+}
+
+/// Runs on dense arrays, or on arrays of some layouts into arrays of some layouts.
+fn run(
+    executable: &Executable,
+    data: &Data,
+    want: &Result<Vec<Array>, InterpretError>,
+    lays: Option<(&[Lay], &[Lay])>,
+) -> Result<(), String> {
+    let graph = executable.graph();
+    let at = |text: String| {
+        let symbols = ["n", "m", "k"].iter().zip(data.sizes).map(|(name, size)| format!("{name} = {size}"));
+        let sizes = symbols.collect::<Vec<_>>().join(", ");
+        Err(format!("at {sizes}, layouts {lays:?}: {text}"))
+    };
+    let memories: Vec<Memory> = data
+        .inputs
+        .iter()
+        .enumerate()
+        .map(|(index, (array, still))| Memory::holding(array, still, lays.map_or(Lay::Dense, |lays| lays.0[index])))
+        .collect();
+    let mut inputs = Inputs::new();
+    for (info, memory) in graph.inputs().iter().zip(&memories) {
+        inputs = inputs.named(&*info.name, memory.view().expect("an input fits its memory"));
+    }
+    let shapes: Vec<Vec<usize>> =
+        graph.outputs().iter().map(|output| concrete(graph.shape(output.expr), &data.sizes)).collect();
+    let got: Result<Vec<Vec<Scalar>>, CallError> = match lays {
+        None => executable.run(inputs).map(|outputs| outputs.iter().map(|(_, array)| read(array)).collect()),
+        Some((_, lays)) => {
+            let dtypes: Vec<_> = graph.outputs().iter().map(|output| graph.dtype(output.expr)).collect();
+            let arrays = shapes.iter().zip(&dtypes).zip(lays);
+            let mut results: Vec<Memory> =
+                arrays.map(|((shape, dtype), lay)| Memory::empty(*dtype, shape, *lay)).collect();
+            let mut outputs = OutputsMut::new();
+            for result in &mut results {
+                outputs = outputs.next(result.view_mut().expect("no element has two indices"));
+            }
+            let done = executable.run_into(inputs, outputs);
+            let elements: Option<Vec<_>> =
+                results.iter().zip(&dtypes).map(|(result, dtype)| result.elements(*dtype)).collect();
+            match elements {
+                Some(elements) => done.map(|()| elements),
+                None => return at("something beside an output was written".into()),
+            }
+        }
+    };
+    match (want, got) {
+        (Ok(want), Ok(got)) => {
+            for ((want, got), output) in want.iter().zip(&got).zip(graph.outputs()) {
+                if let Some(difference) = difference(want, got) {
+                    return at(format!("output {:?} = {}: {difference}", output.name, output.expr));
+                }
+            }
+            Ok(())
+        }
+        // What sizes forbid is refused before anything runs.
+        (Err(InterpretError::Obligation { .. } | InterpretError::Index { size: 0, .. }), Err(CallError::Bind(_))) => Ok(()),
+        (Err(InterpretError::TooLarge { .. }), _) => Ok(()),
+        (Ok(_), Err(error)) => at(format!("fails: {error}")),
+        (Err(error), Ok(_)) => at(format!("gives a result, but should fail: {error}")),
+        (Err(expected), Err(error)) => at(format!("fails: {error}\nbut should fail: {expected}")),
+    }
+}
+
+/// How many elements differ, and the first few of them.
+fn difference(want: &Array, got: &[Scalar]) -> Option<String> {
+    if want.elements.len() != got.len() {
+        return Some(format!("{} elements instead of {:?}", got.len(), want.shape));
+    }
+    let differing = want.elements.iter().zip(got).enumerate().filter(|(_, (want, got))| !want.same(**got));
+    let mut text = String::new();
+    let count = differing.clone().count();
+    for (position, (want, got)) in differing.take(4) {
+        let _ = write!(text, ", at {position} {got} (bits {:x}) instead of {want} ({:x})", got.bits(), want.bits());
+    }
+    (count > 0).then(|| format!("{count} of {} elements of {}{:?} differ{text}", got.len(), want.dtype, want.shape))
+}
