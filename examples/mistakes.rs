@@ -147,7 +147,8 @@ fn reductions() {
 fn dtypes() {
     show("Bools are not subtracted; `!=` says what is meant.", |g| {
         let x = g.input::<bool>("x", shape![4]);
-        let _ = x - x;
+        let y = g.input::<bool>("y", shape![4]);
+        let _ = x - y;
     });
     show("A literal takes the dtype of the tensor beside it, and has to fit.", |g| {
         let _ = g.input::<u8>("x", shape![4]) + 300;

@@ -223,17 +223,6 @@ impl Kernels {
         Ok(codes)
     }
 
-    /// Writes the nearest code of every pixel.
-    pub fn assign(
-        &self,
-        pixels: ArrayView<'_>,
-        weights: &Weights,
-        codes: &[[f32; 3]],
-        out: &mut [i64],
-    ) -> Result<(), Error> {
-        assign(&self.nearest, pixels, weights, codes, out)
-    }
-
     /// Moves every code to the mean of its pixels.
     pub fn update(
         &self,

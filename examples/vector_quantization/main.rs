@@ -86,13 +86,11 @@ fn run(args: &Args) -> Result<(), Error> {
 
     let palette = report::palette(&painted.palette, &code);
     println!("wrote");
-    let quantized = Picture { pixels: painted.pixels, ..picture };
+    let quantized = Picture { width: picture.width, height: picture.height, pixels: painted.pixels };
     let swatches = Picture::swatches(&palette);
     let mut files = vec![("quantized.png", &quantized), ("palette.png", &swatches)];
-    let scene;
     if args.image.is_none() {
-        scene = scene::draw();
-        files.push(("scene.png", &scene));
+        files.insert(0, ("scene.png", &picture));
     }
     for (name, picture) in files {
         let path = args.output.join(name);
@@ -115,7 +113,7 @@ fn fit(kernels: &Kernels, picture: &Picture, weights: &Weights, args: &Args) -> 
     let mut code = vec![0; places.len()];
     let mut last = f32::INFINITY;
     for iteration in 1..=ITERATIONS {
-        kernels.assign(sampled.clone(), weights, &codes, &mut code)?;
+        kmeans::assign(kernels.nearest(), sampled.clone(), weights, &codes, &mut code)?;
         let update = kernels.update(&sample, weights, &codes, &code)?;
         println!(
             "  iteration {iteration:2}   mean error {:8.4}   rms {:8.4} {unit}",
@@ -168,7 +166,8 @@ fn assign_all(
         });
     }
 
-    let mut plain = vec![0; picture.count()];
+    // Not zeros, which the system would hand out only when they are written, on the plain loop's account.
+    let mut plain = vec![-1; picture.count()];
     let start = Instant::now();
     let pixels = plain::assign(&picture.pixels, weights, codes, &mut plain, PATIENCE);
     measured.push(report::Measured {

@@ -18,6 +18,8 @@ const MOST_ELEMENTS: i64 = 40_000;
 /// The same for one set of sizes in eight, so that fixed trees and strips come to several blocks.
 const MANY_ELEMENTS: i64 = 600_000;
 
+pub static T: [std::sync::atomic::AtomicU64; 12] = [const { std::sync::atomic::AtomicU64::new(0) }; 12];
+pub fn add(i: usize, v: u64) { T[i].fetch_add(v, std::sync::atomic::Ordering::Relaxed); }
 static POOL: LazyLock<Arc<rayon::ThreadPool>> = LazyLock::new(|| {
     Arc::new(rayon::ThreadPoolBuilder::new().num_threads(3).build().expect("threads can be started"))
 });
@@ -59,8 +61,8 @@ pub fn check(recipe: &Recipe) -> Result<(), String> {
     let _ = std::fs::write(last_case, format!("{graph}\n{recipe:?}\n"));
     let data: Vec<Data> = (0..recipe.sizes.len()).map(|index| data(&graph, recipe, index)).collect();
     for options in ways() {
-        let compiled = catch_unwind(AssertUnwindSafe(|| built.graph.compile_with(built.named_outputs(), &options)));
-        let executable = match compiled {
+        let t1=std::time::Instant::now(); let compiled = catch_unwind(AssertUnwindSafe(|| built.graph.compile_with(built.named_outputs(), &options)));
+        add(1, t1.elapsed().as_micros() as u64); let executable = match compiled {
             Ok(Ok(executable)) => executable,
             Ok(Err(error)) => return Err(format!("does not compile: {error}\n{graph}\n{options:?}")),
             Err(_) => return Err(format!("compiling panics\n{graph}\n{options:?}")),
@@ -74,8 +76,8 @@ pub fn check(recipe: &Recipe) -> Result<(), String> {
             let (inputs, outputs) = (lays(&mut random, &Lay::ALL), lays(&mut random, &Lay::DISTINCT));
             for data in &data {
                 let want = &data.want[usize::from(level.is_fused())];
-                run(&executable, data, want, None)?;
-                run(&executable, data, want, Some((&inputs, &outputs)))?;
+                let t=std::time::Instant::now(); run(&executable, data, want, None)?; add(2, t.elapsed().as_micros() as u64);
+                let t=std::time::Instant::now(); run(&executable, data, want, Some((&inputs, &outputs)))?; add(3, t.elapsed().as_micros() as u64);
             }
             Ok(())
         }));
@@ -127,7 +129,7 @@ fn data(graph: &CheckedGraph, recipe: &Recipe, index: usize) -> Data {
         .map(|(input, bound)| random_array(input.dtype, &concrete(&input.shape, &sizes), bound, &mut random))
         .collect();
     let arrays: Vec<Array> = inputs.iter().map(|(array, _)| array.clone()).collect();
-    let want = [false, true].map(|fused| interpret(graph, &arrays, fused));
+    let t0=std::time::Instant::now(); let want = [false, true].map(|fused| interpret(graph, &arrays, fused)); add(0, t0.elapsed().as_micros() as u64); match &want[0] { Ok(w)=> { add(5,1); for a in w { add(7, a.elements.len() as u64); add(8, a.elements.iter().filter(|e| match e { Scalar::F32(x)=>x.is_nan(), Scalar::F64(x)=>x.is_nan(), _=>false}).count() as u64); add(9,1); if a.elements.iter().skip(1).all(|e| e.same(a.elements[0])) {add(10,1);} } }, Err(_)=>add(6,1)}
     Data { sizes, inputs, want }
 }
 

@@ -62,3 +62,8 @@ pub use broadloom_ir::dtype::{DType, Element, Scalar};
 pub use broadloom_ir::graph::CheckedGraph;
 pub use broadloom_ir::ops::Op;
 pub use broadloom_jit::CpuLevel;
+
+/// The README's example runs with the documentation tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;
