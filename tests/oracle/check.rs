@@ -6,7 +6,6 @@ use crate::recipe::{Recipe, SIZES};
 use broadloom::{
     CallError, CheckedGraph, CompileOptions, CpuLevel, Executable, Inputs, OutputsMut, Scalar, Threads,
 };
-use broadloom_ir::ExprId;
 use broadloom_ir::interp::{Array, InterpretError, interpret};
 use broadloom_ir::shape::Shape;
 use std::fmt::Write;
@@ -18,8 +17,6 @@ const MOST_ELEMENTS: i64 = 40_000;
 /// The same for one set of sizes in eight, so that fixed trees and strips come to several blocks.
 const MANY_ELEMENTS: i64 = 600_000;
 
-pub static T: [std::sync::atomic::AtomicU64; 12] = [const { std::sync::atomic::AtomicU64::new(0) }; 12];
-pub fn add(i: usize, v: u64) { T[i].fetch_add(v, std::sync::atomic::Ordering::Relaxed); }
 static POOL: LazyLock<Arc<rayon::ThreadPool>> = LazyLock::new(|| {
     Arc::new(rayon::ThreadPoolBuilder::new().num_threads(3).build().expect("threads can be started"))
 });
@@ -48,7 +45,8 @@ fn ways() -> Vec<CompileOptions> {
 /// The inputs of a case at some sizes, and what the interpreter makes of them.
 struct Data {
     sizes: [usize; 3],
-    inputs: Vec<(Array, Vec<bool>)>,
+    /// Dense, and in the layouts of the case.
+    inputs: [Vec<Memory>; 2],
     /// Unfused and fused.
     want: [Result<Vec<Array>, InterpretError>; 2],
 }
@@ -59,25 +57,26 @@ pub fn check(recipe: &Recipe) -> Result<(), String> {
     let graph = built.graph.finish(built.named_outputs()).map_err(|mistakes| mistakes.to_string())?;
     let last_case = concat!(env!("CARGO_TARGET_TMPDIR"), "/oracle-last-case.txt");
     let _ = std::fs::write(last_case, format!("{graph}\n{recipe:?}\n"));
-    let data: Vec<Data> = (0..recipe.sizes.len()).map(|index| data(&graph, recipe, index)).collect();
+    let mut random = Random::new(recipe.seed, 99);
+    let mut lays = |count: usize, some: &[Lay]| -> Vec<Lay> {
+        (0..count).map(|_| some[random.below(some.len())]).collect()
+    };
+    let inputs = lays(graph.inputs().len(), &Lay::ALL);
+    let outputs = lays(graph.outputs().len(), &Lay::DISTINCT);
+    let data: Vec<Data> = (0..recipe.sizes.len()).map(|index| data(&graph, recipe, index, &inputs)).collect();
     for options in ways() {
-        let t1=std::time::Instant::now(); let compiled = catch_unwind(AssertUnwindSafe(|| built.graph.compile_with(built.named_outputs(), &options)));
-        add(1, t1.elapsed().as_micros() as u64); let executable = match compiled {
+        let compiled = catch_unwind(AssertUnwindSafe(|| built.graph.compile_with(built.named_outputs(), &options)));
+        let executable = match compiled {
             Ok(Ok(executable)) => executable,
             Ok(Err(error)) => return Err(format!("does not compile: {error}\n{graph}\n{options:?}")),
             Err(_) => return Err(format!("compiling panics\n{graph}\n{options:?}")),
         };
         let level = options.level.unwrap_or_else(CpuLevel::detect);
         let results = catch_unwind(AssertUnwindSafe(|| {
-            let mut random = Random::new(recipe.seed, 99);
-            let lays = |random: &mut Random, some: &[Lay]| -> Vec<Lay> {
-                (0..graph.inputs().len().max(graph.outputs().len())).map(|_| some[random.below(some.len())]).collect()
-            };
-            let (inputs, outputs) = (lays(&mut random, &Lay::ALL), lays(&mut random, &Lay::DISTINCT));
             for data in &data {
                 let want = &data.want[usize::from(level.is_fused())];
-                let t=std::time::Instant::now(); run(&executable, data, want, None)?; add(2, t.elapsed().as_micros() as u64);
-                let t=std::time::Instant::now(); run(&executable, data, want, Some((&inputs, &outputs)))?; add(3, t.elapsed().as_micros() as u64);
+                run(&executable, data, want, None)?;
+                run(&executable, data, want, Some(&outputs))?;
             }
             Ok(())
         }));
@@ -101,12 +100,13 @@ fn concrete(shape: &Shape, sizes: &[usize; 3]) -> Vec<usize> {
 }
 
 fn elements(graph: &CheckedGraph, sizes: &[usize; 3]) -> i64 {
-    let count = |expr: ExprId| concrete(graph.shape(expr), sizes).iter().fold(1i64, |n, size| n.saturating_mul(*size as i64));
-    graph.exprs().fold(0i64, |sum, expr| sum.saturating_add(count(expr)))
+    let count = |shape: &Shape| concrete(shape, sizes).iter().fold(1i64, |n, size| n.saturating_mul(*size as i64));
+    let inputs = graph.inputs().iter().map(|input| count(&input.shape));
+    graph.exprs().map(|expr| count(graph.shape(expr))).chain(inputs).fold(0, i64::saturating_add)
 }
 
 /// Sizes, reduced until the interpreter is done soon, and inputs of these sizes.
-fn data(graph: &CheckedGraph, recipe: &Recipe, index: usize) -> Data {
+fn data(graph: &CheckedGraph, recipe: &Recipe, index: usize, lays: &[Lay]) -> Data {
     let mut random = Random::new(recipe.seed, index as u64);
     let most = if random.below(8) == 0 { MANY_ELEMENTS } else { MOST_ELEMENTS };
     let mut chosen = recipe.sizes[index];
@@ -122,14 +122,19 @@ fn data(graph: &CheckedGraph, recipe: &Recipe, index: usize) -> Data {
         }
     };
     let bounds = index_bounds(graph, &|expr, axis| concrete(graph.shape(expr), &sizes)[axis]);
-    let inputs: Vec<(Array, Vec<bool>)> = graph
+    let random_inputs: Vec<(Array, Vec<bool>)> = graph
         .inputs()
         .iter()
         .zip(bounds)
         .map(|(input, bound)| random_array(input.dtype, &concrete(&input.shape, &sizes), bound, &mut random))
         .collect();
-    let arrays: Vec<Array> = inputs.iter().map(|(array, _)| array.clone()).collect();
-    let t0=std::time::Instant::now(); let want = [false, true].map(|fused| interpret(graph, &arrays, fused)); add(0, t0.elapsed().as_micros() as u64); match &want[0] { Ok(w)=> { add(5,1); for a in w { add(7, a.elements.len() as u64); add(8, a.elements.iter().filter(|e| match e { Scalar::F32(x)=>x.is_nan(), Scalar::F64(x)=>x.is_nan(), _=>false}).count() as u64); add(9,1); if a.elements.iter().skip(1).all(|e| e.same(a.elements[0])) {add(10,1);} } }, Err(_)=>add(6,1)}
+    let holding = |dense: bool| -> Vec<Memory> {
+        let lay = |lay: Lay| if dense { Lay::Dense } else { lay };
+        random_inputs.iter().zip(lays).map(|((array, still), of)| Memory::holding(array, still, lay(*of))).collect()
+    };
+    let inputs = [holding(true), holding(false)];
+    let arrays: Vec<Array> = random_inputs.into_iter().map(|(array, _)| array).collect();
+    let want = [false, true].map(|fused| interpret(graph, &arrays, fused));
     Data { sizes, inputs, want }
 }
 
@@ -138,29 +143,23 @@ fn run(
     executable: &Executable,
     data: &Data,
     want: &Result<Vec<Array>, InterpretError>,
-    lays: Option<(&[Lay], &[Lay])>,
+    lays: Option<&[Lay]>,
 ) -> Result<(), String> {
     let graph = executable.graph();
     let at = |text: String| {
         let symbols = ["n", "m", "k"].iter().zip(data.sizes).map(|(name, size)| format!("{name} = {size}"));
         let sizes = symbols.collect::<Vec<_>>().join(", ");
-        Err(format!("at {sizes}, layouts {lays:?}: {text}"))
+        Err(format!("at {sizes}, output layouts {lays:?}: {text}"))
     };
-    let memories: Vec<Memory> = data
-        .inputs
-        .iter()
-        .enumerate()
-        .map(|(index, (array, still))| Memory::holding(array, still, lays.map_or(Lay::Dense, |lays| lays.0[index])))
-        .collect();
     let mut inputs = Inputs::new();
-    for (info, memory) in graph.inputs().iter().zip(&memories) {
+    for (info, memory) in graph.inputs().iter().zip(&data.inputs[usize::from(lays.is_some())]) {
         inputs = inputs.named(&*info.name, memory.view().expect("an input fits its memory"));
     }
     let shapes: Vec<Vec<usize>> =
         graph.outputs().iter().map(|output| concrete(graph.shape(output.expr), &data.sizes)).collect();
     let got: Result<Vec<Vec<Scalar>>, CallError> = match lays {
         None => executable.run(inputs).map(|outputs| outputs.iter().map(|(_, array)| read(array)).collect()),
-        Some((_, lays)) => {
+        Some(lays) => {
             let dtypes: Vec<_> = graph.outputs().iter().map(|output| graph.dtype(output.expr)).collect();
             let arrays = shapes.iter().zip(&dtypes).zip(lays);
             let mut results: Vec<Memory> =

@@ -40,7 +40,6 @@ fn config(least: u32) -> Config {
 fn compiled_code_computes_what_the_interpreter_does() {
     let result = TestRunner::new(config(0))
         .run(&recipe::recipe(), |recipe| check::check(&recipe).map_err(TestCaseError::fail));
-    for (i, n) in ["interp","compile","run dense","run strided","","ok","err","elems","nans","arrays","const arrays",""].iter().enumerate() { eprintln!("{n}: {}", check::T[i].load(std::sync::atomic::Ordering::Relaxed)); }
     match result {
         Ok(()) => {}
         Err(TestError::Fail(reason, recipe)) => panic!("{}\n{recipe:?}", reason.message()),

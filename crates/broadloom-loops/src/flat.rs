@@ -203,13 +203,22 @@ impl Flat {
     }
 
     fn push(&mut self, kind: Kind, dtype: DType, shape: Shape, origin: ExprId) -> FlatId {
-        let loops = usize::from(matches!(&kind, Kind::Reduce(r) if !self.unrolls(r)));
+        let unrolled = match &kind {
+            Kind::Reduce(reduction) if self.unrolls(reduction) => {
+                self.node(reduction.operand).shape[reduction.axis].as_constant()
+            }
+            _ => None,
+        };
+        let loops = usize::from(matches!(&kind, Kind::Reduce(_)) && unrolled.is_none());
         let mut nested = 0;
         let mut weight: u32 = 1;
         for operand in self.operands_of(&kind) {
             nested = nested.max(self.node(operand).nested);
             weight = weight.saturating_add(self.node(operand).weight);
         }
+        // The body of an unrolled reduction is there once per element of the axis.
+        let times = unrolled.and_then(|extent| u32::try_from(extent).ok()).unwrap_or(1).max(1);
+        let weight = weight.saturating_mul(times);
         self.nodes.push(FlatNode { kind, dtype, shape, origin, nested: nested + loops, weight });
         let id = FlatId::new(self.nodes.len() - 1);
         if nested + loops > MAX_NESTED {

@@ -9,7 +9,7 @@
 //! Fusion is the rule and a stored array the exception; each one is there because computing its elements where they
 //! are used would cost more than storing them once, or because its consumer indexes it freely.
 
-use crate::flat::{Flat, FlatId};
+use crate::flat::{Flat, FlatId, Kind};
 use crate::kernel::*;
 use crate::make::make;
 use crate::nest::Nest;
@@ -121,11 +121,27 @@ impl Fusion {
         let narrow = options.index_width == IndexWidth::Narrow;
         let name = |dim: &Dim| axis_name(dim, graph);
         let mut pending: BTreeSet<FlatId> = self.flat.outputs.iter().copied().collect();
+        let mut most_roots = usize::MAX;
         while let Some(&last) = pending.last() {
-            let roots = self.group(last, &pending);
+            let mut roots = self.group(last, &pending);
+            roots.truncate(most_roots);
             let targets: Vec<(FlatId, Vec<BufferId>)> =
                 roots.iter().map(|root| (*root, self.targets(*root))).collect();
-            let mut nest = Nest::new(&self.flat, &self.stored, &targets, narrow)?;
+            let mut nest = match Nest::new(&self.flat, &self.stored, &targets, narrow) {
+                Err(LowerError::TooManyAxes) if roots.len() > 1 => {
+                    most_roots = roots.len() / 2;
+                    continue;
+                }
+                Err(LowerError::TooManyAxes) => {
+                    let reductions = self.reductions_below(&roots);
+                    if reductions.is_empty() {
+                        return Err(LowerError::TooManyAxes);
+                    }
+                    reductions.into_iter().for_each(|node| self.store(node));
+                    continue;
+                }
+                nest => nest?,
+            };
             let mut wanted = std::mem::take(&mut nest.wanted);
             let mut kernel = None;
             if wanted.is_empty() {
@@ -170,6 +186,27 @@ impl Fusion {
             self.kernels.push(kernel);
         }
         Ok(())
+    }
+
+    /// The reductions that a kernel of these roots would run as loops.
+    fn reductions_below(&self, roots: &[FlatId]) -> Vec<FlatId> {
+        let below: BTreeSet<FlatId> = roots.iter().flat_map(|root| self.below(*root)).collect();
+        let is_loop = |node: &FlatId| match &self.flat.node(*node).kind {
+            Kind::Reduce(reduction) => !self.flat.unrolls(reduction),
+            Kind::Buffer(_)
+            | Kind::Constant(_)
+            | Kind::Size(_)
+            | Kind::Op { .. }
+            | Kind::Select(_)
+            | Kind::Cast(_)
+            | Kind::Reindex { .. }
+            | Kind::Slice { .. }
+            | Kind::Reshape(_)
+            | Kind::Take { .. }
+            | Kind::Iota => false,
+        };
+        let fused = |node: &FlatId| is_loop(node) && !self.stored.contains_key(node) && !roots.contains(node);
+        below.into_iter().filter(fused).collect()
     }
 
     /// Nodes to compute in one kernel with `last`, which nothing pending comes after: those of equal sizes on whose

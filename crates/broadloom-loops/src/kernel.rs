@@ -175,7 +175,7 @@ pub enum Extent {
 /// Elements to step per unit of an axis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Stride {
-    /// Known when the kernel is compiled; never 0.
+    /// Known when the kernel is compiled; for an access never 0.
     Constant(i64),
     /// Passed to the kernel.
     Param(ParamId),
@@ -270,7 +270,7 @@ pub enum Def {
         access: AccessId,
         /// The index (i64).
         index: ValueId,
-        /// Stride of the axis.
+        /// Stride of the axis; 0 if the axis is a literal 1 that a view inserted.
         stride: Stride,
         /// Size of the axis.
         size: Extent,

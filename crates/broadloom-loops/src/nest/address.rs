@@ -53,6 +53,7 @@ impl Nest<'_> {
         self.access(Some(buffer), dtype, &strides, map)
     }
 
+    /// The access of an array with these strides under a map, and the constant part of its offset, if that is short.
     pub(super) fn access(
         &mut self,
         buffer: Option<BufferId>,
@@ -60,33 +61,21 @@ impl Nest<'_> {
         strides: &[Dim],
         map: &Map,
     ) -> Result<(AccessId, i64), LowerError> {
-        let mut offset = Dim::ZERO;
-        let mut by_axis: SmallVec<[(AxisId, Dim); 4]> = smallvec![];
-        for (index, stride) in map.iter().zip(strides) {
-            offset = offset.add(&index.start.mul(stride)?)?;
-            if let Some(axis) = index.axis {
-                let stride = stride.scale(index.step)?;
-                match by_axis.iter_mut().find(|(of, _)| *of == axis) {
-                    Some((_, sum)) => *sum = sum.add(&stride)?,
-                    None => by_axis.push((axis, stride)),
-                }
-            }
+        let mut access = located(buffer, dtype, strides, map)?;
+        let short = |delta: &i64| buffer.is_some() && i32::try_from(delta.saturating_mul(8)).is_ok();
+        let delta = access.offset.as_constant().filter(short).unwrap_or(0);
+        if delta != 0 {
+            access.offset = Dim::ZERO;
         }
-        by_axis.retain(|(_, stride)| !stride.is_zero());
-        by_axis.sort_by_key(|(axis, _)| *axis);
-        let (offset, delta) = match offset.as_constant() {
-            Some(delta) if buffer.is_some() && i32::try_from(delta.saturating_mul(8)).is_ok() => {
-                (Dim::ZERO, delta)
-            }
-            _ => (offset, 0),
-        };
-        let access = NestAccess { buffer, dtype, offset, strides: by_axis };
+        Ok((self.interned(access), delta))
+    }
+
+    fn interned(&mut self, access: NestAccess) -> AccessId {
         let found = self.accesses.iter().position(|other| *other == access);
-        let id = found.unwrap_or_else(|| {
+        AccessId::new(found.unwrap_or_else(|| {
             self.accesses.push(access);
             self.accesses.len() - 1
-        });
-        Ok((AccessId::new(id), delta))
+        }))
     }
 
     /// The row-major position in a tensor of a shape, for error reports.
@@ -120,22 +109,10 @@ impl Nest<'_> {
             None => flat.strides(buffer)?,
         };
         let dtype = flat.buffers[buffer.index()].dtype;
-        let (whole, delta) = self.access(Some(buffer), dtype, &strides, &table_map)?;
-        let mut access = self.accesses[whole.index()].clone();
-        access.offset = access.offset.add(&Dim::constant(delta))?;
+        let mut access = located(Some(buffer), dtype, &strides, &table_map)?;
         let along = access.stride(data);
         access.strides.retain(|(of, _)| *of != data);
-        // The access with the data axis is nobody else's: it was the last one made, or equal to one of another take.
-        if whole.index() + 1 == self.accesses.len() {
-            self.accesses.pop();
-        }
-        let access = match self.accesses.iter().position(|other| *other == access) {
-            Some(found) => AccessId::new(found),
-            None => {
-                self.accesses.push(access);
-                AccessId::new(self.accesses.len() - 1)
-            }
-        };
+        let access = self.interned(access);
         let indices_map: Map = map[axis..axis + rank].into();
         let shape = flat.node(indices).shape.clone();
         let position = self.position(&shape, &indices_map)?;
@@ -183,4 +160,23 @@ impl Nest<'_> {
             }
         }
     }
+}
+
+/// The access of an array with these strides under a map.
+fn located(buffer: Option<BufferId>, dtype: DType, strides: &[Dim], map: &Map) -> Result<NestAccess, LowerError> {
+    let mut offset = Dim::ZERO;
+    let mut by_axis: SmallVec<[(AxisId, Dim); 4]> = smallvec![];
+    for (index, stride) in map.iter().zip(strides) {
+        offset = offset.add(&index.start.mul(stride)?)?;
+        if let Some(axis) = index.axis {
+            let stride = stride.scale(index.step)?;
+            match by_axis.iter_mut().find(|(of, _)| *of == axis) {
+                Some((_, sum)) => *sum = sum.add(&stride)?,
+                None => by_axis.push((axis, stride)),
+            }
+        }
+    }
+    by_axis.retain(|(_, stride)| !stride.is_zero());
+    by_axis.sort_by_key(|(axis, _)| *axis);
+    Ok(NestAccess { buffer, dtype, offset, strides: by_axis })
 }

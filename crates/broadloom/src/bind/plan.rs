@@ -7,7 +7,7 @@ use crate::array::{AxisLayout, Geometry};
 use crate::executable::{Inner, Variant};
 use broadloom_ir::dim::{Dim, DimError};
 use broadloom_ir::dtype::DType;
-use broadloom_ir::graph::OutputInfo;
+use broadloom_ir::graph::{CheckedGraph, OutputInfo};
 use broadloom_loops::kernel::{self, Extent, HostSymbol, Kernel, KernelId, Schedule};
 use broadloom_loops::{IndexWidth, Layout, LowerOptions};
 use smallvec::SmallVec;
@@ -121,9 +121,10 @@ fn key(inputs: &[Option<&Geometry>], outputs: Option<&[&Geometry]>, threads: usi
             key.extend([*size, *stride]);
         }
     };
-    // Ranks are fixed and optional inputs are left out of all calls, so that the flat list is unambiguous.
+    // Ranks and dtypes have been checked, so that the flat list is unambiguous once it says which arrays are there.
     inputs.iter().flatten().for_each(|geometry| push(geometry));
     outputs.unwrap_or_default().iter().for_each(|geometry| push(geometry));
+    key.extend(inputs.iter().map(|input| i64::from(input.is_some())));
     key.push(i64::from(outputs.is_some()));
     key
 }
@@ -167,6 +168,27 @@ fn fits_isize(bytes: usize) -> bool {
     isize::try_from(bytes).is_ok()
 }
 
+/// Whether an array for an output has its dtype and rank. That is checked at every call, before a binding of the same
+/// sizes and strides is looked up.
+pub(crate) fn check_output_type(
+    graph: &CheckedGraph,
+    output: &OutputInfo,
+    geometry: &Geometry,
+) -> Result<(), BindError> {
+    let array = || ArrayName { role: Role::Output, name: output.name.to_string() };
+    let expected = graph.dtype(output.expr);
+    if geometry.dtype != expected {
+        return Err(BindError::DType { array: array(), expected, found: geometry.dtype });
+    }
+    let (shape, found) = (graph.shape(output.expr), geometry.shape());
+    if found.len() != shape.rank() {
+        let declared = SymbolNames(graph).shape(shape);
+        return Err(BindError::Rank { array: array(), rank: shape.rank(), declared, found });
+    }
+    Ok(())
+}
+
+/// Whether an array for an output, of its dtype and rank, has its sizes.
 fn check_output(
     inner: &Inner,
     inputs: &[Option<&Geometry>],
@@ -177,15 +199,7 @@ fn check_output(
 ) -> Result<(), BindError> {
     let array = || ArrayName { role: Role::Output, name: output.name.to_string() };
     let (graph, shape) = (&inner.graph, inner.graph.shape(output.expr));
-    let expected = graph.dtype(output.expr);
-    if geometry.dtype != expected {
-        return Err(BindError::DType { array: array(), expected, found: geometry.dtype });
-    }
     let found = geometry.shape();
-    if found.len() != plan.shape.len() {
-        let declared = SymbolNames(graph).shape(shape);
-        return Err(BindError::Rank { array: array(), rank: plan.shape.len(), declared, found });
-    }
     match (0..found.len()).find(|axis| found[*axis] != plan.shape[*axis]) {
         None => Ok(()),
         Some(axis) => Err(BindError::Size(Box::new(SizeMismatch {

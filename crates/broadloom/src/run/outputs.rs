@@ -1,6 +1,7 @@
 //! Results, and arrays to write them to.
 
 use crate::array::{AnyArray, Array, ArrayViewMut, FromArray, IntoArrayViewMut, LayoutError};
+use crate::bind::plan::check_output_type;
 use crate::bind::{ArrayName, BindError, Role, nearest};
 use broadloom_ir::dtype::{DType, Element};
 use broadloom_ir::for_each_dtype;
@@ -266,7 +267,11 @@ impl<'a> OutputsMut<'a> {
             }
         }
         let views: Option<OutputViews<'a>> = ordered.into_iter().collect();
-        views.ok_or_else(|| number(passed))
+        let views = views.ok_or_else(|| number(passed))?;
+        for (output, view) in graph.outputs().iter().zip(&views) {
+            check_output_type(graph, output, view.geometry())?;
+        }
+        Ok(views)
     }
 }
 

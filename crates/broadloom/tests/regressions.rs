@@ -1,0 +1,68 @@
+//! Mistakes that were made once.
+
+use broadloom::prelude::*;
+use broadloom::{BindError, CallError};
+use std::time::Instant;
+
+/// A binding of the same sizes and strides was used for outputs of another dtype or in another order.
+#[test]
+fn outputs_are_checked_at_every_call() {
+    let g = Graph::new();
+    let x = g.input::<i64>("x", shape![g.symbol("n")]);
+    let kernel = (x + 1).compile().unwrap();
+    let xs = [1i64; 8];
+    kernel.run_into(inputs![&xs], &mut [0i64; 8]).unwrap();
+    let error = kernel.run_into(inputs![&xs], &mut [0u8; 8]).unwrap_err();
+    assert!(matches!(error, CallError::Bind(BindError::DType { .. })), "{error}");
+
+    let g = Graph::new();
+    let x = g.input::<f32>("x", shape![g.symbol("n")]);
+    let kernel = g.compile([("twice", x * 2.0), ("total", x.sum(0))]).unwrap();
+    let (xs, mut long, mut one) = ([1.0f32; 8], [0.0f32; 8], [0.0f32; 1]);
+    let total = ArrayViewMut::new(&mut one, &[]).unwrap();
+    kernel.run_into(inputs![&xs], (&mut long, total)).unwrap();
+    let twice = ArrayViewMut::new(&mut long[..1], &[]).unwrap();
+    let error = kernel.run_into(inputs![&xs], (twice, &mut one)).unwrap_err();
+    assert!(matches!(error, CallError::Bind(BindError::Rank { .. })), "{error}");
+}
+
+/// A take along an axis that a view had inserted took away the access of another load.
+#[test]
+fn a_take_along_an_inserted_axis_shares_accesses() {
+    let g = Graph::new();
+    let x = g.input::<i64>("x", shape![g.symbol("n")]);
+    let y = x.slice_axis(0, 1.., 1);
+    let zeros = g.iota(3) * 0;
+    let kernel = (y + y.unsqueeze(0).take(zeros, 0)).compile().unwrap();
+    let xs: Vec<i64> = (0..10).collect();
+    let found: Vec<i64> = kernel.run(inputs![&xs]).unwrap().try_into().unwrap();
+    let expected: Vec<i64> = (0..3).flat_map(|_| (1..10).map(|i| 2 * i)).collect();
+    assert_eq!(found, expected);
+}
+
+/// Reductions over several short axes were unrolled into their product.
+#[test]
+fn short_axes_do_not_multiply_the_code() {
+    let g = Graph::new();
+    let x = g.input::<f32>("x", shape![8, 8, 8, 8, 8, 8]);
+    let start = Instant::now();
+    let kernel = x.sum(..).compile().unwrap();
+    assert!(start.elapsed().as_secs() < 5, "{:?}", start.elapsed());
+    let xs = vec![0.5f32; 1 << 18];
+    let total: f32 = kernel.run(ArrayView::new(&xs, &[8; 6]).unwrap()).unwrap().try_into().unwrap();
+    assert_eq!(total, 131_072.0);
+}
+
+/// A kernel had more loop axes than it can.
+#[test]
+fn sums_over_very_many_sizes() {
+    let g = Graph::new();
+    let inputs: Vec<Tensor> =
+        (0..90).map(|i| g.input::<f32>(&format!("x{i}"), shape![g.symbol(&format!("n{i}"))])).collect();
+    let sum = inputs.iter().fold(g.constant(0.0f32), |sum, x| sum + x.sum(0));
+    let kernel = sum.compile().unwrap();
+    let arrays: Vec<Vec<f32>> = (0..90).map(|i| vec![1.0; i]).collect();
+    let views: [ArrayView<'_>; 90] = std::array::from_fn(|i| ArrayView::new(&arrays[i], &[i]).unwrap());
+    let total: f32 = kernel.run(views).unwrap().try_into().unwrap();
+    assert_eq!(total, (0..90).sum::<usize>() as f32);
+}
