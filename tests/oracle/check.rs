@@ -187,12 +187,24 @@ fn run(
             Ok(())
         }
         // What sizes forbid is refused before anything runs.
-        (Err(InterpretError::Obligation { .. } | InterpretError::Index { size: 0, .. }), Err(CallError::Bind(_))) => Ok(()),
+        (Err(error), Err(CallError::Bind(_))) if is_of_sizes(error) => Ok(()),
         (Err(InterpretError::TooLarge { .. }), _) => Ok(()),
         (Ok(_), Err(error)) => at(format!("fails: {error}")),
         (Err(error), Ok(_)) => at(format!("gives a result, but should fail: {error}")),
         (Err(expected), Err(error)) => at(format!("fails: {error}\nbut should fail: {expected}")),
     }
+}
+
+/// Whether an error follows from sizes alone.
+fn is_of_sizes(error: &InterpretError) -> bool {
+    matches!(
+        error,
+        InterpretError::Obligation { .. }
+            | InterpretError::SizesDisagree { .. }
+            | InterpretError::NoSolution { .. }
+            | InterpretError::Facts { .. }
+            | InterpretError::Index { size: 0, .. }
+    )
 }
 
 /// How many elements differ, and the first few of them.

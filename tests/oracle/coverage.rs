@@ -1,7 +1,218 @@
-//! Which forms of loops a graph comes to.
+//! Which forms of expressions and loops the cases come to.
+//!
+//! A form is a line of text, such as `stream, tree: f64`. [`required`] lists those that must be reached.
 
 use crate::build::Built;
-use std::collections::BTreeMap;
+use broadloom::{DType, Op};
+use broadloom_ir::graph::{CheckedGraph, Node};
+use broadloom_ir::reduce::ReduceOp;
+use broadloom_loops::kernel::*;
+use broadloom_loops::{Layout, LowerOptions, lower};
+use std::collections::{BTreeMap, BTreeSet};
 
-pub fn count(_built: &Built, _reached: &mut BTreeMap<String, usize>) {}
-pub fn required() -> Vec<String> { Vec::new() }
+/// How often each form was reached.
+pub type Reached = BTreeMap<String, usize>;
+
+/// Adds the forms of a graph, each once.
+pub fn count(built: &Built, reached: &mut Reached) {
+    let graph = built.graph.finish(built.named_outputs()).expect("a recipe makes no mistakes");
+    let mut forms = BTreeSet::new();
+    expressions(&graph, &mut forms);
+    let dense = LowerOptions::dense(&graph, true);
+    let any = || Layout::Strided { unit: None };
+    let strided = LowerOptions {
+        inputs: graph.inputs().iter().map(|_| any()).collect(),
+        outputs: graph.outputs().iter().map(|_| any()).collect(),
+        ..dense.clone()
+    };
+    for options in [dense.clone(), LowerOptions { fused: false, ..dense.clone() }, strided] {
+        let schedule = lower(&graph, &options).expect("a recipe stays within limits");
+        schedule_forms(&schedule, &mut forms);
+    }
+    for form in forms {
+        *reached.entry(form).or_default() += 1;
+    }
+}
+
+fn expressions(graph: &CheckedGraph, forms: &mut BTreeSet<String>) {
+    for expr in graph.exprs() {
+        let dtype = graph.dtype(expr);
+        let form = match graph.node(expr) {
+            Node::Elementwise { op, operands } => format!("op {op}: {}", graph.dtype(operands[0])),
+            Node::Select { .. } => format!("select: {dtype}"),
+            Node::Cast(operand) => format!("cast {} to {dtype}", graph.dtype(*operand)),
+            Node::Reduce { op, operand, axes, keepdims } => {
+                forms.insert(format!("reduction over {} axes{}", axes.len(), if *keepdims { ", kept" } else { "" }));
+                format!("reduction {op}: {}", graph.dtype(*operand))
+            }
+            Node::View { view, .. } => format!("view {}", view.name()),
+            Node::Take { .. } => format!("take: {dtype}"),
+            Node::Iota => "iota".to_string(),
+            Node::Input(_) | Node::Constant(_) | Node::Poison => continue,
+        };
+        forms.insert(form);
+    }
+    forms.extend((graph.outputs().len() > 1).then(|| "several outputs".to_string()));
+}
+
+fn schedule_forms(schedule: &Schedule, forms: &mut BTreeSet<String>) {
+    forms.extend((schedule.kernels.len() > 1).then(|| "several kernels".to_string()));
+    forms.extend((schedule.kernels.len() > 2).then(|| "three kernels or more".to_string()));
+    for buffer in schedule.buffers.iter().filter(|buffer| buffer.role == Role::Temporary) {
+        forms.insert(format!("temporary: {}", buffer.dtype));
+    }
+    let sizes: BTreeSet<String> =
+        schedule.buffers.iter().flat_map(|buffer| buffer.shape.iter().map(|dim| schedule.show(dim))).collect();
+    for kernel in &schedule.kernels {
+        for axis in &kernel.axes {
+            if let Extent::Param(param) = axis.extent {
+                // Longer than any axis of an array: several of them as one.
+                let extent = schedule.show(&kernel.params[param.index()]);
+                forms.extend((extent.contains('*') && !sizes.contains(&extent)).then(|| "merged axes".to_string()));
+            }
+            forms.extend(axis.group.map(|_| "groups of a reduction".to_string()));
+        }
+        for (_, stride) in kernel.accesses.iter().flat_map(|access| &access.strides) {
+            forms.insert(match stride {
+                Stride::Constant(..=-1) => "access, backwards".to_string(),
+                Stride::Constant(1) => "access, unit stride".to_string(),
+                Stride::Constant(_) => "access, constant stride".to_string(),
+                Stride::Param(_) => "access, stride at run time".to_string(),
+            });
+        }
+        Walk { kernel, forms }.body(&kernel.body, 1);
+    }
+}
+
+struct Walk<'a> {
+    kernel: &'a Kernel,
+    forms: &'a mut BTreeSet<String>,
+}
+
+impl Walk<'_> {
+    fn add(&mut self, form: impl std::fmt::Display, dtype: DType) {
+        self.forms.insert(format!("{form}: {dtype}"));
+    }
+
+    fn value(&self, value: ValueId) -> &Value {
+        &self.kernel.values[value.index()]
+    }
+
+    /// The statements of a loop that computes `lanes` neighbours at once.
+    fn body(&mut self, body: &[Stmt], lanes: usize) {
+        let how = if lanes > 1 { "vector" } else { "scalar" };
+        let mut stored: BTreeMap<AccessId, usize> = BTreeMap::new();
+        for stmt in body {
+            match stmt {
+                Stmt::Let(value) => {
+                    let value = self.value(*value).clone();
+                    self.add(format!("computed, {how}"), value.dtype);
+                    match value.def {
+                        Def::Take { .. } => self.add(format!("taken, {how}"), value.dtype),
+                        Def::Index(_) => self.add(format!("position, {how}"), value.dtype),
+                        Def::Row(..) => self.add(format!("row read, {how}"), value.dtype),
+                        Def::Constant(_)
+                        | Def::Param(_)
+                        | Def::Load { .. }
+                        | Def::Op { .. }
+                        | Def::Select(_)
+                        | Def::Cast(_)
+                        | Def::Reduced => {}
+                    }
+                }
+                Stmt::Store { access, value, .. } => {
+                    self.add(format!("stored, {how}"), self.value(*value).dtype);
+                    *stored.entry(*access).or_default() += 1;
+                }
+                Stmt::Put { row, .. } => self.add(format!("row written, {how}"), self.kernel.rows[row.index()].dtype),
+                Stmt::For { lanes, body, .. } => self.body(body, *lanes),
+                Stmt::Strip { body, .. } => self.body(body, 1),
+                Stmt::Call { .. } => self.call(stmt, "strip"),
+                Stmt::Reduce(reduce) => self.reduce(reduce, lanes),
+                Stmt::Stream(stream) => self.stream(stream),
+                Stmt::Pairs(pairs) => self.pairs(pairs),
+            }
+        }
+        self.forms.extend(stored.values().any(|count| *count > 1).then(|| "unrolled axis".to_string()));
+    }
+
+    fn call(&mut self, stmt: &Stmt, place: &str) {
+        if let Stmt::Call { op, target, .. } = stmt {
+            let dtype = self.kernel.rows[target.index()].dtype;
+            self.add(format!("call of {op}"), dtype);
+            self.add(format!("call in {place}"), dtype);
+        }
+    }
+
+    fn reduce(&mut self, reduce: &Reduce, around: usize) {
+        let form = match (around, reduce.lanes) {
+            (2.., _) => "in a vector loop",
+            (_, 2..) => "row",
+            _ => "one by one",
+        };
+        for accumulator in &reduce.accumulators {
+            self.accumulator(accumulator, &format!("reduce {form}, {:?}", reduce.order));
+        }
+        self.forms.extend((reduce.accumulators.len() > 1).then(|| "several accumulators".to_string()));
+        reduce.prologue.iter().for_each(|stmt| self.call(stmt, "reduction"));
+        self.body(&reduce.prologue, 1);
+        self.body(&reduce.body, around.max(reduce.lanes));
+        for stmt in &reduce.body {
+            if let Stmt::Reduce(inner) = stmt {
+                self.add("reduction in a reduction", inner.accumulators[0].dtype);
+            }
+        }
+    }
+
+    fn stream(&mut self, stream: &Stream) {
+        for accumulator in &stream.accumulators {
+            self.accumulator(&accumulator.accumulator, &format!("stream, {:?}", stream.order));
+        }
+        self.forms.extend((!stream.per_step.is_empty()).then(|| "stream with a part per step".to_string()));
+        stream.prologue.iter().for_each(|stmt| self.call(stmt, "stream"));
+        self.body(&stream.per_step, 1);
+        self.body(&stream.prologue, 1);
+        self.body(&stream.body, stream.lanes);
+    }
+
+    fn accumulator(&mut self, accumulator: &Accumulator, form: &str) {
+        let dtype = accumulator.dtype;
+        self.add(form, dtype);
+        self.add(format!("{} {form}", accumulator.op), dtype);
+        match accumulator.operand {
+            Contribution::Value(_) => {}
+            Contribution::Product(..) => self.add("products", dtype),
+            Contribution::Indexed { index: Some(_), .. } => self.add("indexed, of groups", dtype),
+            Contribution::Indexed { narrow: true, .. } => self.add("indexed, narrow", dtype),
+            Contribution::Indexed { narrow: false, .. } => self.add("indexed, wide", dtype),
+        }
+    }
+
+    fn pairs(&mut self, pairs: &Pairs) {
+        let dtype = self.kernel.rows[pairs.left.index()].dtype;
+        self.add(format!("pairs, {:?}", pairs.term), dtype);
+        self.add(format!("pairs, {}", pairs.extreme), dtype);
+        for (is, what) in [
+            (pairs.root, "root"),
+            (pairs.values.is_some(), "values"),
+            (pairs.indices.is_some(), "indices"),
+        ] {
+            if is {
+                self.add(format!("pairs, {what}"), dtype);
+            }
+        }
+    }
+}
+
+/// Forms that the cases must reach.
+pub fn required() -> Vec<String> {
+    let mut forms: Vec<String> = Vec::new();
+    for op in Op::ALL {
+        let accepts = |dtype: &&DType| op.operand_dtype(&[**dtype]) == Some(**dtype);
+        forms.extend(DType::ALL.iter().filter(accepts).map(|dtype| format!("op {op}: {dtype}")));
+    }
+    for op in ReduceOp::ALL {
+        forms.extend(DType::ALL.iter().map(|dtype| format!("reduction {op}: {dtype}")));
+    }
+    forms
+}

@@ -134,7 +134,7 @@ error[S002]: `add` cannot broadcast: axis 2 is `scores` on the left and `student
    marks f32 [ class  students    scores ]   input "marks"    FILE:L:C
    bonus f32 [     ·         ·  students ]   input "bonus"    FILE:L:C
                                        ^
-   shapes are aligned at the last axis, so bonus's `students` meets marks's `scores`, not marks's `students`
+   shapes are aligned at the last axis, so bonus' `students` meets marks' `scores`, not marks' `students`
    help: `students` is axis 1 of marks:   marks + bonus.unsqueeze(1)      -> [class, students, scores]
 "#,
     );
@@ -346,8 +346,8 @@ fn headlines() {
             g.elementwise(Op::Subtract, &[truth, truth], here())
         }),
         ("T001", "`add` takes 2 operands, not 1", |g, x| g.elementwise(Op::Add, &[x], here())),
-        ("T002", "`literal` 300 does not fit u8", |g, _| g.literal(Literal::Int(300), DType::U8, here())),
-        ("T002", "`literal` 1e300 does not fit f32", |g, _| {
+        ("T002", "the literal 300 does not fit into u8", |g, _| g.literal(Literal::Int(300), DType::U8, here())),
+        ("T002", "the literal 1e300 does not fit into f32", |g, _| {
             g.literal(Literal::Float(1e300), DType::F32, here())
         }),
         ("T002", "`pow` cannot raise integers (i32) to the negative power -1", |g, _| {

@@ -226,12 +226,17 @@ fn slip(diagnostic: &Diagnostic) -> Option<String> {
     };
     let (size_text, meets) = (quoted(size), quoted(meets));
     long.dims.contains(size).then(|| {
-        let (long, short) = (&long.name, &short.name);
+        let (long, short) = (possessive(&long.name), possessive(&short.name));
         format!(
             "shapes are aligned at the last axis, \
-             so {short}'s {size_text} meets {long}'s {meets}, not {long}'s {size_text}"
+             so {short} {size_text} meets {long} {meets}, not {long} {size_text}"
         )
     })
+}
+
+/// `b's`, `codes'`.
+fn possessive(name: &str) -> String {
+    if name.ends_with('s') { format!("{name}'") } else { format!("{name}'s") }
 }
 
 /// Further sentences on why.

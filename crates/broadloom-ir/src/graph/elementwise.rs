@@ -2,7 +2,7 @@
 
 use super::infer::{self, AxisClash};
 use super::{Graph, Literal, Node, Operands, Site};
-use crate::diagnostics::{Conflict, Problem, Size};
+use crate::diagnostics::{Conflict, Diagnostic, Problem, Size};
 use crate::dim::Dim;
 use crate::dtype::{Class, DType, Scalar};
 use crate::ids::ExprId;
@@ -15,8 +15,11 @@ pub(crate) const SELECT_ROLES: &[&str] = &["condition", "on_true", "on_false"];
 impl Graph {
     /// A literal as a constant of the dtype that it takes when it meets a tensor of `meets`.
     pub fn literal(&mut self, value: Literal, meets: DType, site: Site) -> ExprId {
-        let result = self.try_literal(value, meets, site);
-        self.settle(result, "literal", &[], site)
+        match self.try_literal(value, meets, site) {
+            Ok(expr) => expr,
+            // No op of the user's: the literal stands on its own.
+            Err(problem) => self.report(Diagnostic::new(problem, None, site)),
+        }
     }
 
     fn try_literal(&mut self, literal: Literal, meets: DType, site: Site) -> Result<ExprId, Problem> {
