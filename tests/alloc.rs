@@ -1,29 +1,29 @@
-//! That nothing is stored which the mathematics does not need, as an allocator sees it.
-#![allow(unsafe_code, reason = "an allocator counts")]
+//! A reduction of a broadcast needs its inputs, its outputs, and next to nothing beside.
 
 use broadloom::prelude::*;
 use broadloom::{Executable, Threads};
 use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// The system's allocator with a count of the bytes that are in use, and of the most that were.
+/// Counts bytes.
 struct Counting;
 
-static IN_USE: AtomicUsize = AtomicUsize::new(0);
+static NOW: AtomicUsize = AtomicUsize::new(0);
 static PEAK: AtomicUsize = AtomicUsize::new(0);
 
-// SAFETY: every call goes to the system's allocator unchanged.
+// SAFETY: all is left to the system's allocator.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        let now = IN_USE.fetch_add(layout.size(), Ordering::SeqCst) + layout.size();
-        PEAK.fetch_max(now, Ordering::SeqCst);
-        // SAFETY: the caller's promise.
+        let now = NOW.fetch_add(layout.size(), Ordering::Relaxed) + layout.size();
+        PEAK.fetch_max(now, Ordering::Relaxed);
+        // SAFETY: the caller's promises are those of `System.alloc`.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        IN_USE.fetch_sub(layout.size(), Ordering::SeqCst);
-        // SAFETY: the caller's promise.
+        NOW.fetch_sub(layout.size(), Ordering::Relaxed);
+        // SAFETY: the pointer is of `System.alloc` with this layout.
         unsafe { System.dealloc(pointer, layout) }
     }
 }
@@ -31,55 +31,65 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// Bytes allocated at most, on top of what was in use before.
-fn peak_of(action: impl FnOnce()) -> usize {
-    let before = IN_USE.load(Ordering::SeqCst);
-    PEAK.store(before, Ordering::SeqCst);
+/// Most bytes that are allocated at once while `action` runs, beside those that were before.
+fn peak(action: impl FnOnce()) -> usize {
+    let before = NOW.load(Ordering::Relaxed);
+    PEAK.store(before, Ordering::Relaxed);
     action();
-    PEAK.load(Ordering::SeqCst).saturating_sub(before)
+    PEAK.load(Ordering::Relaxed) - before
 }
 
-fn nearest(d: i64, threads: Threads) -> Executable {
+/// The nearest of k codes for each of n observations of d numbers.
+fn nearest_code(d: usize, threads: Threads) -> Result<Executable, Box<dyn std::error::Error>> {
     let g = Graph::new();
     let [n, k] = g.symbols(["n", "k"]);
     let obs = g.input::<f32>("obs", shape![n, d]);
     let codes = g.input::<f32>("codes", shape![k, d]);
     let code = (codes.unsqueeze(0) - obs.unsqueeze(1)).square().sum(-1).argmin(1);
-    code.compile_with(&CompileOptions { threads, ..CompileOptions::default() }).unwrap()
+    Ok(g.compile_with([("code", code)], &CompileOptions { threads, ..CompileOptions::default() })?)
 }
 
-/// One test, so that nothing else allocates meanwhile.
 #[test]
-fn nearest_codes_need_no_temporary() {
-    for (n, k, d) in [(100_000, 16, 3), (20_000, 256, 8), (20_001, 17, 40)] {
-        let obs: Vec<f32> = (0..n * d).map(|i| ((i * 7919) % 1009) as f32).collect();
-        let codes: Vec<f32> = (0..k * d).map(|i| ((i * 104_729) % 1013) as f32).collect();
-        let expected: Vec<i64> = obs
-            .chunks(d)
-            .map(|row| {
-                let distance = |code: &[f32]| -> f64 {
-                    row.iter().zip(code).map(|(x, y)| f64::from(x - y) * f64::from(x - y)).sum()
+fn nearest_code_needs_little_memory_beside_its_arrays() -> Result<(), Box<dyn std::error::Error>> {
+    const MIB: usize = 1 << 20;
+    for (n, k, d) in [(100_000, 16, 3), (20_000, 256, 8)] {
+        let wave = |count: usize| -> Vec<f32> { (0..count).map(|i| (i as f32 * 0.37).sin() * 3.0).collect() };
+        let (obs, codes) = (wave(n * d), wave(k * d));
+        let pool = |count| rayon::ThreadPoolBuilder::new().num_threads(count).build().map(Arc::new);
+        for (count, threads) in
+            [(1, Threads::Calling), (1, Threads::Pool(pool(1)?)), (3, Threads::Pool(pool(3)?))]
+        {
+            let kernel = nearest_code(d, threads)?;
+            assert_eq!(kernel.explain().materialized_bytes(), 0, "{:?}", kernel.explain());
+            let mut code = vec![0i64; n];
+            let run = |code: &mut Vec<i64>| -> Result<(), Box<dyn std::error::Error>> {
+                let inputs = inputs! {
+                    "obs" => ArrayView::new(&obs, &[n, d])?,
+                    "codes" => ArrayView::new(&codes, &[k, d])?,
                 };
-                // The first of equal ones, as `min_by` gives.
-                let codes = codes.chunks(d).map(distance).enumerate();
-                codes.min_by(|x, y| x.1.total_cmp(&y.1)).map_or(0, |(index, _)| index as i64)
-            })
-            .collect();
-        for threads in [Threads::Calling, Threads::Global] {
-            let kernel = nearest(d as i64, threads.clone());
-            assert_eq!(kernel.explain().materialized_bytes(), 0);
-            let mut found = vec![-1i64; n];
-            let mut run = || {
-                let obs = ArrayView::new(&obs, &[n, d]).unwrap();
-                let codes = ArrayView::new(&codes, &[k, d]).unwrap();
-                kernel.run_into(inputs! { "obs" => obs, "codes" => codes }, &mut found).unwrap();
+                Ok(kernel.run_into(inputs, code)?)
             };
-            let first = peak_of(&mut run);
-            // The differences alone would take n * k * d * 4 bytes.
-            assert!(first <= 1 << 20, "{threads:?}: {first} bytes at the first run of ({n}, {k}, {d})");
-            let second = peak_of(&mut run);
-            assert!(second <= 4096, "{threads:?}: {second} bytes at the second run of ({n}, {k}, {d})");
-            assert_eq!(found, expected);
+            let mut results = Vec::with_capacity(2);
+            for _ in 0..2 {
+                let mut result = Ok(());
+                let bytes = peak(|| result = run(&mut code));
+                result?;
+                results.push(bytes);
+            }
+            assert!(
+                results.iter().all(|bytes| *bytes <= count * MIB),
+                "{results:?} bytes on {count} threads"
+            );
+            let row = |index: usize| &obs[index * d..][..d];
+            let distance = |code: usize, row: &[f32]| -> f64 {
+                let pairs = codes[code * d..][..d].iter().zip(row);
+                pairs.map(|(code, obs)| f64::from(code - obs).powi(2)).sum()
+            };
+            for index in (0..n).step_by(997) {
+                let least = (0..k).map(|code| distance(code, row(index))).fold(f64::INFINITY, f64::min);
+                assert!(distance(code[index] as usize, row(index)) <= least + 1e-5, "observation {index}");
+            }
         }
     }
+    Ok(())
 }

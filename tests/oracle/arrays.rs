@@ -111,9 +111,20 @@ pub fn index_bounds(graph: &CheckedGraph, size: &dyn Fn(ExprId, usize) -> usize)
 }
 
 /// The elements of an input, and its axes along which they are all the same.
-pub fn random_array(dtype: DType, shape: &[usize], bound: Option<usize>, random: &mut Random) -> (Array, Vec<bool>) {
-    let flavours =
-        [Flavour::Ordinary, Flavour::Spiced, Flavour::Whole, Flavour::Special, Flavour::Ordinary, Flavour::Wide];
+pub fn random_array(
+    dtype: DType,
+    shape: &[usize],
+    bound: Option<usize>,
+    random: &mut Random,
+) -> (Array, Vec<bool>) {
+    let flavours = [
+        Flavour::Ordinary,
+        Flavour::Spiced,
+        Flavour::Whole,
+        Flavour::Special,
+        Flavour::Ordinary,
+        Flavour::Wide,
+    ];
     let flavour = flavours[random.below(flavours.len())];
     let still: Vec<bool> = shape.iter().map(|_| random.below(6) == 0).collect();
     let count: usize = shape.iter().product();
@@ -181,7 +192,8 @@ impl Lay {
         let reach = |stride: isize, size: usize| stride * (size.max(1) as isize - 1);
         let last: isize = shape.iter().zip(&strides).map(|(size, stride)| reach(*stride, *size)).sum();
         // Something before and after, which must not be touched.
-        let (start, length) = if self == Lay::Dense { (0, last as usize + 1) } else { (1, last as usize + 3) };
+        let (start, length) =
+            if self == Lay::Dense { (0, last as usize + 1) } else { (1, last as usize + 3) };
         if self == Lay::Backwards {
             return (strides.iter().map(|stride| -stride).collect(), start + last as usize, length);
         }
@@ -287,7 +299,8 @@ impl Memory {
         let dense = row_major(&self.shape);
         let count: usize = self.shape.iter().product();
         let position = |element: usize| -> usize {
-            let moved = (0..dense.len()).map(|axis| (element / dense[axis] % self.shape[axis]) as isize * self.strides[axis]);
+            let moved = (0..dense.len())
+                .map(|axis| (element / dense[axis] % self.shape[axis]) as isize * self.strides[axis]);
             (self.start as isize + moved.sum::<isize>()) as usize
         };
         (0..count).map(position).collect()
@@ -299,7 +312,8 @@ impl Memory {
         let mut beside = vec![true; self.elements.len()];
         positions.iter().for_each(|position| beside[*position] = false);
         let untouched = Scalar::I64(77).cast(dtype);
-        let intact = (0..beside.len()).all(|position| !beside[position] || self.elements.get(position).same(untouched));
+        let intact = (0..beside.len())
+            .all(|position| !beside[position] || self.elements.get(position).same(untouched));
         intact.then(|| positions.iter().map(|position| self.elements.get(*position)).collect())
     }
 }

@@ -34,7 +34,8 @@ pub fn build(recipe: &Recipe) -> Built {
     }
     let Builder { graph, tensors, .. } = builder;
     graph.check().expect("a recipe makes no mistakes");
-    let mut outputs: Vec<(String, Tensor)> = tensors.last().map(|last| ("out0".into(), *last)).into_iter().collect();
+    let mut outputs: Vec<(String, Tensor)> =
+        tensors.last().map(|last| ("out0".into(), *last)).into_iter().collect();
     for (index, choice) in recipe.outputs.iter().enumerate() {
         outputs.push((format!("out{}", index + 1), Draw(*choice).of(&tensors)));
     }
@@ -239,7 +240,8 @@ impl Builder {
         let [x, y] = if draw.next(2) == 0 { [x, y] } else { [y, x] };
         match self.op(&[x, y], draw) {
             Some(Op::Pow) => {
-                let integers = Op::Pow.operand_dtype(&[dtype_of(x), dtype_of(y)]).is_some_and(|t| !t.is_float());
+                let integers =
+                    Op::Pow.operand_dtype(&[dtype_of(x), dtype_of(y)]).is_some_and(|t| !t.is_float());
                 // An integer exponent must not be negative.
                 apply(Op::Pow, &[x, if integers { y.cast_to(DType::U8) } else { y }])
             }
@@ -252,11 +254,14 @@ impl Builder {
         let x = self.pick(draw);
         let dtype = dtype_of(x);
         let value = match dtype {
-            DType::F32 | DType::F64 => Operand::from(draw.of(&[2.0, 0.5, -1.0, 3.0, 0.0, -0.0, 1e-3, 1.0, -2.5])),
+            DType::F32 | DType::F64 => {
+                Operand::from(draw.of(&[2.0, 0.5, -1.0, 3.0, 0.0, -0.0, 1e-3, 1.0, -2.5]))
+            }
             DType::Bool => Operand::from(true),
             DType::U8 | DType::I32 | DType::I64 => Operand::from(draw.of(&[2, 1, 3, 0, 7, 100])),
         };
-        let ops = [Op::Add, Op::Multiply, Op::Pow, Op::Maximum, Op::Less, Op::Subtract, Op::Divide, Op::Minimum];
+        let ops =
+            [Op::Add, Op::Multiply, Op::Pow, Op::Maximum, Op::Less, Op::Subtract, Op::Divide, Op::Minimum];
         let op = draw.of(&ops);
         match op {
             _ if op.operand_dtype(&[dtype]).is_none() => x,
@@ -290,7 +295,8 @@ impl Builder {
         let shape = x.shape();
         let op = draw.of(ReduceOp::ALL);
         let mask = if shape.is_empty() { 0 } else { 1 + draw.next((1 << shape.rank()) - 1) };
-        let axes: Vec<i64> = (0..shape.rank()).filter(|axis| mask >> axis & 1 == 1).map(|axis| axis as i64).collect();
+        let axes: Vec<i64> =
+            (0..shape.rank()).filter(|axis| mask >> axis & 1 == 1).map(|axis| axis as i64).collect();
         let empty = axes.iter().any(|axis| is(shape[*axis as usize], 0));
         let op = if empty && op.needs_elements() { ReduceOp::Sum } else { op };
         reduce(op, x, axes, draw.next(3) == 0)
@@ -299,7 +305,8 @@ impl Builder {
     fn permuted(&mut self, draw: &mut Draw) -> Tensor {
         let x = self.pick(draw);
         let mut left: Vec<i64> = (0..x.rank() as i64).collect();
-        let axes: Vec<i64> = (0..x.rank()).map(|_| left.remove(left.len() - 1 - draw.next(left.len()))).collect();
+        let axes: Vec<i64> =
+            (0..x.rank()).map(|_| left.remove(left.len() - 1 - draw.next(left.len()))).collect();
         x.permute_dims(axes)
     }
 
@@ -321,7 +328,8 @@ impl Builder {
         let x = self.pick(draw);
         let shape = x.shape();
         let mut sizes: Vec<NewSize> = shape.iter().map(|dim| NewSize::from(*dim)).collect();
-        let even = shape.iter().position(|dim| dim.as_constant().is_some_and(|size| size > 0 && size % 2 == 0));
+        let even =
+            shape.iter().position(|dim| dim.as_constant().is_some_and(|size| size > 0 && size % 2 == 0));
         match (draw.next(4), even) {
             (0, _) if shape.rank() > 1 => {
                 let axis = draw.next(shape.rank() - 1);
@@ -371,7 +379,11 @@ impl Builder {
                 let around = (0..shape.rank()).filter(|other| *other != axis).take(1).map(|axis| axis as i64);
                 let other: Vec<i64> = around.collect();
                 let least = table.argmin_keepdims(axis);
-                if other.is_empty() { least.squeeze(axis) } else { least.slice_axis(other[0], .., -1).squeeze(axis) }
+                if other.is_empty() {
+                    least.squeeze(axis)
+                } else {
+                    least.slice_axis(other[0], .., -1).squeeze(axis)
+                }
             }
             2 => {
                 let length = self.dim(draw);

@@ -65,7 +65,8 @@ pub fn check(recipe: &Recipe) -> Result<(), String> {
     let outputs = lays(graph.outputs().len(), &Lay::DISTINCT);
     let data: Vec<Data> = (0..recipe.sizes.len()).map(|index| data(&graph, recipe, index, &inputs)).collect();
     for options in ways() {
-        let compiled = catch_unwind(AssertUnwindSafe(|| built.graph.compile_with(built.named_outputs(), &options)));
+        let compiled =
+            catch_unwind(AssertUnwindSafe(|| built.graph.compile_with(built.named_outputs(), &options)));
         let executable = match compiled {
             Ok(Ok(executable)) => executable,
             Ok(Err(error)) => return Err(format!("does not compile: {error}\n{graph}\n{options:?}")),
@@ -94,13 +95,15 @@ pub fn check(recipe: &Recipe) -> Result<(), String> {
 /// Concrete shapes of expressions at some sizes; what cannot be computed, or is negative, is 0.
 fn concrete(shape: &Shape, sizes: &[usize; 3]) -> Vec<usize> {
     let value = |dim: &broadloom_ir::dim::Dim| {
-        dim.evaluate(&|symbol| sizes.get(symbol.index()).map(|size| *size as i64)).map_or(0, |size| size.max(0))
+        dim.evaluate(&|symbol| sizes.get(symbol.index()).map(|size| *size as i64))
+            .map_or(0, |size| size.max(0))
     };
     shape.iter().map(|dim| value(dim) as usize).collect()
 }
 
 fn elements(graph: &CheckedGraph, sizes: &[usize; 3]) -> i64 {
-    let count = |shape: &Shape| concrete(shape, sizes).iter().fold(1i64, |n, size| n.saturating_mul(*size as i64));
+    let count =
+        |shape: &Shape| concrete(shape, sizes).iter().fold(1i64, |n, size| n.saturating_mul(*size as i64));
     let inputs = graph.inputs().iter().map(|input| count(&input.shape));
     graph.exprs().map(|expr| count(graph.shape(expr))).chain(inputs).fold(0, i64::saturating_add)
 }
@@ -130,7 +133,11 @@ fn data(graph: &CheckedGraph, recipe: &Recipe, index: usize, lays: &[Lay]) -> Da
         .collect();
     let holding = |dense: bool| -> Vec<Memory> {
         let lay = |lay: Lay| if dense { Lay::Dense } else { lay };
-        random_inputs.iter().zip(lays).map(|((array, still), of)| Memory::holding(array, still, lay(*of))).collect()
+        random_inputs
+            .iter()
+            .zip(lays)
+            .map(|((array, still), of)| Memory::holding(array, still, lay(*of)))
+            .collect()
     };
     let inputs = [holding(true), holding(false)];
     let arrays: Vec<Array> = random_inputs.into_iter().map(|(array, _)| array).collect();
@@ -216,7 +223,13 @@ fn difference(want: &Array, got: &[Scalar]) -> Option<String> {
     let mut text = String::new();
     let count = differing.clone().count();
     for (position, (want, got)) in differing.take(4) {
-        let _ = write!(text, ", at {position} {got} (bits {:x}) instead of {want} ({:x})", got.bits(), want.bits());
+        let _ = write!(
+            text,
+            ", at {position} {got} (bits {:x}) instead of {want} ({:x})",
+            got.bits(),
+            want.bits()
+        );
     }
-    (count > 0).then(|| format!("{count} of {} elements of {}{:?} differ{text}", got.len(), want.dtype, want.shape))
+    (count > 0)
+        .then(|| format!("{count} of {} elements of {}{:?} differ{text}", got.len(), want.dtype, want.shape))
 }

@@ -42,7 +42,11 @@ fn expressions(graph: &CheckedGraph, forms: &mut BTreeSet<String>) {
             Node::Select { .. } => format!("select: {dtype}"),
             Node::Cast(operand) => format!("cast {} to {dtype}", graph.dtype(*operand)),
             Node::Reduce { op, operand, axes, keepdims } => {
-                forms.insert(format!("reduction over {} axes{}", axes.len(), if *keepdims { ", kept" } else { "" }));
+                forms.insert(format!(
+                    "reduction over {} axes{}",
+                    axes.len(),
+                    if *keepdims { ", kept" } else { "" }
+                ));
                 format!("reduction {op}: {}", graph.dtype(*operand))
             }
             Node::View { view, .. } => format!("view {}", view.name()),
@@ -61,14 +65,19 @@ fn schedule_forms(schedule: &Schedule, forms: &mut BTreeSet<String>) {
     for buffer in schedule.buffers.iter().filter(|buffer| buffer.role == Role::Temporary) {
         forms.insert(format!("temporary: {}", buffer.dtype));
     }
-    let sizes: BTreeSet<String> =
-        schedule.buffers.iter().flat_map(|buffer| buffer.shape.iter().map(|dim| schedule.show(dim))).collect();
+    let sizes: BTreeSet<String> = schedule
+        .buffers
+        .iter()
+        .flat_map(|buffer| buffer.shape.iter().map(|dim| schedule.show(dim)))
+        .collect();
     for kernel in &schedule.kernels {
         for axis in &kernel.axes {
             if let Extent::Param(param) = axis.extent {
                 // Longer than any axis of an array: several of them as one.
                 let extent = schedule.show(&kernel.params[param.index()]);
-                forms.extend((extent.contains('*') && !sizes.contains(&extent)).then(|| "merged axes".to_string()));
+                forms.extend(
+                    (extent.contains('*') && !sizes.contains(&extent)).then(|| "merged axes".to_string()),
+                );
             }
             forms.extend(axis.group.map(|_| "groups of a reduction".to_string()));
         }
@@ -124,7 +133,9 @@ impl Walk<'_> {
                     self.add(format!("stored, {how}"), self.value(*value).dtype);
                     *stored.entry(*access).or_default() += 1;
                 }
-                Stmt::Put { row, .. } => self.add(format!("row written, {how}"), self.kernel.rows[row.index()].dtype),
+                Stmt::Put { row, .. } => {
+                    self.add(format!("row written, {how}"), self.kernel.rows[row.index()].dtype)
+                }
                 Stmt::For { lanes, body, .. } => self.body(body, *lanes),
                 Stmt::Strip { body, .. } => self.body(body, 1),
                 Stmt::Call { .. } => self.call(stmt, "strip"),
@@ -192,11 +203,9 @@ impl Walk<'_> {
         let dtype = self.kernel.rows[pairs.left.index()].dtype;
         self.add(format!("pairs, {:?}", pairs.term), dtype);
         self.add(format!("pairs, {}", pairs.extreme), dtype);
-        for (is, what) in [
-            (pairs.root, "root"),
-            (pairs.values.is_some(), "values"),
-            (pairs.indices.is_some(), "indices"),
-        ] {
+        for (is, what) in
+            [(pairs.root, "root"), (pairs.values.is_some(), "values"), (pairs.indices.is_some(), "indices")]
+        {
             if is {
                 self.add(format!("pairs, {what}"), dtype);
             }

@@ -25,6 +25,10 @@ const IDIOMS: &[Idiom] = &[
     gathered,
     masked,
     shared_function,
+    any_op,
+    any_op,
+    any_reduction,
+    nearest,
 ];
 
 /// A tensor of one of the forms, with its parts kept for other steps.
@@ -81,7 +85,10 @@ fn nearest(builder: &mut Builder, draw: &mut Draw) -> Tensor {
     let (x, y) = match draw.next(3) {
         0 => (builder.input(dtype, [n, terms]).unsqueeze(1), builder.input(dtype, [k, terms]).unsqueeze(0)),
         1 => (builder.input(dtype, [k, terms]).unsqueeze(0), builder.input(dtype, [n, terms]).unsqueeze(1)),
-        _ => (builder.input(dtype, [terms, n]).t().unsqueeze(1), builder.input(dtype, [terms, k]).t().unsqueeze(0)),
+        _ => (
+            builder.input(dtype, [terms, n]).t().unsqueeze(1),
+            builder.input(dtype, [terms, k]).t().unsqueeze(0),
+        ),
     };
     let sum = match draw.next(4) {
         0 => (x - y).square().sum(2),
@@ -101,8 +108,10 @@ fn distances(builder: &mut Builder, draw: &mut Draw) -> Tensor {
     let [n, m, k] = builder.symbols.map(Dim::from);
     let dtype = draw.of(&[DType::F32, DType::U8, DType::F64, DType::Bool, DType::I64]);
     let terms = draw.of(&[Dim::from(3), m, Dim::from(5)]);
-    let (x, y) = (builder.input(dtype, [n, terms]).unsqueeze(1), builder.input(dtype, [k, terms]).unsqueeze(0));
-    let differ = if dtype.is_float() && draw.next(2) == 0 { (x - y).square().sum(2) } else { x.not_equal(y).sum(2) };
+    let (x, y) =
+        (builder.input(dtype, [n, terms]).unsqueeze(1), builder.input(dtype, [k, terms]).unsqueeze(0));
+    let differ =
+        if dtype.is_float() && draw.next(2) == 0 { (x - y).square().sum(2) } else { x.not_equal(y).sum(2) };
     if draw.next(2) == 0 { differ.min(1) } else { differ }
 }
 
@@ -264,7 +273,11 @@ fn masked(builder: &mut Builder, draw: &mut Draw) -> Tensor {
     let (i, j) = (builder.graph.iota(n).unsqueeze(1), builder.graph.iota(m));
     let mask = if draw.next(2) == 0 { i.equal(j) } else { i.cast_to(DType::U8).less(j * 2) };
     let chosen = select(mask, x, 0);
-    if draw.next(2) == 0 { reduce(draw.of(ReduceOp::ALL), chosen, vec![draw.next(2) as i64], false) } else { chosen }
+    if draw.next(2) == 0 {
+        reduce(draw.of(ReduceOp::ALL), chosen, vec![draw.next(2) as i64], false)
+    } else {
+        chosen
+    }
 }
 
 /// A function that several results read, of other shapes and under other views.
@@ -279,4 +292,36 @@ fn shared_function(builder: &mut Builder, draw: &mut Draw) -> Tensor {
         1 => function(f, draw) - f,
         _ => f.reshape([-1]).max(0),
     }
+}
+
+/// Every op on every dtype.
+fn any_op(builder: &mut Builder, draw: &mut Draw) -> Tensor {
+    let [n, m, _] = builder.symbols.map(Dim::from);
+    let op = draw.of(Op::ALL);
+    let accepts = |dtype: &&DType| op.operand_dtype(&[**dtype]) == Some(**dtype);
+    let dtypes: Vec<DType> = DType::ALL.iter().filter(accepts).copied().collect();
+    let dtype = draw.of(&dtypes);
+    let shapes = [vec![n, m], vec![m], vec![n, Dim::from(1)], vec![n, m]];
+    let mut operands: Vec<Tensor> = (0..op.arity())
+        .map(|index| {
+            let shape = if index == 0 { shapes[0].clone() } else { shapes[draw.next(4)].clone() };
+            builder.input(dtype, shape)
+        })
+        .collect();
+    if op == Op::Pow && !dtype.is_float() {
+        operands[1] = operands[1].cast_to(DType::U8);
+    }
+    let result = apply(op, &operands);
+    if draw.next(3) == 0 { select(result.cast_to(DType::Bool), operands[0], result) } else { result }
+}
+
+/// Every reduction of every dtype, along each axis and all of them.
+fn any_reduction(builder: &mut Builder, draw: &mut Draw) -> Tensor {
+    let [n, m, k] = builder.symbols.map(Dim::from);
+    let shape = [n, m, draw.of(&[k, Dim::from(3), Dim::from(17)])];
+    let x = builder.input(draw.of(DType::ALL), &shape[..1 + draw.next(3)]);
+    let x = if draw.next(3) == 0 { x.t() } else { x };
+    let mask = 1 + draw.next((1 << x.rank()) - 1);
+    let axes: Vec<i64> = (0..x.rank()).filter(|axis| mask >> axis & 1 == 1).map(|axis| axis as i64).collect();
+    reduce(draw.of(ReduceOp::ALL), x, axes, draw.next(3) == 0)
 }

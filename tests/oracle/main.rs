@@ -56,7 +56,10 @@ fn cases_reach_every_form_of_loop() {
     });
     counted.expect("counting does not fail");
     let reached = reached.into_inner();
-    let missing: Vec<String> = coverage::required().into_iter().filter(|form| !reached.contains_key(form)).collect();
-    if std::env::var_os("SHOW").is_some() { eprintln!("{reached:#?}"); }
+    let missing: Vec<String> =
+        coverage::required().into_iter().filter(|form| !reached.contains_key(form)).collect();
+    if std::env::var_os("SHOW").is_some() {
+        eprintln!("{reached:#?}");
+    }
     assert!(missing.is_empty(), "never reached: {missing:#?}\nreached: {reached:#?}");
 }

@@ -58,11 +58,6 @@ impl Draw {
         digit as usize
     }
 
-    /// True once in `count` times.
-    pub fn rarely(&mut self, count: usize) -> bool {
-        self.next(count) == count - 1
-    }
-
     /// One of some values.
     pub fn of<T: Copy>(&mut self, values: &[T]) -> T {
         values[self.next(values.len())]
@@ -91,7 +86,7 @@ fn step() -> impl Strategy<Value = Step> {
         (3, Kind::Axes),
         (1, Kind::Iota),
         (3, Kind::Take),
-        (8, Kind::Idiom),
+        (12, Kind::Idiom),
     ];
     let kind = prop::strategy::Union::new_weighted(
         weighted.into_iter().map(|(weight, kind)| (weight, Just(kind))).collect(),

@@ -346,7 +346,9 @@ fn headlines() {
             g.elementwise(Op::Subtract, &[truth, truth], here())
         }),
         ("T001", "`add` takes 2 operands, not 1", |g, x| g.elementwise(Op::Add, &[x], here())),
-        ("T002", "the literal 300 does not fit into u8", |g, _| g.literal(Literal::Int(300), DType::U8, here())),
+        ("T002", "the literal 300 does not fit into u8", |g, _| {
+            g.literal(Literal::Int(300), DType::U8, here())
+        }),
         ("T002", "the literal 1e300 does not fit into f32", |g, _| {
             g.literal(Literal::Float(1e300), DType::F32, here())
         }),

@@ -149,8 +149,9 @@ impl Lives {
                     self.touch(*target, None);
                 }
                 Stmt::Reduce(reduce) => self.enclosed(None, |lives| {
+                    // Once per block; the body once per element of it.
                     lives.body(kernel, &reduce.prologue);
-                    lives.body(kernel, &reduce.body);
+                    lives.enclosed(Some(reduce.axis), |lives| lives.body(kernel, &reduce.body));
                 }),
                 Stmt::Stream(stream) => {
                     // Accumulators live from before the first step to after the last.
@@ -170,7 +171,7 @@ impl Lives {
                     self.enclosed(None, |lives| {
                         lives.body(kernel, &stream.per_step);
                         lives.body(kernel, &stream.prologue);
-                        lives.body(kernel, &stream.body);
+                        lives.enclosed(Some(stream.strip), |lives| lives.body(kernel, &stream.body));
                     });
                     self.position += 1;
                     rows(self);

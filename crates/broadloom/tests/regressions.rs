@@ -66,3 +66,34 @@ fn sums_over_very_many_sizes() {
     let total: f32 = kernel.run(views).unwrap().try_into().unwrap();
     assert_eq!(total, (0..90).sum::<usize>() as f32);
 }
+
+/// A scratch row was given away to an inner reduction while the loop around went on reading it.
+#[test]
+fn rows_live_through_the_loops_that_read_them() {
+    let g = Graph::new();
+    let [n, m] = g.symbols(["n", "m"]);
+    let (x, y) = (g.input::<f64>("x", shape![n, 1]), g.input::<f64>("y", shape![m]));
+    let inner = (-(x - y).square()).exp().sum(1); // f64[n], by functions of rows over m
+    let kernel = (x.reshape([-1]).exp() * inner).sum(0).compile().unwrap();
+    for (n, m) in [(3, 5), (40, 70), (1100, 3)] {
+        let xs: Vec<f64> = (0..n).map(|i| (i % 17) as f64 / 17.0).collect();
+        let ys: Vec<f64> = (0..m).map(|i| (i % 13) as f64 / 13.0).collect();
+        let column = ArrayView::new(&xs, &[n, 1]).unwrap();
+        let found: f64 = kernel.run(inputs![column, &ys]).unwrap().try_into().unwrap();
+        let expected: f64 =
+            xs.iter().map(|x| x.exp() * ys.iter().map(|y| (-(x - y) * (x - y)).exp()).sum::<f64>()).sum();
+        assert!((found - expected).abs() <= 1e-12 * expected, "{found} {expected}\n{}", kernel.explain());
+    }
+}
+
+/// A vector of an array without elements was stored at one place.
+#[test]
+fn stores_without_elements() {
+    let g = Graph::new();
+    let x = g.input::<f32>("x", shape![1, g.symbol("k")]);
+    let y = (x.slice_axis(0, 0..0, 1) + x.max(0)).abs().t();
+    let kernel = y.eq(y).compile().unwrap();
+    let xs = [1.0f32; 20];
+    let found: Vec<bool> = kernel.run(ArrayView::new(&xs, &[1, 20]).unwrap()).unwrap().try_into().unwrap();
+    assert_eq!(found, []);
+}

@@ -417,7 +417,9 @@ impl fmt::Display for Problem {
                 Ok(())
             }
             Problem::Arity { expected, given } => write!(f, "takes {expected} operands, not {given}"),
-            Problem::LiteralDoesNotFit { literal, dtype } => write!(f, "the literal {literal} does not fit into {dtype}"),
+            Problem::LiteralDoesNotFit { literal, dtype } => {
+                write!(f, "the literal {literal} does not fit into {dtype}")
+            }
             Problem::NegativeExponent { exponent, dtype } => {
                 write!(f, "cannot raise integers ({dtype}) to the negative power {exponent}")
             }

@@ -101,7 +101,8 @@ impl Generator<'_, '_, '_> {
         let (lanes, stride) = self.lane_stride(access).unwrap_or((1, LaneStride::Unit));
         let address = self.address(access);
         let value = self.get(value);
-        let value = self.emit.splat(&value, lanes);
+        // Lanes that would all go to one element are those of an array without elements.
+        let value = if lanes == 1 { self.emit.lane(&value, 0) } else { self.emit.splat(&value, lanes) };
         self.emit.store(address, (delta * size as i64) as i32, &value, stride);
     }
 

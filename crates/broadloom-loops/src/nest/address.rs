@@ -163,7 +163,12 @@ impl Nest<'_> {
 }
 
 /// The access of an array with these strides under a map.
-fn located(buffer: Option<BufferId>, dtype: DType, strides: &[Dim], map: &Map) -> Result<NestAccess, LowerError> {
+fn located(
+    buffer: Option<BufferId>,
+    dtype: DType,
+    strides: &[Dim],
+    map: &Map,
+) -> Result<NestAccess, LowerError> {
     let mut offset = Dim::ZERO;
     let mut by_axis: SmallVec<[(AxisId, Dim); 4]> = smallvec![];
     for (index, stride) in map.iter().zip(strides) {
