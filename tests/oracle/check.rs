@@ -64,7 +64,9 @@ pub fn check(recipe: &Recipe) -> Result<(), String> {
     let inputs = lays(graph.inputs().len(), &Lay::ALL);
     let outputs = lays(graph.outputs().len(), &Lay::DISTINCT);
     let data: Vec<Data> = (0..recipe.sizes.len()).map(|index| data(&graph, recipe, index, &inputs)).collect();
-    for options in ways() {
+    for (way, options) in ways().into_iter().enumerate() {
+        // Code for other layouts takes long to compile: one way in two.
+        let layouts = (recipe.seed >> way & 1 == 1).then_some(&outputs[..]);
         let compiled =
             catch_unwind(AssertUnwindSafe(|| built.graph.compile_with(built.named_outputs(), &options)));
         let executable = match compiled {
@@ -77,7 +79,9 @@ pub fn check(recipe: &Recipe) -> Result<(), String> {
             for data in &data {
                 let want = &data.want[usize::from(level.is_fused())];
                 run(&executable, data, want, None)?;
-                run(&executable, data, want, Some(&outputs))?;
+                if layouts.is_some() {
+                    run(&executable, data, want, layouts)?;
+                }
             }
             Ok(())
         }));

@@ -3,7 +3,8 @@
 //! A form is a line of text, such as `stream, tree: f64`. [`required`] lists those that must be reached.
 
 use crate::build::Built;
-use broadloom::{DType, Op};
+use broadloom::DType::{self, Bool, F32, F64, I32, I64, U8};
+use broadloom::Op;
 use broadloom_ir::graph::{CheckedGraph, Node};
 use broadloom_ir::reduce::ReduceOp;
 use broadloom_loops::kernel::*;
@@ -213,15 +214,129 @@ impl Walk<'_> {
     }
 }
 
-/// Forms that the cases must reach.
+const ALL: &[DType] = DType::ALL;
+const FLOATS: &[DType] = &[F32, F64];
+/// What sums and products accumulate in.
+const SUMS: &[DType] = &[I64, F32, F64];
+
+/// Forms of loops, and the dtypes with which the cases must reach them.
+const LOOPS: &[(&str, &[DType])] = &[
+    ("computed, vector", ALL),
+    ("computed, scalar", ALL),
+    ("stored, vector", ALL),
+    ("stored, scalar", ALL),
+    ("taken, vector", ALL),
+    ("taken, scalar", ALL),
+    ("position, vector", &[I64]),
+    ("position, scalar", &[I64]),
+    ("temporary", ALL),
+    ("row written, vector", FLOATS),
+    ("row written, scalar", FLOATS),
+    ("row read, vector", &[Bool, I64, F32, F64]),
+    ("row read, scalar", FLOATS),
+    ("call in strip", FLOATS),
+    ("call in reduction", FLOATS),
+    ("call in stream", FLOATS),
+    ("call of exp", FLOATS),
+    ("call of log", FLOATS),
+    ("call of sin", FLOATS),
+    ("call of cos", FLOATS),
+    ("call of tanh", FLOATS),
+    ("call of pow", FLOATS),
+    ("reduce row, Free", ALL),
+    ("reduce row, Tree", FLOATS),
+    ("reduce row, Counter", FLOATS),
+    ("reduce in a vector loop, Free", ALL),
+    ("reduce in a vector loop, Sequential", FLOATS),
+    ("reduce one by one, Free", &[Bool, I32, I64, F32, F64]),
+    ("reduce one by one, Sequential", FLOATS),
+    ("reduce one by one, Tree", FLOATS),
+    ("stream, Free", ALL),
+    ("stream, Tree", FLOATS),
+    ("sum reduce row, Tree", FLOATS),
+    ("sum reduce row, Counter", FLOATS),
+    ("sum reduce in a vector loop, Free", &[I64]),
+    ("sum reduce in a vector loop, Sequential", FLOATS),
+    ("sum stream, Tree", FLOATS),
+    ("sum stream, Free", &[I64]),
+    ("prod reduce row, Tree", FLOATS),
+    ("prod reduce row, Counter", FLOATS),
+    ("prod reduce row, Free", &[I64]),
+    ("prod stream, Tree", FLOATS),
+    ("min reduce row, Free", ALL),
+    ("max reduce row, Free", ALL),
+    ("argmin reduce row, Free", ALL),
+    ("argmax reduce row, Free", ALL),
+    ("min reduce in a vector loop, Free", FLOATS),
+    ("max reduce in a vector loop, Free", FLOATS),
+    ("argmin reduce in a vector loop, Free", ALL),
+    ("argmax reduce in a vector loop, Free", ALL),
+    ("min stream, Free", FLOATS),
+    ("max stream, Free", FLOATS),
+    ("argmin stream, Free", FLOATS),
+    ("argmax stream, Free", FLOATS),
+    ("reduction in a reduction", SUMS),
+    ("products", FLOATS),
+    ("indexed, narrow", &[Bool, U8, I32, F32]),
+    ("indexed, wide", &[I64, F64]),
+    ("indexed, of groups", ALL),
+    ("pairs, SquaredDifference", FLOATS),
+    ("pairs, Product", FLOATS),
+    ("pairs, AbsoluteDifference", FLOATS),
+    ("pairs, min", FLOATS),
+    ("pairs, max", FLOATS),
+    ("pairs, root", FLOATS),
+    ("pairs, values", FLOATS),
+    ("pairs, indices", FLOATS),
+];
+
+/// Forms without a dtype that the cases must reach.
+const OTHERS: &[&str] = &[
+    "access, backwards",
+    "access, constant stride",
+    "access, stride at run time",
+    "access, unit stride",
+    "groups of a reduction",
+    "iota",
+    "merged axes",
+    "reduction over 1 axes",
+    "reduction over 1 axes, kept",
+    "reduction over 2 axes",
+    "reduction over 2 axes, kept",
+    "reduction over 3 axes",
+    "several accumulators",
+    "several kernels",
+    "several outputs",
+    "stream with a part per step",
+    "three kernels or more",
+    "unrolled axis",
+    "view broadcast_to",
+    "view expand_dims",
+    "view permute_dims",
+    "view reshape",
+    "view slice",
+    "view squeeze",
+];
+
+/// All forms that the cases must reach.
 pub fn required() -> Vec<String> {
-    let mut forms: Vec<String> = Vec::new();
+    let mut forms: Vec<String> = OTHERS.iter().map(|form| form.to_string()).collect();
+    let mut add =
+        |form: &str, dtypes: &[DType]| forms.extend(dtypes.iter().map(|dtype| format!("{form}: {dtype}")));
     for op in Op::ALL {
-        let accepts = |dtype: &&DType| op.operand_dtype(&[**dtype]) == Some(**dtype);
-        forms.extend(DType::ALL.iter().filter(accepts).map(|dtype| format!("op {op}: {dtype}")));
+        let accepts = |dtype: &DType| op.operand_dtype(&[*dtype]) == Some(*dtype);
+        let dtypes: Vec<DType> = ALL.iter().copied().filter(accepts).collect();
+        add(&format!("op {op}"), &dtypes);
     }
     for op in ReduceOp::ALL {
-        forms.extend(DType::ALL.iter().map(|dtype| format!("reduction {op}: {dtype}")));
+        add(&format!("reduction {op}"), ALL);
     }
-    forms
+    for from in ALL {
+        let others: Vec<DType> = ALL.iter().copied().filter(|to| to != from).collect();
+        add(&format!("cast {from} to"), &others);
+    }
+    add("select", ALL);
+    add("take", ALL);
+    LOOPS.iter().for_each(|(form, dtypes)| add(form, dtypes));
+    forms.iter().map(|form| form.replace("to: ", "to ")).collect()
 }

@@ -25,9 +25,17 @@ const IDIOMS: &[Idiom] = &[
     gathered,
     masked,
     shared_function,
-    any_op,
-    any_op,
-    any_reduction,
+    any_ops,
+    any_ops,
+    any_ops,
+    any_ops,
+    any_reductions,
+    any_reductions,
+    any_reductions,
+    short_axis,
+    gathered,
+    nearest,
+    nearest,
     nearest,
 ];
 
@@ -80,8 +88,9 @@ fn normalised(builder: &mut Builder, draw: &mut Draw) -> Tensor {
 /// Extremes of sums over pairs, and where they are.
 fn nearest(builder: &mut Builder, draw: &mut Draw) -> Tensor {
     let [n, m, k] = builder.symbols.map(Dim::from);
-    let dtype = draw.of(&[DType::F32, DType::F64, DType::F32, DType::I32]);
-    let terms = draw.of(&[Dim::from(3), Dim::from(8), Dim::from(17), m, Dim::from(2), Dim::from(65)]);
+    let dtype = draw.of(&[DType::F32, DType::F64, DType::F32, DType::F64, DType::I32]);
+    let terms = draw.of(&[3, 8, 17, 2, 5, 65].map(Dim::from));
+    let terms = if draw.next(6) == 0 { m } else { terms };
     let (x, y) = match draw.next(3) {
         0 => (builder.input(dtype, [n, terms]).unsqueeze(1), builder.input(dtype, [k, terms]).unsqueeze(0)),
         1 => (builder.input(dtype, [k, terms]).unsqueeze(0), builder.input(dtype, [n, terms]).unsqueeze(1)),
@@ -256,11 +265,12 @@ fn gathered(builder: &mut Builder, draw: &mut Draw) -> Tensor {
     let [n, m, k] = builder.symbols.map(Dim::from);
     let dtype = builder.dtype(draw);
     let table = builder.input(dtype, [k, m]);
-    let indices = builder.input(draw.of(&[DType::I64, DType::I32, DType::U8]), [n]);
+    let count = draw.of(&[n, Dim::from(3), n]);
+    let indices = builder.input(draw.of(&[DType::I64, DType::I32, DType::U8]), [count]);
     let rows = if draw.next(2) == 0 { table.take(indices, 0) } else { table.t().take(indices, 1).t() };
     match draw.next(3) {
         0 => rows,
-        1 => rows.cast_to(DType::F32) * builder.input(DType::F32, [n, Dim::from(1)]),
+        1 => rows.cast_to(DType::F32) * builder.input(DType::F32, [count, Dim::from(1)]),
         _ => reduce(draw.of(ReduceOp::ALL), rows, vec![draw.next(2) as i64], false),
     }
 }
@@ -294,34 +304,51 @@ fn shared_function(builder: &mut Builder, draw: &mut Draw) -> Tensor {
     }
 }
 
-/// Every op on every dtype.
-fn any_op(builder: &mut Builder, draw: &mut Draw) -> Tensor {
+/// Ops one after the other, in any dtype.
+fn any_ops(builder: &mut Builder, draw: &mut Draw) -> Tensor {
     let [n, m, _] = builder.symbols.map(Dim::from);
-    let op = draw.of(Op::ALL);
-    let accepts = |dtype: &&DType| op.operand_dtype(&[**dtype]) == Some(**dtype);
-    let dtypes: Vec<DType> = DType::ALL.iter().filter(accepts).copied().collect();
-    let dtype = draw.of(&dtypes);
-    let shapes = [vec![n, m], vec![m], vec![n, Dim::from(1)], vec![n, m]];
-    let mut operands: Vec<Tensor> = (0..op.arity())
-        .map(|index| {
-            let shape = if index == 0 { shapes[0].clone() } else { shapes[draw.next(4)].clone() };
-            builder.input(dtype, shape)
-        })
-        .collect();
-    if op == Op::Pow && !dtype.is_float() {
-        operands[1] = operands[1].cast_to(DType::U8);
+    let dtype = draw.of(DType::ALL);
+    let one = Dim::from(1);
+    let shapes = [[n, m], [one, m], [n, one]];
+    let [y, z] = [0, 1].map(|_| builder.input(dtype, draw.of(&shapes)));
+    let accepts = |op: &Op| op.operand_dtype(&[dtype]) == Some(dtype);
+    let ops: Vec<Op> = Op::ALL.iter().copied().filter(accepts).collect();
+    let mut x = builder.input(dtype, [n, m]);
+    for _ in 0..8 {
+        let op = draw.of(&ops);
+        let second = if op == Op::Pow && !dtype.is_float() { y.cast_to(DType::U8) } else { y };
+        let result = apply(op, &[x, second, z][..op.arity()]);
+        // Truth values choose what goes on.
+        x = if result.dtype() == Some(dtype) { result } else { select(result, y, x) };
     }
-    let result = apply(op, &operands);
-    if draw.next(3) == 0 { select(result.cast_to(DType::Bool), operands[0], result) } else { result }
+    if draw.next(2) == 0 { x.cast_to(draw.of(DType::ALL)) } else { x }
 }
 
-/// Every reduction of every dtype, along each axis and all of them.
-fn any_reduction(builder: &mut Builder, draw: &mut Draw) -> Tensor {
+/// Reductions of any dtype, along each axis and all of them.
+fn any_reductions(builder: &mut Builder, draw: &mut Draw) -> Tensor {
     let [n, m, k] = builder.symbols.map(Dim::from);
-    let shape = [n, m, draw.of(&[k, Dim::from(3), Dim::from(17)])];
+    let shape = [n, m, draw.of(&[Dim::from(17), k, Dim::from(17)])];
     let x = builder.input(draw.of(DType::ALL), &shape[..1 + draw.next(3)]);
     let x = if draw.next(3) == 0 { x.t() } else { x };
     let mask = 1 + draw.next((1 << x.rank()) - 1);
     let axes: Vec<i64> = (0..x.rank()).filter(|axis| mask >> axis & 1 == 1).map(|axis| axis as i64).collect();
-    reduce(draw.of(ReduceOp::ALL), x, axes, draw.next(3) == 0)
+    let keepdims = draw.next(3) == 0;
+    let [one, other] = [0, 1].map(|_| reduce(draw.of(ReduceOp::ALL), x, axes.clone(), keepdims));
+    builder.keep(one);
+    if draw.next(2) == 0 { one + other } else { other }
+}
+
+/// Reductions of an axis that is short enough to be reduced in order, and too long to be unrolled.
+fn short_axis(builder: &mut Builder, draw: &mut Draw) -> Tensor {
+    let [n, m, _] = builder.symbols.map(Dim::from);
+    let length = Dim::from(draw.of(&[17, 64, 65]));
+    let dtype = draw.of(&[DType::F32, DType::F64, DType::F32, DType::F64, DType::U8]);
+    let (x, axis) = match draw.next(4) {
+        0 => (builder.input(dtype, [n, length]), 1),
+        1 => (builder.input(dtype, [length, n]), 0),
+        2 => (builder.input(dtype, [n, length, m]), 1),
+        _ => (builder.input(dtype, [length, n]).t(), 1),
+    };
+    let x = if draw.next(4) == 0 { function(x.cast_to(DType::F64), draw) } else { x };
+    reduce(draw.of(&[ReduceOp::Sum, ReduceOp::Prod, ReduceOp::Mean]), x, vec![axis], draw.next(2) == 0)
 }

@@ -21,7 +21,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 /// Cases of a run that does not ask for another number.
-const CASES: u32 = 160;
+const CASES: u32 = 800;
 
 /// Always the same cases, unless the environment asks for others.
 fn config(least: u32) -> Config {
@@ -61,5 +61,5 @@ fn cases_reach_every_form_of_loop() {
     if std::env::var_os("SHOW").is_some() {
         eprintln!("{reached:#?}");
     }
-    assert!(missing.is_empty(), "never reached: {missing:#?}\nreached: {reached:#?}");
+    assert!(missing.is_empty(), "never reached: {missing:#?}");
 }

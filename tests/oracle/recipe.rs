@@ -67,7 +67,7 @@ impl Draw {
 /// All recipes.
 pub fn recipe() -> impl Strategy<Value = Recipe> {
     let sizes = prop::array::uniform3(0..SIZES.len());
-    (vec(step(), 1..10), vec(any::<u64>(), 0..3), vec(sizes, 2..=4), any::<u64>().no_shrink())
+    (vec(step(), 1..10), vec(any::<u64>(), 0..4), vec(sizes, 2..=4), any::<u64>().no_shrink())
         .prop_map(|(steps, outputs, sizes, seed)| Recipe { steps, outputs, sizes, seed })
 }
 
@@ -86,7 +86,7 @@ fn step() -> impl Strategy<Value = Step> {
         (3, Kind::Axes),
         (1, Kind::Iota),
         (3, Kind::Take),
-        (12, Kind::Idiom),
+        (16, Kind::Idiom),
     ];
     let kind = prop::strategy::Union::new_weighted(
         weighted.into_iter().map(|(weight, kind)| (weight, Just(kind))).collect(),

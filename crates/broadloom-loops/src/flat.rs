@@ -222,6 +222,14 @@ impl Flat {
         self.nodes.push(FlatNode { kind, dtype, shape, origin, nested: nested + loops, weight });
         let id = FlatId::new(self.nodes.len() - 1);
         if nested + loops > MAX_NESTED {
+            // What is reduced as well, so that a chain of such steps is cut, and not computed from its beginning by
+            // each of them.
+            if let Kind::Reduce(reduction) = &self.node(id).kind {
+                let operand = reduction.operand;
+                if !matches!(self.node(operand).kind, Kind::Buffer(_) | Kind::Constant(_)) {
+                    self.store(operand);
+                }
+            }
             self.store(id);
         }
         id
@@ -229,7 +237,9 @@ impl Flat {
 
     /// Stores a node: it counts as an array from here on.
     fn store(&mut self, id: FlatId) {
-        self.stored.push(id);
+        if !self.stored.contains(&id) {
+            self.stored.push(id);
+        }
         let node = &mut self.nodes[id.index()];
         node.nested = 0;
         node.weight = 1;

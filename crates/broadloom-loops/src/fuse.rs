@@ -23,6 +23,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// A kernel with more values than this is cut in two.
 const MAX_VALUES: usize = 2000;
+/// A kernel with more reductions than this is cut as well: each takes half a kilobyte of the stack.
+const MAX_REDUCTIONS: usize = 128;
 
 /// The schedule of a graph: the kernels that compute its outputs, in launch order.
 ///
@@ -142,6 +144,11 @@ impl Fusion {
                 }
                 nest => nest?,
             };
+            let crowded = nest.values.len() > MAX_VALUES || nest.reductions.len() > MAX_REDUCTIONS;
+            if crowded && roots.len() > 1 {
+                most_roots = roots.len() / 2;
+                continue;
+            }
             let mut wanted = std::mem::take(&mut nest.wanted);
             let mut kernel = None;
             if wanted.is_empty() {
@@ -149,19 +156,22 @@ impl Fusion {
                 nest.merge_axes()?;
                 let plan = Plan::new(&nest, options.vectorize);
                 wanted = plan.recomputed();
-                if nest.values.len() > MAX_VALUES {
-                    wanted.push(nest.nodes[nest.values.len() / 2]);
+                if crowded {
+                    wanted.extend(self.cut(&nest, &roots));
                 }
                 wanted.retain(|node| !roots.contains(node) && !self.stored.contains_key(node));
                 if wanted.is_empty() {
                     let made = make(&plan, &name)?;
-                    let half = nest.nodes[nest.values.len() / 2];
-                    if made.scratch_bytes() > SCRATCH_BYTES
-                        && !roots.contains(&half)
-                        && !self.stored.contains_key(&half)
-                    {
-                        wanted.push(half);
-                    } else {
+                    let cut =
+                        if made.scratch_bytes() > SCRATCH_BYTES { self.cut(&nest, &roots) } else { None };
+                    match cut {
+                        _ if cut.is_none() || roots.len() == 1 => wanted.extend(cut),
+                        _ => {
+                            most_roots = roots.len() / 2;
+                            continue;
+                        }
+                    }
+                    if wanted.is_empty() {
                         self.narrow_axes.extend(narrow_axes(&nest, &plan));
                         kernel = Some(made);
                     }
@@ -176,16 +186,32 @@ impl Fusion {
             }
             let read: BTreeSet<BufferId> =
                 kernel.accesses.iter().filter_map(|access| access.buffer).collect();
-            let done = |node: &FlatId| roots.contains(node);
-            pending.extend(
-                self.stored
-                    .iter()
-                    .filter(|(node, buffer)| read.contains(buffer) && !done(node))
-                    .map(|(n, _)| *n),
-            );
+            // Those who read an array are all made before the kernel that writes it: no cycle can arise.
+            let needed =
+                self.stored.iter().filter(|(node, buffer)| read.contains(buffer) && !roots.contains(node));
+            pending.extend(needed.map(|(node, _)| *node));
             self.kernels.push(kernel);
         }
         Ok(())
+    }
+
+    /// A node in the middle of a kernel that is too large: computed, and not stored already.
+    fn cut(&self, nest: &Nest<'_>, roots: &[FlatId]) -> Option<FlatId> {
+        let middle = nest.values.len() / 2;
+        let computed = |index: &usize| match &nest.values[*index].def {
+            Def::Op { .. } | Def::Select(_) | Def::Cast(_) | Def::Reduced => {
+                let node = nest.nodes[*index];
+                !roots.contains(&node) && !self.stored.contains_key(&node)
+            }
+            Def::Constant(_)
+            | Def::Param(_)
+            | Def::Index(_)
+            | Def::Load { .. }
+            | Def::Row(..)
+            | Def::Take { .. } => false,
+        };
+        let nearest = (0..nest.values.len()).filter(computed).min_by_key(|index| index.abs_diff(middle));
+        nearest.map(|index| nest.nodes[index])
     }
 
     /// The reductions that a kernel of these roots would run as loops.
@@ -210,15 +236,20 @@ impl Fusion {
     }
 
     /// Nodes to compute in one kernel with `last`, which nothing pending comes after: those of equal sizes on whose
-    /// arrays it does not wait.
+    /// arrays neither it nor anything pending waits.
     fn group(&self, last: FlatId, pending: &BTreeSet<FlatId>) -> Vec<FlatId> {
         let mut roots = vec![last];
         let mut below = self.below(last);
         let looped = |node: FlatId| self.flat.node(node).nested > 0;
         for &node in pending.iter().rev().skip(1) {
-            let waits = self.stored.contains_key(&node) && below.contains(&node);
+            let stored = self.stored.contains_key(&node);
+            let waits = stored && below.contains(&node);
             let shares = below.contains(&node) || looped(node) == looped(last);
-            if self.sizes(node) == self.sizes(last) && !waits && shares {
+            if self.sizes(node) != self.sizes(last) || waits || !shares {
+                continue;
+            }
+            let read_later = |other: &FlatId| !roots.contains(other) && self.below(*other).contains(&node);
+            if !stored || !pending.iter().any(read_later) {
                 below.extend(self.below(node));
                 roots.push(node);
             }
@@ -247,8 +278,11 @@ impl Fusion {
                 }
             }
         }
-        // A cycle would be a fusion bug: `group` never lets a kernel wait on an array that it computes itself.
-        let order = petgraph::algo::toposort(&dag, None).unwrap_or(nodes);
+        // A cycle would be a fusion bug: kernels are made before those whose arrays they read. So the reverse of the
+        // order in which they were made is a launch order, too.
+        let sorted = petgraph::algo::toposort(&dag, None);
+        debug_assert!(sorted.is_ok());
+        let order = sorted.unwrap_or_else(|_| nodes.into_iter().rev().collect());
         let mut renumbered: BTreeMap<BufferId, BufferId> = BTreeMap::new();
         let mut buffers = Vec::new();
         for (index, buffer) in self.flat.buffers.into_iter().enumerate() {

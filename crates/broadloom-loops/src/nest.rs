@@ -19,7 +19,7 @@ use broadloom_ir::dtype::{DType, Scalar};
 use broadloom_ir::ops::Op;
 use broadloom_ir::reduce::ReduceOp;
 use smallvec::{SmallVec, smallvec};
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// A set of axes of a kernel.
 pub(crate) type AxisSet = u64;
@@ -27,6 +27,15 @@ pub(crate) type AxisSet = u64;
 const MAX_AXES: usize = 64;
 /// A trailing constant axis of at most this length is unrolled rather than looped over.
 const UNROLL_FREE: i64 = 4;
+
+/// A node is computed under so many maps without a thought.
+const FEW_MAPS: usize = 2;
+/// More maps than an unrolled sum has terms, the positions of unrolled axes counted.
+const MOST_MAPS: usize = 96;
+/// As many nodes computed under different maps are worth storing the last one.
+const WORTH_STORING: u32 = 32;
+/// A nest of so many values is given up if a node had better be stored.
+const MANY_VALUES: usize = 2000;
 
 pub(crate) fn bit(axis: AxisId) -> AxisSet {
     1 << axis.index()
@@ -148,6 +157,12 @@ pub(crate) struct Nest<'a> {
     by_def: HashMap<(Def, DType), ValueId>,
     reduction_axes: HashMap<AxisKey, AxisId>,
     looped: HashMap<FlatId, usize>,
+    /// The loop axes' parts of the maps under which nodes were met.
+    moving: HashMap<FlatId, HashSet<Map>>,
+    /// Under how many maps nodes were met.
+    met: HashMap<FlatId, usize>,
+    /// Nodes that are met under so many maps that they had better be stored.
+    crowded: BTreeSet<FlatId>,
 }
 
 impl<'a> Nest<'a> {
@@ -180,6 +195,9 @@ impl<'a> Nest<'a> {
             by_def: HashMap::new(),
             reduction_axes: HashMap::new(),
             looped: HashMap::new(),
+            moving: HashMap::new(),
+            met: HashMap::new(),
+            crowded: BTreeSet::new(),
         };
         let sizes: Vec<Dim> =
             flat.node(roots[0].0).shape.iter().filter(|dim| !dim.is_one()).cloned().collect();
@@ -279,6 +297,10 @@ impl<'a> Nest<'a> {
             let missing: Vec<_> =
                 operands.iter().filter(|operand| !self.memo.contains_key(*operand)).cloned().collect();
             if missing.is_empty() {
+                self.count_map(node, &map);
+                if self.values.len() > MANY_VALUES && !self.crowded.is_empty() {
+                    break;
+                }
                 let args: SmallVec<[ValueId; 4]> =
                     operands.iter().map(|operand| self.memo[operand]).collect();
                 let value = self.build(node, &map, &args)?;
@@ -288,7 +310,29 @@ impl<'a> Nest<'a> {
                 stack.extend(missing.into_iter().rev());
             }
         }
-        Ok(self.memo[&(root, map)])
+        // The node nearest to the root: those below it may do without once it is stored.
+        self.wanted.extend(self.crowded.last());
+        match self.memo.get(&(root, map)) {
+            Some(value) => Ok(*value),
+            None => Ok(self.want(root, root)),
+        }
+    }
+
+    /// Notes under which map a node is computed: through several slices of it, each would compute it again, and what
+    /// it is computed from twice as often.
+    fn count_map(&mut self, id: FlatId, map: &Map) {
+        let node = self.flat.node(id);
+        if node.weight <= 1 || self.is_loaded(id) || self.roots.contains(&id) {
+            return;
+        }
+        let met = self.met.entry(id).or_default();
+        *met += 1;
+        let maps = self.moving.entry(id).or_default();
+        maps.insert(map.iter().filter(|index| index.axis.is_some()).cloned().collect());
+        let costs = node.weight.saturating_mul(maps.len() as u32) > WORTH_STORING;
+        if maps.len() > FEW_MAPS && costs || *met > MOST_MAPS {
+            self.crowded.insert(id);
+        }
     }
 
     /// Whether a node is read from its array.

@@ -97,3 +97,80 @@ fn stores_without_elements() {
     let found: Vec<bool> = kernel.run(ArrayView::new(&xs, &[1, 20]).unwrap()).unwrap().try_into().unwrap();
     assert_eq!(found, []);
 }
+
+/// A node that is read through two slices was computed under both, and what it reads under four.
+#[test]
+fn slices_of_slices_do_not_multiply() {
+    let g = Graph::new();
+    let x = g.input::<f64>("x", shape![1 << 16]);
+    let mut t = x;
+    for _ in 0..16 {
+        t = t.slice_axis(0, .., 2) + t.slice_axis(0, 1.., 2);
+    }
+    let start = Instant::now();
+    let kernel = t.compile().unwrap();
+    assert!(start.elapsed().as_secs() < 20, "{:?}", start.elapsed());
+    let xs: Vec<f64> = (0..1 << 16).map(f64::from).collect();
+    let total: Vec<f64> = kernel.run(inputs![&xs]).unwrap().try_into().unwrap();
+    assert_eq!(total, [(0..1 << 16).map(f64::from).sum::<f64>()]);
+}
+
+/// An output that another kernel had computed was computed again for the output that reads it.
+#[test]
+fn outputs_are_computed_once() {
+    let g = Graph::new();
+    let [n, m] = g.symbols(["n", "m"]);
+    let (x, y) = (g.input::<f32>("x", shape![n, m]), g.input::<f32>("y", shape![n, m]));
+    let b = (x * y).sum(1);
+    let c = ((x - b.unsqueeze(1)) * y).sum(0);
+    let kernel = g.compile([("b", b), ("c", c), ("a", (y * y).sum(1))]).unwrap();
+    let text = kernel.explain().to_string();
+    assert_eq!(text.matches("store b[").count(), 1, "{text}");
+}
+
+/// Kernels waited for one another in a circle.
+#[test]
+fn kernels_do_not_wait_in_a_circle() {
+    let g = Graph::new();
+    let [m, n, q, r] = g.symbols(["m", "n", "q", "r"]);
+    let table = |name: &str, rows: Symbol, columns: Symbol| g.input::<f64>(name, shape![rows, columns]);
+    let x = table("xx", m, r).sum(1);
+    let y = table("yy", n, r).sum(1);
+    let k = table("w0", q, r).sum(1);
+    let k2 = (table("w", q, m) * x).sum(1);
+    let a = (table("v", m, n) * y).sum(1);
+    let z = (table("u", n, q) * k).sum(1);
+    let outputs = [("x", x), ("y", y), ("k", k), ("k2", k2), ("a", a), ("z", z)];
+    let kernel = g.compile(outputs).unwrap();
+    let (m, n, q, r) = (5, 7, 3, 4);
+    let ones = |rows: usize, columns: usize| vec![1.0f64; rows * columns];
+    let arrays = [(m, r), (n, r), (q, r), (q, m), (m, n), (n, q)];
+    let arrays: Vec<(Vec<f64>, [usize; 2])> = arrays.iter().map(|&(i, j)| (ones(i, j), [i, j])).collect();
+    let view = |i: usize| ArrayView::new(&arrays[i].0, &arrays[i].1).unwrap();
+    let mut found = kernel
+        .run(inputs! { "xx" => view(0), "yy" => view(1), "w0" => view(2), "w" => view(3), "v" => view(4), "u" => view(5) })
+        .unwrap();
+    for (name, count, value) in [("x", m, 4.0), ("k2", q, 20.0), ("a", m, 28.0), ("z", n, 12.0)] {
+        assert_eq!(found.take::<Vec<f64>>(name).unwrap(), vec![value; count], "{name}");
+    }
+}
+
+/// Kernels of very many reductions, and chains of reductions, took seconds to compile.
+#[test]
+fn many_reductions_compile_in_linear_time() {
+    let g = Graph::new();
+    let [n, m] = g.symbols(["n", "m"]);
+    let x = g.input::<f32>("x", shape![n, m]);
+    let mut sum = x.sum(0);
+    for i in 0..60 {
+        sum = sum + (x * (1.0 / f64::from(i + 1))).exp().sum(0);
+    }
+    let mut chain = x;
+    for _ in 0..60 {
+        chain = chain - chain.max_keepdims(0);
+    }
+    let start = Instant::now();
+    sum.compile().unwrap();
+    chain.compile().unwrap();
+    assert!(start.elapsed().as_secs() < 20, "{:?}", start.elapsed());
+}

@@ -297,10 +297,13 @@ fn extent(kernel: &Kernel, values: &Values) -> Result<i64, DimError> {
 
 /// Work of a kernel, in bytes of traffic or what takes as long: vector code does an operation on `f32` in the time of
 /// about four bytes from the cache.
+///
+/// The estimate leaves zeros out of account, so that it may be more than fits where the arrays are empty: then it is
+/// simply large.
 fn total_work(kernel: &Kernel, values: &Values) -> Result<f64, DimError> {
-    let bytes = evaluate(&kernel.cost.bytes, values)? as f64;
-    let operations = evaluate(&kernel.cost.operations, values)? as f64;
-    Ok(bytes.max(4.0 * operations) * extent(kernel, values)? as f64)
+    let estimate = |dim: &Dim| evaluate(dim, values).map_or(f64::MAX, |value| value as f64);
+    let work = estimate(&kernel.cost.bytes).max(4.0 * estimate(&kernel.cost.operations));
+    Ok(work * extent(kernel, values)? as f64)
 }
 
 fn plan_launch(
