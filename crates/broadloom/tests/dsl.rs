@@ -76,7 +76,7 @@ fn numbers_are_weak_on_either_side() {
     g.check().unwrap();
     let too_large = u + 300;
     assert_eq!(too_large.to_string(), "poisoned tensor");
-    assert!(g.check().unwrap_err().to_string().contains("300 does not fit u8"));
+    assert!(g.check().unwrap_err().to_string().contains("300 does not fit into u8"));
 }
 
 #[test]
