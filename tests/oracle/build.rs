@@ -411,7 +411,7 @@ fn slice_item(dim: Dim, draw: &mut Draw) -> SliceItem {
         4 => SliceItem::from(..).step(-1),
         5 => SliceItem::from(..).step(2),
         6 => SliceItem::from(..).step(-3),
-        7 if at_least(2) => SliceItem::from(1..-1).step(-2),
+        7 if at_least(2) => SliceItem::from((1, -1)).step(-2),
         8 if at_least(1) => SliceItem::from(0),
         9 if at_least(1) => SliceItem::from(-1),
         10 => SliceItem::from((0, dim / 2)),

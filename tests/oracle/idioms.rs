@@ -32,7 +32,11 @@ const IDIOMS: &[Idiom] = &[
     any_reductions,
     any_reductions,
     any_reductions,
+    any_reductions,
+    any_ops,
     short_axis,
+    columns,
+    columns,
     gathered,
     nearest,
     nearest,
@@ -267,6 +271,10 @@ fn gathered(builder: &mut Builder, draw: &mut Draw) -> Tensor {
     let table = builder.input(dtype, [k, m]);
     let count = draw.of(&[n, Dim::from(3), n]);
     let indices = builder.input(draw.of(&[DType::I64, DType::I32, DType::U8]), [count]);
+    if draw.next(4) == 0 {
+        let few = builder.input(DType::I32, [3]);
+        return builder.input(draw.of(DType::ALL), [k]).take(few, 0);
+    }
     let rows = if draw.next(2) == 0 { table.take(indices, 0) } else { table.t().take(indices, 1).t() };
     match draw.next(3) {
         0 => rows,
@@ -304,6 +312,11 @@ fn shared_function(builder: &mut Builder, draw: &mut Draw) -> Tensor {
     }
 }
 
+/// All of them in one result.
+fn sum_of(tensors: &[Tensor]) -> Tensor {
+    tensors[1..].iter().fold(tensors[0], |sum, tensor| sum + *tensor)
+}
+
 /// Ops one after the other, in any dtype.
 fn any_ops(builder: &mut Builder, draw: &mut Draw) -> Tensor {
     let [n, m, _] = builder.symbols.map(Dim::from);
@@ -321,7 +334,11 @@ fn any_ops(builder: &mut Builder, draw: &mut Draw) -> Tensor {
         // Truth values choose what goes on.
         x = if result.dtype() == Some(dtype) { result } else { select(result, y, x) };
     }
-    if draw.next(2) == 0 { x.cast_to(draw.of(DType::ALL)) } else { x }
+    match draw.next(3) {
+        0 => select(y.cast_to(DType::Bool), x, z),
+        1 => x.cast_to(draw.of(DType::ALL)).cast_to(draw.of(DType::ALL)),
+        _ => x,
+    }
 }
 
 /// Reductions of any dtype, along each axis and all of them.
@@ -333,9 +350,9 @@ fn any_reductions(builder: &mut Builder, draw: &mut Draw) -> Tensor {
     let mask = 1 + draw.next((1 << x.rank()) - 1);
     let axes: Vec<i64> = (0..x.rank()).filter(|axis| mask >> axis & 1 == 1).map(|axis| axis as i64).collect();
     let keepdims = draw.next(3) == 0;
-    let [one, other] = [0, 1].map(|_| reduce(draw.of(ReduceOp::ALL), x, axes.clone(), keepdims));
-    builder.keep(one);
-    if draw.next(2) == 0 { one + other } else { other }
+    let reduced = [0, 1, 2].map(|_| reduce(draw.of(ReduceOp::ALL), x, axes.clone(), keepdims));
+    builder.keep(reduced[0]);
+    sum_of(&reduced)
 }
 
 /// Reductions of an axis that is short enough to be reduced in order, and too long to be unrolled.
@@ -351,4 +368,15 @@ fn short_axis(builder: &mut Builder, draw: &mut Draw) -> Tensor {
     };
     let x = if draw.next(4) == 0 { function(x.cast_to(DType::F64), draw) } else { x };
     reduce(draw.of(&[ReduceOp::Sum, ReduceOp::Prod, ReduceOp::Mean]), x, vec![axis], draw.next(2) == 0)
+}
+
+/// Reductions of columns, and of columns that are computed.
+fn columns(builder: &mut Builder, draw: &mut Draw) -> Tensor {
+    let [n, m, _] = builder.symbols.map(Dim::from);
+    let dtype = draw.of(&[DType::F32, DType::F64, DType::F32, DType::F64, DType::U8, DType::I32]);
+    let x = builder.input(dtype, [n, m]);
+    let scaled = if draw.next(2) == 0 { x } else { x * builder.input(dtype, [n, Dim::from(1)]) };
+    let reduced = [0, 1, 2].map(|_| reduce(draw.of(ReduceOp::ALL), scaled, vec![0], false));
+    builder.keep(reduced[0]);
+    sum_of(&reduced)
 }

@@ -86,7 +86,7 @@ fn step() -> impl Strategy<Value = Step> {
         (3, Kind::Axes),
         (1, Kind::Iota),
         (3, Kind::Take),
-        (16, Kind::Idiom),
+        (24, Kind::Idiom),
     ];
     let kind = prop::strategy::Union::new_weighted(
         weighted.into_iter().map(|(weight, kind)| (weight, Just(kind))).collect(),
