@@ -1,8 +1,8 @@
 //! One case: a graph, run in every way on several sizes.
 
 use crate::arrays::{Lay, Memory, Random, index_bounds, random_array, read};
-use crate::build::build;
-use crate::recipe::{Recipe, SIZES};
+use crate::build::Built;
+use crate::recipe::SIZES;
 use broadloom::{
     CallError, CheckedGraph, CompileOptions, CpuLevel, Executable, Inputs, OutputsMut, Scalar, Threads,
 };
@@ -51,22 +51,24 @@ struct Data {
     want: [Result<Vec<Array>, InterpretError>; 2],
 }
 
-/// Whether the compiled graph of a recipe agrees with the interpreter; if not, all about it.
-pub fn check(recipe: &Recipe) -> Result<(), String> {
-    let built = build(recipe);
+/// Whether the compiled outputs of a graph agree with the interpreter at all of some sizes, given as indices of
+/// [`SIZES`]; if not, all about it. Elements and layouts follow from the seed.
+pub fn check(built: &Built, all_sizes: &[[usize; 3]], seed: u64) -> Result<(), String> {
     let graph = built.graph.finish(built.named_outputs()).map_err(|mistakes| mistakes.to_string())?;
     let last_case = concat!(env!("CARGO_TARGET_TMPDIR"), "/oracle-last-case.txt");
-    let _ = std::fs::write(last_case, format!("{graph}\n{recipe:?}\n"));
-    let mut random = Random::new(recipe.seed, 99);
+    let _ = std::fs::write(last_case, format!("{graph}\nsizes {all_sizes:?}, seed {seed}\n"));
+    let mut random = Random::new(seed, 99);
     let mut lays = |count: usize, some: &[Lay]| -> Vec<Lay> {
         (0..count).map(|_| some[random.below(some.len())]).collect()
     };
     let inputs = lays(graph.inputs().len(), &Lay::ALL);
     let outputs = lays(graph.outputs().len(), &Lay::DISTINCT);
-    let data: Vec<Data> = (0..recipe.sizes.len()).map(|index| data(&graph, recipe, index, &inputs)).collect();
+    let numbered = (0..).zip(all_sizes);
+    let data: Vec<Data> =
+        numbered.map(|(index, sizes)| data(&graph, *sizes, Random::new(seed, index), &inputs)).collect();
     for (way, options) in ways().into_iter().enumerate() {
         // Code for other layouts takes long to compile: one way in two.
-        let layouts = (recipe.seed >> way & 1 == 1).then_some(&outputs[..]);
+        let layouts = (seed >> way & 1 == 1).then_some(&outputs[..]);
         let compiled =
             catch_unwind(AssertUnwindSafe(|| built.graph.compile_with(built.named_outputs(), &options)));
         let executable = match compiled {
@@ -113,10 +115,8 @@ fn elements(graph: &CheckedGraph, sizes: &[usize; 3]) -> i64 {
 }
 
 /// Sizes, reduced until the interpreter is done soon, and inputs of these sizes.
-fn data(graph: &CheckedGraph, recipe: &Recipe, index: usize, lays: &[Lay]) -> Data {
-    let mut random = Random::new(recipe.seed, index as u64);
+fn data(graph: &CheckedGraph, mut chosen: [usize; 3], mut random: Random, lays: &[Lay]) -> Data {
     let most = if random.below(8) == 0 { MANY_ELEMENTS } else { MOST_ELEMENTS };
-    let mut chosen = recipe.sizes[index];
     let kept = random.below(3);
     let sizes = loop {
         let sizes = chosen.map(|size| SIZES[size]);

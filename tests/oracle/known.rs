@@ -1,0 +1,44 @@
+//! Expressions that were compiled wrongly once.
+
+use crate::build::Built;
+use crate::check::check;
+use crate::recipe::SIZES;
+use broadloom::{Graph, Tensor, shape};
+
+type Build = fn(&Graph) -> Vec<Tensor>;
+
+const KNOWN: &[(&str, Build)] = &[
+    ("a row that is read in a loop in which rows are written", |g| {
+        let [n, m, _] = g.symbols(["n", "m", "k"]);
+        let (x, y) = (g.input::<f64>("x", shape![n, 1]), g.input::<f64>("y", shape![m]));
+        vec![(x.pow(x) + y.exp()).log().min(..)]
+    }),
+    ("the same under a division", |g| {
+        let [n, m, _] = g.symbols(["n", "m", "k"]);
+        let x = g.input::<f64>("x", shape![n, m]);
+        let e = (x - x.max_keepdims(1)).exp();
+        vec![(e / e.sum_keepdims(1)).prod(0)]
+    }),
+    ("an output that is stored once more for another one, after it was made", |g| {
+        let [n, m, _] = g.symbols(["n", "m", "k"]);
+        let x = g.input::<i64>("x", shape![n, m]);
+        let y = x.abs();
+        vec![(x + 1).square(), y.take(y.argmin(0), 0), y]
+    }),
+];
+
+#[test]
+fn known_expressions_compute_what_the_interpreter_does() {
+    let size = |size: usize| SIZES.iter().position(|known| *known == size).expect("a size of the list");
+    let sizes = [(3, 16), (2, 2), (1025, 17), (33, 1025), (1, 0)].map(|(n, m)| [size(n), size(m), 0]);
+    for (name, build) in KNOWN {
+        let graph = Graph::new();
+        let results = build(&graph);
+        let outputs = (0..).zip(results).map(|(index, tensor)| (format!("out{index}"), tensor)).collect();
+        let built = Built { graph, outputs };
+        for seed in (0..64).step_by(9) {
+            check(&built, &sizes, seed * 0x0101_0101_0101_0101)
+                .unwrap_or_else(|problem| panic!("{name}: {problem}"));
+        }
+    }
+}
