@@ -180,9 +180,9 @@ pub(crate) fn check_output_type(
     if geometry.dtype != expected {
         return Err(BindError::DType { array: array(), expected, found: geometry.dtype });
     }
-    let (shape, found) = (graph.shape(output.expr), geometry.shape());
-    if found.len() != shape.rank() {
-        let declared = SymbolNames(graph).shape(shape);
+    let shape = graph.shape(output.expr);
+    if geometry.axes.len() != shape.rank() {
+        let (declared, found) = (SymbolNames(graph).shape(shape), geometry.shape());
         return Err(BindError::Rank { array: array(), rank: shape.rank(), declared, found });
     }
     Ok(())
