@@ -59,6 +59,7 @@ fn nearest_code_needs_little_memory_beside_its_arrays() -> Result<(), Box<dyn st
         for (count, threads) in
             [(1, Threads::Calling), (1, Threads::Pool(pool(1)?)), (3, Threads::Pool(pool(3)?))]
         {
+            let calling = matches!(threads, Threads::Calling);
             let kernel = nearest_code(d, threads)?;
             assert_eq!(kernel.explain().materialized_bytes(), 0, "{:?}", kernel.explain());
             let mut code = vec![0i64; n];
@@ -80,6 +81,8 @@ fn nearest_code_needs_little_memory_beside_its_arrays() -> Result<(), Box<dyn st
                 results.iter().all(|bytes| *bytes <= count * MIB),
                 "{results:?} bytes on {count} threads"
             );
+            // Once its scratch memory and the binding are there, the calling thread needs nothing more.
+            assert!(!calling || results[1] == 0, "{} bytes at the second run", results[1]);
             let row = |index: usize| &obs[index * d..][..d];
             let distance = |code: usize, row: &[f32]| -> f64 {
                 let pairs = codes[code * d..][..d].iter().zip(row);
