@@ -59,11 +59,12 @@ fn function(x: Tensor, draw: &mut Draw) -> Tensor {
     }
 }
 
-/// An n by m tensor: one that there is, or an input.
+/// A matrix: one that there is, if it is not empty for all sizes, or an input.
 fn matrix(builder: &mut Builder, dtype: DType, draw: &mut Draw) -> Tensor {
     let [n, m, _] = builder.symbols.map(Dim::from);
     let known = builder.pick(draw);
-    if known.rank() == 2 && draw.next(2) == 0 {
+    let elements = known.shape().iter().all(|dim| dim.as_constant() != Some(0));
+    if known.rank() == 2 && elements && draw.next(2) == 0 {
         return known.cast_to(dtype);
     }
     let x = builder.input(dtype, [n, m]);
