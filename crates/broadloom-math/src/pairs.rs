@@ -306,8 +306,11 @@ unsafe fn run<V: Lanes, K: Pairs>(values: *mut u8, indices: *mut i64, operands: 
     // Rows far apart fall into few sets of the cache: when they are many and used often, they are copied too.
     let packed = !full || (operands.terms > 16 && operands.count > 16);
     // On the stack up to 64 terms, the most that a sum in index order has: kernels then allocate nothing.
-    let copies = if packed { operands.terms * chunk } else { 0 };
-    let mut copy: SmallVec<[V::Scalar; 2048]> = SmallVec::from_elem(V::Scalar::ONE, copies);
+    let mut copy: SmallVec<[V::Scalar; 2048]> = SmallVec::new();
+    if packed {
+        // In place: a vector made elsewhere and moved here would cost as much as the work.
+        copy.resize(operands.terms * chunk, V::Scalar::ONE);
+    }
     let copy: *mut u8 = copy.as_mut_ptr().cast();
     let mut start = 0;
     loop {
