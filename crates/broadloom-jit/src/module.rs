@@ -179,12 +179,12 @@ fn target(options: &JitOptions) -> Result<OwnedTargetIsa, CompileError> {
         flags.set(name, value).map_err(|_| unsupported())?;
     }
     let mut builder = cranelift_native::builder_with_options(false).map_err(|_| unsupported())?;
-    let features: &[&str] = match options.level {
-        CpuLevel::Baseline | CpuLevel::Neon => &[],
-        CpuLevel::Avx2Fma => AVX2,
-        CpuLevel::Avx512 => AVX512,
+    let features: [&[&str]; 2] = match options.level {
+        CpuLevel::Baseline | CpuLevel::Neon => [&[], &[]],
+        CpuLevel::Avx2Fma => [AVX2, &[]],
+        CpuLevel::Avx512 => [AVX2, AVX512],
     };
-    for feature in features {
+    for feature in features.into_iter().flatten() {
         builder.enable(feature).map_err(|_| unsupported())?;
     }
     builder.finish(settings::Flags::new(flags)).map_err(|_| unsupported())
@@ -205,23 +205,8 @@ const AVX2: &[&str] = &[
     "has_lzcnt",
 ];
 
-const AVX512: &[&str] = &[
-    "has_cmpxchg16b",
-    "has_sse3",
-    "has_ssse3",
-    "has_sse41",
-    "has_sse42",
-    "has_popcnt",
-    "has_avx",
-    "has_avx2",
-    "has_fma",
-    "has_bmi1",
-    "has_bmi2",
-    "has_lzcnt",
-    "has_avx512f",
-    "has_avx512dq",
-    "has_avx512vl",
-];
+/// On top of those.
+const AVX512: &[&str] = &["has_avx512f", "has_avx512dq", "has_avx512vl"];
 
 impl Module {
     /// Runs the steps `range` of a kernel's parallel axis; `0..1` for a kernel without one.

@@ -164,13 +164,11 @@ impl Fusion {
                     let made = make(&plan, &name)?;
                     let cut =
                         if made.scratch_bytes() > SCRATCH_BYTES { self.cut(&nest, &roots) } else { None };
-                    match cut {
-                        _ if cut.is_none() || roots.len() == 1 => wanted.extend(cut),
-                        _ => {
-                            most_roots = roots.len() / 2;
-                            continue;
-                        }
+                    if cut.is_some() && roots.len() > 1 {
+                        most_roots = roots.len() / 2;
+                        continue;
                     }
+                    wanted.extend(cut);
                     if wanted.is_empty() {
                         self.narrow_axes.extend(narrow_axes(&nest, &plan));
                         kernel = Some(made);
