@@ -1,4 +1,4 @@
-//! Tile functions: each definition in a loop, compiled once per CPU level.
+//! Tile functions: each definition of the table in a loop, compiled once per CPU level.
 //!
 //! ```text
 //! a, b ──copy──▶ [T; CHUNK] on the stack ──LLVM's vectors──▶ [T; CHUNK] ──rare lanes one by one──▶ dst
@@ -9,60 +9,8 @@
 #![allow(unsafe_code, reason = "entry points called by compiled kernels, and their dispatch by CPU level")]
 
 use crate::float::Float;
+use crate::functions::{Function, tile_of};
 use crate::level::{CpuLevel, Fused, Level, Unfused};
-use crate::trig::{self, Wave};
-use crate::{exp, log, pow, tanh};
-use std::fmt;
-use std::marker::PhantomData;
-
-/// An elementary function that exists as tiles.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Function {
-    /// e^a.
-    Exp,
-    /// The natural logarithm of a.
-    Log,
-    /// The sine of a.
-    Sin,
-    /// The cosine of a.
-    Cos,
-    /// The hyperbolic tangent of a.
-    Tanh,
-    /// a to the power b.
-    Pow,
-}
-
-impl Function {
-    /// Every function.
-    pub const ALL: [Function; 6] =
-        [Function::Exp, Function::Log, Function::Sin, Function::Cos, Function::Tanh, Function::Pow];
-
-    /// Lower-case name, as in [`Real`](crate::Real).
-    pub fn name(self) -> &'static str {
-        match self {
-            Function::Exp => "exp",
-            Function::Log => "log",
-            Function::Sin => "sin",
-            Function::Cos => "cos",
-            Function::Tanh => "tanh",
-            Function::Pow => "pow",
-        }
-    }
-
-    /// How many operands it takes.
-    pub fn arity(self) -> usize {
-        match self {
-            Function::Exp | Function::Log | Function::Sin | Function::Cos | Function::Tanh => 1,
-            Function::Pow => 2,
-        }
-    }
-}
-
-impl fmt::Display for Function {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
 
 /// The element type of a tile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -91,17 +39,6 @@ pub fn tile_function(function: Function, precision: Precision, level: CpuLevel) 
     }
 }
 
-fn tile_of<T: crate::Tables>(function: Function, level: CpuLevel) -> TileFn {
-    match function {
-        Function::Exp => at_level::<Exp<T>>(level),
-        Function::Log => at_level::<Log<T>>(level),
-        Function::Sin => at_level::<Sin<T>>(level),
-        Function::Cos => at_level::<Cos<T>>(level),
-        Function::Tanh => at_level::<Tanh<T>>(level),
-        Function::Pow => at_level::<Pow<T>>(level),
-    }
-}
-
 /// Computes `dst[i] = f(a[i], b[i])` over the shortest of the slices, and returns that length. `b` is ignored
 /// for functions of one operand, and an absent one is empty for those of two.
 pub fn tile_f32(function: Function, level: CpuLevel, dst: &mut [f32], a: &[f32], b: Option<&[f32]>) -> usize {
@@ -123,16 +60,16 @@ fn on_slices<T>(function: Function, tile: TileFn, dst: &mut [T], a: &[T], b: Opt
 }
 
 /// One function at one precision, as the tile loop needs it.
-trait Kernel {
+pub(crate) trait Kernel {
     type Element: Float;
-    const BINARY: bool = false;
+    const BINARY: bool;
 
     /// The function, except in rare lanes.
     fn common<L: Level>(a: Self::Element, b: Self::Element) -> Self::Element;
 
     /// Whether the lane needs `rare`.
     #[inline(always)]
-    fn is_rare<L: Level>(_a: Self::Element) -> bool {
+    fn is_rare<L: Level>(_a: Self::Element, _b: Self::Element) -> bool {
         false
     }
 
@@ -143,63 +80,8 @@ trait Kernel {
     }
 }
 
-macro_rules! kernel {
-    ($name:ident, $function:ident) => {
-        struct $name<T>(PhantomData<T>);
-
-        impl<T: crate::Tables> Kernel for $name<T> {
-            type Element = T;
-
-            #[inline(always)]
-            fn common<L: Level>(a: T, _b: T) -> T {
-                $function::$function::<T, L>(a)
-            }
-        }
-    };
-    ($name:ident, wave $wave:path) => {
-        struct $name<T>(PhantomData<T>);
-
-        impl<T: crate::Tables> Kernel for $name<T> {
-            type Element = T;
-
-            #[inline(always)]
-            fn common<L: Level>(a: T, _b: T) -> T {
-                trig::common::<T, L>(a, $wave)
-            }
-
-            #[inline(always)]
-            fn is_rare<L: Level>(a: T) -> bool {
-                trig::is_rare::<T, L>(a)
-            }
-
-            #[inline(always)]
-            fn rare<L: Level>(a: T, _b: T) -> T {
-                trig::rare::<T, L>(a, $wave)
-            }
-        }
-    };
-}
-
-kernel!(Exp, exp);
-kernel!(Log, log);
-kernel!(Tanh, tanh);
-kernel!(Sin, wave Wave::Sin);
-kernel!(Cos, wave Wave::Cos);
-
-struct Pow<T>(PhantomData<T>);
-
-impl<T: crate::Tables> Kernel for Pow<T> {
-    type Element = T;
-    const BINARY: bool = true;
-
-    #[inline(always)]
-    fn common<L: Level>(a: T, b: T) -> T {
-        pow::pow::<T, L>(a, b)
-    }
-}
-
 /// The compiled loop for a level, or a portable one if this CPU lacks the level.
-fn at_level<K: Kernel>(level: CpuLevel) -> TileFn {
+pub(crate) fn at_level<K: Kernel>(level: CpuLevel) -> TileFn {
     match level {
         CpuLevel::Baseline => portable::<K, Unfused>,
         #[cfg(target_arch = "x86_64")]
@@ -260,8 +142,8 @@ unsafe fn run<K: Kernel, L: Level>(dst: *mut u8, a: *const u8, b: *const u8, len
         for i in 0..CHUNK {
             result[i] = K::common::<L>(x[i], y[i]);
         }
-        if x.iter().fold(false, |any, &x| any | K::is_rare::<L>(x)) {
-            for i in (0..count).filter(|&i| K::is_rare::<L>(x[i])) {
+        if x.iter().zip(&y).fold(false, |any, (&x, &y)| any | K::is_rare::<L>(x, y)) {
+            for i in (0..count).filter(|&i| K::is_rare::<L>(x[i], y[i])) {
                 result[i] = K::rare::<L>(x[i], y[i]);
             }
         }

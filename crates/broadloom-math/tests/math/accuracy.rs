@@ -1,93 +1,56 @@
-//! Errors in ulps, against multiple precision for f64 and against f64 functions of the C library for f32.
+//! Errors in ulps: of f32 over a stride of all arguments, of f64 over the beginning of what the sweep of
+//! `examples/accuracy` goes through.
 #![allow(clippy::print_stdout, reason = "the measured maxima are the point of these tests")]
 
-use crate::hard::samples;
-use crate::reference::{Random, levels, reference, ulps, ulps_f32};
-use broadloom_math::{Function, tile_f32, tile_f64};
+use crate::proof::measure::{Finding, f32_errors, levels, worst_f64};
+use crate::proof::random::{Format, Random};
+use crate::proof::samples::{Arguments, at_corners};
+use crate::proof::table::{FUNCTIONS, Row};
+use broadloom_math::Function;
 
-/// The bound that the crate's documentation states.
-fn bound(f: Function) -> f64 {
-    if f == Function::Pow { 2.0 } else { 1.0 }
+fn check(row: &Row, precision: usize, worst: [Finding; 2]) {
+    for (level, Finding { error, at }) in levels().into_iter().zip(worst) {
+        let (function, name) = (row.function, ["f32", "f64"][precision]);
+        println!("{function} {name} {level}: {error:.4} ulp at {at:?}");
+        assert!(error <= row.bounds[precision], "{function} {name} at {level}: {error} ulp at {at:?}");
+    }
 }
 
-/// The largest error of an f64 function over hard and random arguments, `count` of each kind, at each level.
-pub fn worst_f64(f: Function, count: usize) {
-    let samples = samples(f, count);
-    let (x, y): (Vec<f64>, Vec<f64>) = samples.iter().copied().unzip();
-    let want: Vec<_> = samples.iter().map(|&(x, y)| reference(f, x, y)).collect();
-    for level in levels() {
-        let mut got = vec![0.0; x.len()];
-        tile_f64(f, level, &mut got, &x, Some(&y));
-        let errors = got.iter().zip(&want).map(|(&got, want)| ulps(got, want));
-        let (error, at) = errors.zip(&samples).max_by(|a, b| a.0.total_cmp(&b.0)).expect("samples");
-        println!("{f} f64 {level}: {error:.4} ulp at {at:?} of {}", samples.len());
-        assert!(error <= bound(f), "{f} at {level}: {error} ulp at {at:?}");
-    }
+/// Corners, hard arguments, and some rounds of random ones.
+fn arguments(row: &Row, format: Format, rounds: usize) -> Vec<Arguments> {
+    let mut random = Random(0);
+    let mut arguments = at_corners(row.function.arity(), format);
+    arguments.extend((row.hard)(format));
+    (0..rounds).for_each(|_| arguments.extend((row.round)(&mut random, format)));
+    arguments
+}
+
+#[test]
+fn every_function_has_one_row() {
+    let rows: Vec<_> = FUNCTIONS.iter().map(|row| row.function).collect();
+    assert_eq!(rows, Function::ALL);
 }
 
 #[test]
 fn f64_is_within_its_bound() {
-    Function::ALL.into_iter().for_each(|f| worst_f64(f, 2000));
-}
-
-/// The largest error of an f32 function over arguments, at each level.
-pub fn worst_f32(f: Function, arguments: impl Iterator<Item = (f32, f32)>) {
-    const BATCH: usize = 4096;
-    let mut worst = levels().map(|level| (level, 0.0, (0.0, 0.0)));
-    let mut arguments = arguments.peekable();
-    let mut got = [0.0; BATCH];
-    while arguments.peek().is_some() {
-        let (x, y): (Vec<f32>, Vec<f32>) = arguments.by_ref().take(BATCH).unzip();
-        let want: Vec<f64> =
-            x.iter().zip(&y).map(|(&x, &y)| by_c_library(f, f64::from(x), f64::from(y))).collect();
-        for (level, error, at) in &mut worst {
-            let count = tile_f32(f, *level, &mut got, &x, Some(&y));
-            for i in 0..count {
-                let here = ulps_f32(got[i], want[i]);
-                if here > *error {
-                    (*error, *at) = (here, (x[i], y[i]));
-                }
-            }
-        }
-    }
-    for (level, error, at) in worst {
-        println!("{f} f32 {level}: {error:.4} ulp at {at:?}");
-        assert!(error <= bound(f), "{f} at {level}: {error} ulp at {at:?}");
-    }
-}
-
-fn by_c_library(f: Function, x: f64, y: f64) -> f64 {
-    match f {
-        Function::Exp => x.exp(),
-        Function::Log => x.ln(),
-        Function::Sin => x.sin(),
-        Function::Cos => x.cos(),
-        Function::Tanh => x.tanh(),
-        Function::Pow => x.powf(y),
+    for row in FUNCTIONS {
+        check(row, 1, worst_f64(row, &arguments(row, Format::F64, 2000)));
     }
 }
 
 #[test]
 fn f32_is_within_its_bound() {
-    for f in Function::ALL {
-        if f == Function::Pow {
-            let mut random = Random(1);
-            let float = |random: &mut Random| f32::from_bits(random.bits() as u32);
-            worst_f32(
-                f,
-                (0..2_000_000).map(|i| match i % 4 {
-                    0 => (float(&mut random), float(&mut random)),
-                    1 => (float(&mut random), random.between(-4.0, 4.0) as f32),
-                    2 => (float(&mut random), random.between(-9.0, 9.0).round() as f32),
-                    _ => {
-                        let x = float(&mut random).abs();
-                        (x, (random.between(-104.0, 89.0) / f64::from(x).ln()) as f32)
-                    }
-                }),
-            );
+    for row in FUNCTIONS {
+        let mut worst = [Finding::NONE; 2];
+        let found = |level: usize, finding| worst[level] = worst[level].max(finding);
+        if row.function.arity() == 2 {
+            let arguments = arguments(row, Format::F32, 200_000);
+            f32_errors(row, arguments.into_iter().map(|(x, y)| (x as f32, y as f32)), found);
         } else {
             // A prime step, so that all low bits occur.
-            worst_f32(f, (0..=u32::MAX).step_by(997).map(|bits| (f32::from_bits(bits), 0.0)));
+            let bits = (0..=u32::MAX).step_by(997);
+            f32_errors(row, bits.map(|bits| (f32::from_bits(bits), 0.0)), found);
         }
+        check(row, 0, worst);
     }
 }

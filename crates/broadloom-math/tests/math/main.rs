@@ -2,9 +2,7 @@
 //! equality of scalar calls and tiles to the bit.
 
 mod accuracy;
-mod hard;
 mod pairs;
-mod reference;
+mod proof;
 mod special;
-mod sweep;
 mod tiles;

@@ -1,6 +1,6 @@
 //! A pair tile gives the bits of its scalar definition, at every level, length, count and layout.
 
-use crate::reference::Random;
+use crate::proof::random::Random;
 use broadloom_math::{
     CpuLevel, Extreme, Fused, Level, PairFn, Pairing, Precision, Real, Term, Unfused, pair_function,
 };

@@ -1,20 +1,8 @@
 //! A tile gives the bits of scalar calls, at every level, length and position, in place or not.
 
-use crate::reference::Random;
-use broadloom_math::{
-    CpuLevel, Function, Fused, Level, Precision, Real, TileFn, Unfused, tile_f32, tile_function,
-};
-
-fn scalar<T: Real, L: Level>(f: Function, x: T, y: T) -> T {
-    match f {
-        Function::Exp => x.exp::<L>(),
-        Function::Log => x.log::<L>(),
-        Function::Sin => x.sin::<L>(),
-        Function::Cos => x.cos::<L>(),
-        Function::Tanh => x.tanh::<L>(),
-        Function::Pow => x.pow::<L>(y),
-    }
-}
+use crate::proof::random::Random;
+use crate::proof::table::FUNCTIONS;
+use broadloom_math::{CpuLevel, Function, Fused, Precision, Real, TileFn, tile_f32, tile_function};
 
 /// Ordinary numbers, with every kind of rare and special lane among them.
 fn arguments(count: usize) -> Vec<(f64, f64)> {
@@ -37,12 +25,12 @@ macro_rules! tile_test {
             let arguments: Vec<_> =
                 arguments(1000).into_iter().map(|(x, y)| (x as $float, y as $float)).collect();
             let (x, y): (Vec<_>, Vec<_>) = arguments.into_iter().unzip();
-            for f in Function::ALL {
+            for row in FUNCTIONS {
+                let f = row.function;
                 for level in CpuLevel::ALL {
                     let tile = tile_function(f, Precision::$precision, level);
-                    let call =
-                        if level.is_fused() { scalar::<$float, Fused> } else { scalar::<$float, Unfused> };
-                    let want: Vec<_> = x.iter().zip(&y).map(|(&x, &y)| call(f, x, y).to_bits()).collect();
+                    let call = row.$float[usize::from(level.is_fused())];
+                    let want: Vec<_> = x.iter().zip(&y).map(|(&x, &y)| call(x, y).to_bits()).collect();
                     for (start, len) in (0..=70).map(|len| (3 * len, len)).chain([(0, 1000)]) {
                         let range = start..start + len;
                         let (x, y) = (&x[range.clone()], &y[range.clone()]);
@@ -105,13 +93,13 @@ fn run<T: Real + PartialEq + Default + std::fmt::Debug>(
 #[test]
 fn unary_tiles_ignore_the_second_operand() {
     let x = [0.5f32, 1.5, 1e9];
-    for f in Function::ALL.into_iter().filter(|f| f.arity() == 1) {
+    for row in FUNCTIONS.iter().filter(|row| row.function.arity() == 1) {
         let mut y = [0.0; 3];
-        let tile = tile_function(f, Precision::F32, CpuLevel::detect());
+        let tile = tile_function(row.function, Precision::F32, CpuLevel::Baseline);
         // SAFETY: the first two point to three elements, and functions of one operand ignore the third
         // pointer.
         unsafe { tile(y.as_mut_ptr().cast(), x.as_ptr().cast(), std::ptr::null(), 3) };
-        assert_eq!(y, x.map(|x| scalar::<f32, Fused>(f, x, 0.0)));
+        assert_eq!(y, x.map(|x| row.f32[0](x, 0.0)));
     }
 }
 

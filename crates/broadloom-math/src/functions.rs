@@ -1,0 +1,137 @@
+//! The table of functions that exist as tiles: a row each, from which come the enum, the names and the tiles.
+//!
+//! ```text
+//! /// Doc line.
+//! name = Variant(operands) { the definition at T and L }
+//!     rare condition => { the definition where the condition holds }
+//! ```
+//!
+//! `T` is the precision and `L` the [`Level`]. A row with `rare` lanes has two definitions: the first runs on
+//! all lanes, vectorised, and may give any number in rare ones; then the second runs on those, one by one.
+//! A function also has its method in [`Real`](crate::Real), its row in the tests' table, and its row in
+//! `accuracy.tsv`.
+
+use crate::level::{CpuLevel, Level};
+use crate::tile::{Kernel, TileFn, at_level};
+use crate::trig::{self, Wave};
+use crate::{Tables, exp, log, pow, tanh};
+use std::fmt;
+use std::marker::PhantomData;
+
+macro_rules! arity {
+    (($a:ident)) => {
+        1
+    };
+    (($a:ident, $b:ident)) => {
+        2
+    };
+}
+
+/// A row's operands as a pattern for both operands of a tile.
+macro_rules! pattern {
+    (($a:ident)) => {
+        ($a, _)
+    };
+    (($a:ident, $b:ident)) => {
+        ($a, $b)
+    };
+}
+
+macro_rules! functions {
+    ($(
+        #[doc = $doc:literal]
+        $name:ident = $variant:ident $operands:tt { $common:expr }
+        $(rare $is_rare:expr => { $rare:expr })?
+    )+) => {
+        /// An elementary function that exists as tiles.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        pub enum Function {
+            $(#[doc = $doc] $variant,)+
+        }
+
+        impl Function {
+            /// Every function.
+            pub const ALL: [Function; [$(stringify!($name)),+].len()] = [$(Function::$variant),+];
+
+            /// Lower-case name, as in [`Real`](crate::Real).
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Function::$variant => stringify!($name),)+
+                }
+            }
+
+            /// How many operands it takes: 1 or 2.
+            pub fn arity(self) -> usize {
+                match self {
+                    $(Function::$variant => arity!($operands),)+
+                }
+            }
+
+            /// What it computes of its operands, in a sentence.
+            pub fn doc(self) -> &'static str {
+                match self {
+                    $(Function::$variant => $doc.trim_ascii(),)+
+                }
+            }
+        }
+
+        /// The tile of a function, see [`tile_function`](crate::tile_function).
+        pub(crate) fn tile_of<T: Tables>(function: Function, level: CpuLevel) -> TileFn {
+            match function {
+                $(Function::$variant => {
+                    struct $variant<T>(PhantomData<T>);
+
+                    impl<T: Tables> Kernel for $variant<T> {
+                        type Element = T;
+                        const BINARY: bool = arity!($operands) == 2;
+
+                        #[inline(always)]
+                        fn common<L: Level>(first: T, second: T) -> T {
+                            let pattern!($operands) = (first, second);
+                            $common
+                        }
+
+                        $(
+                            #[inline(always)]
+                            fn is_rare<L: Level>(first: T, second: T) -> bool {
+                                let pattern!($operands) = (first, second);
+                                $is_rare
+                            }
+
+                            #[inline(always)]
+                            fn rare<L: Level>(first: T, second: T) -> T {
+                                let pattern!($operands) = (first, second);
+                                $rare
+                            }
+                        )?
+                    }
+
+                    at_level::<$variant<T>>(level)
+                })+
+            }
+        }
+    };
+}
+
+functions! {
+    /// e^a.
+    exp = Exp(a) { exp::exp::<T, L>(a) }
+    /// The natural logarithm of a.
+    log = Log(a) { log::log::<T, L>(a) }
+    /// The sine of a.
+    sin = Sin(a) { trig::common::<T, L>(a, Wave::Sin) }
+        rare trig::is_rare::<T, L>(a) => { trig::rare::<T, L>(a, Wave::Sin) }
+    /// The cosine of a.
+    cos = Cos(a) { trig::common::<T, L>(a, Wave::Cos) }
+        rare trig::is_rare::<T, L>(a) => { trig::rare::<T, L>(a, Wave::Cos) }
+    /// The hyperbolic tangent of a.
+    tanh = Tanh(a) { tanh::tanh::<T, L>(a) }
+    /// a to the power b.
+    pow = Pow(a, b) { pow::pow::<T, L>(a, b) }
+}
+
+impl fmt::Display for Function {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}

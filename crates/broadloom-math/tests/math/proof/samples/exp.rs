@@ -1,0 +1,26 @@
+//! Arguments of exponentials and of functions that are made of them.
+
+use crate::proof::random::{Format, Random};
+use std::f64::consts::LN_2;
+
+pub fn exp(random: &mut Random, format: Format) -> [f64; 6] {
+    let (tiny, step) = (random.with_exponent(-1074, -2), random.below(2120) - 1076.5);
+    [
+        random.between(-746.0, 710.0),
+        random.between(-1.0, 1.0),
+        random.between(-746.0, -707.0),
+        random.either_sign(tiny),
+        format.nudge(random, step * LN_2),
+        format.nudge(random, (step + 0.5) * LN_2),
+    ]
+}
+
+pub fn tanh(random: &mut Random, format: Format) -> [f64; 4] {
+    let (tiny, step) = (random.with_exponent(-1074, -1), random.below(60));
+    [
+        random.between(-22.5, 22.5),
+        random.between(-1.0, 1.0),
+        random.either_sign(tiny),
+        format.nudge(random, (step + 0.5) * 0.5 * LN_2),
+    ]
+}

@@ -1,0 +1,122 @@
+//! The table of functions: what each is compared with, on which arguments, and how far it may be off.
+
+use crate::proof::random::{Format, Random};
+use crate::proof::samples::{self, Arguments};
+use crate::proof::ulps::Big;
+use broadloom_math::{Function, Fused, Real, Unfused};
+
+/// A function as the tests see it.
+pub struct Row {
+    pub function: Function,
+    /// Largest allowed error of f32 and f64 in ulps.
+    pub bounds: [f64; 2],
+    pub truth: Truth,
+    /// One round of random arguments.
+    pub round: fn(&mut Random, Format) -> Vec<Arguments>,
+    /// Arguments known to be hard.
+    pub hard: fn(Format) -> Vec<Arguments>,
+    /// The methods of [`Real`], unfused and fused.
+    pub f32: [fn(f32, f32) -> f32; 2],
+    pub f64: [fn(f64, f64) -> f64; 2],
+}
+
+/// What a function's results are compared with.
+#[derive(Clone, Copy)]
+pub enum Truth {
+    Rounded {
+        /// In f64, with which f32 is compared, and on whose special values f64 must agree.
+        wide: fn(f64, f64) -> f64,
+        /// At finite arguments with finite results, in multiple precision.
+        big: fn(Big, Big) -> Big,
+        /// The least unit of errors; 0 for a function whose errors are all measured in ulps.
+        floor: fn(f64, f64) -> f64,
+    },
+    /// Operations of the standard library of which every step rounds as ours: they agree to the bit.
+    Exact { f32: fn(f32, f32) -> f32, f64: fn(f64, f64) -> f64 },
+}
+
+macro_rules! function {
+    (($x:ident) $body:expr) => {
+        |$x, _| $body
+    };
+    (($x:ident, $y:ident) $body:expr) => {
+        |$x, $y| $body
+    };
+}
+
+/// Unary functions draw numbers, binary ones pairs.
+macro_rules! arguments {
+    (($x:ident) $round:path) => {
+        |random, format| samples::unary($round(random, format))
+    };
+    (($x:ident, $y:ident) $round:path) => {
+        $round
+    };
+}
+
+macro_rules! hard {
+    ($operands:tt) => {
+        |_| Vec::new()
+    };
+    (($x:ident) $hard:path) => {
+        |format| samples::unary($hard(format))
+    };
+    (($x:ident, $y:ident) $hard:path) => {
+        $hard
+    };
+}
+
+macro_rules! truth {
+    ($operands:tt $wide:expr, $big:expr) => {
+        Truth::Rounded { wide: function!($operands $wide), big: function!($operands $big), floor: |_, _| 0.0 }
+    };
+    ($operands:tt $wide:expr, $big:expr, $floor:expr) => {
+        Truth::Rounded {
+            wide: function!($operands $wide),
+            big: function!($operands $big),
+            floor: function!($operands $floor),
+        }
+    };
+    ($operands:tt $exact:expr) => {
+        Truth::Exact { f32: function!($operands $exact), f64: function!($operands $exact) }
+    };
+}
+
+macro_rules! scalars {
+    ($method:ident ($x:ident)) => {
+        [|$x, _| Real::$method::<Unfused>($x), |$x, _| Real::$method::<Fused>($x)]
+    };
+    ($method:ident ($x:ident, $y:ident)) => {
+        [|$x, $y| Real::$method::<Unfused>($x, $y), |$x, $y| Real::$method::<Fused>($x, $y)]
+    };
+}
+
+macro_rules! functions {
+    ($($variant:ident $method:ident $operands:tt
+        within $f32:literal $f64:literal of $($truth:expr),+;
+        $round:path $(, $hard:path)?;
+    )+) => {
+        /// Every function.
+        pub const FUNCTIONS: &[Row] = &[$(Row {
+            function: Function::$variant,
+            bounds: [$f32, $f64],
+            truth: truth!($operands $($truth),+),
+            round: arguments!($operands $round),
+            hard: hard!($operands $($hard)?),
+            f32: scalars!($method $operands),
+            f64: scalars!($method $operands),
+        }),+];
+    };
+}
+
+// Variant, method and operands; bounds in ulps for f32 and f64; the truth in f64, in multiple precision and,
+// if some errors are measured in other units, the least unit; or only the operation itself, with bounds of 0,
+// if it is exact. Then random arguments, and hard ones if any are known.
+functions! {
+    Exp exp(x) within 1.0 1.0 of x.exp(), x.exp(); samples::exp::exp;
+    Log log(x) within 1.0 1.0 of x.ln(), x.ln(); samples::log::log;
+    Sin sin(x) within 1.0 1.0 of x.sin(), x.sin(); samples::trig::angle, samples::trig::hardest;
+    Cos cos(x) within 1.0 1.0 of x.cos(), x.cos(); samples::trig::angle, samples::trig::hardest;
+    Tanh tanh(x) within 1.0 1.0 of x.tanh(), x.tanh(); samples::exp::tanh;
+    Pow pow(x, y) within 2.0 2.0 of x.powf(y), x.powf(&y); samples::pow::pow;
+}

@@ -1,0 +1,64 @@
+//! Multiple precision, and distances in units of the last place.
+//!
+//! The unit is that of the true value's binade, or the least subnormal below all binades. An infinite result
+//! counts as the power of two after the largest finite number, so that a result may round to infinity within
+//! its bound; any other disagreement about NaN, infinity, or the sign is an infinite distance.
+
+use crate::proof::random::Format;
+use dashu_float::{FBig, round::mode::HalfEven};
+
+/// A float of any precision.
+pub type Big = FBig<HalfEven, 2>;
+
+/// `x` exactly; what is computed from it has 130 bits, so more than twice those of f64.
+pub fn big(x: f64) -> Big {
+    Big::try_from(x).expect("the argument is finite").with_precision(130).value()
+}
+
+/// The distance from `got` to `want` in units of the last place of `want` in a format, or in units of `floor`
+/// if that is more. The sign comes apart, because `want` may be zero.
+pub fn from_big(got: f64, want: &Big, negative: bool, format: Format, floor: f64) -> f64 {
+    if got.is_nan() || got.is_sign_negative() != negative {
+        return f64::INFINITY;
+    }
+    let (least, greatest) = format.exponents;
+    let limit = Big::ONE.with_precision(130).value() << (greatest as isize + 1);
+    let want = if negative { -want.clone() } else { want.clone() };
+    let got = match got.abs() {
+        f64::INFINITY if want >= limit => return 0.0,
+        f64::INFINITY => limit,
+        got => big(got),
+    };
+    let binade = want.repr().exponent() + want.repr().digits() as isize - 1;
+    let exponent = (binade as i32).min(greatest) - (format.digits - 1);
+    let unit = libm::scalbn(1.0, exponent.max(least)).max(floor);
+    (got - want).to_f64().value().abs() / unit
+}
+
+/// The distance from `got` to `want` in units of the last f32 place of `want`, or in units of `floor` if that
+/// is more. `want` itself is known to f64 precision.
+#[inline]
+pub fn f32_from_f64(got: f32, want: f64, floor: f64) -> f64 {
+    const LIMIT: f64 = 2.0 * (1u128 << 127) as f64;
+    let got = f64::from(got);
+    if want == 0.0 || want.is_nan() || got.is_nan() {
+        return bit_for_bit(got, want);
+    }
+    if got.is_sign_negative() != want.is_sign_negative() || want.is_infinite() && !got.is_infinite() {
+        return f64::INFINITY;
+    }
+    let (got, want) = (got.abs(), want.abs());
+    if got == f64::INFINITY && want >= LIMIT {
+        return 0.0;
+    }
+    let got = if got == f64::INFINITY { LIMIT } else { got };
+    let exponent = ((want.to_bits() >> 52) as i32 - 1023).clamp(-126, 127) - 23;
+    let unit = f64::from_bits(((exponent + 1023) as u64) << 52);
+    (got - want).abs() / unit.max(floor)
+}
+
+/// No distance if the bits agree, where a NaN must be the positive quiet one; else an infinite one.
+pub fn bit_for_bit(got: f64, want: f64) -> f64 {
+    let want = if want.is_nan() { f64::NAN } else { want };
+    if got.to_bits() == want.to_bits() { 0.0 } else { f64::INFINITY }
+}
