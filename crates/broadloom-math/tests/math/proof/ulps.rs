@@ -30,9 +30,10 @@ pub fn from_big(got: f64, want: &Big, negative: bool, format: Format, floor: f64
         got => big(got),
     };
     let binade = want.repr().exponent() + want.repr().digits() as isize - 1;
-    let exponent = (binade as i32).min(greatest) - (format.digits - 1);
-    let unit = libm::scalbn(1.0, exponent.max(least)).max(floor);
-    (got - want).to_f64().value().abs() / unit
+    let exponent = ((binade as i32).min(greatest) - (format.digits - 1)).max(least);
+    // Scaled before it becomes an f64, because the difference may be far below the subnormals.
+    let distance = ((got - want) << -(exponent as isize)).to_f64().value().abs();
+    distance / (floor / libm::scalbn(1.0, exponent)).max(1.0)
 }
 
 /// The distance from `got` to `want` in units of the last f32 place of `want`, or in units of `floor` if that
