@@ -8,7 +8,7 @@ one. The printed log2 is the bound before that rounding.
 """
 import struct
 
-from mpmath import atanh, cos, exp, log, lu_solve, matrix, mp, mpf, pi, sin, sqrt
+from mpmath import asin, atan, atanh, cos, cosh, exp, log, lu_solve, matrix, mp, mpf, pi, sin, sinh, sqrt, tan
 
 mp.dps = 60
 
@@ -121,6 +121,30 @@ for single, slack, sin_degree, cos_degree in ((True, "1.02", 3, 2), (False, "1.0
     show(f"sin f{bits}", c, e, single)
     c, e = remez(near_zero(cos_series, mpf(1) / 24), lambda z: z**2 + tiny**4, mpf(0), edge, cos_degree)
     show(f"cos f{bits}", c, e, single)
+
+
+def odd_tail(f):
+    """R in f(x) = x + x^3 R(x^2), as a function of z = x^2."""
+    return lambda z: (f(sqrt(z)) / sqrt(z) - 1) / z
+
+
+# The odd functions: error relative to the result. Arguments up to `edge`, the constant term of R, and the
+# degrees for f32 and f64.
+for name, f, edge, first, degrees in (
+    ("2 tan r/2", lambda r: 2 * tan(r / 2), pi / 4, mpf(1) / 12, (3, 8)),
+    ("asin", asin, mpf(1) / 2, mpf(1) / 6, (5, 12)),
+    ("atan", atan, tan(pi / 8), -mpf(1) / 3, (4, 10)),
+    ("sinh", sinh, ln2 / 2, mpf(1) / 6, (2, 4)),
+    ("atanh", atanh, sqrt(top), mpf(1) / 3, (2, 6)),
+):
+    for bits, slack, degree in ((32, "1.02", degrees[0]), (64, "1.0001", degrees[1])):
+        c, e = remez(near_zero(odd_tail(f), first), lambda z: z + tiny**4, mpf(0), (edge * mpf(slack)) ** 2, degree)
+        show(f"{name} f{bits}", c, e, bits == 32)
+
+for bits, slack, degree in ((32, "1.02", 1), (64, "1.0001", 4)):
+    c, e = remez(near_zero(lambda z: (cosh(sqrt(z)) - 1 - z / 2) / z**2, mpf(1) / 24), lambda z: z**2 + tiny**4,
+                 mpf(0), (ln2 / 2 * mpf(slack)) ** 2, degree)
+    show(f"cosh f{bits}", c, e, bits == 32)
 
 
 def split(name, value, bits):

@@ -33,6 +33,20 @@ pub(crate) fn two_product<T: Float, L: Level>(a: T, b: T) -> (T, T) {
     (product, error)
 }
 
+/// `(q, e)` with `q + e` the quotient `(n + n_lo) / (d + d_lo)` to nearly twice the format's precision.
+#[inline(always)]
+pub(crate) fn divide<T: Float, L: Level>(n: T, n_lo: T, d: T, d_lo: T) -> (T, T) {
+    divide_by_inverse::<T, L>(n, n_lo, d, d_lo, T::ONE / d)
+}
+
+/// As [`divide`], by a known `inverse` of d, which may be some ulps off.
+#[inline(always)]
+pub(crate) fn divide_by_inverse<T: Float, L: Level>(n: T, n_lo: T, d: T, d_lo: T, inverse: T) -> (T, T) {
+    let quotient = n * inverse;
+    let rest = minus_product::<T, L>(n, quotient, d) + (-quotient).madd::<L>(d_lo, n_lo);
+    (quotient, rest * inverse)
+}
+
 /// `c - a * b` with one rounding, for a `c` so close to `a * b` that `c` minus the rounded product is exact.
 #[inline(always)]
 pub(crate) fn minus_product<T: Float, L: Level>(c: T, a: T, b: T) -> T {

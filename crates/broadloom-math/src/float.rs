@@ -40,6 +40,8 @@ pub trait Float:
 
     /// `self * b + c` as the level does it.
     fn madd<L: Level>(self, b: Self, c: Self) -> Self;
+    /// The square root; NaN, of either sign, of negative numbers.
+    fn sqrt(self) -> Self;
     /// Whether this is any NaN.
     fn unordered(self) -> bool;
     /// Clears the sign.
@@ -89,6 +91,11 @@ macro_rules! float {
             #[inline(always)]
             fn madd<L: Level>(self, b: Self, c: Self) -> Self {
                 L::$madd(self, b, c)
+            }
+
+            #[inline(always)]
+            fn sqrt(self) -> Self {
+                self.sqrt()
             }
 
             #[inline(always)]

@@ -14,7 +14,7 @@
 use crate::level::{CpuLevel, Level};
 use crate::tile::{Kernel, TileFn, at_level};
 use crate::trig::{self, Wave};
-use crate::{Tables, exp, log, pow, tanh};
+use crate::{Tables, exp, hyperbolic, hypot, inverse_hyperbolic, inverse_trig, log, pow, tan, tanh};
 use std::fmt;
 use std::marker::PhantomData;
 
@@ -124,8 +124,31 @@ functions! {
     /// The cosine of a.
     cos = Cos(a) { trig::common::<T, L>(a, Wave::Cos) }
         rare trig::is_rare::<T, L>(a) => { trig::rare::<T, L>(a, Wave::Cos) }
+    /// The tangent of a.
+    tan = Tan(a) { tan::common::<T, L>(a) }
+        rare trig::is_rare::<T, L>(a) => { tan::rare::<T, L>(a) }
+    /// The angle, -pi/2 to pi/2, whose sine is a.
+    asin = Asin(a) { inverse_trig::asin::<T, L>(a) }
+    /// The angle, 0 to pi, whose cosine is a.
+    acos = Acos(a) { inverse_trig::acos::<T, L>(a) }
+    /// The angle, -pi/2 to pi/2, whose tangent is a.
+    atan = Atan(a) { inverse_trig::atan::<T, L>(a) }
+    /// The angle, -pi to pi, of the point (b, a).
+    atan2 = Atan2(a, b) { inverse_trig::atan2::<T, L>(a, b) }
+    /// The hyperbolic sine of a.
+    sinh = Sinh(a) { hyperbolic::sinh::<T, L>(a) }
+    /// The hyperbolic cosine of a.
+    cosh = Cosh(a) { hyperbolic::cosh::<T, L>(a) }
     /// The hyperbolic tangent of a.
     tanh = Tanh(a) { tanh::tanh::<T, L>(a) }
+    /// The inverse hyperbolic sine of a.
+    asinh = Asinh(a) { inverse_hyperbolic::asinh::<T, L>(a) }
+    /// The inverse hyperbolic cosine of a.
+    acosh = Acosh(a) { inverse_hyperbolic::acosh::<T, L>(a) }
+    /// The inverse hyperbolic tangent of a.
+    atanh = Atanh(a) { inverse_hyperbolic::atanh::<T, L>(a) }
+    /// The length of the vector (a, b).
+    hypot = Hypot(a, b) { hypot::hypot::<T, L>(a, b) }
     /// a to the power b.
     pow = Pow(a, b) { pow::pow::<T, L>(a, b) }
 }

@@ -39,11 +39,16 @@ mod exp;
 mod float;
 mod functions;
 mod huge;
+mod hyperbolic;
+mod hypot;
+mod inverse_hyperbolic;
+mod inverse_trig;
 mod lanes;
 mod level;
 mod log;
 mod pairs;
 mod pow;
+mod tan;
 mod tanh;
 mod tile;
 mod trig;
@@ -57,7 +62,17 @@ use trig::Wave;
 
 /// What all definitions together need; implemented for `f32` and `f64` and sealed, because its parts are
 /// private.
-trait Tables: log::LogTable + trig::TrigTable + tanh::TanhTable + pow::PowTable {}
+trait Tables:
+    log::LogTable
+    + tan::TanTable
+    + inverse_trig::ArcTable
+    + hyperbolic::HyperbolicTable
+    + tanh::TanhTable
+    + inverse_hyperbolic::AreaTable
+    + pow::PowTable
+    + hypot::HypotTable
+{
+}
 
 impl Tables for f32 {}
 impl Tables for f64 {}
@@ -89,10 +104,78 @@ pub trait Real: Tables {
         trig::wave::<Self, L>(self, Wave::Cos)
     }
 
+    /// The tangent of an angle in radians, of any size; NaN at infinities.
+    #[inline(always)]
+    fn tan<L: Level>(self) -> Self {
+        tan::tan::<Self, L>(self)
+    }
+
+    /// The angle, -pi/2 to pi/2, whose sine this is; NaN beyond -1 and 1.
+    #[inline(always)]
+    fn asin<L: Level>(self) -> Self {
+        inverse_trig::asin::<Self, L>(self)
+    }
+
+    /// The angle, 0 to pi, whose cosine this is; NaN beyond -1 and 1.
+    #[inline(always)]
+    fn acos<L: Level>(self) -> Self {
+        inverse_trig::acos::<Self, L>(self)
+    }
+
+    /// The angle, -pi/2 to pi/2, whose tangent this is.
+    #[inline(always)]
+    fn atan<L: Level>(self) -> Self {
+        inverse_trig::atan::<Self, L>(self)
+    }
+
+    /// The angle, -pi to pi, at which the point (`x`, `self`) is seen from the origin, with all special cases
+    /// of C99's `atan2`: zeros and infinities count as limits, along the axes or the diagonals.
+    #[inline(always)]
+    fn atan2<L: Level>(self, x: Self) -> Self {
+        inverse_trig::atan2::<Self, L>(self, x)
+    }
+
+    /// The hyperbolic sine.
+    #[inline(always)]
+    fn sinh<L: Level>(self) -> Self {
+        hyperbolic::sinh::<Self, L>(self)
+    }
+
+    /// The hyperbolic cosine.
+    #[inline(always)]
+    fn cosh<L: Level>(self) -> Self {
+        hyperbolic::cosh::<Self, L>(self)
+    }
+
     /// The hyperbolic tangent.
     #[inline(always)]
     fn tanh<L: Level>(self) -> Self {
         tanh::tanh::<Self, L>(self)
+    }
+
+    /// The inverse of the hyperbolic sine.
+    #[inline(always)]
+    fn asinh<L: Level>(self) -> Self {
+        inverse_hyperbolic::asinh::<Self, L>(self)
+    }
+
+    /// The non-negative inverse of the hyperbolic cosine; NaN below 1.
+    #[inline(always)]
+    fn acosh<L: Level>(self) -> Self {
+        inverse_hyperbolic::acosh::<Self, L>(self)
+    }
+
+    /// The inverse of the hyperbolic tangent; infinite at -1 and 1, NaN beyond.
+    #[inline(always)]
+    fn atanh<L: Level>(self) -> Self {
+        inverse_hyperbolic::atanh::<Self, L>(self)
+    }
+
+    /// sqrt(self^2 + y^2), where only the result may overflow or underflow; infinite if either is, even with
+    /// NaN.
+    #[inline(always)]
+    fn hypot<L: Level>(self, y: Self) -> Self {
+        hypot::hypot::<Self, L>(self, y)
     }
 
     /// `self` to the power `y`, with all special cases of C99's `pow`: among them 1 for `x^0` and `1^y` even

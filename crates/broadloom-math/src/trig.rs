@@ -139,7 +139,7 @@ pub(crate) fn wave<T: TrigTable, L: Level>(x: T, wave: Wave) -> T {
 
 /// Cody and Waite's reduction with the rounding errors kept.
 #[inline(always)]
-fn reduce<T: TrigTable, L: Level>(a: T) -> Quadrant<T> {
+pub(crate) fn reduce<T: TrigTable, L: Level>(a: T) -> Quadrant<T> {
     let [first, second, third] = T::FRAC_PI_2;
     let q = a.madd::<L>(T::FRAC_2_PI, T::ROUND) - T::ROUND;
     // Exact: a multiple of the smaller of ulp(first) and ulp(a), and below 1.

@@ -117,6 +117,28 @@ functions! {
     Log log(x) within 1.0 1.0 of x.ln(), x.ln(); samples::log::log;
     Sin sin(x) within 1.0 1.0 of x.sin(), x.sin(); samples::trig::angle, samples::trig::hardest;
     Cos cos(x) within 1.0 1.0 of x.cos(), x.cos(); samples::trig::angle, samples::trig::hardest;
+    Tan tan(x) within 1.0 1.0 of x.tan(), x.tan(); samples::trig::angle, samples::trig::hardest;
+    Asin asin(x) within 1.0 1.0 of x.asin(), x.asin(); samples::arc::asin;
+    Acos acos(x) within 1.0 1.0 of x.acos(), x.acos(); samples::arc::asin;
+    Atan atan(x) within 1.0 1.0 of x.atan(), x.atan(); samples::arc::atan;
+    Atan2 atan2(y, x) within 1.0 1.0 of y.atan2(x), atan2(y, x); samples::arc::atan2;
+    Sinh sinh(x) within 1.0 1.0 of x.sinh(), x.sinh(); samples::exp::sinh;
+    Cosh cosh(x) within 1.0 1.0 of x.cosh(), x.cosh(); samples::exp::sinh;
     Tanh tanh(x) within 1.0 1.0 of x.tanh(), x.tanh(); samples::exp::tanh;
+    Asinh asinh(x) within 1.0 1.0 of libm::asinh(x), x.asinh(); samples::log::asinh;
+    Acosh acosh(x) within 1.0 1.0 of acosh(x), x.acosh(); samples::log::acosh;
+    Atanh atanh(x) within 1.0 1.0 of libm::atanh(x), x.atanh(); samples::log::atanh;
+    Hypot hypot(x, y) within 1.0 1.0 of x.hypot(y), x.hypot(&y); samples::hypot::hypot;
     Pow pow(x, y) within 2.0 2.0 of x.powf(y), x.powf(&y); samples::pow::pow;
+}
+
+/// The crate's function gives numbers at some arguments below -2.
+fn acosh(x: f64) -> f64 {
+    if x < 1.0 { f64::NAN } else { libm::acosh(x) }
+}
+
+/// The angle of (x, y). At the origin, where the library has none, an x of zero counts as 1 of its sign.
+fn atan2(y: Big, x: Big) -> Big {
+    let at_origin = y.repr().significand().is_zero() && x.repr().significand().is_zero();
+    y.atan2(&if at_origin { x.sign() * Big::ONE.with_precision(130).value() } else { x })
 }

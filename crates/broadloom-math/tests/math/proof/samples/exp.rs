@@ -24,3 +24,17 @@ pub fn tanh(random: &mut Random, format: Format) -> [f64; 4] {
         format.nudge(random, (step + 0.5) * 0.5 * LN_2),
     ]
 }
+
+pub fn sinh(random: &mut Random, format: Format) -> [f64; 6] {
+    // Where the result overflows.
+    let end = if format == Format::F32 { 89.41598 } else { 710.4758600739439 };
+    let (tiny, step) = (random.with_exponent(-1074, -1), random.below(1026));
+    [
+        random.between(-end, end),
+        random.between(-2.0, 2.0),
+        random.between(-20.0, 20.0),
+        random.either_sign(tiny),
+        format.nudge(random, end),
+        format.nudge(random, (step + 0.5) * LN_2),
+    ]
+}

@@ -15,3 +15,51 @@ pub fn log(random: &mut Random, format: Format) -> [f64; 6] {
         format.nudge(random, FRAC_1_SQRT_2),
     ]
 }
+
+pub fn asinh(random: &mut Random, format: Format) -> [f64; 6] {
+    let (any, middle) = (format.any(random), random.with_exponent(-12, 3));
+    // Where the sum under the logarithm crosses sqrt(2) 2^k, and where the one no longer counts.
+    let crossing = sinh_of_log(libm::scalbn(SQRT_2, (random.bits() % 40) as i32));
+    let lost = libm::scalbn(1.0, (random.bits() % 40) as i32);
+    [
+        random.either_sign(any),
+        random.either_sign(middle),
+        random.between(-1.0, 1.0),
+        random.between(-9.0, 9.0),
+        format.nudge(random, crossing),
+        format.nudge(random, lost),
+    ]
+}
+
+/// (w - 1/w) / 2.
+fn sinh_of_log(w: f64) -> f64 {
+    0.5 * (w - 1.0 / w)
+}
+
+pub fn acosh(random: &mut Random, format: Format) -> [f64; 6] {
+    let near_one = random.with_exponent(-52, 0);
+    let w = libm::scalbn(SQRT_2, (random.bits() % 40) as i32);
+    let lost = libm::scalbn(1.0, (random.bits() % 40) as i32);
+    [
+        random.with_exponent(0, format.exponents.1),
+        random.with_exponent(0, 4),
+        1.0 + near_one,
+        random.between(1.0, 3.0),
+        format.nudge(random, 0.5 * (w + 1.0 / w)).max(1.0),
+        format.nudge(random, lost).max(1.0),
+    ]
+}
+
+pub fn atanh(random: &mut Random, format: Format) -> [f64; 5] {
+    let (any, near_one) = (random.with_exponent(format.exponents.0, -1), random.with_exponent(-53, -1));
+    // Where (1 + x) / (1 - x) crosses sqrt(2) 2^k.
+    let w = libm::scalbn(SQRT_2, (random.bits() % 50) as i32);
+    let crossing = (w - 1.0) / (w + 1.0);
+    [
+        random.either_sign(any),
+        random.between(-1.0, 1.0),
+        random.between(-0.4, 0.4),
+        random.either_sign(format.round(1.0 - near_one)),
+        format.nudge(random, crossing).min(1.0),
+    ]
+}

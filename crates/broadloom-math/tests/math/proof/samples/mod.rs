@@ -1,6 +1,8 @@
 //! Arguments where implementations go wrong, and random ones of every size.
 
+pub mod arc;
 pub mod exp;
+pub mod hypot;
 pub mod log;
 pub mod pow;
 pub mod trig;

@@ -1,0 +1,137 @@
+//! The hyperbolic sine and cosine.
+//!
+//! ```text
+//! |x| = n ln 2 + r ──▶ C = cosh r, S = sinh r ──▶ 2^(n-1) ((1 -+ v) C + (1 +- v) S), v = 4^-n
+//! ```
+//!
+//! That is e^|x| -+ e^-|x| without a division. For the sine at n = 0 only the second term remains, twice, and
+//! the odd series keeps its relative precision.
+
+use crate::exact::fast_two_sum;
+use crate::exp::ExpTable;
+use crate::float::polynomial;
+use crate::level::Level;
+
+/// What the hyperbolic sine and cosine need per format.
+pub trait HyperbolicTable: ExpTable {
+    /// From here on both are infinite.
+    const COSH_MAX: Self;
+
+    /// Q in sinh r = r + r^3 Q(r^2) for |r| <= ln 2 / 2.
+    fn sinh_tail<L: Level>(z: Self) -> Self;
+    /// Q in cosh r = 1 + r^2/2 + r^4 Q(r^2) for |r| <= ln 2 / 2.
+    fn cosh_tail<L: Level>(z: Self) -> Self;
+}
+
+impl HyperbolicTable for f32 {
+    const COSH_MAX: f32 = 90.0;
+
+    #[inline(always)]
+    fn sinh_tail<L: Level>(z: f32) -> f32 {
+        // Error relative to sinh r: 2^-37.2.
+        polynomial::<f32, L, 3>(z, [0.16666667, 0.008333285, 0.00019907525])
+    }
+
+    #[inline(always)]
+    fn cosh_tail<L: Level>(z: f32) -> f32 {
+        // Error: 2^-33.
+        polynomial::<f32, L, 2>(z, [0.04166644, 0.0013937277])
+    }
+}
+
+impl HyperbolicTable for f64 {
+    const COSH_MAX: f64 = 711.0;
+
+    #[inline(always)]
+    fn sinh_tail<L: Level>(z: f64) -> f64 {
+        // Error relative to sinh r: 2^-61.7.
+        polynomial::<f64, L, 5>(
+            z,
+            [
+                0.16666666666666677,
+                0.008333333333321615,
+                0.000198412698861604,
+                2.7557244180057132e-06,
+                2.5109045531467777e-08,
+            ],
+        )
+    }
+
+    #[inline(always)]
+    fn cosh_tail<L: Level>(z: f64) -> f64 {
+        // Error: 2^-70.0.
+        polynomial::<f64, L, 5>(
+            z,
+            [
+                0.041666666666666685,
+                0.001388888888887346,
+                2.480158734879645e-05,
+                2.7557252203827754e-07,
+                2.0921641262782877e-09,
+            ],
+        )
+    }
+}
+
+/// e^a split into its even and odd part about a multiple of ln 2, for a >= 0:
+/// `e^+-a = 2^+-n (1 + c +- (hi + s))`.
+struct Parts<T> {
+    /// cosh r - 1.
+    c: T,
+    /// r, but for its rounding error.
+    hi: T,
+    /// sinh r - hi.
+    s: T,
+    /// 4^-n, or a number as negligible.
+    v: T,
+    /// Two powers of two whose product is 2^(n-1).
+    scales: (T, T),
+}
+
+#[inline(always)]
+fn parts<T: HyperbolicTable, L: Level>(a: T) -> Parts<T> {
+    let a = if a > T::COSH_MAX { T::COSH_MAX } else { a };
+    let round = T::ROUND + T::BIAS;
+    let biased = a.madd::<L>(T::LOG2_E, round);
+    let n = biased - round;
+    let hi = (-n).madd::<L>(T::LN2_HI, a); // exact, see LN2_HI
+    let lo = -n * T::LN2_LO;
+    let r = hi + lo;
+    let z = r * r;
+    let c = (z * z).madd::<L>(T::cosh_tail::<L>(z), T::HALF * z);
+    let s = (z * r).madd::<L>(T::sinh_tail::<L>(z), lo);
+
+    // Far below the last place of 1 it no longer counts how far, and two_to has no smaller numbers.
+    let most = T::LIFT_EXPONENT;
+    let few = if n > most { most } else { n };
+    let v = (round - (few + few)).two_to();
+    let scales = (biased + T::BIAS - T::ONE).two_to_in_halves();
+    Parts { c, hi, s, v, scales }
+}
+
+/// The hyperbolic sine of x.
+#[inline(always)]
+pub(crate) fn sinh<T: HyperbolicTable, L: Level>(x: T) -> T {
+    let Parts { c, hi, s, v, scales } = parts::<T, L>(x.magnitude());
+    // 1 - v is zero or at least 3/4, and what remains of it at least 0.4: more than |v hi|.
+    let (difference, difference_lo) = fast_two_sum(T::ONE, -v);
+    let (first, first_error) = fast_two_sum(difference, hi);
+    let (second, second_error) = fast_two_sum(first, v * hi);
+    let small = difference.madd::<L>(c, s.madd::<L>(v, s));
+    let sum = second + (small + (difference_lo + first_error + second_error));
+    let result = (sum * scales.0 * scales.1).xor_sign(x);
+    if x.unordered() { T::NAN } else { result }
+}
+
+/// The hyperbolic cosine of x.
+#[inline(always)]
+pub(crate) fn cosh<T: HyperbolicTable, L: Level>(x: T) -> T {
+    let Parts { c, hi, s, v, scales } = parts::<T, L>(x.magnitude());
+    let (sum, sum_lo) = fast_two_sum(T::ONE, v);
+    let (first, first_error) = fast_two_sum(sum, hi);
+    let (second, second_error) = fast_two_sum(first, -(v * hi));
+    let small = sum.madd::<L>(c, (-s).madd::<L>(v, s));
+    let total = second + (small + (sum_lo + first_error + second_error));
+    let result = total * scales.0 * scales.1;
+    if x.unordered() { T::NAN } else { result }
+}
