@@ -132,12 +132,12 @@ functions! {
     Pow pow(x, y) within 2.0 2.0 of x.powf(y), x.powf(&y); samples::pow::pow;
 }
 
-/// The crate's function gives numbers at some arguments below -2.
+/// That of `libm` gives numbers at some arguments below -2.
 fn acosh(x: f64) -> f64 {
     if x < 1.0 { f64::NAN } else { libm::acosh(x) }
 }
 
-/// The angle of (x, y). At the origin, where the library has none, an x of zero counts as 1 of its sign.
+/// The angle of (x, y). At the origin, where multiple precision has none, an x of zero counts as 1 of its sign.
 fn atan2(y: Big, x: Big) -> Big {
     let at_origin = y.repr().significand().is_zero() && x.repr().significand().is_zero();
     y.atan2(&if at_origin { x.sign() * Big::ONE.with_precision(130).value() } else { x })
