@@ -8,7 +8,7 @@ one. The printed log2 is the bound before that rounding.
 """
 import struct
 
-from mpmath import asin, atan, atanh, cos, cosh, exp, log, lu_solve, matrix, mp, mpf, pi, sin, sinh, sqrt, tan
+from mpmath import asin, atan, atanh, cbrt, cos, cosh, erf, erfc, exp, log, lu_solve, matrix, mp, mpf, pi, sin, sinh, sqrt, tan
 
 mp.dps = 60
 
@@ -147,6 +147,37 @@ for bits, slack, degree in ((32, "1.02", 1), (64, "1.0001", 4)):
     show(f"cosh f{bits}", c, e, bits == 32)
 
 
+# erf x = x + x P(x^2), up to where 1 - erfc takes over.
+def erf_series(z):
+    x = sqrt(z)
+    return erf(x) / x - 1
+
+
+for single, degree in ((True, 5), (False, 10)):
+    c, e = remez(near_zero(erf_series, 2 / sqrt(pi) - 1), lambda z: 1 / (1 + erf_series(z + tiny)), mpf(0), mpf("0.6875") ** 2, degree)
+    show(f"erf f{32 if single else 64}", c, e, single)
+
+
+# erfc x = e^(-x^2) / (x + K) P(t), t = (x - K) / (x + K), for x from 0.68 to where erfc vanishes.
+def erfc_scaled(k):
+    def scaled(t):
+        x = k * (1 + t) / (1 - t)
+        return (x + k) * exp(x * x) * erfc(x)
+    return scaled
+
+
+for single, top, degree in ((True, mpf("10.5"), 9), (False, mpf(28), 22)):
+    low, k = mpf("0.68"), mpf(2)
+    c, e = remez(erfc_scaled(k), lambda t, f=erfc_scaled(k): 1 / f(t), (low - k) / (low + k), (top - k) / (top + k), degree)
+    show(f"erfc f{32 if single else 64}", c, e, single)
+    rest = c[0] - mpf(f32(c[0]) if single else float(c[0]))
+    print("    what the first lacks:", literal(f32(rest) if single else float(rest), single))
+
+for single, degree in ((True, 5), (False, 5)):
+    c, e = remez(lambda m: 1 / cbrt(m), lambda m: cbrt(m), sqrt(mpf(1) / 2), sqrt(mpf(2)), degree)
+    show(f"cbrt f{32 if single else 64}", c, e, single)
+
+
 def split(name, value, bits):
     """`value` as a sum of parts with the given numbers of significant bits."""
     parts = []
@@ -163,6 +194,18 @@ def split(name, value, bits):
 
 split("ln2 f32", ln2, (15, 24))
 split("ln2 f64", ln2, (41, 53))
+split("log10(2) f32", log(mpf(2), 10), (15, 24))
+split("log10(2) f64", log(mpf(2), 10), (41, 53))
+for name, value in (("ln2", ln2), ("log2(e)", 1 / ln2), ("log10(e)", 1 / log(mpf(10)))):
+    split(f"{name} in halves f32", value, (12, 24))
+    split(f"{name} in halves f64", value, (26, 53))
+split("2^(1/3) f32", cbrt(mpf(2)), (24,))
+split("2^(1/3) f64", cbrt(mpf(2)), (53,))
+split("2^(-1/3) f64", 1 / cbrt(mpf(2)), (53,))
+split("sqrt(1/2) f64", sqrt(mpf(1) / 2), (53,53))
+for name, value in (("gelu_tanh linear", sqrt(8 / pi)), ("gelu_tanh cubic", mpf("0.044715") * sqrt(8 / pi))):
+    split(f"{name} f32", value, (24, 24))
+    split(f"{name} f64", value, (53, 53))
 split("pi/2 f32", pi / 2, (24, 24, 24))
 split("pi/2 f64", pi / 2, (53, 53, 53))
 split("2/3 f64", mpf(2) / 3, (53, 53))

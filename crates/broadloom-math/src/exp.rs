@@ -1,9 +1,10 @@
-//! The exponential function.
+//! The exponential function, to the bases e and 2, and e^x - 1.
 //!
 //! ```text
 //! x = n ln 2 + r ──▶ e^r = 1 + r + r^2 Q(r), |r| <= ln 2 / 2 ──▶ times 2^n, in two factors
 //! ```
 
+use crate::exact::{fast_two_sum, two_sum};
 use crate::float::{Float, polynomial};
 use crate::level::Level;
 
@@ -14,10 +15,20 @@ pub trait ExpTable: Float {
     const LN2_HI: Self;
     /// ln 2 - `LN2_HI`.
     const LN2_LO: Self;
+    /// ln 2, whole, its head of half a mantissa, and the rest.
+    const LN2: Self;
+    const LN2_HEAD: Self;
+    const LN2_REST: Self;
     /// From here on the result is infinite.
     const EXP_MAX: Self;
     /// From here down the result is zero.
     const EXP_MIN: Self;
+    /// From here on 2^x is infinite.
+    const EXP2_MAX: Self;
+    /// From here down 2^x is zero.
+    const EXP2_MIN: Self;
+    /// From here down e^x - 1 rounds to -1.
+    const EXPM1_MIN: Self;
 
     /// Q in e^r = 1 + r + r^2 Q(r) for |r| <= ln 2 / 2.
     fn exp_tail<L: Level>(r: Self) -> Self;
@@ -28,8 +39,14 @@ impl ExpTable for f32 {
     const LOG2_E: f32 = std::f32::consts::LOG2_E;
     const LN2_HI: f32 = 0.69314575; // 15 bits
     const LN2_LO: f32 = 1.4286068e-6;
+    const LN2: f32 = std::f32::consts::LN_2;
+    const LN2_HEAD: f32 = 0.69311523;
+    const LN2_REST: f32 = 3.1946183e-5;
     const EXP_MAX: f32 = 89.0;
     const EXP_MIN: f32 = -104.0;
+    const EXP2_MAX: f32 = 128.0;
+    const EXP2_MIN: f32 = -151.0;
+    const EXPM1_MIN: f32 = -18.0;
 
     #[inline(always)]
     fn exp_tail<L: Level>(r: f32) -> f32 {
@@ -42,8 +59,14 @@ impl ExpTable for f64 {
     const LOG2_E: f64 = std::f64::consts::LOG2_E;
     const LN2_HI: f64 = 0.6931471805601177; // 41 bits
     const LN2_LO: f64 = -1.7239444525614835e-13;
+    const LN2: f64 = std::f64::consts::LN_2;
+    const LN2_HEAD: f64 = 0.6931471824645996;
+    const LN2_REST: f64 = -1.904654299957768e-9;
     const EXP_MAX: f64 = 710.0;
     const EXP_MIN: f64 = -746.0;
+    const EXP2_MAX: f64 = 1024.0;
+    const EXP2_MIN: f64 = -1076.0;
+    const EXPM1_MIN: f64 = -38.0;
 
     #[inline(always)]
     fn exp_tail<L: Level>(r: f64) -> f64 {
@@ -79,15 +102,92 @@ pub(crate) fn exp_of_sum<T: ExpTable, L: Level>(x: T, dx: T) -> T {
     // Keeps 2^n in the range of its two factors; the last product then overflows or vanishes by itself.
     let x = if x > T::EXP_MAX { T::EXP_MAX } else { x };
     let x = if x < T::EXP_MIN { T::EXP_MIN } else { x };
+    let e = scaled_exp::<T, L>(x, dx);
+    e.scale(e.hi)
+}
+
+/// (hi + lo) 2^n, where 2^n may be beyond the format's exponents.
+#[derive(Clone, Copy)]
+pub(crate) struct Scaled<T> {
+    pub(crate) hi: T,
+    /// What `hi` lacks: its last two rounding errors.
+    pub(crate) lo: T,
+    /// ROUND + 2 * BIAS + n.
+    pub(crate) exponent: T,
+}
+
+impl<T: Float> Scaled<T> {
+    /// x 2^n, rounded once, also where it is subnormal.
+    #[inline(always)]
+    pub(crate) fn scale(self, x: T) -> T {
+        let (first, second) = self.exponent.two_to_in_halves();
+        x * first * second
+    }
+}
+
+/// As [`exp_of_sum`] before the scaling, for an `x` between about twice the bounds of [`ExpTable`].
+#[inline(always)]
+pub(crate) fn scaled_exp<T: ExpTable, L: Level>(x: T, dx: T) -> Scaled<T> {
     let round = T::ROUND + (T::BIAS + T::BIAS);
-    let biased = x.madd::<L>(T::LOG2_E, round);
-    let n = biased - round;
+    let exponent = x.madd::<L>(T::LOG2_E, round);
+    let n = exponent - round;
     let hi = (-n).madd::<L>(T::LN2_HI, x); // exact, see LN2_HI
     let lo = (-n).madd::<L>(T::LN2_LO, dx);
+    let (sum, sum_error) = fast_two_sum(hi, curve::<T, L>(hi, lo));
+    let (hi, error) = fast_two_sum(T::ONE, sum);
+    Scaled { hi, lo: error + sum_error, exponent }
+}
+
+/// e^(hi + lo) - 1 - hi. The rounding error of the sum matters only in the linear term, and there is none.
+#[inline(always)]
+fn curve<T: ExpTable, L: Level>(hi: T, lo: T) -> T {
     let r = hi + lo;
-    // The rounding error of r matters only in the linear term: there hi and lo are added separately.
-    let curve = (r * r).madd::<L>(T::exp_tail::<L>(r), lo);
-    let e_r = T::ONE + (hi + curve);
-    let (first, second) = biased.two_to_in_halves();
-    e_r * first * second
+    (r * r).madd::<L>(T::exp_tail::<L>(r), lo)
+}
+
+/// 2^x, exact for integers.
+#[inline(always)]
+pub(crate) fn exp2<T: ExpTable, L: Level>(x: T) -> T {
+    let a = if x > T::EXP2_MAX { T::EXP2_MAX } else { x };
+    let a = if a < T::EXP2_MIN { T::EXP2_MIN } else { a };
+    let round = T::ROUND + (T::BIAS + T::BIAS);
+    let exponent = a + round;
+    let f = a - (exponent - round);
+    // f ln 2 as a sum: the product of the heads is exact.
+    let head = f.head();
+    let hi = head * T::LN2_HEAD;
+    let lo = head.madd::<L>(T::LN2_REST, (f - head) * T::LN2);
+    let power = T::ONE + (hi + curve::<T, L>(hi, lo));
+    let result = Scaled { hi: power, lo: T::ZERO, exponent }.scale(power);
+    if x.unordered() { T::NAN } else { result }
+}
+
+/// e^x - 1.
+#[inline(always)]
+pub(crate) fn expm1<T: ExpTable, L: Level>(x: T) -> T {
+    // Below half an ulp of 1, x^2 / 2 does not count, and would underflow.
+    let tiny = x.magnitude() * T::LIFT < T::ONE;
+    let a = if tiny { T::ZERO } else { x };
+    let a = if a > T::EXP_MAX { T::EXP_MAX } else { a };
+    let a = if a < T::EXPM1_MIN { T::EXPM1_MIN } else { a };
+    let round = T::ROUND + T::BIAS;
+    let biased = a.madd::<L>(T::LOG2_E, round);
+    let n = biased - round;
+    let hi = (-n).madd::<L>(T::LN2_HI, a);
+    let lo = -n * T::LN2_LO;
+    let r = hi + lo;
+    // e^r - 1 = r + r^2/2 + .. with a share of the square that is exact, because what it is added to may
+    // cancel: near x = ln 2 / 2 the square's rounding errors would count fourfold.
+    let head = r.head();
+    let (linear, error) = fast_two_sum(hi, T::HALF * head * head);
+    let square_rest = (T::HALF * (r - head)).madd::<L>(r + head, lo);
+    let curve = (r * r).madd::<L>(T::exp_tail::<L>(r) - T::HALF, square_rest + error);
+    // Half of the result, 2^(n-1) (e^r - 1) + (2^(n-1) - 1/2), because 2^n may overflow before it. The second
+    // term is zero or at least |2^(n-1) linear|.
+    let half = (biased - T::ONE).two_to();
+    let (base, base_error) = two_sum(half, -T::HALF);
+    let (sum, error) = fast_two_sum(base, half * linear);
+    let result = sum + half.madd::<L>(curve, error + base_error);
+    let result = if tiny { x } else { result + result };
+    if x.unordered() { T::NAN } else { result }
 }

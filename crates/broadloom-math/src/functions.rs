@@ -12,9 +12,13 @@
 //! `accuracy.tsv`.
 
 use crate::level::{CpuLevel, Level};
+use crate::remainder::{self, Division};
 use crate::tile::{Kernel, TileFn, at_level};
 use crate::trig::{self, Wave};
-use crate::{Tables, exp, hyperbolic, hypot, inverse_hyperbolic, inverse_trig, log, pow, tan, tanh};
+use crate::{
+    Tables, cbrt, erf, exp, hyperbolic, hypot, inverse_hyperbolic, inverse_trig, log, logistic, pow, tan,
+    tanh,
+};
 use std::fmt;
 use std::marker::PhantomData;
 
@@ -151,6 +155,43 @@ functions! {
     hypot = Hypot(a, b) { hypot::hypot::<T, L>(a, b) }
     /// a to the power b.
     pow = Pow(a, b) { pow::pow::<T, L>(a, b) }
+    /// 2^a.
+    exp2 = Exp2(a) { exp::exp2::<T, L>(a) }
+    /// e^a - 1.
+    expm1 = Expm1(a) { exp::expm1::<T, L>(a) }
+    /// The logarithm of a to the base 2.
+    log2 = Log2(a) { log::log2::<T, L>(a) }
+    /// The logarithm of a to the base 10.
+    log10 = Log10(a) { log::log10::<T, L>(a) }
+    /// The natural logarithm of 1 + a.
+    log1p = Log1p(a) { log::log1p::<T, L>(a) }
+    /// The cube root of a.
+    cbrt = Cbrt(a) { cbrt::cbrt::<T, L>(a) }
+    /// The error function of a.
+    erf = Erf(a) { erf::erf::<T, L>(a) }
+    /// 1 - erf a.
+    erfc = Erfc(a) { erf::erfc::<T, L>(a) }
+    /// 1 / (1 + e^-a).
+    sigmoid = Sigmoid(a) { logistic::sigmoid::<T, L>(a) }
+    /// log(1 + e^a).
+    softplus = Softplus(a) { logistic::softplus::<T, L>(a) }
+    /// a/2 (1 + erf(a / sqrt 2)).
+    gelu = Gelu(a) { erf::gelu::<T, L>(a) }
+    /// a/2 (1 + tanh(sqrt(2/pi) (a + 0.044715 a^3))).
+    gelu_tanh = GeluTanh(a) { logistic::gelu_tanh::<T, L>(a) }
+    /// a / (1 + e^-a).
+    silu = Silu(a) { logistic::silu::<T, L>(a) }
+    /// log(e^a + e^b).
+    logaddexp = Logaddexp(a, b) { logistic::logaddexp::<T, L>(a, b) }
+    /// The remainder of a divided by b, with the sign of a.
+    fmod = Fmod(a, b) { remainder::common::<T, L>(a, b, Division::Fmod) }
+        rare remainder::is_rare::<T, L>(a, b) => { remainder::rare::<T, L>(a, b, Division::Fmod) }
+    /// The remainder of a divided by b, with the sign of b.
+    remainder = Remainder(a, b) { remainder::common::<T, L>(a, b, Division::Remainder) }
+        rare remainder::is_rare::<T, L>(a, b) => { remainder::rare::<T, L>(a, b, Division::Remainder) }
+    /// The floor of a divided by b.
+    floor_divide = FloorDivide(a, b) { remainder::common::<T, L>(a, b, Division::FloorDivide) }
+        rare remainder::is_rare::<T, L>(a, b) => { remainder::rare::<T, L>(a, b, Division::FloorDivide) }
 }
 
 impl fmt::Display for Function {

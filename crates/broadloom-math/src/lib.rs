@@ -34,6 +34,8 @@
 //! ```
 #![deny(unsafe_code)]
 
+mod cbrt;
+mod erf;
 mod exact;
 mod exp;
 mod float;
@@ -46,8 +48,10 @@ mod inverse_trig;
 mod lanes;
 mod level;
 mod log;
+mod logistic;
 mod pairs;
 mod pow;
+mod remainder;
 mod tan;
 mod tanh;
 mod tile;
@@ -58,6 +62,7 @@ pub use level::{CpuLevel, Fused, Level, Unfused};
 pub use pairs::{Extreme, PairFn, Pairing, Term, pair_function};
 pub use tile::{Precision, TileFn, tile_f32, tile_f64, tile_function};
 
+use remainder::Division;
 use trig::Wave;
 
 /// What all definitions together need; implemented for `f32` and `f64` and sealed, because its parts are
@@ -71,6 +76,10 @@ trait Tables:
     + inverse_hyperbolic::AreaTable
     + pow::PowTable
     + hypot::HypotTable
+    + remainder::RemainderTable
+    + cbrt::CbrtTable
+    + erf::ErfTable
+    + logistic::LogisticTable
 {
 }
 
@@ -183,6 +192,114 @@ pub trait Real: Tables {
     #[inline(always)]
     fn pow<L: Level>(self, y: Self) -> Self {
         pow::pow::<Self, L>(self, y)
+    }
+
+    /// 2^x, exact for integers. Overflows to infinity, underflows gradually to zero.
+    #[inline(always)]
+    fn exp2<L: Level>(self) -> Self {
+        exp::exp2::<Self, L>(self)
+    }
+
+    /// e^x - 1, to full relative precision near zero.
+    #[inline(always)]
+    fn expm1<L: Level>(self) -> Self {
+        exp::expm1::<Self, L>(self)
+    }
+
+    /// The logarithm to the base 2, exact for powers of two; -inf at zero of either sign, NaN below.
+    #[inline(always)]
+    fn log2<L: Level>(self) -> Self {
+        log::log2::<Self, L>(self)
+    }
+
+    /// The logarithm to the base 10, exact for powers of ten; -inf at zero of either sign, NaN below.
+    #[inline(always)]
+    fn log10<L: Level>(self) -> Self {
+        log::log10::<Self, L>(self)
+    }
+
+    /// log(1 + x), to full relative precision near zero; -inf at -1, NaN below.
+    #[inline(always)]
+    fn log1p<L: Level>(self) -> Self {
+        log::log1p::<Self, L>(self)
+    }
+
+    /// The cube root, exact for cubes; of negative numbers too.
+    #[inline(always)]
+    fn cbrt<L: Level>(self) -> Self {
+        cbrt::cbrt::<Self, L>(self)
+    }
+
+    /// The error function: 2/sqrt(pi) times the integral of e^(-t^2) from 0 to x.
+    #[inline(always)]
+    fn erf<L: Level>(self) -> Self {
+        erf::erf::<Self, L>(self)
+    }
+
+    /// 1 - erf x, to full relative precision for large x.
+    #[inline(always)]
+    fn erfc<L: Level>(self) -> Self {
+        erf::erfc::<Self, L>(self)
+    }
+
+    /// The logistic function 1 / (1 + e^-x), to full relative precision for negative x.
+    #[inline(always)]
+    fn sigmoid<L: Level>(self) -> Self {
+        logistic::sigmoid::<Self, L>(self)
+    }
+
+    /// log(1 + e^x), to full relative precision for negative x and without overflow.
+    #[inline(always)]
+    fn softplus<L: Level>(self) -> Self {
+        logistic::softplus::<Self, L>(self)
+    }
+
+    /// x/2 (1 + erf(x / sqrt 2)), to full relative precision for negative x; -0 at -inf, the limit.
+    #[inline(always)]
+    fn gelu<L: Level>(self) -> Self {
+        erf::gelu::<Self, L>(self)
+    }
+
+    /// `gelu` with tanh in place of erf: x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))); -0 at -inf.
+    #[inline(always)]
+    fn gelu_tanh<L: Level>(self) -> Self {
+        logistic::gelu_tanh::<Self, L>(self)
+    }
+
+    /// x / (1 + e^-x); -0 at -inf, the limit from below.
+    #[inline(always)]
+    fn silu<L: Level>(self) -> Self {
+        logistic::silu::<Self, L>(self)
+    }
+
+    /// log(e^x + e^y) without overflow; -inf of two -inf. Where `x` and `y` are below zero and the result near
+    /// it, its error is relative to the larger of them.
+    #[inline(always)]
+    fn logaddexp<L: Level>(self, y: Self) -> Self {
+        logistic::logaddexp::<Self, L>(self, y)
+    }
+
+    /// C's `fmod`: `self - n y` with the integer n that truncates the quotient, exact for all arguments. The
+    /// sign is that of `self`, of zeros too. NaN for an infinite `self` or a zero `y`.
+    #[inline(always)]
+    fn fmod<L: Level>(self, y: Self) -> Self {
+        remainder::divide::<Self, L>(self, y, Division::Fmod)
+    }
+
+    /// Python's and NumPy's `%`: `fmod`, plus `y` if their signs differ, so that the result has the sign of
+    /// `y`, zeros too. Only that sum rounds; it makes `y` itself of the smallest `self` of the other sign, also
+    /// of an infinite `y`.
+    #[inline(always)]
+    fn remainder<L: Level>(self, y: Self) -> Self {
+        remainder::divide::<Self, L>(self, y, Division::Remainder)
+    }
+
+    /// NumPy's `//`: the floor of the exact quotient where that is below 2^p (p mantissa bits) and rounded
+    /// beyond. It is computed from the remainder, `self - y floor_divide` is that but for rounding; so
+    /// NaN for an infinite `self`. By zero it is `self / y`.
+    #[inline(always)]
+    fn floor_divide<L: Level>(self, y: Self) -> Self {
+        remainder::divide::<Self, L>(self, y, Division::FloorDivide)
     }
 
     /// The larger; NaN if either is, and +0 over -0.

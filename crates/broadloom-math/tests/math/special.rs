@@ -12,6 +12,9 @@ macro_rules! check {
     };
 }
 
+mod divisions;
+mod logistic;
+
 macro_rules! special_values {
     ($test:ident, $float:ident, $bits:ident) => {
         mod $test {

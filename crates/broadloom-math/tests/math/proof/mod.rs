@@ -7,4 +7,5 @@ pub mod measure;
 pub mod random;
 pub mod samples;
 pub mod table;
+pub mod truth;
 pub mod ulps;

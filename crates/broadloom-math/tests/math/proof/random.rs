@@ -54,9 +54,17 @@ impl Format {
 
     /// Whether this is the least or the greatest number of the format, of either sign.
     pub fn ends_at(self, x: f64) -> bool {
-        let (least, greatest) = self.exponents;
-        let below_two = 2.0 - libm::scalbn(1.0, 1 - self.digits);
-        x.abs() == libm::scalbn(1.0, least) || x.abs() == libm::scalbn(below_two, greatest)
+        x.abs() == libm::scalbn(1.0, self.exponents.0) || x.abs() == self.largest()
+    }
+
+    /// The last place of 1.
+    pub fn epsilon(self) -> f64 {
+        libm::scalbn(1.0, 1 - self.digits)
+    }
+
+    /// The greatest number.
+    pub fn largest(self) -> f64 {
+        libm::scalbn(2.0 - self.epsilon(), self.exponents.1)
     }
 
     /// Positive, of any size.

@@ -2,6 +2,7 @@
 
 use crate::proof::random::{Format, Random};
 use crate::proof::samples::{self, Arguments};
+use crate::proof::truth::{self, Divide, wide};
 use crate::proof::ulps::Big;
 use broadloom_math::{Function, Fused, Real, Unfused};
 
@@ -28,7 +29,8 @@ pub enum Truth {
         wide: fn(f64, f64) -> f64,
         /// At finite arguments with finite results, in multiple precision.
         big: fn(Big, Big) -> Big,
-        /// The least unit of errors; 0 for a function whose errors are all measured in ulps.
+        /// Times the format's epsilon the least unit of errors, such as the largest term of a sum; 0 for a
+        /// function whose errors are all measured in ulps of the result.
         floor: fn(f64, f64) -> f64,
     },
     /// Operations of the standard library of which every step rounds as ours: they agree to the bit.
@@ -110,7 +112,7 @@ macro_rules! functions {
 }
 
 // Variant, method and operands; bounds in ulps for f32 and f64; the truth in f64, in multiple precision and,
-// if some errors are measured in other units, the least unit; or only the operation itself, with bounds of 0,
+// if some errors are measured in other units, `floor`; or only the operation itself, with bounds of 0,
 // if it is exact. Then random arguments, and hard ones if any are known.
 functions! {
     Exp exp(x) within 1.0 1.0 of x.exp(), x.exp(); samples::exp::exp;
@@ -130,6 +132,24 @@ functions! {
     Atanh atanh(x) within 1.0 1.0 of libm::atanh(x), x.atanh(); samples::log::atanh;
     Hypot hypot(x, y) within 1.0 1.0 of x.hypot(y), x.hypot(&y); samples::hypot::hypot;
     Pow pow(x, y) within 2.0 2.0 of x.powf(y), x.powf(&y); samples::pow::pow;
+    Exp2 exp2(x) within 1.0 1.0 of x.exp2(), truth::exp2(x); samples::exp::exp2;
+    Expm1 expm1(x) within 1.0 1.0 of x.exp_m1(), truth::expm1(x); samples::exp::exp;
+    Log2 log2(x) within 1.0 1.0 of x.log2(), x.log2(); samples::log::log;
+    Log10 log10(x) within 1.0 1.0 of x.log10(), x.log10(); samples::log::log;
+    Log1p log1p(x) within 1.0 1.0 of x.ln_1p(), x.ln_1p(); samples::log::log1p;
+    Cbrt cbrt(x) within 1.0 1.0 of x.cbrt(), truth::cbrt(x); samples::log::any;
+    Erf erf(x) within 1.0 1.0 of libm::erf(x), truth::erf(x); samples::erf::erf;
+    Erfc erfc(x) within 2.0 2.0 of libm::erfc(x), truth::erfc(x); samples::erf::erf;
+    Sigmoid sigmoid(x) within 4.0 4.0 of wide::sigmoid(x), truth::sigmoid(x); samples::exp::exp;
+    Softplus softplus(x) within 4.0 4.0 of wide::softplus(x), truth::softplus(x); samples::exp::exp;
+    Gelu gelu(x) within 4.0 4.0 of wide::gelu(x), truth::gelu(x); samples::erf::gelu;
+    GeluTanh gelu_tanh(x) within 4.0 4.0 of wide::gelu_tanh(x), truth::gelu_tanh(x); samples::erf::gelu_tanh;
+    Silu silu(x) within 4.0 4.0 of wide::silu(x), truth::silu(x); samples::exp::exp;
+    Logaddexp logaddexp(x, y) within 4.0 4.0
+        of wide::logaddexp(x, y), truth::logaddexp(x, y), x.max(y).abs(); samples::exp::logaddexp;
+    Fmod fmod(x, y) within 0.0 0.0 of x % y; samples::remainder::remainder;
+    Remainder remainder(x, y) within 0.0 0.0 of Divide::remainder(x, y); samples::remainder::remainder;
+    FloorDivide floor_divide(x, y) within 0.0 0.0 of Divide::floor_divide(x, y); samples::remainder::remainder;
 }
 
 /// That of `libm` gives numbers at some arguments below -2.

@@ -18,15 +18,18 @@ pub fn big(x: f64) -> Big {
 /// The distance from `got` to `want` in units of the last place of `want` in a format, or in units of `floor`
 /// if that is more. The sign comes apart, because `want` may be zero.
 pub fn from_big(got: f64, want: &Big, negative: bool, format: Format, floor: f64) -> f64 {
-    if got.is_nan() || got.is_sign_negative() != negative {
+    if got.is_nan() || got.is_sign_negative() != negative && floor == 0.0 {
         return f64::INFINITY;
     }
+    // With a floor, a value near zero may have come out on the other side.
+    let other_side = got.is_sign_negative() != negative;
     let (least, greatest) = format.exponents;
     let limit = Big::ONE.with_precision(130).value() << (greatest as isize + 1);
     let want = if negative { -want.clone() } else { want.clone() };
     let got = match got.abs() {
         f64::INFINITY if want >= limit => return 0.0,
         f64::INFINITY => limit,
+        got if other_side => -big(got),
         got => big(got),
     };
     let binade = want.repr().exponent() + want.repr().digits() as isize - 1;
@@ -42,6 +45,9 @@ pub fn from_big(got: f64, want: &Big, negative: bool, format: Format, floor: f64
 pub fn f32_from_f64(got: f32, want: f64, floor: f64) -> f64 {
     const LIMIT: f64 = 2.0 * (1u128 << 127) as f64;
     let got = f64::from(got);
+    if floor > 0.0 && got.is_finite() && want.is_finite() {
+        return (got - want).abs() / f32_unit(want).max(floor);
+    }
     if want == 0.0 || want.is_nan() || got.is_nan() {
         return bit_for_bit(got, want);
     }
@@ -53,9 +59,13 @@ pub fn f32_from_f64(got: f32, want: f64, floor: f64) -> f64 {
         return 0.0;
     }
     let got = if got == f64::INFINITY { LIMIT } else { got };
-    let exponent = ((want.to_bits() >> 52) as i32 - 1023).clamp(-126, 127) - 23;
-    let unit = f64::from_bits(((exponent + 1023) as u64) << 52);
-    (got - want).abs() / unit.max(floor)
+    (got - want).abs() / f32_unit(want)
+}
+
+/// The last place of an f32 near `x`.
+fn f32_unit(x: f64) -> f64 {
+    let exponent = ((x.abs().to_bits() >> 52) as i32 - 1023).clamp(-126, 127) - 23;
+    f64::from_bits(((exponent + 1023) as u64) << 52)
 }
 
 /// No distance if the bits agree, where a NaN must be the positive quiet one; else an infinite one.

@@ -63,3 +63,24 @@ pub fn atanh(random: &mut Random, format: Format) -> [f64; 5] {
         format.nudge(random, crossing).min(1.0),
     ]
 }
+
+pub fn log1p(random: &mut Random, format: Format) -> [f64; 6] {
+    let (any, tiny) = (format.any(random), random.with_exponent(-1074, -2));
+    let near_pole = random.with_exponent(1 - format.digits, -1);
+    // On both sides of where the power of two in 1 + x changes.
+    let power = libm::scalbn(SQRT_2, (random.bits() % 120) as i32 - 60);
+    let edge = format.nudge(random, format.round(power - 1.0));
+    [
+        any,
+        random.either_sign(tiny),
+        random.between(-1.0, 2.0),
+        random.between(-0.3, 0.45),
+        near_pole - 1.0,
+        edge,
+    ]
+}
+
+pub fn any(random: &mut Random, format: Format) -> [f64; 3] {
+    let (any, subnormal) = (format.any(random), format.subnormal(random));
+    [random.either_sign(any), random.either_sign(subnormal), random.between(0.5, 8.0)]
+}

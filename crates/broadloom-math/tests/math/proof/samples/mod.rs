@@ -1,10 +1,12 @@
 //! Arguments where implementations go wrong, and random ones of every size.
 
 pub mod arc;
+pub mod erf;
 pub mod exp;
 pub mod hypot;
 pub mod log;
 pub mod pow;
+pub mod remainder;
 pub mod trig;
 
 use crate::proof::random::Format;

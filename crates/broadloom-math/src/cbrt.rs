@@ -1,0 +1,93 @@
+//! The cube root.
+//!
+//! ```text
+//! |x| = 8^q t ──▶ z = t^(-1/3), a polynomial ──▶ y = t z^2 in half a mantissa ──▶ y + (t - y^3) z^2 / 3 + .. , times 2^q
+//! ```
+//!
+//! The last step starts from a residue that is exact but for one rounding, so little more than the final
+//! rounding is left of the error: cubes have exact roots.
+
+use crate::exact::minus_product;
+use crate::float::{Float, polynomial};
+use crate::level::Level;
+use crate::log::split;
+
+/// What the cube root needs per format.
+pub trait CbrtTable: Float {
+    const THIRD: Self;
+    /// 2^(1/3) and 2^(-1/3).
+    const ROOTS_OF_TWO: [Self; 2];
+
+    /// m^(-1/3) for m between sqrt(1/2) and sqrt(2).
+    fn inverse_cbrt<L: Level>(m: Self) -> Self;
+    /// `z`, or a better approximation of t^(-1/3) if half a mantissa needs one.
+    fn refine<L: Level>(z: Self, t: Self) -> Self;
+}
+
+impl CbrtTable for f32 {
+    const THIRD: f32 = 1.0 / 3.0;
+    const ROOTS_OF_TWO: [f32; 2] = [1.2599211, 0.7937005];
+
+    #[inline(always)]
+    fn inverse_cbrt<L: Level>(m: f32) -> f32 {
+        // Error relative to the result: 2^-17.4.
+        polynomial::<f32, L, 6>(m, [1.9991697, -2.4859157, 2.792204, -1.8981274, 0.7007373, -0.10806403])
+    }
+
+    #[inline(always)]
+    fn refine<L: Level>(z: f32, _: f32) -> f32 {
+        z
+    }
+}
+
+impl CbrtTable for f64 {
+    const THIRD: f64 = 1.0 / 3.0;
+    const ROOTS_OF_TWO: [f64; 2] = [1.2599210498948732, 0.7937005259840998];
+
+    #[inline(always)]
+    fn inverse_cbrt<L: Level>(m: f64) -> f64 {
+        // Error relative to the result: 2^-17.4.
+        polynomial::<f64, L, 6>(
+            m,
+            [
+                1.999169673417005,
+                -2.4859156134054543,
+                2.79220395404917,
+                -1.8981274265716295,
+                0.7007372894221201,
+                -0.10806403006578684,
+            ],
+        )
+    }
+
+    #[inline(always)]
+    fn refine<L: Level>(z: f64, t: f64) -> f64 {
+        // Newton's step for 1 / z^3 = t: the error becomes 2^-33.8.
+        let error = (-(t * z)).madd::<L>(z * z, 1.0);
+        (error * Self::THIRD).madd::<L>(z, z)
+    }
+}
+
+/// The cube root of x.
+#[inline(always)]
+pub(crate) fn cbrt<T: CbrtTable, L: Level>(x: T) -> T {
+    let (k, m) = split(x.magnitude());
+    let biased = k.madd::<L>(T::THIRD, T::ROUND + T::BIAS);
+    let q = biased - (T::ROUND + T::BIAS);
+    // -1, 0 or 1.
+    let rest = k - (q + q + q);
+    let [root, inverse_root] = T::ROOTS_OF_TWO;
+    let (scale, inverse) = if rest > T::ZERO { (T::TWO, inverse_root) } else { (T::ONE, T::ONE) };
+    let (scale, inverse) = if rest < T::ZERO { (T::HALF, root) } else { (scale, inverse) };
+    let t = m * scale;
+    let z = T::refine::<L>(T::inverse_cbrt::<L>(m) * inverse, t);
+
+    let square = z * z;
+    let y = (t * square).head();
+    // With y = r (1 + e) the step is -r (e + e^2), short of the root by its own square.
+    let step = minus_product::<T, L>(t, y * y, y) * (square * T::THIRD);
+    let root = y + (step * step).madd::<L>(z, step);
+    let result = (root * biased.two_to()).xor_sign(x);
+    let result = if (x == T::ZERO) | (x.magnitude() == T::INFINITY) { x } else { result };
+    if x.unordered() { T::NAN } else { result }
+}

@@ -1,0 +1,113 @@
+//! The logistic function and what is made of it.
+//!
+//! ```text
+//! E = e^-|v| ──▶ sigmoid v = 1 / (1 + E) or, for v < 0, E / (1 + E) ──▶ silu, gelu_tanh: times x
+//!            ──▶ log(1 + e^v) = max(v, 0) + log1p E              ──▶ softplus, logaddexp
+//! ```
+//!
+//! Where a result is as small as E its power of two is applied last, so that it is rounded once even if it is
+//! subnormal.
+
+use crate::exact::{two_product, two_sum};
+use crate::exp::{Scaled, exp_of_sum, scaled_exp};
+use crate::level::Level;
+use crate::log::{LogTable, log1p};
+
+/// What the logistic family needs per format.
+pub trait LogisticTable: LogTable {
+    /// From here down x e^x is zero, and 2^n is still in the range of its two factors.
+    const SILU_MIN: Self;
+    /// From here down `gelu_tanh` is zero; v is above `SILU_MIN`.
+    const GELU_TANH_MIN: Self;
+    /// sqrt(8/pi), in two parts.
+    const GELU_TANH_LINEAR: [Self; 2];
+    /// 0.044715 sqrt(8/pi), in two parts.
+    const GELU_TANH_CUBIC: [Self; 2];
+}
+
+impl LogisticTable for f32 {
+    const SILU_MIN: f32 = -137.0;
+    const GELU_TANH_MIN: f32 = -11.0;
+    const GELU_TANH_LINEAR: [f32; 2] = [1.5957692, -4.534068e-8];
+    const GELU_TANH_CUBIC: [f32; 2] = [0.071354814, 2.3988325e-9];
+}
+
+impl LogisticTable for f64 {
+    const SILU_MIN: f64 = -800.0;
+    const GELU_TANH_MIN: f64 = -22.0;
+    const GELU_TANH_LINEAR: [f64; 2] = [1.5957691216057308, -9.96930880911092e-17];
+    const GELU_TANH_CUBIC: [f64; 2] = [0.07135481627260025, -6.175149918155315e-19];
+}
+
+/// `x / (1 + e^-(v + dv))`, for an x with the sign of v and above `SILU_MIN`, and any v.
+#[inline(always)]
+fn weighted<T: LogisticTable, L: Level>(x: T, v: T, dv: T) -> T {
+    let negative = v < T::ZERO;
+    let (size, d_size) = if negative { (v, dv) } else { (-v, -dv) };
+    // What is only added to 1 need not underflow.
+    let least = if negative { T::SILU_MIN } else { T::EXPM1_MIN };
+    let size = if size < least { least } else { size };
+    let e: Scaled<T> = scaled_exp::<T, L>(size, d_size);
+    let numerator = if negative { x * e.hi } else { x };
+    let quotient = numerator / (T::ONE + e.scale(e.hi));
+    if negative { e.scale(quotient) } else { quotient }
+}
+
+/// 1 / (1 + e^-x).
+#[inline(always)]
+pub(crate) fn sigmoid<T: LogisticTable, L: Level>(x: T) -> T {
+    let result = weighted::<T, L>(T::ONE, x, T::ZERO);
+    if x.unordered() { T::NAN } else { result }
+}
+
+/// x / (1 + e^-x).
+#[inline(always)]
+pub(crate) fn silu<T: LogisticTable, L: Level>(x: T) -> T {
+    let a = if x < T::SILU_MIN { T::SILU_MIN } else { x };
+    let result = weighted::<T, L>(a, a, T::ZERO);
+    if x.unordered() { T::NAN } else { result }
+}
+
+/// x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))) = x / (1 + e^-v), v = sqrt(8/pi) (x + 0.044715 x^3).
+#[inline(always)]
+pub(crate) fn gelu_tanh<T: LogisticTable, L: Level>(x: T) -> T {
+    let a = if x < T::GELU_TANH_MIN { T::GELU_TANH_MIN } else { x };
+    let bounded = if a > -T::GELU_TANH_MIN { -T::GELU_TANH_MIN } else { a };
+    // v as a sum of two floats, because the error of e^v is the absolute one of v.
+    let ([linear, linear_lo], [cubic, cubic_lo]) = (T::GELU_TANH_LINEAR, T::GELU_TANH_CUBIC);
+    let (square, square_lo) = two_product::<T, L>(bounded, bounded);
+    let (term, term_error) = two_product::<T, L>(cubic, square);
+    let term_lo = cubic.madd::<L>(square_lo, cubic_lo.madd::<L>(square, term_error));
+    let (factor, factor_error) = two_sum(linear, term);
+    let (v, v_error) = two_product::<T, L>(bounded, factor);
+    let v_lo = bounded.madd::<L>(factor_error + (term_lo + linear_lo), v_error);
+    let result = weighted::<T, L>(a, v, v_lo);
+    if x.unordered() { T::NAN } else { result }
+}
+
+/// log(e^larger + e^(larger - distance)).
+#[inline(always)]
+fn sum_of_exps<T: LogisticTable, L: Level>(larger: T, distance: T) -> T {
+    // What is only added to a number above 1 need not underflow.
+    let least = if larger.magnitude() > T::ONE { T::EXPM1_MIN } else { T::EXP_MIN };
+    let size = if -distance < least { least } else { -distance };
+    larger + log1p::<T, L>(exp_of_sum::<T, L>(size, T::ZERO))
+}
+
+/// log(1 + e^x).
+#[inline(always)]
+pub(crate) fn softplus<T: LogisticTable, L: Level>(x: T) -> T {
+    let larger = if x > T::ZERO { x } else { T::ZERO };
+    let result = sum_of_exps::<T, L>(larger, x.magnitude());
+    if x.unordered() { T::NAN } else { result }
+}
+
+/// log(e^x + e^y).
+#[inline(always)]
+pub(crate) fn logaddexp<T: LogisticTable, L: Level>(x: T, y: T) -> T {
+    let larger = if x > y { x } else { y };
+    // Equal infinities have no difference.
+    let distance = if x == y { T::ZERO } else { (x - y).magnitude() };
+    let result = sum_of_exps::<T, L>(larger, distance);
+    if x.unordered() | y.unordered() { T::NAN } else { result }
+}
