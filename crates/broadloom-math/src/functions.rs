@@ -185,13 +185,13 @@ functions! {
     logaddexp = Logaddexp(a, b) { logistic::logaddexp::<T, L>(a, b) }
     /// The remainder of a divided by b, with the sign of a.
     fmod = Fmod(a, b) { remainder::common::<T, L>(a, b, Division::Fmod) }
-        rare remainder::is_rare::<T, L>(a, b) => { remainder::rare::<T, L>(a, b, Division::Fmod) }
+        rare remainder::is_rare::<T, L>(a, b) => { remainder::rare::<T>(a, b, Division::Fmod) }
     /// The remainder of a divided by b, with the sign of b.
     remainder = Remainder(a, b) { remainder::common::<T, L>(a, b, Division::Remainder) }
-        rare remainder::is_rare::<T, L>(a, b) => { remainder::rare::<T, L>(a, b, Division::Remainder) }
+        rare remainder::is_rare::<T, L>(a, b) => { remainder::rare::<T>(a, b, Division::Remainder) }
     /// The floor of a divided by b.
     floor_divide = FloorDivide(a, b) { remainder::common::<T, L>(a, b, Division::FloorDivide) }
-        rare remainder::is_rare::<T, L>(a, b) => { remainder::rare::<T, L>(a, b, Division::FloorDivide) }
+        rare remainder::is_rare::<T, L>(a, b) => { remainder::rare::<T>(a, b, Division::FloorDivide) }
 }
 
 impl fmt::Display for Function {

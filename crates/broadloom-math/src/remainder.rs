@@ -5,7 +5,7 @@
 //!                                                                     ──▶ to the sign of y: remainder
 //! ```
 //!
-//! That holds for quotients below `fused_below`; beyond, lanes are rare, and long division in integers does
+//! That holds for quotients below bounds by format and level; beyond, lanes are rare, and long division in integers does
 //! them one by one. `remainder` and `floor_divide` are those of Python as NumPy defines them (`npy_divmod`).
 
 use crate::exact::minus_product;
@@ -119,14 +119,14 @@ pub(crate) fn common<T: RemainderTable, L: Level>(x: T, y: T, division: Division
 
 /// The function at any pair, one at a time.
 #[inline(always)]
-pub(crate) fn rare<T: RemainderTable, L: Level>(x: T, y: T, division: Division) -> T {
+pub(crate) fn rare<T: RemainderTable>(x: T, y: T, division: Division) -> T {
     finish(x, y, x.magnitude().fmod_in_integers(y.magnitude()), division)
 }
 
 /// The function at any pair.
 #[inline(always)]
 pub(crate) fn divide<T: RemainderTable, L: Level>(x: T, y: T, division: Division) -> T {
-    if is_rare::<T, L>(x, y) { rare::<T, L>(x, y, division) } else { common::<T, L>(x, y, division) }
+    if is_rare::<T, L>(x, y) { rare::<T>(x, y, division) } else { common::<T, L>(x, y, division) }
 }
 
 /// The function from fmod(|x|, |y|).

@@ -129,12 +129,13 @@ impl Value<'_> {
         };
         // Zero and infinity are so exactly, or lie so far beyond the format that only its last number is as
         // good a result. Then the true value is not asked for, because it may not exist.
-        let special = self.wide == 0.0 || !self.wide.is_finite();
+        let floor = floor(x, y) * self.format.epsilon();
+        let special = self.wide == 0.0 && floor == 0.0 || !self.wide.is_finite();
         let limit = !x.is_finite() || !y.is_finite();
         if limit || special && !self.format.ends_at(got) {
             return bit_for_bit(got, self.format.round(self.wide));
         }
         let want = self.big.get_or_init(|| function(big(x), big(y)));
-        from_big(got, want, self.wide.is_sign_negative(), self.format, floor(x, y) * self.format.epsilon())
+        from_big(got, want, self.wide.is_sign_negative(), self.format, floor)
     }
 }
