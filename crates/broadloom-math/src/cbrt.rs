@@ -1,7 +1,8 @@
 //! The cube root.
 //!
 //! ```text
-//! |x| = 8^q t ──▶ z = t^(-1/3), a polynomial ──▶ y = t z^2 in half a mantissa ──▶ y + (t - y^3) z^2 / 3 + .. , times 2^q
+//! |x| = 8^q t ──▶ z = t^(-1/3), a polynomial ──▶ y = t z^2 in half a mantissa ──▶ y + (t - y^3) z^2 / 3 + ..
+//!                                                                            ──▶ times 2^q
 //! ```
 //!
 //! The last step starts from a residue that is exact but for one rounding, so little more than the final

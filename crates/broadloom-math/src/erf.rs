@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! |x| small: erf x = x + x P(x^2)
-//! beyond:    erfc |x| = e^(-x^2) Q(t) / (|x| + 2), t = (|x| - 2) / (|x| + 2) ──▶ erf = 1 - erfc, erfc(-x) = 2 - erfc x
+//! beyond:    erfc |x| = e^(-x^2) Q(t) / (|x| + 2), t = (|x| - 2) / (|x| + 2)
+//!                └─▶ erf |x| = 1 - erfc |x|, erfc -|x| = 2 - erfc |x|
 //! ```
 //!
 //! Both are computed and one is chosen. In the second the error of the exponential is the absolute one of x^2,
@@ -131,8 +132,8 @@ impl ErfTable for f64 {
     }
 }
 
-/// 1 + erf x for |x| <= `ERF_SMALL`, z being x^2. The polynomial is so small that nearly all of the error is the
-/// last rounding.
+/// 1 + erf x for |x| <= `ERF_SMALL`, z being x^2. The polynomial is so small that nearly all of the error is
+/// the last rounding.
 #[inline(always)]
 fn one_plus_small<T: ErfTable, L: Level>(x: T, z: T) -> T {
     let (sum, error) = fast_two_sum(T::ONE, x);

@@ -272,31 +272,29 @@ pub trait Real: Tables {
         logistic::silu::<Self, L>(self)
     }
 
-    /// log(e^x + e^y) without overflow; -inf of two -inf. Where `x` and `y` are below zero and the result near
-    /// it, its error is relative to the larger of them.
+    /// log(e^x + e^y) without overflow; -inf of two -inf. A result near zero of negative operands is the
+    /// difference of larger terms: its error is relative to those.
     #[inline(always)]
     fn logaddexp<L: Level>(self, y: Self) -> Self {
         logistic::logaddexp::<Self, L>(self, y)
     }
 
     /// C's `fmod`: `self - n y` with the integer n that truncates the quotient, exact for all arguments. The
-    /// sign is that of `self`, of zeros too. NaN for an infinite `self` or a zero `y`.
+    /// sign is that of `self`, also of a zero. NaN for an infinite `self` or a zero `y`.
     #[inline(always)]
     fn fmod<L: Level>(self, y: Self) -> Self {
         remainder::divide::<Self, L>(self, y, Division::Fmod)
     }
 
-    /// Python's and NumPy's `%`: `fmod`, plus `y` if their signs differ, so that the result has the sign of
-    /// `y`, zeros too. Only that sum rounds; it makes `y` itself of the smallest `self` of the other sign, also
-    /// of an infinite `y`.
+    /// Python's and NumPy's `%`: `fmod`, plus `y` if their signs differ, so that the sign is that of `y`, also
+    /// of a zero. Only that sum rounds: a tiny `self` of the other sign gives `y` itself, even an infinite one.
     #[inline(always)]
     fn remainder<L: Level>(self, y: Self) -> Self {
         remainder::divide::<Self, L>(self, y, Division::Remainder)
     }
 
-    /// NumPy's `//`: the floor of the exact quotient where that is below 2^p (p mantissa bits) and rounded
-    /// beyond. It is computed from the remainder, `self - y floor_divide` is that but for rounding; so
-    /// NaN for an infinite `self`. By zero it is `self / y`.
+    /// NumPy's `//`: the quotient `(self - remainder) / y`, which is an integer but for rounding, made one. So
+    /// it is NaN for an infinite `self`; by zero it is `self / y`.
     #[inline(always)]
     fn floor_divide<L: Level>(self, y: Self) -> Self {
         remainder::divide::<Self, L>(self, y, Division::FloorDivide)

@@ -119,7 +119,8 @@ pub(crate) fn log1p<T: LogTable, L: Level>(x: T) -> T {
     let rest = rest * (T::ROUND + T::BIAS - bounded).two_to();
     let (f, f_error) = fast_two_sum(m - T::ONE, rest);
     let (sum, error) = fast_two_sum(k * T::LN2_HI, f);
-    let tail = T::log_tail::<L>(f) + (-f).madd::<L>(f_error, f_error); // log(f + d) = log f + d (1 - f + ..)
+    // log(1 + f + d) = log(1 + f) + d (1 - f + ..)
+    let tail = T::log_tail::<L>(f) + (-f).madd::<L>(f_error, f_error);
     let finite = sum + (error + k.madd::<L>(T::LN2_LO, tail));
     let result = with_limits(T::ONE + x, finite);
     if tiny { x } else { result }

@@ -5,8 +5,9 @@
 //!                                                                     ──▶ to the sign of y: remainder
 //! ```
 //!
-//! That holds for quotients below bounds by format and level; beyond, lanes are rare, and long division in integers does
-//! them one by one. `remainder` and `floor_divide` are those of Python as NumPy defines them (`npy_divmod`).
+//! That holds for quotients below a bound by format and level; beyond, lanes are rare, and long division in
+//! integers does them one by one. `remainder` and `floor_divide` are those of Python as NumPy defines them
+//! (`npy_divmod`).
 
 use crate::exact::minus_product;
 use crate::float::Float;

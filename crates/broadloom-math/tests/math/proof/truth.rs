@@ -1,7 +1,7 @@
 //! True values that neither the standard library nor `dashu-float` has.
 //!
-//! Those in f64 are within some ulps, and underflow no earlier than the true value; those in multiple precision
-//! are for finite arguments, and right to 120 bits of themselves, or to 2^-1000.
+//! Those in f64 are within some ulps, and underflow no earlier than the true value; those in multiple
+//! precision are for finite arguments, and right to 120 bits of themselves, or to 2^-1000.
 
 use crate::proof::ulps::{Big, big};
 use std::f64::consts::{FRAC_1_SQRT_2, LN_2, PI};
