@@ -85,29 +85,30 @@ pub(crate) fn gelu_tanh<T: LogisticTable, L: Level>(x: T) -> T {
     if x.unordered() { T::NAN } else { result }
 }
 
-/// log(e^larger + e^(larger - distance)).
+/// log(e^larger + e^(larger - distance - rest)), for a `rest` of at most half an ulp of `distance`.
 #[inline(always)]
-fn sum_of_exps<T: LogisticTable, L: Level>(larger: T, distance: T) -> T {
+fn sum_of_exps<T: LogisticTable, L: Level>(larger: T, distance: T, rest: T) -> T {
     // What is only added to a number above 1 need not underflow.
     let least = if larger.magnitude() > T::ONE { T::EXPM1_MIN } else { T::EXP_MIN };
-    let size = if -distance < least { least } else { -distance };
-    larger + log1p::<T, L>(exp_of_sum::<T, L>(size, T::ZERO))
+    // Differences that overflow have no rest.
+    let (size, rest) = if -distance < least { (least, T::ZERO) } else { (-distance, -rest) };
+    larger + log1p::<T, L>(exp_of_sum::<T, L>(size, rest))
 }
 
 /// log(1 + e^x).
 #[inline(always)]
 pub(crate) fn softplus<T: LogisticTable, L: Level>(x: T) -> T {
     let larger = if x > T::ZERO { x } else { T::ZERO };
-    let result = sum_of_exps::<T, L>(larger, x.magnitude());
+    let result = sum_of_exps::<T, L>(larger, x.magnitude(), T::ZERO);
     if x.unordered() { T::NAN } else { result }
 }
 
 /// log(e^x + e^y).
 #[inline(always)]
 pub(crate) fn logaddexp<T: LogisticTable, L: Level>(x: T, y: T) -> T {
-    let larger = if x > y { x } else { y };
+    let (larger, smaller) = if x > y { (x, y) } else { (y, x) };
     // Equal infinities have no difference.
-    let distance = if x == y { T::ZERO } else { (x - y).magnitude() };
-    let result = sum_of_exps::<T, L>(larger, distance);
+    let (distance, rest) = if x == y { (T::ZERO, T::ZERO) } else { two_sum(larger, -smaller) };
+    let result = sum_of_exps::<T, L>(larger, distance, rest);
     if x.unordered() | y.unordered() { T::NAN } else { result }
 }
