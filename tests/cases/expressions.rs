@@ -2,8 +2,8 @@
 
 use broadloom_ir::ExprId;
 use broadloom_ir::dim::Dim;
-use broadloom_ir::dtype::DType;
-use broadloom_ir::graph::{CheckedGraph, Graph};
+use broadloom_ir::dtype::{DType, Scalar};
+use broadloom_ir::graph::{CheckedGraph, Graph, Norm, SegmentOp, SliceSpec};
 use broadloom_ir::ops::Op;
 use broadloom_ir::reduce::ReduceOp;
 use broadloom_ir::shape::Shape;
@@ -37,6 +37,32 @@ impl Builder {
 
     fn expand(&mut self, operand: ExprId, axis: i64) -> ExprId {
         self.graph.expand_dims(operand, &[axis], Location::caller())
+    }
+
+    fn broadcast(&mut self, operand: ExprId, shape: &[&str]) -> ExprId {
+        let shape: Shape = shape.iter().map(|size| self.dim(size)).collect();
+        self.graph.broadcast_to(operand, shape, Location::caller())
+    }
+
+    fn concat(&mut self, operands: &[ExprId], axis: i64) -> ExprId {
+        self.graph.concat(operands, axis, Location::caller())
+    }
+
+    fn segment(&mut self, op: SegmentOp, values: ExprId, ids: ExprId, segments: Dim) -> ExprId {
+        self.graph.segment(op, values, ids, segments, Location::caller())
+    }
+
+    /// The leading axis backwards.
+    fn flip(&mut self, operand: ExprId) -> ExprId {
+        let slice = SliceSpec::Range { start: None, stop: None, step: -1 };
+        self.graph.slice(operand, &[slice], Location::caller())
+    }
+
+    /// All but the first and the last element of axis 1.
+    fn inner(&mut self, operand: ExprId) -> ExprId {
+        let (start, stop) = (Some(Dim::ONE), Some(Dim::constant(-1)));
+        let slices = [SliceSpec::All, SliceSpec::Range { start, stop, step: 1 }];
+        self.graph.slice(operand, &slices, Location::caller())
     }
 }
 
@@ -165,6 +191,230 @@ pub const CASES: &[(&str, Build)] = &[
     }),
 ];
 
+/// Joins, segments, truth values and statistics: with sizes that may be 0.
+pub const JOINS: &[(&str, Build)] = &[
+    ("concat of functions", |b| {
+        let (x, y) = (b.input("x", F32, &["n", "m"]), b.input("y", F32, &["k", "m"]));
+        let bias = b.input("bias", F32, &["m"]);
+        let e = b.op(Op::Exp, &[x]);
+        let joined = b.concat(&[e, y], 0);
+        let (one, two) = (b.op(Op::Add, &[joined, bias]), b.op(Op::Multiply, &[joined, joined]));
+        vec![one, two]
+    }),
+    ("concat of columns", |b| {
+        let (x, y) = (b.input("x", F32, &["n", "m"]), b.input("y", F32, &["n", "5"]));
+        let (z, scale) = (b.input("z", F32, &["n", "1"]), b.input("scale", F32, &["n", "1"]));
+        let wide = b.broadcast(z, &["n", "2"]);
+        let sum = b.reduce(ReduceOp::Sum, x, &[1], true);
+        let joined = b.concat(&[x, y, z, wide, x, sum], 1);
+        vec![b.op(Op::Multiply, &[joined, scale])]
+    }),
+    ("stack", |b| {
+        let (x, y) = (b.input("x", F32, &["n", "m"]), b.input("y", F32, &["n", "m"]));
+        let sum = b.op(Op::Add, &[x, y]);
+        let last = b.graph.stack(&[x, y, sum], -1, Location::caller());
+        let first = b.graph.stack(&[sum, y], 0, Location::caller());
+        let fifth = b.graph.stack(&[x, y, sum, x, y], 1, Location::caller());
+        vec![last, first, fifth]
+    }),
+    ("concat met otherwise", |b| {
+        let (x, y) = (b.input("x", F64, &["n", "m"]), b.input("y", F64, &["k", "m"]));
+        let index = b.input("index", DType::I64, &["m"]);
+        let joined = b.concat(&[x, y, x], 0);
+        let nothing = b.graph.constant(Scalar::I64(0), Location::caller());
+        let zero = b.op(Op::Multiply, &[index, nothing]);
+        let taken = b.graph.take(joined, zero, 0, Location::caller());
+        let size = [b.dim("n"), b.dim("k")];
+        let rows = size[0].scale(2).unwrap().add(&size[1]).unwrap();
+        let flat = rows.mul(&b.dim("m")).unwrap();
+        let reshaped = b.graph.reshape(joined, &[Some(flat)], Location::caller());
+        vec![
+            b.reduce(ReduceOp::Sum, joined, &[0], false),
+            b.reduce(ReduceOp::Sum, joined, &[1], false),
+            b.op(Op::Negative, &[joined]),
+            b.op(Op::Square, &[reshaped]),
+            taken,
+            joined,
+        ]
+    }),
+    ("nested concats", |b| {
+        let (x, y) = (b.input("x", F32, &["n", "m"]), b.input("y", F32, &["n", "k"]));
+        let (z, w) = (b.input("z", F32, &["k", "k"]), b.input("w", F32, &["k", "m"]));
+        let top = b.concat(&[x, y], 1);
+        let bottom = b.concat(&[w, z], 1);
+        let block = b.concat(&[top, bottom], 0);
+        let turned = b.graph.permute_dims(block, &[1, 0], Location::caller());
+        let flipped = b.flip(block);
+        let part = b.inner(top);
+        vec![b.op(Op::Sqrt, &[turned]), b.op(Op::Abs, &[flipped]), b.op(Op::Square, &[part])]
+    }),
+    ("many pieces", |b| {
+        let x = b.input("x", F32, &["n"]);
+        let pieces: Vec<ExprId> = (0..100)
+            .map(|piece| {
+                let factor = b.graph.constant(Scalar::F32(piece as f32), Location::caller());
+                b.op(Op::Multiply, &[x, factor])
+            })
+            .collect();
+        let joined = b.concat(&pieces, 0);
+        let stacked = b.graph.stack(&pieces, 1, Location::caller());
+        vec![b.op(Op::Negative, &[joined]), stacked]
+    }),
+    ("segments", |b| {
+        let (x, y) = (b.input("x", F32, &["n", "3"]), b.input("y", F64, &["n", "m"]));
+        let ids = b.input("ids", DType::I64, &["n"]);
+        let (three, k) = (b.graph.constant(Scalar::I64(3), Location::caller()), b.dim("k"));
+        let four = b.op(Op::BitwiseAnd, &[ids, three]);
+        let size = b.graph.size_value(k.clone(), Location::caller());
+        let by_size = b.op(Op::Remainder, &[ids, size]);
+        let square = b.op(Op::Square, &[y]);
+        let e = b.op(Op::Exp, &[x]);
+        let sums = b.reduce(ReduceOp::Sum, y, &[1], false);
+        let offsets = b.input("offsets", F32, &["k"]);
+        let maxima = b.segment(SegmentOp::Max, sums, by_size, k.clone());
+        vec![
+            b.segment(SegmentOp::Sum, x, four, Dim::constant(4)),
+            b.graph.segment_count(four, Dim::constant(4), Location::caller()),
+            b.segment(SegmentOp::Mean, e, by_size, k.clone()),
+            b.segment(SegmentOp::Min, square, by_size, k.clone()),
+            b.op(Op::Add, &[maxima, offsets]),
+        ]
+    }),
+    ("k means", |b| {
+        let (obs, codes) = (b.input("obs", F32, &["n", "3"]), b.input("codes", F32, &["4", "3"]));
+        let (x, y) = (b.expand(obs, 1), b.expand(codes, 0));
+        let d = b.op(Op::Subtract, &[y, x]);
+        let d = b.op(Op::Square, &[d]);
+        let d = b.reduce(ReduceOp::Sum, d, &[-1], false);
+        let labels = b.reduce(ReduceOp::ArgMin, d, &[1], false);
+        vec![b.segment(SegmentOp::Mean, obs, labels, Dim::constant(4))]
+    }),
+    ("truth", |b| {
+        let (x, y) = (b.input("x", F32, &["n", "m"]), b.input("y", DType::U8, &["n", "m"]));
+        let greater = b.op(Op::Greater, &[x, y]);
+        vec![
+            b.graph.reduce(ReduceOp::Any, greater, None, false, Location::caller()),
+            b.reduce(ReduceOp::All, greater, &[1], false),
+            b.reduce(ReduceOp::Any, x, &[0], false),
+            b.graph.count_nonzero(y, None, false, Location::caller()),
+            b.graph.count_nonzero(x, Some(&[1]), true, Location::caller()),
+            b.graph.count_nonzero(greater, Some(&[0]), false, Location::caller()),
+        ]
+    }),
+    ("statistics", |b| {
+        let x = b.input("x", F32, &["n", "m"]);
+        vec![
+            b.graph.var(x, Some(&[1]), 0.0, false, Location::caller()),
+            b.graph.std(x, Some(&[0]), 1.0, true, Location::caller()),
+            b.graph.logsumexp(x, Some(&[1]), false, Location::caller()),
+            b.graph.norm(Norm::Two, x, Some(&[1]), false, Location::caller()),
+        ]
+    }),
+    ("softmax of short rows", |b| {
+        let x = b.input("x", F32, &["n", "300"]);
+        let y = b.input("y", F64, &["n", "9", "40"]);
+        let sums = b.graph.softmax(x, Some(&[1]), Location::caller());
+        vec![sums, b.graph.softmax(y, Some(&[-1]), Location::caller())]
+    }),
+    ("softmax that is not kept", |b| {
+        let (x, y) = (b.input("x", F32, &["n", "30"]), b.input("y", F32, &["70"]));
+        let soft = b.graph.softmax(x, Some(&[1]), Location::caller());
+        let total = b.graph.logsumexp(x, Some(&[1]), true, Location::caller());
+        vec![b.op(Op::Add, &[soft, total]), b.graph.softmax(y, None, Location::caller())]
+    }),
+    ("weights of short rows", |b| {
+        let (x, y) = (b.input("x", F32, &["n", "1", "9"]), b.input("y", F32, &["20", "9"]));
+        let d = b.op(Op::Subtract, &[x, y]);
+        let q = b.op(Op::Square, &[d]);
+        let q = b.reduce(ReduceOp::Sum, q, &[-1], false);
+        let e = b.op(Op::Negative, &[q]);
+        let e = b.op(Op::Exp, &[e]);
+        let total = b.reduce(ReduceOp::Sum, e, &[1], true);
+        vec![b.op(Op::Divide, &[e, total])]
+    }),
+    ("layer norm", |b| {
+        let x = b.input("x", F32, &["n", "m"]);
+        let (gain, bias) = (b.input("gain", F32, &["m"]), b.input("bias", F32, &["m"]));
+        let mean = b.reduce(ReduceOp::Mean, x, &[1], true);
+        let var = b.graph.var(x, Some(&[1]), 0.0, true, Location::caller());
+        let epsilon = b.graph.constant(Scalar::F32(1e-5), Location::caller());
+        let var = b.op(Op::Add, &[var, epsilon]);
+        let std = b.op(Op::Sqrt, &[var]);
+        let d = b.op(Op::Subtract, &[x, mean]);
+        let d = b.op(Op::Divide, &[d, std]);
+        let d = b.op(Op::Multiply, &[d, gain]);
+        vec![b.op(Op::Add, &[d, bias])]
+    }),
+    ("columns by mean and std", |b| {
+        let x = b.input("x", F32, &["n", "m"]);
+        let mean = b.reduce(ReduceOp::Mean, x, &[0], true);
+        let std = b.graph.std(x, Some(&[0]), 0.0, true, Location::caller());
+        let d = b.op(Op::Subtract, &[x, mean]);
+        vec![b.op(Op::Divide, &[d, std])]
+    }),
+    ("least and where", |b| {
+        let x = b.input("x", F32, &["n", "17"]);
+        let y = b.input("y", F32, &["n", "m"]);
+        let y = b.graph.stack(&[y, y], 1, Location::caller());
+        vec![
+            b.reduce(ReduceOp::ArgMin, x, &[1], false),
+            b.reduce(ReduceOp::Min, x, &[1], false),
+            b.reduce(ReduceOp::ArgMax, y, &[1], false),
+            b.reduce(ReduceOp::Max, y, &[1], false),
+        ]
+    }),
+    ("grid", |b| {
+        let n = b.dim("n");
+        let x = b.input("x", F32, &["n"]);
+        let grid = b.graph.linspace(-1.0, 2.0, n, Location::caller());
+        vec![b.op(Op::Multiply, &[grid, x])]
+    }),
+];
+
+/// Floats of 16 bits, which are computed as `f32` and rounded after every op.
+pub const HALVES: &[(&str, Build)] = &[
+    ("floats of 16 bits", |b| {
+        let (x, y) = (b.input("x", DType::F16, &["n", "m"]), b.input("y", DType::F16, &["m"]));
+        let z = b.input("z", DType::Bf16, &["n", "m"]);
+        let product = b.op(Op::Multiply, &[x, y]);
+        let sum = b.op(Op::Add, &[product, x]);
+        let less = b.op(Op::Less, &[x, y]);
+        let chosen = b.graph.select(less, product, y, Location::caller());
+        let e = b.op(Op::Exp, &[z]);
+        let both = b.op(Op::Add, &[z, x]);
+        vec![
+            sum,
+            chosen,
+            e,
+            both,
+            b.reduce(ReduceOp::Sum, product, &[1], false),
+            b.reduce(ReduceOp::Sum, product, &[0], false),
+            b.graph.reduce(ReduceOp::Mean, z, None, false, Location::caller()),
+            b.concat(&[product, x], 0),
+        ]
+    }),
+    ("extremes of 16 bits", |b| {
+        let x = b.input("x", DType::F16, &["n", "7"]);
+        let z = b.input("z", DType::Bf16, &["n", "70"]);
+        vec![
+            b.reduce(ReduceOp::Max, x, &[1], false),
+            b.reduce(ReduceOp::ArgMin, x, &[1], false),
+            b.reduce(ReduceOp::ArgMax, z, &[1], false),
+            b.graph.softmax(z, Some(&[-1]), Location::caller()),
+        ]
+    }),
+    ("segments of 16 bits", |b| {
+        let (x, ids) = (b.input("x", DType::F16, &["n", "3"]), b.input("ids", DType::U8, &["n"]));
+        let three = b.graph.constant(Scalar::U8(3), Location::caller());
+        let four = b.op(Op::BitwiseAnd, &[ids, three]);
+        vec![
+            b.segment(SegmentOp::Sum, x, four, Dim::constant(4)),
+            b.segment(SegmentOp::Max, x, four, Dim::constant(4)),
+            b.segment(SegmentOp::Mean, x, four, Dim::constant(4)),
+        ]
+    }),
+];
+
 /// The graph of a case, its outputs named `out0`, `out1`, ..
 pub fn graph(build: Build) -> CheckedGraph {
     let mut builder = Builder { graph: Graph::new() };
@@ -172,4 +422,17 @@ pub fn graph(build: Build) -> CheckedGraph {
     let names: Vec<String> = (0..results.len()).map(|index| format!("out{index}")).collect();
     let outputs: Vec<(&str, ExprId)> = names.iter().map(String::as_str).zip(results).collect();
     builder.graph.finish(&outputs).expect("the cases are well shaped")
+}
+
+/// Sums and numbers of the rows of an array by their ids, which are an input.
+#[allow(dead_code, reason = "not every crate's tests need ids out of range")]
+pub fn segments_of(size: &str) -> CheckedGraph {
+    let mut b = Builder { graph: Graph::new() };
+    let (x, ids) = (b.input("x", F32, &["n", "3"]), b.input("ids", DType::I64, &["n"]));
+    let offsets = b.input("offsets", F32, &[size, "1"]);
+    let size = b.dim(size);
+    let sums = b.segment(SegmentOp::Sum, x, ids, size.clone());
+    let sums = b.op(Op::Add, &[sums, offsets]);
+    let counts = b.graph.segment_count(ids, size, Location::caller());
+    b.graph.finish(&[("sums", sums), ("counts", counts)]).expect("the graph is well shaped")
 }

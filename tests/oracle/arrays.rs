@@ -1,6 +1,6 @@
 //! Elements of inputs, and the ways in which arrays lie in memory.
 
-use broadloom::{ArrayView, ArrayViewMut, CheckedGraph, DType, LayoutError, Scalar};
+use broadloom::{ArrayView, ArrayViewMut, CheckedGraph, DType, LayoutError, Op, Scalar};
 use broadloom_ir::graph::Node;
 use broadloom_ir::interp::Array;
 use broadloom_ir::{ExprId, for_each_dtype};
@@ -84,7 +84,7 @@ fn float(flavour: Flavour, random: &mut Random) -> f64 {
 fn element(dtype: DType, flavour: Flavour, random: &mut Random) -> Scalar {
     let integers = [0, 1, -1, 2, i64::MAX, i64::MIN, i32::MIN.into(), i32::MAX.into(), 255, 128];
     match (dtype, flavour) {
-        (DType::F32 | DType::F64, _) => Scalar::F64(float(flavour, random)).cast(dtype),
+        _ if dtype.is_float() => Scalar::F64(float(flavour, random)).cast(dtype),
         (_, Flavour::Ordinary | Flavour::Whole) => Scalar::I64(random.below(9) as i64 - 4).cast(dtype),
         (DType::I32, Flavour::Special) => Scalar::I32([0, 1, -1, i32::MIN, i32::MAX, 7][random.below(6)]),
         (_, Flavour::Spiced | Flavour::Special) => Scalar::I64(integers[random.below(10)]).cast(dtype),
@@ -92,29 +92,63 @@ fn element(dtype: DType, flavour: Flavour, random: &mut Random) -> Scalar {
     }
 }
 
+/// What the elements of an input may be that are used as indices.
+#[derive(Debug, Clone, Copy)]
+pub struct Bound {
+    /// Below this.
+    size: usize,
+    /// Not negative: the number of a segment.
+    segment: bool,
+}
+
 /// Bounds on the elements of inputs that are used as indices: the sizes of the axes that they index.
-pub fn index_bounds(graph: &CheckedGraph, size: &dyn Fn(ExprId, usize) -> usize) -> Vec<Option<usize>> {
-    let mut bounds = vec![None; graph.inputs().len()];
+pub fn index_bounds(graph: &CheckedGraph, size: &dyn Fn(ExprId, usize) -> usize) -> Vec<Option<Bound>> {
+    let mut bounds: Vec<Option<Bound>> = vec![None; graph.inputs().len()];
     for expr in graph.exprs() {
-        let Node::Take { table, indices, axis } = graph.node(expr) else { continue };
-        let mut source = *indices;
-        while let Node::Cast(operand) | Node::View { operand, .. } = graph.node(source) {
-            source = *operand;
+        let (mut source, bound) = match graph.node(expr) {
+            Node::Take { table, indices, axis } => {
+                (*indices, Bound { size: size(*table, *axis), segment: false })
+            }
+            Node::Segment { ids, .. } => (*ids, Bound { size: size(expr, 1), segment: true }),
+            _ => continue,
+        };
+        while let Some(operand) = passed_through(graph, source) {
+            source = operand;
         }
         if let Node::Input(input) = graph.node(source) {
-            let bound = size(*table, *axis);
-            let least: &mut Option<usize> = &mut bounds[input.index()];
-            *least = Some(least.map_or(bound, |least| least.min(bound)));
+            let least = &mut bounds[input.index()];
+            *least = Some(least.map_or(bound, |least| Bound {
+                size: least.size.min(bound.size),
+                segment: least.segment || bound.segment,
+            }));
         }
     }
     bounds
+}
+
+/// The operand of which an expression has the same elements, or those that are no index reduced.
+fn passed_through(graph: &CheckedGraph, expr: ExprId) -> Option<ExprId> {
+    match graph.node(expr) {
+        Node::Cast(operand) | Node::View { operand, .. } => Some(*operand),
+        // An index of u64, limited to those of i64.
+        Node::Elementwise { op: Op::Minimum, operands } => operands.first().copied(),
+        _ => None,
+    }
+}
+
+/// The greatest value of an integer dtype, as far as indices go.
+fn greatest(dtype: DType) -> usize {
+    match Scalar::F64(1e9).cast(dtype).cast(DType::I64) {
+        Scalar::I64(greatest) => greatest as usize,
+        _ => 0,
+    }
 }
 
 /// The elements of an input, and its axes along which they are all the same.
 pub fn random_array(
     dtype: DType,
     shape: &[usize],
-    bound: Option<usize>,
+    bound: Option<Bound>,
     random: &mut Random,
 ) -> (Array, Vec<bool>) {
     let flavours = [
@@ -137,8 +171,13 @@ pub fn random_array(
             .sum();
         elements.push(match bound {
             _ if repeated > 0 => elements[position - repeated],
-            Some(bound) if dtype == DType::U8 => Scalar::U8(random.below(bound.min(256)) as u8),
-            Some(bound) => Scalar::I64(random.below(2 * bound) as i64 - bound as i64).cast(dtype),
+            Some(Bound { size, segment }) if segment || !dtype.is_signed_integer() => {
+                Scalar::I64(random.below(size.min(greatest(dtype) + 1)) as i64).cast(dtype)
+            }
+            Some(Bound { size, .. }) => {
+                let size = size.min(greatest(dtype));
+                Scalar::I64(random.below(2 * size) as i64 - size as i64).cast(dtype)
+            }
             None => element(dtype, flavour, random),
         });
     }

@@ -3,7 +3,9 @@
 
 use crate::idioms;
 use crate::recipe::{Draw, Kind, Recipe, Step};
-use broadloom::{DType, Dim, Graph, NewSize, Op, Operand, Shape, SliceItem, Symbol, Tensor, select};
+use broadloom::{
+    DType, Dim, Graph, NewSize, Op, Operand, Shape, SliceItem, Symbol, Tensor, concat, select, stack,
+};
 use broadloom_ir::for_each_op;
 use broadloom_ir::reduce::ReduceOp;
 
@@ -81,6 +83,10 @@ pub fn reduce(op: ReduceOp, x: Tensor, axes: Vec<i64>, keepdims: bool) -> Tensor
         (ReduceOp::ArgMin, true) => Tensor::argmin_keepdims,
         (ReduceOp::ArgMax, false) => Tensor::argmax,
         (ReduceOp::ArgMax, true) => Tensor::argmax_keepdims,
+        (ReduceOp::Any, false) => Tensor::any,
+        (ReduceOp::Any, true) => Tensor::any_keepdims,
+        (ReduceOp::All, false) => Tensor::all,
+        (ReduceOp::All, true) => Tensor::all_keepdims,
     };
     method(x, axes)
 }
@@ -125,6 +131,9 @@ impl Builder {
                 self.graph.iota(dim)
             }
             Kind::Take => self.taken(draw),
+            Kind::Join => self.joined(draw),
+            Kind::Segment => self.segmented(draw),
+            Kind::Size => self.size(draw),
             Kind::Idiom => idioms::idiom(self, draw),
         };
         assert!(!made.is_poisoned(), "{:?}: {:?}", step.kind, self.graph.check());
@@ -145,7 +154,7 @@ impl Builder {
     /// A dtype; floats are more frequent.
     pub fn dtype(&self, draw: &mut Draw) -> DType {
         use DType::*;
-        draw.of(&[F32, F64, F32, I32, F32, I64, U8, F64, Bool])
+        draw.of(&[F32, F64, F32, I32, F32, I64, U8, F64, Bool, F16, I8, U64, F32, I16, Bf16, U32, U16, F64])
     }
 
     fn random_input(&mut self, draw: &mut Draw) -> Tensor {
@@ -254,11 +263,11 @@ impl Builder {
         let x = self.pick(draw);
         let dtype = dtype_of(x);
         let value = match dtype {
-            DType::F32 | DType::F64 => {
+            DType::Bool => Operand::from(true),
+            _ if dtype.is_float() => {
                 Operand::from(draw.of(&[2.0, 0.5, -1.0, 3.0, 0.0, -0.0, 1e-3, 1.0, -2.5]))
             }
-            DType::Bool => Operand::from(true),
-            DType::U8 | DType::I32 | DType::I64 => Operand::from(draw.of(&[2, 1, 3, 0, 7, 100])),
+            _ => Operand::from(draw.of(&[2, 1, 3, 0, 7, 100])),
         };
         let ops =
             [Op::Add, Op::Multiply, Op::Pow, Op::Maximum, Op::Less, Op::Subtract, Op::Divide, Op::Minimum];
@@ -362,6 +371,73 @@ impl Builder {
                 x.broadcast_to(sizes)
             }
         }
+    }
+
+    /// Several tensors one after the other, or side by side.
+    fn joined(&mut self, draw: &mut Draw) -> Tensor {
+        let x = self.pick(draw);
+        let shape = x.shape();
+        let count = 2 + draw.next(3);
+        if shape.is_empty() || draw.next(4) == 0 {
+            let like: Vec<Tensor> = (0..count).map(|_| self.like(x, &shape, draw)).collect();
+            let axis = if shape.rank() < MAX_RANK { draw.next(shape.rank() + 1) } else { return x };
+            return stack(like, axis);
+        }
+        let axis = draw.next(shape.rank());
+        let mut pieces = vec![x];
+        for _ in 1..count {
+            let mut sizes: Vec<Dim> = shape.to_vec();
+            sizes[axis] = if draw.next(3) == 0 { sizes[axis] } else { self.dim(draw) };
+            let piece = self.like(x, &sizes.into(), draw);
+            pieces.push(piece);
+        }
+        concat(pieces, axis)
+    }
+
+    /// `x`, something made of it, or another tensor, of a shape.
+    fn like(&mut self, x: Tensor, shape: &Shape, draw: &mut Draw) -> Tensor {
+        let same = |y: &Tensor| y.shape() == *shape;
+        let other = self.pick(draw);
+        match draw.next(4) {
+            0 if same(&x) => x,
+            1 if same(&x) => self.op(&[x], draw).map_or(x, |op| apply(op, &[x])),
+            2 if same(&other) => other,
+            _ => {
+                let dtype = self.dtype(draw);
+                self.input(dtype, shape.clone())
+            }
+        }
+    }
+
+    /// Rows by segments: of an input (see [`crate::arrays`]), or counted.
+    fn segmented(&mut self, draw: &mut Draw) -> Tensor {
+        let x = self.pick(draw);
+        let shape = x.shape();
+        if shape.is_empty() {
+            return x;
+        }
+        let segments = match draw.next(3) {
+            0 => self.known_dim(draw) + 3,
+            _ => Dim::from(draw.of(&[3i64, 5, 17])),
+        };
+        let dtype = draw.of(&[DType::I64, DType::U8, DType::I32, DType::U64]);
+        let ids = match draw.next(3) {
+            0 => self.graph.iota(shape[0]).remainder(3),
+            _ => self.input(dtype, [shape[0]]),
+        };
+        match draw.next(5) {
+            0 => x.segment_sum(ids, segments),
+            1 => x.segment_min(ids, segments),
+            2 => x.segment_max(ids, segments),
+            3 => x.segment_mean(ids, segments),
+            _ => ids.segment_count(segments),
+        }
+    }
+
+    /// A size as a value.
+    fn size(&mut self, draw: &mut Draw) -> Tensor {
+        let x = self.pick(draw);
+        if x.rank() == 0 { x } else { x.size(draw.next(x.rank())) }
     }
 
     /// Elements at indices that are within the axis: of an input (see [`crate::arrays`]), counted, or found.

@@ -4,7 +4,8 @@ use crate::arrays::{Lay, Memory, Random, index_bounds, random_array, read};
 use crate::build::Built;
 use crate::recipe::SIZES;
 use broadloom::{
-    CallError, CheckedGraph, CompileOptions, CpuLevel, Executable, Inputs, OutputsMut, Scalar, Threads,
+    CallError, CheckedGraph, CompileOptions, CpuLevel, Executable, Graph, Inputs, OutputsMut, Scalar, Tensor,
+    Threads,
 };
 use broadloom_ir::interp::{Array, InterpretError, interpret};
 use broadloom_ir::shape::Shape;
@@ -43,12 +44,29 @@ fn ways() -> Vec<CompileOptions> {
 }
 
 /// The inputs of a case at some sizes, and what the interpreter makes of them.
-struct Data {
+pub struct Data {
     sizes: [usize; 3],
     /// Dense, and in the layouts of the case.
     inputs: [Vec<Memory>; 2],
     /// Unfused and fused.
     want: [Result<Vec<Array>, InterpretError>; 2],
+}
+
+impl Data {
+    /// Given inputs in some layouts; `sizes` are those of the graph's symbols.
+    pub fn of(graph: &CheckedGraph, sizes: [usize; 3], arrays: &[Array], lays: &[Lay]) -> Data {
+        let holding = |dense: bool| -> Vec<Memory> {
+            let lay = |lay: Lay| if dense { Lay::Dense } else { lay };
+            let still = |array: &Array| vec![false; array.shape.len()];
+            arrays
+                .iter()
+                .zip(lays)
+                .map(|(array, of)| Memory::holding(array, &still(array), lay(*of)))
+                .collect()
+        };
+        let inputs = [holding(true), holding(false)];
+        Data { sizes, inputs, want: [false, true].map(|fused| interpret(graph, arrays, fused)) }
+    }
 }
 
 /// Whether the compiled outputs of a graph agree with the interpreter at all of some sizes, given as indices of
@@ -66,19 +84,31 @@ pub fn check(built: &Built, all_sizes: &[[usize; 3]], seed: u64) -> Result<(), S
     let numbered = (0..).zip(all_sizes);
     let data: Vec<Data> =
         numbered.map(|(index, sizes)| data(&graph, *sizes, Random::new(seed, index), &inputs)).collect();
+    compare(&built.graph, &built.named_outputs(), &data, &outputs, seed)
+}
+
+/// Whether the compiled outputs of a graph agree with the interpreter in every way of compiling and running: on
+/// dense arrays, and in the ways that are set in `strided` also on arrays of other layouts.
+pub fn compare(
+    graph: &Graph,
+    outputs: &[(&str, Tensor)],
+    data: &[Data],
+    lays: &[Lay],
+    strided: u64,
+) -> Result<(), String> {
     for (way, options) in ways().into_iter().enumerate() {
-        // Code for other layouts takes long to compile: one way in two.
-        let layouts = (seed >> way & 1 == 1).then_some(&outputs[..]);
+        // Code for other layouts takes long to compile: not in every way.
+        let layouts = (strided >> way & 1 == 1).then_some(lays);
         let compiled =
-            catch_unwind(AssertUnwindSafe(|| built.graph.compile_with(built.named_outputs(), &options)));
+            catch_unwind(AssertUnwindSafe(|| graph.compile_with(outputs.iter().copied(), &options)));
         let executable = match compiled {
             Ok(Ok(executable)) => executable,
-            Ok(Err(error)) => return Err(format!("does not compile: {error}\n{graph}\n{options:?}")),
-            Err(_) => return Err(format!("compiling panics\n{graph}\n{options:?}")),
+            Ok(Err(error)) => return Err(format!("does not compile: {error}\n{options:?}")),
+            Err(_) => return Err(format!("compiling panics\n{options:?}")),
         };
         let level = options.level.unwrap_or_else(CpuLevel::detect);
         let results = catch_unwind(AssertUnwindSafe(|| {
-            for data in &data {
+            for data in data {
                 let want = &data.want[usize::from(level.is_fused())];
                 run(&executable, data, want, None)?;
                 if layouts.is_some() {
@@ -93,6 +123,7 @@ pub fn check(built: &Built, all_sizes: &[[usize; 3]], seed: u64) -> Result<(), S
             Err(_) => "running panics".to_string(),
         };
         let explanation = executable.explain();
+        let graph = executable.graph();
         return Err(format!("{problem}\n\n{graph}\n{explanation}\nlevel {level}, {options:?}"));
     }
     Ok(())

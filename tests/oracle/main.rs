@@ -16,13 +16,14 @@ mod coverage;
 mod idioms;
 mod known;
 mod recipe;
+mod table;
 
 use proptest::test_runner::{Config, RngSeed, TestCaseError, TestError, TestRunner};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 /// Cases of a run that does not ask for another number.
-const CASES: u32 = 700;
+const CASES: u32 = 900;
 
 /// Always the same cases, unless the environment asks for others.
 fn config(least: u32) -> Config {

@@ -43,6 +43,9 @@ pub enum Kind {
     Axes,
     Iota,
     Take,
+    Join,
+    Segment,
+    Size,
     Idiom,
 }
 
@@ -86,6 +89,9 @@ fn step() -> impl Strategy<Value = Step> {
         (3, Kind::Axes),
         (1, Kind::Iota),
         (3, Kind::Take),
+        (4, Kind::Join),
+        (4, Kind::Segment),
+        (1, Kind::Size),
         (24, Kind::Idiom),
     ];
     let kind = prop::strategy::Union::new_weighted(

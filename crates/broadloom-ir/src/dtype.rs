@@ -1,9 +1,10 @@
 //! Element types, their promotion, and single values of them.
 
+use half::{bf16, f16};
 use std::fmt;
 
 /// What arithmetic a dtype has. Rows of the op table define a meaning per class.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Class {
     /// Truth values.
     Bool,
@@ -21,9 +22,16 @@ macro_rules! for_each_dtype {
     ($callback:ident) => {
         $callback! {
             Bool, bool, "bool", Bool, 1;
-            U8, u8, "u8", Int, 1;
+            I8, i8, "i8", Int, 1;
+            I16, i16, "i16", Int, 2;
             I32, i32, "i32", Int, 4;
             I64, i64, "i64", Int, 8;
+            U8, u8, "u8", Int, 1;
+            U16, u16, "u16", Int, 2;
+            U32, u32, "u32", Int, 4;
+            U64, u64, "u64", Int, 8;
+            F16, half::f16, "f16", Float, 2;
+            Bf16, half::bf16, "bf16", Float, 2;
             F32, f32, "f32", Float, 4;
             F64, f64, "f64", Float, 8;
         }
@@ -73,12 +81,20 @@ macro_rules! define_dtype {
             /// The value converted to another dtype by the rule of `cast`: float to integer saturates and NaN
             /// gives 0, integers wrap, anything to bool is `!= 0`.
             pub fn cast(self, to: DType) -> Scalar {
-                match self { $(Scalar::$variant(value) => cast_from(value, to),)* }
+                self.number().to_scalar(to)
+            }
+
+            /// The value as a number, exactly.
+            pub fn number(self) -> AnyNumber {
+                match self { $(Scalar::$variant(value) => value.into(),)* }
             }
         }
 
-        fn cast_from<T: Element>(value: T, to: DType) -> Scalar {
-            match to { $(DType::$variant => Scalar::$variant(<$rust as CastTarget>::of(value)),)* }
+        impl AnyNumber {
+            /// The number converted to a dtype by the rule of `cast`, see [`Scalar::cast`].
+            pub fn to_scalar(self, to: DType) -> Scalar {
+                match to { $(DType::$variant => Scalar::$variant(<$rust as CastTarget>::of(self)),)* }
+            }
         }
 
         $(
@@ -130,17 +146,20 @@ macro_rules! any_number {
         }
     )*};
 }
-any_number!(bool => Int, u8 => Int, i32 => Int, i64 => Int, f32 => Float, f64 => Float);
+any_number!(
+    bool => Int, i8 => Int, i16 => Int, i32 => Int, i64 => Int, u8 => Int, u16 => Int, u32 => Int, u64 => Int,
+    f16 => Float, bf16 => Float, f32 => Float, f64 => Float
+);
 
 trait CastTarget: Sized {
-    fn of(value: impl Into<AnyNumber>) -> Self;
+    fn of(value: AnyNumber) -> Self;
 }
 
 macro_rules! cast_target {
     ($($t:ty),*) => {$(
         impl CastTarget for $t {
-            fn of(value: impl Into<AnyNumber>) -> Self {
-                match value.into() {
+            fn of(value: AnyNumber) -> Self {
+                match value {
                     AnyNumber::Int(value) => value as $t,
                     AnyNumber::Float(value) => value as $t,
                 }
@@ -148,11 +167,40 @@ macro_rules! cast_target {
         }
     )*};
 }
-cast_target!(u8, i32, i64, f32, f64);
+cast_target!(i8, i16, i32, i64, u8, u16, u32, u64, f32, f64);
+
+macro_rules! half_target {
+    ($($t:ty),*) => {$(
+        impl CastTarget for $t {
+            fn of(value: AnyNumber) -> Self {
+                <$t>::from_f32(match value {
+                    AnyNumber::Int(value) => value as f32,
+                    AnyNumber::Float(value) => round_to_odd(value),
+                })
+            }
+        }
+    )*};
+}
+half_target!(f16, bf16);
+
+/// An `f64` as an `f32` that rounds on to 16 bits as the `f64` itself would: of the two neighbours of an inexact
+/// value the one with an odd significand, which is never half way between two 16-bit floats.
+fn round_to_odd(value: f64) -> f32 {
+    let nearest = value as f32;
+    let back = f64::from(nearest);
+    let bits = nearest.to_bits();
+    if back == value || value.is_nan() || bits & 1 == 1 {
+        nearest
+    } else if back.abs() < value.abs() {
+        f32::from_bits(bits + 1)
+    } else {
+        f32::from_bits(bits - 1)
+    }
+}
 
 impl CastTarget for bool {
-    fn of(value: impl Into<AnyNumber>) -> Self {
-        match value.into() {
+    fn of(value: AnyNumber) -> Self {
+        match value {
             AnyNumber::Int(value) => value != 0,
             AnyNumber::Float(value) => value != 0.0,
         }
@@ -162,41 +210,85 @@ impl CastTarget for bool {
 for_each_dtype!(define_dtype);
 
 impl DType {
-    /// True for `f32` and `f64`.
+    /// True for `f16`, `bf16`, `f32` and `f64`.
     pub fn is_float(self) -> bool {
         self.class() == Class::Float
     }
 
-    /// The dtype in which a float function of `self` computes: itself for floats, `f32` for bool and 8-bit
-    /// integers, `f64` for wider integers.
+    /// True for `i8`, `i16`, `i32` and `i64`.
+    pub fn is_signed_integer(self) -> bool {
+        matches!(self, DType::I8 | DType::I16 | DType::I32 | DType::I64)
+    }
+
+    /// The dtype in which arithmetic of `self` is done: `f32` for the 16-bit floats, whose every op rounds its
+    /// result to the type, and itself for all others.
+    pub fn arithmetic(self) -> DType {
+        match self {
+            DType::F16 | DType::Bf16 => DType::F32,
+            _ => self,
+        }
+    }
+
+    /// The dtype of a float function of `self`: itself for floats, `f32` for bool and integers of 8 and 16 bits,
+    /// `f64` for wider integers.
     pub fn function_float(self) -> DType {
-        match self {
-            DType::Bool | DType::U8 | DType::F32 => DType::F32,
-            DType::I32 | DType::I64 | DType::F64 => DType::F64,
+        match self.class() {
+            Class::Float => self,
+            Class::Bool | Class::Int if self.size() <= 2 => DType::F32,
+            Class::Bool | Class::Int => DType::F64,
         }
     }
 
-    /// The dtype in which `sum` and `prod` accumulate, and which they give.
+    /// The dtype in which `sum` and `prod` accumulate: 64 bits for integers and bool, `f32` for the 16-bit floats.
     pub fn accumulator(self) -> DType {
-        match self {
-            DType::Bool | DType::U8 | DType::I32 | DType::I64 => DType::I64,
-            DType::F32 => DType::F32,
-            DType::F64 => DType::F64,
+        match self.class() {
+            Class::Float => self.arithmetic(),
+            Class::Int if !self.is_signed_integer() => DType::U64,
+            Class::Bool | Class::Int => DType::I64,
         }
     }
 
-    /// NumPy 2's `result_type` of two dtypes.
+    /// NumPy 2's `result_type` of two dtypes, and that of `bf16`: itself with integers, `f32` with `f16`.
     pub fn promote(self, other: DType) -> DType {
-        use DType::*;
-        match (self, other) {
-            (a, b) if a == b => a,
-            (Bool, x) | (x, Bool) => x,
-            (F64, _) | (_, F64) => F64,
-            (F32, I32 | I64) | (I32 | I64, F32) => F64,
-            (F32, _) | (_, F32) => F32,
-            (I64, _) | (_, I64) => I64,
-            (I32, _) | (_, I32) => I32,
-            (U8, U8) => U8,
+        let (a, b) = if self.class() <= other.class() { (self, other) } else { (other, self) };
+        match (a.class(), b.class()) {
+            _ if a == b => a,
+            (Class::Bool, _) => b,
+            (Class::Int, Class::Int) => a.promote_integer(b),
+            (Class::Int, Class::Float) => match b {
+                DType::F16 if a.size() == 1 => DType::F16,
+                DType::F16 | DType::F32 if a.size() <= 2 => DType::F32,
+                DType::Bf16 => DType::Bf16,
+                _ => DType::F64,
+            },
+            _ if a.size() == b.size() => DType::F32,
+            _ if a.size() < b.size() => b,
+            _ => a,
+        }
+    }
+
+    /// NumPy 2's `result_type` of several dtypes, none for none. The order does not matter: each integer meets the
+    /// common float and not first an integer of the other sign, which would come to a wider float.
+    pub fn promote_all(dtypes: impl IntoIterator<Item = DType>) -> Option<DType> {
+        let (floats, others): (Vec<DType>, Vec<DType>) =
+            dtypes.into_iter().partition(|dtype| dtype.is_float());
+        floats.into_iter().chain(others).reduce(DType::promote)
+    }
+
+    /// The smallest integer that holds both, `f64` if there is none.
+    fn promote_integer(self, other: DType) -> DType {
+        let (small, large) = if self.size() <= other.size() { (self, other) } else { (other, self) };
+        let (signed, unsigned) = if self.is_signed_integer() { (self, other) } else { (other, self) };
+        if small.is_signed_integer() == large.is_signed_integer()
+            || large == signed && small.size() < large.size()
+        {
+            return large;
+        }
+        match unsigned {
+            DType::U8 => DType::I16,
+            DType::U16 => DType::I32,
+            DType::U32 => DType::I64,
+            _ => DType::F64,
         }
     }
 }
@@ -207,28 +299,71 @@ impl fmt::Display for DType {
     }
 }
 
-impl Scalar {
-    /// The bits of the value, zero-extended to 64. Two scalars of one dtype are the same constant iff these agree.
-    pub fn bits(self) -> u64 {
-        match self {
-            Scalar::Bool(value) => value.into(),
-            Scalar::U8(value) => value.into(),
-            Scalar::I32(value) => u64::from(value.cast_unsigned()),
-            Scalar::I64(value) => value.cast_unsigned(),
-            Scalar::F32(value) => value.to_bits().into(),
-            Scalar::F64(value) => value.to_bits(),
-        }
-    }
+/// The bits of a value, zero-extended to 64.
+trait Bits {
+    fn bits(self) -> u64;
+}
 
+macro_rules! bits {
+    ($($t:ty: $value:ident => $bits:expr;)*) => {$(
+        impl Bits for $t {
+            fn bits(self) -> u64 {
+                let $value = self;
+                $bits.into()
+            }
+        }
+    )*};
+}
+bits! {
+    bool: x => x;
+    i8: x => x.cast_unsigned();
+    i16: x => x.cast_unsigned();
+    i32: x => x.cast_unsigned();
+    i64: x => x.cast_unsigned();
+    u8: x => x;
+    u16: x => x;
+    u32: x => x;
+    u64: x => x;
+    f16: x => x.to_bits();
+    bf16: x => x.to_bits();
+    f32: x => x.to_bits();
+    f64: x => x.to_bits();
+}
+
+macro_rules! scalar_by_dtype {
+    ($($variant:ident, $rust:ty, $name:literal, $class:ident, $size:literal;)*) => {
+        impl Scalar {
+            /// The bits of the value, zero-extended to 64. Two scalars of one dtype are the same constant iff these
+            /// agree.
+            pub fn bits(self) -> u64 {
+                match self { $(Scalar::$variant(value) => Bits::bits(value),)* }
+            }
+        }
+
+        impl fmt::Display for Scalar {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                match self { $(Scalar::$variant(value) => write!(f, "{value:?}"),)* }
+            }
+        }
+    };
+}
+for_each_dtype!(scalar_by_dtype);
+
+impl Scalar {
     /// True if both have the same dtype and the same bits, where all NaNs count as equal: the relation in which
     /// interpreter and compiled code agree.
     pub fn same(self, other: Scalar) -> bool {
-        let nan = |value: Scalar| match value {
-            Scalar::F32(value) => value.is_nan(),
-            Scalar::F64(value) => value.is_nan(),
-            Scalar::Bool(_) | Scalar::U8(_) | Scalar::I32(_) | Scalar::I64(_) => false,
-        };
-        self.dtype() == other.dtype() && (self.bits() == other.bits() || nan(self) && nan(other))
+        self.dtype() == other.dtype() && (self.bits() == other.bits() || self.is_nan() && other.is_nan())
+    }
+
+    /// Whether the value is a NaN.
+    pub fn is_nan(self) -> bool {
+        matches!(self.number(), AnyNumber::Float(value) if value.is_nan())
+    }
+
+    /// Whether the value is an integer below zero.
+    pub fn is_negative_integer(self) -> bool {
+        matches!(self.number(), AnyNumber::Int(value) if value < 0)
     }
 }
 
@@ -245,18 +380,5 @@ impl std::hash::Hash for Scalar {
     fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
         self.dtype().hash(state);
         self.bits().hash(state);
-    }
-}
-
-impl fmt::Display for Scalar {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Scalar::Bool(value) => write!(f, "{value}"),
-            Scalar::U8(value) => write!(f, "{value}"),
-            Scalar::I32(value) => write!(f, "{value}"),
-            Scalar::I64(value) => write!(f, "{value}"),
-            Scalar::F32(value) => write!(f, "{value:?}"),
-            Scalar::F64(value) => write!(f, "{value:?}"),
-        }
     }
 }

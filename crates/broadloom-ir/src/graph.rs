@@ -10,9 +10,12 @@
 //! be written. Equal nodes are one node (common subexpressions). A node without dtype and shape cannot exist.
 //! Nothing here recurses over nodes: a chain of 100,000 of them is as good as a short one.
 
+mod assign;
 mod checked;
+mod compose;
 pub(crate) mod elementwise;
 pub(crate) mod infer;
+mod join;
 mod literal;
 mod node;
 mod reduction;
@@ -26,7 +29,10 @@ use crate::dim::{Dim, Facts};
 use crate::dtype::{DType, Scalar};
 use crate::ids::{ExprId, InputId, SymbolId};
 use crate::shape::{MAX_RANK, Shape};
+pub use assign::Assignment;
 pub use checked::{CheckedGraph, OutputInfo};
+pub use compose::Norm;
+pub use join::SegmentOp;
 pub use literal::Literal;
 pub use node::{Axes, Node, Operands, Permutation, SliceAxis, View};
 pub use solve::Solution;
@@ -99,6 +105,8 @@ pub struct Graph {
     symbols: Vec<SymbolInfo>,
     symbol_of_name: HashMap<Box<str>, SymbolId>,
     obligations: Vec<Obligation>,
+    obliged: HashSet<(ExprId, Dim)>,
+    assignments: Vec<Assignment>,
     diagnostics: Vec<Diagnostic>,
     /// The input axis by which a symbol is explained: one that is the symbol alone, or the first that mentions it.
     axis_of_symbol: HashMap<SymbolId, (InputId, usize)>,
@@ -139,6 +147,8 @@ impl Graph {
             symbols: Vec::new(),
             symbol_of_name: HashMap::new(),
             obligations: Vec::new(),
+            obliged: HashSet::new(),
+            assignments: Vec::new(),
             diagnostics: Vec::new(),
             axis_of_symbol: HashMap::new(),
             sized: HashSet::new(),
@@ -348,6 +358,7 @@ impl Graph {
         self.check_size(&shape)?;
         let key = (node, dtype, shape);
         if let Some(&known) = self.interned.get(&key) {
+            self.oblige(known, obligations, site);
             return Ok(known);
         }
         if self.entries.len() >= MAX_IDS {
@@ -357,10 +368,18 @@ impl Graph {
         let (node, dtype, shape) = key.clone();
         self.entries.push(Entry { node, dtype, shape, site });
         self.interned.insert(key, expr);
-        for (nonnegative, requirement) in obligations {
-            self.obligations.push(Obligation { nonnegative, origin: expr, site, requirement });
-        }
+        self.oblige(expr, obligations, site);
         Ok(expr)
+    }
+
+    /// Records what an expression demands, once each: equal expressions may come from callers of which only some
+    /// demand it.
+    fn oblige(&mut self, origin: ExprId, obligations: Vec<(Dim, Requirement)>, site: Site) {
+        for (nonnegative, requirement) in obligations {
+            if self.obliged.insert((origin, nonnegative.clone())) {
+                self.obligations.push(Obligation { nonnegative, origin, site, requirement });
+            }
+        }
     }
 
     /// Sizes that are never negative, and elements that can be counted and addressed.

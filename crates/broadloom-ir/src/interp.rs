@@ -14,6 +14,7 @@
 
 mod bind;
 mod error;
+mod join;
 mod reduce;
 mod view;
 
@@ -151,6 +152,18 @@ impl Run<'_> {
                 view::take(array(table)?, array(indices)?, *axis).map_err(at)
             }
             Node::Iota => self.iota(expr),
+            Node::Size(size) => {
+                let value = Scalar::I64(self.sizes.evaluate(size)?);
+                Ok(Array { dtype: DType::I64, shape: Vec::new(), elements: vec![value] })
+            }
+            Node::Concat { operands, axis } => {
+                let operands = operands.iter().map(array).collect::<Result<SmallVec<[&Array; 3]>, _>>()?;
+                join::concat(&operands, *axis).map_err(at)
+            }
+            Node::Segment { op, values, ids } => {
+                let shape = self.declared_shape(expr)?;
+                join::segment(*op, array(values)?, array(ids)?, shape, self.fused).map_err(at)
+            }
             Node::Poison => Err(at(Fault::Unsound(Rule::Poison))),
         }
     }

@@ -16,6 +16,7 @@ pub mod dim;
 pub mod dtype;
 pub mod graph;
 mod ids;
+mod integer;
 pub mod interp;
 pub mod ops;
 pub mod reduce;

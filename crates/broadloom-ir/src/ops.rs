@@ -14,14 +14,16 @@
 //! | domain | operands become |
 //! | --- | --- |
 //! | `Number` | their common promoted dtype |
-//! | `Real` | a float: themselves, or the function float of an integer ([`DType::function_float`]) |
+//! | `Real` | a float: their common dtype, or the widest function float of integers ([`DType::function_float`]) |
 //! | `Quotient` | a float: themselves, or `f64` for any integer |
 //! | `Logical` | bool, by `!= 0` |
 //!
-//! `Result` is `Same` (the dtype of the converted operands) or `Bool`. In a meaning, `L` is the numerics
+//! `Result` is `Same` (the dtype of the converted operands), `Bool` or `Count` (`u8`). A meaning for `float` is one for
+//! `f32` and `f64`; the 16-bit floats compute in `f32` and round the result. In a meaning, `L` is the numerics
 //! [`Level`], of which the elementary functions depend.
 
 use crate::dtype::{Class, DType, Element, Scalar};
+use crate::integer::Integer;
 use broadloom_math::{Fused, Level, Real, Unfused};
 
 /// Calls a macro with all rows of the op table. See the module documentation for the grammar of a row.
@@ -37,36 +39,149 @@ macro_rules! for_each_op {
             multiply = Multiply(x, y): Number -> Same { bool: x & y, int: x.wrapping_mul(y), float: x * y }
             /// Quotient. Integers of any width are divided as `f64`.
             divide = Divide(x, y): Quotient -> Same { float: x / y }
+            /// Quotient rounded down. An integer divided by zero is 0, and the least one by -1 itself.
+            floor_divide = FloorDivide(x, y): Number -> Same { int: x.floor_quotient(y), float: Real::floor_divide::<L>(x, y) }
+            /// Remainder of the quotient rounded down, which has the sign of `y`. An integer modulo zero is 0.
+            remainder = Remainder(x, y): Number -> Same { int: x.floor_remainder(y), float: Real::remainder::<L>(x, y) }
+            /// Remainder of the quotient rounded toward zero, which has the sign of `x`. An integer modulo zero is 0.
+            fmod = Fmod(x, y): Number -> Same { int: x.truncated_remainder(y), float: Real::fmod::<L>(x, y) }
             /// Negation. Integers wrap; not defined on bool, as in NumPy.
             negative = Negative(x): Number -> Same { int: x.wrapping_neg(), float: -x }
+            /// `x` itself; not defined on bool, as in NumPy.
+            positive = Positive(x): Number -> Same { int: x, float: x }
             /// Absolute value. The least signed integer wraps to itself.
             abs = Abs(x): Number -> Same { bool: x, int: x.magnitude(), float: x.abs() }
+            /// -1, 0 or 1 by the sign of `x`; NaN for NaN.
+            sign = Sign(x): Number -> Same { int: x.sign(), float: Real::sign(x) }
             /// Square, `x * x`. Integers wrap.
             square = Square(x): Number -> Same { int: x.wrapping_mul(x), float: x * x }
             /// Square root; NaN for negative `x`.
             sqrt = Sqrt(x): Real -> Same { float: x.sqrt() }
+            /// Reciprocal square root, `1 / sqrt(x)`, rounded twice; NaN for negative `x`.
+            rsqrt = Rsqrt(x): Real -> Same { float: 1.0 / x.sqrt() }
+            /// Cube root.
+            cbrt = Cbrt(x): Real -> Same { float: Real::cbrt::<L>(x) }
+            /// Reciprocal, `1 / x`, of a float.
+            reciprocal = Reciprocal(x): Real -> Same { float: 1.0 / x }
             /// Exponential function.
             exp = Exp(x): Real -> Same { float: Real::exp::<L>(x) }
+            /// Two to the power `x`.
+            exp2 = Exp2(x): Real -> Same { float: Real::exp2::<L>(x) }
+            /// `exp(x) - 1`, accurate near zero.
+            expm1 = Expm1(x): Real -> Same { float: Real::expm1::<L>(x) }
             /// Natural logarithm; NaN for negative `x`, minus infinity for zero.
             log = Log(x): Real -> Same { float: Real::log::<L>(x) }
+            /// Binary logarithm; NaN for negative `x`, minus infinity for zero.
+            log2 = Log2(x): Real -> Same { float: Real::log2::<L>(x) }
+            /// Decimal logarithm; NaN for negative `x`, minus infinity for zero.
+            log10 = Log10(x): Real -> Same { float: Real::log10::<L>(x) }
+            /// `log(1 + x)`, accurate near zero; NaN below -1, minus infinity for -1.
+            log1p = Log1p(x): Real -> Same { float: Real::log1p::<L>(x) }
+            /// `log(exp(x) + exp(y))` without overflow.
+            logaddexp = Logaddexp(x, y): Real -> Same { float: Real::logaddexp::<L>(x, y) }
             /// Sine of `x` in radians; NaN for infinite `x`.
             sin = Sin(x): Real -> Same { float: Real::sin::<L>(x) }
             /// Cosine of `x` in radians; NaN for infinite `x`.
             cos = Cos(x): Real -> Same { float: Real::cos::<L>(x) }
+            /// Tangent of `x` in radians; NaN for infinite `x`.
+            tan = Tan(x): Real -> Same { float: Real::tan::<L>(x) }
+            /// Inverse sine in radians, from -pi/2 to pi/2; NaN outside of -1 to 1.
+            asin = Asin(x): Real -> Same { float: Real::asin::<L>(x) }
+            /// Inverse cosine in radians, from 0 to pi; NaN outside of -1 to 1.
+            acos = Acos(x): Real -> Same { float: Real::acos::<L>(x) }
+            /// Inverse tangent in radians, from -pi/2 to pi/2.
+            atan = Atan(x): Real -> Same { float: Real::atan::<L>(x) }
+            /// Angle of the point with ordinate `x`, the first operand, and abscissa `y`, in radians from -pi to pi.
+            atan2 = Atan2(x, y): Real -> Same { float: Real::atan2::<L>(x, y) }
+            /// Length of the vector `(x, y)`, without overflow on the way.
+            hypot = Hypot(x, y): Real -> Same { float: Real::hypot::<L>(x, y) }
+            /// Hyperbolic sine.
+            sinh = Sinh(x): Real -> Same { float: Real::sinh::<L>(x) }
+            /// Hyperbolic cosine.
+            cosh = Cosh(x): Real -> Same { float: Real::cosh::<L>(x) }
             /// Hyperbolic tangent.
             tanh = Tanh(x): Real -> Same { float: Real::tanh::<L>(x) }
+            /// Inverse hyperbolic sine.
+            asinh = Asinh(x): Real -> Same { float: Real::asinh::<L>(x) }
+            /// Inverse hyperbolic cosine; NaN below 1.
+            acosh = Acosh(x): Real -> Same { float: Real::acosh::<L>(x) }
+            /// Inverse hyperbolic tangent; NaN outside of -1 to 1.
+            atanh = Atanh(x): Real -> Same { float: Real::atanh::<L>(x) }
+            /// Error function.
+            erf = Erf(x): Real -> Same { float: Real::erf::<L>(x) }
+            /// Complementary error function, `1 - erf(x)`, accurate for large `x`.
+            erfc = Erfc(x): Real -> Same { float: Real::erfc::<L>(x) }
+            /// Logistic function, `1 / (1 + exp(-x))`.
+            sigmoid = Sigmoid(x): Real -> Same { float: Real::sigmoid::<L>(x) }
+            /// `log(1 + exp(x))` without overflow.
+            softplus = Softplus(x): Real -> Same { float: Real::softplus::<L>(x) }
+            /// `x * sigmoid(x)`.
+            silu = Silu(x): Real -> Same { float: Real::silu::<L>(x) }
+            /// `x` times the normal distribution function, `x / 2 * erfc(-x / sqrt(2))`.
+            gelu = Gelu(x): Real -> Same { float: Real::gelu::<L>(x) }
+            /// The approximation of `gelu` by tanh.
+            gelu_tanh = GeluTanh(x): Real -> Same { float: Real::gelu_tanh::<L>(x) }
             /// Greater of two values. A NaN on either side gives NaN; -0 is below +0.
             maximum = Maximum(x, y): Number -> Same { bool: x | y, int: x.max(y), float: Real::maximum(x, y) }
             /// Lesser of two values. A NaN on either side gives NaN; -0 is below +0.
             minimum = Minimum(x, y): Number -> Same { bool: x & y, int: x.min(y), float: Real::minimum(x, y) }
+            /// Greater of two values, of which NaNs are ignored if the other is a number; -0 is below +0.
+            fmax = Fmax(x, y): Number -> Same { bool: x | y, int: x.max(y), float: Real::fmax(x, y) }
+            /// Lesser of two values, of which NaNs are ignored if the other is a number; -0 is below +0.
+            fmin = Fmin(x, y): Number -> Same { bool: x & y, int: x.min(y), float: Real::fmin(x, y) }
+            /// `x` limited to `low..=high`: `minimum(maximum(x, low), high)`.
+            clip = Clip(x, low, high): Number -> Same {
+                bool: (x | low) & high,
+                int: x.max(low).min(high),
+                float: Real::minimum(Real::maximum(x, low), high)
+            }
+            /// `x` where it is positive, else 0; NaN for NaN.
+            relu = Relu(x): Number -> Same { int: x.max(0), float: Real::maximum(x, 0.0) }
             /// `x` to the power `y`. Integers wrap, and a negative integer exponent is an error.
             pow = Pow(x, y): Number -> Same { int: x.power(y), float: Real::pow::<L>(x, y) }
             /// Greatest integer not above `x`.
             floor = Floor(x): Number -> Same { bool: x, int: x, float: x.floor() }
+            /// Least integer not below `x`.
+            ceil = Ceil(x): Number -> Same { bool: x, int: x, float: x.ceil() }
+            /// Integer part of `x`, toward zero.
+            trunc = Trunc(x): Number -> Same { bool: x, int: x, float: x.trunc() }
             /// Nearest integer, halves to the even one.
             round = Round(x): Number -> Same { int: x, float: x.round_ties_even() }
             /// `x * y + z` with one rounding.
             fma = Fma(x, y, z): Real -> Same { float: x.mul_add(y, z) }
+            /// `x` with the sign of `y`.
+            copysign = Copysign(x, y): Real -> Same { float: x.copysign(y) }
+            /// The float next to `x` in the direction of `y`, of their dtype.
+            nextafter = Nextafter(x, y): Real -> Same { float: Real::nextafter(x, y) }
+            /// Radians of `x` degrees, `x * (pi / 180)`.
+            deg2rad = Deg2rad(x): Real -> Same { float: Real::deg2rad(x) }
+            /// Degrees of `x` radians, `x * (180 / pi)`.
+            rad2deg = Rad2deg(x): Real -> Same { float: Real::rad2deg(x) }
+            /// Bits that are set in both. On bool it is `and`.
+            bitwise_and = BitwiseAnd(x, y): Number -> Same { bool: x & y, int: x & y }
+            /// Bits that are set in either. On bool it is `or`.
+            bitwise_or = BitwiseOr(x, y): Number -> Same { bool: x | y, int: x | y }
+            /// Bits that are set in one of them. On bool it is `!=`.
+            bitwise_xor = BitwiseXor(x, y): Number -> Same { bool: x ^ y, int: x ^ y }
+            /// All bits flipped. On bool it is `not`.
+            bitwise_invert = BitwiseInvert(x): Number -> Same { bool: !x, int: !x }
+            /// `x` shifted left by `y` bits; 0 if `y` is negative or at least the width.
+            bitwise_left_shift = BitwiseLeftShift(x, y): Number -> Same { int: x.shift_left(y) }
+            /// `x` shifted right by `y` bits, arithmetically if signed; 0, or -1 for a negative `x`, if `y` is negative
+            /// or at least the width.
+            bitwise_right_shift = BitwiseRightShift(x, y): Number -> Same { int: x.shift_right(y) }
+            /// Number of bits that are set (of a negative number: of its magnitude).
+            count_ones = CountOnes(x): Number -> Count { int: x.ones() }
+            /// Number of zero bits above the highest bit that is set.
+            leading_zeros = LeadingZeros(x): Number -> Count { int: x.leading_zeros() as u8 }
+            /// Whether `x` is NaN.
+            isnan = Isnan(x): Number -> Bool { bool: never(x), int: never(x), float: x.is_nan() }
+            /// Whether `x` is infinite.
+            isinf = Isinf(x): Number -> Bool { bool: never(x), int: never(x), float: x.is_infinite() }
+            /// Whether `x` is neither infinite nor NaN.
+            isfinite = Isfinite(x): Number -> Bool { bool: !never(x), int: !never(x), float: x.is_finite() }
+            /// Whether the sign bit of a float is set.
+            signbit = Signbit(x): Real -> Bool { float: x.is_sign_negative() }
             /// Whether `x == y`. A NaN equals nothing.
             equal = Equal(x, y): Number -> Bool { bool: x == y, int: x == y, float: x == y }
             /// Whether `x != y`. A NaN differs from everything.
@@ -83,6 +198,8 @@ macro_rules! for_each_op {
             logical_and = LogicalAnd(x, y): Logical -> Bool { bool: x & y }
             /// Whether either is true (not zero).
             logical_or = LogicalOr(x, y): Logical -> Bool { bool: x | y }
+            /// Whether exactly one is true (not zero).
+            logical_xor = LogicalXor(x, y): Logical -> Bool { bool: x ^ y }
             /// Whether `x` is false (zero).
             logical_not = LogicalNot(x): Logical -> Bool { bool: !x }
         }
@@ -94,7 +211,7 @@ macro_rules! for_each_op {
 pub enum Domain {
     /// Their common promoted dtype.
     Number,
-    /// A float; integers become their function float.
+    /// A float; integers alone become the widest of their function floats.
     Real,
     /// A float; integers become `f64`.
     Quotient,
@@ -109,42 +226,8 @@ pub enum ResultRule {
     Same,
     /// Bool.
     Bool,
-}
-
-/// The integer meanings that the standard library lacks for some type.
-trait Integer: Copy {
-    fn magnitude(self) -> Self;
-    fn power(self, exponent: Self) -> Self;
-}
-
-macro_rules! integer {
-    ($($t:ty: $magnitude:expr;)*) => {$(
-        impl Integer for $t {
-            fn magnitude(self) -> Self {
-                let magnitude: fn($t) -> $t = $magnitude;
-                magnitude(self)
-            }
-
-            /// Wrapping power; 0 for a negative exponent, which the caller reports as an error.
-            fn power(self, exponent: Self) -> Self {
-                let Ok(mut exponent) = u64::try_from(i128::from(exponent)) else { return 0 };
-                let (mut base, mut result): ($t, $t) = (self, 1);
-                while exponent > 0 {
-                    if exponent & 1 == 1 {
-                        result = result.wrapping_mul(base);
-                    }
-                    base = base.wrapping_mul(base);
-                    exponent >>= 1;
-                }
-                result
-            }
-        }
-    )*};
-}
-integer! {
-    u8: |x| x;
-    i32: i32::wrapping_abs;
-    i64: i64::wrapping_abs;
+    /// `u8`, a number of bits.
+    Count,
 }
 
 /// The scalar function of a row at one dtype and level, as compiled code calls it: the C calling convention, one
@@ -161,12 +244,20 @@ pub struct ReferenceFn {
     pub result: DType,
 }
 
+/// No, whatever the value: integers are neither infinite nor NaN.
+fn never<T>(_: T) -> bool {
+    false
+}
+
 macro_rules! result_type {
     (Same, $t:ty) => {
         $t
     };
     (Bool, $t:ty) => {
         bool
+    };
+    (Count, $t:ty) => {
+        u8
     };
 }
 
@@ -175,10 +266,13 @@ macro_rules! class_functions {
         class_functions!(@each $rule, $operands, $meaning, f_bool: bool);
     };
     (int, $rule:ident, $operands:tt, $meaning:expr) => {
-        class_functions!(@each $rule, $operands, $meaning, f_u8: u8, f_i32: i32, f_i64: i64);
+        class_functions!(@each $rule, $operands, $meaning, f_i8: i8, f_i16: i16, f_i32: i32, f_i64: i64);
+        class_functions!(@each $rule, $operands, $meaning, f_u8: u8, f_u16: u16, f_u32: u32, f_u64: u64);
     };
     (float, $rule:ident, $operands:tt, $meaning:expr) => {
         class_functions!(@each $rule, $operands, $meaning, f_f32: f32, f_f64: f64);
+        class_functions!(@half $rule, $operands, f_f16: half::f16);
+        class_functions!(@half $rule, $operands, f_bf16: half::bf16);
     };
     (@each $rule:ident, $operands:tt, $meaning:expr, $($f:ident: $t:ty),*) => {
         $(class_functions!(@one $rule, $operands, $meaning, $f, $t);)*
@@ -189,13 +283,29 @@ macro_rules! class_functions {
             $meaning
         }
     };
+    // A float of 16 bits computes in f32; only a result of its own dtype is rounded.
+    (@half Same, ($($operand:ident),*), $f:ident: $t:ty) => {
+        pub extern "C" fn $f<L: Level>($($operand: $t),*) -> $t {
+            <$t>::from_f32(f_f32::<L>($($operand.to_f32()),*))
+        }
+    };
+    (@half $rule:ident, ($($operand:ident),*), $f:ident: $t:ty) => {
+        pub extern "C" fn $f<L: Level>($($operand: $t),*) -> result_type!($rule, $t) {
+            f_f32::<L>($($operand.to_f32()),*)
+        }
+    };
 }
 
 /// Hands the row's function at the dtype to the visitor, if the row defines the class of the dtype.
 macro_rules! visit_class {
     (bool, $($rest:tt)*) => { visit_class!(@each $($rest)*, Bool f_bool bool) };
-    (int, $($rest:tt)*) => { visit_class!(@each $($rest)*, U8 f_u8 u8, I32 f_i32 i32, I64 f_i64 i64) };
-    (float, $($rest:tt)*) => { visit_class!(@each $($rest)*, F32 f_f32 f32, F64 f_f64 f64) };
+    (int, $($rest:tt)*) => {
+        visit_class!(@each $($rest)*, I8 f_i8 i8, I16 f_i16 i16, I32 f_i32 i32, I64 f_i64 i64,
+            U8 f_u8 u8, U16 f_u16 u16, U32 f_u32 u32, U64 f_u64 u64)
+    };
+    (float, $($rest:tt)*) => {
+        visit_class!(@each $($rest)*, F16 f_f16 half::f16, Bf16 f_bf16 half::bf16, F32 f_f32 f32, F64 f_f64 f64)
+    };
     (@each $name:ident, $operands:tt, $level:ty, $dtype:ident, $visitor:ident, $($variant:ident $f:ident $t:ty),*) => {
         $(if $dtype == DType::$variant {
             return Some($visitor.visit(pointer!(rows::$name::$f::<$level>, $operands, $t)));
@@ -282,7 +392,7 @@ macro_rules! define_ops {
         mod rows {
             $(pub mod $name {
                 #[allow(unused_imports, reason = "each row uses some of the traits")]
-                use super::super::{Integer, Level, Real};
+                use super::super::{Integer, Level, Real, never};
                 $(class_functions!($class, $rule, $operands, $meaning);)*
             })*
         }
@@ -359,10 +469,12 @@ impl Op {
 
     /// To what operands of these dtypes are converted, or `None` if the op is not defined on them.
     pub fn operand_dtype(self, operands: &[DType]) -> Option<DType> {
-        let common = operands.iter().copied().reduce(DType::promote)?;
+        let common = DType::promote_all(operands.iter().copied())?;
         let converted = match self.domain() {
             Domain::Number => common,
-            Domain::Real => common.function_float(),
+            Domain::Real if common.is_float() => common,
+            // By each alone: `i16` and `u16` are both exact in `f32`, unlike the `i32` that holds both.
+            Domain::Real => DType::promote_all(operands.iter().map(|dtype| dtype.function_float()))?,
             Domain::Quotient if common.is_float() => common,
             Domain::Quotient => DType::F64,
             Domain::Logical => DType::Bool,
@@ -375,6 +487,7 @@ impl Op {
         match self.result_rule() {
             ResultRule::Same => operand,
             ResultRule::Bool => DType::Bool,
+            ResultRule::Count => DType::U8,
         }
     }
 
@@ -396,19 +509,20 @@ impl Op {
         }
     }
 
+    /// Whether the op compares two numbers.
+    pub fn is_comparison(self) -> bool {
+        matches!(self, Op::Equal | Op::NotEqual | Op::Less | Op::LessEqual | Op::Greater | Op::GreaterEqual)
+    }
+
     /// Whether some operands of this dtype have no result and are reported when met: the negative exponents of
     /// integer `pow`.
     pub fn can_fail(self, operand: DType) -> bool {
-        self == Op::Pow && operand.class() == Class::Int && operand != DType::U8
+        self == Op::Pow && operand.is_signed_integer()
     }
 
     /// Whether these operands have no result. Only for ops that [can fail](Op::can_fail).
     pub fn fails(self, operands: &[Scalar]) -> bool {
-        match (self, operands) {
-            (Op::Pow, [_, Scalar::I32(exponent)]) => *exponent < 0,
-            (Op::Pow, [_, Scalar::I64(exponent)]) => *exponent < 0,
-            _ => false,
-        }
+        self == Op::Pow && matches!(operands, [_, exponent] if exponent.is_negative_integer())
     }
 }
 

@@ -22,6 +22,8 @@ pub const SEQUENTIAL_LIMIT: usize = 64;
 pub const LANES: usize = 16;
 /// Number of elements of a block.
 pub const BLOCK: usize = 1024;
+/// Number of rows of a block of a segmented reduction.
+pub const SEGMENT_BLOCK: usize = 65_536;
 
 /// A reduction over axes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -41,6 +43,10 @@ pub enum ReduceOp {
     ArgMin,
     /// Index of the greatest element, by the same rules.
     ArgMax,
+    /// Whether any element is true (not zero); false for an empty axis.
+    Any,
+    /// Whether all elements are true (not zero); true for an empty axis.
+    All,
 }
 
 impl ReduceOp {
@@ -53,6 +59,8 @@ impl ReduceOp {
         ReduceOp::Mean,
         ReduceOp::ArgMin,
         ReduceOp::ArgMax,
+        ReduceOp::Any,
+        ReduceOp::All,
     ];
 
     /// The name in the text language, in dumps and in messages.
@@ -65,6 +73,8 @@ impl ReduceOp {
             ReduceOp::Mean => "mean",
             ReduceOp::ArgMin => "argmin",
             ReduceOp::ArgMax => "argmax",
+            ReduceOp::Any => "any",
+            ReduceOp::All => "all",
         }
     }
 
@@ -72,8 +82,9 @@ impl ReduceOp {
     pub fn accumulator(self, operand: DType) -> DType {
         match self {
             ReduceOp::Sum | ReduceOp::Prod => operand.accumulator(),
-            ReduceOp::Mean if operand.is_float() => operand,
+            ReduceOp::Mean if operand.is_float() => operand.accumulator(),
             ReduceOp::Mean => DType::F64,
+            ReduceOp::Any | ReduceOp::All => DType::Bool,
             ReduceOp::Min | ReduceOp::Max | ReduceOp::ArgMin | ReduceOp::ArgMax => operand,
         }
     }
@@ -82,9 +93,9 @@ impl ReduceOp {
     pub fn result_dtype(self, operand: DType) -> DType {
         match self {
             ReduceOp::ArgMin | ReduceOp::ArgMax => DType::I64,
-            ReduceOp::Sum | ReduceOp::Prod | ReduceOp::Mean | ReduceOp::Min | ReduceOp::Max => {
-                self.accumulator(operand)
-            }
+            // A float of 16 bits accumulates in `f32` and is rounded once.
+            ReduceOp::Sum | ReduceOp::Prod | ReduceOp::Mean if operand.is_float() => operand,
+            _ => self.accumulator(operand),
         }
     }
 
@@ -92,7 +103,7 @@ impl ReduceOp {
     pub fn needs_elements(self) -> bool {
         match self {
             ReduceOp::Min | ReduceOp::Max | ReduceOp::ArgMin | ReduceOp::ArgMax => true,
-            ReduceOp::Sum | ReduceOp::Prod | ReduceOp::Mean => false,
+            ReduceOp::Sum | ReduceOp::Prod | ReduceOp::Mean | ReduceOp::Any | ReduceOp::All => false,
         }
     }
 
@@ -100,27 +111,25 @@ impl ReduceOp {
     pub fn is_order_free(self, accumulator: DType) -> bool {
         match self {
             ReduceOp::Sum | ReduceOp::Prod | ReduceOp::Mean => !accumulator.is_float(),
-            ReduceOp::Min | ReduceOp::Max | ReduceOp::ArgMin | ReduceOp::ArgMax => true,
+            _ => true,
         }
     }
 
     /// The value that combines with any `x` to `x` itself. A float sum begins at -0, which unlike +0 changes no
     /// other value; see [`ReduceOp::finish`].
     pub fn identity(self, accumulator: DType) -> Scalar {
-        let extreme = |float: f64, bits: [i64; 2], truth: bool| match accumulator {
-            DType::Bool => Scalar::Bool(truth),
-            DType::U8 => Scalar::U8(if truth { u8::MAX } else { u8::MIN }),
-            DType::I32 => Scalar::I64(bits[0]).cast(DType::I32),
-            DType::I64 => Scalar::I64(bits[1]),
-            DType::F32 | DType::F64 => Scalar::F64(float).cast(accumulator),
-        };
+        // The cast saturates to the ends of every integer dtype.
+        let extreme = |float: f64| Scalar::F64(float).cast(accumulator);
         match self {
             ReduceOp::Sum | ReduceOp::Mean => Scalar::F64(-0.0).cast(accumulator),
             ReduceOp::Prod => Scalar::I64(1).cast(accumulator),
-            ReduceOp::Min | ReduceOp::ArgMin => extreme(f64::INFINITY, [i32::MAX.into(), i64::MAX], true),
-            ReduceOp::Max | ReduceOp::ArgMax => {
-                extreme(f64::NEG_INFINITY, [i32::MIN.into(), i64::MIN], false)
-            }
+            ReduceOp::Min | ReduceOp::ArgMin => extreme(f64::INFINITY),
+            ReduceOp::Max | ReduceOp::ArgMax => match accumulator {
+                DType::Bool => Scalar::Bool(false),
+                _ => extreme(f64::NEG_INFINITY),
+            },
+            ReduceOp::Any => Scalar::Bool(false),
+            ReduceOp::All => Scalar::Bool(true),
         }
     }
 
@@ -131,13 +140,7 @@ impl ReduceOp {
             ReduceOp::Sum | ReduceOp::Mean if accumulator.is_float() => {
                 Some(Scalar::F64(0.0).cast(accumulator))
             }
-            ReduceOp::Sum
-            | ReduceOp::Mean
-            | ReduceOp::Prod
-            | ReduceOp::Min
-            | ReduceOp::Max
-            | ReduceOp::ArgMin
-            | ReduceOp::ArgMax => None,
+            _ => None,
         }
     }
 

@@ -13,13 +13,13 @@ pub struct Failure {
 /// An element that has no result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FailureAt {
-    /// The expression: a `take`, or a `pow` of integers.
+    /// The expression: a `take`, a segmented reduction, or a `pow` of integers.
     pub origin: ExprId,
-    /// Row-major position in the indices of the `take`, or in the result of the `pow`.
+    /// Row-major position in the indices of the `take` or the segments, or in the result of the `pow`.
     pub position: i64,
     /// The index or the exponent.
     pub value: i64,
-    /// Size of the axis that is indexed; -1 for an exponent.
+    /// Size of the axis that is indexed, or number of segments; -1 for an exponent.
     pub size: i64,
 }
 

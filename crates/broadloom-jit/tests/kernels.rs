@@ -7,9 +7,9 @@ mod expressions;
 use broadloom_ir::SymbolId;
 use broadloom_ir::dim::Dim;
 use broadloom_ir::dtype::{DType, Scalar};
-use broadloom_ir::graph::CheckedGraph;
-use broadloom_ir::interp::{Array, interpret};
-use broadloom_jit::{CpuLevel, Failure, JitOptions, compile};
+use broadloom_ir::graph::{CheckedGraph, InputInfo};
+use broadloom_ir::interp::{Array, InterpretError, interpret};
+use broadloom_jit::{CpuLevel, Failure, FailureAt, JitOptions, Module, compile};
 use broadloom_loops::kernel::{HostSymbol, KernelId, Role, Schedule};
 use broadloom_loops::{IndexWidth, LowerOptions, lower};
 use std::collections::HashMap;
@@ -18,8 +18,8 @@ fn value(dtype: DType, state: &mut u64) -> Scalar {
     *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
     let bits = *state >> 33;
     match dtype {
-        DType::F32 | DType::F64 => Scalar::F64((bits % 2000) as f64 / 256.0 - 4.0).cast(dtype),
-        DType::Bool | DType::U8 | DType::I32 | DType::I64 => Scalar::I64((bits % 8) as i64 - 4).cast(dtype),
+        _ if dtype.is_float() => Scalar::F64((bits % 2000) as f64 / 256.0 - 4.0).cast(dtype),
+        _ => Scalar::I64((bits % 8) as i64 - 4).cast(dtype),
     }
 }
 
@@ -61,16 +61,13 @@ impl Host<'_> {
 }
 
 fn run(
-    graph: &CheckedGraph,
+    schedule: &Schedule,
+    module: &Module,
     inputs: &[Array],
     symbols: &[i64],
     groups: i64,
-    options: &LowerOptions,
-    level: CpuLevel,
-) -> Vec<Vec<u8>> {
-    let schedule = lower(graph, options).unwrap();
-    let module = compile(&schedule, &JitOptions { level, keep_text: false, verify: true }).unwrap();
-    let host = Host { schedule: &schedule, symbols: symbols.to_vec(), groups };
+) -> Result<Vec<Vec<u8>>, Failure> {
+    let host = Host { schedule, symbols: symbols.to_vec(), groups };
     let mut memory: Vec<Vec<u8>> = schedule
         .buffers
         .iter()
@@ -104,16 +101,20 @@ fn run(
             // SAFETY: the arrays have the shapes that the schedule gives, all dense.
             unsafe { module.run(KernelId::new(index), &args, range, scratch, &mut failure) };
         }
-        assert_eq!(failure, Failure::default());
+        if failure != Failure::default() {
+            return Err(failure);
+        }
     }
     let outputs =
         schedule.buffers.iter().zip(memory).filter(|(buffer, _)| matches!(buffer.role, Role::Output(_)));
-    outputs.map(|(_, memory)| memory).collect()
+    Ok(outputs.map(|(_, memory)| memory).collect())
 }
+
+type Sizes = HashMap<&'static str, i64>;
 
 #[test]
 fn kernels_agree_with_the_interpreter() {
-    let sizes: &[HashMap<&str, i64>] = &[
+    let sizes: &[Sizes] = &[
         [("n", 5), ("m", 7), ("k", 3)].into(),
         [("n", 1), ("m", 1), ("k", 1)].into(),
         [("n", 70), ("m", 33), ("k", 17)].into(),
@@ -122,52 +123,143 @@ fn kernels_agree_with_the_interpreter() {
         [("n", 9), ("m", 5000), ("k", 2)].into(),
     ];
     for (name, build) in expressions::CASES {
+        agrees(name, &expressions::graph(*build), sizes);
+    }
+}
+
+#[test]
+fn joins_and_segments_agree_with_the_interpreter() {
+    let sizes: &[Sizes] = &[
+        [("n", 5), ("m", 7), ("k", 3)].into(),
+        [("n", 1), ("m", 1), ("k", 1)].into(),
+        [("n", 70), ("m", 33), ("k", 17)].into(),
+        [("n", 37), ("m", 1100), ("k", 2)].into(),
+        [("n", 2), ("m", 2), ("k", 40)].into(),
+        [("n", 0), ("m", 5), ("k", 2)].into(),
+        [("n", 6), ("m", 3), ("k", 0)].into(),
+    ];
+    for (name, build) in expressions::JOINS {
         let graph = expressions::graph(*build);
-        for sizes in sizes {
-            let symbols: Vec<i64> =
-                graph.symbols().iter().map(|symbol| sizes[&*symbol.name.to_string()]).collect();
-            let mut state = 7;
-            let inputs: Vec<Array> = graph
-                .inputs()
-                .iter()
-                .map(|input| {
-                    let evaluate =
-                        |dim: &Dim| dim.evaluate(&|symbol| Some(symbols[symbol.index()])).unwrap() as usize;
-                    let shape: Vec<usize> = input.shape.iter().map(evaluate).collect();
-                    let count = shape.iter().product();
-                    Array {
-                        dtype: input.dtype,
-                        shape,
-                        elements: (0..count).map(|_| value(input.dtype, &mut state)).collect(),
-                    }
-                })
-                .collect();
-            for level in [CpuLevel::detect(), CpuLevel::Baseline] {
-                let expected = interpret(&graph, &inputs, level.is_fused()).unwrap();
-                for vectorize in [true, false] {
-                    for groups in [1, 1 << 20] {
-                        // Both widths of running indices compute the same.
-                        let index_width = if groups == 1 { IndexWidth::Wide } else { IndexWidth::Narrow };
-                        let dense = LowerOptions::dense(&graph, level.is_fused());
-                        let options = LowerOptions { vectorize, index_width, ..dense };
-                        let found = run(&graph, &inputs, &symbols, groups, &options, level);
-                        for (index, (expected, found)) in expected.iter().zip(&found).enumerate() {
-                            let wanted = bytes(expected);
-                            let size = expected.dtype.size();
-                            if let Some(at) = (0..wanted.len() / size)
-                                .find(|at| wanted[at * size..][..size] != found[at * size..][..size])
-                            {
-                                panic!(
-                                    "{name}, output {index}, {sizes:?}, {level:?}, vectorize {vectorize}, groups {groups}: element {at} of {:?} is {:?}, not {}\n{}",
-                                    expected.shape,
-                                    &found[at * size..][..size],
-                                    expected.elements[at],
-                                    lower(&graph, &options).unwrap(),
-                                );
-                            }
+        // What takes the first row of a join, or a segment, needs one.
+        let can = |sizes: &Sizes| sizes["k"] > 0 || name.starts_with("concat of");
+        agrees(name, &graph, &sizes.iter().filter(|sizes| can(sizes)).cloned().collect::<Vec<_>>());
+    }
+}
+
+#[test]
+fn floats_of_16_bits_agree_with_the_interpreter() {
+    let sizes: &[Sizes] = &[
+        [("n", 5), ("m", 7)].into(),
+        [("n", 1), ("m", 1)].into(),
+        [("n", 70), ("m", 33)].into(),
+        [("n", 37), ("m", 1100)].into(),
+    ];
+    for (name, build) in expressions::HALVES {
+        agrees(name, &expressions::graph(*build), sizes);
+    }
+}
+
+#[test]
+fn segments_of_several_blocks_agree_with_the_interpreter() {
+    let sizes: &[Sizes] = &[[("n", 140_000), ("m", 2), ("k", 3)].into()];
+    for (name, build) in expressions::JOINS.iter().filter(|(name, _)| matches!(*name, "segments" | "k means"))
+    {
+        agrees(name, &expressions::graph(*build), sizes);
+    }
+}
+
+fn agrees(name: &str, graph: &CheckedGraph, sizes: &[Sizes]) {
+    for level in [CpuLevel::detect(), CpuLevel::Baseline] {
+        let expected: Vec<_> = sizes
+            .iter()
+            .map(|sizes| {
+                let symbols = symbols(graph, sizes);
+                let inputs = arrays(graph, &symbols);
+                let outputs = interpret(graph, &inputs, level.is_fused()).unwrap();
+                (symbols, inputs, outputs)
+            })
+            .collect();
+        for vectorize in [true, false] {
+            for groups in [1, 1 << 20] {
+                // Both widths of running indices compute the same.
+                let index_width = if groups == 1 { IndexWidth::Wide } else { IndexWidth::Narrow };
+                let dense = LowerOptions::dense(graph, level.is_fused());
+                let schedule = lower(graph, &LowerOptions { vectorize, index_width, ..dense }).unwrap();
+                let options = JitOptions { level, keep_text: false, verify: true };
+                let module = compile(&schedule, &options).unwrap();
+                for (symbols, inputs, expected) in &expected {
+                    let found = run(&schedule, &module, inputs, symbols, groups).unwrap();
+                    for (index, (expected, found)) in expected.iter().zip(&found).enumerate() {
+                        let wanted = bytes(expected);
+                        let size = expected.dtype.size();
+                        if let Some(at) = (0..wanted.len() / size)
+                            .find(|at| wanted[at * size..][..size] != found[at * size..][..size])
+                        {
+                            panic!(
+                                "{name}, output {index}, {symbols:?}, {level:?}, vectorize {vectorize}, groups {groups}: element {at} of {:?} is {:?}, not {}\n{schedule}",
+                                expected.shape,
+                                &found[at * size..][..size],
+                                expected.elements[at],
+                            );
                         }
                     }
                 }
+            }
+        }
+    }
+}
+
+fn symbols(graph: &CheckedGraph, sizes: &Sizes) -> Vec<i64> {
+    graph.symbols().iter().map(|symbol| sizes[&*symbol.name.to_string()]).collect()
+}
+
+fn arrays(graph: &CheckedGraph, symbols: &[i64]) -> Vec<Array> {
+    let mut state = 7;
+    let array = |input: &InputInfo| {
+        let evaluate = |dim: &Dim| dim.evaluate(&|symbol| Some(symbols[symbol.index()])).unwrap() as usize;
+        let shape: Vec<usize> = input.shape.iter().map(evaluate).collect();
+        let count = shape.iter().product();
+        let elements = (0..count).map(|_| value(input.dtype, &mut state)).collect();
+        Array { dtype: input.dtype, shape, elements }
+    };
+    graph.inputs().iter().map(array).collect()
+}
+
+#[test]
+fn segments_out_of_range_are_reported_and_write_nothing_outside() {
+    for (segments, wrong) in [(4, 4), (4, -1), (4, i64::MIN), (0, 0), (1, i64::MAX)] {
+        for by_symbol in [false, true] {
+            let graph = expressions::segments_of(if by_symbol { "k" } else { "4" });
+            if !by_symbol && segments != 4 {
+                continue;
+            }
+            let symbols: Vec<i64> = graph
+                .symbols()
+                .iter()
+                .map(|symbol| if &*symbol.name == "n" { 70 } else { segments })
+                .collect();
+            let mut inputs = arrays(&graph, &symbols);
+            for (row, id) in inputs[1].elements.iter_mut().enumerate() {
+                *id = Scalar::I64(if row == 37 || row == 41 {
+                    wrong
+                } else {
+                    (row as i64 % 4).min(segments - 1)
+                });
+            }
+            let level = CpuLevel::detect();
+            let Err(InterpretError::Index { expr, position, value, size }) =
+                interpret(&graph, &inputs, level.is_fused())
+            else {
+                panic!("an id out of range is an error");
+            };
+            let expected = FailureAt { origin: expr, position: position as i64, value, size: size as i64 };
+            for vectorize in [true, false] {
+                let dense = LowerOptions::dense(&graph, level.is_fused());
+                let schedule = lower(&graph, &LowerOptions { vectorize, ..dense }).unwrap();
+                let options = JitOptions { level, keep_text: false, verify: true };
+                let module = compile(&schedule, &options).unwrap();
+                let found = run(&schedule, &module, &inputs, &symbols, 1);
+                assert_eq!(found, Err(Failure { first: Some(expected) }), "{schedule}");
             }
         }
     }

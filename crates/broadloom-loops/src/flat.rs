@@ -7,17 +7,23 @@
 //! permute, squeeze, ..  ──▶ Reindex
 //! reshape of ops        ──▶ ops of reshapes of arrays, where that is the same
 //! reduction to a few    ──▶ partial results by group, then their combination (so that threads can share it)
+//! op on floats of 16 bits ──▶ casts to f32, the op, and a cast back, which rounds
 //! ```
+//!
+//! So below, floats of 16 bits are what arrays and rows hold and casts convert, and nothing else.
 //!
 //! Nothing here knows loops: every node is still a whole tensor.
 
+mod reductions;
+mod views;
+
 use crate::kernel::{Buffer, BufferId, Group, HostSymbol, Role};
 use crate::{Layout, LowerError, LowerOptions};
-use broadloom_ir::dim::Dim;
+use broadloom_ir::dim::{Dim, Facts};
 use broadloom_ir::dtype::{DType, Scalar};
-use broadloom_ir::graph::{CheckedGraph, Node, View};
+use broadloom_ir::graph::{CheckedGraph, Node};
 use broadloom_ir::ops::Op;
-use broadloom_ir::reduce::{BLOCK, ReduceOp, SEQUENTIAL_LIMIT};
+use broadloom_ir::reduce::ReduceOp;
 use broadloom_ir::shape::Shape;
 use broadloom_ir::{ExprId, InputId, SymbolId, define_ids};
 use smallvec::{SmallVec, smallvec};
@@ -28,20 +34,8 @@ define_ids! {
     FlatId "f";
 }
 
-/// A result of at most this many elements is reduced by groups: it has too few for the threads to share.
-const FEW: i64 = 16;
-/// A constant axis that is shorter is not worth cutting into groups.
-const WORTH_GROUPS: i64 = 65_536;
-/// A reshape moves through at most this many nodes.
-const RESHAPE_REACH: usize = 64;
 /// Reductions inside one another's bodies, at most, before one is stored.
 const MAX_NESTED: usize = 6;
-/// An inner constant axis of at most this length is unrolled into its consumer.
-pub(crate) const UNROLL_REDUCTION: i64 = 8;
-/// How many nodes an unrolled body may have.
-const UNROLL_NODES: u32 = 24;
-/// A sum over pairs of a broadcast is unrolled up to the length of which the order is that of the index.
-const UNROLL_PAIRS: i64 = SEQUENTIAL_LIMIT as i64;
 
 /// A tensor of the flat graph.
 #[derive(Debug, Clone)]
@@ -55,6 +49,8 @@ pub(crate) struct FlatNode {
     pub nested: usize,
     /// Nodes that are computed with this one, as a saturating estimate.
     pub weight: u32,
+    /// Whether a join is among what it is computed from, itself included.
+    pub joins: bool,
 }
 
 /// The forms of a tensor.
@@ -89,6 +85,17 @@ pub(crate) enum Kind {
         axis: usize,
     },
     Iota,
+    /// The operands one after the other along an axis.
+    Concat {
+        operands: SmallVec<[FlatId; 3]>,
+        axis: usize,
+    },
+    /// Partial results of a segmented reduction, see [`Node::Segment`]. Always stored.
+    Segment {
+        op: ReduceOp,
+        values: FlatId,
+        ids: FlatId,
+    },
 }
 
 /// A reduction over one axis, which disappears.
@@ -122,6 +129,8 @@ pub(crate) struct Flat {
     pub stored: Vec<FlatId>,
     /// Whether the numerics level has fma.
     pub fused: bool,
+    /// What is known of the graph's symbols.
+    facts: Vec<Facts>,
     /// Symbols of the strides of arrays that are not dense.
     strides: HashMap<(BufferId, usize), SymbolId>,
     memo: HashMap<ExprId, FlatId>,
@@ -140,6 +149,7 @@ impl Flat {
             groups: Vec::new(),
             stored: Vec::new(),
             fused: options.fused,
+            facts: graph.symbols().iter().map(|symbol| symbol.facts).collect(),
             strides: HashMap::new(),
             memo: HashMap::new(),
         };
@@ -168,6 +178,11 @@ impl Flat {
 
     pub fn node(&self, id: FlatId) -> &FlatNode {
         &self.nodes[id.index()]
+    }
+
+    /// What is known of a symbol's values.
+    pub fn facts(&self, symbol: SymbolId) -> Facts {
+        self.facts.get(symbol.index()).copied().unwrap_or_default()
     }
 
     /// A new symbol that the host binds.
@@ -214,12 +229,18 @@ impl Flat {
         let mut weight: u32 = 1;
         for operand in self.operands_of(&kind) {
             nested = nested.max(self.node(operand).nested);
-            weight = weight.saturating_add(self.node(operand).weight);
+            weight = match kind {
+                // Each element is computed from one operand.
+                Kind::Concat { .. } => weight.max(self.node(operand).weight),
+                _ => weight.saturating_add(self.node(operand).weight),
+            };
         }
         // The body of an unrolled reduction is there once per element of the axis.
         let times = unrolled.and_then(|extent| u32::try_from(extent).ok()).unwrap_or(1).max(1);
         let weight = weight.saturating_mul(times);
-        self.nodes.push(FlatNode { kind, dtype, shape, origin, nested: nested + loops, weight });
+        let joins = matches!(kind, Kind::Concat { .. })
+            || self.operands_of(&kind).iter().any(|operand| self.node(*operand).joins);
+        self.nodes.push(FlatNode { kind, dtype, shape, origin, nested: nested + loops, weight, joins });
         let id = FlatId::new(self.nodes.len() - 1);
         if nested + loops > MAX_NESTED {
             // What is reduced as well, so that a chain of such steps is cut, and not computed from its beginning by
@@ -266,64 +287,8 @@ impl Flat {
                 operands
             }
             Kind::Take { table, indices, .. } => smallvec![*table, *indices],
-        }
-    }
-
-    /// Whether a reduction is a short chain of ops rather than a loop.
-    pub fn unrolls(&self, reduction: &Reduction) -> bool {
-        let operand = self.node(reduction.operand);
-        let longest = if self.sums_pairs(reduction) { UNROLL_PAIRS } else { UNROLL_REDUCTION };
-        reduction.group.is_none()
-            && !reduction.combines
-            && operand.nested == 0
-            && operand.shape[reduction.axis].as_constant().is_some_and(|extent| extent <= longest)
-            && operand.weight <= UNROLL_NODES
-    }
-
-    /// Whether a reduction sums products or differences of two tensors, each of which stretches along an axis of the
-    /// other.
-    fn sums_pairs(&self, reduction: &Reduction) -> bool {
-        let pair = match (reduction.op, reduction.factors) {
-            (ReduceOp::Sum, Some([x, y])) if x != y => Some([x, y]),
-            (ReduceOp::Sum, Some([x, _])) => self.difference(x),
-            (ReduceOp::Sum, None) => match &self.node(reduction.operand).kind {
-                Kind::Op { op: Op::Abs, args } => self.difference(args[0]),
-                _ => None,
-            },
-            _ => None,
-        };
-        let Some([x, y]) = pair else { return false };
-        let shape = &self.node(reduction.operand).shape;
-        let present = |id: FlatId| -> Vec<bool> {
-            let missing = shape.rank() - self.node(id).shape.rank();
-            (0..shape.rank())
-                .map(|axis| axis >= missing && !self.node(id).shape[axis - missing].is_one())
-                .collect()
-        };
-        let (x, y) = (present(x), present(y));
-        let alone =
-            |these: &[bool], others: &[bool]| these.iter().zip(others).any(|(this, other)| *this && !*other);
-        alone(&x, &y) && alone(&y, &x)
-    }
-
-    /// The sum over pairs, or its square root, whose extreme a reduction is.
-    pub fn extreme_of_pairs(&self, reduction: &Reduction) -> Option<FlatId> {
-        let inner = match &self.node(reduction.operand).kind {
-            Kind::Op { op: Op::Sqrt, args } => args[0],
-            _ => reduction.operand,
-        };
-        match (&self.node(inner).kind, reduction.op) {
-            (_, ReduceOp::Sum | ReduceOp::Prod | ReduceOp::Mean) => None,
-            (Kind::Reduce(sum), _) if self.sums_pairs(sum) && self.unrolls(sum) => Some(reduction.operand),
-            _ => None,
-        }
-    }
-
-    /// The operands of a difference.
-    fn difference(&self, id: FlatId) -> Option<[FlatId; 2]> {
-        match &self.node(id).kind {
-            Kind::Op { op: Op::Subtract, args } => Some([args[0], args[1]]),
-            _ => None,
+            Kind::Concat { operands, .. } => operands.clone(),
+            Kind::Segment { values, ids, .. } => smallvec![*values, *ids],
         }
     }
 
@@ -334,10 +299,18 @@ impl Flat {
             Node::Input(input) => Kind::Buffer(BufferId::new(input.index())),
             Node::Constant(value) => Kind::Constant(*value),
             Node::Elementwise { op, operands } => {
-                Kind::Op { op: *op, args: operands.iter().map(|operand| self.memo[operand]).collect() }
+                let args: SmallVec<[FlatId; 3]> =
+                    operands.iter().map(|operand| self.widened(self.memo[operand])).collect();
+                let result = op.result_dtype(self.node(args[0]).dtype);
+                let result = self.push(Kind::Op { op: *op, args }, result, shape, expr);
+                return Ok(self.cast(result, dtype));
             }
             Node::Select { condition, on_true, on_false } => {
-                Kind::Select([self.memo[condition], self.memo[on_true], self.memo[on_false]])
+                let condition = self.memo[condition];
+                let [on_true, on_false] = [on_true, on_false].map(|operand| self.widened(self.memo[operand]));
+                let kind = Kind::Select([condition, on_true, on_false]);
+                let result = self.push(kind, self.node(on_true).dtype, shape, expr);
+                return Ok(self.cast(result, dtype));
             }
             Node::Cast(operand) => Kind::Cast(self.memo[operand]),
             Node::Reduce { op, operand, axes, keepdims } => {
@@ -353,135 +326,28 @@ impl Flat {
                 Kind::Take { table: self.memo[table], indices: self.memo[indices], axis: *axis }
             }
             Node::Iota => Kind::Iota,
+            Node::Size(size) => Kind::Size(size.clone()),
+            Node::Concat { operands, axis } => {
+                let operands = operands.iter().map(|operand| self.memo[operand]).collect();
+                Kind::Concat { operands, axis: *axis }
+            }
+            Node::Segment { op, values, ids } => {
+                let values = self.widened(self.memo[values]);
+                let kind = Kind::Segment { op: *op, values, ids: self.memo[ids] };
+                let partial = self.push(kind, self.node(values).dtype, shape, expr);
+                self.store(partial);
+                return Ok(self.cast(partial, dtype));
+            }
             // A checked graph has no poison; the value is arbitrary.
             Node::Poison => Kind::Constant(Scalar::Bool(false)),
         };
         Ok(self.push(kind, dtype, shape, expr))
     }
 
-    fn view(
-        &mut self,
-        view: &View,
-        operand: FlatId,
-        shape: Shape,
-        origin: ExprId,
-    ) -> Result<FlatId, LowerError> {
-        let rank = self.node(operand).shape.rank();
+    /// An operand of arithmetic: a float of 16 bits becomes an f32.
+    fn widened(&mut self, operand: FlatId) -> FlatId {
         let dtype = self.node(operand).dtype;
-        let axes = match view {
-            View::Reshape => return self.reshape(operand, shape, origin),
-            View::Slice(slices) => {
-                let axes = slices.iter().map(|slice| (slice.start.clone(), slice.step)).collect();
-                return Ok(self.push(Kind::Slice { operand, axes }, dtype, shape, origin));
-            }
-            View::Permute(permutation) => {
-                let mut axes: SmallVec<[Option<usize>; 4]> = smallvec![None; rank];
-                for (to, &from) in permutation.iter().enumerate() {
-                    axes[from] = Some(to);
-                }
-                axes
-            }
-            View::ExpandDims(inserted) => {
-                (0..shape.rank()).filter(|axis| !inserted.contains(axis)).map(Some).collect()
-            }
-            View::Squeeze(removed) => {
-                let mut next = 0..;
-                (0..rank).map(|axis| if removed.contains(&axis) { None } else { next.next() }).collect()
-            }
-            View::BroadcastTo => self.aligned(operand, &shape),
-        };
-        Ok(self.push(Kind::Reindex { operand, axes }, dtype, shape, origin))
-    }
-
-    /// How an operand is indexed by the axes of a result to which it broadcasts, aligned at the last axis.
-    pub fn aligned(&self, operand: FlatId, result: &[Dim]) -> SmallVec<[Option<usize>; 4]> {
-        let shape = &self.node(operand).shape;
-        let shift = result.len() - shape.rank();
-        let stretches = |axis: usize| shape[axis].is_one();
-        (0..shape.rank()).map(|axis| (!stretches(axis)).then_some(axis + shift)).collect()
-    }
-
-    fn reshape(&mut self, operand: FlatId, shape: Shape, origin: ExprId) -> Result<FlatId, LowerError> {
-        let sizes = |shape: &Shape| -> Vec<usize> {
-            shape.iter().enumerate().filter(|(_, dim)| !dim.is_one()).map(|(axis, _)| axis).collect()
-        };
-        let from = self.node(operand).shape.clone();
-        let dtype = self.node(operand).dtype;
-        let (old, new) = (sizes(&from), sizes(&shape));
-        if old.len() == new.len() && old.iter().zip(&new).all(|(&old, &new)| from[old] == shape[new]) {
-            // Only literal 1s come or go.
-            let mut axes = smallvec![None; from.rank()];
-            for (old, new) in old.into_iter().zip(new) {
-                axes[old] = Some(new);
-            }
-            return Ok(self.push(Kind::Reindex { operand, axes }, dtype, shape, origin));
-        }
-        let Some(order) = self.reshapable(operand) else {
-            return Ok(self.push(Kind::Reshape(operand), dtype, shape, origin));
-        };
-        let mut moved: HashMap<FlatId, FlatId> = HashMap::new();
-        for id in order {
-            let node = self.node(id).clone();
-            let of = |moved: &HashMap<FlatId, FlatId>, arg: &FlatId| moved.get(arg).copied().unwrap_or(*arg);
-            let kind = match node.kind {
-                Kind::Op { op, args } => {
-                    Kind::Op { op, args: args.iter().map(|arg| of(&moved, arg)).collect() }
-                }
-                Kind::Select(args) => Kind::Select(args.map(|arg| of(&moved, &arg))),
-                Kind::Cast(arg) => Kind::Cast(of(&moved, &arg)),
-                Kind::Reshape(array) => Kind::Reshape(array),
-                _ => Kind::Reshape(id),
-            };
-            let id_moved = self.push(kind, node.dtype, shape.clone(), node.origin);
-            moved.insert(id, id_moved);
-        }
-        Ok(moved[&operand])
-    }
-
-    /// The nodes of full shape that a reshape of `root` has to change, operands first, if it can move through all of
-    /// them to whole arrays. Operands of one element stay as they are.
-    fn reshapable(&self, root: FlatId) -> Option<Vec<FlatId>> {
-        let shape = &self.node(root).shape;
-        let single = |id: FlatId| self.node(id).shape.iter().all(Dim::is_one);
-        let mut order: Vec<FlatId> = Vec::new();
-        let mut stack = vec![(root, false)];
-        while let Some((id, entered)) = stack.pop() {
-            if order.contains(&id) {
-                continue;
-            }
-            let node = self.node(id);
-            if entered {
-                order.push(id);
-                continue;
-            }
-            if order.len() + stack.len() > RESHAPE_REACH || self.stored.contains(&id) {
-                return None;
-            }
-            match &node.kind {
-                Kind::Buffer(_) | Kind::Reshape(_) => order.push(id),
-                Kind::Op { .. } | Kind::Select(_) | Kind::Cast(_) => {
-                    stack.push((id, true));
-                    for arg in self.operands_of(&node.kind) {
-                        // An operand of one element must have rank 0 to stay aligned under any new shape.
-                        if single(arg) && self.node(arg).shape.rank() == 0 {
-                            continue;
-                        }
-                        if self.node(arg).shape != *shape {
-                            return None;
-                        }
-                        stack.push((arg, false));
-                    }
-                }
-                Kind::Constant(_)
-                | Kind::Size(_)
-                | Kind::Reduce(_)
-                | Kind::Reindex { .. }
-                | Kind::Slice { .. }
-                | Kind::Take { .. }
-                | Kind::Iota => return None,
-            }
-        }
-        Some(order)
+        self.cast(operand, dtype.arithmetic())
     }
 
     fn cast(&mut self, operand: FlatId, to: DType) -> FlatId {
@@ -491,132 +357,6 @@ impl Flat {
         }
         let (shape, origin) = (node.shape.clone(), node.origin);
         self.push(Kind::Cast(operand), to, shape, origin)
-    }
-
-    #[allow(clippy::too_many_arguments, reason = "the fields of one graph node")]
-    fn reduce(
-        &mut self,
-        op: ReduceOp,
-        operand: FlatId,
-        axes: &[usize],
-        keepdims: bool,
-        factors: Option<[FlatId; 2]>,
-        origin: ExprId,
-        shape: Shape,
-    ) -> Result<FlatId, LowerError> {
-        let accumulator = op.accumulator(self.node(operand).dtype);
-        let operand = self.cast(operand, accumulator);
-        let full = self.node(operand).shape.clone();
-        let is_arg = matches!(op, ReduceOp::ArgMin | ReduceOp::ArgMax);
-        let mut result = operand;
-        if is_arg && axes.len() != 1 {
-            let (flattened, axis) = self.flatten_last(operand, axes, origin)?;
-            result = self.reduce_axis(op, flattened, axis, None, origin)?;
-        } else {
-            let mut factors = factors;
-            for &axis in axes.iter().rev() {
-                let single = if op == ReduceOp::Mean { ReduceOp::Sum } else { op };
-                result = self.reduce_axis(single, result, axis, factors.take(), origin)?;
-            }
-        }
-        if op == ReduceOp::Mean {
-            let size = Dim::product(axes.iter().map(|&axis| &full[axis]))?;
-            let size = self.push(Kind::Size(size), DType::I64, Shape::default(), origin);
-            let size = self.cast(size, accumulator);
-            let sum_shape = self.node(result).shape.clone();
-            result = self.push(
-                Kind::Op { op: Op::Divide, args: smallvec![result, size] },
-                accumulator,
-                sum_shape,
-                origin,
-            );
-        }
-        if keepdims {
-            let axes = (0..full.rank()).filter(|axis| !axes.contains(axis)).map(Some).collect();
-            let dtype = self.node(result).dtype;
-            result = self.push(Kind::Reindex { operand: result, axes }, dtype, shape, origin);
-        }
-        Ok(result)
-    }
-
-    /// The operand with the given axes moved to the end and merged into one, and the number of that axis.
-    fn flatten_last(
-        &mut self,
-        operand: FlatId,
-        axes: &[usize],
-        origin: ExprId,
-    ) -> Result<(FlatId, usize), LowerError> {
-        let node = self.node(operand).clone();
-        let kept: Vec<usize> = (0..node.shape.rank()).filter(|axis| !axes.contains(axis)).collect();
-        let order: Vec<usize> = kept.iter().chain(axes).copied().collect();
-        let mut places = smallvec![None; order.len()];
-        for (to, &from) in order.iter().enumerate() {
-            places[from] = Some(to);
-        }
-        let moved = if order.is_sorted() {
-            operand
-        } else {
-            let shape: Shape = order.iter().map(|&axis| node.shape[axis].clone()).collect();
-            self.push(Kind::Reindex { operand, axes: places }, node.dtype, shape, origin)
-        };
-        let last = Dim::product(axes.iter().map(|&axis| &node.shape[axis]))?;
-        let shape: Shape = kept.iter().map(|&axis| node.shape[axis].clone()).chain([last]).collect();
-        Ok((self.reshape(moved, shape, origin)?, kept.len()))
-    }
-
-    fn reduce_axis(
-        &mut self,
-        op: ReduceOp,
-        operand: FlatId,
-        axis: usize,
-        factors: Option<[FlatId; 2]>,
-        origin: ExprId,
-    ) -> Result<FlatId, LowerError> {
-        let node = self.node(operand).clone();
-        let shape: Shape =
-            node.shape.iter().enumerate().filter(|(of, _)| *of != axis).map(|(_, dim)| dim.clone()).collect();
-        let dtype = op.result_dtype(node.dtype);
-        let whole = Reduction { op, operand, axis, factors, index: None, group: None, combines: false };
-        let extent = node.shape[axis].clone();
-        if !self.is_few(&shape) || extent.as_constant().is_some_and(|extent| extent < WORTH_GROUPS) {
-            return Ok(self.push(Kind::Reduce(whole), dtype, shape, origin));
-        }
-        let group = self.group(extent);
-        let count = Dim::symbol(self.groups[group].count);
-        let partial_shape: Shape = std::iter::once(count).chain(shape.iter().cloned()).collect();
-        let partial = Reduction { group: Some(group), ..whole.clone() };
-        let is_arg = matches!(op, ReduceOp::ArgMin | ReduceOp::ArgMax);
-        let (values, index) = if is_arg {
-            let extreme = if op == ReduceOp::ArgMin { ReduceOp::Min } else { ReduceOp::Max };
-            let values = Reduction { op: extreme, ..partial.clone() };
-            let values = self.push(Kind::Reduce(values), node.dtype, partial_shape.clone(), origin);
-            let index = self.push(Kind::Reduce(partial), DType::I64, partial_shape, origin);
-            self.store(index);
-            (values, Some(index))
-        } else {
-            (self.push(Kind::Reduce(partial), dtype, partial_shape, origin), None)
-        };
-        self.store(values);
-        let combined = Reduction { operand: values, axis: 0, factors: None, index, combines: true, ..whole };
-        Ok(self.push(Kind::Reduce(combined), dtype, shape, origin))
-    }
-
-    fn is_few(&self, shape: &[Dim]) -> bool {
-        shape
-            .iter()
-            .try_fold(1i64, |count, dim| count.checked_mul(dim.as_constant()?))
-            .is_some_and(|count| count <= FEW)
-    }
-
-    fn group(&mut self, extent: Dim) -> usize {
-        if let Some(found) = self.groups.iter().position(|group| group.extent == extent) {
-            return found;
-        }
-        let index = self.groups.len();
-        let count = self.host_symbol(HostSymbol::GroupCount(index));
-        let length = self.host_symbol(HostSymbol::GroupLength(index));
-        self.groups.push(Group { extent, count, length, unit: BLOCK });
-        index
     }
 }
 

@@ -12,7 +12,8 @@
 use crate::flat::{Flat, FlatId, Kind};
 use crate::kernel::*;
 use crate::make::make;
-use crate::nest::Nest;
+use crate::nest::{Nest, Target};
+use crate::pieces::{Piece, by_kernels};
 use crate::place::Plan;
 use crate::rows::SCRATCH_BYTES;
 use crate::{IndexWidth, Layout, LowerError, LowerOptions};
@@ -38,9 +39,19 @@ pub fn lower(graph: &CheckedGraph, options: &LowerOptions) -> Result<Schedule, L
     }
     fusion.store_shared_outputs();
     fusion.run(graph, options)?;
-    let schedule = fusion.finish()?;
+    let schedule = fusion.finish(graph)?;
     debug_assert_eq!(crate::verify(&schedule), Ok(()));
     Ok(schedule)
+}
+
+/// What came of making a kernel.
+enum Attempt {
+    /// The kernel, and the axes that it counts in 32 bits.
+    Made(Kernel, Vec<Dim>),
+    /// These nodes have to be stored first.
+    Wants(Vec<FlatId>),
+    /// Too much for one kernel: fewer pieces or roots, else these nodes stored.
+    Large(Vec<FlatId>),
 }
 
 struct Fusion {
@@ -120,77 +131,115 @@ impl Fusion {
     }
 
     fn run(&mut self, graph: &CheckedGraph, options: &LowerOptions) -> Result<(), LowerError> {
-        let narrow = options.index_width == IndexWidth::Narrow;
         let name = |dim: &Dim| axis_name(dim, graph);
         let mut pending: BTreeSet<FlatId> = self.flat.outputs.iter().copied().collect();
         let mut most_roots = usize::MAX;
-        while let Some(&last) = pending.last() {
-            let mut roots = self.group(last, &pending);
+        while let Some(last) = self.next(&pending) {
+            let mut roots = self.group(last, &pending)?;
             roots.truncate(most_roots);
-            let targets: Vec<(FlatId, Vec<BufferId>)> =
-                roots.iter().map(|root| (*root, self.targets(*root))).collect();
-            let mut nest = match Nest::new(&self.flat, &self.stored, &targets, narrow) {
-                Err(LowerError::TooManyAxes) if roots.len() > 1 => {
+            let mut waiting = self.parts(last)?;
+            let mut kernels = Vec::new();
+            let mut refused = None;
+            while let Some(part) = waiting.pop() {
+                match self.kernel(&roots, &part, options, &name)? {
+                    Attempt::Made(kernel, narrow) => {
+                        self.narrow_axes.extend(narrow);
+                        kernels.push(kernel);
+                    }
+                    Attempt::Large(_) if part.len() > 1 => {
+                        let (first, second) = part.split_at(part.len() / 2);
+                        waiting.extend([first.to_vec(), second.to_vec()]);
+                    }
+                    attempt => {
+                        refused = Some(attempt);
+                        break;
+                    }
+                }
+            }
+            match refused {
+                Some(Attempt::Large(_)) if roots.len() > 1 => {
                     most_roots = roots.len() / 2;
                     continue;
                 }
-                Err(LowerError::TooManyAxes) => {
-                    let reductions = self.reductions_below(&roots);
-                    if reductions.is_empty() {
-                        return Err(LowerError::TooManyAxes);
-                    }
-                    reductions.into_iter().for_each(|node| self.store(node));
+                Some(Attempt::Large(nodes)) if nodes.is_empty() => return Err(LowerError::TooManyAxes),
+                Some(Attempt::Large(nodes) | Attempt::Wants(nodes)) => {
+                    nodes.into_iter().for_each(|node| self.store(node));
                     continue;
                 }
-                nest => nest?,
-            };
-            let crowded = nest.values.len() > MAX_VALUES || nest.reductions.len() > MAX_REDUCTIONS;
-            if crowded && roots.len() > 1 {
-                most_roots = roots.len() / 2;
-                continue;
+                Some(Attempt::Made(..)) | None => {}
             }
-            let mut wanted = std::mem::take(&mut nest.wanted);
-            let mut kernel = None;
-            if wanted.is_empty() {
-                nest.order_axes();
-                nest.merge_axes()?;
-                let plan = Plan::new(&nest, options.vectorize);
-                wanted = plan.recomputed();
-                if crowded {
-                    wanted.extend(self.cut(&nest, &roots));
-                }
-                wanted.retain(|node| !roots.contains(node) && !self.stored.contains_key(node));
-                if wanted.is_empty() {
-                    let made = make(&plan, &name)?;
-                    let cut =
-                        if made.scratch_bytes() > SCRATCH_BYTES { self.cut(&nest, &roots) } else { None };
-                    if cut.is_some() && roots.len() > 1 {
-                        most_roots = roots.len() / 2;
-                        continue;
-                    }
-                    wanted.extend(cut);
-                    if wanted.is_empty() {
-                        self.narrow_axes.extend(narrow_axes(&nest, &plan));
-                        kernel = Some(made);
-                    }
-                }
-            }
-            let Some(kernel) = kernel else {
-                wanted.into_iter().for_each(|node| self.store(node));
-                continue;
-            };
             for root in &roots {
                 pending.remove(root);
             }
-            let read: BTreeSet<BufferId> =
-                kernel.accesses.iter().filter_map(|access| access.buffer).collect();
-            // Those who read an array are all made before the kernel that writes it: no cycle can arise.
+            let accesses = kernels.iter().flat_map(|kernel| &kernel.accesses);
+            let read: BTreeSet<BufferId> = accesses.filter_map(|access| access.buffer).collect();
+            // Those who read an array are all made before the kernels that write it: no cycle can arise.
             let needed =
                 self.stored.iter().filter(|(node, buffer)| read.contains(buffer) && !roots.contains(node));
             pending.extend(needed.map(|(node, _)| *node));
-            self.kernels.push(kernel);
+            self.kernels.extend(kernels);
         }
         Ok(())
+    }
+
+    /// The pieces of a node by kernels. The partial results of segments are one piece, and not cut.
+    fn parts(&self, root: FlatId) -> Result<Vec<Vec<Piece>>, LowerError> {
+        if matches!(self.flat.node(root).kind, Kind::Segment { .. }) {
+            return Ok(vec![Vec::new()]);
+        }
+        Ok(by_kernels(self.pieces(root)?))
+    }
+
+    fn pieces(&self, root: FlatId) -> Result<Vec<Piece>, LowerError> {
+        self.flat.pieces(root, &|node| self.stored.contains_key(&node))
+    }
+
+    /// The kernel that computes some pieces of the roots, or what has to be stored or cut before.
+    fn kernel(
+        &self,
+        roots: &[FlatId],
+        pieces: &[Piece],
+        options: &LowerOptions,
+        name: &dyn Fn(&Dim) -> String,
+    ) -> Result<Attempt, LowerError> {
+        let narrow = options.index_width == IndexWidth::Narrow;
+        let targets: Vec<Target> = roots.iter().map(|root| (*root, self.targets(*root))).collect();
+        let nest = match pieces {
+            [] => Nest::of_segments(&self.flat, &self.stored, &targets, narrow),
+            _ => Nest::new(&self.flat, &self.stored, &targets, pieces, narrow),
+        };
+        let mut nest = match nest {
+            Err(LowerError::TooManyAxes) => return Ok(Attempt::Large(self.reductions_below(roots))),
+            nest => nest?,
+        };
+        let crowded = nest.values.len() > MAX_VALUES || nest.reductions.len() > MAX_REDUCTIONS;
+        let divisible = roots.len() > 1 || pieces.len() > 1;
+        if crowded && divisible {
+            return Ok(Attempt::Large(Vec::new()));
+        }
+        let mut wanted = std::mem::take(&mut nest.wanted);
+        if wanted.is_empty() {
+            nest.order_axes();
+            nest.merge_axes()?;
+            let plan = Plan::new(&nest, options.vectorize);
+            wanted = plan.recomputed();
+            if crowded {
+                wanted.extend(self.cut(&nest, roots));
+            }
+            wanted.retain(|node| !roots.contains(node) && !self.stored.contains_key(node));
+            if wanted.is_empty() {
+                let kernel = make(&plan, name)?;
+                let too_much = kernel.scratch_bytes() > SCRATCH_BYTES;
+                let Some(node) = self.cut(&nest, roots).filter(|_| too_much) else {
+                    return Ok(Attempt::Made(kernel, narrow_axes(&nest, &plan)));
+                };
+                if divisible {
+                    return Ok(Attempt::Large(vec![node]));
+                }
+                wanted.push(node);
+            }
+        }
+        Ok(Attempt::Wants(wanted))
     }
 
     /// A node in the middle of a kernel that is too large: computed, and not stored already.
@@ -206,6 +255,7 @@ impl Fusion {
             | Def::Index(_)
             | Def::Load { .. }
             | Def::Row(..)
+            | Def::Segment { .. }
             | Def::Take { .. } => false,
         };
         let nearest = (0..nest.values.len()).filter(computed).min_by_key(|index| index.abs_diff(middle));
@@ -227,23 +277,49 @@ impl Fusion {
             | Kind::Slice { .. }
             | Kind::Reshape(_)
             | Kind::Take { .. }
-            | Kind::Iota => false,
+            | Kind::Iota
+            | Kind::Concat { .. }
+            | Kind::Segment { .. } => false,
         };
         let fused = |node: &FlatId| is_loop(node) && !self.stored.contains_key(node) && !roots.contains(node);
         below.into_iter().filter(fused).collect()
     }
 
-    /// Nodes to compute in one kernel with `last`, which nothing pending comes after: those of equal sizes on whose
-    /// arrays neither it nor anything pending waits.
-    fn group(&self, last: FlatId, pending: &BTreeSet<FlatId>) -> Vec<FlatId> {
+    /// A node that nothing pending is computed from. Segmented reductions wait, so that all by the same ids are known.
+    fn next(&self, pending: &BTreeSet<FlatId>) -> Option<FlatId> {
+        let segmented = |node: FlatId| matches!(self.flat.node(node).kind, Kind::Segment { .. });
+        let last = *pending.last()?;
+        if !segmented(last) {
+            return Some(last);
+        }
+        let below: BTreeSet<FlatId> = pending.iter().flat_map(|node| self.below(*node)).collect();
+        let other = pending.iter().rev().find(|node| !segmented(**node) && !below.contains(node));
+        Some(other.copied().unwrap_or(last))
+    }
+
+    /// Nodes to compute in one kernel with `last`, which nothing pending comes after: those of equal sizes and pieces,
+    /// or segmented by the same ids, on whose arrays neither it nor anything pending waits.
+    fn group(&self, last: FlatId, pending: &BTreeSet<FlatId>) -> Result<Vec<FlatId>, LowerError> {
         let mut roots = vec![last];
         let mut below = self.below(last);
         let looped = |node: FlatId| self.flat.node(node).nested > 0;
-        for &node in pending.iter().rev().skip(1) {
+        let segmented = |node: FlatId| match &self.flat.node(node).kind {
+            Kind::Segment { ids, .. } => Some((*ids, &self.flat.node(node).shape[..2])),
+            _ => None,
+        };
+        let pieces = self.pieces(last)?;
+        for &node in pending.iter().rev().filter(|node| **node != last) {
             let stored = self.stored.contains_key(&node);
             let waits = stored && below.contains(&node);
-            let shares = below.contains(&node) || looped(node) == looped(last);
-            if self.sizes(node) != self.sizes(last) || waits || !shares {
+            let like = match (segmented(last), segmented(node)) {
+                (None, None) => {
+                    self.sizes(node) == self.sizes(last)
+                        && (below.contains(&node) || looped(node) == looped(last))
+                        && self.pieces(node)? == pieces
+                }
+                (one, other) => one == other,
+            };
+            if waits || !like {
                 continue;
             }
             let read_later = |other: &FlatId| !roots.contains(other) && self.below(*other).contains(&node);
@@ -252,18 +328,22 @@ impl Fusion {
                 roots.push(node);
             }
         }
-        roots
+        if segmented(last).is_some() {
+            // An error is that of the earliest expression.
+            roots.sort();
+        }
+        Ok(roots)
     }
 
     /// Launch order, and the arrays without those that turned out not to be needed.
-    fn finish(mut self) -> Result<Schedule, LowerError> {
+    fn finish(mut self, graph: &CheckedGraph) -> Result<Schedule, LowerError> {
         let mut dag: DiGraph<usize, BufferId> = DiGraph::new();
         let nodes: Vec<NodeIndex> = (0..self.kernels.len()).map(|kernel| dag.add_node(kernel)).collect();
-        let mut writer: HashMap<BufferId, usize> = HashMap::new();
+        let mut writers: HashMap<BufferId, BTreeSet<usize>> = HashMap::new();
         for (index, kernel) in self.kernels.iter().enumerate() {
             for access in stores(&kernel.body) {
                 if let Some(buffer) = kernel.accesses[access.index()].buffer {
-                    writer.insert(buffer, index);
+                    writers.entry(buffer).or_default().insert(index);
                 }
             }
         }
@@ -271,8 +351,24 @@ impl Fusion {
             let read: BTreeSet<BufferId> =
                 kernel.accesses.iter().filter_map(|access| access.buffer).collect();
             for buffer in read {
-                if let Some(&from) = writer.get(&buffer).filter(|from| **from != index) {
+                // Kernels that write pieces of one array do not wait for each other.
+                let from = writers.get(&buffer).filter(|writers| !writers.contains(&index));
+                for &from in from.into_iter().flatten() {
                     dag.add_edge(nodes[from], nodes[index], buffer);
+                }
+            }
+        }
+        // An input that is assigned to is overwritten after it is read, where that can be.
+        for (index, output) in graph.outputs().iter().enumerate() {
+            let Some(input) = output.assigned.map(|input| BufferId::new(input.index())) else { continue };
+            let written = self.flat.buffers.iter().position(|buffer| buffer.role == Role::Output(index));
+            let to = written.and_then(|buffer| writers.get(&BufferId::new(buffer)));
+            for (to, from) in to.into_iter().flatten().flat_map(|to| (0..nodes.len()).map(|from| (*to, from)))
+            {
+                let reads = self.kernels[from].accesses.iter().any(|access| access.buffer == Some(input));
+                let (to, from) = (nodes[to], nodes[from]);
+                if reads && to != from && !petgraph::algo::has_path_connecting(&dag, to, from, None) {
+                    dag.add_edge(from, to, input);
                 }
             }
         }
@@ -285,7 +381,7 @@ impl Fusion {
         let mut buffers = Vec::new();
         for (index, buffer) in self.flat.buffers.into_iter().enumerate() {
             let id = BufferId::new(index);
-            if buffer.role != Role::Temporary || writer.contains_key(&id) {
+            if buffer.role != Role::Temporary || writers.contains_key(&id) {
                 renumbered.insert(id, BufferId::new(buffers.len()));
                 buffers.push(buffer);
             }
@@ -323,7 +419,7 @@ impl Fusion {
 pub(crate) fn stores(body: &[Stmt]) -> Vec<AccessId> {
     body.iter()
         .flat_map(|stmt| match stmt {
-            Stmt::Store { access, .. } => vec![*access],
+            Stmt::Store { access, .. } | Stmt::Scatter { access, .. } => vec![*access],
             Stmt::For { body, .. } | Stmt::Strip { body, .. } => stores(body),
             Stmt::Let(_)
             | Stmt::Put { .. }

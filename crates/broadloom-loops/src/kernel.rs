@@ -277,6 +277,15 @@ pub enum Def {
         /// The row-major position of the index, that the report names.
         position: AccessId,
     },
+    /// The segment of a row: an index in `0..size`. Others are reported, and become 0.
+    Segment {
+        /// The index (i64).
+        index: ValueId,
+        /// Number of segments.
+        size: Extent,
+        /// The row-major position of the index, that the report names.
+        position: AccessId,
+    },
     /// Defined by a [`Reduce`] or read back from the result row of a [`Stream`].
     Reduced,
 }
@@ -292,6 +301,24 @@ pub enum Stmt {
         access: AccessId,
         /// Added to the position, in elements.
         delta: i64,
+        /// What.
+        value: ValueId,
+    },
+    /// Combines a value with the element of a buffer at an index that the data give, neighbours of a vector loop in
+    /// order. Does nothing if there are no elements.
+    Scatter {
+        /// The buffer at index 0 of the axis, at the current position.
+        access: AccessId,
+        /// Added to the position, in elements.
+        delta: i64,
+        /// The index, below `size`.
+        index: ValueId,
+        /// Stride of the axis.
+        stride: Stride,
+        /// Size of the axis.
+        size: Extent,
+        /// Sum, Prod, Min or Max.
+        op: ReduceOp,
         /// What.
         value: ValueId,
     },

@@ -13,6 +13,7 @@
 //! kernel    ::= kernel kN { stmt .. }
 //! stmt      ::= vN = def : DTYPE                                  a value, where it stands
 //!             | store NAME[access] <- vN                          to an array
+//!             | scatter NAME[access] at vN <- OP vN             combined with what is there, where the data say
 //!             | put rN[axis] <- vN                                to a scratch row over the strip of the axis
 //!             | for AXIS [vector LANES] { stmt .. }               every step of the axis, or of its strip
 //!             | strip AXIS of LENGTH { stmt .. }                  strip by strip
@@ -21,7 +22,7 @@
 //!             | stream AXIS over rows of AXIS [vector LANES] ORDER { stmt .. rN = OP vN .. }   in rows
 //!             | pairs AXIS over rows of AXIS { left, right; rN = OP sum of N TERM }    by a tile function
 //! def       ::= CONSTANT | size | index AXIS | load NAME[access] | row rN[AXIS] | OP vN .. | select vN vN vN
-//!             | cast vN | take NAME[access] at vN
+//!             | cast vN | take NAME[access] at vN | segment vN of SIZE
 //! access    ::= AXIS [by STRIDE], .. [+ offset]                   strides count elements; other axes do not move it
 //! ORDER     ::= in any order | in order | by the tree | by the counter
 //! ```
@@ -30,17 +31,20 @@
 //! own axes; scratch rows; vector loops; several outputs. [`verify()`] lists what every schedule promises.
 #![forbid(unsafe_code)]
 
+mod alias;
 mod flat;
 mod fuse;
 pub mod kernel;
 mod make;
 mod merge;
 mod nest;
+mod pieces;
 mod place;
 mod print;
 mod rows;
 mod verify;
 
+pub use alias::{Hazard, in_place};
 pub use fuse::lower;
 pub use verify::verify;
 

@@ -6,14 +6,17 @@
 
 use crate::LowerError;
 use crate::kernel::{AxisId, Def};
-use crate::nest::{AxisSet, Nest, bit};
+use crate::nest::{AxisSet, Nest, NestAxis, bit};
 use broadloom_ir::dim::Dim;
 
 impl Nest<'_> {
     /// Puts the axis innermost along which most accesses have neighbours in memory, if that is clearly another one.
     /// Only where every value is elementwise: reductions have chosen their place by the order.
     pub fn order_axes(&mut self) {
-        if !self.reductions.is_empty() || self.free.len() < 2 {
+        let chain = self.free.windows(2).all(|pair| self.axes[pair[1].index()].parent == Some(pair[0]));
+        let innermost = self.free.last().copied();
+        let plain = self.stores.iter().all(|store| store.scatter.is_none() && store.level == innermost);
+        if !self.reductions.is_empty() || self.free.len() < 2 || !chain || !plain {
             return;
         }
         let votes =
@@ -24,15 +27,12 @@ impl Nest<'_> {
         if votes(self.free[best]) > votes(self.free[innermost]) {
             let axis = self.free.remove(best);
             self.free.push(axis);
-            self.link_free();
-        }
-    }
-
-    fn link_free(&mut self) {
-        let mut parent = None;
-        for &axis in &self.free {
-            self.axes[axis.index()].parent = parent;
-            parent = Some(axis);
+            let mut parent = None;
+            for &axis in &self.free {
+                self.axes[axis.index()].parent = parent;
+                parent = Some(axis);
+            }
+            self.stores.iter_mut().for_each(|store| store.level = parent);
         }
     }
 
@@ -41,13 +41,16 @@ impl Nest<'_> {
         let mut inner = self.free.len();
         while inner > 1 {
             inner -= 1;
-            let (outer_axis, inner_axis) = (self.free[inner - 1], self.free[inner]);
+            let inner_axis = self.free[inner];
+            let Some(outer_axis) = self.axes[inner_axis.index()].parent else { continue };
             if !self.mergeable(outer_axis, inner_axis)? {
                 continue;
             }
-            let extent = self.axes[outer_axis.index()].extent.mul(&self.axes[inner_axis.index()].extent)?;
-            self.axes[inner_axis.index()].extent = extent;
-            self.free.remove(inner - 1);
+            let outer = self.axes[outer_axis.index()].clone();
+            let entry = &mut self.axes[inner_axis.index()];
+            entry.extent = outer.extent.mul(&entry.extent)?;
+            entry.parent = outer.parent;
+            self.free.retain(|axis| *axis != outer_axis);
             for access in &mut self.accesses {
                 access.strides.retain(|(axis, _)| *axis != outer_axis);
             }
@@ -57,16 +60,19 @@ impl Nest<'_> {
             self.depends.iter_mut().for_each(|set| *set = merged(*set));
             self.varies.iter_mut().for_each(|set| *set = merged(*set));
         }
-        self.link_free();
         Ok(())
     }
 
     fn mergeable(&self, outer: AxisId, inner: AxisId) -> Result<bool, LowerError> {
         let named = |axis: AxisId| {
             self.values.iter().any(|value| value.def == Def::Index(axis))
-                || self.axes.iter().any(|other| other.group.is_some_and(|(group, _)| group == axis))
+                || self.axes[axis.index()].group.is_some()
+                || self.axes.iter().any(|other| other.group.as_ref().is_some_and(|(group, _)| *group == axis))
         };
-        let around = self.axes.iter().any(|axis| axis.reduction && axis.parent == Some(outer));
+        let within = |axis: &NestAxis| axis.parent == Some(outer);
+        let around = self.axes.iter().any(|axis| axis.reduction && within(axis))
+            || self.free.iter().filter(|axis| within(&self.axes[axis.index()])).count() > 1
+            || self.stores.iter().any(|store| store.level == Some(outer));
         if named(outer) || named(inner) || around {
             return Ok(false);
         }

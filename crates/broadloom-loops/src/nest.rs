@@ -9,7 +9,12 @@
 //! common work is shared. Nothing is placed yet: a value knows on which axes it depends, no more.
 
 mod address;
+mod maps;
 mod reductions;
+mod roots;
+
+pub(crate) use maps::{Index, Map};
+pub(crate) use roots::Target;
 
 use crate::LowerError;
 use crate::flat::{Flat, FlatId, Kind};
@@ -18,6 +23,7 @@ use broadloom_ir::dim::Dim;
 use broadloom_ir::dtype::{DType, Scalar};
 use broadloom_ir::ops::Op;
 use broadloom_ir::reduce::ReduceOp;
+use maps::Reads;
 use smallvec::{SmallVec, smallvec};
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -25,9 +31,6 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 pub(crate) type AxisSet = u64;
 /// Axes of a kernel, at most.
 const MAX_AXES: usize = 64;
-/// A trailing constant axis of at most this length is unrolled rather than looped over.
-const UNROLL_FREE: i64 = 4;
-
 /// A node is computed under so many maps without a thought.
 const FEW_MAPS: usize = 2;
 /// More maps than an unrolled sum has terms, the positions of unrolled axes counted.
@@ -37,29 +40,14 @@ const WORTH_STORING: u32 = 32;
 /// A nest of so many values is given up if a node had better be stored.
 const MANY_VALUES: usize = 2000;
 
+/// The indices along loop axes.
+fn moving(map: &Map) -> Map {
+    map.iter().filter(|index| index.axis.is_some()).cloned().collect()
+}
+
 pub(crate) fn bit(axis: AxisId) -> AxisSet {
     1 << axis.index()
 }
-
-/// One axis of a tensor as a function of a loop axis: `start + step * axis`.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(crate) struct Index {
-    axis: Option<AxisId>,
-    step: i64,
-    start: Dim,
-}
-
-impl Index {
-    fn at(position: i64) -> Index {
-        Index { axis: None, step: 0, start: Dim::constant(position) }
-    }
-
-    fn along(axis: AxisId) -> Index {
-        Index { axis: Some(axis), step: 1, start: Dim::ZERO }
-    }
-}
-
-type Map = SmallVec<[Index; 4]>;
 
 /// A loop axis before loops exist.
 #[derive(Debug, Clone)]
@@ -68,8 +56,8 @@ pub(crate) struct NestAxis {
     /// For a reduction axis: the deepest free or reduction axis around it.
     pub parent: Option<AxisId>,
     pub reduction: bool,
-    /// For partial results: the axis that counts groups, and which group.
-    pub group: Option<(AxisId, usize)>,
+    /// For partial results: the axis that counts groups, and the length of one.
+    pub group: Option<(AxisId, Dim)>,
     pub combines: bool,
 }
 
@@ -127,6 +115,26 @@ pub(crate) struct NestStore {
     pub access: AccessId,
     pub delta: i64,
     pub value: ValueId,
+    /// In which loop.
+    pub level: Option<AxisId>,
+    /// Where the data say where, and what is combined with what is there.
+    pub scatter: Option<NestScatter>,
+}
+
+/// A place that the data give.
+#[derive(Debug, Clone)]
+pub(crate) struct NestScatter {
+    pub op: ReduceOp,
+    pub index: ValueId,
+    pub stride: Stride,
+    pub size: Extent,
+}
+
+impl NestStore {
+    /// The values that the store reads.
+    pub fn reads(&self) -> impl Iterator<Item = ValueId> + use<> {
+        std::iter::once(self.value).chain(self.scatter.as_ref().map(|scatter| scatter.index))
+    }
 }
 
 /// The values of one kernel.
@@ -143,7 +151,7 @@ pub(crate) struct Nest<'a> {
     pub nodes: Vec<FlatId>,
     pub accesses: Vec<NestAccess>,
     pub axes: Vec<NestAxis>,
-    /// The free axes, outermost first.
+    /// The free axes, each after the one around it; the first is the outermost of all.
     pub free: Vec<AxisId>,
     pub reductions: HashMap<ValueId, NestReduction>,
     /// Unrolled sums over pairs, by their values.
@@ -156,7 +164,8 @@ pub(crate) struct Nest<'a> {
     memo: HashMap<(FlatId, Map), ValueId>,
     by_def: HashMap<(Def, DType), ValueId>,
     reduction_axes: HashMap<AxisKey, AxisId>,
-    looped: HashMap<FlatId, usize>,
+    /// The loop axes' parts of the maps under which reductions were met.
+    looped: HashMap<FlatId, Map>,
     /// The loop axes' parts of the maps under which nodes were met.
     moving: HashMap<FlatId, HashSet<Map>>,
     /// Under how many maps nodes were met.
@@ -166,83 +175,6 @@ pub(crate) struct Nest<'a> {
 }
 
 impl<'a> Nest<'a> {
-    /// The values of `roots`, which have equal shapes but for literal 1s. `targets` are the arrays that each writes.
-    /// When [`Nest::wanted`] is not empty the nest is void: store those nodes and begin again.
-    pub fn new(
-        flat: &'a Flat,
-        stored: &'a HashMap<FlatId, BufferId>,
-        roots: &[(FlatId, Vec<BufferId>)],
-        narrow: bool,
-    ) -> Result<Nest<'a>, LowerError> {
-        let mut nest = Nest {
-            flat,
-            stored,
-            roots: roots.iter().map(|(root, _)| *root).collect(),
-            values: Vec::new(),
-            depends: Vec::new(),
-            varies: Vec::new(),
-            nodes: Vec::new(),
-            accesses: Vec::new(),
-            axes: Vec::new(),
-            free: Vec::new(),
-            reductions: HashMap::new(),
-            pair_sums: HashMap::new(),
-            stores: Vec::new(),
-            params: Vec::new(),
-            narrow,
-            wanted: Vec::new(),
-            memo: HashMap::new(),
-            by_def: HashMap::new(),
-            reduction_axes: HashMap::new(),
-            looped: HashMap::new(),
-            moving: HashMap::new(),
-            met: HashMap::new(),
-            crowded: BTreeSet::new(),
-        };
-        let sizes: Vec<Dim> =
-            flat.node(roots[0].0).shape.iter().filter(|dim| !dim.is_one()).cloned().collect();
-        let reduces = roots.iter().any(|(root, _)| flat.node(*root).nested > 0);
-        let unrolled = match sizes.last().and_then(Dim::as_constant) {
-            Some(extent) if (1..=UNROLL_FREE).contains(&extent) && (sizes.len() > 1 || reduces) => {
-                Some(extent)
-            }
-            _ => None,
-        };
-        for extent in &sizes[..sizes.len() - usize::from(unrolled.is_some())] {
-            let axis = nest.axis(NestAxis {
-                extent: extent.clone(),
-                parent: nest.free.last().copied(),
-                reduction: false,
-                group: None,
-                combines: false,
-            })?;
-            nest.free.push(axis);
-        }
-        for (root, targets) in roots {
-            for last in 0..unrolled.unwrap_or(1) {
-                let mut indices = nest.free.iter().map(|&axis| Index::along(axis)).collect::<Vec<_>>();
-                if unrolled.is_some() {
-                    indices.push(Index::at(last));
-                }
-                let mut indices = indices.into_iter();
-                let map: Map = flat
-                    .node(*root)
-                    .shape
-                    .iter()
-                    .map(|dim| {
-                        if dim.is_one() { None } else { indices.next() }.unwrap_or_else(|| Index::at(0))
-                    })
-                    .collect();
-                let value = nest.instantiate(*root, map.clone())?;
-                for &target in targets {
-                    let (access, delta) = nest.address(target, &map)?;
-                    nest.stores.push(NestStore { access, delta, value });
-                }
-            }
-        }
-        Ok(nest)
-    }
-
     fn axis(&mut self, axis: NestAxis) -> Result<AxisId, LowerError> {
         if self.axes.len() == MAX_AXES {
             return Err(LowerError::TooManyAxes);
@@ -263,6 +195,27 @@ impl<'a> Nest<'a> {
     /// A number of steps as a constant or a parameter.
     pub fn extent(&mut self, dim: &Dim) -> Extent {
         dim.as_constant().map_or_else(|| Extent::Param(self.param(dim)), Extent::Constant)
+    }
+
+    /// Pairs of values that are the same function, one of a reduction axis and one of a free axis.
+    pub fn twins(&self, reduction: AxisId, free: AxisId) -> Vec<(ValueId, ValueId)> {
+        let along = |map: &Map| map.iter().any(|index| index.axis == Some(reduction));
+        let moved = |map: &Map| -> Map {
+            let moved = |index: &Index| match index.axis == Some(reduction) {
+                true => Index { axis: Some(free), ..index.clone() },
+                false => index.clone(),
+            };
+            map.iter().map(moved).collect()
+        };
+        let pair = |((node, map), value): (&(FlatId, Map), &ValueId)| {
+            along(map).then(|| Some((*value, *self.memo.get(&(*node, moved(map)))?)))?
+        };
+        self.memo.iter().filter_map(pair).collect()
+    }
+
+    /// A stride as a constant or a parameter.
+    fn stride(&mut self, dim: &Dim) -> Stride {
+        dim.as_constant().map_or_else(|| Stride::Param(self.param(dim)), Stride::Constant)
     }
 
     /// The axes around an axis, outermost first, itself included.
@@ -328,7 +281,7 @@ impl<'a> Nest<'a> {
         let met = self.met.entry(id).or_default();
         *met += 1;
         let maps = self.moving.entry(id).or_default();
-        maps.insert(map.iter().filter(|index| index.axis.is_some()).cloned().collect());
+        maps.insert(moving(map));
         let costs = node.weight.saturating_mul(maps.len() as u32) > WORTH_STORING;
         if maps.len() > FEW_MAPS && costs || *met > MOST_MAPS {
             self.crowded.insert(id);
@@ -341,74 +294,20 @@ impl<'a> Nest<'a> {
     }
 
     /// What a node under a map is computed from.
-    fn operands(&mut self, id: FlatId, map: &Map) -> Result<SmallVec<[(FlatId, Map); 4]>, LowerError> {
+    fn operands(&mut self, id: FlatId, map: &Map) -> Result<Reads, LowerError> {
         if self.is_loaded(id) {
             return Ok(smallvec![]);
         }
-        let flat = self.flat;
-        let node = flat.node(id);
-        let broadcast = |operand: FlatId, map: &Map, result: &[Dim]| -> (FlatId, Map) {
-            let axes = flat.aligned(operand, result);
-            (
-                operand,
-                axes.iter().map(|axis| axis.map_or_else(|| Index::at(0), |axis| map[axis].clone())).collect(),
-            )
-        };
-        Ok(match &node.kind {
-            Kind::Buffer(_) | Kind::Constant(_) | Kind::Size(_) | Kind::Iota | Kind::Reshape(_) => {
-                smallvec![]
+        let mut terms = Vec::new();
+        if let Kind::Reduce(reduction) = &self.flat.node(id).kind {
+            if self.flat.unrolls(reduction) {
+                let extent = &self.flat.node(reduction.operand).shape[reduction.axis];
+                terms.extend((0..extent.as_constant().unwrap_or(0)).map(Index::at));
+            } else {
+                terms.push(Index::along(self.reduction_axis(id, reduction, map)?));
             }
-            Kind::Op { args, .. } => args.iter().map(|arg| broadcast(*arg, map, &node.shape)).collect(),
-            Kind::Select(args) => args.iter().map(|arg| broadcast(*arg, map, &node.shape)).collect(),
-            Kind::Cast(operand) => smallvec![(*operand, map.clone())],
-            Kind::Reindex { operand, axes } => {
-                let map = axes
-                    .iter()
-                    .map(|axis| axis.map_or_else(|| Index::at(0), |axis| map[axis].clone()))
-                    .collect();
-                smallvec![(*operand, map)]
-            }
-            Kind::Slice { operand, axes } => {
-                let map = axes.iter().zip(map).map(|((start, step), index)| -> Result<Index, LowerError> {
-                    Ok(Index {
-                        axis: index.axis,
-                        step: index.step.checked_mul(*step).ok_or(LowerError::TooLarge)?,
-                        start: start.add(&index.start.scale(*step)?)?,
-                    })
-                });
-                smallvec![(*operand, map.collect::<Result<Map, _>>()?)]
-            }
-            Kind::Take { indices, axis, .. } => {
-                let rank = flat.node(*indices).shape.rank();
-                smallvec![(*indices, map[*axis..*axis + rank].iter().cloned().collect())]
-            }
-            Kind::Reduce(reduction) => {
-                let operand_shape = &flat.node(reduction.operand).shape;
-                let terms: Vec<Index> = if flat.unrolls(reduction) {
-                    let extent = operand_shape[reduction.axis].as_constant().unwrap_or(0);
-                    (0..extent).map(Index::at).collect()
-                } else {
-                    let axis = self.reduction_axis(id, reduction, map)?;
-                    vec![Index::along(axis)]
-                };
-                let mut operands = smallvec![];
-                for term in terms {
-                    let mut inner: Map =
-                        if reduction.group.is_some() { map[1..].into() } else { map.clone() };
-                    inner.insert(reduction.axis, term);
-                    match reduction.factors {
-                        Some(factors) => {
-                            operands.extend(factors.map(|factor| broadcast(factor, &inner, operand_shape)));
-                        }
-                        None => operands.push((reduction.operand, inner.clone())),
-                    }
-                    if let Some(index) = reduction.index {
-                        operands.push((index, inner));
-                    }
-                }
-                operands
-            }
-        })
+        }
+        self.flat.reads(id, map, &terms, &|axis| self.axes[axis.index()].extent.clone())
     }
 
     /// A value, or the equal one that exists.
@@ -429,6 +328,7 @@ impl<'a> Nest<'a> {
             Def::Op { args, .. } => union(args),
             Def::Select(args) => union(args),
             Def::Cast(arg) => union(&[*arg]),
+            Def::Segment { index, .. } => union(&[*index]),
             Def::Take { access, index, .. } => union(&[*index]) | self.accesses[access.index()].axes(),
             Def::Constant(_)
             | Def::Param(_)
@@ -513,6 +413,11 @@ impl<'a> Nest<'a> {
             Kind::Select(_) => self.select([args[0], args[1], args[2]], id),
             Kind::Cast(_) => self.value(Def::Cast(args[0]), node.dtype, self.depends[args[0].index()], id),
             Kind::Reindex { .. } | Kind::Slice { .. } => args[0],
+            Kind::Concat { .. } => match args {
+                [operand] => *operand,
+                _ => self.want(id, id),
+            },
+            Kind::Segment { .. } => self.want(id, id),
             Kind::Iota => self.iota(&map[0], id),
             Kind::Take { table, indices, axis } => self.take(*table, *indices, *axis, map, args[0], id)?,
             Kind::Reduce(reduction) if flat.unrolls(reduction) => {

@@ -4,14 +4,22 @@
 //! What cannot be placed without computing it again and again (`sin(y[1,m])` under a loop over n) is reported, to be
 //! stored by a kernel of its own.
 
+mod kept;
+mod pairing;
+
+pub(crate) use kept::Kept;
+pub(crate) use pairing::Pairing;
+
 use crate::flat::FlatId;
 use crate::kernel::*;
-use crate::nest::{AxisSet, Nest, bit};
+use crate::nest::{AxisSet, Nest, NestAxis, NestStore, bit};
 use broadloom_ir::dtype::DType;
 use broadloom_ir::ops::Op;
 use broadloom_ir::reduce::{ReduceOp, SEQUENTIAL_LIMIT};
+use broadloom_math::Function;
 use smallvec::{SmallVec, smallvec};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::sync::LazyLock;
 
 /// How a reduction runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,19 +43,6 @@ impl Form {
     }
 }
 
-/// A reduction that is the work of a tile function on pairs.
-#[derive(Debug, Clone)]
-pub(crate) struct Pairing {
-    pub term: PairTerm,
-    pub root: bool,
-    pub extreme: ReduceOp,
-    /// The terms' values that do not move along the reduction.
-    pub left: Vec<ValueId>,
-    pub right: AccessId,
-    pub delta: i64,
-    pub step: i64,
-}
-
 /// What a level of the loop tree consists of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum Item {
@@ -66,6 +61,8 @@ pub(crate) struct Plan<'n, 'a> {
     pub orders: HashMap<AxisId, Order>,
     /// The reduced values of each reduction axis, in order.
     pub reduced: HashMap<AxisId, Vec<ValueId>>,
+    /// Calls that are read from the row in which a reduction before has left the same results.
+    pub kept: HashMap<ValueId, Kept>,
     vectorize: bool,
 }
 
@@ -82,9 +79,15 @@ fn op_cost(op: Op, dtype: DType) -> u32 {
 /// Values that cost as much as this are stored rather than computed for every step of a loop they do not depend on.
 const WORTH_STORING: u32 = 4;
 
+/// By op, whether there is a function of its name.
+static FUNCTIONS: LazyLock<HashSet<Op>> = LazyLock::new(|| {
+    let named = |op: &Op| Function::ALL.iter().any(|function| function.name() == op.name());
+    Op::ALL.iter().copied().filter(named).collect()
+});
+
 /// Whether the op has tile functions, which compute whole rows.
 pub(crate) fn is_function(op: Op, dtype: DType) -> bool {
-    dtype.is_float() && matches!(op, Op::Exp | Op::Log | Op::Sin | Op::Cos | Op::Tanh | Op::Pow)
+    matches!(dtype, DType::F32 | DType::F64) && FUNCTIONS.contains(&op)
 }
 
 impl<'n, 'a> Plan<'n, 'a> {
@@ -96,6 +99,7 @@ impl<'n, 'a> Plan<'n, 'a> {
             forms: HashMap::new(),
             orders: HashMap::new(),
             reduced: HashMap::new(),
+            kept: HashMap::new(),
             vectorize,
         };
         plan.position = (0..nest.values.len())
@@ -104,12 +108,7 @@ impl<'n, 'a> Plan<'n, 'a> {
                 None => nest.deepest(nest.depends[index]),
             })
             .collect();
-        let mut stack: Vec<ValueId> = nest.stores.iter().map(|store| store.value).collect();
-        while let Some(value) = stack.pop() {
-            if !std::mem::replace(&mut plan.live[value.index()], true) {
-                stack.extend(plan.sources(value));
-            }
-        }
+        plan.mark_live();
         for value in plan.live_values() {
             if let Some(reduction) = nest.reductions.get(&value) {
                 plan.reduced.entry(reduction.axis).or_default().push(value);
@@ -123,7 +122,19 @@ impl<'n, 'a> Plan<'n, 'a> {
             let form = plan.form(axis, order);
             plan.forms.insert(axis, form);
         }
+        plan.keep_rows();
         plan
+    }
+
+    /// Marks what stores are computed from.
+    fn mark_live(&mut self) {
+        self.live.fill(false);
+        let mut stack: Vec<ValueId> = self.nest.stores.iter().flat_map(NestStore::reads).collect();
+        while let Some(value) = stack.pop() {
+            if !std::mem::replace(&mut self.live[value.index()], true) {
+                stack.extend(self.sources(value));
+            }
+        }
     }
 
     pub fn live_values(&self) -> impl Iterator<Item = ValueId> + use<> {
@@ -144,12 +155,15 @@ impl<'n, 'a> Plan<'n, 'a> {
 
     /// What a value is computed from; for a reduced value, what its elements contribute.
     pub fn sources(&self, value: ValueId) -> SmallVec<[ValueId; 3]> {
+        if let Some(kept) = self.kept.get(&value) {
+            return smallvec![kept.after];
+        }
         match &self.nest.values[value.index()].def {
             Def::Constant(_) | Def::Param(_) | Def::Index(_) | Def::Load { .. } | Def::Row(..) => smallvec![],
             Def::Op { args, .. } => args.clone(),
             Def::Select(args) => SmallVec::from_slice(args),
             Def::Cast(arg) => smallvec![*arg],
-            Def::Take { index, .. } => smallvec![*index],
+            Def::Take { index, .. } | Def::Segment { index, .. } => smallvec![*index],
             Def::Reduced => contributed(&self.nest.reductions[&value].operand),
         }
     }
@@ -193,9 +207,8 @@ impl<'n, 'a> Plan<'n, 'a> {
                 read.extend(reduced.iter().flat_map(|value| self.sources(*value)));
             }
         }
-        if self.nest.free.last().is_some_and(|last| self.is_within(Some(*last), axis)) {
-            read.extend(self.nest.stores.iter().map(|store| store.value));
-        }
+        let stores = self.nest.stores.iter().filter(|store| self.is_within(store.level, axis));
+        read.extend(stores.flat_map(NestStore::reads));
         read.retain(|value| !self.is_within(self.position(*value), axis));
         read.sort();
         read.dedup();
@@ -207,7 +220,7 @@ impl<'n, 'a> Plan<'n, 'a> {
         let values: Vec<ValueId> = match item {
             Item::Value(value) => self.sources(value).into_vec(),
             Item::Loop(axis) => self.read_from_outside(axis),
-            Item::Store(store) => vec![self.nest.stores[store].value],
+            Item::Store(store) => self.nest.stores[store].reads().collect(),
         };
         let mut items: Vec<Item> = values
             .into_iter()
@@ -235,9 +248,8 @@ impl<'n, 'a> Plan<'n, 'a> {
             .map(Item::Value)
             .collect();
         items.extend(self.loops(level).into_iter().map(Item::Loop));
-        if self.nest.free.last().copied() == level {
-            items.extend((0..self.nest.stores.len()).map(Item::Store));
-        }
+        let stores = (0..self.nest.stores.len()).filter(|store| self.nest.stores[*store].level == level);
+        items.extend(stores.map(Item::Store));
         let mut sorted: Vec<Item> = Vec::with_capacity(items.len());
         let mut done: std::collections::HashSet<Item> = std::collections::HashSet::new();
         for item in items {
@@ -268,6 +280,7 @@ impl<'n, 'a> Plan<'n, 'a> {
     pub fn is_call(&self, value: ValueId) -> bool {
         let entry = &self.nest.values[value.index()];
         self.position(value).is_some()
+            && !self.kept.contains_key(&value)
             && matches!(&entry.def, Def::Op { op, .. } if is_function(*op, entry.dtype))
     }
 
@@ -286,12 +299,18 @@ impl<'n, 'a> Plan<'n, 'a> {
         }
     }
 
+    /// Whether an axis counts the groups of another.
+    fn is_counter(&self, axis: AxisId) -> bool {
+        let counts = |other: &NestAxis| other.group.as_ref().is_some_and(|(group, _)| *group == axis);
+        self.nest.axes.iter().any(counts)
+    }
+
     /// The axis that a reduction may share a vector loop or a strip with: the one around it, unless its steps are
     /// groups, whose ranges differ.
     fn neighbour(&self, axis: AxisId) -> Option<AxisId> {
-        let group = self.nest.axes[axis.index()].group.map(|(group, _)| group);
+        let group = self.nest.axes[axis.index()].group.as_ref().map(|(group, _)| *group);
         let parent = self.nest.axes[axis.index()].parent?;
-        let counts = self.nest.axes.iter().any(|other| other.group.is_some_and(|(group, _)| group == parent));
+        let counts = self.is_counter(parent);
         (group != Some(parent) && !counts).then_some(parent)
     }
 
@@ -327,70 +346,6 @@ impl<'n, 'a> Plan<'n, 'a> {
         }
     }
 
-    /// The tile function on pairs that a reduction comes to, if it does.
-    pub fn pairing(&self, axis: AxisId) -> Option<Pairing> {
-        let neighbour = self.neighbour(axis)?;
-        let nest = self.nest;
-        let reductions: Vec<_> = self.reduced[&axis].iter().map(|value| &nest.reductions[value]).collect();
-        let extreme = match reductions[0].op {
-            ReduceOp::Min | ReduceOp::ArgMin => ReduceOp::Min,
-            ReduceOp::Max | ReduceOp::ArgMax => ReduceOp::Max,
-            ReduceOp::Sum | ReduceOp::Prod | ReduceOp::Mean => return None,
-        };
-        let is_extreme = |op: ReduceOp| match op {
-            ReduceOp::Min | ReduceOp::ArgMin => extreme == ReduceOp::Min,
-            ReduceOp::Max | ReduceOp::ArgMax => extreme == ReduceOp::Max,
-            ReduceOp::Sum | ReduceOp::Prod | ReduceOp::Mean => false,
-        };
-        let mut compared = None;
-        for reduction in reductions {
-            let value = match reduction.operand {
-                Contribution::Value(value) => value,
-                // The tile counts in the width of the values.
-                Contribution::Indexed { value, index: None, narrow }
-                    if narrow || reduction.dtype == DType::F64 =>
-                {
-                    value
-                }
-                Contribution::Indexed { .. } | Contribution::Product(..) => return None,
-            };
-            if !is_extreme(reduction.op) || *compared.get_or_insert(value) != value {
-                return None;
-            }
-        }
-        let compared = compared?;
-        let (root, sum) = match &nest.values[compared.index()].def {
-            Def::Op { op: Op::Sqrt, args, .. } => (true, args[0]),
-            _ => (false, compared),
-        };
-        let sum = nest.pair_sums.get(&sum)?;
-        let varies = |value: ValueId, along: AxisId| nest.varies[value.index()] & bit(along) != 0;
-        let mut left = Vec::new();
-        let mut right = Vec::new();
-        for &(x, y) in &sum.pairs {
-            let (still, moving) = if varies(x, axis) { (y, x) } else { (x, y) };
-            let Def::Load { access, delta } = nest.values[moving.index()].def else { return None };
-            if varies(still, axis) || varies(moving, neighbour) || !varies(still, neighbour) {
-                return None;
-            }
-            left.push(still);
-            right.push((access, delta));
-        }
-        let (right, deltas): (Vec<AccessId>, Vec<i64>) = right.into_iter().unzip();
-        let step = deltas.get(1).map_or(0, |second| second - deltas[0]);
-        let regular =
-            deltas.windows(2).all(|pair| pair[1] - pair[0] == step) && right.iter().all(|r| *r == right[0]);
-        regular.then(|| Pairing {
-            term: sum.term,
-            root,
-            extreme,
-            left,
-            right: right[0],
-            delta: deltas[0],
-            step,
-        })
-    }
-
     /// How many loads that depend on both a reduction axis and its neighbour have unit stride along the former,
     /// along the latter, or along neither.
     fn directions(&self, axis: AxisId, neighbour: AxisId) -> (usize, usize, usize) {
@@ -406,6 +361,7 @@ impl<'n, 'a> Plan<'n, 'a> {
                 | Def::Op { .. }
                 | Def::Select(_)
                 | Def::Cast(_)
+                | Def::Segment { .. }
                 | Def::Reduced => continue,
             };
             let unit = |axis: AxisId| access.stride(axis).is_one();
@@ -424,7 +380,7 @@ impl<'n, 'a> Plan<'n, 'a> {
     /// Whether a loop over a free axis (or over one in a strip) may compute several steps at once, for the loops
     /// that stand inside it.
     pub fn vectorizes(&self, axis: AxisId, inside: &[AxisId]) -> bool {
-        let counts = self.nest.axes.iter().any(|other| other.group.is_some_and(|(group, _)| group == axis));
+        let counts = self.is_counter(axis);
         let short = self.nest.axes[axis.index()].extent.as_constant().is_some_and(|extent| extent < 4);
         self.vectorize
             && !counts
@@ -474,8 +430,8 @@ impl<'n, 'a> Plan<'n, 'a> {
             // The groups of an axis part it among them: along both together nothing is computed twice.
             let varies =
                 nest.axes.iter().enumerate().fold(nest.varies[value.index()], |set, (axis, entry)| {
-                    let grouped = entry.group.filter(|_| set & bit(AxisId::new(axis)) != 0);
-                    grouped.map_or(set, |(group, _)| set | bit(group))
+                    let grouped = entry.group.as_ref().filter(|_| set & bit(AxisId::new(axis)) != 0);
+                    grouped.map_or(set, |(group, _)| set | bit(*group))
                 });
             if around(value) & !varies == 0 {
                 continue;
@@ -484,7 +440,7 @@ impl<'n, 'a> Plan<'n, 'a> {
             let own = match &entry.def {
                 Def::Constant(_) | Def::Param(_) | Def::Index(_) | Def::Load { .. } | Def::Row(..) => 0,
                 Def::Op { op, .. } => op_cost(*op, entry.dtype),
-                Def::Select(_) | Def::Cast(_) => 1,
+                Def::Select(_) | Def::Cast(_) | Def::Segment { .. } => 1,
                 Def::Take { .. } => WORTH_STORING,
                 Def::Reduced => crate::FUNCTION_COST,
             };

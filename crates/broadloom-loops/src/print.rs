@@ -100,9 +100,17 @@ impl Printer<'_> {
             Def::Select(args) => format!("select {}", list(args)),
             Def::Cast(arg) => format!("cast {arg}"),
             Def::Take { access, index, .. } => format!("take {} at {index}", self.access(*access, 0)),
+            Def::Segment { index, size, .. } => format!("segment {index} of {}", self.extent(*size)),
             Def::Reduced => "reduced".to_string(),
         };
         format!("{id} = {def} : {}", value.dtype)
+    }
+
+    fn extent(&self, extent: Extent) -> String {
+        match extent {
+            Extent::Constant(extent) => extent.to_string(),
+            Extent::Param(param) => self.schedule.show(&self.kernel.params[param.index()]),
+        }
     }
 
     fn accumulator(&self, accumulator: &Accumulator) -> String {
@@ -126,6 +134,9 @@ impl Printer<'_> {
                 Stmt::Let(value) => writeln!(f, "{pad}{}", self.value(*value))?,
                 Stmt::Store { access, delta, value } => {
                     writeln!(f, "{pad}store {} <- {value}", self.access(*access, *delta))?;
+                }
+                Stmt::Scatter { access, delta, index, op, value, .. } => {
+                    writeln!(f, "{pad}scatter {} at {index} <- {op} {value}", self.access(*access, *delta))?;
                 }
                 Stmt::Put { row, part, axis, value } => {
                     let part = if *part == 0 { String::new() } else { format!(", {part}") };

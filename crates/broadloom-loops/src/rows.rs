@@ -19,10 +19,11 @@ const CACHE_BYTES: usize = 24 * 1024;
 /// Scratch memory of a thread, at most, where that can be had by shorter strips.
 pub(crate) const SCRATCH_BYTES: usize = 256 * 1024;
 
-/// Gives strips and rows their lengths, and rows their places. `row_axes` are the strip axes of the rows.
-pub(crate) fn lay_out(kernel: &mut Kernel, row_axes: &[AxisId]) {
+/// Gives strips and rows their lengths, and rows their places. `row_axes` are the strip axes of the rows, `whole` are
+/// axes of at most a block that are one strip.
+pub(crate) fn lay_out(kernel: &mut Kernel, row_axes: &[AxisId], whole: &[AxisId]) {
     let lives = Lives::of(kernel).intervals;
-    let mut lengths: HashMap<AxisId, usize> = HashMap::new();
+    let mut lengths: HashMap<AxisId, usize> = whole.iter().map(|axis| (*axis, BLOCK)).collect();
     for &axis in row_axes {
         let of_axis: Vec<usize> = (0..row_axes.len()).filter(|row| row_axes[*row] == axis).collect();
         let peak = |bytes: &dyn Fn(&Row) -> usize| -> usize {
@@ -38,7 +39,8 @@ pub(crate) fn lay_out(kernel: &mut Kernel, row_axes: &[AxisId]) {
         let in_cache = (CACHE_BYTES / hot / STRIP_UNIT * STRIP_UNIT).clamp(STRIP_UNIT, STRIP);
         let in_scratch = (SCRATCH_BYTES / 2 / all / SHORTEST * SHORTEST).max(SHORTEST);
         // Rows inside a reduction are over its blocks.
-        let length = if kernel.axes[axis.index()].reduction { BLOCK } else { in_cache.min(in_scratch) };
+        let block = kernel.axes[axis.index()].reduction || whole.contains(&axis);
+        let length = if block { BLOCK } else { in_cache.min(in_scratch) };
         lengths.insert(axis, length);
     }
     let mut placed: Vec<(usize, usize, usize)> = Vec::new();
@@ -140,7 +142,7 @@ impl Lives {
                         self.touch(row, None);
                     }
                 }
-                Stmt::Store { .. } => {}
+                Stmt::Store { .. } | Stmt::Scatter { .. } => {}
                 Stmt::Put { row, axis, .. } => self.touch(*row, Some(*axis)),
                 Stmt::For { axis, body, .. } => self.enclosed(Some(*axis), |lives| lives.body(kernel, body)),
                 Stmt::Strip { body, .. } => self.enclosed(None, |lives| lives.body(kernel, body)),
@@ -202,7 +204,12 @@ fn set_strips(body: &mut [Stmt], lengths: &HashMap<AxisId, usize>) {
                 set_strips(&mut stream.prologue, lengths);
                 set_strips(&mut stream.body, lengths);
             }
-            Stmt::Let(_) | Stmt::Store { .. } | Stmt::Put { .. } | Stmt::Call { .. } | Stmt::Pairs(_) => {}
+            Stmt::Let(_)
+            | Stmt::Store { .. }
+            | Stmt::Scatter { .. }
+            | Stmt::Put { .. }
+            | Stmt::Call { .. }
+            | Stmt::Pairs(_) => {}
         }
     }
 }

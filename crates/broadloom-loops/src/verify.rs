@@ -181,6 +181,10 @@ impl Scope<'_> {
                 self.access(*position, context)?;
                 self.access(*access, context)? == *dtype && self.read(*index)? == DType::I64
             }
+            Def::Segment { index, position, .. } => {
+                self.access(*position, context)?;
+                *dtype == DType::I64 && self.read(*index)? == DType::I64
+            }
             Def::Reduced => false,
         };
         if good { self.define(id) } else { Err(Fault::Dtype(id)) }
@@ -206,6 +210,11 @@ impl Scope<'_> {
             Stmt::Store { access, value, .. } => {
                 let stored = self.access(*access, context)?;
                 if self.read(*value)? == stored { Ok(()) } else { Err(Fault::Dtype(*value)) }
+            }
+            Stmt::Scatter { access, index, value, .. } => {
+                let stored = self.access(*access, context)?;
+                let good = self.read(*value)? == stored && self.read(*index)? == DType::I64;
+                if good { Ok(()) } else { Err(Fault::Dtype(*value)) }
             }
             Stmt::Put { row, axis, value, .. } => {
                 self.written.insert(*row);

@@ -3,11 +3,12 @@
 #[path = "../../../tests/cases/expressions.rs"]
 mod expressions;
 
+use broadloom_loops::kernel::Role;
 use broadloom_loops::{IndexWidth, Layout, LowerOptions, lower, verify};
 
 #[test]
 fn loops_of_well_known_expressions() {
-    for (name, build) in expressions::CASES {
+    for (name, build) in expressions::CASES.iter().chain(expressions::JOINS).chain(expressions::HALVES) {
         let graph = expressions::graph(*build);
         let schedule = lower(&graph, &LowerOptions::dense(&graph, true)).unwrap();
         insta::assert_snapshot!(name.replace([' ', ','], "_"), schedule);
@@ -16,7 +17,7 @@ fn loops_of_well_known_expressions() {
 
 #[test]
 fn schedules_keep_their_promises_in_every_layout() {
-    for (name, build) in expressions::CASES {
+    for (name, build) in expressions::CASES.iter().chain(expressions::JOINS).chain(expressions::HALVES) {
         let graph = expressions::graph(*build);
         let ranks: Vec<usize> = graph.inputs().iter().map(|input| input.shape.rank()).collect();
         for unit in [None, Some(0), Some(1)] {
@@ -40,4 +41,43 @@ fn schedules_keep_their_promises_in_every_layout() {
             }
         }
     }
+}
+
+/// Kernels, arrays stored between them, and calls of tile functions in the text.
+fn facts(name: &str) -> (usize, usize, usize) {
+    let mut cases = expressions::CASES.iter().chain(expressions::JOINS).chain(expressions::HALVES);
+    let (_, build) = cases.find(|(of, _)| *of == name).expect("a case has the name");
+    let graph = expressions::graph(*build);
+    let schedule = lower(&graph, &LowerOptions::dense(&graph, true)).unwrap();
+    let stored = schedule.buffers.iter().filter(|buffer| buffer.role == Role::Temporary).count();
+    (schedule.kernels.len(), stored, schedule.to_string().matches("call r").count())
+}
+
+#[test]
+fn joins_that_are_written_in_pieces_store_nothing() {
+    assert_eq!(facts("concat of functions"), (2, 0, 1));
+    assert_eq!(facts("concat of columns"), (2, 0, 0));
+    assert_eq!(facts("stack"), (3, 0, 0));
+    // Sixteen pieces a kernel, twice.
+    assert_eq!(facts("many pieces"), (14, 0, 0));
+    // Its kernels read the join where the output is.
+    assert_eq!(facts("concat met otherwise").1, 0);
+}
+
+#[test]
+fn statistics_of_rows_store_nothing() {
+    assert_eq!(facts("layer norm"), (1, 0, 0));
+    assert_eq!(facts("least and where").1, 0);
+    assert_eq!(facts("statistics").1, 0);
+    // One kernel for each of two: the exponentials of a short row are computed once, of a long one twice.
+    assert_eq!(facts("softmax of short rows"), (2, 0, 2));
+    assert_eq!(facts("softmax"), (1, 0, 2));
+    // Mean, deviation and result are one pass each.
+    assert_eq!(facts("columns by mean and std").0, 3);
+}
+
+#[test]
+fn segments_by_the_same_ids_are_one_pass() {
+    // The partial results, and their sum.
+    assert_eq!(facts("k means").0, 2);
 }

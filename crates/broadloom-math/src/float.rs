@@ -37,6 +37,8 @@ pub trait Float:
     const LIFT: Self;
     /// log2 of `LIFT`.
     const LIFT_EXPONENT: Self;
+    /// The least subnormal.
+    const LEAST: Self;
 
     /// `self * b + c` as the level does it.
     fn madd<L: Level>(self, b: Self, c: Self) -> Self;
@@ -67,6 +69,10 @@ pub trait Float:
     fn and_bits(self, other: Self) -> Self;
     /// Both operands' sign bits and magnitudes ORed; for two zeros that is their minimum.
     fn or_bits(self, other: Self) -> Self;
+    /// The next float of larger magnitude, for a finite `self`.
+    fn away(self) -> Self;
+    /// The next float of smaller magnitude, for a `self` that is not zero.
+    fn toward_zero(self) -> Self;
 }
 
 macro_rules! float {
@@ -87,6 +93,7 @@ macro_rules! float {
             const INTEGERS_FROM: Self = (1u64 << $mantissa) as $float;
             const LIFT: Self = (1u64 << ($mantissa + 2)) as $float;
             const LIFT_EXPONENT: Self = ($mantissa + 2) as $float;
+            const LEAST: Self = $float::from_bits(1);
 
             #[inline(always)]
             fn madd<L: Level>(self, b: Self, c: Self) -> Self {
@@ -169,6 +176,16 @@ macro_rules! float {
             #[inline(always)]
             fn or_bits(self, other: Self) -> Self {
                 $float::from_bits(self.to_bits() | other.to_bits())
+            }
+
+            #[inline(always)]
+            fn away(self) -> Self {
+                $float::from_bits(self.to_bits().wrapping_add(1))
+            }
+
+            #[inline(always)]
+            fn toward_zero(self) -> Self {
+                $float::from_bits(self.to_bits().wrapping_sub(1))
             }
         }
     };

@@ -16,7 +16,7 @@ pub use crate::options::{CompileOptions, Threads};
 use broadloom_ir::diagnostics::Diagnostics;
 use broadloom_ir::graph::CheckedGraph;
 use broadloom_jit::{CpuLevel, JitOptions};
-use broadloom_loops::{LowerError, LowerOptions};
+use broadloom_loops::{Hazard, LowerError, LowerOptions};
 use std::fmt;
 use std::time::Instant;
 use thiserror::Error;
@@ -43,7 +43,30 @@ pub(crate) fn compile_variant(
     let schedule = broadloom_loops::lower(graph, options)?;
     let module =
         broadloom_jit::compile(&schedule, &JitOptions { level, keep_text, verify: cfg!(debug_assertions) })?;
-    Ok(Variant { schedule, module })
+    let asides = graph.outputs().iter().enumerate().map(|(index, output)| match output.assigned {
+        Some(_) if graph.can_fail() => Some(Aside::CanFail),
+        Some(input) => broadloom_loops::in_place(&schedule, index, input).err().map(Aside::Hazard),
+        None => None,
+    });
+    Ok(Variant { asides: asides.collect(), schedule, module })
+}
+
+/// Why an assigned value is not written to its array directly.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Aside {
+    /// The data may have no result; then the array keeps its values.
+    CanFail,
+    /// A value would be overwritten before it is read.
+    Hazard(Hazard),
+}
+
+impl fmt::Display for Aside {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Aside::CanFail => f.write_str("the graph may fail on data"),
+            Aside::Hazard(hazard) => fmt::Display::fmt(hazard, f),
+        }
+    }
 }
 
 /// Why there is no kernel.

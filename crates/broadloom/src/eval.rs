@@ -12,11 +12,11 @@ use crate::compile::{CompileError, CompileOptions, compile};
 use crate::dsl::{Dim, Graph, Shape, Tensor};
 use crate::executable::Executable;
 use crate::run::{CallError, OutputError, Outputs};
-use broadloom_ir::ExprId;
 use broadloom_ir::diagnostics::Diagnostics;
 use broadloom_ir::dtype::DType;
 use broadloom_ir::graph::{CheckedGraph, Node};
 use broadloom_ir::shape;
+use broadloom_ir::{ExprId, InputId};
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
@@ -238,7 +238,7 @@ fn run(graph: &CheckedGraph, views: &[ArrayView<'_>]) -> Result<Outputs, EvalErr
 struct Structure {
     inputs: Vec<(DType, shape::Shape)>,
     nodes: Vec<(Node, DType, shape::Shape)>,
-    outputs: Vec<ExprId>,
+    outputs: Vec<(ExprId, Option<InputId>)>,
 }
 
 impl Structure {
@@ -247,7 +247,7 @@ impl Structure {
         Structure {
             inputs: graph.inputs().iter().map(|input| (input.dtype, input.shape.clone())).collect(),
             nodes: graph.exprs().map(node).collect(),
-            outputs: graph.outputs().iter().map(|output| output.expr).collect(),
+            outputs: graph.outputs().iter().map(|output| (output.expr, output.assigned)).collect(),
         }
     }
 }

@@ -2,13 +2,13 @@
 
 use crate::bind::plan::Binding;
 use crate::bind::{Program, type_text};
-use crate::compile::{CompileError, CompileOptions, compile_variant};
+use crate::compile::{Aside, CompileError, CompileOptions, compile_variant};
 use crate::explain::Explanation;
 use crate::memory::{Block, OutOfMemory};
 use crate::run::{Bound, CallError, IntoOutputs, Outputs};
 use crate::{BindError, IntoInputs};
 use broadloom_ir::dtype::DType;
-use broadloom_ir::graph::CheckedGraph;
+use broadloom_ir::graph::{CheckedGraph, OutputInfo};
 use broadloom_ir::shape::Shape;
 use broadloom_jit::{CpuLevel, Module};
 use broadloom_loops::kernel::Schedule;
@@ -48,13 +48,15 @@ pub struct ArrayInfo {
     pub dtype: DType,
     /// Number of axes.
     pub rank: usize,
+    /// Whether it is an input that a run [writes to](crate::Tensor::assign).
+    pub is_assigned: bool,
     text: String,
 }
 
 impl fmt::Display for ArrayInfo {
-    /// `x: f32[n, 3]`
+    /// `x: f32[n, 3]`, `x: &mut f32[n, 3]` if it is written to
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.name, self.text)
+        write!(f, "{}: {}{}", self.name, if self.is_assigned { "&mut " } else { "" }, self.text)
     }
 }
 
@@ -69,13 +71,19 @@ impl Executable {
         let graph = &self.inner.graph;
         let required =
             graph.inputs().iter().zip(&self.inner.program.required).filter(|(_, required)| **required);
-        required.map(|(input, _)| info(graph, &input.name, input.dtype, &input.shape)).collect()
+        let mut inputs: Vec<ArrayInfo> =
+            required.map(|(input, _)| info(graph, &input.name, input.dtype, &input.shape)).collect();
+        for input in &mut inputs {
+            let is_assigned = |output: &OutputInfo| output.assigned.is_some() && *output.name == *input.name;
+            input.is_assigned = graph.outputs().iter().any(is_assigned);
+        }
+        inputs
     }
 
-    /// The results, in order.
+    /// The results, in order. Inputs that are [assigned](crate::Tensor::assign) to are not among them.
     pub fn outputs(&self) -> Vec<ArrayInfo> {
         let graph = &self.inner.graph;
-        let outputs = graph.outputs().iter();
+        let outputs = graph.results().iter();
         outputs
             .map(|output| info(graph, &output.name, graph.dtype(output.expr), graph.shape(output.expr)))
             .collect()
@@ -134,7 +142,8 @@ impl Executable {
 }
 
 fn info(graph: &CheckedGraph, name: &str, dtype: DType, shape: &Shape) -> ArrayInfo {
-    ArrayInfo { name: name.to_string(), dtype, rank: shape.rank(), text: type_text(graph, dtype, shape) }
+    let text = type_text(graph, dtype, shape);
+    ArrayInfo { name: name.to_string(), dtype, rank: shape.rank(), is_assigned: false, text }
 }
 
 impl fmt::Debug for Executable {
@@ -148,6 +157,8 @@ impl fmt::Debug for Executable {
 
 /// Machine code for one choice of layouts.
 pub(crate) struct Variant {
+    /// Per output, if it is assigned to an input, why it is not written over that.
+    pub(crate) asides: Vec<Option<Aside>>,
     pub(crate) schedule: Schedule,
     pub(crate) module: Module,
 }

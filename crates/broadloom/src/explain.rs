@@ -1,6 +1,6 @@
 //! What was made of a graph.
 
-use crate::compile::{CompileError, compile_variant};
+use crate::compile::{Aside, CompileError, compile_variant};
 use crate::executable::Inner;
 use broadloom_ir::dim::Dim;
 use broadloom_ir::dtype::DType;
@@ -107,6 +107,17 @@ impl Explanation {
         self.inner.dense.module.scalar_calls().to_vec()
     }
 
+    /// Whether an input of this name, which is [assigned](crate::Tensor::assign) to, is written directly: `false` if
+    /// its new value is computed aside and copied, which the printed text explains. `None` if it is not assigned to.
+    pub fn in_place(&self, input: &str) -> Option<bool> {
+        self.assigned().find(|(name, _)| *name == input).map(|(_, aside)| aside.is_none())
+    }
+
+    fn assigned(&self) -> impl Iterator<Item = (&str, Option<Aside>)> {
+        let outputs = self.inner.graph.outputs().iter().zip(&self.inner.dense.asides);
+        outputs.filter(|(output, _)| output.assigned.is_some()).map(|(output, aside)| (&*output.name, *aside))
+    }
+
     /// How long it took to compile.
     pub fn compile_time(&self) -> Duration {
         self.compile_time
@@ -165,6 +176,7 @@ fn is_vectorized(kernel: &Kernel, stmt: &Stmt, name: &str) -> bool {
         | Stmt::Stream(_)
         | Stmt::Let(_)
         | Stmt::Store { .. }
+        | Stmt::Scatter { .. }
         | Stmt::Put { .. }
         | Stmt::Strip { .. } => return false,
     };
@@ -186,7 +198,12 @@ fn visit(body: &[Stmt], action: &mut dyn FnMut(&Stmt)) {
                 visit(&stream.prologue, action);
                 visit(&stream.body, action);
             }
-            Stmt::Let(_) | Stmt::Store { .. } | Stmt::Put { .. } | Stmt::Call { .. } | Stmt::Pairs(_) => {}
+            Stmt::Let(_)
+            | Stmt::Store { .. }
+            | Stmt::Scatter { .. }
+            | Stmt::Put { .. }
+            | Stmt::Call { .. }
+            | Stmt::Pairs(_) => {}
         }
     }
 }
@@ -208,6 +225,12 @@ impl fmt::Display for Explanation {
                 f,
                 "{id}: {bytes} bytes and {operations} operations {per}, {scratch} bytes of scratch per thread"
             )?;
+        }
+        for (name, aside) in self.assigned() {
+            match aside {
+                None => writeln!(f, "{name}: written in place")?,
+                Some(aside) => writeln!(f, "{name}: computed aside: {aside}")?,
+            }
         }
         writeln!(f, "stored between kernels: {} bytes", self.materialized_bytes())?;
         let calls = self.scalar_calls();

@@ -41,14 +41,16 @@ pub mod prelude;
 mod run;
 
 pub use array::{
-    AnyArray, Array, ArrayView, ArrayViewMut, FromArray, IntoArrayView, IntoArrayViewMut, LayoutError,
+    AnyArray, Array, ArrayView, ArrayViewMut, FromArray, Input, IntoArrayView, IntoArrayViewMut, IntoInput,
+    LayoutError,
 };
 pub use bind::{
     ArrayName, BindError, EmptyTable, Inputs, IntoInputs, MissedObligation, Role, SizeMismatch, Solved,
 };
 pub use compile::{CompileError, CompileOptions, Threads};
 pub use dsl::{
-    Dim, Graph, IntoAxes, IntoAxis, IntoNewShape, NewSize, Operand, Shape, SliceItem, Symbol, Tensor, select,
+    Dim, Graph, IntoAxes, IntoAxis, IntoNewShape, NewSize, Operand, RangeNumber, Shape, SliceItem, Symbol,
+    Tensor, concat, select, stack,
 };
 #[doc(inline)]
 pub use eval::{EvalError, eval};
@@ -59,9 +61,10 @@ pub use run::{Bound, CallError, IntoOutputs, OutputError, Outputs, OutputsMut, R
 
 pub use broadloom_ir::diagnostics::{self, Diagnostic, Diagnostics};
 pub use broadloom_ir::dtype::{DType, Element, Scalar};
-pub use broadloom_ir::graph::CheckedGraph;
+pub use broadloom_ir::graph::{CheckedGraph, Norm};
 pub use broadloom_ir::ops::Op;
 pub use broadloom_jit::CpuLevel;
+pub use half::{bf16, f16};
 
 /// The README's example runs with the documentation tests.
 #[cfg(doctest)]

@@ -49,6 +49,7 @@ pub(crate) fn explain(
         }
     }
     convert(graph, &problem, op, operands, &described, &mut helps);
+    assign_otherwise(&problem, op, &described, &mut helps);
     helps.truncate(MAX_HELPS);
     Diagnostic { problem, op: Some(op.into()), site, operands: described, origins, helps }
 }
@@ -57,6 +58,7 @@ fn describe(graph: &Graph, op: &str, operands: &[ExprId]) -> Vec<Operand> {
     let roles: &[&str] = match (op, operands) {
         ("select", _) => SELECT_ROLES,
         ("take", _) => &["table", "indices"],
+        ("assign", _) => &["target", "value"],
         (_, [_]) => &["operand"],
         (_, [_, _]) => &["lhs", "rhs"],
         _ => Op::from_name(op).map_or(&[], |op| op.operands()),
@@ -92,6 +94,9 @@ fn made(graph: &Graph, expr: ExprId) -> Made {
         Node::View { view, operand } => op(view.name(), operand),
         Node::Take { table, .. } => op("take", table),
         Node::Iota => Made::Op { op: "iota", of: None },
+        Node::Size(_) => Made::Op { op: "size", of: None },
+        Node::Concat { .. } => Made::Op { op: "concat", of: None },
+        Node::Segment { values, .. } => op("segment", values),
         Node::Poison => Made::Op { op: "poison", of: None },
     }
 }
@@ -357,4 +362,27 @@ fn convert(
         }
         _ => {}
     }
+}
+
+/// Offers what does not write to the input, or converts first.
+fn assign_otherwise(problem: &Problem, op: &str, operands: &[Operand], helps: &mut Vec<Help>) {
+    let [target, other, ..] = operands else { return };
+    let (target, other) = (&target.name, &other.name);
+    let value = match op {
+        "assign" => other.to_string(),
+        "add_" => format!("{target} + {other}"),
+        "subtract_" => format!("{target} - {other}"),
+        "multiply_" => format!("{target} * {other}"),
+        "divide_" => format!("{target} / {other}"),
+        op => format!("{target}.{}({other})", op.trim_end_matches('_')),
+    };
+    let (text, code) = match problem {
+        Problem::Grows { .. } => ("to make a new tensor instead:", format!("let {target} = {value};")),
+        Problem::OtherKind { target: dtype, .. } => {
+            let value = if op == "assign" { value } else { format!("({value})") };
+            ("to convert it all the same:", format!("{target}.assign({value}.cast::<{dtype}>())"))
+        }
+        _ => return,
+    };
+    helps.push(Help { text: text.into(), code: Some(code.into()), result: None });
 }

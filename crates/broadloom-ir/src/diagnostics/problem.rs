@@ -176,6 +176,28 @@ pub enum Problem {
         /// Its size.
         size: Size,
     },
+    /// Sizes of two operands that must be equal, a literal 1 included.
+    Unequal {
+        /// The axis of both operands.
+        axis: usize,
+        /// What a sentence calls the operands.
+        names: [Box<str>; 2],
+        /// The two sizes.
+        sizes: Box<[Size; 2]>,
+        /// Whether they can ever be equal.
+        certainty: Certainty,
+        /// The simplest two sizes that must be equal for these to be.
+        only_if: Box<[Size; 2]>,
+    },
+    /// An operand of another rank than it must have.
+    Rank {
+        /// What a sentence calls the operand.
+        name: Box<str>,
+        /// Number of axes that it must have.
+        expected: usize,
+        /// Number of axes that it has.
+        rank: usize,
+    },
     /// More elements than can be addressed.
     TooManyElements,
     /// A size cannot be computed.
@@ -242,6 +264,31 @@ pub enum Problem {
         /// What it was first.
         first: Box<Operand>,
     },
+    /// An assignment to what is no input.
+    NotInput,
+    /// A second assignment to one input.
+    AssignedTwice {
+        /// Its name.
+        name: Box<str>,
+        /// Where the first is.
+        first: Site,
+    },
+    /// An assignment of a larger shape: stretching is for the value, not for the input that it is written to.
+    Grows {
+        /// The input's name.
+        name: Box<str>,
+        /// Its shape.
+        target: Vec<Size>,
+        /// The shape to which both would stretch.
+        result: Vec<Size>,
+    },
+    /// An assignment of another kind of dtype.
+    OtherKind {
+        /// What is assigned.
+        value: DType,
+        /// What the input holds.
+        target: DType,
+    },
     /// Two outputs of one name.
     DuplicateOutput {
         /// The name.
@@ -291,19 +338,20 @@ impl fmt::Debug for Code {
 }
 
 impl Problem {
-    /// The code. `S003` is kept for in-place operations.
+    /// The code.
     pub fn code(&self) -> Code {
         let of = |certainty: Certainty| if certainty == Certainty::Never { "S001" } else { "S002" };
         Code(match self {
             Problem::Broadcast(conflicts) | Problem::Stretch { conflicts, .. } => {
                 headline(conflicts).map_or("S001", |conflict| of(conflict.certainty))
             }
-            Problem::Count { certainty, .. } => of(*certainty),
+            Problem::Count { certainty, .. } | Problem::Unequal { certainty, .. } => of(*certainty),
+            Problem::Grows { .. } => "S003",
             Problem::Indivisible { .. } | Problem::TwoInferred => "S004",
             Problem::NotOne { .. } => "S005",
             Problem::NoAxis { .. } | Problem::RepeatedAxis { .. } | Problem::NotPermutation { .. } => "S006",
             Problem::ZeroStep | Problem::Outside { .. } | Problem::TooManyIndices { .. } => "S007",
-            Problem::RankTooLarge { .. } | Problem::RankTooSmall { .. } => "S008",
+            Problem::RankTooLarge { .. } | Problem::RankTooSmall { .. } | Problem::Rank { .. } => "S008",
             Problem::NegativeSize { .. } | Problem::TooManyElements | Problem::Size(_) => "S009",
             Problem::EmptyReduction { .. } => "S010",
             Problem::Unsolvable { .. } => "S011",
@@ -311,11 +359,15 @@ impl Problem {
             Problem::LiteralDoesNotFit { .. } | Problem::NegativeExponent { .. } => "T002",
             Problem::ConditionNotBool { .. } => "T003",
             Problem::IndicesNotInteger { .. } => "T004",
+            Problem::OtherKind { .. } => "T005",
             Problem::BadName { .. } => "N001",
-            Problem::DuplicateInput { .. } | Problem::DuplicateOutput { .. } => "N002",
+            Problem::DuplicateInput { .. }
+            | Problem::DuplicateOutput { .. }
+            | Problem::AssignedTwice { .. } => "N002",
             Problem::NoOutputs | Problem::PoisonedOutput { .. } => "N003",
             Problem::TooLarge => "N004",
             Problem::ForeignSymbol | Problem::ForeignTensor { .. } => "N005",
+            Problem::NotInput => "N006",
         })
     }
 }
@@ -400,6 +452,16 @@ impl fmt::Display for Problem {
                 )
             }
             Problem::NegativeSize { axis, size } => write!(f, "gives axis {axis} the negative size {size}"),
+            Problem::Unequal { axis, names: [first, second], sizes, certainty, .. } => {
+                let (left, right, doubt) = (quoted(&sizes[0]), quoted(&sizes[1]), doubt(*certainty));
+                write!(
+                    f,
+                    "needs equal sizes: axis {axis} of {first} is {left}, and of {second} {right}{doubt}"
+                )
+            }
+            Problem::Rank { name, expected, rank } => {
+                write!(f, "needs {name} to have rank {expected}, not {rank}")
+            }
             Problem::TooManyElements => f.write_str("has more elements than can be addressed"),
             Problem::Size(error) => write!(f, "has a size that cannot be computed: {error}"),
             Problem::EmptyReduction { axis } => {
@@ -434,6 +496,24 @@ impl fmt::Display for Problem {
             Problem::DuplicateInput { dtype, dims, first } => {
                 let (first_dtype, first_dims) = (first.dtype.map_or("", DType::name), &first.dims);
                 write!(f, "is declared as {dtype}{dims:?} here and as {first_dtype}{first_dims:?} before")
+            }
+            Problem::NotInput => f.write_str("writes to an input, not to the result of an expression"),
+            Problem::AssignedTwice { name, .. } => {
+                write!(f, "writes to the input \"{name}\", which has a new value already")
+            }
+            Problem::Grows { name, target, result } => {
+                write!(f, "cannot write its result into \"{name}\"")?;
+                if target.len() != result.len() {
+                    return write!(f, ": the rank would grow from {} to {}", target.len(), result.len());
+                }
+                let changed = target.iter().zip(result).position(|(old, new)| old != new);
+                let Some(axis) = changed else { return Ok(()) };
+                let (old, new) = (&target[axis], &result[axis]);
+                let verb = if new.dim.is_zero() { "shrink" } else { "grow" };
+                write!(f, ": axis {axis} would {verb} from {} to {}", quoted(old), quoted(new))
+            }
+            Problem::OtherKind { value, target } => {
+                write!(f, "does not convert {value} to {target}, another kind of number")
             }
             Problem::DuplicateOutput { name } => write!(f, "two outputs have the name \"{name}\""),
             Problem::NoOutputs => f.write_str("the graph has no outputs"),

@@ -106,7 +106,7 @@ fn source_line(site: Site) -> Option<String> {
 fn table(diagnostic: &Diagnostic, explains: bool) -> Vec<(String, Option<Site>)> {
     let operands = &diagnostic.operands;
     let marks = marks(diagnostic);
-    let is_aligned = operands.len() == 1 || !diagnostic.conflicts().is_empty();
+    let is_aligned = operands.len() == 1 || !marks.is_empty();
     let rank = operands.iter().map(|operand| operand.dims.len()).max().unwrap_or(0);
     let name_width = operands.iter().map(|operand| operand.name.chars().count()).max().unwrap_or(0).max(4);
     let dtype_width = operands
@@ -182,6 +182,10 @@ fn marks(diagnostic: &Diagnostic) -> Vec<usize> {
         | Problem::RepeatedAxis { axis }
         | Problem::Outside { axis, .. }
         | Problem::EmptyReduction { axis } => vec![*axis],
+        Problem::Grows { target, result, .. } => {
+            let added = result.len() - target.len();
+            (0..result.len()).filter(|&axis| axis < added || target[axis - added] != result[axis]).collect()
+        }
         _ => diagnostic.conflicts().iter().map(|conflict| conflict.axis).collect(),
     }
 }
@@ -248,7 +252,8 @@ fn reasons(diagnostic: &Diagnostic) -> Vec<String> {
         {
             stretched(diagnostic, conflicts).into_iter().collect()
         }
-        Problem::Count { certainty: Certainty::Sometimes, only_if, .. } => {
+        Problem::Count { certainty: Certainty::Sometimes, only_if, .. }
+        | Problem::Unequal { certainty: Certainty::Sometimes, only_if, .. } => {
             let [a, b] = &**only_if;
             vec![format!("equal only for some sizes ({a} = {b})")]
         }
@@ -258,6 +263,10 @@ fn reasons(diagnostic: &Diagnostic) -> Vec<String> {
         Problem::Unsolvable { symbol } => vec![format!(
             "an input axis must be `{symbol}`, or a constant times it plus sizes that other axes determine"
         )],
+        Problem::Grows { result, .. } => {
+            vec![format!("the result would be {result:?}, and what is written to keeps its shape")]
+        }
+        Problem::AssignedTwice { first, .. } => vec![format!("assigned first at {}", place(first))],
         Problem::DuplicateInput { first, .. } => vec![format!("declared first at {}", place(first.site))],
         Problem::ForeignTensor { here, there } => {
             let mut reasons = vec![format!("this graph was made at {}", place(here))];

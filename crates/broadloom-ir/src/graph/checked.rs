@@ -4,7 +4,7 @@ use super::solve::{Solution, solve};
 use super::{Entry, Graph, InputInfo, Node, Obligation, Operands, Site, SymbolInfo, View, check_tensor_name};
 use crate::diagnostics::{Diagnostic, Diagnostics, Problem};
 use crate::dtype::DType;
-use crate::ids::{ExprId, SymbolId};
+use crate::ids::{ExprId, InputId, SymbolId};
 use crate::ops::Op;
 use crate::reduce::ReduceOp;
 use crate::shape::Shape;
@@ -20,11 +20,16 @@ pub struct OutputInfo {
     pub name: Box<str>,
     /// Its value.
     pub expr: ExprId,
+    /// The input to which it is [assigned](Graph::assign), whose name it bears.
+    pub assigned: Option<InputId>,
 }
 
 /// What some outputs of a [`Graph`] need, without mistakes. Cloning shares it.
 #[derive(Clone)]
 pub struct CheckedGraph(Arc<Checked>);
+
+/// Name and value of an output, and the input to which it is assigned.
+type Destination<'a> = (&'a str, ExprId, Option<InputId>);
 
 struct Checked {
     entries: Vec<Entry>,
@@ -39,8 +44,9 @@ impl Node {
     /// The operands in order.
     pub fn operands(&self) -> Operands {
         match self {
-            Node::Input(_) | Node::Constant(_) | Node::Iota | Node::Poison => Operands::new(),
-            Node::Elementwise { operands, .. } => operands.clone(),
+            Node::Input(_) | Node::Constant(_) | Node::Iota | Node::Size(_) | Node::Poison => Operands::new(),
+            Node::Elementwise { operands, .. } | Node::Concat { operands, .. } => operands.clone(),
+            Node::Segment { values, ids, .. } => smallvec![*values, *ids],
             Node::Select { condition, on_true, on_false } => smallvec![*condition, *on_true, *on_false],
             Node::Cast(operand) | Node::Reduce { operand, .. } | Node::View { operand, .. } => {
                 smallvec![*operand]
@@ -51,8 +57,9 @@ impl Node {
 
     fn renumber(&mut self, id: impl Fn(ExprId) -> ExprId) {
         let operands: &mut [&mut ExprId] = match self {
-            Node::Input(_) | Node::Constant(_) | Node::Iota | Node::Poison => return,
-            Node::Elementwise { operands, .. } => {
+            Node::Input(_) | Node::Constant(_) | Node::Iota | Node::Size(_) | Node::Poison => return,
+            Node::Segment { values, ids, .. } => &mut [values, ids],
+            Node::Elementwise { operands, .. } | Node::Concat { operands, .. } => {
                 operands.iter_mut().for_each(|operand| *operand = id(*operand));
                 return;
             }
@@ -67,19 +74,25 @@ impl Node {
 }
 
 impl Graph {
-    /// What the outputs need, renumbered densely, if the graph has no mistakes.
+    /// What the outputs and the [assignments](Graph::assign) need, renumbered densely, if the graph has no mistakes.
+    /// Assignments are outputs that follow the others, in order.
     ///
     /// # Errors
     /// Every mistake recorded so far, whether the outputs need it or not; no outputs; bad or repeated names of
     /// outputs; symbols that outputs need and no input determines.
     pub fn finish(&self, outputs: &[(&str, ExprId)]) -> Result<CheckedGraph, Diagnostics> {
         let mut mistakes = self.diagnostics.clone();
+        let assigned = self.assignments.iter().map(|assignment| {
+            (&*self.inputs[assignment.input.index()].name, assignment.value, Some(assignment.input))
+        });
+        let outputs: Vec<Destination<'_>> =
+            outputs.iter().map(|&(name, expr)| (name, expr, None)).chain(assigned).collect();
         if outputs.is_empty() {
             let site = self.entry(ExprId::new(super::POISON)).site;
             mistakes.push(Diagnostic::new(Problem::NoOutputs, None, site));
         }
         let mut names = HashSet::new();
-        for &(name, expr) in outputs {
+        for &(name, expr, _) in &outputs {
             let site = self.site(expr);
             if let Err(problem) = check_tensor_name(name) {
                 mistakes.push(Diagnostic::new(problem, Some("output"), site));
@@ -91,7 +104,7 @@ impl Graph {
                 mistakes.push(Diagnostic::new(Problem::PoisonedOutput { name: name.into() }, None, site));
             }
         }
-        let needed = self.needed(outputs);
+        let needed = self.needed(&outputs);
         let solutions = solve(&self.inputs, self.symbols.len());
         self.check_solvable(&needed, &solutions, &mut mistakes);
         if let Some(mistakes) = Diagnostics::new(mistakes) {
@@ -108,9 +121,10 @@ impl Graph {
             entry.node.renumber(|expr| renumbered(&number, expr));
             entries.push(entry);
         }
-        let output = |&(name, expr): &(&str, ExprId)| OutputInfo {
+        let output = |&(name, expr, assigned): &Destination<'_>| OutputInfo {
             name: name.into(),
             expr: renumbered(&number, expr),
+            assigned,
         };
         let obligation = |obligation: &Obligation| {
             let origin = number.get(obligation.origin.index()).copied().flatten()?;
@@ -127,9 +141,9 @@ impl Graph {
     }
 
     /// Which expressions the outputs need, by index.
-    fn needed(&self, outputs: &[(&str, ExprId)]) -> Vec<bool> {
+    fn needed(&self, outputs: &[Destination<'_>]) -> Vec<bool> {
         let mut needed = vec![false; self.entries.len()];
-        for (_, expr) in outputs {
+        for (_, expr, _) in outputs {
             if let Some(needed) = needed.get_mut(expr.index()) {
                 *needed = true;
             }
@@ -163,10 +177,14 @@ impl Graph {
                 let symbols = entry.shape.iter().flat_map(|dim| dim.symbols());
                 symbols.for_each(|symbol| report(symbol, entry.site));
             }
-            if let Node::View { view: View::Slice(parts), .. } = &entry.node {
-                let symbols = parts.iter().flat_map(|part| part.start.symbols());
-                symbols.for_each(|symbol| report(symbol, entry.site));
-            }
+            let symbols: Vec<SymbolId> = match &entry.node {
+                Node::View { view: View::Slice(parts), .. } => {
+                    parts.iter().flat_map(|part| part.start.symbols()).collect()
+                }
+                Node::Size(size) => size.symbols().into_iter().collect(),
+                _ => Vec::new(),
+            };
+            symbols.into_iter().for_each(|symbol| report(symbol, entry.site));
         }
         for obligation in &self.obligations {
             if needed.get(obligation.origin.index()) == Some(&true) {
@@ -225,9 +243,15 @@ impl CheckedGraph {
         &self.0.inputs
     }
 
-    /// The outputs in the given order; at least one.
+    /// The outputs in the given order, then the assignments; at least one.
     pub fn outputs(&self) -> &[OutputInfo] {
         &self.0.outputs
+    }
+
+    /// The outputs that are no assignments, in the given order.
+    pub fn results(&self) -> &[OutputInfo] {
+        let outputs = self.outputs();
+        &outputs[..outputs.partition_point(|output| output.assigned.is_none())]
     }
 
     /// All symbols in order of creation. Some that the outputs do not need may have no solution.
@@ -251,7 +275,8 @@ impl CheckedGraph {
         let Node::Reduce { op: ReduceOp::Sum | ReduceOp::Mean, operand, .. } = self.node(reduce) else {
             return None;
         };
-        if !self.dtype(*operand).is_float() {
+        // A product of 16-bit floats is rounded to their type before it is added.
+        if !matches!(self.dtype(*operand), DType::F32 | DType::F64) {
             return None;
         }
         match self.node(*operand) {
@@ -287,6 +312,9 @@ impl CheckedGraph {
             Node::View { view, .. } => f.write_str(view.name()),
             Node::Take { .. } => f.write_str("take"),
             Node::Iota => f.write_str("iota"),
+            Node::Size(size) => write!(f, "size {}", size.display(&|symbol| self.symbol_name(symbol))),
+            Node::Concat { .. } => f.write_str("concat"),
+            Node::Segment { op, .. } => write!(f, "segment_{op}"),
             Node::Poison => f.write_str("poison"),
         }?;
         for operand in node.operands() {
@@ -307,7 +335,7 @@ impl CheckedGraph {
                 }
                 f.write_str("]")
             }
-            Node::Take { axis, .. } => write!(f, " axis={axis}"),
+            Node::Take { axis, .. } | Node::Concat { axis, .. } => write!(f, " axis={axis}"),
             Node::Input(_)
             | Node::Constant(_)
             | Node::Elementwise { .. }
@@ -315,6 +343,8 @@ impl CheckedGraph {
             | Node::Cast(_)
             | Node::View { view: View::Reshape | View::BroadcastTo, .. }
             | Node::Iota
+            | Node::Size(_)
+            | Node::Segment { .. }
             | Node::Poison => Ok(()),
         }
     }
@@ -345,7 +375,8 @@ impl fmt::Display for CheckedGraph {
             writeln!(f)?;
         }
         for output in self.outputs() {
-            writeln!(f, "output {:?} = {}", output.name, output.expr)?;
+            let verb = if output.assigned.is_some() { "assign" } else { "output" };
+            writeln!(f, "{verb} {:?} = {}", output.name, output.expr)?;
         }
         Ok(())
     }

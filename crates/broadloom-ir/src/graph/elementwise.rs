@@ -34,7 +34,12 @@ impl Graph {
         self.settle(result, op.name(), operands, site)
     }
 
-    fn try_elementwise(&mut self, op: Op, operands: &[ExprId], site: Site) -> Result<ExprId, Problem> {
+    pub(super) fn try_elementwise(
+        &mut self,
+        op: Op,
+        operands: &[ExprId],
+        site: Site,
+    ) -> Result<ExprId, Problem> {
         if self.any_poisoned(operands) {
             return Ok(self.poison());
         }
@@ -42,15 +47,30 @@ impl Graph {
             return Err(Problem::Arity { expected: op.arity(), given: operands.len() });
         }
         let dtypes: Vec<DType> = operands.iter().map(|&operand| self.dtype(operand)).collect();
+        if let &[left, right] = operands
+            && op.is_comparison()
+            && (dtypes[0].is_signed_integer() && dtypes[1] == DType::U64
+                || dtypes[0] == DType::U64 && dtypes[1].is_signed_integer())
+        {
+            self.broadcast(operands, op.operands())?;
+            return self.compare_with_u64(op, [left, right], site);
+        }
         let Some(dtype) = op.operand_dtype(&dtypes) else { return Err(Problem::NotDefined { dtypes }) };
+        if let (Op::Nextafter, &[from, to]) = (op, operands)
+            && dtype.arithmetic() != dtype
+        {
+            return self.nextafter_of_16_bits([from, to], dtype, site);
+        }
         let shape = self.broadcast(operands, op.operands())?;
         let mut converted = Operands::new();
         for &operand in operands {
             converted.push(self.convert(operand, dtype, site)?);
         }
-        if !depends_on_level(op)
-            && let Some(values) = self.constants(&converted)
-            && let Some(value) = op.evaluate(false, &values)
+        // Bits that depend on the numerics level are left to the time when it is chosen.
+        if let Some(values) = self.constants(&converted)
+            && !(op.can_fail(dtype) && op.fails(&values))
+            && let (Some(value), Some(other)) = (op.evaluate(false, &values), op.evaluate(true, &values))
+            && value.same(other)
         {
             return self.insert_constant(value, site);
         }
@@ -105,7 +125,7 @@ impl Graph {
         self.settle(result, "select", &[condition, on_true, on_false], site)
     }
 
-    fn try_select(&mut self, operands: [ExprId; 3], site: Site) -> Result<ExprId, Problem> {
+    pub(super) fn try_select(&mut self, operands: [ExprId; 3], site: Site) -> Result<ExprId, Problem> {
         if self.any_poisoned(&operands) {
             return Ok(self.poison());
         }
@@ -197,9 +217,4 @@ impl Graph {
         };
         operands.iter().map(value).collect()
     }
-}
-
-/// Whether the bits of the result depend on the numerics level, which is chosen when a graph is compiled.
-fn depends_on_level(op: Op) -> bool {
-    matches!(op, Op::Exp | Op::Log | Op::Sin | Op::Cos | Op::Tanh | Op::Pow)
 }

@@ -1,6 +1,6 @@
 //! Literals: constants without a dtype of their own.
 
-use crate::dtype::{Class, DType, Scalar};
+use crate::dtype::{AnyNumber, Class, DType, Scalar};
 use std::fmt;
 
 /// A number written in the source, which takes the dtype of the tensor that it meets (NEP 50).
@@ -28,21 +28,22 @@ impl Literal {
 
     /// The value in a dtype, unless it does not fit. Floats round.
     pub fn to_scalar(self, dtype: DType) -> Option<Scalar> {
-        match self {
-            Literal::Bool(value) => Some(Scalar::Bool(value).cast(dtype)),
-            Literal::Int(value) => match dtype {
-                DType::Bool => None,
-                DType::U8 => value.try_into().ok().map(Scalar::U8),
-                DType::I32 => value.try_into().ok().map(Scalar::I32),
-                DType::I64 => value.try_into().ok().map(Scalar::I64),
-                DType::F32 => Some(Scalar::F32(value as f32)),
-                DType::F64 => Some(Scalar::F64(value as f64)),
-            },
-            Literal::Float(value) => match dtype {
-                DType::Bool | DType::U8 | DType::I32 | DType::I64 => None,
-                DType::F32 if value.is_finite() && (value as f32).is_infinite() => None,
-                DType::F32 | DType::F64 => Some(Scalar::F64(value).cast(dtype)),
-            },
+        match (self, dtype.class()) {
+            (Literal::Bool(value), _) => Some(Scalar::Bool(value).cast(dtype)),
+            (Literal::Int(_), Class::Bool) | (Literal::Float(_), Class::Bool | Class::Int) => None,
+            (Literal::Int(value), Class::Int) => {
+                let scalar = AnyNumber::Int(value).to_scalar(dtype);
+                matches!(scalar.number(), AnyNumber::Int(fits) if fits == value).then_some(scalar)
+            }
+            (Literal::Int(value), Class::Float) => {
+                let scalar = AnyNumber::Int(value).to_scalar(dtype);
+                matches!(scalar.number(), AnyNumber::Float(fits) if fits.is_finite()).then_some(scalar)
+            }
+            (Literal::Float(value), Class::Float) => {
+                let scalar = Scalar::F64(value).cast(dtype);
+                let fits = matches!(scalar.number(), AnyNumber::Float(fits) if fits.is_finite());
+                (fits || !value.is_finite()).then_some(scalar)
+            }
         }
     }
 

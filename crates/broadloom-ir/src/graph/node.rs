@@ -69,6 +69,27 @@ pub enum Node {
     },
     /// The integers (i64) 0, 1, 2, .. along the only axis.
     Iota,
+    /// A size as a value (i64) of rank 0. Not a constant.
+    Size(Dim),
+    /// The operands one after the other along an axis. All have the dtype of the result, its rank, and its sizes on
+    /// all other axes.
+    Concat {
+        /// At least two.
+        operands: Operands,
+        /// Along which axis.
+        axis: usize,
+    },
+    /// Partial results of a segmented reduction: element `[b, s, ..]` combines, in index order from the identity of
+    /// the reduction, the rows `values[i, ..]` of block `b` (rows `b * SEGMENT_BLOCK ..`) with `ids[i] == s`. An id
+    /// that is negative or not below the size of axis 1 is reported when the graph runs.
+    Segment {
+        /// Sum, Prod, Min or Max.
+        op: ReduceOp,
+        /// Of the accumulator dtype, which is that of the result.
+        values: ExprId,
+        /// i64, along one axis, the leading one of `values`.
+        ids: ExprId,
+    },
     /// What a mistake left behind. It has rank 0 and any use of it is poisoned as well.
     Poison,
 }

@@ -24,12 +24,36 @@ impl Graph {
         self.settle(result, op.name(), &[operand], site)
     }
 
-    fn try_reduce(
+    pub(super) fn try_reduce(
         &mut self,
         op: ReduceOp,
         operand: ExprId,
         axes: Option<&[i64]>,
         keepdims: bool,
+        site: Site,
+    ) -> Result<ExprId, Problem> {
+        self.try_reduce_sizes(op, operand, axes, keepdims, op.needs_elements(), site)
+    }
+
+    /// A reduction that gives its identity over an empty axis, for callers whose result is right with that.
+    pub(super) fn reduce_any_size(
+        &mut self,
+        op: ReduceOp,
+        operand: ExprId,
+        axes: Option<&[i64]>,
+        keepdims: bool,
+        site: Site,
+    ) -> Result<ExprId, Problem> {
+        self.try_reduce_sizes(op, operand, axes, keepdims, false, site)
+    }
+
+    fn try_reduce_sizes(
+        &mut self,
+        op: ReduceOp,
+        operand: ExprId,
+        axes: Option<&[i64]>,
+        keepdims: bool,
+        needs_elements: bool,
         site: Site,
     ) -> Result<ExprId, Problem> {
         if self.is_poisoned(operand) {
@@ -50,7 +74,7 @@ impl Graph {
             return self.convert(operand, dtype, site);
         }
         let mut obligations = Vec::new();
-        if op.needs_elements() {
+        if needs_elements {
             for &axis in &axes {
                 let spare = shape[axis].sub(&Dim::ONE).map_err(Problem::Size)?;
                 self.require(spare, Requirement::NotEmpty, &mut obligations)
@@ -84,7 +108,7 @@ impl Graph {
         let axis = resolve_axis(axis, source.rank())?;
         let (before, after) = (&source[..axis], &source[axis + 1..]);
         let shape: Shape = before.iter().chain(self.shape(indices)).chain(after).cloned().collect();
-        let indices = self.convert(indices, DType::I64, site)?;
+        let indices = self.as_index(indices, site)?;
         let dtype = self.dtype(table);
         self.insert(Node::Take { table, indices, axis }, dtype, shape, Vec::new(), site)
     }
@@ -95,7 +119,7 @@ impl Graph {
         self.settle(result, "iota", &[], site)
     }
 
-    fn try_iota(&mut self, length: Dim, site: Site) -> Result<ExprId, Problem> {
+    pub(super) fn try_iota(&mut self, length: Dim, site: Site) -> Result<ExprId, Problem> {
         self.check_symbols([&length])?;
         let shape = Shape::from_iter([length]);
         let obligations = self.require_sizes(&shape, &[])?;

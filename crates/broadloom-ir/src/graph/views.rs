@@ -99,7 +99,12 @@ impl Graph {
         self.settle(result, "expand_dims", &[operand], site)
     }
 
-    fn try_expand_dims(&mut self, operand: ExprId, axes: &[i64], site: Site) -> Result<ExprId, Problem> {
+    pub(super) fn try_expand_dims(
+        &mut self,
+        operand: ExprId,
+        axes: &[i64],
+        site: Site,
+    ) -> Result<ExprId, Problem> {
         if self.is_poisoned(operand) || axes.is_empty() {
             return Ok(operand);
         }
@@ -122,7 +127,12 @@ impl Graph {
         self.settle(result, "squeeze", &[operand], site)
     }
 
-    fn try_squeeze(&mut self, operand: ExprId, axes: &[i64], site: Site) -> Result<ExprId, Problem> {
+    pub(super) fn try_squeeze(
+        &mut self,
+        operand: ExprId,
+        axes: &[i64],
+        site: Site,
+    ) -> Result<ExprId, Problem> {
         if self.is_poisoned(operand) || axes.is_empty() {
             return Ok(operand);
         }

@@ -33,7 +33,8 @@ pub(super) fn reduce(
     let elements = if count == 0 {
         Vec::new()
     } else if reduced.contains(&0) {
-        if op.needs_elements() {
+        // A minimum or maximum that the caller wrote has an obligation of its own.
+        if matches!(op, ReduceOp::ArgMin | ReduceOp::ArgMax) {
             return Err(Fault::Unsound(Rule::EmptyAxes));
         }
         let mut elements = with_room(&kept)?;
@@ -45,6 +46,8 @@ pub(super) fn reduce(
             ReduceOp::Prod => fold_axes(op, Op::Multiply, operand, None, axes, fused)?,
             ReduceOp::Min => fold_axes(op, Op::Minimum, operand, None, axes, fused)?,
             ReduceOp::Max => fold_axes(op, Op::Maximum, operand, None, axes, fused)?,
+            ReduceOp::Any => fold_axes(op, Op::LogicalOr, operand, None, axes, fused)?,
+            ReduceOp::All => fold_axes(op, Op::LogicalAnd, operand, None, axes, fused)?,
             ReduceOp::ArgMin => first_extreme(Op::Less, operand, axes, &kept, fused)?,
             ReduceOp::ArgMax => first_extreme(Op::Greater, operand, axes, &kept, fused)?,
         }
@@ -58,7 +61,9 @@ pub(super) fn reduce(
         let stays = kept.iter().enumerate().filter(|(axis, _)| !axes.contains(axis));
         stays.map(|(_, &size)| size).collect()
     };
-    Ok(Array { dtype: op.result_dtype(operand.dtype), shape, elements })
+    let dtype = op.result_dtype(operand.dtype);
+    let elements = elements.into_iter().map(|element| element.cast(dtype)).collect();
+    Ok(Array { dtype, shape, elements })
 }
 
 /// The totals of a mean divided by how many elements each is of.

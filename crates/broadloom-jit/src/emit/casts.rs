@@ -1,5 +1,6 @@
 //! Every dtype to every other.
 
+use super::masks::Narrowing;
 use super::value::{Regs, scalar_type, vector_type, width_of};
 use super::{Emitter, Val};
 use broadloom_ir::dtype::{Class, DType, Scalar};
@@ -14,6 +15,10 @@ impl Emitter<'_, '_> {
         if x.dtype == to {
             return x.clone();
         }
+        if x.dtype != x.dtype.arithmetic() {
+            let float = Val { dtype: x.dtype.arithmetic(), ..x.clone() };
+            return self.cast(&float, to);
+        }
         if to == Bool {
             let zero = self.constant(Scalar::Bool(false).cast(x.dtype));
             let zero = self.splat(&zero, x.lanes);
@@ -23,49 +28,41 @@ impl Emitter<'_, '_> {
             return self.cast_scalar(x, to);
         }
         let regs = match (x.dtype, to) {
-            (Bool, U8) => return self.bytes_of_mask(x),
-            (Bool, I32 | I64 | F32 | F64) => self.ones_of_mask(x, to),
-            (U8, I32) => self.widen_bytes(x.regs[0], x.lanes, false),
-            (U8, I64 | F32 | F64) => return self.cast_via(x, I32, to),
-            (I32, U8) => {
-                let low = self.splat_bits(types::I32X4, 0xff);
-                let bytes = self.map(x, |builder, reg| builder.ins().band(reg, low));
-                self.narrow_bytes(&bytes.regs, false)
-            }
-            (I64, U8) => return self.cast_via(x, I32, to),
-            (I32, I64) => self.widen_words(&x.regs),
-            (I64, I32) => self.narrow_words(&x.regs),
+            (Bool, _) if to == to.arithmetic() => self.ones_of_mask(x, to),
+            (_, F16 | Bf16) => return self.cast_to_half(x, to),
+            (I8 | I16 | U8 | U16, F32 | F64) => return self.cast_via(x, I32, to),
             (I32, F32) => self.map(x, |builder, reg| builder.ins().fcvt_from_sint(types::F32X4, reg)).regs,
+            (U32, F32) => self.map(x, |builder, reg| builder.ins().fcvt_from_uint(types::F32X4, reg)).regs,
             (I64, F64) => self.map(x, |builder, reg| builder.ins().fcvt_from_sint(types::F64X2, reg)).regs,
+            (U64, F64) => self.map(x, |builder, reg| builder.ins().fcvt_from_uint(types::F64X2, reg)).regs,
+            // Cranelift knows the instruction for the low half of a register only.
             (I32, F64) => self.halves(x, |emitter, low| {
-                // Cranelift knows the instruction for the low half of a register only.
                 let wide = emitter.builder.ins().swiden_low(low);
                 emitter.builder.ins().fcvt_from_sint(types::F64X2, wide)
+            }),
+            (U32, F64) => self.halves(x, |emitter, low| {
+                let wide = emitter.builder.ins().uwiden_low(low);
+                emitter.builder.ins().fcvt_from_uint(types::F64X2, wide)
             }),
             (F32, F64) => self.halves(x, |emitter, low| emitter.builder.ins().fvpromote_low(low)),
             (F64, F32) => {
                 self.join_halves(x, types::F32X4, |emitter, reg| emitter.builder.ins().fvdemote(reg))
             }
             (F32, I32) => self.map(x, |builder, reg| builder.ins().fcvt_to_sint_sat(types::I32X4, reg)).regs,
+            (F32, U32) => self.map(x, |builder, reg| builder.ins().fcvt_to_uint_sat(types::I32X4, reg)).regs,
             (F64, I32) => self.join_halves(x, types::I32X4, |emitter, reg| {
                 // Together with the zeros this is one truncation on x86-64, where the parts do not exist.
                 let zeros = emitter.vector_constant(types::I64X2, vec![0; 16].into());
                 let wide = emitter.builder.ins().fcvt_to_sint_sat(types::I64X2, reg);
                 emitter.builder.ins().snarrow(wide, zeros)
             }),
-            (F32, U8) => {
-                let words = self.bytes_of_floats(x);
-                self.narrow_bytes(&words, false)
-            }
-            (F64, U8) => {
-                let words = self.cast(x, I32);
-                self.narrow_bytes(&words.regs, false)
-            }
+            (F64, U32) => self.words_of_doubles(x),
+            (F32 | F64, I8 | I16 | U8 | U16) => self.short_of_floats(x, to),
             // No vector instruction before AVX-512, and none in Cranelift.
-            (I64, F32) | (F32 | F64, I64) => {
+            (I64 | U64, F32) | (F32 | F64, I64 | U64) => {
                 return self.by_lane(std::slice::from_ref(x), |emitter, x| emitter.cast_scalar(&x[0], to));
             }
-            (_, Bool) | (U8, U8) | (I32, I32) | (I64, I64) | (F32, F32) | (F64, F64) => x.regs.clone(),
+            _ => return self.resize_lanes(x, to),
         };
         Val::vector(to, x.lanes, regs)
     }
@@ -76,42 +73,74 @@ impl Emitter<'_, '_> {
     }
 
     fn cast_scalar(&mut self, x: &Val, to: DType) -> Val {
+        if to != to.arithmetic() {
+            return self.cast_to_half(x, to);
+        }
         let from = x.regs[0];
         let ty = scalar_type(to);
         let value = match (x.dtype.class(), to.class()) {
             (Class::Float, Class::Float) if to == DType::F64 => self.builder.ins().fpromote(ty, from),
             (Class::Float, Class::Float) => self.builder.ins().fdemote(ty, from),
-            (Class::Float, Class::Int) if to == DType::U8 => {
+            (Class::Float, _) if to.size() < 4 => {
                 let word = self.builder.ins().fcvt_to_sint_sat(types::I32, from);
-                let (least, greatest) = (self.int(types::I32, 0), self.int(types::I32, 255));
-                let word = self.builder.ins().smax(word, least);
-                let word = self.builder.ins().smin(word, greatest);
+                let bounds = [f64::NEG_INFINITY, f64::INFINITY].map(|end| {
+                    let bound = self.constant(Scalar::F64(end).cast(to));
+                    self.resize_int(&bound, 4)
+                });
+                let word = self.builder.ins().smax(word, bounds[0]);
+                let word = self.builder.ins().smin(word, bounds[1]);
                 self.builder.ins().ireduce(ty, word)
             }
-            (Class::Float, Class::Int | Class::Bool) => self.builder.ins().fcvt_to_sint_sat(ty, from),
-            (Class::Bool | Class::Int, Class::Float) => {
-                let whole = self.resize_int(x, x.dtype.size().max(4));
+            (Class::Float, _) if to.is_signed_integer() => self.builder.ins().fcvt_to_sint_sat(ty, from),
+            (Class::Float, _) => self.builder.ins().fcvt_to_uint_sat(ty, from),
+            (_, Class::Float) if x.dtype == DType::U64 => self.builder.ins().fcvt_from_uint(ty, from),
+            (_, Class::Float) => {
+                // So wide that the sign is that of the number.
+                let size = if x.dtype == DType::U32 { 8 } else { x.dtype.size().max(4) };
+                let whole = self.resize_int(x, size);
                 self.builder.ins().fcvt_from_sint(ty, whole)
             }
-            (Class::Bool | Class::Int, Class::Int | Class::Bool) => self.resize_int(x, to.size()),
+            _ => self.resize_int(x, to.size()),
         };
         Val::scalar(to, value)
     }
 
-    fn int(&mut self, ty: ir::Type, value: i64) -> ir::Value {
-        self.builder.ins().iconst(ty, value)
-    }
-
     /// A scalar bool or integer in `size` bytes, extended as its dtype says.
-    fn resize_int(&mut self, x: &Val, size: usize) -> ir::Value {
+    pub(super) fn resize_int(&mut self, x: &Val, size: usize) -> ir::Value {
         let from = x.regs[0];
         let Some(ty) = ir::Type::int_with_byte_size(size as u16) else { return from };
         match x.dtype.size().cmp(&size) {
             std::cmp::Ordering::Greater => self.builder.ins().ireduce(ty, from),
             std::cmp::Ordering::Equal => from,
-            std::cmp::Ordering::Less if x.dtype == DType::I32 => self.builder.ins().sextend(ty, from),
+            std::cmp::Ordering::Less if x.dtype.is_signed_integer() => self.builder.ins().sextend(ty, from),
             std::cmp::Ordering::Less => self.builder.ins().uextend(ty, from),
         }
+    }
+
+    /// Lanes of integers as another integer dtype: extended as their own says, or their low parts.
+    fn resize_lanes(&mut self, x: &Val, to: DType) -> Val {
+        let signed = x.dtype.is_signed_integer();
+        let mut lanes = x.clone();
+        while lanes.width < width_of(to) {
+            let regs = self.widen(&lanes, signed);
+            lanes = Val { width: lanes.width * 2, ..lanes.with_regs(regs) };
+        }
+        while lanes.width > width_of(to) {
+            let narrowing = match (lanes.width, width_of(to)) {
+                // Cut once, words and their halves are numbers that every narrowing keeps.
+                (4, 1) => {
+                    let low = self.splat_bits(types::I32X4, 0xff);
+                    lanes = self.map(&lanes, |builder, reg| builder.ins().band(reg, low));
+                    let regs = self.narrow(&lanes, Narrowing::Signed);
+                    lanes = Val { width: 2, ..lanes.with_regs(regs) };
+                    Narrowing::Unsigned
+                }
+                _ => Narrowing::Low,
+            };
+            let regs = self.narrow(&lanes, narrowing);
+            lanes = Val { width: lanes.width / 2, ..lanes.with_regs(regs) };
+        }
+        Val::vector(to, x.lanes, lanes.regs)
     }
 
     /// A mask as numbers 0 and 1.
@@ -152,24 +181,67 @@ impl Emitter<'_, '_> {
         narrow
     }
 
-    /// Floats truncated to integers that saturate to bytes as the floats would.
-    fn bytes_of_floats(&mut self, x: &Val) -> Regs {
-        if !self.host.is_x64 {
-            return self.cast(x, DType::I32).regs;
+    /// Floats truncated to integers of 1 or 2 bytes, saturating.
+    fn short_of_floats(&mut self, x: &Val, to: DType) -> Regs {
+        let words = match x.dtype {
+            DType::F32 if self.host.is_x64 => self.words_of_bounded(x, to),
+            _ => self.cast(x, DType::I32).regs,
+        };
+        let words = Val::vector(DType::I32, x.lanes, words);
+        let last = if to.is_signed_integer() { Narrowing::Signed } else { Narrowing::Unsigned };
+        if to.size() == 2 {
+            return self.narrow(&words, last);
         }
-        // Clamped values, with 0 for NaN, truncate by the bare instruction: 3 instructions where saturation takes 7.
-        let clamps = [Scalar::F32(0.0), Scalar::F32(255.0)].map(|bound| {
-            let bound = self.constant(bound);
+        let pairs = self.narrow(&words, Narrowing::Signed);
+        let pairs = Val { width: 2, ..words.with_regs(pairs) };
+        self.narrow(&pairs, last)
+    }
+
+    /// Floats truncated to integers that saturate to a short dtype as the floats would, in 3 or 4 instructions where
+    /// the saturation to 4 bytes takes 8: the bare instruction gives the least integer for all it does not hold.
+    fn words_of_bounded(&mut self, x: &Val, to: DType) -> Regs {
+        let greatest = Scalar::F64(f64::INFINITY).cast(to);
+        let bounds = [Scalar::F32(0.0), greatest].map(|bound| {
+            let bound = self.constant(bound.cast(DType::F32));
             self.splat(&bound, x.lanes).regs[0]
         });
         let clamped = self.map(x, |builder, reg| {
-            let ins = builder.ins();
-            let positive = ins.fcmp(FloatCC::LessThan, clamps[0], reg);
-            let lifted = bitselect_floats(builder, positive, reg, clamps[0]);
-            let small = builder.ins().fcmp(FloatCC::LessThan, lifted, clamps[1]);
-            bitselect_floats(builder, small, lifted, clamps[1])
+            let number = if to.is_signed_integer() {
+                let number = builder.ins().fcmp(FloatCC::Equal, reg, reg);
+                let number = builder.ins().bitcast(types::F32X4, ir::MemFlagsData::new(), number);
+                builder.ins().band(reg, number)
+            } else {
+                let positive = builder.ins().fcmp(FloatCC::LessThan, bounds[0], reg);
+                bitselect_floats(builder, positive, reg, bounds[0])
+            };
+            let small = builder.ins().fcmp(FloatCC::LessThan, number, bounds[1]);
+            bitselect_floats(builder, small, number, bounds[1])
         });
         self.map(&clamped, |builder, reg| builder.ins().x86_cvtt2dq(types::I32X4, reg)).regs
+    }
+
+    /// `f64` truncated to `u32`, saturating.
+    ///
+    /// Bounded, a number is rounded to the nearest integer by adding and taking off 2^52, and down by comparing; added
+    /// once more, the integer is the low half of the bits.
+    fn words_of_doubles(&mut self, x: &Val) -> Regs {
+        let [zero, greatest, one, large] =
+            [0.0, f64::from(u32::MAX), 1.0, 2f64.powi(52)].map(|value| self.splat_float(types::F64X2, value));
+        let bits = self.map(x, |builder, reg| {
+            let positive = builder.ins().fcmp(FloatCC::LessThan, zero, reg);
+            let lifted = bitselect_floats(builder, positive, reg, zero);
+            let small = builder.ins().fcmp(FloatCC::LessThan, lifted, greatest);
+            let bounded = bitselect_floats(builder, small, lifted, greatest);
+            let sum = builder.ins().fadd(bounded, large);
+            let nearest = builder.ins().fsub(sum, large);
+            let above = builder.ins().fcmp(FloatCC::LessThan, bounded, nearest);
+            let above = builder.ins().bitcast(types::F64X2, ir::MemFlagsData::new(), above);
+            let step = builder.ins().band(above, one);
+            builder.ins().fsub(sum, step)
+        });
+        let bits: Regs = bits.regs.iter().map(|reg| self.bitcast(types::I64X2, *reg)).collect();
+        let bits = Val::vector(DType::U64, x.lanes, bits);
+        self.narrow(&bits, Narrowing::Low)
     }
 }
 

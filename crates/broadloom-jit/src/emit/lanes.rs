@@ -83,13 +83,14 @@ impl Emitter<'_, '_> {
 
     /// A register whose first lane is the scalar.
     fn first_lane(&mut self, dtype: DType, scalar: ir::Value) -> ir::Value {
-        if dtype != DType::U8 {
-            return self.builder.ins().scalar_to_vector(vector_type(dtype, width_of(dtype)), scalar);
+        let ty = vector_type(dtype, width_of(dtype));
+        if width_of(dtype) >= 4 {
+            return self.builder.ins().scalar_to_vector(ty, scalar);
         }
-        // x86-64 moves no single byte into a vector register.
+        // x86-64 moves nothing shorter into a vector register.
         let word = self.builder.ins().uextend(types::I32, scalar);
         let reg = self.builder.ins().scalar_to_vector(types::I32X4, word);
-        self.bitcast(types::I8X16, reg)
+        self.bitcast(ty, reg)
     }
 
     /// `count` lanes from `first` on: registers as they are where both are aligned to them.
@@ -142,19 +143,28 @@ impl Emitter<'_, '_> {
         let regs: Regs = if parts.iter().all(full) {
             parts.iter().flat_map(|part| part.regs.iter().copied()).collect()
         } else {
-            // Only bytes leave a register unfilled, and then a part is 1, 2 or more words of 4 bytes.
+            // Lanes of 1 or 2 bytes leave a register unfilled, and then a part is one or more words of 4 bytes.
+            let ty = vector_type(dtype, width);
             let words: SmallVec<[(ir::Value, usize); 16]> = parts
                 .iter()
-                .flat_map(|part| (0..part.lanes / 4).map(|word| (part.regs[word / 4], word % 4)))
+                .flat_map(|part| {
+                    let words = part.lanes * usize::from(part.width) / 4;
+                    (0..words).map(|word| (part.regs[word / 4], word % 4))
+                })
                 .collect();
-            words.chunks(4).map(|words| self.gather_words(words)).collect()
+            words.chunks(4).map(|words| self.gather_words(ty, words)).collect()
         };
         let whole = Val::vector(dtype, lanes, regs);
         Val { width, ..whole }
     }
 
-    /// A register of the given 4-byte words of registers of bytes; what is not given is unspecified.
-    fn gather_words(&mut self, words: &[(ir::Value, usize)]) -> ir::Value {
+    /// A register of the given 4-byte words of registers of a type; what is not given is unspecified.
+    fn gather_words(&mut self, ty: ir::Type, words: &[(ir::Value, usize)]) -> ir::Value {
+        if let [(a, first), (b, second), (c, third), (d, fourth)] = *words
+            && (a, c) == (b, d)
+        {
+            return self.shuffle_words(a, c, [first, second, 4 + third, 4 + fourth]);
+        }
         let mut result = self.rotate_words(words[0].0, words[0].1);
         if words.len() == 1 {
             return result;
@@ -166,7 +176,7 @@ impl Emitter<'_, '_> {
             let value = self.builder.ins().extractlane(source, *word as u8);
             result = self.builder.ins().insertlane(result, value, lane);
         }
-        self.bitcast(types::I8X16, result)
+        self.bitcast(ty, result)
     }
 
     /// A register with its 4-byte words moved down by `count`, the lowest ones following the highest.

@@ -1,6 +1,6 @@
 //! Truth values in vectors: masks, their widths, and what they select.
 
-use super::value::{Regs, width_of};
+use super::value::{Regs, register_count, width_of};
 use super::{Emitter, Val};
 use broadloom_ir::dtype::DType;
 use cranelift_codegen::ir::{self, InstBuilder, Opcode, types};
@@ -35,9 +35,14 @@ impl Emitter<'_, '_> {
             let mask = self.bitcast(ty, mask);
             return self.builder.ins().bitselect(mask, t, f);
         }
-        let mask_type = dfg.value_type(mask);
-        let (t, f) = (self.bitcast(mask_type, t), self.bitcast(mask_type, f));
         let compared = matches!(opcode, Some(Opcode::Fcmp | Opcode::Icmp));
+        let mask_type = match dfg.value_type(mask) {
+            // There is no `blendv` of 2 bytes.
+            types::I16X8 if !compared => types::I8X16,
+            ty => ty,
+        };
+        let mask = self.bitcast(mask_type, mask);
+        let (t, f) = (self.bitcast(mask_type, t), self.bitcast(mask_type, f));
         let blended = if !compared && self.host.is_x64 && self.host.has_rounding {
             self.builder.ins().blendv(mask, t, f)
         } else {
@@ -53,68 +58,65 @@ impl Emitter<'_, '_> {
 
     /// A mask with lanes of another width.
     pub(super) fn resize_mask(&mut self, x: &Val, width: u8) -> Val {
-        let regs = match (x.width, width) {
-            (1, 4) => self.widen_bytes(x.regs[0], x.lanes, true),
-            (1, 8) => {
-                let words = self.widen_bytes(x.regs[0], x.lanes, true);
-                self.widen_words(&words)
-            }
-            (4, 8) => self.widen_words(&x.regs),
-            (8, 4) => self.narrow_words(&x.regs),
-            (4, 1) => self.narrow_bytes(&x.regs, true),
-            (8, 1) => {
-                let words = self.narrow_words(&x.regs);
-                self.narrow_bytes(&words, true)
-            }
-            _ => return x.clone(),
-        };
-        Val::mask(x.lanes, width, regs)
-    }
-
-    /// A mask as bytes 0 and 1, as bools are in memory.
-    pub(super) fn bytes_of_mask(&mut self, x: &Val) -> Val {
-        let mask = self.resize_mask(x, 1);
-        let ones = self.splat_bits(types::I8X16, 1);
-        let bytes = self.map(&mask, |builder, reg| builder.ins().band(reg, ones));
-        Val::vector(DType::U8, x.lanes, bytes.regs)
-    }
-
-    /// Bytes to words of 4, with sign or zeros.
-    pub(super) fn widen_bytes(&mut self, reg: ir::Value, lanes: usize, signed: bool) -> Regs {
-        let mut words = Regs::new();
-        for high in [false, true].into_iter().take(lanes.div_ceil(8)) {
-            let half = self.widen_half(reg, high, signed);
-            words.push(self.widen_half(half, false, signed));
-            if lanes > 4 {
-                words.push(self.widen_half(half, true, signed));
-            }
+        let mut mask = x.clone();
+        while mask.width < width {
+            let regs = self.widen(&mask, true);
+            mask = Val::mask(x.lanes, mask.width * 2, regs);
         }
-        words
-    }
-
-    /// Half of the lanes of a register, twice as wide.
-    fn widen_half(&mut self, reg: ir::Value, high: bool, signed: bool) -> ir::Value {
-        let ins = self.builder.ins();
-        match (signed, high) {
-            (true, false) => ins.swiden_low(reg),
-            (true, true) => ins.swiden_high(reg),
-            (false, false) => ins.uwiden_low(reg),
-            (false, true) => ins.uwiden_high(reg),
+        while mask.width > width {
+            let regs = self.narrow(&mask, Narrowing::Signed);
+            mask = Val::mask(x.lanes, mask.width / 2, regs);
         }
+        mask
     }
 
-    /// Words of 4 bytes to 8, with sign.
-    pub(super) fn widen_words(&mut self, regs: &[ir::Value]) -> Regs {
+    /// Lanes of integers twice as wide, with sign or zeros.
+    pub(super) fn widen(&mut self, x: &Val, signed: bool) -> Regs {
         let mut wide = Regs::new();
-        for reg in regs {
-            wide.push(self.builder.ins().swiden_low(*reg));
-            wide.push(self.builder.ins().swiden_high(*reg));
+        for index in 0..register_count(x.lanes, x.width * 2) {
+            let (reg, high, ins) = (x.regs[index / 2], index % 2 == 1, self.builder.ins());
+            wide.push(match (signed, high) {
+                (true, false) => ins.swiden_low(reg),
+                (true, true) => ins.swiden_high(reg),
+                (false, false) => ins.uwiden_low(reg),
+                (false, true) => ins.uwiden_high(reg),
+            });
         }
         wide
     }
 
+    /// Lanes of integers half as wide. From 8 bytes the low halves, however it is asked for.
+    pub(super) fn narrow(&mut self, x: &Val, narrowing: Narrowing) -> Regs {
+        if x.width == 8 {
+            return self.narrow_words(&x.regs);
+        }
+        let (ty, low) = if x.width == 4 { (types::I32X4, 0xffff) } else { (types::I16X8, 0xff) };
+        let (x, signed) = match narrowing {
+            Narrowing::Signed => (x.clone(), true),
+            Narrowing::Unsigned => (x.clone(), false),
+            // Before SSE4.1, x86-64 narrows 4 bytes with a sign only.
+            Narrowing::Low if x.width == 4 && !self.host.has_rounding => {
+                let extended = self.map(x, |builder, reg| {
+                    let high = builder.ins().ishl_imm_u(reg, 16);
+                    builder.ins().sshr_imm_u(high, 16)
+                });
+                (extended, true)
+            }
+            Narrowing::Low => {
+                let low = self.splat_bits(ty, low);
+                (self.map(x, |builder, reg| builder.ins().band(reg, low)), false)
+            }
+        };
+        let mut narrow = Regs::new();
+        for pair in x.regs.chunks(2) {
+            let (low, high, ins) = (pair[0], pair[pair.len() - 1], self.builder.ins());
+            narrow.push(if signed { ins.snarrow(low, high) } else { ins.unarrow(low, high) });
+        }
+        narrow
+    }
+
     /// Words of 8 bytes to 4, by their low halves.
-    pub(super) fn narrow_words(&mut self, regs: &[ir::Value]) -> Regs {
+    fn narrow_words(&mut self, regs: &[ir::Value]) -> Regs {
         let mut narrow = Regs::new();
         for pair in regs.chunks(2) {
             let reg = self.shuffle_words(pair[0], pair[pair.len() - 1], [0, 2, 4, 6]);
@@ -122,15 +124,15 @@ impl Emitter<'_, '_> {
         }
         narrow
     }
+}
 
-    /// Words of 4 bytes to single bytes, saturating to i8 or to u8.
-    pub(super) fn narrow_bytes(&mut self, regs: &[ir::Value], signed: bool) -> Regs {
-        let mut halves = Regs::new();
-        for pair in regs.chunks(2) {
-            halves.push(self.builder.ins().snarrow(pair[0], pair[pair.len() - 1]));
-        }
-        let (low, high) = (halves[0], halves[halves.len() - 1]);
-        let ins = self.builder.ins();
-        Regs::from_slice(&[if signed { ins.snarrow(low, high) } else { ins.unarrow(low, high) }])
-    }
+/// What becomes of an integer that half the width does not hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Narrowing {
+    /// Its low half.
+    Low,
+    /// A signed one, the nearest signed one.
+    Signed,
+    /// A signed one, the nearest unsigned one.
+    Unsigned,
 }

@@ -40,10 +40,15 @@ impl Emitter<'_, '_> {
         stride: LaneStride,
     ) -> Val {
         if lanes == 1 {
-            let element = self.builder.ins().load(scalar_type(dtype), self.flags, address, offset);
-            return Val::scalar(dtype, element);
+            let storage = storage(dtype);
+            let element = self.builder.ins().load(scalar_type(storage), self.flags, address, offset);
+            let element = Val::scalar(storage, element);
+            return match dtype {
+                DType::F16 | DType::Bf16 => self.half_of_bits(&element, dtype),
+                _ => Val { dtype, ..element },
+            };
         }
-        let storage = if dtype == DType::Bool { DType::U8 } else { dtype };
+        let storage = storage(dtype);
         let loaded = match self.pattern(address, offset, storage, lanes, stride) {
             Pattern::Unit => self.load_unit(address, offset.into(), storage, lanes),
             Pattern::Reversed => {
@@ -63,16 +68,24 @@ impl Emitter<'_, '_> {
                 self.from_lanes(storage, &scalars)
             }
         };
-        if dtype == DType::Bool { self.mask_of_bytes(&loaded) } else { loaded }
+        match dtype {
+            DType::Bool => self.mask_of_bytes(&loaded),
+            DType::F16 | DType::Bf16 => self.half_of_bits(&loaded, dtype),
+            _ => loaded,
+        }
     }
 
     /// Stores the lanes of a value from `address + offset` on, both in bytes.
     pub(crate) fn store(&mut self, address: ir::Value, offset: i32, value: &Val, stride: LaneStride) {
+        let value = match value.dtype {
+            DType::F16 | DType::Bf16 => &self.bits_of_half(value),
+            DType::Bool if value.lanes > 1 => &self.cast(value, DType::U8),
+            _ => value,
+        };
         if value.lanes == 1 {
             self.builder.ins().store(self.flags, value.regs[0], address, offset);
             return;
         }
-        let value = if value.dtype == DType::Bool { &self.bytes_of_mask(value) } else { value };
         match self.pattern(address, offset, value.dtype, value.lanes, stride) {
             Pattern::Unit => self.store_unit(address, offset.into(), value),
             Pattern::Reversed => {
@@ -102,7 +115,7 @@ impl Emitter<'_, '_> {
         lanes: usize,
         stride: LaneStride,
     ) -> Pattern {
-        let size = i64::from(width_of(dtype));
+        let size = dtype.size() as i64;
         match stride {
             LaneStride::Unit => Pattern::Unit,
             LaneStride::Bytes(0) => Pattern::Same,
@@ -145,16 +158,16 @@ impl Emitter<'_, '_> {
 
     fn load_unit(&mut self, address: ir::Value, offset: i64, dtype: DType, lanes: usize) -> Val {
         let bytes = lanes * dtype.size();
+        let ty = vector_type(dtype, width_of(dtype));
         let mut regs = Regs::new();
         if let Some(part) = part_type(bytes) {
             let (address, offset) = self.place(address, offset);
             let element = self.builder.ins().load(part.lane_type(), self.flags, address, offset);
             let reg = self.builder.ins().scalar_to_vector(part, element);
-            regs.push(self.bitcast(types::I8X16, reg));
+            regs.push(self.bitcast(ty, reg));
         } else {
             for start in (0..bytes).step_by(REGISTER) {
                 let (address, offset) = self.place(address, offset.wrapping_add(start as i64));
-                let ty = vector_type(dtype, width_of(dtype));
                 // A load that is read as another type becomes an instruction of its own, not a memory operand.
                 let loaded = if self.host.compares_unaligned { ty } else { mask_type(width_of(dtype)) };
                 let reg = self.builder.ins().load(loaded, self.flags, address, offset);
@@ -178,7 +191,7 @@ impl Emitter<'_, '_> {
         }
     }
 
-    /// The lanes in reverse order. For bytes on x86-64 only with SSSE3.
+    /// The lanes in reverse order. For lanes of 1 byte on x86-64 only with SSSE3.
     fn reverse(&mut self, x: &Val) -> Val {
         let regs: Regs = x
             .regs
@@ -187,6 +200,16 @@ impl Emitter<'_, '_> {
             .map(|reg| match x.width {
                 8 => self.shuffle_words(*reg, *reg, [2, 3, 0, 1]),
                 4 => self.shuffle_words(*reg, *reg, [3, 2, 1, 0]),
+                2 => {
+                    // Each half in an instruction of its own, and then the halves.
+                    let low = self.shuffle_pairs(*reg, [3, 2, 1, 0, 4, 5, 6, 7]);
+                    if x.lanes == 4 {
+                        low
+                    } else {
+                        let both = self.shuffle_pairs(low, [0, 1, 2, 3, 7, 6, 5, 4]);
+                        self.rotate_words(both, 2)
+                    }
+                }
                 _ => {
                     // Indices of bytes, below 16; those beyond the lanes do not matter.
                     let lane = |lane: usize| ((x.lanes + REGISTER - 1 - lane) % REGISTER) as u8;
@@ -198,9 +221,28 @@ impl Emitter<'_, '_> {
             .collect();
         x.with_regs(regs)
     }
+
+    /// A register of 2-byte lanes chosen from one.
+    fn shuffle_pairs(&mut self, reg: ir::Value, lanes: [u8; 8]) -> ir::Value {
+        let order: ConstantData = lanes.iter().flat_map(|lane| [2 * lane, 2 * lane + 1]).collect();
+        let order = self.builder.func.dfg.immediates.push(order);
+        let bytes = self.bitcast(types::I8X16, reg);
+        let shuffled = self.builder.ins().shuffle(bytes, bytes, order);
+        self.bitcast(types::I16X8, shuffled)
+    }
 }
 
-/// The vector type whose first lane is as large as a value that does not fill a register: only bytes are so small.
+/// The dtype as which elements are moved: bools as bytes, 16-bit floats by their bits.
+fn storage(dtype: DType) -> DType {
+    match dtype {
+        DType::Bool => DType::U8,
+        DType::F16 | DType::Bf16 => DType::U16,
+        _ => dtype,
+    }
+}
+
+/// The vector type whose first lane is as large as a value that does not fill a register: only lanes of 1 and 2 bytes
+/// are so small.
 fn part_type(bytes: usize) -> Option<ir::Type> {
     match bytes {
         4 => Some(types::F32X4),

@@ -1,13 +1,16 @@
 //! CLIF of elementwise ops, casts, loads and stores on values of several lanes.
 //!
 //! ```text
-//! value.rs   Val: a value of 1, 4, 8 or 16 neighbours in registers
-//! memory.rs  load, store, gathers
-//! lanes.rs   splat, lane, slice, concat, iota
-//! masks.rs   truth values in vectors: change of width, select
-//! ops.rs     the one match on Op
-//! casts.rs   every dtype to every other
-//! reduce.rs  accumulate, compare for arg-reductions, fold lanes
+//! value.rs     Val: a value of 1, 4, 8 or 16 neighbours in registers
+//! memory.rs    load, store, gathers
+//! lanes.rs     splat, lane, slice, concat, iota
+//! masks.rs     truth values in vectors: change of width, select
+//! ops.rs       the one match on Op
+//! casts.rs     every dtype to every other
+//! halves.rs    floats of 16 bits, held as f32
+//! floats.rs    ops on floats that are more than an instruction
+//! integers.rs  ops on integers without vector instructions
+//! reduce.rs    accumulate, compare for arg-reductions, fold lanes
 //! ```
 //!
 //! Everything is exact: a lane has the bits that [`Op::evaluate`] or `Scalar::cast` gives for its element, with
@@ -17,6 +20,9 @@
 //! nobody resolves.
 
 mod casts;
+mod floats;
+mod halves;
+mod integers;
 mod lanes;
 mod masks;
 mod memory;
@@ -31,13 +37,13 @@ pub(crate) use value::Val;
 
 use broadloom_ir::dtype::{DType, Scalar};
 use broadloom_ir::ops::{Op, ReferenceFn};
-use cranelift_codegen::ir::{self, AbiParam, Endianness, InstBuilder, MemFlagsData, Signature};
+use cranelift_codegen::ir::{self, AbiParam, Endianness, InstBuilder, MemFlagsData, Signature, types};
 use cranelift_codegen::isa::{CallConv, TargetIsa};
 use cranelift_codegen::settings::Value as Setting;
 use cranelift_frontend::FunctionBuilder;
 use smallvec::SmallVec;
 use std::collections::BTreeSet;
-use value::{Regs, scalar_type, width_of};
+use value::{Regs, scalar_type, vector_type, width_of};
 
 /// What the emitter must know of the target.
 #[derive(Clone, Copy, Debug)]
@@ -101,19 +107,20 @@ impl<'a, 'f> Emitter<'a, 'f> {
         let constant = match value {
             Scalar::F32(value) => ins.f32const(value),
             Scalar::F64(value) => ins.f64const(value),
-            Scalar::Bool(_) | Scalar::U8(_) | Scalar::I32(_) | Scalar::I64(_) => {
-                ins.iconst(scalar_type(value.dtype()), value.bits().cast_signed())
-            }
+            Scalar::F16(value) => ins.f32const(value.to_f32()),
+            Scalar::Bf16(value) => ins.f32const(value.to_f32()),
+            _ => ins.iconst(scalar_type(value.dtype()), value.bits().cast_signed()),
         };
         Val::scalar(value.dtype(), constant)
     }
 
     /// Calls a host function with the C calling convention; gives its result.
     pub(crate) fn call_reference(&mut self, function: ReferenceFn, args: &[ir::Value]) -> ir::Value {
-        // A row takes bools and bytes as C does: the caller extends them.
-        let parameter = |dtype: DType| match width_of(dtype) {
-            1 => AbiParam::new(scalar_type(dtype)).uext(),
-            _ => AbiParam::new(scalar_type(dtype)),
+        // A row takes what is shorter than an `int` as C does: the caller extends it.
+        let parameter = |dtype: DType| match (width_of(dtype) < 4, dtype.is_signed_integer()) {
+            (true, true) => AbiParam::new(scalar_type(dtype)).sext(),
+            (true, false) => AbiParam::new(scalar_type(dtype)).uext(),
+            (false, _) => AbiParam::new(scalar_type(dtype)),
         };
         let mut signature = Signature::new(self.host.call_conv);
         signature.params.extend((0..function.arity).map(|_| parameter(function.operand)));
@@ -142,6 +149,38 @@ impl<'a, 'f> Emitter<'a, 'f> {
     fn splat_bits(&mut self, ty: ir::Type, bits: i64) -> ir::Value {
         let lane = self.builder.ins().iconst(ty.lane_type(), bits);
         self.builder.ins().splat(ty, lane)
+    }
+
+    /// A register that has the float in every lane.
+    fn splat_float(&mut self, ty: ir::Type, value: f64) -> ir::Value {
+        let lane = match ty.lane_type() {
+            types::F32 => self.builder.ins().f32const(value as f32),
+            _ => self.builder.ins().f64const(value),
+        };
+        self.builder.ins().splat(ty, lane)
+    }
+
+    /// Applies vector code to every register of values of one shape, floats or integers of at least 4 bytes; a scalar
+    /// becomes the first lane of a register on the way.
+    fn in_vectors(
+        &mut self,
+        args: &[&Val],
+        mut emit: impl FnMut(&mut Self, &[ir::Value]) -> ir::Value,
+    ) -> Val {
+        let x = args[0];
+        let mut results = Regs::new();
+        for index in 0..x.regs.len() {
+            let mut regs: SmallVec<[ir::Value; 3]> = args.iter().map(|arg| arg.regs[index]).collect();
+            if x.lanes == 1 {
+                let ty = vector_type(x.dtype, x.width);
+                for reg in &mut regs {
+                    *reg = self.builder.ins().scalar_to_vector(ty, *reg);
+                }
+            }
+            let result = emit(self, &regs);
+            results.push(if x.lanes == 1 { self.builder.ins().extractlane(result, 0u8) } else { result });
+        }
+        x.with_regs(results)
     }
 
     /// Applies an instruction to every register.

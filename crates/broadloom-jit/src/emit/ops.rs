@@ -1,10 +1,10 @@
 //! The meaning of every op in machine code.
 
-use super::casts::bitselect_floats;
 use super::value::Regs;
 use super::{Emitter, Val};
-use broadloom_ir::dtype::{Class, DType};
+use broadloom_ir::dtype::{Class, DType, Scalar};
 use broadloom_ir::ops::Op;
+use broadloom_math::Real;
 use cranelift_codegen::ir::condcodes::{CondCode, FloatCC, IntCC};
 use cranelift_codegen::ir::{self, InstBuilder, types};
 use cranelift_frontend::FunctionBuilder;
@@ -22,12 +22,16 @@ impl Emitter<'_, '_> {
     ///
     /// This is the place to teach the compiler a new row of the op table. [`Emitter::call_row`] is right for any row
     /// at once, one call per element.
-    pub(crate) fn op(&mut self, op: Op, args: &[Val]) -> Val {
-        let args = self.spread(args);
+    pub(crate) fn op(&mut self, op: Op, operands: &[Val]) -> Val {
+        let dtype = operands[0].dtype;
+        if dtype != dtype.arithmetic() {
+            return self.op_on_halves(op, operands);
+        }
+        let args = self.spread(operands);
         let x = &args[0];
         // Only for ops of two operands, or for the comparisons and sums that their arms pass it to.
         let y = args.get(1).unwrap_or(x);
-        let class = x.dtype.class();
+        let class = dtype.class();
         match op {
             Op::Add => match class {
                 Class::Bool => self.or(x, y),
@@ -40,34 +44,111 @@ impl Emitter<'_, '_> {
             },
             Op::Multiply => self.multiply(x, y),
             Op::Divide => self.zip(x, y, |builder, x, y| builder.ins().fdiv(x, y)),
+            Op::FloorDivide | Op::Remainder | Op::Fmod => match class {
+                Class::Int => self.divide_integers(op, operands),
+                Class::Bool | Class::Float => self.call_row(op, &args),
+            },
             Op::Negative => match class {
                 Class::Bool | Class::Int => self.map(x, |builder, x| builder.ins().ineg(x)),
                 Class::Float => self.map(x, |builder, x| builder.ins().fneg(x)),
             },
-            Op::Abs => match x.dtype {
-                DType::Bool | DType::U8 => x.clone(),
-                DType::I32 | DType::I64 => self.map(x, |builder, x| builder.ins().iabs(x)),
-                DType::F32 | DType::F64 => self.map(x, |builder, x| builder.ins().fabs(x)),
+            Op::Positive => x.clone(),
+            Op::Abs => self.magnitude(x),
+            Op::Sign => match class {
+                Class::Bool | Class::Int => self.sign_of_integers(x),
+                Class::Float => self.sign_of_floats(x),
             },
             Op::Square => self.multiply(x, x),
             Op::Sqrt => self.map(x, |builder, x| builder.ins().sqrt(x)),
-            Op::Exp | Op::Log | Op::Sin | Op::Cos | Op::Tanh | Op::Pow => self.call_row(op, &args),
+            Op::Rsqrt => {
+                let root = self.map(x, |builder, x| builder.ins().sqrt(x));
+                self.reciprocal(&root)
+            }
+            Op::Reciprocal => self.reciprocal(x),
+            Op::Exp
+            | Op::Exp2
+            | Op::Expm1
+            | Op::Log
+            | Op::Log2
+            | Op::Log10
+            | Op::Log1p
+            | Op::Logaddexp
+            | Op::Sin
+            | Op::Cos
+            | Op::Tan
+            | Op::Asin
+            | Op::Acos
+            | Op::Atan
+            | Op::Atan2
+            | Op::Hypot
+            | Op::Sinh
+            | Op::Cosh
+            | Op::Tanh
+            | Op::Asinh
+            | Op::Acosh
+            | Op::Atanh
+            | Op::Cbrt
+            | Op::Erf
+            | Op::Erfc
+            | Op::Sigmoid
+            | Op::Softplus
+            | Op::Silu
+            | Op::Gelu
+            | Op::GeluTanh
+            | Op::Pow => self.call_row(op, &args),
             Op::Maximum => self.extreme(Extreme::Greatest, x, y),
             Op::Minimum => self.extreme(Extreme::Least, x, y),
-            Op::Floor => match class {
-                Class::Bool | Class::Int => x.clone(),
-                Class::Float if self.host.has_rounding => self.map(x, |builder, x| builder.ins().floor(x)),
-                Class::Float => self.call_row(op, &args),
+            Op::Fmax => self.known_extreme(Extreme::Greatest, x, y),
+            Op::Fmin => self.known_extreme(Extreme::Least, x, y),
+            Op::Clip => {
+                let lifted = self.extreme(Extreme::Greatest, x, y);
+                self.extreme(Extreme::Least, &lifted, &args[2])
+            }
+            Op::Relu => match class {
+                Class::Bool | Class::Int => self.positive_integers(x),
+                Class::Float => self.positive_floats(x),
             },
-            Op::Round => match class {
+            Op::Floor | Op::Ceil | Op::Trunc | Op::Round => match class {
                 Class::Bool | Class::Int => x.clone(),
-                Class::Float if self.host.has_rounding => self.map(x, |builder, x| builder.ins().nearest(x)),
+                Class::Float if self.host.has_rounding => self.map(x, |builder, x| match op {
+                    Op::Floor => builder.ins().floor(x),
+                    Op::Ceil => builder.ins().ceil(x),
+                    Op::Trunc => builder.ins().trunc(x),
+                    _ => builder.ins().nearest(x),
+                }),
                 Class::Float => self.call_row(op, &args),
             },
             Op::Fma => match args.as_slice() {
                 [x, y, z] if self.fused => self.fma(x, y, z),
                 _ => self.call_row(op, &args),
             },
+            Op::Copysign => self.copysign(x, y),
+            Op::Nextafter => self.nextafter(x, y),
+            Op::Deg2rad => self.scale(x, <f32 as Real>::DEGREE, <f64 as Real>::DEGREE),
+            Op::Rad2deg => self.scale(x, <f32 as Real>::RADIAN, <f64 as Real>::RADIAN),
+            Op::BitwiseAnd | Op::LogicalAnd => self.and(x, y),
+            Op::BitwiseOr | Op::LogicalOr => self.or(x, y),
+            Op::BitwiseXor | Op::LogicalXor => self.zip(x, y, |builder, x, y| builder.ins().bxor(x, y)),
+            Op::BitwiseInvert | Op::LogicalNot => self.not(x),
+            Op::BitwiseLeftShift | Op::BitwiseRightShift => self.shift(op, x, y, &operands[1]),
+            Op::CountOnes => {
+                let magnitude = self.magnitude(x);
+                self.count_ones(&magnitude)
+            }
+            Op::LeadingZeros => self.leading_zeros(x),
+            Op::Isnan => match class {
+                Class::Bool | Class::Int => self.all_lanes(false, x.lanes),
+                Class::Float => self.compare(IntCC::NotEqual, FloatCC::NotEqual, x, x),
+            },
+            Op::Isinf => match class {
+                Class::Bool | Class::Int => self.all_lanes(false, x.lanes),
+                Class::Float => self.compare_with_infinity(FloatCC::Equal, x),
+            },
+            Op::Isfinite => match class {
+                Class::Bool | Class::Int => self.all_lanes(true, x.lanes),
+                Class::Float => self.compare_with_infinity(FloatCC::LessThan, x),
+            },
+            Op::Signbit => self.signbit(x),
             Op::Equal => self.compare(IntCC::Equal, FloatCC::Equal, x, y),
             Op::NotEqual => self.compare(IntCC::NotEqual, FloatCC::NotEqual, x, y),
             Op::Less => self.compare(IntCC::SignedLessThan, FloatCC::LessThan, x, y),
@@ -75,10 +156,15 @@ impl Emitter<'_, '_> {
             // By the swapped comparison, because that is the one that a minimum or maximum is recognised by.
             Op::Greater => self.compare(IntCC::SignedLessThan, FloatCC::LessThan, y, x),
             Op::GreaterEqual => self.compare(IntCC::SignedLessThanOrEqual, FloatCC::LessThanOrEqual, y, x),
-            Op::LogicalAnd => self.and(x, y),
-            Op::LogicalOr => self.or(x, y),
-            Op::LogicalNot => self.not(x),
         }
+    }
+
+    /// An op on 16-bit floats: on `f32`, which they are held as, and rounded if the result is of their dtype.
+    fn op_on_halves(&mut self, op: Op, operands: &[Val]) -> Val {
+        let half = operands[0].dtype;
+        let wide: SmallVec<[Val; 3]> = operands.iter().map(|arg| self.cast(arg, half.arithmetic())).collect();
+        let result = self.op(op, &wide);
+        if op.result_dtype(half) == half { self.cast(&result, half) } else { result }
     }
 
     /// Calls the row's reference function for every element, and records that.
@@ -103,43 +189,56 @@ impl Emitter<'_, '_> {
     }
 
     fn multiply(&mut self, x: &Val, y: &Val) -> Val {
-        match x.dtype {
-            DType::Bool => self.and(x, y),
-            DType::U8 if x.lanes > 1 => self.zip(x, y, multiply_bytes),
-            DType::U8 | DType::I32 | DType::I64 => self.zip(x, y, |builder, x, y| builder.ins().imul(x, y)),
-            DType::F32 | DType::F64 => self.zip(x, y, |builder, x, y| builder.ins().fmul(x, y)),
+        match x.dtype.class() {
+            Class::Bool => self.and(x, y),
+            Class::Int if x.lanes > 1 && x.width == 1 => self.zip(x, y, multiply_bytes),
+            Class::Int => self.zip(x, y, |builder, x, y| builder.ins().imul(x, y)),
+            Class::Float => self.zip(x, y, |builder, x, y| builder.ins().fmul(x, y)),
         }
     }
 
-    /// Both, of bools of one shape.
+    fn magnitude(&mut self, x: &Val) -> Val {
+        match x.dtype.class() {
+            Class::Float => self.map(x, |builder, x| builder.ins().fabs(x)),
+            Class::Int if x.dtype.is_signed_integer() => self.map(x, |builder, x| builder.ins().iabs(x)),
+            Class::Bool | Class::Int => x.clone(),
+        }
+    }
+
+    /// One truth value in every lane.
+    fn all_lanes(&mut self, truth: bool, lanes: usize) -> Val {
+        let truth = self.constant(Scalar::Bool(truth));
+        self.splat(&truth, lanes)
+    }
+
+    /// Both, of bools or bits of one shape.
     pub(super) fn and(&mut self, x: &Val, y: &Val) -> Val {
         self.zip(x, y, |builder, x, y| builder.ins().band(x, y))
     }
 
-    /// Either, of bools of one shape.
+    /// Either, of bools or bits of one shape.
     pub(super) fn or(&mut self, x: &Val, y: &Val) -> Val {
         self.zip(x, y, |builder, x, y| builder.ins().bor(x, y))
     }
 
     fn not(&mut self, x: &Val) -> Val {
-        match x.lanes {
-            1 => self.map(x, |builder, x| builder.ins().bxor_imm_u(x, 1)),
-            _ => self.map(x, |builder, x| builder.ins().bnot(x)),
+        if x.dtype == DType::Bool && x.lanes == 1 {
+            return self.map(x, |builder, x| builder.ins().bxor_imm_u(x, 1));
         }
+        self.map(x, |builder, x| builder.ins().bnot(x))
     }
 
     /// Compares values of one shape; the integer condition is the signed one.
     pub(super) fn compare(&mut self, int: IntCC, float: FloatCC, x: &Val, y: &Val) -> Val {
-        let compared = match x.dtype {
+        let int = match x.dtype {
             // A set lane is -1: below an unset one, where true is above false.
-            DType::Bool if x.lanes > 1 => {
-                self.zip(x, y, |builder, x, y| builder.ins().icmp(int.swap_args(), x, y))
-            }
-            DType::Bool | DType::U8 => {
-                self.zip(x, y, |builder, x, y| builder.ins().icmp(int.unsigned(), x, y))
-            }
-            DType::I32 | DType::I64 => self.zip(x, y, |builder, x, y| builder.ins().icmp(int, x, y)),
-            DType::F32 | DType::F64 => self.zip(x, y, |builder, x, y| builder.ins().fcmp(float, x, y)),
+            DType::Bool if x.lanes > 1 => int.swap_args(),
+            dtype if dtype.is_signed_integer() => int,
+            _ => int.unsigned(),
+        };
+        let compared = match x.dtype.class() {
+            Class::Float => self.zip(x, y, |builder, x, y| builder.ins().fcmp(float, x, y)),
+            Class::Bool | Class::Int => self.zip(x, y, |builder, x, y| builder.ins().icmp(int, x, y)),
         };
         match x.lanes {
             1 => Val::scalar(DType::Bool, compared.regs[0]),
@@ -148,21 +247,19 @@ impl Emitter<'_, '_> {
     }
 
     /// The greater or the lesser of values of one shape.
-    fn extreme(&mut self, which: Extreme, x: &Val, y: &Val) -> Val {
+    pub(super) fn extreme(&mut self, which: Extreme, x: &Val, y: &Val) -> Val {
         let least = which == Extreme::Least;
-        match x.dtype {
-            DType::Bool if least => self.and(x, y),
-            DType::Bool => self.or(x, y),
-            DType::U8 if least => self.zip(x, y, |builder, x, y| builder.ins().umin(x, y)),
-            DType::U8 => self.zip(x, y, |builder, x, y| builder.ins().umax(x, y)),
-            DType::I32 | DType::I64 if least => self.zip(x, y, |builder, x, y| builder.ins().smin(x, y)),
-            DType::I32 | DType::I64 => self.zip(x, y, |builder, x, y| builder.ins().smax(x, y)),
-            DType::F32 | DType::F64 if self.host.is_x64 && x.lanes > 1 && least => {
-                self.zip(x, y, least_floats)
-            }
-            DType::F32 | DType::F64 if self.host.is_x64 && x.lanes > 1 => self.zip(x, y, greatest_floats),
-            DType::F32 | DType::F64 if least => self.zip(x, y, |builder, x, y| builder.ins().fmin(x, y)),
-            DType::F32 | DType::F64 => self.zip(x, y, |builder, x, y| builder.ins().fmax(x, y)),
+        let signed = x.dtype.is_signed_integer();
+        match x.dtype.class() {
+            Class::Bool if least => self.and(x, y),
+            Class::Bool => self.or(x, y),
+            Class::Int => self.zip(x, y, |builder, x, y| match (signed, least) {
+                (true, true) => builder.ins().smin(x, y),
+                (true, false) => builder.ins().smax(x, y),
+                (false, true) => builder.ins().umin(x, y),
+                (false, false) => builder.ins().umax(x, y),
+            }),
+            Class::Float => self.extreme_floats(which, x, y),
         }
     }
 }
@@ -180,31 +277,4 @@ fn multiply_bytes(builder: &mut FunctionBuilder<'_>, x: ir::Value, y: ir::Value)
     let odd = builder.ins().ishl_imm_u(odd, 8);
     let product = builder.ins().bor(even, odd);
     builder.ins().bitcast(types::I8X16, little, product)
-}
-
-/// The lesser floats, NaN where either is, -0 below +0: 3 instructions on x86-64.
-///
-/// `minps(x, y)` gives `y` if the values are equal or either is NaN. The two orders agree otherwise, so that their `or`
-/// is the minimum, the negative zero of two zeros, or has the exponent and a fraction bit of a NaN.
-fn least_floats(builder: &mut FunctionBuilder<'_>, x: ir::Value, y: ir::Value) -> ir::Value {
-    let below = builder.ins().fcmp(FloatCC::LessThan, x, y);
-    let one = bitselect_floats(builder, below, x, y);
-    let below = builder.ins().fcmp(FloatCC::LessThan, y, x);
-    let other = bitselect_floats(builder, below, y, x);
-    builder.ins().bor(one, other)
-}
-
-/// The greater floats, NaN where either is, +0 above -0: 5 instructions on x86-64, where Cranelift's own takes 9.
-///
-/// The `and` of the two orders is the maximum or the positive zero of two zeros; a NaN needs a comparison of its own.
-fn greatest_floats(builder: &mut FunctionBuilder<'_>, x: ir::Value, y: ir::Value) -> ir::Value {
-    let above = builder.ins().fcmp(FloatCC::LessThan, y, x);
-    let one = bitselect_floats(builder, above, x, y);
-    let above = builder.ins().fcmp(FloatCC::LessThan, x, y);
-    let other = bitselect_floats(builder, above, y, x);
-    let both = builder.ins().band(one, other);
-    let nan = builder.ins().fcmp(FloatCC::Unordered, x, y);
-    let ty = builder.func.dfg.value_type(x);
-    let nan = builder.ins().bitcast(ty, ir::MemFlagsData::new(), nan);
-    builder.ins().bor(both, nan)
 }

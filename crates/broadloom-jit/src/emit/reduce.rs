@@ -15,6 +15,8 @@ impl Emitter<'_, '_> {
         let combine = match op {
             ReduceOp::Sum | ReduceOp::Mean => Op::Add,
             ReduceOp::Prod => Op::Multiply,
+            ReduceOp::Any => Op::LogicalOr,
+            ReduceOp::All => Op::LogicalAnd,
             ReduceOp::Min | ReduceOp::ArgMin => Op::Minimum,
             ReduceOp::Max | ReduceOp::ArgMax => Op::Maximum,
         };
@@ -36,9 +38,7 @@ impl Emitter<'_, '_> {
         let (candidate, best) = (&args[0], &args[1]);
         let (low, high) = match op {
             ReduceOp::ArgMax | ReduceOp::Max => (best, candidate),
-            ReduceOp::ArgMin | ReduceOp::Min | ReduceOp::Sum | ReduceOp::Prod | ReduceOp::Mean => {
-                (candidate, best)
-            }
+            _ => (candidate, best),
         };
         if !best.dtype.is_float() {
             return self.compare(IntCC::SignedLessThan, FloatCC::LessThan, low, high);
@@ -80,7 +80,7 @@ impl Emitter<'_, '_> {
             let high = self.lanes_slice(&folded, half, half);
             folded = self.accumulate(op, folded.dtype, &low, &high);
         }
-        if folded.width == 1 || folded.dtype == DType::Bool {
+        if folded.width < 4 || folded.dtype == DType::Bool {
             let mut lanes: SmallVec<[Val; 4]> = (0..4).map(|index| self.lane(&folded, index)).collect();
             for half in [2, 1] {
                 for index in 0..half {

@@ -18,7 +18,9 @@ pub(super) type Regs = SmallVec<[ir::Value; 8]>;
 ///                   register, its upper lanes are unspecified
 /// ```
 ///
-/// A bool vector is a mask: lanes of `width` 1, 4 or 8 bytes, each all ones or all zeros. Its width is that of the
+/// A float of 16 bits is held as the `f32` of its value, scalar or vector: its width is 4, and 2 in memory only.
+///
+/// A bool vector is a mask: lanes of `width` 1, 2, 4 or 8 bytes, each all ones or all zeros. Its width is that of the
 /// values that were compared, and changes only where masks of several widths, or other values, meet.
 #[derive(Clone, Debug)]
 pub(crate) struct Val {
@@ -26,7 +28,7 @@ pub(crate) struct Val {
     pub dtype: DType,
     /// Number of elements.
     pub lanes: usize,
-    /// Bytes of a lane as held: the size of the dtype, except for masks.
+    /// Bytes of a lane as held: the size of the dtype, except for masks and floats of 16 bits.
     pub width: u8,
     /// The registers.
     pub regs: Regs,
@@ -69,22 +71,19 @@ impl Val {
     }
 }
 
-/// The size of an element as the width of a lane.
+/// The size of an element in registers as the width of a lane.
 pub(super) fn width_of(dtype: DType) -> u8 {
-    match dtype {
-        DType::Bool | DType::U8 => 1,
-        DType::I32 | DType::F32 => 4,
-        DType::I64 | DType::F64 => 8,
-    }
+    dtype.arithmetic().size() as u8
 }
 
 /// The CLIF type of one element.
 pub(super) fn scalar_type(dtype: DType) -> ir::Type {
     match dtype {
-        DType::Bool | DType::U8 => types::I8,
-        DType::I32 => types::I32,
-        DType::I64 => types::I64,
-        DType::F32 => types::F32,
+        DType::Bool | DType::I8 | DType::U8 => types::I8,
+        DType::I16 | DType::U16 => types::I16,
+        DType::I32 | DType::U32 => types::I32,
+        DType::I64 | DType::U64 => types::I64,
+        DType::F16 | DType::Bf16 | DType::F32 => types::F32,
         DType::F64 => types::F64,
     }
 }
@@ -93,10 +92,11 @@ pub(super) fn scalar_type(dtype: DType) -> ir::Type {
 pub(super) fn vector_type(dtype: DType, width: u8) -> ir::Type {
     match dtype {
         DType::Bool => mask_type(width),
-        DType::U8 => types::I8X16,
-        DType::I32 => types::I32X4,
-        DType::I64 => types::I64X2,
-        DType::F32 => types::F32X4,
+        DType::I8 | DType::U8 => types::I8X16,
+        DType::I16 | DType::U16 => types::I16X8,
+        DType::I32 | DType::U32 => types::I32X4,
+        DType::I64 | DType::U64 => types::I64X2,
+        DType::F16 | DType::Bf16 | DType::F32 => types::F32X4,
         DType::F64 => types::F64X2,
     }
 }
@@ -104,6 +104,7 @@ pub(super) fn vector_type(dtype: DType, width: u8) -> ir::Type {
 /// The CLIF type of a register of a mask.
 pub(super) fn mask_type(width: u8) -> ir::Type {
     match width {
+        2 => types::I16X8,
         4 => types::I32X4,
         8 => types::I64X2,
         _ => types::I8X16,

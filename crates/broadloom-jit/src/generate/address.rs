@@ -21,7 +21,7 @@ impl Generator<'_, '_, '_> {
         }
     }
 
-    fn scaled(&mut self, value: ir::Value, factor: i64) -> ir::Value {
+    pub(super) fn scaled(&mut self, value: ir::Value, factor: i64) -> ir::Value {
         match factor {
             1 => value,
             _ if factor > 0 && factor & (factor - 1) == 0 => {
@@ -81,7 +81,7 @@ impl Generator<'_, '_, '_> {
     }
 
     /// How the lanes of the vector loop around step through an access; `None` if they all see one element.
-    fn lane_stride(&mut self, access: AccessId) -> Option<(usize, LaneStride)> {
+    pub(super) fn lane_stride(&mut self, access: AccessId) -> Option<(usize, LaneStride)> {
         let (axis, lanes) = self.vector?;
         let entry = &self.kernel.accesses[access.index()];
         let (stride, size) = (entry.stride(axis)?, entry.dtype.size());

@@ -6,6 +6,7 @@
 //! reduce.rs   reductions into values: in vectors, along rows, by the tree
 //! tree.rs     the parts of the fixed tree: lanes of a block, the counter over blocks
 //! stream.rs   reductions into rows
+//! scatter.rs  rows into their segments
 //! ```
 //!
 //! The generated function is `fn(args, first, last, scratch, failure)`: it runs the steps `first..last` of the
@@ -15,6 +16,7 @@
 
 mod address;
 mod reduce;
+mod scatter;
 mod stream;
 mod tree;
 
@@ -29,6 +31,7 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, AbiParam, Block, InstBuilder, MemFlagsData, Signature, types};
 use cranelift_codegen::isa::CallConv;
 use cranelift_frontend::FunctionBuilder;
+use scatter::Place;
 use smallvec::SmallVec;
 use std::collections::{BTreeSet, HashMap};
 
@@ -263,6 +266,10 @@ impl<'f> Generator<'_, 'f, '_> {
                     self.env.insert(*id, value);
                 }
                 Stmt::Store { access, delta, value } => self.store(*access, *delta, *value),
+                Stmt::Scatter { access, delta, index, stride, size, op, value } => {
+                    let (access, delta, index, stride, size) = (*access, *delta, *index, *stride, *size);
+                    self.scatter(&Place { access, delta, index, stride, size }, *op, *value);
+                }
                 Stmt::Put { row, part, axis, value } => self.put(*row, *part, *axis, *value),
                 Stmt::For { axis, lanes, body } => {
                     self.steps(*axis, *lanes, |generator| generator.body(body))
@@ -401,6 +408,10 @@ impl<'f> Generator<'_, 'f, '_> {
             Def::Take { access, index, stride, size, position } => {
                 let index = self.get(*index);
                 self.take(value, *access, &index, *stride, *size, *position)
+            }
+            Def::Segment { index, size, position } => {
+                let index = self.get(*index);
+                self.segment(value, &index, *size, *position)
             }
             Def::Reduced => self.get(id),
         }

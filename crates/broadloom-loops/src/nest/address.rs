@@ -116,10 +116,7 @@ impl Nest<'_> {
         let indices_map: Map = map[axis..axis + rank].into();
         let shape = flat.node(indices).shape.clone();
         let position = self.position(&shape, &indices_map)?;
-        let stride = match along.as_constant() {
-            Some(stride) => Stride::Constant(stride),
-            None => Stride::Param(self.param(&along)),
-        };
+        let stride = self.stride(&along);
         let size = self.extent(&size);
         let depends = self.depends[index.index()]
             | self.accesses[access.index()].axes()
@@ -156,7 +153,9 @@ impl Nest<'_> {
                 | Kind::Cast(_)
                 | Kind::Reduce(_)
                 | Kind::Take { .. }
-                | Kind::Iota => return Ok(None),
+                | Kind::Iota
+                | Kind::Concat { .. }
+                | Kind::Segment { .. } => return Ok(None),
             }
         }
     }

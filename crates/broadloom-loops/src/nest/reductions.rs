@@ -1,9 +1,10 @@
 //! Reductions as values: loops over axes of their own, or, where they are short, chains of ops.
 
-use super::{AxisKey, Map, Nest, NestAxis, NestReduction, PairSum, bit};
+use super::{AxisKey, Map, Nest, NestAxis, NestReduction, PairSum, bit, moving};
 use crate::LowerError;
 use crate::flat::{FlatId, Reduction};
 use crate::kernel::*;
+use broadloom_ir::dim::Dim;
 use broadloom_ir::dtype::Scalar;
 use broadloom_ir::ops::Op;
 use broadloom_ir::reduce::ReduceOp;
@@ -33,7 +34,8 @@ impl Nest<'_> {
         if let Some(&axis) = self.reduction_axes.get(&key) {
             return Ok(axis);
         }
-        let group = reduction.group.and_then(|group| Some((map[0].axis?, group)));
+        let length = |group: usize| Dim::symbol(self.flat.groups[group].length);
+        let group = reduction.group.and_then(|group| Some((map[0].axis?, length(group))));
         let axis =
             self.axis(NestAxis { extent, parent, reduction: true, group, combines: reduction.combines })?;
         self.reduction_axes.insert(key, axis);
@@ -67,6 +69,8 @@ impl Nest<'_> {
             ReduceOp::Prod => Op::Multiply,
             ReduceOp::Min => Op::Minimum,
             ReduceOp::Max => Op::Maximum,
+            ReduceOp::Any => Op::LogicalOr,
+            ReduceOp::All => Op::LogicalAnd,
             ReduceOp::Sum | ReduceOp::Mean | ReduceOp::ArgMin | ReduceOp::ArgMax => Op::Add,
         };
         let mut result = args[0];
@@ -160,7 +164,7 @@ impl Nest<'_> {
             },
             (None, false) => Contribution::Value(args[0]),
         };
-        let group = self.axes[axis.index()].group.map_or(0, |(group, _)| bit(group));
+        let group = self.axes[axis.index()].group.as_ref().map_or(0, |(group, _)| bit(*group));
         let parent = self.axes[axis.index()].parent.map_or(0, bit);
         let varies = args.iter().fold(group, |set, arg| set | self.varies[arg.index()]) & !bit(axis);
         let depends =
@@ -169,8 +173,8 @@ impl Nest<'_> {
         let value = self.fresh(Def::Reduced, dtype, depends, varies, node);
         self.reductions.insert(value, NestReduction { axis, op: reduction.op, dtype: accumulator, operand });
         // The same loop under two maps does its work twice: cheaper to store it once.
-        *self.looped.entry(node).or_default() += 1;
-        if self.looped[&node] > 1
+        let moving = moving(map);
+        if *self.looped.entry(node).or_insert_with(|| moving.clone()) != moving
             && reduction.group.is_none()
             && !reduction.combines
             && !self.roots.contains(&node)

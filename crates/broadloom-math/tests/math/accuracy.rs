@@ -1,28 +1,31 @@
-//! Errors in ulps: of f32 over a stride of all arguments, of f64 over the beginning of what the sweep of
-//! `examples/accuracy` goes through.
-#![allow(clippy::print_stdout, reason = "the measured maxima are the point of these tests")]
+//! The recorded accuracy holds: the table is complete, within the bounds and rendered, and neither its worst
+//! arguments nor a part of what the sweep goes through show larger errors.
 
-use crate::proof::measure::{Finding, f32_errors, levels, worst_f64};
-use crate::proof::random::{Format, Random};
-use crate::proof::samples::{Arguments, at_corners};
+use crate::proof::measure::{Finding, NUMERICS, f32_errors, f64_errors, fingerprints, settled};
+use crate::proof::random::Format;
+use crate::proof::record::{self, COMMAND, Entry, TABLE, rounded_up};
+use crate::proof::render::{PAGE, render};
+use crate::proof::samples::probe;
 use crate::proof::table::{FUNCTIONS, Row};
 use broadloom_math::Function;
+use std::fs;
 
-fn check(row: &Row, precision: usize, worst: [Finding; 2]) {
-    for (level, Finding { error, at }) in levels().into_iter().zip(worst) {
-        let (function, name) = (row.function, ["f32", "f64"][precision]);
-        println!("{function} {name} {level}: {error:.4} ulp at {at:?}");
-        assert!(error <= row.bounds[precision], "{function} {name} at {level}: {error} ulp at {at:?}");
-    }
+fn recorded() -> Vec<Entry> {
+    record::read().unwrap_or_else(|error| panic!("{error}; `{COMMAND}` writes the table"))
 }
 
-/// Corners, hard arguments, and some rounds of random ones.
-fn arguments(row: &Row, format: Format, rounds: usize) -> Vec<Arguments> {
-    let mut random = Random(0);
-    let mut arguments = at_corners(row.function.arity(), format);
-    arguments.extend((row.hard)(format));
-    (0..rounds).for_each(|_| arguments.extend((row.round)(&mut random, format)));
-    arguments
+fn of<'a>(record: &'a [Entry], row: &Row, format: Format, numerics: usize) -> &'a Entry {
+    let function = row.function;
+    record
+        .iter()
+        .find(|entry| (entry.function, entry.format, entry.numerics) == (function, format, numerics))
+        .unwrap_or_else(|| {
+            let numerics = NUMERICS[numerics];
+            panic!(
+                "{function} {} {numerics} has not been measured: `{COMMAND} -- --function {function}`",
+                format.name
+            )
+        })
 }
 
 #[test]
@@ -32,25 +35,73 @@ fn every_function_has_one_row() {
 }
 
 #[test]
-fn f64_is_within_its_bound() {
+fn recorded_errors_are_within_the_bounds() {
+    let record = recorded();
     for row in FUNCTIONS {
-        check(row, 1, worst_f64(row, &arguments(row, Format::F64, 2000)));
+        for format in Format::ALL {
+            for numerics in 0..NUMERICS.len() {
+                let entry = of(&record, row, format, numerics);
+                assert!(entry.worst.error <= row.bound(format), "{entry:?}, bound {}", row.bound(format));
+                assert!(entry.tested >= 10_000);
+            }
+        }
     }
 }
 
 #[test]
-fn f32_is_within_its_bound() {
-    for row in FUNCTIONS {
-        let mut worst = [Finding::NONE; 2];
-        let found = |level: usize, finding| worst[level] = worst[level].max(finding);
-        if row.function.arity() == 2 {
-            let arguments = arguments(row, Format::F32, 200_000);
-            f32_errors(row, arguments.into_iter().map(|(x, y)| (x as f32, y as f32)), found);
-        } else {
-            // A prime step, so that all low bits occur.
-            let bits = (0..=u32::MAX).step_by(997);
-            f32_errors(row, bits.map(|bits| (f32::from_bits(bits), 0.0)), found);
-        }
-        check(row, 0, worst);
+fn the_table_and_the_page_are_as_written() {
+    let table = fs::read_to_string(TABLE).expect("the table can be read");
+    assert!(table == record::print(recorded()), "{TABLE} is not as `{COMMAND}` writes it");
+    let page = fs::read_to_string(PAGE).unwrap_or_default();
+    assert!(page == render(&recorded()), "docs/accuracy.md is out of date: `{COMMAND} -- --render`");
+}
+
+#[test]
+fn worst_arguments_are_as_bad_as_recorded() {
+    for Entry { function, format, numerics, worst, .. } in recorded() {
+        let row = FUNCTIONS.iter().find(|row| row.function == function).expect("every function has a row");
+        let error = rounded_up(settled(row, format, worst.at)[numerics]);
+        assert!(
+            error == worst.error,
+            "{function} {} {} at {:?}: {error} ulp, recorded {}; if the code has changed, `{COMMAND}`",
+            format.name,
+            NUMERICS[numerics],
+            worst.at,
+            worst.error
+        );
     }
+}
+
+/// Fails at other results than were measured, and at an error that is larger than recorded.
+fn compare(record: &[Entry], row: &Row, format: Format) {
+    let (function, name) = (row.function, format.name);
+    let entries = [0, 1].map(|numerics| of(record, row, format, numerics));
+    let arguments = probe(row, format);
+    let recorded = entries.map(|entry| entry.worst.error);
+    let found = |numerics: usize, Finding { at, .. }: Finding| {
+        let error = rounded_up(settled(row, format, at)[numerics]);
+        let (most, numerics) = (recorded[numerics], NUMERICS[numerics]);
+        assert!(error <= most, "{function} {name} {numerics} at {at:?}: {error} ulp, recorded {most}");
+    };
+    if format == Format::F64 {
+        f64_errors(row, arguments.iter().copied(), recorded, found);
+    } else {
+        f32_errors(row, arguments.iter().map(|&(x, y)| (x as f32, y as f32)), recorded, found);
+    }
+    assert!(
+        fingerprints(row, format, &arguments) == entries.map(|entry| entry.fingerprint),
+        "{function} {name} was measured when it had other results: `{COMMAND} -- --function {function}`"
+    );
+}
+
+#[test]
+fn f32_is_as_recorded() {
+    let record = recorded();
+    FUNCTIONS.iter().for_each(|row| compare(&record, row, Format::F32));
+}
+
+#[test]
+fn f64_is_as_recorded() {
+    let record = recorded();
+    FUNCTIONS.iter().for_each(|row| compare(&record, row, Format::F64));
 }

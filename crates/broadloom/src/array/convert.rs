@@ -12,7 +12,7 @@ pub trait IntoArrayView<'a> {
     fn into_array_view(self) -> ArrayView<'a>;
 }
 
-/// What can be written to: views, slices and vectors (one axis), [`Array`]s and, with the feature `ndarray`, its
+/// What can be written to: views, slices and vectors (one axis), numbers (no axes), [`Array`]s and, with the feature `ndarray`, its
 /// arrays and views of any strides.
 pub trait IntoArrayViewMut<'a> {
     /// The view of the elements.
@@ -70,6 +70,12 @@ impl<'a> IntoArrayViewMut<'a> for ArrayViewMut<'a> {
     }
 }
 
+impl<'a> IntoArrayViewMut<'a> for &'a mut ArrayViewMut<'_> {
+    fn into_array_view_mut(self) -> Result<ArrayViewMut<'a>, LayoutError> {
+        Ok(self.reborrow())
+    }
+}
+
 impl<'a, T: Element> IntoArrayViewMut<'a> for &'a mut [T] {
     fn into_array_view_mut(self) -> Result<ArrayViewMut<'a>, LayoutError> {
         let length = self.len();
@@ -102,6 +108,12 @@ macro_rules! scalars {
             impl<'a> IntoArrayView<'a> for $rust {
                 fn into_array_view(self) -> ArrayView<'a> {
                     ArrayView::scalar(self)
+                }
+            }
+
+            impl<'a> IntoArrayViewMut<'a> for &'a mut $rust {
+                fn into_array_view_mut(self) -> Result<ArrayViewMut<'a>, LayoutError> {
+                    ArrayViewMut::new(std::slice::from_mut(self), &[])
                 }
             }
         )*

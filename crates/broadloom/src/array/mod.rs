@@ -4,12 +4,15 @@
 //! dense memory, of a dtype known at compile time or at run time.
 
 mod convert;
+mod input;
 #[cfg(feature = "ndarray")]
 mod ndarray;
 mod owned;
 mod view;
 
 pub use convert::{IntoArrayView, IntoArrayViewMut};
+pub(crate) use input::Argument;
+pub use input::{Input, IntoInput};
 pub use owned::{AnyArray, Array, FromArray};
 pub use view::{ArrayView, ArrayViewMut, LayoutError};
 pub(crate) use view::{AxisLayout, Geometry};

@@ -124,7 +124,7 @@ impl Geometry {
     }
 
     /// The positions reached, relative to the element of index 0; `None` without elements.
-    fn span(&self) -> Option<(i128, i128)> {
+    pub(crate) fn span(&self) -> Option<(i128, i128)> {
         let (mut first, mut last) = (0i128, 0i128);
         for axis in &self.axes {
             if axis.size == 0 {
@@ -443,6 +443,16 @@ impl<'a> ArrayViewMut<'a> {
 
     pub(crate) fn pointer(&self) -> *mut u8 {
         self.pointer
+    }
+
+    /// The same elements through a pointer that still may write.
+    pub(super) fn into_shared(self) -> ArrayView<'a> {
+        ArrayView { base: Base::Pointer(self.pointer), geometry: self.geometry, lifetime: PhantomData }
+    }
+
+    /// The same elements for as long as `self` is borrowed.
+    pub(super) fn reborrow(&mut self) -> ArrayViewMut<'_> {
+        ArrayViewMut { pointer: self.pointer, geometry: self.geometry.clone(), lifetime: PhantomData }
     }
 }
 

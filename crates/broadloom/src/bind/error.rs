@@ -92,13 +92,13 @@ pub struct MissedObligation {
     pub solved: Vec<Solved>,
 }
 
-/// Indices into an axis without elements.
+/// Indices into an axis without elements, or rows for no segments.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EmptyTable {
-    /// Where `take` was called.
+    /// Where `take` or a segmented reduction was called.
     pub site: Site,
-    /// The axis.
-    pub axis: usize,
+    /// The axis; `None` of segments.
+    pub axis: Option<usize>,
     /// Number of indices.
     pub indices: i64,
 }
@@ -170,7 +170,7 @@ pub enum BindError {
     #[error(fmt = fmt_obligation)]
     Obligation(Box<MissedObligation>),
     /// Indices into an axis without elements.
-    #[error("`take` at {} has {} indices into axis {}, which is empty", .0.site, .0.indices, .0.axis)]
+    #[error(fmt = fmt_empty)]
     EmptyTable(Box<EmptyTable>),
     /// A size or an offset cannot be computed.
     #[error("a size of the expression cannot be computed: {0}")]
@@ -190,6 +190,20 @@ pub enum BindError {
         array: ArrayName,
         /// Why.
         reason: Box<LayoutError>,
+    },
+    /// An input that the kernel writes to is passed to be read only.
+    #[error("{array} is written to by the kernel: pass it as `&mut`")]
+    Shared {
+        /// Which.
+        array: ArrayName,
+    },
+    /// Two arrays that the kernel writes to begin at the same element.
+    #[error("{first} and {second} are one array, and both are written to")]
+    SameArray {
+        /// The one.
+        first: ArrayName,
+        /// The other.
+        second: ArrayName,
     },
     /// The kernel could not be compiled for the strides of the arrays.
     #[error("the kernel cannot be compiled for these strides: {0}")]
@@ -240,6 +254,14 @@ fn fmt_obligation(missed: &MissedObligation, f: &mut fmt::Formatter<'_>) -> fmt:
         f.write_str("\n   noted when the graph was built, when the sizes were not known")?;
     }
     Ok(())
+}
+
+fn fmt_empty(table: &EmptyTable, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    let EmptyTable { site, axis, indices } = table;
+    match axis {
+        Some(axis) => write!(f, "`take` at {site} has {indices} indices into axis {axis}, which is empty"),
+        None => write!(f, "the segmented reduction at {site} has {indices} rows, but no segments"),
+    }
 }
 
 fn fmt_solved(solved: &[Solved], f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -2,7 +2,8 @@
 
 use super::error::{ArrayName, BindError, Role};
 use super::names::{nearest, type_text};
-use crate::array::{ArrayView, Geometry, IntoArrayView};
+use crate::array::{Argument, ArrayView, Geometry, Input, IntoInput};
+use broadloom_ir::InputId;
 use broadloom_ir::graph::CheckedGraph;
 use smallvec::SmallVec;
 use std::borrow::Cow;
@@ -10,7 +11,8 @@ use std::borrow::Cow;
 /// Arrays by name: `inputs! { "x" => &x, "y" => &y }`, or by position: `inputs![&x, &y]`.
 ///
 /// Anything that converts to an [`ArrayView`](crate::ArrayView) can be passed: slices and vectors, numbers, arrays of
-/// `ndarray` of any strides. Nothing is copied.
+/// `ndarray` of any strides. Nothing is copied. Inputs that are [assigned](crate::Tensor::assign) to are passed as
+/// `&mut`.
 ///
 /// ```
 /// use broadloom::prelude::*;
@@ -30,9 +32,9 @@ macro_rules! inputs {
 }
 
 /// Arrays for the inputs of a kernel; see [`inputs!`](crate::inputs).
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Default)]
 pub struct Inputs<'a> {
-    arrays: SmallVec<[(Option<Cow<'a, str>>, ArrayView<'a>); 4]>,
+    arrays: SmallVec<[(Option<Cow<'a, str>>, Input<'a>); 4]>,
 }
 
 impl<'a> Inputs<'a> {
@@ -43,15 +45,15 @@ impl<'a> Inputs<'a> {
 
     /// Adds an array for the input of this name.
     #[must_use]
-    pub fn named(mut self, name: impl Into<Cow<'a, str>>, array: impl IntoArrayView<'a>) -> Self {
-        self.arrays.push((Some(name.into()), array.into_array_view()));
+    pub fn named(mut self, name: impl Into<Cow<'a, str>>, array: impl IntoInput<'a>) -> Self {
+        self.arrays.push((Some(name.into()), array.into_input()));
         self
     }
 
     /// Adds an array for the next input in order of declaration.
     #[must_use]
-    pub fn next(mut self, array: impl IntoArrayView<'a>) -> Self {
-        self.arrays.push((None, array.into_array_view()));
+    pub fn next(mut self, array: impl IntoInput<'a>) -> Self {
+        self.arrays.push((None, array.into_input()));
         self
     }
 }
@@ -69,7 +71,7 @@ impl<'a> IntoInputs<'a> for Inputs<'a> {
     }
 }
 
-impl<'a, V: IntoArrayView<'a>> IntoInputs<'a> for V {
+impl<'a, V: IntoInput<'a>> IntoInputs<'a> for V {
     fn into_inputs(self) -> Inputs<'a> {
         Inputs::new().next(self)
     }
@@ -89,7 +91,7 @@ impl<'a> IntoInputs<'a> for Vec<ArrayView<'a>> {
 
 macro_rules! tuples {
     ($(($($array:ident)*))*) => {$(
-        impl<'a, $($array: IntoArrayView<'a>),*> IntoInputs<'a> for ($($array,)*) {
+        impl<'a, $($array: IntoInput<'a>),*> IntoInputs<'a> for ($($array,)*) {
             #[allow(non_snake_case, reason = "the types name the values")]
             fn into_inputs(self) -> Inputs<'a> {
                 let ($($array,)*) = self;
@@ -101,7 +103,7 @@ macro_rules! tuples {
 tuples!(()(A)(A B)(A B C)(A B C D)(A B C D E)(A B C D E F)(A B C D E F G)(A B C D E F G H));
 
 /// Arrays in order of the graph's inputs; `None` for those that need not be passed and are not.
-pub(crate) type Ordered<'a> = SmallVec<[Option<ArrayView<'a>>; 4]>;
+pub(crate) type Ordered<'a> = SmallVec<[Option<Argument<'a>>; 4]>;
 
 /// The arrays in order of the graph's inputs, with the right dtypes and numbers of axes.
 pub(crate) fn order<'a>(
@@ -132,7 +134,16 @@ pub(crate) fn order<'a>(
             return Err(BindError::Repeated { array: input_name(graph, position) });
         }
         if required[position] {
-            check_type(graph, position, array.geometry())?;
+            let array = array.0.map_err(|reason| BindError::Layout {
+                array: input_name(graph, position),
+                reason: Box::new(reason),
+            })?;
+            check_type(graph, position, array.view.geometry())?;
+            let is_assigned =
+                || graph.outputs().iter().any(|output| output.assigned == Some(InputId::new(position)));
+            if !array.is_exclusive && is_assigned() {
+                return Err(BindError::Shared { array: input_name(graph, position) });
+            }
             ordered[position] = Some(array);
         }
     }

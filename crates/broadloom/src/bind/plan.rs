@@ -31,11 +31,46 @@ pub(crate) struct Binding {
     pub(crate) arena_bytes: usize,
 }
 
-/// An output to allocate.
+/// What becomes of an output.
 #[derive(Debug)]
 pub(crate) struct OutputPlan {
     pub(crate) shape: Vec<usize>,
     pub(crate) count: usize,
+    /// Where in the arena it is computed, if it is copied to its array afterwards.
+    pub(crate) aside: Option<usize>,
+}
+
+/// Where an output goes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Destination<'g> {
+    /// An array to be allocated.
+    Own,
+    /// An array of the caller.
+    Array(&'g Geometry),
+    /// The array of the input that it is assigned to, if the kernels allow it.
+    InPlace(&'g Geometry),
+    /// Memory of the call, from which it is copied to an array of the caller.
+    Aside(&'g Geometry),
+}
+
+impl<'g> Destination<'g> {
+    /// The array of the caller.
+    fn array(self) -> Option<&'g Geometry> {
+        match self {
+            Destination::Own => None,
+            Destination::Array(geometry) | Destination::InPlace(geometry) | Destination::Aside(geometry) => {
+                Some(geometry)
+            }
+        }
+    }
+
+    /// The array that kernels write to, unless it is dense memory of the call.
+    fn written(self) -> Option<&'g Geometry> {
+        match self {
+            Destination::Own | Destination::Aside(_) => None,
+            Destination::Array(geometry) | Destination::InPlace(geometry) => Some(geometry),
+        }
+    }
 }
 
 /// One run of a kernel.
@@ -53,27 +88,28 @@ pub(crate) struct Launch {
     pub(crate) scratch_bytes: usize,
 }
 
-/// The binding of arrays of these geometries; outputs of `None` are dense arrays yet to be allocated.
+/// The binding of arrays of these geometries and destinations.
 pub(crate) fn bind(
     inner: &Inner,
     inputs: &[Option<&Geometry>],
-    outputs: Option<&[&Geometry]>,
+    destinations: &[Destination<'_>],
 ) -> Result<Arc<Binding>, BindError> {
     let threads = inner.options.threads.count();
-    let key = key(inputs, outputs, threads);
+    let key = key(inputs, destinations, threads);
     if let Some(binding) = inner.last_binding().filter(|binding| binding.key == key) {
         return Ok(binding);
     }
     let values = inner.program.run(&inner.graph, inputs)?;
-    let plans = plan_outputs(inner, inputs, outputs, &values)?;
-    let variant = choose_variant(inner, inputs, outputs, &values)?;
+    let mut plans = plan_outputs(inner, inputs, destinations, &values)?;
+    let mut destinations: SmallVec<[Destination<'_>; 4]> = SmallVec::from_slice(destinations);
+    let variant = choose_variant(inner, inputs, &mut destinations, &values)?;
     let schedule = &variant.schedule;
     let dense: Vec<Geometry> = (inner.graph.outputs().iter().zip(&plans))
         .map(|(output, plan)| Geometry::dense(inner.graph.dtype(output.expr), &plan.shape))
         .collect();
     let geometry = |role: kernel::Role| match role {
         kernel::Role::Input(input) => inputs[input.index()],
-        kernel::Role::Output(output) => outputs.map_or(dense.get(output), |outputs| Some(outputs[output])),
+        kernel::Role::Output(output) => destinations[output].written().or(dense.get(output)),
         kernel::Role::Temporary => None,
     };
     let host = |host: &HostSymbol| match host {
@@ -99,7 +135,17 @@ pub(crate) fn bind(
         plan_launch(schedule, KernelId::new(index), kernel, &values, threads, work)
     });
     let launches = launches.collect::<Result<Vec<Launch>, DimError>>()?;
-    let (temporaries, arena_bytes) = place_temporaries(schedule, &values)?;
+    let (temporaries, mut arena_bytes) = place_temporaries(schedule, &values)?;
+    for ((plan, destination), output) in plans.iter_mut().zip(&destinations).zip(inner.graph.outputs()) {
+        if let Destination::Aside(_) = destination {
+            let dtype = inner.graph.dtype(output.expr);
+            plan.aside = Some(arena_bytes);
+            let end = arena_bytes.checked_add(plan.count * dtype.size());
+            let end = end.and_then(|end| end.checked_next_multiple_of(ALIGNMENT));
+            let too_large = BindError::TooLarge { elements: plan.count as i64, dtype };
+            arena_bytes = end.filter(|end| fits_isize(*end)).ok_or(too_large)?;
+        }
+    }
     let binding = Arc::new(Binding {
         key,
         variant: variant.clone(),
@@ -113,7 +159,7 @@ pub(crate) fn bind(
     Ok(binding)
 }
 
-fn key(inputs: &[Option<&Geometry>], outputs: Option<&[&Geometry]>, threads: usize) -> Key {
+fn key(inputs: &[Option<&Geometry>], destinations: &[Destination<'_>], threads: usize) -> Key {
     let mut key: Key = SmallVec::new();
     key.push(threads as i64);
     let mut push = |geometry: &Geometry| {
@@ -123,9 +169,14 @@ fn key(inputs: &[Option<&Geometry>], outputs: Option<&[&Geometry]>, threads: usi
     };
     // Ranks and dtypes have been checked, so that the flat list is unambiguous once it says which arrays are there.
     inputs.iter().flatten().for_each(|geometry| push(geometry));
-    outputs.unwrap_or_default().iter().for_each(|geometry| push(geometry));
+    destinations.iter().filter_map(|destination| destination.array()).for_each(push);
     key.extend(inputs.iter().map(|input| i64::from(input.is_some())));
-    key.push(i64::from(outputs.is_some()));
+    key.extend(destinations.iter().map(|destination| match destination {
+        Destination::Own => 0,
+        Destination::Array(_) => 1,
+        Destination::InPlace(_) => 2,
+        Destination::Aside(_) => 3,
+    }));
     key
 }
 
@@ -133,7 +184,7 @@ fn key(inputs: &[Option<&Geometry>], outputs: Option<&[&Geometry]>, threads: usi
 fn plan_outputs(
     inner: &Inner,
     inputs: &[Option<&Geometry>],
-    outputs: Option<&[&Geometry]>,
+    destinations: &[Destination<'_>],
     values: &Values,
 ) -> Result<Vec<OutputPlan>, BindError> {
     let mut plans = Vec::with_capacity(inner.graph.outputs().len());
@@ -143,8 +194,9 @@ fn plan_outputs(
         let plan = OutputPlan {
             shape: shape.iter().map(|dim| size(dim, values)).collect::<Result<_, _>>()?,
             count: addressable(elements, dtype)?,
+            aside: None,
         };
-        if let Some(geometry) = outputs.map(|outputs| outputs[position]) {
+        if let Some(geometry) = destinations[position].array() {
             check_output(inner, inputs, values, output, geometry, &plan)?;
         }
         plans.push(plan);
@@ -216,10 +268,32 @@ fn check_output(
     }
 }
 
+/// The machine code for the layouts. Outputs that it may not write in place are set aside.
 fn choose_variant(
     inner: &Inner,
     inputs: &[Option<&Geometry>],
-    outputs: Option<&[&Geometry]>,
+    destinations: &mut [Destination<'_>],
+    values: &Values,
+) -> Result<Arc<Variant>, BindError> {
+    loop {
+        let variant = variant_for(inner, inputs, destinations, values)?;
+        let mut is_final = true;
+        for (destination, aside) in destinations.iter_mut().zip(&variant.asides) {
+            if let (Destination::InPlace(geometry), Some(_)) = (*destination, aside) {
+                *destination = Destination::Aside(geometry);
+                is_final = false;
+            }
+        }
+        if is_final {
+            return Ok(variant);
+        }
+    }
+}
+
+fn variant_for(
+    inner: &Inner,
+    inputs: &[Option<&Geometry>],
+    destinations: &[Destination<'_>],
     values: &Values,
 ) -> Result<Arc<Variant>, BindError> {
     let layout = |geometry: &Geometry| {
@@ -230,9 +304,8 @@ fn choose_variant(
     };
     let mut options = LowerOptions { ..inner.dense_options.clone() };
     options.inputs = inputs.iter().map(|geometry| geometry.map_or(Layout::Dense, layout)).collect();
-    if let Some(outputs) = outputs {
-        options.outputs = outputs.iter().map(|geometry| layout(geometry)).collect();
-    }
+    let written = destinations.iter().map(|destination| destination.written());
+    options.outputs = written.map(|geometry| geometry.map_or(Layout::Dense, layout)).collect();
     let variant = inner.variant(&options).map_err(|error| BindError::Compile(Arc::new(error)))?;
     let mut wide = false;
     for dim in &variant.schedule.narrow_axes {
@@ -343,9 +416,11 @@ fn plan_launch(
     })
 }
 
+/// Arrays begin at multiples of this many bytes.
+const ALIGNMENT: usize = 64;
+
 /// Where temporaries lie in one arena: those that are not alive at the same time may share bytes.
 fn place_temporaries(schedule: &Schedule, values: &Values) -> Result<(Vec<usize>, usize), BindError> {
-    const ALIGNMENT: usize = 64;
     struct Placed {
         first: usize,
         last: usize,

@@ -48,7 +48,7 @@ enum Action {
 struct Take {
     size: Dim,
     indices: Shape,
-    axis: usize,
+    axis: Option<usize>,
     site: Site,
 }
 
@@ -56,6 +56,9 @@ impl Program {
     /// The program of a graph.
     pub(crate) fn new(graph: &CheckedGraph) -> Program {
         let mut read = vec![false; graph.inputs().len()];
+        for input in graph.outputs().iter().filter_map(|output| output.assigned) {
+            read[input.index()] = true;
+        }
         let mut needed = HashSet::new();
         let mut seen = HashSet::new();
         let mut takes = Vec::new();
@@ -71,10 +74,18 @@ impl Program {
                 Node::Take { table, indices, axis } => takes.push(Take {
                     size: graph.shape(*table)[*axis].clone(),
                     indices: graph.shape(*indices).clone(),
-                    axis: *axis,
+                    axis: Some(*axis),
                     site: graph.site(expr),
                 }),
+                Node::Segment { ids, .. } => takes.push(Take {
+                    size: graph.shape(expr)[1].clone(),
+                    indices: graph.shape(*ids).clone(),
+                    axis: None,
+                    site: graph.site(expr),
+                }),
+                Node::Size(size) => needed.extend(size.symbols()),
                 Node::Constant(_)
+                | Node::Concat { .. }
                 | Node::Elementwise { .. }
                 | Node::Select { .. }
                 | Node::Cast(_)

@@ -56,16 +56,35 @@ pub(crate) enum Unusable {
 
 impl Dim {
     /// The value, if this is a number.
+    ///
+    /// ```
+    /// let dim = broadloom::Dim::from(3) * 2;
+    /// assert_eq!(dim.as_constant(), Some(6));
+    /// ```
     pub fn as_constant(self) -> Option<i64> {
         if let Repr::Constant(value) = self.0 { Some(value) } else { None }
     }
 
     /// The symbol, if this is a lone one.
+    ///
+    /// ```
+    /// use broadloom::{Dim, Graph};
+    /// let g = Graph::new();
+    /// let n = g.symbol("n");
+    /// assert_eq!((2 * n - n).as_symbol(), Some(n));
+    /// assert_eq!((n + 1).as_symbol(), None);
+    /// ```
     pub fn as_symbol(self) -> Option<Symbol> {
         if let Repr::Symbol(symbol) = self.0 { Some(symbol) } else { None }
     }
 
     /// Quotient by a positive number, rounded up.
+    ///
+    /// ```
+    /// let g = broadloom::Graph::new();
+    /// let n = g.symbol("n");
+    /// assert_eq!((2 * n).ceil_div(3).to_string(), "(2*n+2)//3");
+    /// ```
     #[track_caller]
     pub fn ceil_div(self, divisor: i64) -> Dim {
         Dim::combine(self, Dim::from(0), Location::caller(), |dim, _| dim.ceil_div(divisor))
@@ -136,6 +155,11 @@ impl Dim {
 
 impl Symbol {
     /// Quotient by a positive number, rounded up.
+    ///
+    /// ```
+    /// let g = broadloom::Graph::new();
+    /// assert_eq!(g.symbol("n").ceil_div(2).to_string(), "(n+1)//2");
+    /// ```
     #[track_caller]
     pub fn ceil_div(self, divisor: i64) -> Dim {
         Dim::from(self).ceil_div(divisor)
@@ -276,6 +300,10 @@ pub struct Shape(Vec<Dim>);
 
 impl Shape {
     /// The number of axes.
+    ///
+    /// ```
+    /// assert_eq!(broadloom::shape![2, 3].rank(), 2);
+    /// ```
     pub fn rank(&self) -> usize {
         self.0.len()
     }

@@ -1,4 +1,4 @@
-//! Elementwise operations: the rows of the op table as methods, the usual short names, and Rust's operators.
+//! Elementwise operations: the rows of the op table as methods, and the usual short names.
 
 use super::operand::{Kind, Operand};
 use super::registry;
@@ -9,11 +9,10 @@ use broadloom_ir::dtype::{DType, Element};
 use broadloom_ir::for_each_op;
 use broadloom_ir::graph::{Graph, Site};
 use broadloom_ir::ops::Op;
-use std::ops::{Add, AddAssign, BitAnd, BitOr, Div, DivAssign, Mul, MulAssign, Neg, Not, Sub, SubAssign};
 use std::panic::Location;
 
 /// An op of the table on operands of which at least one is a tensor.
-fn elementwise(op: Op, operands: &[Operand], site: Site) -> Tensor {
+pub(super) fn elementwise(op: Op, operands: &[Operand], site: Site) -> Tensor {
     let tensors: Vec<Tensor> = operands.iter().filter_map(Operand::as_tensor).collect();
     registry::build(registry::home(&tensors), &tensors, &[], site, |graph, _| {
         insert(graph, op, operands, site)
@@ -31,7 +30,7 @@ fn insert(graph: &mut Graph, op: Op, operands: &[Operand], site: Site) -> ExprId
 /// Expressions of the operands; literals meet the common dtype of the tensors.
 fn exprs(graph: &mut Graph, operands: &[Operand], site: Site) -> Vec<ExprId> {
     let dtypes = operands.iter().filter_map(Operand::as_tensor).map(|tensor| graph.dtype(tensor.expr));
-    let meets = dtypes.reduce(DType::promote).unwrap_or(DType::Bool);
+    let meets = DType::promote_all(dtypes).unwrap_or(DType::Bool);
     let mut expr = |operand: &Operand| match operand.0 {
         Kind::Tensor(tensor) => tensor.expr,
         Kind::Literal(literal) => graph.literal(literal, meets, site),
@@ -43,10 +42,9 @@ fn exprs(graph: &mut Graph, operands: &[Operand], site: Site) -> Vec<ExprId> {
 ///
 /// ```
 /// use broadloom::prelude::*;
-/// let g = Graph::new();
-/// let x = g.input::<f32>("x", shape![4]);
-/// let relu = select(x.gt(0), x, 0);
-/// assert_eq!(relu.to_string(), "f32[4]");
+/// let result: Vec<i32> = eval(&[-1, 2, -3], |x| select(x.gt(0), x, 10 * x))?;
+/// assert_eq!(result, [-10, 2, -30]);
+/// # Ok::<(), broadloom::EvalError>(())
 /// ```
 #[track_caller]
 pub fn select(condition: Tensor, on_true: impl Into<Operand>, on_false: impl Into<Operand>) -> Tensor {
@@ -71,6 +69,7 @@ macro_rules! methods {
     };
     (@method $variant:ident $name:ident ($x:ident) $($doc:literal)+) => {
         $(#[doc = $doc])+
+        #[doc = example!($name)]
         #[track_caller]
         pub fn $name(self) -> Tensor {
             elementwise(Op::$variant, &[self.into()], Location::caller())
@@ -78,7 +77,7 @@ macro_rules! methods {
     };
     (@method $variant:ident $name:ident ($x:ident, $($other:ident),+) $($doc:literal)+) => {
         $(#[doc = $doc])+
-        #[doc = concat!("\n\n`x` is `self`.")]
+        #[doc = concat!("\n\n`x` is `self`.\n", example!($name))]
         #[track_caller]
         #[allow(clippy::should_implement_trait, reason = "a name of the op table beside the operator")]
         pub fn $name(self, $($other: impl Into<Operand>),+) -> Tensor {
@@ -94,7 +93,7 @@ macro_rules! aliases {
         /// Short names of comparisons.
         impl Tensor {
             $(
-                #[doc = concat!("Whether `self ", $operation, " other`, element by element: [`Tensor::", stringify!($name), "`].")]
+                #[doc = concat!("Whether `self ", $operation, " other`, element by element: [`Tensor::", stringify!($name), "`].\n", example!($alias))]
                 #[track_caller]
                 #[allow(clippy::should_implement_trait, reason = "compares element by element")]
                 pub fn $alias(self, other: impl Into<Operand>) -> Tensor {
@@ -113,28 +112,30 @@ aliases! {
     ne = not_equal "!=";
 }
 
-/// What is made of rows of the op table.
+/// Conversion.
 impl Tensor {
-    /// Limits every element to `least ..= greatest`; NaNs stay. Where `least > greatest` the result is `greatest`.
-    #[track_caller]
-    pub fn clip(self, least: impl Into<Operand>, greatest: impl Into<Operand>) -> Tensor {
-        self.maximum(least).minimum(greatest)
-    }
-
-    /// `1 / x`.
-    #[track_caller]
-    pub fn reciprocal(self) -> Tensor {
-        1 / self
-    }
-
     /// The elements converted to another dtype: floats to integers saturate and NaN gives 0, integers wrap, anything
     /// to bool is `!= 0`.
+    ///
+    /// ```
+    /// use broadloom::prelude::*;
+    /// let result: Vec<u8> = eval(&[-1.0f32, 2.9, 300.0, f32::NAN], |x| x.cast::<u8>())?;
+    /// assert_eq!(result, [0, 2, 255, 0]);
+    /// # Ok::<(), broadloom::EvalError>(())
+    /// ```
     #[track_caller]
     pub fn cast<T: Element>(self) -> Tensor {
         self.convert(T::DTYPE, Location::caller())
     }
 
     /// Like [`Tensor::cast`], to a dtype that is known only when the graph is built.
+    ///
+    /// ```
+    /// use broadloom::prelude::*;
+    /// let result: Vec<bool> = eval(&[0, 1, 2], |x| x.cast_to(DType::Bool))?;
+    /// assert_eq!(result, [false, true, true]);
+    /// # Ok::<(), broadloom::EvalError>(())
+    /// ```
     #[track_caller]
     pub fn cast_to(self, dtype: DType) -> Tensor {
         self.convert(dtype, Location::caller())
@@ -150,7 +151,13 @@ macro_rules! fallible {
         /// Forms that return a mistake at once, instead of leaving it for `check`.
         impl Tensor {
             $(
-                #[doc = concat!("Like [`Tensor::", stringify!($name), "`].\n\n# Errors\nIf the operands do not fit.")]
+                #[doc = concat!("Like [`Tensor::", stringify!($name), "`].\n\n# Errors\nIf the operands do not fit.\n",
+                    "```\nuse broadloom::prelude::*;\nlet g = Graph::new();\n",
+                    "let x = g.input::<i32>(\"x\", shape![2]);\n",
+                    "let y = g.input::<i32>(\"y\", shape![3]);\n",
+                    "assert!(x.", stringify!($try_name), "(x).is_ok());\n",
+                    "assert!(x.", stringify!($try_name), "(y).is_err());\n",
+                    "assert!(g.check().is_ok());\n```")]
                 #[track_caller]
                 pub fn $try_name(self, other: impl Into<Operand>) -> Result<Tensor, Diagnostics> {
                     attempt(Op::$variant, &[self.into(), other.into()], Location::caller())
@@ -164,9 +171,24 @@ fallible! {
     try_subtract = subtract Subtract;
     try_multiply = multiply Multiply;
     try_divide = divide Divide;
+    try_floor_divide = floor_divide FloorDivide;
+    try_remainder = remainder Remainder;
+    try_fmod = fmod Fmod;
     try_maximum = maximum Maximum;
     try_minimum = minimum Minimum;
+    try_fmax = fmax Fmax;
+    try_fmin = fmin Fmin;
     try_pow = pow Pow;
+    try_atan2 = atan2 Atan2;
+    try_hypot = hypot Hypot;
+    try_logaddexp = logaddexp Logaddexp;
+    try_copysign = copysign Copysign;
+    try_nextafter = nextafter Nextafter;
+    try_bitwise_and = bitwise_and BitwiseAnd;
+    try_bitwise_or = bitwise_or BitwiseOr;
+    try_bitwise_xor = bitwise_xor BitwiseXor;
+    try_bitwise_left_shift = bitwise_left_shift BitwiseLeftShift;
+    try_bitwise_right_shift = bitwise_right_shift BitwiseRightShift;
     try_equal = equal Equal;
     try_not_equal = not_equal NotEqual;
     try_less = less Less;
@@ -175,82 +197,10 @@ fallible! {
     try_greater_equal = greater_equal GreaterEqual;
     try_logical_and = logical_and LogicalAnd;
     try_logical_or = logical_or LogicalOr;
+    try_logical_xor = logical_xor LogicalXor;
 }
 
 fn attempt(op: Op, operands: &[Operand], site: Site) -> Result<Tensor, Diagnostics> {
     let tensors: Vec<Tensor> = operands.iter().filter_map(Operand::as_tensor).collect();
     registry::attempt(registry::home(&tensors), &tensors, site, |graph, _| insert(graph, op, operands, site))
-}
-
-macro_rules! operators {
-    ($($trait:ident $method:ident $variant:ident;)*) => {$(
-        impl<T: Into<Operand>> $trait<T> for Tensor {
-            type Output = Tensor;
-            #[track_caller]
-            fn $method(self, other: T) -> Tensor {
-                elementwise(Op::$variant, &[self.into(), other.into()], Location::caller())
-            }
-        }
-    )*};
-}
-operators! {
-    Add add Add;
-    Sub sub Subtract;
-    Mul mul Multiply;
-    Div div Divide;
-    BitAnd bitand LogicalAnd;
-    BitOr bitor LogicalOr;
-}
-
-macro_rules! assignments {
-    ($($trait:ident $method:ident $variant:ident;)*) => {$(
-        /// Makes the handle stand for the new expression.
-        impl<T: Into<Operand>> $trait<T> for Tensor {
-            #[track_caller]
-            fn $method(&mut self, other: T) {
-                *self = elementwise(Op::$variant, &[(*self).into(), other.into()], Location::caller());
-            }
-        }
-    )*};
-}
-assignments! {
-    AddAssign add_assign Add;
-    SubAssign sub_assign Subtract;
-    MulAssign mul_assign Multiply;
-    DivAssign div_assign Divide;
-}
-
-/// Numbers on the left. Only one type of integers and one of floats: with more, the compiler could not tell the type
-/// of the `2.0` in `(2.0 * x).sqrt()`, nor that the product is a tensor. Others are written on the right, `x * a`, or
-/// as an [`Operand`].
-macro_rules! numbers_on_the_left {
-    ($($t:ident)*) => {$(
-        numbers_on_the_left!(@operators $t: Add add Add, Sub sub Subtract, Mul mul Multiply, Div div Divide);
-    )*};
-    (@operators $t:ident: $($trait:ident $method:ident $op:ident),*) => {$(
-        impl $trait<Tensor> for $t {
-            type Output = Tensor;
-            #[track_caller]
-            fn $method(self, other: Tensor) -> Tensor {
-                elementwise(Op::$op, &[self.into(), other.into()], Location::caller())
-            }
-        }
-    )*};
-}
-numbers_on_the_left!(i64 f64 Operand);
-
-impl Neg for Tensor {
-    type Output = Tensor;
-    #[track_caller]
-    fn neg(self) -> Tensor {
-        elementwise(Op::Negative, &[self.into()], Location::caller())
-    }
-}
-
-impl Not for Tensor {
-    type Output = Tensor;
-    #[track_caller]
-    fn not(self) -> Tensor {
-        elementwise(Op::LogicalNot, &[self.into()], Location::caller())
-    }
 }

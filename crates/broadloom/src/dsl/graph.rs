@@ -1,8 +1,8 @@
 //! The graph in which tensors live.
 
+use super::Tensor;
 use super::dims::{Shape, Symbol};
 use super::registry::{self, GraphKey};
-use super::{Dim, Tensor};
 use crate::compile::{CompileError, CompileOptions};
 use crate::executable::Executable;
 use broadloom_ir::SymbolId;
@@ -40,6 +40,13 @@ impl Graph {
     }
 
     /// Symbols for sizes that are known only at run time. In one graph the same name is the same size.
+    ///
+    /// ```
+    /// use broadloom::prelude::*;
+    /// let g = Graph::new();
+    /// let [n, m] = g.symbols(["n", "m"]);
+    /// assert_eq!(shape![n, 2 * m].to_string(), "[n, 2*m]");
+    /// ```
     #[track_caller]
     pub fn symbols<const N: usize>(&self, names: [&str; N]) -> [Symbol; N] {
         let site = Location::caller();
@@ -47,9 +54,19 @@ impl Graph {
     }
 
     /// A symbol for a size that is known only at run time.
+    ///
+    /// ```
+    /// use broadloom::prelude::*;
+    /// let g = Graph::new();
+    /// assert_eq!(g.symbol("n"), g.symbol("n"));
+    /// ```
     #[track_caller]
     pub fn symbol(&self, name: &str) -> Symbol {
         self.add_symbol(name, Location::caller())
+    }
+
+    pub(super) fn key(&self) -> GraphKey {
+        self.key
     }
 
     fn add_symbol(&self, name: &str, site: Site) -> Symbol {
@@ -58,12 +75,25 @@ impl Graph {
     }
 
     /// An array that the caller passes at run time.
+    ///
+    /// ```
+    /// use broadloom::prelude::*;
+    /// let g = Graph::new();
+    /// let x = g.input::<f16>("x", shape![g.symbol("n"), 3]);
+    /// assert_eq!(x.to_string(), "f16[n, 3]");
+    /// ```
     #[track_caller]
     pub fn input<T: Element>(&self, name: &str, shape: impl Into<Shape>) -> Tensor {
         self.add_input(name, T::DTYPE, &shape.into(), Location::caller())
     }
 
     /// Like [`Graph::input`], of a dtype that is known only when the graph is built.
+    ///
+    /// ```
+    /// use broadloom::prelude::*;
+    /// let g = Graph::new();
+    /// assert_eq!(g.input_dyn("x", DType::U16, shape![3]).to_string(), "u16[3]");
+    /// ```
     #[track_caller]
     pub fn input_dyn(&self, name: &str, dtype: DType, shape: impl Into<Shape>) -> Tensor {
         self.add_input(name, dtype, &shape.into(), Location::caller())
@@ -77,22 +107,28 @@ impl Graph {
 
     /// A number of rank 0 with the dtype of its Rust type. (Numbers in expressions need not be made tensors: `x + 1`
     /// takes the dtype of `x`.)
+    ///
+    /// ```
+    /// use broadloom::prelude::*;
+    /// let g = Graph::new();
+    /// assert_eq!(g.constant(1u8).to_string(), "u8[]");
+    /// ```
     #[track_caller]
     pub fn constant<T: Element>(&self, value: T) -> Tensor {
         let site = Location::caller();
         registry::build(self.key, &[], &[], site, |graph, _| graph.constant(value.into_scalar(), site))
     }
 
-    /// The integers 0, 1, 2, .. (`i64`) along one axis.
-    #[track_caller]
-    pub fn iota(&self, length: impl Into<Dim>) -> Tensor {
-        let site = Location::caller();
-        registry::build(self.key, &[], &[length.into()], site, |graph, dims| {
-            graph.iota(dims[0].clone(), site)
-        })
-    }
-
     /// Whether everything so far fits.
+    ///
+    /// ```
+    /// use broadloom::prelude::*;
+    /// let g = Graph::new();
+    /// let x = g.input::<f32>("x", shape![2]);
+    /// assert!(g.check().is_ok());
+    /// let sum = x + g.input::<f32>("y", shape![3]);
+    /// assert!(sum.is_poisoned() && g.check().is_err());
+    /// ```
     ///
     /// # Errors
     /// All mistakes made so far, each explained.
@@ -101,6 +137,15 @@ impl Graph {
     }
 
     /// The part of the graph that the outputs need, checked.
+    ///
+    /// ```
+    /// use broadloom::prelude::*;
+    /// let g = Graph::new();
+    /// let x = g.input::<f32>("x", shape![2]);
+    /// let graph = g.finish([("y", x + 1), ("z", x * 2)])?;
+    /// assert_eq!(graph.outputs().len(), 2);
+    /// # Ok::<(), broadloom::Diagnostics>(())
+    /// ```
     ///
     /// # Errors
     /// All mistakes made so far.
@@ -115,6 +160,16 @@ impl Graph {
 
     /// Compiles one kernel for several named outputs, which share what they have in common.
     ///
+    /// ```
+    /// use broadloom::prelude::*;
+    /// let g = Graph::new();
+    /// let x = g.input::<i32>("x", shape![g.symbol("n")]);
+    /// let kernel = g.compile([("least", x.min(0)), ("greatest", x.max(0))])?;
+    /// let (least, greatest): (i32, i32) = kernel.run(&[3, 1, 2])?.try_into()?;
+    /// assert_eq!((least, greatest), (1, 3));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// All mistakes made so far, or what the compiler cannot do.
     #[track_caller]
@@ -126,6 +181,15 @@ impl Graph {
     }
 
     /// Like [`Graph::compile`], with options.
+    ///
+    /// ```
+    /// use broadloom::prelude::*;
+    /// let g = Graph::new();
+    /// let x = g.input::<f32>("x", shape![4]);
+    /// let options = CompileOptions { vectorize: false, ..CompileOptions::default() };
+    /// let kernel = g.compile_with([("y", x + 1)], &options)?;
+    /// # Ok::<(), broadloom::CompileError>(())
+    /// ```
     ///
     /// # Errors
     /// All mistakes made so far, or what the compiler cannot do.

@@ -1,10 +1,19 @@
 //! The language in which tensor expressions are written: [`Graph`], [`Tensor`] and sizes, all but the graph `Copy`.
 
+// First: its macros are in scope for the modules that follow.
+#[macro_use]
+mod examples;
+
+mod assign;
 mod axes;
 mod dims;
 mod elementwise;
 mod graph;
+mod grids;
+mod join;
 mod operand;
+mod operators;
+mod reductions;
 mod registry;
 mod tensor;
 mod views;
@@ -13,6 +22,8 @@ pub use axes::{IntoAxes, IntoAxis};
 pub use dims::{Dim, Shape, Symbol};
 pub use elementwise::select;
 pub use graph::Graph;
+pub use grids::RangeNumber;
+pub use join::{concat, stack};
 pub use operand::Operand;
 pub use tensor::Tensor;
 pub use views::{IntoNewShape, NewSize, SliceItem};

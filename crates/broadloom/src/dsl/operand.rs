@@ -2,6 +2,7 @@
 
 use super::Tensor;
 use broadloom_ir::graph::Literal;
+use half::{bf16, f16};
 
 /// A tensor, or a number that takes the dtype of the tensors it meets.
 ///
@@ -65,3 +66,14 @@ from_numbers! {
     Int(i128): i8 i16 i32 i64 isize u8 u16 u32 u64 usize;
     Float(f64): f32 f64;
 }
+
+macro_rules! from_halves {
+    ($($t:ty)*) => {$(
+        impl From<$t> for Operand {
+            fn from(value: $t) -> Self {
+                Operand(Kind::Literal(Literal::Float(value.into())))
+            }
+        }
+    )*};
+}
+from_halves!(f16 bf16);

@@ -120,7 +120,7 @@ pub(crate) fn build(
 ) -> Tensor {
     match find(key) {
         Some(entry) => Tensor { graph: key, expr: insert_in(key, &entry, operands, dims, site, action).0 },
-        None => stale(key),
+        None => Tensor { graph: key, expr: ExprId::new(0) },
     }
 }
 
@@ -142,9 +142,9 @@ pub(crate) fn attempt(
     }
 }
 
-/// The tensor of a graph that is gone.
-fn stale(key: GraphKey) -> Tensor {
-    Tensor { graph: key, expr: ExprId::new(0) }
+/// A tensor of no graph.
+pub(crate) fn stale() -> Tensor {
+    Tensor { graph: GraphKey(u64::MAX), expr: ExprId::new(0) }
 }
 
 /// The expression, the locked graph, and how many diagnostics it had before.

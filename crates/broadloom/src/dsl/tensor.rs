@@ -34,11 +34,25 @@ pub struct Tensor {
 
 impl Tensor {
     /// Type of the elements; `None` for what a mistake left behind.
+    ///
+    /// ```
+    /// use broadloom::prelude::*;
+    /// let g = Graph::new();
+    /// let x = g.input::<f32>("x", shape![g.symbol("n"), 3]);
+    /// assert_eq!(x.dtype(), Some(DType::F32));
+    /// ```
     pub fn dtype(self) -> Option<DType> {
         self.inspect(|state| state.graph.dtype(self.expr))
     }
 
     /// Sizes; those of rank 0 for what a mistake left behind.
+    ///
+    /// ```
+    /// use broadloom::prelude::*;
+    /// let g = Graph::new();
+    /// let x = g.input::<f32>("x", shape![g.symbol("n"), 3]);
+    /// assert_eq!(x.sum(1).shape(), shape![g.symbol("n")]);
+    /// ```
     pub fn shape(self) -> Shape {
         let dims = self.inspect(|state| {
             let shape = state.graph.shape(self.expr).clone();
@@ -48,11 +62,25 @@ impl Tensor {
     }
 
     /// Number of axes; 0 for what a mistake left behind.
+    ///
+    /// ```
+    /// use broadloom::prelude::*;
+    /// let g = Graph::new();
+    /// let x = g.input::<f32>("x", shape![g.symbol("n"), 3]);
+    /// assert_eq!(x.rank(), 2);
+    /// ```
     pub fn rank(self) -> usize {
         self.inspect(|state| state.graph.shape(self.expr).rank()).unwrap_or(0)
     }
 
     /// Whether a mistake lies behind this tensor, or its graph was dropped.
+    ///
+    /// ```
+    /// use broadloom::prelude::*;
+    /// let g = Graph::new();
+    /// let x = g.input::<f32>("x", shape![g.symbol("n"), 3]);
+    /// assert!(x.sum(2).is_poisoned());
+    /// ```
     pub fn is_poisoned(self) -> bool {
         self.inspect(|_| ()).is_none()
     }
@@ -63,6 +91,14 @@ impl Tensor {
 
     /// The part of the graph that this tensor needs, checked, with the only output `out`.
     ///
+    /// ```
+    /// use broadloom::prelude::*;
+    /// let g = Graph::new();
+    /// let x = g.input::<f32>("x", shape![g.symbol("n"), 3]);
+    /// println!("{}", (x + 1).finish()?);
+    /// # Ok::<(), broadloom::Diagnostics>(())
+    /// ```
+    ///
     /// # Errors
     /// All mistakes made so far in the graph.
     #[track_caller]
@@ -72,6 +108,15 @@ impl Tensor {
 
     /// Compiles a kernel that computes this tensor; its only output is named `out`.
     ///
+    /// ```
+    /// use broadloom::prelude::*;
+    /// let g = Graph::new();
+    /// let kernel = (g.input::<f32>("x", shape![2]) + 1).compile()?;
+    /// let result: Vec<f32> = kernel.run(&[1.0f32, 2.0])?.try_into()?;
+    /// assert_eq!(result, [2.0, 3.0]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// All mistakes made so far in the graph, or what the compiler cannot do.
     #[track_caller]
@@ -80,6 +125,15 @@ impl Tensor {
     }
 
     /// Like [`Tensor::compile`], with options.
+    ///
+    /// ```
+    /// use broadloom::prelude::*;
+    /// let g = Graph::new();
+    /// let x = g.input::<f32>("x", shape![g.symbol("n"), 3]);
+    /// let options = CompileOptions { vectorize: false, ..CompileOptions::default() };
+    /// let kernel = x.exp().compile_with(&options)?;
+    /// # Ok::<(), broadloom::CompileError>(())
+    /// ```
     ///
     /// # Errors
     /// All mistakes made so far in the graph, or what the compiler cannot do.

@@ -169,6 +169,15 @@ impl Tensor {
     }
 
     /// Axis `i` of the result is axis `axes[i]` of the operand; `..` reverses the axes.
+    ///
+    /// ```
+    /// use broadloom::prelude::*;
+    /// let g = Graph::new();
+    /// let n = g.symbol("n");
+    /// let x = g.input::<f32>("x", shape![n, 1, 3]);
+    /// assert_eq!(x.permute_dims([2, 0, 1]).to_string(), "f32[3, n, 1]");
+    /// assert_eq!(x.permute_dims(..).to_string(), "f32[3, 1, n]");
+    /// ```
     #[track_caller]
     pub fn permute_dims(self, axes: impl IntoAxes) -> Tensor {
         let site = Location::caller();
@@ -179,7 +188,29 @@ impl Tensor {
         })
     }
 
+    /// [`Tensor::permute_dims`] under its other name; see [`Tensor::t`] for that of matrices.
+    ///
+    /// ```
+    /// use broadloom::prelude::*;
+    /// let g = Graph::new();
+    /// let n = g.symbol("n");
+    /// let x = g.input::<f32>("x", shape![n, 3]);
+    /// assert_eq!(x.transpose([1, 0]).to_string(), "f32[3, n]");
+    /// ```
+    #[track_caller]
+    pub fn transpose(self, axes: impl IntoAxes) -> Tensor {
+        self.permute_dims(axes)
+    }
+
     /// The transpose: the last two axes are exchanged. A tensor of rank 0 or 1 is its own transpose.
+    ///
+    /// ```
+    /// use broadloom::prelude::*;
+    /// let rows = ArrayView::new(&[1, 2, 3, 4], &[2, 2])?;
+    /// let result: Vec<i32> = eval(rows, |x| x.t())?;
+    /// assert_eq!(result, [1, 3, 2, 4]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[track_caller]
     pub fn t(self) -> Tensor {
         let site = Location::caller();
@@ -194,12 +225,29 @@ impl Tensor {
     }
 
     /// Inserts an axis of size 1 at this position of the result.
+    ///
+    /// ```
+    /// use broadloom::prelude::*;
+    /// let g = Graph::new();
+    /// let n = g.symbol("n");
+    /// let x = g.input::<f32>("x", shape![n, 3]);
+    /// assert_eq!(x.unsqueeze(1).to_string(), "f32[n, 1, 3]");
+    /// assert_eq!(x.unsqueeze(-1).to_string(), "f32[n, 3, 1]");
+    /// ```
     #[track_caller]
     pub fn unsqueeze(self, axis: impl IntoAxis) -> Tensor {
         self.insert_axes(&[axis.into_axis()], Location::caller())
     }
 
     /// Inserts axes of size 1 at these positions of the result.
+    ///
+    /// ```
+    /// use broadloom::prelude::*;
+    /// let g = Graph::new();
+    /// let n = g.symbol("n");
+    /// let x = g.input::<f32>("x", shape![n, 3]);
+    /// assert_eq!(x.expand_dims([0, -1]).to_string(), "f32[1, n, 3, 1]");
+    /// ```
     #[track_caller]
     pub fn expand_dims(self, axes: impl IntoAxes) -> Tensor {
         self.insert_axes(&axes.into_axes().unwrap_or_default(), Location::caller())
@@ -210,6 +258,15 @@ impl Tensor {
     }
 
     /// Removes axes, each of which must be the constant 1; `..` removes all that are.
+    ///
+    /// ```
+    /// use broadloom::prelude::*;
+    /// let g = Graph::new();
+    /// let n = g.symbol("n");
+    /// let x = g.input::<f32>("x", shape![n, 1, 3]);
+    /// assert_eq!(x.squeeze(1).to_string(), "f32[n, 3]");
+    /// assert_eq!(x.unsqueeze(0).squeeze(..).to_string(), "f32[n, 3]");
+    /// ```
     #[track_caller]
     pub fn squeeze(self, axes: impl IntoAxes) -> Tensor {
         let site = Location::caller();
@@ -222,6 +279,13 @@ impl Tensor {
     }
 
     /// Stretched to a shape by the broadcast rule.
+    ///
+    /// ```
+    /// use broadloom::prelude::*;
+    /// let result: Vec<i32> = eval(&[1, 2], |x| x.broadcast_to([3, 2]))?;
+    /// assert_eq!(result, [1, 2, 1, 2, 1, 2]);
+    /// # Ok::<(), broadloom::EvalError>(())
+    /// ```
     #[track_caller]
     pub fn broadcast_to(self, shape: impl Into<Shape>) -> Tensor {
         let site = Location::caller();
@@ -232,24 +296,52 @@ impl Tensor {
 
     /// A part of the tensor; see [`slice!`](crate::slice) for the indices. Bounds are strict: a slice that does not
     /// fit is a mistake, or an error when the sizes are known.
+    ///
+    /// ```
+    /// use broadloom::prelude::*;
+    /// let result: Vec<i32> = eval(&[0, 1, 2, 3, 4], |x| x.slice(slice![1..;2]))?;
+    /// assert_eq!(result, [1, 3]);
+    /// # Ok::<(), broadloom::EvalError>(())
+    /// ```
     #[track_caller]
     pub fn slice(self, items: impl AsRef<[SliceItem]>) -> Tensor {
         self.take_slice(items.as_ref(), Location::caller())
     }
 
     /// A range of one axis, with a step of either sign; the other axes are kept whole.
+    ///
+    /// ```
+    /// use broadloom::prelude::*;
+    /// let result: Vec<i32> = eval(&[0, 1, 2, 3, 4], |x| x.slice_axis(0, 1.., -1))?;
+    /// assert_eq!(result, [4, 3, 2, 1]);
+    /// # Ok::<(), broadloom::EvalError>(())
+    /// ```
     #[track_caller]
     pub fn slice_axis(self, axis: impl IntoAxis, range: impl Into<SliceItem>, step: i64) -> Tensor {
         self.slice_at(axis.into_axis(), range.into().step(step), Location::caller())
     }
 
     /// The part at one index of an axis, which is dropped. A negative number counts from the end.
+    ///
+    /// ```
+    /// use broadloom::prelude::*;
+    /// let result: i32 = eval(&[5, 6, 7], |x| x.index(0, -1))?;
+    /// assert_eq!(result, 7);
+    /// # Ok::<(), broadloom::EvalError>(())
+    /// ```
     #[track_caller]
     pub fn index(self, axis: impl IntoAxis, index: impl Into<Dim>) -> Tensor {
         self.slice_at(axis.into_axis(), SliceItem(Item::At(index.into())), Location::caller())
     }
 
     /// The elements in reverse order along axes.
+    ///
+    /// ```
+    /// use broadloom::prelude::*;
+    /// let result: Vec<i32> = eval(&[5, 6, 7], |x| x.flip(0))?;
+    /// assert_eq!(result, [7, 6, 5]);
+    /// # Ok::<(), broadloom::EvalError>(())
+    /// ```
     #[track_caller]
     pub fn flip(self, axes: impl IntoAxes) -> Tensor {
         let site = Location::caller();
@@ -262,6 +354,13 @@ impl Tensor {
 
     /// The elements at the positions along `axis` that an integer tensor gives; its axes replace the axis. Negative
     /// positions count from the end; one out of range is an error when the kernel runs.
+    ///
+    /// ```
+    /// use broadloom::prelude::*;
+    /// let result: Vec<i32> = eval((&[5, 6, 7], &[2, 0, -1]), |(x, indices)| x.take(indices, 0))?;
+    /// assert_eq!(result, [7, 5, 7]);
+    /// # Ok::<(), broadloom::EvalError>(())
+    /// ```
     #[track_caller]
     pub fn take(self, indices: Tensor, axis: impl IntoAxis) -> Tensor {
         let site = Location::caller();

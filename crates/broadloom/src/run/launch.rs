@@ -2,11 +2,11 @@
 #![allow(unsafe_code, reason = "machine code is called with pointers that the binding proves valid")]
 
 use super::RunError;
-use crate::array::ArrayViewMut;
+use crate::array::{ArrayViewMut, Geometry};
 use crate::bind::Ordered;
 use crate::bind::plan::{Binding, Launch};
 use crate::executable::Inner;
-use crate::memory::{OutOfMemory, Storage, with_scratch};
+use crate::memory::{OutOfMemory, Storage, copy_to_array, with_scratch};
 use broadloom_jit::Failure;
 use broadloom_loops::kernel::Role;
 use rayon::iter::{IndexedParallelIterator, IntoParallelIterator, ParallelIterator};
@@ -25,7 +25,8 @@ pub(super) fn run_allocated(
     outputs: &[*mut u8],
     storage: &mut [Storage],
 ) -> Result<(), RunError> {
-    run(inner, binding, inputs, outputs)?;
+    let arrays: SmallVec<[Target<'_>; 4]> = outputs.iter().map(|output| Target(*output, None)).collect();
+    run(inner, binding, inputs, &arrays)?;
     for (storage, plan) in storage.iter_mut().zip(&binding.outputs) {
         // SAFETY: `plan.count` elements were allocated, and the kernels of a schedule write every element of every
         // output, with values of its dtype.
@@ -41,9 +42,13 @@ pub(super) fn run_borrowed(
     inputs: &Ordered<'_>,
     outputs: &[ArrayViewMut<'_>],
 ) -> Result<(), RunError> {
-    let pointers: SmallVec<[*mut u8; 4]> = outputs.iter().map(ArrayViewMut::pointer).collect();
-    run(inner, binding, inputs, &pointers)
+    let arrays: SmallVec<[Target<'_>; 4]> =
+        outputs.iter().map(|view| Target(view.pointer(), Some(view.geometry()))).collect();
+    run(inner, binding, inputs, &arrays)
 }
+
+/// Where an output's array is, and how it lies if it is one of the caller's.
+struct Target<'g>(*mut u8, Option<&'g Geometry>);
 
 /// What went wrong on any thread.
 #[derive(Default)]
@@ -52,18 +57,35 @@ struct Trouble {
     memory: Option<OutOfMemory>,
 }
 
-fn run(inner: &Inner, binding: &Binding, inputs: &Ordered<'_>, outputs: &[*mut u8]) -> Result<(), RunError> {
-    let trouble = Mutex::new(Trouble::default());
-    inner.with_arena(binding.arena_bytes, |arena| {
+/// `arrays` are those of the outputs that are not assigned to inputs.
+fn run(
+    inner: &Inner,
+    binding: &Binding,
+    inputs: &Ordered<'_>,
+    arrays: &[Target<'_>],
+) -> Result<(), RunError> {
+    let target = |index: usize| match inner.graph.outputs()[index].assigned {
+        // Exclusive, as was checked when the arrays were ordered; it was made from a pointer that may write.
+        Some(input) => match &inputs[input.index()] {
+            Some(input) => Target(input.view.pointer().cast_mut(), Some(input.view.geometry())),
+            None => Target(std::ptr::null_mut(), None),
+        },
+        None => Target(arrays[index].0, arrays[index].1),
+    };
+    let trouble = inner.with_arena(binding.arena_bytes, |arena| {
+        let trouble = Mutex::new(Trouble::default());
         let buffers = binding.variant.schedule.buffers.iter().zip(&binding.temporaries);
         let pointers: SmallVec<[*mut u8; 8]> = buffers
             .map(|(buffer, start)| match buffer.role {
                 // Kernels only read inputs.
                 Role::Input(input) => match &inputs[input.index()] {
-                    Some(view) => view.pointer().cast_mut(),
+                    Some(input) => input.view.pointer().cast_mut(),
                     None => std::ptr::null_mut(),
                 },
-                Role::Output(output) => outputs[output],
+                Role::Output(output) => match binding.outputs[output].aside {
+                    Some(start) => arena.wrapping_add(start),
+                    None => target(output).0,
+                },
                 Role::Temporary => arena.wrapping_add(*start),
             })
             .collect();
@@ -76,8 +98,18 @@ fn run(inner: &Inner, binding: &Binding, inputs: &Ordered<'_>, outputs: &[*mut u
             }
             run_launch(inner, binding, launch, &arguments, &trouble);
         }
+        let trouble = trouble.into_inner().unwrap_or_else(PoisonError::into_inner);
+        if trouble.memory.is_none() && trouble.failure.first.is_none() {
+            for (index, plan) in binding.outputs.iter().enumerate() {
+                if let (Some(start), Target(pointer, Some(geometry))) = (plan.aside, target(index)) {
+                    // SAFETY: the kernels have written all elements of the output to the arena, dense in row-major
+                    // order; the array has its sizes and dtype and can be written.
+                    unsafe { copy_to_array(arena.wrapping_add(start), pointer, geometry) };
+                }
+            }
+        }
+        trouble
     })?;
-    let trouble = trouble.into_inner().unwrap_or_else(PoisonError::into_inner);
     match (trouble.memory, trouble.failure.first) {
         (Some(error), _) => Err(error.into()),
         (None, Some(failure)) => Err(RunError::new(&inner.graph, binding, &failure)),
@@ -98,7 +130,8 @@ fn run_launch(
             // SAFETY: the arguments are the params and base pointers of this kernel as the schedule lists them. The
             // sizes from which they are computed are those of the arrays (checked when `binding` was made), whose
             // elements can be read or written for the duration of the call: inputs and outputs by their borrows,
-            // which also keep them from overlapping, temporaries by the arena's size. Ranges of one launch are
+            // temporaries by the arena's size. None of them overlap, but an input and the output that is written
+            // in its place, each element of which the schedule reads before it writes it. Ranges of one launch are
             // disjoint, so that threads never write the same element. Scratch is this thread's, aligned to 64.
             unsafe {
                 binding.variant.module.run(launch.kernel, arguments, range, scratch, &mut failure);

@@ -2,6 +2,7 @@
 
 mod launch;
 mod outputs;
+mod overlap;
 
 pub(crate) use outputs::OutputViews;
 pub use outputs::{IntoOutputs, OutputError, Outputs, OutputsMut};
@@ -13,9 +14,10 @@ use crate::executable::Inner;
 use crate::memory::{OutOfMemory, Storage};
 use broadloom_ir::graph::{CheckedGraph, Node, Site};
 use broadloom_jit::FailureAt;
+use overlap::destinations;
 use smallvec::SmallVec;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use thiserror::Error;
 
 /// Arrays that fit a kernel. What is left to fail is what data can do.
@@ -35,27 +37,32 @@ pub struct Bound<'a> {
     inner: Arc<Inner>,
     binding: Arc<Binding>,
     inputs: Ordered<'a>,
+    /// Held by a run that writes to inputs: no two may at once.
+    writing: Mutex<()>,
 }
 
 impl<'a> Bound<'a> {
     pub(crate) fn new(inner: Arc<Inner>, inputs: Inputs<'a>) -> Result<Self, BindError> {
         let inputs = order(&inner.graph, &inner.program.required, inputs)?;
-        let binding = plan::bind(&inner, &geometries(&inputs), None)?;
-        Ok(Bound { inner, binding, inputs })
+        let binding = plan::bind(&inner, &geometries(&inputs), &destinations(&inner.graph, &inputs, None)?)?;
+        Ok(Bound { inner, binding, inputs, writing: Mutex::new(()) })
     }
 
-    /// Computes the outputs in arrays of their own.
+    /// Computes the outputs in arrays of their own. Inputs that are [assigned](crate::Tensor::assign) to are written
+    /// once more by each run.
     ///
     /// # Errors
     /// If the data are such that there is no result, or memory cannot be had.
     pub fn run(&self) -> Result<Outputs, RunError> {
         let graph = &self.inner.graph;
-        let outputs = graph.outputs().iter().zip(&self.binding.outputs);
+        let is_writing = graph.results().len() < graph.outputs().len();
+        let _writing = is_writing.then(|| self.writing.lock().unwrap_or_else(PoisonError::into_inner));
+        let outputs = graph.results().iter().zip(&self.binding.outputs);
         let storage = outputs.map(|(output, plan)| Storage::allocate(graph.dtype(output.expr), plan.count));
         let mut storage = storage.collect::<Result<Vec<Storage>, OutOfMemory>>()?;
         let pointers: SmallVec<[*mut u8; 4]> = storage.iter_mut().map(Storage::as_mut_ptr).collect();
         launch::run_allocated(&self.inner, &self.binding, &self.inputs, &pointers, &mut storage)?;
-        let arrays = graph.outputs().iter().zip(&self.binding.outputs).zip(storage).map(
+        let arrays = graph.results().iter().zip(&self.binding.outputs).zip(storage).map(
             |((output, plan), storage)| {
                 (output.name.to_string(), AnyArray::from_parts(storage, plan.shape.clone()))
             },
@@ -79,14 +86,14 @@ impl fmt::Debug for Bound<'_> {
 pub(crate) fn run_into(inner: &Inner, inputs: Inputs<'_>, outputs: OutputsMut<'_>) -> Result<(), CallError> {
     let inputs = order(&inner.graph, &inner.program.required, inputs)?;
     let outputs: OutputViews<'_> = outputs.order(&inner.graph)?;
-    let output_geometries: SmallVec<[&Geometry; 4]> = outputs.iter().map(|view| view.geometry()).collect();
-    let binding = plan::bind(inner, &geometries(&inputs), Some(&output_geometries))?;
+    let destinations = destinations(&inner.graph, &inputs, Some(&outputs))?;
+    let binding = plan::bind(inner, &geometries(&inputs), &destinations)?;
     launch::run_borrowed(inner, &binding, &inputs, &outputs)?;
     Ok(())
 }
 
 fn geometries<'i>(inputs: &'i Ordered<'_>) -> SmallVec<[Option<&'i Geometry>; 4]> {
-    inputs.iter().map(|view| view.as_ref().map(|view| view.geometry())).collect()
+    inputs.iter().map(|input| input.as_ref().map(|input| input.view.geometry())).collect()
 }
 
 /// Why data have no result.
@@ -104,6 +111,20 @@ pub enum RunError {
         index: i64,
         /// Size of the axis.
         size: i64,
+    },
+    /// A segmented reduction met an id that is no segment.
+    #[error(
+        "the segmented reduction at {site}: the id of row {row} is {id}, but there are {segments} segments"
+    )]
+    NoSuchSegment {
+        /// Where it was called.
+        site: Site,
+        /// Which row; the first whose id is out of range.
+        row: usize,
+        /// The id.
+        id: i64,
+        /// Number of segments.
+        segments: i64,
     },
     /// An integer was raised to a negative power.
     #[error(
@@ -142,6 +163,12 @@ impl RunError {
                 position: index(graph.shape(*indices)),
                 index: failure.value,
                 size: failure.size,
+            },
+            Node::Segment { .. } => RunError::NoSuchSegment {
+                site,
+                row: failure.position.try_into().unwrap_or(0),
+                id: failure.value,
+                segments: failure.size,
             },
             _ => RunError::NegativeExponent {
                 site,

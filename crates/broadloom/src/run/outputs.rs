@@ -238,12 +238,12 @@ impl<'a> OutputsMut<'a> {
 
     /// The arrays in order of the graph's outputs.
     pub(super) fn order(self, graph: &CheckedGraph) -> Result<OutputViews<'a>, BindError> {
-        let known = || graph.outputs().iter().map(|output| &*output.name);
+        let known = || graph.results().iter().map(|output| &*output.name);
         let names = || known().map(str::to_string).collect::<Vec<String>>();
         let number = |found| BindError::Number { role: Role::Output, expected: names(), found };
         let passed = self.arrays.len();
         let mut ordered: SmallVec<[Option<ArrayViewMut<'a>>; 2]> = SmallVec::new();
-        ordered.resize_with(graph.outputs().len(), || None);
+        ordered.resize_with(graph.results().len(), || None);
         let mut positions = 0..ordered.len();
         for (name, array) in self.arrays {
             let position = match &name {
@@ -259,7 +259,7 @@ impl<'a> OutputsMut<'a> {
                 });
             };
             let array_name =
-                || ArrayName { role: Role::Output, name: graph.outputs()[position].name.to_string() };
+                || ArrayName { role: Role::Output, name: graph.results()[position].name.to_string() };
             let array = array
                 .map_err(|reason| BindError::Layout { array: array_name(), reason: Box::new(reason) })?;
             if ordered[position].replace(array).is_some() {
@@ -268,15 +268,15 @@ impl<'a> OutputsMut<'a> {
         }
         let views: Option<OutputViews<'a>> = ordered.into_iter().collect();
         let views = views.ok_or_else(|| number(passed))?;
-        for (output, view) in graph.outputs().iter().zip(&views) {
+        for (output, view) in graph.results().iter().zip(&views) {
             check_output_type(graph, output, view.geometry())?;
         }
         Ok(views)
     }
 }
 
-/// What can be written to: one array for the only output, a tuple of arrays in order of the outputs, or
-/// [`outputs!`](crate::outputs) by name.
+/// What can be written to: one array for the only output, a tuple of arrays in order of the outputs, `()` for none,
+/// or [`outputs!`](crate::outputs) by name.
 pub trait IntoOutputs<'a> {
     /// The arrays.
     fn into_outputs(self) -> OutputsMut<'a>;
@@ -305,4 +305,4 @@ macro_rules! tuples {
         }
     )*};
 }
-tuples!((A)(A B)(A B C)(A B C D)(A B C D E)(A B C D E F)(A B C D E F G)(A B C D E F G H));
+tuples!(()(A)(A B)(A B C)(A B C D)(A B C D E)(A B C D E F)(A B C D E F G)(A B C D E F G H));

@@ -3,8 +3,10 @@
 use super::super::{Emitter, LaneStride, Val};
 use super::LANES;
 use super::harness::{Case, Code, Target, check, corners, pairs};
-use broadloom_ir::dtype::{DType, Scalar};
+use broadloom_ir::dtype::{Class, DType, Scalar};
 use broadloom_ir::ops::Op;
+use broadloom_math::Function;
+use std::collections::BTreeSet;
 
 /// A case whose lanes do not depend on each other; operands of one lane count for all.
 pub(super) fn elementwise(
@@ -24,11 +26,16 @@ pub(super) fn elementwise(
 }
 
 /// Every op on every dtype that it accepts.
-fn rows() -> impl Iterator<Item = (Op, DType)> {
+pub(super) fn rows() -> impl Iterator<Item = (Op, DType)> {
     Op::ALL
         .iter()
         .flat_map(|op| DType::ALL.iter().map(move |dtype| (*op, *dtype)))
         .filter(|(op, dtype)| op.operand_dtype(&vec![*dtype; op.arity()]) == Some(*dtype))
+}
+
+/// Every third of some values, and the last.
+fn some_of(values: &[Scalar]) -> Vec<Scalar> {
+    values.iter().step_by(3).chain(values.last()).copied().collect()
 }
 
 /// Tuples of corner values; triples of some of them.
@@ -38,15 +45,28 @@ fn tuples(dtype: DType, arity: usize) -> Vec<Vec<Scalar>> {
         1 => values.into_iter().map(|x| vec![x]).collect(),
         2 => pairs(&values, &values),
         _ => {
-            let some: Vec<Scalar> = values.iter().copied().step_by(3).chain(values.last().copied()).collect();
+            let some = some_of(&some_of(&values));
             let pairs = pairs(&some, &some);
             pairs.iter().flat_map(|pair| some.iter().map(|z| [&pair[..], &[*z]].concat())).collect()
         }
     }
 }
 
+/// Whether loops call tile functions for the op, and only leftovers its row.
+fn has_tiles(op: Op, dtype: DType) -> bool {
+    dtype.is_float() && Function::ALL.iter().any(|tile| tile.name() == op.name())
+}
+
 fn op_case(target: Target, op: Op, operands: Vec<(DType, usize)>) -> Case {
-    let tuples = tuples(operands[0].0, operands.len());
+    let dtype = operands[0].0;
+    let tuples = match operands.len() {
+        // The same code on both sides of the comparison.
+        2 if has_tiles(op, dtype) => {
+            let some = some_of(&corners(dtype));
+            pairs(&some, &some)
+        }
+        arity => tuples(dtype, arity),
+    };
     elementwise(
         format!("{op} of {operands:?}"),
         operands,
@@ -54,6 +74,27 @@ fn op_case(target: Target, op: Op, operands: Vec<(DType, usize)>) -> Case {
         move |emitter, args| emitter.op(op, args),
         move |args| op.evaluate(target.fused, args).expect("operands that the row accepts"),
     )
+}
+
+/// The grid of ops and dtypes has no hole: a row with a function at a dtype is in it.
+#[test]
+fn every_row_is_tested() {
+    let tested: BTreeSet<(Op, DType)> = rows().collect();
+    for (op, dtype) in Op::ALL.iter().flat_map(|op| DType::ALL.iter().map(move |dtype| (*op, *dtype))) {
+        for fused in [false, true] {
+            assert_eq!(
+                op.reference_fn(fused, dtype).is_some(),
+                tested.contains(&(op, dtype)),
+                "{op} of {dtype}"
+            );
+        }
+        let least = match dtype.class() {
+            Class::Bool => 2,
+            Class::Int => 25,
+            Class::Float => 50,
+        };
+        assert!(corners(dtype).len() >= least, "{dtype} has {} corners", corners(dtype).len());
+    }
 }
 
 #[test]
@@ -84,7 +125,7 @@ fn masks_of_every_width_meet() {
         let mut cases = Vec::new();
         for (op, dtype) in rows().filter(|(_, dtype)| *dtype == DType::Bool) {
             for (lanes, width) in
-                [4, 8, 16].into_iter().flat_map(|lanes| [1, 4, 8].map(|width| (lanes, width)))
+                [4, 8, 16].into_iter().flat_map(|lanes| [1, 2, 4, 8].map(|width| (lanes, width)))
             {
                 let case = op_case(target, op, vec![(dtype, lanes); op.arity()]);
                 cases.push(Case { mask_width: width, ..case });
@@ -94,7 +135,7 @@ fn masks_of_every_width_meet() {
                         vec![(dtype, lanes); 2],
                         tuples(dtype, 2),
                         move |emitter, args| {
-                            let other = emitter.resize_mask(&args[1], if width == 8 { 4 } else { 8 });
+                            let other = emitter.resize_mask(&args[1], if width == 1 { 8 } else { width / 2 });
                             emitter.op(op, &[args[0].clone(), other])
                         },
                         move |args| op.evaluate(target.fused, args).expect("bools"),
@@ -113,7 +154,7 @@ fn casts_convert_as_scalars_do() {
         let all = DType::ALL.iter().flat_map(|from| DType::ALL.iter().map(move |to| (*from, *to)));
         all.flat_map(|(from, to)| {
             LANES.into_iter().flat_map(move |lanes| {
-                let widths = if from == DType::Bool { &[1, 4, 8][..] } else { &[1] };
+                let widths = if from == DType::Bool { &[1, 2, 4, 8][..] } else { &[1] };
                 widths.iter().map(move |width| {
                     let case = elementwise(
                         format!("cast of {from}, mask {width} to {to}, {lanes} lanes"),
@@ -142,7 +183,7 @@ fn select_takes_masks_and_scalars() {
                     vec![c, values[at % values.len()], values[(at * 7 + 3) % values.len()]]
                 })
                 .collect();
-            for width in [1, 4, 8] {
+            for width in [1, 2, 4, 8] {
                 for (c, t, f) in LANES.map(|lanes| (lanes, lanes, lanes)).into_iter().chain([
                     (1, 4, 4),
                     (4, 1, 4),
@@ -202,14 +243,23 @@ fn few_rows_are_called() {
         }
         let lacks_rounding = cfg!(target_arch = "x86_64") && target.features == Some(&[]);
         let called = |op: Op, dtype: DType| match op {
-            Op::Exp | Op::Log | Op::Sin | Op::Cos | Op::Tanh | Op::Pow => true,
+            // These have tile functions, which loops call for whole rows.
+            _ if has_tiles(op, dtype) => true,
+            // As many products as the exponent has bits.
+            Op::Pow => true,
+            // One instruction where the level has it, else in software.
             Op::Fma => !target.fused,
-            Op::Floor | Op::Round => lacks_rounding && dtype.is_float(),
+            // Without the instruction they are long, and CPUs without it are old.
+            Op::Floor | Op::Ceil | Op::Trunc | Op::Round => lacks_rounding && dtype.is_float(),
             _ => false,
         };
         assert_eq!(
             code.scalar_calls,
-            rows().filter(|(op, dtype)| called(*op, *dtype)).collect(),
+            rows()
+                .filter(|(op, dtype)| called(*op, *dtype))
+                // Floats of 16 bits call the row of `f32`.
+                .map(|(op, dtype)| (op, dtype.arithmetic()))
+                .collect(),
             "{target:?}"
         );
     }
@@ -249,8 +299,9 @@ fn selecting_by_a_comparison_is_no_other_minimum() {
 fn constants_fold_to_the_same_bits() {
     check(|target| {
         let mut cases = Vec::new();
-        for (op, dtype) in rows().filter(|(op, _)| op.arity() == 2 && *op != Op::Pow) {
-            for constant in corners(dtype) {
+        let is_called = |op, dtype| has_tiles(op, dtype) || op == Op::Pow;
+        for (op, dtype) in rows().filter(|(op, dtype)| op.arity() == 2 && !is_called(*op, *dtype)) {
+            for constant in some_of(&corners(dtype)) {
                 cases.push(elementwise(
                     format!("{op} of {dtype} and {constant}"),
                     vec![(dtype, 4)],

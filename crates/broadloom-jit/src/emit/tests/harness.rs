@@ -2,7 +2,7 @@
 #![allow(unsafe_code, reason = "compiled functions are called through raw pointers")]
 
 use super::super::{Emitter, Host, LaneStride, Val};
-use broadloom_ir::dtype::{DType, Scalar};
+use broadloom_ir::dtype::{Class, DType, Scalar};
 use cranelift_codegen::ir::{self, AbiParam, InstBuilder, types};
 use cranelift_codegen::isa::OwnedTargetIsa;
 use cranelift_codegen::settings::{self, Configurable};
@@ -10,7 +10,7 @@ use cranelift_codegen::{Context, ir::UserFuncName};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use cranelift_jit::{JITBuilder, JITModule};
 use cranelift_module::{FuncId, Linkage, Module};
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
 /// Bytes by which arrays are off the allocator's alignment: elements are aligned, registers are not.
 pub(super) const SKEW: usize = 8;
@@ -157,11 +157,12 @@ pub(super) fn get(memory: &[u8], index: usize, dtype: DType) -> Scalar {
             assert!(bits < 2, "a bool in memory is 0 or 1, not {bits}");
             Scalar::Bool(bits == 1)
         }
-        DType::U8 => Scalar::U8(bits as u8),
-        DType::I32 => Scalar::I32(bits as i32),
-        DType::I64 => Scalar::I64(bits as i64),
+        DType::F16 => Scalar::F16(half::f16::from_bits(bits as u16)),
+        DType::Bf16 => Scalar::Bf16(half::bf16::from_bits(bits as u16)),
         DType::F32 => Scalar::F32(f32::from_bits(bits as u32)),
         DType::F64 => Scalar::F64(f64::from_bits(bits)),
+        // Integers wrap.
+        _ => Scalar::U64(bits).cast(dtype),
     }
 }
 
@@ -243,56 +244,76 @@ fn run(code: &Code, function: usize, case: &Case, target: Target) {
 
 /// Values of a dtype at which something changes.
 pub(super) fn corners(dtype: DType) -> Vec<Scalar> {
-    match dtype {
-        DType::Bool => [false, true].map(Scalar::Bool).to_vec(),
-        DType::U8 => [0, 1, 2, 3, 7, 15, 16, 100, 127, 128, 129, 200, 254, 255].map(Scalar::U8).to_vec(),
-        DType::I32 => {
-            let odd =
-                [0, 1, 2, 3, 7, 100, 127, 128, 255, 256, 257, 32_768, 65_535, 65_536, 16_777_217, 46_341];
-            let ends = [i32::MIN, i32::MIN + 1, i32::MIN + 127, i32::MAX, i32::MAX - 1, i32::MAX - 64];
-            odd.into_iter().flat_map(|value| [value, -value]).chain(ends).map(Scalar::I32).collect()
-        }
-        DType::I64 => {
-            let odd = [0, 1, 2, 3, 7, 127, 128, 255, 256, 65_535, 16_777_217, 2_147_483_647, 2_147_483_648];
-            let wide =
-                [4_294_967_295, 4_294_967_296, 6_442_450_944, 9_007_199_254_740_993, 36_028_799_166_447_617];
-            let ends = [i64::MIN, i64::MIN + 1, i64::MAX, i64::MAX - 1, i64::MAX - 512];
-            odd.into_iter()
-                .chain(wide)
-                .flat_map(|value| [value, -value])
-                .chain(ends)
-                .map(Scalar::I64)
-                .collect()
-        }
-        DType::F32 => float_corners()
-            .into_iter()
-            .map(|value| Scalar::F64(value).cast(dtype))
-            .chain(
-                [f32::from_bits(1), f32::MIN_POSITIVE, f32::MAX, f32::from_bits(0xffc0_0001)]
-                    .map(Scalar::F32),
-            )
-            .collect(),
-        DType::F64 => float_corners()
-            .into_iter()
-            .chain([f64::from_bits(1), f64::MIN_POSITIVE, f64::MAX, f64::from_bits(0xfff8_0000_0000_0001)])
-            .map(Scalar::F64)
-            .collect(),
-    }
+    let mut values: Vec<Scalar> = match dtype.class() {
+        Class::Bool => [false, true].map(Scalar::Bool).to_vec(),
+        Class::Int => integer_corners().into_iter().map(|value| Scalar::I64(value).cast(dtype)).collect(),
+        Class::Float => float_corners(dtype),
+    };
+    let mut seen = HashSet::new();
+    values.retain(|value| seen.insert(value.bits()));
+    values
 }
 
-fn float_corners() -> Vec<f64> {
+/// The ends of every width, signed and unsigned, and of what floats hold of them, which wrap in narrower dtypes.
+fn integer_corners() -> Vec<i64> {
+    let small = [0, 1, 2, 3, 7, 31, 33, 100, 170];
+    let ends =
+        [8, 16, 24, 31, 32, 53].into_iter().flat_map(|bits| [(1 << bits) - 1, 1 << bits, (1 << bits) + 1]);
+    let ties = [2049, 46_341, 65_519, 65_520, 4_294_967_167, 6_442_450_944, 36_028_799_166_447_617];
+    let wide = [i64::MIN, i64::MIN + 1, i64::MIN + 513, i64::MAX, i64::MAX - 512, 128, 32_768, 32_767, 127];
+    small.into_iter().chain(ends).chain(ties).flat_map(|value| [value, -value]).chain(wide).collect()
+}
+
+fn float_corners(dtype: DType) -> Vec<Scalar> {
     let small = [0.0, 0.3, 0.5, 0.499_999_97, 0.999_999_94, 1.0, 1.5, 2.0, 2.5, 3.7, 100.25];
-    let bytes = [254.5, 255.0, 255.996, 256.0, 1000.0, 32_767.5, 65_536.0];
-    let large =
-        [4_194_303.5, 8_388_607.0, 8_388_609.0, 2_147_483_520.0, 2_147_483_647.0, 2_147_483_648.0, 1e10];
-    let huge =
-        [4_503_599_627_370_495.5, 9_223_372_036_854_774_784.0, 9_223_372_036_854_775_808.0, 1e19, 3e38];
-    let tiny = [1e-3, 1e-10, 1e-40, 1e300];
-    let all = [&small[..], &bytes, &large, &huge, &tiny].concat();
-    all.into_iter()
+    let bytes = [127.5, 128.0, 254.5, 255.0, 255.996, 256.0, 1000.0, 32_767.5, 32_768.0, 65_535.5, 65_536.0];
+    // Ties of 16-bit floats, to even above and below, and their upper ends.
+    let ties = [
+        1.0 + 0.5f64.powi(11),
+        1.0 + 3.0 * 0.5f64.powi(11),
+        1.0 + 0.5f64.powi(8),
+        1.0 + 3.0 * 0.5f64.powi(8),
+    ];
+    let halves = [65_504.0, 65_519.999, 65_520.0, 3.389_531_389_251_535_5e38, 3.396_177_923_900_325e38];
+    let large = [
+        8_388_607.0,
+        8_388_609.0,
+        2_147_483_520.0,
+        2_147_483_647.0,
+        2_147_483_648.0,
+        4_294_967_295.0,
+        4_294_967_296.0,
+    ];
+    let huge = [
+        4_503_599_627_370_495.5,
+        9_223_372_036_854_774_784.0,
+        9_223_372_036_854_775_808.0,
+        18_446_744_073_709_549_568.0,
+        18_446_744_073_709_551_616.0,
+        3e38,
+    ];
+    // Least normal and subnormal numbers of every type, and ties between those.
+    let tiny = [14, 24, 25, 126, 133, 134, 149, 150, 1022].map(|power| 0.5f64.powi(power));
+    let tiny_ties =
+        [(3.0, 25), (1.001, 25), (1023.5, 24), (3.0, 134), (1.000_000_1, 134), (127.5, 133), (3.0, 150)]
+            .map(|(factor, power)| factor * 0.5f64.powi(power));
+    let limits = [1e300, f64::MAX, 5e-324];
+    let all = [&small[..], &bytes, &ties, &halves, &large, &huge, &tiny, &tiny_ties, &limits].concat();
+    let specials = [f64::INFINITY, f64::NEG_INFINITY, f64::NAN];
+    let mut values: Vec<Scalar> = all
+        .into_iter()
         .flat_map(|value| [value, -value])
-        .chain([f64::INFINITY, f64::NEG_INFINITY, f64::NAN])
-        .collect()
+        .chain(specials)
+        .map(|value| Scalar::F64(value).cast(dtype))
+        .collect();
+    // A NaN with a sign and another payload.
+    values.push(match dtype {
+        DType::F16 => Scalar::F16(half::f16::from_bits(0xfe01)),
+        DType::Bf16 => Scalar::Bf16(half::bf16::from_bits(0xffc1)),
+        DType::F32 => Scalar::F32(f32::from_bits(0xffc0_0001)),
+        _ => Scalar::F64(f64::from_bits(0xfff8_0000_0000_0001)),
+    });
+    values
 }
 
 /// All pairs of values.

@@ -115,7 +115,7 @@ fn lanes_come_apart_and_together() {
     check(|_| {
         let mut cases = Vec::new();
         for dtype in DType::ALL.iter().copied() {
-            let widths = if dtype == DType::Bool { &[1, 4, 8][..] } else { &[1] };
+            let widths = if dtype == DType::Bool { &[1, 2, 4, 8][..] } else { &[1] };
             for width in widths.iter().copied() {
                 let mut push = |case: Case| cases.push(Case { mask_width: width, ..case });
                 for lanes in [4, 8, 16] {

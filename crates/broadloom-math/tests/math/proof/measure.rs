@@ -7,7 +7,10 @@ use crate::proof::ulps::{Big, big, bit_for_bit, f32_from_f64, from_big};
 use broadloom_math::{CpuLevel, tile_f32, tile_f64};
 use std::cell::OnceCell;
 
-/// A level of each numerics, unfused first; the fused one as wide as this CPU has it, or else portable code.
+/// The two numerics, in the order in which they stand everywhere.
+pub const NUMERICS: [&str; 2] = ["unfused", "fused"];
+
+/// A level of each numerics; the fused one as wide as this CPU has it, or else portable code.
 pub fn levels() -> [CpuLevel; 2] {
     [CpuLevel::Baseline, CpuLevel::detect().max(CpuLevel::Avx2Fma)]
 }
@@ -19,80 +22,116 @@ pub struct Finding {
     pub at: Arguments,
 }
 
-impl Finding {
-    pub const NONE: Finding = Finding { error: 0.0, at: (0.0, 0.0) };
-
-    /// The larger error; of equal ones the first.
-    pub fn max(self, other: Finding) -> Finding {
-        if other.error > self.error { other } else { self }
-    }
-}
-
 /// Elements per call: the buffers stay in the first cache, and a batch is a fraction of a millisecond.
 const BATCH: usize = 1024;
 
-/// The errors of an f32 function at each level over arguments that are exact in f32, each given to `found`
-/// with the index of its level: against f64, so to about 2^-28 ulp.
+/// Gives the errors of an f32 function that are larger than `beyond`, by level, to `found`, with the index of
+/// the level, and counts the arguments. The errors are against f64, so true to about 2^-28 ulp; [`settled`]
+/// has no such doubt.
 pub fn f32_errors(
     row: &Row,
     arguments: impl IntoIterator<Item = (f32, f32)>,
+    beyond: [f64; 2],
     mut found: impl FnMut(usize, Finding),
-) {
+) -> u64 {
     let levels = levels();
     let mut arguments = arguments.into_iter();
+    let (mut x, mut y, mut want, mut rounded) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     let mut got = [0.0; BATCH];
+    let mut count = 0;
     loop {
-        let (x, y): (Vec<f32>, Vec<f32>) = arguments.by_ref().take(BATCH).unzip();
-        if x.is_empty() {
-            return;
+        x.clear();
+        y.clear();
+        for (a, b) in arguments.by_ref().take(BATCH) {
+            x.push(a);
+            y.push(b);
         }
-        let pairs = || x.iter().zip(&y).map(|(&x, &y)| (x, y));
-        let want: Vec<(f64, f64)> = match row.truth {
-            Truth::Rounded { wide, floor, .. } => pairs()
-                .map(|(x, y)| (f64::from(x), f64::from(y)))
-                .map(|(x, y)| (wide(x, y), floor(x, y)))
-                .collect(),
-            Truth::Exact { f32, .. } => pairs().map(|(x, y)| (f64::from(f32(x, y)), 0.0)).collect(),
-        };
+        if x.is_empty() {
+            return count;
+        }
+        count += x.len() as u64;
+        want.clear();
+        want.extend(x.iter().zip(&y).map(|(&a, &b)| match row.truth {
+            Truth::Rounded { wide, .. } => wide(f64::from(a), f64::from(b)),
+            Truth::Exact { f32, .. } => f64::from(f32(a, b)),
+        }));
+        rounded.clear();
+        rounded.extend(want.iter().map(|&want| want as f32));
         for (index, level) in levels.into_iter().enumerate() {
             tile_f32(row.function, level, &mut got, &x, Some(&y));
-            for (i, (x, y)) in pairs().enumerate() {
-                let (want, floor) = want[i];
+            for i in 0..x.len() {
+                // Mostly the result is the nearest f32, which is at most half an ulp away.
+                if got[i].to_bits() == rounded[i].to_bits() && beyond[index] >= 0.5 {
+                    continue;
+                }
+                let at = (f64::from(x[i]), f64::from(y[i]));
                 let error = match row.truth {
-                    Truth::Rounded { .. } => f32_from_f64(got[i], want, floor),
-                    Truth::Exact { .. } => bit_for_bit(f64::from(got[i]), want),
+                    Truth::Rounded { floor, .. } => {
+                        f32_from_f64(got[i], want[i], floor(at.0, at.1) * Format::F32.epsilon())
+                    }
+                    Truth::Exact { .. } => bit_for_bit(f64::from(got[i]), want[i]),
                 };
-                found(index, Finding { error, at: (f64::from(x), f64::from(y)) });
+                if error > beyond[index] {
+                    found(index, Finding { error, at });
+                }
             }
         }
     }
 }
 
-/// The worst errors of an f64 function at each level: against multiple precision.
-pub fn worst_f64(row: &Row, arguments: &[Arguments]) -> [Finding; 2] {
-    let (x, y): (Vec<f64>, Vec<f64>) = arguments.iter().copied().unzip();
-    let got = levels().map(|level| {
-        let mut got = vec![0.0; x.len()];
-        tile_f64(row.function, level, &mut got, &x, Some(&y));
-        got
-    });
-    let mut worst = [Finding::NONE; 2];
-    for (i, &at) in arguments.iter().enumerate() {
-        let value = Value::f64(row, at);
-        for (worst, got) in worst.iter_mut().zip(&got) {
-            *worst = worst.max(Finding { error: value.error(got[i]), at });
+/// As [`f32_errors`], of an f64 function: against multiple precision.
+pub fn f64_errors(
+    row: &Row,
+    arguments: impl IntoIterator<Item = Arguments>,
+    beyond: [f64; 2],
+    mut found: impl FnMut(usize, Finding),
+) -> u64 {
+    let mut count = 0;
+    for at in arguments {
+        count += 1;
+        for (index, error) in settled(row, Format::F64, at).into_iter().enumerate() {
+            if error > beyond[index] {
+                found(index, Finding { error, at });
+            }
         }
     }
-    worst
+    count
 }
 
-/// The errors of an f32 function at each level at one pair of arguments: against multiple precision.
-pub fn f32_errors_at(row: &Row, at: Arguments) -> [f64; 2] {
-    let value = Value::f32(row, at);
+/// A number for the bits of a function's results at each level (Fowler, Noll and Vo's hash FNV-1a by words):
+/// what was measured of other code is told by it.
+pub fn fingerprints(row: &Row, format: Format, arguments: &[Arguments]) -> [u64; 2] {
     levels().map(|level| {
-        let mut got = [0.0];
-        tile_f32(row.function, level, &mut got, &[at.0 as f32], Some(&[at.1 as f32]));
-        value.error(f64::from(got[0]))
+        let results: Vec<u64> = if format == Format::F32 {
+            let (x, y): (Vec<_>, Vec<_>) = arguments.iter().map(|&(x, y)| (x as f32, y as f32)).unzip();
+            let mut got = vec![0.0; x.len()];
+            tile_f32(row.function, level, &mut got, &x, Some(&y));
+            got.into_iter().map(|result| u64::from(result.to_bits())).collect()
+        } else {
+            let (x, y): (Vec<_>, Vec<_>) = arguments.iter().copied().unzip();
+            let mut got = vec![0.0; x.len()];
+            tile_f64(row.function, level, &mut got, &x, Some(&y));
+            got.into_iter().map(f64::to_bits).collect()
+        };
+        let start = 0xcbf2_9ce4_8422_2325;
+        results.into_iter().fold(start, |hash: u64, bits| (hash ^ bits).wrapping_mul(0x0100_0000_01b3))
+    })
+}
+
+/// The errors at one pair of arguments, at each level: against multiple precision.
+pub fn settled(row: &Row, format: Format, at: Arguments) -> [f64; 2] {
+    let value = Value::new(row, format, at);
+    levels().map(|level| {
+        let got = if format == Format::F32 {
+            let mut got = [0.0];
+            tile_f32(row.function, level, &mut got, &[at.0 as f32], Some(&[at.1 as f32]));
+            f64::from(got[0])
+        } else {
+            let mut got = [0.0];
+            tile_f64(row.function, level, &mut got, &[at.0], Some(&[at.1]));
+            got[0]
+        };
+        value.error(got)
     })
 }
 
@@ -108,18 +147,14 @@ struct Value<'a> {
 }
 
 impl Value<'_> {
-    fn f32(row: &Row, at: Arguments) -> Value<'_> {
+    fn new(row: &Row, format: Format, at: Arguments) -> Value<'_> {
         let wide = match row.truth {
-            Truth::Rounded { wide, .. } => wide(at.0, at.1),
-            Truth::Exact { f32, .. } => f64::from(f32(at.0 as f32, at.1 as f32)),
+            Truth::Exact { f32, .. } if format == Format::F32 => f64::from(f32(at.0 as f32, at.1 as f32)),
+            Truth::Rounded { wide: function, .. } | Truth::Exact { f64: function, .. } => {
+                function(at.0, at.1)
+            }
         };
-        Value { row, at, format: Format::F32, wide, big: OnceCell::new() }
-    }
-
-    fn f64(row: &Row, at: Arguments) -> Value<'_> {
-        let (Truth::Rounded { wide: function, .. } | Truth::Exact { f64: function, .. }) = row.truth;
-        let wide = function(at.0, at.1);
-        Value { row, at, format: Format::F64, wide, big: OnceCell::new() }
+        Value { row, at, format, wide, big: OnceCell::new() }
     }
 
     /// The error of a result in ulps.

@@ -35,8 +35,9 @@ impl Random {
 }
 
 /// A float format, to draw arguments for; they are passed as `f64` and are exact in the format.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Format {
+    pub name: &'static str,
     /// The exponents of the least and the greatest power of two.
     pub exponents: (i32, i32),
     /// Significant bits.
@@ -44,8 +45,10 @@ pub struct Format {
 }
 
 impl Format {
-    pub const F32: Format = Format { exponents: (-149, 127), digits: 24 };
-    pub const F64: Format = Format { exponents: (-1074, 1023), digits: 53 };
+    pub const F32: Format = Format { name: "f32", exponents: (-149, 127), digits: 24 };
+    pub const F64: Format = Format { name: "f64", exponents: (-1074, 1023), digits: 53 };
+
+    pub const ALL: [Format; 2] = [Format::F32, Format::F64];
 
     /// The nearest number of the format.
     pub fn round(self, x: f64) -> f64 {

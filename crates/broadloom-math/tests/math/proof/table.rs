@@ -37,6 +37,13 @@ pub enum Truth {
     Exact { f32: fn(f32, f32) -> f32, f64: fn(f64, f64) -> f64 },
 }
 
+impl Row {
+    /// The largest allowed error in ulps.
+    pub fn bound(&self, format: Format) -> f64 {
+        self.bounds[usize::from(format == Format::F64)]
+    }
+}
+
 macro_rules! function {
     (($x:ident) $body:expr) => {
         |$x, _| $body

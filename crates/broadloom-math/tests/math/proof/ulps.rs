@@ -43,29 +43,34 @@ pub fn from_big(got: f64, want: &Big, negative: bool, format: Format, floor: f64
 /// is more. `want` itself is known to f64 precision.
 #[inline]
 pub fn f32_from_f64(got: f32, want: f64, floor: f64) -> f64 {
-    const LIMIT: f64 = 2.0 * (1u128 << 127) as f64;
-    let got = f64::from(got);
-    if floor > 0.0 && got.is_finite() && want.is_finite() {
-        return (got - want).abs() / f32_unit(want).max(floor);
+    let wide = f64::from(got);
+    let same_side = (wide.to_bits() ^ want.to_bits()) < 1 << 63 && want != 0.0;
+    // Nearly always. With a floor, a value near zero may have come out on the other side.
+    if (same_side || floor > 0.0) && (wide - want).is_finite() {
+        return (wide - want).abs() / f32_unit(want).max(floor);
     }
-    if want == 0.0 || want.is_nan() || got.is_nan() {
-        return bit_for_bit(got, want);
-    }
-    if got.is_sign_negative() != want.is_sign_negative() || want.is_infinite() && !got.is_infinite() {
-        return f64::INFINITY;
-    }
-    let (got, want) = (got.abs(), want.abs());
-    if got == f64::INFINITY && want >= LIMIT {
-        return 0.0;
-    }
-    let got = if got == f64::INFINITY { LIMIT } else { got };
-    (got - want).abs() / f32_unit(want)
+    f32_from_special(wide, want)
 }
 
 /// The last place of an f32 near `x`.
 fn f32_unit(x: f64) -> f64 {
-    let exponent = ((x.abs().to_bits() >> 52) as i32 - 1023).clamp(-126, 127) - 23;
-    f64::from_bits(((exponent + 1023) as u64) << 52)
+    let exponent = (x.to_bits() >> 52 & 0x7ff).clamp(1023 - 126, 1023 + 127);
+    f64::from_bits((exponent - 23) << 52)
+}
+
+#[cold]
+fn f32_from_special(got: f64, want: f64) -> f64 {
+    const LIMIT: f64 = 2.0 * (1u128 << 127) as f64;
+    if want == 0.0 || want.is_nan() || got.is_nan() {
+        return bit_for_bit(got, want);
+    }
+    // Of two finite ones the signs differ. Else one or both are infinite.
+    match (got.abs(), want.abs()) {
+        _ if got.is_sign_negative() != want.is_sign_negative() => f64::INFINITY,
+        (f64::INFINITY, want) if want >= LIMIT => 0.0,
+        (f64::INFINITY, want) => (LIMIT - want) / f32_unit(want),
+        _ => f64::INFINITY,
+    }
 }
 
 /// No distance if the bits agree, where a NaN must be the positive quiet one; else an infinite one.

@@ -1,0 +1,119 @@
+//! Inputs as destinations: the value that an input's array has after a run.
+//!
+//! Every read of the input, before or after the assignment, means its value at the call; so an assignment changes no
+//! expression, and is an output that bears the input's name.
+
+use super::infer::{self, StretchError};
+use super::{CheckedGraph, Graph, Node, Site};
+use crate::diagnostics::Problem;
+use crate::dtype::{Class, DType, Scalar};
+use crate::ids::{ExprId, InputId};
+use crate::ops::Op;
+
+/// An input that a run writes to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Assignment {
+    /// Which.
+    pub input: InputId,
+    /// What it will hold: of its dtype and shape.
+    pub value: ExprId,
+    /// Where that was said.
+    pub site: Site,
+}
+
+impl Graph {
+    /// Names an input as the destination of a value, which is stretched to its shape and, within the same kind,
+    /// converted to its dtype. The result is that value. One assignment per input.
+    pub fn assign(&mut self, target: ExprId, value: ExprId, site: Site) -> ExprId {
+        let result = self.try_assign(target, value, site);
+        self.settle(result, "assign", &[target, value], site)
+    }
+
+    /// Assigns the result of a binary op on an input and another operand to the input: `x.add_(y)`.
+    pub fn assign_op(&mut self, op: Op, target: ExprId, other: ExprId, site: Site) -> ExprId {
+        let value = self.try_elementwise(op, &[target, other], site);
+        let result = value.and_then(|value| self.try_assign(target, value, site));
+        self.settle(result, &format!("{op}_"), &[target, other], site)
+    }
+
+    /// The assignments in order.
+    pub fn assignments(&self) -> &[Assignment] {
+        &self.assignments
+    }
+
+    fn try_assign(&mut self, target: ExprId, value: ExprId, site: Site) -> Result<ExprId, Problem> {
+        if self.any_poisoned(&[target, value]) {
+            return Ok(self.poison());
+        }
+        let &Node::Input(input) = self.node(target) else { return Err(Problem::NotInput) };
+        if let Some(first) = self.assignments.iter().find(|assignment| assignment.input == input) {
+            let name = self.inputs[input.index()].name.clone();
+            return Err(Problem::AssignedTwice { name, first: first.site });
+        }
+        let (shape, dtype) = (self.shape(target).clone(), self.dtype(target));
+        if let Err(error) = infer::stretch(self.shape(value), &shape, &|symbol| self.facts(symbol)) {
+            let dims = [&*shape, &**self.shape(value)];
+            let result = infer::broadcast(&dims, &|symbol| self.facts(symbol));
+            return Err(match (result, error) {
+                // A mismatch that no stretching cures is told first, as by NumPy.
+                (Err(_), StretchError::Clashes(clashes)) => Problem::Stretch {
+                    wanted: self.sizes(&shape),
+                    conflicts: self.conflicts(clashes, &["value", "wanted"]),
+                },
+                (Err(clashes), StretchError::Rank) => {
+                    Problem::Broadcast(self.conflicts(clashes, &["target", "value"]))
+                }
+                (Ok(result), _) => Problem::Grows {
+                    name: self.inputs[input.index()].name.clone(),
+                    target: self.sizes(&shape),
+                    result: self.sizes(&result),
+                },
+            });
+        }
+        if !is_same_kind(self.dtype(value), dtype) {
+            return Err(Problem::OtherKind { value: self.dtype(value), target: dtype });
+        }
+        let value = self.convert(value, dtype, site)?;
+        let value = self.try_broadcast_to(value, shape, site)?;
+        self.assignments.push(Assignment { input, value, site });
+        Ok(value)
+    }
+}
+
+/// NumPy's casting rule `same_kind`: to the same kind or a later one of bool, unsigned, signed, float.
+fn is_same_kind(from: DType, to: DType) -> bool {
+    let kind = |dtype: DType| match dtype.class() {
+        Class::Bool => 0,
+        Class::Int if !dtype.is_signed_integer() => 1,
+        Class::Int => 2,
+        Class::Float => 3,
+    };
+    kind(from) <= kind(to)
+}
+
+impl CheckedGraph {
+    /// Whether there may be data for which the graph has no result: an index or a segment out of range, a negative
+    /// exponent of an integer.
+    pub fn can_fail(&self) -> bool {
+        self.exprs().any(|expr| match self.node(expr) {
+            Node::Take { .. } | Node::Segment { .. } => true,
+            Node::Elementwise { op, operands } => {
+                let dtype = operands.first().map(|operand| self.dtype(*operand));
+                let exponent = operands.last().map(|operand| self.node(*operand));
+                let is_safe =
+                    matches!(exponent, Some(Node::Constant(value)) if !Scalar::is_negative_integer(*value));
+                dtype.is_some_and(|dtype| op.can_fail(dtype)) && !is_safe
+            }
+            Node::Input(_)
+            | Node::Constant(_)
+            | Node::Select { .. }
+            | Node::Cast(_)
+            | Node::Reduce { .. }
+            | Node::View { .. }
+            | Node::Iota
+            | Node::Size(_)
+            | Node::Concat { .. }
+            | Node::Poison => false,
+        })
+    }
+}

@@ -1,0 +1,357 @@
+//! What is made of other expressions: statistics, softmax and norms, grids, and exact comparisons across integers.
+//!
+//! Everything here is rewritten when it is built, so that every path computes it alike and fusion sees through it.
+//! Floats of 16 bits are computed in `f32` and rounded once.
+
+use super::reduction::resolve_axes;
+use super::{Axes, Graph, Node, Site};
+use crate::diagnostics::Problem;
+use crate::dim::Dim;
+use crate::dtype::{Class, DType, Scalar};
+use crate::ids::ExprId;
+use crate::ops::Op;
+use crate::reduce::ReduceOp;
+use crate::shape::Shape;
+
+/// A norm of vectors.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Norm {
+    /// Sum of magnitudes.
+    One,
+    /// Square root of the sum of squares.
+    Two,
+    /// Greatest magnitude; the axes must not be empty.
+    Infinity,
+}
+
+impl Graph {
+    /// The mean squared deviation from the mean, in two passes: `sum((x - mean)^2) / max(count - correction, 0)`.
+    /// Integers and bool compute in `f64`.
+    pub fn var(
+        &mut self,
+        operand: ExprId,
+        axes: Option<&[i64]>,
+        correction: f64,
+        keepdims: bool,
+        site: Site,
+    ) -> ExprId {
+        let result = self.try_var(operand, axes, correction, keepdims, false, site);
+        self.settle(result, "var", &[operand], site)
+    }
+
+    /// The square root of [`Graph::var`].
+    pub fn std(
+        &mut self,
+        operand: ExprId,
+        axes: Option<&[i64]>,
+        correction: f64,
+        keepdims: bool,
+        site: Site,
+    ) -> ExprId {
+        let result = self.try_var(operand, axes, correction, keepdims, true, site);
+        self.settle(result, "std", &[operand], site)
+    }
+
+    fn try_var(
+        &mut self,
+        operand: ExprId,
+        axes: Option<&[i64]>,
+        correction: f64,
+        keepdims: bool,
+        root: bool,
+        site: Site,
+    ) -> Result<ExprId, Problem> {
+        if self.is_poisoned(operand) {
+            return Ok(operand);
+        }
+        let work = self.statistics_dtype(operand);
+        let x = self.convert(operand, work, site)?;
+        let shape = self.shape(x).clone();
+        let over = self.axes_of(x, axes)?;
+        let mean = self.try_reduce(ReduceOp::Mean, x, axes, true, site)?;
+        let deviation = self.try_elementwise(Op::Subtract, &[x, mean], site)?;
+        let square = self.try_elementwise(Op::Square, &[deviation], site)?;
+        let total = self.try_reduce(ReduceOp::Sum, square, axes, keepdims, site)?;
+        let count = Dim::product(over.iter().map(|&axis| &shape[axis])).map_err(Problem::Size)?;
+        let count = self.try_size(count, site)?;
+        let count = self.convert(count, work, site)?;
+        let correction = self.insert_constant(Scalar::F64(correction).cast(work), site)?;
+        let zero = self.insert_constant(Scalar::F64(0.0).cast(work), site)?;
+        let freedom = self.try_elementwise(Op::Subtract, &[count, correction], site)?;
+        let freedom = self.try_elementwise(Op::Maximum, &[freedom, zero], site)?;
+        let var = self.try_elementwise(Op::Divide, &[total, freedom], site)?;
+        let result = if root { self.try_elementwise(Op::Sqrt, &[var], site)? } else { var };
+        self.narrow(result, operand, site)
+    }
+
+    /// Number of elements that are not zero (`i64`).
+    pub fn count_nonzero(
+        &mut self,
+        operand: ExprId,
+        axes: Option<&[i64]>,
+        keepdims: bool,
+        site: Site,
+    ) -> ExprId {
+        let result = self
+            .convert(operand, DType::Bool, site)
+            .and_then(|truth| self.try_reduce(ReduceOp::Sum, truth, axes, keepdims, site));
+        self.settle(result, "count_nonzero", &[operand], site)
+    }
+
+    /// `log(sum(exp(x)))` without overflow; minus infinity over an empty axis. Integers and bool compute in `f64`.
+    pub fn logsumexp(&mut self, operand: ExprId, axes: Option<&[i64]>, keepdims: bool, site: Site) -> ExprId {
+        let result = self.try_logsumexp(operand, axes, keepdims, site);
+        self.settle(result, "logsumexp", &[operand], site)
+    }
+
+    fn try_logsumexp(
+        &mut self,
+        operand: ExprId,
+        axes: Option<&[i64]>,
+        keepdims: bool,
+        site: Site,
+    ) -> Result<ExprId, Problem> {
+        if self.is_poisoned(operand) {
+            return Ok(operand);
+        }
+        let x = self.convert(operand, self.statistics_dtype(operand), site)?;
+        let (shift, (_, total)) = self.shifted_exponentials(x, axes, site)?;
+        let log = self.try_elementwise(Op::Log, &[total], site)?;
+        let result = self.try_elementwise(Op::Add, &[log, shift], site)?;
+        let result = match keepdims {
+            true => result,
+            false => {
+                let over: Vec<i64> = self.axes_of(x, axes)?.iter().map(|&axis| axis as i64).collect();
+                self.try_squeeze(result, &over, site)?
+            }
+        };
+        self.narrow(result, operand, site)
+    }
+
+    /// `exp(x) / sum(exp(x))` along axes, without overflow. Integers and bool compute in `f64`.
+    pub fn softmax(&mut self, operand: ExprId, axes: Option<&[i64]>, site: Site) -> ExprId {
+        let result = self.try_softmax(operand, axes, site);
+        self.settle(result, "softmax", &[operand], site)
+    }
+
+    fn try_softmax(&mut self, operand: ExprId, axes: Option<&[i64]>, site: Site) -> Result<ExprId, Problem> {
+        if self.is_poisoned(operand) {
+            return Ok(operand);
+        }
+        let x = self.convert(operand, self.statistics_dtype(operand), site)?;
+        let (_, (exponentials, total)) = self.shifted_exponentials(x, axes, site)?;
+        let result = self.try_elementwise(Op::Divide, &[exponentials, total], site)?;
+        self.narrow(result, operand, site)
+    }
+
+    /// The logarithm of [`Graph::softmax`], `x - logsumexp(x)`.
+    pub fn log_softmax(&mut self, operand: ExprId, axes: Option<&[i64]>, site: Site) -> ExprId {
+        let result = self.try_log_softmax(operand, axes, site);
+        self.settle(result, "log_softmax", &[operand], site)
+    }
+
+    fn try_log_softmax(
+        &mut self,
+        operand: ExprId,
+        axes: Option<&[i64]>,
+        site: Site,
+    ) -> Result<ExprId, Problem> {
+        if self.is_poisoned(operand) {
+            return Ok(operand);
+        }
+        let x = self.convert(operand, self.statistics_dtype(operand), site)?;
+        let (shift, (_, total)) = self.shifted_exponentials(x, axes, site)?;
+        let log = self.try_elementwise(Op::Log, &[total], site)?;
+        let shifted = self.try_elementwise(Op::Subtract, &[x, shift], site)?;
+        let result = self.try_elementwise(Op::Subtract, &[shifted, log], site)?;
+        self.narrow(result, operand, site)
+    }
+
+    /// The greatest element (0 where that is not finite), `exp(x - it)` and the sum of those; all keep their axes.
+    fn shifted_exponentials(
+        &mut self,
+        x: ExprId,
+        axes: Option<&[i64]>,
+        site: Site,
+    ) -> Result<(ExprId, (ExprId, ExprId)), Problem> {
+        let greatest = self.reduce_any_size(ReduceOp::Max, x, axes, true, site)?;
+        let finite = self.try_elementwise(Op::Isfinite, &[greatest], site)?;
+        let zero = self.insert_constant(Scalar::F64(0.0).cast(self.dtype(x)), site)?;
+        let shift = self.try_select([finite, greatest, zero], site)?;
+        let shifted = self.try_elementwise(Op::Subtract, &[x, shift], site)?;
+        let exponentials = self.try_elementwise(Op::Exp, &[shifted], site)?;
+        let total = self.try_reduce(ReduceOp::Sum, exponentials, axes, true, site)?;
+        Ok((shift, (exponentials, total)))
+    }
+
+    /// A norm of the vectors along axes. Integers and bool compute in `f64`.
+    pub fn norm(
+        &mut self,
+        norm: Norm,
+        operand: ExprId,
+        axes: Option<&[i64]>,
+        keepdims: bool,
+        site: Site,
+    ) -> ExprId {
+        let result = self.try_norm(norm, operand, axes, keepdims, site);
+        self.settle(result, "norm", &[operand], site)
+    }
+
+    fn try_norm(
+        &mut self,
+        norm: Norm,
+        operand: ExprId,
+        axes: Option<&[i64]>,
+        keepdims: bool,
+        site: Site,
+    ) -> Result<ExprId, Problem> {
+        if self.is_poisoned(operand) {
+            return Ok(operand);
+        }
+        let x = self.convert(operand, self.statistics_dtype(operand), site)?;
+        let result = match norm {
+            Norm::One => {
+                let magnitude = self.try_elementwise(Op::Abs, &[x], site)?;
+                self.try_reduce(ReduceOp::Sum, magnitude, axes, keepdims, site)?
+            }
+            Norm::Two => {
+                let square = self.try_elementwise(Op::Square, &[x], site)?;
+                let total = self.try_reduce(ReduceOp::Sum, square, axes, keepdims, site)?;
+                self.try_elementwise(Op::Sqrt, &[total], site)?
+            }
+            Norm::Infinity => {
+                let magnitude = self.try_elementwise(Op::Abs, &[x], site)?;
+                self.try_reduce(ReduceOp::Max, magnitude, axes, keepdims, site)?
+            }
+        };
+        self.narrow(result, operand, site)
+    }
+
+    /// `length` numbers (`f64`) from `start` to `stop` at equal distances, both included.
+    pub fn linspace(&mut self, start: f64, stop: f64, length: Dim, site: Site) -> ExprId {
+        let result = self.try_linspace(start, stop, length, site);
+        self.settle(result, "linspace", &[], site)
+    }
+
+    fn try_linspace(&mut self, start: f64, stop: f64, length: Dim, site: Site) -> Result<ExprId, Problem> {
+        let position = self.try_iota(length.clone(), site)?;
+        let steps = self.try_size(length.sub(&Dim::ONE).map_err(Problem::Size)?, site)?;
+        let [zero, one] = [0, 1].map(|value| self.insert_constant(Scalar::I64(value), site));
+        let (zero, one) = (zero?, one?);
+        let divisor = self.try_elementwise(Op::Maximum, &[steps, one], site)?;
+        let divisor = self.convert(divisor, DType::F64, site)?;
+        let span = self.insert_constant(Scalar::F64(stop - start), site)?;
+        let step = self.try_elementwise(Op::Divide, &[span, divisor], site)?;
+        let x = self.convert(position, DType::F64, site)?;
+        let x = self.try_elementwise(Op::Multiply, &[x, step], site)?;
+        let start = self.insert_constant(Scalar::F64(start), site)?;
+        let x = self.try_elementwise(Op::Add, &[x, start], site)?;
+        // The last number is `stop` itself, whatever the rounding; of a single one, `start`.
+        let is_last = self.try_elementwise(Op::Equal, &[position, steps], site)?;
+        let is_later = self.try_elementwise(Op::Greater, &[position, zero], site)?;
+        let is_end = self.try_elementwise(Op::LogicalAnd, &[is_last, is_later], site)?;
+        let stop = self.insert_constant(Scalar::F64(stop), site)?;
+        self.try_select([is_end, stop, x], site)
+    }
+
+    /// A size as a value (`i64`, rank 0).
+    pub fn size_value(&mut self, size: Dim, site: Site) -> ExprId {
+        let result = self.try_size(size, site);
+        self.settle(result, "size", &[], site)
+    }
+
+    fn try_size(&mut self, size: Dim, site: Site) -> Result<ExprId, Problem> {
+        self.check_symbols([&size])?;
+        match size.as_constant() {
+            Some(value) => self.insert_constant(Scalar::I64(value), site),
+            None => self.insert(Node::Size(size), DType::I64, Shape::scalar(), Vec::new(), site),
+        }
+    }
+
+    /// A comparison of signed integers with `u64`, which no integer dtype holds both: exact, unlike one in `f64`.
+    pub(super) fn compare_with_u64(
+        &mut self,
+        op: Op,
+        operands: [ExprId; 2],
+        site: Site,
+    ) -> Result<ExprId, Problem> {
+        let [left, right] = operands;
+        let signed_first = self.dtype(left).is_signed_integer();
+        let signed = if signed_first { left } else { right };
+        let zero = self.insert_constant(Scalar::I64(0).cast(self.dtype(signed)), site)?;
+        let below = self.try_elementwise(Op::Less, &[signed, zero], site)?;
+        let bits = self.convert(signed, DType::U64, site)?;
+        let pair = if signed_first { [bits, right] } else { [left, bits] };
+        let compared = self.try_elementwise(op, &pair, site)?;
+        let holds_below = match op {
+            Op::NotEqual => true,
+            Op::Less | Op::LessEqual => signed_first,
+            Op::Greater | Op::GreaterEqual => !signed_first,
+            _ => false,
+        };
+        if holds_below {
+            return self.try_elementwise(Op::LogicalOr, &[below, compared], site);
+        }
+        let not_below = self.try_elementwise(Op::LogicalNot, &[below], site)?;
+        self.try_elementwise(Op::LogicalAnd, &[not_below, compared], site)
+    }
+
+    /// The float of 16 bits next to `from` in the direction of `to`. The row of the table would step from `f32` to
+    /// `f32` and round back to where it was.
+    ///
+    /// In `f64`, `from` is moved by 5/8 (at its least significand) to 5/4 of its last place, of which the nearest float
+    /// of 16 bits is its neighbour, also downwards from a power of two, where the last place is half as large.
+    pub(super) fn nextafter_of_16_bits(
+        &mut self,
+        [from, to]: [ExprId; 2],
+        dtype: DType,
+        site: Site,
+    ) -> Result<ExprId, Problem> {
+        // Digits of the significand, the least exponent of a normal number, and that of infinity.
+        let (digits, least, infinite) = if dtype == DType::F16 { (11, -14, 16) } else { (8, -126, 128) };
+        let part = 0.625 * 2_f64.powi(1 - digits);
+        let [part, smallest, end] = [part, part * 2_f64.powi(least), 2_f64.powi(infinite)]
+            .map(|value| self.insert_constant(Scalar::F64(value), site));
+        let (part, smallest, end) = (part?, smallest?, end?);
+        let (from, to) = (self.convert(from, dtype, site)?, self.convert(to, dtype, site)?);
+        let (x, y) = (self.convert(from, DType::F64, site)?, self.convert(to, DType::F64, site)?);
+        // Infinity steps as the power of two behind the greatest number would.
+        let low = self.try_elementwise(Op::Negative, &[end], site)?;
+        let x = self.try_elementwise(Op::Clip, &[x, low, end], site)?;
+        let size = self.try_elementwise(Op::Abs, &[x], site)?;
+        let step = self.try_elementwise(Op::Multiply, &[size, part], site)?;
+        let step = self.try_elementwise(Op::Maximum, &[step, smallest], site)?;
+        let is_below = self.try_elementwise(Op::Less, &[x, y], site)?;
+        let down = self.try_elementwise(Op::Negative, &[step], site)?;
+        let step = self.try_select([is_below, step, down], site)?;
+        let moved = self.try_elementwise(Op::Add, &[x, step], site)?;
+        let moved = self.convert(moved, dtype, site)?;
+        // Also a direction that is NaN.
+        let differs = self.try_elementwise(Op::NotEqual, &[from, to], site)?;
+        let is_known = self.try_elementwise(Op::Equal, &[to, to], site)?;
+        let moves = self.try_elementwise(Op::LogicalAnd, &[differs, is_known], site)?;
+        self.try_select([moves, moved, to], site)
+    }
+
+    /// The dtype in which statistics of an operand are computed: `f64` for integers and bool, `f32` for the floats
+    /// of 16 bits.
+    fn statistics_dtype(&self, operand: ExprId) -> DType {
+        let dtype = self.dtype(operand);
+        match dtype.class() {
+            Class::Bool | Class::Int => DType::F64,
+            Class::Float => dtype.arithmetic(),
+        }
+    }
+
+    /// A statistic in the dtype of its result: that of a float operand.
+    fn narrow(&mut self, result: ExprId, operand: ExprId, site: Site) -> Result<ExprId, Problem> {
+        let dtype = self.dtype(operand);
+        if dtype.is_float() { self.convert(result, dtype, site) } else { Ok(result) }
+    }
+
+    /// Axes counted from the beginning, all of them for `None`.
+    fn axes_of(&self, operand: ExprId, axes: Option<&[i64]>) -> Result<Axes, Problem> {
+        let rank = self.shape(operand).rank();
+        axes.map_or_else(|| Ok((0..rank).collect()), |axes| resolve_axes(axes, rank))
+    }
+}

@@ -1,0 +1,216 @@
+//! What joins tensors along an axis or parts the rows of one: `concat`, `stack` and the `segment_*` family.
+
+use super::infer;
+use super::reduction::resolve_axis;
+use super::{Graph, Node, Operands, Site};
+use crate::diagnostics::Problem;
+use crate::dim::Dim;
+use crate::dtype::{Class, DType, Scalar};
+use crate::ids::ExprId;
+use crate::ops::Op;
+use crate::reduce::{ReduceOp, SEGMENT_BLOCK};
+use crate::shape::Shape;
+
+/// What is computed of the rows of each segment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SegmentOp {
+    /// Their sum, accumulated as by `sum`.
+    Sum,
+    /// The least element; the identity (infinity, or the greatest integer) of a segment without rows.
+    Min,
+    /// The greatest element; the identity (minus infinity, or the least integer) of a segment without rows.
+    Max,
+    /// Their mean; NaN of a segment without rows. Integers and bool compute in `f64`.
+    Mean,
+}
+
+impl SegmentOp {
+    fn name(self) -> &'static str {
+        match self {
+            SegmentOp::Sum => "segment_sum",
+            SegmentOp::Min => "segment_min",
+            SegmentOp::Max => "segment_max",
+            SegmentOp::Mean => "segment_mean",
+        }
+    }
+}
+
+impl Graph {
+    /// The operands one after the other along an axis. They are converted to their common dtype; all other sizes
+    /// are equal (a literal 1 does not stretch).
+    pub fn concat(&mut self, operands: &[ExprId], axis: i64, site: Site) -> ExprId {
+        let result = self.try_concat(operands, axis, site);
+        self.settle(result, "concat", operands, site)
+    }
+
+    fn try_concat(&mut self, operands: &[ExprId], axis: i64, site: Site) -> Result<ExprId, Problem> {
+        let Some((&first, others)) = operands.split_first() else {
+            return Err(Problem::Arity { expected: 1, given: 0 });
+        };
+        if self.any_poisoned(operands) {
+            return Ok(self.poison());
+        }
+        let shape = self.shape(first).clone();
+        let axis = resolve_axis(axis, shape.rank())?;
+        let mut length = shape[axis].clone();
+        for (position, &other) in others.iter().enumerate() {
+            let next = self.shape(other);
+            if next.rank() != shape.rank() {
+                let name = format!("operand {}", position + 1).into();
+                return Err(Problem::Rank { name, expected: shape.rank(), rank: next.rank() });
+            }
+            for (of, (left, right)) in shape.iter().zip(next.iter()).enumerate() {
+                if of != axis {
+                    let names = ["operand 0".into(), format!("operand {}", position + 1).into()];
+                    self.require_equal([left, right], names, of)?;
+                }
+            }
+            length = length.add(&next[axis]).map_err(Problem::Size)?;
+        }
+        let dtypes = operands.iter().map(|&operand| self.dtype(operand));
+        let dtype = DType::promote_all(dtypes).unwrap_or_else(|| self.dtype(first));
+        let mut pieces = Operands::new();
+        for &operand in operands {
+            pieces.push(self.convert(operand, dtype, site)?);
+        }
+        if pieces.len() == 1 {
+            return Ok(pieces[0]);
+        }
+        let dims =
+            shape.iter().enumerate().map(|(of, dim)| if of == axis { length.clone() } else { dim.clone() });
+        let joined: Shape = dims.collect();
+        self.insert(Node::Concat { operands: pieces, axis }, dtype, joined, Vec::new(), site)
+    }
+
+    /// The operands, of equal shapes, side by side along a new axis.
+    pub fn stack(&mut self, operands: &[ExprId], axis: i64, site: Site) -> ExprId {
+        let result = self.try_stack(operands, axis, site);
+        self.settle(result, "stack", operands, site)
+    }
+
+    fn try_stack(&mut self, operands: &[ExprId], axis: i64, site: Site) -> Result<ExprId, Problem> {
+        let mut expanded = Operands::new();
+        for &operand in operands {
+            expanded.push(self.try_expand_dims(operand, &[axis], site)?);
+        }
+        self.try_concat(&expanded, axis, site)
+    }
+
+    /// Per segment a reduction over the rows (elements of the leading axis) whose id is the segment's number.
+    /// `ids` are integers along one axis, from 0 to below `segments`; others are reported when the graph runs.
+    ///
+    /// The result has `segments` in place of the leading axis. Sums of floats have a fixed order: blocks of
+    /// [`SEGMENT_BLOCK`] rows, each in index order, combined as a `sum` over the blocks.
+    pub fn segment(
+        &mut self,
+        op: SegmentOp,
+        values: ExprId,
+        ids: ExprId,
+        segments: Dim,
+        site: Site,
+    ) -> ExprId {
+        let result = self.try_segment(op, values, ids, segments, site);
+        self.settle(result, op.name(), &[values, ids], site)
+    }
+
+    /// Number of rows (`i64`) of each segment.
+    pub fn segment_count(&mut self, ids: ExprId, segments: Dim, site: Site) -> ExprId {
+        let result = self.try_segment_count(ids, segments, site);
+        self.settle(result, "segment_count", &[ids], site)
+    }
+
+    fn try_segment_count(&mut self, ids: ExprId, segments: Dim, site: Site) -> Result<ExprId, Problem> {
+        if self.is_poisoned(ids) {
+            return Ok(ids);
+        }
+        let one = self.insert_constant(Scalar::I64(1), site)?;
+        let ones = self.try_broadcast_to(one, self.shape(ids).clone(), site)?;
+        self.reduce_segments(ReduceOp::Sum, ones, ids, segments, site)
+    }
+
+    fn try_segment(
+        &mut self,
+        op: SegmentOp,
+        values: ExprId,
+        ids: ExprId,
+        segments: Dim,
+        site: Site,
+    ) -> Result<ExprId, Problem> {
+        if self.any_poisoned(&[values, ids]) {
+            return Ok(self.poison());
+        }
+        match op {
+            SegmentOp::Sum => self.reduce_segments(ReduceOp::Sum, values, ids, segments, site),
+            SegmentOp::Min => self.reduce_segments(ReduceOp::Min, values, ids, segments, site),
+            SegmentOp::Max => self.reduce_segments(ReduceOp::Max, values, ids, segments, site),
+            SegmentOp::Mean => {
+                let dtype = self.dtype(values);
+                let work = ReduceOp::Mean.accumulator(dtype);
+                let values = self.convert(values, work, site)?;
+                let total = self.reduce_segments(ReduceOp::Sum, values, ids, segments.clone(), site)?;
+                let count = self.try_segment_count(ids, segments, site)?;
+                let count = self.convert(count, work, site)?;
+                let behind: Vec<i64> = (1..self.shape(total).rank() as i64).collect();
+                let count = self.try_expand_dims(count, &behind, site)?;
+                let mean = self.try_elementwise(Op::Divide, &[total, count], site)?;
+                self.convert(mean, ReduceOp::Mean.result_dtype(dtype), site)
+            }
+        }
+    }
+
+    /// The partial results of each block of rows, and their reduction.
+    fn reduce_segments(
+        &mut self,
+        op: ReduceOp,
+        values: ExprId,
+        ids: ExprId,
+        segments: Dim,
+        site: Site,
+    ) -> Result<ExprId, Problem> {
+        self.check_symbols([&segments])?;
+        let dtype = self.dtype(ids);
+        if dtype.class() != Class::Int {
+            return Err(Problem::IndicesNotInteger { dtype });
+        }
+        let id_shape = self.shape(ids).clone();
+        let [rows] = id_shape.dims() else {
+            return Err(Problem::Rank { name: "`ids`".into(), expected: 1, rank: id_shape.rank() });
+        };
+        let shape = self.shape(values).clone();
+        let Some((leading, rest)) = shape.dims().split_first() else {
+            return Err(Problem::RankTooSmall { wanted: 1, rank: 0 });
+        };
+        self.require_equal([leading, rows], ["`values`".into(), "`ids`".into()], 0)?;
+        let ids = self.as_index(ids, site)?;
+        let accumulator = op.accumulator(self.dtype(values));
+        let result = op.result_dtype(self.dtype(values));
+        let values = self.convert(values, accumulator, site)?;
+        let blocks = rows.ceil_div(SEGMENT_BLOCK as i64).map_err(Problem::Size)?;
+        let partial: Shape = [blocks, segments.clone()].into_iter().chain(rest.iter().cloned()).collect();
+        let obligations = self.require_sizes(&Shape::from_iter([segments]), &[])?;
+        let partial =
+            self.insert(Node::Segment { op, values, ids }, accumulator, partial, obligations, site)?;
+        let total = self.reduce_any_size(op, partial, Some(&[0]), false, site)?;
+        self.convert(total, result, site)
+    }
+
+    /// Integers as indices (`i64`); those beyond `i64` become its greatest, which is out of range everywhere.
+    pub(super) fn as_index(&mut self, indices: ExprId, site: Site) -> Result<ExprId, Problem> {
+        let mut indices = indices;
+        if self.dtype(indices) == DType::U64 {
+            let greatest = self.insert_constant(Scalar::U64(i64::MAX.cast_unsigned()), site)?;
+            indices = self.try_elementwise(Op::Minimum, &[indices, greatest], site)?;
+        }
+        self.convert(indices, DType::I64, site)
+    }
+
+    fn require_equal(&self, sizes: [&Dim; 2], names: [Box<str>; 2], axis: usize) -> Result<(), Problem> {
+        let [left, right] = sizes;
+        if left == right {
+            return Ok(());
+        }
+        let certainty = infer::certainty(left, right, &|symbol| self.facts(symbol));
+        let sizes = Box::new([self.size(left), self.size(right)]);
+        Err(Problem::Unequal { axis, names, sizes, certainty, only_if: Box::new(self.only_if(left, right)) })
+    }
+}

@@ -1,0 +1,105 @@
+//! Rows combined with the element of their segment, which the data give.
+
+use super::Generator;
+use crate::emit::{LaneStride, Val};
+use broadloom_ir::dtype::{DType, Scalar};
+use broadloom_ir::reduce::ReduceOp;
+use broadloom_loops::kernel::*;
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{self, InstBuilder};
+
+/// Where a [`Stmt::Scatter`] combines what.
+pub(super) struct Place {
+    pub access: AccessId,
+    pub delta: i64,
+    pub index: ValueId,
+    pub stride: Stride,
+    pub size: Extent,
+}
+
+impl Generator<'_, '_, '_> {
+    /// Indices that are all below the size; if one is not, each that is not is reported, and all become 0.
+    pub(super) fn segment(&mut self, value: &Value, index: &Val, size: Extent, position: AccessId) -> Val {
+        let extent = self.extent(size);
+        let outside: Vec<(ir::Value, ir::Value)> = (0..index.lanes)
+            .map(|lane| {
+                let index = self.emit.lane(index, lane).regs[0];
+                (index, self.ins().icmp(IntCC::UnsignedGreaterThanOrEqual, index, extent))
+            })
+            .collect();
+        let mut any = outside[0].1;
+        for (_, bad) in &outside[1..] {
+            any = self.ins().bor(any, *bad);
+        }
+        let axis = self.vector.map(|(axis, _)| axis);
+        let cold = self.emit.builder.create_block();
+        let join = self.block_for(0, std::slice::from_ref(index));
+        self.emit.builder.set_cold_block(cold);
+        self.ins().brif(any, cold, &[], join, &super::flatten(&[], std::slice::from_ref(index)));
+        self.emit.builder.switch_to_block(cold);
+        for (lane, (index, bad)) in outside.into_iter().enumerate() {
+            let place = self.position(position, axis, lane);
+            self.report(bad, value, place, index, extent);
+        }
+        let zero = self.emit.constant(Scalar::I64(0));
+        let zero = self.emit.splat(&zero, index.lanes);
+        self.ins().jump(join, &super::flatten(&[], &[zero]));
+        self.emit.builder.switch_to_block(join);
+        self.unflatten(join, 0, std::slice::from_ref(index)).1.swap_remove(0)
+    }
+
+    pub(super) fn scatter(&mut self, place: &Place, op: ReduceOp, value: ValueId) {
+        if matches!(place.size, Extent::Constant(1..)) {
+            return self.combine_in_memory(place, op, value);
+        }
+        let extent = self.extent(place.size);
+        let present = self.ins().icmp_imm_s(IntCC::SignedGreaterThan, extent, 0);
+        self.branch(
+            present,
+            &[],
+            |generator| {
+                generator.combine_in_memory(place, op, value);
+                Vec::new()
+            },
+            |_| Vec::new(),
+        );
+    }
+
+    /// Neighbours along an axis of the buffer at once; neighbours among the rows one after the other, because they
+    /// may belong to one segment.
+    fn combine_in_memory(&mut self, place: &Place, op: ReduceOp, value: ValueId) {
+        let dtype = self.kernel.accesses[place.access.index()].dtype;
+        let start = self.address(place.access);
+        let (index, value) = (self.get(place.index), self.get(value));
+        let offset = (place.delta * dtype.size() as i64) as i32;
+        if let Some((lanes, stride)) = self.lane_stride(place.access) {
+            let address = self.in_segment(start, &index, place, dtype);
+            let value = self.emit.splat(&value, lanes);
+            let old = self.emit.load(address, offset, dtype, lanes, stride);
+            let new = self.emit.accumulate(op, dtype, &old, &value);
+            return self.emit.store(address, offset, &new, stride);
+        }
+        for lane in 0..self.vector.map_or(1, |(_, lanes)| lanes) {
+            let index = self.emit.lane(&index, lane.min(index.lanes - 1));
+            let value = self.emit.lane(&value, lane.min(value.lanes - 1));
+            let address = self.in_segment(start, &index, place, dtype);
+            let old = self.emit.load(address, offset, dtype, 1, LaneStride::Unit);
+            let new = self.emit.accumulate(op, dtype, &old, &value);
+            self.emit.store(address, offset, &new, LaneStride::Unit);
+        }
+    }
+
+    fn in_segment(&mut self, start: ir::Value, index: &Val, place: &Place, dtype: DType) -> ir::Value {
+        let bytes = dtype.size() as i64;
+        let index = index.regs[0];
+        let step = match place.stride {
+            Stride::Constant(stride) => self.scaled(index, stride.wrapping_mul(bytes)),
+            Stride::Param(param) => {
+                let stride = self.params[param.index()];
+                let stride = self.scaled(stride, bytes);
+                self.ins().imul(index, stride)
+            }
+        };
+        self.ins().iadd(start, step)
+    }
+}

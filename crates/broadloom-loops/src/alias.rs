@@ -1,0 +1,257 @@
+//! Whether a kernel may write an output over the input that it replaces.
+//!
+//! It may if every element of the input is read for the last time before it is written. A run goes through kernels in
+//! order and through a kernel's statements in the order of the text, for each step of the loops around them. So for
+//! every read of the input that is not in an earlier kernel:
+//!
+//! * it stands before the store, in the same kernel;
+//! * both are moved alike by every loop around both of them and by the axis that threads share, so that another step of
+//!   those reads other elements;
+//! * inside those loops it reads at most what the store writes: its other axes have the strides and lengths of axes of
+//!   the store, and both begin at the same element.
+//!
+//! The store reaches every element once, so equal addresses mean equal steps of the common loops. An elementwise
+//! update, and one of whole rows such as a softmax, is safe by this; a transpose, a shift or `x - x.mean(..)` of many
+//! rows is not.
+
+use crate::kernel::*;
+use broadloom_ir::dim::Dim;
+use broadloom_ir::{InputId, SymbolId};
+use std::fmt;
+
+/// Why an output is not written over its input.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Hazard {
+    /// It is written by several stores, or its kernel repeats the store.
+    Pieces,
+    /// A kernel reads the input after it is written.
+    Later(KernelId),
+    /// The kernel reads elements of the input that another step has written.
+    Elsewhere(KernelId),
+    /// The kernel reads an element of the input again after it is written.
+    Again(KernelId),
+}
+
+impl fmt::Display for Hazard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Hazard::Pieces => f.write_str("it is written in pieces"),
+            Hazard::Later(kernel) => {
+                write!(f, "{kernel} reads the old values after they would be overwritten")
+            }
+            Hazard::Elsewhere(kernel) => write!(f, "{kernel} reads other elements than it writes"),
+            Hazard::Again(kernel) => write!(f, "{kernel} reads an element again after it is written"),
+        }
+    }
+}
+
+/// Whether the schedule may run with the array of `input` in place of that of `output`, of the same layout.
+///
+/// # Errors
+/// The first reason why not.
+pub fn in_place(schedule: &Schedule, output: usize, input: InputId) -> Result<(), Hazard> {
+    let of = |role: Role| schedule.buffers.iter().position(|buffer| buffer.role == role).map(BufferId::new);
+    let (Some(target), Some(source)) = (of(Role::Output(output)), of(Role::Input(input))) else {
+        return Err(Hazard::Pieces);
+    };
+    let strides = equal_strides(schedule, target, source);
+    let walks: Vec<Walk<'_>> =
+        schedule.kernels.iter().map(|kernel| Walk::of(kernel, target, source)).collect();
+    let mut writers = (0..walks.len()).filter(|kernel| !walks[*kernel].stores.is_empty());
+    let (Some(writer), None) = (writers.next(), writers.next()) else { return Err(Hazard::Pieces) };
+    if let Some(later) = (writer + 1..walks.len()).find(|kernel| !walks[*kernel].reads.is_empty()) {
+        return Err(Hazard::Later(KernelId::new(later)));
+    }
+    let id = KernelId::new(writer);
+    let Walk { kernel, stores, reads, .. } = &walks[writer];
+    let [store] = stores.as_slice() else { return Err(Hazard::Pieces) };
+    let Some(written) = store.address(kernel, &strides) else { return Err(Hazard::Pieces) };
+    let around = store.loops.iter().map(|(_, axis)| *axis).chain(kernel.parallel);
+    if around.into_iter().any(|axis| written.stride(axis).is_none()) {
+        return Err(Hazard::Pieces);
+    }
+    for read in reads {
+        let Some(address) = read.address(kernel, &strides) else { return Err(Hazard::Elsewhere(id)) };
+        let common = read.loops.iter().filter(|around| store.loops.contains(around)).map(|(_, axis)| *axis);
+        if !address.within(&written, &common.chain(kernel.parallel).collect::<Vec<_>>()) {
+            return Err(Hazard::Elsewhere(id));
+        }
+        if read.position > store.position {
+            return Err(Hazard::Again(id));
+        }
+    }
+    Ok(())
+}
+
+/// The symbols of the strides of one array with those of the other.
+fn equal_strides(schedule: &Schedule, target: BufferId, source: BufferId) -> Vec<(SymbolId, SymbolId)> {
+    let symbol = |index: usize| SymbolId::new(schedule.symbols.len() + index);
+    let hosts = || schedule.host_symbols.iter().enumerate();
+    let of_source = |axis: usize| {
+        hosts()
+            .find(|(_, host)| **host == HostSymbol::Stride { buffer: source, axis })
+            .map(|(index, _)| symbol(index))
+    };
+    let pair = |(index, host): (usize, &HostSymbol)| match host {
+        HostSymbol::Stride { buffer, axis } if *buffer == target => Some((symbol(index), of_source(*axis)?)),
+        HostSymbol::Stride { .. } | HostSymbol::GroupCount(_) | HostSymbol::GroupLength(_) => None,
+    };
+    hosts().filter_map(pair).collect()
+}
+
+/// A statement that reads the input or writes the output.
+struct Touch {
+    /// Where it stands in the text of the kernel.
+    position: usize,
+    /// The loops around it: their places in the text and their axes.
+    loops: Vec<(usize, AxisId)>,
+    /// How it addresses the array; `None` for any element.
+    access: Option<(AccessId, i64)>,
+}
+
+/// An address as a function of axes, in terms of the strides of the input.
+struct Address {
+    offset: Dim,
+    delta: i64,
+    /// Axis, stride and length.
+    axes: Vec<(AxisId, Dim, Dim)>,
+}
+
+impl Touch {
+    fn address(&self, kernel: &Kernel, strides: &[(SymbolId, SymbolId)]) -> Option<Address> {
+        let (access, delta) = self.access?;
+        let access = &kernel.accesses[access.index()];
+        let common = |dim: &Dim| {
+            strides.iter().try_fold(dim.clone(), |dim, (target, source)| {
+                dim.substitute(*target, &Dim::symbol(*source)).ok()
+            })
+        };
+        let axis = |(axis, stride): &(AxisId, Stride)| {
+            let stride = match stride {
+                Stride::Constant(stride) => Dim::constant(*stride),
+                Stride::Param(param) => common(&kernel.params[param.index()])?,
+            };
+            let entry = &kernel.axes[axis.index()];
+            let length = match entry.extent {
+                Extent::Constant(length) => Dim::constant(length),
+                Extent::Param(param) => kernel.params[param.index()].clone(),
+            };
+            entry.group.is_none().then_some((*axis, stride, length))
+        };
+        let axes = access.strides.iter().map(axis).collect::<Option<Vec<_>>>()?;
+        Some(Address { offset: common(&access.offset)?, delta, axes })
+    }
+}
+
+impl Address {
+    fn stride(&self, axis: AxisId) -> Option<&Dim> {
+        self.axes.iter().find(|(of, ..)| *of == axis).map(|(_, stride, _)| stride)
+    }
+
+    /// Whether this address is one that `written` takes in the same step of all `common` axes, whatever the step.
+    fn within(&self, written: &Address, common: &[AxisId]) -> bool {
+        let moved_alike =
+            |axis: &AxisId| self.stride(*axis).is_some() && self.stride(*axis) == written.stride(*axis);
+        if self.offset != written.offset || self.delta != written.delta || !common.iter().all(moved_alike) {
+            return false;
+        }
+        let mut free: Vec<&(AxisId, Dim, Dim)> =
+            written.axes.iter().filter(|(axis, ..)| !common.contains(axis)).collect();
+        self.axes.iter().filter(|(axis, ..)| !common.contains(axis)).all(|(_, stride, length)| {
+            let alike = free.iter().position(|(_, other, long)| (other, long) == (stride, length));
+            alike.map(|place| free.swap_remove(place)).is_some()
+        })
+    }
+}
+
+/// What a kernel does with the two arrays, in the order of its text.
+struct Walk<'k> {
+    kernel: &'k Kernel,
+    target: BufferId,
+    source: BufferId,
+    position: usize,
+    loops: Vec<(usize, AxisId)>,
+    stores: Vec<Touch>,
+    reads: Vec<Touch>,
+}
+
+impl<'k> Walk<'k> {
+    fn of(kernel: &'k Kernel, target: BufferId, source: BufferId) -> Self {
+        let (stores, reads) = (Vec::new(), Vec::new());
+        let mut walk = Walk { kernel, target, source, position: 0, loops: Vec::new(), stores, reads };
+        walk.body(&kernel.body);
+        walk
+    }
+
+    fn is_of(&self, access: AccessId, buffer: BufferId) -> bool {
+        self.kernel.accesses[access.index()].buffer == Some(buffer)
+    }
+
+    fn read(&mut self, access: AccessId, delta: Option<i64>) {
+        if self.is_of(access, self.source) {
+            let access = delta.map(|delta| (access, delta));
+            self.reads.push(Touch { position: self.position, loops: self.loops.clone(), access });
+        }
+    }
+
+    fn inside(&mut self, axis: AxisId, walk: impl FnOnce(&mut Self)) {
+        self.loops.push((self.position, axis));
+        walk(self);
+        self.loops.pop();
+    }
+
+    fn body(&mut self, body: &[Stmt]) {
+        for stmt in body {
+            self.position += 1;
+            match stmt {
+                Stmt::Let(value) => match self.kernel.values[value.index()].def {
+                    Def::Load { access, delta } => self.read(access, Some(delta)),
+                    Def::Take { access, .. } => self.read(access, None),
+                    Def::Constant(_)
+                    | Def::Param(_)
+                    | Def::Index(_)
+                    | Def::Row(..)
+                    | Def::Op { .. }
+                    | Def::Select(_)
+                    | Def::Cast(_)
+                    | Def::Segment { .. }
+                    | Def::Reduced => {}
+                },
+                Stmt::Store { access, delta, .. } => {
+                    if self.is_of(*access, self.target) {
+                        let access = Some((*access, *delta));
+                        self.stores.push(Touch {
+                            position: self.position,
+                            loops: self.loops.clone(),
+                            access,
+                        });
+                    }
+                }
+                Stmt::For { axis, body, .. } | Stmt::Strip { axis, body, .. } => {
+                    self.inside(*axis, |walk| walk.body(body));
+                }
+                Stmt::Reduce(reduce) => self.inside(reduce.axis, |walk| {
+                    walk.body(&reduce.prologue);
+                    walk.body(&reduce.body);
+                }),
+                Stmt::Stream(stream) => self.inside(stream.axis, |walk| {
+                    walk.body(&stream.per_step);
+                    walk.body(&stream.prologue);
+                    walk.position += 1;
+                    walk.inside(stream.strip, |walk| walk.body(&stream.body));
+                }),
+                Stmt::Pairs(pairs) => self.read(pairs.right, None),
+                Stmt::Scatter { access, .. } => {
+                    if self.is_of(*access, self.target) {
+                        let loops = self.loops.clone();
+                        self.stores.push(Touch { position: self.position, loops, access: None });
+                    }
+                    self.read(*access, None);
+                }
+                // Written out, so that a way to read an array here cannot be forgotten.
+                Stmt::Put { row: _, part: _, axis: _, value: _ }
+                | Stmt::Call { op: _, target: _, args: _, axis: _ } => {}
+            }
+        }
+    }
+}

@@ -1,0 +1,223 @@
+//! Reductions, one axis at a time: which are short chains of ops, and which are cut into groups.
+
+use super::{Flat, FlatId, FlatNode, Kind, Reduction};
+use crate::LowerError;
+use crate::kernel::{Group, HostSymbol};
+use broadloom_ir::ExprId;
+use broadloom_ir::dim::Dim;
+use broadloom_ir::dtype::DType;
+use broadloom_ir::ops::Op;
+use broadloom_ir::reduce::{BLOCK, ReduceOp, SEQUENTIAL_LIMIT};
+use broadloom_ir::shape::Shape;
+use smallvec::smallvec;
+
+/// A result of at most this many elements is reduced by groups: it has too few for the threads to share.
+const FEW: i64 = 16;
+/// A constant axis that is shorter is not worth cutting into groups.
+const WORTH_GROUPS: i64 = 65_536;
+/// An inner constant axis of at most this length is unrolled into its consumer.
+const UNROLL_REDUCTION: i64 = 8;
+/// How many nodes an unrolled body may have.
+const UNROLL_NODES: u32 = 24;
+/// A sum over pairs of a broadcast is unrolled up to the length of which the order is that of the index.
+const UNROLL_PAIRS: i64 = SEQUENTIAL_LIMIT as i64;
+
+impl Flat {
+    /// Whether a reduction is a short chain of ops rather than a loop.
+    pub fn unrolls(&self, reduction: &Reduction) -> bool {
+        let operand = self.node(reduction.operand);
+        let longest = if self.sums_pairs(reduction) { UNROLL_PAIRS } else { UNROLL_REDUCTION };
+        reduction.group.is_none()
+            && !reduction.combines
+            && operand.nested == 0
+            && operand.shape[reduction.axis].as_constant().is_some_and(|extent| extent <= longest)
+            && operand.weight <= UNROLL_NODES
+    }
+
+    /// Whether a reduction sums products or differences of two tensors, each of which stretches along an axis of the
+    /// other.
+    fn sums_pairs(&self, reduction: &Reduction) -> bool {
+        let pair = match (reduction.op, reduction.factors) {
+            (ReduceOp::Sum, Some([x, y])) if x != y => Some([x, y]),
+            (ReduceOp::Sum, Some([x, _])) => self.difference(x),
+            (ReduceOp::Sum, None) => match &self.node(reduction.operand).kind {
+                Kind::Op { op: Op::Abs, args } => self.difference(args[0]),
+                _ => None,
+            },
+            _ => None,
+        };
+        let Some([x, y]) = pair else { return false };
+        let shape = &self.node(reduction.operand).shape;
+        let present = |id: FlatId| -> Vec<bool> {
+            let missing = shape.rank() - self.node(id).shape.rank();
+            (0..shape.rank())
+                .map(|axis| axis >= missing && !self.node(id).shape[axis - missing].is_one())
+                .collect()
+        };
+        let (x, y) = (present(x), present(y));
+        let alone =
+            |these: &[bool], others: &[bool]| these.iter().zip(others).any(|(this, other)| *this && !*other);
+        alone(&x, &y) && alone(&y, &x)
+    }
+
+    /// The sum over pairs, or its square root, whose extreme a reduction is.
+    pub fn extreme_of_pairs(&self, reduction: &Reduction) -> Option<FlatId> {
+        let inner = match &self.node(reduction.operand).kind {
+            Kind::Op { op: Op::Sqrt, args } => args[0],
+            _ => reduction.operand,
+        };
+        match (&self.node(inner).kind, reduction.op) {
+            (_, ReduceOp::Sum | ReduceOp::Prod | ReduceOp::Mean) => None,
+            (Kind::Reduce(sum), _) if self.sums_pairs(sum) && self.unrolls(sum) => Some(reduction.operand),
+            _ => None,
+        }
+    }
+
+    /// The operands of a difference.
+    fn difference(&self, id: FlatId) -> Option<[FlatId; 2]> {
+        match &self.node(id).kind {
+            Kind::Op { op: Op::Subtract, args } => Some([args[0], args[1]]),
+            _ => None,
+        }
+    }
+
+    #[allow(clippy::too_many_arguments, reason = "the fields of one graph node")]
+    pub(super) fn reduce(
+        &mut self,
+        op: ReduceOp,
+        operand: FlatId,
+        axes: &[usize],
+        keepdims: bool,
+        factors: Option<[FlatId; 2]>,
+        origin: ExprId,
+        shape: Shape,
+    ) -> Result<FlatId, LowerError> {
+        let dtype = self.node(operand).dtype;
+        // The extremes of floats of 16 bits are those of the same values as f32.
+        let accumulator = op.accumulator(dtype).arithmetic();
+        let operand = self.cast(operand, accumulator);
+        let full = self.node(operand).shape.clone();
+        let is_arg = matches!(op, ReduceOp::ArgMin | ReduceOp::ArgMax);
+        let mut result = operand;
+        if is_arg && axes.len() != 1 {
+            let (flattened, axis) = self.flatten_last(operand, axes, origin)?;
+            result = self.reduce_axis(op, flattened, axis, None, origin)?;
+        } else {
+            let mut factors = factors;
+            for &axis in axes.iter().rev() {
+                let single = if op == ReduceOp::Mean { ReduceOp::Sum } else { op };
+                result = self.reduce_axis(single, result, axis, factors.take(), origin)?;
+            }
+        }
+        if op == ReduceOp::Mean {
+            let size = Dim::product(axes.iter().map(|&axis| &full[axis]))?;
+            let size = self.push(Kind::Size(size), DType::I64, Shape::default(), origin);
+            let size = self.cast(size, accumulator);
+            let sum_shape = self.node(result).shape.clone();
+            result = self.push(
+                Kind::Op { op: Op::Divide, args: smallvec![result, size] },
+                accumulator,
+                sum_shape,
+                origin,
+            );
+        }
+        result = self.cast(result, op.result_dtype(dtype));
+        if keepdims {
+            let axes = (0..full.rank()).filter(|axis| !axes.contains(axis)).map(Some).collect();
+            let dtype = self.node(result).dtype;
+            result = self.push(Kind::Reindex { operand: result, axes }, dtype, shape, origin);
+        }
+        Ok(result)
+    }
+
+    /// The operand with the given axes moved to the end and merged into one, and the number of that axis.
+    fn flatten_last(
+        &mut self,
+        operand: FlatId,
+        axes: &[usize],
+        origin: ExprId,
+    ) -> Result<(FlatId, usize), LowerError> {
+        let node = self.node(operand).clone();
+        let kept: Vec<usize> = (0..node.shape.rank()).filter(|axis| !axes.contains(axis)).collect();
+        let order: Vec<usize> = kept.iter().chain(axes).copied().collect();
+        let mut places = smallvec![None; order.len()];
+        for (to, &from) in order.iter().enumerate() {
+            places[from] = Some(to);
+        }
+        let moved = if order.is_sorted() {
+            operand
+        } else {
+            let shape: Shape = order.iter().map(|&axis| node.shape[axis].clone()).collect();
+            self.push(Kind::Reindex { operand, axes: places }, node.dtype, shape, origin)
+        };
+        let last = Dim::product(axes.iter().map(|&axis| &node.shape[axis]))?;
+        let shape: Shape = kept.iter().map(|&axis| node.shape[axis].clone()).chain([last]).collect();
+        Ok((self.reshape(moved, shape, origin)?, kept.len()))
+    }
+
+    fn reduce_axis(
+        &mut self,
+        op: ReduceOp,
+        operand: FlatId,
+        axis: usize,
+        factors: Option<[FlatId; 2]>,
+        origin: ExprId,
+    ) -> Result<FlatId, LowerError> {
+        let node = self.node(operand).clone();
+        let shape: Shape =
+            node.shape.iter().enumerate().filter(|(of, _)| *of != axis).map(|(_, dim)| dim.clone()).collect();
+        let dtype = op.result_dtype(node.dtype);
+        let whole = Reduction { op, operand, axis, factors, index: None, group: None, combines: false };
+        let extent = node.shape[axis].clone();
+        let short = extent.as_constant().is_some_and(|extent| extent < WORTH_GROUPS)
+            // Blocks of rows are few.
+            || matches!(self.behind_cast(operand).kind, Kind::Segment { .. });
+        if short || !self.is_few(&shape) {
+            return Ok(self.push(Kind::Reduce(whole), dtype, shape, origin));
+        }
+        let group = self.group(extent);
+        let count = Dim::symbol(self.groups[group].count);
+        let partial_shape: Shape = std::iter::once(count).chain(shape.iter().cloned()).collect();
+        let partial = Reduction { group: Some(group), ..whole.clone() };
+        let is_arg = matches!(op, ReduceOp::ArgMin | ReduceOp::ArgMax);
+        let (values, index) = if is_arg {
+            let extreme = if op == ReduceOp::ArgMin { ReduceOp::Min } else { ReduceOp::Max };
+            let values = Reduction { op: extreme, ..partial.clone() };
+            let values = self.push(Kind::Reduce(values), node.dtype, partial_shape.clone(), origin);
+            let index = self.push(Kind::Reduce(partial), DType::I64, partial_shape, origin);
+            self.store(index);
+            (values, Some(index))
+        } else {
+            (self.push(Kind::Reduce(partial), dtype, partial_shape, origin), None)
+        };
+        self.store(values);
+        let combined = Reduction { operand: values, axis: 0, factors: None, index, combines: true, ..whole };
+        Ok(self.push(Kind::Reduce(combined), dtype, shape, origin))
+    }
+
+    /// A node, or what it converts.
+    fn behind_cast(&self, mut id: FlatId) -> &FlatNode {
+        while let Kind::Cast(operand) = self.node(id).kind {
+            id = operand;
+        }
+        self.node(id)
+    }
+
+    fn is_few(&self, shape: &[Dim]) -> bool {
+        shape
+            .iter()
+            .try_fold(1i64, |count, dim| count.checked_mul(dim.as_constant()?))
+            .is_some_and(|count| count <= FEW)
+    }
+
+    fn group(&mut self, extent: Dim) -> usize {
+        if let Some(found) = self.groups.iter().position(|group| group.extent == extent) {
+            return found;
+        }
+        let index = self.groups.len();
+        let count = self.host_symbol(HostSymbol::GroupCount(index));
+        let length = self.host_symbol(HostSymbol::GroupLength(index));
+        self.groups.push(Group { extent, count, length, unit: BLOCK });
+        index
+    }
+}

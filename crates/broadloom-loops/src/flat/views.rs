@@ -1,0 +1,183 @@
+//! Views in the few forms: reindexed axes, and reshapes as deep as they go.
+
+use super::{Flat, FlatId, Kind};
+use crate::LowerError;
+use broadloom_ir::ExprId;
+use broadloom_ir::dim::Dim;
+use broadloom_ir::graph::View;
+use broadloom_ir::shape::Shape;
+use smallvec::{SmallVec, smallvec};
+use std::collections::HashMap;
+
+/// A reshape moves through at most this many nodes.
+const RESHAPE_REACH: usize = 64;
+
+impl Flat {
+    pub(super) fn view(
+        &mut self,
+        view: &View,
+        operand: FlatId,
+        shape: Shape,
+        origin: ExprId,
+    ) -> Result<FlatId, LowerError> {
+        let rank = self.node(operand).shape.rank();
+        let dtype = self.node(operand).dtype;
+        let axes = match view {
+            View::Reshape => return self.reshape(operand, shape, origin),
+            View::Slice(slices) => {
+                let axes = slices.iter().map(|slice| (slice.start.clone(), slice.step)).collect();
+                return Ok(self.push(Kind::Slice { operand, axes }, dtype, shape, origin));
+            }
+            View::Permute(permutation) => {
+                let mut axes: SmallVec<[Option<usize>; 4]> = smallvec![None; rank];
+                for (to, &from) in permutation.iter().enumerate() {
+                    axes[from] = Some(to);
+                }
+                axes
+            }
+            View::ExpandDims(inserted) => {
+                (0..shape.rank()).filter(|axis| !inserted.contains(axis)).map(Some).collect()
+            }
+            View::Squeeze(removed) => {
+                let mut next = 0..;
+                (0..rank).map(|axis| if removed.contains(&axis) { None } else { next.next() }).collect()
+            }
+            View::BroadcastTo => self.aligned(operand, &shape),
+        };
+        Ok(self.push(Kind::Reindex { operand, axes }, dtype, shape, origin))
+    }
+
+    /// How an operand is indexed by the axes of a result to which it broadcasts, aligned at the last axis.
+    pub fn aligned(&self, operand: FlatId, result: &[Dim]) -> SmallVec<[Option<usize>; 4]> {
+        let shape = &self.node(operand).shape;
+        let shift = result.len() - shape.rank();
+        let stretches = |axis: usize| shape[axis].is_one();
+        (0..shape.rank()).map(|axis| (!stretches(axis)).then_some(axis + shift)).collect()
+    }
+
+    pub(super) fn reshape(
+        &mut self,
+        operand: FlatId,
+        shape: Shape,
+        origin: ExprId,
+    ) -> Result<FlatId, LowerError> {
+        let sizes = |shape: &Shape| -> Vec<usize> {
+            shape.iter().enumerate().filter(|(_, dim)| !dim.is_one()).map(|(axis, _)| axis).collect()
+        };
+        let from = self.node(operand).shape.clone();
+        let dtype = self.node(operand).dtype;
+        let (old, new) = (sizes(&from), sizes(&shape));
+        if old.len() == new.len() && old.iter().zip(&new).all(|(&old, &new)| from[old] == shape[new]) {
+            // Only literal 1s come or go.
+            let mut axes = smallvec![None; from.rank()];
+            for (old, new) in old.into_iter().zip(new) {
+                axes[old] = Some(new);
+            }
+            return Ok(self.push(Kind::Reindex { operand, axes }, dtype, shape, origin));
+        }
+        if let Some(joined) = self.reshaped_join(operand, &shape, origin)? {
+            return Ok(joined);
+        }
+        let Some(order) = self.reshapable(operand) else {
+            return Ok(self.push(Kind::Reshape(operand), dtype, shape, origin));
+        };
+        let mut moved: HashMap<FlatId, FlatId> = HashMap::new();
+        for id in order {
+            let node = self.node(id).clone();
+            let of = |moved: &HashMap<FlatId, FlatId>, arg: &FlatId| moved.get(arg).copied().unwrap_or(*arg);
+            let kind = match node.kind {
+                Kind::Op { op, args } => {
+                    Kind::Op { op, args: args.iter().map(|arg| of(&moved, arg)).collect() }
+                }
+                Kind::Select(args) => Kind::Select(args.map(|arg| of(&moved, &arg))),
+                Kind::Cast(arg) => Kind::Cast(of(&moved, &arg)),
+                Kind::Reshape(array) => Kind::Reshape(array),
+                _ => Kind::Reshape(id),
+            };
+            let id_moved = self.push(kind, node.dtype, shape.clone(), node.origin);
+            moved.insert(id, id_moved);
+        }
+        Ok(moved[&operand])
+    }
+
+    /// The reshape of a join as the join of reshapes, if its axis stays one or is merged with axes behind it, and no
+    /// operand has to be stored for it.
+    fn reshaped_join(
+        &mut self,
+        join: FlatId,
+        shape: &Shape,
+        origin: ExprId,
+    ) -> Result<Option<FlatId>, LowerError> {
+        let Kind::Concat { operands, axis } = self.node(join).kind.clone() else { return Ok(None) };
+        let from = self.node(join).shape.clone();
+        let (before, behind) = (Dim::product(&from[..axis])?, Dim::product(&from[axis + 1..])?);
+        let mut place = None;
+        for to in 0..shape.rank() {
+            let merged = behind.exact_div(&Dim::product(&shape[to + 1..])?);
+            if let Some(merged) = merged
+                && Dim::product(&shape[..to])? == before
+                && shape[to] == from[axis].mul(&merged)?
+            {
+                place = Some((to, merged));
+            }
+        }
+        let plain = |operand: &FlatId| self.reshapable(*operand).is_some();
+        let Some((to, merged)) = place.filter(|_| operands.iter().all(plain)) else { return Ok(None) };
+        let mut pieces = SmallVec::new();
+        for operand in operands {
+            let mut sizes: Vec<Dim> = shape.to_vec();
+            sizes[to] = self.node(operand).shape[axis].mul(&merged)?;
+            pieces.push(self.reshape(operand, sizes.into(), origin)?);
+        }
+        let dtype = self.node(join).dtype;
+        Ok(Some(self.push(Kind::Concat { operands: pieces, axis: to }, dtype, shape.clone(), origin)))
+    }
+
+    /// The nodes of full shape that a reshape of `root` has to change, operands first, if it can move through all of
+    /// them to whole arrays. Operands of one element stay as they are.
+    fn reshapable(&self, root: FlatId) -> Option<Vec<FlatId>> {
+        let shape = &self.node(root).shape;
+        let single = |id: FlatId| self.node(id).shape.iter().all(Dim::is_one);
+        let mut order: Vec<FlatId> = Vec::new();
+        let mut stack = vec![(root, false)];
+        while let Some((id, entered)) = stack.pop() {
+            if order.contains(&id) {
+                continue;
+            }
+            let node = self.node(id);
+            if entered {
+                order.push(id);
+                continue;
+            }
+            if order.len() + stack.len() > RESHAPE_REACH || self.stored.contains(&id) {
+                return None;
+            }
+            match &node.kind {
+                Kind::Buffer(_) | Kind::Reshape(_) => order.push(id),
+                Kind::Op { .. } | Kind::Select(_) | Kind::Cast(_) => {
+                    stack.push((id, true));
+                    for arg in self.operands_of(&node.kind) {
+                        // An operand of one element must have rank 0 to stay aligned under any new shape.
+                        if single(arg) && self.node(arg).shape.rank() == 0 {
+                            continue;
+                        }
+                        if self.node(arg).shape != *shape {
+                            return None;
+                        }
+                        stack.push((arg, false));
+                    }
+                }
+                Kind::Constant(_)
+                | Kind::Size(_)
+                | Kind::Reduce(_)
+                | Kind::Reindex { .. }
+                | Kind::Slice { .. }
+                | Kind::Take { .. }
+                | Kind::Iota
+                | Kind::Concat { .. }
+                | Kind::Segment { .. } => return None,
+            }
+        }
+        Some(order)
+    }
+}

@@ -1,0 +1,271 @@
+//! A loop cut into strips, and strips into segments, around what works on whole rows.
+
+use super::Maker;
+use crate::LowerError;
+use crate::kernel::*;
+use crate::nest::bit;
+use crate::place::{Form, Item, Pairing};
+use smallvec::SmallVec;
+use std::collections::HashMap;
+
+impl Maker<'_, '_, '_> {
+    pub(super) fn is_row_item(&self, item: Item, level: Option<AxisId>) -> bool {
+        match item {
+            Item::Value(value) => level.is_some() && self.plan.is_call(value),
+            Item::Loop(axis) => self.plan.forms.get(&axis).is_some_and(|form| form.is_by_rows()),
+            Item::Store(_) => false,
+        }
+    }
+
+    /// Cuts the items of a level into segments over the strips of `strip`. Gives the statements before the last
+    /// segment, the body of the last one, its lanes, and what `finish` makes at the end of that body from `wanted`.
+    pub(super) fn segments<T>(
+        &mut self,
+        strip: AxisId,
+        level: Option<AxisId>,
+        items: &[Item],
+        wanted: &[ValueId],
+        finish: impl FnOnce(&mut Self, &mut Vec<Stmt>) -> T,
+    ) -> Result<(Vec<Stmt>, Vec<Stmt>, usize, T), LowerError> {
+        let (stages, last) = self.stages(level, items);
+        let crossing = self.crossing(level, items, &stages, wanted, last);
+        let mut before = Vec::new();
+        for stage in 0..last {
+            let here: Vec<Item> = items.iter().copied().filter(|item| stages[item] == stage).collect();
+            let (row_items, mut plain): (Vec<Item>, Vec<Item>) =
+                here.into_iter().partition(|item| self.is_row_item(*item, level));
+            // Loads are made where they are read, if anywhere in this segment.
+            plain.retain(|item| !matches!(item, Item::Value(value) if self.is_leaf(*value)));
+            let mut for_rows: Vec<ValueId> = Vec::new();
+            let mut pairings: Vec<(AxisId, Pairing)> = Vec::new();
+            for item in &row_items {
+                match item {
+                    Item::Value(call) => {
+                        for source in self.plan.sources(*call) {
+                            if !self.rows.contains_key(&(source, strip)) && !for_rows.contains(&source) {
+                                for_rows.push(source);
+                            }
+                        }
+                    }
+                    Item::Loop(axis) if self.plan.forms[axis] == Form::Pairs => {
+                        pairings.extend(self.plan.pairing(*axis).map(|pairing| (*axis, pairing)));
+                    }
+                    Item::Loop(_) | Item::Store(_) => {}
+                }
+            }
+            let mut for_lanes = for_rows.clone();
+            let (body, lanes, left) = self.scoped(|maker| {
+                let mut body = Vec::new();
+                for &item in &plain {
+                    maker.item(item, &mut body)?;
+                }
+                let kept = plain.iter().filter_map(|item| match item {
+                    Item::Value(value) if crossing.contains(value) => Some(vec![*value]),
+                    Item::Loop(axis) => {
+                        let reduced = maker.plan.reduced.get(axis)?;
+                        Some(reduced.iter().copied().filter(|value| crossing.contains(value)).collect())
+                    }
+                    Item::Value(_) | Item::Store(_) => None,
+                });
+                let mut kept: Vec<ValueId> = kept.flatten().collect();
+                kept.extend(for_rows.iter().copied());
+                kept.sort();
+                kept.dedup();
+                let mut made = Vec::new();
+                for value in kept {
+                    let source = maker.get(value, &mut body);
+                    let row = maker.row(maker.nest.values[value.index()].dtype, 1, strip);
+                    body.push(Stmt::Put { row, part: 0, axis: strip, value: source });
+                    made.push((value, row));
+                }
+                let mut left = Vec::new();
+                for (_, pairing) in &pairings {
+                    let dtype = maker.nest.values[pairing.left[0].index()].dtype;
+                    let row = maker.row(dtype, pairing.left.len(), strip);
+                    for (part, value) in pairing.left.iter().enumerate() {
+                        let value = maker.get(*value, &mut body);
+                        body.push(Stmt::Put { row, part, axis: strip, value });
+                        for_lanes.push(pairing.left[part]);
+                    }
+                    left.push(row);
+                }
+                for (value, row) in made {
+                    maker.rows.insert((value, strip), row);
+                }
+                let lanes = maker.segment_lanes(strip, &plain, &for_lanes);
+                Ok((body, lanes, left))
+            })?;
+            if !body.is_empty() {
+                before.push(Stmt::For { axis: strip, lanes, body });
+            }
+            for ((axis, pairing), left) in pairings.into_iter().zip(left) {
+                let pairs = self.pairs(axis, strip, pairing, left);
+                before.push(Stmt::Pairs(pairs));
+            }
+            for item in row_items {
+                self.row_item(item, strip, &mut before)?;
+            }
+        }
+        let here: Vec<Item> = items.iter().copied().filter(|item| stages[item] == last).collect();
+        let (body, made, lanes) = self.scoped(|maker| {
+            let mut body = Vec::new();
+            for &item in &here {
+                maker.item(item, &mut body)?;
+            }
+            let made = finish(maker, &mut body);
+            Ok((body, made, maker.segment_lanes(strip, &here, &[])))
+        })?;
+        Ok((before, body, lanes, made))
+    }
+
+    pub(super) fn row_item(
+        &mut self,
+        item: Item,
+        strip: AxisId,
+        before: &mut Vec<Stmt>,
+    ) -> Result<(), LowerError> {
+        match item {
+            Item::Value(value) => {
+                if let Def::Op { op, args, .. } = self.nest.values[value.index()].def.clone() {
+                    let args: SmallVec<[RowId; 2]> =
+                        args.iter().filter_map(|arg| self.rows.get(&(*arg, strip)).copied()).collect();
+                    let target = self.row(self.nest.values[value.index()].dtype, 1, strip);
+                    before.push(Stmt::Call { op, target, args, axis: strip });
+                    self.rows.insert((value, strip), target);
+                    for (again, _) in self.plan.kept.iter().filter(|(_, kept)| kept.call == value) {
+                        if let Some(free) = self.plan.position(*again) {
+                            self.rows.insert((*again, free), target);
+                            self.whole.push(free);
+                        }
+                    }
+                }
+            }
+            Item::Loop(axis) if self.plan.forms[&axis] == Form::Stream => {
+                let stream = self.stream(axis, strip)?;
+                before.push(Stmt::Stream(stream));
+            }
+            Item::Loop(_) => {}
+            Item::Store(_) => {}
+        }
+        Ok(())
+    }
+
+    /// Lanes of a segment: as the loops inside it allow.
+    fn segment_lanes(&self, strip: AxisId, items: &[Item], for_rows: &[ValueId]) -> usize {
+        let loops: Vec<AxisId> = items
+            .iter()
+            .filter_map(|item| match item {
+                Item::Loop(axis) => Some(*axis),
+                Item::Value(_) | Item::Store(_) => None,
+            })
+            .collect();
+        if !self.plan.vectorizes(strip, &loops) || self.mostly_scatters(strip, items) {
+            return 1;
+        }
+        let mut values: Vec<ValueId> = loops.iter().flat_map(|axis| self.plan.subtree(*axis)).collect();
+        for item in items {
+            match item {
+                Item::Value(value) => values.push(*value),
+                Item::Store(store) => values.extend(self.nest.stores[*store].reads()),
+                Item::Loop(_) => {}
+            }
+        }
+        values.extend(for_rows);
+        self.plan.lanes(strip, values.into_iter())
+    }
+
+    /// Whether the work of a loop is to combine rows with their segments, which goes one by one anyway.
+    fn mostly_scatters(&self, strip: AxisId, items: &[Item]) -> bool {
+        let (mut scatters, mut work) = (0, 0);
+        for item in items {
+            match item {
+                Item::Store(store) => {
+                    let scatter = self.nest.stores[*store].scatter.as_ref();
+                    let varies = |index: ValueId| self.nest.varies[index.index()] & bit(strip) != 0;
+                    scatters += usize::from(scatter.is_some_and(|scatter| varies(scatter.index)));
+                }
+                Item::Value(value) => {
+                    let computed = |def: &Def| matches!(def, Def::Op { .. } | Def::Select(_) | Def::Cast(_));
+                    work += usize::from(computed(&self.nest.values[value.index()].def));
+                }
+                Item::Loop(_) => {}
+            }
+        }
+        work < 2 * scatters
+    }
+
+    /// The segment of every item, as late as those who read it allow, and the number of the last segment. A row
+    /// item ends its segment.
+    fn stages(&self, level: Option<AxisId>, items: &[Item]) -> (HashMap<Item, usize>, usize) {
+        let mut earliest: HashMap<Item, usize> = HashMap::new();
+        let sources: HashMap<Item, Vec<Item>> = items
+            .iter()
+            .map(|item| {
+                let mut sources = self.plan.item_sources(*item, level);
+                sources.retain(|source| items.contains(source));
+                (*item, sources)
+            })
+            .collect();
+        let after = |item: &Item, stages: &HashMap<Item, usize>| {
+            stages[item] + usize::from(self.is_row_item(*item, level))
+        };
+        for item in items {
+            let stage = sources[item].iter().map(|source| after(source, &earliest)).max().unwrap_or(0);
+            earliest.insert(*item, stage);
+        }
+        let last = items.iter().map(|item| after(item, &earliest)).max().unwrap_or(0);
+        let mut stages: HashMap<Item, usize> = HashMap::new();
+        for item in items.iter().rev() {
+            let readers = items.iter().filter(|reader| sources[*reader].contains(item));
+            let latest = readers.map(|reader| stages[reader]).min();
+            let stage = match item {
+                _ if self.is_row_item(*item, level) => earliest[item],
+                Item::Value(_) | Item::Loop(_) => latest.unwrap_or(last),
+                Item::Store(_) => last,
+            };
+            stages.insert(*item, stage.max(earliest[item]));
+        }
+        (stages, last)
+    }
+
+    /// Values that a later segment or a streamed reduction reads, and that are not simply made again there.
+    fn crossing(
+        &self,
+        level: Option<AxisId>,
+        items: &[Item],
+        stages: &HashMap<Item, usize>,
+        wanted: &[ValueId],
+        last: usize,
+    ) -> Vec<ValueId> {
+        let kept = |value: &ValueId| {
+            let item = self.plan.item_of(*value);
+            stages.get(&item).is_some_and(|stage| *stage < last)
+                && !self.is_row_item(item, level)
+                && !self.is_leaf(*value)
+        };
+        let mut crossing: Vec<ValueId> = wanted.iter().copied().filter(kept).collect();
+        for reader in items {
+            let read: Vec<ValueId> = match reader {
+                Item::Value(value) => self.plan.sources(*value).into_vec(),
+                // The rows of pairs are filled where they are used.
+                Item::Loop(axis) if self.plan.forms.get(axis) == Some(&Form::Pairs) => continue,
+                Item::Loop(axis) => self.plan.read_from_outside(*axis),
+                Item::Store(store) => self.nest.stores[*store].reads().collect(),
+            };
+            for value in read {
+                let item = self.plan.item_of(value);
+                let Some(stage) = stages.get(&item) else { continue };
+                let leaves = stages[reader] > *stage
+                    || self.is_row_item(*reader, level) && matches!(reader, Item::Loop(_));
+                if leaves
+                    && !self.is_row_item(item, level)
+                    && !self.is_leaf(value)
+                    && !crossing.contains(&value)
+                {
+                    crossing.push(value);
+                }
+            }
+        }
+        crossing
+    }
+}

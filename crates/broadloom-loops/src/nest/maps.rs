@@ -1,0 +1,158 @@
+//! Index maps: where the elements of a node are, for the loops of a kernel.
+
+use crate::LowerError;
+use crate::flat::{Flat, FlatId, Kind};
+use crate::kernel::AxisId;
+use broadloom_ir::dim::Dim;
+use smallvec::{SmallVec, smallvec};
+
+/// One axis of a tensor as a function of a loop axis: `start + step * axis`.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct Index {
+    pub axis: Option<AxisId>,
+    pub step: i64,
+    pub start: Dim,
+}
+
+impl Index {
+    pub fn at(position: i64) -> Index {
+        Index::at_dim(Dim::constant(position))
+    }
+
+    pub fn at_dim(start: Dim) -> Index {
+        Index { axis: None, step: 0, start }
+    }
+
+    pub fn along(axis: AxisId) -> Index {
+        Index { axis: Some(axis), step: 1, start: Dim::ZERO }
+    }
+
+    /// The index moved by a number of elements.
+    pub fn moved(&self, by: &Dim) -> Result<Index, LowerError> {
+        Ok(Index { start: self.start.add(by)?, ..self.clone() })
+    }
+
+    /// The least and the greatest position, if the loop axis has this many steps.
+    fn bounds(&self, extent: &Dim) -> Result<[Dim; 2], LowerError> {
+        let end = match self.axis {
+            Some(_) => self.start.add(&extent.sub(&Dim::ONE)?.scale(self.step)?)?,
+            None => self.start.clone(),
+        };
+        Ok(if self.step < 0 { [end, self.start.clone()] } else { [self.start.clone(), end] })
+    }
+}
+
+/// Per axis of a node where its elements are.
+pub(crate) type Map = SmallVec<[Index; 4]>;
+
+/// Nodes and the maps under which they are read.
+pub(crate) type Reads = SmallVec<[(FlatId, Map); 4]>;
+
+impl Flat {
+    /// What a node under a map is computed from. A reduction reads its axis at each of the `terms`; a join reads
+    /// nothing if the map does not stay within one operand, and is then to be stored.
+    pub fn reads(
+        &self,
+        id: FlatId,
+        map: &Map,
+        terms: &[Index],
+        extent: &dyn Fn(AxisId) -> Dim,
+    ) -> Result<Reads, LowerError> {
+        let node = self.node(id);
+        let broadcast = |operand: FlatId, map: &Map, result: &[Dim]| -> (FlatId, Map) {
+            let axes = self.aligned(operand, result);
+            (
+                operand,
+                axes.iter().map(|axis| axis.map_or_else(|| Index::at(0), |axis| map[axis].clone())).collect(),
+            )
+        };
+        Ok(match &node.kind {
+            Kind::Buffer(_)
+            | Kind::Constant(_)
+            | Kind::Size(_)
+            | Kind::Iota
+            | Kind::Reshape(_)
+            | Kind::Segment { .. } => smallvec![],
+            Kind::Op { args, .. } => args.iter().map(|arg| broadcast(*arg, map, &node.shape)).collect(),
+            Kind::Select(args) => args.iter().map(|arg| broadcast(*arg, map, &node.shape)).collect(),
+            Kind::Cast(operand) => smallvec![(*operand, map.clone())],
+            Kind::Reindex { operand, axes } => {
+                let map = axes
+                    .iter()
+                    .map(|axis| axis.map_or_else(|| Index::at(0), |axis| map[axis].clone()))
+                    .collect();
+                smallvec![(*operand, map)]
+            }
+            Kind::Slice { operand, axes } => {
+                let map = axes.iter().zip(map).map(|((start, step), index)| -> Result<Index, LowerError> {
+                    Ok(Index {
+                        axis: index.axis,
+                        step: index.step.checked_mul(*step).ok_or(LowerError::TooLarge)?,
+                        start: start.add(&index.start.scale(*step)?)?,
+                    })
+                });
+                smallvec![(*operand, map.collect::<Result<Map, _>>()?)]
+            }
+            Kind::Take { indices, axis, .. } => {
+                let rank = self.node(*indices).shape.rank();
+                smallvec![(*indices, map[*axis..*axis + rank].iter().cloned().collect())]
+            }
+            Kind::Concat { operands, axis } => {
+                let index = &map[*axis];
+                let extent = index.axis.map_or(Dim::ONE, extent);
+                match self.operand_around(operands, *axis, index, &extent)? {
+                    Some((operand, index)) => {
+                        let mut map = map.clone();
+                        map[*axis] = index;
+                        smallvec![(operand, map)]
+                    }
+                    None => smallvec![],
+                }
+            }
+            Kind::Reduce(reduction) => {
+                let operand_shape = &self.node(reduction.operand).shape;
+                let mut reads = smallvec![];
+                for term in terms {
+                    let mut inner: Map =
+                        if reduction.group.is_some() { map[1..].into() } else { map.clone() };
+                    inner.insert(reduction.axis, term.clone());
+                    match reduction.factors {
+                        Some(factors) => {
+                            reads.extend(factors.map(|factor| broadcast(factor, &inner, operand_shape)));
+                        }
+                        None => reads.push((reduction.operand, inner.clone())),
+                    }
+                    if let Some(index) = reduction.index {
+                        reads.push((index, inner));
+                    }
+                }
+                reads
+            }
+        })
+    }
+
+    /// The operand of a join within which an index stays for sure, and the index in it.
+    fn operand_around(
+        &self,
+        operands: &[FlatId],
+        axis: usize,
+        index: &Index,
+        extent: &Dim,
+    ) -> Result<Option<(FlatId, Index)>, LowerError> {
+        let [least, greatest] = index.bounds(extent)?;
+        let mut start = Dim::ZERO;
+        for &operand in operands {
+            let end = start.add(&self.node(operand).shape[axis])?;
+            if self.at_least(&least, &start)? && self.at_least(&end, &greatest.add(&Dim::ONE)?)? {
+                return Ok(Some((operand, index.moved(&start.neg()?)?)));
+            }
+            start = end;
+        }
+        Ok(None)
+    }
+
+    /// Whether `x >= y` for all sizes, as far as can be told.
+    pub fn at_least(&self, x: &Dim, y: &Dim) -> Result<bool, LowerError> {
+        Ok(x == y || x.sub(y)?.interval(&|symbol| self.facts(symbol)).lower >= 0)
+    }
+}

@@ -1,0 +1,230 @@
+//! What a kernel writes, and its loops over free axes: one chain per piece, shared as far as lengths agree.
+
+use super::{Index, Map, Nest, NestAxis, NestScatter, NestStore, bit};
+use crate::LowerError;
+use crate::flat::{Flat, FlatId, Kind};
+use crate::kernel::*;
+use crate::pieces::Piece;
+use broadloom_ir::dim::Dim;
+use broadloom_ir::dtype::DType;
+use broadloom_ir::reduce::SEGMENT_BLOCK;
+use smallvec::smallvec;
+use std::collections::{BTreeSet, HashMap};
+
+/// A trailing constant axis of at most this length is unrolled rather than looped over.
+const UNROLL_FREE: i64 = 4;
+
+/// Loops that chains share: by the loop around, the axis of the tensor, and the length.
+type Shared = HashMap<(Option<AxisId>, usize, Dim), AxisId>;
+
+/// A node and the arrays that it is written to.
+pub(crate) type Target = (FlatId, Vec<BufferId>);
+
+impl<'a> Nest<'a> {
+    fn empty(
+        flat: &'a Flat,
+        stored: &'a HashMap<FlatId, BufferId>,
+        roots: &[Target],
+        narrow: bool,
+    ) -> Nest<'a> {
+        Nest {
+            flat,
+            stored,
+            roots: roots.iter().map(|(root, _)| *root).collect(),
+            values: Vec::new(),
+            depends: Vec::new(),
+            varies: Vec::new(),
+            nodes: Vec::new(),
+            accesses: Vec::new(),
+            axes: Vec::new(),
+            free: Vec::new(),
+            reductions: HashMap::new(),
+            pair_sums: HashMap::new(),
+            stores: Vec::new(),
+            params: Vec::new(),
+            narrow,
+            wanted: Vec::new(),
+            memo: HashMap::new(),
+            by_def: HashMap::new(),
+            reduction_axes: HashMap::new(),
+            looped: HashMap::new(),
+            moving: HashMap::new(),
+            met: HashMap::new(),
+            crowded: BTreeSet::new(),
+        }
+    }
+
+    /// The values of some pieces of `roots`, which have equal shapes but for literal 1s.
+    /// When [`Nest::wanted`] is not empty the nest is void: store those nodes and begin again.
+    pub fn new(
+        flat: &'a Flat,
+        stored: &'a HashMap<FlatId, BufferId>,
+        roots: &[Target],
+        pieces: &[Piece],
+        narrow: bool,
+    ) -> Result<Nest<'a>, LowerError> {
+        let mut nest = Nest::empty(flat, stored, roots, narrow);
+        let mut shared = Shared::new();
+        for piece in pieces {
+            // Each piece has elements of its own: what it computes is not computed again.
+            nest.met.clear();
+            nest.moving.clear();
+            nest.looped.clear();
+            let axes: Vec<(usize, &Dim)> = piece
+                .ranges
+                .iter()
+                .map(|(_, length)| length)
+                .enumerate()
+                .filter(|of| !of.1.is_one())
+                .collect();
+            let unrolled = unrolled(&axes, piece.reduces);
+            let looped = &axes[..axes.len() - usize::from(unrolled.is_some())];
+            let (level, indices) = nest.chain(None, looped, &mut shared)?;
+            for (root, targets) in roots {
+                for last in 0..unrolled.unwrap_or(1) {
+                    let mut indices = indices.iter().cloned();
+                    let ranges: Vec<Index> = piece
+                        .ranges
+                        .iter()
+                        .map(|(start, length)| match length.is_one() {
+                            true => Ok(Index::at_dim(start.clone())),
+                            false => indices.next().unwrap_or_else(|| Index::at(last)).moved(start),
+                        })
+                        .collect::<Result<_, _>>()?;
+                    let mut ranges = ranges.into_iter();
+                    let map: Map = flat
+                        .node(*root)
+                        .shape
+                        .iter()
+                        .map(|dim| {
+                            if dim.is_one() { None } else { ranges.next() }.unwrap_or_else(|| Index::at(0))
+                        })
+                        .collect();
+                    let value = nest.instantiate(*root, map.clone())?;
+                    for &target in targets {
+                        let (access, delta) = nest.address(target, &map)?;
+                        nest.stores.push(NestStore { access, delta, value, level, scatter: None });
+                    }
+                }
+            }
+        }
+        Ok(nest)
+    }
+
+    /// The partial results of segmented reductions by the same ids, in one pass over the rows:
+    ///
+    /// ```text
+    /// for block { for segment, .. { store identity }   for row of block { id; for .. { value; scatter } } }
+    /// ```
+    pub fn of_segments(
+        flat: &'a Flat,
+        stored: &'a HashMap<FlatId, BufferId>,
+        roots: &[Target],
+        narrow: bool,
+    ) -> Result<Nest<'a>, LowerError> {
+        let mut nest = Nest::empty(flat, stored, roots, narrow);
+        let mut shared = Shared::new();
+        let shape = &flat.node(roots[0].0).shape;
+        let (counts, segments) = (shape[0].clone(), shape[1].clone());
+        let block = nest.free_axis(None, counts)?;
+        for (root, targets) in roots {
+            let node = flat.node(*root);
+            let Kind::Segment { op, .. } = node.kind else { continue };
+            // The axis of segments has a loop even if there is one: the rows come after it.
+            let axes: Vec<(usize, &Dim)> = node
+                .shape
+                .iter()
+                .enumerate()
+                .skip(1)
+                .filter(|(axis, dim)| *axis == 1 || !dim.is_one())
+                .collect();
+            // Loops of its own can merge.
+            let (level, indices) = nest.chain(Some(block), &axes, &mut Shared::new())?;
+            let mut map: Map = smallvec![Index::at(0); node.shape.rank()];
+            map[0] = Index::along(block);
+            for ((axis, _), index) in axes.iter().zip(indices) {
+                map[*axis] = index;
+            }
+            let value = nest.constant(op.identity(node.dtype), *root);
+            for &target in targets {
+                let (access, delta) = nest.address(target, &map)?;
+                nest.stores.push(NestStore { access, delta, value, level, scatter: None });
+            }
+        }
+        let Kind::Segment { ids, .. } = flat.node(roots[0].0).kind else { return Ok(nest) };
+        let id_shape = &flat.node(ids).shape;
+        let row = nest.free_axis(Some(block), id_shape[0].clone())?;
+        nest.axes[row.index()].group = Some((block, Dim::constant(SEGMENT_BLOCK as i64)));
+        let along: Map = smallvec![Index::along(row)];
+        let id = nest.instantiate(ids, along.clone())?;
+        let position = nest.position(id_shape, &along)?;
+        let size = nest.extent(&segments);
+        let index = nest.value(
+            Def::Segment { index: id, size, position },
+            DType::I64,
+            nest.depends[id.index()] | bit(row),
+            roots[0].0,
+        );
+        for (root, targets) in roots {
+            let node = flat.node(*root);
+            let Kind::Segment { op, values, .. } = node.kind else { continue };
+            let axes: Vec<(usize, &Dim)> =
+                node.shape.iter().enumerate().skip(2).filter(|(_, dim)| !dim.is_one()).collect();
+            let unrolled = unrolled(&axes, true);
+            let looped = &axes[..axes.len() - usize::from(unrolled.is_some())];
+            let (level, indices) = nest.chain(Some(row), looped, &mut shared)?;
+            for last in 0..unrolled.unwrap_or(1) {
+                let mut map: Map = smallvec![Index::at(0); node.shape.rank()];
+                map[0] = Index::along(block);
+                let indices = indices.iter().cloned().chain(unrolled.map(|_| Index::at(last)));
+                for ((axis, _), index) in axes.iter().zip(indices) {
+                    map[*axis] = index;
+                }
+                let rows: Map = std::iter::once(Index::along(row)).chain(map[2..].iter().cloned()).collect();
+                let value = nest.instantiate(values, rows)?;
+                for &target in targets {
+                    let stride = flat.strides(target)?[1].clone();
+                    let stride = nest.stride(&stride);
+                    let (access, delta) = nest.address(target, &map)?;
+                    let scatter = Some(NestScatter { op, index, stride, size });
+                    nest.stores.push(NestStore { access, delta, value, level, scatter });
+                }
+            }
+        }
+        Ok(nest)
+    }
+
+    fn free_axis(&mut self, parent: Option<AxisId>, extent: Dim) -> Result<AxisId, LowerError> {
+        let axis = self.axis(NestAxis { extent, parent, reduction: false, group: None, combines: false })?;
+        self.free.push(axis);
+        Ok(axis)
+    }
+
+    /// Loops in one another, those that exist already where they agree: the innermost, and the indices along them.
+    fn chain(
+        &mut self,
+        around: Option<AxisId>,
+        axes: &[(usize, &Dim)],
+        shared: &mut Shared,
+    ) -> Result<(Option<AxisId>, Vec<Index>), LowerError> {
+        let mut level = around;
+        let mut indices = Vec::with_capacity(axes.len());
+        for &(of, length) in axes {
+            let key = (level, of, length.clone());
+            let axis = match shared.get(&key) {
+                Some(axis) => *axis,
+                None => self.free_axis(level, length.clone())?,
+            };
+            shared.insert(key, axis);
+            indices.push(Index::along(axis));
+            level = Some(axis);
+        }
+        Ok((level, indices))
+    }
+}
+
+/// The length of the last axis, if it is unrolled.
+fn unrolled(axes: &[(usize, &Dim)], alone: bool) -> Option<i64> {
+    let length = axes.last()?.1.as_constant()?;
+    ((1..=UNROLL_FREE).contains(&length) && (axes.len() > 1 || alone)).then_some(length)
+}

@@ -1,0 +1,200 @@
+//! Into which pieces what a kernel writes is cut, so that joins need no copies.
+//!
+//! ```text
+//! concat(a, b) * c  ──▶  [0, a): a * c[0..a]     [a, a + b): b * c[a..a + b]
+//! ```
+//!
+//! A node is cut where the operands of the joins below it meet, as far as views and elementwise ops carry those places
+//! to its own axes. Within a piece every such join is one of its operands, and fuses. What a join is met by otherwise
+//! reads it from an array, which is written in pieces, too.
+
+use crate::LowerError;
+use crate::flat::{Flat, FlatId, Kind};
+use crate::kernel::AxisId;
+use crate::nest::{Index, Map};
+use broadloom_ir::dim::Dim;
+use std::collections::HashSet;
+
+/// A node is cut into no more pieces than this for the sake of joins that lie below another one.
+const MANY_PIECES: usize = 64;
+/// Pieces of one kernel, at most.
+const PIECES_OF_KERNEL: usize = 16;
+
+/// A part of a tensor.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct Piece {
+    /// The first element and the number of elements along each axis of the tensor that is not a literal 1.
+    pub ranges: Vec<(Dim, Dim)>,
+    /// Whether reductions are among what it is computed from.
+    pub reduces: bool,
+}
+
+impl Piece {
+    /// The first axis that needs a loop.
+    fn outermost(&self) -> Option<(usize, &Dim)> {
+        self.ranges.iter().map(|(_, length)| length).enumerate().find(|(_, length)| !length.is_one())
+    }
+}
+
+/// Where a piece has to be cut: an axis, and the positions on it.
+type Cut = (usize, Vec<Dim>);
+
+impl Flat {
+    /// The pieces in which a node is computed, in row-major order of where they begin. `loaded` tells what is read
+    /// from arrays.
+    pub fn pieces(&self, root: FlatId, loaded: &dyn Fn(FlatId) -> bool) -> Result<Vec<Piece>, LowerError> {
+        let node = self.node(root);
+        let sizes = node.shape.iter().filter(|dim| !dim.is_one());
+        let ranges = sizes.map(|size| (Dim::ZERO, size.clone())).collect();
+        let mut waiting = vec![Piece { ranges, reduces: node.nested > 0 }];
+        let mut pieces = Vec::new();
+        while let Some(mut piece) = waiting.pop() {
+            let cut = if node.joins { self.cut(root, &mut piece, loaded)? } else { None };
+            let Some((axis, places)) = cut.filter(|_| pieces.len() + waiting.len() < MANY_PIECES) else {
+                pieces.push(piece);
+                continue;
+            };
+            let (start, length) = piece.ranges[axis].clone();
+            let mut from = Dim::ZERO;
+            let mut parts = Vec::with_capacity(places.len() + 1);
+            for end in places.iter().chain([&length]) {
+                let mut part = piece.clone();
+                part.ranges[axis] = (start.add(&from)?, end.sub(&from)?);
+                if !part.ranges[axis].1.is_zero() {
+                    parts.push(part);
+                }
+                from = end.clone();
+            }
+            if parts.len() > 1 {
+                waiting.extend(parts.into_iter().rev());
+            } else {
+                // The other operands are empty for sure.
+                pieces.push(piece);
+            }
+        }
+        Ok(pieces)
+    }
+
+    /// The first join below a node that a piece of it does not stay within one operand of, as places to cut it at.
+    /// Notes whether what was seen reduces.
+    fn cut(
+        &self,
+        root: FlatId,
+        piece: &mut Piece,
+        loaded: &dyn Fn(FlatId) -> bool,
+    ) -> Result<Option<Cut>, LowerError> {
+        // Axes of the piece, then those of reductions, which cannot be cut.
+        let mut extents: Vec<Dim> = piece.ranges.iter().map(|(_, length)| length.clone()).collect();
+        piece.reduces = false;
+        let mut seen: HashSet<(FlatId, Map)> = HashSet::new();
+        let mut stack = vec![(root, self.map_of(root, piece)?)];
+        while let Some((id, map)) = stack.pop() {
+            let node = self.node(id);
+            if id != root && loaded(id) || !seen.insert((id, map.clone())) {
+                continue;
+            }
+            if !node.joins {
+                piece.reduces |= node.nested > 0;
+                continue;
+            }
+            let mut terms = vec![];
+            if let Kind::Reduce(reduction) = &node.kind {
+                let extent = &self.node(reduction.operand).shape[reduction.axis];
+                if self.unrolls(reduction) {
+                    terms.extend((0..extent.as_constant().unwrap_or(0)).map(Index::at));
+                } else {
+                    piece.reduces = true;
+                    terms.push(Index::along(AxisId::new(extents.len())));
+                    extents.push(extent.clone());
+                }
+            }
+            let reads = self.reads(id, &map, &terms, &|axis| extents[axis.index()].clone())?;
+            if let Kind::Concat { operands, axis } = &node.kind
+                && reads.is_empty()
+            {
+                let length = piece.ranges.len();
+                let own = map[*axis].axis.map(AxisId::index).filter(|axis| *axis < length);
+                if let Some(own) = own {
+                    let places = self.places(operands, *axis, &map[*axis], &extents[own])?;
+                    if !places.is_empty() {
+                        return Ok(Some((own, places)));
+                    }
+                }
+            }
+            stack.extend(reads);
+        }
+        Ok(None)
+    }
+
+    /// The map of a piece of a node, whose loop axes are numbered like its ranges.
+    fn map_of(&self, root: FlatId, piece: &Piece) -> Result<Map, LowerError> {
+        let mut ranges = piece.ranges.iter().enumerate();
+        let shape = &self.node(root).shape;
+        let index = |dim: &Dim| match if dim.is_one() { None } else { ranges.next() } {
+            Some((axis, (start, length))) if !length.is_one() => Index::along(AxisId::new(axis)).moved(start),
+            Some((_, (start, _))) => Ok(Index::at_dim(start.clone())),
+            None => Ok(Index::at(0)),
+        };
+        shape.iter().map(index).collect()
+    }
+
+    /// Where an index along an axis of some length passes from one operand of a join to the next, in ascending order;
+    /// nothing if that depends on sizes.
+    fn places(
+        &self,
+        operands: &[FlatId],
+        axis: usize,
+        index: &Index,
+        length: &Dim,
+    ) -> Result<Vec<Dim>, LowerError> {
+        let mut ends = Vec::with_capacity(operands.len());
+        let mut total = Dim::ZERO;
+        for &operand in operands {
+            total = total.add(&self.node(operand).shape[axis])?;
+            ends.push(total.clone());
+        }
+        ends.pop();
+        let whole = match index.step {
+            1 => index.start.is_zero() && *length == total,
+            -1 => index.start == total.sub(&Dim::ONE)? && *length == total,
+            _ => return Ok(Vec::new()),
+        };
+        let mut places = Vec::with_capacity(ends.len());
+        for end in ends {
+            let place = match index.step {
+                1 => end.sub(&index.start)?,
+                _ => index.start.sub(&end)?.add(&Dim::ONE)?,
+            };
+            let outside = self.at_least(&Dim::ZERO, &place)? || self.at_least(&place, length)?;
+            if !whole && outside {
+                continue;
+            }
+            let inside = whole || self.at_least(&place, &Dim::ZERO)? && self.at_least(length, &place)?;
+            if !inside {
+                return Ok(Vec::new());
+            }
+            places.push(place);
+        }
+        if index.step < 0 {
+            places.reverse();
+        }
+        Ok(places)
+    }
+}
+
+/// Pieces by kernels: those that can share the outermost loop.
+pub(crate) fn by_kernels(pieces: Vec<Piece>) -> Vec<Vec<Piece>> {
+    let mut kernels: Vec<Vec<Piece>> = Vec::new();
+    for piece in pieces {
+        let fits = |kernel: &&mut Vec<Piece>| {
+            kernel.len() < PIECES_OF_KERNEL
+                && kernel[0].reduces == piece.reduces
+                && kernel[0].outermost() == piece.outermost()
+        };
+        match kernels.iter_mut().find(fits) {
+            Some(kernel) => kernel.push(piece),
+            None => kernels.push(vec![piece]),
+        }
+    }
+    kernels
+}

@@ -1,0 +1,87 @@
+//! Reductions that are the work of tile functions on pairs.
+
+use super::Plan;
+use crate::kernel::*;
+use crate::nest::bit;
+use broadloom_ir::dtype::DType;
+use broadloom_ir::ops::Op;
+use broadloom_ir::reduce::ReduceOp;
+
+/// A reduction that is the work of a tile function on pairs.
+#[derive(Debug, Clone)]
+pub(crate) struct Pairing {
+    pub term: PairTerm,
+    pub root: bool,
+    pub extreme: ReduceOp,
+    /// The terms' values that do not move along the reduction.
+    pub left: Vec<ValueId>,
+    pub right: AccessId,
+    pub delta: i64,
+    pub step: i64,
+}
+
+impl Plan<'_, '_> {
+    /// The tile function on pairs that a reduction comes to, if it does.
+    pub fn pairing(&self, axis: AxisId) -> Option<Pairing> {
+        let neighbour = self.neighbour(axis)?;
+        let nest = self.nest;
+        let reductions: Vec<_> = self.reduced[&axis].iter().map(|value| &nest.reductions[value]).collect();
+        let extreme = match reductions[0].op {
+            ReduceOp::Min | ReduceOp::ArgMin => ReduceOp::Min,
+            ReduceOp::Max | ReduceOp::ArgMax => ReduceOp::Max,
+            ReduceOp::Sum | ReduceOp::Prod | ReduceOp::Mean | ReduceOp::Any | ReduceOp::All => return None,
+        };
+        let is_extreme = |op: ReduceOp| match op {
+            ReduceOp::Min | ReduceOp::ArgMin => extreme == ReduceOp::Min,
+            ReduceOp::Max | ReduceOp::ArgMax => extreme == ReduceOp::Max,
+            ReduceOp::Sum | ReduceOp::Prod | ReduceOp::Mean | ReduceOp::Any | ReduceOp::All => false,
+        };
+        let mut compared = None;
+        for reduction in reductions {
+            let value = match reduction.operand {
+                Contribution::Value(value) => value,
+                // The tile counts in the width of the values.
+                Contribution::Indexed { value, index: None, narrow }
+                    if narrow || reduction.dtype == DType::F64 =>
+                {
+                    value
+                }
+                Contribution::Indexed { .. } | Contribution::Product(..) => return None,
+            };
+            if !is_extreme(reduction.op) || *compared.get_or_insert(value) != value {
+                return None;
+            }
+        }
+        let compared = compared?;
+        let (root, sum) = match &nest.values[compared.index()].def {
+            Def::Op { op: Op::Sqrt, args, .. } => (true, args[0]),
+            _ => (false, compared),
+        };
+        let sum = nest.pair_sums.get(&sum)?;
+        let varies = |value: ValueId, along: AxisId| nest.varies[value.index()] & bit(along) != 0;
+        let mut left = Vec::new();
+        let mut right = Vec::new();
+        for &(x, y) in &sum.pairs {
+            let (still, moving) = if varies(x, axis) { (y, x) } else { (x, y) };
+            let Def::Load { access, delta } = nest.values[moving.index()].def else { return None };
+            if varies(still, axis) || varies(moving, neighbour) || !varies(still, neighbour) {
+                return None;
+            }
+            left.push(still);
+            right.push((access, delta));
+        }
+        let (right, deltas): (Vec<AccessId>, Vec<i64>) = right.into_iter().unzip();
+        let step = deltas.get(1).map_or(0, |second| second - deltas[0]);
+        let regular =
+            deltas.windows(2).all(|pair| pair[1] - pair[0] == step) && right.iter().all(|r| *r == right[0]);
+        regular.then(|| Pairing {
+            term: sum.term,
+            root,
+            extreme,
+            left,
+            right: right[0],
+            delta: deltas[0],
+            step,
+        })
+    }
+}

@@ -1,0 +1,174 @@
+//! When an output may be written over the input that it replaces.
+
+use broadloom_ir::dim::Dim;
+use broadloom_ir::dtype::DType;
+use broadloom_ir::graph::{CheckedGraph, Graph, Site, SliceSpec};
+use broadloom_ir::ops::Op;
+use broadloom_ir::reduce::ReduceOp;
+use broadloom_ir::shape::Shape;
+use broadloom_ir::{ExprId, InputId};
+use broadloom_loops::kernel::{Def, KernelId, Schedule, Stmt, ValueId};
+use broadloom_loops::{Hazard, Layout, LowerOptions, in_place, lower};
+use std::panic::Location;
+
+#[track_caller]
+fn here() -> Site {
+    Location::caller()
+}
+
+/// A graph that assigns something of `x` and `y`, both `f32[n, n]`, to `x`, and has outputs.
+fn graph(
+    build: impl FnOnce(&mut Graph, ExprId, ExprId) -> (ExprId, Vec<(&'static str, ExprId)>),
+) -> CheckedGraph {
+    let mut graph = Graph::new();
+    let n = Dim::symbol(graph.symbol("n", here()));
+    let shape = Shape::from_iter([n.clone(), n]);
+    let [x, y] = ["x", "y"].map(|name| graph.input(name, DType::F32, shape.clone(), here()));
+    let (value, outputs) = build(&mut graph, x, y);
+    graph.assign(x, value, here());
+    graph.finish(&outputs).unwrap()
+}
+
+fn schedule(graph: &CheckedGraph) -> Schedule {
+    lower(graph, &LowerOptions::dense(graph, true)).unwrap()
+}
+
+/// The index of the assignment among the outputs: the last.
+fn verdict(graph: &CheckedGraph, schedule: &Schedule) -> Result<(), Hazard> {
+    in_place(schedule, graph.outputs().len() - 1, InputId::new(0))
+}
+
+#[track_caller]
+fn check(graph: &CheckedGraph, expected: Result<(), Hazard>) {
+    let schedule = schedule(graph);
+    assert_eq!(verdict(graph, &schedule), expected, "{schedule}");
+}
+
+fn first() -> KernelId {
+    KernelId::new(0)
+}
+
+#[test]
+fn each_element_is_read_where_it_is_written() {
+    check(&graph(|g, x, y| (g.elementwise(Op::Add, &[x, y], here()), vec![])), Ok(()));
+    check(&graph(|g, x, _| (g.elementwise(Op::Exp, &[x], here()), vec![])), Ok(()));
+    check(&graph(|_, _, y| (y, vec![])), Ok(()));
+    // Whole rows are read before they are written.
+    check(&graph(|g, x, _| (g.softmax(x, Some(&[1]), here()), vec![])), Ok(()));
+    // A kernel before has read what is needed of all elements.
+    let centred = graph(|g, x, _| {
+        let mean = g.reduce(ReduceOp::Mean, x, None, true, here());
+        (g.elementwise(Op::Subtract, &[x, mean], here()), vec![])
+    });
+    check(&centred, Ok(()));
+}
+
+#[test]
+fn other_elements_are_read() {
+    check(&graph(|g, x, _| (g.permute_dims(x, &[1, 0], here()), vec![])), Err(Hazard::Elsewhere(first())));
+    let reversed = SliceSpec::Range { start: None, stop: None, step: -1 };
+    check(&graph(|g, x, _| (g.slice(x, &[reversed], here()), vec![])), Err(Hazard::Elsewhere(first())));
+    let row = SliceSpec::Range { start: None, stop: Some(Dim::ONE), step: 1 };
+    check(&graph(|g, x, _| (g.slice(x, &[row], here()), vec![])), Err(Hazard::Elsewhere(first())));
+    let square = graph(|g, x, _| {
+        let (left, right) = (g.expand_dims(x, &[2], here()), g.expand_dims(x, &[0], here()));
+        let product = g.elementwise(Op::Multiply, &[left, right], here());
+        (g.reduce(ReduceOp::Sum, product, Some(&[1]), false, here()), vec![])
+    });
+    let schedule = schedule(&square);
+    assert!(matches!(verdict(&square, &schedule), Err(Hazard::Elsewhere(_))), "{schedule}");
+}
+
+#[test]
+fn pieces_are_not_written_in_place() {
+    let halves = graph(|g, x, y| {
+        let first = g.slice(x, &[SliceSpec::Range { start: None, stop: Some(Dim::ONE), step: 1 }], here());
+        let rest = g.slice(y, &[SliceSpec::Range { start: Some(Dim::ONE), stop: None, step: 1 }], here());
+        (g.concat(&[first, rest], 0, here()), vec![])
+    });
+    check(&halves, Err(Hazard::Pieces));
+}
+
+#[test]
+fn a_writer_comes_after_the_readers_where_it_can() {
+    // Of two kernels that do not wait for each other, the one that reads all of `x` runs first.
+    let apart = graph(|g, x, y| {
+        let total = g.reduce(ReduceOp::Sum, x, Some(&[0]), false, here());
+        (g.elementwise(Op::Add, &[x, y], here()), vec![("total", total)])
+    });
+    check(&apart, Ok(()));
+}
+
+/// The innermost body that stores something.
+fn storing(body: &mut Vec<Stmt>) -> Option<&mut Vec<Stmt>> {
+    if body.iter().any(|stmt| matches!(stmt, Stmt::Store { .. })) {
+        return Some(body);
+    }
+    body.iter_mut().find_map(|stmt| match stmt {
+        Stmt::For { body, .. } | Stmt::Strip { body, .. } => storing(body),
+        _ => None,
+    })
+}
+
+#[test]
+fn statements_keep_their_order() {
+    let graph = graph(|g, x, y| (g.elementwise(Op::Add, &[x, y], here()), vec![]));
+    let sound = schedule(&graph);
+    assert_eq!(verdict(&graph, &sound), Ok(()));
+    let of_x = |schedule: &Schedule| {
+        let kernel = &schedule.kernels[0];
+        let reads_x = |def: &Def| matches!(def, Def::Load { access, .. } if kernel.accesses[access.index()].buffer.is_some_and(|buffer| buffer.index() == 0));
+        kernel.values.iter().find(|value| reads_x(&value.def)).cloned().unwrap()
+    };
+
+    // The same element once more, after it was written.
+    let mut again = sound.clone();
+    let value = of_x(&again);
+    let id = ValueId::new(again.kernels[0].values.len());
+    again.kernels[0].values.push(value);
+    storing(&mut again.kernels[0].body).unwrap().push(Stmt::Let(id));
+    assert_eq!(verdict(&graph, &again), Err(Hazard::Again(first())), "{again}");
+
+    // The neighbour of the element, before it is written.
+    let mut neighbour = sound.clone();
+    for value in &mut neighbour.kernels[0].values {
+        if let Def::Load { delta, .. } = &mut value.def {
+            *delta += 1;
+        }
+    }
+    assert_eq!(verdict(&graph, &neighbour), Err(Hazard::Elsewhere(first())), "{neighbour}");
+
+    // Two stores.
+    let mut twice = sound.clone();
+    let body = storing(&mut twice.kernels[0].body).unwrap();
+    let store = body.iter().find(|stmt| matches!(stmt, Stmt::Store { .. })).cloned().unwrap();
+    body.push(store);
+    assert_eq!(verdict(&graph, &twice), Err(Hazard::Pieces), "{twice}");
+
+    // A kernel that comes later.
+    let mut later = sound;
+    later.kernels.push(later.kernels[0].clone());
+    let stores = storing(&mut later.kernels[1].body).unwrap();
+    stores.retain(|stmt| !matches!(stmt, Stmt::Store { .. }));
+    assert_eq!(verdict(&graph, &later), Err(Hazard::Later(KernelId::new(1))), "{later}");
+}
+
+#[test]
+fn strides_are_compared() {
+    let graph = graph(|g, x, y| (g.elementwise(Op::Add, &[x, y], here()), vec![]));
+    let lowered = |input: Layout, output: Layout| {
+        let mut options = LowerOptions::dense(&graph, true);
+        options.inputs[0] = input;
+        options.outputs[0] = output;
+        lower(&graph, &options).unwrap()
+    };
+    let strided = |unit| Layout::Strided { unit };
+    for layout in [Layout::Dense, strided(None), strided(Some(0)), strided(Some(1))] {
+        assert_eq!(verdict(&graph, &lowered(layout.clone(), layout)), Ok(()));
+    }
+    for (input, output) in
+        [(Layout::Dense, strided(None)), (strided(None), Layout::Dense), (strided(Some(0)), strided(Some(1)))]
+    {
+        assert_eq!(verdict(&graph, &lowered(input, output)), Err(Hazard::Elsewhere(first())));
+    }
+}

@@ -1,0 +1,72 @@
+//! What can be passed for an input: anything that can be read, and by `&mut` anything that can be written.
+
+use super::convert::{IntoArrayView, IntoArrayViewMut};
+use super::owned::Array;
+use super::view::{ArrayView, ArrayViewMut, LayoutError};
+use broadloom_ir::dtype::Element;
+use broadloom_ir::for_each_dtype;
+
+/// An array for an input, and whether a run may write to it.
+#[derive(Debug)]
+pub struct Input<'a>(pub(crate) Result<Argument<'a>, LayoutError>);
+
+/// An array for an input.
+#[derive(Debug, Clone)]
+pub(crate) struct Argument<'a> {
+    pub(crate) view: ArrayView<'a>,
+    /// Whether nobody else has access to it.
+    pub(crate) is_exclusive: bool,
+}
+
+/// What can be passed for an input: what converts to an [`ArrayView`], to be read, or to an [`ArrayViewMut`] (`&mut`
+/// of vectors, slices, [`Array`]s and numbers, and with the feature `ndarray` its arrays and views), which an input
+/// that is [assigned](crate::Tensor::assign) to needs.
+pub trait IntoInput<'a> {
+    /// The array.
+    fn into_input(self) -> Input<'a>;
+}
+
+impl<'a, V: IntoArrayView<'a>> IntoInput<'a> for V {
+    fn into_input(self) -> Input<'a> {
+        Input(Ok(Argument { view: self.into_array_view(), is_exclusive: false }))
+    }
+}
+
+impl<'a> IntoInput<'a> for ArrayViewMut<'a> {
+    fn into_input(self) -> Input<'a> {
+        Input(Ok(Argument { view: self.into_shared(), is_exclusive: true }))
+    }
+}
+
+/// Implements [`IntoInput`] for what is an [`IntoArrayViewMut`].
+macro_rules! exclusive {
+    ($([$($generics:tt)*] $t:ty;)*) => {$(
+        impl<'a, $($generics)*> IntoInput<'a> for $t {
+            fn into_input(self) -> Input<'a> {
+                match self.into_array_view_mut() {
+                    Ok(view) => view.into_input(),
+                    Err(error) => Input(Err(error)),
+                }
+            }
+        }
+    )*};
+}
+exclusive! {
+    [] &'a mut ArrayViewMut<'_>;
+    [T: Element] &'a mut [T];
+    [T: Element, const N: usize] &'a mut [T; N];
+    [T: Element] &'a mut Vec<T>;
+    [T: Element] &'a mut Array<T>;
+}
+#[cfg(feature = "ndarray")]
+exclusive! {
+    [S: ndarray::DataMut<Elem: Element>, D: ndarray::Dimension] &'a mut ndarray::ArrayBase<S, D>;
+    [T: Element, D: ndarray::Dimension] ndarray::ArrayBase<ndarray::ViewRepr<&'a mut T>, D>;
+}
+
+macro_rules! numbers {
+    ($($variant:ident, $rust:ty, $name:literal, $class:ident, $size:literal;)*) => {
+        exclusive! { $([] &'a mut $rust;)* }
+    };
+}
+for_each_dtype!(numbers);

@@ -1,0 +1,165 @@
+//! Grids of numbers, and sizes as values.
+
+use super::axes::IntoAxis;
+use super::dims::Dim;
+use super::graph::Graph;
+use super::registry;
+use super::tensor::Tensor;
+use broadloom_ir::ExprId;
+use broadloom_ir::diagnostics::{Diagnostic, Problem};
+use broadloom_ir::dim;
+use broadloom_ir::dtype::{DType, Scalar};
+use broadloom_ir::graph::{self as ir, Site};
+use broadloom_ir::ops::Op;
+use std::panic::Location;
+
+impl Graph {
+    /// The integers 0, 1, 2, .. (`i64`) along one axis.
+    ///
+    /// ```
+    /// use broadloom::prelude::*;
+    /// let g = Graph::new();
+    /// let i = g.iota(3);
+    /// let (row, column) = (i.unsqueeze(1), i.unsqueeze(0));
+    /// let identity = row.eq(column).cast::<f32>();
+    /// let lower = row.ge(column);
+    /// let kernel = g.compile([("identity", identity), ("lower", lower)])?;
+    /// let (identity, lower): (Vec<f32>, Vec<bool>) = kernel.run(())?.try_into()?;
+    /// assert_eq!(identity, [1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0]);
+    /// assert_eq!(lower, [true, false, false, true, true, false, true, true, true]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[track_caller]
+    pub fn iota(&self, length: impl Into<Dim>) -> Tensor {
+        let site = Location::caller();
+        registry::build(self.key(), &[], &[length.into()], site, |graph, dims| {
+            graph.iota(dims[0].clone(), site)
+        })
+    }
+
+    /// The numbers `start`, `start + step`, `start + 2 * step`, .. before `stop`: integers (`i64`) or floats (`f64`).
+    /// A step below zero counts down.
+    ///
+    /// ```
+    /// use broadloom::prelude::*;
+    /// let g = Graph::new();
+    /// let integers: Vec<i64> = g.arange(5, 0, -2).compile()?.run(())?.try_into()?;
+    /// assert_eq!(integers, [5, 3, 1]);
+    /// let floats: Vec<f64> = g.arange(0.0, 1.0, 0.25).compile()?.run(())?.try_into()?;
+    /// assert_eq!(floats, [0.0, 0.25, 0.5, 0.75]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[track_caller]
+    pub fn arange<T: RangeNumber>(&self, start: T, stop: T, step: T) -> Tensor {
+        let site = Location::caller();
+        registry::build(self.key(), &[], &[], site, |graph, _| match T::count(start, stop, step) {
+            Ok(length) => {
+                let position = graph.iota(dim::Dim::constant(length), site);
+                let position = graph.cast(position, T::DTYPE, site);
+                let [start, step] = [start, step].map(|value| graph.constant(value.into_scalar(), site));
+                let distance = graph.elementwise(Op::Multiply, &[position, step], site);
+                graph.elementwise(Op::Add, &[start, distance], site)
+            }
+            Err(problem) => graph.report(Diagnostic::new(problem, Some("arange"), site)),
+        })
+    }
+
+    /// `length` numbers (`f64`) from `start` to `stop` at equal distances, both included.
+    ///
+    /// ```
+    /// use broadloom::prelude::*;
+    /// let g = Graph::new();
+    /// let numbers: Vec<f64> = g.linspace(0, 1, 5).compile()?.run(())?.try_into()?;
+    /// assert_eq!(numbers, [0.0, 0.25, 0.5, 0.75, 1.0]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[track_caller]
+    pub fn linspace(&self, start: impl Into<f64>, stop: impl Into<f64>, length: impl Into<Dim>) -> Tensor {
+        let (site, start, stop) = (Location::caller(), start.into(), stop.into());
+        registry::build(self.key(), &[], &[length.into()], site, |graph, dims| {
+            graph.linspace(start, stop, dims[0].clone(), site)
+        })
+    }
+}
+
+impl Tensor {
+    /// The size of an axis as a value (`i64`, rank 0), to compute with.
+    ///
+    /// ```
+    /// use broadloom::prelude::*;
+    /// let result: Vec<f64> = eval(&[1.0, 2.0, 6.0], |x| x * x.size(0) / x.sum(0))?;
+    /// assert_eq!(result, [1.0 / 3.0, 2.0 / 3.0, 2.0]);
+    /// # Ok::<(), broadloom::EvalError>(())
+    /// ```
+    #[track_caller]
+    pub fn size(self, axis: impl IntoAxis) -> Tensor {
+        let (site, axis) = (Location::caller(), axis.into_axis());
+        registry::build(self.graph, &[self], &[], site, |graph, _| size(graph, self.expr, axis, site))
+    }
+}
+
+fn size(graph: &mut ir::Graph, operand: ExprId, axis: i64, site: Site) -> ExprId {
+    if graph.is_poisoned(operand) {
+        return operand;
+    }
+    let rank = graph.shape(operand).rank();
+    let position = if axis < 0 { axis.checked_add(rank as i64) } else { Some(axis) };
+    let position = position.and_then(|axis| usize::try_from(axis).ok());
+    match position.and_then(|axis| graph.shape(operand).get(axis)).cloned() {
+        Some(dim) => graph.size_value(dim, site),
+        None => graph.report(Diagnostic::new(Problem::NoAxis { axis, rank }, Some("size"), site)),
+    }
+}
+
+/// A number that [`Graph::arange`] counts in: `i64` or `f64`. Sealed.
+pub trait RangeNumber: sealed::Sealed + Copy {
+    #[doc(hidden)]
+    const DTYPE: DType;
+    #[doc(hidden)]
+    fn into_scalar(self) -> Scalar;
+    /// How many numbers there are from `start` to before `stop`.
+    #[doc(hidden)]
+    fn count(start: Self, stop: Self, step: Self) -> Result<i64, Problem>;
+}
+
+mod sealed {
+    pub trait Sealed {}
+    impl Sealed for i64 {}
+    impl Sealed for f64 {}
+}
+
+impl RangeNumber for i64 {
+    const DTYPE: DType = DType::I64;
+
+    fn into_scalar(self) -> Scalar {
+        Scalar::I64(self)
+    }
+
+    fn count(start: i64, stop: i64, step: i64) -> Result<i64, Problem> {
+        if step == 0 {
+            return Err(Problem::ZeroStep);
+        }
+        let (span, step) = (i128::from(stop) - i128::from(start), i128::from(step));
+        let (span, step) = if step > 0 { (span, step) } else { (-span, -step) };
+        let count = (span.max(0) + step - 1) / step;
+        i64::try_from(count).map_err(|_| Problem::TooManyElements)
+    }
+}
+
+impl RangeNumber for f64 {
+    const DTYPE: DType = DType::F64;
+
+    fn into_scalar(self) -> Scalar {
+        Scalar::F64(self)
+    }
+
+    fn count(start: f64, stop: f64, step: f64) -> Result<i64, Problem> {
+        if step == 0.0 {
+            return Err(Problem::ZeroStep);
+        }
+        let count = ((stop - start) / step).ceil().max(0.0);
+        // A NaN among the bounds has become 0 by `max`.
+        let is_counted = [start, stop, step].iter().all(|bound| bound.is_finite()) && count < i64::MAX as f64;
+        if is_counted { Ok(count as i64) } else { Err(Problem::TooManyElements) }
+    }
+}

@@ -1,0 +1,109 @@
+//! Rust's operators on tensors.
+//!
+//! `+ - * / %` are the ops of those names, `%` being [`Tensor::remainder`], whose result has the sign of the divisor
+//! as in Python, unlike Rust's. `& | ^ !` and `<< >>` are the bitwise ops, which on bool are and, or, xor and not.
+
+use super::elementwise::elementwise;
+use super::operand::Operand;
+use super::tensor::Tensor;
+use broadloom_ir::ops::Op;
+use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Neg, Not, Rem, Shl, Shr, Sub};
+use std::ops::{
+    AddAssign, BitAndAssign, BitOrAssign, BitXorAssign, DivAssign, MulAssign, RemAssign, ShlAssign,
+    ShrAssign, SubAssign,
+};
+use std::panic::Location;
+
+/// A binary operator and its assigning form.
+macro_rules! operators {
+    ($($(#[doc = $doc:literal])+ $trait:ident $method:ident, $assign:ident $assign_method:ident = $op:ident;)*) => {$(
+        $(#[doc = $doc])+
+        impl<T: Into<Operand>> $trait<T> for Tensor {
+            type Output = Tensor;
+            #[track_caller]
+            fn $method(self, other: T) -> Tensor {
+                elementwise(Op::$op, &[self.into(), other.into()], Location::caller())
+            }
+        }
+
+        /// Makes the handle stand for the new expression. It does not write to an input: see [`Tensor::assign`].
+        impl<T: Into<Operand>> $assign<T> for Tensor {
+            #[track_caller]
+            fn $assign_method(&mut self, other: T) {
+                *self = elementwise(Op::$op, &[(*self).into(), other.into()], Location::caller());
+            }
+        }
+    )*};
+}
+operators! {
+    /// [`Tensor::add`].
+    Add add, AddAssign add_assign = Add;
+    /// [`Tensor::subtract`].
+    Sub sub, SubAssign sub_assign = Subtract;
+    /// [`Tensor::multiply`].
+    Mul mul, MulAssign mul_assign = Multiply;
+    /// [`Tensor::divide`]: of integers in `f64`.
+    Div div, DivAssign div_assign = Divide;
+    /// [`Tensor::remainder`]: Python's, with the sign of the divisor.
+    ///
+    /// ```
+    /// use broadloom::prelude::*;
+    /// let result: Vec<i32> = eval(&[7, -7], |x| x % 3)?;
+    /// assert_eq!(result, [1, 2]);
+    /// # Ok::<(), broadloom::EvalError>(())
+    /// ```
+    Rem rem, RemAssign rem_assign = Remainder;
+    /// [`Tensor::bitwise_and`]; `and` on bool.
+    BitAnd bitand, BitAndAssign bitand_assign = BitwiseAnd;
+    /// [`Tensor::bitwise_or`]; `or` on bool.
+    BitOr bitor, BitOrAssign bitor_assign = BitwiseOr;
+    /// [`Tensor::bitwise_xor`]; `!=` on bool.
+    BitXor bitxor, BitXorAssign bitxor_assign = BitwiseXor;
+    /// [`Tensor::bitwise_left_shift`].
+    Shl shl, ShlAssign shl_assign = BitwiseLeftShift;
+    /// [`Tensor::bitwise_right_shift`].
+    Shr shr, ShrAssign shr_assign = BitwiseRightShift;
+}
+
+/// Numbers on the left. Only one type of integers and one of floats: with more, the compiler could not tell the type
+/// of the `2.0` in `(2.0 * x).sqrt()`, nor that the product is a tensor. Others are written on the right, `x * a`, or
+/// as an [`Operand`].
+macro_rules! numbers_on_the_left {
+    ($($t:ident: $($trait:ident $method:ident $op:ident),*;)*) => {$($(
+        impl $trait<Tensor> for $t {
+            type Output = Tensor;
+            #[track_caller]
+            fn $method(self, other: Tensor) -> Tensor {
+                elementwise(Op::$op, &[self.into(), other.into()], Location::caller())
+            }
+        }
+    )*)*};
+}
+numbers_on_the_left! {
+    i64: Add add Add, Sub sub Subtract, Mul mul Multiply, Div div Divide, Rem rem Remainder,
+        BitAnd bitand BitwiseAnd, BitOr bitor BitwiseOr, BitXor bitxor BitwiseXor,
+        Shl shl BitwiseLeftShift, Shr shr BitwiseRightShift;
+    f64: Add add Add, Sub sub Subtract, Mul mul Multiply, Div div Divide, Rem rem Remainder;
+    bool: BitAnd bitand BitwiseAnd, BitOr bitor BitwiseOr, BitXor bitxor BitwiseXor;
+    Operand: Add add Add, Sub sub Subtract, Mul mul Multiply, Div div Divide, Rem rem Remainder,
+        BitAnd bitand BitwiseAnd, BitOr bitor BitwiseOr, BitXor bitxor BitwiseXor,
+        Shl shl BitwiseLeftShift, Shr shr BitwiseRightShift;
+}
+
+/// [`Tensor::negative`].
+impl Neg for Tensor {
+    type Output = Tensor;
+    #[track_caller]
+    fn neg(self) -> Tensor {
+        elementwise(Op::Negative, &[self.into()], Location::caller())
+    }
+}
+
+/// [`Tensor::bitwise_invert`]; `not` on bool.
+impl Not for Tensor {
+    type Output = Tensor;
+    #[track_caller]
+    fn not(self) -> Tensor {
+        elementwise(Op::BitwiseInvert, &[self.into()], Location::caller())
+    }
+}

@@ -1,0 +1,286 @@
+//! Reductions over axes, and what is made of them.
+
+use super::axes::IntoAxes;
+use super::registry;
+use super::tensor::Tensor;
+use broadloom_ir::ExprId;
+use broadloom_ir::graph::{Graph, Norm, Site};
+use broadloom_ir::reduce::ReduceOp;
+use std::panic::Location;
+
+/// The axes as the graph takes them; `None` for all.
+type Axes<'a> = Option<&'a [i64]>;
+
+/// Both forms of a reduction, each with an example on three numbers.
+macro_rules! reductions {
+    ($($(#[doc = $doc:literal])+ $name:ident, $keepdims:ident: $x:literal => $t:ident $y:literal = $build:expr;)*) => {
+        /// Reductions over one axis, several or all (`..`); negative axes count from the last. The `_keepdims`
+        /// forms leave axes of size 1, so that the result broadcasts against the operand.
+        impl Tensor {
+            $(
+                $(#[doc = $doc])+
+                #[doc = concat!(
+                    "\n```\n# use broadloom::prelude::*;\n",
+                    "let result: ", stringify!($t), " = eval(&", $x, ", |x| x.", stringify!($name), "(0))?;\n",
+                    "assert_eq!(result, ", $y, ");\n",
+                    "# Ok::<(), broadloom::EvalError>(())\n```"
+                )]
+                #[track_caller]
+                pub fn $name(self, axes: impl IntoAxes) -> Tensor {
+                    self.over(axes, false, Location::caller(), $build)
+                }
+
+                #[doc = concat!(
+                    "Like [`Tensor::", stringify!($name), "`], leaving axes of size 1.\n",
+                    "\n```\n# use broadloom::prelude::*;\nlet g = Graph::new();\n",
+                    "let x = g.input::<", stringify!($t), ">(\"x\", shape![2, 3]);\n",
+                    "assert_eq!(x.", stringify!($keepdims), "(1).shape(), shape![2, 1]);\n",
+                    "assert_eq!(x.", stringify!($keepdims), "(..).shape(), shape![1, 1]);\n```"
+                )]
+                #[track_caller]
+                pub fn $keepdims(self, axes: impl IntoAxes) -> Tensor {
+                    self.over(axes, true, Location::caller(), $build)
+                }
+            )*
+        }
+    };
+}
+
+/// A row of the table of reductions.
+fn reduce(op: ReduceOp) -> impl Fn(&mut Graph, ExprId, Axes<'_>, bool, Site) -> ExprId {
+    move |graph, operand, axes, keepdims, site| graph.reduce(op, operand, axes, keepdims, site)
+}
+
+reductions! {
+    /// Sum; of bool and integers in 64 bits. Float sums have a fixed order, so that the bits never depend on layout
+    /// or threads. An empty axis gives 0.
+    sum, sum_keepdims: "[3i64, 1, 2]" => i64 "6" = reduce(ReduceOp::Sum);
+    /// Product; of bool and integers in 64 bits. An empty axis gives 1.
+    prod, prod_keepdims: "[3i64, 1, 2]" => i64 "6" = reduce(ReduceOp::Prod);
+    /// Least element; NaN if there is one. The axes must not be empty.
+    min, min_keepdims: "[3, 1, 2]" => i32 "1" = reduce(ReduceOp::Min);
+    /// Greatest element; NaN if there is one. The axes must not be empty.
+    max, max_keepdims: "[3, 1, 2]" => i32 "3" = reduce(ReduceOp::Max);
+    /// Mean; of integers in `f64`. An empty axis gives NaN.
+    mean, mean_keepdims: "[3, 1, 2]" => f64 "2.0" = reduce(ReduceOp::Mean);
+    /// Index (`i64`) of the least element: the first of equal ones, or of NaNs. Over several axes it is the
+    /// row-major index. The axes must not be empty.
+    argmin, argmin_keepdims: "[3, 1, 2]" => i64 "1" = reduce(ReduceOp::ArgMin);
+    /// Index (`i64`) of the greatest element: the first of equal ones, or of NaNs. Over several axes it is the
+    /// row-major index. The axes must not be empty.
+    argmax, argmax_keepdims: "[3, 1, 2]" => i64 "0" = reduce(ReduceOp::ArgMax);
+    /// Whether any element is true (not zero). An empty axis gives false.
+    any, any_keepdims: "[0, 0, 2]" => bool "true" = reduce(ReduceOp::Any);
+    /// Whether all elements are true (not zero). An empty axis gives true.
+    all, all_keepdims: "[0, 0, 2]" => bool "false" = reduce(ReduceOp::All);
+    /// Number of elements that are not zero (`i64`).
+    count_nonzero, count_nonzero_keepdims: "[0, 1, 2]" => i64 "2" = Graph::count_nonzero;
+    /// Variance: the mean squared deviation from the mean, in two passes; of integers in `f64`. See
+    /// [`Tensor::var_with_correction`] for that of a sample.
+    var, var_keepdims: "[3, 1, 5, 3]" => f64 "2.0"
+        = |graph, operand, axes, keepdims, site| graph.var(operand, axes, 0.0, keepdims, site);
+    /// Standard deviation: the square root of the variance; of integers in `f64`. See
+    /// [`Tensor::std_with_correction`] for that of a sample.
+    std, std_keepdims: "[3, 1, 5, 3, 1, 5, 3, 3, 3]" => f64 "(16.0f64 / 9.0).sqrt()"
+        = |graph, operand, axes, keepdims, site| graph.std(operand, axes, 0.0, keepdims, site);
+    /// `log(sum(exp(x)))` without overflow; of integers in `f64`. An empty axis gives minus infinity.
+    logsumexp, logsumexp_keepdims: "[1000.0, f64::NEG_INFINITY]" => f64 "1000.0" = Graph::logsumexp;
+}
+
+/// Statistics of samples, norms, and softmax.
+impl Tensor {
+    /// Variance that divides by the number of elements less a correction: 1 for the unbiased estimate from a sample.
+    ///
+    /// ```
+    /// use broadloom::prelude::*;
+    /// let result: f64 = eval(&[3, 1, 5, 3], |x| x.var_with_correction(0, 2))?;
+    /// assert_eq!(result, 4.0);
+    /// # Ok::<(), broadloom::EvalError>(())
+    /// ```
+    #[track_caller]
+    pub fn var_with_correction(self, axes: impl IntoAxes, correction: impl Into<f64>) -> Tensor {
+        let correction = correction.into();
+        self.over(axes, false, Location::caller(), |graph, operand, axes, keepdims, site| {
+            graph.var(operand, axes, correction, keepdims, site)
+        })
+    }
+
+    /// Like [`Tensor::var_with_correction`], leaving axes of size 1.
+    ///
+    /// ```
+    /// use broadloom::prelude::*;
+    /// let g = Graph::new();
+    /// let x = g.input::<f32>("x", shape![2, 3]);
+    /// assert_eq!(x.var_with_correction_keepdims(1, 1).to_string(), "f32[2, 1]");
+    /// ```
+    #[track_caller]
+    pub fn var_with_correction_keepdims(self, axes: impl IntoAxes, correction: impl Into<f64>) -> Tensor {
+        let correction = correction.into();
+        self.over(axes, true, Location::caller(), |graph, operand, axes, keepdims, site| {
+            graph.var(operand, axes, correction, keepdims, site)
+        })
+    }
+
+    /// The square root of [`Tensor::var_with_correction`].
+    ///
+    /// ```
+    /// use broadloom::prelude::*;
+    /// let result: f64 = eval(&[3, 1, 5, 3], |x| x.std_with_correction(0, 2))?;
+    /// assert_eq!(result, 2.0);
+    /// # Ok::<(), broadloom::EvalError>(())
+    /// ```
+    #[track_caller]
+    pub fn std_with_correction(self, axes: impl IntoAxes, correction: impl Into<f64>) -> Tensor {
+        let correction = correction.into();
+        self.over(axes, false, Location::caller(), |graph, operand, axes, keepdims, site| {
+            graph.std(operand, axes, correction, keepdims, site)
+        })
+    }
+
+    /// Like [`Tensor::std_with_correction`], leaving axes of size 1.
+    ///
+    /// ```
+    /// use broadloom::prelude::*;
+    /// let g = Graph::new();
+    /// let x = g.input::<f32>("x", shape![2, 3]);
+    /// assert_eq!(x.std_with_correction_keepdims(1, 1).to_string(), "f32[2, 1]");
+    /// ```
+    #[track_caller]
+    pub fn std_with_correction_keepdims(self, axes: impl IntoAxes, correction: impl Into<f64>) -> Tensor {
+        let correction = correction.into();
+        self.over(axes, true, Location::caller(), |graph, operand, axes, keepdims, site| {
+            graph.std(operand, axes, correction, keepdims, site)
+        })
+    }
+
+    /// A norm of the vectors along axes; of integers in `f64`.
+    ///
+    /// ```
+    /// use broadloom::prelude::*;
+    /// let vector = [3.0f32, -4.0];
+    /// let (one, two, infinity): (f32, f32, f32) =
+    ///     eval(&vector, |x| (x.norm(Norm::One, 0), x.norm(Norm::Two, 0), x.norm(Norm::Infinity, 0)))?;
+    /// assert_eq!((one, two, infinity), (7.0, 5.0, 4.0));
+    /// # Ok::<(), broadloom::EvalError>(())
+    /// ```
+    #[track_caller]
+    pub fn norm(self, norm: Norm, axes: impl IntoAxes) -> Tensor {
+        self.over(axes, false, Location::caller(), |graph, operand, axes, keepdims, site| {
+            graph.norm(norm, operand, axes, keepdims, site)
+        })
+    }
+
+    /// Like [`Tensor::norm`], leaving axes of size 1.
+    ///
+    /// ```
+    /// use broadloom::prelude::*;
+    /// let result: Vec<f32> = eval(&[3.0f32, -4.0], |x| x / x.norm_keepdims(Norm::Two, 0))?;
+    /// assert_eq!(result, [0.6, -0.8]);
+    /// # Ok::<(), broadloom::EvalError>(())
+    /// ```
+    #[track_caller]
+    pub fn norm_keepdims(self, norm: Norm, axes: impl IntoAxes) -> Tensor {
+        self.over(axes, true, Location::caller(), |graph, operand, axes, keepdims, site| {
+            graph.norm(norm, operand, axes, keepdims, site)
+        })
+    }
+
+    /// `exp(x) / sum(exp(x))` along axes, without overflow; of integers in `f64`.
+    ///
+    /// ```
+    /// use broadloom::prelude::*;
+    /// let result: Vec<f64> = eval(&[1000.0, 1000.0, 0.0], |x| x.softmax(0))?;
+    /// assert_eq!(result, [0.5, 0.5, 0.0]);
+    /// # Ok::<(), broadloom::EvalError>(())
+    /// ```
+    #[track_caller]
+    pub fn softmax(self, axes: impl IntoAxes) -> Tensor {
+        self.over(axes, true, Location::caller(), |graph, operand, axes, _, site| {
+            graph.softmax(operand, axes, site)
+        })
+    }
+
+    /// The logarithm of [`Tensor::softmax`], `x - logsumexp(x)`.
+    ///
+    /// ```
+    /// use broadloom::prelude::*;
+    /// let result: Vec<f64> = eval(&[1000.0, 1000.0, 0.0], |x| x.log_softmax(0))?;
+    /// assert_eq!(format!("{result:.4?}"), "[-0.6931, -0.6931, -1000.6931]");
+    /// # Ok::<(), broadloom::EvalError>(())
+    /// ```
+    #[track_caller]
+    pub fn log_softmax(self, axes: impl IntoAxes) -> Tensor {
+        self.over(axes, true, Location::caller(), |graph, operand, axes, _, site| {
+            graph.log_softmax(operand, axes, site)
+        })
+    }
+
+    fn over(
+        self,
+        axes: impl IntoAxes,
+        keepdims: bool,
+        site: Site,
+        build: impl FnOnce(&mut Graph, ExprId, Axes<'_>, bool, Site) -> ExprId,
+    ) -> Tensor {
+        let axes = axes.into_axes();
+        registry::build(self.graph, &[self], &[], site, |graph, _| {
+            build(graph, self.expr, axes.as_deref(), keepdims, site)
+        })
+    }
+}
+
+/// Both forms of an extreme with its place.
+macro_rules! with_value {
+    ($($name:ident, $keepdims:ident: $arg:ident, $extreme:ident = $doc:literal => $result:literal;)*) => {
+        /// Extremes with their places: two tensors, which one pass computes.
+        impl Tensor {
+            $(
+                #[doc = concat!(
+                    $doc, "\n\n```\n# use broadloom::prelude::*;\n",
+                    "let result: (i64, i32) = eval(&[3, 1, 2], |x| x.", stringify!($name), "(0))?;\n",
+                    "assert_eq!(result, ", $result, ");\n",
+                    "# Ok::<(), broadloom::EvalError>(())\n```"
+                )]
+                #[track_caller]
+                pub fn $name(self, axes: impl IntoAxes) -> (Tensor, Tensor) {
+                    self.extreme([ReduceOp::$arg, ReduceOp::$extreme], axes, false, Location::caller())
+                }
+
+                #[doc = concat!(
+                    "Like [`Tensor::", stringify!($name), "`], leaving axes of size 1.\n\n",
+                    "```\n# use broadloom::prelude::*;\nlet g = Graph::new();\n",
+                    "let (index, value) = g.input::<f32>(\"x\", shape![2, 3]).", stringify!($keepdims), "(1);\n",
+                    "assert_eq!((index.shape(), value.shape()), (shape![2, 1], shape![2, 1]));\n```"
+                )]
+                #[track_caller]
+                pub fn $keepdims(self, axes: impl IntoAxes) -> (Tensor, Tensor) {
+                    self.extreme([ReduceOp::$arg, ReduceOp::$extreme], axes, true, Location::caller())
+                }
+            )*
+        }
+    };
+}
+with_value! {
+    argmin_with_value, argmin_with_value_keepdims: ArgMin, Min
+        = "The index of the least element, as by [`Tensor::argmin`], and the element." => "(1, 1)";
+    argmax_with_value, argmax_with_value_keepdims: ArgMax, Max
+        = "The index of the greatest element, as by [`Tensor::argmax`], and the element." => "(0, 3)";
+}
+
+impl Tensor {
+    fn extreme(
+        self,
+        ops: [ReduceOp; 2],
+        axes: impl IntoAxes,
+        keepdims: bool,
+        site: Site,
+    ) -> (Tensor, Tensor) {
+        let axes = axes.into_axes();
+        let [index, value] = ops.map(|op| {
+            registry::build(self.graph, &[self], &[], site, |graph, _| {
+                graph.reduce(op, self.expr, axes.as_deref(), keepdims, site)
+            })
+        });
+        (index, value)
+    }
+}

@@ -1,0 +1,177 @@
+//! docs/ops.md is what the tables render to. `UPDATE_DOCS=1 cargo test --test docs` writes it anew.
+
+mod source;
+
+use broadloom::{DType, Op};
+use broadloom_ir::dtype::Class;
+use broadloom_ir::ops::{Domain, ResultRule};
+use broadloom_ir::reduce::ReduceOp;
+use source::{Example, Row};
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::path::Path;
+
+/// The facade's examples of ops, its reductions, its other methods, and the measured accuracy of functions.
+const EXAMPLES: &str = include_str!("../../crates/broadloom/src/dsl/examples.rs");
+const REDUCTIONS: &str = include_str!("../../crates/broadloom/src/dsl/reductions.rs");
+const ACCURACY: &str = include_str!("../../crates/broadloom-math/accuracy.tsv");
+
+/// How NumPy (or SciPy) says it, where the name is another or there is none.
+const ELSEWHERE: &[(&str, &str)] = &[
+    ("rsqrt", "`1 / sqrt(x)`"),
+    ("relu", "`maximum(x, 0)`"),
+    ("fma", "none"),
+    ("count_ones", "`bitwise_count`"),
+    ("leading_zeros", "none"),
+    ("erf", "`scipy.special.erf`"),
+    ("erfc", "`scipy.special.erfc`"),
+    ("sigmoid", "`scipy.special.expit`"),
+    ("softplus", "`logaddexp(0, x)`"),
+    ("silu", "`x * scipy.special.expit(x)`"),
+    ("gelu", "`x * scipy.special.ndtr(x)`"),
+    ("gelu_tanh", "none"),
+    ("logsumexp", "`scipy.special.logsumexp`"),
+];
+
+#[test]
+fn the_page_of_ops_is_what_the_tables_say() {
+    let page = render();
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/ops.md");
+    if std::env::var_os("UPDATE_DOCS").is_some() {
+        std::fs::write(&path, &page).expect("the page can be written");
+    }
+    let found = std::fs::read_to_string(&path).unwrap_or_default().replace("\r\n", "\n");
+    let differing = found.lines().zip(page.lines()).find(|(found, page)| found != page);
+    assert!(
+        found == page,
+        "docs/ops.md is not what the tables say, first at {differing:?}: \
+         `UPDATE_DOCS=1 cargo test --test docs` writes it"
+    );
+}
+
+fn render() -> String {
+    let examples = source::examples(EXAMPLES);
+    let accuracy = accuracy();
+    let mut page = String::from(HEAD);
+    for op in Op::ALL {
+        let example = examples.get(op.name()).unwrap_or_else(|| panic!("{op} has no example"));
+        elementwise(&mut page, *op, example, &accuracy);
+    }
+    page.push_str(REDUCTION_HEAD);
+    let reductions = source::reductions(REDUCTIONS);
+    for row in &reductions {
+        reduction(&mut page, row);
+    }
+    for op in ReduceOp::ALL {
+        assert!(reductions.iter().any(|row| row.name == op.name()), "{op} is not among the reductions");
+    }
+    page.push_str(TAIL);
+    page
+}
+
+const HEAD: &str = "\
+# Operations
+
+Generated from the tables of the source by `UPDATE_DOCS=1 cargo test --test docs`; do not edit. Every op is a method
+of `Tensor` of this name, with its documentation and an example that runs; the operators `+ - * / % & | ^ ! << >>` and
+the comparisons `eq ne lt le gt ge` are forms of rows below.
+
+Dtypes: `bool`; integers `i8 i16 i32 i64 u8 u16 u32 u64`; floats `f16 bf16 f32 f64`.
+
+## Elementwise
+
+Operands broadcast and are converted first, as the third column says: to their *common* dtype (NumPy's promotion), to
+a *float* (a float itself; f32 for bool and integers of 8 and 16 bits, f64 for wider ones), to a *quotient* (a float
+itself; f64 for bool and integers), or to *bool* (`!= 0`). The result has that dtype unless the column says another.
+Ops that are *exact* give the same bits on every path, rounding as IEEE 754 says; the errors of functions are the
+largest measured in units in the last place ([accuracy.md](accuracy.md) says how). f16 and bf16 compute in f32 and round
+every result.
+
+| op | meaning | operands | accuracy | NumPy | example |
+| --- | --- | --- | --- | --- | --- |
+";
+
+const REDUCTION_HEAD: &str = "
+## Reductions
+
+Over one axis, several, or all (`..`); each has a form `.._keepdims` that leaves axes of size 1. Float sums have a fixed
+order, so that their bits depend neither on layout nor on threads. `var_with_correction`, `std_with_correction`,
+`norm`, `softmax`, `log_softmax`, `argmin_with_value` and `argmax_with_value` are documented with `Tensor`.
+
+| op | meaning | NumPy | example |
+| --- | --- | --- | --- |
+";
+
+const TAIL: &str = "
+## Views, joins, segments and grids
+
+Documented with `Tensor` and `Graph`: `reshape`, `permute_dims`, `t`, `unsqueeze`, `squeeze`, `broadcast_to`, `slice`,
+`index`, `flip`, `take`, `concat`, `stack`, `select` (NumPy's `where`), `segment_sum`, `segment_min`, `segment_max`,
+`segment_mean`, `segment_count`, `iota`, `linspace`, `arange`.
+";
+
+/// Largest error in ulps per function and precision.
+fn accuracy() -> BTreeMap<(String, String), f64> {
+    let mut worst = BTreeMap::new();
+    for line in ACCURACY.lines().filter(|line| !line.starts_with('#')) {
+        let fields: Vec<&str> = line.split('\t').collect();
+        if let [function, format, _, ulps, ..] = fields[..]
+            && let Ok(ulps) = ulps.parse::<f64>()
+        {
+            let entry = worst.entry((function.to_string(), format.to_string())).or_insert(0.0);
+            *entry = ulps.max(*entry);
+        }
+    }
+    worst
+}
+
+fn elementwise(page: &mut String, op: Op, example: &Example, accuracy: &BTreeMap<(String, String), f64>) {
+    let classes: Vec<&str> = [(Class::Bool, "bool"), (Class::Int, "integers"), (Class::Float, "floats")]
+        .into_iter()
+        .filter(|(class, _)| op.accepts(*class))
+        .map(|(_, name)| name)
+        .collect();
+    let operands = match op.domain() {
+        Domain::Number if classes.len() == 3 => "common".to_string(),
+        Domain::Number => format!("common: {}", classes.join(", ")),
+        Domain::Real => "float".into(),
+        Domain::Quotient => "quotient".into(),
+        Domain::Logical => "bool".into(),
+    };
+    let result = match op.result_rule() {
+        ResultRule::Same => "",
+        ResultRule::Bool if op.domain() == Domain::Logical => "",
+        ResultRule::Bool => " → bool",
+        ResultRule::Count => " → u8",
+    };
+    let measured = |format: DType| accuracy.get(&(op.name().to_string(), format.name().to_string()));
+    // Rounded up, so that the page promises nothing too good.
+    let up = |ulps: f64| (ulps * 100.0).ceil() / 100.0;
+    let accuracy = match (measured(DType::F32), measured(DType::F64)) {
+        (Some(single), Some(double)) if *single > 0.0 || *double > 0.0 => {
+            format!("f32 {:.2}, f64 {:.2} ulp", up(*single), up(*double))
+        }
+        _ if op == Op::Rsqrt => "rounded twice".into(),
+        _ if matches!(op, Op::Deg2rad | Op::Rad2deg) => "one product".into(),
+        _ => "exact".into(),
+    };
+    let (name, doc, numpy) = (op.name(), escape(op.doc()), elsewhere(op.name()));
+    let example = escape(&example.text());
+    let _ = writeln!(page, "| `{name}` | {doc} | {operands}{result} | {accuracy} | {numpy} | {example} |");
+}
+
+fn reduction(page: &mut String, row: &Row) {
+    let (name, doc, numpy) = (&row.name, escape(&row.doc), elsewhere(&row.name));
+    let example = escape(&format!("`x = {}`: `{}`", row.operand, row.result));
+    let _ = writeln!(page, "| `{name}` | {doc} | {numpy} | {example} |");
+}
+
+fn elsewhere(name: &str) -> String {
+    let known = ELSEWHERE.iter().find(|(ours, _)| *ours == name);
+    known.map_or(format!("`{name}`"), |(_, theirs)| (*theirs).to_string())
+}
+
+/// Text in a cell of a table.
+fn escape(text: &str) -> String {
+    text.replace('|', "\\|")
+}
