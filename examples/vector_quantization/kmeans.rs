@@ -1,7 +1,7 @@
 //! Colour quantization by k-means, every step of which is a broadcasting expression over any number of pixels `n`
 //! and of colours `k`. Pixels stay the three bytes they are; kernels convert and weigh them on the fly.
 
-use crate::{Error, picture};
+use crate::common::{self, Error, picture};
 use broadloom::prelude::*;
 use broadloom::{Inputs, Threads};
 use std::time::Duration;
@@ -16,6 +16,11 @@ pub struct Weights {
 impl Weights {
     /// Channels as they are.
     pub const EQUAL: Weights = Weights { centre: [0.0; 3], scale: [1.0; 3] };
+
+    /// Whether channels are measured in their standard deviations.
+    pub fn is_whitening(&self) -> bool {
+        self.scale != Weights::EQUAL.scale
+    }
 
     /// One channel of a pixel, in plain Rust.
     pub fn apply(&self, value: u8, channel: usize) -> f32 {
@@ -92,9 +97,8 @@ pub fn nearest(threads: Threads) -> Result<Executable, Error> {
 fn update() -> Result<Executable, Error> {
     let pixels = Pixels::new();
     let (codes, code) = (pixels.codes(), pixels.code());
-    let belongs = code.unsqueeze(1).eq(pixels.graph.iota(pixels.k)); // bool[n, k]
-    let counts = belongs.sum(0).cast::<f32>().unsqueeze(1);
-    let sums = select(belongs.unsqueeze(2), pixels.observations.unsqueeze(1), 0).sum(0); // of [n, k, 3]
+    let counts = code.segment_count(pixels.k).cast::<f32>().unsqueeze(1); // [k, 1]
+    let sums = pixels.observations.segment_sum(code, pixels.k); // [k, 3]
     let means = select(counts.gt(0), sums / counts, codes);
     let squared = (pixels.observations - codes.take(code, 0)).square().sum(-1);
     let (error, rms) = (squared.sqrt().mean(0), squared.mean(0).sqrt());
@@ -126,9 +130,7 @@ fn sample() -> Result<Executable, Error> {
 fn moments() -> Result<Executable, Error> {
     let g = Graph::new();
     let pixels = g.input::<u8>("pixels", shape![g.symbol("n"), 3]).cast::<f32>();
-    let mean = pixels.mean(0);
-    let deviation = (pixels - mean).square().mean(0).sqrt();
-    Ok(g.compile([("mean", mean), ("deviation", deviation)])?)
+    Ok(g.compile([("mean", pixels.mean(0)), ("deviation", pixels.std(0))])?)
 }
 
 /// The picture in the colours of the codes, the colours, and the mean distance of the picture from what it was.
@@ -204,7 +206,7 @@ impl Kernels {
         let code = |pixel: usize| std::array::from_fn(|c| weights.apply(pixels[pixel * 3 + c], c));
         // A waiting time is the negated logarithm of a uniform number, its inverse a speed. Every draw looks at
         // another stretch of the same numbers.
-        let uniform = uniform_numbers(n + colors);
+        let uniform = uniform_numbers().take(n + colors);
         let speed: Vec<f32> = uniform.map(|uniform| -1.0 / uniform.ln()).collect();
         let (mut distance, mut nearer) = (vec![f32::INFINITY; n], vec![0.0f32; n]);
         let mut codes = vec![code(n / 2)];
@@ -275,10 +277,7 @@ fn table(codes: &[[f32; 3]]) -> Result<ArrayView<'_>, Error> {
     Ok(ArrayView::new(codes.as_flattened(), &[codes.len(), 3])?)
 }
 
-/// Numbers strictly between 0 and 1 that look random and are the same in every run.
-pub fn uniform_numbers(count: usize) -> impl Iterator<Item = f32> {
-    let states = std::iter::successors(Some(0x5eed_u64), |state| {
-        Some(state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407))
-    });
-    states.skip(8).take(count).map(|state| ((state >> 41) as f32 + 0.5) / (1u64 << 23) as f32)
+/// Numbers to draw by.
+pub fn uniform_numbers() -> impl Iterator<Item = f32> {
+    common::uniform_numbers(0x5eed)
 }

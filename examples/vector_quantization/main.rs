@@ -9,23 +9,23 @@
 //! Read `kmeans.rs` first: every step of k-means as a broadcasting expression.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program talks to whoever runs it")]
 
-mod args;
+#[path = "../common/mod.rs"]
+mod common;
 mod counting;
 mod guide;
 mod kmeans;
-mod picture;
 mod plain;
 mod report;
-mod scene;
 
-use args::{Args, Request};
 use broadloom::Threads;
+use common::Error;
+use common::args::{Choice, Command, Given};
+use common::picture::{self, Picture};
+use common::report::{grouped, milliseconds};
+use common::scene;
 use kmeans::{Kernels, Weights};
-use picture::Picture;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
-
-type Error = Box<dyn std::error::Error>;
 
 #[global_allocator]
 static ALLOCATOR: counting::Counting = counting::Counting;
@@ -38,48 +38,45 @@ const WORTHWHILE: f32 = 1e-3;
 /// The plain loop for comparison is stopped after this time.
 const PATIENCE: Duration = Duration::from_secs(4);
 
+const COMMAND: Command = Command {
+    name: "vector_quantization",
+    about: "Quantizes the colours of a picture by k-means, all of it in compiled broadcasting expressions.",
+    options: &[
+        Choice("--image", "PATH", "a PNG or JPEG picture; without it, a scene is drawn"),
+        Choice("--colors", "K", "how many colours to keep [default: 16]"),
+        Choice("--whiten", "", "give all three channels the same weight: mean 0, deviation 1"),
+    ],
+    output: "where to write quantized.png and palette.png",
+};
+
 fn main() -> ExitCode {
-    let request = args::parse(std::env::args_os().skip(1)).map_err(Error::from);
-    let result = request.and_then(|request| match request {
-        Request::Help => {
-            println!("{}", args::USAGE);
-            Ok(())
-        }
-        Request::Quantize(args) => run(&args),
-    });
-    match result {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("vector_quantization: {error}");
-            ExitCode::from(2)
-        }
-    }
+    COMMAND.run(run)
 }
 
-fn run(args: &Args) -> Result<(), Error> {
+fn run(given: &Given) -> Result<(), Error> {
+    let colors = given.number("--colors", 1..=1 << 24, 16)?;
     // Read first, so that a wrong path is said at once.
-    let picture = args.image.as_deref().map(Picture::read).transpose()?;
-    let picture = picture.unwrap_or_else(scene::draw);
-    let (colors, count) = (args.colors, picture.count());
+    let path = given.path("--image");
+    let picture = path.map_or_else(|| Ok(scene::draw()), Picture::read)?;
+    let count = picture.count();
     if colors > count {
         return Err(format!("--colors {colors} are more than the {count} pixels of the picture").into());
     }
-    std::fs::create_dir_all(&args.output)
-        .map_err(|error| format!("cannot write to {}: {error}", args.output.display()))?;
+    let directory = given.output()?;
 
     guide::athletes()?;
     guide::observations()?;
 
-    let source =
-        args.image.as_ref().map_or("a scene of its own".to_string(), |path| path.display().to_string());
+    let source = path.map_or("a scene of its own".to_string(), |path| path.display().to_string());
     println!("{source}: {} x {} pixels, to be shown in {colors} colours", picture.width, picture.height);
     let kernels = Kernels::compile()?;
     report::compile_times(&kernels.compile_times());
 
-    let weights = if args.whiten { kernels.whitening(picture.view()?)? } else { Weights::EQUAL };
-    let codes = fit(&kernels, &picture, &weights, args)?;
+    let is_whitened = given.has("--whiten");
+    let weights = if is_whitened { kernels.whitening(picture.view()?)? } else { Weights::EQUAL };
+    let codes = fit(&kernels, &picture, &weights, colors)?;
 
-    println!("assigning all {} pixels", report::grouped(count));
+    println!("assigning all {} pixels", grouped(count));
     let code = assign_all(&kernels, &picture, &weights, &codes)?;
     let painted = kernels.paint(picture.view()?, &weights, &codes, &code)?;
     println!("mean error of all pixels: {:.3} of 0 .. 255", painted.error);
@@ -87,13 +84,13 @@ fn run(args: &Args) -> Result<(), Error> {
     let palette = report::palette(&painted.palette, &code);
     println!("wrote");
     let quantized = Picture { width: picture.width, height: picture.height, pixels: painted.pixels };
-    let swatches = Picture::swatches(&palette);
+    let swatches = report::swatches(&palette);
     let mut files = vec![("quantized.png", &quantized), ("palette.png", &swatches)];
-    if args.image.is_none() {
+    if path.is_none() {
         files.insert(0, ("scene.png", &picture));
     }
     for (name, picture) in files {
-        let path = args.output.join(name);
+        let path = directory.join(name);
         picture.write(&path)?;
         println!("  {}", path.display());
     }
@@ -101,15 +98,20 @@ fn run(args: &Args) -> Result<(), Error> {
 }
 
 /// Codes that fit a sample of the picture.
-fn fit(kernels: &Kernels, picture: &Picture, weights: &Weights, args: &Args) -> Result<Vec<[f32; 3]>, Error> {
+fn fit(
+    kernels: &Kernels,
+    picture: &Picture,
+    weights: &Weights,
+    colors: usize,
+) -> Result<Vec<[f32; 3]>, Error> {
     let start = Instant::now();
     let places = places(picture.count());
     let sample = kernels.sample(picture.view()?, &places)?;
     let sampled = picture::view(&sample)?;
-    let unit = if args.whiten { "standard deviations" } else { "of 0 .. 255" };
-    println!("fitting {} colours to {} pixels", args.colors, report::grouped(places.len()));
+    let unit = if weights.is_whitening() { "standard deviations" } else { "of 0 .. 255" };
+    println!("fitting {} colours to {} pixels", colors, grouped(places.len()));
 
-    let mut codes = kernels.first_codes(&sample, weights, args.colors)?;
+    let mut codes = kernels.first_codes(&sample, weights, colors)?;
     let mut code = vec![0; places.len()];
     let mut last = f32::INFINITY;
     for iteration in 1..=ITERATIONS {
@@ -125,7 +127,7 @@ fn fit(kernels: &Kernels, picture: &Picture, weights: &Weights, args: &Args) -> 
         }
         last = update.rms;
     }
-    println!("fitted in {:.1} ms", report::milliseconds(start.elapsed()));
+    println!("fitted in {:.1} ms", milliseconds(start.elapsed()));
     Ok(codes)
 }
 
@@ -135,7 +137,7 @@ fn places(count: usize) -> Vec<i64> {
         return (0..count as i64).collect();
     }
     let stretch = count as f64 / SAMPLE as f64;
-    let offsets = kmeans::uniform_numbers(SAMPLE);
+    let offsets = kmeans::uniform_numbers().take(SAMPLE);
     let place = |(index, offset): (usize, f32)| ((index as f64 + f64::from(offset)) * stretch) as i64;
     offsets.enumerate().map(place).collect()
 }
@@ -179,6 +181,6 @@ fn assign_all(
     report::measured(&measured);
 
     let differ = code[..pixels].iter().zip(&plain).filter(|(a, b)| a != b).count();
-    println!("  the plain loop chose another colour for {differ} of {} pixels", report::grouped(pixels));
+    println!("  the plain loop chose another colour for {differ} of {} pixels", grouped(pixels));
     Ok(code)
 }

@@ -1,5 +1,7 @@
 //! What is printed.
 
+use crate::common::picture::Picture;
+use crate::common::report::{grouped, milliseconds};
 use std::io::IsTerminal;
 use std::time::Duration;
 
@@ -13,18 +15,6 @@ pub struct Measured {
     pub pixels: usize,
     /// Most bytes in use during the call beyond those before it, if they were counted.
     pub temporaries: Option<usize>,
-}
-
-pub fn milliseconds(time: Duration) -> f64 {
-    time.as_secs_f64() * 1e3
-}
-
-/// A number with commas between thousands.
-pub fn grouped(number: usize) -> String {
-    let digits = number.to_string();
-    let groups: Vec<&str> =
-        digits.as_bytes().rchunks(3).rev().map(|group| str::from_utf8(group).unwrap_or_default()).collect();
-    groups.join(",")
 }
 
 pub fn compile_times(times: &[(&str, Duration)]) {
@@ -79,4 +69,15 @@ pub fn palette(colors: &[u8], code: &[i64]) -> Vec<[u8; 3]> {
         println!("  and {} more", used.len() - SHOWN);
     }
     used.into_iter().map(|(color, _)| color).collect()
+}
+
+/// Squares of the colours, in rows of at most sixteen.
+pub fn swatches(colors: &[[u8; 3]]) -> Picture {
+    const SIDE: usize = 48;
+    let columns = colors.len().clamp(1, 16);
+    let mut picture = Picture::new(columns * SIDE, colors.len().div_ceil(columns) * SIDE, [255; 3]);
+    for (index, color) in colors.iter().enumerate() {
+        picture.fill((index % columns * SIDE, index / columns * SIDE), (SIDE, SIDE), *color);
+    }
+    picture
 }

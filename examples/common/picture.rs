@@ -1,7 +1,7 @@
 //! Pictures as arrays of pixels, from and to files.
 
-use crate::Error;
-use broadloom::ArrayView;
+use super::Error;
+use broadloom::{ArrayView, ArrayViewMut};
 use image::{ColorType, DynamicImage, ImageDecoder, ImageFormat, ImageReader};
 use std::path::Path;
 
@@ -21,6 +21,16 @@ impl Picture {
     /// As an array of observations: `u8[n, 3]`.
     pub fn view(&self) -> Result<ArrayView<'_>, Error> {
         view(&self.pixels)
+    }
+
+    /// As an array of rows: `u8[height, width, 3]`.
+    pub fn rows(&self) -> Result<ArrayView<'_>, Error> {
+        Ok(ArrayView::new(&self.pixels, &[self.height, self.width, 3])?)
+    }
+
+    /// As an array of rows to be written.
+    pub fn rows_mut(&mut self) -> Result<ArrayViewMut<'_>, Error> {
+        Ok(ArrayViewMut::new(&mut self.pixels, &[self.height, self.width, 3])?)
     }
 
     /// Reads a PNG or JPEG file, the right way up; transparency is dropped.
@@ -48,15 +58,27 @@ impl Picture {
             .map_err(|error| format!("cannot write {}: {error}", path.display()).into())
     }
 
-    /// Squares of the colours, in rows of at most sixteen.
-    pub fn swatches(colors: &[[u8; 3]]) -> Picture {
-        const SIDE: usize = 48;
-        let columns = colors.len().clamp(1, 16);
-        let (width, height) = (columns * SIDE, colors.len().div_ceil(columns) * SIDE);
-        let square = |x: usize, y: usize| y / SIDE * columns + x / SIDE;
-        let places = (0..height).flat_map(|y| (0..width).map(move |x| square(x, y)));
-        let pixels = places.flat_map(|place| colors.get(place).copied().unwrap_or([255; 3])).collect();
-        Picture { width, height, pixels }
+    /// A picture of one colour.
+    pub fn new(width: usize, height: usize, color: [u8; 3]) -> Picture {
+        Picture { width, height, pixels: color.repeat(width * height) }
+    }
+
+    /// Fills a rectangle, as far as it lies in the picture.
+    pub fn fill(&mut self, (left, top): (usize, usize), (width, height): (usize, usize), color: [u8; 3]) {
+        let right = (left + width).min(self.width);
+        for y in top..(top + height).min(self.height) {
+            let row = y * self.width;
+            let start = (row + left.min(right)) * 3;
+            self.pixels[start..(row + right) * 3].as_chunks_mut().0.fill(color);
+        }
+    }
+
+    /// Copies another picture to a place at which it fits.
+    pub fn paste(&mut self, (left, top): (usize, usize), other: &Picture) {
+        for (y, row) in other.pixels.chunks(other.width * 3).enumerate() {
+            let start = ((top + y) * self.width + left) * 3;
+            self.pixels[start..start + row.len()].copy_from_slice(row);
+        }
     }
 }
 

@@ -1,6 +1,6 @@
-//! A scene to quantize when no picture is given: balloons over a lake at dusk.
+//! A scene to work on when no picture is given: balloons over a lake at dusk.
 
-use crate::picture::Picture;
+use super::picture::Picture;
 
 type Color = [f32; 3];
 

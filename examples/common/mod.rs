@@ -1,0 +1,20 @@
+//! What the examples that draw share: the command line, pictures, a made scene, and the lines of a report.
+#![allow(dead_code, reason = "no example uses all of it")]
+
+pub mod args;
+pub mod letters;
+pub mod palette;
+pub mod picture;
+pub mod report;
+pub mod scene;
+
+/// A mistake to be told in one line.
+pub type Error = Box<dyn std::error::Error>;
+
+/// Numbers strictly between 0 and 1 that look random and are the same in every run.
+pub fn uniform_numbers(seed: u64) -> impl Iterator<Item = f32> {
+    let states = std::iter::successors(Some(seed), |state| {
+        Some(state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407))
+    });
+    states.skip(8).map(|state| ((state >> 41) as f32 + 0.5) / (1u64 << 23) as f32)
+}
