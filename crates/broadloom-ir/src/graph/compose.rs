@@ -35,8 +35,9 @@ impl Graph {
         keepdims: bool,
         site: Site,
     ) -> ExprId {
-        let result = self.try_var(operand, axes, correction, keepdims, false, site);
-        self.settle(result, "var", &[operand], site)
+        self.statistic("var", operand, site, |graph, x| {
+            graph.try_var(x, axes, correction, keepdims, false, site)
+        })
     }
 
     /// The square root of [`Graph::var`].
@@ -48,24 +49,21 @@ impl Graph {
         keepdims: bool,
         site: Site,
     ) -> ExprId {
-        let result = self.try_var(operand, axes, correction, keepdims, true, site);
-        self.settle(result, "std", &[operand], site)
+        self.statistic("std", operand, site, |graph, x| {
+            graph.try_var(x, axes, correction, keepdims, true, site)
+        })
     }
 
     fn try_var(
         &mut self,
-        operand: ExprId,
+        x: ExprId,
         axes: Option<&[i64]>,
         correction: f64,
         keepdims: bool,
         root: bool,
         site: Site,
     ) -> Result<ExprId, Problem> {
-        if self.is_poisoned(operand) {
-            return Ok(operand);
-        }
-        let work = self.statistics_dtype(operand);
-        let x = self.convert(operand, work, site)?;
+        let work = self.dtype(x);
         let shape = self.shape(x).clone();
         let over = self.axes_of(x, axes)?;
         let mean = self.try_reduce(ReduceOp::Mean, x, axes, true, site)?;
@@ -80,8 +78,7 @@ impl Graph {
         let freedom = self.try_elementwise(Op::Subtract, &[count, correction], site)?;
         let freedom = self.try_elementwise(Op::Maximum, &[freedom, zero], site)?;
         let var = self.try_elementwise(Op::Divide, &[total, freedom], site)?;
-        let result = if root { self.try_elementwise(Op::Sqrt, &[var], site)? } else { var };
-        self.narrow(result, operand, site)
+        if root { self.try_elementwise(Op::Sqrt, &[var], site) } else { Ok(var) }
     }
 
     /// Number of elements that are not zero (`i64`).
@@ -100,71 +97,46 @@ impl Graph {
 
     /// `log(sum(exp(x)))` without overflow; minus infinity over an empty axis. Integers and bool compute in `f64`.
     pub fn logsumexp(&mut self, operand: ExprId, axes: Option<&[i64]>, keepdims: bool, site: Site) -> ExprId {
-        let result = self.try_logsumexp(operand, axes, keepdims, site);
-        self.settle(result, "logsumexp", &[operand], site)
+        self.statistic("logsumexp", operand, site, |graph, x| graph.try_logsumexp(x, axes, keepdims, site))
     }
 
     fn try_logsumexp(
         &mut self,
-        operand: ExprId,
+        x: ExprId,
         axes: Option<&[i64]>,
         keepdims: bool,
         site: Site,
     ) -> Result<ExprId, Problem> {
-        if self.is_poisoned(operand) {
-            return Ok(operand);
-        }
-        let x = self.convert(operand, self.statistics_dtype(operand), site)?;
         let (shift, (_, total)) = self.shifted_exponentials(x, axes, site)?;
         let log = self.try_elementwise(Op::Log, &[total], site)?;
         let result = self.try_elementwise(Op::Add, &[log, shift], site)?;
-        let result = match keepdims {
-            true => result,
-            false => {
-                let over: Vec<i64> = self.axes_of(x, axes)?.iter().map(|&axis| axis as i64).collect();
-                self.try_squeeze(result, &over, site)?
-            }
-        };
-        self.narrow(result, operand, site)
+        if keepdims {
+            return Ok(result);
+        }
+        let over: Vec<i64> = self.axes_of(x, axes)?.iter().map(|&axis| axis as i64).collect();
+        self.try_squeeze(result, &over, site)
     }
 
     /// `exp(x) / sum(exp(x))` along axes, without overflow. Integers and bool compute in `f64`.
     pub fn softmax(&mut self, operand: ExprId, axes: Option<&[i64]>, site: Site) -> ExprId {
-        let result = self.try_softmax(operand, axes, site);
-        self.settle(result, "softmax", &[operand], site)
+        self.statistic("softmax", operand, site, |graph, x| graph.try_softmax(x, axes, site))
     }
 
-    fn try_softmax(&mut self, operand: ExprId, axes: Option<&[i64]>, site: Site) -> Result<ExprId, Problem> {
-        if self.is_poisoned(operand) {
-            return Ok(operand);
-        }
-        let x = self.convert(operand, self.statistics_dtype(operand), site)?;
+    fn try_softmax(&mut self, x: ExprId, axes: Option<&[i64]>, site: Site) -> Result<ExprId, Problem> {
         let (_, (exponentials, total)) = self.shifted_exponentials(x, axes, site)?;
-        let result = self.try_elementwise(Op::Divide, &[exponentials, total], site)?;
-        self.narrow(result, operand, site)
+        self.try_elementwise(Op::Divide, &[exponentials, total], site)
     }
 
     /// The logarithm of [`Graph::softmax`], `x - logsumexp(x)`.
     pub fn log_softmax(&mut self, operand: ExprId, axes: Option<&[i64]>, site: Site) -> ExprId {
-        let result = self.try_log_softmax(operand, axes, site);
-        self.settle(result, "log_softmax", &[operand], site)
+        self.statistic("log_softmax", operand, site, |graph, x| graph.try_log_softmax(x, axes, site))
     }
 
-    fn try_log_softmax(
-        &mut self,
-        operand: ExprId,
-        axes: Option<&[i64]>,
-        site: Site,
-    ) -> Result<ExprId, Problem> {
-        if self.is_poisoned(operand) {
-            return Ok(operand);
-        }
-        let x = self.convert(operand, self.statistics_dtype(operand), site)?;
+    fn try_log_softmax(&mut self, x: ExprId, axes: Option<&[i64]>, site: Site) -> Result<ExprId, Problem> {
         let (shift, (_, total)) = self.shifted_exponentials(x, axes, site)?;
         let log = self.try_elementwise(Op::Log, &[total], site)?;
         let shifted = self.try_elementwise(Op::Subtract, &[x, shift], site)?;
-        let result = self.try_elementwise(Op::Subtract, &[shifted, log], site)?;
-        self.narrow(result, operand, site)
+        self.try_elementwise(Op::Subtract, &[shifted, log], site)
     }
 
     /// The greatest element (0 where that is not finite), `exp(x - it)` and the sum of those; all keep their axes.
@@ -193,38 +165,32 @@ impl Graph {
         keepdims: bool,
         site: Site,
     ) -> ExprId {
-        let result = self.try_norm(norm, operand, axes, keepdims, site);
-        self.settle(result, "norm", &[operand], site)
+        self.statistic("norm", operand, site, |graph, x| graph.try_norm(norm, x, axes, keepdims, site))
     }
 
     fn try_norm(
         &mut self,
         norm: Norm,
-        operand: ExprId,
+        x: ExprId,
         axes: Option<&[i64]>,
         keepdims: bool,
         site: Site,
     ) -> Result<ExprId, Problem> {
-        if self.is_poisoned(operand) {
-            return Ok(operand);
-        }
-        let x = self.convert(operand, self.statistics_dtype(operand), site)?;
-        let result = match norm {
+        match norm {
             Norm::One => {
                 let magnitude = self.try_elementwise(Op::Abs, &[x], site)?;
-                self.try_reduce(ReduceOp::Sum, magnitude, axes, keepdims, site)?
+                self.try_reduce(ReduceOp::Sum, magnitude, axes, keepdims, site)
             }
             Norm::Two => {
                 let square = self.try_elementwise(Op::Square, &[x], site)?;
                 let total = self.try_reduce(ReduceOp::Sum, square, axes, keepdims, site)?;
-                self.try_elementwise(Op::Sqrt, &[total], site)?
+                self.try_elementwise(Op::Sqrt, &[total], site)
             }
             Norm::Infinity => {
                 let magnitude = self.try_elementwise(Op::Abs, &[x], site)?;
-                self.try_reduce(ReduceOp::Max, magnitude, axes, keepdims, site)?
+                self.try_reduce(ReduceOp::Max, magnitude, axes, keepdims, site)
             }
-        };
-        self.narrow(result, operand, site)
+        }
     }
 
     /// `length` numbers (`f64`) from `start` to `stop` at equal distances, both included.
@@ -333,20 +299,28 @@ impl Graph {
         self.try_select([moves, moved, to], site)
     }
 
-    /// The dtype in which statistics of an operand are computed: `f64` for integers and bool, `f32` for the floats
-    /// of 16 bits.
-    fn statistics_dtype(&self, operand: ExprId) -> DType {
-        let dtype = self.dtype(operand);
-        match dtype.class() {
-            Class::Bool | Class::Int => DType::F64,
-            Class::Float => dtype.arithmetic(),
+    /// What `build` makes of a float operand: of integers and bool in `f64`, of the floats of 16 bits in `f32`, rounded
+    /// once.
+    fn statistic(
+        &mut self,
+        name: &'static str,
+        operand: ExprId,
+        site: Site,
+        build: impl FnOnce(&mut Graph, ExprId) -> Result<ExprId, Problem>,
+    ) -> ExprId {
+        if self.is_poisoned(operand) {
+            return operand;
         }
-    }
-
-    /// A statistic in the dtype of its result: that of a float operand.
-    fn narrow(&mut self, result: ExprId, operand: ExprId, site: Site) -> Result<ExprId, Problem> {
         let dtype = self.dtype(operand);
-        if dtype.is_float() { self.convert(result, dtype, site) } else { Ok(result) }
+        let (work, result) = match dtype.class() {
+            Class::Bool | Class::Int => (DType::F64, DType::F64),
+            Class::Float => (dtype.arithmetic(), dtype),
+        };
+        let made = self
+            .convert(operand, work, site)
+            .and_then(|x| build(self, x))
+            .and_then(|made| self.convert(made, result, site));
+        self.settle(made, name, &[operand], site)
     }
 
     /// Axes counted from the beginning, all of them for `None`.
