@@ -13,8 +13,7 @@
 //! NaN, which is always the positive quiet one. Nothing depends on the C library's functions.
 //!
 //! Special values are those of C99 Annex F. `docs/accuracy.md` has the bound of each function and the largest
-//! error found: for f32 over all arguments, or tens of millions of pairs, for f64 over a million; and it says how
-//! to repeat that.
+//! error found, over how many arguments (of f32 all 2^32, or so far a part), and how to measure it again.
 //!
 //! ```
 //! use broadloom_math::{CpuLevel, Function, Fused, Real, tile_f32};
