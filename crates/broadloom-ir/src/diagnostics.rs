@@ -7,10 +7,11 @@ pub(crate) mod help;
 mod problem;
 mod render;
 
-use crate::dim::Dim;
+use crate::dim::{Dim, Named};
 use crate::dtype::DType;
 use crate::graph::Site;
-pub use problem::{Certainty, Code, Conflict, NameKind, Problem, Requirement};
+use crate::ids::SymbolId;
+pub use problem::{Certainty, Code, Conflict, Misplaced, NameKind, Problem, Requirement};
 use std::fmt;
 
 /// A size together with its text, so that a diagnostic can be read without the graph.
@@ -23,12 +24,8 @@ pub struct Size {
 
 impl Size {
     /// The size, printed with the given names.
-    pub fn new(dim: Dim, names: &dyn Fn(crate::ids::SymbolId) -> Box<str>) -> Size {
-        let known: Vec<_> = dim.symbols().into_iter().map(|symbol| (symbol, names(symbol))).collect();
-        let text = dim
-            .display(&|symbol| known.iter().find(|(known, _)| *known == symbol).map_or("?", |(_, name)| name))
-            .to_string()
-            .into();
+    pub fn new<'a>(dim: Dim, names: &dyn Fn(SymbolId) -> Option<Named<'a>>) -> Size {
+        let text = dim.display(&|symbol| names(symbol).unwrap_or("?".into())).to_string().into();
         Size { dim, text }
     }
 
@@ -77,6 +74,8 @@ pub struct Operand {
     pub dtype: Option<DType>,
     /// Its sizes.
     pub dims: Vec<Size>,
+    /// The axis of the result where its first axis is placed, if its last axis is not placed at the last one.
+    pub placed: Option<usize>,
     /// How it was made.
     pub made: Made,
     /// Where it was made.
@@ -96,6 +95,17 @@ pub struct Origin {
     pub site: Site,
 }
 
+/// A step of the reasons why an inferred size is what it is: two sizes that an op found to be equal.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Inferred {
+    /// The sizes, with inferred ones as `?input.axis`.
+    pub sizes: Box<[Size; 2]>,
+    /// Name of the op.
+    pub op: &'static str,
+    /// Where it was called.
+    pub site: Site,
+}
+
 /// A change that makes the op valid: each was tried before it is offered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Help {
@@ -105,6 +115,8 @@ pub struct Help {
     pub code: Option<Box<str>>,
     /// The shape that results.
     pub result: Option<Vec<Size>>,
+    /// Whether it is right only if something holds that the shapes do not show.
+    pub assumes: bool,
 }
 
 /// One mistake.
@@ -140,9 +152,16 @@ impl Diagnostic {
     /// The axes on which sizes clash, ascending, if that is the problem.
     pub fn conflicts(&self) -> &[Conflict] {
         match &self.problem {
-            Problem::Broadcast(conflicts) | Problem::Stretch { conflicts, .. } => conflicts,
+            Problem::Broadcast(conflicts)
+            | Problem::Stretch { conflicts, .. }
+            | Problem::Placed { conflicts, .. } => conflicts,
             _ => &[],
         }
+    }
+
+    /// Whether this is a warning: the op is valid, but may not be what was meant.
+    pub fn is_warning(&self) -> bool {
+        matches!(self.problem, Problem::Pointwise { .. })
     }
 
     /// Why, in sentences without a final dot: the rule that is broken and, if it depends, for which sizes it is not.

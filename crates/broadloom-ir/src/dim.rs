@@ -14,6 +14,7 @@ mod polynomial;
 mod prove;
 
 use crate::ids::SymbolId;
+pub use display::Named;
 use polynomial::{Atom, Monomial, Poly, Sum, Term};
 pub use prove::{Facts, FactsOf, Interval};
 use std::sync::Arc;

@@ -18,14 +18,17 @@ pub(crate) mod infer;
 mod join;
 mod literal;
 mod node;
+mod placed;
 mod reduction;
 mod solve;
+mod symbols;
+mod unify;
 mod views;
 
 use crate::diagnostics::{
     Diagnostic, Diagnostics, Made, NameKind, Operand, Problem, Requirement, Size, help,
 };
-use crate::dim::{Dim, Facts};
+use crate::dim::{Dim, DimError, Facts};
 use crate::dtype::{DType, Scalar};
 use crate::ids::{ExprId, InputId, SymbolId};
 use crate::shape::{MAX_RANK, Shape};
@@ -35,10 +38,15 @@ pub use compose::Norm;
 pub use join::SegmentOp;
 pub use literal::Literal;
 pub use node::{Axes, Node, Operands, Permutation, SliceAxis, View};
+pub use placed::PLACED_OPS;
 pub use solve::Solution;
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::panic::Location;
+use symbols::Symbols;
+pub use symbols::{Declared, SymbolInfo, SymbolKind};
+use unify::{Because, Equation, Fit, Unifier, What};
 pub use views::SliceSpec;
 
 /// A place in the user's source.
@@ -53,28 +61,67 @@ pub struct InputInfo {
     pub dtype: DType,
     /// Its shape.
     pub shape: Shape,
+    /// Axes along which an array may have size 1 and be stretched when it is bound.
+    pub may_be_one: Axes,
     /// Where it was declared first.
     pub site: Site,
 }
 
-/// A symbolic size of a graph.
+/// The size of an axis of an input.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SymbolInfo {
-    /// Its name.
-    pub name: Box<str>,
-    /// Where it was made first.
-    pub site: Site,
-    /// What is known of its values, to be checked when a graph is bound.
-    pub facts: Facts,
+pub enum InputDim {
+    /// As given.
+    Size(Dim),
+    /// Inferred from the input's use.
+    Inferred,
+    /// As given, or 1, which is stretched when arrays are bound. Nothing else in the graph knows of it.
+    OneOr(Dim),
+}
+
+/// What must hold for the values of symbols.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Demand {
+    /// Zero or more.
+    NonNegative(Dim),
+    /// Equal sizes.
+    Equal(Dim, Dim),
+}
+
+impl Demand {
+    /// The symbols that occur.
+    pub fn symbols(&self) -> Vec<SymbolId> {
+        match self {
+            Demand::NonNegative(dim) => dim.symbols(),
+            Demand::Equal(left, right) => left.symbols().into_iter().chain(right.symbols()).collect(),
+        }
+    }
+
+    /// The difference that must be zero, or must not be negative.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn difference(&self) -> Result<Dim, DimError> {
+        match self {
+            Demand::NonNegative(dim) => Ok(dim.clone()),
+            Demand::Equal(left, right) => left.sub(right),
+        }
+    }
+
+    fn map(&self, action: &mut dyn FnMut(&Dim) -> Dim) -> Demand {
+        match self {
+            Demand::NonNegative(dim) => Demand::NonNegative(action(dim)),
+            Demand::Equal(left, right) => Demand::Equal(action(left), action(right)),
+        }
+    }
 }
 
 /// What a graph demands of its symbols' values and could not decide while it was built.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Obligation {
-    /// Must be zero or more when the graph is bound.
-    pub nonnegative: Dim,
-    /// The expression that needs it.
-    pub origin: ExprId,
+    /// What must hold when the graph is bound.
+    pub demand: Demand,
+    /// The expression that needs it; none of a declaration.
+    pub origin: Option<ExprId>,
     /// Where that was made.
     pub site: Site,
     /// Why.
@@ -102,12 +149,17 @@ pub struct Graph {
     interned: HashMap<(Node, DType, Shape), ExprId>,
     inputs: Vec<InputInfo>,
     input_of_name: HashMap<Box<str>, ExprId>,
-    symbols: Vec<SymbolInfo>,
-    symbol_of_name: HashMap<Box<str>, SymbolId>,
+    symbols: Symbols,
+    unifier: Unifier,
+    /// Demands of expressions.
     obligations: Vec<Obligation>,
     obliged: HashSet<(ExprId, Dim)>,
+    /// Demands of the user.
+    declarations: Vec<Obligation>,
     assignments: Vec<Assignment>,
     diagnostics: Vec<Diagnostic>,
+    warns_of_pointwise: bool,
+    warnings: Vec<Diagnostic>,
     /// The input axis by which a symbol is explained: one that is the symbol alone, or the first that mentions it.
     axis_of_symbol: HashMap<SymbolId, (InputId, usize)>,
     /// Shapes that were found to be small enough, so that a long chain of one shape counts elements once.
@@ -126,7 +178,7 @@ impl fmt::Debug for Graph {
         f.debug_struct("Graph")
             .field("expressions", &self.entries.len())
             .field("inputs", &self.inputs.len())
-            .field("symbols", &self.symbols.len())
+            .field("symbols", &self.symbols().len())
             .field("diagnostics", &self.diagnostics.len())
             .finish()
     }
@@ -144,46 +196,29 @@ impl Graph {
             interned: HashMap::new(),
             inputs: Vec::new(),
             input_of_name: HashMap::new(),
-            symbols: Vec::new(),
-            symbol_of_name: HashMap::new(),
+            symbols: Symbols::default(),
+            unifier: Unifier::default(),
             obligations: Vec::new(),
             obliged: HashSet::new(),
+            declarations: Vec::new(),
             assignments: Vec::new(),
             diagnostics: Vec::new(),
+            warns_of_pointwise: false,
+            warnings: Vec::new(),
             axis_of_symbol: HashMap::new(),
             sized: HashSet::new(),
         }
     }
 
-    /// The symbol of this name: zero or more, the same size wherever the name is used in this graph.
-    ///
-    /// Names are letters, digits and `_`, not beginning with a digit, and not `_` alone.
-    pub fn symbol(&mut self, name: &str, site: Site) -> SymbolId {
-        if let Some(&symbol) = self.symbol_of_name.get(name) {
-            return symbol;
-        }
-        let mut letters = name.chars();
-        let good = letters.next().is_some_and(|first| first == '_' || first.is_alphabetic())
-            && letters.all(|letter| letter == '_' || letter.is_alphanumeric())
-            && name != "_"
-            && name.len() <= MAX_NAME;
-        if !good {
-            let problem = Problem::BadName { kind: NameKind::Symbol, name: clipped(name) };
-            self.report(Diagnostic::new(problem, Some("symbol"), site));
-        }
-        if self.symbols.len() >= MAX_IDS {
-            self.report(Diagnostic::new(Problem::TooLarge, None, site));
-            return SymbolId::new(0);
-        }
-        let symbol = SymbolId::new(self.symbols.len());
-        self.symbols.push(SymbolInfo { name: clipped(name), site, facts: Facts::default() });
-        self.symbol_of_name.insert(name.into(), symbol);
-        symbol
-    }
-
     /// An array that the caller passes. The same name with the same dtype and shape is the same input.
     pub fn input(&mut self, name: &str, dtype: DType, shape: Shape, site: Site) -> ExprId {
-        let result = self.try_input(name, dtype, shape, site);
+        let dims: Vec<InputDim> = shape.iter().cloned().map(InputDim::Size).collect();
+        self.input_of(name, dtype, &dims, site)
+    }
+
+    /// Like [`Graph::input`], with axes whose size is inferred or that may have size 1.
+    pub fn input_of(&mut self, name: &str, dtype: DType, dims: &[InputDim], site: Site) -> ExprId {
+        let result = self.try_input(name, dtype, dims, site);
         let op = match &result {
             Err(Problem::BadName { .. }) | Ok(_) => "input".to_owned(),
             Err(_) => format!("input {name:?}"),
@@ -191,18 +226,45 @@ impl Graph {
         self.settle(result, &op, &[], site)
     }
 
-    fn try_input(&mut self, name: &str, dtype: DType, shape: Shape, site: Site) -> Result<ExprId, Problem> {
+    fn try_input(
+        &mut self,
+        name: &str,
+        dtype: DType,
+        dims: &[InputDim],
+        site: Site,
+    ) -> Result<ExprId, Problem> {
         check_tensor_name(name)?;
-        self.check_symbols(&shape)?;
+        if dims.len() > MAX_RANK {
+            return Err(Problem::RankTooLarge { rank: dims.len() });
+        }
+        if self.symbols.is_full() {
+            return Err(Problem::TooLarge);
+        }
+        let mut may_be_one = Axes::new();
+        let mut sizes = Vec::new();
+        for (axis, dim) in dims.iter().enumerate() {
+            sizes.push(match dim {
+                InputDim::Size(dim) => self.symbols.accept(dim, site)?,
+                InputDim::Inferred => Dim::symbol(self.symbols.flexible(name, axis, site)),
+                InputDim::OneOr(dim) => {
+                    may_be_one.push(axis);
+                    self.symbols.accept(dim, site)?
+                }
+            });
+        }
+        let shape = Shape::from(sizes);
         if let Some(&known) = self.input_of_name.get(name) {
             let entry = self.entry(known);
-            if entry.dtype == dtype && entry.shape == shape {
+            let info = self.inputs.iter().find(|info| *info.name == *name);
+            let is_same = info.is_some_and(|info| info.may_be_one == may_be_one);
+            if entry.dtype == dtype && entry.shape == shape && is_same {
                 return Ok(known);
             }
             let first = Box::new(Operand {
                 name: name.into(),
                 dtype: Some(entry.dtype),
                 dims: self.sizes(&entry.shape),
+                placed: None,
                 made: Made::Input(name.into()),
                 site: entry.site,
             });
@@ -222,7 +284,7 @@ impl Graph {
                 }
             }
         }
-        self.inputs.push(InputInfo { name: name.into(), dtype, shape, site });
+        self.inputs.push(InputInfo { name: name.into(), dtype, shape, may_be_one, site });
         self.input_of_name.insert(name.into(), expr);
         Ok(expr)
     }
@@ -246,6 +308,17 @@ impl Graph {
     pub fn report(&mut self, diagnostic: Diagnostic) -> ExprId {
         self.diagnostics.push(diagnostic);
         ExprId::new(POISON)
+    }
+
+    /// Asks for warnings of ops that broadcast operands of equally many elements, which programs for torch before 0.2
+    /// meant element by element.
+    pub fn warn_of_pointwise(&mut self) {
+        self.warns_of_pointwise = true;
+    }
+
+    /// The warnings recorded so far.
+    pub fn warnings(&self) -> &[Diagnostic] {
+        &self.warnings
     }
 
     /// The mistakes recorded so far.
@@ -276,8 +349,22 @@ impl Graph {
         self.entry(expr).dtype
     }
 
-    /// The shape of an expression.
-    pub fn shape(&self, expr: ExprId) -> &Shape {
+    /// The shape of an expression, with all that was found of inferred sizes.
+    pub fn shape(&self, expr: ExprId) -> Shape {
+        match self.resolved(self.written(expr)) {
+            Cow::Borrowed(_) => self.written(expr).clone(),
+            Cow::Owned(dims) => dims.into(),
+        }
+    }
+
+    /// The axes of the literal size 1.
+    pub fn unit_axes(&self, expr: ExprId) -> Vec<usize> {
+        let ones = self.written(expr).iter().enumerate().filter(|(_, dim)| dim.is_one());
+        ones.map(|(axis, _)| axis).collect()
+    }
+
+    /// The shape of an expression as the ops gave it: only by this is a size the literal 1.
+    fn written(&self, expr: ExprId) -> &Shape {
         &self.entry(expr).shape
     }
 
@@ -296,23 +383,33 @@ impl Graph {
         &self.inputs
     }
 
-    /// The symbols in order of creation.
-    pub fn symbols(&self) -> &[SymbolInfo] {
-        &self.symbols
-    }
-
     fn entry(&self, expr: ExprId) -> &Entry {
         self.entries.get(expr.index()).unwrap_or(&self.entries[POISON])
     }
 
     pub(crate) fn facts(&self, symbol: SymbolId) -> Facts {
-        self.symbols.get(symbol.index()).map_or_else(Facts::default, |info| info.facts)
+        self.symbols.facts(symbol)
+    }
+
+    /// A size with all that was found of inferred sizes; as it is if that cannot be written.
+    fn resolved_dim(&self, dim: &Dim) -> Dim {
+        self.unifier.resolved(dim).unwrap_or_else(|_| dim.clone())
+    }
+
+    fn resolved<'a>(&self, dims: &'a [Dim]) -> Cow<'a, [Dim]> {
+        if !self.symbols.has_flexible() {
+            return Cow::Borrowed(dims);
+        }
+        Cow::Owned(dims.iter().map(|dim| self.resolved_dim(dim)).collect())
     }
 
     pub(crate) fn size(&self, dim: &Dim) -> Size {
-        Size::new(dim.clone(), &|symbol| {
-            self.symbols.get(symbol.index()).map_or_else(|| "?".into(), |info| info.name.clone())
-        })
+        Size::new(self.resolved_dim(dim), &|symbol| self.symbols.get(symbol).map(SymbolInfo::named))
+    }
+
+    /// A size with inferred ones as they were written, `?w.0`.
+    fn size_as_written(&self, dim: &Dim) -> Size {
+        Size::new(dim.clone(), &|symbol| self.symbols.get(symbol).map(SymbolInfo::named))
     }
 
     pub(crate) fn sizes(&self, dims: &[Dim]) -> Vec<Size> {
@@ -375,9 +472,10 @@ impl Graph {
     /// Records what an expression demands, once each: equal expressions may come from callers of which only some
     /// demand it.
     fn oblige(&mut self, origin: ExprId, obligations: Vec<(Dim, Requirement)>, site: Site) {
-        for (nonnegative, requirement) in obligations {
-            if self.obliged.insert((origin, nonnegative.clone())) {
-                self.obligations.push(Obligation { nonnegative, origin, site, requirement });
+        for (dim, requirement) in obligations {
+            if self.obliged.insert((origin, dim.clone())) {
+                let demand = Demand::NonNegative(dim);
+                self.obligations.push(Obligation { demand, origin: Some(origin), site, requirement });
             }
         }
     }
@@ -405,11 +503,6 @@ impl Graph {
         Ok(())
     }
 
-    fn check_symbols<'a>(&self, dims: impl IntoIterator<Item = &'a Dim>) -> Result<(), Problem> {
-        let known = |dim: &Dim| dim.symbols().iter().all(|symbol| symbol.index() < self.symbols.len());
-        if dims.into_iter().all(known) { Ok(()) } else { Err(Problem::ForeignSymbol) }
-    }
-
     /// What is left of the requirement `dim >= 0`: nothing if it is certain, an obligation if it depends.
     ///
     /// # Errors
@@ -420,7 +513,7 @@ impl Graph {
         requirement: Requirement,
         obligations: &mut Vec<(Dim, Requirement)>,
     ) -> Result<(), Dim> {
-        let interval = dim.interval(&|symbol| self.facts(symbol));
+        let interval = self.resolved_dim(&dim).interval(&|symbol| self.facts(symbol));
         if interval.upper < 0 {
             return Err(dim);
         }

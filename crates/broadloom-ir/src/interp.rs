@@ -64,7 +64,20 @@ impl Array {
 /// an array would be too large. [`InterpretError::ShapeDisagrees`] and [`InterpretError::Unsound`] are mistakes in
 /// Broadloom.
 pub fn interpret(graph: &CheckedGraph, inputs: &[Array], fused: bool) -> Result<Vec<Array>, InterpretError> {
-    let sizes = bind::bind(graph, inputs)?;
+    interpret_with_sizes(graph, inputs, &[], fused)
+}
+
+/// Like [`interpret`], with sizes of symbols given by name.
+///
+/// # Errors
+/// Those of [`interpret`]; a name that is none of a symbol, or a size that it cannot have.
+pub fn interpret_with_sizes(
+    graph: &CheckedGraph,
+    inputs: &[Array],
+    given: &[(&str, i64)],
+    fused: bool,
+) -> Result<Vec<Array>, InterpretError> {
+    let sizes = bind::bind(graph, inputs, given)?;
     let last_uses = last_uses(graph, fused);
     let mut run = Run { graph, inputs, fused, sizes, arrays: vec![None; graph.len()] };
     for expr in graph.exprs() {
@@ -124,7 +137,7 @@ impl Run<'_> {
         let at = |fault: Fault| fault.at(expr);
         let array = |operand: &ExprId| self.array(*operand).map_err(at);
         match self.graph.node(expr) {
-            Node::Input(id) => self.input(*id).map_err(at),
+            Node::Input(id) => self.input(expr, *id),
             Node::Constant(value) => {
                 Ok(Array { dtype: value.dtype(), shape: Vec::new(), elements: vec![*value] })
             }
@@ -168,8 +181,17 @@ impl Run<'_> {
         }
     }
 
-    fn input(&self, id: InputId) -> Result<Array, Fault> {
-        self.inputs.get(id.index()).cloned().ok_or(Fault::Unsound(Rule::Operand))
+    fn input(&self, expr: ExprId, id: InputId) -> Result<Array, InterpretError> {
+        let Some(array) = self.inputs.get(id.index()) else {
+            return Err(Fault::Unsound(Rule::Operand).at(expr));
+        };
+        let info = &self.graph.inputs()[id.index()];
+        if info.may_be_one.is_empty() {
+            return Ok(array.clone());
+        }
+        let shape = self.declared_shape(expr)?;
+        let elements = view::stretch(array, &shape).map_err(|fault| fault.at(expr))?.into_owned();
+        Ok(Array { dtype: array.dtype, shape, elements })
     }
 
     fn view(&self, expr: ExprId, view: &View, operand: &Array) -> Result<Array, InterpretError> {

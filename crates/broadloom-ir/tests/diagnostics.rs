@@ -6,7 +6,7 @@ use broadloom_ir::ExprId;
 use broadloom_ir::diagnostics::Made;
 use broadloom_ir::dim::Dim;
 use broadloom_ir::dtype::{DType, Scalar};
-use broadloom_ir::graph::{Graph, Literal, SliceSpec};
+use broadloom_ir::graph::{Declared, Graph, Literal, SliceSpec};
 use broadloom_ir::ops::Op;
 use broadloom_ir::reduce::ReduceOp;
 use broadloom_ir::shape::Shape;
@@ -94,6 +94,7 @@ error[S001]: `add` cannot broadcast: axis 1 is 3 on the left and 4 on the right
                    ^
    shapes are aligned at the last axis, so b's 4 meets a's 3, not a's 4
    help: to add one value per row, give b a trailing axis:   a + b.unsqueeze(1)      -> [4, 3]
+   help: the same by the axis where it is placed:            a.add_axis(b, 0)        -> [4, 3]
 "#,
     );
 }
@@ -115,7 +116,8 @@ error[S002]: `multiply` cannot broadcast: axis 0 is `n` on the left and `m` on t
    rhs  f32 [  m  64 ]   transpose of "k_t"    FILE:L:C
                ^ equal only for some sizes (n = m)
    `m` comes from input "k_t" axis 1           FILE:L:C
-   help: if `n` and `m` are always the same size, use one symbol for both      -> [n, 64]
+   help: if `n` and `m` are always the same size, use one symbol, or declare it:   g.declare_equal(m, n)              -> [n, 64]
+   help: to state it here only, to be checked by each call:                        q * rhs.rebind(shape![n, 64])      -> [n, 64]
    note: a symbol never stretches, even when it is 1 at run time; only the constant 1 does
 "#,
     );
@@ -135,7 +137,8 @@ error[S002]: `add` cannot broadcast: axis 2 is `scores` on the left and `student
    bonus f32 [     ·         ·  students ]   input "bonus"    FILE:L:C
                                        ^
    shapes are aligned at the last axis, so bonus' `students` meets marks' `scores`, not marks' `students`
-   help: `students` is axis 1 of marks:   marks + bonus.unsqueeze(1)      -> [class, students, scores]
+   help: `students` is axis 1 of marks:             marks + bonus.unsqueeze(1)      -> [class, students, scores]
+   help: the same by the axis where it is placed:   marks.add_axis(bonus, 1)        -> [class, students, scores]
 "#,
     );
 }
@@ -178,6 +181,7 @@ error[S002]: `add` cannot broadcast: axis 0 is `2*n` on the left and `n` on the 
    x    f32 [ 2*n ]   input "x"    FILE:L:C
    y    f32 [   n ]   input "y"    FILE:L:C
                 ^ equal only for some sizes (n = 0)
+   help: to state it here only, to be checked by each call:   x + y.rebind(shape![2*n])      -> [2*n]
    note: a symbol never stretches, even when it is 1 at run time; only the constant 1 does
 "#,
     );
@@ -230,18 +234,33 @@ fn helps_hold() {
             assert!(mistake.helps.len() <= 3);
             for help in &mistake.helps {
                 let (Some(code), Some(result)) = (&help.code, &help.result) else { continue };
-                let (left, right) = code.split_once(" + ").unwrap();
-                let before = graph.diagnostics().len();
-                let operands = [follow(&mut graph, x, left), follow(&mut graph, y, right)];
-                let sum = add(&mut graph, &operands);
-                assert_eq!(graph.diagnostics().len(), before, "{a} + {b}: {code}");
-                let dims: Vec<Dim> = result.iter().map(|size| size.dim.clone()).collect();
-                assert_eq!(graph.shape(sum).dims(), dims, "{code}");
+                let mut graph = Graph::new();
+                if let Some(sides) = code.strip_prefix("g.declare_equal(") {
+                    let (left, right) = sides.trim_end_matches(')').split_once(", ").unwrap();
+                    let (left, right) = (dim(&mut graph, left), dim(&mut graph, right));
+                    assert_eq!(graph.declare_equal(&left, &right, here()), Declared::Substituted, "{code}");
+                }
+                let [x, y] = [input(&mut graph, "x", a), input(&mut graph, "y", b)];
+                let sum = match (code.split_once(" + "), code.split_once(".add_axis(y, ")) {
+                    (Some((left, right)), _) => {
+                        let operands = [follow(&mut graph, x, left), follow(&mut graph, y, right)];
+                        add(&mut graph, &operands)
+                    }
+                    (None, Some((_, axis))) => {
+                        let axis = axis.trim_end_matches(')').parse().unwrap();
+                        graph.elementwise_at(Op::Add, [x, y], axis, here())
+                    }
+                    (None, None) => add(&mut graph, &[x, y]),
+                };
+                assert_eq!(graph.diagnostics(), [], "{a} + {b}: {code}");
+                let result: Vec<String> = result.iter().map(ToString::to_string).collect();
+                let result = shape(&mut graph, &result.join(","));
+                assert_eq!(graph.shape(sum), result, "{a} + {b}: {code}");
                 tried += 1;
             }
         }
     }
-    assert!(tried > 40, "{tried}");
+    assert!(tried > 100, "{tried}");
 }
 
 /// Applies the methods of a help such as `y.unsqueeze(1).unsqueeze(2)`.
@@ -255,6 +274,11 @@ fn follow(graph: &mut Graph, mut expr: ExprId, code: &str) -> ExprId {
             "permute_dims" => {
                 let axes: Vec<i64> = arguments.split(", ").map(|axis| axis.parse().unwrap()).collect();
                 graph.permute_dims(expr, &axes, here())
+            }
+            "rebind" => {
+                let sizes = arguments.trim_start_matches("shape![").split(", ");
+                let dims: Vec<Option<Dim>> = sizes.map(|size| Some(dim(graph, size))).collect();
+                graph.rebind(expr, &dims, here())
             }
             "reshape" => {
                 let dims: Vec<Option<Dim>> =

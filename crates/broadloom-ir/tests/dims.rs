@@ -76,7 +76,7 @@ fn arithmetic_is_that_of_numbers() {
     for a in sizes {
         let mut graph = graph();
         let a = dim(&mut graph, a);
-        let interval = a.interval(&|_| Facts { lower: 0, upper: Some(6), multiple_of: 1 });
+        let interval = a.interval(&|_| Facts { lower: 0, upper: Some(6) });
         for_all_values(2, |value| {
             let exact = a.evaluate(value).unwrap();
             assert!((interval.lower..=interval.upper).contains(&exact.into()), "{a:?} is in {interval:?}");

@@ -21,7 +21,7 @@ use crate::kernel::{Buffer, BufferId, Group, HostSymbol, Role};
 use crate::{Layout, LowerError, LowerOptions};
 use broadloom_ir::dim::{Dim, Facts};
 use broadloom_ir::dtype::{DType, Scalar};
-use broadloom_ir::graph::{CheckedGraph, Node};
+use broadloom_ir::graph::{CheckedGraph, Node, SymbolInfo};
 use broadloom_ir::ops::Op;
 use broadloom_ir::reduce::ReduceOp;
 use broadloom_ir::shape::Shape;
@@ -122,7 +122,7 @@ pub(crate) struct Flat {
     pub buffers: Vec<Buffer>,
     pub layouts: Vec<Layout>,
     pub outputs: Vec<FlatId>,
-    pub symbols: Vec<String>,
+    pub symbols: Vec<SymbolInfo>,
     pub host_symbols: Vec<HostSymbol>,
     pub groups: Vec<Group>,
     /// Nodes that must be stored, whoever uses them.
@@ -130,7 +130,6 @@ pub(crate) struct Flat {
     /// Whether the numerics level has fma.
     pub fused: bool,
     /// What is known of the graph's symbols.
-    facts: Vec<Facts>,
     /// Symbols of the strides of arrays that are not dense.
     strides: HashMap<(BufferId, usize), SymbolId>,
     memo: HashMap<ExprId, FlatId>,
@@ -144,12 +143,11 @@ impl Flat {
             buffers: Vec::new(),
             layouts: Vec::new(),
             outputs: Vec::new(),
-            symbols: graph.symbols().iter().map(|symbol| symbol.name.to_string()).collect(),
+            symbols: graph.symbols().to_vec(),
             host_symbols: Vec::new(),
             groups: Vec::new(),
             stored: Vec::new(),
             fused: options.fused,
-            facts: graph.symbols().iter().map(|symbol| symbol.facts).collect(),
             strides: HashMap::new(),
             memo: HashMap::new(),
         };
@@ -182,7 +180,7 @@ impl Flat {
 
     /// What is known of a symbol's values.
     pub fn facts(&self, symbol: SymbolId) -> Facts {
-        self.facts.get(symbol.index()).copied().unwrap_or_default()
+        self.symbols.get(symbol.index()).map_or_else(Facts::default, |symbol| symbol.facts)
     }
 
     /// A new symbol that the host binds.

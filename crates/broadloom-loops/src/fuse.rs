@@ -18,7 +18,7 @@ use crate::place::Plan;
 use crate::rows::SCRATCH_BYTES;
 use crate::{IndexWidth, Layout, LowerError, LowerOptions};
 use broadloom_ir::dim::Dim;
-use broadloom_ir::graph::CheckedGraph;
+use broadloom_ir::graph::{CheckedGraph, SymbolInfo};
 use petgraph::graph::{DiGraph, NodeIndex};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -448,5 +448,5 @@ fn narrow_axes(nest: &Nest<'_>, plan: &Plan<'_, '_>) -> Vec<Dim> {
 /// A name for an axis: its size where that is short, as in `n`, `n*m`, `64`.
 fn axis_name(dim: &Dim, graph: &CheckedGraph) -> String {
     let symbols = graph.symbols();
-    dim.display(&|symbol| symbols.get(symbol.index()).map_or("groups", |symbol| &symbol.name)).to_string()
+    dim.display(&|symbol| symbols.get(symbol.index()).map_or("groups".into(), SymbolInfo::named)).to_string()
 }

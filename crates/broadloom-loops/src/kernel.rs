@@ -2,6 +2,7 @@
 
 use broadloom_ir::dim::Dim;
 use broadloom_ir::dtype::{DType, Scalar};
+use broadloom_ir::graph::SymbolInfo;
 use broadloom_ir::ops::Op;
 use broadloom_ir::reduce::ReduceOp;
 use broadloom_ir::shape::Shape;
@@ -31,8 +32,8 @@ define_ids! {
 /// [host symbols](Schedule::host_symbols), evaluated once per call.
 #[derive(Debug, Clone)]
 pub struct Schedule {
-    /// Names of the graph's symbols, in order; host symbols follow them.
-    pub symbols: Vec<String>,
+    /// The graph's symbols, in order; host symbols follow them.
+    pub symbols: Vec<SymbolInfo>,
     /// What the symbols after the graph's stand for, in order.
     pub host_symbols: Vec<HostSymbol>,
     /// The arrays: inputs in order of [`InputId`], outputs in order, then temporaries.

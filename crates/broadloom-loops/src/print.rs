@@ -2,7 +2,7 @@
 
 use crate::kernel::*;
 use broadloom_ir::SymbolId;
-use broadloom_ir::dim::Dim;
+use broadloom_ir::dim::{Dim, Named};
 use std::fmt;
 
 impl Schedule {
@@ -19,12 +19,12 @@ impl Schedule {
                 HostSymbol::GroupLength(group) => format!("length{group}"),
             })
             .collect();
-        let name = |symbol: SymbolId| -> &str {
+        let name = |symbol: SymbolId| -> Named<'_> {
             let index = symbol.index();
-            self.symbols
-                .get(index)
-                .or_else(|| host.get(index - self.symbols.len()))
-                .map_or("?", String::as_str)
+            match self.symbols.get(index) {
+                Some(symbol) => symbol.named(),
+                None => host.get(index - self.symbols.len()).map_or("?", String::as_str).into(),
+            }
         };
         dim.display(&name).to_string()
     }

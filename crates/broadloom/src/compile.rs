@@ -13,10 +13,12 @@
 use crate::bind::Program;
 use crate::executable::{Executable, Inner, Variant};
 pub use crate::options::{CompileOptions, Threads};
+use broadloom_ir::SymbolId;
 use broadloom_ir::diagnostics::Diagnostics;
 use broadloom_ir::graph::CheckedGraph;
 use broadloom_jit::{CpuLevel, JitOptions};
-use broadloom_loops::{Hazard, LowerError, LowerOptions};
+use broadloom_loops::kernel::Schedule;
+use broadloom_loops::{Hazard, IndexWidth, LowerError, LowerOptions};
 use std::fmt;
 use std::time::Instant;
 use thiserror::Error;
@@ -30,7 +32,21 @@ pub(crate) fn compile(graph: &CheckedGraph, options: &CompileOptions) -> Result<
     let dense = compile_variant(graph, &lower_options, level, false)?;
     let program = Program::new(graph);
     let inner = Inner::new(graph.clone(), options.clone(), program, lower_options, level, dense);
+    if is_likely_wide(graph, &inner.dense.schedule) {
+        let wide = LowerOptions { index_width: IndexWidth::Wide, ..inner.dense_options.clone() };
+        inner.variant(&wide)?;
+    }
     Ok(Executable::new(inner, start.elapsed()))
+}
+
+/// Whether axes of the sizes to be expected are too long for indices of 32 bits.
+fn is_likely_wide(graph: &CheckedGraph, schedule: &Schedule) -> bool {
+    let likely = |symbol: SymbolId| {
+        let info = graph.symbols().get(symbol.index())?;
+        Some(info.likely? / info.unit)
+    };
+    let lengths = schedule.narrow_axes.iter().map(|dim| dim.evaluate(&likely));
+    lengths.flatten().any(|length| length > i64::from(i32::MAX))
 }
 
 /// Schedule and machine code for one choice of layouts.

@@ -1,20 +1,21 @@
 //! Compiled kernels.
 
 use crate::bind::plan::Binding;
-use crate::bind::{Program, type_text};
+use crate::bind::{Program, SymbolNames, type_text};
 use crate::compile::{Aside, CompileError, CompileOptions, compile_variant};
 use crate::explain::Explanation;
 use crate::memory::{Block, OutOfMemory};
 use crate::run::{Bound, CallError, IntoOutputs, Outputs};
 use crate::{BindError, IntoInputs};
 use broadloom_ir::dtype::DType;
-use broadloom_ir::graph::{CheckedGraph, OutputInfo};
+use broadloom_ir::graph::{CheckedGraph, InputInfo, OutputInfo};
 use broadloom_ir::shape::Shape;
 use broadloom_jit::{CpuLevel, Module};
 use broadloom_loops::kernel::Schedule;
 use broadloom_loops::{Layout, LowerOptions};
 use std::collections::HashMap;
 use std::fmt;
+use std::panic::Location;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -71,8 +72,7 @@ impl Executable {
         let graph = &self.inner.graph;
         let required =
             graph.inputs().iter().zip(&self.inner.program.required).filter(|(_, required)| **required);
-        let mut inputs: Vec<ArrayInfo> =
-            required.map(|(input, _)| info(graph, &input.name, input.dtype, &input.shape)).collect();
+        let mut inputs: Vec<ArrayInfo> = required.map(|(input, _)| input_info(graph, input)).collect();
         for input in &mut inputs {
             let is_assigned = |output: &OutputInfo| output.assigned.is_some() && *output.name == *input.name;
             input.is_assigned = graph.outputs().iter().any(is_assigned);
@@ -94,6 +94,7 @@ impl Executable {
     /// # Errors
     /// If the arrays do not fit, or the data are such that there is no result: an index out of range, a negative
     /// exponent of an integer.
+    #[track_caller]
     pub fn run<'a>(&self, inputs: impl IntoInputs<'a>) -> Result<Outputs, CallError> {
         Ok(self.bind(inputs)?.run()?)
     }
@@ -114,20 +115,37 @@ impl Executable {
     ///
     /// # Errors
     /// If the arrays do not fit, or the data are such that there is no result; then the outputs are unspecified.
+    #[track_caller]
     pub fn run_into<'a, 'b>(
         &self,
         inputs: impl IntoInputs<'a>,
         outputs: impl IntoOutputs<'b>,
     ) -> Result<(), CallError> {
-        crate::run::run_into(&self.inner, inputs.into_inputs(), outputs.into_outputs())
+        let site = Location::caller();
+        crate::run::run_into(&self.inner, inputs.into_inputs(), outputs.into_outputs()).map_err(|error| {
+            match error {
+                CallError::Bind(error) => CallError::Bind(error.called_from(site)),
+                CallError::Run(_) => error,
+            }
+        })
     }
 
     /// Checks arrays, to be run once or more.
     ///
     /// # Errors
     /// If names, dtypes or sizes do not fit.
+    #[track_caller]
     pub fn bind<'a>(&self, inputs: impl IntoInputs<'a>) -> Result<Bound<'a>, BindError> {
-        Bound::new(self.inner.clone(), inputs.into_inputs())
+        let site = Location::caller();
+        Bound::new(self.inner.clone(), inputs.into_inputs()).map_err(|error| error.called_from(site))
+    }
+
+    /// Names of the symbols whose sizes the caller has to give by [`Inputs::with_size`](crate::Inputs::with_size):
+    /// no array determines them.
+    pub fn parameters(&self) -> Vec<String> {
+        let symbols = self.inner.graph.symbols();
+        let parameters = self.inner.program.parameters.iter();
+        parameters.map(|symbol| symbols[symbol.index()].name.to_string()).collect()
     }
 
     /// What was made of the graph: loops, vector widths, stored temporaries, code.
@@ -139,6 +157,12 @@ impl Executable {
     pub fn graph(&self) -> &CheckedGraph {
         &self.inner.graph
     }
+}
+
+fn input_info(graph: &CheckedGraph, input: &InputInfo) -> ArrayInfo {
+    let text = format!("{}{}", input.dtype, SymbolNames(graph).input(input));
+    let (name, rank) = (input.name.to_string(), input.shape.rank());
+    ArrayInfo { name, dtype: input.dtype, rank, is_assigned: false, text }
 }
 
 fn info(graph: &CheckedGraph, name: &str, dtype: DType, shape: &Shape) -> ArrayInfo {

@@ -45,7 +45,8 @@ pub use array::{
     LayoutError,
 };
 pub use bind::{
-    ArrayName, BindError, EmptyTable, Inputs, IntoInputs, MissedObligation, Role, SizeMismatch, Solved,
+    ArrayName, BindError, EmptyTable, GivenSize, Inputs, IntoInputs, MissedObligation, Role, SizeMismatch,
+    Solved, SolvedFrom,
 };
 pub use compile::{CompileError, CompileOptions, Threads};
 pub use dsl::{
@@ -61,7 +62,7 @@ pub use run::{Bound, CallError, IntoOutputs, OutputError, Outputs, OutputsMut, R
 
 pub use broadloom_ir::diagnostics::{self, Diagnostic, Diagnostics};
 pub use broadloom_ir::dtype::{DType, Element, Scalar};
-pub use broadloom_ir::graph::{CheckedGraph, Norm};
+pub use broadloom_ir::graph::{CheckedGraph, Declared, Norm};
 pub use broadloom_ir::ops::Op;
 pub use broadloom_jit::CpuLevel;
 pub use half::{bf16, f16};

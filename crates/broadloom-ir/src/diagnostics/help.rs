@@ -1,14 +1,15 @@
 //! What a diagnostic says beyond the problem: the operands, where symbols come from, and changes that make the op
-//! valid. In order of preference: (a) axes of size 1 where the sizes of one operand are a subsequence of the
-//! other's; (b) another order of axes; (c) a reshape; (d) one symbol or a number in place of a symbol. Each is tried
-//! by inference before it is offered.
+//! valid. In order of preference: (a) the axes of a reduction kept; (b) axes of size 1 where the sizes of one operand
+//! are a subsequence of the other's, or that operand placed at an axis; (c) another order of axes; (d) a reshape; (e)
+//! one symbol or a number in place of a symbol, stated where it is made or at this op. Each is tried by inference
+//! before it is offered.
 
 use super::problem::headline;
 use super::{Certainty, Conflict, Diagnostic, Help, Made, Operand, Origin, Problem};
 use crate::dim::Dim;
 use crate::dtype::DType;
 use crate::graph::elementwise::SELECT_ROLES;
-use crate::graph::{Graph, Node, Site, View, infer};
+use crate::graph::{Graph, Node, PLACED_OPS, Site, View, infer};
 use crate::ids::ExprId;
 use crate::ops::Op;
 use crate::shape::{MAX_RANK, Shape};
@@ -26,19 +27,21 @@ pub(crate) fn explain(
 ) -> Diagnostic {
     let mut described = describe(graph, op, operands);
     let conflicts: &[Conflict] = match &problem {
-        Problem::Broadcast(conflicts) => conflicts,
+        Problem::Broadcast(conflicts) | Problem::Placed { conflicts, .. } => conflicts,
         Problem::Stretch { wanted, conflicts } => {
-            let dims = wanted.clone();
-            described.push(Operand { name: "wanted".into(), dtype: None, dims, made: Made::Wanted, site });
+            let (name, dims) = ("wanted".into(), wanted.clone());
+            let made = Made::Wanted;
+            described.push(Operand { name, dtype: None, dims, placed: None, made, site });
             conflicts
         }
         _ => &[],
     };
     let origins = origins(graph, conflicts, &described);
     let mut helps = Vec::new();
-    if let (Some(clash), Some(rewrite)) = (headline(conflicts), Rewrite::new(graph, op, &problem, &described))
+    if let (Some(clash), Some(rewrite)) = (headline(&problem), Rewrite::new(graph, op, &problem, &described))
     {
         // A change of the expression speaks for itself; only without one are the symbols in doubt.
+        rewrite.keep_dims(operands, &mut helps);
         rewrite.unsqueeze(&mut helps);
         rewrite.permute(&mut helps);
         if helps.is_empty() {
@@ -48,7 +51,13 @@ pub(crate) fn explain(
             rewrite.rename(clash, &mut helps);
         }
     }
+    if let Some(rewrite) = Rewrite::new(graph, op, &problem, &described)
+        && matches!(problem, Problem::Pointwise { is_harmless: false, .. })
+    {
+        rewrite.unsqueeze(&mut helps);
+    }
     convert(graph, &problem, op, operands, &described, &mut helps);
+    state(&problem, &described, &mut helps);
     assign_otherwise(&problem, op, &described, &mut helps);
     helps.truncate(MAX_HELPS);
     Diagnostic { problem, op: Some(op.into()), site, operands: described, origins, helps }
@@ -71,8 +80,9 @@ fn describe(graph: &Graph, op: &str, operands: &[ExprId]) -> Vec<Operand> {
                 roles.get(index).copied().unwrap_or("operand").into()
             }
         };
-        let dims = graph.sizes(graph.shape(expr));
-        Operand { name, dtype: Some(graph.dtype(expr)), dims, made, site: graph.site(expr) }
+        let dims = graph.sizes(&graph.shape(expr));
+        let (dtype, site) = (Some(graph.dtype(expr)), graph.site(expr));
+        Operand { name, dtype, dims, placed: None, made, site }
     };
     operands.iter().enumerate().map(operand).collect()
 }
@@ -144,7 +154,7 @@ struct Rewrite<'a> {
 impl<'a> Rewrite<'a> {
     fn new(graph: &'a Graph, op: &'a str, problem: &Problem, operands: &'a [Operand]) -> Option<Rewrite<'a>> {
         let stretches = match problem {
-            Problem::Broadcast(_) => false,
+            Problem::Broadcast(_) | Problem::Pointwise { .. } => false,
             Problem::Stretch { .. } => true,
             _ => return None,
         };
@@ -155,17 +165,18 @@ impl<'a> Rewrite<'a> {
     /// The shape of the result for changed operands, if they fit.
     fn infer(&self, dims: &[Vec<Dim>]) -> Option<Shape> {
         let facts = |symbol| self.graph.facts(symbol);
+        let compare: infer::Compare = &mut |_, (_, left), (_, right)| infer::compare(left, right, &facts);
         if dims.iter().any(|dims| dims.len() > MAX_RANK) {
             return None;
         }
         match (self.stretches, dims) {
             (true, [operand, wanted]) => {
-                infer::stretch(operand, wanted, &facts).ok()?;
+                infer::stretch(operand, wanted, compare).ok()?;
                 Some(wanted.clone().into())
             }
             _ => {
                 let dims: Vec<&[Dim]> = dims.iter().map(Vec::as_slice).collect();
-                infer::broadcast(&dims, &facts).ok()
+                infer::broadcast(&dims, compare).ok()
             }
         }
     }
@@ -184,23 +195,52 @@ impl<'a> Rewrite<'a> {
         let mut changed = self.dims.clone();
         changed[side] = dims;
         let Some(result) = self.infer(&changed) else { return false };
-        let mut names: Vec<String> = self.operands.iter().map(|operand| operand.name.to_string()).collect();
-        names[side] += change;
-        let (left, right) = (&names[0], &names[1]);
-        let code = match self.op {
-            "add" => format!("{left} + {right}"),
-            "subtract" => format!("{left} - {right}"),
-            "multiply" => format!("{left} * {right}"),
-            "divide" => format!("{left} / {right}"),
-            "broadcast_to" => format!("{left}.broadcast_to({:?})", self.operands[1].dims),
-            op => format!("{left}.{op}({right})"),
-        };
-        let result = Some(self.graph.sizes(&result));
-        helps.push(Help { text: text.into(), code: Some(code.into()), result });
+        let changed = format!("{}{change}", self.operands[side].name);
+        let help = self.help(side, &changed, text, &result);
+        helps.push(help);
         true
     }
 
-    /// (a) One operand's sizes are a subsequence of the other's: axes of size 1 bring them to their places.
+    /// The op with other text for an operand.
+    fn help(&self, side: usize, changed: &str, text: String, result: &[Dim]) -> Help {
+        let mut names: Vec<&str> = self.operands.iter().map(|operand| &*operand.name).collect();
+        names[side] = changed;
+        let code = call(self.op, names[0], names[1], &self.operands[1]);
+        Help {
+            text: text.into(),
+            code: Some(code.into()),
+            result: Some(self.graph.sizes(result)),
+            assumes: false,
+        }
+    }
+
+    /// (a) An operand is a reduction whose axes, if they were kept, would make it fit.
+    fn keep_dims(&self, operands: &[ExprId], helps: &mut Vec<Help>) {
+        for &(side, _) in self.sides() {
+            let Some(&operand) = operands.get(side) else { continue };
+            let Node::Reduce { op, operand: of, axes, keepdims: false } = self.graph.node(operand) else {
+                continue;
+            };
+            let mut dims = self.dims[side].clone();
+            axes.iter().for_each(|&axis| dims.insert(axis.min(dims.len()), Dim::ONE));
+            let mut changed = self.dims.clone();
+            changed[side] = dims;
+            let Some(result) = self.infer(&changed) else { continue };
+            let of = match made(self.graph, *of) {
+                Made::Input(name) if is_identifier(&name) => name,
+                Made::Input(_) | Made::Op { .. } | Made::Constant(_) | Made::Wanted => "..".into(),
+            };
+            let axes = match axes.as_slice() {
+                [axis] => axis.to_string(),
+                axes => format!("{axes:?}"),
+            };
+            let kept = format!("{of}.{op}_keepdims({axes})");
+            helps.push(self.help(side, &kept, "keep the reduced axis as one of size 1:".to_owned(), &result));
+            return;
+        }
+    }
+
+    /// (b) One operand's sizes are a subsequence of the other's: axes of size 1 bring them to their places.
     fn unsqueeze(&self, helps: &mut Vec<Help>) {
         for &(side, other) in self.sides() {
             let Some(places) = subsequence(&self.dims[side], &self.dims[other]) else { continue };
@@ -222,9 +262,18 @@ impl<'a> Rewrite<'a> {
             }
             let count = dims.len() - self.dims[side].len();
             let text = self.unsqueeze_text(side, other, first, is_trailing.then_some(count));
-            if !change.is_empty() && self.offer(side, dims, &change, text, helps) {
-                return;
+            if change.is_empty() || !self.offer(side, dims, &change, text, helps) {
+                continue;
             }
+            let is_together = places.windows(2).all(|pair| pair[0] + 1 == pair[1]);
+            if is_trailing && is_together && !self.stretches && has_axis_form(self.op) {
+                let (left, right) = (&self.operands[0].name, &self.operands[1].name);
+                let code = format!("{left}.{}_axis({right}, {first})", self.op);
+                let (text, result) = ("the same by the axis where it is placed:".into(), helps.last());
+                let result = result.and_then(|help| help.result.clone());
+                helps.push(Help { text, code: Some(code.into()), result, assumes: false });
+            }
+            return;
         }
     }
 
@@ -253,7 +302,7 @@ impl<'a> Rewrite<'a> {
         }
     }
 
-    /// (b) The sizes are there in another order.
+    /// (c) The sizes are there in another order.
     fn permute(&self, helps: &mut Vec<Help>) {
         for &(side, other) in self.sides() {
             let (own, target) = (&self.dims[side], &self.dims[other]);
@@ -278,7 +327,7 @@ impl<'a> Rewrite<'a> {
         }
     }
 
-    /// (c) The numbers of elements are the same.
+    /// (d) The numbers of elements are the same.
     fn reshape(&self, helps: &mut Vec<Help>) {
         for &(side, other) in self.sides() {
             let (own, target) = (&self.dims[side], &self.dims[other]);
@@ -294,7 +343,7 @@ impl<'a> Rewrite<'a> {
         }
     }
 
-    /// (d) One symbol where there are two, or its value where it is always the same.
+    /// (e) One symbol where there are two, or its value where it is always the same.
     fn rename(&self, clash: &Conflict, helps: &mut Vec<Help>) {
         if clash.certainty == Certainty::Never {
             return;
@@ -303,23 +352,127 @@ impl<'a> Rewrite<'a> {
         let (symbol, old, new) = match (left.dim.as_symbol(), right.dim.as_symbol()) {
             (_, Some(symbol)) => (symbol, right, left),
             (Some(symbol), None) => (symbol, left, right),
-            (None, None) => return,
+            (None, None) => return self.rebind(clash, helps),
         };
         let substitute =
             |dims: &Vec<Dim>| dims.iter().map(|dim| dim.substitute(symbol, &new.dim).ok()).collect();
         let Some(dims) = self.dims.iter().map(substitute).collect::<Option<Vec<Vec<Dim>>>>() else { return };
-        let Some(result) = self.infer(&dims) else { return };
+        let Some(result) = self.infer(&dims) else { return self.rebind(clash, helps) };
         let text = match (new.dim.as_symbol(), new.dim.as_constant()) {
             (Some(_), _) => {
-                format!("if `{new}` and `{old}` are always the same size, use one symbol for both")
+                format!("if `{new}` and `{old}` are always the same size, use one symbol, or declare it:")
             }
-            (None, Some(value)) => {
-                format!("if `{old}` is always {value}, write {value} where it is declared")
-            }
-            (None, None) => format!("if `{old}` is always `{new}`, write that where it is declared"),
+            (None, _) => format!("if `{old}` is always {new}, write that where it is made, or declare it:"),
         };
-        helps.push(Help { text: text.into(), code: None, result: Some(self.graph.sizes(&result)) });
+        let code = format!("g.declare_equal({old}, {new})");
+        let result = Some(self.graph.sizes(&result));
+        helps.push(Help { text: text.into(), code: Some(code.into()), result, assumes: true });
+        self.rebind(clash, helps);
+        let side =
+            if left.dim.as_symbol() == Some(symbol) { clash.left_operand } else { clash.right_operand };
+        let operand = &self.operands[side];
+        if let (Made::Input(_), Some(_)) = (&operand.made, new.dim.as_symbol()) {
+            let text = format!(
+                "if {} may also have size 1 there, make that axis of the input `#{new}`",
+                operand.name
+            );
+            helps.push(Help { text: text.into(), code: None, result: None, assumes: true });
+        }
     }
+
+    /// The sizes of one operand stated at this op.
+    fn rebind(&self, clash: &Conflict, helps: &mut Vec<Help>) {
+        if self.stretches || self.operands.len() != 2 || clash.certainty == Certainty::Never {
+            return;
+        }
+        let (side, operand) = (clash.right_operand, &self.operands[clash.right_operand]);
+        let rank = self.dims.iter().map(Vec::len).max().unwrap_or(0);
+        let Some(own) = (clash.axis + operand.dims.len()).checked_sub(rank) else { return };
+        let mut dims = self.dims[side].clone();
+        let Some(size) = dims.get_mut(own) else { return };
+        *size = clash.left.dim.clone();
+        let text: Vec<String> = (operand.dims.iter().enumerate())
+            .map(|(axis, size)| if axis == own { clash.left.to_string() } else { size.to_string() })
+            .collect();
+        let change = format!(".rebind(shape![{}])", text.join(", "));
+        let text = "to state it here only, to be checked by each call:".to_owned();
+        if self.offer(side, dims, &change, text, helps)
+            && let Some(help) = helps.last_mut()
+        {
+            help.assumes = true;
+        }
+    }
+}
+
+/// A call of an op as it is written.
+fn call(op: &str, left: &str, right: &str, second: &Operand) -> String {
+    match op {
+        "add" => format!("{left} + {right}"),
+        "subtract" => format!("{left} - {right}"),
+        "multiply" => format!("{left} * {right}"),
+        "divide" => format!("{left} / {right}"),
+        "broadcast_to" => format!("{left}.broadcast_to({:?})", second.dims),
+        op => format!("{left}.{op}({right})"),
+    }
+}
+
+/// Whether there is a form of the op that takes an axis.
+fn has_axis_form(op: &str) -> bool {
+    Op::from_name(op).is_some_and(|op| PLACED_OPS.contains(&op))
+}
+
+/// Adds the axes at which the placed operand fits.
+pub(crate) fn place(graph: &Graph, diagnostic: &mut Diagnostic, smaller: usize) {
+    let facts = |symbol| graph.facts(symbol);
+    let dims = |operand: &Operand| operand.dims.iter().map(|size| size.dim.clone()).collect::<Vec<Dim>>();
+    let [left, right] = diagnostic.operands.as_slice() else { return };
+    let (small, large) = if smaller == 1 { (right, left) } else { (left, right) };
+    let (mut small, large) = (dims(small), dims(large));
+    let default = large.len() - small.len();
+    while small.last().is_some_and(Dim::is_one) {
+        small.pop();
+    }
+    let op = diagnostic.op.clone().unwrap_or_default();
+    for axis in 0..=large.len() - small.len() {
+        let mut placed = small.clone();
+        placed.resize(large.len() - axis, Dim::ONE);
+        let compare: infer::Compare = &mut |_, (_, left), (_, right)| infer::compare(left, right, &facts);
+        let Ok(result) = infer::broadcast(&[&large, &placed], compare) else { continue };
+        let (left, right) = (&left.name, &right.name);
+        let mut code = format!("{left}.{op}_axis({right}, {axis})");
+        let mut text = format!("it fits at axis={axis}:");
+        if axis == default && small.len() + default == large.len() {
+            code = call(&op, left, right, &diagnostic.operands[1]);
+            text = format!("it fits at axis={axis}, which needs no axis:");
+        }
+        let result = Some(graph.sizes(&result));
+        diagnostic.helps.push(Help { text: text.into(), code: Some(code.into()), result, assumes: false });
+    }
+    diagnostic.helps.truncate(MAX_HELPS);
+}
+
+/// Offers a statement on a symbol, or another place for it.
+fn state(problem: &Problem, operands: &[Operand], helps: &mut Vec<Help>) {
+    let (text, code) = match (problem, operands) {
+        (Problem::Indivisible { multiple: Some((name, k)), .. }, _) => (
+            format!("if it always is, state it where `{name}` is made:"),
+            format!("g.symbol({name:?}).multiple_of({k})"),
+        ),
+        (Problem::NotOne { axis, size }, [operand]) if size.dim.as_constant().is_none() => {
+            let dims = operand.dims.iter().enumerate();
+            let dims: Vec<String> = dims
+                .map(|(own, size)| if own == *axis { "1".to_owned() } else { size.to_string() })
+                .collect();
+            let code = format!("{}.rebind(shape![{}]).squeeze({axis})", operand.name, dims.join(", "));
+            ("if it is always 1, state it, to be checked by each call:".to_owned(), code)
+        }
+        (Problem::LateFact { name, .. }, _) => (
+            "state it where the symbol is made:".to_owned(),
+            format!("let {name} = g.symbol({name:?}).range(..)"),
+        ),
+        _ => return,
+    };
+    helps.push(Help { text: text.into(), code: Some(code.into()), result: None, assumes: true });
 }
 
 /// Where the sizes of `own` stand in `target`, in order, the last ones where there is a choice.
@@ -346,7 +499,7 @@ fn convert(
     let mut offer = |operand: usize, to: DType, text: &str| {
         if let Some(operand) = described.get(operand) {
             let code = format!("{}.cast::<{to}>()", operand.name);
-            helps.push(Help { text: text.into(), code: Some(code.into()), result: None });
+            helps.push(Help { text: text.into(), code: Some(code.into()), result: None, assumes: false });
         }
     };
     match problem {
@@ -384,5 +537,5 @@ fn assign_otherwise(problem: &Problem, op: &str, operands: &[Operand], helps: &m
         }
         _ => return,
     };
-    helps.push(Help { text: text.into(), code: Some(code.into()), result: None });
+    helps.push(Help { text: text.into(), code: Some(code.into()), result: None, assumes: false });
 }

@@ -1,6 +1,6 @@
 //! The kinds of mistakes, with the sizes, axes and dtypes involved. `Display` is the headline without the op.
 
-use super::{Operand, Size};
+use super::{Inferred, Operand, Size};
 use crate::dim::DimError;
 use crate::dtype::DType;
 use crate::graph::{Literal, Site};
@@ -34,6 +34,8 @@ pub struct Conflict {
     pub certainty: Certainty,
     /// The simplest two sizes that must be equal for these to be.
     pub only_if: [Size; 2],
+    /// Why inferred sizes among them are what they are.
+    pub inferred: Vec<Inferred>,
 }
 
 /// A demand on run-time values that a graph makes.
@@ -53,6 +55,12 @@ pub enum Requirement {
     NotEmpty,
     /// A size is not negative.
     Size,
+    /// A declared equality holds.
+    Declared,
+    /// A symbol's stated range holds of what was declared to be equal to it.
+    Range,
+    /// The sizes of a `rebind` are those of its operand.
+    Rebound,
 }
 
 impl fmt::Display for Requirement {
@@ -65,6 +73,9 @@ impl fmt::Display for Requirement {
             Requirement::IndexStop => "the index is not below the size of the axis",
             Requirement::NotEmpty => "an empty axis has no such value",
             Requirement::Size => "the size is negative",
+            Requirement::Declared => "the sizes were declared to be equal",
+            Requirement::Range => "the size is outside of its stated range",
+            Requirement::Rebound => "the sizes were rebound as equal",
         })
     }
 }
@@ -76,6 +87,17 @@ pub enum NameKind {
     Symbol,
     /// An input or output: any printable text that is not empty, without quotes.
     Tensor,
+}
+
+/// Why an operand cannot be placed at an axis.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Misplaced {
+    /// Of equal ranks, the axis is 0 or -1.
+    EqualRanks,
+    /// There is no such axis; the only negative one is -1.
+    NoAxis,
+    /// The placed operand would reach beyond the last axis.
+    TooLong,
 }
 
 /// What is wrong.
@@ -91,6 +113,79 @@ pub enum Problem {
         /// In ascending order of axes; never empty.
         conflicts: Vec<Conflict>,
     },
+    /// Operands of which the second is placed at an axis of the first do not broadcast.
+    Placed {
+        /// The axis.
+        axis: i64,
+        /// In ascending order of axes; never empty.
+        conflicts: Vec<Conflict>,
+    },
+    /// An operand cannot be placed at an axis.
+    Placement {
+        /// The axis.
+        axis: i64,
+        /// Rank of the operand at which the other is placed.
+        rank: usize,
+        /// Rank of the operand that is placed, without axes of the literal size 1 at its end.
+        placed: usize,
+        /// Why not.
+        because: Misplaced,
+    },
+    /// Operands with equally many elements of different shapes broadcast: a warning.
+    Pointwise {
+        /// Their number of elements.
+        count: Size,
+        /// The shape of the result.
+        result: Vec<Size>,
+        /// Whether the result has as many.
+        is_harmless: bool,
+    },
+    /// Sizes that must be equal and are not known to be, though some of them are inferred.
+    Undecided {
+        /// The axis of the result; `None` of numbers of elements.
+        axis: Option<usize>,
+        /// The two sizes.
+        sizes: Box<[Size; 2]>,
+        /// Whether they can ever be equal.
+        certainty: Certainty,
+        /// The simplest two sizes that must be equal for these to be.
+        only_if: Box<[Size; 2]>,
+    },
+    /// Sizes that are declared to be equal and never are.
+    NeverEqual {
+        /// The one.
+        left: Size,
+        /// The other.
+        right: Size,
+    },
+    /// A size is rebound to one that it never is.
+    NeverRebound {
+        /// Which axis.
+        axis: usize,
+        /// What it is, and what it should be.
+        sizes: Box<[Size; 2]>,
+    },
+    /// A requirement that no values of the symbols meet, as was found in the end.
+    NeverMet {
+        /// Which.
+        requirement: Requirement,
+        /// What should not be negative.
+        size: Size,
+    },
+    /// A fact stated of a symbol that is in use.
+    LateFact {
+        /// Its name.
+        name: Box<str>,
+        /// Where it was used first.
+        used: Site,
+    },
+    /// Facts of a symbol that no size meets.
+    ImpossibleFact {
+        /// Its name.
+        name: Box<str>,
+    },
+    /// A size that is inferred, or that may be 1, where it is no axis of an input.
+    NotOfInput,
     /// The wanted shape has another number of elements.
     Count {
         /// What is asked for.
@@ -110,6 +205,8 @@ pub enum Problem {
         have: Size,
         /// Product of the given sizes.
         by: Size,
+        /// A symbol and what it would have to be a multiple of.
+        multiple: Option<(Box<str>, i64)>,
     },
     /// More than one size is to be inferred.
     TwoInferred,
@@ -266,6 +363,13 @@ pub enum Problem {
     },
     /// An assignment to what is no input.
     NotInput,
+    /// An assignment to an input that may be stretched.
+    AssignedStretched {
+        /// Its name.
+        name: Box<str>,
+        /// An axis that may have size 1.
+        axis: usize,
+    },
     /// A second assignment to one input.
     AssignedTwice {
         /// Its name.
@@ -314,7 +418,8 @@ pub enum Problem {
     },
 }
 
-/// The kinds of mistakes by a stable code: `S` for shapes, `T` for types, `N` for names and the graph as a whole.
+/// The kinds of mistakes by a stable code: `S` for shapes, `T` for types, `N` for names and
+/// the graph as a whole, `L` for warnings.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Code(&'static str);
 
@@ -343,18 +448,30 @@ impl Problem {
         let of = |certainty: Certainty| if certainty == Certainty::Never { "S001" } else { "S002" };
         Code(match self {
             Problem::Broadcast(conflicts) | Problem::Stretch { conflicts, .. } => {
-                headline(conflicts).map_or("S001", |conflict| of(conflict.certainty))
+                rightmost(conflicts).map_or("S001", |conflict| of(conflict.certainty))
             }
-            Problem::Count { certainty, .. } | Problem::Unequal { certainty, .. } => of(*certainty),
-            Problem::Grows { .. } => "S003",
+            Problem::Placed { axis: _, conflicts } => {
+                conflicts.first().map_or("S001", |conflict| of(conflict.certainty))
+            }
+            Problem::Count { certainty, .. }
+            | Problem::Unequal { certainty, .. }
+            | Problem::Undecided { certainty, .. } => of(*certainty),
+            Problem::NeverEqual { .. } | Problem::NeverRebound { .. } => "S001",
+            Problem::Grows { .. } | Problem::AssignedStretched { .. } => "S003",
             Problem::Indivisible { .. } | Problem::TwoInferred => "S004",
             Problem::NotOne { .. } => "S005",
             Problem::NoAxis { .. } | Problem::RepeatedAxis { .. } | Problem::NotPermutation { .. } => "S006",
-            Problem::ZeroStep | Problem::Outside { .. } | Problem::TooManyIndices { .. } => "S007",
+            Problem::ZeroStep
+            | Problem::Outside { .. }
+            | Problem::NeverMet { .. }
+            | Problem::TooManyIndices { .. } => "S007",
             Problem::RankTooLarge { .. } | Problem::RankTooSmall { .. } | Problem::Rank { .. } => "S008",
             Problem::NegativeSize { .. } | Problem::TooManyElements | Problem::Size(_) => "S009",
             Problem::EmptyReduction { .. } => "S010",
             Problem::Unsolvable { .. } => "S011",
+            Problem::Placement { .. } => "S012",
+            Problem::LateFact { .. } | Problem::ImpossibleFact { .. } | Problem::NotOfInput => "S013",
+            Problem::Pointwise { .. } => "L001",
             Problem::NotDefined { .. } | Problem::Arity { .. } => "T001",
             Problem::LiteralDoesNotFit { .. } | Problem::NegativeExponent { .. } => "T002",
             Problem::ConditionNotBool { .. } => "T003",
@@ -373,8 +490,16 @@ impl Problem {
 }
 
 /// The conflict that the headline names: a certain one if there is one, and of those the rightmost, which is the
-/// first in the order of comparison.
-pub(super) fn headline(conflicts: &[Conflict]) -> Option<&Conflict> {
+/// first in the order of comparison. (From a given axis on, comparison goes to the right.)
+pub(super) fn headline(problem: &Problem) -> Option<&Conflict> {
+    match problem {
+        Problem::Placed { conflicts, .. } => conflicts.first(),
+        Problem::Broadcast(conflicts) | Problem::Stretch { conflicts, .. } => rightmost(conflicts),
+        _ => None,
+    }
+}
+
+fn rightmost(conflicts: &[Conflict]) -> Option<&Conflict> {
     let certain = conflicts.iter().rev().find(|conflict| conflict.certainty == Certainty::Never);
     certain.or(conflicts.last())
 }
@@ -399,7 +524,7 @@ impl fmt::Display for Problem {
         match self {
             Problem::Broadcast(conflicts) => {
                 f.write_str("cannot broadcast")?;
-                let Some(conflict) = headline(conflicts) else { return Ok(()) };
+                let Some(conflict) = rightmost(conflicts) else { return Ok(()) };
                 let (left, right) = (quoted(&conflict.left), quoted(&conflict.right));
                 let [left_name, right_name] = &conflict.names;
                 let doubt = doubt(conflict.certainty);
@@ -407,7 +532,7 @@ impl fmt::Display for Problem {
             }
             Problem::Stretch { conflicts, wanted } => {
                 write!(f, "cannot stretch to {wanted:?}")?;
-                let Some(conflict) = headline(conflicts) else { return Ok(()) };
+                let Some(conflict) = rightmost(conflicts) else { return Ok(()) };
                 let (left, right) = (quoted(&conflict.left), quoted(&conflict.right));
                 write!(
                     f,
@@ -416,11 +541,61 @@ impl fmt::Display for Problem {
                     doubt(conflict.certainty)
                 )
             }
+            Problem::Placed { axis, conflicts } => {
+                write!(f, "with axis={axis} cannot broadcast")?;
+                let Some(conflict) = conflicts.first() else { return Ok(()) };
+                let (left, right) = (quoted(&conflict.left), quoted(&conflict.right));
+                let doubt = doubt(conflict.certainty);
+                let axis = conflict.axis;
+                write!(f, ": axis {axis} is {left} on the left and {right} on the right{doubt}")
+            }
+            Problem::Placement { axis, rank, placed, because } => match because {
+                Misplaced::EqualRanks => {
+                    write!(
+                        f,
+                        "cannot place an operand of rank {rank} at axis={axis} of another of rank {rank}"
+                    )
+                }
+                Misplaced::NoAxis => write!(f, "has no axis={axis}: the rank is {rank}"),
+                Misplaced::TooLong => {
+                    write!(f, "cannot place {placed} axes at axis={axis}: the rank is {rank}")
+                }
+            },
+            Problem::Pointwise { count, result, .. } => {
+                write!(f, "broadcasts to {result:?}, although both operands have {} elements", quoted(count))
+            }
+            Problem::Undecided { axis, sizes, certainty, .. } => {
+                let (left, right, doubt) = (quoted(&sizes[0]), quoted(&sizes[1]), doubt(*certainty));
+                match axis {
+                    Some(axis) => write!(f, "needs equal sizes: axis {axis} is {left} and {right}{doubt}"),
+                    None => write!(f, "needs equally many elements: {left} and {right}{doubt}"),
+                }
+            }
+            Problem::NeverEqual { left, right } => {
+                write!(f, "cannot hold: {} and {} are never equal", quoted(left), quoted(right))
+            }
+            Problem::NeverRebound { axis, sizes } => {
+                let (left, right) = (quoted(&sizes[0]), quoted(&sizes[1]));
+                write!(f, "cannot hold: axis {axis} is {left}, which is never {right}")
+            }
+            Problem::NeverMet { requirement, size } => {
+                write!(f, "{requirement}: {} is below zero for every size", quoted(size))
+            }
+            Problem::LateFact { name, .. } => {
+                write!(
+                    f,
+                    "comes too late: `{name}` is in use, and what was accepted would change its meaning"
+                )
+            }
+            Problem::ImpossibleFact { name } => write!(f, "leaves no size that `{name}` can have"),
+            Problem::NotOfInput => f.write_str(
+                "takes sizes: one that is inferred, or that may be 1, is only for the axes of inputs",
+            ),
             Problem::Count { wanted, have, want, certainty, .. } => {
                 let (have, want, doubt) = (quoted(have), quoted(want), doubt(*certainty));
                 write!(f, "cannot give {wanted:?}: it has {want} elements, and there are {have}{doubt}")
             }
-            Problem::Indivisible { have, by } => {
+            Problem::Indivisible { have, by, .. } => {
                 write!(
                     f,
                     "cannot infer a size: {} is not divisible by {} for every size",
@@ -497,6 +672,10 @@ impl fmt::Display for Problem {
                 let (first_dtype, first_dims) = (first.dtype.map_or("", DType::name), &first.dims);
                 write!(f, "is declared as {dtype}{dims:?} here and as {first_dtype}{first_dims:?} before")
             }
+            Problem::AssignedStretched { name, axis } => write!(
+                f,
+                "cannot write to the input \"{name}\": its axis {axis} may have size 1 and be stretched"
+            ),
             Problem::NotInput => f.write_str("writes to an input, not to the result of an expression"),
             Problem::AssignedTwice { name, .. } => {
                 write!(f, "writes to the input \"{name}\", which has a new value already")

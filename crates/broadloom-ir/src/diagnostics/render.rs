@@ -15,7 +15,7 @@
 //! ```
 
 use super::problem::{headline, quoted};
-use super::{Certainty, Conflict, Diagnostic, Made, Operand, Problem};
+use super::{Certainty, Conflict, Diagnostic, Made, Misplaced, Operand, Problem};
 use crate::graph::Site;
 use std::fmt::{self, Write};
 use std::fs::File;
@@ -30,7 +30,8 @@ const MAX_SOURCE: u64 = 4 << 20;
 
 /// The whole frame.
 pub(super) fn frame(diagnostic: &Diagnostic, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    let mut lines = vec![format!("error[{}]: {diagnostic}", diagnostic.code())];
+    let severity = if diagnostic.is_warning() { "warning" } else { "error" };
+    let mut lines = vec![format!("{severity}[{}]: {diagnostic}", diagnostic.code())];
     source(diagnostic.site, &mut lines);
     let slip = slip(diagnostic);
     let table = table(diagnostic, slip.is_none());
@@ -40,7 +41,14 @@ pub(super) fn frame(diagnostic: &Diagnostic, f: &mut fmt::Formatter<'_>) -> fmt:
             Some(origin.site),
         )
     };
-    let origins: Vec<_> = diagnostic.origins.iter().map(origin).collect();
+    let mut origins: Vec<_> = diagnostic.origins.iter().map(origin).collect();
+    for step in diagnostic.conflicts().iter().flat_map(|conflict| &conflict.inferred) {
+        let [left, right] = &*step.sizes;
+        let line = (format!("`{left}` is {} because of `{}`", quoted(right), step.op), Some(step.site));
+        if !origins.contains(&line) {
+            origins.push(line);
+        }
+    }
     // All places stand in one column.
     let placed = table.iter().chain(&origins).filter(|(_, site)| site.is_some());
     let column = placed.map(|(text, _)| text.chars().count()).max().unwrap_or(0) + 4;
@@ -58,7 +66,7 @@ pub(super) fn frame(diagnostic: &Diagnostic, f: &mut fmt::Formatter<'_>) -> fmt:
 /// All sentences that say why.
 pub(super) fn because(diagnostic: &Diagnostic) -> Vec<String> {
     let slip = slip(diagnostic);
-    let note = if slip.is_none() { caret_note(diagnostic.conflicts()) } else { None };
+    let note = if slip.is_none() { caret_note(diagnostic) } else { None };
     note.into_iter().chain(slip).chain(reasons(diagnostic)).collect()
 }
 
@@ -116,8 +124,7 @@ fn table(diagnostic: &Diagnostic, explains: bool) -> Vec<(String, Option<Site>)>
         .max()
         .unwrap_or(0);
     let cell = |operand: &Operand, axis: usize| {
-        let own = (axis + operand.dims.len()).checked_sub(rank)?;
-        operand.dims.get(own).map(|size| clipped(size.text()))
+        operand.dims.get(own_axis(operand, axis, rank)?).map(|size| clipped(size.text()))
     };
     let width = |axis: usize| {
         let cells = operands.iter().filter_map(|operand| cell(operand, axis));
@@ -151,11 +158,19 @@ fn table(diagnostic: &Diagnostic, explains: bool) -> Vec<(String, Option<Site>)>
     }
     if is_aligned && !marks.is_empty() {
         let carets = cells(&|axis| if marks.contains(&axis) { "^".to_owned() } else { String::new() });
-        let note = if explains { caret_note(diagnostic.conflicts()) } else { None };
+        let note = if explains { caret_note(diagnostic) } else { None };
         let note = note.map_or_else(String::new, |note| format!(" {note}"));
         rows.push((format!("{:margin$}{}{note}", "", carets.trim_end()), None));
     }
     rows
+}
+
+/// The axis of an operand that stands at an axis of the result.
+fn own_axis(operand: &Operand, axis: usize, rank: usize) -> Option<usize> {
+    match operand.placed {
+        Some(first) => axis.checked_sub(first),
+        None => (axis + operand.dims.len()).checked_sub(rank),
+    }
 }
 
 fn clipped(text: &str) -> String {
@@ -191,8 +206,9 @@ fn marks(diagnostic: &Diagnostic) -> Vec<usize> {
 }
 
 /// What stands beside the carets: why the sizes do not fit.
-fn caret_note(conflicts: &[Conflict]) -> Option<String> {
-    let clash = headline(conflicts)?;
+fn caret_note(diagnostic: &Diagnostic) -> Option<String> {
+    let conflicts = diagnostic.conflicts();
+    let clash = headline(&diagnostic.problem)?;
     if clash.certainty == Certainty::Sometimes {
         let [a, b] = &clash.only_if;
         return Some(format!("equal only for some sizes ({a} = {b})"));
@@ -219,8 +235,8 @@ fn caret_note(conflicts: &[Conflict]) -> Option<String> {
 /// The sentence for the commonest mistake: a size that meets another one because shapes align at the last axis,
 /// while its like stands elsewhere.
 fn slip(diagnostic: &Diagnostic) -> Option<String> {
-    let Problem::Broadcast(conflicts) = &diagnostic.problem else { return None };
-    let clash = headline(conflicts)?;
+    let Problem::Broadcast(_) = &diagnostic.problem else { return None };
+    let clash = headline(&diagnostic.problem)?;
     let left = (diagnostic.operands.get(clash.left_operand)?, &clash.left);
     let right = (diagnostic.operands.get(clash.right_operand)?, &clash.right);
     let ((long, meets), (short, size)) = match left.0.dims.len().cmp(&right.0.dims.len()) {
@@ -253,6 +269,7 @@ fn reasons(diagnostic: &Diagnostic) -> Vec<String> {
             stretched(diagnostic, conflicts).into_iter().collect()
         }
         Problem::Count { certainty: Certainty::Sometimes, only_if, .. }
+        | Problem::Undecided { certainty: Certainty::Sometimes, only_if, .. }
         | Problem::Unequal { certainty: Certainty::Sometimes, only_if, .. } => {
             let [a, b] = &**only_if;
             vec![format!("equal only for some sizes ({a} = {b})")]
@@ -265,6 +282,25 @@ fn reasons(diagnostic: &Diagnostic) -> Vec<String> {
         )],
         Problem::Grows { result, .. } => {
             vec![format!("the result would be {result:?}, and what is written to keeps its shape")]
+        }
+        Problem::LateFact { used, .. } => vec![format!("used first at {}", place(used))],
+        Problem::Placement { because: Misplaced::EqualRanks, .. } => {
+            vec!["operands of equal rank are placed at axis 0 or -1".to_owned()]
+        }
+        Problem::Placement { because: Misplaced::NoAxis, .. } => {
+            vec!["an axis counts from 0; the only negative one is -1, which means the last axes".to_owned()]
+        }
+        Problem::Placement { because: Misplaced::TooLong, .. } => {
+            vec![
+                "only axes of the constant size 1 may reach beyond the last axis, as they are left out"
+                    .to_owned(),
+            ]
+        }
+        Problem::Pointwise { is_harmless: false, .. } => {
+            vec!["before torch 0.2 this was an operation element by element".to_owned()]
+        }
+        Problem::Pointwise { is_harmless: true, .. } => {
+            vec!["the result has as many, so this is the operation element by element".to_owned()]
         }
         Problem::AssignedTwice { first, .. } => vec![format!("assigned first at {}", place(first))],
         Problem::DuplicateInput { first, .. } => vec![format!("declared first at {}", place(first.site))],
@@ -283,8 +319,7 @@ fn stretched(diagnostic: &Diagnostic, conflicts: &[Conflict]) -> Option<String> 
     let rank = operands.iter().map(|operand| operand.dims.len()).max()?;
     let fine = |axis: &usize| {
         let size = |operand: &Operand| {
-            let own = (axis + operand.dims.len()).checked_sub(rank)?;
-            operand.dims.get(own).map(|size| size.dim.is_one())
+            operand.dims.get(own_axis(operand, *axis, rank)?).map(|size| size.dim.is_one())
         };
         let sizes: Option<Vec<bool>> = operands.iter().map(size).collect();
         sizes.is_some_and(|ones| ones.contains(&true)) && !conflicts.iter().any(|clash| clash.axis == *axis)
@@ -313,8 +348,8 @@ fn helps(diagnostic: &Diagnostic, lines: &mut Vec<String>) {
         lines.push(format!("   help: {}", line.trim_end()));
     }
     let is_undetermined =
-        headline(diagnostic.conflicts()).is_some_and(|clash| clash.certainty == Certainty::Sometimes);
-    if is_undetermined && with_code().next().is_none() {
+        headline(&diagnostic.problem).is_some_and(|clash| clash.certainty == Certainty::Sometimes);
+    if is_undetermined && diagnostic.helps.iter().all(|help| help.assumes) {
         lines.push(
             "   note: a symbol never stretches, even when it is 1 at run time; only the constant 1 does"
                 .to_owned(),

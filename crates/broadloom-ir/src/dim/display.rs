@@ -1,21 +1,34 @@
 //! Printing of sizes: `n*m`, `2*n`, `n-1`, `(n+1)//2`.
 
 use super::Dim;
-use super::polynomial::{Atom, Monomial, Term};
+use super::polynomial::{Atom, Monomial, Term, gcd};
 use crate::ids::SymbolId;
 use std::fmt;
 
-/// Names of symbols for printing.
-pub(crate) type NamesOf<'a> = &'a dyn Fn(SymbolId) -> &'a str;
+/// A symbol as it is printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Named<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// What the name stands for is this many times the symbol; positive.
+    pub unit: i64,
+}
+
+impl<'a> From<&'a str> for Named<'a> {
+    fn from(name: &'a str) -> Self {
+        Named { name, unit: 1 }
+    }
+}
 
 struct Shown<'a> {
     dim: &'a Dim,
-    names: NamesOf<'a>,
+    names: &'a dyn Fn(SymbolId) -> Named<'a>,
 }
 
 impl Dim {
-    /// The size as text, in Python's notation: `n*m`, `2*n`, `n-1`, `(n+1)//2`.
-    pub fn display<'a>(&'a self, names: &'a dyn Fn(SymbolId) -> &'a str) -> impl fmt::Display + 'a {
+    /// The size as text, in Python's notation: `n*m`, `2*n`, `n-1`, `(n+1)//2`. Symbols that count in units are
+    /// printed as what their names stand for: `3*s`, where `n` is `2*s`, is `(3*n)//2`.
+    pub fn display<'a>(&'a self, names: &'a dyn Fn(SymbolId) -> Named<'a>) -> impl fmt::Display + 'a {
         Shown { dim: self, names }
     }
 }
@@ -24,14 +37,17 @@ impl fmt::Display for Shown<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // Text with a width is padded by the formatter, so it must be one piece.
         let mut text = String::new();
-        write_terms(&mut text, &self.dim.terms(), &|f, symbol| f.write_str((self.names)(symbol)))?;
+        let unit = |symbol| (self.names)(symbol).unit.max(1);
+        let writer = Writer { unit: &unit, symbol: &|f, symbol| f.write_str((self.names)(symbol).name) };
+        writer.quotient(&mut text, &self.dim.terms(), 1, false)?;
         f.pad(&text)
     }
 }
 
 impl fmt::Debug for Dim {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write_terms(f, &self.terms(), &|f, symbol| write!(f, "{symbol}"))
+        let writer = Writer { unit: &|_| 1, symbol: &|f, symbol| write!(f, "{symbol}") };
+        writer.quotient(f, &self.terms(), 1, false)
     }
 }
 
@@ -41,57 +57,91 @@ impl fmt::Debug for super::Repr {
     }
 }
 
-type WriteSymbol<'a> = &'a dyn Fn(&mut dyn fmt::Write, SymbolId) -> fmt::Result;
-
-fn write_terms(f: &mut dyn fmt::Write, terms: &[Term], symbol: WriteSymbol) -> fmt::Result {
-    if terms.is_empty() {
-        return f.write_str("0");
-    }
-    for (index, (monomial, coefficient)) in terms.iter().enumerate() {
-        match (index, *coefficient < 0) {
-            (_, true) => f.write_str("-")?,
-            (0, false) => {}
-            (_, false) => f.write_str("+")?,
-        }
-        let magnitude = coefficient.unsigned_abs();
-        let shows_number = magnitude != 1 || monomial.is_one();
-        if shows_number {
-            write!(f, "{magnitude}")?;
-        }
-        // `-n//2` would mean `(-n)//2`, and `2*n//2` `(2*n)//2`.
-        let alone = !shows_number && *coefficient > 0;
-        write_monomial(f, monomial, shows_number, alone, symbol)?;
-    }
-    Ok(())
+struct Writer<'a> {
+    /// How much the name of a symbol counts per symbol.
+    unit: &'a dyn Fn(SymbolId) -> i64,
+    symbol: &'a dyn Fn(&mut dyn fmt::Write, SymbolId) -> fmt::Result,
 }
 
-fn write_monomial(
-    f: &mut dyn fmt::Write,
-    monomial: &Monomial,
-    mut continues: bool,
-    alone: bool,
-    symbol: WriteSymbol,
-) -> fmt::Result {
-    let parenthesised = !alone || !matches!(monomial.factors(), [(_, 1)]);
-    for (atom, exponent) in monomial.factors() {
-        for _ in 0..*exponent {
-            if continues {
-                f.write_str("*")?;
+impl Writer<'_> {
+    /// `terms // divisor`; in parentheses if it is a quotient and stands among other things.
+    fn quotient(&self, f: &mut dyn fmt::Write, terms: &[Term], divisor: i64, among: bool) -> fmt::Result {
+        let Some((terms, divisor)) = self.in_names(terms, divisor.into()) else { return f.write_str("…") };
+        if divisor == 1 {
+            return self.sum(f, &terms);
+        }
+        let (open, close) = if among { ("(", ")") } else { ("", "") };
+        let lone = matches!(terms.as_slice(), [(monomial, 1)] if monomial.as_symbol().is_some());
+        let (inner_open, inner_close) = if lone { ("", "") } else { ("(", ")") };
+        write!(f, "{open}{inner_open}")?;
+        self.sum(f, &terms)?;
+        write!(f, "{inner_close}//{divisor}{close}")
+    }
+
+    /// The quotient with what the names stand for in place of the symbols; `None` if a coefficient overflows.
+    fn in_names(&self, terms: &[Term], divisor: i128) -> Option<(Vec<Term>, i128)> {
+        let scale = |monomial: &Monomial| {
+            monomial.factors().iter().try_fold(1_i128, |scale, (atom, exponent)| match atom {
+                Atom::Symbol(symbol) => {
+                    scale.checked_mul(i128::from((self.unit)(*symbol)).checked_pow(*exponent)?)
+                }
+                Atom::Floor(..) => Some(scale),
+            })
+        };
+        let mut common = 1_i128;
+        for (monomial, coefficient) in terms {
+            let scale = scale(monomial)?;
+            let needed = scale / gcd(scale, *coefficient);
+            common = common.checked_mul(needed / gcd(common, needed))?;
+        }
+        let scaled = terms.iter().map(|(monomial, coefficient)| {
+            Some((monomial.clone(), coefficient.checked_mul(common)? / scale(monomial)?))
+        });
+        Some((scaled.collect::<Option<_>>()?, divisor.checked_mul(common)?))
+    }
+
+    fn sum(&self, f: &mut dyn fmt::Write, terms: &[Term]) -> fmt::Result {
+        if terms.is_empty() {
+            return f.write_str("0");
+        }
+        for (index, (monomial, coefficient)) in terms.iter().enumerate() {
+            match (index, *coefficient < 0) {
+                (_, true) => f.write_str("-")?,
+                (0, false) => {}
+                (_, false) => f.write_str("+")?,
             }
-            continues = true;
-            match atom {
-                Atom::Symbol(id) => symbol(f, *id)?,
-                Atom::Floor(inner, divisor) => {
-                    let (open, close) = if parenthesised { ("(", ")") } else { ("", "") };
-                    f.write_str(open)?;
-                    let lone = matches!(inner.terms(), [(monomial, 1)] if monomial.as_symbol().is_some());
-                    let (inner_open, inner_close) = if lone { ("", "") } else { ("(", ")") };
-                    f.write_str(inner_open)?;
-                    write_terms(f, inner.terms(), symbol)?;
-                    write!(f, "{inner_close}//{divisor}{close}")?;
+            let magnitude = coefficient.unsigned_abs();
+            let shows_number = magnitude != 1 || monomial.is_one();
+            if shows_number {
+                write!(f, "{magnitude}")?;
+            }
+            // `-n//2` would mean `(-n)//2`, and `2*n//2` `(2*n)//2`.
+            let alone = !shows_number && *coefficient > 0;
+            self.monomial(f, monomial, shows_number, alone)?;
+        }
+        Ok(())
+    }
+
+    fn monomial(
+        &self,
+        f: &mut dyn fmt::Write,
+        monomial: &Monomial,
+        mut continues: bool,
+        alone: bool,
+    ) -> fmt::Result {
+        let among = !alone || !matches!(monomial.factors(), [(_, 1)]);
+        for (atom, exponent) in monomial.factors() {
+            for _ in 0..*exponent {
+                if continues {
+                    f.write_str("*")?;
+                }
+                continues = true;
+                match atom {
+                    Atom::Symbol(id) => (self.symbol)(f, *id)?,
+                    Atom::Floor(inner, divisor) => self.quotient(f, inner.terms(), *divisor, among)?,
                 }
             }
         }
+        Ok(())
     }
-    Ok(())
 }

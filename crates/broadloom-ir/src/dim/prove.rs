@@ -6,21 +6,20 @@ use super::polynomial::{Atom, Poly, gcd};
 use super::{Dim, Repr};
 use crate::ids::SymbolId;
 
-/// What is known of a symbol's values.
+/// What is known of a symbol's values. (That they are multiples of something is said by the dims: see
+/// [`SymbolInfo::unit`](crate::graph::SymbolInfo::unit).)
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Facts {
     /// Least value.
     pub lower: i64,
     /// Greatest value, if there is one.
     pub upper: Option<i64>,
-    /// What divides every value; at least 1.
-    pub multiple_of: i64,
 }
 
 impl Default for Facts {
     /// Any size: zero and above.
     fn default() -> Self {
-        Facts { lower: 0, upper: None, multiple_of: 1 }
+        Facts { lower: 0, upper: None }
     }
 }
 
@@ -120,7 +119,7 @@ impl Dim {
     }
 
     /// Whether it is certain that the value is never zero: it is a constant other than zero, its interval excludes
-    /// zero, or what divides all other terms does not divide the constant one.
+    /// zero, or what divides all other coefficients does not divide the constant term.
     pub fn is_never_zero(&self, facts: FactsOf) -> bool {
         let interval = self.interval(facts);
         if interval.lower > 0 || interval.upper < 0 {
@@ -133,16 +132,7 @@ impl Dim {
                 constant = coefficient;
                 continue;
             }
-            let mut known = coefficient;
-            for (atom, exponent) in monomial.factors() {
-                let Atom::Symbol(symbol) = atom else { continue };
-                // If the product overflows, the smaller divisor is still a divisor.
-                known = i128::from(facts(*symbol).multiple_of)
-                    .checked_pow(*exponent)
-                    .and_then(|power| known.checked_mul(power))
-                    .unwrap_or(known);
-            }
-            divisor = gcd(divisor, known);
+            divisor = gcd(divisor, coefficient);
         }
         divisor != 0 && constant % divisor != 0
     }

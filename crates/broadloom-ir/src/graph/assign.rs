@@ -50,10 +50,20 @@ impl Graph {
             let name = self.inputs[input.index()].name.clone();
             return Err(Problem::AssignedTwice { name, first: first.site });
         }
-        let (shape, dtype) = (self.shape(target).clone(), self.dtype(target));
-        if let Err(error) = infer::stretch(self.shape(value), &shape, &|symbol| self.facts(symbol)) {
-            let dims = [&*shape, &**self.shape(value)];
-            let result = infer::broadcast(&dims, &|symbol| self.facts(symbol));
+        let (shape, dtype) = (self.written(target).clone(), self.dtype(target));
+        if let Some(&axis) = self.inputs[input.index()].may_be_one.first() {
+            let name = self.inputs[input.index()].name.clone();
+            return Err(Problem::AssignedStretched { name, axis });
+        }
+        let given = self.written(value).clone();
+        let fits = self
+            .comparing("assign", &[target, value], site, |compare| infer::stretch(&given, &shape, compare));
+        if let Err(error) = fits {
+            let dims = [self.resolved(&shape).into_owned(), self.resolved(&given).into_owned()];
+            let dims = dims.each_ref().map(Vec::as_slice);
+            let facts = |symbol| self.facts(symbol);
+            let result =
+                infer::broadcast(&dims, &mut |_, (_, left), (_, right)| infer::compare(left, right, &facts));
             return Err(match (result, error) {
                 // A mismatch that no stretching cures is told first, as by NumPy.
                 (Err(_), StretchError::Clashes(clashes)) => Problem::Stretch {

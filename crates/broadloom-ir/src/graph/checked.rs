@@ -1,15 +1,19 @@
 //! Checked graphs: proof that every expression is well typed and well shaped.
 
 use super::solve::{Solution, solve};
-use super::{Entry, Graph, InputInfo, Node, Obligation, Operands, Site, SymbolInfo, View, check_tensor_name};
-use crate::diagnostics::{Diagnostic, Diagnostics, Problem};
+use super::{
+    Entry, Equation, Graph, InputInfo, Node, Obligation, Operands, Site, SymbolInfo, SymbolKind, View, What,
+    check_tensor_name, infer,
+};
+use crate::diagnostics::{Diagnostic, Diagnostics, Problem, help};
+use crate::dim::{Dim, DimError, Named};
 use crate::dtype::DType;
 use crate::ids::{ExprId, InputId, SymbolId};
 use crate::ops::Op;
 use crate::reduce::ReduceOp;
 use crate::shape::Shape;
 use smallvec::smallvec;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::sync::Arc;
 
@@ -55,6 +59,28 @@ impl Node {
         }
     }
 
+    /// The sizes that stand in the node itself.
+    fn visit_dims(&mut self, visit: &mut dyn FnMut(&mut Dim)) {
+        match self {
+            Node::View { view: View::Slice(parts), .. } => {
+                parts.iter_mut().for_each(|part| visit(&mut part.start));
+            }
+            Node::Size(size) => visit(size),
+            Node::View { .. }
+            | Node::Input(_)
+            | Node::Constant(_)
+            | Node::Elementwise { .. }
+            | Node::Select { .. }
+            | Node::Cast(_)
+            | Node::Reduce { .. }
+            | Node::Take { .. }
+            | Node::Iota
+            | Node::Concat { .. }
+            | Node::Segment { .. }
+            | Node::Poison => {}
+        }
+    }
+
     fn renumber(&mut self, id: impl Fn(ExprId) -> ExprId) {
         let operands: &mut [&mut ExprId] = match self {
             Node::Input(_) | Node::Constant(_) | Node::Iota | Node::Size(_) | Node::Poison => return,
@@ -79,7 +105,8 @@ impl Graph {
     ///
     /// # Errors
     /// Every mistake recorded so far, whether the outputs need it or not; no outputs; bad or repeated names of
-    /// outputs; symbols that outputs need and no input determines.
+    /// outputs; sizes that inference leaves open; symbols that outputs need and neither an input nor the caller
+    /// determines.
     pub fn finish(&self, outputs: &[(&str, ExprId)]) -> Result<CheckedGraph, Diagnostics> {
         let mut mistakes = self.diagnostics.clone();
         let assigned = self.assignments.iter().map(|assignment| {
@@ -104,40 +131,130 @@ impl Graph {
                 mistakes.push(Diagnostic::new(Problem::PoisonedOutput { name: name.into() }, None, site));
             }
         }
-        let needed = self.needed(&outputs);
-        let solutions = solve(&self.inputs, self.symbols.len());
-        self.check_solvable(&needed, &solutions, &mut mistakes);
-        if let Some(mistakes) = Diagnostics::new(mistakes) {
-            return Err(mistakes);
+        mistakes.extend(self.unifier.undecided().map(|equation| self.undecided(equation)));
+        let found = self.unifier.solution().unwrap_or_else(|error| {
+            let site = self.entry(ExprId::new(super::POISON)).site;
+            mistakes.push(Diagnostic::new(Problem::Size(error), None, site));
+            HashMap::new()
+        });
+        let mut found = Found { found, error: None };
+        let mut inputs = self.inputs.clone();
+        inputs.iter_mut().for_each(|input| found.put_into(&mut input.shape));
+        let solutions = solve(&inputs, self.symbols().len());
+        let mut known: Vec<bool> =
+            self.symbols().iter().map(|symbol| symbol.kind == SymbolKind::Parameter).collect();
+        for solution in &solutions {
+            known[solution.symbol.index()] = true;
         }
-        let mut number = vec![None; self.entries.len()];
-        let mut entries: Vec<Entry> = Vec::new();
+        let needed = self.needed(&outputs);
+        let mut checked = Checked {
+            entries: Vec::new(),
+            inputs,
+            outputs: Vec::new(),
+            symbols: self.symbols().to_vec(),
+            obligations: Vec::new(),
+            solutions,
+        };
+        let mut number: Vec<Option<ExprId>> = vec![None; self.entries.len()];
         let renumbered = |number: &[Option<ExprId>], expr: ExprId| {
             number.get(expr.index()).copied().flatten().unwrap_or(expr)
         };
+        let mut interned = HashMap::new();
         for (index, entry) in self.entries.iter().enumerate().filter(|(index, _)| needed[*index]) {
-            number[index] = Some(ExprId::new(entries.len()));
             let mut entry = entry.clone();
             entry.node.renumber(|expr| renumbered(&number, expr));
-            entries.push(entry);
+            found.put_into(&mut entry.shape);
+            entry.node.visit_dims(&mut |dim| *dim = found.put(dim));
+            let next = ExprId::new(checked.entries.len());
+            // What was written differently may be the same by what was found.
+            let expr = match found.is_empty() {
+                true => next,
+                false => {
+                    *interned.entry((entry.node.clone(), entry.dtype, entry.shape.clone())).or_insert(next)
+                }
+            };
+            number[index] = Some(expr);
+            if expr == next {
+                checked.entries.push(entry);
+            }
         }
         let output = |&(name, expr, assigned): &Destination<'_>| OutputInfo {
             name: name.into(),
             expr: renumbered(&number, expr),
             assigned,
         };
-        let obligation = |obligation: &Obligation| {
-            let origin = number.get(obligation.origin.index()).copied().flatten()?;
-            Some(Obligation { origin, ..obligation.clone() })
+        checked.outputs = outputs.iter().map(output).collect();
+        for obligation in self.declarations.iter().chain(&self.obligations) {
+            let origin = match obligation.origin {
+                Some(origin) => match number.get(origin.index()).copied().flatten() {
+                    Some(origin) => Some(origin),
+                    None => continue,
+                },
+                None => None,
+            };
+            let demand = obligation.demand.map(&mut |dim| found.put(dim));
+            match self.decide(&Obligation { demand, origin, ..obligation.clone() }) {
+                Ok(Some(left)) => checked.obligations.push(left),
+                Ok(None) => {}
+                Err(mistake) => mistakes.push(*mistake),
+            }
+        }
+        checked.check_solvable(known, &mut mistakes);
+        if let Some(error) = found.error {
+            let site = self.entry(ExprId::new(super::POISON)).site;
+            mistakes.push(Diagnostic::new(Problem::Size(error), None, site));
+        }
+        match Diagnostics::new(mistakes) {
+            Some(mistakes) => Err(mistakes),
+            None => Ok(CheckedGraph(Arc::new(checked))),
+        }
+    }
+
+    /// What is left of an obligation once all sizes are found.
+    fn decide(&self, obligation: &Obligation) -> Result<Option<Obligation>, Box<Diagnostic>> {
+        let Obligation { demand, site, requirement, .. } = obligation;
+        let mistake = |problem| Err(Box::new(Diagnostic::new(problem, None, site)));
+        let difference = match demand.difference() {
+            Ok(difference) => difference,
+            Err(error) => return mistake(Problem::Size(error)),
         };
-        Ok(CheckedGraph(Arc::new(Checked {
-            outputs: outputs.iter().map(output).collect(),
-            obligations: self.obligations.iter().filter_map(obligation).collect(),
-            entries,
-            inputs: self.inputs.clone(),
-            symbols: self.symbols.clone(),
-            solutions,
-        })))
+        let facts = |symbol| self.facts(symbol);
+        let interval = difference.interval(&facts);
+        match demand {
+            super::Demand::NonNegative(_) if interval.upper < 0 => {
+                mistake(Problem::NeverMet { requirement: *requirement, size: self.size(&difference) })
+            }
+            super::Demand::NonNegative(_) if interval.lower >= 0 => Ok(None),
+            super::Demand::Equal(left, right) if difference.is_never_zero(&facts) => {
+                mistake(Problem::NeverEqual { left: self.size(left), right: self.size(right) })
+            }
+            super::Demand::Equal(..) if difference.is_zero() => Ok(None),
+            super::Demand::NonNegative(_) | super::Demand::Equal(..) => Ok(Some(obligation.clone())),
+        }
+    }
+
+    /// The mistake of sizes that were to be compared once more was known, when no more comes.
+    fn undecided(&self, equation: &Equation) -> Diagnostic {
+        let Equation { left, right, because } = equation;
+        let problem = match &because.what {
+            What::Quotient { by, .. } => {
+                let (have, by) = (self.resolved_dim(left), self.resolved_dim(by));
+                let multiple = self.stated_multiple(&have, &by);
+                Problem::Indivisible { have: self.size(&have), by: self.size(&by), multiple }
+            }
+            What::Axis { .. } | What::Count => {
+                let (known_left, known_right) = (self.resolved_dim(left), self.resolved_dim(right));
+                let certainty = infer::certainty(&known_left, &known_right, &|symbol| self.facts(symbol));
+                let axis = match because.what {
+                    What::Axis { axis, .. } => Some(axis),
+                    What::Count | What::Quotient { .. } => None,
+                };
+                let sizes = Box::new([self.size(left), self.size(right)]);
+                let only_if = Box::new(self.only_if(left, right));
+                Problem::Undecided { axis, sizes, certainty, only_if }
+            }
+        };
+        help::explain(self, problem, because.op, &because.operands, because.site)
     }
 
     /// Which expressions the outputs need, by index.
@@ -157,13 +274,48 @@ impl Graph {
         }
         needed
     }
+}
 
-    /// Reports each symbol that a needed expression mentions and no input determines, at its first use.
-    fn check_solvable(&self, needed: &[bool], solutions: &[Solution], mistakes: &mut Vec<Diagnostic>) {
-        let mut known = vec![false; self.symbols.len()];
-        for solution in solutions {
-            known[solution.symbol.index()] = true;
+/// What was found of inferred sizes.
+struct Found {
+    found: HashMap<SymbolId, Dim>,
+    error: Option<DimError>,
+}
+
+impl Found {
+    fn is_empty(&self) -> bool {
+        self.found.is_empty()
+    }
+
+    /// A size with what was found.
+    fn put(&mut self, dim: &Dim) -> Dim {
+        let mut dim = dim.clone();
+        if self.is_empty() {
+            return dim;
         }
+        for symbol in dim.symbols() {
+            if let Some(value) = self.found.get(&symbol) {
+                match dim.substitute(symbol, value) {
+                    Ok(resolved) => dim = resolved,
+                    Err(error) => self.error = Some(error),
+                }
+            }
+        }
+        dim
+    }
+
+    fn put_into(&mut self, shape: &mut Shape) {
+        let mentioned = !self.is_empty()
+            && shape.iter().flat_map(Dim::symbols).any(|symbol| self.found.contains_key(&symbol));
+        if mentioned {
+            *shape = shape.iter().map(|dim| self.put(dim)).collect();
+        }
+    }
+}
+
+impl Checked {
+    /// Reports each symbol that is mentioned and neither an input nor the caller determines, at its first use.
+    fn check_solvable(&self, mut known: Vec<bool>, mistakes: &mut Vec<Diagnostic>) {
         let mut seen_shapes = HashSet::new();
         let mut report = |symbol: SymbolId, site: Site| {
             if let Some(known) = known.get_mut(symbol.index()).filter(|known| !**known) {
@@ -172,28 +324,18 @@ impl Graph {
                 mistakes.push(Diagnostic::new(Problem::Unsolvable { symbol }, None, site));
             }
         };
-        for (entry, _) in self.entries.iter().zip(needed).filter(|(_, needed)| **needed) {
+        for entry in &self.entries {
             if seen_shapes.insert(&entry.shape) {
                 let symbols = entry.shape.iter().flat_map(|dim| dim.symbols());
                 symbols.for_each(|symbol| report(symbol, entry.site));
             }
-            let symbols: Vec<SymbolId> = match &entry.node {
-                Node::View { view: View::Slice(parts), .. } => {
-                    parts.iter().flat_map(|part| part.start.symbols()).collect()
-                }
-                Node::Size(size) => size.symbols().into_iter().collect(),
-                _ => Vec::new(),
-            };
-            symbols.into_iter().for_each(|symbol| report(symbol, entry.site));
+            let mut node = entry.node.clone();
+            node.visit_dims(&mut |dim| {
+                dim.symbols().into_iter().for_each(|symbol| report(symbol, entry.site))
+            });
         }
-        for obligation in &self.obligations {
-            if needed.get(obligation.origin.index()) == Some(&true) {
-                obligation
-                    .nonnegative
-                    .symbols()
-                    .into_iter()
-                    .for_each(|symbol| report(symbol, obligation.site));
-            }
+        for obligation in self.obligations.iter().filter(|obligation| obligation.origin.is_some()) {
+            obligation.demand.symbols().into_iter().for_each(|symbol| report(symbol, obligation.site));
         }
     }
 }
@@ -259,7 +401,8 @@ impl CheckedGraph {
         &self.0.symbols
     }
 
-    /// What must hold for the values of the symbols, in order of the expressions that need it.
+    /// What must hold for the values of the symbols: declarations, then in order of the expressions that need it.
+    /// Declarations may mention symbols that nothing determines; those are left out of account.
     pub fn obligations(&self) -> &[Obligation] {
         &self.0.obligations
     }
@@ -288,15 +431,16 @@ impl CheckedGraph {
         }
     }
 
-    fn symbol_name(&self, symbol: SymbolId) -> &str {
-        self.0.symbols.get(symbol.index()).map_or("?", |info| &info.name)
+    /// How a symbol is printed.
+    pub fn named(&self, symbol: SymbolId) -> Named<'_> {
+        self.0.symbols.get(symbol.index()).map_or("?".into(), SymbolInfo::named)
     }
 
     fn write_shape(&self, f: &mut fmt::Formatter<'_>, shape: &Shape) -> fmt::Result {
         f.write_str("[")?;
         for (axis, dim) in shape.iter().enumerate() {
             f.write_str(if axis == 0 { "" } else { ", " })?;
-            write!(f, "{}", dim.display(&|symbol| self.symbol_name(symbol)))?;
+            write!(f, "{}", dim.display(&|symbol| self.named(symbol)))?;
         }
         f.write_str("]")
     }
@@ -312,7 +456,7 @@ impl CheckedGraph {
             Node::View { view, .. } => f.write_str(view.name()),
             Node::Take { .. } => f.write_str("take"),
             Node::Iota => f.write_str("iota"),
-            Node::Size(size) => write!(f, "size {}", size.display(&|symbol| self.symbol_name(symbol))),
+            Node::Size(size) => write!(f, "size {}", size.display(&|symbol| self.named(symbol))),
             Node::Concat { .. } => f.write_str("concat"),
             Node::Segment { op, .. } => write!(f, "segment_{op}"),
             Node::Poison => f.write_str("poison"),
@@ -330,7 +474,7 @@ impl CheckedGraph {
             }
             Node::View { view: View::Slice(parts), .. } => {
                 for (axis, part) in parts.iter().enumerate() {
-                    let start = part.start.display(&|symbol| self.symbol_name(symbol)).to_string();
+                    let start = part.start.display(&|symbol| self.named(symbol)).to_string();
                     write!(f, "{}{start}..:{}", if axis == 0 { " [" } else { ", " }, part.step)?;
                 }
                 f.write_str("]")

@@ -64,7 +64,7 @@ impl Graph {
         site: Site,
     ) -> Result<ExprId, Problem> {
         let work = self.dtype(x);
-        let shape = self.shape(x).clone();
+        let shape = self.written(x).clone();
         let over = self.axes_of(x, axes)?;
         let mean = self.try_reduce(ReduceOp::Mean, x, axes, true, site)?;
         let deviation = self.try_elementwise(Op::Subtract, &[x, mean], site)?;
@@ -227,7 +227,7 @@ impl Graph {
     }
 
     fn try_size(&mut self, size: Dim, site: Site) -> Result<ExprId, Problem> {
-        self.check_symbols([&size])?;
+        let size = self.symbols.accept(&size, site)?;
         match size.as_constant() {
             Some(value) => self.insert_constant(Scalar::I64(value), site),
             None => self.insert(Node::Size(size), DType::I64, Shape::scalar(), Vec::new(), site),
@@ -325,7 +325,7 @@ impl Graph {
 
     /// Axes counted from the beginning, all of them for `None`.
     fn axes_of(&self, operand: ExprId, axes: Option<&[i64]>) -> Result<Axes, Problem> {
-        let rank = self.shape(operand).rank();
+        let rank = self.written(operand).rank();
         axes.map_or_else(|| Ok((0..rank).collect()), |axes| resolve_axes(axes, rank))
     }
 }

@@ -1,8 +1,8 @@
 //! Elementwise ops, selection and casts: conversion of operands, broadcasting, folding of constants.
 
 use super::infer::{self, AxisClash};
-use super::{Graph, Literal, Node, Operands, Site};
-use crate::diagnostics::{Conflict, Diagnostic, Problem, Size};
+use super::{Because, Fit, Graph, Literal, Node, Operands, Site, What};
+use crate::diagnostics::{Conflict, Diagnostic, Inferred, Problem, Size};
 use crate::dim::Dim;
 use crate::dtype::{Class, DType, Scalar};
 use crate::ids::ExprId;
@@ -31,6 +31,10 @@ impl Graph {
     /// A row of the op table applied element by element. Operands are converted and broadcast.
     pub fn elementwise(&mut self, op: Op, operands: &[ExprId], site: Site) -> ExprId {
         let result = self.try_elementwise(op, operands, site);
+        if let Ok(expr) = &result {
+            let shape = self.written(*expr).clone();
+            self.warn_if_pointwise(op, operands, &shape, site);
+        }
         self.settle(result, op.name(), operands, site)
     }
 
@@ -52,7 +56,7 @@ impl Graph {
             && (dtypes[0].is_signed_integer() && dtypes[1] == DType::U64
                 || dtypes[0] == DType::U64 && dtypes[1].is_signed_integer())
         {
-            self.broadcast(operands, op.operands())?;
+            self.broadcast(op.name(), operands, op.operands(), site)?;
             return self.compare_with_u64(op, [left, right], site);
         }
         let Some(dtype) = op.operand_dtype(&dtypes) else { return Err(Problem::NotDefined { dtypes }) };
@@ -61,7 +65,7 @@ impl Graph {
         {
             return self.nextafter_of_16_bits([from, to], dtype, site);
         }
-        let shape = self.broadcast(operands, op.operands())?;
+        let shape = self.broadcast(op.name(), operands, op.operands(), site)?;
         let mut converted = Operands::new();
         for &operand in operands {
             converted.push(self.convert(operand, dtype, site)?);
@@ -98,7 +102,7 @@ impl Graph {
         if !Op::Pow.accepts(dtype.class()) {
             return Err(Problem::NotDefined { dtypes: vec![meets, exponent.dtype(meets)] });
         }
-        let shape = self.shape(base).clone();
+        let shape = self.written(base).clone();
         if value == 0.0 {
             let one = self.insert_constant(Scalar::I64(1).cast(dtype), site)?;
             return self.try_broadcast_to(one, shape, site);
@@ -133,7 +137,7 @@ impl Graph {
         if self.dtype(condition) != DType::Bool {
             return Err(Problem::ConditionNotBool { dtype: self.dtype(condition) });
         }
-        let shape = self.broadcast(&operands, SELECT_ROLES)?;
+        let shape = self.broadcast("select", &operands, SELECT_ROLES, site)?;
         let dtype = self.dtype(on_true).promote(self.dtype(on_false));
         let on_true = self.convert(on_true, dtype, site)?;
         let on_false = self.convert(on_false, dtype, site)?;
@@ -162,19 +166,50 @@ impl Graph {
             let value = value.cast(to);
             return self.insert_constant(value, site);
         }
-        let shape = self.shape(operand).clone();
+        let shape = self.written(operand).clone();
         self.insert(Node::Cast(operand), to, shape, Vec::new(), site)
     }
 
-    fn broadcast(&self, operands: &[ExprId], roles: &[&str]) -> Result<Shape, Problem> {
+    fn broadcast(
+        &mut self,
+        op: &'static str,
+        operands: &[ExprId],
+        roles: &[&str],
+        site: Site,
+    ) -> Result<Shape, Problem> {
         let (&first, others) = operands.split_first().ok_or(Problem::Arity { expected: 1, given: 0 })?;
-        let shape = self.shape(first);
-        if others.iter().all(|&other| self.shape(other) == shape) {
+        let shape = self.written(first);
+        if others.iter().all(|&other| self.written(other) == shape) {
             return Ok(shape.clone());
         }
-        let shapes: Vec<_> = operands.iter().map(|&operand| self.shape(operand).dims()).collect();
-        infer::broadcast(&shapes, &|symbol| self.facts(symbol))
+        let shapes: Vec<Shape> = operands.iter().map(|&operand| self.written(operand).clone()).collect();
+        let dims: Vec<&[Dim]> = shapes.iter().map(Shape::dims).collect();
+        self.comparing(op, operands, site, |compare| infer::broadcast(&dims, compare))
             .map_err(|clashes| Problem::Broadcast(self.conflicts(clashes, roles)))
+    }
+
+    /// Runs an inference on comparisons that may find inferred sizes; if it fails, nothing is found.
+    pub(super) fn comparing<R, E>(
+        &mut self,
+        op: &'static str,
+        operands: &[ExprId],
+        site: Site,
+        infer: impl FnOnce(infer::Compare<'_>) -> Result<R, E>,
+    ) -> Result<R, E> {
+        let (symbols, unifier) = (&self.symbols, &mut self.unifier);
+        unifier.begin();
+        let result = infer(&mut |axis, (left_operand, left), (right_operand, right)| {
+            if left == right {
+                return Fit::Same;
+            }
+            let what = What::Axis { axis, operands: [left_operand, right_operand] };
+            let because = Because { op, operands: operands.into(), site, what };
+            unifier.meet(symbols, left, right, &because)
+        });
+        if result.is_err() {
+            self.unifier.undo();
+        }
+        result
     }
 
     /// Clashes of operands that have these roles, as data of a diagnostic.
@@ -192,19 +227,36 @@ impl Graph {
             right: self.size(&clash.right.1),
             certainty: clash.certainty,
             only_if: self.only_if(&clash.left.1, &clash.right.1),
+            inferred: self.inferred([&clash.left.1, &clash.right.1]),
         };
         clashes.into_iter().map(conflict).collect()
+    }
+
+    /// Why inferred sizes that occur in these are what they are.
+    pub(super) fn inferred(&self, dims: [&Dim; 2]) -> Vec<Inferred> {
+        /// Most steps that are told.
+        const MOST: usize = 4;
+        let symbols =
+            dims.into_iter().flat_map(Dim::symbols).filter(|&symbol| self.symbols.is_flexible(symbol));
+        let step = |equation: &super::Equation| Inferred {
+            sizes: Box::new([&equation.left, &equation.right].map(|dim| self.size_as_written(dim))),
+            op: equation.because.op,
+            site: equation.because.site,
+        };
+        symbols.flat_map(|symbol| self.unifier.reasons(symbol)).take(MOST).map(step).collect()
     }
 
     /// The simplest two sizes that must be equal for `a` and `b` to be: for `2*n` and `n`, that is `n` and 0.
     pub(super) fn only_if(&self, a: &Dim, b: &Dim) -> [Size; 2] {
         let solve = || {
-            let difference = a.sub(b).ok()?;
+            let difference = self.resolved_dim(a).sub(&self.resolved_dim(b)).ok()?;
             let &[symbol] = difference.symbols().as_slice() else { return None };
             let (factor, rest) = difference.linear_in(symbol)?;
             let rest = rest.as_constant()?;
             let value = rest.checked_neg()?.checked_div(factor)?;
-            (value.checked_mul(factor)? == rest.checked_neg()?).then(|| [Dim::symbol(symbol), value.into()])
+            let unit = self.symbols.get(symbol)?.unit;
+            let is_whole = value.checked_mul(factor)? == rest.checked_neg()?;
+            is_whole.then_some([self.symbol_size(symbol), value.checked_mul(unit)?.into()])
         };
         let [a, b] = solve().unwrap_or_else(|| [a.clone(), b.clone()]);
         [self.size(&a), self.size(&b)]

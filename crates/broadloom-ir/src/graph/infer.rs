@@ -1,5 +1,6 @@
-//! Inference of shapes as plain functions, so that a help can be tried before it is offered.
+//! Inference of shapes as plain functions over a comparison of sizes, so that a help can be tried before it is offered.
 
+use super::unify::Fit;
 use crate::diagnostics::Certainty;
 use crate::dim::{Dim, FactsOf};
 use crate::shape::Shape;
@@ -15,6 +16,9 @@ pub(crate) struct AxisClash {
     pub certainty: Certainty,
 }
 
+/// Compares sizes of two operands on an axis of the result, neither of which is the literal 1.
+pub(crate) type Compare<'a> = &'a mut dyn FnMut(usize, (usize, &Dim), (usize, &Dim)) -> Fit;
+
 /// Whether sizes that are not identical can be equal for some values of the symbols.
 pub(crate) fn certainty(a: &Dim, b: &Dim, facts: FactsOf) -> Certainty {
     match a.sub(b) {
@@ -23,12 +27,17 @@ pub(crate) fn certainty(a: &Dim, b: &Dim, facts: FactsOf) -> Certainty {
     }
 }
 
+/// The comparison that infers nothing.
+pub(crate) fn compare(a: &Dim, b: &Dim, facts: FactsOf) -> Fit {
+    if a == b { Fit::Same } else { Fit::Clash(certainty(a, b, facts)) }
+}
+
 /// The shape to which operands broadcast, aligned at the last axis, or every axis on which they do not; in ascending
 /// order.
 ///
-/// Per axis, operands are folded pairwise: identical sizes stay, the literal 1 gives way to any other size, anything
+/// Per axis, operands are folded pairwise: equal sizes stay, the literal 1 gives way to any other size, anything
 /// else is a clash. The size of the result is never a maximum: 0 against 1 is 0.
-pub(crate) fn broadcast(operands: &[&[Dim]], facts: FactsOf) -> Result<Shape, Vec<AxisClash>> {
+pub(crate) fn broadcast(operands: &[&[Dim]], compare: Compare) -> Result<Shape, Vec<AxisClash>> {
     let rank = operands.iter().map(|dims| dims.len()).max().unwrap_or(0);
     let mut clashes = Vec::new();
     let mut result = Vec::with_capacity(rank);
@@ -41,8 +50,9 @@ pub(crate) fn broadcast(operands: &[&[Dim]], facts: FactsOf) -> Result<Shape, Ve
             };
             if so_far.1.is_one() {
                 so_far = (operand, size.clone());
-            } else if !size.is_one() && *size != so_far.1 {
-                let certainty = certainty(&so_far.1, size, facts);
+            } else if !size.is_one()
+                && let Fit::Clash(certainty) = compare(axis, (so_far.0, &so_far.1), (operand, size))
+            {
                 let left = so_far.clone();
                 clashes.push(AxisClash { axis, left, right: (operand, size.clone()), certainty });
                 break;
@@ -63,17 +73,16 @@ pub(crate) enum StretchError {
 
 /// Whether an operand stretches to a shape: each of its axes, aligned at the last one, is the literal 1 or the
 /// wanted size. Clashes are in ascending order; the wanted shape is operand 1.
-pub(crate) fn stretch(operand: &[Dim], wanted: &[Dim], facts: FactsOf) -> Result<(), StretchError> {
+pub(crate) fn stretch(operand: &[Dim], wanted: &[Dim], compare: Compare) -> Result<(), StretchError> {
     let Some(offset) = wanted.len().checked_sub(operand.len()) else { return Err(StretchError::Rank) };
     let mut clashes = Vec::new();
     for (own, (have, want)) in operand.iter().zip(&wanted[offset..]).enumerate() {
-        if !have.is_one() && have != want {
-            clashes.push(AxisClash {
-                axis: own + offset,
-                left: (0, have.clone()),
-                right: (1, want.clone()),
-                certainty: certainty(have, want, facts),
-            });
+        let axis = own + offset;
+        // A literal 1 is wanted only of a literal 1 or of what is found to be 1, which `compare` tells.
+        if !have.is_one()
+            && let Fit::Clash(certainty) = compare(axis, (0, have), (1, want))
+        {
+            clashes.push(AxisClash { axis, left: (0, have.clone()), right: (1, want.clone()), certainty });
         }
     }
     if clashes.is_empty() { Ok(()) } else { Err(StretchError::Clashes(clashes)) }

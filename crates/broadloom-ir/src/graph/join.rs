@@ -1,8 +1,8 @@
 //! What joins tensors along an axis or parts the rows of one: `concat`, `stack` and the `segment_*` family.
 
-use super::infer;
+use super::infer::AxisClash;
 use super::reduction::resolve_axis;
-use super::{Graph, Node, Operands, Site};
+use super::{Fit, Graph, Node, Operands, Site};
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::dtype::{Class, DType, Scalar};
@@ -44,29 +44,43 @@ impl Graph {
     }
 
     fn try_concat(&mut self, operands: &[ExprId], axis: i64, site: Site) -> Result<ExprId, Problem> {
-        let Some((&first, others)) = operands.split_first() else {
+        let Some(&first) = operands.first() else {
             return Err(Problem::Arity { expected: 1, given: 0 });
         };
         if self.any_poisoned(operands) {
             return Ok(self.poison());
         }
-        let shape = self.shape(first).clone();
+        let shape = self.written(first).clone();
         let axis = resolve_axis(axis, shape.rank())?;
+        let shapes: Vec<Shape> = operands.iter().map(|&operand| self.written(operand).clone()).collect();
         let mut length = shape[axis].clone();
-        for (position, &other) in others.iter().enumerate() {
-            let next = self.shape(other);
+        let name = |operand: usize| Box::from(format!("operand {operand}"));
+        for (position, next) in shapes.iter().enumerate() {
             if next.rank() != shape.rank() {
-                let name = format!("operand {}", position + 1).into();
-                return Err(Problem::Rank { name, expected: shape.rank(), rank: next.rank() });
+                return Err(Problem::Rank {
+                    name: name(position),
+                    expected: shape.rank(),
+                    rank: next.rank(),
+                });
             }
-            for (of, (left, right)) in shape.iter().zip(next.iter()).enumerate() {
-                if of != axis {
-                    let names = ["operand 0".into(), format!("operand {}", position + 1).into()];
-                    self.require_equal([left, right], names, of)?;
+            if position > 0 {
+                length = length.add(&next[axis]).map_err(Problem::Size)?;
+            }
+        }
+        let clash = self.comparing("concat", operands, site, |compare| {
+            for (position, next) in shapes.iter().enumerate() {
+                for (of, (left, right)) in shape.iter().zip(next.iter()).enumerate() {
+                    if of != axis
+                        && let Fit::Clash(certainty) = compare(of, (0, left), (position, right))
+                    {
+                        let (left, right) = ((0, left.clone()), (position, right.clone()));
+                        return Err(AxisClash { axis: of, left, right, certainty });
+                    }
                 }
             }
-            length = length.add(&next[axis]).map_err(Problem::Size)?;
-        }
+            Ok(())
+        });
+        clash.map_err(|clash| self.unequal(&clash, [name(clash.left.0), name(clash.right.0)]))?;
         let dtypes = operands.iter().map(|&operand| self.dtype(operand));
         let dtype = DType::promote_all(dtypes).unwrap_or_else(|| self.dtype(first));
         let mut pieces = Operands::new();
@@ -124,7 +138,7 @@ impl Graph {
             return Ok(ids);
         }
         let one = self.insert_constant(Scalar::I64(1), site)?;
-        let ones = self.try_broadcast_to(one, self.shape(ids).clone(), site)?;
+        let ones = self.try_broadcast_to(one, self.written(ids).clone(), site)?;
         self.reduce_segments(ReduceOp::Sum, ones, ids, segments, site)
     }
 
@@ -150,7 +164,7 @@ impl Graph {
                 let total = self.reduce_segments(ReduceOp::Sum, values, ids, segments.clone(), site)?;
                 let count = self.try_segment_count(ids, segments, site)?;
                 let count = self.convert(count, work, site)?;
-                let behind: Vec<i64> = (1..self.shape(total).rank() as i64).collect();
+                let behind: Vec<i64> = (1..self.written(total).rank() as i64).collect();
                 let count = self.try_expand_dims(count, &behind, site)?;
                 let mean = self.try_elementwise(Op::Divide, &[total, count], site)?;
                 self.convert(mean, ReduceOp::Mean.result_dtype(dtype), site)
@@ -167,20 +181,29 @@ impl Graph {
         segments: Dim,
         site: Site,
     ) -> Result<ExprId, Problem> {
-        self.check_symbols([&segments])?;
+        let segments = self.symbols.accept(&segments, site)?;
         let dtype = self.dtype(ids);
         if dtype.class() != Class::Int {
             return Err(Problem::IndicesNotInteger { dtype });
         }
-        let id_shape = self.shape(ids).clone();
+        let id_shape = self.written(ids).clone();
         let [rows] = id_shape.dims() else {
             return Err(Problem::Rank { name: "`ids`".into(), expected: 1, rank: id_shape.rank() });
         };
-        let shape = self.shape(values).clone();
+        let shape = self.written(values).clone();
         let Some((leading, rest)) = shape.dims().split_first() else {
             return Err(Problem::RankTooSmall { wanted: 1, rank: 0 });
         };
-        self.require_equal([leading, rows], ["`values`".into(), "`ids`".into()], 0)?;
+        let clash = self.comparing("segment", &[values, ids], site, |compare| {
+            match compare(0, (0, leading), (1, rows)) {
+                Fit::Same => Ok(()),
+                Fit::Clash(certainty) => {
+                    let (left, right) = ((0, leading.clone()), (1, rows.clone()));
+                    Err(AxisClash { axis: 0, left, right, certainty })
+                }
+            }
+        });
+        clash.map_err(|clash| self.unequal(&clash, ["`values`".into(), "`ids`".into()]))?;
         let ids = self.as_index(ids, site)?;
         let accumulator = op.accumulator(self.dtype(values));
         let result = op.result_dtype(self.dtype(values));
@@ -204,13 +227,10 @@ impl Graph {
         self.convert(indices, DType::I64, site)
     }
 
-    fn require_equal(&self, sizes: [&Dim; 2], names: [Box<str>; 2], axis: usize) -> Result<(), Problem> {
-        let [left, right] = sizes;
-        if left == right {
-            return Ok(());
-        }
-        let certainty = infer::certainty(left, right, &|symbol| self.facts(symbol));
+    fn unequal(&self, clash: &AxisClash, names: [Box<str>; 2]) -> Problem {
+        let AxisClash { axis, left: (_, left), right: (_, right), certainty } = clash;
         let sizes = Box::new([self.size(left), self.size(right)]);
-        Err(Problem::Unequal { axis, names, sizes, certainty, only_if: Box::new(self.only_if(left, right)) })
+        let only_if = Box::new(self.only_if(left, right));
+        Problem::Unequal { axis: *axis, names, sizes, certainty: *certainty, only_if }
     }
 }

@@ -59,7 +59,7 @@ impl Graph {
         if self.is_poisoned(operand) {
             return Ok(operand);
         }
-        let shape = self.shape(operand).clone();
+        let shape = self.written(operand).clone();
         let mut axes: Axes = match axes {
             None => (0..shape.rank()).collect(),
             Some(axes) => resolve_axes(axes, shape.rank())?,
@@ -104,10 +104,10 @@ impl Graph {
         if dtype.class() != Class::Int {
             return Err(Problem::IndicesNotInteger { dtype });
         }
-        let source = self.shape(table).clone();
+        let source = self.written(table).clone();
         let axis = resolve_axis(axis, source.rank())?;
         let (before, after) = (&source[..axis], &source[axis + 1..]);
-        let shape: Shape = before.iter().chain(self.shape(indices)).chain(after).cloned().collect();
+        let shape: Shape = before.iter().chain(self.written(indices)).chain(after).cloned().collect();
         let indices = self.as_index(indices, site)?;
         let dtype = self.dtype(table);
         self.insert(Node::Take { table, indices, axis }, dtype, shape, Vec::new(), site)
@@ -120,7 +120,7 @@ impl Graph {
     }
 
     pub(super) fn try_iota(&mut self, length: Dim, site: Site) -> Result<ExprId, Problem> {
-        self.check_symbols([&length])?;
+        let length = self.symbols.accept(&length, site)?;
         let shape = Shape::from_iter([length]);
         let obligations = self.require_sizes(&shape, &[])?;
         self.insert(Node::Iota, DType::I64, shape, obligations, site)

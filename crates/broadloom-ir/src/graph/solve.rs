@@ -24,6 +24,7 @@ pub(super) fn solve(inputs: &[InputInfo], symbols: usize) -> Vec<Solution> {
         axis: usize,
         size: &'a Dim,
         unknown: Vec<SymbolId>,
+        may_be_one: bool,
     }
     let mut equations = Vec::new();
     let mut mentions = vec![Vec::new(); symbols];
@@ -35,17 +36,33 @@ pub(super) fn solve(inputs: &[InputInfo], symbols: usize) -> Vec<Solution> {
                     mentions.push(equations.len());
                 }
             }
-            equations.push(Equation { input: InputId::new(index), axis, size, unknown });
+            let may_be_one = input.may_be_one.contains(&axis);
+            equations.push(Equation { input: InputId::new(index), axis, size, unknown, may_be_one });
         }
     }
     let mut solved = vec![false; symbols];
     let mut solutions = Vec::new();
     let mut queue: VecDeque<usize> = (0..equations.len()).collect();
-    while let Some(index) = queue.pop_front() {
+    // Axes that may be 1 come last: only where nothing else says what a symbol is, it is the size that is not 1.
+    let mut stretched: VecDeque<usize> =
+        (0..equations.len()).filter(|index| equations[*index].may_be_one).collect();
+    loop {
+        let (index, is_last) = match (queue.pop_front(), stretched.front()) {
+            (Some(index), _) => (index, false),
+            (None, Some(&index)) => (index, true),
+            (None, None) => return solutions,
+        };
+        if is_last {
+            stretched.pop_front();
+        }
         let Some(equation) = equations.get_mut(index) else { continue };
         equation.unknown.retain(|symbol| !solved.get(symbol.index()).copied().unwrap_or(true));
         let &[symbol] = equation.unknown.as_slice() else { continue };
-        if equation.size.linear_in(symbol).is_none() {
+        let determines = match equation.may_be_one {
+            true => is_last && equation.size.as_symbol().is_some(),
+            false => equation.size.linear_in(symbol).is_some(),
+        };
+        if !determines {
             continue;
         }
         solutions.push(Solution { symbol, input: equation.input, axis: equation.axis });
@@ -55,5 +72,4 @@ pub(super) fn solve(inputs: &[InputInfo], symbols: usize) -> Vec<Solution> {
             queue.extend(mentions);
         }
     }
-    solutions
 }

@@ -2,11 +2,14 @@
 
 use super::infer::{self, StretchError};
 use super::reduction::resolve_axes;
-use super::{Axes, Graph, Node, Permutation, Site, SliceAxis, View};
+use super::{
+    Axes, Because, Demand, Equation, Fit, Graph, Node, Obligation, Permutation, Site, SliceAxis, View, What,
+};
 use crate::diagnostics::{Problem, Requirement};
 use crate::dim::Dim;
 use crate::ids::ExprId;
 use crate::shape::{MAX_RANK, Shape};
+use smallvec::smallvec;
 
 /// What to take of an axis. Negative constants count from the end of the axis. Bounds are strict: `0..16` of `n`
 /// elements demands `n >= 16`.
@@ -43,24 +46,30 @@ impl Graph {
         if dims.len() > MAX_RANK {
             return Err(Problem::RankTooLarge { rank: dims.len() });
         }
-        self.check_symbols(dims.iter().flatten())?;
-        let source = self.shape(operand).clone();
+        let mut wanted = Vec::new();
+        for dim in dims {
+            wanted.push(dim.as_ref().map(|dim| self.symbols.accept(dim, site)).transpose()?);
+        }
+        let source = self.written(operand).clone();
         let have = source.elements().map_err(Problem::Size)?;
-        let given = Dim::product(dims.iter().flatten()).map_err(Problem::Size)?;
-        let shape: Shape = match dims.iter().filter(|dim| dim.is_none()).count() {
-            0 if given != have => {
-                let wanted = dims.iter().flatten().map(|dim| self.size(dim)).collect();
-                let certainty = infer::certainty(&have, &given, &|symbol| self.facts(symbol));
-                let only_if = Box::new(self.only_if(&have, &given));
-                let (have, want) = (self.size(&have), self.size(&given));
-                return Err(Problem::Count { wanted, have, want, certainty, only_if });
+        let given = Dim::product(wanted.iter().flatten()).map_err(Problem::Size)?;
+        let shape: Shape = match wanted.iter().filter(|dim| dim.is_none()).count() {
+            0 => {
+                let because =
+                    Because { op: "reshape", operands: smallvec![operand], site, what: What::Count };
+                self.unifier.begin();
+                if let Fit::Clash(certainty) = self.unifier.meet(&self.symbols, &have, &given, &because) {
+                    self.unifier.undo();
+                    let only_if = Box::new(self.only_if(&have, &given));
+                    let wanted = wanted.iter().flatten().map(|dim| self.size(dim)).collect();
+                    let (have, want) = (self.size(&have), self.size(&given));
+                    return Err(Problem::Count { wanted, have, want, certainty, only_if });
+                }
+                wanted.into_iter().flatten().collect()
             }
-            0 => dims.iter().flatten().cloned().collect(),
             1 => {
-                let Some(inferred) = have.exact_div(&given) else {
-                    return Err(Problem::Indivisible { have: self.size(&have), by: self.size(&given) });
-                };
-                dims.iter().map(|dim| dim.clone().unwrap_or_else(|| inferred.clone())).collect()
+                let inferred = self.quotient(operand, &have, &given, site)?;
+                wanted.into_iter().map(|dim| dim.unwrap_or_else(|| inferred.clone())).collect()
             }
             _ => return Err(Problem::TwoInferred),
         };
@@ -69,6 +78,90 @@ impl Graph {
         }
         let obligations = self.require_sizes(&shape, &source)?;
         self.insert_view(View::Reshape, operand, shape, obligations, site)
+    }
+
+    /// The number of elements divided by the product of the given sizes. If an inferred size may yet decide whether
+    /// that is a size, so is the quotient.
+    fn quotient(&mut self, operand: ExprId, have: &Dim, given: &Dim, site: Site) -> Result<Dim, Problem> {
+        let resolved = [self.resolved_dim(have), self.resolved_dim(given)];
+        if let Some(quotient) = resolved[0].exact_div(&resolved[1]) {
+            return Ok(quotient);
+        }
+        let is_open = resolved.iter().flat_map(Dim::symbols).any(|symbol| self.symbols.is_flexible(symbol));
+        if !is_open {
+            let [have, by] = resolved;
+            let multiple = self.stated_multiple(&have, &by);
+            return Err(Problem::Indivisible { have: self.size(&have), by: self.size(&by), multiple });
+        }
+        let quotient = self.symbols.flexible("reshape", self.symbols().len(), site);
+        let right = Dim::symbol(quotient).mul(given).map_err(Problem::Size)?;
+        let what = What::Quotient { by: given.clone(), quotient };
+        let because = Because { op: "reshape", operands: smallvec![operand], site, what };
+        self.unifier.begin();
+        self.unifier.settle(&self.symbols, Equation { left: have.clone(), right, because });
+        Ok(Dim::symbol(quotient))
+    }
+
+    /// `(n, k)` if the quotient is a size once it is stated that the symbol `n` is a multiple of `k`.
+    pub(super) fn stated_multiple(&self, have: &Dim, by: &Dim) -> Option<(Box<str>, i64)> {
+        let by = by.as_constant().filter(|by| *by > 0)?;
+        have.symbols().into_iter().find_map(|symbol| {
+            let k = (2..=by).find(|k| {
+                let multiple = Dim::symbol(symbol).scale(*k).and_then(|n| have.substitute(symbol, &n));
+                by % k == 0 && multiple.is_ok_and(|have| have.exact_div(&Dim::constant(by)).is_some())
+            })?;
+            let info = self.symbols.get(symbol)?;
+            Some((info.name.clone(), k.checked_mul(info.unit)?))
+        })
+    }
+
+    /// The same elements under sizes that are equal to those of the operand for reasons which shapes do not show:
+    /// each call checks it. `None` keeps a size. This alone makes a literal 1 of a symbol.
+    pub fn rebind(&mut self, operand: ExprId, dims: &[Option<Dim>], site: Site) -> ExprId {
+        let result = self.try_rebind(operand, dims, site);
+        self.settle(result, "rebind", &[operand], site)
+    }
+
+    fn try_rebind(&mut self, operand: ExprId, dims: &[Option<Dim>], site: Site) -> Result<ExprId, Problem> {
+        if self.is_poisoned(operand) {
+            return Ok(operand);
+        }
+        let source = self.written(operand).clone();
+        if dims.len() != source.rank() {
+            return Err(Problem::Rank {
+                name: "the operand".into(),
+                expected: dims.len(),
+                rank: source.rank(),
+            });
+        }
+        let mut sizes = Vec::new();
+        let mut demands = Vec::new();
+        for (axis, (dim, have)) in dims.iter().zip(&source).enumerate() {
+            let size = match dim {
+                Some(dim) => self.symbols.accept(dim, site)?,
+                None => have.clone(),
+            };
+            let (known, wanted) = (self.resolved_dim(have), self.resolved_dim(&size));
+            if known != wanted {
+                if known.sub(&wanted).is_ok_and(|spare| spare.is_never_zero(&|symbol| self.facts(symbol))) {
+                    let (left, right) = (self.size(have), self.size(&size));
+                    return Err(Problem::NeverRebound { axis, sizes: Box::new([left, right]) });
+                }
+                demands.push(Demand::Equal(have.clone(), size.clone()));
+            }
+            sizes.push(size);
+        }
+        let shape = Shape::from(sizes);
+        if shape == source {
+            return Ok(operand);
+        }
+        // Element `i` is element `i`: a slice from the beginning with steps of 1, of sizes that are written anew.
+        let parts = source.iter().map(|_| SliceAxis { start: Dim::ZERO, step: 1 }).collect();
+        let expr = self.insert_view(View::Slice(parts), operand, shape, Vec::new(), site)?;
+        let requirement = Requirement::Rebound;
+        let obligation = |demand| Obligation { demand, origin: Some(expr), site, requirement };
+        self.obligations.extend(demands.into_iter().map(obligation));
+        Ok(expr)
     }
 
     /// Axis `i` of the result is axis `axes[i]` of the operand.
@@ -81,7 +174,7 @@ impl Graph {
         if self.is_poisoned(operand) {
             return Ok(operand);
         }
-        let source = self.shape(operand);
+        let source = self.written(operand);
         let permutation: Permutation = resolve_axes(axes, source.rank())?;
         if permutation.len() != source.rank() {
             return Err(Problem::NotPermutation { given: axes.len(), rank: source.rank() });
@@ -108,7 +201,7 @@ impl Graph {
         if self.is_poisoned(operand) || axes.is_empty() {
             return Ok(operand);
         }
-        let source = self.shape(operand);
+        let source = self.written(operand);
         let rank = source.rank() + axes.len();
         if rank > MAX_RANK {
             return Err(Problem::RankTooLarge { rank });
@@ -136,7 +229,7 @@ impl Graph {
         if self.is_poisoned(operand) || axes.is_empty() {
             return Ok(operand);
         }
-        let source = self.shape(operand);
+        let source = self.written(operand);
         let mut axes: Axes = resolve_axes(axes, source.rank())?;
         axes.sort_unstable();
         if let Some(&axis) = axes.iter().find(|&&axis| !source[axis].is_one()) {
@@ -165,19 +258,25 @@ impl Graph {
         if shape.rank() > MAX_RANK {
             return Err(Problem::RankTooLarge { rank: shape.rank() });
         }
-        self.check_symbols(&shape)?;
-        let source = self.shape(operand);
-        infer::stretch(source, &shape, &|symbol| self.facts(symbol)).map_err(|error| match error {
+        let mut wanted = Vec::new();
+        for dim in &shape {
+            wanted.push(self.symbols.accept(dim, site)?);
+        }
+        let shape = Shape::from(wanted);
+        let source = self.written(operand).clone();
+        let stretched = self
+            .comparing("broadcast_to", &[operand], site, |compare| infer::stretch(&source, &shape, compare));
+        stretched.map_err(|error| match error {
             StretchError::Rank => Problem::RankTooSmall { wanted: shape.rank(), rank: source.rank() },
             StretchError::Clashes(clashes) => Problem::Stretch {
                 wanted: self.sizes(&shape),
                 conflicts: self.conflicts(clashes, &["operand", "wanted"]),
             },
         })?;
-        if *source == shape {
+        if source == shape {
             return Ok(operand);
         }
-        let obligations = self.require_sizes(&shape, source)?;
+        let obligations = self.require_sizes(&shape, &source)?;
         self.insert_view(View::BroadcastTo, operand, shape, obligations, site)
     }
 
@@ -191,7 +290,7 @@ impl Graph {
         if self.is_poisoned(operand) {
             return Ok(operand);
         }
-        let source = self.shape(operand).clone();
+        let source = self.written(operand).clone();
         let given = slices.iter().filter(|slice| **slice != SliceSpec::NewAxis).count();
         if given > source.rank() {
             return Err(Problem::TooManyIndices { given, rank: source.rank() });
@@ -211,7 +310,7 @@ impl Graph {
                 new.push((axis - dropped.len() + new.len()) as i64);
                 continue;
             }
-            let (part, size) = self.slice_axis(slice, axis, &source[axis], &mut obligations)?;
+            let (part, size) = self.slice_axis(slice, axis, &source[axis], &mut obligations, site)?;
             if matches!(slice, SliceSpec::At(_)) {
                 dropped.push(axis as i64);
             }
@@ -230,18 +329,27 @@ impl Graph {
 
     /// Start, step and size of what is taken of an axis of size `whole`.
     fn slice_axis(
-        &self,
+        &mut self,
         slice: &SliceSpec,
         axis: usize,
         whole: &Dim,
         obligations: &mut Vec<(Dim, Requirement)>,
+        site: Site,
     ) -> Result<(SliceAxis, Dim), Problem> {
-        let position = |dim: &Dim| -> Result<Dim, Problem> {
-            self.check_symbols([dim])?;
+        let mut position = |dim: &Dim| -> Result<Dim, Problem> {
+            let dim = self.symbols.accept(dim, site)?;
             match dim.as_constant() {
-                Some(constant) if constant < 0 => whole.add(dim).map_err(Problem::Size),
-                _ => Ok(dim.clone()),
+                Some(constant) if constant < 0 => whole.add(&dim).map_err(Problem::Size),
+                _ => Ok(dim),
             }
+        };
+        let (first, last) = match slice {
+            SliceSpec::All | SliceSpec::NewAxis => (None, None),
+            SliceSpec::At(index) => (Some(position(index)?), None),
+            SliceSpec::Range { start, stop, .. } => (
+                start.as_ref().map(&mut position).transpose()?,
+                stop.as_ref().map(&mut position).transpose()?,
+            ),
         };
         let mut require = |larger: &Dim, smaller: &Dim, requirement| -> Result<(), Problem> {
             let spare = larger.sub(smaller).map_err(Problem::Size)?;
@@ -253,16 +361,16 @@ impl Graph {
             SliceSpec::All | SliceSpec::NewAxis => {
                 Ok((SliceAxis { start: Dim::ZERO, step: 1 }, whole.clone()))
             }
-            SliceSpec::At(index) => {
-                let start = position(index)?;
+            SliceSpec::At(_) => {
+                let start = first.unwrap_or(Dim::ZERO);
                 require(&start, &Dim::ZERO, Requirement::IndexStart)?;
                 let last = whole.sub(&Dim::ONE).map_err(Problem::Size)?;
                 require(&last, &start, Requirement::IndexStop)?;
                 Ok((SliceAxis { start, step: 1 }, Dim::ONE))
             }
-            SliceSpec::Range { start, stop, step } => {
-                let start = start.as_ref().map_or(Ok(Dim::ZERO), position)?;
-                let stop = stop.as_ref().map_or(Ok(whole.clone()), position)?;
+            SliceSpec::Range { step, .. } => {
+                let start = first.unwrap_or(Dim::ZERO);
+                let stop = last.unwrap_or(whole.clone());
                 require(&start, &Dim::ZERO, Requirement::SliceStart)?;
                 require(&stop, &start, Requirement::SliceOrder)?;
                 require(whole, &stop, Requirement::SliceStop)?;

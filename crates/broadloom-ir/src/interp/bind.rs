@@ -9,7 +9,7 @@ use super::Array;
 use super::error::InterpretError;
 use super::view::product;
 use crate::dim::{Dim, DimError};
-use crate::graph::CheckedGraph;
+use crate::graph::{CheckedGraph, Demand};
 use crate::ids::{ExprId, SymbolId};
 
 /// The value of every symbol.
@@ -24,10 +24,16 @@ struct InputAxis<'a> {
     axis: usize,
     dim: &'a Dim,
     size: usize,
+    /// Whether it may be 1 instead.
+    may_be_one: bool,
 }
 
 /// Checks the arrays against the inputs of the graph and solves its symbols.
-pub(super) fn bind<'a>(graph: &'a CheckedGraph, arrays: &[Array]) -> Result<Sizes<'a>, InterpretError> {
+pub(super) fn bind<'a>(
+    graph: &'a CheckedGraph,
+    arrays: &[Array],
+    given: &[(&str, i64)],
+) -> Result<Sizes<'a>, InterpretError> {
     let inputs = graph.inputs();
     if inputs.len() != arrays.len() {
         return Err(InterpretError::InputCount { expected: inputs.len(), found: arrays.len() });
@@ -55,13 +61,17 @@ pub(super) fn bind<'a>(graph: &'a CheckedGraph, arrays: &[Array]) -> Result<Size
             return Err(InterpretError::ElementDType { name: name(), position, expected, found });
         }
         for (axis, (dim, &size)) in input.shape.dims().iter().zip(&array.shape).enumerate() {
-            axes.push(InputAxis { name: &input.name, axis, dim, size });
+            let may_be_one = input.may_be_one.contains(&axis);
+            axes.push(InputAxis { name: &input.name, axis, dim, size, may_be_one });
         }
     }
 
     let mut sizes = Sizes { graph, values: vec![None; graph.symbols().len()] };
+    for &(name, size) in given {
+        sizes.give(name, size)?;
+    }
     // Each round solves a symbol or is the last, so there are at most as many rounds as symbols, and one more.
-    while sizes.solve_round(&axes)? {}
+    while sizes.solve_round(&axes)? || sizes.solve_stretched(&axes) {}
     sizes.check_axes(&axes)?;
     sizes.check_facts()?;
     sizes.check_obligations()?;
@@ -69,10 +79,38 @@ pub(super) fn bind<'a>(graph: &'a CheckedGraph, arrays: &[Array]) -> Result<Size
 }
 
 impl Sizes<'_> {
+    /// Takes the size of a symbol's name.
+    fn give(&mut self, name: &str, size: i64) -> Result<(), InterpretError> {
+        let position = self.graph.symbols().iter().position(|info| *info.name == *name);
+        let Some((position, info)) = position.map(|position| (position, &self.graph.symbols()[position]))
+        else {
+            return Err(InterpretError::NoSymbol { name: name.into() });
+        };
+        if size < 0 || size % info.unit != 0 {
+            let (symbol, unit, facts) = (info.name.clone(), info.unit, info.facts);
+            return Err(InterpretError::Facts { symbol, value: size, unit, facts });
+        }
+        self.values[position] = Some(size / info.unit);
+        Ok(())
+    }
+
+    /// Solves a symbol that stands only on axes which may be 1: it is the size that is not 1, if there is one.
+    fn solve_stretched(&mut self, axes: &[InputAxis<'_>]) -> bool {
+        let open = axes.iter().find_map(|axis| {
+            let symbol = axis.dim.as_symbol().filter(|symbol| self.value(*symbol).is_none())?;
+            axis.may_be_one.then_some(symbol)
+        });
+        let Some(symbol) = open else { return false };
+        let alike = axes.iter().filter(|axis| axis.may_be_one && axis.dim.as_symbol() == Some(symbol));
+        let size = alike.map(|axis| axis.size).find(|size| *size != 1).unwrap_or(1);
+        self.values[symbol.index()] = i64::try_from(size).ok();
+        self.values[symbol.index()].is_some()
+    }
+
     /// Solves every axis that is affine in its only unknown symbol. Whether there was one.
     fn solve_round(&mut self, axes: &[InputAxis<'_>]) -> Result<bool, InterpretError> {
         let mut progress = false;
-        for axis in axes {
+        for axis in axes.iter().filter(|axis| !axis.may_be_one) {
             let mut unknown = axis.dim.symbols().into_iter().filter(|symbol| self.value(*symbol).is_none());
             let (Some(symbol), None) = (unknown.next(), unknown.next()) else { continue };
             let Some((factor, rest)) = axis.dim.linear_in(symbol) else { continue };
@@ -100,7 +138,7 @@ impl Sizes<'_> {
                 continue;
             }
             let expected = self.evaluate(axis.dim)?;
-            if usize::try_from(expected) != Ok(axis.size) {
+            if usize::try_from(expected) != Ok(axis.size) && !(axis.may_be_one && axis.size == 1) {
                 return Err(InterpretError::SizesDisagree {
                     name: axis.name.into(),
                     axis: axis.axis,
@@ -117,9 +155,9 @@ impl Sizes<'_> {
         for (info, value) in self.graph.symbols().iter().zip(&self.values) {
             let (Some(value), facts) = (*value, info.facts) else { continue };
             let above = facts.upper.is_some_and(|upper| value > upper);
-            if value < facts.lower || above || value.checked_rem(facts.multiple_of) != Some(0) {
-                let symbol = Box::from(&*info.name);
-                return Err(InterpretError::Facts { symbol, value, facts });
+            if value < facts.lower || above {
+                let (symbol, value) = (info.name.clone(), value.saturating_mul(info.unit));
+                return Err(InterpretError::Facts { symbol, value, unit: info.unit, facts });
             }
         }
         Ok(())
@@ -127,9 +165,25 @@ impl Sizes<'_> {
 
     fn check_obligations(&self) -> Result<(), InterpretError> {
         for obligation in self.graph.obligations() {
-            let value = self.evaluate(&obligation.nonnegative)?;
-            if value < 0 {
-                let nonnegative = self.spell(&obligation.nonnegative);
+            let is_solved = |symbol: &SymbolId| self.value(*symbol).is_some();
+            if obligation.origin.is_none() && !obligation.demand.symbols().iter().all(is_solved) {
+                continue;
+            }
+            let (value, holds) = match &obligation.demand {
+                Demand::NonNegative(dim) => {
+                    let value = self.evaluate(dim)?;
+                    (value, value >= 0)
+                }
+                Demand::Equal(left, right) => {
+                    let (left, right) = (self.evaluate(left)?, self.evaluate(right)?);
+                    (left.saturating_sub(right), left == right)
+                }
+            };
+            if !holds {
+                let nonnegative = match obligation.demand.difference() {
+                    Ok(difference) => self.spell(&difference),
+                    Err(_) => "a difference".into(),
+                };
                 let (expr, requirement) = (obligation.origin, obligation.requirement);
                 return Err(InterpretError::Obligation { expr, requirement, nonnegative, value });
             }
@@ -161,9 +215,7 @@ impl Sizes<'_> {
     }
 
     fn spell(&self, dim: &Dim) -> Box<str> {
-        let name =
-            |symbol: SymbolId| self.graph.symbols().get(symbol.index()).map_or("?", |info| &*info.name);
-        dim.display(&name).to_string().into()
+        dim.display(&|symbol| self.graph.named(symbol)).to_string().into()
     }
 }
 

@@ -87,21 +87,29 @@ pub enum InterpretError {
         /// The symbol that was to be solved.
         symbol: Box<str>,
     },
-    /// A symbol that no input axis determines. A checked graph has none.
-    #[error("no axis of an input determines the size `{symbol}`")]
+    /// A symbol that no input axis determines, and whose size is not given.
+    #[error("no axis of an input determines the size `{symbol}`, and it is not given")]
     Unsolved {
         /// The symbol.
         symbol: Box<str>,
     },
-    /// A symbol whose value is not as the graph states of it.
-    #[error("the size `{symbol}` is {value}, but it is stated to be {}", stated(facts))]
+    /// A symbol whose size is not as the graph states of it.
+    #[error("the size `{symbol}` is {value}, but it is stated to be {}", stated(facts, *unit))]
     Facts {
         /// The symbol.
         symbol: Box<str>,
-        /// Its value.
+        /// The size of its name.
         value: i64,
-        /// What is stated of it.
+        /// What it is a multiple of.
+        unit: i64,
+        /// What is stated of it, in units.
         facts: Facts,
+    },
+    /// A size given for a name that is none of a symbol.
+    #[error("there is no symbol `{name}`")]
+    NoSymbol {
+        /// The name.
+        name: Box<str>,
     },
     /// A size that is not an `i64`.
     #[error("the size `{dim}` cannot be computed")]
@@ -113,13 +121,13 @@ pub enum InterpretError {
         source: DimError,
     },
     /// A condition on the sizes that the graph left to the call and that does not hold.
-    #[error("{expr}: {requirement}: `{nonnegative}` is {value}")]
+    #[error("{}{requirement}: `{nonnegative}` is {value}", .expr.map_or(String::new(), |expr| format!("{expr}: ")))]
     Obligation {
-        /// The expression that needs it.
-        expr: ExprId,
+        /// The expression that needs it; none of a declaration.
+        expr: Option<ExprId>,
         /// Why it needs it.
         requirement: Requirement,
-        /// What must not be negative.
+        /// What must not be negative, or must be zero.
         nonnegative: Box<str>,
         /// What it is.
         value: i64,
@@ -179,9 +187,10 @@ fn declared(dim: &str, value: i64) -> String {
     if literal { format!("{dim} is declared") } else { format!("`{dim}` is {value}") }
 }
 
-fn stated(facts: &Facts) -> String {
-    let upper = facts.upper.map_or(String::new(), |upper| format!(", at most {upper}"));
-    format!("at least {}{upper} and a multiple of {}", facts.lower, facts.multiple_of)
+fn stated(facts: &Facts, unit: i64) -> String {
+    let upper =
+        facts.upper.map_or(String::new(), |upper| format!(", at most {}", upper.saturating_mul(unit)));
+    format!("at least {}{upper} and a multiple of {unit}", facts.lower.saturating_mul(unit))
 }
 
 /// A rule on concrete operands that every node of a checked graph keeps.

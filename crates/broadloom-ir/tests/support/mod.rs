@@ -5,7 +5,7 @@
 use broadloom_ir::SymbolId;
 use broadloom_ir::dim::Dim;
 use broadloom_ir::dtype::DType;
-use broadloom_ir::graph::{Graph, Site};
+use broadloom_ir::graph::{Graph, InputDim, Site};
 use broadloom_ir::shape::Shape;
 use std::iter::Peekable;
 use std::panic::Location;
@@ -33,9 +33,17 @@ pub fn shape(graph: &mut Graph, text: &str) -> Shape {
     text.split(',').map(|part| dim(graph, part.trim())).collect()
 }
 
+/// An input; `_a` is an inferred size, and `#n` one that may be 1.
 pub fn input(graph: &mut Graph, name: &str, dims: &str) -> broadloom_ir::ExprId {
-    let shape = shape(graph, dims);
-    graph.input(name, DType::F32, shape, here())
+    let mut sizes = Vec::new();
+    for part in dims.trim_matches(['[', ']']).split(',').filter(|part| !part.is_empty() && *part != "()") {
+        sizes.push(match (part.starts_with('_'), part.strip_prefix('#')) {
+            (true, _) => InputDim::Inferred,
+            (false, Some(size)) => InputDim::OneOr(dim(graph, size)),
+            (false, None) => InputDim::Size(dim(graph, part)),
+        });
+    }
+    graph.input_of(name, DType::F32, &sizes, here())
 }
 
 struct Parser<'a> {
@@ -90,14 +98,17 @@ impl Parser<'_> {
         }
         match word.parse::<i64>() {
             Ok(value) => Dim::constant(value),
-            Err(_) => Dim::symbol(self.graph.symbol(&word, here())),
+            Err(_) => {
+                let symbol = self.graph.symbol(&word, here());
+                self.graph.symbol_size(symbol)
+            }
         }
     }
 }
 
 /// The text of a shape with the names of a graph.
 pub fn text(graph: &Graph, shape: &[Dim]) -> String {
-    let name = |symbol: SymbolId| -> &str { &graph.symbols()[symbol.index()].name };
+    let name = |symbol: SymbolId| graph.symbols()[symbol.index()].named();
     let dims: Vec<String> = shape.iter().map(|dim| dim.display(&name).to_string()).collect();
     if dims.is_empty() { "()".to_owned() } else { dims.join(",") }
 }

@@ -111,6 +111,15 @@ impl Geometry {
         Ok(Geometry { dtype, axes })
     }
 
+    /// The same elements along axes of other sizes: one that had size 1 is stretched, by a stride of 0.
+    pub(crate) fn stretched(&self, shape: &[usize]) -> Result<Geometry, LayoutError> {
+        let axes = self.axes.iter().zip(shape);
+        let strides: SmallVec<[isize; 4]> = axes
+            .map(|(axis, &size)| if axis.size == size as i64 { axis.stride as isize } else { 0 })
+            .collect();
+        Geometry::new(self.dtype, shape, Some(&strides))
+    }
+
     /// Row-major order over sizes of which there are that many elements in memory, so that nothing overflows.
     pub(crate) fn dense(dtype: DType, shape: &[usize]) -> Geometry {
         let mut axes: SmallVec<[AxisLayout; 4]> = SmallVec::with_capacity(shape.len());

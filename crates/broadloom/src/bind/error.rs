@@ -39,19 +39,28 @@ impl fmt::Display for ArrayName {
     }
 }
 
-/// Where the value of a symbol came from.
+/// The value of a symbol, and where it came from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Solved {
     /// Name of the symbol.
     pub symbol: String,
-    /// Its value.
+    /// The size of that name.
     pub value: i64,
-    /// The input that determined it.
+    /// The axis that determined it; `None` if the caller gave it.
+    pub from: Option<SolvedFrom>,
+}
+
+/// The axis that determined a symbol.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SolvedFrom {
+    /// Name of the input.
     pub input: String,
-    /// The axis of the input.
+    /// Its axis.
     pub axis: usize,
-    /// The input's sizes.
+    /// The array's sizes.
     pub shape: Vec<usize>,
+    /// Where the input was declared.
+    pub site: Site,
 }
 
 /// An axis has another size than the symbols, or a constant, say.
@@ -75,6 +84,10 @@ pub struct SizeMismatch {
     pub site: Site,
     /// The symbols solved so far.
     pub solved: Vec<Solved>,
+    /// The first op that needs the sizes to be equal, and where it was called.
+    pub needed_by: Option<(String, Site)>,
+    /// Where the kernel was called.
+    pub called: Option<Site>,
 }
 
 /// A demand on sizes that could not be decided when the graph was built does not hold.
@@ -82,12 +95,27 @@ pub struct SizeMismatch {
 pub struct MissedObligation {
     /// What is demanded.
     pub requirement: Requirement,
-    /// What should not be negative, in symbols.
-    pub nonnegative: String,
-    /// Its value.
-    pub value: i64,
-    /// Where the expression was made that needs it.
+    /// What has to hold, in symbols: `n >= 1`.
+    pub needs: String,
+    /// What there is: `n is 0`.
+    pub have: String,
+    /// Where the expression was made that needs it, or the declaration.
     pub site: Site,
+    /// The symbols.
+    pub solved: Vec<Solved>,
+    /// Where the kernel was called.
+    pub called: Option<Site>,
+}
+
+/// A size given by name is another than that of the arrays.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GivenSize {
+    /// Name of the symbol.
+    pub symbol: String,
+    /// The size given.
+    pub given: i64,
+    /// The size of the arrays.
+    pub found: i64,
     /// The symbols.
     pub solved: Vec<Solved>,
 }
@@ -125,6 +153,37 @@ pub enum BindError {
         /// All names.
         known: Vec<String>,
     },
+    /// A symbol whose size the caller has to give has none.
+    #[error("the size {symbol:?} is not given: pass it by `.with_size({symbol:?}, ..)`; made at {site}")]
+    MissingSize {
+        /// Name of the symbol.
+        symbol: String,
+        /// Where it was made.
+        site: Site,
+    },
+    /// A size is given for a name that is none of a symbol.
+    #[error("there is no size {name:?}{}", did_you_mean(.suggestion, .known))]
+    UnknownSize {
+        /// As given.
+        name: String,
+        /// The likeliest name meant.
+        suggestion: Option<String>,
+        /// All names.
+        known: Vec<String>,
+    },
+    /// A size that the symbol cannot have.
+    #[error("the size {symbol:?} cannot be {given}: it is stated to be {stated}")]
+    ImpossibleSize {
+        /// Name of the symbol.
+        symbol: String,
+        /// As given.
+        given: i64,
+        /// What is known of it.
+        stated: String,
+    },
+    /// A size given by name is another than that of the arrays.
+    #[error(fmt = fmt_given)]
+    GivenSize(Box<GivenSize>),
     /// An array was passed twice.
     #[error("{array} is passed twice")]
     Repeated {
@@ -235,25 +294,59 @@ fn fmt_size(mismatch: &SizeMismatch, f: &mut fmt::Formatter<'_>) -> fmt::Result 
         Some(expected) => write!(f, "{declared} is {expected}")?,
         None => write!(f, "should be {declared}, which no size gives")?,
     }
-    if f.alternate() {
-        fmt_solved(&mismatch.solved, f)?;
-        let SizeMismatch { shape, declared_shape, site, .. } = mismatch;
-        write!(f, "\n   {array} has shape {shape:?}, should have {declared_shape}, declared {site}")?;
+    if !f.alternate() {
+        return Ok(());
+    }
+    let SizeMismatch { shape, declared_shape, site, solved, needed_by, called, .. } = mismatch;
+    fmt_solved(solved, f)?;
+    write!(f, "\n   {array} has shape {shape:?}, should have {declared_shape}, declared {site}")?;
+    if let Some((op, site)) = needed_by {
+        write!(f, "\n   needed by `{op}` at {site}")?;
+    }
+    fmt_called(*called, f)?;
+    if let Some(expected) = expected {
+        write!(f, "\n   help: pass {:?} with {expected} along axis {axis}", array.name)?;
+        if declared.parse::<i64>().is_err() && array.role == Role::Input {
+            write!(f, "; if it may differ, declare that axis by a size of its own")?;
+        }
     }
     Ok(())
 }
 
 fn fmt_obligation(missed: &MissedObligation, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    let MissedObligation { requirement, nonnegative, value, site, solved } = missed;
+    let MissedObligation { requirement, needs, have, site, solved, called } = missed;
     if f.alternate() {
         f.write_str("error[S102]: ")?;
     }
-    write!(f, "{requirement}: `{nonnegative}` is {value}, below zero, at {site}")?;
-    if f.alternate() {
-        fmt_solved(solved, f)?;
-        f.write_str("\n   noted when the graph was built, when the sizes were not known")?;
+    write!(f, "{have}, but {needs} is needed at {site}: {requirement}")?;
+    if !f.alternate() {
+        return Ok(());
+    }
+    fmt_solved(solved, f)?;
+    f.write_str("\n   noted when the graph was built, when the sizes were not known")?;
+    fmt_called(*called, f)?;
+    if let Some((symbol, bound)) = needs.split_once(" >= ")
+        && solved.iter().any(|known| known.symbol == symbol)
+    {
+        write!(f, "\n   help: to find it out earlier, state it:  g.symbol({symbol:?}).range({bound}..)")?;
     }
     Ok(())
+}
+
+fn fmt_given(given: &GivenSize, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    let GivenSize { symbol, given, found, solved } = given;
+    if f.alternate() {
+        f.write_str("error[S103]: ")?;
+    }
+    write!(f, "the size {symbol:?} is given as {given}, but it is {found} by the arrays")?;
+    if f.alternate() {
+        fmt_solved(solved, f)?;
+    }
+    Ok(())
+}
+
+fn fmt_called(called: Option<Site>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    called.map_or(Ok(()), |site| write!(f, "\n   called from {site}"))
 }
 
 fn fmt_empty(table: &EmptyTable, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -265,10 +358,30 @@ fn fmt_empty(table: &EmptyTable, f: &mut fmt::Formatter<'_>) -> fmt::Result {
 }
 
 fn fmt_solved(solved: &[Solved], f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    for Solved { symbol, value, input, axis, shape } in solved {
-        write!(f, "\n   {symbol} = {value} from input {input:?} axis {axis} (shape {shape:?})")?;
+    for Solved { symbol, value, from } in solved {
+        match from {
+            Some(SolvedFrom { input, axis, shape, site }) => {
+                write!(
+                    f,
+                    "\n   {symbol} = {value} from input {input:?} axis {axis} (shape {shape:?}), declared {site}"
+                )?;
+            }
+            None => write!(f, "\n   {symbol} = {value} as given")?,
+        }
     }
     Ok(())
+}
+
+impl BindError {
+    /// The error with the place where the kernel was called.
+    pub(crate) fn called_from(mut self, site: Site) -> BindError {
+        match &mut self {
+            BindError::Size(mismatch) => mismatch.called = Some(site),
+            BindError::Obligation(missed) => missed.called = Some(site),
+            _ => {}
+        }
+        self
+    }
 }
 
 impl fmt::Debug for BindError {

@@ -2,9 +2,11 @@
 
 use super::error::{ArrayName, BindError, Role};
 use super::names::{nearest, type_text};
+use super::program::Given;
 use crate::array::{Argument, ArrayView, Geometry, Input, IntoInput};
-use broadloom_ir::InputId;
+use broadloom_ir::dim::Facts;
 use broadloom_ir::graph::CheckedGraph;
+use broadloom_ir::{InputId, SymbolId};
 use smallvec::SmallVec;
 use std::borrow::Cow;
 
@@ -35,6 +37,7 @@ macro_rules! inputs {
 #[derive(Debug, Default)]
 pub struct Inputs<'a> {
     arrays: SmallVec<[(Option<Cow<'a, str>>, Input<'a>); 4]>,
+    sizes: SmallVec<[(Cow<'a, str>, i64); 2]>,
 }
 
 impl<'a> Inputs<'a> {
@@ -47,6 +50,26 @@ impl<'a> Inputs<'a> {
     #[must_use]
     pub fn named(mut self, name: impl Into<Cow<'a, str>>, array: impl IntoInput<'a>) -> Self {
         self.arrays.push((Some(name.into()), array.into_input()));
+        self
+    }
+
+    /// Gives the size of a symbol by its name. Needed for [parameters](crate::Graph::parameter) that no array
+    /// determines; for other symbols it is compared with the arrays.
+    ///
+    /// ```
+    /// use broadloom::prelude::*;
+    /// let g = Graph::new();
+    /// let [n, k] = [g.symbol("n"), g.parameter("k")];
+    /// let x = g.input::<f32>("x", shape![n, 1]);
+    /// let kernel = x.broadcast_to(shape![n, k]).compile()?;
+    /// let column = ArrayView::new(&[1.0f32, 2.0], &[2, 1])?;
+    /// let result: Vec<f32> = kernel.run(inputs! { "x" => column }.with_size("k", 3))?.try_into()?;
+    /// assert_eq!(result, [1.0, 1.0, 1.0, 2.0, 2.0, 2.0]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn with_size(mut self, name: impl Into<Cow<'a, str>>, size: usize) -> Self {
+        self.sizes.push((name.into(), i64::try_from(size).unwrap_or(i64::MAX)));
         self
     }
 
@@ -155,6 +178,34 @@ pub(crate) fn order<'a>(
         }
         None => Ok(ordered),
     }
+}
+
+/// The sizes that are given by name.
+pub(crate) fn given(graph: &CheckedGraph, inputs: &Inputs<'_>) -> Result<Given, BindError> {
+    let mut given = Given::new();
+    for (name, size) in &inputs.sizes {
+        let Some(position) = graph.symbols().iter().position(|info| *info.name == **name) else {
+            let known = || graph.symbols().iter().map(|info| &*info.name);
+            return Err(BindError::UnknownSize {
+                suggestion: nearest(name, known()).map(str::to_string),
+                name: name.to_string(),
+                known: known().map(str::to_string).collect(),
+            });
+        };
+        let info = &graph.symbols()[position];
+        let Facts { lower, upper } = info.facts;
+        let value = size / info.unit;
+        if size % info.unit != 0 || value < lower || upper.is_some_and(|upper| value > upper) {
+            let upper =
+                upper.map_or(String::new(), |upper| format!(", at most {}", upper.saturating_mul(info.unit)));
+            let multiple =
+                if info.unit == 1 { String::new() } else { format!(", a multiple of {}", info.unit) };
+            let stated = format!("at least {}{upper}{multiple}", lower.saturating_mul(info.unit));
+            return Err(BindError::ImpossibleSize { symbol: info.name.to_string(), given: *size, stated });
+        }
+        given.push((SymbolId::new(position), value));
+    }
+    Ok(given)
 }
 
 fn number(graph: &CheckedGraph, required: &[bool], found: usize) -> BindError {

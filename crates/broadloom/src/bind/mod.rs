@@ -14,8 +14,10 @@ mod names;
 pub(crate) mod plan;
 mod program;
 
-pub use error::{ArrayName, BindError, EmptyTable, MissedObligation, Role, SizeMismatch, Solved};
+pub use error::{
+    ArrayName, BindError, EmptyTable, GivenSize, MissedObligation, Role, SizeMismatch, Solved, SolvedFrom,
+};
 pub use inputs::{Inputs, IntoInputs};
-pub(crate) use inputs::{Ordered, order};
+pub(crate) use inputs::{Ordered, given, order};
 pub(crate) use names::{SymbolNames, nearest, type_text};
 pub(crate) use program::{Program, evaluate};

@@ -1,26 +1,64 @@
 //! Text of sizes and types.
 
-use broadloom_ir::SymbolId;
+use super::program::evaluate;
 use broadloom_ir::dim::Dim;
 use broadloom_ir::dtype::DType;
-use broadloom_ir::graph::CheckedGraph;
+use broadloom_ir::graph::{CheckedGraph, Demand, InputInfo};
 use broadloom_ir::shape::Shape;
 
 /// Names of a graph's symbols; host symbols of a schedule follow them.
 pub(crate) struct SymbolNames<'a>(pub(crate) &'a CheckedGraph);
 
 impl SymbolNames<'_> {
-    pub(crate) fn name(&self, symbol: SymbolId) -> &str {
-        self.0.symbols().get(symbol.index()).map_or("?", |info| &info.name)
-    }
-
     pub(crate) fn dim(&self, dim: &Dim) -> String {
-        dim.display(&|symbol| self.name(symbol)).to_string()
+        dim.display(&|symbol| self.0.named(symbol)).to_string()
     }
 
     pub(crate) fn shape(&self, shape: &Shape) -> String {
         let dims: Vec<String> = shape.iter().map(|dim| self.dim(dim)).collect();
         format!("[{}]", dims.join(", "))
+    }
+
+    /// The shape of an input as it was declared, with `#` before what may be 1.
+    pub(crate) fn input(&self, input: &InputInfo) -> String {
+        let dim = |(axis, dim): (usize, &Dim)| {
+            format!("{}{}", if input.may_be_one.contains(&axis) { "#" } else { "" }, self.dim(dim))
+        };
+        format!("[{}]", input.shape.iter().enumerate().map(dim).collect::<Vec<_>>().join(", "))
+    }
+
+    /// What a demand needs, and what there is: `n >= 1`, `n is 0`.
+    pub(crate) fn demand(&self, demand: &Demand, values: &[Option<i64>]) -> (String, String) {
+        let shown =
+            |dim: &Dim| evaluate(dim, values).map_or("too large".to_owned(), |value| value.to_string());
+        match demand {
+            Demand::Equal(left, right) => {
+                let sides = [left, right].map(|dim| (self.dim(dim), shown(dim)));
+                let have = sides.iter().filter(|(text, value)| text != value);
+                let have: Vec<String> = have.map(|(text, value)| format!("{text} is {value}")).collect();
+                (format!("{} == {}", sides[0].0, sides[1].0), have.join(" and "))
+            }
+            Demand::NonNegative(dim) => {
+                // `n - 1 >= 0` reads better as `n >= 1`.
+                let constant = dim.evaluate(&|_| Some(0)).unwrap_or(0);
+                let rest = dim.sub(&Dim::constant(constant));
+                match rest {
+                    Ok(rest) if rest.as_constant().is_none() && constant != 0 => {
+                        let negated =
+                            rest.neg().ok().filter(|negated| self.dim(negated).len() < self.dim(&rest).len());
+                        let (side, at, bound) = match &negated {
+                            Some(negated) => (negated, "<=", i128::from(constant)),
+                            None => (&rest, ">=", -i128::from(constant)),
+                        };
+                        (
+                            format!("{} {at} {bound}", self.dim(side)),
+                            format!("{} is {}", self.dim(side), shown(side)),
+                        )
+                    }
+                    _ => (format!("{} >= 0", self.dim(dim)), format!("{} is {}", self.dim(dim), shown(dim))),
+                }
+            }
+        }
     }
 }
 

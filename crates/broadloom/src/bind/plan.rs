@@ -2,7 +2,7 @@
 
 use super::error::{ArrayName, BindError, Role, SizeMismatch};
 use super::names::SymbolNames;
-use super::program::{Values, count, evaluate};
+use super::program::{Given, Values, count, evaluate};
 use crate::array::{AxisLayout, Geometry};
 use crate::executable::{Inner, Variant};
 use broadloom_ir::dim::{Dim, DimError};
@@ -92,17 +92,21 @@ pub(crate) struct Launch {
 pub(crate) fn bind(
     inner: &Inner,
     inputs: &[Option<&Geometry>],
+    given: &Given,
     destinations: &[Destination<'_>],
 ) -> Result<Arc<Binding>, BindError> {
     let threads = inner.options.threads.count();
-    let key = key(inputs, destinations, threads);
+    let key = key(inputs, given, destinations, threads);
     if let Some(binding) = inner.last_binding().filter(|binding| binding.key == key) {
         return Ok(binding);
     }
-    let values = inner.program.run(&inner.graph, inputs)?;
+    let values = inner.program.run(&inner.graph, inputs, given)?;
+    let stretched = inner.program.stretched(&inner.graph, inputs, &values)?;
     let mut plans = plan_outputs(inner, inputs, destinations, &values)?;
     let mut destinations: SmallVec<[Destination<'_>; 4]> = SmallVec::from_slice(destinations);
-    let variant = choose_variant(inner, inputs, &mut destinations, &values)?;
+    let inputs: SmallVec<[Option<&Geometry>; 4]> =
+        stretched.iter().zip(inputs).map(|(stretched, input)| stretched.as_ref().or(*input)).collect();
+    let variant = choose_variant(inner, &inputs, &mut destinations, &values)?;
     let schedule = &variant.schedule;
     let dense: Vec<Geometry> = (inner.graph.outputs().iter().zip(&plans))
         .map(|(output, plan)| Geometry::dense(inner.graph.dtype(output.expr), &plan.shape))
@@ -159,9 +163,11 @@ pub(crate) fn bind(
     Ok(binding)
 }
 
-fn key(inputs: &[Option<&Geometry>], destinations: &[Destination<'_>], threads: usize) -> Key {
+fn key(inputs: &[Option<&Geometry>], given: &Given, destinations: &[Destination<'_>], threads: usize) -> Key {
     let mut key: Key = SmallVec::new();
     key.push(threads as i64);
+    key.push(given.len() as i64);
+    key.extend(given.iter().flat_map(|(symbol, value)| [symbol.index() as i64, *value]));
     let mut push = |geometry: &Geometry| {
         for AxisLayout { size, stride } in &geometry.axes {
             key.extend([*size, *stride]);
@@ -264,6 +270,8 @@ fn check_output(
             declared_shape: SymbolNames(graph).shape(shape),
             site: graph.site(output.expr),
             solved: inner.program.solved(graph, inputs, values, inner.program.len()),
+            needed_by: None,
+            called: None,
         }))),
     }
 }

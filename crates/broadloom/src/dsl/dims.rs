@@ -4,9 +4,9 @@ use super::registry::{self, GraphKey, State};
 use broadloom_ir::SymbolId;
 use broadloom_ir::diagnostics::Problem;
 use broadloom_ir::dim::{self, DimError};
-use broadloom_ir::graph::Site;
+use broadloom_ir::graph::{InputDim, Site};
 use std::fmt;
-use std::ops::{Add, Deref, Div, Mul, Neg, Sub};
+use std::ops::{Add, Bound, Deref, Div, Mul, Neg, RangeBounds, Sub};
 use std::panic::Location;
 
 /// A size that is known only when a kernel runs. Made by [`Graph::symbols`](crate::Graph::symbols); two axes of one
@@ -31,15 +31,22 @@ pub struct Symbol {
 /// assert_eq!((4 * n + 6) / 4, n + 1);
 /// assert_eq!(Dim::from(3).as_constant(), Some(3));
 /// ```
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Dim(Repr);
+#[derive(Clone, Copy)]
+pub struct Dim {
+    repr: Repr,
+    /// Whether the axis may have size 1 instead.
+    or_one: bool,
+}
 
 /// Normal forms of which a constant and a lone symbol are never interned, so that derived equality is that of sizes.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum Repr {
     Constant(i64),
+    /// What the name of the symbol stands for.
     Symbol(Symbol),
     Interned(GraphKey, usize),
+    /// What the axis of an input has, to be inferred.
+    Inferred,
     /// A mistake, recorded in the graph if it still lives.
     Poisoned(GraphKey),
     /// Arithmetic on constants that overflowed; reported by whoever uses it.
@@ -55,6 +62,36 @@ pub(crate) enum Unusable {
 }
 
 impl Dim {
+    /// The size of an axis of an input that is inferred from the input's use: `_` in [`shape!`](crate::shape).
+    pub const INFERRED: Dim = Dim::new(Repr::Inferred);
+
+    const fn new(repr: Repr) -> Dim {
+        Dim { repr, or_one: false }
+    }
+
+    /// The size of an axis of an input that may also be 1, and then is stretched when the array is passed: `#n` in
+    /// [`shape!`](crate::shape). The expression knows only `n`.
+    ///
+    /// ```
+    /// use broadloom::prelude::*;
+    /// let g = Graph::new();
+    /// let n = g.symbol("n");
+    /// let (x, scale) = (g.input::<f32>("x", shape![n]), g.input::<f32>("scale", shape![#n]));
+    /// let kernel = (x * scale).compile()?;
+    /// let one: Vec<f32> = kernel.run((&[1.0f32, 2.0], &[10.0f32]))?.try_into()?;
+    /// let each: Vec<f32> = kernel.run((&[1.0f32, 2.0], &[10.0f32, 20.0]))?.try_into()?;
+    /// assert_eq!((one, each), (vec![10.0, 20.0], vec![10.0, 40.0]));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn or_one(self) -> Dim {
+        Dim { or_one: true, ..self }
+    }
+
+    pub(super) fn is_inferred(self) -> bool {
+        self.repr == Repr::Inferred
+    }
+
     /// The value, if this is a number.
     ///
     /// ```
@@ -62,7 +99,7 @@ impl Dim {
     /// assert_eq!(dim.as_constant(), Some(6));
     /// ```
     pub fn as_constant(self) -> Option<i64> {
-        if let Repr::Constant(value) = self.0 { Some(value) } else { None }
+        if let Repr::Constant(value) = self.canonical() { Some(value) } else { None }
     }
 
     /// The symbol, if this is a lone one.
@@ -75,7 +112,7 @@ impl Dim {
     /// assert_eq!((n + 1).as_symbol(), None);
     /// ```
     pub fn as_symbol(self) -> Option<Symbol> {
-        if let Repr::Symbol(symbol) = self.0 { Some(symbol) } else { None }
+        if let Repr::Symbol(symbol) = self.canonical() { Some(symbol) } else { None }
     }
 
     /// Quotient by a positive number, rounded up.
@@ -92,32 +129,56 @@ impl Dim {
 
     /// As a size of the graph of `key`, which `state` is.
     pub(crate) fn resolve(self, key: GraphKey, state: &State) -> Result<dim::Dim, Unusable> {
-        match self.0 {
-            Repr::Constant(value) => Ok(dim::Dim::constant(value)),
-            Repr::Symbol(symbol) if symbol.graph == key => Ok(dim::Dim::symbol(symbol.id)),
-            Repr::Interned(graph, index) if graph == key => Ok(state.dim(index)),
-            Repr::Poisoned(graph) if graph == key => Err(Unusable::Reported),
-            Repr::Overflow => Err(Unusable::Problem(Problem::Size(DimError::Overflow))),
-            Repr::Symbol(_) | Repr::Interned(..) | Repr::Poisoned(_) => {
-                Err(Unusable::Problem(Problem::ForeignSymbol))
-            }
+        match self.resolve_for_input(key, state)? {
+            InputDim::Size(dim) => Ok(dim),
+            InputDim::Inferred | InputDim::OneOr(_) => Err(Unusable::Problem(Problem::NotOfInput)),
         }
+    }
+
+    /// As the size of an axis of an input of the graph of `key`, which `state` is.
+    pub(crate) fn resolve_for_input(self, key: GraphKey, state: &State) -> Result<InputDim, Unusable> {
+        let dim = match self.repr {
+            Repr::Constant(value) => dim::Dim::constant(value),
+            Repr::Symbol(symbol) if symbol.graph == key => state.graph.symbol_size(symbol.id),
+            Repr::Interned(graph, index) if graph == key => state.dim(index),
+            Repr::Inferred => return Ok(InputDim::Inferred),
+            Repr::Poisoned(graph) if graph == key => return Err(Unusable::Reported),
+            Repr::Overflow => return Err(Unusable::Problem(Problem::Size(DimError::Overflow))),
+            Repr::Symbol(_) | Repr::Interned(..) | Repr::Poisoned(_) => {
+                return Err(Unusable::Problem(Problem::ForeignSymbol));
+            }
+        };
+        Ok(if self.or_one { InputDim::OneOr(dim) } else { InputDim::Size(dim) })
     }
 
     /// A size of the graph of `key`, which `state` is, as a handle.
     pub(crate) fn handle(dim: &dim::Dim, key: GraphKey, state: &mut State) -> Dim {
-        Dim(match (dim.as_constant(), dim.as_symbol()) {
+        let named = || match dim.symbols().as_slice() {
+            &[id] if state.graph.symbol_size(id) == *dim => Some(Symbol { graph: key, id }),
+            _ => None,
+        };
+        Dim::new(match (dim.as_constant(), named()) {
             (Some(value), _) => Repr::Constant(value),
-            (_, Some(id)) => Repr::Symbol(Symbol { graph: key, id }),
-            _ => Repr::Interned(key, state.intern(dim.clone())),
+            (None, Some(symbol)) => Repr::Symbol(symbol),
+            (None, None) => Repr::Interned(key, state.intern(dim.clone())),
         })
     }
 
+    /// The form in which equal sizes are equal: a symbol may have been declared to be another size.
+    fn canonical(self) -> Repr {
+        let Repr::Symbol(symbol) = self.repr else { return self.repr };
+        let canonical = registry::with(symbol.graph, |state| {
+            let size = state.graph.symbol_size(symbol.id);
+            Dim::handle(&size, symbol.graph, state).repr
+        });
+        canonical.unwrap_or(self.repr)
+    }
+
     fn graph(self) -> Option<GraphKey> {
-        match self.0 {
+        match self.repr {
             Repr::Symbol(symbol) => Some(symbol.graph),
             Repr::Interned(key, _) | Repr::Poisoned(key) => Some(key),
-            Repr::Constant(_) | Repr::Overflow => None,
+            Repr::Constant(_) | Repr::Inferred | Repr::Overflow => None,
         }
     }
 
@@ -128,32 +189,104 @@ impl Dim {
         action: impl FnOnce(&dim::Dim, &dim::Dim) -> Result<dim::Dim, DimError>,
     ) -> Dim {
         let Some(key) = left.graph().or(right.graph()) else {
-            return match (left.0, right.0) {
+            return match (left.repr, right.repr) {
                 (Repr::Constant(a), Repr::Constant(b)) => {
                     let result = action(&dim::Dim::constant(a), &dim::Dim::constant(b));
-                    result.ok().and_then(|dim| dim.as_constant()).map_or(Dim(Repr::Overflow), Dim::from)
+                    result.ok().and_then(|dim| dim.as_constant()).map_or(Dim::new(Repr::Overflow), Dim::from)
                 }
-                _ => Dim(Repr::Overflow),
+                // Not a size: whoever uses it says so.
+                (Repr::Inferred, _) | (_, Repr::Inferred) => Dim::INFERRED,
+                _ => Dim::new(Repr::Overflow),
             };
         };
         let combined = registry::with(key, |state| {
             let operands = left.resolve(key, state).and_then(|left| Ok((left, right.resolve(key, state)?)));
             let result = operands.and_then(|(left, right)| {
+                state.graph.use_size(&left, site);
+                state.graph.use_size(&right, site);
                 action(&left, &right).map_err(|error| Unusable::Problem(Problem::Size(error)))
             });
             match result {
                 Ok(dim) => Dim::handle(&dim, key, state),
                 Err(unusable) => {
                     state.poison(unusable, site);
-                    Dim(Repr::Poisoned(key))
+                    Dim::new(Repr::Poisoned(key))
                 }
             }
         });
-        combined.unwrap_or(Dim(Repr::Poisoned(key)))
+        combined.unwrap_or(Dim::new(Repr::Poisoned(key)))
     }
 }
 
+/// What is known of a symbol. Each call checks it. It is stated before the symbol is used, so that it holds for all of
+/// the graph.
 impl Symbol {
+    /// States bounds on the size: `n.range(1..)`, `n.range(..=4096)`.
+    ///
+    /// ```
+    /// use broadloom::prelude::*;
+    /// let g = Graph::new();
+    /// let n = g.symbol("n").range(1..=4096);
+    /// let x = g.input::<f32>("x", shape![n]);
+    /// let kernel = x.max(0).compile()?;
+    /// let none: &[f32] = &[];
+    /// assert_eq!(kernel.run(none).unwrap_err().to_string(),
+    ///     "input \"x\" does not fit: axis 0 is 0, but should be n, which no size gives");
+    /// # Ok::<(), broadloom::CompileError>(())
+    /// ```
+    #[track_caller]
+    pub fn range(self, bounds: impl RangeBounds<i64>) -> Symbol {
+        let site = Location::caller();
+        let lower = match bounds.start_bound() {
+            Bound::Included(lower) => Some(*lower),
+            Bound::Excluded(lower) => Some(lower.saturating_add(1)),
+            Bound::Unbounded => None,
+        };
+        let upper = match bounds.end_bound() {
+            Bound::Included(upper) => Some(*upper),
+            Bound::Excluded(upper) => Some(upper.saturating_sub(1)),
+            Bound::Unbounded => None,
+        };
+        registry::with(self.graph, |state| state.graph.state_range(self.id, lower, upper, site));
+        self
+    }
+
+    /// States that the size is a multiple of a positive number.
+    ///
+    /// ```
+    /// use broadloom::prelude::*;
+    /// let g = Graph::new();
+    /// let n = g.symbol("n").multiple_of(2);
+    /// let x = g.input::<f32>("x", shape![n, 6]);
+    /// assert_eq!(x.reshape([-1, 4]).to_string(), "f32[(3*n)//2, 4]");
+    /// # g.check().unwrap();
+    /// ```
+    #[track_caller]
+    pub fn multiple_of(self, divisor: i64) -> Symbol {
+        let site = Location::caller();
+        registry::with(self.graph, |state| state.graph.state_multiple(self.id, divisor, site));
+        self
+    }
+
+    /// A size to be expected: a hint for what is compiled in advance. No result depends on it, and it may be stated at
+    /// any time.
+    ///
+    /// ```
+    /// use broadloom::prelude::*;
+    /// let g = Graph::new();
+    /// let n = g.symbol("n").likely(3 << 30);
+    /// let x = g.input::<u8>("x", shape![n]);
+    /// let kernel = x.argmax(0).compile()?;
+    /// let place: i64 = kernel.run(&[1u8, 3, 2])?.try_into()?;
+    /// assert_eq!(place, 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[allow(clippy::must_use_candidate, reason = "the symbol is the same")]
+    pub fn likely(self, size: i64) -> Symbol {
+        registry::with(self.graph, |state| state.graph.state_likely(self.id, size));
+        self
+    }
+
     /// Quotient by a positive number, rounded up.
     ///
     /// ```
@@ -168,7 +301,7 @@ impl Symbol {
 
 impl From<Symbol> for Dim {
     fn from(symbol: Symbol) -> Self {
-        Dim(Repr::Symbol(symbol))
+        Dim::new(Repr::Symbol(symbol))
     }
 }
 
@@ -176,7 +309,7 @@ macro_rules! from_integers {
     ($($t:ty)*) => {$(
         impl From<$t> for Dim {
             fn from(value: $t) -> Self {
-                Dim(i64::try_from(value).map_or(Repr::Overflow, Repr::Constant))
+                Dim::new(i64::try_from(value).map_or(Repr::Overflow, Repr::Constant))
             }
         }
     )*};
@@ -252,26 +385,32 @@ macro_rules! equality {
     ($(($left:ty, $right:ty))*) => {$(
         impl PartialEq<$right> for $left {
             fn eq(&self, other: &$right) -> bool {
-                Dim::from(*self).0 == Dim::from(*other).0
+                let (left, right) = (Dim::from(*self), Dim::from(*other));
+                left.or_one == right.or_one && left.canonical() == right.canonical()
             }
         }
     )*};
 }
-equality!((Dim, Symbol)(Symbol, Dim)(Dim, i64));
+equality!((Dim, Dim)(Dim, Symbol)(Symbol, Dim)(Dim, i64));
+
+impl Eq for Dim {}
 
 impl fmt::Display for Dim {
     /// `2*n+1`; `?` after a mistake or when the graph was dropped.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Repr::Constant(value) = self.0 {
-            return fmt::Display::fmt(&value, f);
+        match self.repr {
+            Repr::Constant(value) if !self.or_one => return fmt::Display::fmt(&value, f),
+            Repr::Inferred => return f.pad("_"),
+            _ => {}
         }
         let text = self.graph().and_then(|key| {
             registry::with(key, |state| {
-                let dim = self.resolve(key, state).ok()?;
-                Some(dim.display(&|symbol| state.symbol_name(symbol)).to_string())
+                let dim = Dim { or_one: false, ..self.to_owned() }.resolve(key, state).ok()?;
+                Some(dim.display(&|symbol| state.named(symbol)).to_string())
             })?
         });
-        f.pad(text.as_deref().unwrap_or("?"))
+        let text = text.or(self.as_constant().map(|value| value.to_string()));
+        f.pad(&format!("{}{}", if self.or_one { "#" } else { "" }, text.as_deref().unwrap_or("?")))
     }
 }
 
@@ -295,7 +434,7 @@ impl fmt::Debug for Symbol {
 }
 
 /// The sizes of a tensor, outermost axis first. Written `shape![n, 3]`.
-#[derive(Clone, PartialEq, Eq, Hash, Default)]
+#[derive(Clone, PartialEq, Eq, Default)]
 pub struct Shape(Vec<Dim>);
 
 impl Shape {
@@ -357,7 +496,8 @@ impl fmt::Debug for Shape {
     }
 }
 
-/// A [`Shape`] of numbers, symbols and expressions of them.
+/// A [`Shape`] of numbers, symbols and expressions of them. For an axis of an input, `_` is a size that is inferred
+/// from the input's use, and `#n` one that is `n` or 1.
 ///
 /// ```
 /// use broadloom::prelude::*;
@@ -365,9 +505,24 @@ impl fmt::Debug for Shape {
 /// let [n, m] = g.symbols(["n", "m"]);
 /// assert_eq!(shape![2 * n, n + 1, n * m, 3].to_string(), "[2*n, n+1, n*m, 3]");
 /// assert_eq!(shape![].rank(), 0);
+///
+/// let x = g.input::<f32>("x", shape![n, 3]);
+/// let w = g.input::<f32>("w", shape![_, #3]);
+/// assert_eq!((x + w).to_string(), "f32[n, 3]");
+/// assert_eq!(w.to_string(), "f32[n, 3]");
 /// ```
 #[macro_export]
 macro_rules! shape {
     () => { $crate::Shape::default() };
-    ($($dim:expr),+ $(,)?) => { $crate::Shape::from([$($crate::Dim::from($dim)),+]) };
+    (@dims [$($done:expr,)*]) => { $crate::Shape::from([$($done),*]) };
+    (@dims [$($done:expr,)*] _ $(, $($rest:tt)*)?) => {
+        $crate::shape!(@dims [$($done,)* $crate::Dim::INFERRED,] $($($rest)*)?)
+    };
+    (@dims [$($done:expr,)*] # $dim:expr $(, $($rest:tt)*)?) => {
+        $crate::shape!(@dims [$($done,)* $crate::Dim::from($dim).or_one(),] $($($rest)*)?)
+    };
+    (@dims [$($done:expr,)*] $dim:expr $(, $($rest:tt)*)?) => {
+        $crate::shape!(@dims [$($done,)* $crate::Dim::from($dim),] $($($rest)*)?)
+    };
+    ($($dims:tt)+) => { $crate::shape!(@dims [] $($dims)+) };
 }

@@ -1,15 +1,14 @@
 //! The graph in which tensors live.
 
 use super::Tensor;
-use super::dims::{Shape, Symbol};
+use super::dims::{Dim, Shape, Symbol};
 use super::registry::{self, GraphKey};
 use crate::compile::{CompileError, CompileOptions};
 use crate::executable::Executable;
-use broadloom_ir::SymbolId;
 use broadloom_ir::diagnostics::{Diagnostic, Diagnostics, Problem};
 use broadloom_ir::dtype::{DType, Element};
-use broadloom_ir::graph::{CheckedGraph, Site};
-use broadloom_ir::shape;
+use broadloom_ir::graph::{CheckedGraph, Declared, Site};
+use broadloom_ir::{ExprId, SymbolId};
 use std::fmt;
 use std::panic::Location;
 
@@ -65,6 +64,79 @@ impl Graph {
         self.add_symbol(name, Location::caller())
     }
 
+    /// A symbol for a size that each call gives by name, so that no array need determine it: see
+    /// [`Inputs::with_size`](crate::Inputs::with_size).
+    ///
+    /// ```
+    /// use broadloom::prelude::*;
+    /// let g = Graph::new();
+    /// let kernel = g.iota(g.parameter("n")).compile()?;
+    /// assert_eq!(kernel.parameters(), ["n"]);
+    /// let result: Vec<i64> = kernel.run(inputs![].with_size("n", 3))?.try_into()?;
+    /// assert_eq!(result, [0, 1, 2]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[track_caller]
+    pub fn parameter(&self, name: &str) -> Symbol {
+        let site = Location::caller();
+        let id = registry::with(self.key, |state| state.graph.parameter(name, site));
+        Symbol { graph: self.key, id: id.unwrap_or(SymbolId::new(0)) }
+    }
+
+    /// States that two sizes are equal, which each call checks. If one of them is a symbol that is not used yet, it
+    /// stands for the other one from now on, in every shape; else ([`Declared::Checked`]) shapes do not know it.
+    ///
+    /// ```
+    /// use broadloom::prelude::*;
+    /// let g = Graph::new();
+    /// let [n, m] = g.symbols(["n", "m"]);
+    /// g.declare_equal(m, n - 1);
+    /// let (x, y) = (g.input::<f32>("x", shape![n]), g.input::<f32>("y", shape![m]));
+    /// assert_eq!((x.slice(slice![1..]) + y).to_string(), "f32[n-1]");
+    /// # g.check().unwrap();
+    /// ```
+    #[track_caller]
+    pub fn declare_equal(&self, left: impl Into<Dim>, right: impl Into<Dim>) -> Declared {
+        let (site, left, right) = (Location::caller(), left.into(), right.into());
+        let declared = registry::with(self.key, |state| {
+            let sides =
+                left.resolve(self.key, state).and_then(|left| Ok((left, right.resolve(self.key, state)?)));
+            match sides {
+                Ok((left, right)) => state.graph.declare_equal(&left, &right, site),
+                Err(unusable) => {
+                    state.poison(unusable, site);
+                    Declared::Refused
+                }
+            }
+        });
+        declared.unwrap_or(Declared::Refused)
+    }
+
+    /// Asks for warnings where operands of equally many elements broadcast, `[n, 1]` with `[n]`: before version 0.2,
+    /// torch took them element by element, and programs of that time mean it. Updates in place never warn.
+    ///
+    /// ```
+    /// use broadloom::prelude::*;
+    /// let g = Graph::new();
+    /// g.warn_of_pointwise();
+    /// let (x, y) = (g.input::<f32>("x", shape![4, 1]), g.input::<f32>("y", shape![4]));
+    /// let sum = x + y;
+    /// assert!(g.check().is_ok());
+    /// assert_eq!(g.warnings().len(), 1);
+    /// ```
+    pub fn warn_of_pointwise(&self) {
+        registry::with(self.key, |state| state.graph.warn_of_pointwise());
+    }
+
+    /// The warnings so far.
+    ///
+    /// ```
+    /// assert!(broadloom::Graph::new().warnings().is_empty());
+    /// ```
+    pub fn warnings(&self) -> Vec<Diagnostic> {
+        registry::with(self.key, |state| state.graph.warnings().to_vec()).unwrap_or_default()
+    }
+
     pub(super) fn key(&self) -> GraphKey {
         self.key
     }
@@ -100,9 +172,15 @@ impl Graph {
     }
 
     fn add_input(&self, name: &str, dtype: DType, shape: &Shape, site: Site) -> Tensor {
-        registry::build(self.key, &[], shape, site, |graph, dims| {
-            graph.input(name, dtype, shape::Shape::from(dims), site)
-        })
+        let expr = registry::with(self.key, |state| {
+            let dims: Result<Vec<_>, _> =
+                shape.iter().map(|dim| dim.resolve_for_input(self.key, state)).collect();
+            match dims {
+                Ok(dims) => state.graph.input_of(name, dtype, &dims, site),
+                Err(unusable) => state.poison(unusable, site),
+            }
+        });
+        Tensor { graph: self.key, expr: expr.unwrap_or(ExprId::new(0)) }
     }
 
     /// A number of rank 0 with the dtype of its Rust type. (Numbers in expressions need not be made tensors: `x + 1`

@@ -102,10 +102,11 @@ fn size(graph: &mut ir::Graph, operand: ExprId, axis: i64, site: Site) -> ExprId
     if graph.is_poisoned(operand) {
         return operand;
     }
-    let rank = graph.shape(operand).rank();
+    let shape = graph.shape(operand);
+    let rank = shape.rank();
     let position = if axis < 0 { axis.checked_add(rank as i64) } else { Some(axis) };
     let position = position.and_then(|axis| usize::try_from(axis).ok());
-    match position.and_then(|axis| graph.shape(operand).get(axis)).cloned() {
+    match position.and_then(|axis| shape.get(axis)).cloned() {
         Some(dim) => graph.size_value(dim, site),
         None => graph.report(Diagnostic::new(Problem::NoAxis { axis, rank }, Some("size"), site)),
     }

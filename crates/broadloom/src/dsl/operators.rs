@@ -3,8 +3,10 @@
 //! `+ - * / %` are the ops of those names, `%` being [`Tensor::remainder`], whose result has the sign of the divisor
 //! as in Python, unlike Rust's. `& | ^ !` and `<< >>` are the bitwise ops, which on bool are and, or, xor and not.
 
+use super::axes::IntoAxis;
 use super::elementwise::elementwise;
 use super::operand::Operand;
+use super::registry;
 use super::tensor::Tensor;
 use broadloom_ir::ops::Op;
 use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Neg, Not, Rem, Shl, Shr, Sub};
@@ -63,6 +65,52 @@ operators! {
     Shl shl, ShlAssign shl_assign = BitwiseLeftShift;
     /// [`Tensor::bitwise_right_shift`].
     Shr shr, ShrAssign shr_assign = BitwiseRightShift;
+}
+
+/// A binary op with an operand placed at an axis of the other.
+macro_rules! placed {
+    ($($name:ident = $method:ident $op:ident $call:literal;)*) => {
+        /// PaddlePaddle's `axis=`: the first axis of the smaller operand stands at `axis` of the larger one, where
+        /// broadcasting aligns the last axes. -1 is what broadcasting does. Axes of the constant size 1 at the end of
+        /// the smaller operand are left out; operands of equal rank take 0 or -1.
+        impl Tensor {
+            $(
+                #[doc = concat!("[`Tensor::", stringify!($method), "`] of an operand placed at an axis.\n\n```")]
+                /// use broadloom::prelude::*;
+                /// let g = Graph::new();
+                /// let [n, c, h, w] = g.symbols(["n", "c", "h", "w"]);
+                /// let (x, y) = (g.input::<f32>("x", shape![n, c, h, w]), g.input::<f32>("y", shape![c]));
+                #[doc = concat!("assert_eq!(", $call, ".shape(), x.shape());")]
+                /// # g.check().unwrap();
+                /// ```
+                #[track_caller]
+                pub fn $name(self, other: Tensor, axis: impl IntoAxis) -> Tensor {
+                    let (site, axis) = (Location::caller(), axis.into_axis());
+                    registry::build(self.graph, &[self, other], &[], site, |graph, _| {
+                        graph.elementwise_at(Op::$op, [self.expr, other.expr], axis, site)
+                    })
+                }
+            )*
+        }
+
+        #[test]
+        fn every_op_that_help_offers_to_place_has_a_method() {
+            let methods = [$(Op::$op),*];
+            assert_eq!(methods, broadloom_ir::graph::PLACED_OPS);
+            $(assert_eq!(stringify!($name), format!("{}_axis", Op::$op));)*
+        }
+    };
+}
+placed! {
+    add_axis = add Add "x.add_axis(y, 1)";
+    subtract_axis = subtract Subtract "x.subtract_axis(y, 1)";
+    multiply_axis = multiply Multiply "x.multiply_axis(y, 1)";
+    divide_axis = divide Divide "x.divide_axis(y, 1)";
+    floor_divide_axis = floor_divide FloorDivide "x.floor_divide_axis(y, 1)";
+    remainder_axis = remainder Remainder "x.remainder_axis(y, 1)";
+    pow_axis = pow Pow "x.pow_axis(y, 1)";
+    minimum_axis = minimum Minimum "x.minimum_axis(y, 1)";
+    maximum_axis = maximum Maximum "x.maximum_axis(y, 1)";
 }
 
 /// Numbers on the left. Only one type of integers and one of floats: with more, the compiler could not tell the type

@@ -7,8 +7,8 @@
 use super::dims::{Dim, Unusable};
 use super::tensor::Tensor;
 use broadloom_ir::diagnostics::{Diagnostic, Diagnostics, Problem};
-use broadloom_ir::dim as ir;
-use broadloom_ir::graph::{Graph, Site};
+use broadloom_ir::dim::{self as ir, Named};
+use broadloom_ir::graph::{Graph, Site, SymbolInfo};
 use broadloom_ir::{ExprId, SymbolId};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -81,9 +81,9 @@ impl State {
         self.dims[index].clone()
     }
 
-    /// The name of a symbol.
-    pub(crate) fn symbol_name(&self, symbol: SymbolId) -> &str {
-        self.graph.symbols().get(symbol.index()).map_or("?", |info| &info.name)
+    /// How a symbol is printed.
+    pub(crate) fn named(&self, symbol: SymbolId) -> Named<'_> {
+        self.graph.symbols().get(symbol.index()).map_or("?".into(), SymbolInfo::named)
     }
 
     /// A poisoned expression for a size that is none; reports it unless that has been done.

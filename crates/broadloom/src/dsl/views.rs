@@ -168,6 +168,34 @@ impl Tensor {
         })
     }
 
+    /// The same elements under sizes that equal those of the operand for reasons that shapes do not show: each call
+    /// checks it. `_` keeps a size. Only so does a symbol become a constant 1 within an expression.
+    ///
+    /// ```
+    /// use broadloom::prelude::*;
+    /// let g = Graph::new();
+    /// let x = g.input::<f32>("x", shape![g.symbol("n"), 3]);
+    /// let y = g.input::<f32>("y", shape![2, 3]);
+    /// let kernel = (x.rebind(shape![2, _]) + y).compile()?;
+    /// let [two, three] = [[1.0f32; 6].as_slice(), &[1.0; 9]].map(|data| ArrayView::new(data, &[data.len() / 3, 3]));
+    /// let (two, three) = (two?, three?);
+    /// assert!(kernel.run((&two, &two)).is_ok());
+    /// assert!(kernel.run((&three, &two)).unwrap_err().to_string().contains("n is 3, but n == 2 is needed"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[track_caller]
+    pub fn rebind(self, shape: impl Into<Shape>) -> Tensor {
+        let site = Location::caller();
+        let sizes: Shape = shape.into();
+        let given: Vec<Dim> = sizes.iter().copied().filter(|size| !size.is_inferred()).collect();
+        registry::build(self.graph, &[self], &given, site, |graph, dims| {
+            let mut dims = dims.into_iter();
+            let dims: Vec<Option<dim::Dim>> =
+                sizes.iter().map(|size| if size.is_inferred() { None } else { dims.next() }).collect();
+            graph.rebind(self.expr, &dims, site)
+        })
+    }
+
     /// Axis `i` of the result is axis `axes[i]` of the operand; `..` reverses the axes.
     ///
     /// ```
@@ -272,8 +300,8 @@ impl Tensor {
         let site = Location::caller();
         let axes = axes.into_axes();
         registry::build(self.graph, &[self], &[], site, |graph, _| {
-            let ones = graph.shape(self.expr).iter().enumerate().filter(|(_, dim)| dim.is_one());
-            let axes = axes.unwrap_or_else(|| ones.map(|(axis, _)| axis as i64).collect());
+            let ones = || graph.unit_axes(self.expr).into_iter().map(|axis| axis as i64).collect();
+            let axes = axes.unwrap_or_else(ones);
             graph.squeeze(self.expr, &axes, site)
         })
     }

@@ -9,7 +9,7 @@ pub use outputs::{IntoOutputs, OutputError, Outputs, OutputsMut};
 
 use crate::array::{AnyArray, Geometry};
 use crate::bind::plan::{self, Binding};
-use crate::bind::{BindError, Inputs, Ordered, order};
+use crate::bind::{BindError, Inputs, Ordered, given, order};
 use crate::executable::Inner;
 use crate::memory::{OutOfMemory, Storage};
 use broadloom_ir::graph::{CheckedGraph, Node, Site};
@@ -43,8 +43,12 @@ pub struct Bound<'a> {
 
 impl<'a> Bound<'a> {
     pub(crate) fn new(inner: Arc<Inner>, inputs: Inputs<'a>) -> Result<Self, BindError> {
+        let given = given(&inner.graph, &inputs)?;
         let inputs = order(&inner.graph, &inner.program.required, inputs)?;
-        let binding = plan::bind(&inner, &geometries(&inputs), &destinations(&inner.graph, &inputs, None)?)?;
+        let binding = {
+            let destinations = destinations(&inner.graph, &inputs, None)?;
+            plan::bind(&inner, &geometries(&inputs), &given, &destinations)?
+        };
         Ok(Bound { inner, binding, inputs, writing: Mutex::new(()) })
     }
 
@@ -84,10 +88,11 @@ impl fmt::Debug for Bound<'_> {
 
 /// Computes the outputs in arrays of the caller.
 pub(crate) fn run_into(inner: &Inner, inputs: Inputs<'_>, outputs: OutputsMut<'_>) -> Result<(), CallError> {
+    let given = given(&inner.graph, &inputs)?;
     let inputs = order(&inner.graph, &inner.program.required, inputs)?;
     let outputs: OutputViews<'_> = outputs.order(&inner.graph)?;
     let destinations = destinations(&inner.graph, &inputs, Some(&outputs))?;
-    let binding = plan::bind(inner, &geometries(&inputs), &destinations)?;
+    let binding = plan::bind(inner, &geometries(&inputs), &given, &destinations)?;
     launch::run_borrowed(inner, &binding, &inputs, &outputs)?;
     Ok(())
 }

@@ -1,0 +1,116 @@
+//! Paddle's `axis=`: an operand placed at an axis of the other, instead of at the last ones; and the warning of
+//! operands that broadcast where they once met element by element.
+
+use super::{Graph, Site};
+use crate::diagnostics::{Misplaced, Problem, help};
+use crate::dim::Dim;
+use crate::ids::ExprId;
+use crate::ops::Op;
+use crate::shape::Shape;
+
+/// The ops of which the DSL has a form `.._axis` that places an operand at an axis: those of Paddle's `elementwise_*`.
+pub const PLACED_OPS: [Op; 9] = [
+    Op::Add,
+    Op::Subtract,
+    Op::Multiply,
+    Op::Divide,
+    Op::FloorDivide,
+    Op::Remainder,
+    Op::Pow,
+    Op::Minimum,
+    Op::Maximum,
+];
+
+impl Graph {
+    /// A binary op of which the first axis of the smaller operand stands at `axis` of the larger one.
+    ///
+    /// As in PaddlePaddle 2: -1 stands for the difference of the ranks; literal 1s at the end of the smaller operand
+    /// are then left out; what is left has to end before the larger one does; on each axis either operand may
+    /// stretch. Operands of equal rank take 0 or -1.
+    pub fn elementwise_at(&mut self, op: Op, operands: [ExprId; 2], axis: i64, site: Site) -> ExprId {
+        let first = match self.place(operands, axis) {
+            Ok(first) => first,
+            Err(problem) => {
+                let mut diagnostic = help::explain(self, problem, op.name(), &operands, site);
+                let [left, right] = operands.map(|operand| self.written(operand).rank());
+                help::place(self, &mut diagnostic, usize::from(right <= left));
+                return self.report(diagnostic);
+            }
+        };
+        let Some((smaller, first)) = first else { return self.elementwise(op, &operands, site) };
+        let result = self.try_elementwise_at(op, operands, smaller, first, site);
+        let Err(Problem::Broadcast(conflicts)) = result else {
+            return self.settle(result, op.name(), &operands, site);
+        };
+        let mut diagnostic =
+            help::explain(self, Problem::Placed { axis, conflicts }, op.name(), &operands, site);
+        diagnostic.operands[smaller].placed = Some(first);
+        help::place(self, &mut diagnostic, smaller);
+        self.report(diagnostic)
+    }
+
+    /// Which operand is placed, and at which axis; `None` if they align at the last axis anyway.
+    fn place(&self, operands: [ExprId; 2], axis: i64) -> Result<Option<(usize, usize)>, Problem> {
+        if self.any_poisoned(&operands) {
+            return Ok(None);
+        }
+        let [left, right] = operands.map(|operand| self.written(operand));
+        let smaller = usize::from(right.rank() <= left.rank());
+        let (large, small) = if smaller == 1 { (left, right) } else { (right, left) };
+        let rank = large.rank();
+        let placed = small.iter().rposition(|dim| !dim.is_one()).map_or(0, |last| last + 1);
+        let refused = |because| Err(Problem::Placement { axis, rank, placed, because });
+        if rank == small.rank() {
+            let fits = left == right || axis == 0 || axis == -1;
+            return if fits { Ok(None) } else { refused(Misplaced::EqualRanks) };
+        }
+        let first = match usize::try_from(axis) {
+            Ok(first) if first < rank => first,
+            // Taken before literal 1s are left out.
+            Err(_) if axis == -1 => rank - small.rank(),
+            _ => return refused(Misplaced::NoAxis),
+        };
+        if first + placed > rank { refused(Misplaced::TooLong) } else { Ok(Some((smaller, first))) }
+    }
+
+    fn try_elementwise_at(
+        &mut self,
+        op: Op,
+        mut operands: [ExprId; 2],
+        smaller: usize,
+        first: usize,
+        site: Site,
+    ) -> Result<ExprId, Problem> {
+        let rank = self.written(operands[1 - smaller]).rank();
+        let small = self.written(operands[smaller]);
+        let placed = small.iter().rposition(|dim| !dim.is_one()).map_or(0, |last| last + 1);
+        let surplus: Vec<i64> = (placed as i64..small.rank() as i64).collect();
+        let behind: Vec<i64> = (placed as i64..(rank - first) as i64).collect();
+        let trimmed = self.try_squeeze(operands[smaller], &surplus, site)?;
+        operands[smaller] = self.try_expand_dims(trimmed, &behind, site)?;
+        self.try_elementwise(op, &operands, site)
+    }
+
+    /// Warns if operands of equally many elements broadcast: before version 0.2, torch took them element by element.
+    pub(super) fn warn_if_pointwise(&mut self, op: Op, operands: &[ExprId], result: &Shape, site: Site) {
+        let &[left, right] = operands else { return };
+        if !self.warns_of_pointwise || self.any_poisoned(operands) {
+            return;
+        }
+        let [left_dims, right_dims] =
+            [left, right].map(|operand| self.resolved(self.written(operand)).into_owned());
+        let count = |dims: &[Dim]| Dim::product(dims).ok();
+        let Some(elements) = count(&left_dims).filter(|_| left_dims != right_dims) else { return };
+        if count(&right_dims).as_ref() != Some(&elements) {
+            return;
+        }
+        let result = self.resolved(result).into_owned();
+        let is_harmless = count(&result) == Some(elements.clone());
+        let problem =
+            Problem::Pointwise { count: self.size(&elements), result: self.sizes(&result), is_harmless };
+        let warning = help::explain(self, problem, op.name(), operands, site);
+        if !self.warnings.contains(&warning) {
+            self.warnings.push(warning);
+        }
+    }
+}

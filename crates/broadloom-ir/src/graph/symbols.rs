@@ -1,0 +1,350 @@
+//! Symbolic sizes: names, what is stated of them, and declared equalities.
+//!
+//! A fact is stated before the symbol is used, so that it holds for all of the graph and what was accepted stays
+//! accepted. A size that is a multiple of `k` is `k` times its symbol: divisibility then is plain arithmetic. A
+//! declared equality is a substitution.
+
+use super::{Graph, MAX_IDS, MAX_NAME, Obligation, Site, clipped};
+use crate::diagnostics::{Diagnostic, NameKind, Problem, Requirement, help};
+use crate::dim::{Dim, Facts, Named};
+use crate::ids::SymbolId;
+use std::collections::HashMap;
+
+/// How a symbol gets its value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SymbolKind {
+    /// It stands for one size, whatever that is: from the arrays, or given by name.
+    Rigid,
+    /// An input's axis whose size is inferred from its use (`_`).
+    Flexible,
+    /// Given by name at each call.
+    Parameter,
+}
+
+/// A symbolic size of a graph.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SymbolInfo {
+    /// Its name.
+    pub name: Box<str>,
+    /// Where it was made first.
+    pub site: Site,
+    /// How it gets its value.
+    pub kind: SymbolKind,
+    /// The size of this name is so many times the symbol; positive, and 1 unless it was stated to be a multiple of
+    /// something.
+    pub unit: i64,
+    /// What is known of the symbol's values, to be checked when a graph is bound.
+    pub facts: Facts,
+    /// A size of this name that is to be expected: a hint which no result depends on.
+    pub likely: Option<i64>,
+}
+
+impl SymbolInfo {
+    /// The name and what it counts.
+    pub fn named(&self) -> Named<'_> {
+        Named { name: &self.name, unit: self.unit }
+    }
+}
+
+/// What became of a declared equality.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Declared {
+    /// One symbol stands for the other side from now on: the two are the same size in every shape.
+    Substituted,
+    /// Neither side is a symbol that is not used yet: the equality is checked when arrays are bound, and shapes do
+    /// not know it.
+    Checked,
+    /// It was a mistake, which is recorded.
+    Refused,
+}
+
+/// The symbols of a graph.
+#[derive(Default)]
+pub(super) struct Symbols {
+    infos: Vec<SymbolInfo>,
+    of_name: HashMap<Box<str>, SymbolId>,
+    /// What a declaration put in a symbol's place.
+    declared: HashMap<SymbolId, Dim>,
+    used: HashMap<SymbolId, Site>,
+    has_flexible: bool,
+}
+
+impl Symbols {
+    pub(super) fn all(&self) -> &[SymbolInfo] {
+        &self.infos
+    }
+
+    pub(super) fn get(&self, symbol: SymbolId) -> Option<&SymbolInfo> {
+        self.infos.get(symbol.index())
+    }
+
+    pub(super) fn facts(&self, symbol: SymbolId) -> Facts {
+        self.get(symbol).map_or_else(Facts::default, |info| info.facts)
+    }
+
+    pub(super) fn is_flexible(&self, symbol: SymbolId) -> bool {
+        self.has_flexible && self.get(symbol).is_some_and(|info| info.kind == SymbolKind::Flexible)
+    }
+
+    pub(super) fn has_flexible(&self) -> bool {
+        self.has_flexible
+    }
+
+    pub(super) fn is_full(&self) -> bool {
+        self.infos.len() >= MAX_IDS
+    }
+
+    /// What the symbol's name stands for.
+    fn size(&self, symbol: SymbolId) -> Dim {
+        let value = self.declared.get(&symbol).cloned().unwrap_or(Dim::symbol(symbol));
+        let unit = self.get(symbol).map_or(1, |info| info.unit);
+        // A declaration whose size cannot be written was refused.
+        value.scale(unit).unwrap_or(value)
+    }
+
+    /// A size that an op takes over: declarations replace symbols, and its symbols are used from now on.
+    pub(super) fn accept(&mut self, dim: &Dim, site: Site) -> Result<Dim, Problem> {
+        let mut accepted = dim.clone();
+        for symbol in dim.symbols() {
+            if symbol.index() >= self.infos.len() {
+                return Err(Problem::ForeignSymbol);
+            }
+            self.used.entry(symbol).or_insert(site);
+            if let Some(value) = self.declared.get(&symbol) {
+                accepted = accepted.substitute(symbol, value).map_err(Problem::Size)?;
+            }
+        }
+        Ok(accepted)
+    }
+
+    /// A new symbol. The name is checked by the caller.
+    fn add(&mut self, name: &str, kind: SymbolKind, site: Site) -> SymbolId {
+        let symbol = SymbolId::new(self.infos.len());
+        let facts = Facts::default();
+        self.infos.push(SymbolInfo { name: clipped(name), site, kind, unit: 1, facts, likely: None });
+        self.of_name.insert(name.into(), symbol);
+        self.has_flexible |= kind == SymbolKind::Flexible;
+        symbol
+    }
+
+    /// The flexible size of an axis of an input. User's names have no `?`.
+    pub(super) fn flexible(&mut self, input: &str, axis: usize, site: Site) -> SymbolId {
+        let name = format!("?{input}.{axis}");
+        match self.of_name.get(&*name) {
+            Some(&symbol) => symbol,
+            None => self.add(&name, SymbolKind::Flexible, site),
+        }
+    }
+
+    /// The information of a symbol of which a fact may still be stated.
+    fn unused(&mut self, symbol: SymbolId) -> Result<&mut SymbolInfo, Problem> {
+        let Some(info) = self.infos.get_mut(symbol.index()) else { return Err(Problem::ForeignSymbol) };
+        match self.used.get(&symbol) {
+            Some(&used) => Err(Problem::LateFact { name: info.name.clone(), used }),
+            None => Ok(info),
+        }
+    }
+}
+
+impl Graph {
+    /// The symbol of this name: zero or more, the same size wherever the name is used in this graph.
+    ///
+    /// Names are letters, digits and `_`, not beginning with a digit, and not `_` alone.
+    pub fn symbol(&mut self, name: &str, site: Site) -> SymbolId {
+        self.make_symbol(name, SymbolKind::Rigid, site)
+    }
+
+    /// Like [`Graph::symbol`], of a size that each call gives by name, so that no input need determine it.
+    pub fn parameter(&mut self, name: &str, site: Site) -> SymbolId {
+        let symbol = self.make_symbol(name, SymbolKind::Parameter, site);
+        if let Some(info) = self.symbols.infos.get_mut(symbol.index()) {
+            info.kind = SymbolKind::Parameter;
+        }
+        symbol
+    }
+
+    fn make_symbol(&mut self, name: &str, kind: SymbolKind, site: Site) -> SymbolId {
+        if let Some(&symbol) = self.symbols.of_name.get(name) {
+            return symbol;
+        }
+        let mut letters = name.chars();
+        let good = letters.next().is_some_and(|first| first == '_' || first.is_alphabetic())
+            && letters.all(|letter| letter == '_' || letter.is_alphanumeric())
+            && name != "_"
+            && name.len() <= MAX_NAME;
+        if !good {
+            let problem = Problem::BadName { kind: NameKind::Symbol, name: clipped(name) };
+            self.report(Diagnostic::new(problem, Some("symbol"), site));
+        }
+        if self.symbols.is_full() {
+            self.report(Diagnostic::new(Problem::TooLarge, None, site));
+            return SymbolId::new(0);
+        }
+        self.symbols.add(name, kind, site)
+    }
+
+    /// The symbols in order of creation.
+    pub fn symbols(&self) -> &[SymbolInfo] {
+        self.symbols.all()
+    }
+
+    /// The size that a symbol's name stands for: a multiple of the symbol, or what a declaration put in its place.
+    pub fn symbol_size(&self, symbol: SymbolId) -> Dim {
+        self.symbols.size(symbol)
+    }
+
+    /// Notes that a size is used, as by arithmetic on it: from now on no fact of its symbols can be stated.
+    pub fn use_size(&mut self, dim: &Dim, site: Site) {
+        for symbol in dim.symbols() {
+            self.symbols.used.entry(symbol).or_insert(site);
+        }
+    }
+
+    /// States that the size of a symbol's name is within bounds, both included, which every call checks.
+    pub fn state_range(&mut self, symbol: SymbolId, lower: Option<i64>, upper: Option<i64>, site: Site) {
+        let result = self.symbols.unused(symbol).and_then(|info| {
+            let unit = info.unit;
+            let lower = lower.map_or(0, |lower| ceil_div(lower.max(0), unit));
+            let upper = upper.map(|upper| upper.div_euclid(unit));
+            let lower = lower.max(info.facts.lower);
+            let upper = [upper, info.facts.upper].into_iter().flatten().min();
+            if upper.is_some_and(|upper| upper < lower) {
+                return Err(Problem::ImpossibleFact { name: info.name.clone() });
+            }
+            info.facts = Facts { lower, upper };
+            Ok(())
+        });
+        self.settle_fact(result, "range", site);
+    }
+
+    /// States that the size of a symbol's name is a multiple of a positive number, which every call checks.
+    pub fn state_multiple(&mut self, symbol: SymbolId, of: i64, site: Site) {
+        let result = self.symbols.unused(symbol).and_then(|info| {
+            let Facts { lower, upper } = info.facts;
+            // The least common multiple of the old unit and the new one.
+            let factor = (of > 0).then(|| of / gcd(info.unit, of));
+            let unit = factor.and_then(|factor| info.unit.checked_mul(factor));
+            let (Some(factor), Some(unit)) = (factor, unit) else {
+                return Err(Problem::ImpossibleFact { name: info.name.clone() });
+            };
+            let facts =
+                Facts { lower: ceil_div(lower, factor), upper: upper.map(|upper| upper.div_euclid(factor)) };
+            if facts.upper.is_some_and(|upper| upper < facts.lower) {
+                return Err(Problem::ImpossibleFact { name: info.name.clone() });
+            }
+            (info.unit, info.facts) = (unit, facts);
+            Ok(())
+        });
+        self.settle_fact(result, "multiple_of", site);
+    }
+
+    /// Notes a size to be expected.
+    pub fn state_likely(&mut self, symbol: SymbolId, size: i64) {
+        if let Some(info) = self.symbols.infos.get_mut(symbol.index()) {
+            info.likely = Some(size);
+        }
+    }
+
+    /// States that two sizes are equal. If one of them is a symbol that is not used yet, it stands for the other one
+    /// from now on.
+    pub fn declare_equal(&mut self, left: &Dim, right: &Dim, site: Site) -> Declared {
+        let result = self.try_declare(left, right, site);
+        match result {
+            Ok(declared) => declared,
+            Err(problem) => {
+                self.settle_fact(Err(problem), "declare_equal", site);
+                Declared::Refused
+            }
+        }
+    }
+
+    fn try_declare(&mut self, left: &Dim, right: &Dim, site: Site) -> Result<Declared, Problem> {
+        let expand = |dim: &Dim| -> Result<Dim, Problem> {
+            let mut expanded = dim.clone();
+            for symbol in dim.symbols() {
+                let known = self.symbols.declared.get(&symbol);
+                if let Some(value) = known {
+                    expanded = expanded.substitute(symbol, value).map_err(Problem::Size)?;
+                } else if self.symbols.get(symbol).is_none() {
+                    return Err(Problem::ForeignSymbol);
+                }
+            }
+            Ok(expanded)
+        };
+        let (left, right) = (expand(left)?, expand(right)?);
+        let difference = left.sub(&right).map_err(Problem::Size)?;
+        if difference.is_zero() {
+            return Ok(Declared::Substituted);
+        }
+        if difference.is_never_zero(&|symbol| self.symbols.facts(symbol)) {
+            let (left, right) = (self.size(&left), self.size(&right));
+            return Err(Problem::NeverEqual { left, right });
+        }
+        let mut late = None;
+        for side in [&left, &right] {
+            let &[symbol] = side.symbols().as_slice() else { continue };
+            if *side != self.symbols.size(symbol) {
+                continue;
+            }
+            let Some((factor, rest)) = difference.linear_in(symbol) else { continue };
+            let value = rest.neg().ok().and_then(|rest| rest.exact_div(&Dim::constant(factor)));
+            let Some(value) = value else { continue };
+            if let Err(problem) = self.symbols.unused(symbol) {
+                late.get_or_insert(problem);
+                continue;
+            }
+            return self.substitute_symbol(symbol, value, site);
+        }
+        // A symbol that is in use already would have been declared in vain.
+        if let Some(problem) = late {
+            return Err(problem);
+        }
+        let demand = super::Demand::Equal(left, right);
+        self.declarations.push(Obligation { demand, origin: None, site, requirement: Requirement::Declared });
+        Ok(Declared::Checked)
+    }
+
+    fn substitute_symbol(&mut self, symbol: SymbolId, value: Dim, site: Site) -> Result<Declared, Problem> {
+        let info = &self.symbols.infos[symbol.index()];
+        let (facts, unit) = (info.facts, info.unit);
+        // What was stated of the symbol holds of what stands in its place.
+        let mut demands = vec![value.sub(&Dim::constant(facts.lower)).map_err(Problem::Size)?];
+        if let Some(upper) = facts.upper {
+            demands.push(Dim::constant(upper).sub(&value).map_err(Problem::Size)?);
+        }
+        for demand in demands {
+            let interval = demand.interval(&|symbol| self.symbols.facts(symbol));
+            if interval.upper < 0 {
+                let name = self.symbols.infos[symbol.index()].name.clone();
+                return Err(Problem::ImpossibleFact { name });
+            }
+            if interval.lower < 0 {
+                let (demand, requirement) = (super::Demand::NonNegative(demand), Requirement::Range);
+                self.declarations.push(Obligation { demand, origin: None, site, requirement });
+            }
+        }
+        self.use_size(&value, site);
+        value.scale(unit).map_err(Problem::Size)?;
+        self.symbols.declared.insert(symbol, value);
+        Ok(Declared::Substituted)
+    }
+
+    fn settle_fact(&mut self, result: Result<(), Problem>, op: &str, site: Site) {
+        if let Err(problem) = result {
+            let diagnostic = help::explain(self, problem, op, &[], site);
+            self.report(diagnostic);
+        }
+    }
+}
+
+fn ceil_div(value: i64, divisor: i64) -> i64 {
+    value.div_euclid(divisor) + i64::from(value.rem_euclid(divisor) != 0)
+}
+
+fn gcd(a: i64, b: i64) -> i64 {
+    let (mut a, mut b) = (a, b);
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    a
+}

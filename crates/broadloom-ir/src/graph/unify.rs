@@ -1,0 +1,295 @@
+//! Equality of sizes while a graph is built, and the inference of flexible ones.
+//!
+//! ```text
+//! meet(p, q)   p ≡ q                           same
+//!              p - q = k·(?a - e)              ?a stands for e from now on; the pair is kept as the reason
+//!              p - q can never be 0            clash
+//!              p - q mentions flexible sizes   postponed: tried again when one of them is found, and at the end
+//!              else                            clash for some sizes
+//! ```
+//!
+//! Shapes in the graph stay as they were written. What was found is put in when sizes are compared or shown, and when
+//! the graph is finished. So whether a size is the literal 1 never depends on what was inferred, and neither does
+//! acceptance on the order of the ops.
+
+use super::{Operands, Site, Symbols};
+use crate::diagnostics::Certainty;
+use crate::dim::{Dim, DimError};
+use crate::ids::SymbolId;
+use std::collections::HashMap;
+
+/// Why two sizes have to be equal.
+#[derive(Debug, Clone)]
+pub(crate) struct Because {
+    /// Name of the op.
+    pub op: &'static str,
+    /// Its operands.
+    pub operands: Operands,
+    pub site: Site,
+    /// What of the operands has to be equal.
+    pub what: What,
+}
+
+/// What has to be equal.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum What {
+    /// The sizes of this axis of the result, by two of the operands.
+    Axis { axis: usize, operands: [usize; 2] },
+    /// The numbers of elements.
+    Count,
+    /// The number of elements and the product of the given sizes (`by`) times the inferred one.
+    Quotient { by: Dim, quotient: SymbolId },
+}
+
+/// Whether two sizes are equal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Fit {
+    /// They are, or will be found to be, or it will be reported.
+    Same,
+    Clash(Certainty),
+}
+
+/// A pair of sizes that an op needs to be equal.
+#[derive(Debug, Clone)]
+pub(crate) struct Equation {
+    pub left: Dim,
+    pub right: Dim,
+    pub because: Because,
+}
+
+/// What is known of flexible sizes.
+#[derive(Default)]
+pub(super) struct Unifier {
+    values: HashMap<SymbolId, Dim>,
+    /// The pairs by which sizes were found, as written: the edges of a forest in which the path between two sizes
+    /// explains why they are equal.
+    links: Vec<Equation>,
+    /// Pairs that are not decided; `None` once they are.
+    postponed: Vec<Option<Equation>>,
+    waiting: HashMap<SymbolId, Vec<usize>>,
+    /// What undoes the changes since [`Unifier::begin`].
+    journal: Vec<Undo>,
+}
+
+enum Undo {
+    Value(SymbolId, Option<Dim>),
+    Link,
+    Postponed,
+    Decided(usize, Equation),
+    Waiting(SymbolId),
+}
+
+impl Unifier {
+    /// Begins the comparisons of one op.
+    pub(super) fn begin(&mut self) {
+        self.journal.clear();
+    }
+
+    /// Takes back what was found since `begin`: the op is refused.
+    pub(super) fn undo(&mut self) {
+        while let Some(undo) = self.journal.pop() {
+            match undo {
+                Undo::Value(symbol, Some(before)) => {
+                    self.values.insert(symbol, before);
+                }
+                Undo::Value(symbol, None) => {
+                    self.values.remove(&symbol);
+                }
+                Undo::Link => {
+                    self.links.pop();
+                }
+                Undo::Postponed => {
+                    self.postponed.pop();
+                }
+                Undo::Decided(index, equation) => self.postponed[index] = Some(equation),
+                Undo::Waiting(symbol) => {
+                    self.waiting.entry(symbol).or_default().pop();
+                }
+            }
+        }
+    }
+
+    /// A size with all that was found.
+    pub(super) fn resolved(&self, dim: &Dim) -> Result<Dim, DimError> {
+        let mut resolved = dim.clone();
+        if self.values.is_empty() {
+            return Ok(resolved);
+        }
+        loop {
+            let found =
+                resolved.symbols().into_iter().find_map(|symbol| Some((symbol, self.values.get(&symbol)?)));
+            match found {
+                Some((symbol, value)) => resolved = resolved.substitute(symbol, value)?,
+                None => return Ok(resolved),
+            }
+        }
+    }
+
+    /// Everything that was found, each with nothing left to be put in.
+    pub(super) fn solution(&self) -> Result<HashMap<SymbolId, Dim>, DimError> {
+        let mut found: Vec<SymbolId> = self.values.keys().copied().collect();
+        // Older symbols first: newer ones stand for older ones, so that paths stay short.
+        found.sort_unstable();
+        let mut short = Unifier { values: self.values.clone(), ..Unifier::default() };
+        for symbol in found {
+            let value = short.resolved(&Dim::symbol(symbol))?;
+            short.values.insert(symbol, value);
+        }
+        Ok(short.values)
+    }
+
+    /// Compares two sizes, and finds flexible ones by it.
+    pub(super) fn meet(&mut self, symbols: &Symbols, left: &Dim, right: &Dim, because: &Because) -> Fit {
+        if left == right {
+            return Fit::Same;
+        }
+        if !symbols.has_flexible() {
+            return match self.compare(symbols, left, right) {
+                Decision::Clash(certainty) => Fit::Clash(certainty),
+                Decision::Same | Decision::Found(..) | Decision::Postpone => Fit::Same,
+            };
+        }
+        self.settle(symbols, Equation { left: left.clone(), right: right.clone(), because: because.clone() })
+    }
+
+    /// Decides an equation as far as it can be, and those that waited for what it finds.
+    pub(super) fn settle(&mut self, symbols: &Symbols, equation: Equation) -> Fit {
+        let mut queue = vec![(None, equation)];
+        while let Some((index, equation)) = queue.pop() {
+            let decision = match &equation.because.what {
+                What::Quotient { by, quotient } => self.divide(&equation.left, by, *quotient),
+                What::Axis { .. } | What::Count => self.compare(symbols, &equation.left, &equation.right),
+            };
+            match decision {
+                Decision::Clash(certainty) => return Fit::Clash(certainty),
+                Decision::Postpone => {
+                    self.postpone(index, equation);
+                    continue;
+                }
+                Decision::Same => {}
+                Decision::Found(symbol, value) => {
+                    self.journal.push(Undo::Value(symbol, self.values.insert(symbol, value)));
+                    self.journal.push(Undo::Link);
+                    self.links.push(equation);
+                    let waiting = self.waiting.get(&symbol).into_iter().flatten();
+                    queue.extend(waiting.filter_map(|&at| Some((Some(at), self.postponed[at].clone()?))));
+                }
+            }
+            if let Some(decided) = index.and_then(|index: usize| Some((index, self.postponed[index].take()?)))
+            {
+                self.journal.push(Undo::Decided(decided.0, decided.1));
+            }
+        }
+        Fit::Same
+    }
+
+    /// Keeps an equation until one of its flexible sizes is found.
+    fn postpone(&mut self, index: Option<usize>, equation: Equation) {
+        let index = index.unwrap_or(self.postponed.len());
+        for side in [&equation.left, &equation.right] {
+            // What cannot be written is reported when the graph is finished.
+            let Ok(side) = self.resolved(side) else { continue };
+            for symbol in side.symbols() {
+                let waiting = self.waiting.entry(symbol).or_default();
+                if waiting.last() != Some(&index) {
+                    waiting.push(index);
+                    self.journal.push(Undo::Waiting(symbol));
+                }
+            }
+        }
+        if index == self.postponed.len() {
+            self.postponed.push(Some(equation));
+            self.journal.push(Undo::Postponed);
+        }
+    }
+
+    fn compare(&self, symbols: &Symbols, left: &Dim, right: &Dim) -> Decision {
+        let (Ok(left), Ok(right)) = (self.resolved(left), self.resolved(right)) else {
+            return Decision::Clash(Certainty::Sometimes);
+        };
+        if left == right {
+            return Decision::Same;
+        }
+        let Ok(difference) = left.sub(&right) else { return Decision::Clash(Certainty::Sometimes) };
+        if difference.is_never_zero(&|symbol| symbols.facts(symbol)) {
+            return Decision::Clash(Certainty::Never);
+        }
+        if !symbols.has_flexible() {
+            return Decision::Clash(Certainty::Sometimes);
+        }
+        let mut mentioned = difference.symbols();
+        mentioned.retain(|symbol| symbols.is_flexible(*symbol));
+        let (of_left, of_right) = (left.symbols(), right.symbols());
+        // The newest first, so that older ones stay; and none that stands on both sides, where it would have to be
+        // some number.
+        let lone = mentioned.iter().rev().find_map(|&symbol| {
+            let occurs = of_left.contains(&symbol) && of_right.contains(&symbol);
+            let (factor, rest) = difference.linear_in(symbol).filter(|_| !occurs)?;
+            let value = rest.neg().ok()?.exact_div(&Dim::constant(factor))?;
+            Some(Decision::Found(symbol, value))
+        });
+        match lone {
+            Some(found) => found,
+            None if mentioned.is_empty() => Decision::Clash(Certainty::Sometimes),
+            None => Decision::Postpone,
+        }
+    }
+
+    /// The inferred size of a reshape.
+    fn divide(&self, count: &Dim, by: &Dim, quotient: SymbolId) -> Decision {
+        match (self.resolved(count), self.resolved(by)) {
+            (Ok(count), Ok(by)) => match count.exact_div(&by) {
+                Some(value) => Decision::Found(quotient, value),
+                None => Decision::Postpone,
+            },
+            _ => Decision::Clash(Certainty::Sometimes),
+        }
+    }
+
+    /// The pairs that are not known to be equal after all.
+    pub(super) fn undecided(&self) -> impl Iterator<Item = &Equation> {
+        self.postponed.iter().flatten()
+    }
+
+    /// Why a flexible size is what it is: pairs that lead from it to the size that was found, nearest first.
+    pub(super) fn reasons(&self, symbol: SymbolId) -> Vec<&Equation> {
+        let Ok(target) = self.resolved(&Dim::symbol(symbol)) else { return Vec::new() };
+        /// Longer ways than this explain nothing.
+        const MOST: usize = 64;
+        // Breadth first, by the link over which each symbol was reached.
+        let mut reached: Vec<(SymbolId, Option<(usize, usize)>)> = vec![(symbol, None)];
+        let mut next = 0;
+        while let Some(&(symbol, _)) = reached.get(next).filter(|_| next < MOST) {
+            for (index, link) in self.links.iter().enumerate() {
+                let sides = [link.left.symbols(), link.right.symbols()];
+                let Some(own) = sides.iter().position(|side| side.contains(&symbol)) else { continue };
+                let other = if own == 0 { &link.right } else { &link.left };
+                if *other == target {
+                    let mut path = vec![index];
+                    let mut at = Some(next);
+                    while let Some(position) = at {
+                        let (_, from) = reached[position];
+                        path.extend(from.map(|(_, link)| link));
+                        at = from.map(|(position, _)| position);
+                    }
+                    path.reverse();
+                    return path.into_iter().map(|index| &self.links[index]).collect();
+                }
+                for found in &sides[1 - own] {
+                    if !reached.iter().any(|(symbol, _)| symbol == found) {
+                        reached.push((*found, Some((next, index))));
+                    }
+                }
+            }
+            next += 1;
+        }
+        Vec::new()
+    }
+}
+
+enum Decision {
+    Same,
+    Clash(Certainty),
+    Found(SymbolId, Dim),
+    Postpone,
+}
