@@ -220,10 +220,16 @@ impl Builder {
             }
             _ => {
                 let dropped = draw.next(shape.rank() + 1);
-                let line: Vec<Dim> = shape[if draw.next(2) == 0 { 0 } else { dropped }..]
-                    .iter()
-                    .map(|dim| if draw.next(3) == 0 { Dim::from(1) } else { *dim })
-                    .collect();
+                let line = shape[if draw.next(2) == 0 { 0 } else { dropped }..].iter().map(|dim| {
+                    match draw.next(10) {
+                        0..=2 => Dim::from(1),
+                        // The use with `x` says which size it is.
+                        3 if !is(*dim, 1) => Dim::INFERRED,
+                        4 => dim.or_one(),
+                        _ => *dim,
+                    }
+                });
+                let line: Vec<Dim> = line.collect();
                 let dtype = self.dtype(draw);
                 self.input(dtype, line)
             }

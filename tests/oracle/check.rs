@@ -3,10 +3,12 @@
 use crate::arrays::{Lay, Memory, Random, index_bounds, random_array, read};
 use crate::build::Built;
 use crate::recipe::SIZES;
+use crate::substitute::substitute;
 use broadloom::{
     CallError, CheckedGraph, CompileOptions, CpuLevel, Executable, Graph, Inputs, OutputsMut, Scalar, Tensor,
     Threads,
 };
+use broadloom_ir::SymbolId;
 use broadloom_ir::interp::{Array, InterpretError, interpret};
 use broadloom_ir::shape::Shape;
 use std::fmt::Write;
@@ -87,6 +89,34 @@ pub fn check(built: &Built, all_sizes: &[[usize; 3]], seed: u64) -> Result<(), S
     compare(&built.graph, &built.named_outputs(), &data, &outputs, seed)
 }
 
+/// Whether a graph with numbers in place of its symbols is accepted, with the same shapes, and computes the same bits;
+/// and that one executable of the graph with symbols does so for all sizes without being compiled again.
+pub fn check_substituted(built: &Built, all_sizes: &[[usize; 3]], seed: u64) -> Result<(), String> {
+    let graph = built.graph.finish(built.named_outputs()).map_err(|mistakes| mistakes.to_string())?;
+    let symbolic = built.graph.compile(built.named_outputs()).map_err(|error| error.to_string())?;
+    let dense = vec![Lay::Dense; graph.inputs().len()];
+    for (index, sizes) in (0..).zip(all_sizes) {
+        let data = data(&graph, *sizes, Random::new(seed, index), &dense);
+        let want = &data.want[usize::from(CpuLevel::detect().is_fused())];
+        if want.is_err() {
+            continue;
+        }
+        // Symbols of inferred sizes that nothing decides are 0, as in the data.
+        let value = |symbol: SymbolId| Some(data.sizes.get(symbol.index()).map_or(0, |size| *size as i64));
+        let concrete = substitute(&graph, &value);
+        let outputs = concrete.outputs.iter().map(|(name, tensor)| (name.as_str(), *tensor));
+        let executable = concrete.graph.compile(outputs).map_err(|error| error.to_string())?;
+        run(&executable, &data, want, None).map_err(|problem| format!("with numbers: {problem}\n{graph}"))?;
+        run(&symbolic, &data, want, None).map_err(|problem| format!("with symbols: {problem}\n{graph}"))?;
+    }
+    let stretches = graph.inputs().iter().any(|input| !input.may_be_one.is_empty());
+    match symbolic.explain().variants() {
+        1 => Ok(()),
+        _ if stretches => Ok(()),
+        variants => Err(format!("compiled {variants} times\n{graph}")),
+    }
+}
+
 /// Whether the compiled outputs of a graph agree with the interpreter in every way of compiling and running: on
 /// dense arrays, and in the ways that are set in `strided` also on arrays of other layouts.
 pub fn compare(
@@ -164,7 +194,15 @@ fn data(graph: &CheckedGraph, mut chosen: [usize; 3], mut random: Random, lays: 
         .inputs()
         .iter()
         .zip(bounds)
-        .map(|(input, bound)| random_array(input.dtype, &concrete(&input.shape, &sizes), bound, &mut random))
+        .map(|(input, bound)| {
+            let mut shape = concrete(&input.shape, &sizes);
+            for &axis in &input.may_be_one {
+                if random.below(2) == 0 && is_known_elsewhere(graph, &input.shape[axis]) {
+                    shape[axis] = 1;
+                }
+            }
+            random_array(input.dtype, &shape, bound, &mut random)
+        })
         .collect();
     let holding = |dense: bool| -> Vec<Memory> {
         let lay = |lay: Lay| if dense { Lay::Dense } else { lay };
@@ -178,6 +216,17 @@ fn data(graph: &CheckedGraph, mut chosen: [usize; 3], mut random: Random, lays: 
     let arrays: Vec<Array> = random_inputs.into_iter().map(|(array, _)| array).collect();
     let want = [false, true].map(|fused| interpret(graph, &arrays, fused));
     Data { sizes, inputs, want }
+}
+
+/// Whether every symbol of a size is the size of an axis that cannot be 1 instead.
+fn is_known_elsewhere(graph: &CheckedGraph, dim: &broadloom_ir::dim::Dim) -> bool {
+    dim.symbols().into_iter().all(|symbol| {
+        graph.inputs().iter().any(|input| {
+            let axes = input.shape.iter().enumerate();
+            axes.into_iter()
+                .any(|(axis, dim)| dim.as_symbol() == Some(symbol) && !input.may_be_one.contains(&axis))
+        })
+    })
 }
 
 /// Runs on dense arrays, or on arrays of some layouts into arrays of some layouts.

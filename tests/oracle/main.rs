@@ -16,6 +16,7 @@ mod coverage;
 mod idioms;
 mod known;
 mod recipe;
+mod substitute;
 mod table;
 
 use proptest::test_runner::{Config, RngSeed, TestCaseError, TestError, TestRunner};
@@ -43,6 +44,22 @@ fn compiled_code_computes_what_the_interpreter_does() {
     let result = TestRunner::new(config(0)).run(&recipe::recipe(), |recipe| {
         let built = build::build(&recipe);
         check::check(&built, &recipe.sizes, recipe.seed).map_err(TestCaseError::fail)
+    });
+    match result {
+        Ok(()) => {}
+        Err(TestError::Fail(reason, recipe)) => panic!("{}\n{recipe:?}", reason.message()),
+        Err(TestError::Abort(reason)) => panic!("{}", reason.message()),
+    }
+}
+
+#[test]
+fn numbers_in_place_of_symbols_change_nothing() {
+    let mut config = config(0);
+    config.cases /= 4;
+    config.rng_seed = RngSeed::Fixed(77);
+    let result = TestRunner::new(config).run(&recipe::recipe(), |recipe| {
+        let built = build::build(&recipe);
+        check::check_substituted(&built, &recipe.sizes, recipe.seed).map_err(TestCaseError::fail)
     });
     match result {
         Ok(()) => {}

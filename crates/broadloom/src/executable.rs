@@ -259,6 +259,11 @@ impl Inner {
         Ok(variant)
     }
 
+    /// Number of variants beside the dense one.
+    pub(crate) fn other_variants(&self) -> usize {
+        lock(&self.variants).len()
+    }
+
     pub(crate) fn last_binding(&self) -> Option<Arc<Binding>> {
         lock(&self.last).clone()
     }

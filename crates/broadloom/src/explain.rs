@@ -75,6 +75,12 @@ impl Explanation {
         &self.inner.dense.schedule
     }
 
+    /// How many times the graph was compiled so far: once for dense arrays of all sizes, and once for every other
+    /// combination of layouts that was met.
+    pub fn variants(&self) -> usize {
+        1 + self.inner.other_variants()
+    }
+
     /// Number of kernels, each a fused loop nest.
     pub fn kernels(&self) -> usize {
         self.schedule().kernels.len()

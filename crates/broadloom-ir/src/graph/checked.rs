@@ -5,7 +5,7 @@ use super::{
     Entry, Equation, Graph, InputInfo, Node, Obligation, Operands, Site, SymbolInfo, SymbolKind, View, What,
     check_tensor_name, infer,
 };
-use crate::diagnostics::{Diagnostic, Diagnostics, Problem, help};
+use crate::diagnostics::{Diagnostic, Diagnostics, Problem, Requirement, help};
 use crate::dim::{Dim, DimError, Named};
 use crate::dtype::DType;
 use crate::ids::{ExprId, InputId, SymbolId};
@@ -137,6 +137,15 @@ impl Graph {
             mistakes.push(Diagnostic::new(Problem::Size(error), None, site));
             HashMap::new()
         });
+        let mut negative: Vec<(&SymbolId, &Dim)> = (found.iter())
+            .filter(|(_, size)| size.interval(&|symbol| self.facts(symbol)).upper < 0)
+            .collect();
+        negative.sort_unstable();
+        mistakes.extend(negative.into_iter().map(|(symbol, size)| {
+            let problem = Problem::NeverMet { requirement: Requirement::Size, size: self.size(size) };
+            let site = self.symbols()[symbol.index()].site;
+            Diagnostic::new(problem, None, site)
+        }));
         let mut found = Found { found, error: None };
         let mut inputs = self.inputs.clone();
         inputs.iter_mut().for_each(|input| found.put_into(&mut input.shape));

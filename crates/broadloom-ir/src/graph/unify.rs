@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! meet(p, q)   p ≡ q                           same
-//!              p - q = k·(?a - e)              ?a stands for e from now on; the pair is kept as the reason
+//!              p - q = k·(?a - e)              ?a, which is not in e, stands for e from now on
 //!              p - q can never be 0            clash
 //!              p - q mentions flexible sizes   postponed: tried again when one of them is found, and at the end
 //!              else                            clash for some sizes
@@ -157,7 +157,7 @@ impl Unifier {
         let mut queue = vec![(None, equation)];
         while let Some((index, equation)) = queue.pop() {
             let decision = match &equation.because.what {
-                What::Quotient { by, quotient } => self.divide(&equation.left, by, *quotient),
+                What::Quotient { by, quotient } => self.divide(symbols, &equation.left, by, *quotient),
                 What::Axis { .. } | What::Count => self.compare(symbols, &equation.left, &equation.right),
             };
             match decision {
@@ -219,12 +219,10 @@ impl Unifier {
         }
         let mut mentioned = difference.symbols();
         mentioned.retain(|symbol| symbols.is_flexible(*symbol));
-        let (of_left, of_right) = (left.symbols(), right.symbols());
-        // The newest first, so that older ones stay; and none that stands on both sides, where it would have to be
-        // some number.
+        // The newest first, so that older ones stay. One that stands on both sides is solved like any other: to refuse
+        // `?a` against `2*?a` would accept or not, by the order, what `?a+?b` against `?a` and `?b` against `?a` say.
         let lone = mentioned.iter().rev().find_map(|&symbol| {
-            let occurs = of_left.contains(&symbol) && of_right.contains(&symbol);
-            let (factor, rest) = difference.linear_in(symbol).filter(|_| !occurs)?;
+            let (factor, rest) = difference.linear_in(symbol)?;
             let value = rest.neg().ok()?.exact_div(&Dim::constant(factor))?;
             Some(Decision::Found(symbol, value))
         });
@@ -236,10 +234,10 @@ impl Unifier {
     }
 
     /// The inferred size of a reshape.
-    fn divide(&self, count: &Dim, by: &Dim, quotient: SymbolId) -> Decision {
+    fn divide(&self, symbols: &Symbols, count: &Dim, by: &Dim, quotient: SymbolId) -> Decision {
         match (self.resolved(count), self.resolved(by)) {
             (Ok(count), Ok(by)) => match count.exact_div(&by) {
-                Some(value) => Decision::Found(quotient, value),
+                Some(value) => self.compare(symbols, &Dim::symbol(quotient), &value),
                 None => Decision::Postpone,
             },
             _ => Decision::Clash(Certainty::Sometimes),

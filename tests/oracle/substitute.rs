@@ -1,0 +1,113 @@
+//! The same graph with numbers in place of its symbols: what is accepted for all sizes is accepted for each, with the
+//! same shapes and the same bits.
+
+use crate::build::{apply, reduce};
+use broadloom::{CheckedGraph, Dim, Graph, Scalar, Shape, SliceItem, Tensor, concat, select};
+use broadloom_ir::dim;
+use broadloom_ir::for_each_dtype;
+use broadloom_ir::graph::{InputInfo, Node, SliceAxis, View};
+use broadloom_ir::reduce::ReduceOp;
+
+/// The graph written anew for values of its symbols, with the outputs of the original.
+pub struct Concrete {
+    pub graph: Graph,
+    pub outputs: Vec<(String, Tensor)>,
+}
+
+/// Writes each expression anew by the methods of the DSL.
+pub fn substitute(graph: &CheckedGraph, values: &dyn Fn(broadloom_ir::SymbolId) -> Option<i64>) -> Concrete {
+    let size = |dim: &dim::Dim| dim.evaluate(values).expect("all symbols have values");
+    let fresh = Graph::new();
+    // All of them, so that arrays go with them in order.
+    let declare = |info: &InputInfo| {
+        let dims = info.shape.iter().enumerate().map(|(axis, dim)| {
+            let dim = Dim::from(size(dim));
+            if info.may_be_one.contains(&axis) { dim.or_one() } else { dim }
+        });
+        fresh.input_dyn(&info.name, info.dtype, dims.collect::<Vec<Dim>>())
+    };
+    let inputs: Vec<Tensor> = graph.inputs().iter().map(declare).collect();
+    let mut tensors: Vec<Tensor> = Vec::new();
+    for expr in graph.exprs() {
+        let operands: Vec<Tensor> = graph.operands(expr).iter().map(|of| tensors[of.index()]).collect();
+        let shape: Vec<i64> = graph.shape(expr).iter().map(size).collect();
+        let dims = || shape.iter().map(|size| Dim::from(*size)).collect::<Vec<Dim>>();
+        let tensor = match graph.node(expr) {
+            Node::Input(input) => inputs[input.index()],
+            Node::Constant(value) => constant(&fresh, *value),
+            Node::Elementwise { op, .. } => apply(*op, &operands),
+            Node::Select { .. } => select(operands[0], operands[1], operands[2]),
+            Node::Cast(_) => operands[0].cast_to(graph.dtype(expr)),
+            Node::Reduce { op, axes, keepdims, operand } => {
+                let axes: Vec<i64> = axes.iter().map(|axis| *axis as i64).collect();
+                match graph.node(*operand) {
+                    // The partial results of blocks are no expression of the DSL; the reduction of them is.
+                    Node::Segment { op, values, ids } => {
+                        let (values, ids) = (tensors[values.index()], tensors[ids.index()]);
+                        let segments = Dim::from(size(&graph.shape(*operand)[1]));
+                        match op {
+                            ReduceOp::Min => values.segment_min(ids, segments),
+                            ReduceOp::Max => values.segment_max(ids, segments),
+                            _ => values.segment_sum(ids, segments),
+                        }
+                    }
+                    _ => reduce(*op, operands[0], axes, *keepdims),
+                }
+            }
+            Node::View { view, operand } => {
+                let x = operands[0];
+                let signed = |axes: &[usize]| axes.iter().map(|axis| *axis as i64).collect::<Vec<i64>>();
+                match view {
+                    View::Reshape => x.reshape(Shape::from(dims())),
+                    View::Permute(axes) => x.permute_dims(signed(axes)),
+                    View::ExpandDims(axes) => x.expand_dims(signed(axes)),
+                    View::Squeeze(axes) => x.squeeze(signed(axes)),
+                    View::BroadcastTo => x.broadcast_to(dims()),
+                    View::Slice(parts) => {
+                        let parts = parts.iter().zip(&shape).map(|(part, count)| slice(part, *count, &size));
+                        let sliced = x.slice(parts.collect::<Vec<SliceItem>>());
+                        assert_eq!(graph.shape(*operand).rank(), shape.len());
+                        sliced
+                    }
+                }
+            }
+            Node::Take { axis, .. } => operands[0].take(operands[1], *axis as i64),
+            Node::Iota => fresh.iota(Dim::from(shape[0])),
+            Node::Size(dim) => fresh.constant(size(dim)),
+            Node::Concat { axis, .. } => concat(operands, *axis as i64),
+            Node::Segment { .. } => fresh.constant(false),
+            Node::Poison => unreachable!("a checked graph has no mistakes"),
+        };
+        if !matches!(graph.node(expr), Node::Segment { .. }) {
+            assert!(!tensor.is_poisoned(), "{expr} is refused for {shape:?}: {:?}\n{graph}", fresh.check());
+            let inferred: Vec<Option<i64>> = tensor.shape().iter().map(|dim| dim.as_constant()).collect();
+            assert_eq!(inferred, shape.iter().map(|size| Some(*size)).collect::<Vec<_>>(), "{expr}\n{graph}");
+            assert_eq!(tensor.dtype(), Some(graph.dtype(expr)), "{expr}\n{graph}");
+        }
+        tensors.push(tensor);
+    }
+    let outputs =
+        graph.outputs().iter().map(|output| (output.name.to_string(), tensors[output.expr.index()]));
+    let outputs = outputs.collect();
+    Concrete { graph: fresh, outputs }
+}
+
+/// The elements that a part of a slice takes, `count` of them.
+fn slice(part: &SliceAxis, count: i64, size: &dyn Fn(&dim::Dim) -> i64) -> SliceItem {
+    let first = size(&part.start);
+    if count == 0 {
+        return SliceItem::from((0, 0));
+    }
+    let reach = (count - 1) * part.step;
+    let (start, stop) = if part.step > 0 { (first, first + reach + 1) } else { (first + reach, first + 1) };
+    SliceItem::from((start, stop)).step(part.step)
+}
+
+macro_rules! define_constant {
+    ($($variant:ident, $rust:ty, $name:literal, $class:ident, $size:literal;)*) => {
+        fn constant(graph: &Graph, value: Scalar) -> Tensor {
+            match value { $(Scalar::$variant(value) => graph.constant(value),)* }
+        }
+    };
+}
+for_each_dtype!(define_constant);
