@@ -336,3 +336,33 @@ fn operands_are_placed() {
     assert_eq!(got, [0.0, 1.0, -8.0, -7.0, -16.0, -15.0, 6.0, 7.0, -2.0, -1.0, -10.0, -9.0]);
     assert!(kernel.run((&view, &[0.0_f32; 2])).is_err());
 }
+
+/// The first five elements, and five elements that are all there are: not the same, in one graph or in `eval`'s cache.
+#[test]
+fn a_slice_is_no_rebind() {
+    let seven = [1.0_f32; 7];
+    let slice: Result<Vec<f32>, _> = eval(&seven, |x| x.slice(slice![..5]));
+    assert_eq!(slice.unwrap().len(), 5);
+    let rebound: Result<Vec<f32>, _> = eval(&seven, |x| x.rebind(shape![5]));
+    assert!(rebound.is_err());
+    let g = Graph::new();
+    let x = g.input::<f32>("x", shape![g.symbol("n")]);
+    let (first, all) = (x.slice(slice![..5]), x.rebind(shape![5]));
+    assert!(first.compile().unwrap().run(&seven).is_ok());
+    let error = bind_error(all.compile().unwrap().run(&seven));
+    assert!(error.to_string().starts_with("n is 7, but n == 5 is needed"), "{error}");
+}
+
+/// A constant 1 in the middle of an expression, from a symbol that is 1: then it stretches.
+#[test]
+fn rebinding_to_1_stretches() {
+    let g = Graph::new();
+    let (n, m) = (g.symbol("n"), g.symbol("m"));
+    let (x, y) = (g.input::<f32>("x", shape![n, 2]), g.input::<f32>("y", shape![m, 2]));
+    let kernel = (x.rebind(shape![1, _]) + y).sum(0).compile().unwrap();
+    let data = [1.0_f32, 2.0, 3.0, 4.0, 5.0, 6.0];
+    let (one, three) =
+        (ArrayView::new(&data[..2], &[1, 2]).unwrap(), ArrayView::new(&data, &[3, 2]).unwrap());
+    assert_eq!(vector(kernel.run((&one, &three)).unwrap()), [12.0, 18.0]);
+    assert!(kernel.run((&three, &three)).is_err());
+}

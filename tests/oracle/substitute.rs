@@ -63,6 +63,7 @@ pub fn substitute(graph: &CheckedGraph, values: &dyn Fn(broadloom_ir::SymbolId) 
                     View::ExpandDims(axes) => x.expand_dims(signed(axes)),
                     View::Squeeze(axes) => x.squeeze(signed(axes)),
                     View::BroadcastTo => x.broadcast_to(dims()),
+                    View::Rebind => x.rebind(dims()),
                     View::Slice(parts) => {
                         let parts = parts.iter().zip(&shape).map(|(part, count)| slice(part, *count, &size));
                         let sliced = x.slice(parts.collect::<Vec<SliceItem>>());

@@ -79,7 +79,7 @@ pub enum InputDim {
 }
 
 /// What must hold for the values of symbols.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Demand {
     /// Zero or more.
     NonNegative(Dim),

@@ -333,6 +333,39 @@ fn long_chains() {
     assert!(started.elapsed().as_secs() < 20, "{:?}", started.elapsed());
 }
 
+/// 100,000 expressions whose shapes differ, over symbols, sums and products of them and inferred sizes: well under a
+/// second in release, and without recursion.
+#[test]
+fn shapes_of_many_expressions() {
+    let started = Instant::now();
+    let mut graph = Graph::new();
+    let shapes = ["n,m,3", "n,1,3", "m,1", "_,3", "n*m,3", "2*n+1,m", "m"];
+    let inputs: Vec<ExprId> =
+        shapes.iter().enumerate().map(|(at, dims)| input(&mut graph, &format!("x{at}"), dims)).collect();
+    let mut expr = inputs[0];
+    while expr.index() < 100_000 {
+        // Every round is another node: it scales by another number.
+        let scale = graph.constant(Scalar::F32(expr.index() as f32), here());
+        let scaled = graph.elementwise(Op::Multiply, &[expr, scale], here());
+        let columns = graph.elementwise(Op::Add, &[scaled, inputs[2]], here());
+        let rows = graph.elementwise(Op::Add, &[columns, inputs[3]], here());
+        let flat = graph.reshape(rows, &[None, Some(Dim::constant(3))], here());
+        let both = graph.elementwise(Op::Subtract, &[flat, inputs[4]], here());
+        let mean = graph.reduce(ReduceOp::Mean, both, Some(&[-1]), true, here());
+        let centred = graph.elementwise(Op::Subtract, &[both, mean], here());
+        let shape = graph.shape(inputs[0]);
+        let dims: Vec<Option<Dim>> = shape.iter().cloned().map(Some).collect();
+        expr = graph.reshape(centred, &dims, here());
+    }
+    assert!(graph.diagnostics().is_empty(), "{:?}", graph.diagnostics());
+    let checked = graph.finish(&[("y", expr)]).unwrap();
+    assert!(checked.len() > 80_000);
+    let took = started.elapsed();
+    // Generous, as machines are shared: alone it takes a quarter of a second in release.
+    let most = if cfg!(debug_assertions) { 30.0 } else { 5.0 };
+    assert!(took.as_secs_f64() < most, "{took:?}");
+}
+
 #[test]
 fn checked_graphs_are_shared_between_threads() {
     fn shared<T: Clone + Send + Sync + std::fmt::Debug + 'static>() {}

@@ -12,9 +12,9 @@ use crate::compile::{CompileError, CompileOptions, compile};
 use crate::dsl::{Dim, Graph, Shape, Tensor};
 use crate::executable::Executable;
 use crate::run::{CallError, OutputError, Outputs};
-use broadloom_ir::diagnostics::Diagnostics;
+use broadloom_ir::diagnostics::{Diagnostics, Requirement};
 use broadloom_ir::dtype::DType;
-use broadloom_ir::graph::{CheckedGraph, Node};
+use broadloom_ir::graph::{CheckedGraph, Demand, Node};
 use broadloom_ir::shape;
 use broadloom_ir::{ExprId, InputId};
 use std::collections::HashMap;
@@ -239,6 +239,8 @@ struct Structure {
     inputs: Vec<(DType, shape::Shape)>,
     nodes: Vec<(Node, DType, shape::Shape)>,
     outputs: Vec<(ExprId, Option<InputId>)>,
+    /// What each call checks: a slice of five elements is not a `rebind` to five.
+    demands: Vec<(Demand, Requirement)>,
 }
 
 impl Structure {
@@ -248,6 +250,9 @@ impl Structure {
             inputs: graph.inputs().iter().map(|input| (input.dtype, input.shape.clone())).collect(),
             nodes: graph.exprs().map(node).collect(),
             outputs: graph.outputs().iter().map(|output| (output.expr, output.assigned)).collect(),
+            demands: (graph.obligations().iter())
+                .map(|obligation| (obligation.demand.clone(), obligation.requirement))
+                .collect(),
         }
     }
 }

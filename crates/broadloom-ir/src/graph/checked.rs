@@ -494,7 +494,7 @@ impl CheckedGraph {
             | Node::Elementwise { .. }
             | Node::Select { .. }
             | Node::Cast(_)
-            | Node::View { view: View::Reshape | View::BroadcastTo, .. }
+            | Node::View { view: View::Reshape | View::BroadcastTo | View::Rebind, .. }
             | Node::Iota
             | Node::Size(_)
             | Node::Segment { .. }
@@ -512,6 +512,7 @@ impl View {
             View::ExpandDims(_) => "expand_dims",
             View::Squeeze(_) => "squeeze",
             View::BroadcastTo => "broadcast_to",
+            View::Rebind => "rebind",
             View::Slice(_) => "slice",
         }
     }

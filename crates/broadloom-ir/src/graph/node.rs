@@ -107,6 +107,8 @@ pub enum View {
     Squeeze(Axes),
     /// Stretched to the shape of the node by the broadcast rule.
     BroadcastTo,
+    /// The same elements along the same axes; sizes that are written otherwise are equal, which the graph demands.
+    Rebind,
     /// Per axis of the operand a start and a step; the sizes are those of the node.
     Slice(Box<[SliceAxis]>),
 }

@@ -155,9 +155,7 @@ impl Graph {
         if shape == source {
             return Ok(operand);
         }
-        // Element `i` is element `i`: a slice from the beginning with steps of 1, of sizes that are written anew.
-        let parts = source.iter().map(|_| SliceAxis { start: Dim::ZERO, step: 1 }).collect();
-        let expr = self.insert_view(View::Slice(parts), operand, shape, Vec::new(), site)?;
+        let expr = self.insert_view(View::Rebind, operand, shape, Vec::new(), site)?;
         let requirement = Requirement::Rebound;
         let obligation = |demand| Obligation { demand, origin: Some(expr), site, requirement };
         self.obligations.extend(demands.into_iter().map(obligation));

@@ -28,6 +28,11 @@ impl Flat {
                 let axes = slices.iter().map(|slice| (slice.start.clone(), slice.step)).collect();
                 return Ok(self.push(Kind::Slice { operand, axes }, dtype, shape, origin));
             }
+            // All of it, from the beginning on.
+            View::Rebind => {
+                let axes = (0..rank).map(|_| (Dim::ZERO, 1)).collect();
+                return Ok(self.push(Kind::Slice { operand, axes }, dtype, shape, origin));
+            }
             View::Permute(permutation) => {
                 let mut axes: SmallVec<[Option<usize>; 4]> = smallvec![None; rank];
                 for (to, &from) in permutation.iter().enumerate() {
