@@ -325,8 +325,22 @@ impl Builder {
         x.permute_dims(axes)
     }
 
+    /// Another symbol in place of one: equal now and then.
+    fn rebound(&mut self, x: Tensor, draw: &mut Draw) -> Tensor {
+        let mut shape: Vec<Dim> = x.shape().to_vec();
+        let axis = draw.next(shape.len());
+        let other = self.known_dim(draw);
+        if shape[axis].as_symbol().is_some() && other.as_symbol().is_some() {
+            shape[axis] = other;
+        }
+        x.rebind(shape)
+    }
+
     fn sliced(&mut self, draw: &mut Draw) -> Tensor {
         let x = self.pick(draw);
+        if let (1.., 0) = (x.rank(), draw.next(12)) {
+            return self.rebound(x, draw);
+        }
         let items: Vec<SliceItem> = x.shape().iter().map(|dim| slice_item(*dim, draw)).collect();
         match (x.rank(), draw.next(8)) {
             (1..MAX_RANK, 0) => {
