@@ -5,7 +5,7 @@ use super::names::{nearest, type_text};
 use super::program::Given;
 use crate::array::{Argument, ArrayView, Geometry, Input, IntoInput};
 use broadloom_ir::dim::Facts;
-use broadloom_ir::graph::CheckedGraph;
+use broadloom_ir::graph::{CheckedGraph, SymbolInfo, SymbolKind};
 use broadloom_ir::{InputId, SymbolId};
 use smallvec::SmallVec;
 use std::borrow::Cow;
@@ -185,7 +185,8 @@ pub(crate) fn given(graph: &CheckedGraph, inputs: &Inputs<'_>) -> Result<Given, 
     let mut given = Given::new();
     for (name, size) in &inputs.sizes {
         let Some(position) = graph.symbols().iter().position(|info| *info.name == **name) else {
-            let known = || graph.symbols().iter().map(|info| &*info.name);
+            let named = |info: &&SymbolInfo| info.kind != SymbolKind::Flexible;
+            let known = || graph.symbols().iter().filter(named).map(|info| &*info.name);
             return Err(BindError::UnknownSize {
                 suggestion: nearest(name, known()).map(str::to_string),
                 name: name.to_string(),
