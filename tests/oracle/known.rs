@@ -25,6 +25,11 @@ const KNOWN: &[(&str, Build)] = &[
         let y = x.abs();
         vec![(x + 1).square(), y.take(y.argmin(0), 0), y]
     }),
+    ("a row that is kept for the loop after a reduction, beside functions of other sums", |g| {
+        let [n] = g.symbols(["n"]);
+        let (x, y) = (g.input::<bool>("x", shape![n, 5]), g.input::<f64>("y", shape![n, 5]));
+        vec![x.softmax(1), y.log_softmax(1), x.log_softmax(1), y.softmax(1)]
+    }),
 ];
 
 #[test]
