@@ -30,6 +30,12 @@ const KNOWN: &[(&str, Build)] = &[
         let (x, y) = (g.input::<bool>("x", shape![n, 5]), g.input::<f64>("y", shape![n, 5]));
         vec![x.softmax(1), y.log_softmax(1), x.log_softmax(1), y.softmax(1)]
     }),
+    ("an output beside another one in a kernel, which waits for a reader of the first", |g| {
+        let [n, m] = g.symbols(["n", "m"]);
+        let (x, y) = (g.input::<f32>("x", shape![n, m]), g.input::<f32>("y", shape![n, m]));
+        let standardised = (x - x.mean_keepdims(0)) / (x.std_keepdims(0) + 1);
+        vec![standardised.log_softmax(1).softmax(1), standardised, y.log_softmax(1)]
+    }),
 ];
 
 #[test]
