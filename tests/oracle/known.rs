@@ -3,7 +3,7 @@
 use crate::build::Built;
 use crate::check::check;
 use crate::recipe::SIZES;
-use broadloom::{Graph, Tensor, shape};
+use broadloom::{Graph, Tensor, concat, shape};
 
 type Build = fn(&Graph) -> Vec<Tensor>;
 
@@ -35,6 +35,11 @@ const KNOWN: &[(&str, Build)] = &[
         let (x, y) = (g.input::<f32>("x", shape![n, m]), g.input::<f32>("y", shape![n, m]));
         let standardised = (x - x.mean_keepdims(0)) / (x.std_keepdims(0) + 1);
         vec![standardised.log_softmax(1).softmax(1), standardised, y.log_softmax(1)]
+    }),
+    ("sums of few rows beside a piece with loops over them", |g| {
+        let [n, m] = g.symbols(["n", "m"]);
+        let (x, y) = (g.input::<f32>("x", shape![3, n]), g.input::<f32>("y", shape![n, 3, m]));
+        vec![concat([x.sum_keepdims(1), y.sum(0)], 1)]
     }),
 ];
 

@@ -30,6 +30,11 @@ pub(crate) struct Piece {
 }
 
 impl Piece {
+    /// Whether at most one axis needs a loop.
+    pub fn is_line(&self) -> bool {
+        self.ranges.iter().filter(|(_, length)| !length.is_one()).count() <= 1
+    }
+
     /// The first axis that needs a loop.
     fn outermost(&self) -> Option<(usize, &Dim)> {
         self.ranges.iter().map(|(_, length)| length).enumerate().find(|(_, length)| !length.is_one())
