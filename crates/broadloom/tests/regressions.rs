@@ -190,3 +190,19 @@ fn concats_of_many_tensors_compile_soon() {
     let found: Vec<f32> = kernel.run(views).unwrap().try_into().unwrap();
     assert_eq!(found, arrays.concat());
 }
+
+/// The sign of a NaN, which instructions choose, decided about other elements: by where they stood in a vector.
+#[test]
+fn signs_of_nans_are_not_seen() {
+    let g = Graph::new();
+    let n = g.symbol("n");
+    let (x, y) = (g.input::<f32>("x", shape![n]), g.input::<f32>("y", shape![n]));
+    let nan = x.log().maximum(y);
+    let kernel = g.compile([("bit", nan.signbit()), ("sign", y.cos().copysign(nan).lt(0))]).unwrap();
+    let (xs, ys) = ([-2.0f32; 21], [0.0f32; 21]);
+    let found: (Vec<bool>, Vec<bool>) = kernel.run((&xs, &ys)).unwrap().try_into().unwrap();
+    assert_eq!(found, (vec![false; 21], vec![false; 21]));
+    let negative = [-f32::NAN; 21];
+    let found: (Vec<bool>, Vec<bool>) = kernel.run((&negative, &ys)).unwrap().try_into().unwrap();
+    assert_eq!(found, (vec![false; 21], vec![false; 21]));
+}
