@@ -3,7 +3,7 @@
 use crate::build::Built;
 use crate::check::check;
 use crate::recipe::SIZES;
-use broadloom::{Graph, Tensor, shape};
+use broadloom::{Graph, Tensor, concat, shape};
 
 type Build = fn(&Graph) -> Vec<Tensor>;
 
@@ -24,6 +24,22 @@ const KNOWN: &[(&str, Build)] = &[
         let x = g.input::<i64>("x", shape![n, m]);
         let y = x.abs();
         vec![(x + 1).square(), y.take(y.argmin(0), 0), y]
+    }),
+    ("a row that is kept for the loop after a reduction, beside functions of other sums", |g| {
+        let [n] = g.symbols(["n"]);
+        let (x, y) = (g.input::<bool>("x", shape![n, 5]), g.input::<f64>("y", shape![n, 5]));
+        vec![x.softmax(1), y.log_softmax(1), x.log_softmax(1), y.softmax(1)]
+    }),
+    ("an output beside another one in a kernel, which waits for a reader of the first", |g| {
+        let [n, m] = g.symbols(["n", "m"]);
+        let (x, y) = (g.input::<f32>("x", shape![n, m]), g.input::<f32>("y", shape![n, m]));
+        let standardised = (x - x.mean_keepdims(0)) / (x.std_keepdims(0) + 1);
+        vec![standardised.log_softmax(1).softmax(1), standardised, y.log_softmax(1)]
+    }),
+    ("sums of few rows beside a piece with loops over them", |g| {
+        let [n, m] = g.symbols(["n", "m"]);
+        let (x, y) = (g.input::<f32>("x", shape![3, n]), g.input::<f32>("y", shape![n, 3, m]));
+        vec![concat([x.sum_keepdims(1), y.sum(0)], 1)]
     }),
 ];
 

@@ -149,8 +149,8 @@ macro_rules! for_each_op {
             round = Round(x): Number -> Same { int: x, float: x.round_ties_even() }
             /// `x * y + z` with one rounding.
             fma = Fma(x, y, z): Real -> Same { float: x.mul_add(y, z) }
-            /// `x` with the sign of `y`.
-            copysign = Copysign(x, y): Real -> Same { float: x.copysign(y) }
+            /// `x` with the sign of `y`. A NaN counts as positive, for the sign of a result that is NaN is not said.
+            copysign = Copysign(x, y): Real -> Same { float: if y.is_nan() { x.abs() } else { x.copysign(y) } }
             /// The float next to `x` in the direction of `y`, of their dtype.
             nextafter = Nextafter(x, y): Real -> Same { float: Real::nextafter(x, y) }
             /// Radians of `x` degrees, `x * (pi / 180)`.
@@ -180,8 +180,8 @@ macro_rules! for_each_op {
             isinf = Isinf(x): Number -> Bool { bool: never(x), int: never(x), float: x.is_infinite() }
             /// Whether `x` is neither infinite nor NaN.
             isfinite = Isfinite(x): Number -> Bool { bool: !never(x), int: !never(x), float: x.is_finite() }
-            /// Whether the sign bit of a float is set.
-            signbit = Signbit(x): Real -> Bool { float: x.is_sign_negative() }
+            /// Whether the sign bit of a float is set. That of a NaN counts as not set, as in `copysign`.
+            signbit = Signbit(x): Real -> Bool { float: x.is_sign_negative() && !x.is_nan() }
             /// Whether `x == y`. A NaN equals nothing.
             equal = Equal(x, y): Number -> Bool { bool: x == y, int: x == y, float: x == y }
             /// Whether `x != y`. A NaN differs from everything.

@@ -89,6 +89,8 @@ pub(crate) enum Kind {
     Concat {
         operands: SmallVec<[FlatId; 3]>,
         axis: usize,
+        /// Where each operand ends in the result.
+        ends: SmallVec<[Dim; 3]>,
     },
     /// Partial results of a segmented reduction, see [`Node::Segment`]. Always stored.
     Segment {
@@ -327,7 +329,7 @@ impl Flat {
             Node::Size(size) => Kind::Size(size.clone()),
             Node::Concat { operands, axis } => {
                 let operands = operands.iter().map(|operand| self.memo[operand]).collect();
-                Kind::Concat { operands, axis: *axis }
+                self.concat(operands, *axis)?
             }
             Node::Segment { op, values, ids } => {
                 let values = self.widened(self.memo[values]);
@@ -340,6 +342,15 @@ impl Flat {
             Node::Poison => Kind::Constant(Scalar::Bool(false)),
         };
         Ok(self.push(kind, dtype, shape, expr))
+    }
+
+    fn concat(&self, operands: SmallVec<[FlatId; 3]>, axis: usize) -> Result<Kind, LowerError> {
+        let mut ends: SmallVec<[Dim; 3]> = smallvec![];
+        for &operand in &operands {
+            let size = &self.node(operand).shape[axis];
+            ends.push(ends.last().unwrap_or(&Dim::ZERO).add(size)?);
+        }
+        Ok(Kind::Concat { operands, axis, ends })
     }
 
     /// An operand of arithmetic: a float of 16 bits becomes an f32.

@@ -132,7 +132,9 @@ impl Fusion {
 
     fn run(&mut self, graph: &CheckedGraph, options: &LowerOptions) -> Result<(), LowerError> {
         let name = |dim: &Dim| axis_name(dim, graph);
-        let mut pending: BTreeSet<FlatId> = self.flat.outputs.iter().copied().collect();
+        let outputs: BTreeSet<FlatId> = self.flat.outputs.iter().copied().collect();
+        let mut pending = outputs.clone();
+        let mut computed: BTreeSet<FlatId> = BTreeSet::new();
         let mut most_roots = usize::MAX;
         while let Some(last) = self.next(&pending) {
             let mut roots = self.group(last, &pending)?;
@@ -163,6 +165,15 @@ impl Fusion {
                 }
                 Some(Attempt::Large(nodes)) if nodes.is_empty() => return Err(LowerError::TooManyAxes),
                 Some(Attempt::Large(nodes) | Attempt::Wants(nodes)) => {
+                    // A kernel that was made before computes this output beside others. What reads the array would
+                    // wait for that kernel, which may wait for it in turn, and the output would be computed twice.
+                    // So all begins again with the output stored, at most once for each.
+                    if nodes.iter().any(|node| computed.contains(node) && !self.stored.contains_key(node)) {
+                        self.kernels.clear();
+                        self.narrow_axes.clear();
+                        pending.clone_from(&outputs);
+                        computed.clear();
+                    }
                     nodes.into_iter().for_each(|node| self.store(node));
                     continue;
                 }
@@ -171,6 +182,7 @@ impl Fusion {
             for root in &roots {
                 pending.remove(root);
             }
+            computed.extend(&roots);
             let accesses = kernels.iter().flat_map(|kernel| &kernel.accesses);
             let read: BTreeSet<BufferId> = accesses.filter_map(|access| access.buffer).collect();
             // Those who read an array are all made before the kernels that write it: no cycle can arise.

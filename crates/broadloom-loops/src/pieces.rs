@@ -30,6 +30,11 @@ pub(crate) struct Piece {
 }
 
 impl Piece {
+    /// Whether at most one axis needs a loop.
+    pub fn is_line(&self) -> bool {
+        self.ranges.iter().filter(|(_, length)| !length.is_one()).count() <= 1
+    }
+
     /// The first axis that needs a loop.
     fn outermost(&self) -> Option<(usize, &Dim)> {
         self.ranges.iter().map(|(_, length)| length).enumerate().find(|(_, length)| !length.is_one())
@@ -109,13 +114,13 @@ impl Flat {
                 }
             }
             let reads = self.reads(id, &map, &terms, &|axis| extents[axis.index()].clone())?;
-            if let Kind::Concat { operands, axis } = &node.kind
+            if let Kind::Concat { axis, ends, .. } = &node.kind
                 && reads.is_empty()
             {
                 let length = piece.ranges.len();
                 let own = map[*axis].axis.map(AxisId::index).filter(|axis| *axis < length);
                 if let Some(own) = own {
-                    let places = self.places(operands, *axis, &map[*axis], &extents[own])?;
+                    let places = self.places(ends, &map[*axis], &extents[own])?;
                     if !places.is_empty() {
                         return Ok(Some((own, places)));
                     }
@@ -140,30 +145,18 @@ impl Flat {
 
     /// Where an index along an axis of some length passes from one operand of a join to the next, in ascending order;
     /// nothing if that depends on sizes.
-    fn places(
-        &self,
-        operands: &[FlatId],
-        axis: usize,
-        index: &Index,
-        length: &Dim,
-    ) -> Result<Vec<Dim>, LowerError> {
-        let mut ends = Vec::with_capacity(operands.len());
-        let mut total = Dim::ZERO;
-        for &operand in operands {
-            total = total.add(&self.node(operand).shape[axis])?;
-            ends.push(total.clone());
-        }
-        ends.pop();
+    fn places(&self, ends: &[Dim], index: &Index, length: &Dim) -> Result<Vec<Dim>, LowerError> {
+        let Some((total, ends)) = ends.split_last() else { return Ok(Vec::new()) };
         let whole = match index.step {
-            1 => index.start.is_zero() && *length == total,
-            -1 => index.start == total.sub(&Dim::ONE)? && *length == total,
+            1 => index.start.is_zero() && length == total,
+            -1 => index.start == total.sub(&Dim::ONE)? && length == total,
             _ => return Ok(Vec::new()),
         };
         let mut places = Vec::with_capacity(ends.len());
         for end in ends {
             let place = match index.step {
                 1 => end.sub(&index.start)?,
-                _ => index.start.sub(&end)?.add(&Dim::ONE)?,
+                _ => index.start.sub(end)?.add(&Dim::ONE)?,
             };
             let outside = self.at_least(&Dim::ZERO, &place)? || self.at_least(&place, length)?;
             if !whole && outside {

@@ -7,7 +7,8 @@
 //! 4. an access is moved only by axes whose loops are around it;
 //! 5. dtypes of operands agree as the op table demands, and stores keep the dtype of the buffer;
 //! 6. inside a vector loop no other loop is a vector loop, and reductions are `Free` or `Sequential`;
-//! 7. no axis is both the strip and the reduction of a `Stream`, and no `Stream` combines groups.
+//! 7. no axis is both the strip and the reduction of a `Stream`, and no `Stream` combines groups;
+//! 8. what a kernel writes stands in the loop that threads share, if there is one: no two write the same element.
 
 use crate::kernel::*;
 use broadloom_ir::dtype::DType;
@@ -44,6 +45,9 @@ pub enum Fault {
     /// Promise 5.
     #[error("the dtypes of {0} disagree with its operands")]
     Dtype(ValueId),
+    /// Promise 8.
+    #[error("access {0} is written outside of the loop that threads share")]
+    Shared(AccessId),
     /// Promise 6 or 7.
     #[error("the loop over {0} cannot run in this form")]
     Form(AxisId),
@@ -133,6 +137,14 @@ impl Scope<'_> {
         }
     }
 
+    /// The access of a store.
+    fn target(&self, id: AccessId, context: &Context) -> Result<DType, Fault> {
+        match self.kernel.parallel.is_none_or(|axis| context.axes.contains(&axis)) {
+            true => self.access(id, context),
+            false => Err(Fault::Shared(id)),
+        }
+    }
+
     /// A loop over an axis that no loop around is over, in a form that the loops around allow.
     fn enter(&self, axis: AxisId, lanes: usize, context: &Context) -> Result<(), Fault> {
         if context.axes.contains(&axis) {
@@ -208,11 +220,11 @@ impl Scope<'_> {
         match stmt {
             Stmt::Let(value) => self.value(*value, context),
             Stmt::Store { access, value, .. } => {
-                let stored = self.access(*access, context)?;
+                let stored = self.target(*access, context)?;
                 if self.read(*value)? == stored { Ok(()) } else { Err(Fault::Dtype(*value)) }
             }
             Stmt::Scatter { access, index, value, .. } => {
-                let stored = self.access(*access, context)?;
+                let stored = self.target(*access, context)?;
                 let good = self.read(*value)? == stored && self.read(*index)? == DType::I64;
                 if good { Ok(()) } else { Err(Fault::Dtype(*value)) }
             }

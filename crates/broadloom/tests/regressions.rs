@@ -174,3 +174,35 @@ fn many_reductions_compile_in_linear_time() {
     chain.compile().unwrap();
     assert!(start.elapsed().as_secs() < 20, "{:?}", start.elapsed());
 }
+
+/// Each piece of a concat was looked for among all operands by proofs about sizes.
+#[test]
+fn concats_of_many_tensors_compile_soon() {
+    const COUNT: usize = 1000;
+    let g = Graph::new();
+    let n = g.symbol("n");
+    let tensors: Vec<Tensor> = (0..COUNT).map(|i| g.input::<f32>(&format!("x{i}"), shape![n])).collect();
+    let start = Instant::now();
+    let kernel = concat(tensors, 0).compile().unwrap();
+    assert!(start.elapsed().as_secs() < 20, "{:?}", start.elapsed());
+    let arrays: Vec<[f32; 2]> = (0..COUNT).map(|i| [i as f32, -1.0]).collect();
+    let views: Vec<ArrayView<'_>> = arrays.iter().map(|array| ArrayView::new(array, &[2]).unwrap()).collect();
+    let found: Vec<f32> = kernel.run(views).unwrap().try_into().unwrap();
+    assert_eq!(found, arrays.concat());
+}
+
+/// The sign of a NaN, which instructions choose, decided about other elements: by where they stood in a vector.
+#[test]
+fn signs_of_nans_are_not_seen() {
+    let g = Graph::new();
+    let n = g.symbol("n");
+    let (x, y) = (g.input::<f32>("x", shape![n]), g.input::<f32>("y", shape![n]));
+    let nan = x.log().maximum(y);
+    let kernel = g.compile([("bit", nan.signbit()), ("sign", y.cos().copysign(nan).lt(0))]).unwrap();
+    let (xs, ys) = ([-2.0f32; 21], [0.0f32; 21]);
+    let found: (Vec<bool>, Vec<bool>) = kernel.run((&xs, &ys)).unwrap().try_into().unwrap();
+    assert_eq!(found, (vec![false; 21], vec![false; 21]));
+    let negative = [-f32::NAN; 21];
+    let found: (Vec<bool>, Vec<bool>) = kernel.run((&negative, &ys)).unwrap().try_into().unwrap();
+    assert_eq!(found, (vec![false; 21], vec![false; 21]));
+}

@@ -42,14 +42,18 @@ impl Emitter<'_, '_> {
         self.compare(IntCC::Equal, condition, &magnitude, &infinity)
     }
 
+    /// Whether the bits, as an integer, are those of minus infinity or less: above them are the NaNs with a sign.
     pub(super) fn signbit(&mut self, x: &Val) -> Val {
-        let integer = if x.width == 8 { DType::I64 } else { DType::I32 };
+        let (integer, infinity) = match x.width {
+            8 => (DType::I64, f64::NEG_INFINITY.to_bits().cast_signed()),
+            _ => (DType::I32, f32::NEG_INFINITY.to_bits().cast_signed().into()),
+        };
         let bits = Val { dtype: integer, ..x.clone() };
         let ty = bits.register_type();
         let regs: Vec<ir::Value> = x.regs.iter().map(|reg| self.bitcast(ty, *reg)).collect();
-        let zero = self.constant(Scalar::I64(0).cast(integer));
-        let zero = self.splat(&zero, x.lanes);
-        self.compare(IntCC::SignedLessThan, FloatCC::LessThan, &bits.with_regs(regs), &zero)
+        let above = self.constant(Scalar::I64(infinity + 1).cast(integer));
+        let above = self.splat(&above, x.lanes);
+        self.compare(IntCC::SignedLessThan, FloatCC::LessThan, &bits.with_regs(regs), &above)
     }
 
     /// -1, +0 or 1 by the sign; NaN for NaN.
@@ -70,13 +74,16 @@ impl Emitter<'_, '_> {
         })
     }
 
+    /// `x` with the sign of `y`, and with none of a NaN.
     pub(super) fn copysign(&mut self, x: &Val, y: &Val) -> Val {
         let (ty, bits, sign) = bits_of(x.dtype);
         let sign = self.splat_bits(bits, sign);
         self.in_vectors(&[x, y], |emitter, args| {
+            let number = emitter.builder.ins().fcmp(FloatCC::Ordered, args[1], args[1]);
             let (x, y) = (emitter.bitcast(bits, args[0]), emitter.bitcast(bits, args[1]));
             let magnitude = emitter.builder.ins().band_not(x, sign);
             let sign = emitter.builder.ins().band(y, sign);
+            let sign = emitter.builder.ins().band(sign, number);
             let result = emitter.builder.ins().bor(magnitude, sign);
             emitter.bitcast(ty, result)
         })

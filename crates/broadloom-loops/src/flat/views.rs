@@ -113,7 +113,7 @@ impl Flat {
         shape: &Shape,
         origin: ExprId,
     ) -> Result<Option<FlatId>, LowerError> {
-        let Kind::Concat { operands, axis } = self.node(join).kind.clone() else { return Ok(None) };
+        let Kind::Concat { operands, axis, .. } = self.node(join).kind.clone() else { return Ok(None) };
         let from = self.node(join).shape.clone();
         let (before, behind) = (Dim::product(&from[..axis])?, Dim::product(&from[axis + 1..])?);
         let mut place = None;
@@ -135,7 +135,8 @@ impl Flat {
             pieces.push(self.reshape(operand, sizes.into(), origin)?);
         }
         let dtype = self.node(join).dtype;
-        Ok(Some(self.push(Kind::Concat { operands: pieces, axis: to }, dtype, shape.clone(), origin)))
+        let joined = self.concat(pieces, to)?;
+        Ok(Some(self.push(joined, dtype, shape.clone(), origin)))
     }
 
     /// The nodes of full shape that a reshape of `root` has to change, operands first, if it can move through all of

@@ -97,14 +97,14 @@ impl Flat {
                 let rank = self.node(*indices).shape.rank();
                 smallvec![(*indices, map[*axis..*axis + rank].iter().cloned().collect())]
             }
-            Kind::Concat { operands, axis } => {
+            Kind::Concat { operands, axis, ends } => {
                 let index = &map[*axis];
                 let extent = index.axis.map_or(Dim::ONE, extent);
-                match self.operand_around(operands, *axis, index, &extent)? {
+                match self.operand_around(ends, index, &extent)? {
                     Some((operand, index)) => {
                         let mut map = map.clone();
                         map[*axis] = index;
-                        smallvec![(operand, map)]
+                        smallvec![(operands[operand], map)]
                     }
                     None => smallvec![],
                 }
@@ -131,22 +131,22 @@ impl Flat {
         })
     }
 
-    /// The operand of a join within which an index stays for sure, and the index in it.
+    /// The number of the operand of a join within which an index stays for sure, and the index in it.
     fn operand_around(
         &self,
-        operands: &[FlatId],
-        axis: usize,
+        ends: &[Dim],
         index: &Index,
         extent: &Dim,
-    ) -> Result<Option<(FlatId, Index)>, LowerError> {
+    ) -> Result<Option<(usize, Index)>, LowerError> {
         let [least, greatest] = index.bounds(extent)?;
-        let mut start = Dim::ZERO;
-        for &operand in operands {
-            let end = start.add(&self.node(operand).shape[axis])?;
-            if self.at_least(&least, &start)? && self.at_least(&end, &greatest.add(&Dim::ONE)?)? {
+        let behind = greatest.add(&Dim::ONE)?;
+        // As a rule a piece is a whole operand, which is found without a proof for each of many.
+        let whole = ends.iter().position(|end| *end == behind);
+        for operand in whole.into_iter().chain(0..ends.len()) {
+            let start = operand.checked_sub(1).map_or(Dim::ZERO, |before| ends[before].clone());
+            if self.at_least(&least, &start)? && self.at_least(&ends[operand], &behind)? {
                 return Ok(Some((operand, index.moved(&start.neg()?)?)));
             }
-            start = end;
         }
         Ok(None)
     }

@@ -65,6 +65,8 @@ impl<'a> Nest<'a> {
     ) -> Result<Nest<'a>, LowerError> {
         let mut nest = Nest::empty(flat, stored, roots, narrow);
         let mut shared = Shared::new();
+        // The outermost loop is what threads share: all pieces stand in it, or there is none.
+        let single = pieces.iter().all(Piece::is_line);
         for piece in pieces {
             // Each piece has elements of its own: what it computes is not computed again.
             nest.met.clear();
@@ -77,7 +79,7 @@ impl<'a> Nest<'a> {
                 .enumerate()
                 .filter(|of| !of.1.is_one())
                 .collect();
-            let unrolled = unrolled(&axes, piece.reduces);
+            let unrolled = unrolled(&axes, piece.reduces && single);
             let looped = &axes[..axes.len() - usize::from(unrolled.is_some())];
             let (level, indices) = nest.chain(None, looped, &mut shared)?;
             for (root, targets) in roots {
