@@ -86,13 +86,8 @@ class Composer:
         return f"expand_dims({text}, [{int(self.random.integers(rank + 1))}])"
 
     def fits(self, text, value):
-        """Whether a result is said by the language: the signs of NaNs are not, and the size is bounded."""
-        if value.size > MOST_ELEMENTS or value.ndim > 5:
-            return False
-        unsigned = not text.startswith(("copysign", "signbit"))
-        return unsigned or not any(
-            part.dtype.kind == "f" and np.isnan(part).any() for name, part in self.parts if name in text
-        )
+        """Whether a result is small enough for a case."""
+        return value.size <= MOST_ELEMENTS and value.ndim <= 5
 
     def compose(self, cases):
         """Writes one case."""

@@ -28,7 +28,7 @@ def corners(dtype):
         positive += [709.5, 65520.0, 2.0**31, 2.0**31 - 0.5, 2.0**32, 2.0**63, 2.0**64, 1e10]
     with np.errstate(all="ignore"):
         values = np.array(positive, dtype)
-    return np.concatenate([values, -values, np.array([np.nan], dtype)])
+    return np.concatenate([values, -values, np.array([-np.nan, np.nan], dtype)])
 
 
 def few(dtype, count=14):

@@ -32,6 +32,7 @@ DIFFERENCES = {
     "nextafter_zero": "nextafter of 0 towards -0 is -0 in every dtype, as in C; NumPy's f16 stays at 0",
     "degrees": "rad2deg multiplies by the float nearest 180/pi; NumPy's f32 divides two rounded ones",
     "vanishing_step": "linspace counts in steps even if they vanish; NumPy then divides first",
+    "nan_sign": "signbit and copysign take a NaN for positive; the sign of a NaN that was computed says nothing",
     "condition": "the condition of select is bool; NumPy's where takes any dtype",
     "arg_axes": "argmin and argmax go over any axes; NumPy knows one or all",
     "empty_extreme": "min and max over an empty axis are refused even if nothing is asked for; NumPy gives nothing",
@@ -212,6 +213,20 @@ def rad2deg(x):
     numpys = np.rad2deg(x.astype(result.dtype))
     differs("degrees", np.count_nonzero((result != numpys) & ~np.isnan(numpys)))
     return result
+
+
+def signbit(x):
+    result = ufunc(np.signbit)(x)
+    is_nan = np.isnan(x)
+    differs("nan_sign", np.count_nonzero(result & is_nan))
+    return result & ~is_nan
+
+
+def copysign(x, y):
+    x, y = as_floats(np.copysign, (x, y))
+    result, is_nan = np.asarray(np.copysign(x, y)), np.isnan(y)
+    differs("nan_sign", np.count_nonzero(is_nan & np.signbit(y) & ~np.isnan(x)))
+    return np.where(is_nan, np.abs(x), result)
 
 
 def reciprocal(x):
@@ -433,7 +448,7 @@ ELEMENTWISE = {
     "trunc": ufunc(np.trunc),
     "round": ufunc(np.round, refuses_bool=True),
     "fma": rounded_once(like_three, fma_of),
-    "copysign": exact_float(np.copysign),
+    "copysign": copysign,
     "nextafter": nextafter,
     "deg2rad": exact_float(np.deg2rad),
     "rad2deg": rad2deg,
@@ -448,7 +463,7 @@ ELEMENTWISE = {
     "isnan": ufunc(np.isnan),
     "isinf": ufunc(np.isinf),
     "isfinite": ufunc(np.isfinite),
-    "signbit": ufunc(np.signbit),
+    "signbit": signbit,
     "equal": ufunc(np.equal),
     "not_equal": ufunc(np.not_equal),
     "less": ufunc(np.less),
