@@ -314,6 +314,18 @@ pub struct CacheStats {
 }
 
 /// The state of the cache of [`eval`], which all threads share.
+///
+/// ```
+/// use broadloom::prelude::*;
+/// use broadloom::eval::cache_stats;
+/// let before = cache_stats();
+/// for size in [1000, 2000, 3000] {
+///     let twice: Vec<f32> = eval(&vec![1.0f32; size], |x| 2 * x)?;
+///     assert_eq!(twice.len(), size);
+/// }
+/// assert!(cache_stats().hits > before.hits);
+/// # Ok::<(), broadloom::EvalError>(())
+/// ```
 pub fn cache_stats() -> CacheStats {
     let cache = lock(&CACHE);
     CacheStats { hits: cache.hits, compiles: cache.compiles, entries: cache.slots.len() }

@@ -68,6 +68,15 @@ impl Executable {
 
     /// The arrays to pass, in the order in which they are passed by position. Declared inputs on which the outputs
     /// do not depend are left out.
+    ///
+    /// ```
+    /// use broadloom::prelude::*;
+    /// let g = Graph::new();
+    /// let x = g.input::<f32>("x", shape![g.symbol("n")]);
+    /// let kernel = (2 * x).compile()?;
+    /// assert_eq!(kernel.inputs()[0].to_string(), "x: f32[n]");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn inputs(&self) -> Vec<ArrayInfo> {
         let graph = &self.inner.graph;
         let required =
@@ -81,6 +90,15 @@ impl Executable {
     }
 
     /// The results, in order. Inputs that are [assigned](crate::Tensor::assign) to are not among them.
+    ///
+    /// ```
+    /// use broadloom::prelude::*;
+    /// let g = Graph::new();
+    /// let x = g.input::<f32>("x", shape![g.symbol("n")]);
+    /// let kernel = (2 * x).compile()?;
+    /// assert_eq!(kernel.outputs()[0].to_string(), "out: f32[n]");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn outputs(&self) -> Vec<ArrayInfo> {
         let graph = &self.inner.graph;
         let outputs = graph.results().iter();
@@ -90,6 +108,16 @@ impl Executable {
     }
 
     /// Computes the outputs in arrays of their own.
+    ///
+    /// ```
+    /// use broadloom::prelude::*;
+    /// let g = Graph::new();
+    /// let x = g.input::<f32>("x", shape![g.symbol("n")]);
+    /// let kernel = (2 * x).compile()?;
+    /// let result: Vec<f32> = kernel.run(&[1.0f32, 2.0])?.try_into()?;
+    /// assert_eq!(result, [2.0, 4.0]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// If the arrays do not fit, or the data are such that there is no result: an index out of range, a negative
@@ -132,6 +160,18 @@ impl Executable {
 
     /// Checks arrays, to be run once or more.
     ///
+    /// ```
+    /// use broadloom::prelude::*;
+    /// let g = Graph::new();
+    /// let x = g.input::<f32>("x", shape![g.symbol("n")]);
+    /// let kernel = (2 * x).compile()?;
+    /// let bound = kernel.bind(&[1.0f32, 2.0])?;
+    /// let result: Vec<f32> = bound.run()?.try_into()?;
+    /// assert_eq!(result, [2.0, 4.0]);
+    /// assert!(kernel.bind(&[1.0f64]).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// If names, dtypes or sizes do not fit.
     #[track_caller]
@@ -142,6 +182,14 @@ impl Executable {
 
     /// Names of the symbols whose sizes the caller has to give by [`Inputs::with_size`](crate::Inputs::with_size):
     /// no array determines them.
+    ///
+    /// ```
+    /// use broadloom::prelude::*;
+    /// let g = Graph::new();
+    /// let kernel = g.iota(g.parameter("n")).compile()?;
+    /// assert_eq!(kernel.parameters(), ["n"]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn parameters(&self) -> Vec<String> {
         let symbols = self.inner.graph.symbols();
         let parameters = self.inner.program.parameters.iter();
@@ -149,11 +197,30 @@ impl Executable {
     }
 
     /// What was made of the graph: loops, vector widths, stored temporaries, code.
+    ///
+    /// ```
+    /// use broadloom::prelude::*;
+    /// let g = Graph::new();
+    /// let x = g.input::<f32>("x", shape![g.symbol("n")]);
+    /// let kernel = (2 * x).compile()?;
+    /// assert!(kernel.explain().vectorized("n"));
+    /// println!("{}", kernel.explain());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn explain(&self) -> Explanation {
         Explanation::new(self.inner.clone(), self.compile_time)
     }
 
     /// The graph that was compiled.
+    ///
+    /// ```
+    /// use broadloom::prelude::*;
+    /// let g = Graph::new();
+    /// let x = g.input::<f32>("x", shape![g.symbol("n")]);
+    /// let kernel = (2 * x).compile()?;
+    /// assert_eq!(kernel.graph().outputs().len(), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn graph(&self) -> &CheckedGraph {
         &self.inner.graph
     }

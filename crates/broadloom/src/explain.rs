@@ -43,6 +43,15 @@ pub struct Bytes {
 
 impl Bytes {
     /// The number, if it is the same for all sizes.
+    ///
+    /// ```
+    /// use broadloom::prelude::*;
+    /// let g = Graph::new();
+    /// let x = g.input::<f32>("x", shape![g.symbol("n")]);
+    /// let kernel = (2 * x).compile()?;
+    /// assert_eq!(kernel.explain().materialized_bytes().as_constant(), Some(0));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn as_constant(&self) -> Option<i64> {
         self.dim.as_constant()
     }
@@ -77,16 +86,47 @@ impl Explanation {
 
     /// How many times the graph was compiled so far: once for dense arrays of all sizes, and once for every other
     /// combination of layouts that was met.
+    ///
+    /// ```
+    /// use broadloom::prelude::*;
+    /// let g = Graph::new();
+    /// let x = g.input::<f32>("x", shape![g.symbol("n")]);
+    /// let kernel = (2 * x).compile()?;
+    /// kernel.run(&[1.0f32, 2.0])?;
+    /// kernel.run(&[1.0f32; 1000])?;
+    /// assert_eq!(kernel.explain().variants(), 1);
+    /// kernel.run(ArrayView::strided(&[1.0f32; 6], 0, &[3], &[2])?)?;
+    /// assert_eq!(kernel.explain().variants(), 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn variants(&self) -> usize {
         1 + self.inner.other_variants()
     }
 
     /// Number of kernels, each a fused loop nest.
+    ///
+    /// ```
+    /// use broadloom::prelude::*;
+    /// let g = Graph::new();
+    /// let x = g.input::<f32>("x", shape![g.symbol("n")]);
+    /// let kernel = (2 * x).compile()?;
+    /// assert_eq!(kernel.explain().kernels(), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn kernels(&self) -> usize {
         self.schedule().kernels.len()
     }
 
     /// Bytes of all arrays that are stored between kernels: 0 if everything is fused.
+    ///
+    /// ```
+    /// use broadloom::prelude::*;
+    /// let g = Graph::new();
+    /// let x = g.input::<f32>("x", shape![g.symbol("n")]);
+    /// let kernel = (2 * x).compile()?;
+    /// assert_eq!(kernel.explain().materialized_bytes(), 0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn materialized_bytes(&self) -> Bytes {
         let schedule = self.schedule();
         let temporaries = schedule.buffers.iter().filter(|buffer| buffer.role == Role::Temporary);
@@ -99,6 +139,15 @@ impl Explanation {
 
     /// Whether a loop over the axis of this name computes several neighbours at once, or hands them to a vector
     /// function. Axes are named after the symbols of their sizes; see the printed loops.
+    ///
+    /// ```
+    /// use broadloom::prelude::*;
+    /// let g = Graph::new();
+    /// let x = g.input::<f32>("x", shape![g.symbol("n")]);
+    /// let kernel = (2 * x).compile()?;
+    /// assert!(kernel.explain().vectorized("n"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn vectorized(&self, axis: &str) -> bool {
         self.schedule().kernels.iter().any(|kernel| {
             let mut found = false;
@@ -109,12 +158,31 @@ impl Explanation {
 
     /// Ops, with the dtypes of their operands, that call a function per element because there is no code for them: in
     /// hot loops a slow thing.
+    ///
+    /// ```
+    /// use broadloom::prelude::*;
+    /// let g = Graph::new();
+    /// let x = g.input::<f32>("x", shape![g.symbol("n")]);
+    /// let kernel = (2 * x).compile()?;
+    /// assert!(kernel.explain().scalar_calls().is_empty());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn scalar_calls(&self) -> Vec<(Op, DType)> {
         self.inner.dense.module.scalar_calls().to_vec()
     }
 
     /// Whether an input of this name, which is [assigned](crate::Tensor::assign) to, is written directly: `false` if
     /// its new value is computed aside and copied, which the printed text explains. `None` if it is not assigned to.
+    ///
+    /// ```
+    /// use broadloom::prelude::*;
+    /// let g = Graph::new();
+    /// let x = g.input::<f32>("x", shape![g.symbol("n")]);
+    /// x.add_(1);
+    /// let kernel = g.compile([])?;
+    /// assert_eq!(kernel.explain().in_place("x"), Some(true));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn in_place(&self, input: &str) -> Option<bool> {
         self.assigned().find(|(name, _)| *name == input).map(|(_, aside)| aside.is_none())
     }
@@ -125,26 +193,71 @@ impl Explanation {
     }
 
     /// How long it took to compile.
+    ///
+    /// ```
+    /// use broadloom::prelude::*;
+    /// let g = Graph::new();
+    /// let x = g.input::<f32>("x", shape![g.symbol("n")]);
+    /// let kernel = (2 * x).compile()?;
+    /// assert!(kernel.explain().compile_time().as_secs() < 60);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn compile_time(&self) -> Duration {
         self.compile_time
     }
 
     /// Bytes of machine code.
+    ///
+    /// ```
+    /// use broadloom::prelude::*;
+    /// let g = Graph::new();
+    /// let x = g.input::<f32>("x", shape![g.symbol("n")]);
+    /// let kernel = (2 * x).compile()?;
+    /// assert!(kernel.explain().code_bytes() > 0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn code_bytes(&self) -> usize {
         self.inner.dense.module.code_bytes()
     }
 
     /// The graph of kernels and the arrays between them, in the DOT language.
+    ///
+    /// ```
+    /// use broadloom::prelude::*;
+    /// let g = Graph::new();
+    /// let x = g.input::<f32>("x", shape![g.symbol("n")]);
+    /// let kernel = (2 * x).compile()?;
+    /// assert!(kernel.explain().dot().starts_with("digraph"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn dot(&self) -> &str {
         &self.schedule().dot
     }
 
     /// The graph that was compiled; printed, one line per expression.
+    ///
+    /// ```
+    /// use broadloom::prelude::*;
+    /// let g = Graph::new();
+    /// let x = g.input::<f32>("x", shape![g.symbol("n")]);
+    /// let kernel = (2 * x).compile()?;
+    /// assert!(kernel.explain().graph().to_string().contains("multiply"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn graph(&self) -> &CheckedGraph {
         &self.inner.graph
     }
 
     /// Cranelift's intermediate representation of all kernels, compiled once more to keep it.
+    ///
+    /// ```
+    /// use broadloom::prelude::*;
+    /// let g = Graph::new();
+    /// let x = g.input::<f32>("x", shape![g.symbol("n")]);
+    /// let kernel = (2 * x).compile()?;
+    /// assert!(kernel.explain().clif()?.contains("function"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// If compiling fails.
@@ -153,6 +266,15 @@ impl Explanation {
     }
 
     /// The machine code of all kernels as assembly, compiled once more to keep it.
+    ///
+    /// ```
+    /// use broadloom::prelude::*;
+    /// let g = Graph::new();
+    /// let x = g.input::<f32>("x", shape![g.symbol("n")]);
+    /// let kernel = (2 * x).compile()?;
+    /// assert!(!kernel.explain().disassembly()?.is_empty());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// If compiling fails.

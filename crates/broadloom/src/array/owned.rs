@@ -24,6 +24,14 @@ pub struct Array<T> {
 impl<T: Element> Array<T> {
     /// An array of the elements in row-major order.
     ///
+    /// ```
+    /// use broadloom::Array;
+    /// let table = Array::new(vec![1, 2, 3, 4, 5, 6], &[2, 3])?;
+    /// assert_eq!(table.get(&[1, 0]), Some(4));
+    /// assert!(Array::new(vec![1, 2], &[3]).is_err());
+    /// # Ok::<(), broadloom::LayoutError>(())
+    /// ```
+    ///
     /// # Errors
     /// If the shape has another number of elements than there are.
     pub fn new(data: Vec<T>, shape: &[usize]) -> Result<Self, LayoutError> {
@@ -32,6 +40,12 @@ impl<T: Element> Array<T> {
     }
 
     /// An array of one value.
+    ///
+    /// ```
+    /// use broadloom::Array;
+    /// assert_eq!(Array::full(0.5f32, &[2, 2])?.as_slice(), [0.5; 4]);
+    /// # Ok::<(), broadloom::LayoutError>(())
+    /// ```
     ///
     /// # Errors
     /// If the shape has more elements than there is memory for.
@@ -54,26 +68,59 @@ impl<T: Element> Array<T> {
     }
 
     /// Sizes.
+    ///
+    /// ```
+    /// use broadloom::Array;
+    /// assert_eq!(Array::full(0u8, &[2, 3])?.shape(), [2, 3]);
+    /// # Ok::<(), broadloom::LayoutError>(())
+    /// ```
     pub fn shape(&self) -> &[usize] {
         &self.shape
     }
 
     /// The elements in row-major order.
+    ///
+    /// ```
+    /// use broadloom::Array;
+    /// assert_eq!(Array::new(vec![1, 2], &[1, 2])?.as_slice(), [1, 2]);
+    /// # Ok::<(), broadloom::LayoutError>(())
+    /// ```
     pub fn as_slice(&self) -> &[T] {
         &self.data
     }
 
     /// The elements in row-major order, to be changed.
+    ///
+    /// ```
+    /// use broadloom::Array;
+    /// let mut pair = Array::new(vec![1, 2], &[2])?;
+    /// pair.as_mut_slice()[0] = 7;
+    /// assert_eq!(pair.get(&[0]), Some(7));
+    /// # Ok::<(), broadloom::LayoutError>(())
+    /// ```
     pub fn as_mut_slice(&mut self) -> &mut [T] {
         &mut self.data
     }
 
     /// The elements in row-major order.
+    ///
+    /// ```
+    /// use broadloom::Array;
+    /// assert_eq!(Array::new(vec![1, 2], &[2])?.into_vec(), vec![1, 2]);
+    /// # Ok::<(), broadloom::LayoutError>(())
+    /// ```
     pub fn into_vec(self) -> Vec<T> {
         self.data
     }
 
     /// The element at an index, if it is within the shape.
+    ///
+    /// ```
+    /// use broadloom::Array;
+    /// let table = Array::new(vec![1, 2, 3, 4], &[2, 2])?;
+    /// assert_eq!((table.get(&[1, 0]), table.get(&[2, 0])), (Some(3), None));
+    /// # Ok::<(), broadloom::LayoutError>(())
+    /// ```
     pub fn get(&self, index: &[usize]) -> Option<T> {
         let inside = index.len() == self.shape.len()
             && index.iter().zip(&self.shape).all(|(index, size)| index < size);
@@ -111,21 +158,63 @@ impl AnyArray {
     }
 
     /// Type of the elements.
+    ///
+    /// ```
+    /// use broadloom::prelude::*;
+    /// let g = Graph::new();
+    /// let x = g.input::<f32>("x", shape![g.symbol("n")]);
+    /// let kernel = (2 * x).compile()?;
+    /// let outputs = kernel.run(&[1.0f32])?;
+    /// assert_eq!(outputs.get("out").map(|array| array.dtype()), Some(DType::F32));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn dtype(&self) -> DType {
         self.storage.dtype()
     }
 
     /// Sizes.
+    ///
+    /// ```
+    /// use broadloom::prelude::*;
+    /// let g = Graph::new();
+    /// let x = g.input::<f32>("x", shape![g.symbol("n")]);
+    /// let kernel = (2 * x).compile()?;
+    /// let outputs = kernel.run(&[1.0f32, 2.0])?;
+    /// assert_eq!(outputs.get("out").map(|array| array.shape()), Some([2].as_slice()));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn shape(&self) -> &[usize] {
         &self.shape
     }
 
     /// The elements in row-major order, if they are of type `T`.
+    ///
+    /// ```
+    /// use broadloom::prelude::*;
+    /// let g = Graph::new();
+    /// let x = g.input::<f32>("x", shape![g.symbol("n")]);
+    /// let kernel = (2 * x).compile()?;
+    /// let outputs = kernel.run(&[1.0f32, 2.0])?;
+    /// let array = outputs.get("out").ok_or("no output")?;
+    /// assert_eq!(array.as_slice::<f32>(), Some([2.0, 4.0].as_slice()));
+    /// assert_eq!(array.as_slice::<f64>(), None);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn as_slice<T: Element>(&self) -> Option<&[T]> {
         self.storage.as_slice()
     }
 
     /// The array with its dtype as a type, without copying.
+    ///
+    /// ```
+    /// use broadloom::prelude::*;
+    /// let g = Graph::new();
+    /// let x = g.input::<f32>("x", shape![g.symbol("n")]);
+    /// let kernel = (2 * x).compile()?;
+    /// let any: broadloom::AnyArray = kernel.run(&[1.0f32, 2.0])?.try_into()?;
+    /// assert_eq!(any.into_array::<f32>()?.as_slice(), [2.0, 4.0]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// If the elements are not of type `T`.

@@ -237,6 +237,13 @@ unsafe impl Sync for ArrayView<'_> {}
 impl<'a> ArrayView<'a> {
     /// All elements of a slice in row-major order.
     ///
+    /// ```
+    /// use broadloom::ArrayView;
+    /// let rows = ArrayView::new(&[1, 2, 3, 4, 5, 6], &[2, 3])?;
+    /// assert_eq!(rows.get::<i32>(&[1, 0]), Some(4));
+    /// # Ok::<(), broadloom::LayoutError>(())
+    /// ```
+    ///
     /// # Errors
     /// If the shape has another number of elements than the slice.
     pub fn new<T: Element>(data: &'a [T], shape: &[usize]) -> Result<Self, LayoutError> {
@@ -246,6 +253,15 @@ impl<'a> ArrayView<'a> {
 
     /// Elements of a slice: that of index 0 at `offset`, its neighbours along each axis `strides` elements away.
     /// Strides may be negative or zero.
+    ///
+    /// ```
+    /// use broadloom::ArrayView;
+    /// let data = [1, 2, 3, 4, 5, 6];
+    /// let second_column = ArrayView::strided(&data, 1, &[2], &[3])?;
+    /// assert_eq!(second_column.to_vec(), Some(vec![2, 5]));
+    /// assert!(ArrayView::strided(&data, 1, &[3], &[3]).is_err());
+    /// # Ok::<(), broadloom::LayoutError>(())
+    /// ```
     ///
     /// # Errors
     /// If an element would lie outside the slice, or there is not one stride per axis.
@@ -289,6 +305,11 @@ impl<'a> ArrayView<'a> {
     }
 
     /// The array of rank 0 that holds a number.
+    ///
+    /// ```
+    /// use broadloom::ArrayView;
+    /// assert_eq!(ArrayView::scalar(2.5f64).get(&[]), Some(2.5));
+    /// ```
     pub fn scalar<T: Element>(value: T) -> ArrayView<'static> {
         let geometry = Geometry { dtype: T::DTYPE, axes: SmallVec::new() };
         let base = Base::Inline(value.into_scalar().bits().to_le_bytes());
@@ -296,6 +317,15 @@ impl<'a> ArrayView<'a> {
     }
 
     /// An array somewhere in memory. Strides count elements.
+    ///
+    /// ```
+    /// use broadloom::{ArrayView, DType};
+    /// let data = [1.0f32, 2.0, 3.0, 4.0];
+    /// // SAFETY: the elements 0 and 2 of `data`, which lives as long as the view.
+    /// let view = unsafe { ArrayView::from_raw(data.as_ptr().cast(), DType::F32, &[2], &[2])? };
+    /// assert_eq!(view.to_vec(), Some(vec![1.0f32, 3.0]));
+    /// # Ok::<(), broadloom::LayoutError>(())
+    /// ```
     ///
     /// # Errors
     /// If the number of elements cannot be represented, or there is not one stride per axis.
@@ -314,21 +344,45 @@ impl<'a> ArrayView<'a> {
     }
 
     /// Type of the elements.
+    ///
+    /// ```
+    /// use broadloom::{ArrayView, DType};
+    /// assert_eq!(ArrayView::scalar(1u8).dtype(), DType::U8);
+    /// ```
     pub fn dtype(&self) -> DType {
         self.geometry.dtype
     }
 
     /// Sizes.
+    ///
+    /// ```
+    /// use broadloom::ArrayView;
+    /// assert_eq!(ArrayView::new(&[1, 2], &[1, 2])?.shape(), [1, 2]);
+    /// # Ok::<(), broadloom::LayoutError>(())
+    /// ```
     pub fn shape(&self) -> Vec<usize> {
         self.geometry.shape()
     }
 
     /// Strides in elements; that of an axis of at most one element is unspecified.
+    ///
+    /// ```
+    /// use broadloom::ArrayView;
+    /// assert_eq!(ArrayView::new(&[0u8; 6], &[2, 3])?.strides(), [3, 1]);
+    /// # Ok::<(), broadloom::LayoutError>(())
+    /// ```
     pub fn strides(&self) -> Vec<isize> {
         self.geometry.strides()
     }
 
     /// The element at an index; `None` if the index is out of range or the dtype is another.
+    ///
+    /// ```
+    /// use broadloom::ArrayView;
+    /// let view = ArrayView::new(&[1, 2], &[2])?;
+    /// assert_eq!((view.get::<i32>(&[1]), view.get::<i32>(&[2]), view.get::<u8>(&[1])), (Some(2), None, None));
+    /// # Ok::<(), broadloom::LayoutError>(())
+    /// ```
     pub fn get<T: Element>(&self, index: &[usize]) -> Option<T> {
         let position = self.geometry.position(index).filter(|_| T::DTYPE == self.geometry.dtype)?;
         // SAFETY: the index is within the shape and `T` is the dtype, so that the element can be read; an inline
@@ -337,6 +391,13 @@ impl<'a> ArrayView<'a> {
     }
 
     /// The elements in row-major order; `None` if the dtype is another, or there is not enough memory.
+    ///
+    /// ```
+    /// use broadloom::ArrayView;
+    /// let backwards = ArrayView::strided(&[1, 2, 3], 2, &[3], &[-1])?;
+    /// assert_eq!(backwards.to_vec(), Some(vec![3, 2, 1]));
+    /// # Ok::<(), broadloom::LayoutError>(())
+    /// ```
     pub fn to_vec<T: Element>(&self) -> Option<Vec<T>> {
         let shape = self.shape();
         let mut index = vec![0; shape.len()];
@@ -390,6 +451,11 @@ unsafe impl Sync for ArrayViewMut<'_> {}
 impl<'a> ArrayViewMut<'a> {
     /// All elements of a slice in row-major order.
     ///
+    /// ```
+    /// use broadloom::ArrayViewMut;
+    /// assert!(ArrayViewMut::new(&mut [0.0f32; 6], &[2, 3]).is_ok());
+    /// ```
+    ///
     /// # Errors
     /// If the shape has another number of elements than the slice.
     pub fn new<T: Element>(data: &'a mut [T], shape: &[usize]) -> Result<Self, LayoutError> {
@@ -398,6 +464,16 @@ impl<'a> ArrayViewMut<'a> {
     }
 
     /// Elements of a slice: that of index 0 at `offset`, its neighbours along each axis `strides` elements away.
+    ///
+    /// ```
+    /// use broadloom::prelude::*;
+    /// let g = Graph::new();
+    /// let kernel = (g.input::<f32>("x", shape![2]) + 1).compile()?;
+    /// let mut data = [0.0f32; 4];
+    /// kernel.run_into(&[1.0f32, 2.0], ArrayViewMut::strided(&mut data, 0, &[2], &[2])?)?;
+    /// assert_eq!(data, [2.0, 0.0, 3.0, 0.0]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// If an element would lie outside the slice or have two indices, or there is not one stride per axis.
@@ -413,6 +489,15 @@ impl<'a> ArrayViewMut<'a> {
     }
 
     /// An array somewhere in memory. Strides count elements.
+    ///
+    /// ```
+    /// use broadloom::{ArrayViewMut, DType};
+    /// let mut data = [0u8; 4];
+    /// // SAFETY: all of `data`, which nothing else accesses while the view lives.
+    /// let view = unsafe { ArrayViewMut::from_raw(data.as_mut_ptr(), DType::U8, &[2, 2], &[2, 1])? };
+    /// assert_eq!(view.shape(), [2, 2]);
+    /// # Ok::<(), broadloom::LayoutError>(())
+    /// ```
     ///
     /// # Errors
     /// If the number of elements cannot be represented, an element would have two indices, or there is not one
@@ -432,16 +517,34 @@ impl<'a> ArrayViewMut<'a> {
     }
 
     /// Type of the elements.
+    ///
+    /// ```
+    /// use broadloom::{ArrayViewMut, DType};
+    /// assert_eq!(ArrayViewMut::new(&mut [0i64; 2], &[2])?.dtype(), DType::I64);
+    /// # Ok::<(), broadloom::LayoutError>(())
+    /// ```
     pub fn dtype(&self) -> DType {
         self.geometry.dtype
     }
 
     /// Sizes.
+    ///
+    /// ```
+    /// use broadloom::ArrayViewMut;
+    /// assert_eq!(ArrayViewMut::new(&mut [0i64; 2], &[1, 2])?.shape(), [1, 2]);
+    /// # Ok::<(), broadloom::LayoutError>(())
+    /// ```
     pub fn shape(&self) -> Vec<usize> {
         self.geometry.shape()
     }
 
     /// Strides in elements; that of an axis of at most one element is unspecified.
+    ///
+    /// ```
+    /// use broadloom::ArrayViewMut;
+    /// assert_eq!(ArrayViewMut::new(&mut [0i64; 6], &[2, 3])?.strides(), [3, 1]);
+    /// # Ok::<(), broadloom::LayoutError>(())
+    /// ```
     pub fn strides(&self) -> Vec<isize> {
         self.geometry.strides()
     }

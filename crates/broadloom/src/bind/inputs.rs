@@ -42,11 +42,32 @@ pub struct Inputs<'a> {
 
 impl<'a> Inputs<'a> {
     /// No arrays.
+    ///
+    /// ```
+    /// use broadloom::prelude::*;
+    /// let g = Graph::new();
+    /// let x = g.input::<f32>("x", shape![g.symbol("n")]);
+    /// let kernel = (2 * x).compile()?;
+    /// let result = kernel.run(broadloom::Inputs::new().next(&[1.0f32]));
+    /// assert!(result.is_ok());
+    /// assert!(kernel.run(broadloom::Inputs::new()).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn new() -> Self {
         Inputs::default()
     }
 
     /// Adds an array for the input of this name.
+    ///
+    /// ```
+    /// use broadloom::prelude::*;
+    /// let g = Graph::new();
+    /// let x = g.input::<f32>("x", shape![g.symbol("n")]);
+    /// let kernel = (2 * x).compile()?;
+    /// let result = kernel.run(broadloom::Inputs::new().named("x", &[1.0f32]));
+    /// assert!(result.is_ok());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn named(mut self, name: impl Into<Cow<'a, str>>, array: impl IntoInput<'a>) -> Self {
         self.arrays.push((Some(name.into()), array.into_input()));
@@ -74,6 +95,19 @@ impl<'a> Inputs<'a> {
     }
 
     /// Adds an array for the next input in order of declaration.
+    ///
+    /// ```
+    /// use broadloom::prelude::*;
+    /// let g = Graph::new();
+    /// let x = g.input::<f32>("x", shape![g.symbol("n")]);
+    /// let kernel = (2 * x).compile()?;
+    /// let mut arrays = broadloom::Inputs::new();
+    /// for data in [&[1.0f32, 2.0]] {
+    ///     arrays = arrays.next(data);
+    /// }
+    /// assert!(kernel.run(arrays).is_ok());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn next(mut self, array: impl IntoInput<'a>) -> Self {
         self.arrays.push((None, array.into_input()));

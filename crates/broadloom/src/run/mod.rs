@@ -55,6 +55,19 @@ impl<'a> Bound<'a> {
     /// Computes the outputs in arrays of their own. Inputs that are [assigned](crate::Tensor::assign) to are written
     /// once more by each run.
     ///
+    /// ```
+    /// use broadloom::prelude::*;
+    /// let g = Graph::new();
+    /// let x = g.input::<f32>("x", shape![g.symbol("n")]);
+    /// let kernel = (2 * x).compile()?;
+    /// let bound = kernel.bind(&[1.0f32, 2.0])?;
+    /// for _ in 0..3 {
+    ///     let result: Vec<f32> = bound.run()?.try_into()?;
+    ///     assert_eq!(result, [2.0, 4.0]);
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// If the data are such that there is no result, or memory cannot be had.
     pub fn run(&self) -> Result<Outputs, RunError> {
@@ -75,6 +88,15 @@ impl<'a> Bound<'a> {
     }
 
     /// Bytes that a run stores between kernels at one time, beside the outputs and scratch.
+    ///
+    /// ```
+    /// use broadloom::prelude::*;
+    /// let g = Graph::new();
+    /// let x = g.input::<f32>("x", shape![g.symbol("n")]);
+    /// let kernel = (2 * x).compile()?;
+    /// assert_eq!(kernel.bind(&[1.0f32, 2.0])?.temporary_bytes(), 0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn temporary_bytes(&self) -> usize {
         self.binding.arena_bytes
     }

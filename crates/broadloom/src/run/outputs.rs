@@ -83,6 +83,18 @@ impl Outputs {
 
     /// The output of a name, without copying; it is gone afterwards.
     ///
+    /// ```
+    /// use broadloom::prelude::*;
+    /// let g = Graph::new();
+    /// let x = g.input::<f32>("x", shape![g.symbol("n")]);
+    /// let kernel = (2 * x).compile()?;
+    /// let mut outputs = kernel.run(&[1.0f32])?;
+    /// let result: Vec<f32> = outputs.take("out")?;
+    /// assert_eq!(result, [2.0]);
+    /// assert!(outputs.take::<Vec<f32>>("out").is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// If there is none, or it has another dtype or rank; then it stays.
     pub fn take<A: FromArray>(&mut self, name: &str) -> Result<A, OutputError> {
@@ -94,21 +106,60 @@ impl Outputs {
     }
 
     /// The output of a name.
+    ///
+    /// ```
+    /// use broadloom::prelude::*;
+    /// let g = Graph::new();
+    /// let x = g.input::<f32>("x", shape![g.symbol("n")]);
+    /// let kernel = (2 * x).compile()?;
+    /// let outputs = kernel.run(&[1.0f32])?;
+    /// assert!(outputs.get("out").is_some() && outputs.get("x").is_none());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn get(&self, name: &str) -> Option<&AnyArray> {
         self.arrays.iter().find(|(known, _)| known == name).map(|(_, array)| array)
     }
 
     /// Names and arrays, in order.
+    ///
+    /// ```
+    /// use broadloom::prelude::*;
+    /// let g = Graph::new();
+    /// let x = g.input::<f32>("x", shape![g.symbol("n")]);
+    /// let kernel = (2 * x).compile()?;
+    /// for (name, array) in kernel.run(&[1.0f32])?.iter() {
+    ///     assert_eq!((name, array.shape()), ("out", [1].as_slice()));
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (&str, &AnyArray)> {
         self.arrays.iter().map(|(name, array)| (name.as_str(), array))
     }
 
     /// The number of outputs.
+    ///
+    /// ```
+    /// use broadloom::prelude::*;
+    /// let g = Graph::new();
+    /// let x = g.input::<f32>("x", shape![g.symbol("n")]);
+    /// let kernel = (2 * x).compile()?;
+    /// assert_eq!(kernel.run(&[1.0f32])?.len(), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn len(&self) -> usize {
         self.arrays.len()
     }
 
     /// Whether all outputs have been taken.
+    ///
+    /// ```
+    /// use broadloom::prelude::*;
+    /// let g = Graph::new();
+    /// let x = g.input::<f32>("x", shape![g.symbol("n")]);
+    /// let kernel = (2 * x).compile()?;
+    /// assert!(!kernel.run(&[1.0f32])?.is_empty());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn is_empty(&self) -> bool {
         self.arrays.is_empty()
     }
@@ -218,11 +269,33 @@ pub(crate) type OutputViews<'a> = SmallVec<[ArrayViewMut<'a>; 2]>;
 
 impl<'a> OutputsMut<'a> {
     /// No arrays.
+    ///
+    /// ```
+    /// use broadloom::prelude::*;
+    /// let g = Graph::new();
+    /// let x = g.input::<f32>("x", shape![g.symbol("n")]);
+    /// let kernel = (2 * x).compile()?;
+    /// let mut data = [0.0f32];
+    /// kernel.run_into(&[1.0f32], broadloom::OutputsMut::new().next(&mut data))?;
+    /// assert_eq!(data, [2.0]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn new() -> Self {
         OutputsMut::default()
     }
 
     /// Adds an array for the output of this name.
+    ///
+    /// ```
+    /// use broadloom::prelude::*;
+    /// let g = Graph::new();
+    /// let x = g.input::<f32>("x", shape![g.symbol("n")]);
+    /// let kernel = (2 * x).compile()?;
+    /// let mut data = [0.0f32];
+    /// kernel.run_into(&[1.0f32], broadloom::OutputsMut::new().named("out", &mut data))?;
+    /// assert_eq!(data, [2.0]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn named(mut self, name: impl Into<Cow<'a, str>>, array: impl IntoArrayViewMut<'a>) -> Self {
         self.arrays.push((Some(name.into()), array.into_array_view_mut()));
@@ -230,6 +303,17 @@ impl<'a> OutputsMut<'a> {
     }
 
     /// Adds an array for the next output.
+    ///
+    /// ```
+    /// use broadloom::prelude::*;
+    /// let g = Graph::new();
+    /// let x = g.input::<f32>("x", shape![g.symbol("n")]);
+    /// let kernel = (2 * x).compile()?;
+    /// let mut data = [0.0f32];
+    /// kernel.run_into(&[1.0f32], broadloom::OutputsMut::new().next(&mut data))?;
+    /// assert_eq!(data, [2.0]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn next(mut self, array: impl IntoArrayViewMut<'a>) -> Self {
         self.arrays.push((None, array.into_array_view_mut()));
