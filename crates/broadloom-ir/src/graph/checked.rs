@@ -5,7 +5,7 @@ use super::{
     Entry, Equation, Graph, InputInfo, Node, Obligation, Operands, Site, SymbolInfo, SymbolKind, View, What,
     check_tensor_name, infer,
 };
-use crate::diagnostics::{Diagnostic, Diagnostics, Problem, help};
+use crate::diagnostics::{Diagnostic, Diagnostics, Problem, advice, help};
 use crate::dim::{Dim, DimError, Named};
 use crate::dtype::DType;
 use crate::ids::{ExprId, InputId, SymbolId};
@@ -321,7 +321,9 @@ impl Checked {
             if let Some(known) = known.get_mut(symbol.index()).filter(|known| !**known) {
                 *known = true;
                 let symbol = self.symbols[symbol.index()].name.clone();
-                mistakes.push(Diagnostic::new(Problem::Unsolvable { symbol }, None, site));
+                let help = advice::give(&symbol);
+                let mistake = Diagnostic::new(Problem::Unsolvable { symbol }, None, site);
+                mistakes.push(Diagnostic { helps: vec![help], ..mistake });
             }
         };
         for entry in &self.entries {
