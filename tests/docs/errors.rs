@@ -28,7 +28,8 @@ pub fn render() -> String {
             let message = mistake.make().unwrap_or_else(|| panic!("{title}: no mistake")).text(false);
             let message = message.replace("tests/docs/../../", "");
             let code = code(mistake);
-            let _ = write!(page, "\n### {title}\n\n{meant}\n\n```rust\n{code}```\n\n```text\n{message}\n```\n");
+            let _ =
+                write!(page, "\n### {title}\n\n{meant}\n\n```rust\n{code}```\n\n```text\n{message}\n```\n");
         }
     }
     page

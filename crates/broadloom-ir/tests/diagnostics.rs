@@ -116,8 +116,8 @@ error[S002]: `multiply` cannot broadcast: axis 0 is `n` on the left and `m` on t
    rhs  f32 [  m  64 ]   transpose of "k_t"    FILE:L:C
                ^ equal only for some sizes (n = m)
    `m` comes from input "k_t" axis 1           FILE:L:C
-   help: if `n` and `m` are always the same size, use one symbol, or declare it:   g.declare_equal(m, n)              -> [n, 64]
-   help: to state it here only, to be checked by each call:                        q * rhs.rebind(shape![n, 64])      -> [n, 64]
+   help: if `m` is always `n`, use one symbol, or declare it:   g.declare_equal(m, n)              -> [n, 64]
+   help: to state it here only, to be checked by each call:     q * rhs.rebind(shape![n, 64])      -> [n, 64]
    note: a symbol never stretches, even when it is 1 at run time; only the constant 1 does
 "#,
     );
@@ -196,7 +196,7 @@ error[S002]: `add` cannot broadcast: axis 0 is `2*n` on the left and `n` on the 
 error[S002]: `broadcast_to` cannot stretch to [n, 2, 6]: axis 1 is `n` and should be 2, not known to be equal
    axis          0   1   2
    x      f32 [  ·   n   6 ]   input "x"           FILE:L:C
-   wanted     [  n   2   6 ]   the wanted shape    FILE:L:C
+   wanted     [  n   2   6 ]   the wanted shape
                      ^ equal only for some sizes (n = 2)
    help: give x axes of size 1 where the wanted shape has more:   x.unsqueeze(1).broadcast_to([n, 2, 6])      -> [n, 2, 6]
 "#,
@@ -324,16 +324,16 @@ fn headlines() {
         ("S006", "`permute_dims` needs each of the 2 axes once, but is given 1", |g, x| {
             g.permute_dims(x, &[0], here())
         }),
-        ("S007", "`slice` is outside of axis 1: the slice ends after the axis, by 2", |g, x| {
+        ("S007", "`slice` does not fit axis 1: the slice ends after the axis does, by 2", |g, x| {
             let part = SliceSpec::Range { start: None, stop: Some(Dim::constant(8)), step: 1 };
             g.slice(x, &[SliceSpec::All, part], here())
         }),
-        ("S007", "`slice` is outside of axis 1: the slice ends before it starts, by 1", |g, x| {
+        ("S007", "`slice` does not fit axis 1: the slice ends before it starts, by 1", |g, x| {
             let part =
                 SliceSpec::Range { start: Some(Dim::constant(3)), stop: Some(Dim::constant(-4)), step: 1 };
             g.slice(x, &[SliceSpec::All, part], here())
         }),
-        ("S007", "`slice` is outside of axis 1: the index is below zero, by 1", |g, x| {
+        ("S007", "`slice` does not fit axis 1: the index is before the first element, by 1", |g, x| {
             g.slice(x, &[SliceSpec::All, SliceSpec::At(Dim::constant(-7))], here())
         }),
         ("S007", "`slice` has a step of 0", |g, x| {
@@ -342,11 +342,9 @@ fn headlines() {
         ("S007", "`slice` has 3 indices for 2 axes", |g, x| {
             g.slice(x, &[SliceSpec::All, SliceSpec::All, SliceSpec::All], here())
         }),
-        (
-            "S008",
-            "`broadcast_to` cannot stretch to the wanted shape, which has 1 axes, fewer than the operand's 2",
-            |g, x| g.broadcast_to(x, Shape::from_iter([Dim::constant(6)]), here()),
-        ),
+        ("S008", "`broadcast_to` cannot stretch to fewer axes: 1 instead of 2", |g, x| {
+            g.broadcast_to(x, Shape::from_iter([Dim::constant(6)]), here())
+        }),
         ("S008", "`expand_dims` has 42 axes: more than 32 are not supported", |g, x| {
             g.expand_dims(x, &[0; 40], here())
         }),
@@ -361,7 +359,7 @@ fn headlines() {
         ("S009", "`reshape` has a size that cannot be computed: the size overflows", |g, x| {
             g.reshape(x, &[Some(Dim::constant(i64::MAX)), Some(Dim::constant(3))], here())
         }),
-        ("S010", "`max` has no value over axis 0, which is empty: it has no identity", |g, _| {
+        ("S010", "`max` of no elements has no value: axis 0 is empty", |g, _| {
             let empty = g.input("empty", DType::F32, Shape::from_iter([Dim::ZERO]), here());
             g.reduce(ReduceOp::Max, empty, None, false, here())
         }),

@@ -56,10 +56,11 @@ pub const MISTAKES: &[Mistake] = &[
         let scaled = w * g.input::<f32>("x", shape![n]);
         (sum + scaled) * g.input::<f32>("y", shape![7])
     }),
-    written("Inferred sizes that stay open", "To split the sizes of v and w off n.", |g| {
+    written("Inferred sizes that stay open", "To add all products of v and w to x.", |g| {
         let v = g.input::<f32>("v", shape![_]);
         let w = g.input::<f32>("w", shape![_]);
-        concat([v, w], 0) + g.input::<f32>("x", shape![g.symbol("n")])
+        let x = g.input::<f32>("x", shape![g.symbol("n")]);
+        (v.unsqueeze(1) * w).reshape([-1]) + x
     }),
     written("A fact that comes too late", "To say that there is at least one row.", |g| {
         let n = g.symbol("n");
@@ -74,7 +75,7 @@ pub const MISTAKES: &[Mistake] = &[
         g.declare_equal(n, m);
         x.exp().sum(0) + y.sum(0)
     }),
-    written("Facts that no size meets", "To say that n is between 10 and 20.", |g| {
+    written("Facts that no size meets", "To say that n is 10 to 50; a digit is missing.", |g| {
         let n = g.symbol("n").range(10..).range(..5);
         g.input::<f32>("x", shape![n])
     }),

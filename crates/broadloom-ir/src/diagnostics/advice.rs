@@ -1,7 +1,7 @@
 //! Changes that make an op valid where no sizes clash: another dtype, a statement on a symbol, another method.
 
 use super::headline::quoted;
-use super::{Certainty, Help, Operand, Problem};
+use super::{Certainty, Help, Operand, Problem, Size};
 use crate::dtype::DType;
 use crate::graph::{Graph, Literal};
 use crate::ids::ExprId;
@@ -120,9 +120,7 @@ fn state(problem: &Problem, op: &str, operands: &[Operand], helps: &mut Vec<Help
                 assuming("state it where the symbol is made:", Some(code))
             }
         },
-        (Problem::Undecided { .. }, _) => {
-            assuming("write a size in place of one `_`, or of each", None)
-        }
+        (Problem::Undecided { .. }, _) => assuming("write a size in place of one `_`, or of each", None),
         (Problem::DuplicateInput { .. }, _) => certain("give one of the two another name", None),
         _ => return,
     };
@@ -148,9 +146,7 @@ fn assign_otherwise(problem: &Problem, op: &str, operands: &[Operand], helps: &m
         Problem::NotInput if op != "assign" => {
             certain("to make a new tensor instead:", Some(format!("let result = {value};")))
         }
-        Problem::AssignedTwice { .. } => {
-            certain("make one expression of both steps, and assign that", None)
-        }
+        Problem::AssignedTwice { .. } => certain("make one expression of both steps, and assign that", None),
         Problem::AssignedStretched { .. } => {
             certain("declare that axis without `#`, or assign to an input of its own", None)
         }
@@ -166,15 +162,28 @@ fn assign_otherwise(problem: &Problem, op: &str, operands: &[Operand], helps: &m
 
 /// What makes sizes equal that no stretching makes so.
 fn join(problem: &Problem, op: &str, operands: &[Operand], helps: &mut Vec<Help>) {
+    if let (Problem::Rank { .. }, "concat", [first, second]) = (problem, op, operands) {
+        let (long, short) =
+            if first.dims.len() > second.dims.len() { (first, second) } else { (second, first) };
+        let is_missing = |axis: &usize| {
+            let others = long.dims.iter().enumerate().filter(|(own, _)| own != axis);
+            others.map(|(_, size)| size).eq(&short.dims)
+        };
+        if let [axis] = (0..long.dims.len()).filter(is_missing).collect::<Vec<_>>()[..] {
+            let code = format!("{}.unsqueeze({axis})", short.name);
+            helps.push(certain(format!("to append it along axis {axis}:"), Some(code)));
+        }
+    }
     let Problem::Unequal { axis, sizes, certainty, .. } = problem else { return };
     let [left, right] = &**sizes;
+    let is_one = |size: &Size| size.dim.is_one();
     let symbol = [(left, right), (right, left)].into_iter().find(|(size, _)| size.dim.as_symbol().is_some());
-    if let (Certainty::Sometimes, Some((old, new))) = (certainty, symbol) {
+    if let (Certainty::Sometimes, Some((old, new)), false) = (certainty, symbol, sizes.iter().any(is_one)) {
         let text = format!("if `{old}` is always {}, declare it before they are used:", quoted(new));
         helps.push(assuming(text, Some(format!("g.declare_equal({old}, {new})"))));
     }
     let ("concat" | "stack", [first, second]) = (op, operands) else { return };
-    let (one, other) = match [left, right].map(|size| size.dim.is_one()) {
+    let (one, other) = match [left, right].map(is_one) {
         [true, false] => (first, second),
         [false, true] => (second, first),
         _ => return,

@@ -103,9 +103,7 @@ impl fmt::Display for Problem {
                 )
             }
             Problem::ImpossibleFact { name } => write!(f, "leaves no size that `{name}` can have"),
-            Problem::NotOfInput => f.write_str(
-                "uses `_` or `#` for a size that is no axis of an input",
-            ),
+            Problem::NotOfInput => f.write_str("uses `_` or `#` for a size that is no axis of an input"),
             Problem::Count { wanted, have, want, certainty, .. } => {
                 let (have, want, doubt) = (quoted(have), quoted(want), doubt(*certainty));
                 write!(f, "cannot give {wanted:?}: it has {want} elements, and there are {have}{doubt}")
@@ -136,7 +134,7 @@ impl fmt::Display for Problem {
                 write!(f, "has {rank} axes: more than {} are not supported", crate::shape::MAX_RANK)
             }
             Problem::RankTooSmall { wanted, rank } => {
-                write!(f, "cannot stretch to fewer axes: {wanted} wanted of the {rank} that there are")
+                write!(f, "cannot stretch to fewer axes: {wanted} instead of {rank}")
             }
             Problem::NegativeSize { axis, size } => write!(f, "gives axis {axis} the negative size {size}"),
             Problem::Unequal { axis, names: [first, second], sizes, certainty, .. } => {

@@ -25,8 +25,13 @@ pub(crate) fn explain(
     site: Site,
 ) -> Diagnostic {
     let mut described = describe(graph, op, operands);
-    let shape = |name: &str, dims: &[Size], made| {
-        Operand { name: name.into(), dtype: None, dims: dims.to_vec(), placed: None, made, site }
+    let shape = |name: &str, dims: &[Size], made| Operand {
+        name: name.into(),
+        dtype: None,
+        dims: dims.to_vec(),
+        placed: None,
+        made,
+        site,
     };
     let conflicts: &[Conflict] = match &problem {
         Problem::Broadcast(conflicts) | Problem::Placed { conflicts, .. } => conflicts,
@@ -265,7 +270,9 @@ impl<'a> Rewrite<'a> {
             let Some(result) = self.infer(&changed) else { continue };
             let of = match made(self.graph, *of) {
                 Made::Input(name) if is_identifier(&name) => name,
-                Made::Input(_) | Made::Op { .. } | Made::Constant(_) | Made::Wanted | Made::Result => "..".into(),
+                Made::Input(_) | Made::Op { .. } | Made::Constant(_) | Made::Wanted | Made::Result => {
+                    "..".into()
+                }
             };
             let axes = match axes.as_slice() {
                 [axis] => axis.to_string(),

@@ -87,7 +87,7 @@ impl fmt::Display for Requirement {
             Requirement::SliceStop => "the slice ends after the axis does",
             Requirement::IndexStart => "the index is before the first element",
             Requirement::IndexStop => "the index is after the last element",
-            Requirement::NotEmpty => "no elements have no such value",
+            Requirement::NotEmpty => "an empty axis has no such value",
             Requirement::Size => "the size is negative",
             Requirement::Declared => "the sizes were declared to be equal",
             Requirement::Range => "the size is outside of its stated range",

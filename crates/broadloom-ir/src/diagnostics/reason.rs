@@ -79,14 +79,14 @@ pub(super) fn reasons(diagnostic: &Diagnostic) -> Vec<String> {
         {
             return stretched(diagnostic, conflicts).into_iter().collect();
         }
+        Problem::Unequal { sizes, .. } if sizes.iter().any(|size| size.dim.is_one()) => {
+            format!("`{}` joins what is there and stretches nothing", diagnostic.op.as_deref().unwrap_or(""))
+        }
         Problem::Count { certainty: Certainty::Sometimes, only_if, .. }
         | Problem::Undecided { certainty: Certainty::Sometimes, only_if, .. }
         | Problem::Unequal { certainty: Certainty::Sometimes, only_if, .. } => {
             let [a, b] = &**only_if;
             format!("equal only for some sizes ({a} = {b})")
-        }
-        Problem::Unequal { sizes, .. } if sizes.iter().any(|size| size.dim.is_one()) => {
-            format!("`{}` joins what is there and stretches nothing", diagnostic.op.as_deref().unwrap_or(""))
         }
         Problem::NeverEqual { left, right } => match left.dim.sub(&right.dim) {
             Ok(difference) if difference.as_constant().is_some() => {
@@ -100,6 +100,7 @@ pub(super) fn reasons(diagnostic: &Diagnostic) -> Vec<String> {
         Problem::Unsolvable { symbol } => format!(
             "an input axis must be `{symbol}`, or a constant times it plus sizes that other axes determine"
         ),
+        Problem::NoAxis { rank: 1, .. } => "the only axis is 0, or -1 from the end".to_owned(),
         Problem::NoAxis { rank: 0, .. } => "a tensor of rank 0 has no axes".to_owned(),
         Problem::NoAxis { rank, .. } => {
             format!("axes count from 0 to {}, or from -1, the last one, back to -{rank}", rank - 1)
@@ -132,11 +133,11 @@ pub(super) fn reasons(diagnostic: &Diagnostic) -> Vec<String> {
             }
         }
         Problem::EmptyReduction { .. } => {
-            "only sums, products, counts, `any` and `all` have a value of no elements"
-                .to_owned()
+            "only sums, products, counts, `any` and `all` have a value of no elements".to_owned()
         }
         Problem::RankTooSmall { .. } => {
-            "broadcasting adds axes and removes none; `squeeze`, `index` and reductions remove axes".to_owned()
+            "broadcasting adds axes and removes none; `squeeze`, `index` and reductions remove axes"
+                .to_owned()
         }
         Problem::NotOfInput => {
             "in `reshape`, -1 stands for the size that follows; a size that may be 1 is declared by an input"
@@ -151,6 +152,22 @@ pub(super) fn reasons(diagnostic: &Diagnostic) -> Vec<String> {
             ),
             _ => format!("a literal takes the dtype of the tensor beside it, here {dtype}"),
         },
+        Problem::Outside { requirement: Requirement::SliceOrder, .. } => {
+            "a slice goes from its start up to its end, which is not part of it".to_owned()
+        }
+        Problem::OtherKind { value, target } => {
+            format!("the value is {value}, and what is written to holds {target}")
+        }
+        Problem::ForeignSymbol => "make a symbol of that name in this graph".to_owned(),
+        Problem::ForeignTensor { there: Some(_), .. } => {
+            "all tensors of an expression are made in one graph".to_owned()
+        }
+        Problem::ForeignTensor { there: None, .. } => {
+            "dropping a `Graph` frees its tensors: keep it for as long as they are used".to_owned()
+        }
+        Problem::NoOutputs => {
+            "name what to compute, as in `g.compile([(\"y\", y)])`, or assign to an input".to_owned()
+        }
         Problem::Placement { because: Misplaced::EqualRanks, .. } => {
             "operands of equal rank are placed at axis 0 or -1".to_owned()
         }
@@ -196,4 +213,3 @@ fn stretched(diagnostic: &Diagnostic, conflicts: &[Conflict]) -> Option<String> 
         }
     }
 }
-

@@ -105,22 +105,27 @@ fn table(diagnostic: &Diagnostic, explains: bool, severity: Style) -> Vec<Row> {
     let descriptions: Vec<String> =
         operands.iter().enumerate().map(|(index, operand)| description(diagnostic, index, operand)).collect();
     let description_width = longest(&mut descriptions.iter().map(|text| text.chars().count()));
+    let listed = |operand: &Operand| {
+        let dims: Vec<String> = operand.dims.iter().map(|size| clipped(size.text())).collect();
+        format!("[{}]", dims.join(", "))
+    };
+    let list_width = longest(&mut operands.iter().map(|operand| listed(operand).chars().count()));
     for (operand, made) in operands.iter().zip(&descriptions) {
         let mut text = Text::default();
         let dtype = operand.dtype.map_or("", |dtype| dtype.name());
-        text.add(Style::Plain, format!("{:name_width$} {dtype:dtype_width$} [", operand.name));
+        text.add(Style::Plain, format!("{:name_width$} {dtype:dtype_width$} ", operand.name));
         if is_aligned {
+            text.add(Style::Plain, "[");
             let style = |axis: usize| match cell(operand, axis) {
                 Some(_) if marks.contains(&axis) => severity,
                 _ => Style::Plain,
             };
             cells(&mut text, &style, &|axis| cell(operand, axis).unwrap_or_else(|| "·".to_owned()));
-            text.add(Style::Plain, " ");
+            text.add(Style::Plain, " ]");
         } else {
-            let dims: Vec<String> = operand.dims.iter().map(|size| clipped(size.text())).collect();
-            text.add(Style::Plain, dims.join(", "));
+            text.add(Style::Plain, format!("{:list_width$}", listed(operand)));
         }
-        text.add(Style::Plain, format!("]   {made:description_width$}"));
+        text.add(Style::Plain, format!("   {made:description_width$}"));
         let is_made = !matches!(operand.made, Made::Wanted | Made::Result);
         rows.push(Row { text, site: is_made.then_some(operand.site) });
     }

@@ -38,9 +38,16 @@ impl BindError {
         match self {
             BindError::Size(mismatch) => size(mismatch, &mut text),
             BindError::Obligation(missed) => obligation(missed, &mut text),
-            BindError::GivenSize(given) => text.rows(solved(&given.solved, &[&given.symbol])),
+            BindError::GivenSize(given) => {
+                text.rows(aligned(solved(&given.solved, &[&given.symbol])));
+                text.help("pass arrays of the size that is given, or leave it out", None);
+            }
             BindError::MissingSize { symbol, site } => {
                 text.rows(vec![Row::new(format!("`{symbol}` was made"), Some(site))]);
+            }
+            BindError::Missing { name, .. } => {
+                let code = format!("inputs! {{ {name:?} => .., }}");
+                text.help("pass it by name, or by position in the order of declaration:", Some(&code));
             }
             BindError::EmptyTable(table) => text.source(table.site, Style::Error),
             BindError::Unknown { array, suggestion: Some(_), known } => {
@@ -125,6 +132,10 @@ impl fmt::Display for BindError {
                 let MissedObligation { requirement, needs, have, site, .. } = &**missed;
                 write!(f, "{have}, but {} at {site} needs {needs}", requirement.subject())
             }
+            BindError::Missing { name, .. } => {
+                let code = format!("inputs! {{ {name:?} => .., }}");
+                text.help("pass it by name, or by position in the order of declaration:", Some(&code));
+            }
             BindError::EmptyTable(table) => {
                 let EmptyTable { site, axis, indices } = &**table;
                 match axis {
@@ -189,51 +200,68 @@ fn size(mismatch: &SizeMismatch, text: &mut Text) {
         called,
         ..
     } = mismatch;
-    let mut rows = solved(known, &[declared]);
-    let wants = format!("{array} has shape {shape:?}, should have {declared_shape}, declared at");
-    rows.push(Row::new(wants, Some(site)));
+    let mut table = solved(known, &[declared]);
+    let place = if array.role == Role::Input { "declared at" } else { "computed at" };
+    let wants = format!("has shape {shape:?}, should have {declared_shape}, {place}");
+    table.push((format!("{:?}", array.name), wants, Some(site)));
+    let mut rows = aligned(table);
     rows.extend(
-        needed_by.iter().map(|(op, site)| Row::new(format!("`{op}` needs the sizes to be equal at"), Some(site))),
+        needed_by
+            .iter()
+            .map(|(op, site)| Row::new(format!("`{op}` needs the sizes to be equal at"), Some(site))),
     );
     rows.extend(called_from(*called));
     text.rows(rows);
     let Some(expected) = expected else { return };
     let pass = format!("pass {:?} with {expected} along axis {axis}", array.name);
     let is_symbolic = declared.parse::<i64>().is_err() && array.role == Role::Input;
-    let otherwise = if is_symbolic { "; or give that axis a symbol of its own, if it may differ" } else { "" };
+    let otherwise =
+        if is_symbolic { "; or give that axis a symbol of its own, if it may differ" } else { "" };
     text.help(&format!("{pass}{otherwise}"), None);
 }
 
 fn obligation(missed: &MissedObligation, text: &mut Text) {
     let MissedObligation { requirement, needs, site, solved: known, called, .. } = missed;
     text.source(site, Style::Error);
-    let mut rows = solved(known, &[needs]);
+    let mut rows = aligned(solved(known, &[needs]));
     rows.extend(called_from(*called));
-    rows.push(Row::new(format!("{requirement}; this could not be known before sizes were"), None));
+    rows.push(Row::new(format!("{requirement}; when the graph was built, the sizes were not known"), None));
     text.rows(rows);
     let is_fact = !matches!(requirement, Requirement::Declared | Requirement::Range | Requirement::Rebound);
     if let Some((symbol, bound)) = needs.split_once(" >= ").filter(|_| is_fact)
         && known.iter().any(|known| known.symbol == symbol)
     {
-        let sentence = format!("to have arrays refused that are too small, state it where `{symbol}` is made:");
+        let sentence =
+            format!("to have arrays refused that are too small, state it where `{symbol}` is made:");
         text.help(&sentence, Some(&format!("g.symbol({symbol:?}).range({bound}..)")));
     }
 }
 
-/// A row for each of the symbols that one of the sizes mentions.
-fn solved(known: &[Solved], sizes: &[&str]) -> Vec<Row> {
+/// What has a size, what is known of it, and where that was said.
+type Fact = (String, String, Option<Site>);
+
+/// The facts as rows of which the second halves stand in one column.
+fn aligned(facts: Vec<Fact>) -> Vec<Row> {
+    let width = facts.iter().map(|(what, ..)| what.chars().count()).max().unwrap_or(0);
+    let row = |(what, known, site): Fact| Row::new(format!("{what:width$}    {known}"), site);
+    facts.into_iter().map(row).collect()
+}
+
+/// The symbols that one of the sizes mentions.
+fn solved(known: &[Solved], sizes: &[&str]) -> Vec<Fact> {
     let mentions = |symbol: &str| {
         let is_letter = |letter: char| letter == '_' || letter.is_alphanumeric();
         sizes.iter().any(|size| size.split(|letter| !is_letter(letter)).any(|word| word == symbol))
     };
-    let row = |Solved { symbol, value, from }: &Solved| match from {
-        Some(SolvedFrom { input, axis, shape, site }) => {
-            let source = format!("{symbol} = {value} from input {input:?} axis {axis} (shape {shape:?})");
-            Row::new(format!("{source}, declared at"), Some(site))
-        }
-        None => Row::new(format!("{symbol} = {value} as given"), None),
+    let fact = |Solved { symbol, value, from }: &Solved| match from {
+        Some(SolvedFrom { input, axis, shape, site }) => (
+            format!("{symbol} = {value}"),
+            format!("from input {input:?} axis {axis} (shape {shape:?}), declared at"),
+            Some(*site),
+        ),
+        None => (format!("{symbol} = {value}"), "as given".to_owned(), None),
     };
-    known.iter().filter(|known| mentions(&known.symbol)).map(row).collect()
+    known.iter().filter(|known| mentions(&known.symbol)).map(fact).collect()
 }
 
 fn called_from(called: Option<Site>) -> Option<Row> {

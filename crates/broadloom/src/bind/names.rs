@@ -96,7 +96,7 @@ pub(crate) fn nearest<'a>(wrong: &str, known: impl Iterator<Item = &'a str>) -> 
         }
         row[name.len()]
     };
-    let allowed = (wrong.len() / 3).max(1);
+    let allowed = wrong.len().div_ceil(3);
     let (distance, name) = known.map(|name| (distance(name), name)).min_by_key(|(distance, _)| *distance)?;
     (distance <= allowed).then_some(name)
 }
