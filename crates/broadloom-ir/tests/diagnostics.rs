@@ -263,6 +263,34 @@ fn helps_hold() {
     assert!(tried > 100, "{tried}");
 }
 
+/// The same for helps of mistakes that are no clash of sizes under broadcasting: what they say is built.
+#[test]
+fn helps_of_other_ops_hold() {
+    type Make = fn(&mut Graph, &[ExprId]) -> ExprId;
+    let rows: &[(&[(&str, &str)], Make, &str)] = &[
+        (&[("x", "n,3")], |g, x| g.squeeze(x[0], &[0], here()), "x.rebind(shape![1, _]).squeeze(0)"),
+        (&[("x", "1,3")], |g, x| g.squeeze(x[0], &[1], here()), "x.squeeze(0)"),
+        (&[("x", "n,3"), ("y", "1,2")], |g, x| g.concat(x, 1, here()), "y.broadcast_to(shape![n, 2])"),
+        (&[("x", "n,3"), ("row", "3")], |g, x| g.concat(x, 0, here()), "row.unsqueeze(0)"),
+    ];
+    for (inputs, make, code) in rows {
+        let mut graph = Graph::new();
+        let operands: Vec<ExprId> = inputs.iter().map(|(name, dims)| input(&mut graph, name, dims)).collect();
+        make(&mut graph, &operands);
+        let [mistake] = graph.diagnostics() else { panic!("{code}: {:?}", graph.diagnostics()) };
+        let help = mistake.helps.first().and_then(|help| help.code.as_deref());
+        assert_eq!(help, Some(*code), "{mistake:#}");
+        graph.withdraw_diagnostics(0);
+        let last = operands.len() - 1;
+        let changed = follow(&mut graph, operands[last], code);
+        if let [first, _] = operands[..] {
+            let axis = i64::from(code.contains("broadcast_to"));
+            graph.concat(&[first, changed], axis, here());
+        }
+        assert_eq!(graph.diagnostics(), [], "{code}");
+    }
+}
+
 /// Applies the methods of a help such as `y.unsqueeze(1).unsqueeze(2)`.
 fn follow(graph: &mut Graph, mut expr: ExprId, code: &str) -> ExprId {
     for call in code.split('.').skip(1) {
@@ -275,10 +303,17 @@ fn follow(graph: &mut Graph, mut expr: ExprId, code: &str) -> ExprId {
                 let axes: Vec<i64> = arguments.split(", ").map(|axis| axis.parse().unwrap()).collect();
                 graph.permute_dims(expr, &axes, here())
             }
+            "squeeze" => graph.squeeze(expr, &[arguments.parse().unwrap()], here()),
             "rebind" => {
                 let sizes = arguments.trim_start_matches("shape![").split(", ");
-                let dims: Vec<Option<Dim>> = sizes.map(|size| Some(dim(graph, size))).collect();
+                let dims: Vec<Option<Dim>> =
+                    sizes.map(|size| (size != "_").then(|| dim(graph, size))).collect();
                 graph.rebind(expr, &dims, here())
+            }
+            "broadcast_to" => {
+                let sizes = arguments.trim_start_matches("shape![").replace(", ", ",");
+                let wanted = shape(graph, &sizes);
+                graph.broadcast_to(expr, wanted, here())
             }
             "reshape" => {
                 let dims: Vec<Option<Dim>> =

@@ -132,10 +132,6 @@ impl fmt::Display for BindError {
                 let MissedObligation { requirement, needs, have, site, .. } = &**missed;
                 write!(f, "{have}, but {} at {site} needs {needs}", requirement.subject())
             }
-            BindError::Missing { name, .. } => {
-                let code = format!("inputs! {{ {name:?} => .., }}");
-                text.help("pass it by name, or by position in the order of declaration:", Some(&code));
-            }
             BindError::EmptyTable(table) => {
                 let EmptyTable { site, axis, indices } = &**table;
                 match axis {

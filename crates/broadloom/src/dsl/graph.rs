@@ -299,10 +299,12 @@ pub(super) fn finish(
     let exprs: Vec<_> = outputs.iter().map(|(name, tensor)| (*name, tensor.expr)).collect();
     let finished = registry::with(key, |state| state.graph.finish(&exprs));
     finished.unwrap_or_else(|| Err(foreign(key))).map_err(|mistakes| {
-        // What is missing has no place of its own.
-        let located = |mistake: Diagnostic| match mistake.problem {
-            Problem::NoOutputs => Diagnostic { site, ..mistake },
-            _ => mistake,
+        let located = |mut mistake: Diagnostic| {
+            if mistake.problem == Problem::NoOutputs {
+                // What is missing has no place of its own.
+                mistake.site = site;
+            }
+            mistake
         };
         let located = mistakes.clone().into_iter().map(located).collect();
         Diagnostics::new(located).unwrap_or(mistakes)
