@@ -223,7 +223,7 @@ fn add_in_place(target: &[usize], other: &[usize]) -> Result<(), Error> {
     let kernel = match g.compile([]) {
         Ok(kernel) => kernel,
         Err(error) => {
-            println!("  {shapes} is refused:\n{error:?}\n");
+            println!("  {shapes} is refused:{error:?}\n");
             return Ok(());
         }
     };

@@ -13,12 +13,12 @@ Generated from the gallery in examples/mistakes by `UPDATE_DOCS=1 cargo test --t
 Each entry says what was meant, shows the code, and then the message in full. Operators do not panic: mistakes are
 collected, what depends on one is silent, and `compile`, `check` or `finish` tell all of them at once; forms such as
 `try_add` return theirs on the spot. `{}` of an error is its headline, `{:#}` and `{:?}` are what is shown here, and
-`colored()` is that with ANSI colours. Every help that is an expression was tried before it is offered.
+`colored()` is that with ANSI colours. A help that changes shapes is tried before it is offered.
 
 Codes: `S` shapes, `T` types, `N` names and the graph as a whole, `M` memory, `R` data, `L` warnings.
 ";
 
-/// The page. Modules of this test are found by a way that no reader would take.
+/// The page.
 pub fn render() -> String {
     let mut page = HEAD.to_owned();
     for section in GALLERY {
@@ -26,6 +26,7 @@ pub fn render() -> String {
         for mistake in section.mistakes {
             let Mistake { title, meant, .. } = mistake;
             let message = mistake.make().unwrap_or_else(|| panic!("{title}: no mistake")).text(false);
+            // Where this test finds the gallery.
             let message = message.replace("tests/docs/../../", "");
             let code = code(mistake);
             let _ =
@@ -64,7 +65,7 @@ fn every_message_is_the_same_without_its_colours() {
     }
 }
 
-/// Distinct mistakes with distinct codes: the gallery covers what there is.
+/// Titles are links: each is there once.
 #[test]
 fn the_gallery_is_large() {
     let titles: std::collections::BTreeSet<&str> =

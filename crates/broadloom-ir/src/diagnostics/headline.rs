@@ -141,7 +141,7 @@ impl fmt::Display for Problem {
                 let (left, right, doubt) = (quoted(&sizes[0]), quoted(&sizes[1]), doubt(*certainty));
                 write!(
                     f,
-                    "needs equal sizes: axis {axis} of {first} is {left}, and of {second} {right}{doubt}"
+                    "needs equal sizes: axis {axis} is {left} in {first} and {right} in {second}{doubt}"
                 )
             }
             Problem::Rank { name, expected, rank } => {

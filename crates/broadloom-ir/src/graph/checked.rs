@@ -114,7 +114,8 @@ impl Graph {
         });
         let outputs: Vec<Destination<'_>> =
             outputs.iter().map(|&(name, expr)| (name, expr, None)).chain(assigned).collect();
-        if outputs.is_empty() {
+        // An assignment that was refused would have been one.
+        if outputs.is_empty() && mistakes.is_empty() {
             let site = self.entry(ExprId::new(super::POISON)).site;
             mistakes.push(Diagnostic::new(Problem::NoOutputs, None, site));
         }

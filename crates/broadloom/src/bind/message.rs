@@ -227,8 +227,7 @@ fn obligation(missed: &MissedObligation, text: &mut Text) {
     if let Some((symbol, bound)) = needs.split_once(" >= ").filter(|_| is_fact)
         && known.iter().any(|known| known.symbol == symbol)
     {
-        let sentence =
-            format!("to have arrays refused that are too small, state it where `{symbol}` is made:");
+        let sentence = format!("to refuse such arrays by their sizes, state it where `{symbol}` is made:");
         text.help(&sentence, Some(&format!("g.symbol({symbol:?}).range({bound}..)")));
     }
 }
