@@ -267,7 +267,8 @@ fn helps_hold() {
 #[test]
 fn helps_of_other_ops_hold() {
     type Make = fn(&mut Graph, &[ExprId]) -> ExprId;
-    let rows: &[(&[(&str, &str)], Make, &str)] = &[
+    type Inputs = &'static [(&'static str, &'static str)];
+    let rows: &[(Inputs, Make, &str)] = &[
         (&[("x", "n,3")], |g, x| g.squeeze(x[0], &[0], here()), "x.rebind(shape![1, _]).squeeze(0)"),
         (&[("x", "1,3")], |g, x| g.squeeze(x[0], &[1], here()), "x.squeeze(0)"),
         (&[("x", "n,3"), ("y", "1,2")], |g, x| g.concat(x, 1, here()), "y.broadcast_to(shape![n, 2])"),
