@@ -179,6 +179,13 @@ impl Diagnostic {
 
     /// The whole frame with ANSI escape sequences for colours, to be printed on a terminal. Whether the output is one,
     /// and whether its user wants colours (`NO_COLOR`), is for the caller to know.
+    ///
+    /// ```
+    /// use broadloom_ir::diagnostics::{Diagnostic, Problem};
+    /// let mistake = Diagnostic::new(Problem::NoOutputs, None, std::panic::Location::caller());
+    /// assert!(format!("{mistake:#}").starts_with("error[N003]: the graph has no outputs\n"));
+    /// assert!(mistake.colored().to_string().starts_with("\x1b[1;31merror[N003]\x1b[0m"));
+    /// ```
     pub fn colored(&self) -> impl fmt::Display {
         render::text(self).colored()
     }

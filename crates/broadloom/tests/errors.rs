@@ -71,10 +71,7 @@ fn dtypes_ranks_and_sizes() {
     assert!(full.contains("should have [n, 2*m], declared"), "{full}");
 
     let odd = with(ArrayView::new(&a[..6], &[2, 3]).unwrap());
-    assert_eq!(
-        odd.to_string(),
-        r#"input "weights" does not fit: axis 1 is 3, but should be 2*m, which no size gives"#
-    );
+    assert_eq!(odd.to_string(), r#"input "weights" does not fit: axis 1 is 3, which 2*m never is"#);
 
     let constant = bind_error(kernel.run((ArrayView::new(&a[..8], &[2, 4]).unwrap(), &points)));
     assert_eq!(constant.to_string(), r#"input "points" does not fit: axis 1 is 4, but should be 3"#);

@@ -2,7 +2,7 @@
 
 use super::headline::{headline, quoted};
 use super::render::own_axis;
-use super::{Certainty, Conflict, Diagnostic, Misplaced, Operand, Problem, Requirement};
+use super::{Certainty, Conflict, Diagnostic, Misplaced, NameKind, Operand, Problem, Requirement, Size};
 use crate::dtype::{Class, DType, Scalar};
 use crate::graph::Literal;
 
@@ -29,7 +29,10 @@ pub(super) fn caret_note(diagnostic: &Diagnostic) -> Option<String> {
             (Some(left), Some(right)) => {
                 Some(format!("{left} and {right} differ and neither is the constant 1"))
             }
-            _ => Some(format!("{} and {} are never equal", quoted(&clash.left), quoted(&clash.right))),
+            _ => {
+                let why = never(&clash.left, &clash.right).map_or(String::new(), |why| format!(": {why}"));
+                Some(format!("{} and {} are never equal{why}", quoted(&clash.left), quoted(&clash.right)))
+            }
         },
         [first, second] => {
             let other = if std::ptr::eq(first, clash) { second } else { first };
@@ -41,6 +44,25 @@ pub(super) fn caret_note(diagnostic: &Diagnostic) -> Option<String> {
         }
         _ => None,
     }
+}
+
+/// Why two sizes are never equal, if what was stated of their symbols is not needed for it.
+fn never(left: &Size, right: &Size) -> Option<String> {
+    let difference = left.dim.sub(&right.dim).ok()?;
+    if left.dim.as_constant().and(right.dim.as_constant()).is_some() {
+        return None;
+    }
+    if let Some(by) = difference.as_constant() {
+        return Some(format!("they always differ by {}", by.abs()));
+    }
+    let divisor = difference.indivisible_by()?;
+    let is_multiple = |size: &Size| size.dim.evaluate(&|_| Some(0)).is_ok_and(|constant| constant == 0);
+    Some(match (left.dim.as_constant(), right.dim.as_constant()) {
+        _ if divisor == 2 => "one is even, the other odd".to_owned(),
+        (None, Some(number)) if is_multiple(left) => format!("{number} is not a multiple of {divisor}"),
+        (Some(number), None) if is_multiple(right) => format!("{number} is not a multiple of {divisor}"),
+        _ => format!("divided by {divisor}, they leave different remainders"),
+    })
 }
 
 /// The sentence for the commonest mistake: a size that meets another one because shapes align at the last axis,
@@ -88,12 +110,22 @@ pub(super) fn reasons(diagnostic: &Diagnostic) -> Vec<String> {
             let [a, b] = &**only_if;
             format!("equal only for some sizes ({a} = {b})")
         }
-        Problem::NeverEqual { left, right } => match left.dim.sub(&right.dim) {
-            Ok(difference) if difference.as_constant().is_some() => {
-                format!("they differ by {} whatever the sizes", difference.as_constant().unwrap_or(0).abs())
+        Problem::NeverEqual { left, right } => return never(left, right).into_iter().collect(),
+        Problem::NeverRebound { sizes, .. }
+        | Problem::Undecided { sizes, .. }
+        | Problem::Unequal { sizes, .. } => return never(&sizes[0], &sizes[1]).into_iter().collect(),
+        Problem::Count { have, want, .. } => return never(have, want).into_iter().collect(),
+        Problem::BadName { kind: NameKind::Symbol, name } => {
+            let letter = |letter: char| if letter.is_alphanumeric() { letter } else { '_' };
+            let mut better: String = name.chars().map(letter).collect();
+            if better.starts_with(|first: char| first.is_numeric()) {
+                better.insert(0, '_');
             }
-            _ => return Vec::new(),
-        },
+            match better.trim_matches('_').is_empty() {
+                true => return Vec::new(),
+                false => format!("`{better}` would be one"),
+            }
+        }
         Problem::NotOne { size, .. } if size.dim.as_constant().is_none() => {
             "the rank must not depend on sizes, so only the constant 1 can be removed".to_owned()
         }
@@ -178,7 +210,9 @@ pub(super) fn reasons(diagnostic: &Diagnostic) -> Vec<String> {
             "only axes of the constant size 1 may reach beyond the last axis, as they are left out".to_owned()
         }
         Problem::Pointwise { is_harmless: false, .. } => {
-            "before torch 0.2 this was an operation element by element".to_owned()
+            let first =
+                diagnostic.operands.first().map(|operand| operand.dims.as_slice()).unwrap_or_default();
+            format!("before torch 0.2 this was an operation element by element, giving {first:?}")
         }
         Problem::Pointwise { is_harmless: true, .. } => {
             "the result has as many, so this is the operation element by element".to_owned()

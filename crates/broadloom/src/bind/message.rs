@@ -172,12 +172,12 @@ impl fmt::Debug for BindError {
 
 fn size_headline(mismatch: &SizeMismatch, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     let SizeMismatch { array, axis, declared, expected, stated, or_one, found, .. } = mismatch;
-    write!(f, "{array} does not fit: axis {axis} is {found}, but ")?;
+    write!(f, "{array} does not fit: axis {axis} is {found}, ")?;
     match (expected, stated) {
-        (Some(expected), _) if *declared == expected.to_string() => write!(f, "should be {expected}")?,
-        (Some(expected), _) => write!(f, "{declared} is {expected}")?,
-        (None, Some(stated)) => write!(f, "{declared} is stated to be {stated}")?,
-        (None, None) => write!(f, "should be {declared}, which no size gives")?,
+        (Some(expected), _) if *declared == expected.to_string() => write!(f, "but should be {expected}")?,
+        (Some(expected), _) => write!(f, "but {declared} is {expected}")?,
+        (None, Some(stated)) => write!(f, "but {declared} is stated to be {stated}")?,
+        (None, None) => write!(f, "which {declared} never is")?,
     }
     f.write_str(if *or_one { ", and only 1 stretches" } else { "" })
 }
