@@ -1,7 +1,7 @@
 //! Changes that make an op valid where no sizes clash: another dtype, a statement on a symbol, another method.
 
 use super::headline::quoted;
-use super::{Certainty, Help, Operand, Problem, Size};
+use super::{Certainty, Help, Made, Operand, Problem, Size};
 use crate::dtype::DType;
 use crate::graph::{Graph, Literal};
 use crate::ids::ExprId;
@@ -127,12 +127,20 @@ fn state(problem: &Problem, op: &str, operands: &[Operand], helps: &mut Vec<Help
     helps.push(help);
 }
 
+/// An operand as it is written in an expression.
+fn spelled(operand: &Operand) -> String {
+    match &operand.made {
+        Made::Constant(value) => value.to_string(),
+        Made::Input(_) | Made::Op { .. } | Made::Wanted | Made::Result => operand.name.to_string(),
+    }
+}
+
 /// What does not write to the input, or converts first.
 fn assign_otherwise(problem: &Problem, op: &str, operands: &[Operand], helps: &mut Vec<Help>) {
     let [target, other, ..] = operands else { return };
-    let (target, other) = (&target.name, &other.name);
+    let (target, other) = (&target.name, spelled(other));
     let value = match op {
-        "assign" => other.to_string(),
+        "assign" => other.clone(),
         "add_" => format!("{target} + {other}"),
         "subtract_" => format!("{target} - {other}"),
         "multiply_" => format!("{target} * {other}"),

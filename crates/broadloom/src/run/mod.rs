@@ -102,8 +102,8 @@ fn geometries<'i>(inputs: &'i Ordered<'_>) -> SmallVec<[Option<&'i Geometry>; 4]
     inputs.iter().map(|input| input.as_ref().map(|input| input.view.geometry())).collect()
 }
 
-/// Why data have no result.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
+/// Why data have no result. `{}` is one line, `{:#}` and `{:?}` show the line of the program.
+#[derive(Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum RunError {
     /// `take` met an index outside of the axis.
@@ -236,6 +236,13 @@ impl fmt::Display for RunError {
     }
 }
 
+impl fmt::Debug for RunError {
+    /// The full text, so that `unwrap` shows it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{self:#}")
+    }
+}
+
 /// Why a call has no result: the arrays do not fit, or the data.
 #[derive(Error)]
 pub enum CallError {
@@ -252,7 +259,7 @@ impl fmt::Debug for CallError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             CallError::Bind(error) => fmt::Debug::fmt(error, f),
-            CallError::Run(error) => write!(f, "{error:#}"),
+            CallError::Run(error) => fmt::Debug::fmt(error, f),
         }
     }
 }
