@@ -472,6 +472,7 @@ pub(crate) fn place(graph: &Graph, diagnostic: &mut Diagnostic, smaller: usize) 
     let [left, right] = diagnostic.operands.as_slice() else { return };
     let (small, large) = if smaller == 1 { (right, left) } else { (left, right) };
     let (mut small, large) = (dims(small), dims(large));
+    // Where broadcasting has it: literal 1s at its end may be left out or not.
     let default = large.len() - small.len();
     while small.last().is_some_and(Dim::is_one) {
         small.pop();
@@ -485,7 +486,7 @@ pub(crate) fn place(graph: &Graph, diagnostic: &mut Diagnostic, smaller: usize) 
         let (left, right) = (&left.name, &right.name);
         let mut code = format!("{left}.{op}_axis({right}, {axis})");
         let mut text = format!("it fits at axis={axis}:");
-        if axis == default && small.len() + default == large.len() {
+        if axis == default {
             code = call(&op, left, right, &diagnostic.operands[1]);
             text = format!("it fits at axis={axis}, which needs no axis:");
         }
