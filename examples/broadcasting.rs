@@ -4,8 +4,6 @@
 //! ```text
 //! cargo run --example broadcasting
 //! ```
-//!
-//! Operations in place, and Paddle's `axis=`, are not offered yet.
 #![allow(clippy::print_stdout, reason = "the walk is printed")]
 
 use broadloom::prelude::*;
@@ -18,7 +16,9 @@ fn main() -> Result<(), Error> {
     println!("are equal, or if one is the constant 1, which stretches to the other.\n");
     numpy()?;
     pytorch()?;
+    in_place()?;
     paddle()?;
+    paddle_axis()?;
     layouts()?;
     corrections()?;
     symbols()
@@ -73,7 +73,25 @@ fn pytorch() -> Result<(), Error> {
 
     heading("PyTorch: as many elements on both sides, yet not element by element");
     add(&[4, 1], &[4])?;
-    add(&[4, 1], &[1])
+    add(&[4, 1], &[1])?;
+    println!("  (before version 0.2 torch added the first two element by element; whoever ports a program");
+    println!("  of that time asks for warnings)");
+    let g = Graph::new();
+    g.warn_of_pointwise();
+    let (a, b) = (g.input::<f32>("a", shape![4, 1]), g.input::<f32>("b", shape![4]));
+    let sum = a + b;
+    println!("  {a} + {b}  ->  {sum}");
+    for warning in g.warnings() {
+        println!("{warning:#}");
+    }
+    Ok(())
+}
+
+fn in_place() -> Result<(), Error> {
+    heading("PyTorch: in place, the other operand stretches, the target does not");
+    add_in_place(&[5, 3, 4, 1], &[3, 1, 1])?;
+    add_in_place(&[2, 3], &[3])?;
+    add_in_place(&[1, 3, 1], &[3, 1, 7])
 }
 
 fn paddle() -> Result<(), Error> {
@@ -82,6 +100,16 @@ fn paddle() -> Result<(), Error> {
     add(&[2, 3, 1, 5], &[3, 4, 1])?;
     add(&[2, 1, 4], &[3, 1])?;
     add(&[2, 3, 4], &[2, 3, 6])
+}
+
+fn paddle_axis() -> Result<(), Error> {
+    heading("PaddlePaddle: axis= says where the smaller operand begins; -1 is what broadcasting does");
+    add_axis(&[2, 3, 4, 5], &[4, 5], -1)?;
+    add_axis(&[2, 3, 4, 5], &[3, 4], 1)?;
+    add_axis(&[2, 3, 4, 5], &[3], 1)?;
+    add_axis(&[2, 1, 4], &[3, 1], 1)?;
+    add_axis(&[2, 3], &[2], 0)?;
+    add_axis(&[2, 3, 4, 5], &[4, 5], 1)
 }
 
 fn layouts() -> Result<(), Error> {
@@ -179,6 +207,52 @@ fn add(left: &[usize], right: &[usize]) -> Result<(), Error> {
     let result: Array<f32> = outputs.try_into()?;
     let few = 1..=16;
     if few.contains(&result.as_slice().len()) {
+        println!("      {} + {} = {}", flat(&counting(left)?), flat(&counting(right)?), flat(&result));
+    }
+    Ok(())
+}
+
+/// Adds to an array in place; shows what it holds then, if that is little, or why it cannot hold the sum.
+#[track_caller]
+fn add_in_place(target: &[usize], other: &[usize]) -> Result<(), Error> {
+    let g = Graph::new();
+    let a = g.input::<f32>("a", target);
+    let b = g.input::<f32>("b", other);
+    let shapes = format!("{}.add_({})", a.shape(), b.shape());
+    let sum = a.add_(b);
+    let kernel = match g.compile([]) {
+        Ok(kernel) => kernel,
+        Err(error) => {
+            println!("  {shapes} is refused:{error:?}\n");
+            return Ok(());
+        }
+    };
+    println!("  {shapes:32} ->  {}", sum.shape());
+    let before = counting(target)?;
+    let mut data = before.as_slice().to_vec();
+    kernel.run(inputs! { "a" => ArrayViewMut::new(&mut data, target)?, "b" => &counting(other)? })?;
+    if data.len() <= 16 {
+        println!("      {} becomes {data:?}", flat(&before));
+    }
+    Ok(())
+}
+
+/// Like [`add`], of an operand placed at an axis.
+#[track_caller]
+fn add_axis(left: &[usize], right: &[usize], axis: i64) -> Result<(), Error> {
+    let g = Graph::new();
+    let a = g.input::<f32>("a", left);
+    let b = g.input::<f32>("b", right);
+    let sum = a.add_axis(b, axis);
+    let shapes = format!("{} + {} at axis={axis}", a.shape(), b.shape());
+    if let Err(diagnostics) = g.check() {
+        println!("  {shapes} is refused:\n{diagnostics:#}\n");
+        return Ok(());
+    }
+    println!("  {shapes:32} ->  {}", sum.shape());
+    let outputs = sum.compile()?.run(inputs! { "a" => &counting(left)?, "b" => &counting(right)? })?;
+    let result: Array<f32> = outputs.try_into()?;
+    if result.as_slice().len() <= 16 {
         println!("      {} + {} = {}", flat(&counting(left)?), flat(&counting(right)?), flat(&result));
     }
     Ok(())

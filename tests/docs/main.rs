@@ -1,5 +1,9 @@
-//! docs/ops.md is what the tables render to. `UPDATE_DOCS=1 cargo test --test docs` writes it anew.
+//! docs/ops.md is what the tables render to, docs/errors.md what the gallery of mistakes does.
+//! `UPDATE_DOCS=1 cargo test --test docs` writes them anew.
 
+mod errors;
+#[path = "../../examples/mistakes/gallery/mod.rs"]
+mod gallery;
 mod source;
 
 use broadloom::{DType, Op};
@@ -35,17 +39,25 @@ const ELSEWHERE: &[(&str, &str)] = &[
 
 #[test]
 fn the_page_of_ops_is_what_the_tables_say() {
-    let page = render();
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/ops.md");
+    check("docs/ops.md", &render());
+}
+
+#[test]
+fn the_page_of_errors_is_what_the_gallery_says() {
+    check("docs/errors.md", &errors::render());
+}
+
+/// Compares a page with what it should be, or writes it.
+fn check(name: &str, page: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(name);
     if std::env::var_os("UPDATE_DOCS").is_some() {
-        std::fs::write(&path, &page).expect("the page can be written");
+        std::fs::write(&path, page).expect("the page can be written");
     }
     let found = std::fs::read_to_string(&path).unwrap_or_default().replace("\r\n", "\n");
     let differing = found.lines().zip(page.lines()).find(|(found, page)| found != page);
     assert!(
         found == page,
-        "docs/ops.md is not what the tables say, first at {differing:?}: \
-         `UPDATE_DOCS=1 cargo test --test docs` writes it"
+        "{name} is out of date, first at {differing:?}: `UPDATE_DOCS=1 cargo test --test docs` writes it"
     );
 }
 

@@ -1,11 +1,16 @@
 //! Mistakes found while a graph is built: data first, text second.
 //!
 //! A [`Diagnostic`] says what is wrong ([`Problem`]), where, with which [`Operand`]s, where clashing symbols come
-//! from, and what would help. `{}` prints the headline, `{:#}` the whole frame with a table of the operands.
+//! from, and what would help. `{}` prints the headline, `{:#}` the whole frame with a table of the operands, and
+//! [`Diagnostic::colored`] the frame in colours.
 
+pub(crate) mod advice;
+mod headline;
 pub(crate) mod help;
 mod problem;
+mod reason;
 mod render;
+mod text;
 
 use crate::dim::{Dim, Named};
 use crate::dtype::DType;
@@ -13,6 +18,7 @@ use crate::graph::Site;
 use crate::ids::SymbolId;
 pub use problem::{Certainty, Code, Conflict, Misplaced, NameKind, Problem, Requirement};
 use std::fmt;
+pub use text::{Row, Style, Text};
 
 /// A size together with its text, so that a diagnostic can be read without the graph.
 #[derive(Clone, PartialEq, Eq)]
@@ -63,6 +69,8 @@ pub enum Made {
     Constant(crate::dtype::Scalar),
     /// A shape that was asked for, such as the target of `broadcast_to`.
     Wanted,
+    /// The shape of a result that is not possible.
+    Result,
 }
 
 /// An operand of an op that failed.
@@ -166,7 +174,20 @@ impl Diagnostic {
 
     /// Why, in sentences without a final dot: the rule that is broken and, if it depends, for which sizes it is not.
     pub fn because(&self) -> Vec<String> {
-        render::because(self)
+        reason::because(self)
+    }
+
+    /// The whole frame with ANSI escape sequences for colours, to be printed on a terminal. Whether the output is one,
+    /// and whether its user wants colours (`NO_COLOR`), is for the caller to know.
+    ///
+    /// ```
+    /// use broadloom_ir::diagnostics::{Diagnostic, Problem};
+    /// let mistake = Diagnostic::new(Problem::NoOutputs, None, std::panic::Location::caller());
+    /// assert!(format!("{mistake:#}").starts_with("error[N003]: the graph has no outputs\n"));
+    /// assert!(mistake.colored().to_string().starts_with("\x1b[1;31merror[N003]\x1b[0m"));
+    /// ```
+    pub fn colored(&self) -> impl fmt::Display {
+        render::text(self).colored()
     }
 }
 
@@ -174,10 +195,11 @@ impl fmt::Display for Diagnostic {
     /// The headline; with `#` the whole frame.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if f.alternate() {
-            return render::frame(self, f);
+            return write!(f, "{}", render::text(self));
         }
-        if let Some(op) = &self.op {
-            write!(f, "`{op}` ")?;
+        match &self.op {
+            Some(op) => write!(f, "`{op}` ")?,
+            None => f.write_str(self.problem.subject())?,
         }
         write!(f, "{}", self.problem)
     }
@@ -186,7 +208,7 @@ impl fmt::Display for Diagnostic {
 impl fmt::Debug for Diagnostic {
     /// The whole frame, so that `unwrap` shows it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        render::frame(self, f)
+        write!(f, "{self:#}")
     }
 }
 
@@ -210,6 +232,20 @@ impl Diagnostics {
     /// The mistakes in order.
     pub fn iter(&self) -> std::slice::Iter<'_, Diagnostic> {
         self.0.iter()
+    }
+
+    /// All frames with ANSI escape sequences for colours; see [`Diagnostic::colored`].
+    pub fn colored(&self) -> impl fmt::Display {
+        self.text().colored()
+    }
+
+    fn text(&self) -> Text {
+        let mut text = Text::default();
+        for (index, diagnostic) in self.iter().enumerate() {
+            text.add(Style::Plain, if index == 0 { "" } else { "\n\n" });
+            text.append(render::text(diagnostic));
+        }
+        text
     }
 }
 
@@ -238,9 +274,11 @@ impl IntoIterator for Diagnostics {
 impl fmt::Display for Diagnostics {
     /// The headlines, one per line; with `#` all frames.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if f.alternate() {
+            return write!(f, "{}", self.text());
+        }
         for (index, diagnostic) in self.iter().enumerate() {
-            let separator = if f.alternate() { "\n\n" } else { "\n" };
-            f.write_str(if index == 0 { "" } else { separator })?;
+            f.write_str(if index == 0 { "" } else { "\n" })?;
             fmt::Display::fmt(diagnostic, f)?;
         }
         Ok(())

@@ -125,11 +125,11 @@ fn a_target_does_not_grow() {
     let text = format!("{:#}", graph.diagnostics()[0]);
     for line in [
         "error[S003]: `add_` cannot write its result into \"x\": axis 0 would grow from 1 to 3",
-        "axis        0   1   2",
-        "x    f32 [  1   3   1 ]   input \"x\"",
-        "y    f32 [  3   1   7 ]   input \"y\"",
-        "            ^       ^",
-        "the result would be [3, 3, 7], and what is written to keeps its shape",
+        "axis          0   1   2",
+        "x      f32 [  1   3   1 ]   input \"x\", written to",
+        "y      f32 [  3   1   7 ]   input \"y\"",
+        "result     [  3   3   7 ]   what would be written\n",
+        "              ^       ^ what is written to does not stretch",
         "help: to make a new tensor instead:   let x = x + y;",
     ] {
         assert!(text.contains(line), "{line}\n{text}");

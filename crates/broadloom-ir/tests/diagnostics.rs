@@ -116,8 +116,8 @@ error[S002]: `multiply` cannot broadcast: axis 0 is `n` on the left and `m` on t
    rhs  f32 [  m  64 ]   transpose of "k_t"    FILE:L:C
                ^ equal only for some sizes (n = m)
    `m` comes from input "k_t" axis 1           FILE:L:C
-   help: if `n` and `m` are always the same size, use one symbol, or declare it:   g.declare_equal(m, n)              -> [n, 64]
-   help: to state it here only, to be checked by each call:                        q * rhs.rebind(shape![n, 64])      -> [n, 64]
+   help: if `m` is always `n`, use one symbol, or declare it:   g.declare_equal(m, n)              -> [n, 64]
+   help: to state it here only, to be checked by each call:     q * rhs.rebind(shape![n, 64])      -> [n, 64]
    note: a symbol never stretches, even when it is 1 at run time; only the constant 1 does
 "#,
     );
@@ -196,7 +196,7 @@ error[S002]: `add` cannot broadcast: axis 0 is `2*n` on the left and `n` on the 
 error[S002]: `broadcast_to` cannot stretch to [n, 2, 6]: axis 1 is `n` and should be 2, not known to be equal
    axis          0   1   2
    x      f32 [  ·   n   6 ]   input "x"           FILE:L:C
-   wanted     [  n   2   6 ]   the wanted shape    FILE:L:C
+   wanted     [  n   2   6 ]   the wanted shape
                      ^ equal only for some sizes (n = 2)
    help: give x axes of size 1 where the wanted shape has more:   x.unsqueeze(1).broadcast_to([n, 2, 6])      -> [n, 2, 6]
 "#,
@@ -263,6 +263,35 @@ fn helps_hold() {
     assert!(tried > 100, "{tried}");
 }
 
+/// The same for helps of mistakes that are no clash of sizes under broadcasting: what they say is built.
+#[test]
+fn helps_of_other_ops_hold() {
+    type Make = fn(&mut Graph, &[ExprId]) -> ExprId;
+    type Inputs = &'static [(&'static str, &'static str)];
+    let rows: &[(Inputs, Make, &str)] = &[
+        (&[("x", "n,3")], |g, x| g.squeeze(x[0], &[0], here()), "x.rebind(shape![1, _]).squeeze(0)"),
+        (&[("x", "1,3")], |g, x| g.squeeze(x[0], &[1], here()), "x.squeeze(0)"),
+        (&[("x", "n,3"), ("y", "1,2")], |g, x| g.concat(x, 1, here()), "y.broadcast_to(shape![n, 2])"),
+        (&[("x", "n,3"), ("row", "3")], |g, x| g.concat(x, 0, here()), "row.unsqueeze(0)"),
+    ];
+    for (inputs, make, code) in rows {
+        let mut graph = Graph::new();
+        let operands: Vec<ExprId> = inputs.iter().map(|(name, dims)| input(&mut graph, name, dims)).collect();
+        make(&mut graph, &operands);
+        let [mistake] = graph.diagnostics() else { panic!("{code}: {:?}", graph.diagnostics()) };
+        let help = mistake.helps.first().and_then(|help| help.code.as_deref());
+        assert_eq!(help, Some(*code), "{mistake:#}");
+        graph.withdraw_diagnostics(0);
+        let last = operands.len() - 1;
+        let changed = follow(&mut graph, operands[last], code);
+        if let [first, _] = operands[..] {
+            let axis = i64::from(code.contains("broadcast_to"));
+            graph.concat(&[first, changed], axis, here());
+        }
+        assert_eq!(graph.diagnostics(), [], "{code}");
+    }
+}
+
 /// Applies the methods of a help such as `y.unsqueeze(1).unsqueeze(2)`.
 fn follow(graph: &mut Graph, mut expr: ExprId, code: &str) -> ExprId {
     for call in code.split('.').skip(1) {
@@ -275,10 +304,17 @@ fn follow(graph: &mut Graph, mut expr: ExprId, code: &str) -> ExprId {
                 let axes: Vec<i64> = arguments.split(", ").map(|axis| axis.parse().unwrap()).collect();
                 graph.permute_dims(expr, &axes, here())
             }
+            "squeeze" => graph.squeeze(expr, &[arguments.parse().unwrap()], here()),
             "rebind" => {
                 let sizes = arguments.trim_start_matches("shape![").split(", ");
-                let dims: Vec<Option<Dim>> = sizes.map(|size| Some(dim(graph, size))).collect();
+                let dims: Vec<Option<Dim>> =
+                    sizes.map(|size| (size != "_").then(|| dim(graph, size))).collect();
                 graph.rebind(expr, &dims, here())
+            }
+            "broadcast_to" => {
+                let sizes = arguments.trim_start_matches("shape![").replace(", ", ",");
+                let wanted = shape(graph, &sizes);
+                graph.broadcast_to(expr, wanted, here())
             }
             "reshape" => {
                 let dims: Vec<Option<Dim>> =
@@ -324,16 +360,16 @@ fn headlines() {
         ("S006", "`permute_dims` needs each of the 2 axes once, but is given 1", |g, x| {
             g.permute_dims(x, &[0], here())
         }),
-        ("S007", "`slice` is outside of axis 1: the slice ends after the axis, by 2", |g, x| {
+        ("S007", "`slice` does not fit axis 1: the slice ends after the axis does, by 2", |g, x| {
             let part = SliceSpec::Range { start: None, stop: Some(Dim::constant(8)), step: 1 };
             g.slice(x, &[SliceSpec::All, part], here())
         }),
-        ("S007", "`slice` is outside of axis 1: the slice ends before it starts, by 1", |g, x| {
+        ("S007", "`slice` does not fit axis 1: the slice ends before it starts, by 1", |g, x| {
             let part =
                 SliceSpec::Range { start: Some(Dim::constant(3)), stop: Some(Dim::constant(-4)), step: 1 };
             g.slice(x, &[SliceSpec::All, part], here())
         }),
-        ("S007", "`slice` is outside of axis 1: the index is below zero, by 1", |g, x| {
+        ("S007", "`slice` does not fit axis 1: the index is before the first element, by 1", |g, x| {
             g.slice(x, &[SliceSpec::All, SliceSpec::At(Dim::constant(-7))], here())
         }),
         ("S007", "`slice` has a step of 0", |g, x| {
@@ -342,11 +378,9 @@ fn headlines() {
         ("S007", "`slice` has 3 indices for 2 axes", |g, x| {
             g.slice(x, &[SliceSpec::All, SliceSpec::All, SliceSpec::All], here())
         }),
-        (
-            "S008",
-            "`broadcast_to` cannot stretch to the wanted shape, which has 1 axes, fewer than the operand's 2",
-            |g, x| g.broadcast_to(x, Shape::from_iter([Dim::constant(6)]), here()),
-        ),
+        ("S008", "`broadcast_to` cannot stretch to fewer axes: 1 instead of 2", |g, x| {
+            g.broadcast_to(x, Shape::from_iter([Dim::constant(6)]), here())
+        }),
         ("S008", "`expand_dims` has 42 axes: more than 32 are not supported", |g, x| {
             g.expand_dims(x, &[0; 40], here())
         }),
@@ -361,7 +395,7 @@ fn headlines() {
         ("S009", "`reshape` has a size that cannot be computed: the size overflows", |g, x| {
             g.reshape(x, &[Some(Dim::constant(i64::MAX)), Some(Dim::constant(3))], here())
         }),
-        ("S010", "`max` has no value over axis 0, which is empty: it has no identity", |g, _| {
+        ("S010", "`max` of no elements has no value: axis 0 is empty", |g, _| {
             let empty = g.input("empty", DType::F32, Shape::from_iter([Dim::ZERO]), here());
             g.reduce(ReduceOp::Max, empty, None, false, here())
         }),

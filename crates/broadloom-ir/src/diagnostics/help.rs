@@ -4,12 +4,11 @@
 //! one symbol or a number in place of a symbol, stated where it is made or at this op. Each is tried by inference
 //! before it is offered.
 
-use super::problem::headline;
-use super::{Certainty, Conflict, Diagnostic, Help, Made, Operand, Origin, Problem};
+use super::headline::{headline, quoted};
+use super::{Certainty, Conflict, Diagnostic, Help, Made, Operand, Origin, Problem, Size, advice};
 use crate::dim::Dim;
-use crate::dtype::DType;
 use crate::graph::elementwise::SELECT_ROLES;
-use crate::graph::{Graph, Node, PLACED_OPS, Site, View, infer};
+use crate::graph::{Graph, Node, PLACED_OPS, Site, SymbolKind, View, infer};
 use crate::ids::ExprId;
 use crate::ops::Op;
 use crate::shape::{MAX_RANK, Shape};
@@ -26,17 +25,33 @@ pub(crate) fn explain(
     site: Site,
 ) -> Diagnostic {
     let mut described = describe(graph, op, operands);
+    let shape = |name: &str, dims: &[Size], made| Operand {
+        name: name.into(),
+        dtype: None,
+        dims: dims.to_vec(),
+        placed: None,
+        made,
+        site,
+    };
     let conflicts: &[Conflict] = match &problem {
         Problem::Broadcast(conflicts) | Problem::Placed { conflicts, .. } => conflicts,
         Problem::Stretch { wanted, conflicts } => {
-            let (name, dims) = ("wanted".into(), wanted.clone());
-            let made = Made::Wanted;
-            described.push(Operand { name, dtype: None, dims, placed: None, made, site });
+            described.push(shape("wanted", wanted, Made::Wanted));
             conflicts
+        }
+        Problem::Grows { result, .. } => {
+            described.push(shape("result", result, Made::Result));
+            &[]
+        }
+        // Compared from the first axis on.
+        Problem::Unequal { .. } => {
+            described.iter_mut().for_each(|operand| operand.placed = Some(0));
+            &[]
         }
         _ => &[],
     };
-    let origins = origins(graph, conflicts, &described);
+    let mut origins = inferred(graph, &problem, &described);
+    origins.extend(clashing(graph, conflicts, &described));
     let mut helps = Vec::new();
     if let (Some(clash), Some(rewrite)) = (headline(&problem), Rewrite::new(graph, op, &problem, &described))
     {
@@ -56,9 +71,7 @@ pub(crate) fn explain(
     {
         rewrite.unsqueeze(&mut helps);
     }
-    convert(graph, &problem, op, operands, &described, &mut helps);
-    state(&problem, &described, &mut helps);
-    assign_otherwise(&problem, op, &described, &mut helps);
+    advice::offer(graph, &problem, op, operands, &described, &mut helps);
     helps.truncate(MAX_HELPS);
     Diagnostic { problem, op: Some(op.into()), site, operands: described, origins, helps }
 }
@@ -76,7 +89,7 @@ fn describe(graph: &Graph, op: &str, operands: &[ExprId]) -> Vec<Operand> {
         let made = made(graph, expr);
         let name = match &made {
             Made::Input(name) if is_identifier(name) && operands.len() < 3 => name.clone(),
-            Made::Input(_) | Made::Op { .. } | Made::Constant(_) | Made::Wanted => {
+            Made::Input(_) | Made::Op { .. } | Made::Constant(_) | Made::Wanted | Made::Result => {
                 roles.get(index).copied().unwrap_or("operand").into()
             }
         };
@@ -117,8 +130,36 @@ fn is_identifier(name: &str) -> bool {
         && name.chars().all(|letter| letter == '_' || letter.is_alphanumeric())
 }
 
+/// The axes for which the inferred sizes stand that are mentioned.
+fn inferred(graph: &Graph, problem: &Problem, operands: &[Operand]) -> Vec<Origin> {
+    let mut sizes: Vec<&Size> = operands.iter().flat_map(|operand| &operand.dims).collect();
+    match problem {
+        Problem::Broadcast(conflicts)
+        | Problem::Placed { conflicts, .. }
+        | Problem::Stretch { conflicts, .. } => {
+            let steps = conflicts.iter().flat_map(|conflict| &conflict.inferred);
+            sizes.extend(steps.flat_map(|step| &*step.sizes));
+        }
+        Problem::Undecided { sizes: both, .. } => sizes.extend(&**both),
+        Problem::Indivisible { have, by, .. } => sizes.extend([have, by]),
+        _ => {}
+    }
+    let mut origins: Vec<Origin> = Vec::new();
+    for symbol in sizes.iter().flat_map(|size| size.dim.symbols()) {
+        let Some(info) = graph.symbols().get(symbol.index()) else { continue };
+        if info.kind != SymbolKind::Flexible || origins.iter().any(|known| known.symbol == info.name) {
+            continue;
+        }
+        if let Some((input, axis)) = graph.origin(symbol) {
+            let (symbol, input, site) = (info.name.clone(), input.name.clone(), input.site);
+            origins.push(Origin { symbol, input, axis, site });
+        }
+    }
+    origins
+}
+
 /// Where the symbols of clashing sizes come from, unless the operand that has them is an input and so shows it.
-fn origins(graph: &Graph, conflicts: &[Conflict], operands: &[Operand]) -> Vec<Origin> {
+fn clashing(graph: &Graph, conflicts: &[Conflict], operands: &[Operand]) -> Vec<Origin> {
     let mut origins: Vec<Origin> = Vec::new();
     for conflict in conflicts {
         for (operand, size) in
@@ -129,7 +170,8 @@ fn origins(graph: &Graph, conflicts: &[Conflict], operands: &[Operand]) -> Vec<O
             }
             for symbol in size.dim.symbols() {
                 let name: Box<str> = graph.size(&Dim::symbol(symbol)).text().into();
-                if origins.iter().any(|origin| origin.symbol == name) {
+                let is_inferred = name.starts_with('?');
+                if is_inferred || origins.iter().any(|origin| origin.symbol == name) {
                     continue;
                 }
                 if let Some((input, axis)) = graph.origin(symbol) {
@@ -228,7 +270,9 @@ impl<'a> Rewrite<'a> {
             let Some(result) = self.infer(&changed) else { continue };
             let of = match made(self.graph, *of) {
                 Made::Input(name) if is_identifier(&name) => name,
-                Made::Input(_) | Made::Op { .. } | Made::Constant(_) | Made::Wanted => "..".into(),
+                Made::Input(_) | Made::Op { .. } | Made::Constant(_) | Made::Wanted | Made::Result => {
+                    "..".into()
+                }
             };
             let axes = match axes.as_slice() {
                 [axis] => axis.to_string(),
@@ -336,7 +380,7 @@ impl<'a> Rewrite<'a> {
                 continue;
             }
             let sizes = &self.operands[other].dims;
-            let text = format!("both have {} elements:", super::problem::quoted(&self.graph.size(&have)));
+            let text = format!("both have {} elements:", quoted(&self.graph.size(&have)));
             if self.offer(side, target.clone(), &format!(".reshape({sizes:?})"), text, helps) {
                 return;
             }
@@ -360,7 +404,7 @@ impl<'a> Rewrite<'a> {
         let Some(result) = self.infer(&dims) else { return self.rebind(clash, helps) };
         let text = match (new.dim.as_symbol(), new.dim.as_constant()) {
             (Some(_), _) => {
-                format!("if `{new}` and `{old}` are always the same size, use one symbol, or declare it:")
+                format!("if `{old}` is always `{new}`, use one symbol, or declare it:")
             }
             (None, _) => format!("if `{old}` is always {new}, write that where it is made, or declare it:"),
         };
@@ -428,6 +472,7 @@ pub(crate) fn place(graph: &Graph, diagnostic: &mut Diagnostic, smaller: usize) 
     let [left, right] = diagnostic.operands.as_slice() else { return };
     let (small, large) = if smaller == 1 { (right, left) } else { (left, right) };
     let (mut small, large) = (dims(small), dims(large));
+    // Where broadcasting has it: literal 1s at its end may be left out or not.
     let default = large.len() - small.len();
     while small.last().is_some_and(Dim::is_one) {
         small.pop();
@@ -441,7 +486,7 @@ pub(crate) fn place(graph: &Graph, diagnostic: &mut Diagnostic, smaller: usize) 
         let (left, right) = (&left.name, &right.name);
         let mut code = format!("{left}.{op}_axis({right}, {axis})");
         let mut text = format!("it fits at axis={axis}:");
-        if axis == default && small.len() + default == large.len() {
+        if axis == default {
             code = call(&op, left, right, &diagnostic.operands[1]);
             text = format!("it fits at axis={axis}, which needs no axis:");
         }
@@ -449,30 +494,6 @@ pub(crate) fn place(graph: &Graph, diagnostic: &mut Diagnostic, smaller: usize) 
         diagnostic.helps.push(Help { text: text.into(), code: Some(code.into()), result, assumes: false });
     }
     diagnostic.helps.truncate(MAX_HELPS);
-}
-
-/// Offers a statement on a symbol, or another place for it.
-fn state(problem: &Problem, operands: &[Operand], helps: &mut Vec<Help>) {
-    let (text, code) = match (problem, operands) {
-        (Problem::Indivisible { multiple: Some((name, k)), .. }, _) => (
-            format!("if it always is, state it where `{name}` is made:"),
-            format!("g.symbol({name:?}).multiple_of({k})"),
-        ),
-        (Problem::NotOne { axis, size }, [operand]) if size.dim.as_constant().is_none() => {
-            let dims = operand.dims.iter().enumerate();
-            let dims: Vec<String> = dims
-                .map(|(own, size)| if own == *axis { "1".to_owned() } else { size.to_string() })
-                .collect();
-            let code = format!("{}.rebind(shape![{}]).squeeze({axis})", operand.name, dims.join(", "));
-            ("if it is always 1, state it, to be checked by each call:".to_owned(), code)
-        }
-        (Problem::LateFact { name, .. }, _) => (
-            "state it where the symbol is made:".to_owned(),
-            format!("let {name} = g.symbol({name:?}).range(..)"),
-        ),
-        _ => return,
-    };
-    helps.push(Help { text: text.into(), code: Some(code.into()), result: None, assumes: true });
 }
 
 /// Where the sizes of `own` stand in `target`, in order, the last ones where there is a choice.
@@ -485,57 +506,4 @@ fn subsequence(own: &[Dim], target: &[Dim]) -> Option<Vec<usize>> {
     }
     places.reverse();
     Some(places)
-}
-
-/// Offers a cast where the dtype is wrong.
-fn convert(
-    graph: &Graph,
-    problem: &Problem,
-    op: &str,
-    operands: &[ExprId],
-    described: &[Operand],
-    helps: &mut Vec<Help>,
-) {
-    let mut offer = |operand: usize, to: DType, text: &str| {
-        if let Some(operand) = described.get(operand) {
-            let code = format!("{}.cast::<{to}>()", operand.name);
-            helps.push(Help { text: text.into(), code: Some(code.into()), result: None, assumes: false });
-        }
-    };
-    match problem {
-        Problem::ConditionNotBool { .. } => offer(0, DType::Bool, "to test for values other than 0:"),
-        Problem::IndicesNotInteger { .. } => offer(1, DType::I64, "to round toward zero:"),
-        Problem::NotDefined { .. } => {
-            let mut dtypes: Vec<DType> = operands.iter().map(|&operand| graph.dtype(operand)).collect();
-            let Some(boolean) = dtypes.iter().position(|dtype| *dtype == DType::Bool) else { return };
-            dtypes[boolean] = DType::I64;
-            if Op::from_name(op).is_some_and(|op| op.operand_dtype(&dtypes).is_some()) {
-                offer(boolean, DType::I64, "to count true as 1:");
-            }
-        }
-        _ => {}
-    }
-}
-
-/// Offers what does not write to the input, or converts first.
-fn assign_otherwise(problem: &Problem, op: &str, operands: &[Operand], helps: &mut Vec<Help>) {
-    let [target, other, ..] = operands else { return };
-    let (target, other) = (&target.name, &other.name);
-    let value = match op {
-        "assign" => other.to_string(),
-        "add_" => format!("{target} + {other}"),
-        "subtract_" => format!("{target} - {other}"),
-        "multiply_" => format!("{target} * {other}"),
-        "divide_" => format!("{target} / {other}"),
-        op => format!("{target}.{}({other})", op.trim_end_matches('_')),
-    };
-    let (text, code) = match problem {
-        Problem::Grows { .. } => ("to make a new tensor instead:", format!("let {target} = {value};")),
-        Problem::OtherKind { target: dtype, .. } => {
-            let value = if op == "assign" { value } else { format!("({value})") };
-            ("to convert it all the same:", format!("{target}.assign({value}.cast::<{dtype}>())"))
-        }
-        _ => return,
-    };
-    helps.push(Help { text: text.into(), code: Some(code.into()), result: None, assumes: false });
 }

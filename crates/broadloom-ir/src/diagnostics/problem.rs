@@ -1,5 +1,6 @@
-//! The kinds of mistakes, with the sizes, axes and dtypes involved. `Display` is the headline without the op.
+//! The kinds of mistakes, with the sizes, axes and dtypes involved.
 
+use super::headline::rightmost;
 use super::{Inferred, Operand, Size};
 use crate::dim::DimError;
 use crate::dtype::DType;
@@ -63,19 +64,34 @@ pub enum Requirement {
     Rebound,
 }
 
+impl Requirement {
+    /// What makes the demand.
+    pub fn subject(self) -> &'static str {
+        match self {
+            Requirement::SliceStart | Requirement::SliceOrder | Requirement::SliceStop => "the slice",
+            Requirement::IndexStart | Requirement::IndexStop => "the index",
+            Requirement::NotEmpty => "the reduction",
+            Requirement::Size => "the size",
+            Requirement::Declared => "the declaration",
+            Requirement::Range => "the stated range",
+            Requirement::Rebound => "`rebind`",
+        }
+    }
+}
+
 impl fmt::Display for Requirement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Requirement::SliceStart => "the slice starts before the axis",
+            Requirement::SliceStart => "the slice starts before the axis does",
             Requirement::SliceOrder => "the slice ends before it starts",
-            Requirement::SliceStop => "the slice ends after the axis",
-            Requirement::IndexStart => "the index is below zero",
-            Requirement::IndexStop => "the index is not below the size of the axis",
+            Requirement::SliceStop => "the slice ends after the axis does",
+            Requirement::IndexStart => "the index is before the first element",
+            Requirement::IndexStop => "the index is after the last element",
             Requirement::NotEmpty => "an empty axis has no such value",
             Requirement::Size => "the size is negative",
             Requirement::Declared => "the sizes were declared to be equal",
             Requirement::Range => "the size is outside of its stated range",
-            Requirement::Rebound => "the sizes were rebound as equal",
+            Requirement::Rebound => "the sizes were stated to be equal",
         })
     }
 }
@@ -443,6 +459,19 @@ impl fmt::Debug for Code {
 }
 
 impl Problem {
+    /// How a headline begins that names no op.
+    pub(super) fn subject(&self) -> &'static str {
+        match self {
+            Problem::ForeignSymbol
+            | Problem::ForeignTensor { .. }
+            | Problem::NotOfInput
+            | Problem::Size(_)
+            | Problem::TooManyElements => "the expression ",
+            Problem::NeverEqual { .. } => "the equality ",
+            _ => "",
+        }
+    }
+
     /// The code.
     pub fn code(&self) -> Code {
         let of = |certainty: Certainty| if certainty == Certainty::Never { "S001" } else { "S002" };
@@ -486,225 +515,5 @@ impl Problem {
             Problem::ForeignSymbol | Problem::ForeignTensor { .. } => "N005",
             Problem::NotInput => "N006",
         })
-    }
-}
-
-/// The conflict that the headline names: a certain one if there is one, and of those the rightmost, which is the
-/// first in the order of comparison. (From a given axis on, comparison goes to the right.)
-pub(super) fn headline(problem: &Problem) -> Option<&Conflict> {
-    match problem {
-        Problem::Placed { conflicts, .. } => conflicts.first(),
-        Problem::Broadcast(conflicts) | Problem::Stretch { conflicts, .. } => rightmost(conflicts),
-        _ => None,
-    }
-}
-
-fn rightmost(conflicts: &[Conflict]) -> Option<&Conflict> {
-    let certain = conflicts.iter().rev().find(|conflict| conflict.certainty == Certainty::Never);
-    certain.or(conflicts.last())
-}
-
-/// A size in a sentence: numbers as they are, expressions in backticks.
-pub(super) fn quoted(size: &Size) -> String {
-    match size.dim.as_constant() {
-        Some(value) => value.to_string(),
-        None => format!("`{size}`"),
-    }
-}
-
-fn doubt(certainty: Certainty) -> &'static str {
-    match certainty {
-        Certainty::Never => "",
-        Certainty::Sometimes => ", not known to be equal",
-    }
-}
-
-impl fmt::Display for Problem {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Problem::Broadcast(conflicts) => {
-                f.write_str("cannot broadcast")?;
-                let Some(conflict) = rightmost(conflicts) else { return Ok(()) };
-                let (left, right) = (quoted(&conflict.left), quoted(&conflict.right));
-                let [left_name, right_name] = &conflict.names;
-                let doubt = doubt(conflict.certainty);
-                write!(f, ": axis {} is {left} {left_name} and {right} {right_name}{doubt}", conflict.axis)
-            }
-            Problem::Stretch { conflicts, wanted } => {
-                write!(f, "cannot stretch to {wanted:?}")?;
-                let Some(conflict) = rightmost(conflicts) else { return Ok(()) };
-                let (left, right) = (quoted(&conflict.left), quoted(&conflict.right));
-                write!(
-                    f,
-                    ": axis {} is {left} and should be {right}{}",
-                    conflict.axis,
-                    doubt(conflict.certainty)
-                )
-            }
-            Problem::Placed { axis, conflicts } => {
-                write!(f, "with axis={axis} cannot broadcast")?;
-                let Some(conflict) = conflicts.first() else { return Ok(()) };
-                let (left, right) = (quoted(&conflict.left), quoted(&conflict.right));
-                let doubt = doubt(conflict.certainty);
-                let axis = conflict.axis;
-                write!(f, ": axis {axis} is {left} on the left and {right} on the right{doubt}")
-            }
-            Problem::Placement { axis, rank, placed, because } => match because {
-                Misplaced::EqualRanks => {
-                    write!(
-                        f,
-                        "cannot place an operand of rank {rank} at axis={axis} of another of rank {rank}"
-                    )
-                }
-                Misplaced::NoAxis => write!(f, "has no axis={axis}: the rank is {rank}"),
-                Misplaced::TooLong => {
-                    write!(f, "cannot place {placed} axes at axis={axis}: the rank is {rank}")
-                }
-            },
-            Problem::Pointwise { count, result, .. } => {
-                write!(f, "broadcasts to {result:?}, although both operands have {} elements", quoted(count))
-            }
-            Problem::Undecided { axis, sizes, certainty, .. } => {
-                let (left, right, doubt) = (quoted(&sizes[0]), quoted(&sizes[1]), doubt(*certainty));
-                match axis {
-                    Some(axis) => write!(f, "needs equal sizes: axis {axis} is {left} and {right}{doubt}"),
-                    None => write!(f, "needs equally many elements: {left} and {right}{doubt}"),
-                }
-            }
-            Problem::NeverEqual { left, right } => {
-                write!(f, "cannot hold: {} and {} are never equal", quoted(left), quoted(right))
-            }
-            Problem::NeverRebound { axis, sizes } => {
-                let (left, right) = (quoted(&sizes[0]), quoted(&sizes[1]));
-                write!(f, "cannot hold: axis {axis} is {left}, which is never {right}")
-            }
-            Problem::NeverMet { requirement, size } => {
-                write!(f, "{requirement}: {} is below zero for every size", quoted(size))
-            }
-            Problem::LateFact { name, .. } => {
-                write!(
-                    f,
-                    "comes too late: `{name}` is in use, and what was accepted would change its meaning"
-                )
-            }
-            Problem::ImpossibleFact { name } => write!(f, "leaves no size that `{name}` can have"),
-            Problem::NotOfInput => f.write_str(
-                "takes sizes: one that is inferred, or that may be 1, is only for the axes of inputs",
-            ),
-            Problem::Count { wanted, have, want, certainty, .. } => {
-                let (have, want, doubt) = (quoted(have), quoted(want), doubt(*certainty));
-                write!(f, "cannot give {wanted:?}: it has {want} elements, and there are {have}{doubt}")
-            }
-            Problem::Indivisible { have, by, .. } => {
-                write!(
-                    f,
-                    "cannot infer a size: {} is not divisible by {} for every size",
-                    quoted(have),
-                    quoted(by)
-                )
-            }
-            Problem::TwoInferred => f.write_str("can infer one size, not several"),
-            Problem::NotOne { axis, size } => {
-                write!(f, "cannot remove axis {axis}: its size is {}, not the constant 1", quoted(size))
-            }
-            Problem::NoAxis { axis, rank } => write!(f, "has no axis {axis}: the rank is {rank}"),
-            Problem::RepeatedAxis { axis } => write!(f, "names axis {axis} twice"),
-            Problem::NotPermutation { given, rank } => {
-                write!(f, "needs each of the {rank} axes once, but is given {given}")
-            }
-            Problem::ZeroStep => f.write_str("has a step of 0"),
-            Problem::Outside { axis, requirement, by } => {
-                write!(f, "is outside of axis {axis}: {requirement}, by {}", quoted(by))
-            }
-            Problem::TooManyIndices { given, rank } => write!(f, "has {given} indices for {rank} axes"),
-            Problem::RankTooLarge { rank } => {
-                write!(f, "has {rank} axes: more than {} are not supported", crate::shape::MAX_RANK)
-            }
-            Problem::RankTooSmall { wanted, rank } => {
-                write!(
-                    f,
-                    "cannot stretch to the wanted shape, which has {wanted} axes, fewer than the operand's {rank}"
-                )
-            }
-            Problem::NegativeSize { axis, size } => write!(f, "gives axis {axis} the negative size {size}"),
-            Problem::Unequal { axis, names: [first, second], sizes, certainty, .. } => {
-                let (left, right, doubt) = (quoted(&sizes[0]), quoted(&sizes[1]), doubt(*certainty));
-                write!(
-                    f,
-                    "needs equal sizes: axis {axis} of {first} is {left}, and of {second} {right}{doubt}"
-                )
-            }
-            Problem::Rank { name, expected, rank } => {
-                write!(f, "needs {name} to have rank {expected}, not {rank}")
-            }
-            Problem::TooManyElements => f.write_str("has more elements than can be addressed"),
-            Problem::Size(error) => write!(f, "has a size that cannot be computed: {error}"),
-            Problem::EmptyReduction { axis } => {
-                write!(f, "has no value over axis {axis}, which is empty: it has no identity")
-            }
-            Problem::Unsolvable { symbol } => {
-                write!(f, "the symbol `{symbol}` cannot be computed from the sizes of the inputs")
-            }
-            Problem::NotDefined { dtypes } => {
-                f.write_str("is not defined on ")?;
-                for (index, dtype) in dtypes.iter().enumerate() {
-                    f.write_str(if index == 0 { "" } else { " and " })?;
-                    write!(f, "{dtype}")?;
-                }
-                Ok(())
-            }
-            Problem::Arity { expected, given } => write!(f, "takes {expected} operands, not {given}"),
-            Problem::LiteralDoesNotFit { literal, dtype } => {
-                write!(f, "the literal {literal} does not fit into {dtype}")
-            }
-            Problem::NegativeExponent { exponent, dtype } => {
-                write!(f, "cannot raise integers ({dtype}) to the negative power {exponent}")
-            }
-            Problem::ConditionNotBool { dtype } => write!(f, "needs a condition of bool, not {dtype}"),
-            Problem::IndicesNotInteger { dtype } => write!(f, "needs integer indices, not {dtype}"),
-            Problem::BadName { kind: NameKind::Symbol, name } => {
-                write!(f, "cannot be named {name:?}: use letters, digits and `_`, and no digit first")
-            }
-            Problem::BadName { kind: NameKind::Tensor, name } => {
-                write!(f, "cannot be named {name:?}: use printable text without quotes")
-            }
-            Problem::DuplicateInput { dtype, dims, first } => {
-                let (first_dtype, first_dims) = (first.dtype.map_or("", DType::name), &first.dims);
-                write!(f, "is declared as {dtype}{dims:?} here and as {first_dtype}{first_dims:?} before")
-            }
-            Problem::AssignedStretched { name, axis } => write!(
-                f,
-                "cannot write to the input \"{name}\": its axis {axis} may have size 1 and be stretched"
-            ),
-            Problem::NotInput => f.write_str("writes to an input, not to the result of an expression"),
-            Problem::AssignedTwice { name, .. } => {
-                write!(f, "writes to the input \"{name}\", which has a new value already")
-            }
-            Problem::Grows { name, target, result } => {
-                write!(f, "cannot write its result into \"{name}\"")?;
-                if target.len() != result.len() {
-                    return write!(f, ": the rank would grow from {} to {}", target.len(), result.len());
-                }
-                let changed = target.iter().zip(result).position(|(old, new)| old != new);
-                let Some(axis) = changed else { return Ok(()) };
-                let (old, new) = (&target[axis], &result[axis]);
-                let verb = if new.dim.is_zero() { "shrink" } else { "grow" };
-                write!(f, ": axis {axis} would {verb} from {} to {}", quoted(old), quoted(new))
-            }
-            Problem::OtherKind { value, target } => {
-                write!(f, "does not convert {value} to {target}, another kind of number")
-            }
-            Problem::DuplicateOutput { name } => write!(f, "two outputs have the name \"{name}\""),
-            Problem::NoOutputs => f.write_str("the graph has no outputs"),
-            Problem::PoisonedOutput { name } => {
-                write!(f, "the output \"{name}\" depends on a mistake that was reported before")
-            }
-            Problem::TooLarge => f.write_str("the graph has too many expressions"),
-            Problem::ForeignSymbol => f.write_str("uses a symbol of another graph"),
-            Problem::ForeignTensor { there: Some(_), .. } => f.write_str("mixes tensors of two graphs"),
-            Problem::ForeignTensor { there: None, .. } => {
-                f.write_str("uses a tensor of a graph that was dropped")
-            }
-        }
     }
 }

@@ -122,9 +122,11 @@ impl Dim {
     /// zero, or what divides all other coefficients does not divide the constant term.
     pub fn is_never_zero(&self, facts: FactsOf) -> bool {
         let interval = self.interval(facts);
-        if interval.lower > 0 || interval.upper < 0 {
-            return true;
-        }
+        interval.lower > 0 || interval.upper < 0 || self.indivisible_by().is_some()
+    }
+
+    /// A number of which all terms but the constant one are multiples, and that one is not: so this is never zero.
+    pub fn indivisible_by(&self) -> Option<i128> {
         let mut divisor = 0;
         let mut constant = 0;
         for (monomial, coefficient) in self.terms() {
@@ -134,6 +136,6 @@ impl Dim {
             }
             divisor = gcd(divisor, coefficient);
         }
-        divisor != 0 && constant % divisor != 0
+        (divisor != 0 && constant % divisor != 0).then_some(divisor)
     }
 }

@@ -5,7 +5,7 @@ use super::{
     Entry, Equation, Graph, InputInfo, Node, Obligation, Operands, Site, SymbolInfo, SymbolKind, View, What,
     check_tensor_name, infer,
 };
-use crate::diagnostics::{Diagnostic, Diagnostics, Problem, Requirement, help};
+use crate::diagnostics::{Diagnostic, Diagnostics, Problem, Requirement, advice, help};
 use crate::dim::{Dim, DimError, Named};
 use crate::dtype::DType;
 use crate::ids::{ExprId, InputId, SymbolId};
@@ -114,7 +114,8 @@ impl Graph {
         });
         let outputs: Vec<Destination<'_>> =
             outputs.iter().map(|&(name, expr)| (name, expr, None)).chain(assigned).collect();
-        if outputs.is_empty() {
+        // An assignment that was refused would have been one.
+        if outputs.is_empty() && mistakes.is_empty() {
             let site = self.entry(ExprId::new(super::POISON)).site;
             mistakes.push(Diagnostic::new(Problem::NoOutputs, None, site));
         }
@@ -330,7 +331,9 @@ impl Checked {
             if let Some(known) = known.get_mut(symbol.index()).filter(|known| !**known) {
                 *known = true;
                 let symbol = self.symbols[symbol.index()].name.clone();
-                mistakes.push(Diagnostic::new(Problem::Unsolvable { symbol }, None, site));
+                let help = advice::give(&symbol);
+                let mistake = Diagnostic::new(Problem::Unsolvable { symbol }, None, site);
+                mistakes.push(Diagnostic { helps: vec![help], ..mistake });
             }
         };
         for entry in &self.entries {

@@ -2,7 +2,7 @@
 
 use super::infer::{self, AxisClash};
 use super::{Because, Fit, Graph, Literal, Node, Operands, Site, What};
-use crate::diagnostics::{Conflict, Diagnostic, Inferred, Problem, Size};
+use crate::diagnostics::{Conflict, Diagnostic, Inferred, Problem, Size, advice};
 use crate::dim::Dim;
 use crate::dtype::{Class, DType, Scalar};
 use crate::ids::ExprId;
@@ -18,7 +18,10 @@ impl Graph {
         match self.try_literal(value, meets, site) {
             Ok(expr) => expr,
             // No op of the user's: the literal stands on its own.
-            Err(problem) => self.report(Diagnostic::new(problem, None, site)),
+            Err(problem) => {
+                let helps = advice::widen(value, value.dtype(meets)).into_iter().collect();
+                self.report(Diagnostic { helps, ..Diagnostic::new(problem, None, site) })
+            }
         }
     }
 

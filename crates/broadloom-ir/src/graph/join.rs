@@ -107,7 +107,19 @@ impl Graph {
         for &operand in operands {
             expanded.push(self.try_expand_dims(operand, &[axis], site)?);
         }
-        self.try_concat(&expanded, axis, site)
+        let added =
+            operands.first().map_or(Ok(0), |&first| resolve_axis(axis, self.written(first).rank() + 1))?;
+        self.try_concat(&expanded, axis, site).map_err(|problem| match problem {
+            // Of the operands as they were written, without the new axis.
+            Problem::Unequal { axis, names, sizes, certainty, only_if } => {
+                let axis = axis - usize::from(axis > added);
+                Problem::Unequal { axis, names, sizes, certainty, only_if }
+            }
+            Problem::Rank { name, expected, rank } => {
+                Problem::Rank { name, expected: expected - 1, rank: rank - 1 }
+            }
+            problem => problem,
+        })
     }
 
     /// Per segment a reduction over the rows (elements of the leading axis) whose id is the segment's number.

@@ -1,7 +1,7 @@
 //! Arrays for the inputs of a kernel, by name or by position.
 
 use super::error::{ArrayName, BindError, Role};
-use super::names::{nearest, type_text};
+use super::names::{nearest, stated, type_text};
 use super::program::Given;
 use crate::array::{Argument, ArrayView, Geometry, Input, IntoInput};
 use broadloom_ir::dim::Facts;
@@ -231,11 +231,7 @@ pub(crate) fn given(graph: &CheckedGraph, inputs: &Inputs<'_>) -> Result<Given, 
         let Facts { lower, upper } = info.facts;
         let value = size / info.unit;
         if size % info.unit != 0 || value < lower || upper.is_some_and(|upper| value > upper) {
-            let upper =
-                upper.map_or(String::new(), |upper| format!(", at most {}", upper.saturating_mul(info.unit)));
-            let multiple =
-                if info.unit == 1 { String::new() } else { format!(", a multiple of {}", info.unit) };
-            let stated = format!("at least {}{upper}{multiple}", lower.saturating_mul(info.unit));
+            let stated = stated(info).unwrap_or_else(|| "0 or more".to_owned());
             return Err(BindError::ImpossibleSize { symbol: info.name.to_string(), given: *size, stated });
         }
         given.push((SymbolId::new(position), value));

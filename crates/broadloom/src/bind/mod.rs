@@ -10,6 +10,7 @@
 
 mod error;
 mod inputs;
+mod message;
 mod names;
 pub(crate) mod plan;
 mod program;

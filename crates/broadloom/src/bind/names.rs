@@ -1,9 +1,9 @@
 //! Text of sizes and types.
 
 use super::program::evaluate;
-use broadloom_ir::dim::Dim;
+use broadloom_ir::dim::{Dim, Facts};
 use broadloom_ir::dtype::DType;
-use broadloom_ir::graph::{CheckedGraph, Demand, InputInfo};
+use broadloom_ir::graph::{CheckedGraph, Demand, InputInfo, SymbolInfo};
 use broadloom_ir::shape::Shape;
 
 /// Names of a graph's symbols; host symbols of a schedule follow them.
@@ -67,6 +67,16 @@ pub(crate) fn type_text(graph: &CheckedGraph, dtype: DType, shape: &Shape) -> St
     format!("{dtype}{}", SymbolNames(graph).shape(shape))
 }
 
+/// What was stated of a symbol, in terms of its name; `None` if nothing was.
+pub(crate) fn stated(info: &SymbolInfo) -> Option<String> {
+    let Facts { lower, upper } = info.facts;
+    let mut facts = Vec::new();
+    facts.extend((lower > 0).then(|| format!("at least {}", lower.saturating_mul(info.unit))));
+    facts.extend(upper.map(|upper| format!("at most {}", upper.saturating_mul(info.unit))));
+    facts.extend((info.unit > 1).then(|| format!("a multiple of {}", info.unit)));
+    (!facts.is_empty()).then(|| facts.join(", "))
+}
+
 /// The known name that is most like a wrong one, if one is like it.
 pub(crate) fn nearest<'a>(wrong: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     /// Names longer than this are compared by their beginnings.
@@ -86,7 +96,7 @@ pub(crate) fn nearest<'a>(wrong: &str, known: impl Iterator<Item = &'a str>) -> 
         }
         row[name.len()]
     };
-    let allowed = (wrong.len() / 3).max(1);
+    let allowed = wrong.len().div_ceil(3);
     let (distance, name) = known.map(|name| (distance(name), name)).min_by_key(|(distance, _)| *distance)?;
     (distance <= allowed).then_some(name)
 }

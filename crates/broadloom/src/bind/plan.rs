@@ -265,6 +265,8 @@ fn check_output(
             axis,
             declared: SymbolNames(graph).dim(&shape[axis]),
             expected: Some(plan.shape[axis] as i64),
+            stated: None,
+            or_one: false,
             found: found[axis] as i64,
             shape: found,
             declared_shape: SymbolNames(graph).shape(shape),

@@ -3,7 +3,7 @@
 use super::error::{
     ArrayName, BindError, EmptyTable, GivenSize, MissedObligation, Role, SizeMismatch, Solved, SolvedFrom,
 };
-use super::names::SymbolNames;
+use super::names::{SymbolNames, stated};
 use crate::array::Geometry;
 use broadloom_ir::dim::{Dim, DimError};
 use broadloom_ir::graph::{CheckedGraph, Demand, InputInfo, Node, Site, SymbolKind, View};
@@ -192,12 +192,21 @@ impl Program {
             };
             let info = &graph.inputs()[step.input.index()];
             let names = SymbolNames(graph);
+            let declared = names.dim(&info.shape[step.axis]);
             return Err(BindError::Size(Box::new(SizeMismatch {
                 array: ArrayName { role: Role::Input, name: info.name.to_string() },
                 axis: step.axis,
-                declared: names.dim(&info.shape[step.axis]),
                 expected,
+                stated: match &step.action {
+                    Action::Solve { symbol, .. } | Action::SolveStretched { symbol, .. } => {
+                        let symbol = &graph.symbols()[symbol.index()];
+                        stated(symbol).filter(|_| *symbol.name == *declared)
+                    }
+                    Action::Check(_) | Action::CheckStretched(_) => None,
+                },
+                or_one: info.may_be_one.contains(&step.axis),
                 found,
+                declared,
                 shape: geometry.shape(),
                 declared_shape: names.input(info),
                 site: info.site,

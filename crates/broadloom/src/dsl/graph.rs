@@ -297,7 +297,18 @@ pub(super) fn finish(
         return Err(foreign(key));
     }
     let exprs: Vec<_> = outputs.iter().map(|(name, tensor)| (*name, tensor.expr)).collect();
-    registry::with(key, |state| state.graph.finish(&exprs)).unwrap_or_else(|| Err(foreign(key)))
+    let finished = registry::with(key, |state| state.graph.finish(&exprs));
+    finished.unwrap_or_else(|| Err(foreign(key))).map_err(|mistakes| {
+        let located = |mut mistake: Diagnostic| {
+            if mistake.problem == Problem::NoOutputs {
+                // What is missing has no place of its own.
+                mistake.site = site;
+            }
+            mistake
+        };
+        let located = mistakes.clone().into_iter().map(located).collect();
+        Diagnostics::new(located).unwrap_or(mistakes)
+    })
 }
 
 impl Drop for Graph {

@@ -180,7 +180,7 @@ impl Tensor {
     /// let [two, three] = [[1.0f32; 6].as_slice(), &[1.0; 9]].map(|data| ArrayView::new(data, &[data.len() / 3, 3]));
     /// let (two, three) = (two?, three?);
     /// assert!(kernel.run((&two, &two)).is_ok());
-    /// assert!(kernel.run((&three, &two)).unwrap_err().to_string().contains("n is 3, but n == 2 is needed"));
+    /// assert!(kernel.run((&three, &two)).unwrap_err().to_string().contains("n is 3, but `rebind`"));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[track_caller]

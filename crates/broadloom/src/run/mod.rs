@@ -12,6 +12,7 @@ use crate::bind::plan::{self, Binding};
 use crate::bind::{BindError, Inputs, Ordered, given, order};
 use crate::executable::Inner;
 use crate::memory::{OutOfMemory, Storage};
+use broadloom_ir::diagnostics::{Row, Style, Text};
 use broadloom_ir::graph::{CheckedGraph, Node, Site};
 use broadloom_jit::FailureAt;
 use overlap::destinations;
@@ -123,12 +124,11 @@ fn geometries<'i>(inputs: &'i Ordered<'_>) -> SmallVec<[Option<&'i Geometry>; 4]
     inputs.iter().map(|input| input.as_ref().map(|input| input.view.geometry())).collect()
 }
 
-/// Why data have no result.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
+/// Why data have no result. `{}` is one line, `{:#}` and `{:?}` show the line of the program.
+#[derive(Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum RunError {
     /// `take` met an index outside of the axis.
-    #[error("`take` at {site}: the index at {position:?} is {index}, but the axis has {size} elements")]
     IndexOutOfRange {
         /// Where `take` was called.
         site: Site,
@@ -140,9 +140,6 @@ pub enum RunError {
         size: i64,
     },
     /// A segmented reduction met an id that is no segment.
-    #[error(
-        "the segmented reduction at {site}: the id of row {row} is {id}, but there are {segments} segments"
-    )]
     NoSuchSegment {
         /// Where it was called.
         site: Site,
@@ -154,9 +151,6 @@ pub enum RunError {
         segments: i64,
     },
     /// An integer was raised to a negative power.
-    #[error(
-        "`pow` at {site}: the exponent at {position:?} is {exponent}, but integers have no negative powers"
-    )]
     NegativeExponent {
         /// Where `pow` was called.
         site: Site,
@@ -166,11 +160,44 @@ pub enum RunError {
         exponent: i64,
     },
     /// Memory for results, temporaries or scratch cannot be had.
-    #[error(transparent)]
     Memory(#[from] OutOfMemory),
 }
 
 impl RunError {
+    /// The code of the kind of error.
+    pub fn code(&self) -> &'static str {
+        match self {
+            RunError::IndexOutOfRange { .. } => "R001",
+            RunError::NoSuchSegment { .. } => "R002",
+            RunError::NegativeExponent { .. } => "R003",
+            RunError::Memory(_) => "R004",
+        }
+    }
+
+    /// The whole text with ANSI escape sequences for colours; see [`Diagnostic::colored`](crate::Diagnostic::colored).
+    pub fn colored(&self) -> impl fmt::Display {
+        self.text().colored()
+    }
+
+    fn text(&self) -> Text {
+        let mut text = Text::message(Style::Error, format!("error[{}]", self.code()), self.to_string());
+        let (site, reason) = match self {
+            RunError::IndexOutOfRange { site, size, .. } => {
+                (site, format!("an index is 0 to {}, or -{size} to -1 from the end", size - 1))
+            }
+            RunError::NoSuchSegment { site, segments, .. } => {
+                (site, format!("an id is 0 to {}", segments - 1))
+            }
+            RunError::NegativeExponent { site, .. } => {
+                (site, "floats have such powers: cast the base to f64 first".to_owned())
+            }
+            RunError::Memory(_) => return text,
+        };
+        text.source(site, Style::Error);
+        text.rows(vec![Row::new(reason, None)]);
+        text
+    }
+
     fn new(graph: &CheckedGraph, binding: &Binding, failure: &FailureAt) -> RunError {
         let site = graph.site(failure.origin);
         let index = |shape: &broadloom_ir::shape::Shape| {
@@ -206,6 +233,38 @@ impl RunError {
     }
 }
 
+impl fmt::Display for RunError {
+    /// The headline; with `#` the whole text.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if f.alternate() {
+            return write!(f, "{}", self.text());
+        }
+        match self {
+            RunError::IndexOutOfRange { site, position, index, size } => write!(
+                f,
+                "`take` at {site}: the index at {position:?} is {index}, but the axis has {size} elements"
+            ),
+            RunError::NoSuchSegment { site, row, id, segments } => write!(
+                f,
+                "the segmented reduction at {site}: the id of row {row} is {id}, but there are {segments} segments"
+            ),
+            RunError::NegativeExponent { site, position, exponent } => write!(
+                f,
+                "`pow` at {site}: the exponent at {position:?} is {exponent}, \
+                 but integers have no negative powers"
+            ),
+            RunError::Memory(error) => write!(f, "{error}"),
+        }
+    }
+}
+
+impl fmt::Debug for RunError {
+    /// The full text, so that `unwrap` shows it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{self:#}")
+    }
+}
+
 /// Why a call has no result: the arrays do not fit, or the data.
 #[derive(Error)]
 pub enum CallError {
@@ -222,7 +281,7 @@ impl fmt::Debug for CallError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             CallError::Bind(error) => fmt::Debug::fmt(error, f),
-            CallError::Run(error) => fmt::Display::fmt(error, f),
+            CallError::Run(error) => fmt::Debug::fmt(error, f),
         }
     }
 }

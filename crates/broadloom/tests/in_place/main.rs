@@ -491,7 +491,7 @@ fn mistakes() {
     assert!(full.contains("help: to convert it all the same:   i.assign(value.cast::<i32>())"), "{full}");
     let (code, _, full) = message(i.divide_(2));
     assert_eq!(code, "T005");
-    assert!(full.contains("i.assign((i / rhs).cast::<i32>())"), "{full}");
+    assert!(full.contains("i.assign((i / 2).cast::<i32>())"), "{full}");
     let (code, text, _) = message((x + 1).assign(x));
     assert_eq!((code, &*text), ("N006", "`assign` writes to an input, not to the result of an expression"));
     let (code, text, _) = message(x.assign(g.input::<f32>("z", shape![m])));
@@ -503,7 +503,7 @@ fn mistakes() {
     x.assign(i);
     let (code, text, full) = message(g.assign(x, 0));
     assert_eq!((code, &*text), ("N002", "`assign` writes to the input \"x\", which has a new value already"));
-    assert!(full.contains(&format!("assigned first at {}:{line}:", file!())), "{full}");
+    assert!(full.contains("assigned first at") && full.contains(&format!(" {}:{line}:", file!())), "{full}");
 
     let g = Graph::new();
     let x = g.input::<f32>("x", shape![2]);

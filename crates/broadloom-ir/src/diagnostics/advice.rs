@@ -1,0 +1,207 @@
+//! Changes that make an op valid where no sizes clash: another dtype, a statement on a symbol, another method.
+
+use super::headline::quoted;
+use super::{Certainty, Help, Made, Operand, Problem, Size};
+use crate::dtype::DType;
+use crate::graph::{Graph, Literal};
+use crate::ids::ExprId;
+use crate::ops::Op;
+
+/// Adds what can be done about a mistake.
+pub(super) fn offer(
+    graph: &Graph,
+    problem: &Problem,
+    op: &str,
+    operands: &[ExprId],
+    described: &[Operand],
+    helps: &mut Vec<Help>,
+) {
+    convert(graph, problem, op, operands, described, helps);
+    state(problem, op, described, helps);
+    assign_otherwise(problem, op, described, helps);
+    join(problem, op, described, helps);
+}
+
+/// A change that is right if something holds that the shapes do not show.
+fn assuming(text: impl Into<Box<str>>, code: Option<String>) -> Help {
+    Help { assumes: true, ..certain(text, code) }
+}
+
+fn certain(text: impl Into<Box<str>>, code: Option<String>) -> Help {
+    Help { text: text.into(), code: code.map(Into::into), result: None, assumes: false }
+}
+
+/// What can be done about a symbol that no input determines.
+pub(crate) fn give(symbol: &str) -> Help {
+    assuming("if each call should give it by name:", Some(format!("g.parameter({symbol:?})")))
+}
+
+/// What can be done about a literal that the dtype beside it cannot hold.
+pub(crate) fn widen(literal: Literal, dtype: DType) -> Option<Help> {
+    let fits = |wide: &&DType| wide.class() == dtype.class() && literal.to_scalar(**wide).is_some();
+    let wide = DType::ALL.iter().filter(fits).min_by_key(|wide| wide.size())?;
+    let text = format!("to compute in {wide}, convert the tensor first:");
+    Some(certain(text, Some(format!(".cast::<{wide}>()"))))
+}
+
+/// Another dtype, or an op that bool has.
+fn convert(
+    graph: &Graph,
+    problem: &Problem,
+    op: &str,
+    operands: &[ExprId],
+    described: &[Operand],
+    helps: &mut Vec<Help>,
+) {
+    let mut cast = |operand: usize, to: DType, text: &str| {
+        if let Some(operand) = described.get(operand) {
+            helps.push(certain(text, Some(format!("{}.cast::<{to}>()", operand.name))));
+        }
+    };
+    match problem {
+        Problem::ConditionNotBool { .. } => cast(0, DType::Bool, "to test for values other than 0:"),
+        Problem::IndicesNotInteger { .. } => cast(1, DType::I64, "to round toward zero:"),
+        Problem::NegativeExponent { exponent, .. } => {
+            if let [base] = described {
+                let code = format!("{}.cast::<f64>().pow({exponent})", base.name);
+                helps.push(certain("to compute in f64:", Some(code)));
+            }
+        }
+        Problem::NotDefined { .. } => {
+            let mut dtypes: Vec<DType> = operands.iter().map(|&operand| graph.dtype(operand)).collect();
+            if let ("subtract", [DType::Bool, DType::Bool], [left, right]) = (op, &*dtypes, described) {
+                let code = format!("{} ^ {}", left.name, right.name);
+                helps.push(certain("to find where they differ:", Some(code)));
+            }
+            if let ("negative", [DType::Bool], [operand]) = (op, &*dtypes, described) {
+                helps.push(certain("to exchange true and false:", Some(format!("!{}", operand.name))));
+            }
+            let Some(boolean) = dtypes.iter().position(|dtype| *dtype == DType::Bool) else { return };
+            dtypes[boolean] = DType::I64;
+            if Op::from_name(op).is_some_and(|op| op.operand_dtype(&dtypes).is_some())
+                && let Some(operand) = described.get(boolean)
+            {
+                let code = format!("{}.cast::<i64>()", operand.name);
+                helps.push(certain("to count true as 1:", Some(code)));
+            }
+        }
+        _ => {}
+    }
+}
+
+/// A statement on a symbol, or another place for it.
+fn state(problem: &Problem, op: &str, operands: &[Operand], helps: &mut Vec<Help>) {
+    let help = match (problem, operands) {
+        (Problem::Indivisible { multiple: Some((name, k)), .. }, _) => assuming(
+            format!("if it always is, state it where `{name}` is made:"),
+            Some(format!("g.symbol({name:?}).multiple_of({k})")),
+        ),
+        (Problem::NotOne { axis, size }, [operand]) if size.dim.as_constant().is_none() => {
+            let dims = operand.dims.iter().enumerate();
+            let dims: Vec<String> =
+                dims.map(|(own, _)| if own == *axis { "1" } else { "_" }.to_owned()).collect();
+            let code = format!("{}.rebind(shape![{}]).squeeze({axis})", operand.name, dims.join(", "));
+            assuming("if it is always 1, state it, to be checked by each call:", Some(code))
+        }
+        (Problem::NotOne { .. }, [operand]) => {
+            let ones = operand.dims.iter().enumerate().filter(|(_, size)| size.dim.is_one());
+            let [axis] = ones.map(|(axis, _)| axis).collect::<Vec<_>>()[..] else { return };
+            let code = format!("{}.squeeze({axis})", operand.name);
+            certain(format!("the axis of size 1 is axis {axis}:"), Some(code))
+        }
+        (Problem::LateFact { name, .. }, _) => match op {
+            "declare_equal" => assuming(
+                format!("declare it right after the symbols are made, before `{name}` is used in a shape"),
+                None,
+            ),
+            op => {
+                let bounds = if op == "range" { ".." } else { "k" };
+                let code = format!("let {name} = g.symbol({name:?}).{op}({bounds});");
+                assuming("state it where the symbol is made:", Some(code))
+            }
+        },
+        (Problem::Undecided { .. }, _) => assuming("write a size in place of one `_`, or of each", None),
+        (Problem::DuplicateInput { .. }, _) => certain("give one of the two another name", None),
+        _ => return,
+    };
+    helps.push(help);
+}
+
+/// An operand as it is written in an expression.
+fn spelled(operand: &Operand) -> String {
+    match &operand.made {
+        Made::Constant(value) => value.to_string(),
+        Made::Input(_) | Made::Op { .. } | Made::Wanted | Made::Result => operand.name.to_string(),
+    }
+}
+
+/// What does not write to the input, or converts first.
+fn assign_otherwise(problem: &Problem, op: &str, operands: &[Operand], helps: &mut Vec<Help>) {
+    let [target, other, ..] = operands else { return };
+    let (target, other) = (&target.name, spelled(other));
+    let value = match op {
+        "assign" => other.clone(),
+        "add_" => format!("{target} + {other}"),
+        "subtract_" => format!("{target} - {other}"),
+        "multiply_" => format!("{target} * {other}"),
+        "divide_" => format!("{target} / {other}"),
+        op => format!("{target}.{}({other})", op.trim_end_matches('_')),
+    };
+    let help = match problem {
+        Problem::Grows { .. } => {
+            certain("to make a new tensor instead:", Some(format!("let {target} = {value};")))
+        }
+        Problem::NotInput if op != "assign" => {
+            certain("to make a new tensor instead:", Some(format!("let result = {value};")))
+        }
+        Problem::AssignedTwice { .. } => certain("make one expression of both steps, and assign that", None),
+        Problem::AssignedStretched { .. } => {
+            certain("declare that axis without `#`, or assign to an input of its own", None)
+        }
+        Problem::OtherKind { target: dtype, .. } => {
+            let value = if op == "assign" { value } else { format!("({value})") };
+            let code = format!("{target}.assign({value}.cast::<{dtype}>())");
+            certain("to convert it all the same:", Some(code))
+        }
+        _ => return,
+    };
+    helps.push(help);
+}
+
+/// What makes sizes equal that no stretching makes so.
+fn join(problem: &Problem, op: &str, operands: &[Operand], helps: &mut Vec<Help>) {
+    if let (Problem::Rank { .. }, "concat", [first, second]) = (problem, op, operands) {
+        let (long, short) =
+            if first.dims.len() > second.dims.len() { (first, second) } else { (second, first) };
+        let is_missing = |axis: &usize| {
+            let others = long.dims.iter().enumerate().filter(|(own, _)| own != axis);
+            others.map(|(_, size)| size).eq(&short.dims)
+        };
+        if let [axis] = (0..long.dims.len()).filter(is_missing).collect::<Vec<_>>()[..] {
+            let code = format!("{}.unsqueeze({axis})", short.name);
+            helps.push(certain(format!("to append it along axis {axis}:"), Some(code)));
+        }
+    }
+    let Problem::Unequal { axis, sizes, certainty, .. } = problem else { return };
+    let [left, right] = &**sizes;
+    let is_one = |size: &Size| size.dim.is_one();
+    let symbol = [(left, right), (right, left)].into_iter().find(|(size, _)| size.dim.as_symbol().is_some());
+    if let (Certainty::Sometimes, Some((old, new)), false) = (certainty, symbol, sizes.iter().any(is_one)) {
+        let text = format!("if `{old}` is always {}, declare it before they are used:", quoted(new));
+        helps.push(assuming(text, Some(format!("g.declare_equal({old}, {new})"))));
+    }
+    let ("concat" | "stack", [first, second]) = (op, operands) else { return };
+    let (one, other) = match [left, right].map(is_one) {
+        [true, false] => (first, second),
+        [false, true] => (second, first),
+        _ => return,
+    };
+    // Of matrices the other axis is the one along which they are joined.
+    if one.dims.len() == 2 && op == "concat" {
+        let dims: Vec<&str> = (one.dims.iter().zip(&other.dims).enumerate())
+            .map(|(own, (size, wanted))| if own == *axis { wanted.text() } else { size.text() })
+            .collect();
+        let code = format!("{}.broadcast_to(shape![{}])", one.name, dims.join(", "));
+        helps.push(certain("to stretch it first:", Some(code)));
+    }
+}

@@ -1,0 +1,264 @@
+//! Words for what can be wrong with arrays: a headline, and a frame that shows where sizes came from.
+
+use super::error::{
+    BindError, EmptyTable, GivenSize, MissedObligation, Role, SizeMismatch, Solved, SolvedFrom,
+};
+use broadloom_ir::diagnostics::{Requirement, Row, Style, Text};
+use broadloom_ir::graph::Site;
+use std::fmt;
+
+impl BindError {
+    /// The code of the kind of error: `S` for sizes, `T` for types, `N` for names, `M` for memory.
+    pub fn code(&self) -> &'static str {
+        match self {
+            BindError::Size(_) => "S101",
+            BindError::Obligation(_) => "S102",
+            BindError::GivenSize(_) | BindError::ImpossibleSize { .. } => "S103",
+            BindError::Rank { .. } => "S104",
+            BindError::EmptyTable(_) => "S105",
+            BindError::Arithmetic(_) | BindError::TooLarge { .. } => "S106",
+            BindError::DType { .. } => "T101",
+            BindError::Missing { .. }
+            | BindError::Unknown { .. }
+            | BindError::Repeated { .. }
+            | BindError::Number { .. } => "N101",
+            BindError::MissingSize { .. } | BindError::UnknownSize { .. } => "N102",
+            BindError::Layout { .. } | BindError::Shared { .. } | BindError::SameArray { .. } => "M101",
+            BindError::Compile(_) => "M102",
+        }
+    }
+
+    /// The whole text with ANSI escape sequences for colours; see [`Diagnostic::colored`](crate::Diagnostic::colored).
+    pub fn colored(&self) -> impl fmt::Display {
+        self.text().colored()
+    }
+
+    fn text(&self) -> Text {
+        let mut text = Text::message(Style::Error, format!("error[{}]", self.code()), self.to_string());
+        match self {
+            BindError::Size(mismatch) => size(mismatch, &mut text),
+            BindError::Obligation(missed) => obligation(missed, &mut text),
+            BindError::GivenSize(given) => {
+                text.rows(aligned(solved(&given.solved, &[&given.symbol])));
+                text.help("pass arrays of the size that is given, or leave it out", None);
+            }
+            BindError::MissingSize { symbol, site } => {
+                text.rows(vec![Row::new(format!("`{symbol}` was made"), Some(site))]);
+            }
+            BindError::Missing { name, .. } => {
+                let code = format!("inputs! {{ {name:?} => .., }}");
+                text.help("pass it by name, or by position in the order of declaration:", Some(&code));
+            }
+            BindError::EmptyTable(table) => text.source(table.site, Style::Error),
+            BindError::Unknown { array, suggestion: Some(_), known } => {
+                text.rows(vec![Row::new(format!("the {} are {known:?}", plural(array.role)), None)]);
+            }
+            BindError::UnknownSize { suggestion: Some(_), known, .. } => {
+                text.rows(vec![Row::new(format!("the sizes are {known:?}"), None)]);
+            }
+            BindError::DType { array, found, expected } if array.role == Role::Input => {
+                let sentence = format!("pass an array of {expected}, or declare the input otherwise:");
+                text.help(&sentence, Some(&format!("g.input::<{found}>({:?}, ..)", array.name)));
+            }
+            BindError::Rank { array, declared, found, .. } if found.len() == 1 => {
+                let view = if array.role == Role::Input { "ArrayView" } else { "ArrayViewMut" };
+                let sentence = "a slice has one axis; give it the sizes of all:";
+                text.help(sentence, Some(&format!("{view}::new(.., &{declared})")));
+            }
+            _ => {}
+        }
+        text
+    }
+}
+
+fn plural(role: Role) -> &'static str {
+    match role {
+        Role::Input => "inputs",
+        Role::Output => "outputs",
+    }
+}
+
+fn did_you_mean(suggestion: Option<&String>, known: &[String]) -> String {
+    match suggestion {
+        Some(name) => format!("; did you mean {name:?}?"),
+        None => format!("; there are {known:?}"),
+    }
+}
+
+impl fmt::Display for BindError {
+    /// The headline; with `#` the whole text.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if f.alternate() {
+            return write!(f, "{}", self.text());
+        }
+        match self {
+            BindError::Missing { name, expected } => write!(f, "input {name:?} is missing: {expected}"),
+            BindError::Unknown { array, suggestion, known } => {
+                write!(f, "there is no {array}{}", did_you_mean(suggestion.as_ref(), known))
+            }
+            BindError::MissingSize { symbol, .. } => {
+                write!(f, "the size {symbol:?} is not given: pass it by `.with_size({symbol:?}, ..)`")
+            }
+            BindError::UnknownSize { name, suggestion, known } => {
+                write!(f, "there is no size {name:?}{}", did_you_mean(suggestion.as_ref(), known))
+            }
+            BindError::ImpossibleSize { symbol, given, stated } => {
+                write!(f, "the size {symbol:?} cannot be {given}: it is stated to be {stated}")
+            }
+            BindError::GivenSize(given) => {
+                let GivenSize { symbol, given, found, .. } = &**given;
+                write!(f, "the size {symbol:?} is given as {given}, but it is {found} by the arrays")
+            }
+            BindError::Repeated { array } => write!(f, "{array} is passed twice"),
+            BindError::Number { role, expected, found } => {
+                let passed = match (role, found) {
+                    (Role::Input, 1) => "input is",
+                    (Role::Output, 1) => "output is",
+                    (Role::Input, _) => "inputs are",
+                    (Role::Output, _) => "outputs are",
+                };
+                let count = expected.len();
+                write!(f, "{found} {passed} passed by position, but the kernel has {count}: {expected:?}")
+            }
+            BindError::DType { array, expected, found } => {
+                write!(f, "{array} has elements of {found}, but should have {expected}")
+            }
+            BindError::Rank { array, rank, declared, found } => {
+                let axes = if *rank == 1 { "axis" } else { "axes" };
+                write!(f, "{array} has shape {found:?}, but should have {rank} {axes}: {declared}")
+            }
+            BindError::Size(mismatch) => size_headline(mismatch, f),
+            BindError::Obligation(missed) => {
+                let MissedObligation { requirement, needs, have, site, .. } = &**missed;
+                write!(f, "{have}, but {} at {site} needs {needs}", requirement.subject())
+            }
+            BindError::EmptyTable(table) => {
+                let EmptyTable { site, axis, indices } = &**table;
+                match axis {
+                    Some(axis) => {
+                        write!(f, "`take` at {site} has {indices} indices into axis {axis}, which is empty")
+                    }
+                    None => {
+                        write!(f, "the segmented reduction at {site} has {indices} rows, but no segments")
+                    }
+                }
+            }
+            BindError::Arithmetic(error) => {
+                write!(f, "a size of the expression cannot be computed: {error}")
+            }
+            BindError::TooLarge { elements, dtype } => {
+                write!(f, "an array of {elements} elements of {dtype} is too large")
+            }
+            BindError::Layout { array, reason } => write!(f, "{array} cannot be written to: {reason}"),
+            BindError::Shared { array } => {
+                write!(f, "{array} is written to by the kernel: pass it as `&mut`")
+            }
+            BindError::SameArray { first, second } => {
+                write!(f, "{first} and {second} are one array, and both are written to")
+            }
+            BindError::Compile(error) => {
+                write!(f, "the kernel cannot be compiled for these strides: {error}")
+            }
+        }
+    }
+}
+
+impl fmt::Debug for BindError {
+    /// The full text, so that `unwrap` shows it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{self:#}")
+    }
+}
+
+fn size_headline(mismatch: &SizeMismatch, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    let SizeMismatch { array, axis, declared, expected, stated, or_one, found, .. } = mismatch;
+    write!(f, "{array} does not fit: axis {axis} is {found}, ")?;
+    match (expected, stated) {
+        (Some(expected), _) if *declared == expected.to_string() => write!(f, "but should be {expected}")?,
+        (Some(expected), _) => write!(f, "but {declared} is {expected}")?,
+        (None, Some(stated)) => write!(f, "but {declared} is stated to be {stated}")?,
+        (None, None) => write!(f, "which {declared} never is")?,
+    }
+    f.write_str(if *or_one { ", and only 1 stretches" } else { "" })
+}
+
+fn size(mismatch: &SizeMismatch, text: &mut Text) {
+    let SizeMismatch {
+        array,
+        axis,
+        declared,
+        expected,
+        shape,
+        declared_shape,
+        site,
+        solved: known,
+        needed_by,
+        called,
+        ..
+    } = mismatch;
+    let mut table = solved(known, &[declared]);
+    let place = if array.role == Role::Input { "declared at" } else { "computed at" };
+    let wants = format!("has shape {shape:?}, should have {declared_shape}, {place}");
+    table.push((format!("{:?}", array.name), wants, Some(site)));
+    let mut rows = aligned(table);
+    rows.extend(
+        needed_by
+            .iter()
+            .map(|(op, site)| Row::new(format!("`{op}` needs the sizes to be equal at"), Some(site))),
+    );
+    rows.extend(called_from(*called));
+    text.rows(rows);
+    let Some(expected) = expected else { return };
+    let pass = format!("pass {:?} with {expected} along axis {axis}", array.name);
+    let is_symbolic = declared.parse::<i64>().is_err() && array.role == Role::Input;
+    let otherwise =
+        if is_symbolic { "; or give that axis a symbol of its own, if it may differ" } else { "" };
+    text.help(&format!("{pass}{otherwise}"), None);
+}
+
+fn obligation(missed: &MissedObligation, text: &mut Text) {
+    let MissedObligation { requirement, needs, site, solved: known, called, .. } = missed;
+    text.source(site, Style::Error);
+    let mut rows = aligned(solved(known, &[needs]));
+    rows.extend(called_from(*called));
+    rows.push(Row::new(format!("{requirement}; when the graph was built, the sizes were not known"), None));
+    text.rows(rows);
+    let is_fact = !matches!(requirement, Requirement::Declared | Requirement::Range | Requirement::Rebound);
+    if let Some((symbol, bound)) = needs.split_once(" >= ").filter(|_| is_fact)
+        && known.iter().any(|known| known.symbol == symbol)
+    {
+        let sentence = format!("to refuse such arrays by their sizes, state it where `{symbol}` is made:");
+        text.help(&sentence, Some(&format!("g.symbol({symbol:?}).range({bound}..)")));
+    }
+}
+
+/// What has a size, what is known of it, and where that was said.
+type Fact = (String, String, Option<Site>);
+
+/// The facts as rows of which the second halves stand in one column.
+fn aligned(facts: Vec<Fact>) -> Vec<Row> {
+    let width = facts.iter().map(|(what, ..)| what.chars().count()).max().unwrap_or(0);
+    let row = |(what, known, site): Fact| Row::new(format!("{what:width$}    {known}"), site);
+    facts.into_iter().map(row).collect()
+}
+
+/// The symbols that one of the sizes mentions.
+fn solved(known: &[Solved], sizes: &[&str]) -> Vec<Fact> {
+    let mentions = |symbol: &str| {
+        let is_letter = |letter: char| letter == '_' || letter.is_alphanumeric();
+        sizes.iter().any(|size| size.split(|letter| !is_letter(letter)).any(|word| word == symbol))
+    };
+    let fact = |Solved { symbol, value, from }: &Solved| match from {
+        Some(SolvedFrom { input, axis, shape, site }) => (
+            format!("{symbol} = {value}"),
+            format!("from input {input:?} axis {axis} (shape {shape:?}), declared at"),
+            Some(*site),
+        ),
+        None => (format!("{symbol} = {value}"), "as given".to_owned(), None),
+    };
+    known.iter().filter(|known| mentions(&known.symbol)).map(fact).collect()
+}
+
+fn called_from(called: Option<Site>) -> Option<Row> {
+    called.map(|site| Row::new("called from", Some(site)))
+}

@@ -1,0 +1,159 @@
+//! Mistakes as data: what a person meant, what was written, and what the library says of it.
+//!
+//! The example prints the list; `tests/docs` makes the page docs/errors.md of it.
+
+mod broadcasting;
+mod calls;
+mod joins;
+mod places;
+mod symbols;
+mod values;
+mod views;
+
+use broadloom::prelude::*;
+use broadloom::{BindError, CallError, CompileError, Diagnostics, LayoutError, RunError};
+use std::panic::Location;
+
+/// A part of the gallery.
+pub struct Section {
+    /// Its title.
+    pub title: &'static str,
+    /// When such mistakes are found.
+    pub about: &'static str,
+    pub mistakes: &'static [Mistake],
+}
+
+/// All of it.
+pub const GALLERY: &[Section] = &[
+    Section {
+        title: "Broadcasting",
+        about: "Found at the line of the operator: nothing has run, most sizes are not known yet.",
+        mistakes: broadcasting::MISTAKES,
+    },
+    Section {
+        title: "Placement by `axis=`, updates in place, and a warning",
+        about: "Found at the line of the operator. Warnings are asked for by `g.warn_of_pointwise()`.",
+        mistakes: places::MISTAKES,
+    },
+    Section {
+        title: "Symbols",
+        about: "Found at the line of the operator or the declaration; some only when the graph is finished.",
+        mistakes: symbols::MISTAKES,
+    },
+    Section {
+        title: "Views",
+        about: "Found at the line of the method. A reshape or a slice has to fit for every size.",
+        mistakes: views::MISTAKES,
+    },
+    Section {
+        title: "Reductions, joins and segments",
+        about: "Found at the line of the method.",
+        mistakes: joins::MISTAKES,
+    },
+    Section {
+        title: "Types, names and graphs",
+        about: "Found at the line of the method, or when the graph is finished.",
+        mistakes: values::MISTAKES,
+    },
+    Section {
+        title: "Calls",
+        about: "Found when arrays are passed: sizes are known now, and checked before anything runs. \
+                The last ones depend on the data and are found while the kernel runs.",
+        mistakes: calls::MISTAKES,
+    },
+];
+
+/// One mistake.
+pub struct Mistake {
+    /// Its kind.
+    pub title: &'static str,
+    /// What the person meant, in one sentence.
+    pub meant: &'static str,
+    make: Make,
+    /// Where it stands in the gallery.
+    pub site: &'static Location<'static>,
+}
+
+#[derive(Clone, Copy)]
+enum Make {
+    Written(fn(&Graph) -> Tensor),
+    Called(fn(&Graph) -> Result<Outputs, Caught>),
+}
+
+/// A mistake that the expression shows.
+#[track_caller]
+const fn written(title: &'static str, meant: &'static str, make: fn(&Graph) -> Tensor) -> Mistake {
+    Mistake { title, meant, make: Make::Written(make), site: Location::caller() }
+}
+
+/// A mistake that a call shows.
+#[track_caller]
+const fn called(
+    title: &'static str,
+    meant: &'static str,
+    make: fn(&Graph) -> Result<Outputs, Caught>,
+) -> Mistake {
+    Mistake { title, meant, make: Make::Called(make), site: Location::caller() }
+}
+
+/// What the library says.
+pub enum Caught {
+    Graph(Diagnostics),
+    Bind(BindError),
+    Run(RunError),
+    /// In one line.
+    Other(String),
+}
+
+impl Mistake {
+    /// Makes the mistake; `None` if the library says nothing.
+    pub fn make(&self) -> Option<Caught> {
+        let graph = Graph::new();
+        match self.make {
+            Make::Written(make) => match make(&graph).finish() {
+                Ok(_) => Diagnostics::new(graph.warnings()).map(Caught::Graph),
+                Err(diagnostics) => Some(Caught::Graph(diagnostics)),
+            },
+            Make::Called(make) => make(&graph).err(),
+        }
+    }
+}
+
+impl Caught {
+    /// The whole text, with ANSI colours or without.
+    pub fn text(&self, is_colored: bool) -> String {
+        match self {
+            Caught::Graph(diagnostics) if is_colored => diagnostics.colored().to_string(),
+            Caught::Graph(diagnostics) => format!("{diagnostics:#}"),
+            Caught::Bind(error) if is_colored => error.colored().to_string(),
+            Caught::Bind(error) => format!("{error:#}"),
+            Caught::Run(error) if is_colored => error.colored().to_string(),
+            Caught::Run(error) => format!("{error:#}"),
+            Caught::Other(text) => text.clone(),
+        }
+    }
+}
+
+impl From<CompileError> for Caught {
+    fn from(error: CompileError) -> Self {
+        match error {
+            CompileError::Graph(diagnostics) => Caught::Graph(diagnostics),
+            other => Caught::Other(other.to_string()),
+        }
+    }
+}
+
+impl From<CallError> for Caught {
+    fn from(error: CallError) -> Self {
+        match error {
+            CallError::Bind(error) => Caught::Bind(error),
+            CallError::Run(error) => Caught::Run(error),
+        }
+    }
+}
+
+impl From<LayoutError> for Caught {
+    fn from(error: LayoutError) -> Self {
+        Caught::Other(error.to_string())
+    }
+}

@@ -1,0 +1,67 @@
+use super::{Mistake, written};
+use broadloom::prelude::*;
+
+pub const MISTAKES: &[Mistake] = &[
+    written("`axis=`: sizes that differ", "To add a table to the last two axes.", |g| {
+        let x = g.input::<f32>("x", shape![2, 3, 4, 5]);
+        let y = g.input::<f32>("y", shape![4, 5]);
+        x.add_axis(y, 1)
+    }),
+    written("`axis=`: of equal rank", "To add two matrices, one of them shifted.", |g| {
+        let x = g.input::<f32>("x", shape![2, 3]);
+        let y = g.input::<f32>("y", shape![2, 1]);
+        x.add_axis(y, 1)
+    }),
+    written("`axis=`: no such axis", "To count the axis from the end.", |g| {
+        let x = g.input::<f32>("x", shape![2, 3, 4]);
+        let y = g.input::<f32>("y", shape![3]);
+        x.multiply_axis(y, -2)
+    }),
+    written("`axis=`: too long", "To place two axes where only one is left.", |g| {
+        let x = g.input::<f32>("x", shape![2, 3, 4]);
+        let y = g.input::<f32>("y", shape![3, 4]);
+        x.add_axis(y, 2)
+    }),
+    written("In place: the target would grow", "To add y to x, in the memory of x.", |g| {
+        let x = g.input::<f32>("x", shape![1, 3, 1]);
+        let y = g.input::<f32>("y", shape![3, 1, 7]);
+        x.add_(y)
+    }),
+    written("In place: another kind of dtype", "To scale integers by a fraction.", |g| {
+        let counts = g.input::<i32>("counts", shape![4]);
+        let scale = g.input::<f32>("scale", shape![]);
+        counts.multiply_(scale)
+    }),
+    written("In place: not an input", "To change a result.", |g| {
+        let x = g.input::<f32>("x", shape![4]);
+        (x + 1).add_(1)
+    }),
+    written("In place: twice", "To update x in two steps.", |g| {
+        let x = g.input::<f32>("x", shape![4]);
+        x.add_(1);
+        x.multiply_(2)
+    }),
+    written("In place: an input that may be stretched", "To write to rows of which there may be one.", |g| {
+        let n = g.symbol("n");
+        let x = g.input::<f32>("x", shape![#n, 3]);
+        let y = g.input::<f32>("y", shape![n, 3]);
+        x.add_(y)
+    }),
+    written(
+        "A warning: as many elements, yet not element by element",
+        "To add two vectors, one of which is a column.",
+        |g| {
+            g.warn_of_pointwise();
+            let n = g.symbol("n");
+            let a = g.input::<f32>("a", shape![n, 1]);
+            let b = g.input::<f32>("b", shape![n]);
+            a + b
+        },
+    ),
+    written("The harmless case of the warning", "To add two vectors, one of which is a row.", |g| {
+        g.warn_of_pointwise();
+        let a = g.input::<f32>("a", shape![1, 3]);
+        let b = g.input::<f32>("b", shape![3]);
+        a + b
+    }),
+];
