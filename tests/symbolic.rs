@@ -366,3 +366,47 @@ fn rebinding_to_1_stretches() {
     assert_eq!(vector(kernel.run((&one, &three)).unwrap()), [12.0, 18.0]);
     assert!(kernel.run((&three, &three)).is_err());
 }
+
+/// A size that was inferred to be `n - 5` is not negative, although no array that is passed has it, and the slice that
+/// demands it is not computed.
+#[test]
+fn inferred_sizes_are_not_negative() {
+    let g = Graph::new();
+    let (x, w) = (g.input::<f32>("x", shape![g.symbol("n")]), g.input::<f32>("w", shape![_]));
+    let first = x.slice(slice![..w.shape()[0]]);
+    let _ = w + x.slice(slice![5..]);
+    assert_eq!(first.to_string(), "f32[n-5]");
+    for result in [first, first.exp().sum(0), first.mean(0)] {
+        let kernel = result.compile().unwrap();
+        assert_eq!(kernel.inputs().len(), 1);
+        assert!(kernel.run(&[1.0_f32; 6]).is_ok());
+        let error = bind_error(kernel.run(&[1.0_f32; 2]));
+        assert!(error.to_string().starts_with("n is 2, but n >= 5 is needed"), "{error}");
+    }
+    // The quotient of no elements by none.
+    let g = Graph::new();
+    let [n, m] = g.symbols(["n", "m"]);
+    let (rows, columns) = (g.input::<f32>("rows", shape![m]), g.input::<f32>("columns", shape![n]));
+    let w = g.input::<f32>("w", shape![_]);
+    let table = w.reshape([broadloom::Dim::from(m), (-1).into()]);
+    let _ = w + (rows.unsqueeze(1) * columns.slice(slice![5..])).reshape([-1]);
+    assert_eq!(table.to_string(), "f32[m, n-5]");
+    let kernel = g.compile([("table", table.sum(0)), ("columns", columns * 2), ("rows", rows * 2)]).unwrap();
+    let inputs = |columns| inputs! { "w" => NOTHING, "columns" => columns, "rows" => NOTHING };
+    assert!(kernel.run(inputs(&[1.0_f32; 6][..])).is_ok());
+    let error = bind_error(kernel.run(inputs(&[1.0_f32; 2][..])));
+    assert!(error.to_string().starts_with("n is 2, but n >= 5 is needed"), "{error}");
+}
+
+/// An array of one element stands for `n - 5` elements, but not for fewer than none.
+#[test]
+fn axes_that_may_be_1_are_not_negative() {
+    let g = Graph::new();
+    let n = g.symbol("n");
+    let (x, scale) = (g.input::<f32>("x", shape![n]), g.input::<f32>("scale", shape![#(n - 5)]));
+    let kernel = (x.slice(slice![..2]).sum(0) * scale).compile().unwrap();
+    assert_eq!(vector(kernel.run((&[1.0_f32; 7], &[3.0_f32])).unwrap()), [6.0, 6.0]);
+    assert_eq!(vector(kernel.run((&[1.0_f32; 5], &[3.0_f32])).unwrap()), []);
+    let error = bind_error(kernel.run((&[1.0_f32; 2], &[3.0_f32])));
+    assert!(error.to_string().starts_with("n is 2, but n >= 5 is needed"), "{error}");
+}

@@ -146,6 +146,8 @@ impl Graph {
             let site = self.symbols()[symbol.index()].site;
             Diagnostic::new(problem, None, site)
         }));
+        let needed = self.needed(&outputs);
+        let unproven = self.maybe_negative(&found, &needed);
         let mut found = Found { found, error: None };
         let mut inputs = self.inputs.clone();
         inputs.iter_mut().for_each(|input| found.put_into(&mut input.shape));
@@ -155,7 +157,6 @@ impl Graph {
         for solution in &solutions {
             known[solution.symbol.index()] = true;
         }
-        let needed = self.needed(&outputs);
         let mut checked = Checked {
             entries: Vec::new(),
             inputs,
@@ -208,6 +209,11 @@ impl Graph {
                 Err(mistake) => mistakes.push(*mistake),
             }
         }
+        for (index, size) in unproven {
+            let Entry { site, .. } = self.entries[index];
+            let (demand, origin) = (super::Demand::NonNegative(found.put(&size)), number[index]);
+            checked.obligations.push(Obligation { demand, origin, site, requirement: Requirement::Size });
+        }
         checked.check_solvable(known, &mut mistakes);
         if let Some(error) = found.error {
             let site = self.entry(ExprId::new(super::POISON)).site;
@@ -217,6 +223,41 @@ impl Graph {
             Some(mistakes) => Err(mistakes),
             None => Ok(CheckedGraph(Arc::new(checked))),
         }
+    }
+
+    /// Sizes that no array has and that may be negative, each with the index of the first needed expression that
+    /// mentions it: while the graph was built, an inferred size was taken for one that is not, whatever stands for it
+    /// now; and where an array of size 1 may stand for `n - 5`, it does not say that there are 5.
+    fn maybe_negative(&self, found: &HashMap<SymbolId, Dim>, needed: &[bool]) -> Vec<(usize, Dim)> {
+        let unproven = |size: &Dim| size.interval(&|symbol| self.facts(symbol)).lower < 0;
+        let open: HashSet<SymbolId> =
+            found.iter().filter(|(_, size)| unproven(size)).map(|(symbol, _)| *symbol).collect();
+        let entries = || self.entries.iter().enumerate().filter(|(index, _)| needed[*index]);
+        let mut proven = HashSet::new();
+        for (_, entry) in entries() {
+            if let Node::Input(input) = entry.node {
+                let may_be_one = &self.inputs[input.index()].may_be_one;
+                let has = entry.shape.iter().enumerate().filter(|(axis, _)| !may_be_one.contains(axis));
+                proven.extend(has.map(|(_, size)| size.clone()));
+            }
+        }
+        let mut sizes = Vec::new();
+        for (index, entry) in entries() {
+            let mut mentioned: Vec<Dim> = Vec::new();
+            if let Node::Input(input) = entry.node {
+                let stretched = self.inputs[input.index()].may_be_one.iter().map(|&axis| &entry.shape[axis]);
+                mentioned.extend(stretched.filter(|size| unproven(size)).cloned());
+            }
+            if !open.is_empty() {
+                let mut symbols: Vec<SymbolId> = entry.shape.iter().flat_map(Dim::symbols).collect();
+                entry.node.clone().visit_dims(&mut |dim| symbols.extend(dim.symbols()));
+                mentioned.extend(symbols.into_iter().filter(|symbol| open.contains(symbol)).map(Dim::symbol));
+            }
+            sizes.extend(
+                mentioned.into_iter().filter(|size| proven.insert(size.clone())).map(|size| (index, size)),
+            );
+        }
+        sizes
     }
 
     /// What is left of an obligation once all sizes are found.
