@@ -410,3 +410,41 @@ fn axes_that_may_be_1_are_not_negative() {
     let error = bind_error(kernel.run((&[1.0_f32; 2], &[3.0_f32])));
     assert!(error.to_string().starts_with("n is 2, but n >= 5 is needed"), "{error}");
 }
+
+/// A fact of what stands for another size, by a declaration or by inference, would be checked by nobody.
+#[test]
+fn facts_are_of_sizes_that_stand_for_themselves() {
+    let late = |g: &Graph| {
+        let mistakes = g.check().unwrap_err();
+        assert!(mistakes.iter().all(|mistake| mistake.code().as_str() == "S013"), "{mistakes}");
+        mistakes.iter().count()
+    };
+    let g = Graph::new();
+    let [n, m] = g.symbols(["n", "m"]);
+    assert_eq!(g.declare_equal(m, n), Declared::Substituted);
+    m.multiple_of(4).range(5..);
+    assert_eq!(g.input::<f32>("x", shape![m]).shape(), shape![n]);
+    assert_eq!(late(&g), 2);
+    let g = Graph::new();
+    let w = g.input::<f32>("w", shape![_]);
+    let inferred = w.shape()[0].as_symbol().unwrap();
+    inferred.multiple_of(4).range(5..);
+    assert_eq!(g.declare_equal(inferred, 7), Declared::Refused);
+    assert_eq!(w.shape(), shape![inferred]);
+    assert_eq!(late(&g), 3);
+}
+
+/// The names of inferred sizes are no names of symbols, and no two of them are one.
+#[test]
+fn inferred_sizes_have_names_of_their_own() {
+    let g = Graph::new();
+    let (n, w) = (g.symbol("n"), g.input::<f32>("w", shape![_]));
+    let halves = w.reshape([-1, 2]);
+    let other = g.input::<f32>("reshape", shape![3, 3, _]);
+    let _ = w + g.input::<f32>("x", shape![2 * n]);
+    assert_eq!((halves.shape(), other.rank()), (shape![n, 2], 3));
+    assert!(other.shape()[2] != halves.shape()[0]);
+    assert!(g.check().is_ok());
+    assert!(g.parameter("?reshape.2") != other.shape()[2]);
+    assert_eq!(g.check().unwrap_err().as_slice()[0].code().as_str(), "N001");
+}

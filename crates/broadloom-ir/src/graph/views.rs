@@ -93,7 +93,7 @@ impl Graph {
             let multiple = self.stated_multiple(&have, &by);
             return Err(Problem::Indivisible { have: self.size(&have), by: self.size(&by), multiple });
         }
-        let quotient = self.symbols.flexible("reshape", self.symbols().len(), site);
+        let quotient = self.symbols.quotient(site);
         let right = Dim::symbol(quotient).mul(given).map_err(Problem::Size)?;
         let what = What::Quotient { by: given.clone(), quotient };
         let because = Because { op: "reshape", operands: smallvec![operand], site, what };
