@@ -4,7 +4,8 @@ mod support;
 
 use broadloom_ir::ExprId;
 use broadloom_ir::diagnostics::Problem;
-use broadloom_ir::graph::{CheckedGraph, Graph, InputDim};
+use broadloom_ir::dtype::DType;
+use broadloom_ir::graph::{CheckedGraph, Graph, InputDim, SegmentOp};
 use broadloom_ir::interp::{Array, interpret};
 use broadloom_ir::ops::Op;
 use broadloom_ir::reduce::ReduceOp;
@@ -194,6 +195,35 @@ fn refused_ops_infer_nothing() {
     assert_eq!(text(&graph, &graph.shape(both)), "n,n");
     let third = graph.elementwise(Op::Add, &[w, y], here());
     assert!(graph.is_poisoned(third));
+}
+
+/// Neither does one that is refused for another reason, after its sizes were found.
+#[test]
+fn ops_that_are_refused_late_infer_nothing() {
+    let mut graph = Graph::new();
+    let huge = (1_i64 << 40).to_string();
+    let (v, n) = (input(&mut graph, "v", "_"), input(&mut graph, "n", "n"));
+    let w = input(&mut graph, "w", &format!("_,1,{huge}"));
+    let x = input(&mut graph, "x", &format!("3,{huge},1"));
+    let sum = graph.elementwise(Op::Add, &[n, n], here());
+    let ids = graph.cast(n, DType::I64, here());
+    let minus_two = dim(&mut graph, "-2");
+    let ops: [&dyn Fn(&mut Graph) -> ExprId; 4] = [
+        // Too many elements.
+        &|graph| graph.elementwise(Op::Add, &[w, x], here()),
+        // The sum could be computed, but its destination is no input.
+        &|graph| graph.assign_op(Op::Add, sum, v, here()),
+        &|graph| graph.segment(SegmentOp::Sum, v, ids, minus_two.clone(), here()),
+        // The number of elements would do.
+        &|graph| graph.reshape(v, &[Some(minus_two.clone()), Some(minus_two.clone())], here()),
+    ];
+    for (at, op) in ops.into_iter().enumerate() {
+        let result = op(&mut graph);
+        assert!(graph.is_poisoned(result), "{at}");
+        assert_eq!(graph.withdraw_diagnostics(0).map(|mistakes| mistakes.iter().count()), Some(1));
+        assert_eq!(text(&graph, &graph.shape(w)), format!("?w.0,1,{huge}"), "{at}");
+        assert_eq!(text(&graph, &graph.shape(v)), "?v.0", "{at}");
+    }
 }
 
 /// What is left open at the end is a mistake, at the op that needs it.

@@ -67,7 +67,7 @@ pub(super) struct Unifier {
     /// Pairs that are not decided; `None` once they are.
     postponed: Vec<Option<Equation>>,
     waiting: HashMap<SymbolId, Vec<usize>>,
-    /// What undoes the changes since [`Unifier::begin`].
+    /// What undoes the changes since [`Unifier::keep`].
     journal: Vec<Undo>,
 }
 
@@ -80,14 +80,19 @@ enum Undo {
 }
 
 impl Unifier {
-    /// Begins the comparisons of one op.
-    pub(super) fn begin(&mut self) {
+    /// Keeps what was found: the op is done.
+    pub(super) fn keep(&mut self) {
         self.journal.clear();
     }
 
-    /// Takes back what was found since `begin`: the op is refused.
-    pub(super) fn undo(&mut self) {
-        while let Some(undo) = self.journal.pop() {
+    /// How much the op at hand has found so far.
+    pub(super) fn mark(&self) -> usize {
+        self.journal.len()
+    }
+
+    /// Takes back what was found since `mark`, of the op at hand.
+    pub(super) fn undo(&mut self, mark: usize) {
+        for undo in self.journal.drain(mark..).rev() {
             match undo {
                 Undo::Value(symbol, Some(before)) => {
                     self.values.insert(symbol, before);
