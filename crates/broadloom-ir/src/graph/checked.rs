@@ -40,6 +40,7 @@ struct Checked {
     inputs: Vec<InputInfo>,
     outputs: Vec<OutputInfo>,
     symbols: Vec<SymbolInfo>,
+    declared: HashMap<SymbolId, Dim>,
     obligations: Vec<Obligation>,
     solutions: Vec<Solution>,
 }
@@ -162,6 +163,7 @@ impl Graph {
             inputs,
             outputs: Vec::new(),
             symbols: self.symbols().to_vec(),
+            declared: HashMap::new(),
             obligations: Vec::new(),
             solutions,
         };
@@ -209,6 +211,8 @@ impl Graph {
                 Err(mistake) => mistakes.push(*mistake),
             }
         }
+        checked.declared =
+            self.symbols.declared().map(|(symbol, value)| (symbol, found.put(value))).collect();
         for (index, size) in unproven {
             let Entry { site, .. } = self.entries[index];
             let (demand, origin) = (super::Demand::NonNegative(found.put(&size)), number[index]);
@@ -449,6 +453,11 @@ impl CheckedGraph {
     /// All symbols in order of creation. Some that the outputs do not need may have no solution.
     pub fn symbols(&self) -> &[SymbolInfo] {
         &self.0.symbols
+    }
+
+    /// What a declaration put in the place of a symbol, so that nothing else in the graph mentions it.
+    pub fn declared(&self, symbol: SymbolId) -> Option<&Dim> {
+        self.0.declared.get(&symbol)
     }
 
     /// What must hold for the values of the symbols: declarations, then in order of the expressions that need it.

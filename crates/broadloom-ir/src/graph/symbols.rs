@@ -94,6 +94,11 @@ impl Symbols {
         self.infos.len() >= MAX_IDS
     }
 
+    /// What declarations put in the place of symbols.
+    pub(super) fn declared(&self) -> impl Iterator<Item = (SymbolId, &Dim)> {
+        self.declared.iter().map(|(symbol, value)| (*symbol, value))
+    }
+
     /// What the symbol's name stands for.
     fn size(&self, symbol: SymbolId) -> Dim {
         let value = self.declared.get(&symbol).cloned().unwrap_or(Dim::symbol(symbol));

@@ -9,7 +9,7 @@ use super::Array;
 use super::error::InterpretError;
 use super::view::product;
 use crate::dim::{Dim, DimError};
-use crate::graph::{CheckedGraph, Demand};
+use crate::graph::{CheckedGraph, Demand, SymbolInfo, SymbolKind};
 use crate::ids::{ExprId, SymbolId};
 
 /// The value of every symbol.
@@ -73,6 +73,7 @@ pub(super) fn bind<'a>(
     // Each round solves a symbol or is the last, so there are at most as many rounds as symbols, and one more.
     while sizes.solve_round(&axes)? || sizes.solve_stretched(&axes) {}
     sizes.check_axes(&axes)?;
+    sizes.check_declared()?;
     sizes.check_facts()?;
     sizes.check_obligations()?;
     Ok(sizes)
@@ -81,7 +82,8 @@ pub(super) fn bind<'a>(
 impl Sizes<'_> {
     /// Takes the size of a symbol's name.
     fn give(&mut self, name: &str, size: i64) -> Result<(), InterpretError> {
-        let position = self.graph.symbols().iter().position(|info| *info.name == *name);
+        let is_it = |info: &SymbolInfo| *info.name == *name && info.kind != SymbolKind::Flexible;
+        let position = self.graph.symbols().iter().position(is_it);
         let Some((position, info)) = position.map(|position| (position, &self.graph.symbols()[position]))
         else {
             return Err(InterpretError::NoSymbol { name: name.into() });
@@ -90,7 +92,29 @@ impl Sizes<'_> {
             let (symbol, unit, facts) = (info.name.clone(), info.unit, info.facts);
             return Err(InterpretError::Facts { symbol, value: size, unit, facts });
         }
-        self.values[position] = Some(size / info.unit);
+        match self.values[position].replace(size / info.unit) {
+            Some(other) if other != size / info.unit => {
+                let (symbol, found) = (info.name.clone(), other.saturating_mul(info.unit));
+                Err(InterpretError::GivenSize { symbol, given: size, found })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Sizes given for symbols in whose place declarations put others.
+    fn check_declared(&self) -> Result<(), InterpretError> {
+        for (position, info) in self.graph.symbols().iter().enumerate() {
+            let (Some(given), Some(size)) =
+                (self.values[position], self.graph.declared(SymbolId::new(position)))
+            else {
+                continue;
+            };
+            let found = self.evaluate(size)?;
+            if found != given {
+                let [given, found] = [given, found].map(|size| size.saturating_mul(info.unit));
+                return Err(InterpretError::GivenSize { symbol: info.name.clone(), given, found });
+            }
+        }
         Ok(())
     }
 

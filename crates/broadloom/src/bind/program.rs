@@ -208,7 +208,13 @@ impl Program {
         }
         for &(symbol, value) in given {
             let info = &graph.symbols()[symbol.index()];
-            if let Some(found) = values[symbol.index()].filter(|found| *found != value) {
+            let declared = graph.declared(symbol).map(|size| evaluate(size, &values));
+            let known = match declared {
+                // Nothing that is computed needs it.
+                None | Some(Err(DimError::Unbound(_))) => values[symbol.index()],
+                Some(size) => Some(size?),
+            };
+            if let Some(found) = known.filter(|found| *found != value) {
                 return Err(BindError::GivenSize(Box::new(GivenSize {
                     symbol: info.name.to_string(),
                     given: value.saturating_mul(info.unit),
