@@ -264,3 +264,46 @@ fn long_chains() {
     assert_eq!(text(&graph, &checked.inputs()[10_000].shape), "n");
     assert!(started.elapsed().as_secs() < 20, "{:?}", started.elapsed());
 }
+
+/// The far end of a long chain is compared again and again, and each of its sizes is explained.
+#[test]
+fn long_chains_are_gone_through_once() {
+    let mut graph = Graph::new();
+    let inputs: Vec<ExprId> = (0..8_000).map(|at| input(&mut graph, &format!("x{at}"), "_")).collect();
+    let (n, five) = (input(&mut graph, "n", "n"), input(&mut graph, "five", "5"));
+    let started = std::time::Instant::now();
+    for pair in inputs.windows(2).rev() {
+        graph.elementwise(Op::Add, pair, here());
+    }
+    for at in 0..8_000 {
+        let other = input(&mut graph, &format!("y{at}"), "_");
+        graph.elementwise(Op::Add, &[inputs[7_999], other], here());
+    }
+    graph.elementwise(Op::Add, &[inputs[0], n], here());
+    assert!(graph.diagnostics().is_empty());
+    for input in &inputs[..1_000] {
+        graph.elementwise(Op::Add, &[*input, five], here());
+    }
+    assert_eq!(graph.diagnostics().len(), 1_000);
+    assert!(started.elapsed().as_secs() < 10, "{:?}", started.elapsed());
+}
+
+/// What waits for many sizes is tried once for each, however often it was tried before.
+#[test]
+fn what_is_postponed_waits_once() {
+    let mut graph = Graph::new();
+    let inputs: Vec<ExprId> = (0..16).map(|at| input(&mut graph, &format!("x{at}"), "_")).collect();
+    let twice: Vec<ExprId> = inputs.iter().flat_map(|&input| [input, input]).collect();
+    let joined = graph.concat(&twice, 0, here());
+    let started = std::time::Instant::now();
+    for at in 0..20 {
+        let other = input(&mut graph, &format!("y{at}"), &format!("n{at}"));
+        graph.elementwise(Op::Add, &[joined, other], here());
+    }
+    for (at, found) in inputs[..15].iter().enumerate() {
+        let other = input(&mut graph, &format!("z{at}"), &format!("m{at}"));
+        graph.elementwise(Op::Add, &[*found, other], here());
+    }
+    assert!(graph.diagnostics().is_empty());
+    assert!(started.elapsed().as_secs() < 10, "{:?}", started.elapsed());
+}
