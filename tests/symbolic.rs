@@ -472,3 +472,15 @@ fn inferred_sizes_have_names_of_their_own() {
     assert!(g.parameter("?reshape.2") != other.shape()[2]);
     assert_eq!(g.check().unwrap_err().as_slice()[0].code().as_str(), "N001");
 }
+
+/// `_` and `#n` say something of an axis of an input, and are no sizes to compute with.
+#[test]
+fn what_is_no_size_is_not_computed_with() {
+    let inferred = broadloom::Dim::INFERRED;
+    let five = broadloom::Dim::from(5).or_one();
+    for wrong in [inferred + 1, 2 * inferred, five + 1, -five, (inferred + 1) - 1, inferred.or_one()] {
+        let g = Graph::new();
+        assert!(g.input::<f32>("x", shape![wrong]).is_poisoned(), "{wrong}");
+        assert_eq!(g.check().unwrap_err().as_slice()[0].code().as_str(), "S013");
+    }
+}
