@@ -298,6 +298,28 @@ fn axes_that_may_be_1_and_nothing_else() {
     assert!(error.to_string().contains("axis 0 is 3, but n is 2"), "{error}");
 }
 
+/// Also of a size that is a multiple of something: then 1 is none.
+#[test]
+fn axes_that_may_be_1_of_a_multiple() {
+    let g = Graph::new();
+    let n = g.symbol("n").multiple_of(2).range(..=4);
+    let (x, y) = (g.input::<f32>("x", shape![#n]), g.input::<f32>("y", shape![#n]));
+    let kernel = (x - y).compile().unwrap();
+    let arrays = |sizes: [usize; 2]| sizes.map(|size| vec![1.0_f32; size]);
+    for (sizes, want) in [([1, 2], Some(2)), ([4, 1], Some(4)), ([1, 0], Some(0)), ([4, 4], Some(4))]
+        .into_iter()
+        .chain([[1, 1], [1, 3], [6, 1], [2, 4]].map(|sizes| (sizes, None)))
+    {
+        let [x, y] = arrays(sizes);
+        assert_eq!(kernel.run((&x, &y)).ok().map(|got| vector(got).len()), want, "{sizes:?}");
+        let arrays = [x, y].map(|data| broadloom_ir::interp::Array::new(&[data.len()], &data));
+        let interpreted = broadloom_ir::interp::interpret(kernel.graph(), &arrays, false);
+        assert_eq!(interpreted.is_ok(), want.is_some(), "{sizes:?}");
+    }
+    let error = bind_error(kernel.run((&[1.0_f32], &[1.0_f32; 3])));
+    assert!(error.to_string().contains("which no size gives"), "{error}");
+}
+
 /// A size that only the caller knows.
 #[test]
 fn parameters() {

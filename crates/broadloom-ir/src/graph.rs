@@ -45,7 +45,7 @@ use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::panic::Location;
 use symbols::Symbols;
-pub use symbols::{Declared, SymbolInfo, SymbolKind};
+pub use symbols::{Declared, SymbolInfo, SymbolKind, symbol_named};
 use unify::{Because, Equation, Fit, Unifier, What};
 pub use views::SliceSpec;
 

@@ -152,7 +152,7 @@ impl Graph {
         let mut found = Found { found, error: None };
         let mut inputs = self.inputs.clone();
         inputs.iter_mut().for_each(|input| found.put_into(&mut input.shape));
-        let solutions = solve(&inputs, self.symbols().len());
+        let solutions = solve(&inputs, self.symbols());
         let mut known: Vec<bool> =
             self.symbols().iter().map(|symbol| symbol.kind == SymbolKind::Parameter).collect();
         for solution in &solutions {

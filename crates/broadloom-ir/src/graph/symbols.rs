@@ -46,6 +46,13 @@ impl SymbolInfo {
     }
 }
 
+/// The symbol whose name stands for exactly this size, if there is one.
+pub fn symbol_named(size: &Dim, symbols: &[SymbolInfo]) -> Option<SymbolId> {
+    let &[symbol] = size.symbols().as_slice() else { return None };
+    let unit = symbols.get(symbol.index())?.unit;
+    (Dim::symbol(symbol).scale(unit).as_ref() == Ok(size)).then_some(symbol)
+}
+
 /// What became of a declared equality.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Declared {
