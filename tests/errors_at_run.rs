@@ -191,3 +191,18 @@ fn the_first_wrong_datum_is_reported_on_every_path() -> Result<(), Box<dyn std::
     assert!(reports > 200, "the data are wrong in {reports} cases only");
     Ok(())
 }
+
+/// `eval` keeps a kernel for all expressions of one structure, and each call reports its own.
+#[test]
+fn kept_kernels_report_the_place_of_the_call() {
+    let (table, indices, none) = ([1.0_f32; 20], [30_i64; 9], [0.0_f32; 0]);
+    let lines = [
+        (eval::<_, _, Vec<f32>>((&table, &indices), |(x, i)| x.take(i, 0)), line!()),
+        (eval::<_, _, Vec<f32>>((&table, &indices), |(x, i)| x.take(i, 0)), line!()),
+        (eval::<_, _, Vec<f32>>((&none, &indices), |(x, i)| x.take(i, 0)), line!()),
+    ];
+    for (result, line) in lines {
+        let error = result.unwrap_err().to_string();
+        assert!(error.contains(&format!("`take` at {}:{line}:", file!())), "{line}: {error}");
+    }
+}

@@ -298,6 +298,28 @@ fn axes_that_may_be_1_and_nothing_else() {
     assert!(error.to_string().contains("axis 0 is 3, but n is 2"), "{error}");
 }
 
+/// Also of a size that is a multiple of something: then 1 is none.
+#[test]
+fn axes_that_may_be_1_of_a_multiple() {
+    let g = Graph::new();
+    let n = g.symbol("n").multiple_of(2).range(..=4);
+    let (x, y) = (g.input::<f32>("x", shape![#n]), g.input::<f32>("y", shape![#n]));
+    let kernel = (x - y).compile().unwrap();
+    let arrays = |sizes: [usize; 2]| sizes.map(|size| vec![1.0_f32; size]);
+    for (sizes, want) in [([1, 2], Some(2)), ([4, 1], Some(4)), ([1, 0], Some(0)), ([4, 4], Some(4))]
+        .into_iter()
+        .chain([[1, 1], [1, 3], [6, 1], [2, 4]].map(|sizes| (sizes, None)))
+    {
+        let [x, y] = arrays(sizes);
+        assert_eq!(kernel.run((&x, &y)).ok().map(|got| vector(got).len()), want, "{sizes:?}");
+        let arrays = [x, y].map(|data| broadloom_ir::interp::Array::new(&[data.len()], &data));
+        let interpreted = broadloom_ir::interp::interpret(kernel.graph(), &arrays, false);
+        assert_eq!(interpreted.is_ok(), want.is_some(), "{sizes:?}");
+    }
+    let error = bind_error(kernel.run((&[1.0_f32], &[1.0_f32; 3])));
+    assert!(error.to_string().contains("which no size gives"), "{error}");
+}
+
 /// A size that only the caller knows.
 #[test]
 fn parameters() {
@@ -322,6 +344,30 @@ fn parameters() {
     assert!(kernel.run(inputs! { "x" => &data }.with_size("k", 2).with_size("n", 2)).is_ok());
     let error = bind_error(kernel.run(inputs! { "x" => &data }.with_size("k", 2).with_size("n", 3)));
     assert!(matches!(error, BindError::GivenSize(_)), "{error}");
+}
+
+/// A size given for a name is compared, also where a declaration put another size in its place. Inferred sizes have no
+/// name that could be given.
+#[test]
+fn given_sizes_are_compared() {
+    let g = Graph::new();
+    let [n, m] = g.symbols(["n", "m"]);
+    g.declare_equal(m, n - 1);
+    let kernel = (g.input::<f32>("x", shape![n]) + g.input::<f32>("w", shape![_])).compile().unwrap();
+    let two = [1.0_f32; 2];
+    let run = |name, size| kernel.run(inputs! { "x" => &two, "w" => &two }.with_size(name, size));
+    assert!(run("m", 1).is_ok());
+    let error = bind_error(run("m", 7)).to_string();
+    assert!(error.starts_with("the size \"m\" is given as 7, but it is 1"), "{error}");
+    assert!(matches!(bind_error(run("?w.0", 2)), BindError::UnknownSize { .. }));
+    let arrays = [two, two].map(|data| broadloom_ir::interp::Array::new(&[2], &data));
+    let interpret = |given: &[(&str, i64)]| {
+        broadloom_ir::interp::interpret_with_sizes(kernel.graph(), &arrays, given, false)
+    };
+    assert!(interpret(&[("m", 1), ("n", 2)]).is_ok());
+    for given in [&[("m", 7)][..], &[("m", 1), ("m", 2)], &[("n", 2), ("n", 3)], &[("?w.0", 2)]] {
+        assert!(interpret(given).is_err(), "{given:?}");
+    }
 }
 
 /// Paddle's `axis=` computes what it does in Paddle.
@@ -365,4 +411,98 @@ fn rebinding_to_1_stretches() {
         (ArrayView::new(&data[..2], &[1, 2]).unwrap(), ArrayView::new(&data, &[3, 2]).unwrap());
     assert_eq!(vector(kernel.run((&one, &three)).unwrap()), [12.0, 18.0]);
     assert!(kernel.run((&three, &three)).is_err());
+}
+
+/// A size that was inferred to be `n - 5` is not negative, although no array that is passed has it, and the slice that
+/// demands it is not computed.
+#[test]
+fn inferred_sizes_are_not_negative() {
+    let g = Graph::new();
+    let (x, w) = (g.input::<f32>("x", shape![g.symbol("n")]), g.input::<f32>("w", shape![_]));
+    let first = x.slice(slice![..w.shape()[0]]);
+    let _ = w + x.slice(slice![5..]);
+    assert_eq!(first.to_string(), "f32[n-5]");
+    for result in [first, first.exp().sum(0), first.mean(0)] {
+        let kernel = result.compile().unwrap();
+        assert_eq!(kernel.inputs().len(), 1);
+        assert!(kernel.run(&[1.0_f32; 6]).is_ok());
+        let error = bind_error(kernel.run(&[1.0_f32; 2]));
+        assert!(error.to_string().starts_with("n is 2, but n >= 5 is needed"), "{error}");
+    }
+    // The quotient of no elements by none.
+    let g = Graph::new();
+    let [n, m] = g.symbols(["n", "m"]);
+    let (rows, columns) = (g.input::<f32>("rows", shape![m]), g.input::<f32>("columns", shape![n]));
+    let w = g.input::<f32>("w", shape![_]);
+    let table = w.reshape([broadloom::Dim::from(m), (-1).into()]);
+    let _ = w + (rows.unsqueeze(1) * columns.slice(slice![5..])).reshape([-1]);
+    assert_eq!(table.to_string(), "f32[m, n-5]");
+    let kernel = g.compile([("table", table.sum(0)), ("columns", columns * 2), ("rows", rows * 2)]).unwrap();
+    let inputs = |columns| inputs! { "w" => NOTHING, "columns" => columns, "rows" => NOTHING };
+    assert!(kernel.run(inputs(&[1.0_f32; 6][..])).is_ok());
+    let error = bind_error(kernel.run(inputs(&[1.0_f32; 2][..])));
+    assert!(error.to_string().starts_with("n is 2, but n >= 5 is needed"), "{error}");
+}
+
+/// An array of one element stands for `n - 5` elements, but not for fewer than none.
+#[test]
+fn axes_that_may_be_1_are_not_negative() {
+    let g = Graph::new();
+    let n = g.symbol("n");
+    let (x, scale) = (g.input::<f32>("x", shape![n]), g.input::<f32>("scale", shape![#(n - 5)]));
+    let kernel = (x.slice(slice![..2]).sum(0) * scale).compile().unwrap();
+    assert_eq!(vector(kernel.run((&[1.0_f32; 7], &[3.0_f32])).unwrap()), [6.0, 6.0]);
+    assert!(vector(kernel.run((&[1.0_f32; 5], &[3.0_f32])).unwrap()).is_empty());
+    let error = bind_error(kernel.run((&[1.0_f32; 2], &[3.0_f32])));
+    assert!(error.to_string().starts_with("n is 2, but n >= 5 is needed"), "{error}");
+}
+
+/// A fact of what stands for another size, by a declaration or by inference, would be checked by nobody.
+#[test]
+fn facts_are_of_sizes_that_stand_for_themselves() {
+    let late = |g: &Graph| {
+        let mistakes = g.check().unwrap_err();
+        assert!(mistakes.iter().all(|mistake| mistake.code().as_str() == "S013"), "{mistakes}");
+        mistakes.iter().count()
+    };
+    let g = Graph::new();
+    let [n, m] = g.symbols(["n", "m"]);
+    assert_eq!(g.declare_equal(m, n), Declared::Substituted);
+    m.multiple_of(4).range(5..);
+    assert_eq!(g.input::<f32>("x", shape![m]).shape(), shape![n]);
+    assert_eq!(late(&g), 2);
+    let g = Graph::new();
+    let w = g.input::<f32>("w", shape![_]);
+    let inferred = w.shape()[0].as_symbol().unwrap();
+    inferred.multiple_of(4).range(5..);
+    assert_eq!(g.declare_equal(inferred, 7), Declared::Refused);
+    assert_eq!(w.shape(), shape![inferred]);
+    assert_eq!(late(&g), 3);
+}
+
+/// The names of inferred sizes are no names of symbols, and no two of them are one.
+#[test]
+fn inferred_sizes_have_names_of_their_own() {
+    let g = Graph::new();
+    let (n, w) = (g.symbol("n"), g.input::<f32>("w", shape![_]));
+    let halves = w.reshape([-1, 2]);
+    let other = g.input::<f32>("reshape", shape![3, 3, _]);
+    let _ = w + g.input::<f32>("x", shape![2 * n]);
+    assert_eq!((halves.shape(), other.rank()), (shape![n, 2], 3));
+    assert!(other.shape()[2] != halves.shape()[0]);
+    assert!(g.check().is_ok());
+    assert!(g.parameter("?reshape.2") != other.shape()[2]);
+    assert_eq!(g.check().unwrap_err().as_slice()[0].code().as_str(), "N001");
+}
+
+/// `_` and `#n` say something of an axis of an input, and are no sizes to compute with.
+#[test]
+fn what_is_no_size_is_not_computed_with() {
+    let inferred = broadloom::Dim::INFERRED;
+    let five = broadloom::Dim::from(5).or_one();
+    for wrong in [inferred + 1, 2 * inferred, five + 1, -five, (inferred + 1) - 1, inferred.or_one()] {
+        let g = Graph::new();
+        assert!(g.input::<f32>("x", shape![wrong]).is_poisoned(), "{wrong}");
+        assert_eq!(g.check().unwrap_err().as_slice()[0].code().as_str(), "S013");
+    }
 }

@@ -323,32 +323,45 @@ impl Dim {
     /// # Errors
     /// If a coefficient overflows or the result is too large.
     pub fn substitute(&self, symbol: SymbolId, value: &Dim) -> Result<Dim, DimError> {
+        self.substitute_all(&|own| (own == symbol).then_some(value))
+    }
+
+    /// The size with values in place of all symbols that have one.
+    ///
+    /// # Errors
+    /// If a coefficient overflows or the result is too large.
+    pub(crate) fn substitute_all<'a>(
+        &self,
+        value_of: &dyn Fn(SymbolId) -> Option<&'a Dim>,
+    ) -> Result<Dim, DimError> {
         match &self.0 {
             Repr::Constant(_) => Ok(self.clone()),
-            Repr::Symbol(own) => Ok(if *own == symbol { value.clone() } else { self.clone() }),
-            Repr::Poly(poly) => Dim::substitute_terms(poly.terms(), symbol, value),
+            Repr::Symbol(own) => Ok(value_of(*own).unwrap_or(self).clone()),
+            Repr::Poly(poly) => Dim::substitute_terms(poly.terms(), value_of),
         }
     }
 
-    fn substitute_terms(terms: &[Term], symbol: SymbolId, value: &Dim) -> Result<Dim, DimError> {
-        let mut sum = Dim::ZERO;
+    fn substitute_terms<'a>(
+        terms: &[Term],
+        value_of: &dyn Fn(SymbolId) -> Option<&'a Dim>,
+    ) -> Result<Dim, DimError> {
+        let mut sum = Sum::default();
         for (monomial, coefficient) in terms {
             let mut product = Dim::from_sum(Sum::single(Monomial::one(), *coefficient)?)?;
             for (atom, exponent) in monomial.factors() {
                 let factor = match atom {
-                    Atom::Symbol(own) if *own == symbol => value.clone(),
-                    Atom::Symbol(own) => Dim::symbol(*own),
+                    Atom::Symbol(own) => value_of(*own).cloned().unwrap_or(Dim::symbol(*own)),
                     Atom::Floor(inner, divisor) => {
-                        Dim::substitute_terms(inner.terms(), symbol, value)?.floor_div(*divisor)?
+                        Dim::substitute_terms(inner.terms(), value_of)?.floor_div(*divisor)?
                     }
                 };
                 for _ in 0..*exponent {
                     product = product.mul(&factor)?;
                 }
             }
-            sum = sum.add(&product)?;
+            sum.add_all(&product.terms(), 1)?;
         }
-        Ok(sum)
+        Dim::from_sum(sum)
     }
 
     fn terms(&self) -> Vec<Term> {

@@ -45,7 +45,7 @@ use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::panic::Location;
 use symbols::Symbols;
-pub use symbols::{Declared, SymbolInfo, SymbolKind};
+pub use symbols::{Declared, SymbolInfo, SymbolKind, symbol_named};
 use unify::{Because, Equation, Fit, Unifier, What};
 pub use views::SliceSpec;
 
@@ -426,7 +426,8 @@ impl Graph {
         exprs.iter().any(|&expr| self.is_poisoned(expr))
     }
 
-    /// The result of an op, or poison and a record of the mistake.
+    /// The result of an op, or poison and a record of the mistake. A refused op has found no sizes, whatever refuses it
+    /// and after how many comparisons.
     fn settle(
         &mut self,
         result: Result<ExprId, Problem>,
@@ -435,9 +436,13 @@ impl Graph {
         site: Site,
     ) -> ExprId {
         match result {
-            Ok(expr) => expr,
+            Ok(expr) => {
+                self.unifier.keep();
+                expr
+            }
             Err(problem) => {
                 let diagnostic = help::explain(self, problem, op, operands, site);
+                self.unifier.undo(0);
                 self.report(diagnostic)
             }
         }

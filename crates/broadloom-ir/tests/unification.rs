@@ -4,7 +4,8 @@ mod support;
 
 use broadloom_ir::ExprId;
 use broadloom_ir::diagnostics::Problem;
-use broadloom_ir::graph::{CheckedGraph, Graph, InputDim};
+use broadloom_ir::dtype::DType;
+use broadloom_ir::graph::{CheckedGraph, Graph, InputDim, SegmentOp};
 use broadloom_ir::interp::{Array, interpret};
 use broadloom_ir::ops::Op;
 use broadloom_ir::reduce::ReduceOp;
@@ -196,6 +197,35 @@ fn refused_ops_infer_nothing() {
     assert!(graph.is_poisoned(third));
 }
 
+/// Neither does one that is refused for another reason, after its sizes were found.
+#[test]
+fn ops_that_are_refused_late_infer_nothing() {
+    let mut graph = Graph::new();
+    let huge = (1_i64 << 40).to_string();
+    let (v, n) = (input(&mut graph, "v", "_"), input(&mut graph, "n", "n"));
+    let w = input(&mut graph, "w", &format!("_,1,{huge}"));
+    let x = input(&mut graph, "x", &format!("3,{huge},1"));
+    let sum = graph.elementwise(Op::Add, &[n, n], here());
+    let ids = graph.cast(n, DType::I64, here());
+    let minus_two = dim(&mut graph, "-2");
+    let ops: [&dyn Fn(&mut Graph) -> ExprId; 4] = [
+        // Too many elements.
+        &|graph| graph.elementwise(Op::Add, &[w, x], here()),
+        // The sum could be computed, but its destination is no input.
+        &|graph| graph.assign_op(Op::Add, sum, v, here()),
+        &|graph| graph.segment(SegmentOp::Sum, v, ids, minus_two.clone(), here()),
+        // The number of elements would do.
+        &|graph| graph.reshape(v, &[Some(minus_two.clone()), Some(minus_two.clone())], here()),
+    ];
+    for (at, op) in ops.into_iter().enumerate() {
+        let result = op(&mut graph);
+        assert!(graph.is_poisoned(result), "{at}");
+        assert_eq!(graph.withdraw_diagnostics(0).map(|mistakes| mistakes.iter().count()), Some(1));
+        assert_eq!(text(&graph, &graph.shape(w)), format!("?w.0,1,{huge}"), "{at}");
+        assert_eq!(text(&graph, &graph.shape(v)), "?v.0", "{at}");
+    }
+}
+
 /// What is left open at the end is a mistake, at the op that needs it.
 #[test]
 fn what_stays_open_is_a_mistake() {
@@ -233,4 +263,47 @@ fn long_chains() {
     let checked = graph.finish(&named).unwrap();
     assert_eq!(text(&graph, &checked.inputs()[10_000].shape), "n");
     assert!(started.elapsed().as_secs() < 20, "{:?}", started.elapsed());
+}
+
+/// The far end of a long chain is compared again and again, and each of its sizes is explained.
+#[test]
+fn long_chains_are_gone_through_once() {
+    let mut graph = Graph::new();
+    let inputs: Vec<ExprId> = (0..8_000).map(|at| input(&mut graph, &format!("x{at}"), "_")).collect();
+    let (n, five) = (input(&mut graph, "n", "n"), input(&mut graph, "five", "5"));
+    let started = std::time::Instant::now();
+    for pair in inputs.windows(2).rev() {
+        graph.elementwise(Op::Add, pair, here());
+    }
+    for at in 0..8_000 {
+        let other = input(&mut graph, &format!("y{at}"), "_");
+        graph.elementwise(Op::Add, &[inputs[7_999], other], here());
+    }
+    graph.elementwise(Op::Add, &[inputs[0], n], here());
+    assert!(graph.diagnostics().is_empty());
+    for input in &inputs[..1_000] {
+        graph.elementwise(Op::Add, &[*input, five], here());
+    }
+    assert_eq!(graph.diagnostics().len(), 1_000);
+    assert!(started.elapsed().as_secs() < 10, "{:?}", started.elapsed());
+}
+
+/// What waits for many sizes is tried once for each, however often it was tried before.
+#[test]
+fn what_is_postponed_waits_once() {
+    let mut graph = Graph::new();
+    let inputs: Vec<ExprId> = (0..16).map(|at| input(&mut graph, &format!("x{at}"), "_")).collect();
+    let twice: Vec<ExprId> = inputs.iter().flat_map(|&input| [input, input]).collect();
+    let joined = graph.concat(&twice, 0, here());
+    let started = std::time::Instant::now();
+    for at in 0..20 {
+        let other = input(&mut graph, &format!("y{at}"), &format!("n{at}"));
+        graph.elementwise(Op::Add, &[joined, other], here());
+    }
+    for (at, found) in inputs[..15].iter().enumerate() {
+        let other = input(&mut graph, &format!("z{at}"), &format!("m{at}"));
+        graph.elementwise(Op::Add, &[*found, other], here());
+    }
+    assert!(graph.diagnostics().is_empty());
+    assert!(started.elapsed().as_secs() < 10, "{:?}", started.elapsed());
 }

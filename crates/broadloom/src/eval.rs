@@ -11,10 +11,11 @@ use crate::bind::{BindError, Inputs};
 use crate::compile::{CompileError, CompileOptions, compile};
 use crate::dsl::{Dim, Graph, Shape, Tensor};
 use crate::executable::Executable;
-use crate::run::{CallError, OutputError, Outputs};
+use crate::run::{CallError, OutputError, Outputs, RunError};
 use broadloom_ir::diagnostics::{Diagnostics, Requirement};
 use broadloom_ir::dtype::DType;
 use broadloom_ir::graph::{CheckedGraph, Demand, Node};
+use broadloom_ir::ops::Op;
 use broadloom_ir::shape;
 use broadloom_ir::{ExprId, InputId};
 use std::collections::HashMap;
@@ -230,7 +231,29 @@ fn run(graph: &CheckedGraph, views: &[ArrayView<'_>]) -> Result<Outputs, EvalErr
     for (position, view) in views.iter().enumerate() {
         inputs = inputs.named(input_name(position), view);
     }
-    Ok(executable.run(inputs)?)
+    Ok(executable.run(inputs).map_err(|error| placed(error, executable.graph(), graph))?)
+}
+
+/// What a kernel reports, at the place where this call wrote the op: the kernel may have been compiled for another
+/// expression of the same structure.
+fn placed(mut error: CallError, kept: &CheckedGraph, own: &CheckedGraph) -> CallError {
+    let site = match &mut error {
+        CallError::Run(
+            RunError::IndexOutOfRange { site, .. }
+            | RunError::NoSuchSegment { site, .. }
+            | RunError::NegativeExponent { site, .. },
+        ) => site,
+        CallError::Bind(BindError::EmptyTable(empty)) => &mut empty.site,
+        CallError::Run(RunError::Memory(_)) | CallError::Bind(_) => return error,
+    };
+    let reports = |expr: &ExprId| match kept.node(*expr) {
+        Node::Take { .. } | Node::Segment { .. } | Node::Elementwise { op: Op::Pow, .. } => {
+            kept.site(*expr) == *site
+        }
+        _ => false,
+    };
+    *site = kept.exprs().find(reports).map_or(*site, |expr| own.site(expr));
+    error
 }
 
 /// What kernels are kept by: everything of a graph but names and places.

@@ -40,6 +40,7 @@ struct Checked {
     inputs: Vec<InputInfo>,
     outputs: Vec<OutputInfo>,
     symbols: Vec<SymbolInfo>,
+    declared: HashMap<SymbolId, Dim>,
     obligations: Vec<Obligation>,
     solutions: Vec<Solution>,
 }
@@ -147,21 +148,23 @@ impl Graph {
             let site = self.symbols()[symbol.index()].site;
             Diagnostic::new(problem, None, site)
         }));
+        let needed = self.needed(&outputs);
+        let unproven = self.maybe_negative(&found, &needed);
         let mut found = Found { found, error: None };
         let mut inputs = self.inputs.clone();
         inputs.iter_mut().for_each(|input| found.put_into(&mut input.shape));
-        let solutions = solve(&inputs, self.symbols().len());
+        let solutions = solve(&inputs, self.symbols());
         let mut known: Vec<bool> =
             self.symbols().iter().map(|symbol| symbol.kind == SymbolKind::Parameter).collect();
         for solution in &solutions {
             known[solution.symbol.index()] = true;
         }
-        let needed = self.needed(&outputs);
         let mut checked = Checked {
             entries: Vec::new(),
             inputs,
             outputs: Vec::new(),
             symbols: self.symbols().to_vec(),
+            declared: HashMap::new(),
             obligations: Vec::new(),
             solutions,
         };
@@ -209,6 +212,13 @@ impl Graph {
                 Err(mistake) => mistakes.push(*mistake),
             }
         }
+        checked.declared =
+            self.symbols.declared().map(|(symbol, value)| (symbol, found.put(value))).collect();
+        for (index, size) in unproven {
+            let Entry { site, .. } = self.entries[index];
+            let (demand, origin) = (super::Demand::NonNegative(found.put(&size)), number[index]);
+            checked.obligations.push(Obligation { demand, origin, site, requirement: Requirement::Size });
+        }
         checked.check_solvable(known, &mut mistakes);
         if let Some(error) = found.error {
             let site = self.entry(ExprId::new(super::POISON)).site;
@@ -218,6 +228,41 @@ impl Graph {
             Some(mistakes) => Err(mistakes),
             None => Ok(CheckedGraph(Arc::new(checked))),
         }
+    }
+
+    /// Sizes that no array has and that may be negative, each with the index of the first needed expression that
+    /// mentions it: while the graph was built, an inferred size was taken for one that is not, whatever stands for it
+    /// now; and where an array of size 1 may stand for `n - 5`, it does not say that there are 5.
+    fn maybe_negative(&self, found: &HashMap<SymbolId, Dim>, needed: &[bool]) -> Vec<(usize, Dim)> {
+        let unproven = |size: &Dim| size.interval(&|symbol| self.facts(symbol)).lower < 0;
+        let open: HashSet<SymbolId> =
+            found.iter().filter(|(_, size)| unproven(size)).map(|(symbol, _)| *symbol).collect();
+        let entries = || self.entries.iter().enumerate().filter(|(index, _)| needed[*index]);
+        let mut proven = HashSet::new();
+        for (_, entry) in entries() {
+            if let Node::Input(input) = entry.node {
+                let may_be_one = &self.inputs[input.index()].may_be_one;
+                let has = entry.shape.iter().enumerate().filter(|(axis, _)| !may_be_one.contains(axis));
+                proven.extend(has.map(|(_, size)| size.clone()));
+            }
+        }
+        let mut sizes = Vec::new();
+        for (index, entry) in entries() {
+            let mut mentioned: Vec<Dim> = Vec::new();
+            if let Node::Input(input) = entry.node {
+                let stretched = self.inputs[input.index()].may_be_one.iter().map(|&axis| &entry.shape[axis]);
+                mentioned.extend(stretched.filter(|size| unproven(size)).cloned());
+            }
+            if !open.is_empty() {
+                let mut symbols: Vec<SymbolId> = entry.shape.iter().flat_map(Dim::symbols).collect();
+                entry.node.clone().visit_dims(&mut |dim| symbols.extend(dim.symbols()));
+                mentioned.extend(symbols.into_iter().filter(|symbol| open.contains(symbol)).map(Dim::symbol));
+            }
+            sizes.extend(
+                mentioned.into_iter().filter(|size| proven.insert(size.clone())).map(|size| (index, size)),
+            );
+        }
+        sizes
     }
 
     /// What is left of an obligation once all sizes are found.
@@ -411,6 +456,11 @@ impl CheckedGraph {
     /// All symbols in order of creation. Some that the outputs do not need may have no solution.
     pub fn symbols(&self) -> &[SymbolInfo] {
         &self.0.symbols
+    }
+
+    /// What a declaration put in the place of a symbol, so that nothing else in the graph mentions it.
+    pub fn declared(&self, symbol: SymbolId) -> Option<&Dim> {
+        self.0.declared.get(&symbol)
     }
 
     /// What must hold for the values of the symbols: declarations, then in order of the expressions that need it.

@@ -200,7 +200,7 @@ impl Graph {
         infer: impl FnOnce(infer::Compare<'_>) -> Result<R, E>,
     ) -> Result<R, E> {
         let (symbols, unifier) = (&self.symbols, &mut self.unifier);
-        unifier.begin();
+        let before = unifier.mark();
         let result = infer(&mut |axis, (left_operand, left), (right_operand, right)| {
             if left == right {
                 return Fit::Same;
@@ -210,7 +210,7 @@ impl Graph {
             unifier.meet(symbols, left, right, &because)
         });
         if result.is_err() {
-            self.unifier.undo();
+            self.unifier.undo(before);
         }
         result
     }

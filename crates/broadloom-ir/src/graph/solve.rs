@@ -1,6 +1,6 @@
 //! Which input axis determines which symbol.
 
-use super::InputInfo;
+use super::{InputInfo, SymbolInfo, symbol_named};
 use crate::dim::Dim;
 use crate::ids::{InputId, SymbolId};
 use std::collections::VecDeque;
@@ -18,7 +18,7 @@ pub struct Solution {
 }
 
 /// Solutions in the order in which they can be computed. Symbols that no axis determines are left out.
-pub(super) fn solve(inputs: &[InputInfo], symbols: usize) -> Vec<Solution> {
+pub(super) fn solve(inputs: &[InputInfo], symbols: &[SymbolInfo]) -> Vec<Solution> {
     struct Equation<'a> {
         input: InputId,
         axis: usize,
@@ -27,7 +27,7 @@ pub(super) fn solve(inputs: &[InputInfo], symbols: usize) -> Vec<Solution> {
         may_be_one: bool,
     }
     let mut equations = Vec::new();
-    let mut mentions = vec![Vec::new(); symbols];
+    let mut mentions = vec![Vec::new(); symbols.len()];
     for (index, input) in inputs.iter().enumerate() {
         for (axis, size) in input.shape.iter().enumerate() {
             let unknown = size.symbols();
@@ -40,7 +40,7 @@ pub(super) fn solve(inputs: &[InputInfo], symbols: usize) -> Vec<Solution> {
             equations.push(Equation { input: InputId::new(index), axis, size, unknown, may_be_one });
         }
     }
-    let mut solved = vec![false; symbols];
+    let mut solved = vec![false; symbols.len()];
     let mut solutions = Vec::new();
     let mut queue: VecDeque<usize> = (0..equations.len()).collect();
     // Axes that may be 1 come last: only where nothing else says what a symbol is, it is the size that is not 1.
@@ -59,7 +59,7 @@ pub(super) fn solve(inputs: &[InputInfo], symbols: usize) -> Vec<Solution> {
         equation.unknown.retain(|symbol| !solved.get(symbol.index()).copied().unwrap_or(true));
         let &[symbol] = equation.unknown.as_slice() else { continue };
         let determines = match equation.may_be_one {
-            true => is_last && equation.size.as_symbol().is_some(),
+            true => is_last && symbol_named(equation.size, symbols).is_some(),
             false => equation.size.linear_in(symbol).is_some(),
         };
         if !determines {

@@ -46,6 +46,13 @@ impl SymbolInfo {
     }
 }
 
+/// The symbol whose name stands for exactly this size, if there is one.
+pub fn symbol_named(size: &Dim, symbols: &[SymbolInfo]) -> Option<SymbolId> {
+    let &[symbol] = size.symbols().as_slice() else { return None };
+    let unit = symbols.get(symbol.index())?.unit;
+    (Dim::symbol(symbol).scale(unit).as_ref() == Ok(size)).then_some(symbol)
+}
+
 /// What became of a declared equality.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Declared {
@@ -94,6 +101,11 @@ impl Symbols {
         self.infos.len() >= MAX_IDS
     }
 
+    /// What declarations put in the place of symbols.
+    pub(super) fn declared(&self) -> impl Iterator<Item = (SymbolId, &Dim)> {
+        self.declared.iter().map(|(symbol, value)| (*symbol, value))
+    }
+
     /// What the symbol's name stands for.
     fn size(&self, symbol: SymbolId) -> Dim {
         let value = self.declared.get(&symbol).cloned().unwrap_or(Dim::symbol(symbol));
@@ -132,8 +144,21 @@ impl Symbols {
         let name = format!("?{input}.{axis}");
         match self.of_name.get(&*name) {
             Some(&symbol) => symbol,
-            None => self.add(&name, SymbolKind::Flexible, site),
+            None => self.add_flexible(&name, site),
         }
+    }
+
+    /// The inferred size of a reshape. Names of axes end with a point and a number.
+    pub(super) fn quotient(&mut self, site: Site) -> SymbolId {
+        let name = format!("?reshape{}", self.infos.len());
+        self.add_flexible(&name, site)
+    }
+
+    /// A size that is in use from the beginning: what stands for it later knows no facts that were stated of it.
+    fn add_flexible(&mut self, name: &str, site: Site) -> SymbolId {
+        let symbol = self.add(name, SymbolKind::Flexible, site);
+        self.used.insert(symbol, site);
+        symbol
     }
 
     /// The information of a symbol of which a fact may still be stated.
@@ -164,7 +189,9 @@ impl Graph {
     }
 
     fn make_symbol(&mut self, name: &str, kind: SymbolKind, site: Site) -> SymbolId {
-        if let Some(&symbol) = self.symbols.of_name.get(name) {
+        if let Some(&symbol) = self.symbols.of_name.get(name)
+            && !self.symbols.is_flexible(symbol)
+        {
             return symbol;
         }
         let mut letters = name.chars();
@@ -323,8 +350,10 @@ impl Graph {
                 self.declarations.push(Obligation { demand, origin: None, site, requirement });
             }
         }
-        self.use_size(&value, site);
         value.scale(unit).map_err(Problem::Size)?;
+        self.use_size(&value, site);
+        // A later fact of the symbol would be one of nothing.
+        self.symbols.used.insert(symbol, site);
         self.symbols.declared.insert(symbol, value);
         Ok(Declared::Substituted)
     }

@@ -16,7 +16,7 @@ use super::{Operands, Site, Symbols};
 use crate::diagnostics::Certainty;
 use crate::dim::{Dim, DimError};
 use crate::ids::SymbolId;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 /// Why two sizes have to be equal.
 #[derive(Debug, Clone)]
@@ -57,6 +57,17 @@ pub(crate) struct Equation {
     pub because: Because,
 }
 
+impl Equation {
+    /// The symbols of both sides, each once.
+    fn symbols(&self) -> Vec<SymbolId> {
+        let mut symbols = self.left.symbols();
+        symbols.extend(self.right.symbols());
+        symbols.sort_unstable();
+        symbols.dedup();
+        symbols
+    }
+}
+
 /// What is known of flexible sizes.
 #[derive(Default)]
 pub(super) struct Unifier {
@@ -64,10 +75,13 @@ pub(super) struct Unifier {
     /// The pairs by which sizes were found, as written: the edges of a forest in which the path between two sizes
     /// explains why they are equal.
     links: Vec<Equation>,
+    /// The links in which a size occurs.
+    linked: HashMap<SymbolId, Vec<usize>>,
     /// Pairs that are not decided; `None` once they are.
     postponed: Vec<Option<Equation>>,
-    waiting: HashMap<SymbolId, Vec<usize>>,
-    /// What undoes the changes since [`Unifier::begin`].
+    /// The pairs to try again when a size is found, each once however often it was tried.
+    waiting: HashMap<SymbolId, BTreeSet<usize>>,
+    /// What undoes the changes since [`Unifier::keep`].
     journal: Vec<Undo>,
 }
 
@@ -76,18 +90,23 @@ enum Undo {
     Link,
     Postponed,
     Decided(usize, Equation),
-    Waiting(SymbolId),
+    Waiting(SymbolId, usize),
 }
 
 impl Unifier {
-    /// Begins the comparisons of one op.
-    pub(super) fn begin(&mut self) {
+    /// Keeps what was found: the op is done.
+    pub(super) fn keep(&mut self) {
         self.journal.clear();
     }
 
-    /// Takes back what was found since `begin`: the op is refused.
-    pub(super) fn undo(&mut self) {
-        while let Some(undo) = self.journal.pop() {
+    /// How much the op at hand has found so far.
+    pub(super) fn mark(&self) -> usize {
+        self.journal.len()
+    }
+
+    /// Takes back what was found since `mark`, of the op at hand.
+    pub(super) fn undo(&mut self, mark: usize) {
+        for undo in self.journal.drain(mark..).rev() {
             match undo {
                 Undo::Value(symbol, Some(before)) => {
                     self.values.insert(symbol, before);
@@ -96,14 +115,16 @@ impl Unifier {
                     self.values.remove(&symbol);
                 }
                 Undo::Link => {
-                    self.links.pop();
+                    for symbol in self.links.pop().iter().flat_map(Equation::symbols) {
+                        self.linked.entry(symbol).or_default().pop();
+                    }
                 }
                 Undo::Postponed => {
                     self.postponed.pop();
                 }
                 Undo::Decided(index, equation) => self.postponed[index] = Some(equation),
-                Undo::Waiting(symbol) => {
-                    self.waiting.entry(symbol).or_default().pop();
+                Undo::Waiting(symbol, index) => {
+                    self.waiting.entry(symbol).or_default().remove(&index);
                 }
             }
         }
@@ -115,13 +136,34 @@ impl Unifier {
         if self.values.is_empty() {
             return Ok(resolved);
         }
-        loop {
-            let found =
-                resolved.symbols().into_iter().find_map(|symbol| Some((symbol, self.values.get(&symbol)?)));
-            match found {
-                Some((symbol, value)) => resolved = resolved.substitute(symbol, value)?,
-                None => return Ok(resolved),
+        while resolved.symbols().iter().any(|symbol| self.values.contains_key(symbol)) {
+            resolved = resolved.substitute_all(&|symbol| self.values.get(&symbol))?;
+        }
+        Ok(resolved)
+    }
+
+    /// Puts what was found into what the symbols of a size stand for, so that no way is gone twice: without it, each
+    /// comparison of the end of a long chain would go through all of it.
+    fn shorten(&mut self, dim: &Dim) {
+        let known = |values: &HashMap<SymbolId, Dim>, dim: &Dim| -> Vec<SymbolId> {
+            dim.symbols().into_iter().filter(|symbol| values.contains_key(symbol)).collect()
+        };
+        let mut stack = known(&self.values, dim);
+        while let Some(&symbol) = stack.last() {
+            let before = &self.values[&symbol];
+            let parts = known(&self.values, before);
+            let open = stack.len();
+            stack.extend(parts.iter().filter(|part| !known(&self.values, &self.values[part]).is_empty()));
+            if stack.len() > open {
+                continue;
             }
+            stack.pop();
+            if parts.is_empty() {
+                continue;
+            }
+            // What cannot be written stays as it is, and is reported by whoever needs it.
+            let Ok(value) = before.substitute_all(&|part| self.values.get(&part)) else { return };
+            self.journal.push(Undo::Value(symbol, self.values.insert(symbol, value)));
         }
     }
 
@@ -156,6 +198,8 @@ impl Unifier {
     pub(super) fn settle(&mut self, symbols: &Symbols, equation: Equation) -> Fit {
         let mut queue = vec![(None, equation)];
         while let Some((index, equation)) = queue.pop() {
+            self.shorten(&equation.left);
+            self.shorten(&equation.right);
             let decision = match &equation.because.what {
                 What::Quotient { by, quotient } => self.divide(symbols, &equation.left, by, *quotient),
                 What::Axis { .. } | What::Count => self.compare(symbols, &equation.left, &equation.right),
@@ -170,6 +214,9 @@ impl Unifier {
                 Decision::Found(symbol, value) => {
                     self.journal.push(Undo::Value(symbol, self.values.insert(symbol, value)));
                     self.journal.push(Undo::Link);
+                    for symbol in equation.symbols() {
+                        self.linked.entry(symbol).or_default().push(self.links.len());
+                    }
                     self.links.push(equation);
                     let waiting = self.waiting.get(&symbol).into_iter().flatten();
                     queue.extend(waiting.filter_map(|&at| Some((Some(at), self.postponed[at].clone()?))));
@@ -190,10 +237,8 @@ impl Unifier {
             // What cannot be written is reported when the graph is finished.
             let Ok(side) = self.resolved(side) else { continue };
             for symbol in side.symbols() {
-                let waiting = self.waiting.entry(symbol).or_default();
-                if waiting.last() != Some(&index) {
-                    waiting.push(index);
-                    self.journal.push(Undo::Waiting(symbol));
+                if self.waiting.entry(symbol).or_default().insert(index) {
+                    self.journal.push(Undo::Waiting(symbol, index));
                 }
             }
         }
@@ -257,8 +302,9 @@ impl Unifier {
         // Breadth first, by the link over which each symbol was reached.
         let mut reached: Vec<(SymbolId, Option<(usize, usize)>)> = vec![(symbol, None)];
         let mut next = 0;
-        while let Some(&(symbol, _)) = reached.get(next).filter(|_| next < MOST) {
-            for (index, link) in self.links.iter().enumerate() {
+        while let Some(&(symbol, _)) = reached.get(next) {
+            for &index in self.linked.get(&symbol).into_iter().flatten() {
+                let link = &self.links[index];
                 let sides = [link.left.symbols(), link.right.symbols()];
                 let Some(own) = sides.iter().position(|side| side.contains(&symbol)) else { continue };
                 let other = if own == 0 { &link.right } else { &link.left };
@@ -274,7 +320,7 @@ impl Unifier {
                     return path.into_iter().map(|index| &self.links[index]).collect();
                 }
                 for found in &sides[1 - own] {
-                    if !reached.iter().any(|(symbol, _)| symbol == found) {
+                    if reached.len() < MOST && !reached.iter().any(|(symbol, _)| symbol == found) {
                         reached.push((*found, Some((next, index))));
                     }
                 }

@@ -57,9 +57,7 @@ impl Graph {
             0 => {
                 let because =
                     Because { op: "reshape", operands: smallvec![operand], site, what: What::Count };
-                self.unifier.begin();
                 if let Fit::Clash(certainty) = self.unifier.meet(&self.symbols, &have, &given, &because) {
-                    self.unifier.undo();
                     let only_if = Box::new(self.only_if(&have, &given));
                     let wanted = wanted.iter().flatten().map(|dim| self.size(dim)).collect();
                     let (have, want) = (self.size(&have), self.size(&given));
@@ -93,11 +91,10 @@ impl Graph {
             let multiple = self.stated_multiple(&have, &by);
             return Err(Problem::Indivisible { have: self.size(&have), by: self.size(&by), multiple });
         }
-        let quotient = self.symbols.flexible("reshape", self.symbols().len(), site);
+        let quotient = self.symbols.quotient(site);
         let right = Dim::symbol(quotient).mul(given).map_err(Problem::Size)?;
         let what = What::Quotient { by: given.clone(), quotient };
         let because = Because { op: "reshape", operands: smallvec![operand], site, what };
-        self.unifier.begin();
         self.unifier.settle(&self.symbols, Equation { left: have.clone(), right, because });
         Ok(Dim::symbol(quotient))
     }

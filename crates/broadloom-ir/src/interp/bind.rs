@@ -9,7 +9,7 @@ use super::Array;
 use super::error::InterpretError;
 use super::view::product;
 use crate::dim::{Dim, DimError};
-use crate::graph::{CheckedGraph, Demand};
+use crate::graph::{CheckedGraph, Demand, SymbolInfo, SymbolKind, symbol_named};
 use crate::ids::{ExprId, SymbolId};
 
 /// The value of every symbol.
@@ -71,8 +71,9 @@ pub(super) fn bind<'a>(
         sizes.give(name, size)?;
     }
     // Each round solves a symbol or is the last, so there are at most as many rounds as symbols, and one more.
-    while sizes.solve_round(&axes)? || sizes.solve_stretched(&axes) {}
+    while sizes.solve_round(&axes)? || sizes.solve_stretched(&axes)? {}
     sizes.check_axes(&axes)?;
+    sizes.check_declared()?;
     sizes.check_facts()?;
     sizes.check_obligations()?;
     Ok(sizes)
@@ -81,7 +82,8 @@ pub(super) fn bind<'a>(
 impl Sizes<'_> {
     /// Takes the size of a symbol's name.
     fn give(&mut self, name: &str, size: i64) -> Result<(), InterpretError> {
-        let position = self.graph.symbols().iter().position(|info| *info.name == *name);
+        let is_it = |info: &SymbolInfo| *info.name == *name && info.kind != SymbolKind::Flexible;
+        let position = self.graph.symbols().iter().position(is_it);
         let Some((position, info)) = position.map(|position| (position, &self.graph.symbols()[position]))
         else {
             return Err(InterpretError::NoSymbol { name: name.into() });
@@ -90,21 +92,52 @@ impl Sizes<'_> {
             let (symbol, unit, facts) = (info.name.clone(), info.unit, info.facts);
             return Err(InterpretError::Facts { symbol, value: size, unit, facts });
         }
-        self.values[position] = Some(size / info.unit);
+        match self.values[position].replace(size / info.unit) {
+            Some(other) if other != size / info.unit => {
+                let (symbol, found) = (info.name.clone(), other.saturating_mul(info.unit));
+                Err(InterpretError::GivenSize { symbol, given: size, found })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Sizes given for symbols in whose place declarations put others.
+    fn check_declared(&self) -> Result<(), InterpretError> {
+        for (position, info) in self.graph.symbols().iter().enumerate() {
+            let (Some(given), Some(size)) =
+                (self.values[position], self.graph.declared(SymbolId::new(position)))
+            else {
+                continue;
+            };
+            let found = self.evaluate(size)?;
+            if found != given {
+                let [given, found] = [given, found].map(|size| size.saturating_mul(info.unit));
+                return Err(InterpretError::GivenSize { symbol: info.name.clone(), given, found });
+            }
+        }
         Ok(())
     }
 
     /// Solves a symbol that stands only on axes which may be 1: it is the size that is not 1, if there is one.
-    fn solve_stretched(&mut self, axes: &[InputAxis<'_>]) -> bool {
-        let open = axes.iter().find_map(|axis| {
-            let symbol = axis.dim.as_symbol().filter(|symbol| self.value(*symbol).is_none())?;
-            axis.may_be_one.then_some(symbol)
-        });
-        let Some(symbol) = open else { return false };
-        let alike = axes.iter().filter(|axis| axis.may_be_one && axis.dim.as_symbol() == Some(symbol));
+    fn solve_stretched(&mut self, axes: &[InputAxis<'_>]) -> Result<bool, InterpretError> {
+        let symbols = self.graph.symbols();
+        let named = |axis: &InputAxis<'_>| symbol_named(axis.dim, symbols).filter(|_| axis.may_be_one);
+        let open = axes.iter().find_map(|axis| named(axis).filter(|symbol| self.value(*symbol).is_none()));
+        let Some(symbol) = open else { return Ok(false) };
+        let alike = axes.iter().filter(|axis| named(axis) == Some(symbol));
         let size = alike.map(|axis| axis.size).find(|size| *size != 1).unwrap_or(1);
-        self.values[symbol.index()] = i64::try_from(size).ok();
-        self.values[symbol.index()].is_some()
+        let info = &symbols[symbol.index()];
+        match exact_quotient(size, 0, info.unit) {
+            Some(value) => {
+                self.values[symbol.index()] = Some(value);
+                Ok(true)
+            }
+            None => {
+                let (symbol, unit, facts) = (info.name.clone(), info.unit, info.facts);
+                let value = i64::try_from(size).unwrap_or(i64::MAX);
+                Err(InterpretError::Facts { symbol, value, unit, facts })
+            }
+        }
     }
 
     /// Solves every axis that is affine in its only unknown symbol. Whether there was one.

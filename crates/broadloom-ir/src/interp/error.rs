@@ -111,6 +111,16 @@ pub enum InterpretError {
         /// The name.
         name: Box<str>,
     },
+    /// A size given for a name that has another one.
+    #[error("the size `{symbol}` is given as {given}, but it is {found}")]
+    GivenSize {
+        /// The symbol.
+        symbol: Box<str>,
+        /// The size given.
+        given: i64,
+        /// The size it has.
+        found: i64,
+    },
     /// A size that is not an `i64`.
     #[error("the size `{dim}` cannot be computed")]
     Size {

@@ -218,8 +218,9 @@ pub(crate) fn order<'a>(
 pub(crate) fn given(graph: &CheckedGraph, inputs: &Inputs<'_>) -> Result<Given, BindError> {
     let mut given = Given::new();
     for (name, size) in &inputs.sizes {
-        let Some(position) = graph.symbols().iter().position(|info| *info.name == **name) else {
-            let named = |info: &&SymbolInfo| info.kind != SymbolKind::Flexible;
+        let named = |info: &&SymbolInfo| info.kind != SymbolKind::Flexible;
+        let is_it = |info: &SymbolInfo| named(&info) && *info.name == **name;
+        let Some(position) = graph.symbols().iter().position(is_it) else {
             let known = || graph.symbols().iter().filter(named).map(|info| &*info.name);
             return Err(BindError::UnknownSize {
                 suggestion: nearest(name, known()).map(str::to_string),

@@ -6,7 +6,7 @@ use super::error::{
 use super::names::{SymbolNames, stated};
 use crate::array::Geometry;
 use broadloom_ir::dim::{Dim, DimError};
-use broadloom_ir::graph::{CheckedGraph, Demand, InputInfo, Node, Site, SymbolKind, View};
+use broadloom_ir::graph::{CheckedGraph, Demand, InputInfo, Node, Site, SymbolKind, View, symbol_named};
 use broadloom_ir::shape::Shape;
 use broadloom_ir::{ExprId, InputId, SymbolId};
 use smallvec::SmallVec;
@@ -176,9 +176,10 @@ impl Program {
                     let sizes =
                         axes.iter().filter_map(|(input, axis)| Some(inputs[input.index()]?.axes[*axis].size));
                     let size = sizes.into_iter().find(|size| *size != 1).unwrap_or(1);
-                    match holds(graph, *symbol, size) {
+                    let unit = graph.symbols()[symbol.index()].unit;
+                    match size % unit == 0 && holds(graph, *symbol, size / unit) {
                         true => {
-                            values[symbol.index()] = Some(size);
+                            values[symbol.index()] = Some(size / unit);
                             continue;
                         }
                         false => None,
@@ -217,7 +218,13 @@ impl Program {
         }
         for &(symbol, value) in given {
             let info = &graph.symbols()[symbol.index()];
-            if let Some(found) = values[symbol.index()].filter(|found| *found != value) {
+            let declared = graph.declared(symbol).map(|size| evaluate(size, &values));
+            let known = match declared {
+                // Nothing that is computed needs it.
+                None | Some(Err(DimError::Unbound(_))) => values[symbol.index()],
+                Some(size) => Some(size?),
+            };
+            if let Some(found) = known.filter(|found| *found != value) {
                 return Err(BindError::GivenSize(Box::new(GivenSize {
                     symbol: info.name.to_string(),
                     given: value.saturating_mul(info.unit),
@@ -289,8 +296,10 @@ impl Program {
             let (symbol, (input, axis)) = match &step.action {
                 Action::Solve { symbol, .. } => (*symbol, (step.input, step.axis)),
                 Action::SolveStretched { symbol, axes } => {
+                    let unit = graph.symbols()[symbol.index()].unit;
+                    let size = values[symbol.index()]?.checked_mul(unit)?;
                     let is_it = |(input, axis): &&(InputId, usize)| {
-                        inputs[input.index()].map(|input| input.axes[*axis].size) == values[symbol.index()]
+                        inputs[input.index()].is_some_and(|input| input.axes[*axis].size == size)
                     };
                     (*symbol, *axes.iter().find(is_it)?)
                 }
@@ -414,10 +423,10 @@ fn solve(
         }
         // What may be 1 determines a size only where nothing else does.
         let lone = |&(input, axis, dim): &(InputId, usize, &Dim)| {
-            Some((input, axis, dim.as_symbol().filter(|symbol| !solved.contains(symbol))?))
+            Some((input, axis, symbol_named(dim, graph.symbols()).filter(|symbol| !solved.contains(symbol))?))
         };
         let Some((input, axis, symbol)) = stretched.iter().find_map(lone) else { break };
-        let alike = stretched.iter().filter(|(_, _, dim)| dim.as_symbol() == Some(symbol));
+        let alike = stretched.iter().filter(|(_, _, dim)| symbol_named(dim, graph.symbols()) == Some(symbol));
         let axes = alike.map(|&(input, axis, _)| (input, axis)).collect();
         steps.push(Step { input, axis, action: Action::SolveStretched { symbol, axes } });
         solved.insert(symbol);

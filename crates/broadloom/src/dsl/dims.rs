@@ -51,6 +51,8 @@ enum Repr {
     Poisoned(GraphKey),
     /// Arithmetic on constants that overflowed; reported by whoever uses it.
     Overflow,
+    /// Arithmetic on what is no size but says something of an axis of an input; reported by whoever uses it.
+    Misused,
 }
 
 /// Why a [`Dim`] is no size of a graph.
@@ -89,7 +91,7 @@ impl Dim {
     }
 
     pub(super) fn is_inferred(self) -> bool {
-        self.repr == Repr::Inferred
+        self.repr == Repr::Inferred && !self.or_one
     }
 
     /// The value, if this is a number.
@@ -141,7 +143,8 @@ impl Dim {
             Repr::Constant(value) => dim::Dim::constant(value),
             Repr::Symbol(symbol) if symbol.graph == key => state.graph.symbol_size(symbol.id),
             Repr::Interned(graph, index) if graph == key => state.dim(index),
-            Repr::Inferred => return Ok(InputDim::Inferred),
+            Repr::Inferred if !self.or_one => return Ok(InputDim::Inferred),
+            Repr::Inferred | Repr::Misused => return Err(Unusable::Problem(Problem::NotOfInput)),
             Repr::Poisoned(graph) if graph == key => return Err(Unusable::Reported),
             Repr::Overflow => return Err(Unusable::Problem(Problem::Size(DimError::Overflow))),
             Repr::Symbol(_) | Repr::Interned(..) | Repr::Poisoned(_) => {
@@ -178,7 +181,7 @@ impl Dim {
         match self.repr {
             Repr::Symbol(symbol) => Some(symbol.graph),
             Repr::Interned(key, _) | Repr::Poisoned(key) => Some(key),
-            Repr::Constant(_) | Repr::Inferred | Repr::Overflow => None,
+            Repr::Constant(_) | Repr::Inferred | Repr::Overflow | Repr::Misused => None,
         }
     }
 
@@ -190,12 +193,14 @@ impl Dim {
     ) -> Dim {
         let Some(key) = left.graph().or(right.graph()) else {
             return match (left.repr, right.repr) {
+                _ if left.or_one || right.or_one => Dim::new(Repr::Misused),
                 (Repr::Constant(a), Repr::Constant(b)) => {
                     let result = action(&dim::Dim::constant(a), &dim::Dim::constant(b));
                     result.ok().and_then(|dim| dim.as_constant()).map_or(Dim::new(Repr::Overflow), Dim::from)
                 }
-                // Not a size: whoever uses it says so.
-                (Repr::Inferred, _) | (_, Repr::Inferred) => Dim::INFERRED,
+                (Repr::Inferred | Repr::Misused, _) | (_, Repr::Inferred | Repr::Misused) => {
+                    Dim::new(Repr::Misused)
+                }
                 _ => Dim::new(Repr::Overflow),
             };
         };
