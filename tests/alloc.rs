@@ -80,14 +80,21 @@ fn updates_in_place_need_nothing() -> Result<(), Box<dyn std::error::Error>> {
 
 fn nearest_code_is_never_stored() -> Result<(), Box<dyn std::error::Error>> {
     const MIB: usize = 1 << 20;
-    for (n, k, d) in [(100_000, 16, 3), (20_000, 256, 8)] {
-        let wave = |count: usize| -> Vec<f32> { (0..count).map(|i| (i as f32 * 0.37).sin() * 3.0).collect() };
-        let (obs, codes) = (wave(n * d), wave(k * d));
-        let pool = |count| rayon::ThreadPoolBuilder::new().num_threads(count).build().map(Arc::new);
-        for (count, threads) in
-            [(1, Threads::Calling), (1, Threads::Pool(pool(1)?)), (3, Threads::Pool(pool(3)?))]
-        {
-            let calling = matches!(threads, Threads::Calling);
+    // The calling thread before there is a pool: threads allocate while they start, and all of it is counted.
+    for pool in [None, Some(1), Some(3)] {
+        let calling = pool.is_none();
+        let count = pool.unwrap_or(1);
+        let threads = match pool {
+            None => Threads::Calling,
+            Some(count) => {
+                Threads::Pool(Arc::new(rayon::ThreadPoolBuilder::new().num_threads(count).build()?))
+            }
+        };
+        for (n, k, d) in [(100_000, 16, 3), (20_000, 256, 8)] {
+            let wave =
+                |count: usize| -> Vec<f32> { (0..count).map(|i| (i as f32 * 0.37).sin() * 3.0).collect() };
+            let (obs, codes) = (wave(n * d), wave(k * d));
+            let threads = threads.clone();
             let kernel = nearest_code(d, threads)?;
             assert_eq!(kernel.explain().materialized_bytes(), 0, "{:?}", kernel.explain());
             let mut code = vec![0i64; n];
