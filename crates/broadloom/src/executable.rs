@@ -66,6 +66,26 @@ impl Executable {
         Executable { inner: Arc::new(inner), compile_time }
     }
 
+    /// Compiles a graph that was checked before: one kept from [`Graph::finish`](crate::Graph::finish), or read from a
+    /// text.
+    ///
+    /// ```
+    /// use broadloom::prelude::*;
+    /// let g = Graph::new();
+    /// let checked = (2 * g.input::<f32>("x", shape![g.symbol("n")])).finish()?;
+    /// drop(g);
+    /// let kernel = Executable::compile(&checked, &CompileOptions::default())?;
+    /// let result: Vec<f32> = kernel.run(&[1.0f32, 2.0])?.try_into()?;
+    /// assert_eq!(result, [2.0, 4.0]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// What the compiler cannot do.
+    pub fn compile(graph: &CheckedGraph, options: &CompileOptions) -> Result<Executable, CompileError> {
+        crate::compile::compile(graph, options)
+    }
+
     /// The arrays to pass, in the order in which they are passed by position. Declared inputs on which the outputs
     /// do not depend are left out.
     ///

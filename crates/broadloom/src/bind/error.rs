@@ -57,6 +57,8 @@ pub struct SolvedFrom {
     pub input: String,
     /// Its axis.
     pub axis: usize,
+    /// The size of that axis as declared, which may depend on symbols solved before.
+    pub declared: String,
     /// The array's sizes.
     pub shape: Vec<usize>,
     /// Where the input was declared.

@@ -242,21 +242,30 @@ fn aligned(facts: Vec<Fact>) -> Vec<Row> {
     facts.into_iter().map(row).collect()
 }
 
-/// The symbols that one of the sizes mentions.
+/// The symbols that one of the sizes mentions, and those by which these were solved.
 fn solved(known: &[Solved], sizes: &[&str]) -> Vec<Fact> {
-    let mentions = |symbol: &str| {
-        let is_letter = |letter: char| letter == '_' || letter.is_alphanumeric();
-        sizes.iter().any(|size| size.split(|letter| !is_letter(letter)).any(|word| word == symbol))
-    };
-    let fact = |Solved { symbol, value, from }: &Solved| match from {
-        Some(SolvedFrom { input, axis, shape, site }) => (
-            format!("{symbol} = {value}"),
-            format!("from input {input:?} axis {axis} (shape {shape:?}), declared at"),
-            Some(*site),
-        ),
-        None => (format!("{symbol} = {value}"), "as given".to_owned(), None),
-    };
-    known.iter().filter(|known| mentions(&known.symbol)).map(fact).collect()
+    let is_letter = |letter: char| letter == '_' || letter.is_alphanumeric();
+    let mut sizes = sizes.to_vec();
+    let mut facts = Vec::new();
+    // What a symbol was solved by stands before it.
+    for Solved { symbol, value, from } in known.iter().rev() {
+        let mut words = sizes.iter().flat_map(|size| size.split(|letter| !is_letter(letter)));
+        if !words.any(|word| word == symbol) {
+            continue;
+        }
+        let what = format!("{symbol} = {value}");
+        facts.push(match from {
+            Some(SolvedFrom { input, axis, declared, shape, site }) => {
+                sizes.push(declared);
+                let axis = if declared == symbol { axis.to_string() } else { format!("{axis}, {declared}") };
+                let from = format!("from input {input:?} axis {axis} (shape {shape:?}), declared at");
+                (what, from, Some(*site))
+            }
+            None => (what, "as given".to_owned(), None),
+        });
+    }
+    facts.reverse();
+    facts
 }
 
 fn called_from(called: Option<Site>) -> Option<Row> {

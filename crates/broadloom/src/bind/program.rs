@@ -191,12 +191,26 @@ impl Program {
                     expected => Some(expected),
                 },
             };
-            let info = &graph.inputs()[step.input.index()];
+            // Of axes that may be 1, it is another size that is at fault.
+            let (input, axis) = match &step.action {
+                Action::SolveStretched { axes, .. } => {
+                    let size = |(input, axis): &&(InputId, usize)| {
+                        inputs[input.index()].is_some_and(|input| input.axes[*axis].size != 1)
+                    };
+                    axes.iter().find(size).copied().unwrap_or((step.input, step.axis))
+                }
+                Action::Solve { .. } | Action::Check(_) | Action::CheckStretched(_) => {
+                    (step.input, step.axis)
+                }
+            };
+            let Some(geometry) = inputs[input.index()] else { continue };
+            let found = geometry.axes[axis].size;
+            let info = &graph.inputs()[input.index()];
             let names = SymbolNames(graph);
-            let declared = names.dim(&info.shape[step.axis]);
+            let declared = names.dim(&info.shape[axis]);
             return Err(BindError::Size(Box::new(SizeMismatch {
                 array: ArrayName { role: Role::Input, name: info.name.to_string() },
-                axis: step.axis,
+                axis,
                 expected,
                 stated: match &step.action {
                     Action::Solve { symbol, .. } | Action::SolveStretched { symbol, .. } => {
@@ -205,14 +219,14 @@ impl Program {
                     }
                     Action::Check(_) | Action::CheckStretched(_) => None,
                 },
-                or_one: info.may_be_one.contains(&step.axis),
+                or_one: info.may_be_one.contains(&axis),
                 found,
                 declared,
                 shape: geometry.shape(),
                 declared_shape: names.input(info),
                 site: info.site,
                 solved: self.solved(graph, inputs, &values, position),
-                needed_by: needed_by(graph, step.input, &info.shape[step.axis]),
+                needed_by: needed_by(graph, input, &info.shape[axis]),
                 called: None,
             })));
         }
@@ -313,6 +327,7 @@ impl Program {
                 from: Some(SolvedFrom {
                     input: from.name.to_string(),
                     axis,
+                    declared: SymbolNames(graph).dim(&from.shape[axis]),
                     shape: inputs[input.index()]?.shape(),
                     site: from.site,
                 }),
