@@ -12,6 +12,7 @@ use crate::dtype::DType;
 use crate::graph::Site;
 use crate::ids::SymbolId;
 pub use problem::{Certainty, Code, Conflict, Misplaced, NameKind, Problem, Requirement};
+pub use render::Places;
 use std::fmt;
 
 /// A size together with its text, so that a diagnostic can be read without the graph.
@@ -164,6 +165,11 @@ impl Diagnostic {
         matches!(self.problem, Problem::Pointwise { .. })
     }
 
+    /// The whole frame with other places than those in Rust.
+    pub fn display_at<'a>(&'a self, places: &'a dyn Places) -> impl fmt::Display + 'a {
+        render::At(self, places)
+    }
+
     /// Why, in sentences without a final dot: the rule that is broken and, if it depends, for which sizes it is not.
     pub fn because(&self) -> Vec<String> {
         render::because(self)
@@ -174,7 +180,7 @@ impl fmt::Display for Diagnostic {
     /// The headline; with `#` the whole frame.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if f.alternate() {
-            return render::frame(self, f);
+            return render::frame(self, &render::RustPlaces, f);
         }
         if let Some(op) = &self.op {
             write!(f, "`{op}` ")?;
@@ -186,7 +192,7 @@ impl fmt::Display for Diagnostic {
 impl fmt::Debug for Diagnostic {
     /// The whole frame, so that `unwrap` shows it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        render::frame(self, f)
+        render::frame(self, &render::RustPlaces, f)
     }
 }
 

@@ -28,23 +28,68 @@ const MAX_LINE: usize = 160;
 /// How much of a source file is read to find a line, in bytes.
 const MAX_SOURCE: u64 = 4 << 20;
 
+/// Where the parts of a diagnostic stand, for front ends whose source is not Rust.
+pub trait Places {
+    /// The lines below the headline that point at the op: `  --> file:line:column` and the source with carets.
+    fn op(&self, diagnostic: &Diagnostic) -> Vec<String>;
+    /// Where the operand at this position was made; without it the table does not say.
+    fn operand(&self, position: usize, operand: &Operand) -> Option<String>;
+    /// Where the input of this name was declared.
+    fn input(&self, name: &str, site: Site) -> Option<String>;
+    /// Where something else stands that has this site.
+    fn other(&self, site: Site) -> Option<String>;
+}
+
+/// Sites are places in Rust.
+pub(super) struct RustPlaces;
+
+impl Places for RustPlaces {
+    fn op(&self, diagnostic: &Diagnostic) -> Vec<String> {
+        let mut lines = Vec::new();
+        source(diagnostic.site, &mut lines);
+        lines
+    }
+
+    fn operand(&self, _: usize, operand: &Operand) -> Option<String> {
+        Some(place(operand.site))
+    }
+
+    fn input(&self, _: &str, site: Site) -> Option<String> {
+        Some(place(site))
+    }
+
+    fn other(&self, site: Site) -> Option<String> {
+        Some(place(site))
+    }
+}
+
+/// A diagnostic whose frame has these places.
+pub(super) struct At<'a>(pub(super) &'a Diagnostic, pub(super) &'a dyn Places);
+
+impl fmt::Display for At<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        frame(self.0, self.1, f)
+    }
+}
+
 /// The whole frame.
-pub(super) fn frame(diagnostic: &Diagnostic, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+pub(super) fn frame(diagnostic: &Diagnostic, places: &dyn Places, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     let severity = if diagnostic.is_warning() { "warning" } else { "error" };
     let mut lines = vec![format!("{severity}[{}]: {diagnostic}", diagnostic.code())];
-    source(diagnostic.site, &mut lines);
+    lines.extend(places.op(diagnostic));
     let slip = slip(diagnostic);
-    let table = table(diagnostic, slip.is_none());
+    let table = table(diagnostic, places, slip.is_none());
     let origin = |origin: &super::Origin| {
         (
             format!("`{}` comes from input {:?} axis {}", origin.symbol, origin.input, origin.axis),
-            Some(origin.site),
+            places.input(&origin.input, origin.site),
         )
     };
     let mut origins: Vec<_> = diagnostic.origins.iter().map(origin).collect();
     for step in diagnostic.conflicts().iter().flat_map(|conflict| &conflict.inferred) {
         let [left, right] = &*step.sizes;
-        let line = (format!("`{left}` is {} because of `{}`", quoted(right), step.op), Some(step.site));
+        let line =
+            (format!("`{left}` is {} because of `{}`", quoted(right), step.op), places.other(step.site));
         if !origins.contains(&line) {
             origins.push(line);
         }
@@ -52,12 +97,12 @@ pub(super) fn frame(diagnostic: &Diagnostic, f: &mut fmt::Formatter<'_>) -> fmt:
     // All places stand in one column.
     let placed = table.iter().chain(&origins).filter(|(_, site)| site.is_some());
     let column = placed.map(|(text, _)| text.chars().count()).max().unwrap_or(0) + 4;
-    let indented = |(text, site): &(String, Option<Site>)| match site {
-        Some(site) => format!("   {text:column$}{}", place(site)),
-        None => format!("   {text}"),
+    let indented = |(text, place): &(String, Option<String>)| match place {
+        Some(place) => format!("   {text:column$}{place}"),
+        None => format!("   {}", text.trim_end()),
     };
     lines.extend(table.iter().map(indented));
-    lines.extend(slip.into_iter().chain(reasons(diagnostic)).map(|reason| format!("   {reason}")));
+    lines.extend(slip.into_iter().chain(reasons(diagnostic, places)).map(|reason| format!("   {reason}")));
     lines.extend(origins.iter().map(indented));
     helps(diagnostic, &mut lines);
     f.write_str(&lines.join("\n"))
@@ -67,7 +112,7 @@ pub(super) fn frame(diagnostic: &Diagnostic, f: &mut fmt::Formatter<'_>) -> fmt:
 pub(super) fn because(diagnostic: &Diagnostic) -> Vec<String> {
     let slip = slip(diagnostic);
     let note = if slip.is_none() { caret_note(diagnostic) } else { None };
-    note.into_iter().chain(slip).chain(reasons(diagnostic)).collect()
+    note.into_iter().chain(slip).chain(reasons(diagnostic, &RustPlaces)).collect()
 }
 
 /// A place as `file:line:column`.
@@ -111,7 +156,7 @@ fn source_line(site: Site) -> Option<String> {
 }
 
 /// The operands as rows without indentation, each with where it was made; the axes above, and carets below.
-fn table(diagnostic: &Diagnostic, explains: bool) -> Vec<(String, Option<Site>)> {
+fn table(diagnostic: &Diagnostic, places: &dyn Places, explains: bool) -> Vec<(String, Option<String>)> {
     let operands = &diagnostic.operands;
     let marks = marks(diagnostic);
     let is_aligned = operands.len() == 1 || !marks.is_empty();
@@ -147,14 +192,15 @@ fn table(diagnostic: &Diagnostic, explains: bool) -> Vec<(String, Option<Site>)>
     }
     let descriptions: Vec<String> = operands.iter().map(|operand| description(&operand.made)).collect();
     let description_width = descriptions.iter().map(|text| text.chars().count()).max().unwrap_or(0);
-    for (operand, made) in operands.iter().zip(&descriptions) {
+    for (position, (operand, made)) in operands.iter().zip(&descriptions).enumerate() {
         let dims = match is_aligned {
             true => cells(&|axis| cell(operand, axis).unwrap_or_else(|| "·".to_owned())) + " ",
             false => operand.dims.iter().map(|size| clipped(size.text())).collect::<Vec<_>>().join(", "),
         };
         let dtype = operand.dtype.map_or("", |dtype| dtype.name());
         let row = format!("{:name_width$} {dtype:dtype_width$} [{dims}]", operand.name);
-        rows.push((format!("{row}   {made:description_width$}"), Some(operand.site)));
+        let place = places.operand(position, operand);
+        rows.push((format!("{row}   {made:description_width$}"), place));
     }
     if is_aligned && !marks.is_empty() {
         let carets = cells(&|axis| if marks.contains(&axis) { "^".to_owned() } else { String::new() });
@@ -260,7 +306,7 @@ fn possessive(name: &str) -> String {
 }
 
 /// Further sentences on why.
-fn reasons(diagnostic: &Diagnostic) -> Vec<String> {
+fn reasons(diagnostic: &Diagnostic, places: &dyn Places) -> Vec<String> {
     match &diagnostic.problem {
         Problem::Broadcast(conflicts)
             if conflicts.iter().all(|conflict| conflict.certainty == Certainty::Never)
@@ -283,7 +329,9 @@ fn reasons(diagnostic: &Diagnostic) -> Vec<String> {
         Problem::Grows { result, .. } => {
             vec![format!("the result would be {result:?}, and what is written to keeps its shape")]
         }
-        Problem::LateFact { used, .. } => vec![format!("used first at {}", place(used))],
+        Problem::LateFact { used, .. } => {
+            places.other(used).map(|place| format!("used first at {place}")).into_iter().collect()
+        }
         Problem::Placement { because: Misplaced::EqualRanks, .. } => {
             vec!["operands of equal rank are placed at axis 0 or -1".to_owned()]
         }
@@ -302,8 +350,13 @@ fn reasons(diagnostic: &Diagnostic) -> Vec<String> {
         Problem::Pointwise { is_harmless: true, .. } => {
             vec!["the result has as many, so this is the operation element by element".to_owned()]
         }
-        Problem::AssignedTwice { first, .. } => vec![format!("assigned first at {}", place(first))],
-        Problem::DuplicateInput { first, .. } => vec![format!("declared first at {}", place(first.site))],
+        Problem::AssignedTwice { first, .. } => {
+            places.other(first).map(|place| format!("assigned first at {place}")).into_iter().collect()
+        }
+        Problem::DuplicateInput { first, .. } => {
+            let place = places.input(&first.name, first.site);
+            place.map(|place| format!("declared first at {place}")).into_iter().collect()
+        }
         Problem::ForeignTensor { here, there } => {
             let mut reasons = vec![format!("this graph was made at {}", place(here))];
             reasons.extend(there.map(|there| format!("the other graph was made at {}", place(there))));
