@@ -131,7 +131,7 @@ pub(crate) fn missing_inputs(tree: &Tree) -> Vec<&str> {
         let takes_sizes = matches!(statement.action, Action::Input { .. } | Action::Assume(_));
         let exprs = &tree.exprs[statement.exprs.start as usize..statement.exprs.end as usize];
         for expr in exprs {
-            let Kind::Name(name) = &expr.kind else { continue };
+            let Kind::Name { text: name, .. } = &expr.kind else { continue };
             if takes_sizes {
                 known.insert(name);
             } else if !known.contains(&**name)
@@ -251,7 +251,10 @@ impl Resolver<'_> {
             self.names.entry(name.text).or_insert(Value::Poison);
             return Ok(());
         };
-        self.names.entry(name.text.clone()).or_insert(Value::Tensor(expr));
+        // An output may have the name of an input or a symbol, which keeps its meaning in expressions.
+        if !self.symbols.contains_key(&name.text) {
+            self.names.entry(name.text.clone()).or_insert(Value::Tensor(expr));
+        }
         self.outputs.push((name, expr));
         Ok(())
     }
@@ -385,9 +388,15 @@ impl Resolver<'_> {
             Kind::None => Ok(Value::None),
             Kind::Ellipsis => Ok(Value::Ellipsis),
             Kind::List(items) => Ok(Value::List(items.clone())),
-            Kind::Name(name) => {
+            Kind::Name { text, is_quoted } => {
                 let takes_sizes = matches!(action, Action::Input { .. } | Action::Assume(_));
-                self.name(&Name { text: name.clone(), span: expr.span }, takes_sizes)
+                match names::constant(text) {
+                    // Numbers that have no digits; the other constants give way to names of the program.
+                    Some(constant) if !is_quoted && matches!(&**text, "inf" | "nan") => {
+                        Ok(Value::Literal(constant))
+                    }
+                    _ => self.name(&Name { text: text.clone(), span: expr.span }, takes_sizes),
+                }
             }
             Kind::Prefix(prefix, operand) => self.prefix(*prefix, *operand, expr.span),
             Kind::Infix(infix, left, right) => self.infix(*infix, [*left, *right], expr.span),

@@ -67,7 +67,11 @@ pub(crate) enum Kind {
     Literal(Literal),
     None,
     Ellipsis,
-    Name(Box<str>),
+    /// In quotes, it is never a number.
+    Name {
+        text: Box<str>,
+        is_quoted: bool,
+    },
     Prefix(Prefix, Id),
     Infix(Infix, Id, Id),
     /// A tuple or a list.

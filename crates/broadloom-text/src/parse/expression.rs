@@ -157,7 +157,7 @@ impl Parser<'_> {
             }
             Some(Token::Quoted) => {
                 let name = self.name("a name")?;
-                Ok(self.push(Kind::Name(name.text), span))
+                Ok(self.push(Kind::Name { text: name.text, is_quoted: true }, span))
             }
             Some(Token::Name) => self.named(span),
             Some(Token::ParenOpen) => {
@@ -205,7 +205,7 @@ impl Parser<'_> {
             "True" => Kind::Literal(Literal::Bool(true)),
             "False" => Kind::Literal(Literal::Bool(false)),
             "None" => Kind::None,
-            _ => Kind::Name(name.text),
+            _ => Kind::Name { text: name.text, is_quoted: false },
         };
         Ok(self.push(kind, start.to(name.span)))
     }

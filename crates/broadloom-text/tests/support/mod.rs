@@ -1,0 +1,126 @@
+//! What the tests share.
+#![allow(dead_code, reason = "each test uses a part")]
+
+use broadloom_ir::dtype::AnyNumber;
+use broadloom_ir::graph::CheckedGraph;
+use broadloom_ir::interp::{Array, interpret};
+use broadloom_text::Program;
+
+/// The graph of a program that has no mistakes.
+#[track_caller]
+pub fn graph(text: &str) -> CheckedGraph {
+    match Program::parse("test", text).and_then(|program| program.resolve()) {
+        Ok(graph) => graph,
+        Err(mistakes) => panic!("{text}\n{mistakes:#}"),
+    }
+}
+
+/// The mistakes of a program that has some, in full.
+#[track_caller]
+pub fn mistakes(text: &str) -> String {
+    match Program::parse("expression", text).and_then(|program| program.resolve()) {
+        Ok(graph) => panic!("{text}\n{graph}"),
+        Err(mistakes) => format!("{mistakes:#}"),
+    }
+}
+
+/// The first result, as floats.
+#[track_caller]
+pub fn run(text: &str, inputs: &[Array]) -> Vec<f64> {
+    numbers(&interpret(&graph(text), inputs, true).unwrap_or_else(|error| panic!("{text}: {error}"))[0])
+}
+
+pub fn numbers(array: &Array) -> Vec<f64> {
+    let number = |number: AnyNumber| match number {
+        AnyNumber::Int(number) => number as f64,
+        AnyNumber::Float(number) => number,
+    };
+    array.elements.iter().map(|element| number(element.number())).collect()
+}
+
+/// Asserts that numbers agree to the precision of `f32`, or of `f64` with `digits` of 12.
+#[track_caller]
+pub fn assert_near(have: &[f64], want: &[f64], digits: i32) {
+    assert_eq!(have.len(), want.len());
+    for (have, want) in have.iter().zip(want) {
+        let tolerance = 10_f64.powi(-digits) * want.abs().max(1.0);
+        assert!((have - want).abs() <= tolerance, "{have} is not {want}");
+    }
+}
+
+/// Asserts that a program prints as text that reads back to itself and to the same graph.
+#[track_caller]
+pub fn assert_round_trip(graph: &CheckedGraph) -> String {
+    let printed = broadloom_text::print(graph);
+    let again = match Program::parse("printed", &printed).and_then(|program| program.resolve()) {
+        Ok(again) => again,
+        Err(mistakes) => panic!("{graph}\n{printed}\n{mistakes:#}"),
+    };
+    let twice = broadloom_text::print(&again);
+    assert_eq!(printed, twice, "\n{graph}\n{again}");
+    assert_eq!(canonical(graph), canonical(&again), "\n{printed}\n{graph}\n{again}");
+    printed
+}
+
+/// A graph as text that does not depend on the order in which its expressions were made: each output as a term over
+/// numbered expressions, in the order in which the outputs need them; inputs, symbols that matter, and demands.
+pub fn canonical(graph: &CheckedGraph) -> String {
+    let mut number = vec![None; graph.len()];
+    let mut next = 0;
+    let mut stack: Vec<_> = graph.outputs().iter().rev().map(|output| (output.expr, false)).collect();
+    let mut order = Vec::new();
+    while let Some((expr, ready)) = stack.pop() {
+        if number[expr.index()].is_some() {
+            continue;
+        }
+        if ready {
+            number[expr.index()] = Some(next);
+            next += 1;
+            order.push(expr);
+        } else {
+            stack.push((expr, true));
+            stack.extend(graph.operands(expr).into_iter().rev().map(|operand| (operand, false)));
+        }
+    }
+    let size = |dim: &broadloom_ir::dim::Dim| dim.display(&|symbol| graph.named(symbol)).to_string();
+    let mut lines = Vec::new();
+    for input in graph.inputs() {
+        let sizes: Vec<String> = input.shape.iter().map(size).collect();
+        lines.push(format!("{} {} {sizes:?} {:?}", input.name, input.dtype, input.may_be_one));
+    }
+    // The lines of the graph's own text, with the new numbers.
+    let printed: Vec<String> = graph.to_string().lines().map(str::to_owned).collect();
+    let renumbered = |line: &str| {
+        let mut text = String::new();
+        let mut rest = line;
+        while let Some(at) = rest.find('%') {
+            let digits: String = rest[at + 1..].chars().take_while(char::is_ascii_digit).collect();
+            text += &rest[..at];
+            match digits.parse::<usize>() {
+                Ok(old) => text += &format!("%{}", number[old].unwrap_or(usize::MAX)),
+                Err(_) => text.push('%'),
+            }
+            rest = &rest[at + 1 + digits.len()..];
+        }
+        text + rest
+    };
+    lines.extend(order.iter().map(|expr| renumbered(&printed[expr.index()])));
+    lines.extend(printed[graph.len()..].iter().map(|line| renumbered(line)));
+    let mut demands: Vec<String> = graph
+        .obligations()
+        .iter()
+        .map(|obligation| {
+            let origin = obligation.origin.map(|origin| number[origin.index()]);
+            let demand = match &obligation.demand {
+                broadloom_ir::graph::Demand::NonNegative(dim) => format!("{} >= 0", size(dim)),
+                broadloom_ir::graph::Demand::Equal(left, right) => {
+                    format!("{} == {}", size(left), size(right))
+                }
+            };
+            format!("{origin:?} {demand}")
+        })
+        .collect();
+    demands.sort_unstable();
+    lines.extend(demands);
+    lines.join("\n")
+}
