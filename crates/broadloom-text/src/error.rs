@@ -195,6 +195,11 @@ impl Mistake {
     }
 
     pub(crate) fn graph(mut diagnostic: Diagnostic, span: Span, operands: Vec<Option<Span>>) -> Mistake {
+        diagnostic.op = diagnostic.op.map(|op| match &*op {
+            "declare_equal" | "range" | "multiple_of" => "assume".into(),
+            "select" => "where".into(),
+            _ => op,
+        });
         diagnostic.helps = diagnostic.helps.into_iter().filter_map(in_text).collect();
         Mistake { problem: Problem::Graph(Box::new(diagnostic)), span, helps: Vec::new(), operands }
     }
@@ -303,8 +308,16 @@ impl Places for InText<'_> {
 fn in_text(help: Help) -> Option<Help> {
     let Some(code) = &help.code else { return Some(help) };
     let mut code = code.to_string();
-    if code.contains("_axis(") || code.starts_with("let ") {
+    if code.contains("_axis(") {
         return None;
+    }
+    // A fact that comes too late.
+    if code.starts_with("let ") && code.contains("g.symbol(") {
+        return Some(Help { text: "state it above everything that uses it".into(), code: None, ..help });
+    }
+    // Instead of an assignment.
+    if let Some(value) = code.strip_suffix(';') {
+        code = value.to_owned();
     }
     if let Some(sizes) = code.strip_prefix("g.declare_equal(").and_then(|rest| rest.strip_suffix(')')) {
         let (left, right) = sizes.split_once(", ")?;

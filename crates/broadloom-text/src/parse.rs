@@ -26,20 +26,11 @@ pub(crate) fn parse(source: &Source, limits: &Limits) -> (Tree, Vec<Mistake>) {
         if parser.eat(Token::End) {
             continue;
         }
-        let first = parser.tree.exprs.len() as u32;
-        let start = parser.span();
-        match parser.statement() {
-            Ok(action) => {
-                let span = start.to(parser.previous());
-                let exprs = first..parser.tree.exprs.len() as u32;
-                parser.tree.statements.push(Statement { action, span, exprs });
-            }
-            Err(mistake) => {
-                mistakes.push(*mistake);
-                parser.depth = 0;
-                while parser.peek().is_some_and(|token| token != Token::End) {
-                    parser.next += 1;
-                }
+        if let Err(mistake) = parser.statement() {
+            mistakes.push(*mistake);
+            parser.depth = 0;
+            while parser.peek().is_some_and(|token| token != Token::End) {
+                parser.next += 1;
             }
         }
     }
@@ -140,7 +131,15 @@ impl Parser<'_> {
         Ok(Name { text, span })
     }
 
-    fn statement(&mut self) -> Parsed<Action> {
+    /// Ends a statement that began at `start` with the expression `first`.
+    fn end_statement(&mut self, action: Action, start: Span, first: usize) {
+        let span = start.to(self.previous());
+        let exprs = first as u32..self.tree.exprs.len() as u32;
+        self.tree.statements.push(Statement { action, span, exprs });
+    }
+
+    fn statement(&mut self) -> Parsed<()> {
+        let (start, mut first) = (self.span(), self.tree.exprs.len());
         let keyword = self.peek_name().unwrap_or("").to_owned();
         let is_named = matches!(self.peek_at(1), Some(Token::Name | Token::Quoted));
         let action = match keyword.as_str() {
@@ -152,13 +151,19 @@ impl Parser<'_> {
                 }
                 if keyword == "symbols" { Action::Symbols(names) } else { Action::Parameters(names) }
             }
-            "assume" if is_named || self.peek_at(1) == Some(Token::Int) => {
+            "assume"
+                if is_named
+                    || matches!(self.peek_at(1), Some(Token::Int | Token::Minus | Token::ParenOpen)) =>
+            {
                 self.next += 1;
-                let mut facts = vec![self.fact()?];
+                // Each fact is a statement, since what a symbol stands for may change from one to the next.
+                let mut fact = self.fact()?;
                 while self.eat(Token::Comma) {
-                    facts.push(self.fact()?);
+                    self.end_statement(Action::Assume(fact), start, first);
+                    first = self.tree.exprs.len();
+                    fact = self.fact()?;
                 }
-                Action::Assume(facts)
+                Action::Assume(fact)
             }
             "input" if is_named => {
                 self.next += 1;
@@ -182,7 +187,10 @@ impl Parser<'_> {
             _ => Action::Result(self.expression()?),
         };
         match self.peek() {
-            None | Some(Token::End) => Ok(action),
+            None | Some(Token::End) => {
+                self.end_statement(action, start, first);
+                Ok(())
+            }
             Some(_) => {
                 self.refuse_habits()?;
                 self.unexpected("an operator, `;` or the end of the line")

@@ -90,6 +90,10 @@ struct Printer<'a> {
     taken: HashSet<String>,
     /// Demands of each expression, with what they are for.
     demands: HashMap<ExprId, Vec<(Requirement, Dim)>>,
+    /// By expression, with representatives as operands.
+    nodes: Vec<Node>,
+    /// By expression, the one that stands for it and all that are the same.
+    same: Vec<ExprId>,
     uses: HashMap<ExprId, usize>,
     written: HashMap<ExprId, Written>,
     definitions: usize,
@@ -115,15 +119,20 @@ impl<'a> Printer<'a> {
             symbols.insert(symbol, name);
         }
         taken.extend(outputs);
+        let (nodes, same) = unified(graph);
         let mut demands: HashMap<ExprId, Vec<(Requirement, Dim)>> = HashMap::new();
         for obligation in graph.obligations() {
             if let (Some(origin), Demand::NonNegative(dim)) = (obligation.origin, &obligation.demand) {
-                demands.entry(origin).or_default().push((obligation.requirement, dim.clone()));
+                demands.entry(same[origin.index()]).or_default().push((obligation.requirement, dim.clone()));
             }
         }
         let text = String::new();
         let (uses, written) = (HashMap::new(), HashMap::new());
-        Printer { graph, text, symbols, taken, demands, uses, written, definitions: 0 }
+        Printer { graph, text, symbols, taken, demands, nodes, same, uses, written, definitions: 0 }
+    }
+
+    fn node(&self, expr: ExprId) -> &Node {
+        &self.nodes[expr.index()]
     }
 
     fn line(&mut self, line: &str) {
@@ -201,10 +210,11 @@ impl<'a> Printer<'a> {
     /// All expressions, operands first, and the outputs.
     fn expressions(&mut self) {
         let graph = self.graph;
-        let outputs: Vec<ExprId> = graph.outputs().iter().map(|output| output.expr).collect();
-        let order = ordered(graph, &outputs);
+        let outputs: Vec<ExprId> =
+            graph.outputs().iter().map(|output| self.same[output.expr.index()]).collect();
+        let order = ordered(&self.nodes, &outputs);
         for &expr in &order {
-            for operand in graph.operands(expr) {
+            for operand in self.node(expr).operands() {
                 *self.uses.entry(operand).or_default() += 1;
             }
         }
@@ -228,14 +238,14 @@ impl<'a> Printer<'a> {
         }
         for output in graph.outputs() {
             let keyword = if output.assigned.is_some() { "assign" } else { "output" };
-            let value = self.written[&output.expr].text.clone();
+            let value = self.written[&self.same[output.expr.index()]].text.clone();
             self.line(&format!("{keyword} {} = {value}", quoted(&output.name)));
         }
     }
 
     /// Whether an expression is printed only as a part of the one that uses it.
     fn is_part(&self, expr: ExprId) -> bool {
-        matches!(self.graph.node(expr), Node::Segment { .. })
+        matches!(self.node(expr), Node::Segment { .. })
     }
 
     fn get(&self, expr: ExprId) -> &Written {
@@ -244,8 +254,8 @@ impl<'a> Printer<'a> {
 
     fn write(&self, expr: ExprId) -> Written {
         let graph = self.graph;
-        let node = graph.node(expr);
-        let operands = graph.operands(expr);
+        let node = self.node(expr);
+        let operands = node.operands();
         let depth = 1 + operands.iter().map(|operand| self.get(*operand).depth).max().unwrap_or(0);
         let (text, binds) = match node {
             Node::Input(input) => return Written::atom(quoted(&graph.inputs()[input.index()].name)),
@@ -279,9 +289,9 @@ impl<'a> Printer<'a> {
 
     /// Operands of which the constants are numbers without a dtype, if another operand gives it to them.
     fn literals(&self, operands: &[ExprId]) -> Vec<Written> {
-        let is_constant = |expr: &ExprId| matches!(self.graph.node(*expr), Node::Constant(_));
+        let is_constant = |expr: &ExprId| matches!(self.node(*expr), Node::Constant(_));
         let has_other = !operands.iter().all(is_constant);
-        let literal = |expr: &ExprId| match self.graph.node(*expr) {
+        let literal = |expr: &ExprId| match self.node(*expr) {
             Node::Constant(value) if has_other => {
                 let text = number::weak(*value);
                 let binds = if text.starts_with('-') { PREFIX } else { ATOM };
@@ -295,7 +305,7 @@ impl<'a> Printer<'a> {
     fn elementwise(&self, op: Op, operands: &[ExprId]) -> (String, u8) {
         let mut written = self.literals(operands);
         if let (Op::Pow, &[_, exponent]) = (op, operands)
-            && let Node::Constant(value) = self.graph.node(exponent)
+            && let Node::Constant(value) = self.node(exponent)
             && number::is_rewritten_as_exponent(*value)
         {
             written[1] = self.get(exponent).clone();
@@ -326,7 +336,7 @@ impl<'a> Printer<'a> {
     }
 
     fn reduce(&self, expr: ExprId, op: ReduceOp, operand: ExprId, axes: &[usize], keepdims: bool) -> String {
-        if let Node::Segment { values, ids, .. } = self.graph.node(operand) {
+        if let Node::Segment { values, ids, .. } = self.node(operand) {
             let (values, ids) = (&self.get(*values).text, &self.get(*ids).text);
             return format!("segment_{op}({values}, {ids}, {})", self.size(&self.graph.shape(operand)[1]));
         }
@@ -355,11 +365,9 @@ impl<'a> Printer<'a> {
     }
 
     fn view(&self, expr: ExprId, view: &View, operand: ExprId, depth: usize) -> Written {
-        let (shape, source) = (self.graph.shape(expr), self.graph.shape(operand));
+        let shape = self.graph.shape(expr);
         let inner = self.get(operand);
         let text = match view {
-            // By what was found of inferred sizes, a view may have become its operand.
-            View::Reshape | View::BroadcastTo | View::Rebind if shape == source => return inner.clone(),
             View::Reshape | View::BroadcastTo | View::Rebind => {
                 format!("{}({}, {})", view.name(), inner.text, self.sizes(shape))
             }
@@ -385,9 +393,6 @@ impl<'a> Printer<'a> {
             },
             View::Slice(parts) => {
                 let items: Vec<String> = (0..parts.len()).map(|axis| self.range(expr, axis)).collect();
-                if items.iter().all(|item| item == ":") {
-                    return inner.clone();
-                }
                 format!("{}[{}]", inner.within(ATOM), items.join(", "))
             }
         };
@@ -396,7 +401,7 @@ impl<'a> Printer<'a> {
 
     /// A slice of which single elements are squeezed away, as one index; nothing if the slice is used otherwise too.
     fn indexed(&self, slice: ExprId, axes: &[usize]) -> Option<String> {
-        let Node::View { view: View::Slice(parts), operand } = self.graph.node(slice) else { return None };
+        let Node::View { view: View::Slice(parts), operand } = self.node(slice) else { return None };
         if self.uses.get(&slice) != Some(&1) || self.get(slice).depth == 0 {
             return None;
         }
@@ -462,10 +467,36 @@ fn used_symbols(graph: &CheckedGraph) -> Vec<SymbolId> {
     needed.map(|(index, _)| SymbolId::new(index)).collect()
 }
 
+/// Nodes whose operands are representatives, and the representative of each expression. By what was found of inferred
+/// sizes, a view may have become its operand, and expressions that differed the same.
+fn unified(graph: &CheckedGraph) -> (Vec<Node>, Vec<ExprId>) {
+    let (mut nodes, mut same): (Vec<Node>, Vec<ExprId>) = (Vec::new(), Vec::new());
+    let mut known = HashMap::new();
+    for expr in graph.exprs() {
+        let mut node = graph.node(expr).clone();
+        node.renumber(|operand| same[operand.index()]);
+        let shape = graph.shape(expr);
+        let is_operand = |view: &View, operand: ExprId| {
+            let is_whole = match view {
+                View::Reshape | View::BroadcastTo | View::Rebind => true,
+                View::Slice(parts) => parts.iter().all(|part| part.start.is_zero() && part.step == 1),
+                View::Permute(_) | View::ExpandDims(_) | View::Squeeze(_) => false,
+            };
+            is_whole && graph.shape(operand) == shape
+        };
+        same.push(match &node {
+            Node::View { view, operand } if is_operand(view, *operand) => *operand,
+            _ => *known.entry((node.clone(), graph.dtype(expr), shape.clone())).or_insert(expr),
+        });
+        nodes.push(node);
+    }
+    (nodes, same)
+}
+
 /// What the outputs need, operands first, in the order in which it is met.
-fn ordered(graph: &CheckedGraph, outputs: &[ExprId]) -> Vec<ExprId> {
+fn ordered(nodes: &[Node], outputs: &[ExprId]) -> Vec<ExprId> {
     let mut order = Vec::new();
-    let mut done = vec![false; graph.len()];
+    let mut done = vec![false; nodes.len()];
     let mut stack: Vec<(ExprId, bool)> = outputs.iter().rev().map(|expr| (*expr, false)).collect();
     while let Some((expr, is_ready)) = stack.pop() {
         if done[expr.index()] {
@@ -476,7 +507,8 @@ fn ordered(graph: &CheckedGraph, outputs: &[ExprId]) -> Vec<ExprId> {
             order.push(expr);
         } else {
             stack.push((expr, true));
-            stack.extend(graph.operands(expr).into_iter().rev().map(|operand| (operand, false)));
+            let operands = nodes[expr.index()].operands();
+            stack.extend(operands.into_iter().rev().map(|operand| (operand, false)));
         }
     }
     order

@@ -178,8 +178,24 @@ impl Resolver<'_> {
             let value = self.keep(value).unwrap_or(Value::Poison);
             self.values.push(value);
         }
+        if statement.exprs.clone().any(|id| self.is_poisoned(Id(id))) {
+            // The name is known all the same, so that its uses are no mistakes as well.
+            if let Action::Let { name, .. } | Action::Output { name, .. } | Action::Input { name, .. } =
+                &statement.action
+            {
+                self.names.entry(name.text.clone()).or_insert(Value::Poison);
+            }
+            return;
+        }
         let result = self.act(statement);
         self.keep(result);
+    }
+
+    fn is_poisoned(&self, id: Id) -> bool {
+        match &self.values[id.0 as usize] {
+            Value::Tensor(expr) => self.graph.is_poisoned(*expr),
+            value => *value == Value::Poison,
+        }
     }
 
     /// Records the mistake, if it is one.
@@ -207,11 +223,7 @@ impl Resolver<'_> {
                     self.declare(name, symbol)?;
                 }
             }
-            Action::Assume(facts) => {
-                for fact in facts {
-                    self.fact(fact)?;
-                }
-            }
+            Action::Assume(fact) => self.fact(fact)?,
             Action::Input { name, dtype, sizes } => self.input(name, dtype, sizes, statement.span)?,
             Action::Let { name, value } => {
                 if self.names.contains_key(&name.text) || self.symbols.contains_key(&name.text) {
@@ -387,6 +399,7 @@ impl Resolver<'_> {
             Kind::Literal(literal) => Ok(Value::Literal(*literal)),
             Kind::None => Ok(Value::None),
             Kind::Ellipsis => Ok(Value::Ellipsis),
+            Kind::List(items) if items.iter().any(|item| self.is_poisoned(*item)) => Ok(Value::Poison),
             Kind::List(items) => Ok(Value::List(items.clone())),
             Kind::Name { text, is_quoted } => {
                 let takes_sizes = matches!(action, Action::Input { .. } | Action::Assume(_));

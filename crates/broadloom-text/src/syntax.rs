@@ -107,7 +107,7 @@ pub(crate) enum InputSize {
     OneOr(Id),
 }
 
-/// One item of `assume`: a comparison of sizes.
+/// What `assume` states: a comparison of sizes.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Fact {
     /// `likely(left) == right`: a hint.
@@ -122,7 +122,7 @@ pub(crate) struct Fact {
 pub(crate) enum Action {
     Symbols(Vec<Name>),
     Parameters(Vec<Name>),
-    Assume(Vec<Fact>),
+    Assume(Fact),
     Input {
         name: Name,
         dtype: Name,

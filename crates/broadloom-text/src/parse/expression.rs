@@ -239,7 +239,8 @@ impl Parser<'_> {
                 keyword = Some(self.name("a name")?);
                 self.next += 1;
             } else if arguments.iter().any(|argument| argument.keyword.is_some()) {
-                return self.unexpected("a keyword argument, as they come last");
+                let mistake = self.unexpected("a keyword argument, as they come last");
+                return mistake.map_err(|mistake| Box::new(mistake.help("to compare, write `==`")));
             }
             let value = self.expression()?;
             arguments.push(Argument { keyword, value });

@@ -6,7 +6,7 @@
 use super::Printer;
 use broadloom_ir::ExprId;
 use broadloom_ir::dim::Dim;
-use broadloom_ir::graph::{Node, View};
+use broadloom_ir::graph::{Node, SliceAxis, View};
 
 /// Bounds as the graph takes them: the elements from `start` to before `stop`, in reverse for a negative step.
 struct Bounds {
@@ -18,7 +18,7 @@ struct Bounds {
 impl Printer<'_> {
     /// The item of an axis that is indexed by its only element.
     pub(super) fn index(&self, slice: ExprId, axis: usize) -> String {
-        match self.graph.node(slice) {
+        match self.node(slice) {
             Node::View { view: View::Slice(parts), .. } => self.size(&parts[axis].start),
             _ => String::new(),
         }
@@ -26,7 +26,7 @@ impl Printer<'_> {
 
     /// The item of an axis as a range; `:` if that is all of it.
     pub(super) fn range(&self, slice: ExprId, axis: usize) -> String {
-        let Node::View { view: View::Slice(parts), operand } = self.graph.node(slice) else {
+        let Node::View { view: View::Slice(parts), operand } = self.node(slice) else {
             return String::new();
         };
         let (part, whole, size) =
@@ -49,74 +49,87 @@ impl Printer<'_> {
         format!("{first}:{last}{step_text}")
     }
 
-    /// The bounds that make this part with these demands; the tightest ones if none of those that are tried do.
-    fn bounds(
-        &self,
-        slice: ExprId,
-        part: &broadloom_ir::graph::SliceAxis,
-        whole: &Dim,
-        size: &Dim,
-    ) -> Option<Bounds> {
-        let stride = part.step.abs();
-        let demands = self.demands.get(&slice).map_or(&[][..], Vec::as_slice);
-        let ends = demands.iter().filter_map(|(_, demand)| whole.sub(demand).ok());
-        let starts = demands.iter().map(|(_, demand)| demand.clone());
-        let mut candidates = Vec::new();
-        if part.step > 0 {
-            let span = size.sub(&Dim::ONE).and_then(|steps| steps.scale(stride)).ok()?;
-            let tight = match size.is_zero() {
-                true => part.start.clone(),
-                false => part.start.add(&span).and_then(|last| last.add(&Dim::ONE)).ok()?,
-            };
-            let near_end = (0..stride).filter_map(|less| whole.sub(&Dim::constant(less)).ok());
-            for stop in [whole.clone()].into_iter().chain(near_end).chain(ends.clone()) {
-                candidates.push(Bounds { start: part.start.clone(), stop, step: part.step });
+    /// The bounds that make this part and, of the demands that the expression has, most.
+    fn bounds(&self, slice: ExprId, part: &SliceAxis, whole: &Dim, size: &Dim) -> Option<Bounds> {
+        let mut best = None;
+        for bounds in self.candidates(slice, part, whole, size)? {
+            if let Some(met) = self.demands_met(&bounds, whole, size, slice)
+                && best.as_ref().is_none_or(|(most, _)| met > *most)
+            {
+                best = Some((met, bounds));
             }
-            if let Some(0 | 1) = size.as_constant() {
-                // Every step takes the same, so that the step was dropped; so were the bounds of what is empty.
-                for stop in ends {
-                    let (start, step) = match size.is_zero() {
-                        true => (stop.clone(), 1),
-                        false => (
-                            part.start.clone(),
-                            stop.sub(&part.start).ok()?.as_constant().unwrap_or(1).max(1),
-                        ),
-                    };
-                    candidates.push(Bounds { start, stop, step });
-                }
-            }
-            candidates.push(Bounds { start: part.start.clone(), stop: tight, step: part.step });
-        } else {
-            let stop = part.start.add(&Dim::ONE).ok()?;
-            let span = size.sub(&Dim::ONE).and_then(|steps| steps.scale(stride)).ok()?;
-            let tight = part.start.sub(&span).ok()?;
-            let near_start = (0..stride).map(Dim::constant);
-            for start in near_start.chain(starts) {
-                candidates.push(Bounds { start, stop: stop.clone(), step: part.step });
-            }
-            candidates.push(Bounds { start: tight, stop, step: part.step });
         }
-        let is_right = |bounds: &Bounds| self.makes(bounds, whole, size, slice) == Some(true);
-        let right = candidates.iter().position(is_right).unwrap_or(candidates.len() - 1);
-        Some(candidates.swap_remove(right))
+        match best {
+            Some((_, bounds)) => Some(bounds),
+            // None is right only if a size cannot be computed; the last one is the tightest.
+            None => self.candidates(slice, part, whole, size)?.pop(),
+        }
     }
 
-    /// Whether bounds give this size without a demand that the expression does not have.
-    fn makes(&self, bounds: &Bounds, whole: &Dim, size: &Dim, slice: ExprId) -> Option<bool> {
+    /// Bounds that may have been written, the likeliest first.
+    fn candidates(&self, slice: ExprId, part: &SliceAxis, whole: &Dim, size: &Dim) -> Option<Vec<Bounds>> {
+        let SliceAxis { start: first, step } = part;
+        let stride = step.abs();
+        let behind = first.add(&Dim::ONE).ok()?;
+        let demands = self.demands.get(&slice).map_or(&[][..], Vec::as_slice);
+        // What is demanded not to be negative is a start, or what is left behind a stop.
+        let starts: Vec<Dim> = demands.iter().map(|(_, demand)| demand.clone()).collect();
+        let stops: Vec<Dim> = starts.iter().filter_map(|demand| whole.sub(demand).ok()).collect();
+        let near_end = (0..stride).filter_map(|less| whole.sub(&Dim::constant(less)).ok());
+        let near_start = (0..stride).map(Dim::constant);
+        let reach = size.sub(&Dim::ONE).and_then(|steps| steps.scale(stride)).ok()?;
+        let forward = |stop: Dim| Bounds { start: first.clone(), stop, step: *step };
+        let backward = |start: Dim| Bounds { start, stop: behind.clone(), step: *step };
+        let mut candidates = Vec::new();
+        if size.is_zero() {
+            let places = [first.clone(), whole.clone()].into_iter().chain(stops).chain(starts);
+            candidates.extend(places.map(|place| Bounds { start: place.clone(), stop: place, step: 1 }));
+            candidates.reverse();
+        } else if *step > 0 {
+            candidates.extend(near_end.chain(stops.iter().cloned()).map(forward));
+            if size.is_one() {
+                // Every step takes the same, so that the node does not know it.
+                let steps =
+                    |stop: &Dim, start: &Dim| stop.sub(start).ok()?.as_constant().filter(|step| *step > 0);
+                for stop in &stops {
+                    let step = steps(stop, first);
+                    candidates.extend(step.map(|step| Bounds {
+                        start: first.clone(),
+                        stop: stop.clone(),
+                        step,
+                    }));
+                }
+                for start in starts {
+                    let step = steps(&behind, &start);
+                    candidates.extend(step.map(|step| Bounds { start, stop: behind.clone(), step: -step }));
+                }
+            }
+            candidates.push(forward(behind.add(&reach).ok()?));
+        } else {
+            candidates.extend(near_start.chain(starts).map(backward));
+            candidates.push(backward(first.sub(&reach).ok()?));
+        }
+        Some(candidates)
+    }
+
+    /// How many demands of the expression the bounds make; nothing if they make others, or another size.
+    fn demands_met(&self, bounds: &Bounds, whole: &Dim, size: &Dim, slice: ExprId) -> Option<usize> {
         let Bounds { start, stop, step } = bounds;
         // A negative constant would count from the end.
-        if start.as_constant().is_some_and(|start| start < 0)
-            || stop.as_constant().is_some_and(|stop| stop < 0)
-        {
-            return Some(false);
-        }
+        let is_negative = |bound: &Dim| bound.as_constant().is_some_and(|bound| bound < 0);
         let length = stop.sub(start).ok()?;
+        if is_negative(start) || is_negative(stop) || length.ceil_div(step.abs()).ok()? != *size {
+            return None;
+        }
         let demands = self.demands.get(&slice).map_or(&[][..], Vec::as_slice);
-        let is_met = |demand: &Dim| {
-            demand.interval(&|symbol| self.facts(symbol)).lower >= 0
-                || demands.iter().any(|(_, known)| known == demand)
-        };
-        let needed = [start.clone(), length.clone(), whole.sub(stop).ok()?];
-        Some(length.ceil_div(step.abs()).ok()? == *size && needed.iter().all(is_met))
+        let mut met = 0;
+        for needed in [start.clone(), length, whole.sub(stop).ok()?] {
+            if demands.iter().any(|(_, demand)| *demand == needed) {
+                met += 1;
+            } else if needed.interval(&|symbol| self.facts(symbol)).lower < 0 {
+                return None;
+            }
+        }
+        Some(met)
     }
 }

@@ -69,8 +69,8 @@ impl Resolver<'_> {
         arguments: &[Argument],
         span: Span,
     ) -> Resolved<Value> {
-        let is_poisoned = |id: Id| self.values[id.0 as usize] == Value::Poison;
-        if receiver.is_some_and(is_poisoned) || arguments.iter().any(|argument| is_poisoned(argument.value)) {
+        let mut operands = receiver.into_iter().chain(arguments.iter().map(|argument| argument.value));
+        if operands.any(|operand| self.is_poisoned(operand)) {
             return Ok(Value::Poison);
         }
         let Some((function, own_name, parameters)) = names::function(&name.text) else {

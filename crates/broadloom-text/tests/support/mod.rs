@@ -1,10 +1,12 @@
 //! What the tests share.
 #![allow(dead_code, reason = "each test uses a part")]
 
+use broadloom_ir::dim::Dim;
 use broadloom_ir::dtype::AnyNumber;
-use broadloom_ir::graph::CheckedGraph;
+use broadloom_ir::graph::{CheckedGraph, Demand, Node, View};
 use broadloom_ir::interp::{Array, interpret};
 use broadloom_text::Program;
+use std::collections::HashMap;
 
 /// The graph of a program that has no mistakes.
 #[track_caller]
@@ -62,58 +64,57 @@ pub fn assert_round_trip(graph: &CheckedGraph) -> String {
     printed
 }
 
-/// A graph as text that does not depend on the order in which its expressions were made: each output as a term over
-/// numbered expressions, in the order in which the outputs need them; inputs, symbols that matter, and demands.
+/// A graph as text that does not depend on the order in which its expressions were made: inputs, the expressions in the
+/// order in which the outputs need them, outputs and demands. Views that turned out to be their operands are left out.
 pub fn canonical(graph: &CheckedGraph) -> String {
-    let mut number = vec![None; graph.len()];
-    let mut next = 0;
-    let mut stack: Vec<_> = graph.outputs().iter().rev().map(|output| (output.expr, false)).collect();
-    let mut order = Vec::new();
-    while let Some((expr, ready)) = stack.pop() {
-        if number[expr.index()].is_some() {
-            continue;
-        }
-        if ready {
-            number[expr.index()] = Some(next);
-            next += 1;
-            order.push(expr);
-        } else {
-            stack.push((expr, true));
-            stack.extend(graph.operands(expr).into_iter().rev().map(|operand| (operand, false)));
-        }
-    }
-    let size = |dim: &broadloom_ir::dim::Dim| dim.display(&|symbol| graph.named(symbol)).to_string();
+    let size = |dim: &Dim| dim.display(&|symbol| graph.named(symbol)).to_string();
     let mut lines = Vec::new();
     for input in graph.inputs() {
         let sizes: Vec<String> = input.shape.iter().map(size).collect();
         lines.push(format!("{} {} {sizes:?} {:?}", input.name, input.dtype, input.may_be_one));
     }
-    // The lines of the graph's own text, with the new numbers.
+    // The lines of the graph's own text, with new numbers.
     let printed: Vec<String> = graph.to_string().lines().map(str::to_owned).collect();
-    let renumbered = |line: &str| {
-        let mut text = String::new();
-        let mut rest = line;
-        while let Some(at) = rest.find('%') {
-            let digits: String = rest[at + 1..].chars().take_while(char::is_ascii_digit).collect();
-            text += &rest[..at];
-            match digits.parse::<usize>() {
-                Ok(old) => text += &format!("%{}", number[old].unwrap_or(usize::MAX)),
-                Err(_) => text.push('%'),
-            }
-            rest = &rest[at + 1 + digits.len()..];
+    let mut number: Vec<Option<usize>> = vec![None; graph.len()];
+    let mut known: HashMap<String, usize> = HashMap::new();
+    let mut stack: Vec<_> = graph.outputs().iter().rev().map(|output| (output.expr, false)).collect();
+    while let Some((expr, ready)) = stack.pop() {
+        if number[expr.index()].is_some() {
+            continue;
         }
-        text + rest
-    };
-    lines.extend(order.iter().map(|expr| renumbered(&printed[expr.index()])));
-    lines.extend(printed[graph.len()..].iter().map(|line| renumbered(line)));
+        if !ready {
+            stack.push((expr, true));
+            stack.extend(graph.operands(expr).into_iter().rev().map(|operand| (operand, false)));
+            continue;
+        }
+        if let Node::View { view, operand } = graph.node(expr) {
+            let is_whole = match view {
+                View::Reshape | View::BroadcastTo | View::Rebind => true,
+                View::Slice(parts) => parts.iter().all(|part| part.start.is_zero() && part.step == 1),
+                _ => false,
+            };
+            if is_whole && graph.shape(expr) == graph.shape(*operand) {
+                number[expr.index()] = number[operand.index()];
+                continue;
+            }
+        }
+        let (_, meaning) = printed[expr.index()].split_once(" = ").unwrap();
+        let line = renumbered(meaning, &number);
+        let next = known.len();
+        number[expr.index()] = Some(*known.entry(line.clone()).or_insert_with(|| {
+            lines.push(format!("%{next} = {line}"));
+            next
+        }));
+    }
+    lines.extend(printed[graph.len()..].iter().map(|line| renumbered(line, &number)));
     let mut demands: Vec<String> = graph
         .obligations()
         .iter()
         .map(|obligation| {
             let origin = obligation.origin.map(|origin| number[origin.index()]);
             let demand = match &obligation.demand {
-                broadloom_ir::graph::Demand::NonNegative(dim) => format!("{} >= 0", size(dim)),
-                broadloom_ir::graph::Demand::Equal(left, right) => {
+                Demand::NonNegative(dim) => format!("{} >= 0", size(dim)),
+                Demand::Equal(left, right) => {
                     format!("{} == {}", size(left), size(right))
                 }
             };
@@ -121,6 +122,28 @@ pub fn canonical(graph: &CheckedGraph) -> String {
         })
         .collect();
     demands.sort_unstable();
+    demands.dedup();
     lines.extend(demands);
-    lines.join("\n")
+    let mut text = lines.join("\n");
+    // A size that stayed open is printed as a symbol of its own.
+    for symbol in graph.symbols().iter().filter(|symbol| symbol.name.starts_with('?')) {
+        text = text.replace(&*symbol.name, &symbol.name[1..].replace('.', "_"));
+    }
+    text
+}
+
+/// A line of a graph's text with other numbers of expressions.
+fn renumbered(line: &str, number: &[Option<usize>]) -> String {
+    let mut text = String::new();
+    let mut rest = line;
+    while let Some(at) = rest.find('%') {
+        let digits: String = rest[at + 1..].chars().take_while(char::is_ascii_digit).collect();
+        text += &rest[..at];
+        match digits.parse::<usize>() {
+            Ok(old) => text += &format!("%{}", number[old].unwrap_or(usize::MAX)),
+            Err(_) => text.push('%'),
+        }
+        rest = &rest[at + 1 + digits.len()..];
+    }
+    text + rest
 }
