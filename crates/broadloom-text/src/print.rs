@@ -35,6 +35,9 @@ const RESERVED: &[&str] = &[
 ];
 
 /// The program of a graph: declarations, definitions and outputs, one per line.
+///
+/// It reads back to the graph, but for NaNs, which keep their sign only, and slices with a negative step that are empty
+/// because they begin before the first element for all sizes, which Python's ranges cannot say.
 pub fn print(graph: &CheckedGraph) -> String {
     let mut printer = Printer::new(graph);
     printer.declarations();

@@ -4,7 +4,9 @@ mod support;
 
 use broadloom_ir::dim::Dim;
 use broadloom_ir::dtype::{DType, Scalar};
-use broadloom_ir::graph::{CheckedGraph, Graph, InputDim, Literal, Node, Norm, SegmentOp, Site, SliceSpec};
+use broadloom_ir::graph::{
+    CheckedGraph, Graph, InputDim, Literal, Node, Norm, SegmentOp, Site, SliceSpec, View,
+};
 use broadloom_ir::ops::Op;
 use broadloom_ir::reduce::ReduceOp;
 use broadloom_ir::{ExprId, SymbolId};
@@ -303,6 +305,17 @@ fn kinds(graph: &CheckedGraph) -> impl Iterator<Item = String> {
     })
 }
 
+/// Whether a slice with a negative step begins before the first element for all sizes, so that it is empty. Python's
+/// ranges cannot say that, as -1 is the last element.
+fn has_backward_from_nothing(graph: &CheckedGraph) -> bool {
+    graph.exprs().any(|expr| match graph.node(expr) {
+        Node::View { view: View::Slice(parts), .. } => {
+            parts.iter().any(|part| part.start.as_constant().is_some_and(|start| start < 0))
+        }
+        _ => false,
+    })
+}
+
 #[test]
 fn random_graphs() {
     let mut met: BTreeMap<String, usize> = BTreeMap::new();
@@ -310,7 +323,7 @@ fn random_graphs() {
     let config = ProptestConfig { cases: 6000, failure_persistence: None, ..ProptestConfig::default() };
     let numbers = prop::collection::vec(any::<u32>(), 20..220);
     let result = TestRunner::new(config).run(&numbers, |numbers| {
-        if let Some(graph) = build(&numbers) {
+        if let Some(graph) = build(&numbers).filter(|graph| !has_backward_from_nothing(graph)) {
             let mut met = met_ref.lock().unwrap_or_else(PoisonError::into_inner);
             kinds(&graph).for_each(|kind| *met.entry(kind).or_default() += 1);
             assert_round_trip(&graph);

@@ -8,6 +8,9 @@ use broadloom_ir::ExprId;
 use broadloom_ir::dim::Dim;
 use broadloom_ir::graph::{Node, SliceAxis, View};
 
+/// Most constants that are tried as a bound.
+const MOST_TRIED: i64 = 64;
+
 /// Bounds as the graph takes them: the elements from `start` to before `stop`, in reverse for a negative step.
 struct Bounds {
     start: Dim,
@@ -72,11 +75,22 @@ impl Printer<'_> {
         let stride = step.abs();
         let behind = first.add(&Dim::ONE).ok()?;
         let demands = self.demands.get(&slice).map_or(&[][..], Vec::as_slice);
-        // What is demanded not to be negative is a start, or what is left behind a stop.
-        let starts: Vec<Dim> = demands.iter().map(|(_, demand)| demand.clone()).collect();
-        let stops: Vec<Dim> = starts.iter().filter_map(|demand| whole.sub(demand).ok()).collect();
-        let near_end = (0..stride).filter_map(|less| whole.sub(&Dim::constant(less)).ok());
-        let near_start = (0..stride).map(Dim::constant);
+        // What is demanded not to be negative is a start, what lies between the bounds, or what is left behind a stop.
+        let demanded = || demands.iter().map(|(_, demand)| demand);
+        let starts = demanded().cloned().chain(demanded().filter_map(|demand| behind.sub(demand).ok()));
+        let starts: Vec<Dim> = starts.collect();
+        let stops = demanded().filter_map(|demand| whole.sub(demand).ok());
+        let stops: Vec<Dim> = stops.chain(demanded().filter_map(|demand| first.add(demand).ok())).collect();
+        // Constants that leave out as many steps as the size does.
+        let left_out = |most: &Dim| {
+            let steps = most.ceil_div(stride).and_then(|most| most.sub(size));
+            let steps = steps.ok().and_then(|steps| steps.as_constant()).unwrap_or(0);
+            let least = steps.saturating_sub(1).saturating_mul(stride).max(0);
+            least..least.saturating_add(stride.saturating_mul(2).min(MOST_TRIED))
+        };
+        let near_end = left_out(&whole.sub(first).ok()?);
+        let near_end = near_end.filter_map(|less| whole.sub(&Dim::constant(less)).ok());
+        let near_start = left_out(&behind).map(Dim::constant);
         let reach = size.sub(&Dim::ONE).and_then(|steps| steps.scale(stride)).ok()?;
         let forward = |stop: Dim| Bounds { start: first.clone(), stop, step: *step };
         let backward = |start: Dim| Bounds { start, stop: behind.clone(), step: *step };
