@@ -222,7 +222,7 @@ pub(crate) fn elsewhere(name: &str) -> Option<&'static str> {
 }
 
 /// The own name of a parameter.
-pub(crate) fn keyword<'a>(name: &'a str) -> &'a str {
+pub(crate) fn keyword(name: &str) -> &str {
     alias(KEYWORDS, name)
 }
 
