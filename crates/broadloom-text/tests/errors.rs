@@ -3,7 +3,7 @@
 mod support;
 
 use broadloom_ir::dtype::DType;
-use broadloom_text::{Given, Limits, Program};
+use broadloom_text::{Given, Limits, Problem, Program};
 use support::mistakes;
 
 /// Programs with a mistake; `P...` are mistakes of texts, the others the graph's.
@@ -180,4 +180,46 @@ fn limits_can_be_set() {
     limits.nodes = 2;
     let program = Program::parse_within("t", "input x: f32[n]\nsin(cos(tan(x)))", &limits).unwrap();
     assert!(program.resolve().unwrap_err().to_string().contains("2 expressions"));
+}
+
+/// Every change that a mistake offers is text of the language, and makes the program right.
+#[test]
+fn helps_can_be_pasted() {
+    let mut tried = 0;
+    for (declarations, expression) in [
+        ("input a: f32[4, 3]\ninput b: f32[4]", "a + b"),
+        ("input a: f32[4]\ninput b: f32[4, 3]", "a * b"),
+        ("input a: f32[n, 3]\ninput b: f32[3, n]", "a + b"),
+        ("input a: f32[n, 3]\ninput b: f32[m, 3]", "a - b"),
+        ("input a: f32[n]\ninput b: f32[5]", "a / b"),
+        ("input a: f32[n, 4]\ninput b: f32[n]", "maximum(a, b)"),
+        ("input a: f32[n, m]\ninput b: f32[n]", "broadcast_to(b, (n, m))"),
+        ("input a: f32[2, 3, 4]\ninput b: f32[4, 2, 3]", "a + b"),
+        ("input a: f32[6]\ninput b: f32[2, 3]", "a + b"),
+        ("input a: f32[n, 4]", "a / a.sum(axis=1)"),
+        ("input a: f32[n, 4]", "a - a.max(axis=(0, 1), keepdims=True).squeeze(0) / a.mean(axis=1)"),
+        ("input a: f32[n, 3]", "a.reshape(2, -1)"),
+        ("input a: f32[n, 3]", "a.squeeze(0)"),
+        ("input a: bool[n]", "-a"),
+        ("input a: f32[n]\ninput b: f32[n]", "where(a, b, b)"),
+        ("input a: f32[n]\ninput b: f32[n]", "take(a, b)"),
+    ] {
+        let text = format!("symbols n, m\n{declarations}\noutput y = {expression}");
+        let mistakes = Program::parse("t", &text).unwrap().resolve().unwrap_err();
+        let Problem::Graph(diagnostic) = &mistakes.as_slice()[0].problem else { panic!("{mistakes:#}") };
+        for code in diagnostic.helps.iter().filter_map(|help| help.code.as_deref()) {
+            // Operands that have no name are called by their role.
+            if ["lhs", "rhs", "operand", "condition"].iter().any(|role| code.contains(role)) {
+                continue;
+            }
+            tried += 1;
+            let mended = match code.strip_prefix("assume ") {
+                Some(fact) => format!("symbols n, m\nassume {fact}\n{declarations}\noutput y = {expression}"),
+                None => format!("symbols n, m\n{declarations}\noutput y = {code}"),
+            };
+            let result = Program::parse("t", &mended).and_then(|program| program.resolve());
+            assert!(result.is_ok(), "{text}\n{mended}\n{:#}", result.unwrap_err());
+        }
+    }
+    assert!(tried >= 14, "{tried}");
 }

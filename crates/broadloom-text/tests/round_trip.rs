@@ -306,18 +306,14 @@ fn kinds(graph: &CheckedGraph) -> impl Iterator<Item = String> {
 }
 
 /// What the language cannot say: a slice with a negative step that begins before the first element for all sizes, so
-/// that it is empty (in Python's ranges -1 is the last element). And an input whose size was found to be `-m`, which is
-/// zero at most: the builder dropped demands of it when they were certain of any size.
+/// that it is empty. In Python's ranges -1 is the last element.
 fn is_degenerate(graph: &CheckedGraph) -> bool {
-    let starts_before = graph.exprs().any(|expr| match graph.node(expr) {
+    graph.exprs().any(|expr| match graph.node(expr) {
         Node::View { view: View::Slice(parts), .. } => {
             parts.iter().any(|part| part.start.as_constant().is_some_and(|start| start < 0))
         }
         _ => false,
-    });
-    let facts = |symbol: SymbolId| graph.symbols()[symbol.index()].facts;
-    let mut sizes = graph.inputs().iter().flat_map(|input| input.shape.iter());
-    starts_before || sizes.any(|size| size.as_constant().is_none() && size.interval(&facts).upper <= 0)
+    })
 }
 
 #[test]

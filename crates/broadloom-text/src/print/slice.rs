@@ -94,6 +94,7 @@ impl Printer<'_> {
         let reach = size.sub(&Dim::ONE).and_then(|steps| steps.scale(stride)).ok()?;
         let forward = |stop: Dim| Bounds { start: first.clone(), stop, step: *step };
         let backward = |start: Dim| Bounds { start, stop: behind.clone(), step: *step };
+        let within_step = (0..stride.min(MOST_TRIED)).rev();
         let mut candidates = Vec::new();
         if size.is_zero() {
             let places = [first.clone(), whole.clone()].into_iter().chain(stops).chain(starts);
@@ -118,10 +119,14 @@ impl Printer<'_> {
                     candidates.extend(step.map(|step| Bounds { start, stop: behind.clone(), step: -step }));
                 }
             }
-            candidates.push(forward(behind.add(&reach).ok()?));
+            let tightest = behind.add(&reach).ok()?;
+            let looser = within_step.filter_map(|more| tightest.add(&Dim::constant(more)).ok());
+            candidates.extend(looser.map(forward));
         } else {
             candidates.extend(near_start.chain(starts).map(backward));
-            candidates.push(backward(first.sub(&reach).ok()?));
+            let tightest = first.sub(&reach).ok()?;
+            let looser = within_step.filter_map(|more| tightest.sub(&Dim::constant(more)).ok());
+            candidates.extend(looser.map(backward));
         }
         Some(candidates)
     }

@@ -107,9 +107,16 @@ pub fn canonical(graph: &CheckedGraph) -> String {
         }));
     }
     lines.extend(printed[graph.len()..].iter().map(|line| renumbered(line, &number)));
+    // No array has a negative size, so what is the size of an input need not be demanded. The builder does it where it
+    // learned only later that it is.
+    let is_size_of_input = |demand: &Demand| match demand {
+        Demand::NonNegative(dim) => graph.inputs().iter().any(|input| input.shape.contains(dim)),
+        Demand::Equal(..) => false,
+    };
     let mut demands: Vec<String> = graph
         .obligations()
         .iter()
+        .filter(|obligation| !is_size_of_input(&obligation.demand))
         .map(|obligation| {
             let origin = obligation.origin.map(|origin| number[origin.index()]);
             let demand = match &obligation.demand {
