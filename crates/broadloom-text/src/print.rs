@@ -129,6 +129,10 @@ impl<'a> Printer<'a> {
                 demands.entry(same[origin.index()]).or_default().push((obligation.requirement, dim.clone()));
             }
         }
+        // What is chosen by demands must not depend on their order, which a printed program may change.
+        demands
+            .values_mut()
+            .for_each(|demands| demands.sort_unstable_by(|(_, left), (_, right)| left.cmp(right)));
         let text = String::new();
         let (uses, written) = (HashMap::new(), HashMap::new());
         Printer { graph, text, symbols, taken, demands, nodes, same, uses, written, definitions: 0 }
@@ -402,7 +406,8 @@ impl<'a> Printer<'a> {
         Written { text, binds: ATOM, depth }
     }
 
-    /// A slice of which single elements are squeezed away, as one index; nothing if the slice is used otherwise too.
+    /// A slice of which single elements are squeezed away, as one index; nothing if the slice is used otherwise too, or
+    /// makes other demands.
     fn indexed(&self, slice: ExprId, axes: &[usize]) -> Option<String> {
         let Node::View { view: View::Slice(parts), operand } = self.node(slice) else { return None };
         if self.uses.get(&slice) != Some(&1) || self.get(slice).depth == 0 {
@@ -410,9 +415,9 @@ impl<'a> Printer<'a> {
         }
         let item = |axis: usize| match axes.contains(&axis) {
             true => self.index(slice, axis),
-            false => self.range(slice, axis),
+            false => Some(self.range(slice, axis)),
         };
-        let items: Vec<String> = (0..parts.len()).map(item).collect();
+        let items: Vec<String> = (0..parts.len()).map(item).collect::<Option<_>>()?;
         Some(format!("{}[{}]", self.get(*operand).within(ATOM), items.join(", ")))
     }
 }
@@ -479,6 +484,16 @@ fn unified(graph: &CheckedGraph) -> (Vec<Node>, Vec<ExprId>) {
         let mut node = graph.node(expr).clone();
         node.renumber(|operand| same[operand.index()]);
         let shape = graph.shape(expr);
+        if let Node::View { view: View::Slice(parts), .. } = &mut node {
+            // As the builder does where it knows the sizes: of one element every step is the same view.
+            for (part, size) in parts.iter_mut().zip(shape) {
+                match size.as_constant() {
+                    Some(0) => (part.start, part.step) = (Dim::ZERO, 1),
+                    Some(1) => part.step = 1,
+                    _ => {}
+                }
+            }
+        }
         let is_operand = |view: &View, operand: ExprId| {
             let is_whole = match view {
                 View::Reshape | View::BroadcastTo | View::Rebind => true,

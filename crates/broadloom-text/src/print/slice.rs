@@ -4,9 +4,9 @@
 //! sizes. So the bounds are tried until one pair makes just the demands that the expression has.
 
 use super::Printer;
-use broadloom_ir::ExprId;
 use broadloom_ir::dim::Dim;
 use broadloom_ir::graph::{Node, SliceAxis, View};
+use broadloom_ir::{ExprId, SymbolId};
 
 /// Most constants that are tried as a bound.
 const MOST_TRIED: i64 = 64;
@@ -19,12 +19,21 @@ struct Bounds {
 }
 
 impl Printer<'_> {
-    /// The item of an axis that is indexed by its only element.
-    pub(super) fn index(&self, slice: ExprId, axis: usize) -> String {
-        match self.node(slice) {
-            Node::View { view: View::Slice(parts), .. } => self.size(&parts[axis].start),
-            _ => String::new(),
-        }
+    /// The item of an axis that is indexed by its only element, if an index makes just the demands that there are.
+    pub(super) fn index(&self, slice: ExprId, axis: usize) -> Option<String> {
+        let Node::View { view: View::Slice(parts), operand } = self.node(slice) else { return None };
+        let start = &parts[axis].start;
+        let spare =
+            self.graph.shape(*operand)[axis].sub(start).and_then(|behind| behind.sub(&Dim::ONE)).ok()?;
+        let is_right = self.is_demanded(slice, start) && self.is_demanded(slice, &spare);
+        is_right.then(|| self.size(start))
+    }
+
+    /// Whether an expression demands that a size is not negative, or need not.
+    fn is_demanded(&self, slice: ExprId, size: &Dim) -> bool {
+        let demands = self.demands.get(&slice).map_or(&[][..], Vec::as_slice);
+        demands.iter().any(|(_, demand)| demand == size)
+            || size.interval(&|symbol| self.facts(symbol)).lower >= 0
     }
 
     /// The item of an axis as a range; `:` if that is all of it.
@@ -119,11 +128,15 @@ impl Printer<'_> {
                     candidates.extend(step.map(|step| Bounds { start, stop: behind.clone(), step: -step }));
                 }
             }
+            let lengths = lengths(size, stride).into_iter();
+            candidates.extend(lengths.filter_map(|length| first.add(&length).ok()).map(forward));
             let tightest = behind.add(&reach).ok()?;
             let looser = within_step.filter_map(|more| tightest.add(&Dim::constant(more)).ok());
             candidates.extend(looser.map(forward));
         } else {
             candidates.extend(near_start.chain(starts).map(backward));
+            let lengths = lengths(size, stride).into_iter();
+            candidates.extend(lengths.filter_map(|length| behind.sub(&length).ok()).map(backward));
             let tightest = first.sub(&reach).ok()?;
             let looser = within_step.filter_map(|more| tightest.sub(&Dim::constant(more)).ok());
             candidates.extend(looser.map(backward));
@@ -151,4 +164,25 @@ impl Printer<'_> {
         }
         Some(met)
     }
+}
+
+/// What is linear in the symbols and gives the size when it is divided by the step and rounded up, if the size comes of
+/// that: over as many values of a symbol as the step, such a size grows by the symbol's coefficient.
+fn lengths(size: &Dim, stride: i64) -> Vec<Dim> {
+    let at = |chosen: Option<SymbolId>| {
+        size.evaluate(&|symbol| Some(if Some(symbol) == chosen { stride } else { 0 })).ok()
+    };
+    let linear = || {
+        let at_zero = at(None)?;
+        let mut length = Dim::constant(at_zero.checked_mul(stride)?);
+        for symbol in size.symbols() {
+            let coefficient = at(Some(symbol))?.checked_sub(at_zero)?;
+            length = length.add(&Dim::symbol(symbol).scale(coefficient).ok()?).ok()?;
+        }
+        Some(length)
+    };
+    let less = |length: Dim| {
+        (0..stride.min(MOST_TRIED)).filter_map(move |less| length.sub(&Dim::constant(less)).ok())
+    };
+    linear().into_iter().flat_map(less).collect()
 }

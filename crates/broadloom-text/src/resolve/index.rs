@@ -87,6 +87,9 @@ impl Resolver<'_> {
     /// What an item does to an axis of the size `whole`; nothing if it is poisoned.
     fn part(&mut self, item: &Item, whole: &Dim, span: Span) -> Resolved<Option<Part>> {
         let id = match item {
+            Item::Range { start: None, stop: None, step: None } => {
+                return Ok(Some(Part::Slice(SliceSpec::All)));
+            }
             Item::Range { start, stop, step } => {
                 let range = self.range([*start, *stop, *step], whole, span)?;
                 return Ok(range.map(Part::Slice));
