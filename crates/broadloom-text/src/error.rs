@@ -315,9 +315,12 @@ fn in_text(help: Help) -> Option<Help> {
     if code.starts_with("let ") && code.contains("g.symbol(") {
         return Some(Help { text: "state it above everything that uses it".into(), code: None, ..help });
     }
-    // Instead of an assignment.
-    if let Some(value) = code.strip_suffix(';') {
-        code = value.to_owned();
+    // Instead of an assignment: an output may have the name of an input.
+    if let Some(value) = code.strip_prefix("let ") {
+        code = format!("output {}", value.trim_end_matches(';'));
+    }
+    if let Some((target, value)) = code.split_once(".assign(") {
+        code = format!("assign {target} = {}", value.strip_suffix(')').unwrap_or(value));
     }
     if let Some(sizes) = code.strip_prefix("g.declare_equal(").and_then(|rest| rest.strip_suffix(')')) {
         let (left, right) = sizes.split_once(", ")?;

@@ -85,7 +85,7 @@ const REDUCE: &[&str] = &["x", "axis?", "keepdims?"];
 const REDUCE_INITIAL: &[&str] = &["x", "axis?", "keepdims?", "initial?"];
 
 /// Other names of functions: NumPy's, SciPy's, the DSL's.
-pub(crate) const ALIASES: &[(&str, &str)] = &[
+const ALIASES: &[(&str, &str)] = &[
     ("absolute", "abs"),
     ("power", "pow"),
     ("true_divide", "divide"),
@@ -257,7 +257,8 @@ pub(crate) fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a s
     /// Longest name that is compared, in characters.
     const LONGEST: usize = 40;
     let letters: Vec<char> = name.chars().take(LONGEST + 1).collect();
-    if letters.len() > LONGEST {
+    // Of one letter, any other name of one or two would be near.
+    if !(2..=LONGEST).contains(&letters.len()) {
         return None;
     }
     let distance = |candidate: &&str| edits(&letters, candidate);
@@ -284,4 +285,40 @@ fn edits(left: &[char], right: &str) -> usize {
         before = std::mem::replace(&mut row, next);
     }
     row[right.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    #[test]
+    fn every_name_leads_somewhere_and_to_one_place() {
+        let mut names = HashSet::new();
+        for name in functions() {
+            assert!(names.insert(name), "{name} twice");
+            assert!(function(name).is_some(), "{name}");
+        }
+        for (name, _) in ELSEWHERE {
+            assert!(names.insert(name), "{name} exists");
+        }
+        for name in dtypes() {
+            assert!(dtype(name).is_some() && function(name).is_none(), "{name}");
+        }
+    }
+
+    #[test]
+    fn the_nearest_name() {
+        for (name, near) in [
+            ("argmni", Some("argmin")),
+            ("Sum", Some("sum")),
+            ("sofmax", Some("softmax")),
+            ("concatenat", Some("concatenate")),
+            ("frobnicate", None),
+            ("q", None),
+        ] {
+            assert_eq!(nearest(name, functions()), near, "{name}");
+        }
+        assert_eq!(nearest(&"a".repeat(1000), functions()), None);
+    }
 }

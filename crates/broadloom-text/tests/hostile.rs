@@ -297,6 +297,35 @@ fn deep_and_long_texts() {
     on_small_stack(|| texts.iter().for_each(|text| survive(text)));
 }
 
+/// Programs of many statements, which must not take the square of their time.
+#[test]
+fn wide_texts() {
+    let texts = [
+        "symbols n\n".to_owned()
+            + &(0..4000).map(|n| format!("input i{n}: f32[_]\n")).collect::<String>()
+            + &(1..4000).map(|n| format!("a{n} = i{n} + i{}\n", n - 1)).collect::<String>(),
+        "symbols n\n".to_owned()
+            + &(0..3000).map(|n| format!("input i{n}: f32[_]\n")).collect::<String>()
+            + &(1..3000).map(|n| format!("a{n} = concat([i{n}, i{}]) + i0\n", n - 1)).collect::<String>(),
+        "symbols n\n".to_owned()
+            + &(0..3000).map(|n| format!("input i{n}: f32[_]\n")).collect::<String>()
+            + &(1..3000).map(|n| format!("a{n} = i{n}.reshape(2, -1)\n")).collect::<String>(),
+        "input y: f32[n]\n".to_owned() + &(1..3000).map(|n| format!("a{n} = y[{n}:]\n")).collect::<String>(),
+        format!(
+            "symbols {}\ninput y: f32[{}]\ny",
+            (0..300).map(|n| format!("s{n}")).collect::<Vec<_>>().join(", "),
+            ["s1 // 3"; 30].join(" * ")
+        ),
+        "x".to_owned() + &".astype(f16).astype(f64)".repeat(3000),
+        "input y: f32[n, 3]\ny".to_owned() + &" / y.sum(axis=1)".repeat(3000),
+        (0..4000).map(|n| format!("a{n} = unknown{n}\n")).collect::<String>(),
+        "input y: f32[n]\ny".to_owned() + &"[::-1000000007]".repeat(1000),
+        "input y: f32[n]\n".to_owned()
+            + &(0..2000).map(|n| format!("a{n} = softmax(y + {n})\n")).collect::<String>(),
+    ];
+    on_small_stack(|| texts.iter().for_each(|text| survive(text)));
+}
+
 /// The deepest nest that is accepted, on the stack of a thread in a debug build.
 #[test]
 fn the_limit_of_nesting_fits_the_stack() {

@@ -98,7 +98,7 @@ impl Resolver<'_> {
             }
             if let (Literal::Int(_), Class::Int) = (literal, dtype.class()) {
                 let problem = GraphProblem::LiteralDoesNotFit { literal, dtype };
-                let diagnostic = Diagnostic::new(problem, Some(dtype.name()), self.site);
+                let diagnostic = Diagnostic::new(problem, None, self.site);
                 return Err(Box::new(Mistake::graph(diagnostic, span, Vec::new())));
             }
         }
