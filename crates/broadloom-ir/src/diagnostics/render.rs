@@ -16,61 +16,85 @@
 
 use super::headline::{headline, quoted};
 use super::reason::{caret_note, reasons, slip};
-use super::text::{Row, Style, Text};
+use super::text::{Row, Style, Text, place};
 use super::{Certainty, Diagnostic, Made, Operand, Problem};
 use crate::graph::Site;
 
 /// Longest text of a size in a table, in characters.
 const MAX_CELL: usize = 32;
 
-/// The whole frame.
-pub(super) fn text(diagnostic: &Diagnostic) -> Text {
+/// Where the parts of a diagnostic stand, for front ends whose source is not Rust.
+pub trait Places {
+    /// The lines below the headline that point at the op: `  --> file:line:column` and the source with carets.
+    fn op(&self, diagnostic: &Diagnostic) -> Vec<String>;
+    /// Where the operand at this position was made; without it the table does not say.
+    fn operand(&self, position: usize, operand: &Operand) -> Option<String>;
+    /// Where the input of this name was declared.
+    fn input(&self, name: &str, site: Site) -> Option<String>;
+    /// Where something else stands that has this site.
+    fn other(&self, site: Site) -> Option<String>;
+}
+
+/// The whole frame; without places, with those in Rust.
+pub(super) fn text(diagnostic: &Diagnostic, places: Option<&dyn Places>) -> Text {
     let (severity, word) =
         if diagnostic.is_warning() { (Style::Warning, "warning") } else { (Style::Error, "error") };
     let label = format!("{word}[{}]", diagnostic.code());
     let mut text = Text::message(severity, label, diagnostic.to_string());
-    text.source(diagnostic.site, severity);
+    match places {
+        None => text.source(diagnostic.site, severity),
+        Some(places) => {
+            places.op(diagnostic).into_iter().for_each(|line| text.add(Style::Plain, format!("\n{line}")));
+        }
+    }
     let slip = slip(diagnostic);
-    let mut rows = table(diagnostic, slip.is_none(), severity);
+    let mut rows = table(diagnostic, places, slip.is_none(), severity);
     rows.extend(slip.into_iter().chain(reasons(diagnostic)).map(|reason| Row::new(reason, None)));
-    rows.extend(origins(diagnostic));
+    rows.extend(origins(diagnostic, places));
     text.rows(rows);
     helps(diagnostic, &mut text);
     text
 }
 
 /// Where the sizes come from, if the table does not show it, and other places that explain the mistake.
-fn origins(diagnostic: &Diagnostic) -> Vec<Row> {
-    let mut sentences: Vec<(String, Site)> = Vec::new();
+fn origins(diagnostic: &Diagnostic, places: Option<&dyn Places>) -> Vec<Row> {
+    let input_place = |name: &str, site| places.map_or(Some(place(site)), |places| places.input(name, site));
+    let other_place = |site| places.map_or(Some(place(site)), |places| places.other(site));
+    let mut sentences: Vec<(String, Option<String>)> = Vec::new();
     for super::Origin { symbol, input, axis, site } in &diagnostic.origins {
         // User's names have no `?`.
         let verb = if symbol.starts_with('?') { "is the `_` of" } else { "comes from" };
-        sentences.push((format!("`{symbol}` {verb} input {input:?} axis {axis}"), site));
+        sentences.push((format!("`{symbol}` {verb} input {input:?} axis {axis}"), input_place(input, site)));
     }
     for step in diagnostic.conflicts().iter().flat_map(|conflict| &conflict.inferred) {
         let [left, right] = &*step.sizes;
-        let sentence = (format!("`{left}` is {} because of `{}`", quoted(right), step.op), step.site);
+        let sentence =
+            (format!("`{left}` is {} because of `{}`", quoted(right), step.op), other_place(step.site));
         if !sentences.contains(&sentence) {
             sentences.push(sentence);
         }
     }
+    // What speaks of a place only says nothing where there is none.
+    let mut at = |what: &str, place: Option<String>| {
+        sentences.extend(place.map(|place| (what.to_owned(), Some(place))));
+    };
     match &diagnostic.problem {
-        Problem::LateFact { used, .. } => sentences.push(("used first at".to_owned(), used)),
-        Problem::AssignedTwice { first, .. } => sentences.push(("assigned first at".to_owned(), first)),
+        Problem::LateFact { used, .. } => at("used first at", other_place(used)),
+        Problem::AssignedTwice { first, .. } => at("assigned first at", other_place(first)),
         Problem::DuplicateInput { first, .. } => {
-            sentences.push(("declared first at".to_owned(), first.site));
+            at("declared first at", input_place(&first.name, first.site));
         }
         Problem::ForeignTensor { here, there } => {
-            sentences.push(("this graph was made at".to_owned(), here));
-            sentences.extend(there.map(|there| ("the other graph was made at".to_owned(), there)));
+            at("this graph was made at", other_place(here));
+            at("the other graph was made at", there.and_then(other_place));
         }
         _ => {}
     }
-    sentences.into_iter().map(|(sentence, site)| Row::new(sentence, Some(site))).collect()
+    sentences.into_iter().map(|(sentence, place)| Row::at(sentence, place)).collect()
 }
 
 /// The operands, each with where it was made; the axes above, and carets below.
-fn table(diagnostic: &Diagnostic, explains: bool, severity: Style) -> Vec<Row> {
+fn table(diagnostic: &Diagnostic, places: Option<&dyn Places>, explains: bool, severity: Style) -> Vec<Row> {
     let operands = &diagnostic.operands;
     let marks = marks(diagnostic);
     let is_aligned =
@@ -100,7 +124,7 @@ fn table(diagnostic: &Diagnostic, explains: bool, severity: Style) -> Vec<Row> {
         let mut text = Text::default();
         text.add(Style::Frame, format!("{:margin$}", "axis"));
         cells(&mut text, &|_| Style::Frame, &|axis| axis.to_string());
-        rows.push(Row { text, site: None });
+        rows.push(Row { text, place: None });
     }
     let descriptions: Vec<String> =
         operands.iter().enumerate().map(|(index, operand)| description(diagnostic, index, operand)).collect();
@@ -110,7 +134,7 @@ fn table(diagnostic: &Diagnostic, explains: bool, severity: Style) -> Vec<Row> {
         format!("[{}]", dims.join(", "))
     };
     let list_width = longest(&mut operands.iter().map(|operand| listed(operand).chars().count()));
-    for (operand, made) in operands.iter().zip(&descriptions) {
+    for (position, (operand, made)) in operands.iter().zip(&descriptions).enumerate() {
         let mut text = Text::default();
         let dtype = operand.dtype.map_or("", |dtype| dtype.name());
         text.add(Style::Plain, format!("{:name_width$} {dtype:dtype_width$} ", operand.name));
@@ -127,7 +151,8 @@ fn table(diagnostic: &Diagnostic, explains: bool, severity: Style) -> Vec<Row> {
         }
         text.add(Style::Plain, format!("   {made:description_width$}"));
         let is_made = !matches!(operand.made, Made::Wanted | Made::Result);
-        rows.push(Row { text, site: is_made.then_some(operand.site) });
+        let place = || places.map_or(Some(place(operand.site)), |places| places.operand(position, operand));
+        rows.push(Row { text, place: if is_made { place() } else { None } });
     }
     if is_aligned && !marks.is_empty() {
         let mut text = Text::default();
@@ -140,7 +165,7 @@ fn table(diagnostic: &Diagnostic, explains: bool, severity: Style) -> Vec<Row> {
         if let Some(note) = caret_note(diagnostic).filter(|_| explains) {
             text.add(severity, format!(" {note}"));
         }
-        rows.push(Row { text, site: None });
+        rows.push(Row { text, place: None });
     }
     rows
 }

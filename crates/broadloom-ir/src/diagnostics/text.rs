@@ -72,13 +72,13 @@ impl Text {
 
     /// Adds a line each for rows and the places that they speak of, which stand in one column.
     pub fn rows(&mut self, rows: Vec<Row>) {
-        let placed = rows.iter().filter(|row| row.site.is_some());
+        let placed = rows.iter().filter(|row| row.place.is_some());
         let column = placed.map(|row| row.text.width()).max().unwrap_or(0) + 4;
-        for Row { mut text, site } in rows {
-            match site {
-                Some(site) => {
+        for Row { mut text, place } in rows {
+            match place {
+                Some(place) => {
                     let gap = column - text.width();
-                    text.add(Style::Plain, format!("{:gap$}{}", "", place(site)));
+                    text.add(Style::Plain, format!("{:gap$}{place}", ""));
                 }
                 None => text.trim_end(),
             }
@@ -157,14 +157,19 @@ impl fmt::Display for Colored {
 pub struct Row {
     /// What it says.
     pub text: Text,
-    /// The place.
-    pub site: Option<Site>,
+    /// The place, as it is printed.
+    pub place: Option<String>,
 }
 
 impl Row {
-    /// A sentence on a place.
+    /// A sentence on a place in Rust.
     pub fn new(sentence: impl Into<String>, site: Option<Site>) -> Row {
-        Row { text: Text(vec![(Style::Plain, sentence.into())]), site }
+        Row::at(sentence, site.map(place))
+    }
+
+    /// A sentence on a place.
+    pub fn at(sentence: impl Into<String>, place: Option<String>) -> Row {
+        Row { text: Text(vec![(Style::Plain, sentence.into())]), place }
     }
 }
 

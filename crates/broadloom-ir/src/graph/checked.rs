@@ -82,7 +82,8 @@ impl Node {
         }
     }
 
-    fn renumber(&mut self, id: impl Fn(ExprId) -> ExprId) {
+    /// Puts other operands in place of each.
+    pub fn renumber(&mut self, id: impl Fn(ExprId) -> ExprId) {
         let operands: &mut [&mut ExprId] = match self {
             Node::Input(_) | Node::Constant(_) | Node::Iota | Node::Size(_) | Node::Poison => return,
             Node::Segment { values, ids, .. } => &mut [values, ids],

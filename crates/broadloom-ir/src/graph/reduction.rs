@@ -24,6 +24,20 @@ impl Graph {
         self.settle(result, op.name(), &[operand], site)
     }
 
+    /// Like [`Graph::reduce`], of which an empty axis gives the identity of the reduction even where that is no result
+    /// of it, as the least number of `max`.
+    pub fn reduce_or_identity(
+        &mut self,
+        op: ReduceOp,
+        operand: ExprId,
+        axes: Option<&[i64]>,
+        keepdims: bool,
+        site: Site,
+    ) -> ExprId {
+        let result = self.reduce_any_size(op, operand, axes, keepdims, site);
+        self.settle(result, op.name(), &[operand], site)
+    }
+
     pub(super) fn try_reduce(
         &mut self,
         op: ReduceOp,

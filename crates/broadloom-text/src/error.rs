@@ -1,0 +1,356 @@
+//! Mistakes in texts: data first, text second, in the layout of the graph's diagnostics.
+
+use crate::source::{Source, Span};
+use broadloom_ir::diagnostics::{Diagnostic, Help, Operand, Places};
+use broadloom_ir::dtype::DType;
+use broadloom_ir::graph::Site;
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::Arc;
+
+/// What is bounded in a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Limit {
+    /// Bytes of the text.
+    Length,
+    /// Tokens of the text.
+    Tokens,
+    /// Brackets and operators within each other.
+    Nesting,
+    /// Expressions of the graph.
+    Nodes,
+    /// Characters of a number.
+    Number,
+}
+
+impl fmt::Display for Limit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Limit::Length => "bytes",
+            Limit::Tokens => "tokens",
+            Limit::Nesting => "levels of nesting",
+            Limit::Nodes => "expressions",
+            Limit::Number => "digits",
+        })
+    }
+}
+
+/// What a name should have been.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NameOf {
+    /// A function.
+    Function,
+    /// A method or an attribute.
+    Method,
+    /// An input, a `let` or a symbol.
+    Value,
+    /// A symbol.
+    Symbol,
+    /// A keyword argument.
+    Keyword,
+    /// A dtype.
+    DType,
+    /// An input, to be assigned to.
+    Input,
+}
+
+impl fmt::Display for NameOf {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            NameOf::Function => "function",
+            NameOf::Method => "method or attribute",
+            NameOf::Value => "input, name or symbol",
+            NameOf::Symbol => "symbol",
+            NameOf::Keyword => "keyword argument",
+            NameOf::DType => "dtype",
+            NameOf::Input => "input",
+        })
+    }
+}
+
+/// What is wrong. `Display` is the headline.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Problem {
+    /// A character that begins no token.
+    #[error("the character {found:?} has no meaning here")]
+    Character {
+        /// Which.
+        found: char,
+    },
+    /// Something else was expected.
+    #[error("expected {expected}, found {found}")]
+    Unexpected {
+        /// What there is.
+        found: Box<str>,
+        /// What could be there.
+        expected: &'static str,
+    },
+    /// A bracket that is not closed.
+    #[error("this bracket is never closed")]
+    Unclosed,
+    /// Python that the language leaves out.
+    #[error("{what}")]
+    Habit {
+        /// Which, as a sentence.
+        what: Box<str>,
+    },
+    /// A bound for untrusted texts.
+    #[error("more than {most} {limit} are not accepted")]
+    Limit {
+        /// Of what.
+        limit: Limit,
+        /// How many.
+        most: usize,
+    },
+    /// A number that cannot be represented.
+    #[error("the number is out of range")]
+    Number,
+    /// A calculation on numbers without a result.
+    #[error("{what}")]
+    Calculation {
+        /// Why.
+        what: &'static str,
+    },
+    /// A name that stands for nothing.
+    #[error("no {of} has the name `{name}`")]
+    Unknown {
+        /// What it should be the name of.
+        of: NameOf,
+        /// The name.
+        name: Box<str>,
+    },
+    /// A name that stands for something already.
+    #[error("the name `{name}` is taken")]
+    Taken {
+        /// The name.
+        name: Box<str>,
+    },
+    /// An argument that the function does not take, or needs.
+    #[error("`{function}` {what}")]
+    Argument {
+        /// Name of the function.
+        function: Box<str>,
+        /// What is wrong, after the name.
+        what: Box<str>,
+    },
+    /// A value of the wrong kind.
+    #[error("expected {expected}, found {found}")]
+    Kind {
+        /// What is wanted.
+        expected: &'static str,
+        /// What there is.
+        found: &'static str,
+    },
+    /// Statements in the wrong place or number.
+    #[error("{what}")]
+    Program {
+        /// Which rule.
+        what: &'static str,
+    },
+    /// A mistake in shapes or dtypes, found by the graph.
+    #[error("{0}")]
+    Graph(Box<Diagnostic>),
+}
+
+impl Problem {
+    /// A stable code: those of the graph, and `P` for what only texts have.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Problem::Character { .. } | Problem::Unexpected { .. } | Problem::Unclosed => "P001",
+            Problem::Habit { .. } => "P002",
+            Problem::Limit { .. } => "P003",
+            Problem::Number | Problem::Calculation { .. } => "P004",
+            Problem::Unknown { .. } => "P005",
+            Problem::Taken { .. } => "P006",
+            Problem::Argument { .. } => "P007",
+            Problem::Kind { .. } => "P008",
+            Problem::Program { .. } => "P009",
+            Problem::Graph(diagnostic) => diagnostic.code().as_str(),
+        }
+    }
+}
+
+/// One mistake.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Mistake {
+    /// What is wrong.
+    pub problem: Problem,
+    /// Where.
+    pub span: Span,
+    /// What would help, in words.
+    pub helps: Vec<Box<str>>,
+    /// Where the operands were made, by their position in a graph's diagnostic.
+    pub(crate) operands: Vec<Option<Span>>,
+}
+
+impl Mistake {
+    pub(crate) fn new(problem: Problem, span: Span) -> Mistake {
+        Mistake { problem, span, helps: Vec::new(), operands: Vec::new() }
+    }
+
+    pub(crate) fn help(mut self, help: impl Into<Box<str>>) -> Mistake {
+        self.helps.push(help.into());
+        self
+    }
+
+    pub(crate) fn graph(mut diagnostic: Diagnostic, span: Span, operands: Vec<Option<Span>>) -> Mistake {
+        diagnostic.op = diagnostic.op.map(|op| match &*op {
+            "declare_equal" | "range" | "multiple_of" => "assume".into(),
+            "select" => "where".into(),
+            _ => op,
+        });
+        diagnostic.helps = diagnostic.helps.into_iter().filter_map(in_text).collect();
+        Mistake { problem: Problem::Graph(Box::new(diagnostic)), span, helps: Vec::new(), operands }
+    }
+}
+
+/// One or more mistakes in a text, in the order in which they were found.
+///
+/// `{}` prints a line for each, `{:#}` everything that helps to mend them.
+#[derive(Clone, PartialEq)]
+pub struct Mistakes(Box<Inner>);
+
+#[derive(Clone, PartialEq)]
+struct Inner {
+    source: Arc<Source>,
+    mistakes: Vec<Mistake>,
+    /// Where the inputs were declared.
+    inputs: HashMap<Box<str>, Span>,
+}
+
+impl Mistakes {
+    pub(crate) fn new(
+        source: Arc<Source>,
+        mistakes: Vec<Mistake>,
+        inputs: HashMap<Box<str>, Span>,
+    ) -> Mistakes {
+        Mistakes(Box::new(Inner { source, mistakes, inputs }))
+    }
+
+    /// The mistakes; at least one.
+    pub fn as_slice(&self) -> &[Mistake] {
+        &self.0.mistakes
+    }
+
+    /// Line and column of a mistake's beginning, counted from 1, the column in characters.
+    pub fn position(&self, mistake: &Mistake) -> (usize, usize) {
+        self.0.source.position(mistake.span.start)
+    }
+
+    fn frame(&self, mistake: &Mistake, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let source = &self.0.source;
+        if let Problem::Graph(diagnostic) = &mistake.problem {
+            return write!(f, "{}", diagnostic.display_at(&InText { all: &self.0, mistake }));
+        }
+        write!(f, "error[{}]: {}", mistake.problem.code(), mistake.problem)?;
+        for line in source.point_at(mistake.span) {
+            write!(f, "\n{line}")?;
+        }
+        for help in &mistake.helps {
+            write!(f, "\n   help: {help}")?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Mistakes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, mistake) in self.as_slice().iter().enumerate() {
+            if f.alternate() {
+                f.write_str(if index == 0 { "" } else { "\n\n" })?;
+                self.frame(mistake, f)?;
+            } else {
+                let separator = if index == 0 { "" } else { "\n" };
+                let place = self.0.source.place(mistake.span);
+                write!(f, "{separator}{place}: {}", mistake.problem)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Mistakes {
+    /// The whole frames, so that `unwrap` shows them.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "\n{self:#}")
+    }
+}
+
+impl std::error::Error for Mistakes {}
+
+/// The places of a graph's diagnostic in the text.
+struct InText<'a> {
+    all: &'a Inner,
+    mistake: &'a Mistake,
+}
+
+impl Places for InText<'_> {
+    fn op(&self, _: &Diagnostic) -> Vec<String> {
+        self.all.source.point_at(self.mistake.span)
+    }
+
+    fn operand(&self, position: usize, _: &Operand) -> Option<String> {
+        let span = self.mistake.operands.get(position).copied().flatten()?;
+        Some(self.all.source.place(span))
+    }
+
+    fn input(&self, name: &str, _: Site) -> Option<String> {
+        self.all.inputs.get(name).map(|span| self.all.source.place(*span))
+    }
+
+    fn other(&self, _: Site) -> Option<String> {
+        None
+    }
+}
+
+/// A help of the graph, which speaks Rust, in this language; nothing if it has no like here.
+fn in_text(help: Help) -> Option<Help> {
+    let Some(code) = &help.code else { return Some(help) };
+    let mut code = code.to_string();
+    if code.contains("_axis(") {
+        return None;
+    }
+    // A fact that comes too late.
+    if code.starts_with("let ") && code.contains("g.symbol(") {
+        return Some(Help { text: "state it above everything that uses it".into(), code: None, ..help });
+    }
+    // Instead of an assignment: an output may have the name of an input.
+    if let Some(value) = code.strip_prefix("let ") {
+        code = format!("output {}", value.trim_end_matches(';'));
+    }
+    if let Some((target, value)) = code.split_once(".assign(") {
+        code = format!("assign {target} = {}", value.strip_suffix(')').unwrap_or(value));
+    }
+    if let Some(sizes) = code.strip_prefix("g.declare_equal(").and_then(|rest| rest.strip_suffix(')')) {
+        let (left, right) = sizes.split_once(", ")?;
+        code = format!("assume {left} == {right}");
+    }
+    if let Some((symbol, multiple)) =
+        code.strip_prefix("g.symbol(\"").and_then(|rest| rest.split_once("\").multiple_of("))
+    {
+        code = format!("assume {symbol} % {} == 0", multiple.trim_end_matches(')'));
+    }
+    if let Some(symbol) = code.strip_prefix("g.parameter(\"").and_then(|rest| rest.strip_suffix("\")")) {
+        code = format!("parameters {symbol}");
+    }
+    if let Some(operand) = code.strip_prefix('!') {
+        code = format!("~{operand}");
+    }
+    // A size that a `rebind` leaves as it is.
+    if let Some((before, sizes)) = code.split_once(".rebind(shape![") {
+        let (sizes, after) = sizes.split_once(']')?;
+        let sizes: Vec<&str> =
+            sizes.split(", ").map(|size| if size == "_" { "None" } else { size }).collect();
+        code = format!("{before}.rebind([{}]{after}", sizes.join(", "));
+    }
+    for dtype in DType::ALL {
+        code = code.replace(&format!(".cast::<{dtype}>()"), &format!(".astype({dtype})"));
+    }
+    if let Some((before, axis)) = code.split_once("_keepdims(") {
+        let (axis, after) = axis.split_once(')')?;
+        code = format!("{before}(axis={axis}, keepdims=True){after}");
+    }
+    let code = code.replace("shape![", "[").into();
+    Some(Help { code: Some(code), ..help })
+}

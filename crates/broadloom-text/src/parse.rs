@@ -1,0 +1,258 @@
+//! Tokens to the syntax tree: statements here, expressions in [`expression`].
+
+mod expression;
+
+use crate::error::{Limit, Mistake, Problem};
+use crate::source::{Source, Span};
+use crate::syntax::{Action, Expr, Fact, Id, Infix, InputSize, Kind, Name, Statement, Tree};
+use crate::token::{Spanned, Token, tokens};
+use crate::{Limits, MAX_MISTAKES};
+
+/// Whatever could be parsed, and the mistakes in what could not.
+pub(crate) fn parse(source: &Source, limits: &Limits) -> (Tree, Vec<Mistake>) {
+    let text = &*source.text;
+    if text.len() > limits.length {
+        let problem = Problem::Limit { limit: Limit::Length, most: limits.length };
+        return (Tree::default(), vec![Mistake::new(problem, Span { start: 0, end: 0 })]);
+    }
+    let tokens = match tokens(text, limits.tokens) {
+        Ok(tokens) => tokens,
+        Err(mistake) => return (Tree::default(), vec![mistake]),
+    };
+    let end = text.trim_end().len();
+    let mut parser = Parser { source, limits, tokens, next: 0, depth: 0, end, tree: Tree::default() };
+    let mut mistakes = Vec::new();
+    while parser.next < parser.tokens.len() && mistakes.len() < MAX_MISTAKES {
+        if parser.eat(Token::End) {
+            continue;
+        }
+        if let Err(mistake) = parser.statement() {
+            mistakes.push(*mistake);
+            parser.depth = 0;
+            while parser.peek().is_some_and(|token| token != Token::End) {
+                parser.next += 1;
+            }
+        }
+    }
+    (parser.tree, mistakes)
+}
+
+type Parsed<T> = Result<T, Box<Mistake>>;
+
+pub(crate) struct Parser<'a> {
+    source: &'a Source,
+    limits: &'a Limits,
+    tokens: Vec<Spanned>,
+    next: usize,
+    depth: usize,
+    /// Where the text ends, for what is missing there.
+    end: usize,
+    tree: Tree,
+}
+
+impl Parser<'_> {
+    fn peek(&self) -> Option<Token> {
+        self.peek_at(0)
+    }
+
+    fn peek_at(&self, ahead: usize) -> Option<Token> {
+        self.tokens.get(self.next + ahead).map(|spanned| spanned.token)
+    }
+
+    /// Where the next token stands.
+    fn span(&self) -> Span {
+        let end = Span { start: self.end, end: self.end };
+        self.tokens.get(self.next).map_or(end, |spanned| spanned.span)
+    }
+
+    /// Where the last token stood.
+    fn previous(&self) -> Span {
+        let previous = self.next.checked_sub(1).and_then(|previous| self.tokens.get(previous));
+        previous.map_or_else(|| self.span(), |spanned| spanned.span)
+    }
+
+    fn eat(&mut self, token: Token) -> bool {
+        let found = self.peek() == Some(token);
+        self.next += usize::from(found);
+        found
+    }
+
+    /// The text of the next token, if it is a name.
+    fn peek_name(&self) -> Option<&str> {
+        (self.peek() == Some(Token::Name)).then(|| self.source.slice(self.span()))
+    }
+
+    fn unexpected<T>(&self, expected: &'static str) -> Parsed<T> {
+        let found = match self.peek() {
+            None => "the end".into(),
+            Some(Token::End) if self.source.slice(self.span()) == "\n" => "the end of the line".into(),
+            Some(_) => format!("`{}`", self.source.slice(self.span())).into(),
+        };
+        let span = match self.peek() {
+            // The line end itself is nothing to point at.
+            Some(Token::End) => Span { start: self.previous().end, end: self.previous().end },
+            _ => self.span(),
+        };
+        Err(Box::new(Mistake::new(Problem::Unexpected { found, expected }, span)))
+    }
+
+    fn expect(&mut self, token: Token, expected: &'static str) -> Parsed<()> {
+        if self.eat(token) { Ok(()) } else { self.unexpected(expected) }
+    }
+
+    /// Closes a bracket that was opened at `open`.
+    fn close(&mut self, token: Token, open: Span, expected: &'static str) -> Parsed<()> {
+        if self.eat(token) {
+            return Ok(());
+        }
+        if self.peek().is_none() {
+            return Err(Box::new(Mistake::new(Problem::Unclosed, open)));
+        }
+        self.refuse_habits()?;
+        self.unexpected(expected)
+    }
+
+    fn push(&mut self, kind: Kind, span: Span) -> Id {
+        self.tree.exprs.push(Expr { kind, span });
+        // Fewer expressions than tokens, of which there are at most as many as bytes.
+        Id((self.tree.exprs.len() - 1) as u32)
+    }
+
+    /// A name, or one in quotes.
+    fn name(&mut self, expected: &'static str) -> Parsed<Name> {
+        let span = self.span();
+        let text = match self.peek() {
+            Some(Token::Name) => self.source.slice(span),
+            Some(Token::Quoted) => self.source.slice(span).trim_matches('"'),
+            _ => return self.unexpected(expected),
+        };
+        let text = text.into();
+        self.next += 1;
+        Ok(Name { text, span })
+    }
+
+    /// Ends a statement that began at `start` with the expression `first`.
+    fn end_statement(&mut self, action: Action, start: Span, first: usize) {
+        let span = start.to(self.previous());
+        let exprs = first as u32..self.tree.exprs.len() as u32;
+        self.tree.statements.push(Statement { action, span, exprs });
+    }
+
+    fn statement(&mut self) -> Parsed<()> {
+        let (start, mut first) = (self.span(), self.tree.exprs.len());
+        let keyword = self.peek_name().unwrap_or("").to_owned();
+        let is_named = matches!(self.peek_at(1), Some(Token::Name | Token::Quoted));
+        let action = match keyword.as_str() {
+            "symbols" | "parameters" if is_named => {
+                self.next += 1;
+                let mut names = vec![self.name("a name")?];
+                while self.eat(Token::Comma) {
+                    names.push(self.name("a name")?);
+                }
+                if keyword == "symbols" { Action::Symbols(names) } else { Action::Parameters(names) }
+            }
+            "assume"
+                if is_named
+                    || matches!(self.peek_at(1), Some(Token::Int | Token::Minus | Token::ParenOpen)) =>
+            {
+                self.next += 1;
+                // Each fact is a statement, since what a symbol stands for may change from one to the next.
+                let mut fact = self.fact()?;
+                while self.eat(Token::Comma) {
+                    self.end_statement(Action::Assume(fact), start, first);
+                    first = self.tree.exprs.len();
+                    fact = self.fact()?;
+                }
+                Action::Assume(fact)
+            }
+            "input" if is_named => {
+                self.next += 1;
+                self.input()?
+            }
+            "let" | "output" | "assign" if is_named => {
+                self.next += 1;
+                let (name, value) = self.definition()?;
+                match keyword.as_str() {
+                    "let" => Action::Let { name, value },
+                    "output" => Action::Output { name, value },
+                    _ => Action::Assign { name, value },
+                }
+            }
+            _ if matches!(self.peek(), Some(Token::Name | Token::Quoted))
+                && self.peek_at(1) == Some(Token::Equal) =>
+            {
+                let (name, value) = self.definition()?;
+                Action::Output { name, value }
+            }
+            _ => Action::Result(self.expression()?),
+        };
+        match self.peek() {
+            None | Some(Token::End) => {
+                self.end_statement(action, start, first);
+                Ok(())
+            }
+            Some(_) => {
+                self.refuse_habits()?;
+                self.unexpected("an operator, `;` or the end of the line")
+            }
+        }
+    }
+
+    fn definition(&mut self) -> Parsed<(Name, Id)> {
+        let name = self.name("a name")?;
+        self.expect(Token::Equal, "`=`")?;
+        Ok((name, self.expression()?))
+    }
+
+    fn fact(&mut self) -> Parsed<Fact> {
+        let start = self.span();
+        let is_hint = self.peek_name() == Some("likely") && self.peek_at(1) == Some(Token::ParenOpen);
+        self.next += usize::from(is_hint);
+        let left = self.arithmetic()?;
+        let Some(relation) = self.peek().and_then(expression::comparison) else {
+            return self.unexpected("a comparison: `==`, `>=` or `<=`");
+        };
+        self.next += 1;
+        let right = self.arithmetic()?;
+        if self.peek().and_then(expression::comparison).is_some() {
+            return Err(self.chained(start));
+        }
+        if !matches!(
+            relation,
+            Infix::Equal | Infix::LessEqual | Infix::GreaterEqual | Infix::Less | Infix::Greater
+        ) || is_hint && relation != Infix::Equal
+        {
+            let what = "a fact is an equality or a bound: `==`, `>=`, `<=`, `>` or `<`";
+            return Err(Box::new(Mistake::new(Problem::Program { what }, start.to(self.previous()))));
+        }
+        Ok(Fact { is_hint, left, relation, right, span: start.to(self.previous()) })
+    }
+
+    fn input(&mut self) -> Parsed<Action> {
+        let name = self.name("the name of an input")?;
+        self.expect(Token::Colon, "`:` and the dtype, as in `x: f32[n, 3]`")?;
+        if self.peek() != Some(Token::Name) {
+            return self.unexpected("a dtype");
+        }
+        let dtype = self.name("a dtype")?;
+        let mut sizes = Vec::new();
+        let open = self.span();
+        if self.eat(Token::BracketOpen) {
+            while self.peek() != Some(Token::BracketClose) {
+                sizes.push(if self.peek_name() == Some("_") {
+                    self.next += 1;
+                    InputSize::Inferred
+                } else if self.eat(Token::Hash) {
+                    InputSize::OneOr(self.arithmetic()?)
+                } else {
+                    InputSize::Given(self.arithmetic()?)
+                });
+                if !self.eat(Token::Comma) {
+                    break;
+                }
+            }
+            self.close(Token::BracketClose, open, "`,` or `]`")?;
+        }
+        Ok(Action::Input { name, dtype, sizes })
+    }
+}

@@ -1,0 +1,364 @@
+//! Expressions by precedence climbing: Python's operators, their precedence and their associativity.
+
+use super::{Parsed, Parser};
+use crate::error::{Limit, Mistake, Problem};
+use crate::source::Span;
+use crate::syntax::{Argument, Id, Infix, Item, Kind, Name, Prefix};
+use crate::token::Token;
+use broadloom_ir::graph::Literal;
+
+/// How tightly operators bind, from the loosest.
+const COMPARISON: u8 = 1;
+const OR: u8 = 2;
+const XOR: u8 = 3;
+const AND: u8 = 4;
+const SHIFT: u8 = 5;
+const SUM: u8 = 6;
+const PRODUCT: u8 = 7;
+const PREFIX: u8 = 8;
+const POWER: u8 = 9;
+
+/// Modules whose functions are those of the language.
+const MODULES: &[&str] = &["np", "numpy", "scipy", "math"];
+const SUBMODULES: &[&str] = &["linalg", "special"];
+
+/// The comparison that a token is.
+pub(super) fn comparison(token: Token) -> Option<Infix> {
+    Some(match token {
+        Token::EqualEqual => Infix::Equal,
+        Token::NotEqual => Infix::NotEqual,
+        Token::Less => Infix::Less,
+        Token::LessEqual => Infix::LessEqual,
+        Token::Greater => Infix::Greater,
+        Token::GreaterEqual => Infix::GreaterEqual,
+        _ => return None,
+    })
+}
+
+/// The binary operator that a token is, and how tightly it binds.
+fn infix(token: Token) -> Option<(Infix, u8)> {
+    if let Some(comparison) = comparison(token) {
+        return Some((comparison, COMPARISON));
+    }
+    Some(match token {
+        Token::Or => (Infix::Or, OR),
+        Token::Caret => (Infix::Xor, XOR),
+        Token::And => (Infix::And, AND),
+        Token::ShiftLeft => (Infix::ShiftLeft, SHIFT),
+        Token::ShiftRight => (Infix::ShiftRight, SHIFT),
+        Token::Plus => (Infix::Add, SUM),
+        Token::Minus => (Infix::Subtract, SUM),
+        Token::Star => (Infix::Multiply, PRODUCT),
+        Token::Slash => (Infix::Divide, PRODUCT),
+        Token::SlashSlash => (Infix::FloorDivide, PRODUCT),
+        Token::Percent => (Infix::Remainder, PRODUCT),
+        Token::StarStar => (Infix::Power, POWER),
+        _ => return None,
+    })
+}
+
+impl Parser<'_> {
+    /// An expression.
+    pub(super) fn expression(&mut self) -> Parsed<Id> {
+        self.climb(COMPARISON)
+    }
+
+    /// An expression without comparison.
+    pub(super) fn arithmetic(&mut self) -> Parsed<Id> {
+        self.climb(OR)
+    }
+
+    /// An expression of operators that bind at least so tightly.
+    fn climb(&mut self, least: u8) -> Parsed<Id> {
+        self.depth += 1;
+        if self.depth > self.limits.nesting {
+            let problem = Problem::Limit { limit: Limit::Nesting, most: self.limits.nesting };
+            let mistake = Mistake::new(problem, self.span());
+            return Err(Box::new(mistake.help("name parts of the expression: `let part = ..`")));
+        }
+        let mut left = self.prefix()?;
+        while let Some((operator, binds)) = self.peek().and_then(infix).filter(|(_, binds)| *binds >= least) {
+            self.next += 1;
+            // A power binds less tightly than a sign on its right, and associates to the right.
+            let right = self.climb(if binds == POWER { PREFIX } else { binds + 1 })?;
+            let span = self.tree.span(left).to(self.tree.span(right));
+            left = self.push(Kind::Infix(operator, left, right), span);
+            if binds == COMPARISON && self.peek().and_then(comparison).is_some() {
+                return Err(self.chained(span));
+            }
+        }
+        self.depth -= 1;
+        Ok(left)
+    }
+
+    /// The mistake of `a < b < c`, which begins here and is about to go on.
+    pub(super) fn chained(&self, start: Span) -> Box<Mistake> {
+        let what = "comparisons cannot be chained".into();
+        let mistake = Mistake::new(Problem::Habit { what }, start.to(self.span()));
+        Box::new(mistake.help("write both, in parentheses: `(a < b) & (b < c)`; in `assume`, with a comma"))
+    }
+
+    fn prefix(&mut self) -> Parsed<Id> {
+        let start = self.span();
+        let operator = match self.peek() {
+            Some(Token::Minus) => Prefix::Negative,
+            Some(Token::Plus) => Prefix::Positive,
+            Some(Token::Tilde) => Prefix::Invert,
+            _ => return self.postfix(),
+        };
+        self.next += 1;
+        let operand = self.climb(PREFIX)?;
+        Ok(self.push(Kind::Prefix(operator, operand), start.to(self.tree.span(operand))))
+    }
+
+    /// An atom with calls, attributes and indices behind it.
+    fn postfix(&mut self) -> Parsed<Id> {
+        let mut base = self.atom()?;
+        loop {
+            let start = self.tree.span(base);
+            if self.eat(Token::Dot) {
+                let name = self.attribute()?;
+                let open = self.span();
+                let kind = if self.eat(Token::ParenOpen) {
+                    let arguments = self.arguments(open)?;
+                    Kind::Call { name, receiver: Some(base), arguments }
+                } else {
+                    Kind::Attribute { base, name }
+                };
+                base = self.push(kind, start.to(self.previous()));
+            } else if self.peek() == Some(Token::BracketOpen) {
+                let open = self.span();
+                self.next += 1;
+                let items = self.items(open)?;
+                base = self.push(Kind::Index { base, items }, start.to(self.previous()));
+            } else if self.peek() == Some(Token::ParenOpen) {
+                return self.unexpected("an operator; only names are called");
+            } else {
+                return Ok(base);
+            }
+        }
+    }
+
+    fn attribute(&mut self) -> Parsed<Name> {
+        if self.peek() == Some(Token::Name) { self.name("a name") } else { self.unexpected("a name") }
+    }
+
+    fn atom(&mut self) -> Parsed<Id> {
+        let span = self.span();
+        match self.peek() {
+            Some(Token::Int | Token::Float) => {
+                let literal = self.number(span)?;
+                self.next += 1;
+                Ok(self.push(Kind::Literal(literal), span))
+            }
+            Some(Token::Ellipsis) => {
+                self.next += 1;
+                Ok(self.push(Kind::Ellipsis, span))
+            }
+            Some(Token::Quoted) => {
+                let name = self.name("a name")?;
+                Ok(self.push(Kind::Name { text: name.text, is_quoted: true }, span))
+            }
+            Some(Token::Name) => self.named(span),
+            Some(Token::ParenOpen) => {
+                self.next += 1;
+                let (items, is_tuple) = self.list(Token::ParenClose, span)?;
+                match items.as_slice() {
+                    // Parentheses belong to what they enclose, so that carets show them.
+                    [inner] if !is_tuple => {
+                        let inner = *inner;
+                        self.tree.exprs[inner.0 as usize].span = span.to(self.previous());
+                        Ok(inner)
+                    }
+                    _ => Ok(self.push(Kind::List(items), span.to(self.previous()))),
+                }
+            }
+            Some(Token::BracketOpen) => {
+                self.next += 1;
+                let (items, _) = self.list(Token::BracketClose, span)?;
+                Ok(self.push(Kind::List(items), span.to(self.previous())))
+            }
+            _ => {
+                self.refuse_habits()?;
+                self.unexpected("an expression")
+            }
+        }
+    }
+
+    /// A constant, a name, or a call.
+    fn named(&mut self, start: Span) -> Parsed<Id> {
+        self.refuse_habits()?;
+        while self.peek_name().is_some_and(|name| MODULES.contains(&name) || SUBMODULES.contains(&name))
+            && self.peek_at(1) == Some(Token::Dot)
+            && self.peek_at(2) == Some(Token::Name)
+        {
+            self.next += 2;
+        }
+        let name = self.name("a name")?;
+        let open = self.span();
+        if self.eat(Token::ParenOpen) {
+            let arguments = self.arguments(open)?;
+            let span = start.to(self.previous());
+            return Ok(self.push(Kind::Call { name, receiver: None, arguments }, span));
+        }
+        let kind = match &*name.text {
+            "True" => Kind::Literal(Literal::Bool(true)),
+            "False" => Kind::Literal(Literal::Bool(false)),
+            "None" => Kind::None,
+            _ => Kind::Name { text: name.text, is_quoted: false },
+        };
+        Ok(self.push(kind, start.to(name.span)))
+    }
+
+    /// Expressions up to a closing bracket, and whether a comma stands among them.
+    fn list(&mut self, end: Token, open: Span) -> Parsed<(Vec<Id>, bool)> {
+        let mut items = Vec::new();
+        let mut has_comma = false;
+        while self.peek() != Some(end) {
+            if self.peek().is_none() {
+                return Err(Box::new(Mistake::new(Problem::Unclosed, open)));
+            }
+            items.push(self.expression()?);
+            if !self.eat(Token::Comma) {
+                break;
+            }
+            has_comma = true;
+        }
+        self.close(end, open, if end == Token::ParenClose { "`,` or `)`" } else { "`,` or `]`" })?;
+        Ok((items, has_comma))
+    }
+
+    fn arguments(&mut self, open: Span) -> Parsed<Vec<Argument>> {
+        let mut arguments: Vec<Argument> = Vec::new();
+        while self.peek() != Some(Token::ParenClose) {
+            if self.peek().is_none() {
+                return Err(Box::new(Mistake::new(Problem::Unclosed, open)));
+            }
+            let mut keyword = None;
+            if self.peek() == Some(Token::Name) && self.peek_at(1) == Some(Token::Equal) {
+                keyword = Some(self.name("a name")?);
+                self.next += 1;
+            } else if arguments.iter().any(|argument| argument.keyword.is_some()) {
+                let mistake = self.unexpected("a keyword argument, as they come last");
+                return mistake.map_err(|mistake| Box::new(mistake.help("to compare, write `==`")));
+            }
+            let value = self.expression()?;
+            arguments.push(Argument { keyword, value });
+            if !self.eat(Token::Comma) {
+                break;
+            }
+        }
+        self.close(Token::ParenClose, open, "`,` or `)`")?;
+        Ok(arguments)
+    }
+
+    fn items(&mut self, open: Span) -> Parsed<Vec<(Item, Span)>> {
+        let mut items = Vec::new();
+        while self.peek() != Some(Token::BracketClose) {
+            if self.peek().is_none() {
+                return Err(Box::new(Mistake::new(Problem::Unclosed, open)));
+            }
+            let start = self.span();
+            let first = self.bound()?;
+            let item = if self.eat(Token::Colon) {
+                let stop = self.bound()?;
+                let step = if self.eat(Token::Colon) { self.bound()? } else { None };
+                Item::Range { start: first, stop, step }
+            } else {
+                match first {
+                    Some(index) => Item::At(index),
+                    None => return self.unexpected("an index"),
+                }
+            };
+            items.push((item, start.to(self.previous())));
+            if !self.eat(Token::Comma) {
+                break;
+            }
+        }
+        if items.is_empty() {
+            return self.unexpected("an index");
+        }
+        self.close(Token::BracketClose, open, "`,` or `]`")?;
+        Ok(items)
+    }
+
+    /// What may stand between the colons of a range.
+    fn bound(&mut self) -> Parsed<Option<Id>> {
+        match self.peek() {
+            Some(Token::Colon | Token::Comma | Token::BracketClose) => Ok(None),
+            _ => self.expression().map(Some),
+        }
+    }
+
+    fn number(&self, span: Span) -> Parsed<Literal> {
+        let text = self.source.slice(span);
+        if text.len() > self.limits.number {
+            let problem = Problem::Limit { limit: Limit::Number, most: self.limits.number };
+            return Err(Box::new(Mistake::new(problem, span)));
+        }
+        let digits = text.replace('_', "");
+        let bad = || Box::new(Mistake::new(Problem::Number, span));
+        if self.peek() == Some(Token::Float) {
+            let value: f64 = digits.parse().map_err(|_| bad())?;
+            return if value.is_finite() { Ok(Literal::Float(value)) } else { Err(bad()) };
+        }
+        let (digits, radix) = match digits.get(..2).map(str::to_ascii_lowercase).as_deref() {
+            Some("0x") => (&digits[2..], 16),
+            Some("0b") => (&digits[2..], 2),
+            Some("0o") => (&digits[2..], 8),
+            _ => (&*digits, 10),
+        };
+        i128::from_str_radix(digits, radix).map(Literal::Int).map_err(|_| bad())
+    }
+
+    /// The mistake of what is Python but not of this language, if that comes next, with what to write instead.
+    pub(super) fn refuse_habits(&self) -> Parsed<()> {
+        let text = self.source.slice(self.span());
+        let (what, help) = match (self.peek(), text) {
+            (Some(Token::Name), "and") => {
+                ("`and` does not work element by element", "write `&`, with parentheses: `(a > 0) & (b > 0)`")
+            }
+            (Some(Token::Name), "or") => {
+                ("`or` does not work element by element", "write `|`, with parentheses: `(a > 0) | (b > 0)`")
+            }
+            (Some(Token::Name), "not") => {
+                ("`not` does not work element by element", "write `~`, with parentheses: `~(a > 0)`")
+            }
+            (Some(Token::AndAnd), _) => ("`&&` is no operator", "write `&`: `(a > 0) & (b > 0)`"),
+            (Some(Token::OrOr), _) => ("`||` is no operator", "write `|`: `(a > 0) | (b > 0)`"),
+            (Some(Token::Bang), _) => ("`!` is no operator", "write `~`: `~(a > 0)`"),
+            (Some(Token::At), _) => (
+                "there is no matrix product `@`",
+                "write a sum of products: `sum(a[:, :, None] * b[None, :, :], axis=1)`",
+            ),
+            (Some(Token::Equal), _) => {
+                ("`=` gives a name to a value and cannot stand here", "to compare, write `==`")
+            }
+            (Some(Token::Update), _) => (
+                "values are not changed in place here",
+                "give the result a name of its own: `let y = x + 1`; to write to an input: `assign x = x + 1`",
+            ),
+            (Some(Token::Name), "lambda" | "def") => {
+                ("there are no functions to define", "write the expression itself, or name it: `let y = ..`")
+            }
+            (Some(Token::Name), "if" | "else") => {
+                ("a choice is made element by element", "write `where(condition, a, b)`")
+            }
+            (Some(Token::Name), "for" | "while" | "in") => (
+                "there are no loops: every operation works on whole tensors",
+                "reduce over an axis instead: `sum(x, axis=0)`",
+            ),
+            (Some(Token::Name), "is") => ("`is` compares no elements", "write `==`"),
+            (Some(Token::Name), "import" | "from") => {
+                ("there is nothing to import", "call functions by name; the prefix `np.` is accepted")
+            }
+            (Some(Token::String), _) => (
+                "there is no text among the values",
+                "names that are no identifiers are written in double quotes",
+            ),
+            (Some(Token::Brace), _) => ("there are no dictionaries or sets", "write lists as `[a, b]`"),
+            _ => return Ok(()),
+        };
+        Err(Box::new(Mistake::new(Problem::Habit { what: what.into() }, self.span()).help(help)))
+    }
+}

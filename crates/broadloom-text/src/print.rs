@@ -1,0 +1,533 @@
+//! A checked graph as a program that reads back to it.
+//!
+//! Expressions are printed in the order in which the outputs need them, which depends on nothing but the graph, so that
+//! a printed program prints as itself. What is used more than once, or is long, gets a name. Sizes that were inferred
+//! are printed as what they were found to be; one that stayed open gets a symbol.
+
+mod number;
+mod slice;
+
+use broadloom_ir::diagnostics::Requirement;
+use broadloom_ir::dim::{Dim, Facts, Named};
+use broadloom_ir::dtype::DType;
+use broadloom_ir::graph::{CheckedGraph, Demand, Node, SymbolInfo, SymbolKind, View};
+use broadloom_ir::ops::Op;
+use broadloom_ir::reduce::ReduceOp;
+use broadloom_ir::{ExprId, SymbolId};
+use std::collections::{HashMap, HashSet};
+use std::fmt::Write;
+
+/// How tightly the operator of a text binds; as in the parser.
+const COMPARISON: u8 = 1;
+const PREFIX: u8 = 8;
+const POWER: u8 = 9;
+const ATOM: u8 = 10;
+
+/// Longest expression without a name, in bytes, and deepest.
+const MAX_TEXT: usize = 100;
+const MAX_DEPTH: usize = 10;
+
+/// Words that are no names in expressions unless they are quoted.
+const RESERVED: &[&str] = &[
+    "True", "False", "None", "inf", "nan", "and", "or", "not", "if", "else", "for", "while", "in", "is",
+    "lambda", "def", "import", "from", "np", "numpy", "scipy", "math", "linalg", "special", "newaxis",
+    "likely", "_",
+];
+
+/// The program of a graph: declarations, definitions and outputs, one per line.
+///
+/// It reads back to the graph, but for NaNs, which keep their sign only, and slices with a negative step that are empty
+/// because they begin before the first element for all sizes, which Python's ranges cannot say.
+pub fn print(graph: &CheckedGraph) -> String {
+    let mut printer = Printer::new(graph);
+    printer.declarations();
+    printer.expressions();
+    printer.text
+}
+
+/// One line per output, assignments included: `name: dtype[sizes]`.
+pub fn signature(graph: &CheckedGraph) -> String {
+    let printer = Printer::new(graph);
+    let mut text = String::new();
+    for output in graph.outputs() {
+        let (dtype, shape) = (graph.dtype(output.expr), graph.shape(output.expr));
+        let sizes: Vec<String> = shape.iter().map(|dim| printer.size(dim)).collect();
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "{}: {dtype}[{}]", quoted(&output.name), sizes.join(", "));
+    }
+    text
+}
+
+/// A name as it stands in a program.
+fn quoted(name: &str) -> String {
+    let mut letters = name.chars();
+    let is_identifier = letters.next().is_some_and(|first| first == '_' || first.is_alphabetic())
+        && letters.all(|letter| letter == '_' || letter.is_alphanumeric());
+    if is_identifier && !RESERVED.contains(&name) { name.to_owned() } else { format!("\"{name}\"") }
+}
+
+/// An expression's text.
+#[derive(Debug, Clone)]
+struct Written {
+    text: String,
+    binds: u8,
+    depth: usize,
+}
+
+impl Written {
+    fn atom(text: impl Into<String>) -> Written {
+        Written { text: text.into(), binds: ATOM, depth: 0 }
+    }
+
+    /// The text where only operators that bind at least so tightly may stand.
+    fn within(&self, least: u8) -> String {
+        if self.binds < least { format!("({})", self.text) } else { self.text.clone() }
+    }
+}
+
+struct Printer<'a> {
+    graph: &'a CheckedGraph,
+    text: String,
+    /// The names of the symbols as they are printed.
+    symbols: HashMap<SymbolId, String>,
+    taken: HashSet<String>,
+    /// Demands of each expression, with what they are for.
+    demands: HashMap<ExprId, Vec<(Requirement, Dim)>>,
+    /// By expression, with representatives as operands.
+    nodes: Vec<Node>,
+    /// By expression, the one that stands for it and all that are the same.
+    same: Vec<ExprId>,
+    uses: HashMap<ExprId, usize>,
+    written: HashMap<ExprId, Written>,
+    definitions: usize,
+}
+
+impl<'a> Printer<'a> {
+    fn new(graph: &'a CheckedGraph) -> Printer<'a> {
+        let inputs = graph.inputs().iter().map(|input| input.name.to_string());
+        let outputs = graph.outputs().iter().map(|output| output.name.to_string());
+        let mut taken: HashSet<String> = inputs.clone().collect();
+        let mut symbols = HashMap::new();
+        for symbol in used_symbols(graph) {
+            let info = &graph.symbols()[symbol.index()];
+            let plain = info.name.trim_start_matches('?').replace('.', "_");
+            let plain: String = plain.chars().map(|c| if c.is_alphanumeric() { c } else { '_' }).collect();
+            let mut name = plain.clone();
+            let mut number = 1;
+            while taken.contains(&name) || quoted(&name) != name {
+                number += 1;
+                name = format!("{plain}_{number}");
+            }
+            taken.insert(name.clone());
+            symbols.insert(symbol, name);
+        }
+        taken.extend(outputs);
+        let (nodes, same) = unified(graph);
+        let mut demands: HashMap<ExprId, Vec<(Requirement, Dim)>> = HashMap::new();
+        for obligation in graph.obligations() {
+            if let (Some(origin), Demand::NonNegative(dim)) = (obligation.origin, &obligation.demand) {
+                demands.entry(same[origin.index()]).or_default().push((obligation.requirement, dim.clone()));
+            }
+        }
+        // What is chosen by demands must not depend on their order, which a printed program may change.
+        demands
+            .values_mut()
+            .for_each(|demands| demands.sort_unstable_by(|(_, left), (_, right)| left.cmp(right)));
+        let text = String::new();
+        let (uses, written) = (HashMap::new(), HashMap::new());
+        Printer { graph, text, symbols, taken, demands, nodes, same, uses, written, definitions: 0 }
+    }
+
+    fn node(&self, expr: ExprId) -> &Node {
+        &self.nodes[expr.index()]
+    }
+
+    fn line(&mut self, line: &str) {
+        self.text.push_str(line);
+        self.text.push('\n');
+    }
+
+    fn facts(&self, symbol: SymbolId) -> Facts {
+        self.graph.symbols().get(symbol.index()).map_or_else(Facts::default, |info| info.facts)
+    }
+
+    fn size(&self, dim: &Dim) -> String {
+        let named = |symbol: SymbolId| Named {
+            name: self.symbols.get(&symbol).map_or("?", String::as_str),
+            unit: self.graph.named(symbol).unit,
+        };
+        dim.display(&named).to_string()
+    }
+
+    /// Sizes as a tuple.
+    fn sizes<'d>(&self, dims: impl IntoIterator<Item = &'d Dim>) -> String {
+        tuple(dims.into_iter().map(|dim| self.size(dim)).collect())
+    }
+
+    fn declarations(&mut self) {
+        let graph = self.graph;
+        let mut symbols: Vec<SymbolId> = self.symbols.keys().copied().collect();
+        symbols.sort_unstable();
+        let is_parameter = |symbol: &SymbolId| graph.symbols()[symbol.index()].kind == SymbolKind::Parameter;
+        for group in symbols.chunk_by(|left, right| is_parameter(left) == is_parameter(right)) {
+            let keyword = if group.first().is_some_and(is_parameter) { "parameters" } else { "symbols" };
+            let names: Vec<&str> = group.iter().map(|symbol| &*self.symbols[symbol]).collect();
+            let line = format!("{keyword} {}", names.join(", "));
+            self.line(&line);
+        }
+        let mut facts = Vec::new();
+        for symbol in &symbols {
+            let SymbolInfo { unit, facts: Facts { lower, upper }, likely, .. } =
+                &graph.symbols()[symbol.index()];
+            let name = &self.symbols[symbol];
+            if *unit != 1 {
+                facts.push(format!("{name} % {unit} == 0"));
+            }
+            if *lower > 0 {
+                facts.push(format!("{name} >= {}", lower.saturating_mul(*unit)));
+            }
+            if let Some(upper) = upper {
+                facts.push(format!("{name} <= {}", upper.saturating_mul(*unit)));
+            }
+            if let Some(likely) = likely {
+                facts.push(format!("likely({name}) == {likely}"));
+            }
+        }
+        for obligation in graph.obligations().iter().filter(|obligation| obligation.origin.is_none()) {
+            facts.push(match &obligation.demand {
+                Demand::Equal(left, right) => format!("{} == {}", self.size(left), self.size(right)),
+                Demand::NonNegative(dim) => format!("{} >= 0", self.size(dim)),
+            });
+        }
+        for fact in facts {
+            self.line(&format!("assume {fact}"));
+        }
+        for input in graph.inputs() {
+            let size = |(axis, dim): (usize, &Dim)| {
+                let mark = if input.may_be_one.contains(&axis) { "#" } else { "" };
+                let size = self.size(dim);
+                // The mark is followed by what is no comment.
+                if size.starts_with('-') { format!("{mark}({size})") } else { format!("{mark}{size}") }
+            };
+            let sizes: Vec<String> = input.shape.iter().enumerate().map(size).collect();
+            self.line(&format!("input {}: {}[{}]", quoted(&input.name), input.dtype, sizes.join(", ")));
+        }
+    }
+
+    /// All expressions, operands first, and the outputs.
+    fn expressions(&mut self) {
+        let graph = self.graph;
+        let outputs: Vec<ExprId> =
+            graph.outputs().iter().map(|output| self.same[output.expr.index()]).collect();
+        let order = ordered(&self.nodes, &outputs);
+        for &expr in &order {
+            for operand in self.node(expr).operands() {
+                *self.uses.entry(operand).or_default() += 1;
+            }
+        }
+        for expr in &outputs {
+            *self.uses.entry(*expr).or_default() += 1;
+        }
+        for expr in order {
+            let mut written = self.write(expr);
+            let is_shared = self.uses.get(&expr).is_some_and(|uses| *uses > 1) && written.depth > 0;
+            let is_large = written.text.len() > MAX_TEXT || written.depth > MAX_DEPTH;
+            if (is_shared || is_large) && !self.is_part(expr) {
+                self.definitions += 1;
+                let mut name = format!("v{}", self.definitions);
+                while self.taken.contains(&name) {
+                    name.push('_');
+                }
+                self.line(&format!("let {name} = {}", written.text));
+                written = Written::atom(name);
+            }
+            self.written.insert(expr, written);
+        }
+        for output in graph.outputs() {
+            let keyword = if output.assigned.is_some() { "assign" } else { "output" };
+            let value = self.written[&self.same[output.expr.index()]].text.clone();
+            self.line(&format!("{keyword} {} = {value}", quoted(&output.name)));
+        }
+    }
+
+    /// Whether an expression is printed only as a part of the one that uses it.
+    fn is_part(&self, expr: ExprId) -> bool {
+        matches!(self.node(expr), Node::Segment { .. })
+    }
+
+    fn get(&self, expr: ExprId) -> &Written {
+        &self.written[&expr]
+    }
+
+    fn write(&self, expr: ExprId) -> Written {
+        let graph = self.graph;
+        let node = self.node(expr);
+        let operands = node.operands();
+        let depth = 1 + operands.iter().map(|operand| self.get(*operand).depth).max().unwrap_or(0);
+        let (text, binds) = match node {
+            Node::Input(input) => return Written::atom(quoted(&graph.inputs()[input.index()].name)),
+            Node::Constant(value) => return Written::atom(number::typed(*value)),
+            Node::Size(size) => (format!("size({})", self.size(size)), ATOM),
+            Node::Iota => (format!("arange({})", self.size(&graph.shape(expr)[0])), ATOM),
+            Node::Elementwise { op, operands } => self.elementwise(*op, operands),
+            Node::Select { condition, on_true, on_false } => {
+                let sides = self.literals(&[*on_true, *on_false]);
+                let condition = &self.get(*condition).text;
+                (format!("where({condition}, {}, {})", sides[0].text, sides[1].text), ATOM)
+            }
+            Node::Cast(operand) => self.cast(*operand, graph.dtype(expr)),
+            Node::Reduce { op, operand, axes, keepdims } => {
+                (self.reduce(expr, *op, *operand, axes, *keepdims), ATOM)
+            }
+            Node::View { view, operand } => return self.view(expr, view, *operand, depth),
+            Node::Take { table, indices, axis } => {
+                let (table, indices) = (&self.get(*table).text, &self.get(*indices).text);
+                (format!("take({table}, {indices}, axis={axis})"), ATOM)
+            }
+            Node::Concat { operands, axis } => {
+                let items: Vec<&str> = operands.iter().map(|operand| &*self.get(*operand).text).collect();
+                (format!("concat([{}], axis={axis})", items.join(", ")), ATOM)
+            }
+            // Printed by the reduction of the partial results, its only user.
+            Node::Segment { .. } | Node::Poison => return Written::atom(""),
+        };
+        Written { text, binds, depth }
+    }
+
+    /// Operands of which the constants are numbers without a dtype, if another operand gives it to them.
+    fn literals(&self, operands: &[ExprId]) -> Vec<Written> {
+        let is_constant = |expr: &ExprId| matches!(self.node(*expr), Node::Constant(_));
+        let has_other = !operands.iter().all(is_constant);
+        let literal = |expr: &ExprId| match self.node(*expr) {
+            Node::Constant(value) if has_other => {
+                let text = number::weak(*value);
+                let binds = if text.starts_with('-') { PREFIX } else { ATOM };
+                Written { text, binds, depth: 0 }
+            }
+            _ => self.get(*expr).clone(),
+        };
+        operands.iter().map(literal).collect()
+    }
+
+    fn elementwise(&self, op: Op, operands: &[ExprId]) -> (String, u8) {
+        let mut written = self.literals(operands);
+        if let (Op::Pow, &[_, exponent]) = (op, operands)
+            && let Node::Constant(value) = self.node(exponent)
+            && number::is_rewritten_as_exponent(*value)
+        {
+            written[1] = self.get(exponent).clone();
+        }
+        match (op, written.as_slice()) {
+            (Op::Square, [x]) => (format!("{} ** 2", x.within(ATOM)), POWER),
+            (Op::Negative, [x]) => (format!("-{}", x.within(POWER)), PREFIX),
+            (Op::BitwiseInvert, [x]) => (format!("~{}", x.within(POWER)), PREFIX),
+            (Op::Pow, [x, y]) => (format!("{} ** {}", x.within(ATOM), y.within(PREFIX)), POWER),
+            (op, [x, y]) if let Some((symbol, binds)) = operator(op) => {
+                // Comparisons do not chain; the others associate to the left.
+                let left = if binds == COMPARISON { binds + 1 } else { binds };
+                (format!("{} {symbol} {}", x.within(left), y.within(binds + 1)), binds)
+            }
+            (op, operands) => {
+                let operands: Vec<&str> = operands.iter().map(|operand| &*operand.text).collect();
+                (format!("{op}({})", operands.join(", ")), ATOM)
+            }
+        }
+    }
+
+    fn cast(&self, operand: ExprId, dtype: DType) -> (String, u8) {
+        let operand = self.get(operand);
+        match self.taken.contains(dtype.name()) {
+            true => (format!("{dtype}({})", operand.text), ATOM),
+            false => (format!("{}.astype({dtype})", operand.within(ATOM)), ATOM),
+        }
+    }
+
+    fn reduce(&self, expr: ExprId, op: ReduceOp, operand: ExprId, axes: &[usize], keepdims: bool) -> String {
+        if let Node::Segment { values, ids, .. } = self.node(operand) {
+            let (values, ids) = (&self.get(*values).text, &self.get(*ids).text);
+            return format!("segment_{op}({values}, {ids}, {})", self.size(&self.graph.shape(operand)[1]));
+        }
+        let mut text = format!("{op}({}", self.get(operand).text);
+        let shape = self.graph.shape(operand);
+        match axes {
+            [axis] => text += &format!(", axis={axis}"),
+            axes if axes.len() == shape.rank() => {}
+            axes => text += &format!(", axis={}", tuple(axes.iter().map(usize::to_string).collect())),
+        }
+        if keepdims {
+            text += ", keepdims=True";
+        }
+        // Without a demand for elements, an empty axis gives the identity.
+        let demands = self.demands.get(&expr).map_or(&[][..], Vec::as_slice);
+        let is_safe = |axis: &usize| {
+            let Ok(spare) = shape[*axis].sub(&Dim::ONE) else { return true };
+            spare.interval(&|symbol| self.facts(symbol)).lower >= 0
+                || demands.iter().any(|(_, demand)| *demand == spare)
+        };
+        if op.needs_elements() && !axes.iter().all(is_safe) {
+            let identity = op.identity(self.graph.dtype(operand));
+            text += &format!(", initial={}", number::weak(identity));
+        }
+        text + ")"
+    }
+
+    fn view(&self, expr: ExprId, view: &View, operand: ExprId, depth: usize) -> Written {
+        let shape = self.graph.shape(expr);
+        let inner = self.get(operand);
+        let text = match view {
+            View::Reshape | View::BroadcastTo | View::Rebind => {
+                format!("{}({}, {})", view.name(), inner.text, self.sizes(shape))
+            }
+            View::Permute(axes) if axes.as_slice() == [1, 0] => format!("{}.T", inner.within(ATOM)),
+            View::Permute(axes) => {
+                format!(
+                    "permute_dims({}, {})",
+                    inner.text,
+                    tuple(axes.iter().map(usize::to_string).collect())
+                )
+            }
+            View::ExpandDims(axes) => {
+                let item = |axis| if axes.contains(&axis) { "None" } else { ":" };
+                let items: Vec<&str> = (0..shape.rank()).map(item).collect();
+                format!("{}[{}]", inner.within(ATOM), items.join(", "))
+            }
+            View::Squeeze(axes) => match self.indexed(operand, axes) {
+                Some(text) => text,
+                None => {
+                    let axes = tuple(axes.iter().map(usize::to_string).collect());
+                    format!("squeeze({}, axis={axes})", inner.text)
+                }
+            },
+            View::Slice(parts) => {
+                let items: Vec<String> = (0..parts.len()).map(|axis| self.range(expr, axis)).collect();
+                format!("{}[{}]", inner.within(ATOM), items.join(", "))
+            }
+        };
+        Written { text, binds: ATOM, depth }
+    }
+
+    /// A slice of which single elements are squeezed away, as one index; nothing if the slice is used otherwise too, or
+    /// makes other demands.
+    fn indexed(&self, slice: ExprId, axes: &[usize]) -> Option<String> {
+        let Node::View { view: View::Slice(parts), operand } = self.node(slice) else { return None };
+        if self.uses.get(&slice) != Some(&1) || self.get(slice).depth == 0 {
+            return None;
+        }
+        let item = |axis: usize| match axes.contains(&axis) {
+            true => self.index(slice, axis),
+            false => Some(self.range(slice, axis)),
+        };
+        let items: Vec<String> = (0..parts.len()).map(item).collect::<Option<_>>()?;
+        Some(format!("{}[{}]", self.get(*operand).within(ATOM), items.join(", ")))
+    }
+}
+
+/// Items in parentheses that are a tuple even of one.
+fn tuple(items: Vec<String>) -> String {
+    match items.as_slice() {
+        [item] => format!("({item},)"),
+        items => format!("({})", items.join(", ")),
+    }
+}
+
+/// The operator of an op, and how tightly it binds.
+fn operator(op: Op) -> Option<(&'static str, u8)> {
+    Some(match op {
+        Op::Equal => ("==", COMPARISON),
+        Op::NotEqual => ("!=", COMPARISON),
+        Op::Less => ("<", COMPARISON),
+        Op::LessEqual => ("<=", COMPARISON),
+        Op::Greater => (">", COMPARISON),
+        Op::GreaterEqual => (">=", COMPARISON),
+        Op::BitwiseOr => ("|", 2),
+        Op::BitwiseXor => ("^", 3),
+        Op::BitwiseAnd => ("&", 4),
+        Op::BitwiseLeftShift => ("<<", 5),
+        Op::BitwiseRightShift => (">>", 5),
+        Op::Add => ("+", 6),
+        Op::Subtract => ("-", 6),
+        Op::Multiply => ("*", 7),
+        Op::Divide => ("/", 7),
+        Op::FloorDivide => ("//", 7),
+        Op::Remainder => ("%", 7),
+        _ => return None,
+    })
+}
+
+/// The symbols that matter: of inputs, of what the outputs need, of demands, and those that calls give.
+fn used_symbols(graph: &CheckedGraph) -> Vec<SymbolId> {
+    let mut used = vec![false; graph.symbols().len()];
+    let mut mark = |dim: &Dim| dim.symbols().into_iter().for_each(|symbol| used[symbol.index()] = true);
+    graph.inputs().iter().flat_map(|input| input.shape.iter()).for_each(&mut mark);
+    for expr in graph.exprs() {
+        graph.shape(expr).iter().for_each(&mut mark);
+        match graph.node(expr) {
+            Node::Size(size) => mark(size),
+            Node::View { view: View::Slice(parts), .. } => parts.iter().for_each(|part| mark(&part.start)),
+            _ => {}
+        }
+    }
+    for obligation in graph.obligations() {
+        obligation.demand.symbols().into_iter().map(Dim::symbol).for_each(|dim| mark(&dim));
+    }
+    let symbols = graph.symbols().iter().enumerate();
+    let needed = symbols.filter(|(index, info)| used[*index] || info.kind == SymbolKind::Parameter);
+    needed.map(|(index, _)| SymbolId::new(index)).collect()
+}
+
+/// Nodes whose operands are representatives, and the representative of each expression. By what was found of inferred
+/// sizes, a view may have become its operand, and expressions that differed the same.
+fn unified(graph: &CheckedGraph) -> (Vec<Node>, Vec<ExprId>) {
+    let (mut nodes, mut same): (Vec<Node>, Vec<ExprId>) = (Vec::new(), Vec::new());
+    let mut known = HashMap::new();
+    for expr in graph.exprs() {
+        let mut node = graph.node(expr).clone();
+        node.renumber(|operand| same[operand.index()]);
+        let shape = graph.shape(expr);
+        if let Node::View { view: View::Slice(parts), .. } = &mut node {
+            // As the builder does where it knows the sizes: of one element every step is the same view.
+            for (part, size) in parts.iter_mut().zip(shape) {
+                match size.as_constant() {
+                    Some(0) => (part.start, part.step) = (Dim::ZERO, 1),
+                    Some(1) => part.step = 1,
+                    _ => {}
+                }
+            }
+        }
+        let is_operand = |view: &View, operand: ExprId| {
+            let is_whole = match view {
+                View::Reshape | View::BroadcastTo | View::Rebind => true,
+                View::Slice(parts) => parts.iter().all(|part| part.start.is_zero() && part.step == 1),
+                View::Permute(_) | View::ExpandDims(_) | View::Squeeze(_) => false,
+            };
+            is_whole && graph.shape(operand) == shape
+        };
+        same.push(match &node {
+            Node::View { view, operand } if is_operand(view, *operand) => *operand,
+            _ => *known.entry((node.clone(), graph.dtype(expr), shape.clone())).or_insert(expr),
+        });
+        nodes.push(node);
+    }
+    (nodes, same)
+}
+
+/// What the outputs need, operands first, in the order in which it is met.
+fn ordered(nodes: &[Node], outputs: &[ExprId]) -> Vec<ExprId> {
+    let mut order = Vec::new();
+    let mut done = vec![false; nodes.len()];
+    let mut stack: Vec<(ExprId, bool)> = outputs.iter().rev().map(|expr| (*expr, false)).collect();
+    while let Some((expr, is_ready)) = stack.pop() {
+        if done[expr.index()] {
+            continue;
+        }
+        if is_ready {
+            done[expr.index()] = true;
+            order.push(expr);
+        } else {
+            stack.push((expr, true));
+            let operands = nodes[expr.index()].operands();
+            stack.extend(operands.into_iter().rev().map(|operand| (operand, false)));
+        }
+    }
+    order
+}

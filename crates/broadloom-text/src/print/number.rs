@@ -1,0 +1,39 @@
+//! Constants as text that reads back to the same bits (of a NaN, to the same sign).
+
+use broadloom_ir::dtype::{AnyNumber, Class, Scalar};
+use broadloom_ir::graph::Literal;
+
+/// A number without a dtype, where what it meets gives it the constant's.
+pub(super) fn weak(value: Scalar) -> String {
+    match value.number() {
+        AnyNumber::Int(number) => match value.dtype().class() {
+            Class::Bool => if number == 0 { "False" } else { "True" }.to_owned(),
+            Class::Int | Class::Float => number.to_string(),
+        },
+        AnyNumber::Float(number) if number.is_nan() => {
+            if number.is_sign_negative() { "-nan" } else { "nan" }.to_owned()
+        }
+        AnyNumber::Float(number) => {
+            // The shortest text of the constant's own dtype, if that is enough through the `f64` of literals.
+            let short = value.to_string();
+            let is_exact = |text: &String| {
+                text.parse().is_ok_and(|read| Literal::Float(read).to_scalar(value.dtype()) == Some(value))
+            };
+            let has_point = short.contains(['.', 'e', 'i']);
+            if has_point && is_exact(&short) { short } else { format!("{number:?}") }
+        }
+    }
+}
+
+/// A number of its own dtype.
+pub(super) fn typed(value: Scalar) -> String {
+    format!("{}({})", value.dtype(), weak(value))
+}
+
+/// Whether a literal exponent of this value would make another op than `pow`.
+pub(super) fn is_rewritten_as_exponent(value: Scalar) -> bool {
+    match value.number() {
+        AnyNumber::Int(number) => number <= 2,
+        AnyNumber::Float(number) => [-1.0, 0.0, 0.5, 1.0, 2.0].contains(&number),
+    }
+}

@@ -1,0 +1,188 @@
+//! Slices as Python's ranges.
+//!
+//! A node knows start, step and size of a slice; how it was written matters only for the demands that it makes of
+//! sizes. So the bounds are tried until one pair makes just the demands that the expression has.
+
+use super::Printer;
+use broadloom_ir::dim::Dim;
+use broadloom_ir::graph::{Node, SliceAxis, View};
+use broadloom_ir::{ExprId, SymbolId};
+
+/// Most constants that are tried as a bound.
+const MOST_TRIED: i64 = 64;
+
+/// Bounds as the graph takes them: the elements from `start` to before `stop`, in reverse for a negative step.
+struct Bounds {
+    start: Dim,
+    stop: Dim,
+    step: i64,
+}
+
+impl Printer<'_> {
+    /// The item of an axis that is indexed by its only element, if an index makes just the demands that there are.
+    pub(super) fn index(&self, slice: ExprId, axis: usize) -> Option<String> {
+        let Node::View { view: View::Slice(parts), operand } = self.node(slice) else { return None };
+        let start = &parts[axis].start;
+        let spare =
+            self.graph.shape(*operand)[axis].sub(start).and_then(|behind| behind.sub(&Dim::ONE)).ok()?;
+        let is_right = self.is_demanded(slice, start) && self.is_demanded(slice, &spare);
+        is_right.then(|| self.size(start))
+    }
+
+    /// Whether an expression demands that a size is not negative, or need not.
+    fn is_demanded(&self, slice: ExprId, size: &Dim) -> bool {
+        let demands = self.demands.get(&slice).map_or(&[][..], Vec::as_slice);
+        demands.iter().any(|(_, demand)| demand == size)
+            || size.interval(&|symbol| self.facts(symbol)).lower >= 0
+    }
+
+    /// The item of an axis as a range; `:` if that is all of it.
+    pub(super) fn range(&self, slice: ExprId, axis: usize) -> String {
+        let Node::View { view: View::Slice(parts), operand } = self.node(slice) else {
+            return String::new();
+        };
+        let (part, whole, size) =
+            (&parts[axis], &self.graph.shape(*operand)[axis], &self.graph.shape(slice)[axis]);
+        let Some(Bounds { start, stop, step }) = self.bounds(slice, part, whole, size) else {
+            return ":".to_owned();
+        };
+        let text = |bound: &Dim| self.size(bound);
+        let is_whole = stop == *whole;
+        let step_text = if step == 1 { String::new() } else { format!(":{step}") };
+        if step > 0 {
+            let first = if start.is_zero() { String::new() } else { text(&start) };
+            let last = if is_whole { String::new() } else { text(&stop) };
+            return format!("{first}:{last}{step_text}");
+        }
+        // Python counts from the last element taken to before the first one.
+        let before = |bound: &Dim| bound.sub(&Dim::ONE).map_or_else(|_| String::new(), |bound| text(&bound));
+        let first = if is_whole { String::new() } else { before(&stop) };
+        let last = if start.is_zero() { String::new() } else { before(&start) };
+        format!("{first}:{last}{step_text}")
+    }
+
+    /// The bounds that make this part and, of the demands that the expression has, most.
+    fn bounds(&self, slice: ExprId, part: &SliceAxis, whole: &Dim, size: &Dim) -> Option<Bounds> {
+        let mut best = None;
+        for bounds in self.candidates(slice, part, whole, size)? {
+            if let Some(met) = self.demands_met(&bounds, whole, size, slice)
+                && best.as_ref().is_none_or(|(most, _)| met > *most)
+            {
+                best = Some((met, bounds));
+            }
+        }
+        match best {
+            Some((_, bounds)) => Some(bounds),
+            // None is right only if a size cannot be computed; the last one is the tightest.
+            None => self.candidates(slice, part, whole, size)?.pop(),
+        }
+    }
+
+    /// Bounds that may have been written, the likeliest first.
+    fn candidates(&self, slice: ExprId, part: &SliceAxis, whole: &Dim, size: &Dim) -> Option<Vec<Bounds>> {
+        let SliceAxis { start: first, step } = part;
+        let stride = step.abs();
+        let behind = first.add(&Dim::ONE).ok()?;
+        let demands = self.demands.get(&slice).map_or(&[][..], Vec::as_slice);
+        // What is demanded not to be negative is a start, what lies between the bounds, or what is left behind a stop.
+        let demanded = || demands.iter().map(|(_, demand)| demand);
+        let starts = demanded().cloned().chain(demanded().filter_map(|demand| behind.sub(demand).ok()));
+        let starts: Vec<Dim> = starts.collect();
+        let stops = demanded().filter_map(|demand| whole.sub(demand).ok());
+        let stops: Vec<Dim> = stops.chain(demanded().filter_map(|demand| first.add(demand).ok())).collect();
+        // Constants that leave out as many steps as the size does.
+        let left_out = |most: &Dim| {
+            let steps = most.ceil_div(stride).and_then(|most| most.sub(size));
+            let steps = steps.ok().and_then(|steps| steps.as_constant()).unwrap_or(0);
+            let least = steps.saturating_sub(1).saturating_mul(stride).max(0);
+            least..least.saturating_add(stride.saturating_mul(2).min(MOST_TRIED))
+        };
+        let near_end = left_out(&whole.sub(first).ok()?);
+        let near_end = near_end.filter_map(|less| whole.sub(&Dim::constant(less)).ok());
+        let near_start = left_out(&behind).map(Dim::constant);
+        let reach = size.sub(&Dim::ONE).and_then(|steps| steps.scale(stride)).ok()?;
+        let forward = |stop: Dim| Bounds { start: first.clone(), stop, step: *step };
+        let backward = |start: Dim| Bounds { start, stop: behind.clone(), step: *step };
+        let within_step = (0..stride.min(MOST_TRIED)).rev();
+        let mut candidates = Vec::new();
+        if size.is_zero() {
+            let places = [first.clone(), whole.clone()].into_iter().chain(stops).chain(starts);
+            candidates.extend(places.map(|place| Bounds { start: place.clone(), stop: place, step: 1 }));
+            candidates.reverse();
+        } else if *step > 0 {
+            candidates.extend(near_end.chain(stops.iter().cloned()).map(forward));
+            if size.is_one() {
+                // Every step takes the same, so that the node does not know it.
+                let steps =
+                    |stop: &Dim, start: &Dim| stop.sub(start).ok()?.as_constant().filter(|step| *step > 0);
+                for stop in &stops {
+                    let step = steps(stop, first);
+                    candidates.extend(step.map(|step| Bounds {
+                        start: first.clone(),
+                        stop: stop.clone(),
+                        step,
+                    }));
+                }
+                for start in starts {
+                    let step = steps(&behind, &start);
+                    candidates.extend(step.map(|step| Bounds { start, stop: behind.clone(), step: -step }));
+                }
+            }
+            let lengths = lengths(size, stride).into_iter();
+            candidates.extend(lengths.filter_map(|length| first.add(&length).ok()).map(forward));
+            let tightest = behind.add(&reach).ok()?;
+            let looser = within_step.filter_map(|more| tightest.add(&Dim::constant(more)).ok());
+            candidates.extend(looser.map(forward));
+        } else {
+            candidates.extend(near_start.chain(starts).map(backward));
+            let lengths = lengths(size, stride).into_iter();
+            candidates.extend(lengths.filter_map(|length| behind.sub(&length).ok()).map(backward));
+            let tightest = first.sub(&reach).ok()?;
+            let looser = within_step.filter_map(|more| tightest.sub(&Dim::constant(more)).ok());
+            candidates.extend(looser.map(backward));
+        }
+        Some(candidates)
+    }
+
+    /// How many demands of the expression the bounds make; nothing if they make others, or another size.
+    fn demands_met(&self, bounds: &Bounds, whole: &Dim, size: &Dim, slice: ExprId) -> Option<usize> {
+        let Bounds { start, stop, step } = bounds;
+        // A negative constant would count from the end.
+        let is_negative = |bound: &Dim| bound.as_constant().is_some_and(|bound| bound < 0);
+        let length = stop.sub(start).ok()?;
+        if is_negative(start) || is_negative(stop) || length.ceil_div(step.abs()).ok()? != *size {
+            return None;
+        }
+        let demands = self.demands.get(&slice).map_or(&[][..], Vec::as_slice);
+        let mut met = 0;
+        for needed in [start.clone(), length, whole.sub(stop).ok()?] {
+            if demands.iter().any(|(_, demand)| *demand == needed) {
+                met += 1;
+            } else if needed.interval(&|symbol| self.facts(symbol)).lower < 0 {
+                return None;
+            }
+        }
+        Some(met)
+    }
+}
+
+/// What is linear in the symbols and gives the size when it is divided by the step and rounded up, if the size comes of
+/// that: over as many values of a symbol as the step, such a size grows by the symbol's coefficient.
+fn lengths(size: &Dim, stride: i64) -> Vec<Dim> {
+    let at = |chosen: Option<SymbolId>| {
+        size.evaluate(&|symbol| Some(if Some(symbol) == chosen { stride } else { 0 })).ok()
+    };
+    let linear = || {
+        let at_zero = at(None)?;
+        let mut length = Dim::constant(at_zero.checked_mul(stride)?);
+        for symbol in size.symbols() {
+            let coefficient = at(Some(symbol))?.checked_sub(at_zero)?;
+            length = length.add(&Dim::symbol(symbol).scale(coefficient).ok()?).ok()?;
+        }
+        Some(length)
+    };
+    let less = |length: Dim| {
+        (0..stride.min(MOST_TRIED)).filter_map(move |less| length.sub(&Dim::constant(less)).ok())
+    };
+    linear().into_iter().flat_map(less).collect()
+}

@@ -1,0 +1,476 @@
+//! Calls: arguments to parameters, and functions to calls of the builder.
+
+use super::{Resolved, Resolver, Value, mistake};
+use crate::error::{Mistake, NameOf, Problem};
+use crate::names::{self, Function, Statistic};
+use crate::source::Span;
+use crate::syntax::{Argument, Id, Name};
+use broadloom_ir::ExprId;
+use broadloom_ir::diagnostics::{Diagnostic, Problem as GraphProblem};
+use broadloom_ir::dim::Dim;
+use broadloom_ir::dtype::{Class, DType};
+use broadloom_ir::graph::{Literal, Norm, SliceSpec};
+use broadloom_ir::ops::Op;
+use broadloom_ir::reduce::ReduceOp;
+
+/// A call with its arguments by parameter.
+struct Call {
+    function: &'static str,
+    span: Span,
+    /// The names of the parameters without marks, and what is given for each.
+    given: Vec<(&'static str, Vec<Id>)>,
+}
+
+impl Call {
+    /// What is given for a parameter; nothing if it was left out.
+    fn all(&self, parameter: &str) -> &[Id] {
+        self.given.iter().find(|(name, _)| *name == parameter).map_or(&[], |(_, ids)| ids)
+    }
+
+    fn get(&self, parameter: &str) -> Option<Id> {
+        self.all(parameter).first().copied()
+    }
+
+    fn refuse<T>(&self, what: impl Into<Box<str>>) -> Resolved<T> {
+        mistake(Problem::Argument { function: self.function.into(), what: what.into() }, self.span)
+    }
+}
+
+impl Resolver<'_> {
+    pub(super) fn attribute(&mut self, base: Id, name: &Name, span: Span) -> Resolved<Value> {
+        match &*name.text {
+            "T" | "mT" => {
+                let Some(operand) = self.tensor(base, DType::Bool)? else { return Ok(Value::Poison) };
+                let rank = self.graph.shape(operand).rank();
+                let axes =
+                    if &*name.text == "T" { (0..rank as i64).rev().collect() } else { last_swapped(rank) };
+                let permute =
+                    self.build(span, &[operand], |graph, site| graph.permute_dims(operand, &axes, site));
+                permute.map(Value::Tensor)
+            }
+            "shape" | "ndim" | "dtype" | "size" => {
+                let what = format!("there is no attribute `.{}`", name.text).into();
+                let help = "give the axis a symbol, as in `input x: f32[n, 3]`, and write `n`";
+                Err(Box::new(Mistake::new(Problem::Habit { what }, span).help(help)))
+            }
+            text if names::function(text).is_some() => {
+                let problem = Problem::Unknown { of: NameOf::Method, name: text.into() };
+                let help = format!("to call the method, write `.{text}()`");
+                Err(Box::new(Mistake::new(problem, name.span).help(help)))
+            }
+            _ => self.unknown(NameOf::Method, name, ["T", "mT"].into_iter().chain(names::functions())),
+        }
+    }
+
+    pub(super) fn call(
+        &mut self,
+        name: &Name,
+        receiver: Option<Id>,
+        arguments: &[Argument],
+        span: Span,
+    ) -> Resolved<Value> {
+        let mut operands = receiver.into_iter().chain(arguments.iter().map(|argument| argument.value));
+        if operands.any(|operand| self.is_poisoned(operand)) {
+            return Ok(Value::Poison);
+        }
+        let Some((function, own_name, parameters)) = names::function(&name.text) else {
+            if let (None, Some(dtype)) = (receiver, names::dtype(&name.text)) {
+                return self.convert(dtype, arguments, span);
+            }
+            if let Some(help) = names::elsewhere(&name.text) {
+                let problem = Problem::Unknown { of: NameOf::Function, name: name.text.clone() };
+                return Err(Box::new(Mistake::new(problem, name.span).help(help)));
+            }
+            let of = if receiver.is_some() { NameOf::Method } else { NameOf::Function };
+            return self.unknown(of, name, names::functions());
+        };
+        let call = self.bind(own_name, &parameters, receiver, arguments, span)?;
+        self.apply(function, &call).map(|expr| expr.map_or(Value::Poison, Value::Tensor))
+    }
+
+    /// `f32(1.5)`: a number of a dtype of its own, or a conversion.
+    fn convert(&mut self, dtype: DType, arguments: &[Argument], span: Span) -> Resolved<Value> {
+        let call = self.bind(dtype.name(), &["x"], None, arguments, span)?;
+        let Some(id) = call.get("x") else { return Ok(Value::Poison) };
+        if let Value::Literal(literal) = self.values[id.0 as usize] {
+            if let Some(value) = literal.to_scalar(dtype) {
+                return self.build(span, &[], |graph, site| graph.constant(value, site)).map(Value::Tensor);
+            }
+            if let (Literal::Int(_), Class::Int) = (literal, dtype.class()) {
+                let problem = GraphProblem::LiteralDoesNotFit { literal, dtype };
+                let diagnostic = Diagnostic::new(problem, None, self.site);
+                return Err(Box::new(Mistake::graph(diagnostic, span, Vec::new())));
+            }
+        }
+        let Some(expr) = self.tensor(id, DType::Bool)? else { return Ok(Value::Poison) };
+        self.build(span, &[expr], |graph, site| graph.cast(expr, dtype, site)).map(Value::Tensor)
+    }
+
+    /// Arguments to parameters, which are marked as in [`names`].
+    fn bind(
+        &self,
+        function: &'static str,
+        parameters: &[&'static str],
+        receiver: Option<Id>,
+        arguments: &[Argument],
+        span: Span,
+    ) -> Resolved<Call> {
+        let bare = |parameter: &'static str| parameter.trim_end_matches(['*', '?']);
+        let given = parameters.iter().map(|parameter| (bare(parameter), Vec::new())).collect();
+        let mut call = Call { function, span, given };
+        let positional = arguments.iter().filter(|argument| argument.keyword.is_none());
+        for (position, id) in
+            receiver.into_iter().chain(positional.map(|argument| argument.value)).enumerate()
+        {
+            let last = parameters.len().saturating_sub(1);
+            let takes_rest = parameters.get(last).is_some_and(|parameter| parameter.contains('*'));
+            let slot = if takes_rest { position.min(last) } else { position };
+            match call.given.get_mut(slot) {
+                Some((_, ids)) => ids.push(id),
+                None => return call.refuse(count(parameters, |most| format!("takes at most {most}"))),
+            }
+        }
+        for argument in arguments {
+            let Some(keyword) = &argument.keyword else { continue };
+            let own = names::keyword(&keyword.text);
+            let exact = parameters.iter().any(|parameter| bare(parameter) == &*keyword.text);
+            let own = if exact { &*keyword.text } else { own };
+            match call.given.iter_mut().find(|(name, _)| *name == own) {
+                Some((_, ids)) if ids.is_empty() => ids.push(argument.value),
+                Some(_) => {
+                    let what = format!("is given `{own}` twice").into();
+                    return mistake(Problem::Argument { function: function.into(), what }, keyword.span);
+                }
+                None if matches!(own, "out" | "dtype") => {
+                    let problem = Problem::Unknown { of: NameOf::Keyword, name: keyword.text.clone() };
+                    let help = if own == "out" {
+                        "results are outputs: `output y = ..`"
+                    } else {
+                        "convert the operand: `x.astype(f64)`"
+                    };
+                    return Err(Box::new(Mistake::new(problem, keyword.span).help(help)));
+                }
+                None => {
+                    return self.unknown(NameOf::Keyword, keyword, parameters.iter().map(|name| bare(name)));
+                }
+            }
+        }
+        let missing = parameters.iter().zip(&call.given).find(|(parameter, (_, ids))| {
+            ids.is_empty() && !parameter.contains('?') && !(parameter.contains('*') && receiver.is_some())
+        });
+        match missing {
+            Some((parameter, _)) => call.refuse(format!("needs `{}`", bare(parameter))),
+            None => Ok(call),
+        }
+    }
+
+    /// The expression that a call makes; nothing if it is poisoned.
+    fn apply(&mut self, function: Function, call: &Call) -> Resolved<Option<ExprId>> {
+        let span = call.span;
+        match function {
+            Function::Elementwise(op) => return self.apply_elementwise(op, call),
+            Function::Select => return self.select(call),
+            Function::Concat | Function::Stack => return self.join(function, call),
+            Function::Iota => {
+                let length = self.required_size(call, "stop")?;
+                return self.build(span, &[], |graph, site| graph.iota(length, site)).map(Some);
+            }
+            Function::Linspace => {
+                let [start, stop] = [self.number(call, "start")?, self.number(call, "stop")?];
+                let length = call.get("num").map_or(Ok(Dim::constant(50)), |num| self.size(num))?;
+                return self
+                    .build(span, &[], |graph, site| graph.linspace(start, stop, length, site))
+                    .map(Some);
+            }
+            Function::Size => {
+                let size = self.required_size(call, "size")?;
+                return self.build(span, &[], |graph, site| graph.size_value(size, site)).map(Some);
+            }
+            Function::SegmentCount => {
+                let Some(ids) = self.operand(call, "ids")? else { return Ok(None) };
+                let segments = self.required_size(call, "segments")?;
+                let count = self.build(span, &[ids], |graph, site| graph.segment_count(ids, segments, site));
+                return count.map(Some);
+            }
+            Function::Segment(op) => {
+                let (Some(x), Some(ids)) = (self.operand(call, "x")?, self.operand(call, "ids")?) else {
+                    return Ok(None);
+                };
+                let segments = self.required_size(call, "segments")?;
+                let segment =
+                    |graph: &mut broadloom_ir::graph::Graph, site| graph.segment(op, x, ids, segments, site);
+                return self.build(span, &[x, ids], segment).map(Some);
+            }
+            Function::Take => {
+                let (Some(x), Some(indices)) = (self.operand(call, "x")?, self.operand(call, "indices")?)
+                else {
+                    return Ok(None);
+                };
+                let axis = match self.axis(call)? {
+                    Some(axis) => axis,
+                    None if self.graph.shape(x).rank() == 1 => 0,
+                    None => return call.refuse("needs `axis`, as its operand has several"),
+                };
+                return self
+                    .build(span, &[x, indices], |graph, site| graph.take(x, indices, axis, site))
+                    .map(Some);
+            }
+            _ => {}
+        }
+        let Some(x) = self.operand(call, "x")? else { return Ok(None) };
+        let rank = self.graph.shape(x).rank();
+        let all = || (0..rank as i64).collect::<Vec<i64>>();
+        let made = match function {
+            Function::Reduce(op) => return self.reduce(op, x, call),
+            Function::Statistic(statistic) => return self.statistic(statistic, x, call),
+            Function::Cast => {
+                let dtype =
+                    call.get("dtype").map(|id| (self.values[id.0 as usize].clone(), self.tree.span(id)));
+                match dtype {
+                    Some((Value::DType(dtype), _)) => {
+                        self.build(span, &[x], |graph, site| graph.cast(x, dtype, site))
+                    }
+                    Some((other, span)) => mistake(
+                        Problem::Kind { expected: "a dtype, as `f32`", found: other.describe() },
+                        span,
+                    ),
+                    None => call.refuse("needs `dtype`"),
+                }
+            }
+            Function::Reshape | Function::Rebind => {
+                let dims = self.sizes_to_infer(call, function)?;
+                self.build(span, &[x], |graph, site| match function {
+                    Function::Reshape => graph.reshape(x, &dims, site),
+                    _ => graph.rebind(x, &dims, site),
+                })
+            }
+            Function::Ravel => self.build(span, &[x], |graph, site| graph.reshape(x, &[None], site)),
+            Function::BroadcastTo => {
+                let ids = self.flattened(call.all("shape"));
+                let dims = ids.iter().map(|id| self.size(*id)).collect::<Resolved<Vec<Dim>>>()?;
+                self.build(span, &[x], |graph, site| graph.broadcast_to(x, dims.into(), site))
+            }
+            Function::PermuteDims => {
+                let axes = self.axes(call)?.unwrap_or_else(|| (0..rank as i64).rev().collect());
+                self.build(span, &[x], |graph, site| graph.permute_dims(x, &axes, site))
+            }
+            Function::MatrixTranspose => {
+                let axes = last_swapped(rank);
+                self.build(span, &[x], |graph, site| graph.permute_dims(x, &axes, site))
+            }
+            Function::SwapAxes => {
+                let pair = self.integers(&[call.all("axis1"), call.all("axis2")].concat())?;
+                let [first, second] = pair[..] else { return call.refuse("takes two axes") };
+                let mut axes = all();
+                let own = |axis: i64| if axis < 0 { axis.saturating_add(rank as i64) } else { axis };
+                let position = |axis| usize::try_from(own(axis)).ok().filter(|axis| *axis < rank);
+                match (position(first), position(second)) {
+                    (Some(first), Some(second)) => axes.swap(first, second),
+                    // The builder says which axis there is not.
+                    _ => axes = pair.clone(),
+                }
+                self.build(span, &[x], |graph, site| graph.permute_dims(x, &axes, site))
+            }
+            Function::ExpandDims => {
+                let axes = self.axes(call)?.unwrap_or_default();
+                self.build(span, &[x], |graph, site| graph.expand_dims(x, &axes, site))
+            }
+            Function::Squeeze => {
+                let ones = self.graph.unit_axes(x).into_iter().map(|axis| axis as i64).collect();
+                let axes = self.axes(call)?.unwrap_or(ones);
+                self.build(span, &[x], |graph, site| graph.squeeze(x, &axes, site))
+            }
+            Function::Flip => {
+                let axes = self.axes(call)?.unwrap_or_else(all);
+                return self.flip(x, &axes, call);
+            }
+            _ => call.refuse("is no function of a tensor"),
+        };
+        made.map(Some)
+    }
+
+    fn operand(&mut self, call: &Call, parameter: &'static str) -> Resolved<Option<ExprId>> {
+        match call.get(parameter) {
+            Some(id) => self.tensor(id, DType::Bool),
+            None => call.refuse(format!("needs `{parameter}`")),
+        }
+    }
+
+    fn apply_elementwise(&mut self, op: Op, call: &Call) -> Resolved<Option<ExprId>> {
+        let ids: Vec<Id> = call.given.iter().filter_map(|(_, ids)| ids.first().copied()).collect();
+        let is_none = |id: &Id| self.values[id.0 as usize] == Value::None;
+        let value = match (op, ids.as_slice()) {
+            (Op::Clip, [x, low, high]) if is_none(low) || is_none(high) => {
+                match (is_none(low), is_none(high)) {
+                    (false, _) => self.elementwise(Op::Maximum, &[*x, *low], call.span)?,
+                    (_, false) => self.elementwise(Op::Minimum, &[*x, *high], call.span)?,
+                    _ => return call.refuse("needs a bound"),
+                }
+            }
+            _ => self.elementwise(op, &ids, call.span)?,
+        };
+        Ok(if let Value::Tensor(expr) = value { Some(expr) } else { None })
+    }
+
+    fn select(&mut self, call: &Call) -> Resolved<Option<ExprId>> {
+        let Some(condition) = self.operand(call, "condition")? else { return Ok(None) };
+        let Some(sides) = self.tensors(&[call.all("x"), call.all("y")].concat())? else { return Ok(None) };
+        let [on_true, on_false] = sides[..] else { return call.refuse("needs two sides") };
+        let operands = [condition, on_true, on_false];
+        let select =
+            self.build(call.span, &operands, |graph, site| graph.select(condition, on_true, on_false, site));
+        select.map(Some)
+    }
+
+    fn join(&mut self, function: Function, call: &Call) -> Resolved<Option<ExprId>> {
+        let arrays = call.all("arrays");
+        if !arrays.first().is_some_and(|id| matches!(self.values[id.0 as usize], Value::List(_))) {
+            return call.refuse("takes a list of tensors: `[a, b]`");
+        }
+        let ids = self.flattened(arrays);
+        if ids.is_empty() {
+            return call.refuse("takes at least one tensor");
+        }
+        let Some(exprs) = self.tensors(&ids)? else { return Ok(None) };
+        let axis = self.axis(call)?.unwrap_or(0);
+        let joined = self.build(call.span, &exprs, |graph, site| match function {
+            Function::Concat => graph.concat(&exprs, axis, site),
+            _ => graph.stack(&exprs, axis, site),
+        });
+        joined.map(Some)
+    }
+
+    fn reduce(&mut self, op: ReduceOp, x: ExprId, call: &Call) -> Resolved<Option<ExprId>> {
+        let (axes, keepdims) = (self.axes(call)?, self.flag(call, "keepdims")?);
+        let (axes, span) = (axes.as_deref(), call.span);
+        let Some(initial) = call.get("initial") else {
+            let reduce = self.build(span, &[x], |graph, site| graph.reduce(op, x, axes, keepdims, site));
+            return reduce.map(Some);
+        };
+        let reduced =
+            self.build(span, &[x], |graph, site| graph.reduce_or_identity(op, x, axes, keepdims, site))?;
+        let dtype = self.graph.dtype(reduced);
+        if let Value::Literal(literal) = self.values[initial.0 as usize]
+            && literal.to_scalar(dtype) == Some(op.identity(dtype))
+        {
+            return Ok(Some(reduced));
+        }
+        let Some(initial) = self.tensor(initial, dtype)? else { return Ok(None) };
+        let extreme = if op == ReduceOp::Min { Op::Minimum } else { Op::Maximum };
+        let operands = [reduced, initial];
+        self.build(span, &operands, |graph, site| graph.elementwise(extreme, &operands, site)).map(Some)
+    }
+
+    fn statistic(&mut self, statistic: Statistic, x: ExprId, call: &Call) -> Resolved<Option<ExprId>> {
+        let (axes, keepdims) = (self.axes(call)?, self.flag(call, "keepdims")?);
+        let axes = axes.as_deref();
+        let correction =
+            if call.get("correction").is_some() { self.number(call, "correction")? } else { 0.0 };
+        let norm = match call.get("ord").map(|id| &self.values[id.0 as usize]) {
+            None | Some(Value::None | Value::Literal(Literal::Int(2))) => Norm::Two,
+            Some(Value::Literal(Literal::Int(1))) => Norm::One,
+            Some(Value::Literal(Literal::Float(f64::INFINITY))) => Norm::Infinity,
+            Some(_) => return call.refuse("has the orders 1, 2 and inf"),
+        };
+        let made = self.build(call.span, &[x], |graph, site| match statistic {
+            Statistic::Var => graph.var(x, axes, correction, keepdims, site),
+            Statistic::Std => graph.std(x, axes, correction, keepdims, site),
+            Statistic::CountNonzero => graph.count_nonzero(x, axes, keepdims, site),
+            Statistic::LogSumExp => graph.logsumexp(x, axes, keepdims, site),
+            Statistic::Softmax => graph.softmax(x, axes, site),
+            Statistic::LogSoftmax => graph.log_softmax(x, axes, site),
+            Statistic::Norm => graph.norm(norm, x, axes, keepdims, site),
+        });
+        made.map(Some)
+    }
+
+    /// Axes in reverse, one slice each, as the DSL does.
+    fn flip(&mut self, x: ExprId, axes: &[i64], call: &Call) -> Resolved<Option<ExprId>> {
+        let rank = self.graph.shape(x).rank();
+        let mut specs = vec![SliceSpec::All; rank];
+        for &axis in axes {
+            let own = if axis < 0 { axis.saturating_add(rank as i64) } else { axis };
+            match usize::try_from(own).ok().and_then(|own| specs.get_mut(own)) {
+                Some(spec) => *spec = SliceSpec::Range { start: None, stop: None, step: -1 },
+                None => {
+                    let diagnostic =
+                        Diagnostic::new(GraphProblem::NoAxis { axis, rank }, Some("flip"), self.site);
+                    return Err(Box::new(Mistake::graph(diagnostic, call.span, Vec::new())));
+                }
+            }
+        }
+        self.build(call.span, &[x], |graph, site| graph.slice(x, &specs, site)).map(Some)
+    }
+
+    /// The axes that are given; nothing for all.
+    fn axes(&self, call: &Call) -> Resolved<Option<Vec<i64>>> {
+        let ids = call.all("axis");
+        match ids.first().map(|id| &self.values[id.0 as usize]) {
+            None | Some(Value::None) => Ok(None),
+            Some(_) => self.integers(ids).map(Some),
+        }
+    }
+
+    /// The one axis that is given.
+    fn axis(&self, call: &Call) -> Resolved<Option<i64>> {
+        match self.axes(call)?.as_deref() {
+            None => Ok(None),
+            Some([axis]) => Ok(Some(*axis)),
+            Some(_) => call.refuse("takes one axis"),
+        }
+    }
+
+    fn flag(&self, call: &Call, parameter: &str) -> Resolved<bool> {
+        match call.get(parameter).map(|id| (&self.values[id.0 as usize], self.tree.span(id))) {
+            None => Ok(false),
+            Some((Value::Literal(Literal::Bool(value)), _)) => Ok(*value),
+            Some((other, span)) => {
+                mistake(Problem::Kind { expected: "`True` or `False`", found: other.describe() }, span)
+            }
+        }
+    }
+
+    fn number(&self, call: &Call, parameter: &'static str) -> Resolved<f64> {
+        let Some(id) = call.get(parameter) else { return call.refuse(format!("needs `{parameter}`")) };
+        match &self.values[id.0 as usize] {
+            Value::Literal(Literal::Int(value)) => Ok(*value as f64),
+            Value::Literal(Literal::Float(value)) => Ok(*value),
+            other => {
+                let problem = Problem::Kind { expected: "a number", found: other.describe() };
+                mistake(problem, self.tree.span(id))
+            }
+        }
+    }
+
+    fn required_size(&self, call: &Call, parameter: &'static str) -> Resolved<Dim> {
+        match call.get(parameter) {
+            Some(id) => self.size(id),
+            None => call.refuse(format!("needs `{parameter}`")),
+        }
+    }
+
+    /// Sizes of which some are left open: to inference by -1 in a reshape, as they are by `None` in a rebind.
+    fn sizes_to_infer(&self, call: &Call, function: Function) -> Resolved<Vec<Option<Dim>>> {
+        let ids = self.flattened(call.all("shape"));
+        let is_open = |id: &Id| match &self.values[id.0 as usize] {
+            Value::Literal(Literal::Int(-1)) => function == Function::Reshape,
+            Value::None => function == Function::Rebind,
+            _ => false,
+        };
+        ids.iter().map(|id| if is_open(id) { Ok(None) } else { self.size(*id).map(Some) }).collect()
+    }
+}
+
+/// The permutation that exchanges the last two axes, if there are two.
+fn last_swapped(rank: usize) -> Vec<i64> {
+    let mut axes: Vec<i64> = (0..rank as i64).collect();
+    if rank >= 2 {
+        axes.swap(rank - 1, rank - 2);
+    }
+    axes
+}
+
+fn count(parameters: &[&str], say: impl Fn(usize) -> String) -> String {
+    let most = parameters.len();
+    format!("{} {}", say(most), if most == 1 { "argument" } else { "arguments" })
+}

@@ -1,0 +1,170 @@
+//! The syntax tree: expressions in one arena, operands before the expressions that use them.
+//!
+//! As in the graph, nothing recurses over the tree: whoever walks it goes through the arena in order, so that neither
+//! a long chain nor a deep nest can exhaust the stack.
+
+use crate::source::Span;
+use broadloom_ir::graph::Literal;
+use std::ops::Range;
+
+/// An expression of a program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Id(pub u32);
+
+/// A name and where it stands.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Name {
+    pub text: Box<str>,
+    pub span: Span,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Prefix {
+    Negative,
+    Positive,
+    Invert,
+}
+
+/// Python's binary operators that the language has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Infix {
+    Add,
+    Subtract,
+    Multiply,
+    Divide,
+    FloorDivide,
+    Remainder,
+    Power,
+    And,
+    Or,
+    Xor,
+    ShiftLeft,
+    ShiftRight,
+    Equal,
+    NotEqual,
+    Less,
+    LessEqual,
+    Greater,
+    GreaterEqual,
+}
+
+/// An argument of a call.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Argument {
+    pub keyword: Option<Name>,
+    pub value: Id,
+}
+
+/// What stands between the brackets of an index.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Item {
+    At(Id),
+    Range { start: Option<Id>, stop: Option<Id>, step: Option<Id> },
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Kind {
+    Literal(Literal),
+    None,
+    Ellipsis,
+    /// In quotes, it is never a number.
+    Name {
+        text: Box<str>,
+        is_quoted: bool,
+    },
+    Prefix(Prefix, Id),
+    Infix(Infix, Id, Id),
+    /// A tuple or a list.
+    List(Vec<Id>),
+    Attribute {
+        base: Id,
+        name: Name,
+    },
+    /// A function, or a method of `receiver`.
+    Call {
+        name: Name,
+        receiver: Option<Id>,
+        arguments: Vec<Argument>,
+    },
+    Index {
+        base: Id,
+        items: Vec<(Item, Span)>,
+    },
+}
+
+/// An expression and where it stands.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Expr {
+    pub kind: Kind,
+    pub span: Span,
+}
+
+/// A size of an input's declaration.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum InputSize {
+    Given(Id),
+    Inferred,
+    OneOr(Id),
+}
+
+/// What `assume` states: a comparison of sizes.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Fact {
+    /// `likely(left) == right`: a hint.
+    pub is_hint: bool,
+    pub left: Id,
+    pub relation: Infix,
+    pub right: Id,
+    pub span: Span,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Action {
+    Symbols(Vec<Name>),
+    Parameters(Vec<Name>),
+    Assume(Fact),
+    Input {
+        name: Name,
+        dtype: Name,
+        sizes: Vec<InputSize>,
+    },
+    Let {
+        name: Name,
+        value: Id,
+    },
+    Output {
+        name: Name,
+        value: Id,
+    },
+    Assign {
+        name: Name,
+        value: Id,
+    },
+    /// A program that is one expression.
+    Result(Id),
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Statement {
+    pub action: Action,
+    pub span: Span,
+    /// The expressions that it made.
+    pub exprs: Range<u32>,
+}
+
+/// A parsed program.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Tree {
+    pub exprs: Vec<Expr>,
+    pub statements: Vec<Statement>,
+}
+
+impl Tree {
+    pub(crate) fn expr(&self, id: Id) -> &Expr {
+        &self.exprs[id.0 as usize]
+    }
+
+    pub(crate) fn span(&self, id: Id) -> Span {
+        self.expr(id).span
+    }
+}

@@ -1,0 +1,151 @@
+//! Text to tokens.
+//!
+//! A line ends a statement unless a bracket is open, as in Python. `#` begins a comment, except for the mark of an
+//! input's axis that may be 1 (`x: f32[#n, 3]`), which follows `[` or `,` within brackets and has no space behind it.
+
+use crate::error::{Limit, Mistake, Problem};
+use crate::source::Span;
+use logos::{Lexer, Logos};
+
+/// A token without its text.
+#[derive(Logos, Debug, Clone, Copy, PartialEq, Eq)]
+#[logos(skip r"([ \t\r\x0c]|\\\r?\n)+")]
+pub(crate) enum Token {
+    #[regex(r"[0-9][0-9_]*|0[xX][0-9a-fA-F_]+|0[bB][01_]+|0[oO][0-7_]+")]
+    Int,
+    #[regex(r"([0-9][0-9_]*\.[0-9_]*|\.[0-9][0-9_]*)([eE][+-]?[0-9]+)?")]
+    #[regex(r"[0-9][0-9_]*[eE][+-]?[0-9]+")]
+    Float,
+    #[regex(r"[\p{XID_Start}_]\p{XID_Continue}*")]
+    Name,
+    /// A name in double quotes, for those that are no identifiers.
+    #[regex(r#""[^"\n]*""#)]
+    Quoted,
+    /// Text in other quotes, or formatted: none of the language.
+    #[regex(r#"[fFrRbB]"[^"\n]*""#)]
+    #[regex(r"[fFrRbB]?'[^'\n]*'")]
+    String,
+    #[token("\n")]
+    #[token(";")]
+    End,
+    #[token("**")]
+    StarStar,
+    #[token("//")]
+    SlashSlash,
+    #[token("<<")]
+    ShiftLeft,
+    #[token(">>")]
+    ShiftRight,
+    #[token("<=")]
+    LessEqual,
+    #[token(">=")]
+    GreaterEqual,
+    #[token("==")]
+    EqualEqual,
+    #[token("!=")]
+    NotEqual,
+    #[token("&&")]
+    AndAnd,
+    #[token("||")]
+    OrOr,
+    #[token(":=")]
+    #[token("+=")]
+    #[token("-=")]
+    #[token("*=")]
+    #[token("/=")]
+    Update,
+    #[token("...")]
+    Ellipsis,
+    #[token("<")]
+    Less,
+    #[token(">")]
+    Greater,
+    #[token("=")]
+    Equal,
+    #[token("+")]
+    Plus,
+    #[token("-")]
+    Minus,
+    #[token("*")]
+    Star,
+    #[token("/")]
+    Slash,
+    #[token("%")]
+    Percent,
+    #[token("@")]
+    At,
+    #[token("&")]
+    And,
+    #[token("|")]
+    Or,
+    #[token("^")]
+    Caret,
+    #[token("~")]
+    Tilde,
+    #[token("!")]
+    Bang,
+    #[token(":")]
+    Colon,
+    #[token(",")]
+    Comma,
+    #[token(".")]
+    Dot,
+    #[token("(")]
+    ParenOpen,
+    #[token(")")]
+    ParenClose,
+    #[token("[")]
+    BracketOpen,
+    #[token("]")]
+    BracketClose,
+    #[token("{")]
+    #[token("}")]
+    Brace,
+    #[token("#")]
+    Hash,
+}
+
+/// A token and where it stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Spanned {
+    pub token: Token,
+    pub span: Span,
+}
+
+/// All tokens, without comments and without line ends inside of brackets, or what is no token.
+pub(crate) fn tokens(text: &str, limit: usize) -> Result<Vec<Spanned>, Mistake> {
+    let mut lexer = Token::lexer(text);
+    let mut tokens: Vec<Spanned> = Vec::new();
+    let mut open = 0_usize;
+    while let Some(token) = lexer.next() {
+        let span = Span::from(lexer.span());
+        let Ok(token) = token else {
+            let found = text[span.start..].chars().next().unwrap_or(' ');
+            return Err(Mistake::new(Problem::Character { found }, span));
+        };
+        match token {
+            Token::Hash if !is_mark(&lexer, open, tokens.last()) => {
+                let rest = lexer.remainder();
+                lexer.bump(rest.find('\n').unwrap_or(rest.len()));
+                continue;
+            }
+            Token::End if open > 0 && lexer.slice() == "\n" => continue,
+            Token::ParenOpen | Token::BracketOpen => open += 1,
+            Token::ParenClose | Token::BracketClose => open = open.saturating_sub(1),
+            _ => {}
+        }
+        if tokens.len() >= limit {
+            return Err(Mistake::new(Problem::Limit { limit: Limit::Tokens, most: limit }, span));
+        }
+        tokens.push(Spanned { token, span });
+    }
+    Ok(tokens)
+}
+
+/// Whether a `#` marks an axis.
+fn is_mark(lexer: &Lexer<'_, Token>, open: usize, previous: Option<&Spanned>) -> bool {
+    let follows =
+        previous.is_some_and(|previous| matches!(previous.token, Token::BracketOpen | Token::Comma));
+    let next = lexer.remainder().chars().next();
+    open > 0 && follows && next.is_some_and(|next| next == '_' || next == '(' || next.is_alphanumeric())
+}

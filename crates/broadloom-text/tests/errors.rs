@@ -1,0 +1,225 @@
+//! The text of every kind of mistake, whole.
+
+mod support;
+
+use broadloom_ir::dtype::DType;
+use broadloom_text::{Given, Limits, Problem, Program};
+use support::mistakes;
+
+/// Programs with a mistake; `P...` are mistakes of texts, the others the graph's.
+const PROGRAMS: &[&str] = &[
+    // P001
+    "x $ y",
+    "1 +",
+    "f(1",
+    "[1, 2",
+    "input x f32",
+    "input x: f32[n, 3",
+    "symbols n,",
+    "y = = 3",
+    "abs(x=1, 2)",
+    "(1)(2)",
+    "assume n",
+    // P002
+    "input x: f32[n]\ninput y: f32[n]\noutput z = x > 0 and y > 0",
+    "input x: f32[n]\noutput z = x > 0 or x < -1",
+    "input x: f32[n]\noutput z = not x > 0",
+    "input x: f32[n]\noutput z = (x > 0) && (x < 1)",
+    "input x: f32[n]\noutput z = (x > 0) || (x < 1)",
+    "input x: f32[n]\noutput z = !x",
+    "input x: f32[n]\noutput z = 0 < x < 1",
+    "assume 0 <= n <= 4",
+    "input a: f32[n, k]\ninput b: f32[k, m]\noutput c = a @ b",
+    "input x: f32[n]\noutput z = where(x = 1, 2, 3)",
+    "input x: f32[n]\noutput z = sum(x[x.shape[0] - 1])",
+    "input x: f32[n]\noutput z = (x = 1)",
+    "map(lambda v: v, 1)",
+    "input x: f32[n]\nx += 1",
+    "input x: f32[n]\noutput z = x if x > 0 else 0",
+    "input x: f32[n]\noutput z = sum(v for v in x)",
+    "f\"{x}\"",
+    "'text'",
+    "import numpy",
+    "{1: 2}",
+    "1 is 2",
+    // P003
+    "((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((1))))))",
+    "1000000000000000000000000000000000000000000000000000000000000000000",
+    // P004
+    "1 // 0",
+    "1e400",
+    "200000000000000000000000000000000000000000",
+    "2 ** 200",
+    "1.5 & 1",
+    "1 << -1",
+    "(-2) ** 0.5",
+    // P005
+    "input obs: f32[n]\noutput y = sin(osb)",
+    "input x: f32[n]\noutput y = argmni(x)",
+    "input x: f32[n]\noutput y = x.smu()",
+    "input x: f32[n]\noutput y = sum(x, axes_=0)",
+    "input x: f32[n]\noutput y = sum(x, out=x)",
+    "input x: f32[n]\noutput y = sum(x, dtype=f64)",
+    "input x: flaot32[n]\noutput y = x",
+    "symbols rows\ninput x: f32[row]\noutput y = x",
+    "input x: f32[n]\nassign xx = x",
+    "input x: f32[n]\noutput y = matmul(x, x)",
+    "input x: f32[n]\noutput y = sum",
+    "input x: f32[n]\noutput y = x.sum",
+    // P006
+    "input x: f32[n]\nlet x = 1",
+    "a = 1; a = 2",
+    // P007
+    "input x: f32[n]\noutput y = sum()",
+    "input x: f32[n]\noutput y = sin(x, x, x)",
+    "input x: f32[n]\noutput y = sum(x, axis=0, axis=0)",
+    "input x: f32[n]\noutput y = concat(x, x)",
+    "input x: f32[n, n]\noutput y = take(x, 1)",
+    "input x: f32[n]\noutput y = norm(x, 3)",
+    "input x: f32[n]\noutput y = clip(x, None, None)",
+    // P008
+    "input x: f32[n]\noutput y = x + [1, 2]",
+    "input x: f32[n]\noutput y = x.reshape(1.5)",
+    "input x: f32[n]\noutput y = x[1.5]",
+    "input x: f32[n]\noutput y = x[::n]",
+    "input x: f32[n]\noutput y = x.sum(axis=0.5)",
+    "input x: f32[n]\noutput y = x.sum(keepdims=1)",
+    "input x: f32[n]\noutput y = x.astype(3)",
+    "input x: f32[n]\noutput y = linspace(n, 1, 3)",
+    "assume 2*n % 3 == 0",
+    // P009
+    "",
+    "input x: f32[n]",
+    "assume n % 3 == 1",
+    "assume n != 3",
+    "input x: f32[n, 3]\ninput i: i64[n]\noutput y = x[0, i]",
+    "input x: f32[n, 3]\noutput y = x[..., ...]",
+    // S001
+    "input a: f32[4, 3]\ninput b: f32[4]\noutput z = a + b",
+    "symbols n, k\ninput obs: f32[n, 3]\ninput codes: f32[k, 3]\nlet diff = codes - obs\noutput y = sum(diff ** 2)",
+    "input x: f32[5, 2, 4, 1]\ninput y: f32[3, 1, 1]\noutput z = 2 * (sqrt(x) - y.exp())",
+    "input x: f32[2, 3]\noutput y = broadcast_to(x, (4, 3))",
+    "input x: f32[4, 3]\ninput y: f32[3, 2]\noutput z = concat([x, y])",
+    "input x: f32[n, 4]\noutput y = x / x.sum(axis=1)",
+    "symbols n\nassume n >= 4, n == 2\ninput x: f32[n]\noutput y = x",
+    // S002
+    "symbols n, m\ninput x: f32[n]\ninput y: f32[m]\noutput z = x * y",
+    "input x: f32[n, 6]\noutput y = x.reshape(5)",
+    // S003
+    "input x: f32[1, 3]\ninput y: f32[4, 3]\nassign x = y",
+    // S004 to S013
+    "input x: f32[n, 3]\noutput y = x.reshape(2, -1)",
+    "input x: f32[n, 3]\noutput y = x.squeeze(0)",
+    "input x: f32[n, 3]\noutput y = x.sum(axis=2)",
+    "input x: f32[3]\noutput y = x[3]",
+    "input x: f32[3]\noutput y = x[:, 0]",
+    "input x: f32[3]\noutput y = x[::0]",
+    "input x: f32[3]\noutput y = broadcast_to(x, ())",
+    "input x: f32[n - 5 - n]\noutput y = x",
+    "input x: f32[0]\noutput y = x.max()",
+    "symbols n, m\ninput x: f32[n*m]\noutput y = x",
+    "input x: f32[n]\nassume n >= 3\noutput y = x",
+    // T001 to T005
+    "input x: bool[n]\noutput y = -x",
+    "input x: u8[n]\noutput y = x + 300",
+    "u8(300)",
+    "input x: i32[n]\noutput y = x ** -2",
+    "input x: f32[n]\noutput y = where(x, 1, 2)",
+    "input x: f32[n]\noutput y = x[x]",
+    "input x: i32[n]\nassign x = x + 0.5",
+    // N002, and several at once
+    "input x: f32[n]\ninput x: f64[n]\noutput y = x",
+    "input x: f32[n]\noutput y = sinn(x)\noutput z = x +\noutput w = x.sum(axis=1)",
+];
+
+#[test]
+fn every_kind_of_mistake() {
+    let mut all = String::new();
+    for text in PROGRAMS {
+        all += &format!("{text}\n----\n{}\n\n================\n", mistakes(text));
+    }
+    insta::assert_snapshot!(all);
+}
+
+#[test]
+fn headlines_have_their_places() {
+    let mistakes = Program::parse("model.bl", "input x: f32[n]\noutput y = x[\n 1.5]\n").unwrap().resolve();
+    let mistakes = mistakes.unwrap_err();
+    assert_eq!(
+        mistakes.to_string(),
+        "model.bl:3:2: expected an integer, a range, `None`, `...` or a tensor of integers, found a number"
+    );
+    assert_eq!(mistakes.position(&mistakes.as_slice()[0]), (3, 2));
+}
+
+#[test]
+fn given_inputs_need_no_declaration() {
+    let program = Program::parse("expression", "a = x + y; b = a * n").unwrap();
+    assert_eq!(program.missing_inputs(), ["x", "y", "n"]);
+    let given = |name, shape| Given { name, dtype: DType::F32, shape };
+    let graph = program.resolve_with(&[given("x", &[4, 3]), given("y", &[3]), given("n", &[])]).unwrap();
+    assert_eq!(broadloom_text::signature(&graph), "a: f32[4, 3]\nb: f32[4, 3]\n");
+    let mistakes =
+        program.resolve_with(&[given("x", &[4, 3]), given("y", &[4]), given("n", &[])]).unwrap_err();
+    insta::assert_snapshot!(format!("{mistakes:#}"));
+}
+
+#[test]
+fn limits_can_be_set() {
+    let mut limits = Limits::default();
+    limits.length = 10;
+    assert!(
+        Program::parse_within("t", "1 + 1 + 1 + 1", &limits).unwrap_err().to_string().contains("10 bytes")
+    );
+    limits = Limits::default();
+    limits.tokens = 3;
+    assert!(
+        Program::parse_within("t", "1 + 1 + 1 + 1", &limits).unwrap_err().to_string().contains("3 tokens")
+    );
+    limits = Limits::default();
+    limits.nodes = 2;
+    let program = Program::parse_within("t", "input x: f32[n]\nsin(cos(tan(x)))", &limits).unwrap();
+    assert!(program.resolve().unwrap_err().to_string().contains("2 expressions"));
+}
+
+/// Every change that a mistake offers is text of the language, and makes the program right.
+#[test]
+fn helps_can_be_pasted() {
+    let mut tried = 0;
+    for (declarations, expression) in [
+        ("input a: f32[4, 3]\ninput b: f32[4]", "a + b"),
+        ("input a: f32[4]\ninput b: f32[4, 3]", "a * b"),
+        ("input a: f32[n, 3]\ninput b: f32[3, n]", "a + b"),
+        ("input a: f32[n, 3]\ninput b: f32[m, 3]", "a - b"),
+        ("input a: f32[n]\ninput b: f32[5]", "a / b"),
+        ("input a: f32[n, 4]\ninput b: f32[n]", "maximum(a, b)"),
+        ("input a: f32[n, m]\ninput b: f32[n]", "broadcast_to(b, (n, m))"),
+        ("input a: f32[2, 3, 4]\ninput b: f32[4, 2, 3]", "a + b"),
+        ("input a: f32[6]\ninput b: f32[2, 3]", "a + b"),
+        ("input a: f32[n, 4]", "a / a.sum(axis=1)"),
+        ("input a: f32[n, 4]", "a - a.max(axis=(0, 1), keepdims=True).squeeze(0) / a.mean(axis=1)"),
+        ("input a: f32[n, 3]", "a.reshape(2, -1)"),
+        ("input a: f32[n, 3]", "a.squeeze(0)"),
+        ("input a: bool[n]", "-a"),
+        ("input a: f32[n]\ninput b: f32[n]", "where(a, b, b)"),
+        ("input a: f32[n]\ninput b: f32[n]", "take(a, b)"),
+    ] {
+        let text = format!("symbols n, m\n{declarations}\noutput y = {expression}");
+        let mistakes = Program::parse("t", &text).unwrap().resolve().unwrap_err();
+        let Problem::Graph(diagnostic) = &mistakes.as_slice()[0].problem else { panic!("{mistakes:#}") };
+        for code in diagnostic.helps.iter().filter_map(|help| help.code.as_deref()) {
+            // Operands that have no name are called by their role.
+            if ["lhs", "rhs", "operand", "condition"].iter().any(|role| code.contains(role)) {
+                continue;
+            }
+            tried += 1;
+            let mended = match code.strip_prefix("assume ") {
+                Some(fact) => format!("symbols n, m\nassume {fact}\n{declarations}\noutput y = {expression}"),
+                None => format!("symbols n, m\n{declarations}\noutput y = {code}"),
+            };
+            let result = Program::parse("t", &mended).and_then(|program| program.resolve());
+            assert!(result.is_ok(), "{text}\n{mended}\n{:#}", result.unwrap_err());
+        }
+    }
+    assert!(tried >= 14, "{tried}");
+}

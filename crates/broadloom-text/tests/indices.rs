@@ -1,0 +1,41 @@
+//! Python's ranges against lists that Python's rules give.
+
+mod support;
+
+use broadloom_ir::interp::Array;
+use support::run;
+
+/// Ranges of ten elements, without Python's clamping, which the language does not have.
+const RANGES: &[(&str, &[i32])] = &[
+    ("2:5", &[2, 3, 4]),
+    (":", &[0, 1, 2, 3, 4, 5, 6, 7, 8, 9]),
+    ("-3:", &[7, 8, 9]),
+    (":-7", &[0, 1, 2]),
+    ("1:8:3", &[1, 4, 7]),
+    ("::4", &[0, 4, 8]),
+    ("::-1", &[9, 8, 7, 6, 5, 4, 3, 2, 1, 0]),
+    ("::-4", &[9, 5, 1]),
+    ("3::-1", &[3, 2, 1, 0]),
+    (":6:-1", &[9, 8, 7]),
+    ("7:2:-2", &[7, 5, 3]),
+    ("-1:-4:-1", &[9, 8, 7]),
+    ("-2::-4", &[8, 4, 0]),
+    (":-3:-1", &[9, 8]),
+    (":-1:-1", &[]),
+    ("8:-9:-3", &[8, 5, 2]),
+    ("4:4", &[]),
+    ("4:5:9", &[4]),
+    ("None:3:None", &[0, 1, 2]),
+];
+
+#[test]
+fn ranges_are_pythons() {
+    let array = Array::new(&[10], &[0_i32, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
+    for (range, want) in RANGES {
+        for size in ["10", "n"] {
+            let have = run(&format!("input x: i32[{size}]\nx[{range}]"), std::slice::from_ref(&array));
+            let want: Vec<f64> = want.iter().map(|value| f64::from(*value)).collect();
+            assert_eq!(have, want, "{range} of {size}");
+        }
+    }
+}
