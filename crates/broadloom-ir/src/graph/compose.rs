@@ -3,7 +3,7 @@
 //! Everything here is rewritten when it is built, so that every path computes it alike and fusion sees through it.
 //! Floats of 16 bits are computed in `f32` and rounded once.
 
-use super::reduction::resolve_axes;
+use super::reduction::{Empty, resolve_axes};
 use super::{Axes, Graph, Node, Site};
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
@@ -66,10 +66,10 @@ impl Graph {
         let work = self.dtype(x);
         let shape = self.written(x).clone();
         let over = self.axes_of(x, axes)?;
-        let mean = self.try_reduce(ReduceOp::Mean, x, axes, true, site)?;
+        let mean = self.try_reduce(ReduceOp::Mean, x, axes, true, Empty::Refused, site)?;
         let deviation = self.try_elementwise(Op::Subtract, &[x, mean], site)?;
         let square = self.try_elementwise(Op::Square, &[deviation], site)?;
-        let total = self.try_reduce(ReduceOp::Sum, square, axes, keepdims, site)?;
+        let total = self.try_reduce(ReduceOp::Sum, square, axes, keepdims, Empty::Refused, site)?;
         let count = Dim::product(over.iter().map(|&axis| &shape[axis])).map_err(Problem::Size)?;
         let count = self.try_size(count, site)?;
         let count = self.convert(count, work, site)?;
@@ -91,7 +91,7 @@ impl Graph {
     ) -> ExprId {
         let result = self
             .convert(operand, DType::Bool, site)
-            .and_then(|truth| self.try_reduce(ReduceOp::Sum, truth, axes, keepdims, site));
+            .and_then(|truth| self.try_reduce(ReduceOp::Sum, truth, axes, keepdims, Empty::Refused, site));
         self.settle(result, "count_nonzero", &[operand], site)
     }
 
@@ -146,13 +146,13 @@ impl Graph {
         axes: Option<&[i64]>,
         site: Site,
     ) -> Result<(ExprId, (ExprId, ExprId)), Problem> {
-        let greatest = self.reduce_any_size(ReduceOp::Max, x, axes, true, site)?;
+        let greatest = self.try_reduce(ReduceOp::Max, x, axes, true, Empty::Identity, site)?;
         let finite = self.try_elementwise(Op::Isfinite, &[greatest], site)?;
         let zero = self.insert_constant(Scalar::F64(0.0).cast(self.dtype(x)), site)?;
         let shift = self.try_select([finite, greatest, zero], site)?;
         let shifted = self.try_elementwise(Op::Subtract, &[x, shift], site)?;
         let exponentials = self.try_elementwise(Op::Exp, &[shifted], site)?;
-        let total = self.try_reduce(ReduceOp::Sum, exponentials, axes, true, site)?;
+        let total = self.try_reduce(ReduceOp::Sum, exponentials, axes, true, Empty::Refused, site)?;
         Ok((shift, (exponentials, total)))
     }
 
@@ -179,16 +179,16 @@ impl Graph {
         match norm {
             Norm::One => {
                 let magnitude = self.try_elementwise(Op::Abs, &[x], site)?;
-                self.try_reduce(ReduceOp::Sum, magnitude, axes, keepdims, site)
+                self.try_reduce(ReduceOp::Sum, magnitude, axes, keepdims, Empty::Refused, site)
             }
             Norm::Two => {
                 let square = self.try_elementwise(Op::Square, &[x], site)?;
-                let total = self.try_reduce(ReduceOp::Sum, square, axes, keepdims, site)?;
+                let total = self.try_reduce(ReduceOp::Sum, square, axes, keepdims, Empty::Refused, site)?;
                 self.try_elementwise(Op::Sqrt, &[total], site)
             }
             Norm::Infinity => {
                 let magnitude = self.try_elementwise(Op::Abs, &[x], site)?;
-                self.try_reduce(ReduceOp::Max, magnitude, axes, keepdims, site)
+                self.try_reduce(ReduceOp::Max, magnitude, axes, keepdims, Empty::Refused, site)
             }
         }
     }

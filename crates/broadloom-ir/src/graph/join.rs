@@ -1,7 +1,7 @@
 //! What joins tensors along an axis or parts the rows of one: `concat`, `stack` and the `segment_*` family.
 
 use super::infer::AxisClash;
-use super::reduction::resolve_axis;
+use super::reduction::{Empty, resolve_axis};
 use super::{Fit, Graph, Node, Operands, Site};
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
@@ -225,7 +225,7 @@ impl Graph {
         let obligations = self.require_sizes(&Shape::from_iter([segments]), &[])?;
         let partial =
             self.insert(Node::Segment { op, values, ids }, accumulator, partial, obligations, site)?;
-        let total = self.reduce_any_size(op, partial, Some(&[0]), false, site)?;
+        let total = self.try_reduce(op, partial, Some(&[0]), false, Empty::Identity, site)?;
         self.convert(total, result, site)
     }
 

@@ -8,6 +8,15 @@ use crate::ids::ExprId;
 use crate::reduce::ReduceOp;
 use crate::shape::Shape;
 
+/// What becomes of a reduction without identity over an empty axis.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Empty {
+    /// It is a mistake, or refused when the size is known.
+    Refused,
+    /// It gives the neutral element of its accumulator, for callers whose result is right with that.
+    Identity,
+}
+
 impl Graph {
     /// The operand reduced over axes, all of them for `None`. With `keepdims` the reduced axes stay as literal 1s.
     ///
@@ -20,7 +29,7 @@ impl Graph {
         keepdims: bool,
         site: Site,
     ) -> ExprId {
-        let result = self.try_reduce(op, operand, axes, keepdims, site);
+        let result = self.try_reduce(op, operand, axes, keepdims, Empty::Refused, site);
         self.settle(result, op.name(), &[operand], site)
     }
 
@@ -34,7 +43,7 @@ impl Graph {
         keepdims: bool,
         site: Site,
     ) -> ExprId {
-        let result = self.reduce_any_size(op, operand, axes, keepdims, site);
+        let result = self.try_reduce(op, operand, axes, keepdims, Empty::Identity, site);
         self.settle(result, op.name(), &[operand], site)
     }
 
@@ -44,30 +53,7 @@ impl Graph {
         operand: ExprId,
         axes: Option<&[i64]>,
         keepdims: bool,
-        site: Site,
-    ) -> Result<ExprId, Problem> {
-        self.try_reduce_sizes(op, operand, axes, keepdims, op.needs_elements(), site)
-    }
-
-    /// A reduction that gives its identity over an empty axis, for callers whose result is right with that.
-    pub(super) fn reduce_any_size(
-        &mut self,
-        op: ReduceOp,
-        operand: ExprId,
-        axes: Option<&[i64]>,
-        keepdims: bool,
-        site: Site,
-    ) -> Result<ExprId, Problem> {
-        self.try_reduce_sizes(op, operand, axes, keepdims, false, site)
-    }
-
-    fn try_reduce_sizes(
-        &mut self,
-        op: ReduceOp,
-        operand: ExprId,
-        axes: Option<&[i64]>,
-        keepdims: bool,
-        needs_elements: bool,
+        empty: Empty,
         site: Site,
     ) -> Result<ExprId, Problem> {
         if self.is_poisoned(operand) {
@@ -88,7 +74,7 @@ impl Graph {
             return self.convert(operand, dtype, site);
         }
         let mut obligations = Vec::new();
-        if needs_elements {
+        if empty == Empty::Refused && op.needs_elements() {
             for &axis in &axes {
                 let spare = shape[axis].sub(&Dim::ONE).map_err(Problem::Size)?;
                 self.require(spare, Requirement::NotEmpty, &mut obligations)
