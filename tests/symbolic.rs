@@ -380,6 +380,21 @@ fn given_sizes_are_compared() {
     }
 }
 
+/// A parameter declared to be a symbol keeps its name and stays what the caller gives, in either order.
+#[test]
+fn parameters_outlive_declarations() {
+    for swapped in [false, true] {
+        let g = Graph::new();
+        let (n, k) = (g.symbol("n"), g.parameter("k"));
+        let declared = if swapped { g.declare_equal(n, k) } else { g.declare_equal(k, n) };
+        assert_eq!(declared, Declared::Substituted);
+        let kernel = g.iota(n).compile().unwrap();
+        assert_eq!(kernel.parameters(), ["k"]);
+        let result: Vec<i64> = kernel.run(inputs![].with_size("k", 3)).unwrap().try_into().unwrap();
+        assert_eq!(result, [0, 1, 2]);
+    }
+}
+
 /// Paddle's `axis=` computes what it does in Paddle.
 #[test]
 fn operands_are_placed() {

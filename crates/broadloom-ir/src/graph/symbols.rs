@@ -308,7 +308,15 @@ impl Graph {
             return Err(Problem::NeverEqual { left, right });
         }
         let mut late = None;
-        for side in [&left, &right] {
+        // A parameter has its value from the caller, so that rather the other symbol gives way.
+        let is_parameter = |side: &&Dim| {
+            let symbol = side.symbols().first().copied();
+            symbol.and_then(|symbol| self.symbols.get(symbol)).map(|info| info.kind)
+                == Some(SymbolKind::Parameter)
+        };
+        let mut sides = [&left, &right];
+        sides.sort_by_key(is_parameter);
+        for side in sides {
             let &[symbol] = side.symbols().as_slice() else { continue };
             if *side != self.symbols.size(symbol) {
                 continue;
