@@ -15,6 +15,7 @@ mod prove;
 
 use crate::ids::SymbolId;
 pub use display::Named;
+pub(crate) use polynomial::gcd;
 use polynomial::{Atom, Monomial, Poly, Sum, Term};
 pub use prove::{Facts, FactsOf, Interval};
 use std::sync::Arc;

@@ -219,7 +219,7 @@ pub(super) fn lone_floor(terms: &[Term]) -> Option<(&[Term], i128, i64)> {
 }
 
 /// Greatest common divisor of magnitudes; that of 0 and `x` is `x`.
-pub(super) fn gcd(a: i128, b: i128) -> i128 {
+pub(crate) fn gcd(a: i128, b: i128) -> i128 {
     let (mut a, mut b) = (a.saturating_abs(), b.saturating_abs());
     while b != 0 {
         (a, b) = (b, a % b);

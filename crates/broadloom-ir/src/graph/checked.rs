@@ -345,19 +345,13 @@ impl Found {
 
     /// A size with what was found.
     fn put(&mut self, dim: &Dim) -> Dim {
-        let mut dim = dim.clone();
-        if self.is_empty() {
-            return dim;
-        }
-        for symbol in dim.symbols() {
-            if let Some(value) = self.found.get(&symbol) {
-                match dim.substitute(symbol, value) {
-                    Ok(resolved) => dim = resolved,
-                    Err(error) => self.error = Some(error),
-                }
+        match dim.substitute_all(&|symbol| self.found.get(&symbol)) {
+            Ok(dim) => dim,
+            Err(error) => {
+                self.error = Some(error);
+                dim.clone()
             }
         }
-        dim
     }
 
     fn put_into(&mut self, shape: &mut Shape) {

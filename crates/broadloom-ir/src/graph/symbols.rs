@@ -6,7 +6,7 @@
 
 use super::{Graph, MAX_IDS, MAX_NAME, Obligation, Site, clipped};
 use crate::diagnostics::{Diagnostic, NameKind, Problem, Requirement, help};
-use crate::dim::{Dim, Facts, Named};
+use crate::dim::{Dim, Facts, Named, gcd};
 use crate::ids::SymbolId;
 use std::collections::HashMap;
 
@@ -116,17 +116,19 @@ impl Symbols {
 
     /// A size that an op takes over: declarations replace symbols, and its symbols are used from now on.
     pub(super) fn accept(&mut self, dim: &Dim, site: Site) -> Result<Dim, Problem> {
-        let mut accepted = dim.clone();
+        let accepted = self.expand(dim)?;
         for symbol in dim.symbols() {
-            if symbol.index() >= self.infos.len() {
-                return Err(Problem::ForeignSymbol);
-            }
             self.used.entry(symbol).or_insert(site);
-            if let Some(value) = self.declared.get(&symbol) {
-                accepted = accepted.substitute(symbol, value).map_err(Problem::Size)?;
-            }
         }
         Ok(accepted)
+    }
+
+    /// A size with what declarations put in the place of its symbols.
+    fn expand(&self, dim: &Dim) -> Result<Dim, Problem> {
+        if dim.symbols().iter().any(|symbol| symbol.index() >= self.infos.len()) {
+            return Err(Problem::ForeignSymbol);
+        }
+        dim.substitute_all(&|symbol| self.declared.get(&symbol)).map_err(Problem::Size)
     }
 
     /// A new symbol. The name is checked by the caller.
@@ -249,7 +251,8 @@ impl Graph {
         let result = self.symbols.unused(symbol).and_then(|info| {
             let Facts { lower, upper } = info.facts;
             // The least common multiple of the old unit and the new one.
-            let factor = (of > 0).then(|| of / gcd(info.unit, of));
+            let common = i64::try_from(gcd(info.unit.into(), of.into())).unwrap_or(1);
+            let factor = (of > 0).then(|| of / common);
             let unit = factor.and_then(|factor| info.unit.checked_mul(factor));
             let (Some(factor), Some(unit)) = (factor, unit) else {
                 return Err(Problem::ImpossibleFact { name: info.name.clone() });
@@ -286,19 +289,7 @@ impl Graph {
     }
 
     fn try_declare(&mut self, left: &Dim, right: &Dim, site: Site) -> Result<Declared, Problem> {
-        let expand = |dim: &Dim| -> Result<Dim, Problem> {
-            let mut expanded = dim.clone();
-            for symbol in dim.symbols() {
-                let known = self.symbols.declared.get(&symbol);
-                if let Some(value) = known {
-                    expanded = expanded.substitute(symbol, value).map_err(Problem::Size)?;
-                } else if self.symbols.get(symbol).is_none() {
-                    return Err(Problem::ForeignSymbol);
-                }
-            }
-            Ok(expanded)
-        };
-        let (left, right) = (expand(left)?, expand(right)?);
+        let (left, right) = (self.symbols.expand(left)?, self.symbols.expand(right)?);
         let difference = left.sub(&right).map_err(Problem::Size)?;
         if difference.is_zero() {
             return Ok(Declared::Substituted);
@@ -376,12 +367,4 @@ impl Graph {
 
 fn ceil_div(value: i64, divisor: i64) -> i64 {
     value.div_euclid(divisor) + i64::from(value.rem_euclid(divisor) != 0)
-}
-
-fn gcd(a: i64, b: i64) -> i64 {
-    let (mut a, mut b) = (a, b);
-    while b != 0 {
-        (a, b) = (b, a % b);
-    }
-    a
 }
