@@ -338,6 +338,10 @@ impl Dim {
         match &self.0 {
             Repr::Constant(_) => Ok(self.clone()),
             Repr::Symbol(own) => Ok(value_of(*own).unwrap_or(self).clone()),
+            // Not written anew in vain: coefficients may be larger than what can be multiplied out.
+            Repr::Poly(_) if !self.symbols().into_iter().any(|symbol| value_of(symbol).is_some()) => {
+                Ok(self.clone())
+            }
             Repr::Poly(poly) => Dim::substitute_terms(poly.terms(), value_of),
         }
     }
