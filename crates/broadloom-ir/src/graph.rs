@@ -22,6 +22,7 @@ mod placed;
 mod reduction;
 mod solve;
 mod symbols;
+mod transplant;
 mod unify;
 mod views;
 

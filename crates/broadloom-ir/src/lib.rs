@@ -11,6 +11,7 @@
 //! This crate knows no Cranelift, no pointers and no threads.
 #![forbid(unsafe_code)]
 
+pub mod chunks;
 pub mod diagnostics;
 pub mod dim;
 pub mod dtype;

@@ -233,7 +233,7 @@ impl Fusion {
         if wanted.is_empty() {
             nest.order_axes();
             nest.merge_axes()?;
-            let plan = Plan::new(&nest, options.vectorize);
+            let plan = Plan::new(&nest, options);
             wanted = plan.recomputed();
             if crowded {
                 wanted.extend(self.cut(&nest, roots));

@@ -380,6 +380,8 @@ pub enum Order {
     Sequential,
     /// The fixed tree.
     Tree,
+    /// The fixed tree of an axis of which this is a part: by blocks, whatever its length.
+    Blocks,
     /// The partial results of aligned groups of blocks: the upper part of the fixed tree.
     Counter,
 }

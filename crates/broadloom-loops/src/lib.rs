@@ -24,7 +24,7 @@
 //! def       ::= CONSTANT | size | index AXIS | load NAME[access] | row rN[AXIS] | OP vN .. | select vN vN vN
 //!             | cast vN | take NAME[access] at vN | segment vN of SIZE
 //! access    ::= AXIS [by STRIDE], .. [+ offset]                   strides count elements; other axes do not move it
-//! ORDER     ::= in any order | in order | by the tree | by the counter
+//! ORDER     ::= in any order | in order | by the tree | by blocks | by the counter
 //! ```
 //!
 //! So it says: a perfect nest; several inner loops under one outer loop; accumulators; a value at the loop level of its
@@ -48,7 +48,7 @@ pub use alias::{Hazard, in_place};
 pub use fuse::lower;
 pub use verify::verify;
 
-use broadloom_ir::dim::DimError;
+use broadloom_ir::dim::{Dim, DimError};
 use broadloom_ir::graph::CheckedGraph;
 
 /// Operations that an elementary function counts as, in estimates of work.
@@ -88,6 +88,9 @@ pub struct LowerOptions {
     pub vectorize: bool,
     /// Whether the CPU level contracts sums of products to fma.
     pub fused: bool,
+    /// Axes of this length are the last part of longer ones: what adds along them does so by blocks, as along the whole
+    /// axis, however few elements this part has.
+    pub tail: Option<Dim>,
 }
 
 impl LowerOptions {
@@ -99,6 +102,7 @@ impl LowerOptions {
             index_width: IndexWidth::Narrow,
             vectorize: true,
             fused,
+            tail: None,
         }
     }
 }

@@ -344,10 +344,10 @@ impl Maker<'_, '_, '_> {
                 entry.state.push(self.row(if narrow { DType::I32 } else { DType::I64 }, 1, strip));
                 entry.target = self.row(DType::I64, 1, strip);
             }
-            entry.tree = (order == Order::Tree && !op.is_order_free(dtype)).then(|| StreamTree {
-                lanes: self.row(dtype, LANES, strip),
-                ranks: self.row(dtype, RANKS, strip),
-            });
+            entry.tree =
+                (matches!(order, Order::Tree | Order::Blocks) && !op.is_order_free(dtype)).then(|| {
+                    StreamTree { lanes: self.row(dtype, LANES, strip), ranks: self.row(dtype, RANKS, strip) }
+                });
             self.rows.insert((*value, strip), entry.target);
         }
         Ok(stream)

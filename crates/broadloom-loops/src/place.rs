@@ -10,6 +10,7 @@ mod pairing;
 pub(crate) use kept::Kept;
 pub(crate) use pairing::Pairing;
 
+use crate::LowerOptions;
 use crate::flat::FlatId;
 use crate::kernel::*;
 use crate::nest::{AxisSet, Nest, NestAxis, NestStore, bit};
@@ -63,7 +64,7 @@ pub(crate) struct Plan<'n, 'a> {
     pub reduced: HashMap<AxisId, Vec<ValueId>>,
     /// Calls that are read from the row in which a reduction before has left the same results.
     pub kept: HashMap<ValueId, Kept>,
-    vectorize: bool,
+    options: &'n LowerOptions,
 }
 
 /// Operations that one evaluation of an op counts as, in the choice between computing again and storing.
@@ -91,7 +92,7 @@ pub(crate) fn is_function(op: Op, dtype: DType) -> bool {
 }
 
 impl<'n, 'a> Plan<'n, 'a> {
-    pub fn new(nest: &'n Nest<'a>, vectorize: bool) -> Plan<'n, 'a> {
+    pub fn new(nest: &'n Nest<'a>, options: &'n LowerOptions) -> Plan<'n, 'a> {
         let mut plan = Plan {
             nest,
             position: Vec::new(),
@@ -100,7 +101,7 @@ impl<'n, 'a> Plan<'n, 'a> {
             orders: HashMap::new(),
             reduced: HashMap::new(),
             kept: HashMap::new(),
-            vectorize,
+            options,
         };
         plan.position = (0..nest.values.len())
             .map(|index| match nest.reductions.get(&ValueId::new(index)) {
@@ -295,6 +296,7 @@ impl<'n, 'a> Plan<'n, 'a> {
             () if free => Order::Free,
             () if entry.combines => Order::Counter,
             () if short => Order::Sequential,
+            () if self.options.tail.as_ref() == Some(&entry.extent) => Order::Blocks,
             () => Order::Tree,
         }
     }
@@ -327,7 +329,7 @@ impl<'n, 'a> Plan<'n, 'a> {
         if !inside.is_empty() {
             return if per_lane { Form::InVector } else { along_itself };
         }
-        if self.vectorize && self.pairing(axis).is_some() {
+        if self.options.vectorize && self.pairing(axis).is_some() {
             return Form::Pairs;
         }
         let (along, across, other) = self.directions(axis, neighbour);
@@ -382,7 +384,7 @@ impl<'n, 'a> Plan<'n, 'a> {
     pub fn vectorizes(&self, axis: AxisId, inside: &[AxisId]) -> bool {
         let counts = self.is_counter(axis);
         let short = self.nest.axes[axis.index()].extent.as_constant().is_some_and(|extent| extent < 4);
-        self.vectorize
+        self.options.vectorize
             && !counts
             && !short
             && inside.iter().all(|inner| self.forms.get(inner) == Some(&Form::InVector))
@@ -415,7 +417,7 @@ impl<'n, 'a> Plan<'n, 'a> {
 
     /// Whether loops may compute several steps at once.
     pub fn is_vector(&self) -> bool {
-        self.vectorize
+        self.options.vectorize
     }
 
     /// Nodes whose values would be computed again for every step of a loop that they do not depend on.

@@ -213,6 +213,7 @@ fn order(order: Order) -> &'static str {
         Order::Free => "in any order",
         Order::Sequential => "in order",
         Order::Tree => "by the tree",
+        Order::Blocks => "by blocks",
         Order::Counter => "by the counter",
     }
 }

@@ -34,6 +34,7 @@ fn schedules_keep_their_promises_in_every_layout() {
                         index_width,
                         vectorize,
                         fused: vectorize,
+                        tail: None,
                     };
                     let schedule = lower(&graph, &options).unwrap();
                     assert_eq!(verify(&schedule), Ok(()), "{name}\n{schedule}");

@@ -15,6 +15,7 @@ use crate::executable::{Executable, Inner, Variant};
 pub use crate::options::{CompileOptions, Threads};
 use broadloom_ir::SymbolId;
 use broadloom_ir::diagnostics::Diagnostics;
+use broadloom_ir::dim::Dim;
 use broadloom_ir::graph::CheckedGraph;
 use broadloom_jit::{CpuLevel, JitOptions};
 use broadloom_loops::kernel::Schedule;
@@ -25,10 +26,19 @@ use thiserror::Error;
 
 /// Compiles a checked graph for dense arrays; other layouts are compiled when they are met.
 pub(crate) fn compile(graph: &CheckedGraph, options: &CompileOptions) -> Result<Executable, CompileError> {
+    compile_part(graph, options, None)
+}
+
+/// Like [`compile`], for arrays whose axes of the size `tail` are the last few rows of many.
+pub(crate) fn compile_part(
+    graph: &CheckedGraph,
+    options: &CompileOptions,
+    tail: Option<Dim>,
+) -> Result<Executable, CompileError> {
     let start = Instant::now();
     let level = options.level.unwrap_or_else(CpuLevel::detect);
     let lower_options =
-        LowerOptions { vectorize: options.vectorize, ..LowerOptions::dense(graph, level.is_fused()) };
+        LowerOptions { vectorize: options.vectorize, tail, ..LowerOptions::dense(graph, level.is_fused()) };
     let dense = compile_variant(graph, &lower_options, level, false)?;
     let program = Program::new(graph);
     let inner = Inner::new(graph.clone(), options.clone(), program, lower_options, level, dense);

@@ -231,6 +231,14 @@ impl Executable {
         Explanation::new(self.inner.clone(), self.compile_time)
     }
 
+    pub(crate) fn options(&self) -> &CompileOptions {
+        &self.inner.options
+    }
+
+    pub(crate) fn inner(&self) -> &Arc<Inner> {
+        &self.inner
+    }
+
     /// The graph that was compiled.
     ///
     /// ```
@@ -246,13 +254,13 @@ impl Executable {
     }
 }
 
-fn input_info(graph: &CheckedGraph, input: &InputInfo) -> ArrayInfo {
+pub(crate) fn input_info(graph: &CheckedGraph, input: &InputInfo) -> ArrayInfo {
     let text = format!("{}{}", input.dtype, SymbolNames(graph).input(input));
     let (name, rank) = (input.name.to_string(), input.shape.rank());
     ArrayInfo { name, dtype: input.dtype, rank, is_assigned: false, text }
 }
 
-fn info(graph: &CheckedGraph, name: &str, dtype: DType, shape: &Shape) -> ArrayInfo {
+pub(crate) fn info(graph: &CheckedGraph, name: &str, dtype: DType, shape: &Shape) -> ArrayInfo {
     let text = type_text(graph, dtype, shape);
     ArrayInfo { name: name.to_string(), dtype, rank: shape.rank(), is_assigned: false, text }
 }

@@ -30,6 +30,7 @@
 
 mod array;
 mod bind;
+mod chunks;
 mod compile;
 mod dsl;
 pub mod eval;
@@ -48,6 +49,7 @@ pub use bind::{
     ArrayName, BindError, EmptyTable, GivenSize, Inputs, IntoInputs, MissedObligation, Role, SizeMismatch,
     Solved, SolvedFrom,
 };
+pub use chunks::{ChunkError, ChunkRun, Chunked};
 pub use compile::{CompileError, CompileOptions, Threads};
 pub use dsl::{
     Dim, Graph, IntoAxes, IntoAxis, IntoNewShape, NewSize, Operand, RangeNumber, Shape, SliceItem, Symbol,

@@ -60,6 +60,19 @@ macro_rules! define_storage {
                 match self { $(Storage::$variant(_) => DType::$variant,)* }
             }
 
+            /// Puts the elements of another storage of the same dtype behind these.
+            pub(crate) fn append(&mut self, other: Storage) -> Result<(), OutOfMemory> {
+                match (self, other) {
+                    $((Storage::$variant(vec), Storage::$variant(mut other)) => {
+                        let bytes = other.len().saturating_mul(size_of::<$rust>());
+                        vec.try_reserve(other.len()).map_err(|_| OutOfMemory { bytes })?;
+                        vec.append(&mut other);
+                    })*
+                    _ => debug_assert!(false, "arrays of one dtype"),
+                }
+                Ok(())
+            }
+
             fn as_any(&self) -> &dyn Any {
                 match self { $(Storage::$variant(vec) => vec,)* }
             }

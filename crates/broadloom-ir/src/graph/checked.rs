@@ -35,6 +35,7 @@ pub struct CheckedGraph(Arc<Checked>);
 /// Name and value of an output, and the input to which it is assigned.
 type Destination<'a> = (&'a str, ExprId, Option<InputId>);
 
+#[derive(Clone)]
 struct Checked {
     entries: Vec<Entry>,
     inputs: Vec<InputInfo>,
@@ -486,6 +487,13 @@ impl CheckedGraph {
             Node::Elementwise { op: Op::Square, operands } => operands.first().map(|&x| [x, x]),
             _ => None,
         }
+    }
+
+    /// The same expressions with other facts and obligations.
+    pub(super) fn edited(&self, edit: impl FnOnce(&mut [SymbolInfo], &mut Vec<Obligation>)) -> CheckedGraph {
+        let mut checked = Checked::clone(&self.0);
+        edit(&mut checked.symbols, &mut checked.obligations);
+        CheckedGraph(Arc::new(checked))
     }
 
     /// How a symbol is printed.

@@ -141,6 +141,21 @@ impl Symbols {
         symbol
     }
 
+    /// The symbols of another graph, whose ids they keep if there are none yet. Each is to be given by the caller.
+    pub(super) fn take_over(&mut self, symbols: &[SymbolInfo]) {
+        for info in symbols {
+            self.of_name.insert(info.name.clone(), SymbolId::new(self.infos.len()));
+            self.infos.push(SymbolInfo { kind: SymbolKind::Parameter, ..info.clone() });
+        }
+    }
+
+    pub(super) fn forget_facts(&mut self, symbol: SymbolId) {
+        if let Some(info) = self.infos.get_mut(symbol.index()) {
+            info.facts = Facts::default();
+            info.likely = None;
+        }
+    }
+
     /// The flexible size of an axis of an input. User's names have no `?`.
     pub(super) fn flexible(&mut self, input: &str, axis: usize, site: Site) -> SymbolId {
         let name = format!("?{input}.{axis}");

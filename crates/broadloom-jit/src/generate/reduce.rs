@@ -21,6 +21,7 @@ impl Generator<'_, '_, '_> {
                 self.in_order(reduce, (start, end), &begin)
             }
             Order::Tree => self.by_the_tree(reduce, start, end),
+            Order::Blocks => self.by_blocks(reduce, start, end),
             Order::Counter => self.by_the_counter(reduce, start, end),
         };
         let mut state = state.into_iter();

@@ -11,10 +11,10 @@ use cranelift_codegen::ir::{self, InstBuilder};
 impl Generator<'_, '_, '_> {
     pub(super) fn stream(&mut self, stream: &Stream) {
         let (start, end) = self.bounds(stream.axis);
-        if stream.order == Order::Tree {
-            self.stream_by_the_tree(stream, start, end);
-        } else {
-            self.stream_in_order(stream, start, end);
+        match stream.order {
+            Order::Tree => self.stream_by_the_tree(stream, start, end),
+            Order::Blocks => self.stream_by_blocks(stream, start, end),
+            Order::Free | Order::Sequential | Order::Counter => self.stream_in_order(stream, start, end),
         }
         for entry in &stream.accumulators {
             let op = entry.accumulator.op;

@@ -1,7 +1,7 @@
 //! Owned arrays, dense in row-major order.
 
 use super::view::{ArrayView, LayoutError};
-use crate::memory::Storage;
+use crate::memory::{OutOfMemory, Storage};
 use crate::run::OutputError;
 use broadloom_ir::dtype::{DType, Element};
 use std::fmt;
@@ -223,6 +223,15 @@ impl AnyArray {
             Ok(data) => Ok(Array::from_parts(data, self.shape)),
             Err(storage) => Err(OutputError::DType { found: storage.dtype(), wanted: T::DTYPE }),
         }
+    }
+
+    /// Puts the elements of another array of the same dtype behind these: along the leading axis, if the other sizes are
+    /// the same.
+    pub(crate) fn append(&mut self, other: AnyArray) -> Result<(), OutOfMemory> {
+        if let (Some(rows), Some(more)) = (self.shape.first_mut(), other.shape.first()) {
+            *rows += more;
+        }
+        self.storage.append(other.storage)
     }
 
     pub(super) fn storage(&self) -> &Storage {

@@ -9,6 +9,7 @@ use broadloom_ir::dtype::{DType, Element};
 use smallvec::SmallVec;
 use std::fmt;
 use std::marker::PhantomData;
+use std::ops::Range;
 use thiserror::Error;
 
 /// Sizes and strides that do not fit the memory behind them.
@@ -341,6 +342,35 @@ impl<'a> ArrayView<'a> {
     ) -> Result<Self, LayoutError> {
         let geometry = checked(dtype, shape, strides)?;
         Ok(ArrayView { base: Base::Pointer(pointer), geometry, lifetime: PhantomData })
+    }
+
+    /// The part along the leading axis; `None` if that is shorter, or there are no axes.
+    ///
+    /// ```
+    /// use broadloom::ArrayView;
+    /// let rows = ArrayView::new(&[1, 2, 3, 4, 5, 6], &[3, 2])?;
+    /// assert_eq!(rows.rows(1..3).and_then(|rows| rows.to_vec()), Some(vec![3, 4, 5, 6]));
+    /// assert!(rows.rows(1..4).is_none());
+    /// # Ok::<(), broadloom::LayoutError>(())
+    /// ```
+    pub fn rows(&self, range: Range<usize>) -> Option<ArrayView<'a>> {
+        let (mut shape, strides) = (self.geometry.shape(), self.geometry.strides());
+        let (size, stride) = (shape.first_mut()?, *strides.first()?);
+        let Base::Pointer(pointer) = self.base else { return None };
+        if range.start > range.end || range.end > *size {
+            return None;
+        }
+        *size = range.end - range.start;
+        // Of an array without elements, no position is meant; elsewhere it is that of one of its elements.
+        let start = if shape.contains(&0) { 0 } else { range.start as isize * stride };
+        let geometry = Geometry::new(self.geometry.dtype, &shape, Some(&strides)).ok()?;
+        let pointer = pointer.wrapping_offset(start * self.geometry.dtype.size() as isize);
+        Some(ArrayView { base: Base::Pointer(pointer), geometry, lifetime: PhantomData })
+    }
+
+    /// The same elements along axes of other sizes, of which some that had size 1 are stretched.
+    pub(crate) fn stretched(&self, geometry: Geometry) -> ArrayView<'a> {
+        ArrayView { geometry, ..self.clone() }
     }
 
     /// Type of the elements.

@@ -115,6 +115,13 @@ impl<'a> Inputs<'a> {
     }
 }
 
+impl Inputs<'_> {
+    /// The names that are given, of those that are passed by name.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        self.arrays.iter().filter_map(|(name, _)| name.as_deref())
+    }
+}
+
 /// What can be passed to a kernel: [`inputs!`](crate::inputs), one array, a tuple of arrays or a list of views by
 /// position, or `()` if it has no inputs.
 pub trait IntoInputs<'a> {

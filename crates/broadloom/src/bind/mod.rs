@@ -21,4 +21,4 @@ pub use error::{
 pub use inputs::{Inputs, IntoInputs};
 pub(crate) use inputs::{Ordered, given, order};
 pub(crate) use names::{SymbolNames, nearest, type_text};
-pub(crate) use program::{Program, evaluate};
+pub(crate) use program::{Given, Program, Values, evaluate};

@@ -9,7 +9,7 @@ pub use outputs::{IntoOutputs, OutputError, Outputs, OutputsMut};
 
 use crate::array::{AnyArray, Geometry};
 use crate::bind::plan::{self, Binding};
-use crate::bind::{BindError, Inputs, Ordered, given, order};
+use crate::bind::{BindError, Given, Inputs, Ordered, given, order};
 use crate::executable::Inner;
 use crate::memory::{OutOfMemory, Storage};
 use broadloom_ir::diagnostics::{Row, Style, Text};
@@ -46,9 +46,18 @@ impl<'a> Bound<'a> {
     pub(crate) fn new(inner: Arc<Inner>, inputs: Inputs<'a>) -> Result<Self, BindError> {
         let given = given(&inner.graph, &inputs)?;
         let inputs = order(&inner.graph, &inner.program.required, inputs)?;
+        Bound::of_ordered(inner, inputs, &given)
+    }
+
+    /// Binds arrays whose dtypes and numbers of axes have been checked.
+    pub(crate) fn of_ordered(
+        inner: Arc<Inner>,
+        inputs: Ordered<'a>,
+        given: &Given,
+    ) -> Result<Self, BindError> {
         let binding = {
             let destinations = destinations(&inner.graph, &inputs, None)?;
-            plan::bind(&inner, &geometries(&inputs), &given, &destinations)?
+            plan::bind(&inner, &geometries(&inputs), given, &destinations)?
         };
         Ok(Bound { inner, binding, inputs, writing: Mutex::new(()) })
     }

@@ -77,8 +77,12 @@ pub struct Outputs {
 }
 
 impl Outputs {
-    pub(super) fn new(arrays: Vec<(String, AnyArray)>) -> Self {
+    pub(crate) fn new(arrays: Vec<(String, AnyArray)>) -> Self {
         Outputs { arrays }
+    }
+
+    pub(crate) fn into_arrays(self) -> impl Iterator<Item = AnyArray> {
+        self.arrays.into_iter().map(|(_, array)| array)
     }
 
     /// The output of a name, without copying; it is gone afterwards.

@@ -1,0 +1,567 @@
+//! The graphs of each pass.
+
+use super::Multiple;
+use super::place::{Place, Refusal, places};
+use crate::diagnostics::Diagnostics;
+use crate::dim::Dim;
+use crate::dtype::DType;
+use crate::graph::{CheckedGraph, Graph, InputInfo, Node, Site};
+use crate::ids::{ExprId, InputId, SymbolId};
+use crate::ops::Op;
+use crate::reduce::ReduceOp;
+use crate::shape::Shape;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+/// A graph cut along its rows.
+#[derive(Debug, Clone)]
+pub struct Split {
+    /// The size of the rows' axis.
+    pub rows: SymbolId,
+    /// Per input of the graph, whether each chunk brings rows of it.
+    pub streamed: Vec<bool>,
+    /// Of how many rows every chunk but the last must have a multiple.
+    pub multiple: Multiple,
+    /// The graph as it is of one chunk, for the sizes of arrays: nothing is demanded of the number of rows.
+    pub of_chunk: CheckedGraph,
+    /// Per expression of the graph the axis along which the rows are, if it has one.
+    pub axis_of_rows: Vec<Option<usize>>,
+    /// At least one.
+    pub passes: Vec<Pass>,
+    /// How many arrays are handed from one part to another; see [`Source::Slot`].
+    pub slots: usize,
+}
+
+/// What is done in one pass over the rows. All parts have the symbols of the graph, each given by the caller; in
+/// [`Pass::each`] that of the rows is the number of rows of a chunk, elsewhere that of all.
+#[derive(Debug, Clone, Default)]
+pub struct Pass {
+    /// Computed of every chunk.
+    pub each: Option<Part>,
+    /// Combines the merged results of neighbouring chunks: the inputs are those of the left one, then those of the
+    /// right one, the outputs in the same order.
+    pub merge: Option<Part>,
+    /// Computed once after all chunks.
+    pub rest: Option<Part>,
+}
+
+/// A graph, and what its inputs and outputs are.
+#[derive(Debug, Clone)]
+pub struct Part {
+    /// The graph.
+    pub graph: CheckedGraph,
+    /// Of each input.
+    pub inputs: Vec<Source>,
+    /// Of each output.
+    pub outputs: Vec<Destination>,
+}
+
+/// Where an input of a part comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Source {
+    /// An array of the caller: of a chunk if the input is streamed.
+    Array(InputId),
+    /// The number of rows before the chunk (`i64`).
+    RowsBefore,
+    /// What an earlier part has left.
+    Slot(usize),
+}
+
+/// What becomes of an output of a part.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Destination {
+    /// Rows of the graph's output of this number.
+    Rows(usize),
+    /// The graph's output of this number.
+    Whole(usize),
+    /// Left for later parts. The results of chunks are merged.
+    Merged(usize),
+    /// Left for later parts. The results of chunks are put one behind the other along the leading axis.
+    Joined(usize),
+    /// Left for later parts.
+    Slot(usize),
+}
+
+/// Cuts a graph along the axis of a size.
+///
+/// # Errors
+/// Why it cannot be cut, and at which expression if there is one.
+pub fn split(graph: &CheckedGraph, rows: SymbolId) -> Result<Split, (Option<ExprId>, Refusal)> {
+    let plain = graph.symbols().get(rows.index()).is_some_and(|info| info.unit == 1);
+    if !plain || graph.declared(rows).is_some() {
+        return Err((None, Refusal::NotPlain));
+    }
+    if let Some(output) = graph.outputs().iter().find(|output| output.assigned.is_some()) {
+        return Err((Some(output.expr), Refusal::Assigned));
+    }
+    let places = places(graph, rows).map_err(|(expr, refusal)| (Some(expr), refusal))?;
+    for output in graph.outputs() {
+        if matches!(places[output.expr.index()], Place::Rows { axis, .. } if axis != 0) {
+            return Err((Some(output.expr), Refusal::OutputAxis));
+        }
+    }
+    // An input that is only declared may be passed for its sizes.
+    let has_rows = |input: &InputInfo| input.shape.first().and_then(Dim::as_symbol) == Some(rows);
+    let streamed: Vec<bool> = graph.inputs().iter().map(has_rows).collect();
+    let is_read = |expr: ExprId| matches!(graph.node(expr), Node::Input(input) if streamed[input.index()]);
+    if !graph.exprs().any(is_read) {
+        return Err((None, Refusal::NoRows));
+    }
+    Splitter::new(graph, rows, places).run(streamed)
+}
+
+/// A reduction over the rows, or the partial results of a segmented one.
+#[derive(Debug, Clone, Copy)]
+struct Partial {
+    expr: ExprId,
+    pass: usize,
+    slot: usize,
+    /// Where the value behind the index of an arg-reduction is.
+    value: Option<usize>,
+}
+
+struct Splitter<'g> {
+    graph: &'g CheckedGraph,
+    rows: SymbolId,
+    places: Vec<Place>,
+    partials: Vec<Partial>,
+    /// Slots of values that a part leaves for later ones.
+    kept: BTreeMap<ExprId, usize>,
+    slots: usize,
+    /// Begins the names of inputs that are none of the graph.
+    mark: String,
+}
+
+impl<'g> Splitter<'g> {
+    fn new(graph: &'g CheckedGraph, rows: SymbolId, places: Vec<Place>) -> Self {
+        let mut mark = String::from("%");
+        let names = || {
+            graph
+                .inputs()
+                .iter()
+                .map(|input| &input.name)
+                .chain(graph.outputs().iter().map(|output| &output.name))
+        };
+        while names().any(|name| name.starts_with(&mark)) {
+            mark.push('%');
+        }
+        Splitter { graph, rows, places, partials: Vec::new(), kept: BTreeMap::new(), slots: 0, mark }
+    }
+
+    fn slot(&mut self) -> usize {
+        self.slots += 1;
+        self.slots - 1
+    }
+
+    fn run(mut self, streamed: Vec<bool>) -> Result<Split, (Option<ExprId>, Refusal)> {
+        let graph = self.graph;
+        let mut multiple = Multiple::One;
+        for expr in graph.exprs() {
+            let Place::Fixed(known) = self.places[expr.index()] else { continue };
+            let from_rows = |expr: &ExprId| matches!(self.places[expr.index()], Place::Rows { .. });
+            if known == 0 || !graph.operands(expr).iter().any(from_rows) {
+                continue;
+            }
+            let is_arg = match graph.node(expr) {
+                Node::Reduce { op, operand, .. } => {
+                    if !op.is_order_free(op.accumulator(graph.dtype(*operand))) {
+                        multiple = multiple.max(Multiple::Block);
+                    }
+                    matches!(op, ReduceOp::ArgMin | ReduceOp::ArgMax)
+                }
+                _ => {
+                    multiple = Multiple::SegmentBlock;
+                    false
+                }
+            };
+            let slot = self.slot();
+            let value = is_arg.then(|| self.slot());
+            self.partials.push(Partial { expr, pass: known - 1, slot, value });
+        }
+        let outputs = graph.outputs().iter().map(|output| match self.places[output.expr.index()] {
+            Place::Fixed(pass) => pass.max(1),
+            Place::Rows { pass, .. } => pass + 1,
+        });
+        let count = outputs.chain(self.partials.iter().map(|partial| partial.pass + 1)).max().unwrap_or(1);
+        for pass in 0..count {
+            self.keep(&self.roots_of_each(pass), pass, false);
+            self.keep(&self.roots_of_rest(pass), pass + 1, true);
+        }
+        let passes = (0..count).map(|pass| self.pass(pass)).collect::<Result<_, Diagnostics>>();
+        // The parts are made of what was checked before.
+        let passes = passes.map_err(|_| (None, Refusal::OtherSize))?;
+        let axis_of_rows = self.places.iter().map(|place| match place {
+            Place::Rows { axis, .. } => Some(*axis),
+            Place::Fixed(_) => None,
+        });
+        Ok(Split {
+            rows: self.rows,
+            streamed,
+            multiple,
+            of_chunk: graph.without_facts(self.rows),
+            axis_of_rows: axis_of_rows.collect(),
+            passes,
+            slots: self.slots,
+        })
+    }
+
+    /// What a chunk's part computes: rows of outputs, and operands of what is reduced over the rows.
+    fn roots_of_each(&self, pass: usize) -> Vec<ExprId> {
+        let partials = self.partials.iter().filter(|partial| partial.pass == pass);
+        let operands = partials.flat_map(|partial| self.graph.operands(partial.expr));
+        operands.chain(self.outputs_of_each(pass).map(|(_, expr)| expr)).collect()
+    }
+
+    fn outputs_of_each(&self, pass: usize) -> impl Iterator<Item = (usize, ExprId)> {
+        let here = move |expr: ExprId| matches!(self.places[expr.index()], Place::Rows { pass: of, .. } if of == pass);
+        let outputs = self.graph.outputs().iter().enumerate();
+        outputs.filter(move |(_, output)| here(output.expr)).map(|(index, output)| (index, output.expr))
+    }
+
+    /// The outputs that are known after a pass and not before.
+    fn outputs_of_rest(&self, pass: usize) -> impl Iterator<Item = (usize, ExprId)> {
+        let here = move |expr: ExprId| matches!(self.places[expr.index()], Place::Fixed(known) if known.max(1) == pass + 1);
+        let outputs = self.graph.outputs().iter().enumerate();
+        outputs.filter(move |(_, output)| here(output.expr)).map(|(index, output)| (index, output.expr))
+    }
+
+    fn roots_of_rest(&self, pass: usize) -> Vec<ExprId> {
+        let kept =
+            self.kept.keys().copied().filter(|expr| self.places[expr.index()] == Place::Fixed(pass + 1));
+        kept.chain(self.outputs_of_rest(pass).map(|(_, expr)| expr)).collect()
+    }
+
+    /// Whether a value is taken from a slot by a part that runs when what is known before pass `known` is there; the
+    /// part after the rows, `is_rest`, itself computes what becomes known then.
+    ///
+    /// Reductions are stored, so that no later part repeats them. What is computed of them element by element is.
+    fn is_stored(&self, expr: ExprId, known: usize, is_rest: bool) -> bool {
+        let reduced = match self.graph.node(expr) {
+            Node::Reduce { .. } => true,
+            Node::Size(size) => size.symbols().contains(&self.rows),
+            _ => false,
+        };
+        match self.places[expr.index()] {
+            Place::Fixed(of) => reduced && of > 0 && (of < known || (of == known && !is_rest)),
+            Place::Rows { .. } => false,
+        }
+    }
+
+    fn partial(&self, expr: ExprId) -> Option<Partial> {
+        self.partials.iter().copied().find(|partial| partial.expr == expr)
+    }
+
+    /// Notes the values that a part takes from slots; `known` as in `is_stored`.
+    fn keep(&mut self, roots: &[ExprId], known: usize, is_rest: bool) {
+        for expr in self.reachable(roots, known, is_rest) {
+            if self.is_stored(expr, known, is_rest) && !self.kept.contains_key(&expr) {
+                let slot = self.slot();
+                self.kept.insert(expr, slot);
+            }
+        }
+    }
+
+    /// What a part consists of, operands first: down to what it takes from slots.
+    fn reachable(&self, roots: &[ExprId], known: usize, is_rest: bool) -> BTreeSet<ExprId> {
+        let mut found = BTreeSet::new();
+        let mut stack = roots.to_vec();
+        while let Some(expr) = stack.pop() {
+            let is_leaf = self.is_stored(expr, known, is_rest) || (is_rest && self.partial(expr).is_some());
+            if found.insert(expr) && !is_leaf {
+                stack.extend(self.graph.operands(expr));
+            }
+        }
+        found
+    }
+
+    fn pass(&self, pass: usize) -> Result<Pass, Diagnostics> {
+        Ok(Pass { each: self.each(pass)?, merge: self.merge(pass)?, rest: self.rest(pass)? })
+    }
+
+    fn partials_of(&self, pass: usize) -> impl Iterator<Item = Partial> {
+        self.partials.iter().copied().filter(move |partial| partial.pass == pass)
+    }
+
+    fn each(&self, pass: usize) -> Result<Option<Part>, Diagnostics> {
+        let mut writer = Writer::new(self, false);
+        writer.copy(&self.roots_of_each(pass), pass, false);
+        let outputs: Vec<(usize, ExprId)> = self.outputs_of_each(pass).collect();
+        for (index, expr) in outputs {
+            writer.output(writer.id(expr), Destination::Rows(index));
+        }
+        for partial in self.partials_of(pass) {
+            let (expr, site) = (partial.expr, self.graph.site(partial.expr));
+            match self.graph.node(expr) {
+                Node::Reduce { op, operand, axes, .. } => {
+                    let axes: Vec<i64> = axes.iter().map(|axis| *axis as i64).collect();
+                    let operand =
+                        (writer.id(*operand), self.graph.dtype(*operand), self.graph.shape(*operand));
+                    writer.partial_reduction(*op, operand, &axes, partial, site);
+                }
+                _ => {
+                    let node = writer.insert(expr);
+                    writer.output(node, Destination::Joined(partial.slot));
+                }
+            }
+        }
+        writer.finish()
+    }
+
+    fn merge(&self, pass: usize) -> Result<Option<Part>, Diagnostics> {
+        let mut writer = Writer::new(self, false);
+        let partials: Vec<(Partial, ReduceOp)> = self
+            .partials_of(pass)
+            .filter_map(|partial| match self.graph.node(partial.expr) {
+                Node::Reduce { op, .. } => Some((partial, *op)),
+                _ => None,
+            })
+            .collect();
+        let mut sides: Vec<Vec<(ExprId, Option<ExprId>)>> = Vec::new();
+        for side in ["left", "right"] {
+            let inputs = partials.iter().map(|(partial, _)| {
+                let slots = std::iter::once(partial.slot).chain(partial.value);
+                let mut inputs = slots.map(|slot| {
+                    let (dtype, shape) = self.type_of(*partial, slot);
+                    writer.named_input(
+                        &format!("{side} {slot}"),
+                        dtype,
+                        shape,
+                        Source::Slot(slot),
+                        self.graph.site(partial.expr),
+                    )
+                });
+                (inputs.next().unwrap_or(partial.expr), inputs.next())
+            });
+            sides.push(inputs.collect());
+        }
+        for (index, (partial, op)) in partials.iter().enumerate() {
+            let site = self.graph.site(partial.expr);
+            let [left, right] = [&sides[0][index], &sides[1][index]];
+            let graph = &mut writer.graph;
+            let combine = match op {
+                ReduceOp::Sum | ReduceOp::Mean => Op::Add,
+                ReduceOp::Prod => Op::Multiply,
+                ReduceOp::Min => Op::Minimum,
+                ReduceOp::Max => Op::Maximum,
+                ReduceOp::Any => Op::LogicalOr,
+                ReduceOp::All => Op::LogicalAnd,
+                ReduceOp::ArgMin => Op::Less,
+                ReduceOp::ArgMax => Op::Greater,
+            };
+            let (Some(value), ((left, Some(of_left)), (right, Some(of_right)))) =
+                (partial.value, (left, right))
+            else {
+                let merged = graph.elementwise(combine, &[left.0, right.0], site);
+                writer.output(merged, Destination::Merged(partial.slot));
+                continue;
+            };
+            // The right one only if it beats the left one: the first of equal ones has the lower index, and a NaN
+            // beats all but an earlier NaN.
+            let mut better = graph.elementwise(combine, &[*of_right, *of_left], site);
+            if self.type_of(*partial, value).0.is_float() {
+                let is_nan = graph.elementwise(Op::NotEqual, &[*of_right, *of_right], site);
+                let was_nan = graph.elementwise(Op::NotEqual, &[*of_left, *of_left], site);
+                let is_first = graph.elementwise(Op::LogicalNot, &[was_nan], site);
+                let either = graph.elementwise(Op::LogicalOr, &[better, is_nan], site);
+                better = graph.elementwise(Op::LogicalAnd, &[either, is_first], site);
+            }
+            let index = graph.select(better, *right, *left, site);
+            let best = graph.select(better, *of_right, *of_left, site);
+            writer.output(index, Destination::Merged(partial.slot));
+            writer.output(best, Destination::Merged(value));
+        }
+        writer.finish()
+    }
+
+    /// Dtype and shape of what is in the slots of a partial result.
+    fn type_of(&self, partial: Partial, slot: usize) -> (DType, Shape) {
+        match self.graph.node(partial.expr) {
+            Node::Reduce { op, operand, axes, .. } => {
+                let dtype = self.graph.dtype(*operand);
+                let dtype = match op {
+                    ReduceOp::ArgMin | ReduceOp::ArgMax if slot == partial.slot => DType::I64,
+                    _ => op.accumulator(dtype),
+                };
+                let shape = self.graph.shape(*operand).iter().enumerate();
+                let kept = shape.filter(|(axis, _)| !axes.contains(axis)).map(|(_, dim)| dim.clone());
+                (dtype, kept.collect())
+            }
+            _ => (self.graph.dtype(partial.expr), self.graph.shape(partial.expr).clone()),
+        }
+    }
+
+    fn rest(&self, pass: usize) -> Result<Option<Part>, Diagnostics> {
+        let mut writer = Writer::new(self, true);
+        writer.copy(&self.roots_of_rest(pass), pass + 1, true);
+        let outputs: Vec<(usize, ExprId)> = self.outputs_of_rest(pass).collect();
+        for (index, expr) in outputs {
+            writer.output(writer.id(expr), Destination::Whole(index));
+        }
+        for (expr, slot) in &self.kept {
+            if self.places[expr.index()] == Place::Fixed(pass + 1) {
+                writer.output(writer.id(*expr), Destination::Slot(*slot));
+            }
+        }
+        writer.finish()
+    }
+}
+
+/// Writes the graph of a part.
+struct Writer<'s, 'g> {
+    splitter: &'s Splitter<'g>,
+    graph: Graph,
+    ids: HashMap<ExprId, ExprId>,
+    inputs: Vec<Source>,
+    outputs: Vec<(ExprId, Destination)>,
+}
+
+impl<'s, 'g> Writer<'s, 'g> {
+    /// `of_all` rows, or of some, of whose number nothing is known.
+    fn new(splitter: &'s Splitter<'g>, of_all: bool) -> Self {
+        let mut graph = Graph::with_symbols_of(splitter.graph);
+        if !of_all {
+            graph.forget_facts(splitter.rows);
+        }
+        Writer { splitter, graph, ids: HashMap::new(), inputs: Vec::new(), outputs: Vec::new() }
+    }
+
+    /// The expression of this graph that stands for one of the whole graph, which was copied.
+    fn id(&self, expr: ExprId) -> ExprId {
+        self.ids.get(&expr).copied().unwrap_or(expr)
+    }
+
+    fn output(&mut self, expr: ExprId, destination: Destination) {
+        self.outputs.push((expr, destination));
+    }
+
+    fn named_input(&mut self, name: &str, dtype: DType, shape: Shape, source: Source, site: Site) -> ExprId {
+        self.inputs.push(source);
+        self.graph.input(&format!("{}{name}", self.splitter.mark), dtype, shape, site)
+    }
+
+    fn slot(&mut self, slot: usize, dtype: DType, shape: Shape, site: Site) -> ExprId {
+        self.named_input(&slot.to_string(), dtype, shape, Source::Slot(slot), site)
+    }
+
+    /// Copies what the roots need; `known` and `is_rest` as in [`Splitter::is_stored`].
+    fn copy(&mut self, roots: &[ExprId], known: usize, is_rest: bool) {
+        let splitter = self.splitter;
+        let whole = splitter.graph;
+        for expr in splitter.reachable(roots, known, is_rest) {
+            let (dtype, shape, site) = (whole.dtype(expr), whole.shape(expr).clone(), whole.site(expr));
+            let stored = splitter.kept.get(&expr).filter(|_| splitter.is_stored(expr, known, is_rest));
+            let copied = match (stored, splitter.partial(expr).filter(|_| is_rest), whole.node(expr)) {
+                (Some(slot), _, _) => self.slot(*slot, dtype, shape, site),
+                (None, Some(partial), _) => self.finished(partial),
+                (None, None, Node::Input(input)) => {
+                    self.inputs.push(Source::Array(*input));
+                    self.graph.input(&whole.inputs()[input.index()].name, dtype, shape, site)
+                }
+                (None, None, Node::Iota) if matches!(splitter.places[expr.index()], Place::Rows { .. }) => {
+                    let iota = self.insert(expr);
+                    let before = self.rows_before(site);
+                    self.graph.elementwise(Op::Add, &[iota, before], site)
+                }
+                _ => self.insert(expr),
+            };
+            self.ids.insert(expr, copied);
+        }
+    }
+
+    /// The expression as it is in the whole graph, of operands that were copied.
+    fn insert(&mut self, expr: ExprId) -> ExprId {
+        let operands = |expr: ExprId| self.ids.get(&expr).copied().unwrap_or(expr);
+        self.graph.transplant(self.splitter.graph, expr, operands)
+    }
+
+    fn rows_before(&mut self, site: Site) -> ExprId {
+        match self.inputs.iter().position(|source| *source == Source::RowsBefore) {
+            Some(_) => {
+                self.graph.input(&format!("{}before", self.splitter.mark), DType::I64, Shape::scalar(), site)
+            }
+            None => self.named_input("before", DType::I64, Shape::scalar(), Source::RowsBefore, site),
+        }
+    }
+
+    /// What a chunk contributes to a reduction over the rows, in the dtype in which that accumulates.
+    fn partial_reduction(
+        &mut self,
+        op: ReduceOp,
+        (operand, dtype, shape): (ExprId, DType, &Shape),
+        axes: &[i64],
+        partial: Partial,
+        site: Site,
+    ) {
+        let graph = &mut self.graph;
+        let Some(value) = partial.value else {
+            let single = if op == ReduceOp::Mean { ReduceOp::Sum } else { op };
+            let operand = match op {
+                ReduceOp::Sum | ReduceOp::Prod | ReduceOp::Mean => {
+                    graph.cast(operand, op.accumulator(dtype), site)
+                }
+                _ => operand,
+            };
+            let reduced = graph.reduce_or_identity(single, operand, Some(axes), false, site);
+            return self.output(reduced, Destination::Merged(partial.slot));
+        };
+        let extreme = if op == ReduceOp::ArgMin { ReduceOp::Min } else { ReduceOp::Max };
+        let best = graph.reduce_or_identity(extreme, operand, Some(axes), false, site);
+        let index = graph.reduce_or_identity(op, operand, Some(axes), false, site);
+        let before = self.rows_before(site);
+        // The index counts elements of all reduced axes, of which the rows are the outermost.
+        let inner = Dim::product(axes.iter().skip(1).map(|axis| &shape[*axis as usize]));
+        let graph = &mut self.graph;
+        let each = graph.size_value(inner.unwrap_or(Dim::ONE), site);
+        let before = graph.elementwise(Op::Multiply, &[before, each], site);
+        let index = graph.elementwise(Op::Add, &[index, before], site);
+        self.output(index, Destination::Merged(partial.slot));
+        self.output(best, Destination::Merged(value));
+    }
+
+    /// The reduction over all rows, of what was merged of the chunks.
+    fn finished(&mut self, partial: Partial) -> ExprId {
+        let whole = self.splitter.graph;
+        let (expr, site) = (partial.expr, whole.site(partial.expr));
+        let (dtype, shape) = self.splitter.type_of(partial, partial.slot);
+        let mut result = self.slot(partial.slot, dtype, shape, site);
+        let Node::Reduce { op, operand, axes, keepdims } = whole.node(expr) else { return result };
+        let graph = &mut self.graph;
+        if *op == ReduceOp::Mean {
+            let shape = whole.shape(*operand);
+            let count = Dim::product(axes.iter().map(|axis| &shape[*axis]));
+            let count = graph.size_value(count.unwrap_or(Dim::ONE), site);
+            let count = graph.cast(count, dtype, site);
+            result = graph.elementwise(Op::Divide, &[result, count], site);
+        }
+        result = graph.cast(result, whole.dtype(expr), site);
+        if *keepdims {
+            let axes: Vec<i64> = axes.iter().map(|axis| *axis as i64).collect();
+            result = graph.expand_dims(result, &axes, site);
+        }
+        result
+    }
+
+    /// The part, unless nothing is computed.
+    fn finish(self) -> Result<Option<Part>, Diagnostics> {
+        if self.outputs.is_empty() {
+            return Ok(None);
+        }
+        let mark = &self.splitter.mark;
+        let name = |destination: &Destination| match *destination {
+            Destination::Rows(output) | Destination::Whole(output) => {
+                self.splitter.graph.outputs()[output].name.to_string()
+            }
+            Destination::Merged(slot) | Destination::Joined(slot) | Destination::Slot(slot) => {
+                format!("{mark}{slot}")
+            }
+        };
+        let names: Vec<String> = self.outputs.iter().map(|(_, destination)| name(destination)).collect();
+        let outputs: Vec<(&str, ExprId)> =
+            names.iter().zip(&self.outputs).map(|(name, (expr, _))| (name.as_str(), *expr)).collect();
+        let graph = self.graph.finish(&outputs)?;
+        Ok(Some(Part {
+            graph,
+            inputs: self.inputs,
+            outputs: self.outputs.iter().map(|(_, destination)| *destination).collect(),
+        }))
+    }
+}

@@ -1,0 +1,172 @@
+//! Which expressions are of each row, which of all, and after how many passes they are known.
+
+use crate::dim::Dim;
+use crate::graph::{CheckedGraph, Node, View};
+use crate::ids::{ExprId, SymbolId};
+use crate::reduce::ReduceOp;
+
+/// What an expression depends on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Place {
+    /// Not on single rows; known before the pass of this number.
+    Fixed(usize),
+    /// Its elements along `axis` are the rows, each of which depends on that row alone; can be computed in this pass.
+    Rows { axis: usize, pass: usize },
+}
+
+impl Place {
+    /// The first pass in which it can be used.
+    pub fn pass(self) -> usize {
+        match self {
+            Place::Fixed(pass) | Place::Rows { pass, .. } => pass,
+        }
+    }
+}
+
+/// Why a graph cannot be computed chunk by chunk. The expression is the first that cannot.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Refusal {
+    /// No input that the outputs need has the rows for its leading axis.
+    NoRows,
+    /// The size is a multiple of something, or declared to be equal to another size, which chunks need not be.
+    NotPlain,
+    /// An input has the rows along another axis than the leading one, or in another size.
+    Input,
+    /// An input's leading axis may also be 1.
+    MayBeOne,
+    /// A result has the rows along two axes: each row with every other.
+    Pairs,
+    /// A size depends on the number of rows and is another.
+    OtherSize,
+    /// The rows are mixed with another axis by a reshape.
+    Reshape,
+    /// Some rows are cut out, or their order changes.
+    Slice,
+    /// Rows are looked up by their number.
+    Take,
+    /// Rows are put behind others.
+    Concat,
+    /// A reduction over several axes of which the rows are not the outermost.
+    Inner(ReduceOp),
+    /// An output has the rows along another axis than the leading one.
+    OutputAxis,
+    /// An input is written to.
+    Assigned,
+}
+
+/// The axis of a shape along which the rows are.
+fn axis_of_rows(shape: &[Dim], rows: SymbolId) -> Result<Option<usize>, Refusal> {
+    let mut found = None;
+    for (axis, dim) in shape.iter().enumerate() {
+        if !dim.symbols().contains(&rows) {
+            continue;
+        }
+        if dim.as_symbol() != Some(rows) {
+            return Err(Refusal::OtherSize);
+        }
+        if found.replace(axis).is_some() {
+            return Err(Refusal::Pairs);
+        }
+    }
+    Ok(found)
+}
+
+/// The place of each expression, or the first that has none.
+pub(super) fn places(graph: &CheckedGraph, rows: SymbolId) -> Result<Vec<Place>, (ExprId, Refusal)> {
+    let mut places: Vec<Place> = Vec::with_capacity(graph.len());
+    for expr in graph.exprs() {
+        let place = place(graph, rows, expr, &places).map_err(|refusal| (expr, refusal))?;
+        places.push(place);
+    }
+    Ok(places)
+}
+
+fn place(graph: &CheckedGraph, rows: SymbolId, expr: ExprId, places: &[Place]) -> Result<Place, Refusal> {
+    let place_of = |expr: ExprId| places.get(expr.index()).copied().unwrap_or(Place::Fixed(0));
+    let rows_of = |expr: ExprId| match place_of(expr) {
+        Place::Rows { axis, .. } => Some(axis),
+        Place::Fixed(_) => None,
+    };
+    let node = graph.node(expr);
+    let pass = node.operands().iter().map(|operand| place_of(*operand).pass()).max().unwrap_or(0);
+    let shape = graph.shape(expr);
+    if let Node::Segment { values, ids, .. } = node {
+        // Its leading axis is that of the blocks of rows.
+        let is_fixed = axis_of_rows(&shape[1..], rows)?.is_none();
+        return match (rows_of(*values), rows_of(*ids)) {
+            (Some(0), Some(0)) if is_fixed => Ok(Place::Fixed(pass + 1)),
+            (None, None) if is_fixed => Ok(Place::Fixed(pass)),
+            _ => Err(Refusal::OtherSize),
+        };
+    }
+    let found = axis_of_rows(shape, rows)?;
+    let here = match found {
+        Some(axis) => Place::Rows { axis, pass },
+        None => Place::Fixed(pass),
+    };
+    match node {
+        Node::Input(input) => match found {
+            Some(0) if graph.inputs()[input.index()].may_be_one.contains(&0) => Err(Refusal::MayBeOne),
+            Some(0) | None => Ok(here),
+            Some(_) => Err(Refusal::Input),
+        },
+        Node::Size(size) if size.symbols().contains(&rows) => Ok(Place::Fixed(1)),
+        Node::Constant(_)
+        | Node::Size(_)
+        | Node::Iota
+        | Node::Elementwise { .. }
+        | Node::Select { .. }
+        | Node::Cast(_)
+        | Node::View {
+            view: View::Permute(_) | View::ExpandDims(_) | View::Squeeze(_) | View::BroadcastTo,
+            ..
+        } => Ok(here),
+        Node::Reduce { op, operand, axes, .. } => match rows_of(*operand) {
+            Some(axis) if axes.contains(&axis) => {
+                let accumulator = op.accumulator(graph.dtype(*operand));
+                let counts = matches!(op, ReduceOp::ArgMin | ReduceOp::ArgMax);
+                if axes.first() != Some(&axis) && (counts || !op.is_order_free(accumulator)) {
+                    return Err(Refusal::Inner(*op));
+                }
+                Ok(Place::Fixed(pass + 1))
+            }
+            _ => Ok(here),
+        },
+        Node::View { view: View::Reshape, operand } => match (rows_of(*operand), found) {
+            (None, None) => Ok(here),
+            (Some(from), Some(to)) => {
+                let before = |shape: &[Dim], axis: usize| Dim::product(shape[..axis].iter());
+                match (before(graph.shape(*operand), from), before(shape, to)) {
+                    (Ok(from), Ok(to)) if from == to => Ok(here),
+                    _ => Err(Refusal::Reshape),
+                }
+            }
+            (Some(_), None) | (None, Some(_)) => Err(Refusal::Reshape),
+        },
+        Node::View { view: View::Slice(parts), operand } => {
+            let whole = |axis: usize| parts[axis].step == 1 && parts[axis].start == Dim::ZERO;
+            let starts = parts.iter().enumerate().filter(|(axis, _)| Some(*axis) != found);
+            let mentioned = starts.flat_map(|(_, part)| part.start.symbols()).any(|symbol| symbol == rows);
+            match (rows_of(*operand), found) {
+                (None, None) if !mentioned => Ok(here),
+                (Some(from), Some(to)) if from == to && whole(from) && !mentioned => Ok(here),
+                _ => Err(Refusal::Slice),
+            }
+        }
+        Node::View { view: View::Rebind, operand } => match rows_of(*operand) == found {
+            true => Ok(here),
+            false => Err(Refusal::OtherSize),
+        },
+        Node::Take { table, axis, .. } => match rows_of(*table) {
+            Some(rows) if rows == *axis => Err(Refusal::Take),
+            _ => Ok(here),
+        },
+        Node::Concat { operands, axis } => {
+            let along = operands.iter().any(|operand| rows_of(*operand) == Some(*axis));
+            if along || found == Some(*axis) { Err(Refusal::Concat) } else { Ok(here) }
+        }
+        // Met above, or never in a checked graph.
+        Node::Segment { .. } | Node::Poison => Err(Refusal::OtherSize),
+    }
+}

@@ -1,0 +1,282 @@
+//! Why something cannot be computed chunk by chunk.
+
+use crate::bind::BindError;
+use crate::compile::CompileError;
+use crate::run::{CallError, RunError};
+use broadloom_ir::ExprId;
+use broadloom_ir::chunks::Refusal;
+use broadloom_ir::diagnostics::{Row, Style, Text};
+use broadloom_ir::graph::{CheckedGraph, Node, Site};
+use std::fmt;
+use thiserror::Error;
+
+/// Why something cannot be computed chunk by chunk. `{}` is one line; `{:#}` and `{:?}` show the line of the program and
+/// what to do.
+#[derive(Error)]
+#[non_exhaustive]
+pub enum ChunkError {
+    /// There is no size of this name.
+    UnknownSize {
+        /// The name.
+        name: String,
+        /// A name that is like it.
+        suggestion: Option<String>,
+        /// The names that there are.
+        known: Vec<String>,
+    },
+    /// A result needs more than the rows of one chunk, and is no reduction that can be merged.
+    Refused {
+        /// The symbol of the rows.
+        rows: String,
+        /// The operation, and where it was called.
+        at: Option<(String, Site)>,
+        /// Why.
+        refusal: Refusal,
+    },
+    /// The kernels of the parts cannot be compiled.
+    Compile(#[from] CompileError),
+    /// Arrays do not fit.
+    Bind(#[from] BindError),
+    /// The data have no result. Positions count the rows of all chunks.
+    Run(#[from] RunError),
+    /// An input that is streamed was passed at the start, or one that is not with a chunk.
+    Misplaced {
+        /// The input.
+        name: String,
+        /// Whether it is streamed.
+        is_streamed: bool,
+    },
+    /// A chunk followed one whose number of rows is not a multiple of what it must be.
+    Multiple {
+        /// Rows of the chunk before.
+        rows: usize,
+        /// What they had to be a multiple of.
+        multiple: usize,
+    },
+    /// A size differs from that in the first chunk.
+    Changed {
+        /// The symbol.
+        symbol: String,
+        /// Its value in the first chunk.
+        first: i64,
+        /// Its value now.
+        now: i64,
+    },
+    /// A pass had another number of rows than the first one.
+    Rows {
+        /// The pass, counted from 0.
+        pass: usize,
+        /// Rows of the first pass.
+        first: usize,
+        /// Rows of this one.
+        found: usize,
+    },
+    /// No chunk was passed.
+    NoChunks,
+    /// The rows must be passed again.
+    MorePasses {
+        /// The passes that are done.
+        done: usize,
+        /// How many there are.
+        passes: usize,
+    },
+    /// The passes are over.
+    NoMorePasses,
+    /// A chunk before had no result, so that there is none of all.
+    Failed,
+}
+
+impl From<CallError> for ChunkError {
+    fn from(error: CallError) -> Self {
+        match error {
+            CallError::Bind(error) => ChunkError::Bind(error),
+            CallError::Run(error) => ChunkError::Run(error),
+        }
+    }
+}
+
+impl ChunkError {
+    pub(super) fn refused(
+        graph: &CheckedGraph,
+        rows: &str,
+        expr: Option<ExprId>,
+        refusal: Refusal,
+    ) -> ChunkError {
+        let at = expr.map(|expr| {
+            let name = match graph.node(expr) {
+                Node::Input(input) => format!("input {:?}", graph.inputs()[input.index()].name),
+                Node::Constant(_) => "constant".to_owned(),
+                Node::Elementwise { op, .. } => op.name().to_owned(),
+                Node::Select { .. } => "select".to_owned(),
+                Node::Cast(_) => "cast".to_owned(),
+                Node::Reduce { op, .. } => op.name().to_owned(),
+                Node::View { view, .. } => view.name().to_owned(),
+                Node::Take { .. } => "take".to_owned(),
+                Node::Iota => "arange".to_owned(),
+                Node::Size(_) => "size".to_owned(),
+                Node::Concat { .. } => "concat".to_owned(),
+                Node::Segment { op, .. } => format!("segment_{}", op.name()),
+                Node::Poison => "mistake".to_owned(),
+            };
+            (name, graph.site(expr))
+        });
+        ChunkError::Refused { rows: rows.to_string(), at, refusal }
+    }
+
+    /// The code of the kind of error.
+    pub fn code(&self) -> &'static str {
+        match self {
+            ChunkError::UnknownSize { .. } => "C001",
+            ChunkError::Refused { .. } => "C002",
+            ChunkError::Compile(_) => "C003",
+            ChunkError::Bind(error) => error.code(),
+            ChunkError::Run(error) => error.code(),
+            ChunkError::Misplaced { .. } => "C004",
+            ChunkError::Multiple { .. } => "C005",
+            ChunkError::Changed { .. } => "C006",
+            ChunkError::Rows { .. } => "C007",
+            ChunkError::NoChunks => "C008",
+            ChunkError::MorePasses { .. } | ChunkError::NoMorePasses => "C009",
+            ChunkError::Failed => "C010",
+        }
+    }
+
+    pub(super) fn called_from(self, site: Site) -> ChunkError {
+        match self {
+            ChunkError::Bind(error) => ChunkError::Bind(error.called_from(site)),
+            error => error,
+        }
+    }
+
+    /// The whole text with ANSI escape sequences for colours; see [`Diagnostic::colored`](crate::Diagnostic::colored).
+    pub fn colored(&self) -> impl fmt::Display {
+        match self {
+            ChunkError::Bind(error) => error.colored().to_string(),
+            ChunkError::Run(error) => error.colored().to_string(),
+            ChunkError::Compile(error) => format!("{error:?}"),
+            _ => self.text().colored().to_string(),
+        }
+    }
+
+    fn text(&self) -> Text {
+        let mut text = Text::message(Style::Error, format!("error[{}]", self.code()), self.to_string());
+        match self {
+            ChunkError::Refused { rows, at, refusal } => {
+                if let Some((_, site)) = at {
+                    text.source(site, Style::Error);
+                }
+                text.rows(vec![Row::new(reason(rows, *refusal), None)]);
+                text.help(help(*refusal), None);
+            }
+            ChunkError::UnknownSize { known, .. } => {
+                text.rows(vec![Row::new(format!("the sizes are {}", known.join(", ")), None)]);
+            }
+            ChunkError::Multiple { multiple, .. } => {
+                let why = "sums of floats have the same bits for any chunks, which whole blocks of rows make possible";
+                text.rows(vec![Row::new(why, None)]);
+                text.help(&format!("pass chunks of {multiple} rows, or a multiple of that; only the last may have any number"), None);
+            }
+            _ => {}
+        }
+        text
+    }
+}
+
+/// What is in the way.
+fn reason(rows: &str, refusal: Refusal) -> String {
+    match refusal {
+        Refusal::NoRows => format!("the outputs need no input whose leading axis has the size `{rows}`"),
+        Refusal::NotPlain => format!(
+            "`{rows}` is stated to be a multiple, or to equal another size, which the rows of a chunk need not"
+        ),
+        Refusal::Input => format!("`{rows}` has to be the size of the leading axis alone"),
+        Refusal::MayBeOne => "an array of one row would be stretched to all rows".to_owned(),
+        Refusal::Pairs => format!("its result has two axes of the size `{rows}`: each row meets every other"),
+        Refusal::OtherSize => format!("its result has a size that depends on `{rows}` in another way"),
+        Refusal::Reshape => "it mixes rows with another axis".to_owned(),
+        Refusal::Slice => "it cuts out rows, or changes their order".to_owned(),
+        Refusal::Take => "it looks rows up by their number".to_owned(),
+        Refusal::Concat => "it puts rows behind others".to_owned(),
+        Refusal::Inner(op) => format!(
+            "`{op}` over several axes goes innermost first, and the rows are not the outermost of them"
+        ),
+        Refusal::OutputAxis => "the rows of an output have to be its leading axis".to_owned(),
+        Refusal::Assigned => "it writes to an input".to_owned(),
+        _ => "it needs more than the rows of one chunk".to_owned(),
+    }
+}
+
+/// What to do.
+fn help(refusal: Refusal) -> &'static str {
+    match refusal {
+        Refusal::NoRows => {
+            "name the symbol that is the size of the leading axis of what is to be passed in chunks"
+        }
+        Refusal::NotPlain => "leave that statement out, or run on whole arrays",
+        Refusal::OutputAxis | Refusal::Input => "move the axis to the front, or run on whole arrays",
+        Refusal::Inner(_) => "reduce over the other axes first, then over the rows",
+        Refusal::Assigned => "make the value an output",
+        _ => "run on whole arrays",
+    }
+}
+
+impl fmt::Display for ChunkError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let is_own = !matches!(self, ChunkError::Bind(_) | ChunkError::Run(_) | ChunkError::Compile(_));
+        if f.alternate() && is_own {
+            return fmt::Display::fmt(&self.text(), f);
+        }
+        match self {
+            ChunkError::UnknownSize { name, suggestion: Some(suggestion), .. } => {
+                write!(f, "there is no size `{name}`: did you mean `{suggestion}`?")
+            }
+            ChunkError::UnknownSize { name, .. } => write!(f, "there is no size `{name}`"),
+            ChunkError::Refused { rows, at: Some((op, _)), .. } => {
+                write!(f, "`{op}` cannot be computed from chunks of `{rows}`")
+            }
+            ChunkError::Refused { rows, at: None, .. } => {
+                write!(f, "nothing can be cut into chunks of `{rows}`")
+            }
+            ChunkError::Compile(error) => fmt::Display::fmt(error, f),
+            ChunkError::Bind(error) => fmt::Display::fmt(error, f),
+            ChunkError::Run(error) => fmt::Display::fmt(error, f),
+            ChunkError::Misplaced { name, is_streamed: true } => {
+                write!(f, "input {name:?} is streamed: pass it with each chunk, not at the start")
+            }
+            ChunkError::Misplaced { name, is_streamed: false } => {
+                write!(f, "input {name:?} is not streamed: pass it at the start, not with a chunk")
+            }
+            ChunkError::Multiple { rows, multiple } => {
+                write!(f, "a chunk of {rows} rows, no multiple of {multiple}, was not the last")
+            }
+            ChunkError::Changed { symbol, first, now } => {
+                write!(f, "`{symbol}` is {now} in this chunk and was {first} in the first")
+            }
+            ChunkError::Rows { pass, first, found } => {
+                write!(f, "pass {} had {found} rows, the first one {first}", pass + 1)
+            }
+            ChunkError::NoChunks => {
+                f.write_str("no chunk was passed: pass one without rows, so that sizes are known")
+            }
+            ChunkError::MorePasses { done, passes } => {
+                write!(f, "{done} of {passes} passes over the rows are done: pass all rows again")
+            }
+            ChunkError::NoMorePasses => f.write_str("all passes over the rows are done"),
+            ChunkError::Failed => {
+                f.write_str("a chunk before had no result, so that there is none of all rows")
+            }
+        }
+    }
+}
+
+impl fmt::Debug for ChunkError {
+    /// The full text, so that `unwrap` shows it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ChunkError::Bind(error) => fmt::Debug::fmt(error, f),
+            ChunkError::Run(error) => fmt::Debug::fmt(error, f),
+            ChunkError::Compile(error) => fmt::Debug::fmt(error, f),
+            _ => fmt::Display::fmt(&self.text(), f),
+        }
+    }
+}

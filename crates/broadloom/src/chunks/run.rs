@@ -1,0 +1,516 @@
+//! One run over the rows.
+
+use super::counter::{Counter, pieces};
+use super::error::ChunkError;
+use super::{Chunked, Kernel, Pass};
+use crate::array::{AnyArray, Argument, ArrayView, Geometry, IntoArrayView};
+use crate::bind::{Given, Inputs, IntoInputs, Ordered, Values, evaluate, given, order};
+use crate::memory::Storage;
+use crate::run::{Bound, CallError, Outputs, RunError};
+use broadloom_ir::SymbolId;
+use broadloom_ir::chunks::{Destination, Source};
+use broadloom_ir::graph::{CheckedGraph, Node};
+use smallvec::SmallVec;
+use std::ops::Range;
+use std::panic::Location;
+
+/// A run over the rows of [`Chunked`], which takes them chunk by chunk.
+///
+/// ```
+/// use broadloom::prelude::*;
+/// let g = Graph::new();
+/// let x = g.input::<f64>("x", shape![g.symbol("n")]);
+/// let chunked = ((x - x.mean(0)) / x.std(0, 0.0)).compile()?.in_chunks("n")?;
+///
+/// let data: Vec<f64> = (0..3000).map(f64::from).collect();
+/// let mut run = chunked.start(())?;
+/// let mut standardised: Vec<f64> = Vec::new();
+/// for _ in 0..chunked.passes() {
+///     for chunk in data.chunks(1024) {
+///         for (_, rows) in run.push(chunk)?.iter() {
+///             standardised.extend(rows.as_slice::<f64>().unwrap_or_default());
+///         }
+///     }
+///     run.end_pass()?;
+/// }
+/// run.finish()?;
+/// assert_eq!((standardised.len(), standardised[0]), (3000, -standardised[2999]));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct ChunkRun<'a> {
+    chunked: Chunked,
+    fixed: Ordered<'a>,
+    given: Given,
+    /// Sizes as they are in the first chunk, in place of those of all rows.
+    sizes: Option<Values>,
+    /// The arrays of the first chunk.
+    streamed: Vec<Option<Geometry>>,
+    pass: usize,
+    /// Of this pass.
+    rows: usize,
+    /// Of the first pass.
+    total: Option<usize>,
+    /// A chunk that must be the last of the pass.
+    last: Option<usize>,
+    /// What parts have left for others.
+    slots: Vec<Option<AnyArray>>,
+    partial: Counter<Vec<AnyArray>>,
+    wholes: Vec<Option<AnyArray>>,
+    has_failed: bool,
+}
+
+impl<'a> ChunkRun<'a> {
+    pub(super) fn new(chunked: Chunked, inputs: Inputs<'a>) -> Result<Self, ChunkError> {
+        let graph = chunked.0.whole.graph();
+        let given = given(graph, &inputs)?;
+        let fixed = chunked.order(inputs, false)?;
+        let (slots, wholes) = (vec![None; chunked.0.split.slots], vec![None; graph.outputs().len()]);
+        Ok(ChunkRun {
+            fixed,
+            given,
+            sizes: None,
+            streamed: vec![None; graph.inputs().len()],
+            pass: 0,
+            rows: 0,
+            total: None,
+            last: None,
+            slots,
+            partial: Counter::default(),
+            wholes,
+            has_failed: false,
+            chunked,
+        })
+    }
+
+    /// Computes the next chunk of rows: the streamed inputs, of the same number of rows each. Gives the rows of the
+    /// outputs that this pass computes, [`Chunked::rows`].
+    ///
+    /// ```
+    /// use broadloom::prelude::*;
+    /// let g = Graph::new();
+    /// let x = g.input::<f32>("x", shape![g.symbol("n")]);
+    /// let chunked = (2 * x).compile()?.in_chunks("n")?;
+    /// let mut run = chunked.start(())?;
+    /// let rows: Vec<f32> = run.push(&[1.0f32, 2.0])?.try_into()?;
+    /// assert_eq!(rows, [2.0, 4.0]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the arrays do not fit, each other or the first chunk, or follow a chunk that had to be the last: then nothing
+    /// has happened, and another chunk can be passed. If the data have no result, or memory cannot be had: then the run
+    /// has failed.
+    #[track_caller]
+    pub fn push<'c>(&mut self, inputs: impl IntoInputs<'c>) -> Result<Outputs, ChunkError> {
+        let site = Location::caller();
+        self.push_inputs(inputs.into_inputs()).map_err(|error| error.called_from(site))
+    }
+
+    fn push_inputs(&mut self, inputs: Inputs<'_>) -> Result<Outputs, ChunkError> {
+        self.check_open()?;
+        let multiple = self.chunked.multiple();
+        if let Some(rows) = self.last {
+            return Err(ChunkError::Multiple { rows, multiple });
+        }
+        let chunked = self.chunked.clone();
+        let arrays = chunked.order(inputs, true)?;
+        let (sizes, rows) = self.sizes_of(&arrays)?;
+        if self.sizes.is_none() {
+            self.streamed =
+                arrays.iter().map(|array| Some(array.as_ref()?.view.geometry().clone())).collect();
+            self.sizes = Some(sizes);
+        }
+        if rows == 0 {
+            return self.no_rows();
+        }
+        let is_last = !rows.is_multiple_of(multiple);
+        let result = self.compute(&arrays, rows, is_last);
+        self.has_failed = result.is_err();
+        self.rows = self.rows.saturating_add(rows);
+        self.last = is_last.then_some(rows);
+        result
+    }
+
+    fn check_open(&self) -> Result<(), ChunkError> {
+        match () {
+            () if self.has_failed => Err(ChunkError::Failed),
+            () if self.pass >= self.chunked.passes() => Err(ChunkError::NoMorePasses),
+            () => Ok(()),
+        }
+    }
+
+    /// The sizes with a chunk's rows, compared with those of the first chunk, and how many rows there are.
+    fn sizes_of(&self, arrays: &Ordered<'_>) -> Result<(Values, usize), ChunkError> {
+        let compiled = &self.chunked.0;
+        let graph = &compiled.split.of_chunk;
+        let geometries: Vec<Option<&Geometry>> = arrays
+            .iter()
+            .zip(&self.fixed)
+            .map(|(array, fixed)| array.as_ref().or(fixed.as_ref()).map(|array| array.view.geometry()))
+            .collect();
+        let sizes = compiled.of_chunk.run(graph, &geometries, &self.given)?;
+        for (index, (now, first)) in sizes.iter().zip(self.sizes.iter().flatten()).enumerate() {
+            if index != compiled.split.rows.index() && now != first {
+                let symbol = graph.symbols()[index].name.to_string();
+                let [first, now] = [first, now].map(|size| size.unwrap_or_default());
+                return Err(ChunkError::Changed { symbol, first, now });
+            }
+        }
+        let rows = sizes[compiled.split.rows.index()].and_then(|rows| usize::try_from(rows).ok());
+        Ok((sizes, rows.unwrap_or_default()))
+    }
+
+    /// The outputs of no rows. No kernel runs: a reduction that needs elements may find them in other chunks.
+    fn no_rows(&self) -> Result<Outputs, ChunkError> {
+        let compiled = self.chunked.0.clone();
+        let graph = compiled.whole.graph();
+        let Some(each) = compiled.passes[self.pass].each.as_ref() else {
+            return Ok(Outputs::new(Vec::new()));
+        };
+        let mut arrays = Vec::new();
+        for destination in &each.part.outputs {
+            if let Destination::Rows(number) = destination {
+                let output = &graph.outputs()[*number];
+                let mut sizes = self.sizes.clone().unwrap_or_default();
+                sizes[compiled.split.rows.index()] = Some(0);
+                let dims = graph.shape(output.expr).iter();
+                let shape = dims.map(|dim| Ok(usize::try_from(evaluate(dim, &sizes)?).unwrap_or(0)));
+                let shape: Vec<usize> = shape
+                    .collect::<Result<_, broadloom_ir::dim::DimError>>()
+                    .map_err(crate::BindError::from)?;
+                let storage = Storage::allocate(graph.dtype(output.expr), 0).map_err(RunError::from)?;
+                arrays.push((output.name.to_string(), AnyArray::from_parts(storage, shape)));
+            }
+        }
+        Ok(Outputs::new(arrays))
+    }
+
+    /// The results of a chunk's rows, piece by piece.
+    fn compute(&mut self, arrays: &Ordered<'_>, rows: usize, is_last: bool) -> Result<Outputs, ChunkError> {
+        let compiled = self.chunked.0.clone();
+        let Pass { each: Some(each), tail, merge, .. } = &compiled.passes[self.pass] else {
+            return Ok(Outputs::new(Vec::new()));
+        };
+        let pieces = match self.chunked.multiple() {
+            1 => vec![super::counter::Piece { rows: 0..rows, rank: Some(0) }],
+            _ => pieces(self.rows, rows, is_last),
+        };
+        let mut outputs: Vec<(usize, AnyArray)> = Vec::new();
+        for piece in pieces {
+            let before = self.rows + piece.rows.start;
+            // The kernel would take so few rows for all there are.
+            let kernel = match tail {
+                Some(tail) if before > 0 && piece.rank.is_none() => tail,
+                _ => each,
+            };
+            let results = self.run_on(kernel, arrays, before, piece.rows)?;
+            let mut partial = Vec::new();
+            for (destination, array) in kernel.part.outputs.iter().zip(results) {
+                match destination {
+                    Destination::Rows(number) => match outputs.iter_mut().find(|(of, _)| of == number) {
+                        Some((_, rows)) => rows.append(array).map_err(RunError::from)?,
+                        None => outputs.push((*number, array)),
+                    },
+                    Destination::Joined(slot) => match &mut self.slots[*slot] {
+                        Some(joined) => joined.append(array).map_err(RunError::from)?,
+                        empty => *empty = Some(array),
+                    },
+                    Destination::Merged(_) => partial.push(array),
+                    Destination::Whole(_) | Destination::Slot(_) => {}
+                }
+            }
+            if let Some(merge) = merge {
+                let sizes = self.given_of(self.sizes.as_ref(), 0);
+                self.partial.push(piece.rank, partial, |left, right| merged(merge, &left, &right, &sizes))?;
+            }
+        }
+        let graph = compiled.whole.graph();
+        let named = |(number, array): (usize, AnyArray)| (graph.outputs()[number].name.to_string(), array);
+        Ok(Outputs::new(outputs.into_iter().map(named).collect()))
+    }
+
+    /// Runs a chunk's part on some of its rows.
+    fn run_on(
+        &self,
+        kernel: &Kernel,
+        arrays: &Ordered<'_>,
+        before: usize,
+        rows: Range<usize>,
+    ) -> Result<Vec<AnyArray>, ChunkError> {
+        let given = self.given_of(self.sizes.as_ref(), rows.len() as i64);
+        let before = before as i64;
+        let inputs = kernel.part.inputs.iter().map(|source| match source {
+            Source::Array(input) => match &arrays[input.index()] {
+                Some(array) => array.view.rows(rows.clone()),
+                None => self.fixed_array(input.index()),
+            },
+            Source::RowsBefore => Some(ArrayView::scalar(before)),
+            Source::Slot(slot) => self.slots[*slot].as_ref().map(IntoArrayView::into_array_view),
+        });
+        let result = run(kernel, inputs, &given);
+        result.map_err(|error| after_rows(error, &self.chunked, before as usize))
+    }
+
+    /// An array that is not streamed, as kernels see it: stretched to the size that its axes of size 1 stand for.
+    fn fixed_array(&self, input: usize) -> Option<ArrayView<'_>> {
+        let graph = self.chunked.0.whole.graph();
+        let (view, info) = (&self.fixed[input].as_ref()?.view, &graph.inputs()[input]);
+        if info.may_be_one.is_empty() {
+            return Some(view.clone());
+        }
+        let sizes = self.sizes.as_ref()?;
+        let shape = info.shape.iter().map(|dim| usize::try_from(evaluate(dim, sizes).ok()?).ok());
+        let shape: Vec<usize> = shape.collect::<Option<_>>()?;
+        Some(view.stretched(view.geometry().stretched(&shape).ok()?))
+    }
+
+    /// Values for all symbols, with a number of rows.
+    fn given_of(&self, sizes: Option<&Values>, rows: i64) -> Given {
+        let symbol = self.chunked.0.split.rows;
+        let known = sizes
+            .into_iter()
+            .flatten()
+            .enumerate()
+            .filter_map(|(index, size)| Some((SymbolId::new(index), (*size)?)));
+        known.map(|(of, size)| (of, if of == symbol { rows } else { size })).collect()
+    }
+
+    /// Ends a pass over the rows: all of them have been passed.
+    ///
+    /// ```
+    /// use broadloom::prelude::*;
+    /// let g = Graph::new();
+    /// let x = g.input::<f32>("x", shape![g.symbol("n")]);
+    /// let chunked = (x - x.max(0)).compile()?.in_chunks("n")?;
+    /// let mut run = chunked.start(())?;
+    /// run.push(&[1.0f32, 2.0])?;
+    /// run.end_pass()?;
+    /// let rows: Vec<f32> = run.push(&[1.0f32, 2.0])?.try_into()?;
+    /// assert_eq!(rows, [-1.0, 0.0]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If there was no chunk, or another number of rows than in the pass before; if that number is not what the graph
+    /// wants, as none for a maximum; if memory cannot be had.
+    #[track_caller]
+    pub fn end_pass(&mut self) -> Result<(), ChunkError> {
+        let site = Location::caller();
+        self.end().map_err(|error| error.called_from(site))
+    }
+
+    fn end(&mut self) -> Result<(), ChunkError> {
+        self.check_open()?;
+        let Some(sizes) = &self.sizes else { return Err(ChunkError::NoChunks) };
+        match self.total {
+            Some(first) if first != self.rows => {
+                return Err(ChunkError::Rows { pass: self.pass, first, found: self.rows });
+            }
+            _ => self.total = Some(self.rows),
+        }
+        let sizes = self.given_of(Some(sizes), self.rows as i64);
+        if self.pass == 0 {
+            self.check_whole()?;
+        }
+        let result = self.end_with(&sizes);
+        self.has_failed = result.is_err();
+        self.pass += 1;
+        (self.rows, self.last) = (0, None);
+        result
+    }
+
+    fn end_with(&mut self, sizes: &Given) -> Result<(), ChunkError> {
+        let compiled = self.chunked.0.clone();
+        let Pass { each, merge, rest, .. } = &compiled.passes[self.pass];
+        if self.rows == 0 {
+            self.compute_nothing()?;
+        }
+        if let (Some(each), Some(merge)) = (each, merge) {
+            let merged = self.partial.finish(|left, right| merged(merge, &left, &right, sizes))?;
+            let slots = each.part.outputs.iter().filter_map(|destination| match destination {
+                Destination::Merged(slot) => Some(*slot),
+                _ => None,
+            });
+            for (slot, array) in slots.zip(merged.into_iter().flatten()) {
+                self.slots[slot] = Some(array);
+            }
+        }
+        let Some(rest) = rest else { return Ok(()) };
+        let inputs = rest.part.inputs.iter().map(|source| match source {
+            Source::Array(input) => self.fixed_array(input.index()),
+            Source::RowsBefore => None,
+            Source::Slot(slot) => self.slots[*slot].as_ref().map(IntoArrayView::into_array_view),
+        });
+        let results = run(rest, inputs, sizes)?;
+        for (destination, array) in rest.part.outputs.iter().zip(results) {
+            match destination {
+                Destination::Whole(number) => self.wholes[*number] = Some(array),
+                Destination::Slot(slot) => self.slots[*slot] = Some(array),
+                Destination::Rows(_) | Destination::Merged(_) | Destination::Joined(_) => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the sizes are what the graph wants, now that the number of rows is known.
+    fn check_whole(&self) -> Result<(), ChunkError> {
+        let inner = self.chunked.0.whole.inner();
+        let rows = self.rows as i64;
+        let streamed = self.streamed.iter().map(|geometry| {
+            let mut geometry = geometry.clone()?;
+            geometry.axes.first_mut()?.size = rows;
+            Some(geometry)
+        });
+        let streamed: Vec<Option<Geometry>> = streamed.collect();
+        let geometries = streamed.iter().zip(&self.fixed);
+        let geometries: Vec<Option<&Geometry>> = geometries
+            .map(|(streamed, fixed)| streamed.as_ref().or(fixed.as_ref().map(|array| array.view.geometry())))
+            .collect();
+        inner.program.run(&inner.graph, &geometries, &self.given)?;
+        Ok(())
+    }
+
+    /// The results of no rows, where there were none in all chunks.
+    fn compute_nothing(&mut self) -> Result<(), ChunkError> {
+        let empty = self.streamed.iter().map(|geometry| {
+            let mut shape = geometry.as_ref()?.shape();
+            *shape.first_mut()? = 0;
+            let storage = Storage::allocate(geometry.as_ref()?.dtype, 0).ok()?;
+            Some(AnyArray::from_parts(storage, shape))
+        });
+        let empty: Vec<Option<AnyArray>> = empty.collect();
+        let arrays: SmallVec<[Option<Argument<'_>>; 4]> =
+            empty.iter().map(|array| array.as_ref().map(|array| shared(array.into_array_view()))).collect();
+        let compiled = self.chunked.0.clone();
+        let Some(each) = &compiled.passes[self.pass].each else { return Ok(()) };
+        let results = self.run_on(each, &arrays, 0, 0..0)?;
+        let mut partial = Vec::new();
+        for (destination, array) in each.part.outputs.iter().zip(results) {
+            match destination {
+                Destination::Merged(_) => partial.push(array),
+                Destination::Joined(slot) => self.slots[*slot] = Some(array),
+                Destination::Rows(_) | Destination::Whole(_) | Destination::Slot(_) => {}
+            }
+        }
+        self.partial.push(None, partial, |left, _| Ok(left))
+    }
+
+    /// Ends the last pass, unless that was done, and gives the outputs of all rows, [`Chunked::totals`].
+    ///
+    /// ```
+    /// use broadloom::prelude::*;
+    /// let g = Graph::new();
+    /// let x = g.input::<f32>("x", shape![g.symbol("n")]);
+    /// let mut run = x.argmax(0).compile()?.in_chunks("n")?.start(())?;
+    /// run.push(&[1.0f32, 7.0])?;
+    /// run.push(&[9.0f32])?;
+    /// let highest: i64 = run.finish()?.try_into()?;
+    /// assert_eq!(highest, 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`ChunkRun::end_pass`]; if the rows must be passed again.
+    #[track_caller]
+    pub fn finish(mut self) -> Result<Outputs, ChunkError> {
+        let (site, passes) = (Location::caller(), self.chunked.passes());
+        if self.pass + 1 == passes {
+            self.end().map_err(|error| error.called_from(site))?;
+        }
+        if self.has_failed {
+            return Err(ChunkError::Failed);
+        }
+        if self.pass < passes {
+            return Err(ChunkError::MorePasses { done: self.pass, passes });
+        }
+        let graph = self.chunked.0.whole.graph();
+        let outputs = graph.outputs().iter().zip(self.wholes);
+        let arrays = outputs.filter_map(|(output, array)| Some((output.name.to_string(), array?)));
+        Ok(Outputs::new(arrays.collect()))
+    }
+}
+
+impl Chunked {
+    /// Arrays in order of the graph's inputs, of those that are streamed or of the others.
+    fn order<'i>(&self, inputs: Inputs<'i>, streamed: bool) -> Result<Ordered<'i>, ChunkError> {
+        let (graph, split) = (self.0.whole.graph(), &self.0.split);
+        for name in inputs.names() {
+            let position = graph.inputs().iter().position(|input| *input.name == *name);
+            if let Some(is_streamed) = position.map(|position| split.streamed[position])
+                && is_streamed != streamed
+            {
+                return Err(ChunkError::Misplaced { name: name.to_string(), is_streamed });
+            }
+        }
+        let required = self.0.of_chunk.required.iter().zip(&split.streamed);
+        let required: Vec<bool> = required.map(|(required, of)| *required && *of == streamed).collect();
+        Ok(order(graph, &required, inputs)?)
+    }
+}
+
+fn shared(view: ArrayView<'_>) -> Argument<'_> {
+    Argument { view, is_exclusive: false }
+}
+
+/// Runs a part. Its inputs have been checked as those of the whole graph.
+fn run<'i>(
+    kernel: &Kernel,
+    inputs: impl Iterator<Item = Option<ArrayView<'i>>>,
+    given: &Given,
+) -> Result<Vec<AnyArray>, CallError> {
+    let inputs: Ordered<'i> = inputs.map(|view| view.map(shared)).collect();
+    let bound = Bound::of_ordered(kernel.executable.inner().clone(), inputs, given)?;
+    Ok(bound.run()?.into_arrays().collect())
+}
+
+/// The results of two neighbouring pieces as one.
+fn merged(
+    merge: &Kernel,
+    left: &[AnyArray],
+    right: &[AnyArray],
+    sizes: &Given,
+) -> Result<Vec<AnyArray>, ChunkError> {
+    let inputs = left.iter().chain(right).map(|array| Some(array.into_array_view()));
+    Ok(run(merge, inputs, sizes)?)
+}
+
+/// An error of a chunk as one of all rows: positions along the rows count those before.
+fn after_rows(error: CallError, chunked: &Chunked, before: usize) -> ChunkError {
+    let graph = chunked.0.whole.graph();
+    let rows = &chunked.0.split.axis_of_rows;
+    let axis = |of: &dyn Fn(&CheckedGraph, &Node, broadloom_ir::ExprId) -> Option<broadloom_ir::ExprId>| {
+        let expr = graph.exprs().find_map(|expr| of(graph, graph.node(expr), expr))?;
+        rows[expr.index()]
+    };
+    let error = match error {
+        CallError::Bind(error) => return ChunkError::Bind(error),
+        CallError::Run(error) => error,
+    };
+    ChunkError::Run(match error {
+        RunError::IndexOutOfRange { site, mut position, index, size } => {
+            let axis = axis(&|graph, node, expr| match node {
+                Node::Take { indices, .. } if graph.site(expr) == site => Some(*indices),
+                _ => None,
+            });
+            if let Some(at) = axis.and_then(|axis| position.get_mut(axis)) {
+                *at += before;
+            }
+            RunError::IndexOutOfRange { site, position, index, size }
+        }
+        RunError::NegativeExponent { site, mut position, exponent } => {
+            let axis = axis(&|graph, node, expr| match node {
+                Node::Elementwise { .. } if graph.site(expr) == site => Some(expr),
+                _ => None,
+            });
+            if let Some(at) = axis.and_then(|axis| position.get_mut(axis)) {
+                *at += before;
+            }
+            RunError::NegativeExponent { site, position, exponent }
+        }
+        RunError::NoSuchSegment { site, row, id, segments } => {
+            RunError::NoSuchSegment { site, row: row + before, id, segments }
+        }
+        error => error,
+    })
+}

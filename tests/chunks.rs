@@ -1,0 +1,288 @@
+//! Running chunk by chunk: the same bits as all rows at once, for any chunks; and what is refused.
+
+use broadloom::prelude::*;
+use broadloom::{AnyArray, ChunkError, Chunked, Inputs, Threads};
+use broadloom_ir::for_each_dtype;
+use broadloom_text::Program;
+use std::collections::BTreeMap;
+
+/// Bits of the elements, with all NaNs equal.
+fn bits(array: &AnyArray) -> (DType, Vec<usize>, Vec<u64>) {
+    macro_rules! bits {
+        ($($variant:ident, $rust:ty, $name:literal, $class:ident, $size:literal;)*) => {
+            match array.dtype() {
+                $(DType::$variant => {
+                    let elements = array.as_slice::<$rust>().expect("the dtype was asked for");
+                    elements.iter().map(|element| {
+                        let is_nan = element.into_scalar().as_f64_is_nan();
+                        if is_nan { u64::MAX } else { element.into_scalar().bits() }
+                    }).collect()
+                })*
+            }
+        };
+    }
+    trait IsNan {
+        fn as_f64_is_nan(&self) -> bool;
+    }
+    impl IsNan for broadloom::Scalar {
+        fn as_f64_is_nan(&self) -> bool {
+            match self {
+                broadloom::Scalar::F16(x) => x.is_nan(),
+                broadloom::Scalar::Bf16(x) => x.is_nan(),
+                broadloom::Scalar::F32(x) => x.is_nan(),
+                broadloom::Scalar::F64(x) => x.is_nan(),
+                _ => false,
+            }
+        }
+    }
+    (array.dtype(), array.shape().to_vec(), for_each_dtype!(bits))
+}
+
+type Results = BTreeMap<String, (DType, Vec<usize>, Vec<u64>)>;
+
+fn results(outputs: &Outputs) -> Results {
+    outputs.iter().map(|(name, array)| (name.to_string(), bits(array))).collect()
+}
+
+/// Rows behind others.
+fn extend(all: &mut Results, rows: Results) {
+    for (name, (dtype, shape, bits)) in rows {
+        match all.get_mut(&name) {
+            Some((_, known, all)) => {
+                assert_eq!(known[1..], shape[1..]);
+                known[0] += shape[0];
+                all.extend(bits);
+            }
+            None => {
+                all.insert(name, (dtype, shape, bits));
+            }
+        }
+    }
+}
+
+/// Numbers without a pattern.
+fn noise(count: usize, seed: u64) -> impl Iterator<Item = u64> {
+    (0..count as u64).map(move |index| {
+        let mut x =
+            (index + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ seed.wrapping_mul(0xd6e8_feb8_6659_fd93);
+        x = (x ^ (x >> 32)).wrapping_mul(0xd6e8_feb8_6659_fd93);
+        x ^ (x >> 32)
+    })
+}
+
+/// Arrays of `n` rows, of which the streamed ones are `x: f32[n, 3]`, `y: f64[n]`, `h: f16[n]`, `i: i32[n, 2]`,
+/// `b: bool[n]` and `ids: i64[n]`, the others `w: f32[3]`, `codes: f32[5, 3]` and `table: f64[5]`.
+struct Arrays {
+    n: usize,
+    x: Vec<f32>,
+    y: Vec<f64>,
+    h: Vec<f16>,
+    i: Vec<i32>,
+    b: Vec<bool>,
+    ids: Vec<i64>,
+    w: Vec<f32>,
+    codes: Vec<f32>,
+    table: Vec<f64>,
+}
+
+const DECLARATIONS: &str = "
+    symbols n, k
+    input x: f32[n, 3]
+    input y: f64[n]
+    input h: f16[n]
+    input i: i32[n, 2]
+    input b: bool[n]
+    input ids: i64[n]
+    input w: f32[3]
+    input codes: f32[k, 3]
+    input table: f64[5]
+";
+
+impl Arrays {
+    fn new(n: usize) -> Arrays {
+        let unit = |bits: u64| (bits >> 11) as f64 / (1u64 << 53) as f64;
+        let small = |count: usize, seed| noise(count, seed).map(move |bits| (unit(bits) * 8.0 - 4.0) as f32);
+        Arrays {
+            n,
+            x: small(3 * n, 1).collect(),
+            // Few values, so that extremes are met often, and NaN at times.
+            y: noise(n, 2)
+                .map(|bits| if bits % 5000 == 7 { f64::NAN } else { (bits % 1000) as f64 / 7.0 })
+                .collect(),
+            h: small(n, 3).map(f16::from_f32).collect(),
+            i: noise(2 * n, 4).map(|bits| (bits % 2001) as i32 - 1000).collect(),
+            b: noise(n, 5).map(|bits| bits % 300 == 1).collect(),
+            ids: noise(n, 6).map(|bits| (bits % 5) as i64).collect(),
+            w: vec![0.5, -2.0, 3.25],
+            codes: small(15, 7).collect(),
+            table: vec![1.5, 2.5, -1.0, 0.25, 9.0],
+        }
+    }
+
+    fn named<'a>(&'a self, names: &[String], rows: std::ops::Range<usize>) -> Inputs<'a> {
+        let (all, count) = (self.n, rows.len());
+        let part = |view: ArrayView<'a>| view.rows(rows.clone()).expect("rows within the array");
+        names.iter().fold(Inputs::new(), |inputs, name| match name.as_str() {
+            "x" => inputs.named("x", part(ArrayView::new(&self.x, &[all, 3]).unwrap())),
+            "y" => inputs.named("y", &self.y[rows.clone()]),
+            "h" => inputs.named("h", &self.h[rows.clone()]),
+            "i" => inputs.named("i", part(ArrayView::new(&self.i, &[all, 2]).unwrap())),
+            "b" => inputs.named("b", &self.b[rows.clone()]),
+            "ids" => inputs.named("ids", &self.ids[rows.clone()]),
+            "w" => inputs.named("w", &self.w),
+            "codes" => inputs.named("codes", ArrayView::new(&self.codes, &[5, 3]).unwrap()),
+            "table" => inputs.named("table", &self.table),
+            name => panic!("no array {name} of {count} rows"),
+        })
+    }
+}
+
+fn names(infos: Vec<broadloom::ArrayInfo>) -> Vec<String> {
+    infos.into_iter().map(|info| info.name).collect()
+}
+
+fn compile(program: &str, threads: Threads) -> Executable {
+    let text = format!("{DECLARATIONS}{program}");
+    let graph = Program::parse("test", &text).unwrap().resolve().unwrap_or_else(|error| panic!("{error}"));
+    let options = CompileOptions { threads, parallel_threshold: 0, ..CompileOptions::default() };
+    Executable::compile(&graph, &options).unwrap()
+}
+
+fn run_in_chunks(chunked: &Chunked, arrays: &Arrays, chunks: &[usize]) -> Result<Results, ChunkError> {
+    let (streamed, fixed) = (names(chunked.streamed()), names(chunked.fixed()));
+    let mut run = chunked.start(arrays.named(&fixed, 0..0))?;
+    let mut all = Results::new();
+    for pass in 0..chunked.passes() {
+        let mut start = 0;
+        for rows in chunks {
+            let outputs = run.push(arrays.named(&streamed, start..start + rows))?;
+            assert_eq!(
+                names(chunked.rows(pass)),
+                outputs.iter().map(|(name, _)| name.to_string()).collect::<Vec<_>>()
+            );
+            extend(&mut all, results(&outputs));
+            start += rows;
+        }
+        assert_eq!(start, arrays.n);
+        run.end_pass()?;
+    }
+    let totals = run.finish()?;
+    assert_eq!(names(chunked.totals()), totals.iter().map(|(name, _)| name.to_string()).collect::<Vec<_>>());
+    all.extend(results(&totals));
+    Ok(all)
+}
+
+/// Chunks of `n` rows: of `multiple` rows and of several times that, even and uneven, with what remains at the end.
+fn cuts(n: usize, multiple: usize) -> Vec<Vec<usize>> {
+    let cut = |sizes: &[usize]| {
+        let (mut left, mut chunks) = (n, Vec::new());
+        for size in sizes.iter().cycle() {
+            if left < *size || chunks.len() > 200 {
+                break;
+            }
+            chunks.push(*size);
+            left -= size;
+        }
+        chunks.extend(Some(left).filter(|left| *left > 0 || n == 0));
+        chunks
+    };
+    let m = multiple;
+    let patterns: [&[usize]; 5] = [&[m], &[2 * m], &[3 * m], &[4 * m, m, 7 * m], &[64 * m]];
+    let mut cuts: Vec<Vec<usize>> = patterns.iter().map(|sizes| cut(sizes)).collect();
+    if m == 1 {
+        cuts.push(cut(&[1000]));
+        cuts.push(cut(&[17, 300, 1]));
+    }
+    cuts.sort();
+    cuts.dedup();
+    cuts
+}
+
+/// Programs, the number of their passes, and of how many rows chunks are.
+const PROGRAMS: &[(&str, usize, usize)] = &[
+    ("output a = exp(x) * w + 1", 1, 1),
+    ("output a = argmin(sum((codes[None] - x[:, None]) ** 2, axis=-1), axis=1)", 1, 1),
+    ("output a = x.sum(axis=1); output b = x.T.sum(axis=0)", 1, 1),
+    ("output a = x.sum(axis=0)", 1, 1024),
+    ("output a = sum(x * x)", 1, 1024),
+    ("output a = sum(y ** 2); output b = sum(y * y)", 1, 1024),
+    ("output a = prod(1 + y / 1e6)", 1, 1024),
+    (
+        "output a = mean(y); output b = mean(x, axis=0, keepdims=True); output c = mean(h); output d = mean(i, axis=0)",
+        1,
+        1024,
+    ),
+    ("output a = sum(h); output b = sum(h * h); output c = prod(h / 4 + 1)", 1, 1024),
+    ("output a = sum(i); output b = sum(i, axis=0); output c = count_nonzero(b)", 1, 1),
+    ("output a = min(y); output b = max(x, axis=0); output c = min(h); output d = max(i, axis=0)", 1, 1),
+    ("output a = any(b); output b2 = all(x > -5, axis=0); output c = any(b, keepdims=True)", 1, 1),
+    (
+        "output a = argmin(y); output b = argmax(x, axis=0); output c = argmin(x); output d = argmax(i); output e = argmax(b)",
+        1,
+        1,
+    ),
+    (
+        "output a = min(b); output c = max(b); output d = argmin(b); output e = prod(i / 1000, axis=0)",
+        1,
+        1024,
+    ),
+    ("output a = arange(n) * 2 + ids", 1, 1),
+    ("output a = take(table, ids) * y; output b = w.sum(); output c = sqrt(w) * 2", 1, 1),
+    ("output a = x - x.mean(axis=0)", 2, 1024),
+    ("output a = (x - mean(x, axis=0)) / std(x, axis=0)", 3, 1024),
+    ("output a = softmax(y, axis=0); output b = softmax(x, axis=1)", 3, 1024),
+    ("output a = var(x, axis=0, ddof=1); output m = x.mean(axis=0); output k = x - m", 2, 1024),
+    ("output a = logsumexp(x, axis=0)", 2, 1024),
+    ("output a = y / max(abs(y)); output b = x.reshape(n, 3, 1) * w[:, None]", 2, 1),
+    (
+        "output a = segment_sum(y, ids, 5); output b = segment_mean(x, ids, 5); output c = segment_count(ids, 5)",
+        1,
+        65_536,
+    ),
+    ("output a = y - take(segment_mean(y, ids, 5), ids)", 2, 65_536),
+    ("output a = segment_max(x, ids, k); output b = sum(y)", 1, 65_536),
+    ("output a = where(b, y, -y).sum(); output b2 = concat([x, x * 2], axis=1).max(axis=0)", 1, 1024),
+    ("output a = sum(exp(-x ** 2), axis=0) / n; output r = y / n", 2, 1024),
+    ("output a = broadcast_to(w, (n, 3)) + 1; output b = y[:, None] * w", 1, 1),
+    ("output a = sum(sum(x * w, axis=1)); output b = (x * w).sum(axis=1).max()", 1, 1024),
+];
+
+#[test]
+fn chunks_give_the_bits_of_the_whole() {
+    let pool = std::sync::Arc::new(rayon::ThreadPoolBuilder::new().num_threads(3).build().unwrap());
+    for (program, passes, multiple) in PROGRAMS {
+        for threads in [Threads::Calling, Threads::Pool(pool.clone())] {
+            let whole = compile(program, threads);
+            let chunked = whole.in_chunks("n").unwrap_or_else(|error| panic!("{program}\n{error:?}"));
+            assert_eq!((chunked.passes(), chunked.multiple()), (*passes, *multiple), "{program}");
+            let m = *multiple;
+            let sizes: &[usize] = match m {
+                65_536 => &[1, 70_000, 3 * 65_536, 5 * 65_536 + 4464, 4 * 65_536 + 30],
+                _ => &[1, 3, 64, 65, 1024, 1025, 1088, 1089, 2048, 5000, 7 * 1024 + 40, 13 * 1024, 40_000],
+            };
+            for n in sizes {
+                let arrays = Arrays::new(*n);
+                let inputs = names(whole.inputs());
+                let fixed = names(chunked.fixed());
+                let streamed: Vec<String> = inputs.into_iter().filter(|name| !fixed.contains(name)).collect();
+                let all: Vec<String> = fixed.iter().chain(&streamed).cloned().collect();
+                let want = results(&whole.run(arrays.named(&all, 0..*n)).unwrap());
+                for chunks in cuts(*n, m) {
+                    let got = run_in_chunks(&chunked, &arrays, &chunks).unwrap();
+                    let of = |results: &Results, name: &String| results[name].clone();
+                    for name in want.keys() {
+                        let (want, got) = (of(&want, name), of(&got, name));
+                        assert_eq!(
+                            (want.0, &want.1),
+                            (got.0, &got.1),
+                            "{program}: {name} of {n} in {chunks:?}"
+                        );
+                        let differs = want.2.iter().zip(&got.2).position(|(want, got)| want != got);
+                        assert_eq!(differs, None, "{program}: {name} of {n} rows in {chunks:?}");
+                    }
+                    assert_eq!(want.len(), got.len(), "{program}");
+                }
+            }
+        }
+    }
+}
