@@ -5,8 +5,8 @@ use crate::build::Built;
 use crate::recipe::SIZES;
 use crate::substitute::substitute;
 use broadloom::{
-    CallError, CheckedGraph, CompileOptions, CpuLevel, Executable, Graph, Inputs, OutputsMut, Scalar, Tensor,
-    Threads,
+    ArrayView, CallError, CheckedGraph, CompileOptions, CpuLevel, Executable, Graph, Inputs, OutputsMut,
+    Scalar, Tensor, Threads,
 };
 use broadloom_ir::SymbolId;
 use broadloom_ir::interp::{Array, InterpretError, interpret};
@@ -51,7 +51,8 @@ pub struct Data {
     /// Dense, and in the layouts of the case.
     inputs: [Vec<Memory>; 2],
     /// Unfused and fused.
-    want: [Result<Vec<Array>, InterpretError>; 2],
+    pub want: [Result<Vec<Array>, InterpretError>; 2],
+    names: Vec<String>,
 }
 
 impl Data {
@@ -67,7 +68,14 @@ impl Data {
                 .collect()
         };
         let inputs = [holding(true), holding(false)];
-        Data { sizes, inputs, want: [false, true].map(|fused| interpret(graph, arrays, fused)) }
+        let want = [false, true].map(|fused| interpret(graph, arrays, fused));
+        Data { sizes, inputs, want, names: names(graph) }
+    }
+
+    /// The inputs by name, dense.
+    pub fn views(&self) -> Vec<(String, ArrayView<'_>)> {
+        let views = self.inputs[0].iter().map(|memory| memory.view().expect("an input fits its memory"));
+        self.names.iter().cloned().zip(views).collect()
     }
 }
 
@@ -176,7 +184,7 @@ fn elements(graph: &CheckedGraph, sizes: &[usize; 3]) -> i64 {
 }
 
 /// Sizes, reduced until the interpreter is done soon, and inputs of these sizes.
-fn data(graph: &CheckedGraph, mut chosen: [usize; 3], mut random: Random, lays: &[Lay]) -> Data {
+pub fn data(graph: &CheckedGraph, mut chosen: [usize; 3], mut random: Random, lays: &[Lay]) -> Data {
     let most = if random.below(8) == 0 { MANY_ELEMENTS } else { MOST_ELEMENTS };
     let kept = random.below(3);
     let sizes = loop {
@@ -215,7 +223,11 @@ fn data(graph: &CheckedGraph, mut chosen: [usize; 3], mut random: Random, lays: 
     let inputs = [holding(true), holding(false)];
     let arrays: Vec<Array> = random_inputs.into_iter().map(|(array, _)| array).collect();
     let want = [false, true].map(|fused| interpret(graph, &arrays, fused));
-    Data { sizes, inputs, want }
+    Data { sizes, inputs, want, names: names(graph) }
+}
+
+fn names(graph: &CheckedGraph) -> Vec<String> {
+    graph.inputs().iter().map(|input| input.name.to_string()).collect()
 }
 
 /// Whether every symbol of a size is the size of an axis that cannot be 1 instead.
@@ -287,7 +299,7 @@ fn run(
 }
 
 /// Whether an error follows from sizes alone.
-fn is_of_sizes(error: &InterpretError) -> bool {
+pub fn is_of_sizes(error: &InterpretError) -> bool {
     matches!(
         error,
         InterpretError::Obligation { .. }
@@ -299,7 +311,7 @@ fn is_of_sizes(error: &InterpretError) -> bool {
 }
 
 /// How many elements differ, and the first few of them.
-fn difference(want: &Array, got: &[Scalar]) -> Option<String> {
+pub fn difference(want: &Array, got: &[Scalar]) -> Option<String> {
     if want.elements.len() != got.len() {
         return Some(format!("{} elements instead of {:?}", got.len(), want.shape));
     }

@@ -12,6 +12,7 @@
 mod arrays;
 mod build;
 mod check;
+mod chunks;
 mod coverage;
 mod idioms;
 mod known;
@@ -50,6 +51,26 @@ fn compiled_code_computes_what_the_interpreter_does() {
         Err(TestError::Fail(reason, recipe)) => panic!("{}\n{recipe:?}", reason.message()),
         Err(TestError::Abort(reason)) => panic!("{}", reason.message()),
     }
+}
+
+#[test]
+fn chunks_of_rows_give_the_same_bits() {
+    let tally = RefCell::default();
+    let mut config = config(0);
+    config.rng_seed = RngSeed::Fixed(41);
+    let result = TestRunner::new(config).run(&recipe::recipe(), |recipe| {
+        let built = build::build(&recipe);
+        chunks::check(&built, &recipe.sizes, recipe.seed, &mut tally.borrow_mut())
+            .map_err(TestCaseError::fail)
+    });
+    match result {
+        Ok(()) => {}
+        Err(TestError::Fail(reason, recipe)) => panic!("{}\n{recipe:?}", reason.message()),
+        Err(TestError::Abort(reason)) => panic!("{}", reason.message()),
+    }
+    let tally: chunks::Tally = tally.into_inner();
+    let reached = [tally.cut, tally.several_passes, tally.by_blocks, tally.tails];
+    assert!(reached.iter().all(|count| *count >= 20), "{tally:#?}");
 }
 
 #[test]

@@ -283,6 +283,20 @@ impl Chunked {
         totals
     }
 
+    /// The executable that was cut.
+    ///
+    /// ```
+    /// use broadloom::prelude::*;
+    /// let g = Graph::new();
+    /// let x = g.input::<f32>("x", shape![g.symbol("n")]);
+    /// let chunked = (2 * x).compile()?.in_chunks("n")?;
+    /// assert_eq!(chunked.executable().inputs()[0].to_string(), "x: f32[n]");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn executable(&self) -> &Executable {
+        &self.0.whole
+    }
+
     fn output(&self, number: usize) -> ArrayInfo {
         let graph = self.0.whole.graph();
         let output = &graph.outputs()[number];

@@ -242,7 +242,7 @@ impl<'a> ChunkRun<'a> {
         let before = before as i64;
         let inputs = kernel.part.inputs.iter().map(|source| match source {
             Source::Array(input) => match &arrays[input.index()] {
-                Some(array) => array.view.rows(rows.clone()),
+                Some(array) => self.stretched(input.index(), array.view.rows(rows.clone())?),
                 None => self.fixed_array(input.index()),
             },
             Source::RowsBefore => Some(ArrayView::scalar(before)),
@@ -252,17 +252,21 @@ impl<'a> ChunkRun<'a> {
         result.map_err(|error| after_rows(error, &self.chunked, before as usize))
     }
 
-    /// An array that is not streamed, as kernels see it: stretched to the size that its axes of size 1 stand for.
+    /// An array that is not streamed, as kernels see it.
     fn fixed_array(&self, input: usize) -> Option<ArrayView<'_>> {
-        let graph = self.chunked.0.whole.graph();
-        let (view, info) = (&self.fixed[input].as_ref()?.view, &graph.inputs()[input]);
-        if info.may_be_one.is_empty() {
-            return Some(view.clone());
-        }
+        self.stretched(input, self.fixed[input].as_ref()?.view.clone())
+    }
+
+    /// An array, or rows of it, with the sizes that its axes of size 1 stand for.
+    fn stretched<'v>(&self, input: usize, view: ArrayView<'v>) -> Option<ArrayView<'v>> {
+        let info = &self.chunked.0.whole.graph().inputs()[input];
         let sizes = self.sizes.as_ref()?;
-        let shape = info.shape.iter().map(|dim| usize::try_from(evaluate(dim, sizes).ok()?).ok());
-        let shape: Vec<usize> = shape.collect::<Option<_>>()?;
-        Some(view.stretched(view.geometry().stretched(&shape).ok()?))
+        let mut shape = view.shape();
+        for &axis in &info.may_be_one {
+            shape[axis] = usize::try_from(evaluate(&info.shape[axis], sizes).ok()?).ok()?;
+        }
+        let geometry = view.geometry().stretched(&shape).ok()?;
+        Some(view.stretched(geometry))
     }
 
     /// Values for all symbols, with a number of rows.
