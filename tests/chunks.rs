@@ -286,3 +286,190 @@ fn chunks_give_the_bits_of_the_whole() {
         }
     }
 }
+
+/// The refusal of a program, whole.
+fn refused(program: &str, rows: &str) -> String {
+    match compile(program, Threads::Calling).in_chunks(rows) {
+        Ok(chunked) => panic!("{program} is cut: {chunked:?}"),
+        Err(error) => format!("{error:#}"),
+    }
+}
+
+#[test]
+fn what_needs_other_rows_is_refused() {
+    let cases = [
+        ("output a = y[None, :] - y[:, None]", "`subtract`", "two axes of the size `n`"),
+        ("output a = y[1:] - y[:-1]", "`slice`", "cuts out rows"),
+        ("output a = y[::-1]", "`slice`", "changes their order"),
+        ("output a = x.reshape(n * 3)", "`reshape`", "mixes rows"),
+        ("output a = x.T", "`permute_dims`", "have to be its leading axis"),
+        ("output a = take(y, ids)", "`take`", "looks rows up"),
+        ("output a = concat([y, y])", "`concat`", "puts rows behind others"),
+        ("output a = sum(x.T)", "`sum`", "the rows are not the outermost"),
+        ("output a = argmax(x.T)", "`argmax`", "the rows are not the outermost"),
+        ("output a = arange(n + 1)", "`arange`", "another way"),
+        ("output a = w * 2", "nothing", "no input whose leading axis"),
+    ];
+    for (program, op, reason) in cases {
+        let message = refused(program, "n");
+        assert!(
+            message.contains("error[C002]") && message.contains(op) && message.contains(reason),
+            "{message}"
+        );
+        assert!(message.contains("help: "), "{message}");
+    }
+    let message = refused("output a = y + 1", "m");
+    assert!(message.contains("error[C001]: there is no size `m`"), "{message}");
+}
+
+#[test]
+fn facts_on_the_rows_are_of_all_of_them() {
+    let g = Graph::new();
+    let n = g.symbol("n").range(2000..=5000);
+    let x = g.input::<f64>("x", shape![n]);
+    let chunked = x.sum(0).compile().unwrap().in_chunks("n").unwrap();
+    let data = vec![0.1; 6000];
+    let run = |lengths: &[usize]| {
+        let mut run = chunked.start(()).unwrap();
+        lengths.iter().for_each(|length| drop(run.push(&data[..*length]).unwrap()));
+        run.finish().map(|outputs| outputs.len())
+    };
+    assert_eq!(run(&[1024, 1024]).unwrap(), 1);
+    let error = run(&[1024]).unwrap_err().to_string();
+    assert!(error.contains("1024") && error.contains("n"), "{error}");
+    assert!(run(&[1024, 4096]).is_err());
+
+    let m = g.symbol("m").multiple_of(8);
+    let y = g.input::<f64>("y", shape![m]);
+    let refused = (y + 1.0).compile().unwrap().in_chunks("m");
+    assert!(matches!(refused, Err(ChunkError::Refused { .. })), "{refused:?}");
+}
+
+#[test]
+fn no_rows_are_rows() {
+    let chunked =
+        compile("output a = sum(x, axis=0); output b = x + 1; output c = mean(y)", Threads::Calling);
+    let chunked = chunked.in_chunks("n").unwrap();
+    let arrays = Arrays::new(0);
+    let results = run_in_chunks(&chunked, &arrays, &[0]).unwrap();
+    assert_eq!(results["a"], (DType::F32, vec![3], vec![0; 3]));
+    assert_eq!(results["b"], (DType::F32, vec![0, 3], vec![]));
+    assert_eq!(results["c"], (DType::F64, vec![], vec![u64::MAX]));
+
+    // Somewhere there are rows.
+    let arrays = Arrays::new(5);
+    let least = compile("output a = min(y)", Threads::Calling).in_chunks("n").unwrap();
+    let want = run_in_chunks(&least, &arrays, &[5]).unwrap();
+    assert_eq!(run_in_chunks(&least, &arrays, &[0, 2, 0, 3, 0]).unwrap(), want);
+    // Nowhere.
+    let error = run_in_chunks(&least, &Arrays::new(0), &[0, 0]).unwrap_err();
+    assert!(matches!(error, ChunkError::Bind(_)) && error.to_string().contains("n is 0"), "{error:?}");
+    let run = least.start(()).unwrap();
+    assert!(matches!(run.finish(), Err(ChunkError::NoChunks)));
+}
+
+#[test]
+fn a_wrong_chunk_changes_nothing() {
+    let g = Graph::new();
+    let [n, m] = g.symbols(["n", "m"]);
+    let x = g.input::<f32>("x", shape![n, m]);
+    let w = g.input::<f32>("w", shape![m]);
+    let chunked = g.compile([("total", (x * w).sum(0))]).unwrap().in_chunks("n").unwrap();
+    let data = vec![0.5f32; 3 * 2048];
+    let weights = [1.0f32, 2.0, 3.0];
+    let rows = |count: usize, width: usize| ArrayView::new(&data[..count * width], &[count, width]).unwrap();
+    let mut run = chunked.start(inputs! { "w" => &weights }).unwrap();
+    assert!(matches!(run.push(inputs! { "x" => rows(8, 2) }), Err(ChunkError::Bind(_))), "widths differ");
+    run.push(inputs! { "x" => rows(1024, 3) }).unwrap();
+    assert!(matches!(run.push(inputs! { "x" => rows(8, 2) }), Err(ChunkError::Bind(_))));
+    assert!(matches!(run.push(inputs! { "y" => rows(8, 3) }), Err(ChunkError::Bind(_))));
+    assert!(matches!(run.push(&[1.0f32]), Err(ChunkError::Bind(_))));
+    let misplaced = run.push(inputs! { "w" => &weights, "x" => rows(1024, 3) });
+    assert!(matches!(misplaced, Err(ChunkError::Misplaced { is_streamed: false, .. })));
+    run.push(inputs! { "x" => rows(100, 3) }).unwrap();
+    let late = run.push(inputs! { "x" => rows(100, 3) });
+    assert!(matches!(late, Err(ChunkError::Multiple { rows: 100, multiple: 1024 })), "{late:?}");
+    let total: Vec<f32> = run.finish().unwrap().take("total").unwrap();
+    assert_eq!(total, [562.0, 1124.0, 1686.0]);
+
+    let misplaced = chunked.start(inputs! { "w" => &weights, "x" => rows(1, 3) });
+    assert!(matches!(misplaced, Err(ChunkError::Misplaced { is_streamed: true, .. })));
+    assert!(matches!(chunked.start(()), Err(ChunkError::Bind(_))));
+
+    // Nothing but the chunks says what `m` is.
+    let widest = g.compile([("widest", x.max(0))]).unwrap().in_chunks("n").unwrap();
+    let mut run = widest.start(()).unwrap();
+    run.push(inputs! { "x" => rows(4, 3) }).unwrap();
+    let changed = run.push(inputs! { "x" => rows(4, 2) });
+    assert!(matches!(changed, Err(ChunkError::Changed { first: 3, now: 2, .. })), "{changed:?}");
+}
+
+#[test]
+fn passes_are_counted() {
+    let chunked = compile("output a = y - max(y)", Threads::Calling).in_chunks("n").unwrap();
+    let data = [1.0, 3.0, 2.0];
+    let mut run = chunked.start(()).unwrap();
+    run.push(&data).unwrap();
+    let early = run.finish();
+    assert!(matches!(early, Err(ChunkError::MorePasses { done: 0, passes: 2 })), "{early:?}");
+
+    let mut run = chunked.start(()).unwrap();
+    run.push(&data).unwrap();
+    run.end_pass().unwrap();
+    run.push(&data[..2]).unwrap();
+    let short = run.end_pass();
+    assert!(matches!(short, Err(ChunkError::Rows { pass: 1, first: 3, found: 2 })), "{short:?}");
+    // The rest of the rows mends it.
+    run.push(&data[2..]).unwrap();
+    run.end_pass().unwrap();
+    assert!(matches!(run.push(&data), Err(ChunkError::NoMorePasses)));
+    assert!(run.finish().unwrap().is_empty());
+}
+
+#[test]
+fn positions_of_bad_data_count_all_rows() {
+    let arrays = Arrays::new(0);
+    let ids = |at: usize| (0..3000).map(|row| if row == at { 77 } else { 1 }).collect::<Vec<i64>>();
+    let program = "output a = take(table, ids)";
+    let chunked = compile(program, Threads::Calling).in_chunks("n").unwrap();
+    let bad = ids(2100);
+    let mut run = chunked.start(arrays.named(&["table".to_string()], 0..0)).unwrap();
+    run.push(inputs! { "ids" => &bad[..1024] }).unwrap();
+    run.push(inputs! { "ids" => &bad[1024..2048] }).unwrap();
+    let Err(ChunkError::Run(error)) = run.push(inputs! { "ids" => &bad[2048..] }) else {
+        panic!("77 is found")
+    };
+    assert!(error.to_string().contains("2100"), "{error}");
+    assert!(matches!(run.push(inputs! { "ids" => &bad[..1024] }), Err(ChunkError::Failed)));
+    assert!(matches!(run.finish(), Err(ChunkError::Failed)));
+
+    let counts = compile("output a = segment_count(ids, 5); output b = any(ids == 0)", Threads::Calling);
+    let mut run = counts.in_chunks("n").unwrap().start(()).unwrap();
+    let many = vec![1i64; 65_536];
+    run.push(inputs! { "ids" => &many }).unwrap();
+    let Err(ChunkError::Run(error)) = run.push(inputs! { "ids" => &bad }) else { panic!("77 is found") };
+    assert!(error.to_string().contains(&(65_536 + 2100).to_string()), "{error}");
+}
+
+#[test]
+fn chunks_may_have_any_strides() {
+    let arrays = Arrays::new(5000);
+    let program = "output a = sum(x * w, axis=0); output b = x * 2";
+    let chunked = compile(program, Threads::Calling).in_chunks("n").unwrap();
+    let want = run_in_chunks(&chunked, &arrays, &[2048, 2048, 904]).unwrap();
+    // Columns first, from the last row to the first.
+    let columns: Vec<f32> = (0..3)
+        .flat_map(|column| (0..5000).map(move |row| (row, column)))
+        .map(|(row, column)| arrays.x[row * 3 + column])
+        .rev()
+        .collect();
+    let view = ArrayView::strided(&columns, 14_999, &[5000, 3], &[-1, -5000]).unwrap();
+    let mut run = chunked.start(inputs! { "w" => &arrays.w }).unwrap();
+    let mut got = Results::new();
+    for rows in [0..3 * 1024, 3 * 1024..4096, 4096..5000] {
+        let outputs = run.push(inputs! { "x" => view.rows(rows).unwrap() }).unwrap();
+        extend(&mut got, results(&outputs));
+    }
+    got.extend(results(&run.finish().unwrap()));
+    assert_eq!(got, want);
+}

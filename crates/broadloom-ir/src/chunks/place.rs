@@ -100,7 +100,14 @@ fn place(graph: &CheckedGraph, rows: SymbolId, expr: ExprId, places: &[Place]) -
             _ => Err(Refusal::OtherSize),
         };
     }
-    let found = axis_of_rows(shape, rows)?;
+    let found = axis_of_rows(shape, rows).map_err(|refusal| match (refusal, node) {
+        // What makes the other size says more.
+        (Refusal::OtherSize, Node::View { view: View::Slice(_), .. }) => Refusal::Slice,
+        (Refusal::OtherSize, Node::View { view: View::Reshape, .. }) => Refusal::Reshape,
+        (Refusal::OtherSize, Node::Concat { .. }) => Refusal::Concat,
+        (Refusal::OtherSize, Node::Input(_)) => Refusal::Input,
+        _ => refusal,
+    })?;
     let here = match found {
         Some(axis) => Place::Rows { axis, pass },
         None => Place::Fixed(pass),
