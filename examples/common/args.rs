@@ -121,6 +121,17 @@ impl Given {
         self.last(name).map(Path::new)
     }
 
+    /// The text that was given, if one was.
+    pub fn text(&self, name: &str) -> Result<Option<&str>, Error> {
+        match self.last(name) {
+            None => Ok(None),
+            Some(value) => match value.to_str() {
+                Some(text) => Ok(Some(text)),
+                None => Err(format!("{name} needs a text, not {value:?}").into()),
+            },
+        }
+    }
+
     /// A number of a range, or `default`.
     pub fn number<T: FromStr + PartialOrd + std::fmt::Display>(
         &self,
