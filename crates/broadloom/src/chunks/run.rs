@@ -20,7 +20,7 @@ use std::panic::Location;
 /// use broadloom::prelude::*;
 /// let g = Graph::new();
 /// let x = g.input::<f64>("x", shape![g.symbol("n")]);
-/// let chunked = ((x - x.mean(0)) / x.std(0, 0.0)).compile()?.in_chunks("n")?;
+/// let chunked = ((x - x.mean(0)) / x.std(0)).compile()?.in_chunks("n")?;
 ///
 /// let data: Vec<f64> = (0..3000).map(f64::from).collect();
 /// let mut run = chunked.start(())?;
