@@ -17,9 +17,8 @@ use crate::dtype::DType;
 use crate::graph::Site;
 use crate::ids::SymbolId;
 pub use problem::{Certainty, Code, Conflict, Misplaced, NameKind, Problem, Requirement};
-pub use render::Places;
 use std::fmt;
-pub use text::{Row, Style, Text};
+pub use text::{Places, Row, Style, Text, nowhere};
 
 /// A size together with its text, so that a diagnostic can be read without the graph.
 #[derive(Clone, PartialEq, Eq)]
@@ -175,7 +174,7 @@ impl Diagnostic {
 
     /// The whole frame with other places than those in Rust.
     pub fn display_at(&self, places: &dyn Places) -> Text {
-        render::text(self, Some(places))
+        render::text(self).at(places)
     }
 
     /// Why, in sentences without a final dot: the rule that is broken and, if it depends, for which sizes it is not.
@@ -193,7 +192,7 @@ impl Diagnostic {
     /// assert!(mistake.colored().to_string().starts_with("\x1b[1;31merror[N003]\x1b[0m"));
     /// ```
     pub fn colored(&self) -> impl fmt::Display {
-        render::text(self, None).colored()
+        render::text(self).colored()
     }
 }
 
@@ -201,7 +200,7 @@ impl fmt::Display for Diagnostic {
     /// The headline; with `#` the whole frame.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if f.alternate() {
-            return write!(f, "{}", render::text(self, None));
+            return write!(f, "{}", render::text(self));
         }
         match &self.op {
             Some(op) => write!(f, "`{op}` ")?,
@@ -249,7 +248,7 @@ impl Diagnostics {
         let mut text = Text::default();
         for (index, diagnostic) in self.iter().enumerate() {
             text.add(Style::Plain, if index == 0 { "" } else { "\n\n" });
-            text.append(render::text(diagnostic, None));
+            text.append(render::text(diagnostic));
         }
         text
     }

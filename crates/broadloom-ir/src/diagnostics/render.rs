@@ -16,85 +16,59 @@
 
 use super::headline::{headline, quoted};
 use super::reason::{caret_note, reasons, slip};
-use super::text::{Row, Style, Text, place};
+use super::text::{Row, Style, Text};
 use super::{Certainty, Diagnostic, Made, Operand, Problem};
-use crate::graph::Site;
 
 /// Longest text of a size in a table, in characters.
 const MAX_CELL: usize = 32;
 
-/// Where the parts of a diagnostic stand, for front ends whose source is not Rust.
-pub trait Places {
-    /// The lines below the headline that point at the op: `  --> file:line:column` and the source with carets.
-    fn op(&self, diagnostic: &Diagnostic) -> Vec<String>;
-    /// Where the operand at this position was made; without it the table does not say.
-    fn operand(&self, position: usize, operand: &Operand) -> Option<String>;
-    /// Where the input of this name was declared.
-    fn input(&self, name: &str, site: Site) -> Option<String>;
-    /// Where something else stands that has this site.
-    fn other(&self, site: Site) -> Option<String>;
-}
-
-/// The whole frame; without places, with those in Rust.
-pub(super) fn text(diagnostic: &Diagnostic, places: Option<&dyn Places>) -> Text {
+/// The whole frame.
+pub(super) fn text(diagnostic: &Diagnostic) -> Text {
     let (severity, word) =
         if diagnostic.is_warning() { (Style::Warning, "warning") } else { (Style::Error, "error") };
     let label = format!("{word}[{}]", diagnostic.code());
     let mut text = Text::message(severity, label, diagnostic.to_string());
-    match places {
-        None => text.source(diagnostic.site, severity),
-        Some(places) => {
-            places.op(diagnostic).into_iter().for_each(|line| text.add(Style::Plain, format!("\n{line}")));
-        }
-    }
+    text.source(diagnostic.site, severity);
     let slip = slip(diagnostic);
-    let mut rows = table(diagnostic, places, slip.is_none(), severity);
+    let mut rows = table(diagnostic, slip.is_none(), severity);
     rows.extend(slip.into_iter().chain(reasons(diagnostic)).map(|reason| Row::new(reason, None)));
-    rows.extend(origins(diagnostic, places));
+    rows.extend(origins(diagnostic));
     text.rows(rows);
     helps(diagnostic, &mut text);
     text
 }
 
 /// Where the sizes come from, if the table does not show it, and other places that explain the mistake.
-fn origins(diagnostic: &Diagnostic, places: Option<&dyn Places>) -> Vec<Row> {
-    let input_place = |name: &str, site| places.map_or(Some(place(site)), |places| places.input(name, site));
-    let other_place = |site| places.map_or(Some(place(site)), |places| places.other(site));
-    let mut sentences: Vec<(String, Option<String>)> = Vec::new();
+fn origins(diagnostic: &Diagnostic) -> Vec<Row> {
+    let mut rows: Vec<Row> = Vec::new();
     for super::Origin { symbol, input, axis, site } in &diagnostic.origins {
         // User's names have no `?`.
         let verb = if symbol.starts_with('?') { "is the `_` of" } else { "comes from" };
-        sentences.push((format!("`{symbol}` {verb} input {input:?} axis {axis}"), input_place(input, site)));
+        rows.push(Row::new(format!("`{symbol}` {verb} input {input:?} axis {axis}"), Some(site)));
     }
     for step in diagnostic.conflicts().iter().flat_map(|conflict| &conflict.inferred) {
         let [left, right] = &*step.sizes;
-        let sentence =
-            (format!("`{left}` is {} because of `{}`", quoted(right), step.op), other_place(step.site));
-        if !sentences.contains(&sentence) {
-            sentences.push(sentence);
+        let row =
+            Row::new(format!("`{left}` is {} because of `{}`", quoted(right), step.op), Some(step.site));
+        if !rows.contains(&row) {
+            rows.push(row);
         }
     }
-    // What speaks of a place only says nothing where there is none.
-    let mut at = |what: &str, place: Option<String>| {
-        sentences.extend(place.map(|place| (what.to_owned(), Some(place))));
-    };
     match &diagnostic.problem {
-        Problem::LateFact { used, .. } => at("used first at", other_place(used)),
-        Problem::AssignedTwice { first, .. } => at("assigned first at", other_place(first)),
-        Problem::DuplicateInput { first, .. } => {
-            at("declared first at", input_place(&first.name, first.site));
-        }
+        Problem::LateFact { used, .. } => rows.push(Row::leading("", "used first at", used)),
+        Problem::AssignedTwice { first, .. } => rows.push(Row::leading("", "assigned first at", first)),
+        Problem::DuplicateInput { first, .. } => rows.push(Row::leading("", "declared first at", first.site)),
         Problem::ForeignTensor { here, there } => {
-            at("this graph was made at", other_place(here));
-            at("the other graph was made at", there.and_then(other_place));
+            rows.push(Row::leading("", "this graph was made at", here));
+            rows.extend(there.map(|there| Row::leading("", "the other graph was made at", there)));
         }
         _ => {}
     }
-    sentences.into_iter().map(|(sentence, place)| Row::at(sentence, place)).collect()
+    rows
 }
 
 /// The operands, each with where it was made; the axes above, and carets below.
-fn table(diagnostic: &Diagnostic, places: Option<&dyn Places>, explains: bool, severity: Style) -> Vec<Row> {
+fn table(diagnostic: &Diagnostic, explains: bool, severity: Style) -> Vec<Row> {
     let operands = &diagnostic.operands;
     let marks = marks(diagnostic);
     let is_aligned =
@@ -112,19 +86,19 @@ fn table(diagnostic: &Diagnostic, places: Option<&dyn Places>, explains: bool, s
         longest(&mut cells.map(|text| text.chars().count())).max(axis.to_string().len()).max(2)
     };
     let widths: Vec<usize> = (0..rank).map(width).collect();
-    let cells = |text: &mut Text, style: &dyn Fn(usize) -> Style, cell: &dyn Fn(usize) -> String| {
+    let cells = |row: &mut Row, style: &dyn Fn(usize) -> Style, cell: &dyn Fn(usize) -> String| {
         for (axis, &width) in widths.iter().enumerate() {
-            text.add(Style::Plain, if axis == 0 { " " } else { "  " });
-            text.add(style(axis), format!("{:>width$}", cell(axis)));
+            row.add(Style::Plain, if axis == 0 { " " } else { "  " });
+            row.add(style(axis), format!("{:>width$}", cell(axis)));
         }
     };
     let mut rows = Vec::new();
     let margin = name_width + 1 + dtype_width + 2;
     if is_aligned && rank > 0 {
-        let mut text = Text::default();
-        text.add(Style::Frame, format!("{:margin$}", "axis"));
-        cells(&mut text, &|_| Style::Frame, &|axis| axis.to_string());
-        rows.push(Row { text, place: None });
+        let mut row = Row::empty(None);
+        row.add(Style::Frame, format!("{:margin$}", "axis"));
+        cells(&mut row, &|_| Style::Frame, &|axis| axis.to_string());
+        rows.push(row);
     }
     let descriptions: Vec<String> =
         operands.iter().enumerate().map(|(index, operand)| description(diagnostic, index, operand)).collect();
@@ -134,38 +108,37 @@ fn table(diagnostic: &Diagnostic, places: Option<&dyn Places>, explains: bool, s
         format!("[{}]", dims.join(", "))
     };
     let list_width = longest(&mut operands.iter().map(|operand| listed(operand).chars().count()));
-    for (position, (operand, made)) in operands.iter().zip(&descriptions).enumerate() {
-        let mut text = Text::default();
+    for (operand, made) in operands.iter().zip(&descriptions) {
+        let is_made = !matches!(operand.made, Made::Wanted | Made::Result);
+        let mut row = Row::empty(is_made.then_some(operand.site));
         let dtype = operand.dtype.map_or("", |dtype| dtype.name());
-        text.add(Style::Plain, format!("{:name_width$} {dtype:dtype_width$} ", operand.name));
+        row.add(Style::Plain, format!("{:name_width$} {dtype:dtype_width$} ", operand.name));
         if is_aligned {
-            text.add(Style::Plain, "[");
+            row.add(Style::Plain, "[");
             let style = |axis: usize| match cell(operand, axis) {
                 Some(_) if marks.contains(&axis) => severity,
                 _ => Style::Plain,
             };
-            cells(&mut text, &style, &|axis| cell(operand, axis).unwrap_or_else(|| "·".to_owned()));
-            text.add(Style::Plain, " ]");
+            cells(&mut row, &style, &|axis| cell(operand, axis).unwrap_or_else(|| "·".to_owned()));
+            row.add(Style::Plain, " ]");
         } else {
-            text.add(Style::Plain, format!("{:list_width$}", listed(operand)));
+            row.add(Style::Plain, format!("{:list_width$}", listed(operand)));
         }
-        text.add(Style::Plain, format!("   {made:description_width$}"));
-        let is_made = !matches!(operand.made, Made::Wanted | Made::Result);
-        let place = || places.map_or(Some(place(operand.site)), |places| places.operand(position, operand));
-        rows.push(Row { text, place: if is_made { place() } else { None } });
+        row.add(Style::Plain, format!("   {made:description_width$}"));
+        rows.push(row);
     }
     if is_aligned && !marks.is_empty() {
-        let mut text = Text::default();
-        text.add(Style::Plain, format!("{:margin$}", ""));
+        let mut row = Row::empty(None);
+        row.add(Style::Plain, format!("{:margin$}", ""));
         let last = marks.last().copied().unwrap_or(0);
         for (axis, &width) in widths.iter().enumerate().take(last + 1) {
-            text.add(Style::Plain, if axis == 0 { " " } else { "  " });
-            text.add(severity, format!("{:>width$}", if marks.contains(&axis) { "^" } else { "" }));
+            row.add(Style::Plain, if axis == 0 { " " } else { "  " });
+            row.add(severity, format!("{:>width$}", if marks.contains(&axis) { "^" } else { "" }));
         }
         if let Some(note) = caret_note(diagnostic).filter(|_| explains) {
-            text.add(severity, format!(" {note}"));
+            row.add(severity, format!(" {note}"));
         }
-        rows.push(Row { text, place: None });
+        rows.push(row);
     }
     rows
 }

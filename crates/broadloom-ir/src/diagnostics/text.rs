@@ -4,6 +4,7 @@ use crate::graph::Site;
 use std::fmt;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
+use std::panic::Location;
 
 /// Longest source line that is shown, in characters.
 const MAX_LINE: usize = 160;
@@ -44,19 +45,45 @@ impl Style {
     }
 }
 
-/// Lines of text in parts. `Display` prints them without colours.
+/// Where things stand, for front ends whose source is not Rust.
+pub trait Places {
+    /// A place as it is printed, usually `file:line:column`. What would speak of nothing else is left out without it.
+    fn place(&self, site: Site) -> Option<String>;
+    /// The lines below a headline that point at a place: `  --> file:line:column` and the source with carets.
+    fn lines(&self, site: Site) -> Vec<String>;
+}
+
+/// A location in Rust that stands for no place in a user's program. A front end gives each place of its source a copy
+/// of its own, which it knows by its address; without its [`Places`], messages do not mention it.
+pub fn nowhere() -> Location<'static> {
+    *Location::caller()
+}
+
+/// A part of a text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Part {
+    Words(Style, String),
+    /// A place, and the line there with a caret.
+    Source(Site, Style),
+    Row(Row),
+}
+
+/// Lines of text in parts. `Display` prints them without colours, and with places in Rust.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Text(Vec<(Style, String)>);
+pub struct Text(Vec<Part>);
 
 impl Text {
     /// A message: its label, such as `error[S001]`, and its headline.
     pub fn message(severity: Style, label: String, headline: String) -> Text {
-        Text(vec![(severity, label), (Style::Headline, format!(": {headline}"))])
+        let mut text = Text::default();
+        text.add(severity, label);
+        text.add(Style::Headline, format!(": {headline}"));
+        text
     }
 
     /// Adds a part to the last line.
     pub fn add(&mut self, style: Style, part: impl Into<String>) {
-        self.0.push((style, part.into()));
+        self.0.push(Part::Words(style, part.into()));
     }
 
     /// Adds a line, indented as all of a message are.
@@ -73,18 +100,8 @@ impl Text {
     /// Adds a line each for rows and the places that they speak of, which stand in one column.
     pub fn rows(&mut self, rows: Vec<Row>) {
         let placed = rows.iter().filter(|row| row.place.is_some());
-        let column = placed.map(|row| row.text.width()).max().unwrap_or(0) + 4;
-        for Row { mut text, place } in rows {
-            match place {
-                Some(place) => {
-                    let gap = column - text.width();
-                    text.add(Style::Plain, format!("{:gap$}{place}", ""));
-                }
-                None => text.trim_end(),
-            }
-            self.add(Style::Plain, "\n   ");
-            self.append(text);
-        }
+        let column = placed.map(|row| row.width()).max().unwrap_or(0) + 4;
+        self.0.extend(rows.into_iter().map(|row| Part::Row(Row { column, ..row })));
     }
 
     /// Adds a help: a sentence, and what to write, if it is an expression.
@@ -99,34 +116,42 @@ impl Text {
 
     /// Adds a place, and the line there with a caret, if the file can be read.
     pub fn source(&mut self, site: Site, caret: Style) {
-        let number = site.line().to_string();
-        let width = number.len().max(2);
-        self.add(Style::Frame, format!("\n{:width$}--> ", ""));
-        self.add(Style::Plain, place(site));
-        let Some(line) = source_line(site) else { return };
-        let column = site.column() as usize;
-        if column > line.chars().count() {
-            return;
-        }
-        self.add(Style::Frame, format!("\n{:width$} |\n{number:>width$} | ", ""));
-        self.add(Style::Plain, line);
-        self.add(Style::Frame, format!("\n{:width$} | ", ""));
-        self.add(caret, format!("{:>column$}", "^"));
+        self.0.push(Part::Source(site, caret));
     }
 
-    /// Number of characters of a single line.
-    pub fn width(&self) -> usize {
-        self.0.iter().map(|(_, part)| part.chars().count()).sum()
-    }
-
-    fn trim_end(&mut self) {
-        while let Some((_, last)) = self.0.last_mut() {
-            last.truncate(last.trim_end().len());
-            if !last.is_empty() {
-                return;
+    /// The text with other places than those in Rust.
+    pub fn at(&self, places: &dyn Places) -> Text {
+        let mut text = Text::default();
+        for part in &self.0 {
+            match part {
+                Part::Words(style, words) => text.add(*style, words),
+                Part::Source(site, _) => {
+                    places
+                        .lines(site)
+                        .into_iter()
+                        .for_each(|line| text.add(Style::Plain, format!("\n{line}")));
+                }
+                Part::Row(row) => row.write(places, &mut text),
             }
-            self.0.pop();
         }
+        text
+    }
+
+    /// With places in Rust.
+    fn words(&self) -> Vec<(Style, String)> {
+        let mut text = Text::default();
+        for part in &self.0 {
+            match part {
+                Part::Words(style, words) => text.add(*style, words),
+                Part::Source(site, caret) => source(site, *caret, &mut text),
+                Part::Row(row) => row.write(&InRust, &mut text),
+            }
+        }
+        let words = text.0.into_iter().filter_map(|part| match part {
+            Part::Words(style, words) => Some((style, words)),
+            Part::Source(..) | Part::Row(_) => None,
+        });
+        words.collect()
     }
 
     /// The text with ANSI escape sequences for colours, to be printed on a terminal.
@@ -135,9 +160,27 @@ impl Text {
     }
 }
 
+/// Adds a place in Rust, and the line there with a caret, if the file can be read.
+fn source(site: Site, caret: Style, text: &mut Text) {
+    let Some(place) = InRust.place(site) else { return };
+    let number = site.line().to_string();
+    let width = number.len().max(2);
+    text.add(Style::Frame, format!("\n{:width$}--> ", ""));
+    text.add(Style::Plain, place);
+    let Some(line) = source_line(site) else { return };
+    let column = site.column() as usize;
+    if column > line.chars().count() {
+        return;
+    }
+    text.add(Style::Frame, format!("\n{:width$} |\n{number:>width$} | ", ""));
+    text.add(Style::Plain, line);
+    text.add(Style::Frame, format!("\n{:width$} | ", ""));
+    text.add(caret, format!("{:>column$}", "^"));
+}
+
 impl fmt::Display for Text {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|(_, part)| f.write_str(part))
+        self.words().iter().try_for_each(|(_, words)| f.write_str(words))
     }
 }
 
@@ -145,37 +188,94 @@ struct Colored(Text);
 
 impl fmt::Display for Colored {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.0.iter().try_for_each(|(style, part)| match style.escape() {
-            Some(escape) => write!(f, "\x1b[{escape}m{part}\x1b[0m"),
-            None => f.write_str(part),
+        self.0.words().iter().try_for_each(|(style, words)| match style.escape() {
+            Some(escape) => write!(f, "\x1b[{escape}m{words}\x1b[0m"),
+            None => f.write_str(words),
         })
     }
 }
 
 /// A line that may speak of a place.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Row {
-    /// What it says.
-    pub text: Text,
-    /// The place, as it is printed.
-    pub place: Option<String>,
+    words: Vec<(Style, String)>,
+    place: Option<Site>,
+    /// What leads from the words to the place, and is left out where there is none.
+    lead: String,
+    /// Where the place begins.
+    column: usize,
 }
 
 impl Row {
-    /// A sentence on a place in Rust.
-    pub fn new(sentence: impl Into<String>, site: Option<Site>) -> Row {
-        Row::at(sentence, site.map(place))
+    /// A sentence, and the place of which it speaks.
+    pub fn new(sentence: impl Into<String>, place: Option<Site>) -> Row {
+        Row { words: vec![(Style::Plain, sentence.into())], ..Row::empty(place) }
     }
 
-    /// A sentence on a place.
-    pub fn at(sentence: impl Into<String>, place: Option<String>) -> Row {
-        Row { text: Text(vec![(Style::Plain, sentence.into())]), place }
+    /// A sentence, which may be empty, and what leads from it to a place, `, declared at`.
+    pub fn leading(sentence: impl Into<String>, lead: impl Into<String>, place: Site) -> Row {
+        Row { lead: lead.into(), ..Row::new(sentence, Some(place)) }
+    }
+
+    /// Nothing yet.
+    pub fn empty(place: Option<Site>) -> Row {
+        Row { words: Vec::new(), lead: String::new(), place, column: 0 }
+    }
+
+    /// Adds words.
+    pub fn add(&mut self, style: Style, words: impl Into<String>) {
+        self.words.push((style, words.into()));
+    }
+
+    fn width(&self) -> usize {
+        let words: usize = self.words.iter().map(|(_, words)| words.chars().count()).sum();
+        words + self.lead.chars().count()
+    }
+
+    fn write(&self, places: &dyn Places, text: &mut Text) {
+        let place = self.place.and_then(|site| places.place(site));
+        let mut words = self.words.clone();
+        match place {
+            Some(place) => {
+                let gap = self.column.saturating_sub(self.width());
+                words.push((Style::Plain, format!("{}{:gap$}{place}", self.lead, "")));
+            }
+            // What fills the column up to the place.
+            None => {
+                while let Some((_, last)) = words.last_mut() {
+                    last.truncate(last.trim_end().len());
+                    if !last.is_empty() {
+                        break;
+                    }
+                    words.pop();
+                }
+            }
+        }
+        if words.is_empty() && !self.lead.is_empty() {
+            return;
+        }
+        text.add(Style::Plain, "\n   ");
+        words.into_iter().for_each(|(style, words)| text.add(style, words));
     }
 }
 
-/// A place as `file:line:column`.
-pub(super) fn place(site: Site) -> String {
-    if is_hidden(site) { "caller unknown".to_owned() } else { site.to_string() }
+/// Places in Rust.
+struct InRust;
+
+impl Places for InRust {
+    fn place(&self, site: Site) -> Option<String> {
+        match () {
+            () if *site == nowhere() => None,
+            () if is_hidden(site) => Some("caller unknown".to_owned()),
+            () => Some(site.to_string()),
+        }
+    }
+
+    fn lines(&self, site: Site) -> Vec<String> {
+        let mut text = Text::default();
+        source(site, Style::Error, &mut text);
+        text.to_string().lines().skip(1).map(str::to_owned).collect()
+    }
 }
 
 /// A call through a function pointer reports a line of the standard library.

@@ -3,7 +3,7 @@
 use super::error::{
     BindError, EmptyTable, GivenSize, MissedObligation, Role, SizeMismatch, Solved, SolvedFrom,
 };
-use broadloom_ir::diagnostics::{Requirement, Row, Style, Text};
+use broadloom_ir::diagnostics::{Places, Requirement, Row, Style, Text};
 use broadloom_ir::graph::Site;
 use std::fmt;
 
@@ -33,6 +33,11 @@ impl BindError {
         self.text().colored()
     }
 
+    /// The whole text with other places than those in Rust; see [`Diagnostic::display_at`](crate::Diagnostic::display_at).
+    pub fn display_at(&self, places: &dyn Places) -> Text {
+        self.text().at(places)
+    }
+
     fn text(&self) -> Text {
         let mut text = Text::message(Style::Error, format!("error[{}]", self.code()), self.to_string());
         match self {
@@ -43,7 +48,7 @@ impl BindError {
                 text.help("pass arrays of the size that is given, or leave it out", None);
             }
             BindError::MissingSize { symbol, site } => {
-                text.rows(vec![Row::new(format!("`{symbol}` was made"), Some(site))]);
+                text.rows(vec![Row::leading("", format!("`{symbol}` was made at"), site)]);
             }
             BindError::Missing { name, .. } => {
                 let code = format!("inputs! {{ {name:?} => .., }}");
@@ -129,17 +134,17 @@ impl fmt::Display for BindError {
             }
             BindError::Size(mismatch) => size_headline(mismatch, f),
             BindError::Obligation(missed) => {
-                let MissedObligation { requirement, needs, have, site, .. } = &**missed;
-                write!(f, "{have}, but {} at {site} needs {needs}", requirement.subject())
+                let MissedObligation { requirement, needs, have, .. } = &**missed;
+                write!(f, "{have}, but {} needs {needs}", requirement.subject())
             }
             BindError::EmptyTable(table) => {
-                let EmptyTable { site, axis, indices } = &**table;
+                let EmptyTable { axis, indices, .. } = &**table;
                 match axis {
                     Some(axis) => {
-                        write!(f, "`take` at {site} has {indices} indices into axis {axis}, which is empty")
+                        write!(f, "`take` has {indices} indices into axis {axis}, which is empty")
                     }
                     None => {
-                        write!(f, "the segmented reduction at {site} has {indices} rows, but no segments")
+                        write!(f, "the segmented reduction has {indices} rows, but no segments")
                     }
                 }
             }
@@ -197,14 +202,14 @@ fn size(mismatch: &SizeMismatch, text: &mut Text) {
         ..
     } = mismatch;
     let mut table = solved(known, &[declared]);
-    let place = if array.role == Role::Input { "declared at" } else { "computed at" };
-    let wants = format!("has shape {shape:?}, should have {declared_shape}, {place}");
-    table.push((format!("{:?}", array.name), wants, Some(site)));
+    let lead = if array.role == Role::Input { ", declared at" } else { ", computed at" };
+    let wants = format!("has shape {shape:?}, should have {declared_shape}");
+    table.push((format!("{:?}", array.name), wants, Some((lead, *site))));
     let mut rows = aligned(table);
     rows.extend(
         needed_by
             .iter()
-            .map(|(op, site)| Row::new(format!("`{op}` needs the sizes to be equal at"), Some(site))),
+            .map(|(op, site)| Row::new(format!("`{op}` needs the sizes to be equal"), Some(site))),
     );
     rows.extend(called_from(*called));
     text.rows(rows);
@@ -233,12 +238,18 @@ fn obligation(missed: &MissedObligation, text: &mut Text) {
 }
 
 /// What has a size, what is known of it, and where that was said.
-type Fact = (String, String, Option<Site>);
+type Fact = (String, String, Option<(&'static str, Site)>);
 
 /// The facts as rows of which the second halves stand in one column.
 fn aligned(facts: Vec<Fact>) -> Vec<Row> {
     let width = facts.iter().map(|(what, ..)| what.chars().count()).max().unwrap_or(0);
-    let row = |(what, known, site): Fact| Row::new(format!("{what:width$}    {known}"), site);
+    let row = |(what, known, said): Fact| {
+        let sentence = format!("{what:width$}    {known}");
+        match said {
+            Some((lead, site)) => Row::leading(sentence, lead, site),
+            None => Row::new(sentence, None),
+        }
+    };
     facts.into_iter().map(row).collect()
 }
 
@@ -258,8 +269,8 @@ fn solved(known: &[Solved], sizes: &[&str]) -> Vec<Fact> {
             Some(SolvedFrom { input, axis, declared, shape, site }) => {
                 sizes.push(declared);
                 let axis = if declared == symbol { axis.to_string() } else { format!("{axis}, {declared}") };
-                let from = format!("from input {input:?} axis {axis} (shape {shape:?}), declared at");
-                (what, from, Some(*site))
+                let from = format!("from input {input:?} axis {axis} (shape {shape:?})");
+                (what, from, Some((", declared at", *site)))
             }
             None => (what, "as given".to_owned(), None),
         });
@@ -269,5 +280,5 @@ fn solved(known: &[Solved], sizes: &[&str]) -> Vec<Fact> {
 }
 
 fn called_from(called: Option<Site>) -> Option<Row> {
-    called.map(|site| Row::new("called from", Some(site)))
+    called.map(|site| Row::leading("", "called from", site))
 }

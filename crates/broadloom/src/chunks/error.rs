@@ -5,7 +5,7 @@ use crate::compile::CompileError;
 use crate::run::{CallError, RunError};
 use broadloom_ir::ExprId;
 use broadloom_ir::chunks::Refusal;
-use broadloom_ir::diagnostics::{Row, Style, Text};
+use broadloom_ir::diagnostics::{Places, Row, Style, Text};
 use broadloom_ir::graph::{CheckedGraph, Node, Site};
 use std::fmt;
 use thiserror::Error;
@@ -155,6 +155,15 @@ impl ChunkError {
             ChunkError::Run(error) => error.colored().to_string(),
             ChunkError::Compile(error) => format!("{error:?}"),
             _ => self.text().colored().to_string(),
+        }
+    }
+
+    /// The whole text with other places than those in Rust; see [`Diagnostic::display_at`](crate::Diagnostic::display_at).
+    pub fn display_at(&self, places: &dyn Places) -> Text {
+        match self {
+            ChunkError::Bind(error) => error.display_at(places),
+            ChunkError::Run(error) => error.display_at(places),
+            _ => self.text().at(places),
         }
     }
 

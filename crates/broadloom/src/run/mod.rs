@@ -12,7 +12,7 @@ use crate::bind::plan::{self, Binding};
 use crate::bind::{BindError, Given, Inputs, Ordered, given, order};
 use crate::executable::Inner;
 use crate::memory::{OutOfMemory, Storage};
-use broadloom_ir::diagnostics::{Row, Style, Text};
+use broadloom_ir::diagnostics::{Places, Row, Style, Text};
 use broadloom_ir::graph::{CheckedGraph, Node, Site};
 use broadloom_jit::FailureAt;
 use overlap::destinations;
@@ -188,6 +188,11 @@ impl RunError {
         self.text().colored()
     }
 
+    /// The whole text with other places than those in Rust; see [`Diagnostic::display_at`](crate::Diagnostic::display_at).
+    pub fn display_at(&self, places: &dyn Places) -> Text {
+        self.text().at(places)
+    }
+
     fn text(&self) -> Text {
         let mut text = Text::message(Style::Error, format!("error[{}]", self.code()), self.to_string());
         let (site, reason) = match self {
@@ -249,17 +254,16 @@ impl fmt::Display for RunError {
             return write!(f, "{}", self.text());
         }
         match self {
-            RunError::IndexOutOfRange { site, position, index, size } => write!(
+            RunError::IndexOutOfRange { position, index, size, .. } => {
+                write!(f, "`take`: the index at {position:?} is {index}, but the axis has {size} elements")
+            }
+            RunError::NoSuchSegment { row, id, segments, .. } => write!(
                 f,
-                "`take` at {site}: the index at {position:?} is {index}, but the axis has {size} elements"
+                "the segmented reduction: the id of row {row} is {id}, but there are {segments} segments"
             ),
-            RunError::NoSuchSegment { site, row, id, segments } => write!(
+            RunError::NegativeExponent { position, exponent, .. } => write!(
                 f,
-                "the segmented reduction at {site}: the id of row {row} is {id}, but there are {segments} segments"
-            ),
-            RunError::NegativeExponent { site, position, exponent } => write!(
-                f,
-                "`pow` at {site}: the exponent at {position:?} is {exponent}, \
+                "`pow`: the exponent at {position:?} is {exponent}, \
                  but integers have no negative powers"
             ),
             RunError::Memory(error) => write!(f, "{error}"),
