@@ -92,12 +92,24 @@ pub fn program(random: &mut Random) -> String {
     let inputs = statements.iter().take_while(|statement| !statement.starts_with('v')).count();
     let is_kept: Vec<bool> = statements.iter().map(|_| grammar.random.below(3) == 0).collect();
     let last = statements.len() - 1;
-    let mut text = head.clone();
+    if last < inputs {
+        return joined(&statements);
+    }
+    let mut lines: Vec<String> = head.lines().map(str::to_owned).collect();
     for (at, statement) in statements.iter().enumerate() {
         let is_let = at < inputs || at < last && !is_kept[at];
-        text += &format!("{}{statement}\n", if is_let { "let " } else { "" });
+        lines.push(format!("{}{statement}", if is_let { "let " } else { "" }));
     }
-    if last < inputs { joined(&statements) } else { text }
+    // An executable knows nothing of what no output needs, so it would be compared with another program.
+    for at in (0..lines.len()).rev() {
+        if lines[at].starts_with("let ") || lines[at].starts_with("input ") {
+            let line = lines.remove(at);
+            if values(&lines.join("\n")).is_none() {
+                lines.insert(at, line);
+            }
+        }
+    }
+    lines.join("\n")
 }
 
 fn pick<'t>(random: &mut Random, of: &[&'t str]) -> &'t str {
