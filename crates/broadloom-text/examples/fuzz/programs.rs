@@ -7,30 +7,123 @@ use broadloom_text::{Program, signature};
 const DTYPES: [&str; 13] =
     ["bool", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f16", "bf16", "f32", "f64"];
 const SIZES: [&str; 20] = [
-    "n", "n", "n", "m", "m", "k", "3", "1", "2", "0", "n + 1", "2*n", "n*m", "m//2", "n - 1", "_", "#n", "#m", "70",
+    "n",
+    "n",
+    "n",
+    "m",
+    "m",
+    "k",
+    "3",
+    "1",
+    "2",
+    "0",
+    "n + 1",
+    "2*n",
+    "n*m",
+    "m//2",
+    "n - 1",
+    "_",
+    "#n",
+    "#m",
+    "70",
     "1000000007",
 ];
 const FACTS: [&str; 8] = [
-    "n >= 1", "m <= 1000", "k % 4 == 0", "k == 2*m", "m == n + 1", "likely(n) == 64", "2*n >= m", "n <= 9223372036854775807",
+    "n >= 1",
+    "m <= 1000",
+    "k % 4 == 0",
+    "k == 2*m",
+    "m == n + 1",
+    "likely(n) == 64",
+    "2*n >= m",
+    "n <= 9223372036854775807",
 ];
 const UNARY: [&str; 44] = [
-    "-", "~", "+", "abs", "sqrt", "exp", "log", "sin", "cos", "tan", "tanh", "sigmoid", "square", "sign", "floor", "ceil",
-    "round", "trunc", "isnan", "isfinite", "isinf", "signbit", "logical_not", "reciprocal", "cbrt", "erf", "erfc", "exp2",
-    "expm1", "log1p", "log2", "log10", "rsqrt", "relu", "gelu", "silu", "softplus", "asin", "acosh", "atanh", "sinh",
-    "deg2rad", "count_ones", "leading_zeros",
+    "-",
+    "~",
+    "+",
+    "abs",
+    "sqrt",
+    "exp",
+    "log",
+    "sin",
+    "cos",
+    "tan",
+    "tanh",
+    "sigmoid",
+    "square",
+    "sign",
+    "floor",
+    "ceil",
+    "round",
+    "trunc",
+    "isnan",
+    "isfinite",
+    "isinf",
+    "signbit",
+    "logical_not",
+    "reciprocal",
+    "cbrt",
+    "erf",
+    "erfc",
+    "exp2",
+    "expm1",
+    "log1p",
+    "log2",
+    "log10",
+    "rsqrt",
+    "relu",
+    "gelu",
+    "silu",
+    "softplus",
+    "asin",
+    "acosh",
+    "atanh",
+    "sinh",
+    "deg2rad",
+    "count_ones",
+    "leading_zeros",
 ];
 const BINARY: [&str; 19] =
     ["+", "-", "*", "/", "//", "%", "**", "&", "|", "^", "<<", ">>", "<", "<=", "==", "!=", ">", ">=", "+"];
 const CALLS: [&str; 14] = [
-    "maximum", "minimum", "hypot", "atan2", "copysign", "fmin", "fmax", "fmod", "logaddexp", "nextafter", "logical_and",
-    "logical_or", "logical_xor", "pow",
+    "maximum",
+    "minimum",
+    "hypot",
+    "atan2",
+    "copysign",
+    "fmin",
+    "fmax",
+    "fmod",
+    "logaddexp",
+    "nextafter",
+    "logical_and",
+    "logical_or",
+    "logical_xor",
+    "pow",
 ];
 const REDUCTIONS: [&str; 17] = [
-    "sum", "prod", "min", "max", "mean", "any", "all", "argmin", "argmax", "count_nonzero", "logsumexp", "norm", "var",
-    "std", "softmax", "log_softmax", "sum",
+    "sum",
+    "prod",
+    "min",
+    "max",
+    "mean",
+    "any",
+    "all",
+    "argmin",
+    "argmax",
+    "count_nonzero",
+    "logsumexp",
+    "norm",
+    "var",
+    "std",
+    "softmax",
+    "log_softmax",
+    "sum",
 ];
 const NUMBERS: [&str; 18] = [
-    "0", "1", "2", "-1", "3", "0.5", "-0.0", "0.1", "1e300", "inf", "nan", "pi", "True", "255", "-7", "1e-7", "n", "m - n",
+    "0", "1", "2", "-1", "3", "0.5", "-0.0", "0.1", "1e300", "inf", "nan", "pi", "True", "255", "-7", "1e-7",
+    "n", "m - n",
 ];
 const BOUNDS: [&str; 14] =
     ["", "", "", "0", "1", "2", "-1", "-2", "n", "n//2", "n - 1", "m", "3", "9223372036854775807"];
@@ -70,7 +163,8 @@ pub fn program(random: &mut Random) -> String {
     for name in ["x", "y", "z", "w"].iter().take(1 + random.below(4)) {
         let rank = [1, 1, 2, 2, 2, 3, 0][random.below(7)];
         let sizes: Vec<&str> = (0..rank).map(|_| pick(random, &SIZES)).collect();
-        let dtype = if random.below(3) == 0 { pick(random, &DTYPES) } else { ["f32", "f64", "i64"][random.below(3)] };
+        let dtype =
+            if random.below(3) == 0 { pick(random, &DTYPES) } else { ["f32", "f64", "i64"][random.below(3)] };
         head += &format!("input {name}: {dtype}[{}]\n", sizes.join(", "));
         statements.push(format!("{name}_ = {name}"));
     }
@@ -135,7 +229,8 @@ impl Grammar<'_> {
     /// The name of a value of the same shape as another one, if there is one beside it.
     fn like(&mut self, value: usize) -> String {
         let sizes = &self.values[value].sizes;
-        let alike: Vec<usize> = (0..self.values.len()).filter(|at| self.values[*at].sizes == *sizes).collect();
+        let alike: Vec<usize> =
+            (0..self.values.len()).filter(|at| self.values[*at].sizes == *sizes).collect();
         let other = alike[self.random.below(alike.len())];
         if self.random.below(6) == 0 { self.name() } else { self.values[other].name.clone() }
     }
@@ -149,7 +244,8 @@ impl Grammar<'_> {
     /// An integer value, for indices.
     fn indices(&mut self) -> String {
         let is_integer = |value: &&Value| value.dtype.starts_with(['i', 'u']);
-        let integers: Vec<String> = self.values.iter().filter(is_integer).map(|value| value.name.clone()).collect();
+        let integers: Vec<String> =
+            self.values.iter().filter(is_integer).map(|value| value.name.clone()).collect();
         match integers.len() {
             0 => "arange(3)".into(),
             count => integers[self.random.below(count)].clone(),
@@ -196,7 +292,10 @@ impl Grammar<'_> {
                 let op = self.pick(&["sum", "min", "max", "mean"]);
                 format!("segment_{op}({x}, {}, {})", self.indices(), self.pick(&["3", "n", "m + 1", "k"]))
             }
-            27 => format!("{x}.reshape({})", self.pick(&["-1", "-1, 3", "n, -1", "1, -1", "3, -1, 1", "m, n", "-1, 0"])),
+            27 => format!(
+                "{x}.reshape({})",
+                self.pick(&["-1", "-1, 3", "n, -1", "1, -1", "3, -1, 1", "m, n", "-1, 0"])
+            ),
             28 => format!("{x}.T"),
             29 => format!("broadcast_to({x}, ({}, {sizes}))", self.pick(&["2", "n", "m", "1", "0", "k"])),
             30 => {
@@ -206,8 +305,16 @@ impl Grammar<'_> {
             31 => format!("clip({x}, {}, {})", self.pick(&NUMBERS), self.pick(&NUMBERS)),
             32 => self
                 .pick(&[
-                    "arange(n)", "arange(n, 0, -1)", "arange(1, m)", "linspace(0, 1, n)", "size(n*m)", "arange(0, 2*n, 3)",
-                    "linspace(-1, 1, 5)", "arange(100000000000)[n:]", "array([1, 2, 3])", "np.array([0.5, nan])",
+                    "arange(n)",
+                    "arange(n, 0, -1)",
+                    "arange(1, m)",
+                    "linspace(0, 1, n)",
+                    "size(n*m)",
+                    "arange(0, 2*n, 3)",
+                    "linspace(-1, 1, 5)",
+                    "arange(100000000000)[n:]",
+                    "array([1, 2, 3])",
+                    "np.array([0.5, nan])",
                 ])
                 .into(),
             _ => {

@@ -2,7 +2,9 @@
 
 use crate::arrays::{Lay, Memory, Random, index_bounds, random_array};
 use crate::case::Outcome;
-use broadloom::{CallError, CheckedGraph, CompileOptions, CpuLevel, Executable, Inputs, OutputsMut, Scalar, Threads};
+use broadloom::{
+    CallError, CheckedGraph, CompileOptions, CpuLevel, Executable, Inputs, OutputsMut, Scalar, Threads,
+};
 use broadloom_ir::dim::Dim;
 use broadloom_ir::graph::{Node, SymbolKind, View};
 use broadloom_ir::interp::{Array, InterpretError, interpret_with_sizes};
@@ -38,10 +40,14 @@ pub fn run(graph: &CheckedGraph, random: &mut Random) -> Result<Outcome, String>
     }
     let mut outcome = Outcome::Compiled;
     for round in 0..ROUNDS {
-        let values: Vec<i64> = graph.symbols().iter().map(|symbol| {
-            let wanted = SIZES[random.below(SIZES.len())].max(symbol.facts.lower);
-            symbol.facts.upper.map_or(wanted, |upper| wanted.min(upper))
-        }).collect();
+        let values: Vec<i64> = graph
+            .symbols()
+            .iter()
+            .map(|symbol| {
+                let wanted = SIZES[random.below(SIZES.len())].max(symbol.facts.lower);
+                symbol.facts.upper.map_or(wanted, |upper| wanted.min(upper))
+            })
+            .collect();
         if let Some(values) = small_enough(graph, values)
             && on_sizes(graph, &executable, &values, round > 0 && random.below(3) == 0, random)?
         {
@@ -103,7 +109,8 @@ fn on_sizes(
         memories.push(Memory::holding(&array, &still, lay));
         arrays.push(array);
     }
-    let parameters = graph.symbols().iter().zip(values).filter(|(info, _)| info.kind == SymbolKind::Parameter);
+    let parameters =
+        graph.symbols().iter().zip(values).filter(|(info, _)| info.kind == SymbolKind::Parameter);
     let parameters: Vec<(&str, i64)> =
         parameters.map(|(info, value)| (&*info.name, value.saturating_mul(info.unit))).collect();
     let want = interpret_with_sizes(graph, &arrays, &parameters, CpuLevel::detect().is_fused());

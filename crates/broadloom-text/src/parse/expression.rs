@@ -215,7 +215,7 @@ impl Parser<'_> {
         let mut items = Vec::new();
         let mut has_comma = false;
         while self.peek() != Some(end) {
-            if self.peek().is_none() {
+            if self.is_at_end() {
                 return Err(Box::new(Mistake::new(Problem::Unclosed, open)));
             }
             items.push(self.expression()?);
@@ -231,7 +231,7 @@ impl Parser<'_> {
     fn arguments(&mut self, open: Span) -> Parsed<Vec<Argument>> {
         let mut arguments: Vec<Argument> = Vec::new();
         while self.peek() != Some(Token::ParenClose) {
-            if self.peek().is_none() {
+            if self.is_at_end() {
                 return Err(Box::new(Mistake::new(Problem::Unclosed, open)));
             }
             let mut keyword = None;
@@ -255,7 +255,7 @@ impl Parser<'_> {
     fn items(&mut self, open: Span) -> Parsed<Vec<(Item, Span)>> {
         let mut items = Vec::new();
         while self.peek() != Some(Token::BracketClose) {
-            if self.peek().is_none() {
+            if self.is_at_end() {
                 return Err(Box::new(Mistake::new(Problem::Unclosed, open)));
             }
             let start = self.span();

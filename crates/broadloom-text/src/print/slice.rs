@@ -132,14 +132,16 @@ impl Printer<'_> {
             let lengths = lengths(size, stride).into_iter();
             candidates.extend(lengths.filter_map(|length| first.add(&length).ok()).map(forward));
             let tightest = reach().and_then(|reach| behind.add(&reach));
-            let looser = within_step.filter_map(|more| tightest.as_ref().ok()?.add(&Dim::constant(more)).ok());
+            let looser =
+                within_step.filter_map(|more| tightest.as_ref().ok()?.add(&Dim::constant(more)).ok());
             candidates.extend(looser.map(forward));
         } else {
             candidates.extend(near_start.chain(starts).map(backward));
             let lengths = lengths(size, stride).into_iter();
             candidates.extend(lengths.filter_map(|length| behind.sub(&length).ok()).map(backward));
             let tightest = reach().and_then(|reach| first.sub(&reach));
-            let looser = within_step.filter_map(|more| tightest.as_ref().ok()?.sub(&Dim::constant(more)).ok());
+            let looser =
+                within_step.filter_map(|more| tightest.as_ref().ok()?.sub(&Dim::constant(more)).ok());
             candidates.extend(looser.map(backward));
         }
         Some(candidates)

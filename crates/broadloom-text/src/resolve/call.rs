@@ -1,12 +1,12 @@
 //! Calls: arguments to parameters, and functions to calls of the builder.
 
-use super::{Resolved, Resolver, Value, mistake};
+use super::{Resolved, Resolver, Value, mistake, refused};
 use crate::error::{Mistake, NameOf, Problem};
 use crate::names::{self, Function, Statistic};
 use crate::source::Span;
 use crate::syntax::{Argument, Id, Name};
 use broadloom_ir::ExprId;
-use broadloom_ir::diagnostics::{Diagnostic, Problem as GraphProblem};
+use broadloom_ir::diagnostics::Problem as GraphProblem;
 use broadloom_ir::dim::Dim;
 use broadloom_ir::dtype::{Class, DType};
 use broadloom_ir::graph::{Literal, Norm, SliceSpec};
@@ -44,8 +44,7 @@ impl Resolver<'_> {
                 let rank = self.graph.shape(operand).rank();
                 let axes =
                     if &*name.text == "T" { (0..rank as i64).rev().collect() } else { last_swapped(rank) };
-                let permute =
-                    self.build(span, &[operand], |graph, site| graph.permute_dims(operand, &axes, site));
+                let permute = self.build(span, |graph, site| graph.permute_dims(operand, &axes, site));
                 permute.map(Value::Tensor)
             }
             "shape" | "ndim" | "dtype" | "size" => {
@@ -94,16 +93,15 @@ impl Resolver<'_> {
         let Some(id) = call.get("x") else { return Ok(Value::Poison) };
         if let Value::Literal(literal) = self.values[id.0 as usize] {
             if let Some(value) = literal.to_scalar(dtype) {
-                return self.build(span, &[], |graph, site| graph.constant(value, site)).map(Value::Tensor);
+                return self.build(span, |graph, site| graph.constant(value, site)).map(Value::Tensor);
             }
             if let (Literal::Int(_), Class::Int) = (literal, dtype.class()) {
                 let problem = GraphProblem::LiteralDoesNotFit { literal, dtype };
-                let diagnostic = Diagnostic::new(problem, None, self.site);
-                return Err(Box::new(Mistake::graph(diagnostic, span, Vec::new())));
+                return Err(refused(problem, None, span));
             }
         }
         let Some(expr) = self.tensor(id, DType::Bool)? else { return Ok(Value::Poison) };
-        self.build(span, &[expr], |graph, site| graph.cast(expr, dtype, site)).map(Value::Tensor)
+        self.build(span, |graph, site| graph.cast(expr, dtype, site)).map(Value::Tensor)
     }
 
     /// Arguments to parameters, which are marked as in [`names`].
@@ -173,23 +171,21 @@ impl Resolver<'_> {
             Function::Concat | Function::Stack => return self.join(function, call),
             Function::Iota => {
                 let length = self.required_size(call, "stop")?;
-                return self.build(span, &[], |graph, site| graph.iota(length, site)).map(Some);
+                return self.build(span, |graph, site| graph.iota(length, site)).map(Some);
             }
             Function::Linspace => {
                 let [start, stop] = [self.number(call, "start")?, self.number(call, "stop")?];
                 let length = call.get("num").map_or(Ok(Dim::constant(50)), |num| self.size(num))?;
-                return self
-                    .build(span, &[], |graph, site| graph.linspace(start, stop, length, site))
-                    .map(Some);
+                return self.build(span, |graph, site| graph.linspace(start, stop, length, site)).map(Some);
             }
             Function::Size => {
                 let size = self.required_size(call, "size")?;
-                return self.build(span, &[], |graph, site| graph.size_value(size, site)).map(Some);
+                return self.build(span, |graph, site| graph.size_value(size, site)).map(Some);
             }
             Function::SegmentCount => {
                 let Some(ids) = self.operand(call, "ids")? else { return Ok(None) };
                 let segments = self.required_size(call, "segments")?;
-                let count = self.build(span, &[ids], |graph, site| graph.segment_count(ids, segments, site));
+                let count = self.build(span, |graph, site| graph.segment_count(ids, segments, site));
                 return count.map(Some);
             }
             Function::Segment(op) => {
@@ -199,7 +195,7 @@ impl Resolver<'_> {
                 let segments = self.required_size(call, "segments")?;
                 let segment =
                     |graph: &mut broadloom_ir::graph::Graph, site| graph.segment(op, x, ids, segments, site);
-                return self.build(span, &[x, ids], segment).map(Some);
+                return self.build(span, segment).map(Some);
             }
             Function::Take => {
                 let (Some(x), Some(indices)) = (self.operand(call, "x")?, self.operand(call, "indices")?)
@@ -211,9 +207,7 @@ impl Resolver<'_> {
                     None if self.graph.shape(x).rank() == 1 => 0,
                     None => return call.refuse("needs `axis`, as its operand has several"),
                 };
-                return self
-                    .build(span, &[x, indices], |graph, site| graph.take(x, indices, axis, site))
-                    .map(Some);
+                return self.build(span, |graph, site| graph.take(x, indices, axis, site)).map(Some);
             }
             _ => {}
         }
@@ -228,7 +222,7 @@ impl Resolver<'_> {
                     call.get("dtype").map(|id| (self.values[id.0 as usize].clone(), self.tree.span(id)));
                 match dtype {
                     Some((Value::DType(dtype), _)) => {
-                        self.build(span, &[x], |graph, site| graph.cast(x, dtype, site))
+                        self.build(span, |graph, site| graph.cast(x, dtype, site))
                     }
                     Some((other, span)) => mistake(
                         Problem::Kind { expected: "a dtype, as `f32`", found: other.describe() },
@@ -239,24 +233,24 @@ impl Resolver<'_> {
             }
             Function::Reshape | Function::Rebind => {
                 let dims = self.sizes_to_infer(call, function)?;
-                self.build(span, &[x], |graph, site| match function {
+                self.build(span, |graph, site| match function {
                     Function::Reshape => graph.reshape(x, &dims, site),
                     _ => graph.rebind(x, &dims, site),
                 })
             }
-            Function::Ravel => self.build(span, &[x], |graph, site| graph.reshape(x, &[None], site)),
+            Function::Ravel => self.build(span, |graph, site| graph.reshape(x, &[None], site)),
             Function::BroadcastTo => {
                 let ids = self.flattened(call.all("shape"));
                 let dims = ids.iter().map(|id| self.size(*id)).collect::<Resolved<Vec<Dim>>>()?;
-                self.build(span, &[x], |graph, site| graph.broadcast_to(x, dims.into(), site))
+                self.build(span, |graph, site| graph.broadcast_to(x, dims.into(), site))
             }
             Function::PermuteDims => {
                 let axes = self.axes(call)?.unwrap_or_else(|| (0..rank as i64).rev().collect());
-                self.build(span, &[x], |graph, site| graph.permute_dims(x, &axes, site))
+                self.build(span, |graph, site| graph.permute_dims(x, &axes, site))
             }
             Function::MatrixTranspose => {
                 let axes = last_swapped(rank);
-                self.build(span, &[x], |graph, site| graph.permute_dims(x, &axes, site))
+                self.build(span, |graph, site| graph.permute_dims(x, &axes, site))
             }
             Function::SwapAxes => {
                 let pair = self.integers(&[call.all("axis1"), call.all("axis2")].concat())?;
@@ -269,16 +263,16 @@ impl Resolver<'_> {
                     // The builder says which axis there is not.
                     _ => axes = pair.clone(),
                 }
-                self.build(span, &[x], |graph, site| graph.permute_dims(x, &axes, site))
+                self.build(span, |graph, site| graph.permute_dims(x, &axes, site))
             }
             Function::ExpandDims => {
                 let axes = self.axes(call)?.unwrap_or_default();
-                self.build(span, &[x], |graph, site| graph.expand_dims(x, &axes, site))
+                self.build(span, |graph, site| graph.expand_dims(x, &axes, site))
             }
             Function::Squeeze => {
                 let ones = self.graph.unit_axes(x).into_iter().map(|axis| axis as i64).collect();
                 let axes = self.axes(call)?.unwrap_or(ones);
-                self.build(span, &[x], |graph, site| graph.squeeze(x, &axes, site))
+                self.build(span, |graph, site| graph.squeeze(x, &axes, site))
             }
             Function::Flip => {
                 let axes = self.axes(call)?.unwrap_or_else(all);
@@ -316,9 +310,7 @@ impl Resolver<'_> {
         let Some(condition) = self.operand(call, "condition")? else { return Ok(None) };
         let Some(sides) = self.tensors(&[call.all("x"), call.all("y")].concat())? else { return Ok(None) };
         let [on_true, on_false] = sides[..] else { return call.refuse("needs two sides") };
-        let operands = [condition, on_true, on_false];
-        let select =
-            self.build(call.span, &operands, |graph, site| graph.select(condition, on_true, on_false, site));
+        let select = self.build(call.span, |graph, site| graph.select(condition, on_true, on_false, site));
         select.map(Some)
     }
 
@@ -333,7 +325,7 @@ impl Resolver<'_> {
         }
         let Some(exprs) = self.tensors(&ids)? else { return Ok(None) };
         let axis = self.axis(call)?.unwrap_or(0);
-        let joined = self.build(call.span, &exprs, |graph, site| match function {
+        let joined = self.build(call.span, |graph, site| match function {
             Function::Concat => graph.concat(&exprs, axis, site),
             _ => graph.stack(&exprs, axis, site),
         });
@@ -344,11 +336,11 @@ impl Resolver<'_> {
         let (axes, keepdims) = (self.axes(call)?, self.flag(call, "keepdims")?);
         let (axes, span) = (axes.as_deref(), call.span);
         let Some(initial) = call.get("initial") else {
-            let reduce = self.build(span, &[x], |graph, site| graph.reduce(op, x, axes, keepdims, site));
+            let reduce = self.build(span, |graph, site| graph.reduce(op, x, axes, keepdims, site));
             return reduce.map(Some);
         };
         let reduced =
-            self.build(span, &[x], |graph, site| graph.reduce_or_identity(op, x, axes, keepdims, site))?;
+            self.build(span, |graph, site| graph.reduce_or_identity(op, x, axes, keepdims, site))?;
         let dtype = self.graph.dtype(reduced);
         if let Value::Literal(literal) = self.values[initial.0 as usize]
             && literal.to_scalar(dtype) == Some(op.identity(dtype))
@@ -358,7 +350,7 @@ impl Resolver<'_> {
         let Some(initial) = self.tensor(initial, dtype)? else { return Ok(None) };
         let extreme = if op == ReduceOp::Min { Op::Minimum } else { Op::Maximum };
         let operands = [reduced, initial];
-        self.build(span, &operands, |graph, site| graph.elementwise(extreme, &operands, site)).map(Some)
+        self.build(span, |graph, site| graph.elementwise(extreme, &operands, site)).map(Some)
     }
 
     fn statistic(&mut self, statistic: Statistic, x: ExprId, call: &Call) -> Resolved<Option<ExprId>> {
@@ -372,7 +364,7 @@ impl Resolver<'_> {
             Some(Value::Literal(Literal::Float(f64::INFINITY))) => Norm::Infinity,
             Some(_) => return call.refuse("has the orders 1, 2 and inf"),
         };
-        let made = self.build(call.span, &[x], |graph, site| match statistic {
+        let made = self.build(call.span, |graph, site| match statistic {
             Statistic::Var => graph.var(x, axes, correction, keepdims, site),
             Statistic::Std => graph.std(x, axes, correction, keepdims, site),
             Statistic::CountNonzero => graph.count_nonzero(x, axes, keepdims, site),
@@ -393,13 +385,11 @@ impl Resolver<'_> {
             match usize::try_from(own).ok().and_then(|own| specs.get_mut(own)) {
                 Some(spec) => *spec = SliceSpec::Range { start: None, stop: None, step: -1 },
                 None => {
-                    let diagnostic =
-                        Diagnostic::new(GraphProblem::NoAxis { axis, rank }, Some("flip"), self.site);
-                    return Err(Box::new(Mistake::graph(diagnostic, call.span, Vec::new())));
+                    return Err(refused(GraphProblem::NoAxis { axis, rank }, Some("flip"), call.span));
                 }
             }
         }
-        self.build(call.span, &[x], |graph, site| graph.slice(x, &specs, site)).map(Some)
+        self.build(call.span, |graph, site| graph.slice(x, &specs, site)).map(Some)
     }
 
     /// The axes that are given; nothing for all.

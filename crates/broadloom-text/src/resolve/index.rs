@@ -75,12 +75,11 @@ impl Resolver<'_> {
                 }
             }
         }
-        let sliced = self.build(span, &[operand], |graph, site| graph.slice(operand, &specs, site))?;
+        let sliced = self.build(span, |graph, site| graph.slice(operand, &specs, site))?;
         let Some((positions, axis)) = gather.filter(|_| !self.graph.is_poisoned(sliced)) else {
             return Ok(Value::Tensor(sliced));
         };
-        let take =
-            self.build(span, &[sliced, positions], |graph, site| graph.take(sliced, positions, axis, site));
+        let take = self.build(span, |graph, site| graph.take(sliced, positions, axis, site));
         take.map(Value::Tensor)
     }
 
