@@ -8,6 +8,7 @@ mod call;
 mod declare;
 mod fold;
 mod index;
+mod make;
 
 use crate::error::{Limit, Mistake, Mistakes, NameOf, Problem};
 use crate::names;
@@ -34,6 +35,10 @@ enum Value {
     Literal(Literal),
     /// Arithmetic on symbols.
     Size(Dim),
+    /// What else was computed of numbers and sizes: a tensor of rank 0, and a number to those that it meets.
+    Number(ExprId),
+    /// A shape.
+    Sizes(Vec<Dim>),
     /// `n % 8`, which only `assume` leaves as it is.
     Modulo(Dim, i64),
     List(Vec<Id>),
@@ -47,7 +52,8 @@ impl Value {
         match self {
             Value::Poison => "a mistake",
             Value::Tensor(_) => "a tensor",
-            Value::Literal(_) => "a number",
+            Value::Literal(_) | Value::Number(_) => "a number",
+            Value::Sizes(_) => "a shape",
             Value::Size(_) | Value::Modulo(..) => "a size",
             Value::List(_) => "a list",
             Value::DType(_) => "a dtype",
@@ -226,7 +232,7 @@ impl Resolver<'_> {
 
     fn is_poisoned(&self, id: Id) -> bool {
         match &self.values[id.0 as usize] {
-            Value::Tensor(expr) => self.graph.is_poisoned(*expr),
+            Value::Tensor(expr) | Value::Number(expr) => self.graph.is_poisoned(*expr),
             value => *value == Value::Poison,
         }
     }
@@ -280,7 +286,12 @@ impl Resolver<'_> {
     /// A value that may have a name: a tensor, a number or a size.
     fn definition(&mut self, id: Id) -> Resolved<Value> {
         match &self.values[id.0 as usize] {
-            value @ (Value::Literal(_) | Value::Size(_) | Value::Poison) => Ok(value.clone()),
+            Value::List(_) => Ok(self.tensor(id, DType::Bool)?.map_or(Value::Poison, Value::Tensor)),
+            value @ (Value::Literal(_)
+            | Value::Size(_)
+            | Value::Sizes(_)
+            | Value::Number(_)
+            | Value::Poison) => Ok(value.clone()),
             _ => Ok(self.tensor(id, DType::Bool)?.map_or(Value::Poison, Value::Tensor)),
         }
     }
@@ -339,6 +350,11 @@ impl Resolver<'_> {
         let expr = tree.expr(id);
         match &expr.kind {
             Kind::Literal(literal) => Ok(Value::Literal(*literal)),
+            Kind::Symbol(name) => match self.symbols.get(&name.text) {
+                Some((symbol, _)) => Ok(Value::Size(self.graph.symbol_size(*symbol))),
+                None if self.broken.contains(&name.text) => Ok(Value::Poison),
+                None => self.unknown(NameOf::Symbol, name, self.symbols.keys().map(|name| &**name)),
+            },
             Kind::None => Ok(Value::None),
             Kind::Ellipsis => Ok(Value::Ellipsis),
             Kind::List(items) if items.iter().any(|item| self.is_poisoned(*item)) => Ok(Value::Poison),
@@ -467,7 +483,8 @@ impl Resolver<'_> {
             Infix::Greater => Op::Greater,
             Infix::GreaterEqual => Op::GreaterEqual,
         };
-        self.elementwise(op, &operands, span)
+        let value = self.elementwise(op, &operands, span)?;
+        Ok(self.number_of(infix, value, &[left, right]))
     }
 
     /// A row of the op table on operands of which numbers take the dtype of the tensors.
@@ -485,12 +502,30 @@ impl Resolver<'_> {
 
     /// Tensors of operands, unless one is poisoned; numbers take the common dtype of the others.
     fn tensors(&mut self, operands: &[Id]) -> Resolved<Option<Vec<ExprId>>> {
-        let dtypes = operands.iter().filter_map(|operand| match &self.values[operand.0 as usize] {
+        for operand in operands {
+            if let Value::List(_) = self.value(*operand)
+                && let Some(expr) = self.tensor(*operand, DType::Bool)?
+            {
+                self.values[operand.0 as usize] = Value::Tensor(expr);
+            }
+        }
+        let dtype = |operand: &Id| match self.value(*operand) {
             Value::Tensor(expr) => Some(self.graph.dtype(*expr)),
-            Value::Size(_) | Value::Modulo(..) => Some(DType::I64),
             _ => None,
-        });
-        let meets = DType::promote_all(dtypes).unwrap_or(DType::Bool);
+        };
+        let number = |operand: &Id| match self.value(*operand) {
+            Value::Size(_) | Value::Modulo(..) => Some(DType::I64),
+            Value::Number(expr) => Some(self.graph.dtype(*expr)),
+            _ => None,
+        };
+        // Sizes and what is computed of them take the dtype of floats, as Python's numbers do, but not one of integers,
+        // which may be too small for them.
+        let met = DType::promote_all(operands.iter().filter_map(dtype));
+        let meets = match met {
+            Some(met) if met.is_float() => met,
+            _ => DType::promote_all(met.into_iter().chain(operands.iter().filter_map(number)))
+                .unwrap_or(DType::Bool),
+        };
         let mut exprs = Vec::with_capacity(operands.len());
         for operand in operands {
             match self.tensor(*operand, meets)? {
@@ -508,13 +543,18 @@ impl Resolver<'_> {
             Value::Poison => return Ok(None),
             Value::Tensor(expr) => expr,
             Value::Literal(literal) => self.build(span, |graph, site| graph.literal(literal, meets, site))?,
-            Value::Size(size) => self.build(span, |graph, site| graph.size_value(size, site))?,
+            Value::Size(size) => {
+                let size = self.build(span, |graph, site| graph.size_value(size, site))?;
+                self.as_float(size, meets, span)?
+            }
+            Value::Number(expr) => self.as_float(expr, meets, span)?,
             Value::Modulo(size, of) => self.build(span, |graph, site| {
                 let size = graph.size_value(size, site);
                 let of = graph.literal(Literal::Int(of.into()), DType::I64, site);
                 graph.elementwise(Op::Remainder, &[size, of], site)
             })?,
-            other @ (Value::List(_) | Value::DType(_) | Value::None | Value::Ellipsis) => {
+            Value::List(_) if let Some(array) = self.numbers(id, None)? => array,
+            other @ (Value::List(_) | Value::Sizes(_) | Value::DType(_) | Value::None | Value::Ellipsis) => {
                 let problem = Problem::Kind { expected: "a tensor or a number", found: other.describe() };
                 let mistake = Mistake::new(problem, span);
                 return Err(Box::new(match other {
@@ -524,6 +564,18 @@ impl Resolver<'_> {
             }
         };
         Ok((!self.graph.is_poisoned(expr)).then_some(expr))
+    }
+
+    /// A number in the dtype of the floats that it meets.
+    fn as_float(&mut self, expr: ExprId, meets: DType, span: Span) -> Resolved<ExprId> {
+        if !meets.is_float() {
+            return Ok(expr);
+        }
+        self.build(span, |graph, site| graph.cast(expr, meets, site))
+    }
+
+    fn value(&self, id: Id) -> &Value {
+        &self.values[id.0 as usize]
     }
 
     fn size(&self, id: Id) -> Resolved<Dim> {
@@ -600,6 +652,15 @@ impl Resolver<'_> {
 /// A mistake of the kind that the graph finds.
 fn refused(problem: GraphProblem, op: Option<&str>, span: Span) -> Box<Mistake> {
     Box::new(Mistake::graph(Diagnostic::new(problem, op, Location::caller()), span))
+}
+
+impl Value {
+    fn expr(&self) -> Option<ExprId> {
+        match self {
+            Value::Tensor(expr) | Value::Number(expr) => Some(*expr),
+            _ => None,
+        }
+    }
 }
 
 /// A size, or an integer as one.

@@ -67,6 +67,8 @@ pub(crate) enum Kind {
     Literal(Literal),
     None,
     Ellipsis,
+    /// `symbols.n`, where `n` alone means an input.
+    Symbol(Name),
     /// In quotes, it is never a number.
     Name {
         text: Box<str>,

@@ -14,9 +14,9 @@ use broadloom_ir::ops::Op;
 use broadloom_ir::reduce::ReduceOp;
 
 /// A call with its arguments by parameter.
-struct Call {
+pub(super) struct Call {
     function: &'static str,
-    span: Span,
+    pub(super) span: Span,
     /// The names of the parameters without marks, and what is given for each.
     given: Vec<(&'static str, Vec<Id>)>,
 }
@@ -27,11 +27,11 @@ impl Call {
         self.given.iter().find(|(name, _)| *name == parameter).map_or(&[], |(_, ids)| ids)
     }
 
-    fn get(&self, parameter: &str) -> Option<Id> {
+    pub(super) fn get(&self, parameter: &str) -> Option<Id> {
         self.all(parameter).first().copied()
     }
 
-    fn refuse<T>(&self, what: impl Into<Box<str>>) -> Resolved<T> {
+    pub(super) fn refuse<T>(&self, what: impl Into<Box<str>>) -> Resolved<T> {
         mistake(Problem::Argument { function: self.function.into(), what: what.into() }, self.span)
     }
 }
@@ -47,10 +47,12 @@ impl Resolver<'_> {
                 let permute = self.build(span, |graph, site| graph.permute_dims(operand, &axes, site));
                 permute.map(Value::Tensor)
             }
-            "shape" | "ndim" | "dtype" | "size" => {
-                let what = format!("there is no attribute `.{}`", name.text).into();
-                let help = "give the axis a symbol, as in `input x: f32[n, 3]`, and write `n`";
-                Err(Box::new(Mistake::new(Problem::Habit { what }, span).help(help)))
+            "shape" => self.property(Function::Shape, base),
+            "size" => self.property(Function::Size, base),
+            "ndim" => self.property(Function::Ndim, base),
+            "dtype" => {
+                let operand = self.tensor(base, DType::Bool)?;
+                Ok(operand.map_or(Value::Poison, |operand| Value::DType(self.graph.dtype(operand))))
             }
             text if names::function(text).is_some() => {
                 let problem = Problem::Unknown { of: NameOf::Method, name: text.into() };
@@ -84,6 +86,18 @@ impl Resolver<'_> {
             return self.unknown(of, name, names::functions());
         };
         let call = self.bind(own_name, &parameters, receiver, arguments, span)?;
+        if let (Function::Shape | Function::Length | Function::Ndim | Function::Size, Some(x)) =
+            (function, call.get("x"))
+        {
+            return match (function, self.value(x)) {
+                // Sizes as values of their own dtype, whatever they meet.
+                (Function::Size, Value::Size(_) | Value::Literal(_)) => {
+                    let size = self.size(x)?;
+                    self.build(span, |graph, site| graph.size_value(size, site)).map(Value::Tensor)
+                }
+                _ => self.property(function, x),
+            };
+        }
         self.apply(function, &call).map(|expr| expr.map_or(Value::Poison, Value::Tensor))
     }
 
@@ -139,12 +153,12 @@ impl Resolver<'_> {
                     let what = format!("is given `{own}` twice").into();
                     return mistake(Problem::Argument { function: function.into(), what }, keyword.span);
                 }
-                None if matches!(own, "out" | "dtype") => {
+                None if matches!(own, "out" | "dtype" | "where") => {
                     let problem = Problem::Unknown { of: NameOf::Keyword, name: keyword.text.clone() };
-                    let help = if own == "out" {
-                        "results are outputs: `output y = ..`"
-                    } else {
-                        "convert the operand: `x.astype(f64)`"
+                    let help = match own {
+                        "out" => "results are outputs: `output y = ..`",
+                        "dtype" => "convert the operand: `x.astype(f64)`",
+                        _ => "choose the elements: `sum(where(condition, x, 0))`",
                     };
                     return Err(Box::new(Mistake::new(problem, keyword.span).help(help)));
                 }
@@ -169,18 +183,13 @@ impl Resolver<'_> {
             Function::Elementwise(op) => return self.apply_elementwise(op, call),
             Function::Select => return self.select(call),
             Function::Concat | Function::Stack => return self.join(function, call),
-            Function::Iota => {
-                let length = self.required_size(call, "stop")?;
-                return self.build(span, |graph, site| graph.iota(length, site)).map(Some);
-            }
+            Function::Iota => return self.range_of_numbers(call),
+            Function::Array => return self.array(call),
+            Function::FromBits => return self.from_bits(call),
             Function::Linspace => {
                 let [start, stop] = [self.number(call, "start")?, self.number(call, "stop")?];
                 let length = call.get("num").map_or(Ok(Dim::constant(50)), |num| self.size(num))?;
                 return self.build(span, |graph, site| graph.linspace(start, stop, length, site)).map(Some);
-            }
-            Function::Size => {
-                let size = self.required_size(call, "size")?;
-                return self.build(span, |graph, site| graph.size_value(size, site)).map(Some);
             }
             Function::SegmentCount => {
                 let Some(ids) = self.operand(call, "ids")? else { return Ok(None) };
@@ -215,21 +224,19 @@ impl Resolver<'_> {
         let rank = self.graph.shape(x).rank();
         let all = || (0..rank as i64).collect::<Vec<i64>>();
         let made = match function {
-            Function::Reduce(op) => return self.reduce(op, x, call),
-            Function::Statistic(statistic) => return self.statistic(statistic, x, call),
+            Function::Reduce(_) | Function::Statistic(_) => {
+                let dtype = self.dtype(call)?;
+                let x = self.cast_to(x, dtype, span)?;
+                let made = match function {
+                    Function::Reduce(op) => self.reduce(op, x, call)?,
+                    Function::Statistic(statistic) => self.statistic(statistic, x, call)?,
+                    _ => None,
+                };
+                return made.map(|made| self.cast_to(made, dtype, span)).transpose();
+            }
             Function::Cast => {
-                let dtype =
-                    call.get("dtype").map(|id| (self.values[id.0 as usize].clone(), self.tree.span(id)));
-                match dtype {
-                    Some((Value::DType(dtype), _)) => {
-                        self.build(span, |graph, site| graph.cast(x, dtype, site))
-                    }
-                    Some((other, span)) => mistake(
-                        Problem::Kind { expected: "a dtype, as `f32`", found: other.describe() },
-                        span,
-                    ),
-                    None => call.refuse("needs `dtype`"),
-                }
+                let Some(dtype) = self.dtype(call)? else { return call.refuse("needs `dtype`") };
+                self.build(span, |graph, site| graph.cast(x, dtype, site))
             }
             Function::Reshape | Function::Rebind => {
                 let dims = self.sizes_to_infer(call, function)?;
@@ -240,8 +247,8 @@ impl Resolver<'_> {
             }
             Function::Ravel => self.build(span, |graph, site| graph.reshape(x, &[None], site)),
             Function::BroadcastTo => {
-                let ids = self.flattened(call.all("shape"));
-                let dims = ids.iter().map(|id| self.size(*id)).collect::<Resolved<Vec<Dim>>>()?;
+                let dims = self.sizes_to_infer(call, function)?;
+                let dims: Vec<Dim> = dims.into_iter().flatten().collect();
                 self.build(span, |graph, site| graph.broadcast_to(x, dims.into(), site))
             }
             Function::PermuteDims => {
@@ -283,6 +290,14 @@ impl Resolver<'_> {
         made.map(Some)
     }
 
+    /// A tensor in the dtype that is given, if one is.
+    fn cast_to(&mut self, x: ExprId, dtype: Option<DType>, span: Span) -> Resolved<ExprId> {
+        match dtype {
+            Some(dtype) => self.build(span, |graph, site| graph.cast(x, dtype, site)),
+            None => Ok(x),
+        }
+    }
+
     fn operand(&mut self, call: &Call, parameter: &'static str) -> Resolved<Option<ExprId>> {
         match call.get(parameter) {
             Some(id) => self.tensor(id, DType::Bool),
@@ -291,19 +306,30 @@ impl Resolver<'_> {
     }
 
     fn apply_elementwise(&mut self, op: Op, call: &Call) -> Resolved<Option<ExprId>> {
-        let ids: Vec<Id> = call.given.iter().filter_map(|(_, ids)| ids.first().copied()).collect();
-        let is_none = |id: &Id| self.values[id.0 as usize] == Value::None;
-        let value = match (op, ids.as_slice()) {
-            (Op::Clip, [x, low, high]) if is_none(low) || is_none(high) => {
-                match (is_none(low), is_none(high)) {
-                    (false, _) => self.elementwise(Op::Maximum, &[*x, *low], call.span)?,
-                    (_, false) => self.elementwise(Op::Minimum, &[*x, *high], call.span)?,
-                    _ => return call.refuse("needs a bound"),
-                }
-            }
-            _ => self.elementwise(op, &ids, call.span)?,
+        let operands = op.operands().iter();
+        let ids: Vec<Id> = operands.filter_map(|operand| call.get(operand)).collect();
+        let bound = |name| call.get(name).filter(|id| *self.value(*id) != Value::None);
+        let value = match (op, call.get("x")) {
+            (Op::Round, _) => return self.round(call),
+            (Op::Clip, Some(x)) => match (bound("low"), bound("high")) {
+                (Some(low), Some(high)) => self.elementwise(op, &[x, low, high], call.span)?,
+                (Some(low), None) => self.elementwise(Op::Maximum, &[x, low], call.span)?,
+                (None, Some(high)) => self.elementwise(Op::Minimum, &[x, high], call.span)?,
+                (None, None) => return call.refuse("needs a bound"),
+            },
+            _ => match self.axis(call)? {
+                Some(axis) => return self.placed(op, &ids, axis, call),
+                None => self.elementwise(op, &ids, call.span)?,
+            },
         };
-        Ok(if let Value::Tensor(expr) = value { Some(expr) } else { None })
+        Ok(value.expr())
+    }
+
+    /// An op of which the smaller operand stands at an axis of the other.
+    fn placed(&mut self, op: Op, ids: &[Id], axis: i64, call: &Call) -> Resolved<Option<ExprId>> {
+        let Some(exprs) = self.tensors(ids)? else { return Ok(None) };
+        let [left, right] = exprs[..] else { return call.refuse("takes two operands") };
+        self.build(call.span, |graph, site| graph.elementwise_at(op, [left, right], axis, site)).map(Some)
     }
 
     fn select(&mut self, call: &Call) -> Resolved<Option<ExprId>> {
@@ -364,6 +390,11 @@ impl Resolver<'_> {
             Some(Value::Literal(Literal::Float(f64::INFINITY))) => Norm::Infinity,
             Some(_) => return call.refuse("has the orders 1, 2 and inf"),
         };
+        let count = axes.map_or(self.graph.shape(x).rank(), <[i64]>::len);
+        let has_order = call.get("ord").is_some_and(|ord| *self.value(ord) != Value::None);
+        if statistic == Statistic::Norm && has_order && count > 1 {
+            return call.refuse("of several axes is one of matrices, which there is not; for all elements, write `norm(x.ravel(), 1)`");
+        }
         let made = self.build(call.span, |graph, site| match statistic {
             Statistic::Var => graph.var(x, axes, correction, keepdims, site),
             Statistic::Std => graph.std(x, axes, correction, keepdims, site),
@@ -441,6 +472,11 @@ impl Resolver<'_> {
 
     /// Sizes of which some are left open: to inference by -1 in a reshape, as they are by `None` in a rebind.
     fn sizes_to_infer(&self, call: &Call, function: Function) -> Resolved<Vec<Option<Dim>>> {
+        if let [id] = call.all("shape")
+            && let Value::Sizes(sizes) = self.value(*id)
+        {
+            return Ok(sizes.iter().cloned().map(Some).collect());
+        }
         let ids = self.flattened(call.all("shape"));
         let is_open = |id: &Id| match &self.values[id.0 as usize] {
             Value::Literal(Literal::Int(-1)) => function == Function::Reshape,
