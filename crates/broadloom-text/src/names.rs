@@ -80,7 +80,7 @@ const FUNCTIONS: &[(&str, Function, &[&str])] = &[
     ("segment_max", Function::Segment(SegmentOp::Max), &["x", "ids", "segments"]),
     ("segment_mean", Function::Segment(SegmentOp::Mean), &["x", "ids", "segments"]),
     ("segment_count", Function::SegmentCount, &["ids", "segments"]),
-    ("arange", Function::Iota, &["start", "stop?", "step?", "dtype?"]),
+    ("arange", Function::Iota, &["start?", "stop?", "step?", "dtype?"]),
     ("linspace", Function::Linspace, &["start", "stop", "num?"]),
     ("array", Function::Array, &["x", "dtype?"]),
     ("from_bits", Function::FromBits, &["dtype", "bits"]),

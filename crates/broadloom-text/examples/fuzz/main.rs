@@ -3,6 +3,7 @@
 //! ```sh
 //! cargo run --release -p broadloom-text --example fuzz -- --minutes 60
 //! cargo run --release -p broadloom-text --example fuzz -- --seed 7 --case 1234     # one case again
+//! cargo run --release -p broadloom-text --example fuzz -- --seed 7 --case 1235 --file smaller.txt   # of another text
 //! ```
 //!
 //! Three cases in four are texts of any kind: bytes, pieces of the language, damaged programs. They go through parsing,
@@ -32,6 +33,7 @@ struct Arguments {
     minutes: f64,
     seed: u64,
     case: Option<u64>,
+    file: Option<PathBuf>,
     into: PathBuf,
 }
 
@@ -39,7 +41,7 @@ impl Arguments {
     fn read(mut words: impl Iterator<Item = String>) -> Result<Arguments, String> {
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         let mut arguments =
-            Arguments { minutes: 1.0, seed: now.as_secs(), case: None, into: "target/fuzz".into() };
+            Arguments { minutes: 1.0, seed: now.as_secs(), case: None, file: None, into: "target/fuzz".into() };
         while let Some(word) = words.next() {
             let value = words.next().ok_or_else(|| format!("{word} needs a value"))?;
             let bad = |_| format!("{word} takes a number, not {value}");
@@ -47,8 +49,9 @@ impl Arguments {
                 "--minutes" => arguments.minutes = value.parse().map_err(|_| bad(()))?,
                 "--seed" => arguments.seed = value.parse().map_err(|_| bad(()))?,
                 "--case" => arguments.case = Some(value.parse().map_err(|_| bad(()))?),
+                "--file" => arguments.file = Some(value.into()),
                 "--into" => arguments.into = value.into(),
-                _ => return Err(format!("there is no {word}: --minutes, --seed, --case and --into are")),
+                _ => return Err(format!("there is no {word}: --minutes, --seed, --case, --file and --into are")),
             }
         }
         Ok(arguments)
@@ -63,11 +66,18 @@ fn main() -> ExitCode {
             return ExitCode::from(2);
         }
     };
-    let Arguments { minutes, seed, case, into } = &arguments;
+    let Arguments { minutes, seed, case, file, into } = &arguments;
     case::quiet_panics();
     let watch = Watch::start(into.clone(), *seed);
     if let Some(number) = case {
-        let text = case::text(*seed, *number);
+        let text = match file.as_ref().map(std::fs::read_to_string) {
+            None => case::text(*seed, *number),
+            Some(Ok(text)) => text,
+            Some(Err(error)) => {
+                eprintln!("the file cannot be read: {error}");
+                return ExitCode::from(2);
+            }
+        };
         println!("{text}\n----");
         let result = watch.check(*seed, *number, &text);
         println!("{result:?}");
