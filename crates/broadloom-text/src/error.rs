@@ -303,6 +303,10 @@ impl Places for InText<'_> {
 fn in_text(help: Help) -> Option<Help> {
     let Some(code) = &help.code else { return Some(help) };
     let mut code = code.to_string();
+    // Inferred sizes have no names here.
+    if code.contains('?') {
+        return None;
+    }
     // Paddle's forms: `x.add_axis(y, 1)`.
     if let Some((call, axis)) = code.strip_suffix(')').and_then(|code| code.rsplit_once(", "))
         && let Some((left, right)) = call.split_once("_axis(")

@@ -628,6 +628,12 @@ impl Resolver<'_> {
 
     fn take_over(&mut self, diagnostics: Option<Diagnostics>, end: Span) {
         for diagnostic in diagnostics.into_iter().flatten() {
+            // A size that a reshape leaves open is not known either, which says nothing new.
+            if matches!(&diagnostic.problem, GraphProblem::Unsolvable { symbol } if symbol.starts_with('?'))
+                && !self.mistakes.is_empty()
+            {
+                continue;
+            }
             let mistake = self.of_graph(diagnostic, end);
             self.mistakes.push(mistake);
         }

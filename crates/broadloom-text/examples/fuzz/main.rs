@@ -40,8 +40,13 @@ struct Arguments {
 impl Arguments {
     fn read(mut words: impl Iterator<Item = String>) -> Result<Arguments, String> {
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-        let mut arguments =
-            Arguments { minutes: 1.0, seed: now.as_secs(), case: None, file: None, into: "target/fuzz".into() };
+        let mut arguments = Arguments {
+            minutes: 1.0,
+            seed: now.as_secs(),
+            case: None,
+            file: None,
+            into: "target/fuzz".into(),
+        };
         while let Some(word) = words.next() {
             let value = words.next().ok_or_else(|| format!("{word} needs a value"))?;
             let bad = |_| format!("{word} takes a number, not {value}");
@@ -51,7 +56,11 @@ impl Arguments {
                 "--case" => arguments.case = Some(value.parse().map_err(|_| bad(()))?),
                 "--file" => arguments.file = Some(value.into()),
                 "--into" => arguments.into = value.into(),
-                _ => return Err(format!("there is no {word}: --minutes, --seed, --case, --file and --into are")),
+                _ => {
+                    return Err(format!(
+                        "there is no {word}: --minutes, --seed, --case, --file and --into are"
+                    ));
+                }
             }
         }
         Ok(arguments)

@@ -71,12 +71,10 @@ impl Resolver<'_> {
         span: Span,
     ) -> Resolved<Value> {
         let mut operands = receiver.into_iter().chain(arguments.iter().map(|argument| argument.value));
-        if operands.any(|operand| self.is_poisoned(operand)) {
-            return Ok(Value::Poison);
-        }
+        let is_poisoned = operands.any(|operand| self.is_poisoned(operand));
         let Some((function, own_name, parameters)) = names::function(&name.text) else {
             if let (None, Some(dtype)) = (receiver, names::dtype(&name.text)) {
-                return self.convert(dtype, arguments, span);
+                return if is_poisoned { Ok(Value::Poison) } else { self.convert(dtype, arguments, span) };
             }
             if let Some(help) = names::elsewhere(&name.text) {
                 let problem = Problem::Unknown { of: NameOf::Function, name: name.text.clone() };
@@ -85,6 +83,9 @@ impl Resolver<'_> {
             let of = if receiver.is_some() { NameOf::Method } else { NameOf::Function };
             return self.unknown(of, name, names::functions());
         };
+        if is_poisoned {
+            return Ok(Value::Poison);
+        }
         let call = self.bind(own_name, &parameters, receiver, arguments, span)?;
         if let (Function::Shape | Function::Length | Function::Ndim | Function::Size, Some(x)) =
             (function, call.get("x"))
