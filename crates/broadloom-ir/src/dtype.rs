@@ -350,6 +350,18 @@ macro_rules! scalar_by_dtype {
 for_each_dtype!(scalar_by_dtype);
 
 impl Scalar {
+    /// The value of a dtype whose [bits](Scalar::bits) are given, if there is one.
+    pub fn from_bits(dtype: DType, bits: u64) -> Option<Scalar> {
+        let value = match dtype {
+            DType::F16 => Scalar::F16(f16::from_bits(u16::try_from(bits).ok()?)),
+            DType::Bf16 => Scalar::Bf16(bf16::from_bits(u16::try_from(bits).ok()?)),
+            DType::F32 => Scalar::F32(f32::from_bits(u32::try_from(bits).ok()?)),
+            DType::F64 => Scalar::F64(f64::from_bits(bits)),
+            _ => AnyNumber::Int(bits.into()).to_scalar(dtype),
+        };
+        (value.bits() == bits).then_some(value)
+    }
+
     /// True if both have the same dtype and the same bits, where all NaNs count as equal: the relation in which
     /// interpreter and compiled code agree.
     pub fn same(self, other: Scalar) -> bool {

@@ -70,14 +70,29 @@ impl Flat {
                 }
                 from = end.clone();
             }
-            if parts.len() > 1 {
+            // One part: the other operands are empty for sure. And where it cannot be told of a part within which operand
+            // of the node itself it is, the cut is for the sake of a join below, which is stored instead.
+            if parts.len() > 1 && self.are_within_operands(root, &parts)? {
                 waiting.extend(parts.into_iter().rev());
             } else {
-                // The other operands are empty for sure.
                 pieces.push(piece);
             }
         }
         Ok(pieces)
+    }
+
+    /// Whether each of some pieces of a node stays within one of its operands, if it is a join.
+    fn are_within_operands(&self, root: FlatId, parts: &[Piece]) -> Result<bool, LowerError> {
+        if !matches!(self.node(root).kind, Kind::Concat { .. }) {
+            return Ok(true);
+        }
+        for part in parts {
+            let extent = |axis: AxisId| part.ranges[axis.index()].1.clone();
+            if self.reads(root, &self.map_of(root, part)?, &[], &extent)?.is_empty() {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// The first join below a node that a piece of it does not stay within one operand of, as places to cut it at.

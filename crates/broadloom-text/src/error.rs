@@ -1,10 +1,11 @@
 //! Mistakes in texts: data first, text second, in the layout of the graph's diagnostics.
 
+use crate::MAX_MISTAKES;
+use crate::sites::Sites;
 use crate::source::{Source, Span};
 use broadloom_ir::diagnostics::{Diagnostic, Help, Operand, Places};
 use broadloom_ir::dtype::DType;
 use broadloom_ir::graph::Site;
-use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
@@ -180,13 +181,11 @@ pub struct Mistake {
     pub span: Span,
     /// What would help, in words.
     pub helps: Vec<Box<str>>,
-    /// Where the operands were made, by their position in a graph's diagnostic.
-    pub(crate) operands: Vec<Option<Span>>,
 }
 
 impl Mistake {
     pub(crate) fn new(problem: Problem, span: Span) -> Mistake {
-        Mistake { problem, span, helps: Vec::new(), operands: Vec::new() }
+        Mistake { problem, span, helps: Vec::new() }
     }
 
     pub(crate) fn help(mut self, help: impl Into<Box<str>>) -> Mistake {
@@ -194,18 +193,18 @@ impl Mistake {
         self
     }
 
-    pub(crate) fn graph(mut diagnostic: Diagnostic, span: Span, operands: Vec<Option<Span>>) -> Mistake {
+    pub(crate) fn graph(mut diagnostic: Diagnostic, span: Span) -> Mistake {
         diagnostic.op = diagnostic.op.map(|op| match &*op {
             "declare_equal" | "range" | "multiple_of" => "assume".into(),
             "select" => "where".into(),
             _ => op,
         });
         diagnostic.helps = diagnostic.helps.into_iter().filter_map(in_text).collect();
-        Mistake { problem: Problem::Graph(Box::new(diagnostic)), span, helps: Vec::new(), operands }
+        Mistake::new(Problem::Graph(Box::new(diagnostic)), span)
     }
 }
 
-/// One or more mistakes in a text, in the order in which they were found.
+/// One or more mistakes in a text, or warnings, in the order of the text.
 ///
 /// `{}` prints a line for each, `{:#}` everything that helps to mend them.
 #[derive(Clone, PartialEq)]
@@ -215,17 +214,14 @@ pub struct Mistakes(Box<Inner>);
 struct Inner {
     source: Arc<Source>,
     mistakes: Vec<Mistake>,
-    /// Where the inputs were declared.
-    inputs: HashMap<Box<str>, Span>,
+    sites: Sites,
 }
 
 impl Mistakes {
-    pub(crate) fn new(
-        source: Arc<Source>,
-        mistakes: Vec<Mistake>,
-        inputs: HashMap<Box<str>, Span>,
-    ) -> Mistakes {
-        Mistakes(Box::new(Inner { source, mistakes, inputs }))
+    pub(crate) fn new(source: Arc<Source>, mut mistakes: Vec<Mistake>, sites: Sites) -> Mistakes {
+        mistakes.sort_by_key(|mistake| mistake.span.start);
+        mistakes.truncate(MAX_MISTAKES);
+        Mistakes(Box::new(Inner { source, mistakes, sites }))
     }
 
     /// The mistakes; at least one.
@@ -290,17 +286,16 @@ impl Places for InText<'_> {
         self.all.source.point_at(self.mistake.span)
     }
 
-    fn operand(&self, position: usize, _: &Operand) -> Option<String> {
-        let span = self.mistake.operands.get(position).copied().flatten()?;
-        Some(self.all.source.place(span))
+    fn operand(&self, _: usize, operand: &Operand) -> Option<String> {
+        self.other(operand.site)
     }
 
-    fn input(&self, name: &str, _: Site) -> Option<String> {
-        self.all.inputs.get(name).map(|span| self.all.source.place(*span))
+    fn input(&self, _: &str, site: Site) -> Option<String> {
+        self.other(site)
     }
 
-    fn other(&self, _: Site) -> Option<String> {
-        None
+    fn other(&self, site: Site) -> Option<String> {
+        self.all.sites.span(site).map(|span| self.all.source.place(span))
     }
 }
 
@@ -308,8 +303,16 @@ impl Places for InText<'_> {
 fn in_text(help: Help) -> Option<Help> {
     let Some(code) = &help.code else { return Some(help) };
     let mut code = code.to_string();
-    if code.contains("_axis(") {
+    // Inferred sizes have no names here.
+    if code.contains('?') {
         return None;
+    }
+    // Paddle's forms: `x.add_axis(y, 1)`.
+    if let Some((call, axis)) = code.strip_suffix(')').and_then(|code| code.rsplit_once(", "))
+        && let Some((left, right)) = call.split_once("_axis(")
+    {
+        let (left, op) = left.rsplit_once('.')?;
+        code = format!("{op}({left}, {right}, axis={axis})");
     }
     // A fact that comes too late.
     if code.starts_with("let ") && code.contains("g.symbol(") {

@@ -65,6 +65,7 @@ mod names;
 mod parse;
 mod print;
 mod resolve;
+mod sites;
 mod source;
 mod syntax;
 mod token;
@@ -75,8 +76,8 @@ pub use source::Span;
 
 use broadloom_ir::dtype::DType;
 use broadloom_ir::graph::CheckedGraph;
+use sites::Sites;
 use source::Source;
-use std::collections::HashMap;
 use std::sync::Arc;
 use syntax::Tree;
 
@@ -121,14 +122,19 @@ pub struct Given<'a> {
 pub struct Program {
     source: Arc<Source>,
     tree: Tree,
+    /// In what is not in the tree.
+    mistakes: Vec<Mistake>,
     limits: Limits,
 }
 
 impl Program {
     /// Parses a text within the default [`Limits`]. `name` stands in messages, and is usually the name of a file.
     ///
+    /// Statements that are none of the language are reported when the program is [resolved](Program::resolve),
+    /// together with the mistakes in the others.
+    ///
     /// # Errors
-    /// Every statement that is none of the language; a text beyond the limits.
+    /// A text beyond the limits.
     pub fn parse(name: &str, text: &str) -> Result<Program, Mistakes> {
         Program::parse_within(name, text, &Limits::default())
     }
@@ -139,18 +145,16 @@ impl Program {
     /// Those of [`Program::parse`].
     pub fn parse_within(name: &str, text: &str, limits: &Limits) -> Result<Program, Mistakes> {
         let source = Arc::new(Source { name: name.into(), text: text.into() });
-        let (tree, mistakes) = parse::parse(&source, limits);
-        if mistakes.is_empty() {
-            Ok(Program { source, tree, limits: *limits })
-        } else {
-            Err(Mistakes::new(source, mistakes, HashMap::new()))
+        match parse::parse(&source, limits) {
+            Ok((tree, mistakes)) => Ok(Program { source, tree, mistakes, limits: *limits }),
+            Err(mistake) => Err(Mistakes::new(source, vec![mistake], Sites::default())),
         }
     }
 
     /// The graph that the program describes.
     ///
     /// # Errors
-    /// Every name, argument, dtype and shape that is wrong.
+    /// Every statement that is none of the language; every name, argument, dtype and shape that is wrong.
     pub fn resolve(&self) -> Result<CheckedGraph, Mistakes> {
         self.resolve_with(&[])
     }
@@ -161,7 +165,19 @@ impl Program {
     /// # Errors
     /// Those of [`Program::resolve`].
     pub fn resolve_with(&self, given: &[Given<'_>]) -> Result<CheckedGraph, Mistakes> {
-        resolve::resolve(&self.source, &self.tree, &self.limits, given)
+        Ok(resolve::resolve(self, given, false)?.0)
+    }
+
+    /// Like [`Program::resolve_with`], with warnings of operations that are valid and may not be what was meant:
+    /// operands of equally many elements that broadcast to more, as `(n, 1)` and `(n,)` do.
+    ///
+    /// # Errors
+    /// Those of [`Program::resolve`].
+    pub fn resolve_and_warn(
+        &self,
+        given: &[Given<'_>],
+    ) -> Result<(CheckedGraph, Option<Mistakes>), Mistakes> {
+        resolve::resolve(self, given, true)
     }
 
     /// The names that the program uses as values and neither declares nor defines, in order: what must be

@@ -2,7 +2,7 @@
 //! the nearest name to one that is none.
 
 use broadloom_ir::dtype::DType;
-use broadloom_ir::graph::{Literal, SegmentOp};
+use broadloom_ir::graph::{Literal, PLACED_OPS, SegmentOp};
 use broadloom_ir::ops::Op;
 use broadloom_ir::reduce::ReduceOp;
 
@@ -42,14 +42,19 @@ pub(crate) enum Function {
     SegmentCount,
     Iota,
     Linspace,
+    Array,
+    FromBits,
+    Shape,
+    Length,
+    Ndim,
     Size,
 }
 
 /// Functions beside the tables of elementwise ops and reductions, with their parameters. A `?` marks those that may be
 /// left out, a `*` one that takes all further arguments together.
 const FUNCTIONS: &[(&str, Function, &[&str])] = &[
-    ("var", Function::Statistic(Statistic::Var), &["x", "axis?", "correction?", "keepdims?"]),
-    ("std", Function::Statistic(Statistic::Std), &["x", "axis?", "correction?", "keepdims?"]),
+    ("var", Function::Statistic(Statistic::Var), &["x", "axis?", "correction?", "keepdims?", "dtype?"]),
+    ("std", Function::Statistic(Statistic::Std), &["x", "axis?", "correction?", "keepdims?", "dtype?"]),
     ("count_nonzero", Function::Statistic(Statistic::CountNonzero), &["x", "axis?", "keepdims?"]),
     ("logsumexp", Function::Statistic(Statistic::LogSumExp), &["x", "axis?", "keepdims?"]),
     ("softmax", Function::Statistic(Statistic::Softmax), &["x", "axis?"]),
@@ -75,13 +80,19 @@ const FUNCTIONS: &[(&str, Function, &[&str])] = &[
     ("segment_max", Function::Segment(SegmentOp::Max), &["x", "ids", "segments"]),
     ("segment_mean", Function::Segment(SegmentOp::Mean), &["x", "ids", "segments"]),
     ("segment_count", Function::SegmentCount, &["ids", "segments"]),
-    ("arange", Function::Iota, &["stop"]),
+    ("arange", Function::Iota, &["start?", "stop?", "step?", "dtype?"]),
     ("linspace", Function::Linspace, &["start", "stop", "num?"]),
-    ("size", Function::Size, &["size"]),
+    ("array", Function::Array, &["x", "dtype?"]),
+    ("from_bits", Function::FromBits, &["dtype", "bits"]),
+    ("shape", Function::Shape, &["x"]),
+    ("len", Function::Length, &["x"]),
+    ("ndim", Function::Ndim, &["x"]),
+    ("size", Function::Size, &["x"]),
 ];
 
 /// Parameters of the reductions of the table; `initial` is what `min` and `max` begin with, so that an empty axis has a result.
 const REDUCE: &[&str] = &["x", "axis?", "keepdims?"];
+const REDUCE_DTYPE: &[&str] = &["x", "axis?", "keepdims?", "dtype?"];
 const REDUCE_INITIAL: &[&str] = &["x", "axis?", "keepdims?", "initial?"];
 
 /// Other names of functions: NumPy's, SciPy's, the DSL's.
@@ -130,6 +141,7 @@ const ALIASES: &[(&str, &str)] = &[
     ("unsqueeze", "expand_dims"),
     ("flatten", "ravel"),
     ("iota", "arange"),
+    ("asarray", "array"),
 ];
 
 /// Other names of parameters.
@@ -194,20 +206,46 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("full", "write `broadcast_to(f32(1.5), (n, 3))`"),
     ("zeros", "write `broadcast_to(f32(0), (n, 3))`"),
     ("ones", "write `broadcast_to(f32(1), (n, 3))`"),
-    ("array", "numbers are written as they are; other arrays are inputs"),
-    ("asarray", "numbers are written as they are; other arrays are inputs"),
-    ("len", "give the axis a symbol, as in `input x: f32[n, 3]`, and write `n`"),
+    (
+        "argmin_with_value",
+        "write `argmin(x, axis=1)` and `min(x, axis=1)` as two outputs: they become one kernel",
+    ),
+    (
+        "argmax_with_value",
+        "write `argmax(x, axis=1)` and `max(x, axis=1)` as two outputs: they become one kernel",
+    ),
+    ("diff", "write `x[1:] - x[:-1]`"),
+    ("roll", "write `concat([x[-1:], x[:-1]])`"),
+    ("bincount", "write `segment_count(ids, k)`, or `segment_sum(weights, ids, k)`"),
+    ("nan_to_num", "write `where(isnan(x), 0, x)`"),
+    ("nansum", "write `sum(where(isnan(x), 0, x))`"),
+    ("nanmean", "write `sum(where(isnan(x), 0, x)) / sum(~isnan(x))`"),
+    ("isclose", "write `abs(a - b) <= 1e-8 + 1e-5 * abs(b)`"),
+    ("allclose", "write `all(abs(a - b) <= 1e-8 + 1e-5 * abs(b))`"),
+    ("eye", "write `(arange(n)[:, None] == arange(n)).astype(f64)`"),
+    ("cumsum", "there are no prefix sums; compute it before, and pass it as an input"),
+    ("sort", "there is no sorting; compute it before, and pass it as an input"),
+    ("argsort", "there is no sorting; compute it before, and pass it as an input"),
+    ("median", "there is no sorting; compute it before, and pass it as an input"),
 ];
 
 /// The function of a name, its own name, and its parameters.
 pub(crate) fn function(name: &str) -> Option<(Function, &'static str, Vec<&'static str>)> {
     let name = alias(ALIASES, name);
     if let Some(op) = Op::from_name(name) {
-        return Some((Function::Elementwise(op), op.name(), op.operands().to_vec()));
+        let parameters = match op {
+            Op::Clip => vec!["x", "low?", "high?"],
+            Op::Round => vec!["x", "decimals?"],
+            // Paddle's: where the smaller operand stands.
+            op if PLACED_OPS.contains(&op) => op.operands().iter().copied().chain(["axis?"]).collect(),
+            op => op.operands().to_vec(),
+        };
+        return Some((Function::Elementwise(op), op.name(), parameters));
     }
     if let Some(reduce) = ReduceOp::ALL.iter().copied().find(|reduce| reduce.name() == name) {
         let parameters = match reduce {
             ReduceOp::Min | ReduceOp::Max => REDUCE_INITIAL,
+            ReduceOp::Sum | ReduceOp::Prod | ReduceOp::Mean => REDUCE_DTYPE,
             _ => REDUCE,
         };
         return Some((Function::Reduce(reduce), reduce.name(), parameters.to_vec()));

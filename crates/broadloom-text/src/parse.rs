@@ -4,21 +4,21 @@ mod expression;
 
 use crate::error::{Limit, Mistake, Problem};
 use crate::source::{Source, Span};
-use crate::syntax::{Action, Expr, Fact, Id, Infix, InputSize, Kind, Name, Statement, Tree};
+use crate::syntax::{Action, Broken, Expr, Fact, Id, Infix, InputSize, Kind, Name, Statement, Tree};
 use crate::token::{Spanned, Token, tokens};
 use crate::{Limits, MAX_MISTAKES};
 
 /// Whatever could be parsed, and the mistakes in what could not.
-pub(crate) fn parse(source: &Source, limits: &Limits) -> (Tree, Vec<Mistake>) {
+///
+/// # Errors
+/// A text beyond the limits.
+pub(crate) fn parse(source: &Source, limits: &Limits) -> Result<(Tree, Vec<Mistake>), Mistake> {
     let text = &*source.text;
     if text.len() > limits.length {
         let problem = Problem::Limit { limit: Limit::Length, most: limits.length };
-        return (Tree::default(), vec![Mistake::new(problem, Span { start: 0, end: 0 })]);
+        return Err(Mistake::new(problem, Span { start: 0, end: 0 }));
     }
-    let tokens = match tokens(text, limits.tokens) {
-        Ok(tokens) => tokens,
-        Err(mistake) => return (Tree::default(), vec![mistake]),
-    };
+    let tokens = tokens(text, limits.tokens)?;
     let end = text.trim_end().len();
     let mut parser = Parser { source, limits, tokens, next: 0, depth: 0, end, tree: Tree::default() };
     let mut mistakes = Vec::new();
@@ -26,15 +26,13 @@ pub(crate) fn parse(source: &Source, limits: &Limits) -> (Tree, Vec<Mistake>) {
         if parser.eat(Token::End) {
             continue;
         }
+        let start = parser.next;
         if let Err(mistake) = parser.statement() {
             mistakes.push(*mistake);
-            parser.depth = 0;
-            while parser.peek().is_some_and(|token| token != Token::End) {
-                parser.next += 1;
-            }
+            parser.recover(start);
         }
     }
-    (parser.tree, mistakes)
+    Ok((parser.tree, mistakes))
 }
 
 type Parsed<T> = Result<T, Box<Mistake>>;
@@ -82,10 +80,19 @@ impl Parser<'_> {
         (self.peek() == Some(Token::Name)).then(|| self.source.slice(self.span()))
     }
 
+    /// Whether the statement ends here.
+    fn is_at_end(&self) -> bool {
+        matches!(self.peek(), None | Some(Token::End))
+    }
+
     fn unexpected<T>(&self, expected: &'static str) -> Parsed<T> {
+        if self.peek() == Some(Token::Unknown) {
+            let found = self.source.slice(self.span()).chars().next().unwrap_or(' ');
+            return Err(Box::new(Mistake::new(Problem::Character { found }, self.span())));
+        }
         let found = match self.peek() {
             None => "the end".into(),
-            Some(Token::End) if self.source.slice(self.span()) == "\n" => "the end of the line".into(),
+            Some(Token::End) if self.source.slice(self.span()) != ";" => "the end of the line".into(),
             Some(_) => format!("`{}`", self.source.slice(self.span())).into(),
         };
         let span = match self.peek() {
@@ -105,7 +112,7 @@ impl Parser<'_> {
         if self.eat(token) {
             return Ok(());
         }
-        if self.peek().is_none() {
+        if self.is_at_end() {
             return Err(Box::new(Mistake::new(Problem::Unclosed, open)));
         }
         self.refuse_habits()?;
@@ -196,6 +203,43 @@ impl Parser<'_> {
                 self.unexpected("an operator, `;` or the end of the line")
             }
         }
+    }
+
+    /// Goes to the end of a statement with a mistake, which began with the token `start`, and notes the names that it
+    /// would have defined, so that their uses are no mistakes as well.
+    fn recover(&mut self, start: usize) {
+        self.depth = 0;
+        while !self.is_at_end() {
+            self.next += 1;
+        }
+        let first = self.tree.statements.last().map_or(0, |statement| statement.exprs.end);
+        self.tree.exprs.truncate(first as usize);
+        let tokens = self.tokens.get(start..self.next).unwrap_or(&[]);
+        let name = |spanned: &Spanned| {
+            let text = self.source.slice(spanned.span).trim_matches('"').into();
+            let is_name = matches!(spanned.token, Token::Name | Token::Quoted);
+            is_name.then_some(Name { text, span: spanned.span })
+        };
+        let keyword = tokens.first().and_then(name).map(|name| name.text);
+        let (of, names): (_, Vec<Name>) = match (keyword.as_deref(), tokens) {
+            (Some("symbols" | "parameters"), [_, rest @ ..]) => {
+                (Broken::Symbols, rest.iter().filter_map(name).collect())
+            }
+            (Some("assume"), _) => (Broken::Fact, Vec::new()),
+            (_, [first, second, ..]) if second.token == Token::Equal => {
+                (Broken::Other, name(first).into_iter().collect())
+            }
+            (Some("input" | "let" | "output"), [_, second, ..]) => {
+                (Broken::Other, name(second).into_iter().collect())
+            }
+            _ => (Broken::Other, Vec::new()),
+        };
+        let span = tokens.first().map_or(self.previous(), |spanned| spanned.span).to(self.previous());
+        self.tree.statements.push(Statement {
+            action: Action::Broken { names, of },
+            span,
+            exprs: first..first,
+        });
     }
 
     fn definition(&mut self) -> Parsed<(Name, Id)> {

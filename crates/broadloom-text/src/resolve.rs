@@ -1,28 +1,29 @@
 //! The syntax tree to a graph, by calls of the graph builder and nothing else: dtypes, weak numbers, shapes and their
 //! mistakes are the builder's.
 //!
-//! Expressions are evaluated in the order of the arena, each to a [`Value`]. The builder reports mistakes by a place in
-//! Rust; they are taken from it right after the call that made them, when the span is known.
+//! Expressions are evaluated in the order of the arena, each to a [`Value`]. The builder is told [`Sites`], by which the
+//! text knows the places of what it reports.
 
 mod call;
 mod declare;
 mod fold;
 mod index;
+mod make;
 
 use crate::error::{Limit, Mistake, Mistakes, NameOf, Problem};
 use crate::names;
-use crate::source::{Source, Span};
-use crate::syntax::{Action, Id, Infix, Kind, Name, Prefix, Statement, Tree};
-use crate::{Given, Limits, MAX_MISTAKES};
-use broadloom_ir::diagnostics::{Diagnostic, Problem as GraphProblem};
+use crate::sites::Sites;
+use crate::source::Span;
+use crate::syntax::{Action, Broken, Id, Infix, Kind, Name, Prefix, Statement, Tree};
+use crate::{Given, Limits, MAX_MISTAKES, Program};
+use broadloom_ir::diagnostics::{Diagnostic, Diagnostics, Problem as GraphProblem};
 use broadloom_ir::dim::{Dim, DimError};
 use broadloom_ir::dtype::DType;
-use broadloom_ir::graph::{CheckedGraph, Graph, Literal, Node, Site};
+use broadloom_ir::graph::{CheckedGraph, Graph, Literal, Site};
 use broadloom_ir::ops::Op;
 use broadloom_ir::{ExprId, SymbolId};
 use std::collections::{HashMap, HashSet};
 use std::panic::Location;
-use std::sync::Arc;
 
 /// What an expression is.
 #[derive(Debug, Clone, PartialEq)]
@@ -34,6 +35,10 @@ enum Value {
     Literal(Literal),
     /// Arithmetic on symbols.
     Size(Dim),
+    /// What else was computed of numbers and sizes: a tensor of rank 0, and a number to those that it meets.
+    Number(ExprId),
+    /// A shape.
+    Sizes(Vec<Dim>),
     /// `n % 8`, which only `assume` leaves as it is.
     Modulo(Dim, i64),
     List(Vec<Id>),
@@ -47,7 +52,8 @@ impl Value {
         match self {
             Value::Poison => "a mistake",
             Value::Tensor(_) => "a tensor",
-            Value::Literal(_) => "a number",
+            Value::Literal(_) | Value::Number(_) => "a number",
+            Value::Sizes(_) => "a shape",
             Value::Size(_) | Value::Modulo(..) => "a size",
             Value::List(_) => "a list",
             Value::DType(_) => "a dtype",
@@ -71,56 +77,69 @@ struct Resolver<'a> {
     values: Vec<Value>,
     /// Inputs and definitions.
     names: HashMap<Box<str>, Value>,
-    inputs: HashMap<Box<str>, Span>,
+    inputs: HashSet<Box<str>>,
     symbols: HashMap<Box<str>, (SymbolId, Span)>,
     /// Whether names in sizes are symbols without having been declared.
     is_implicit: bool,
-    /// Where expressions were made first.
-    made: HashMap<ExprId, Span>,
-    /// The results of all calls of the builder.
-    calls: Vec<(ExprId, Span)>,
+    /// What statements with mistakes would have defined.
+    broken: HashSet<Box<str>>,
+    /// A fact is missing, so that sizes may differ only for want of it.
+    lacks_facts: bool,
+    /// How often the builder was called.
+    calls: usize,
     outputs: Vec<(Name, ExprId)>,
+    assigned: HashSet<Box<str>>,
     mistakes: Vec<Mistake>,
-    /// The place in Rust of all calls, which nobody sees.
-    site: Site,
+    sites: Sites,
 }
 
+/// The graph of a program, and warnings if they are asked for.
 pub(crate) fn resolve(
-    source: &Arc<Source>,
-    tree: &Tree,
-    limits: &Limits,
+    program: &Program,
     given: &[Given<'_>],
-) -> Result<CheckedGraph, Mistakes> {
-    let declares = |statement: &Statement| matches!(statement.action, Action::Symbols(_));
+    warns: bool,
+) -> Result<(CheckedGraph, Option<Mistakes>), Mistakes> {
+    let Program { source, tree, limits, mistakes } = program;
+    let declares = |statement: &Statement| {
+        matches!(statement.action, Action::Symbols(_) | Action::Broken { of: Broken::Symbols, .. })
+    };
     let mut resolver = Resolver {
         tree,
         limits,
         graph: Graph::new(),
         values: Vec::with_capacity(tree.exprs.len()),
         names: HashMap::new(),
-        inputs: HashMap::new(),
+        inputs: HashSet::new(),
         symbols: HashMap::new(),
         is_implicit: !tree.statements.iter().any(declares),
-        made: HashMap::new(),
-        calls: Vec::new(),
+        broken: HashSet::new(),
+        lacks_facts: false,
+        calls: 0,
         outputs: Vec::new(),
-        mistakes: Vec::new(),
-        site: Location::caller(),
+        assigned: HashSet::new(),
+        mistakes: mistakes.clone(),
+        sites: Sites::default(),
     };
+    if warns {
+        resolver.graph.warn_of_pointwise();
+    }
     resolver.give(given);
     for statement in &tree.statements {
-        if resolver.mistakes.len() >= MAX_MISTAKES {
+        if resolver.mistakes.len() - mistakes.len() + resolver.graph.diagnostics().len() >= MAX_MISTAKES {
             break;
         }
         resolver.statement(statement);
     }
     let end = source.text.trim_end().len();
-    match resolver.finish(Span { start: end, end }) {
-        Some(graph) => Ok(graph),
-        None => {
-            resolver.mistakes.truncate(MAX_MISTAKES);
-            Err(Mistakes::new(source.clone(), resolver.mistakes, resolver.inputs))
-        }
+    let end = Span { start: end, end };
+    let graph = resolver.finish(end);
+    let warnings = resolver.graph.warnings().to_vec();
+    let warnings: Vec<Mistake> =
+        warnings.into_iter().map(|warning| resolver.of_graph(warning, end)).collect();
+    let all = |mistakes| Mistakes::new(source.clone(), mistakes, resolver.sites);
+    match graph {
+        Some(graph) => Ok((graph, (!warnings.is_empty()).then(|| all(warnings)))),
+        None => Err(all(resolver.mistakes)),
     }
 }
 
@@ -150,6 +169,7 @@ pub(crate) fn missing_inputs(tree: &Tree) -> Vec<&str> {
             Action::Input { name, .. } | Action::Let { name, .. } | Action::Output { name, .. } => {
                 known.insert(&name.text);
             }
+            Action::Broken { names, .. } => known.extend(names.iter().map(|name| &*name.text)),
             Action::Assume(_) | Action::Assign { .. } | Action::Result(_) => {}
         }
     }
@@ -166,18 +186,36 @@ impl Resolver<'_> {
             // A size beyond `i64` is refused by the builder as too many elements.
             let size = |size: &usize| Dim::constant(i64::try_from(*size).unwrap_or(i64::MAX));
             let shape = input.shape.iter().map(size).collect();
-            let expr = self.graph.input(input.name, input.dtype, shape, self.site);
-            let nowhere = Span { start: 0, end: 0 };
-            self.take_diagnostics(nowhere, &[]);
+            // It stands nowhere in the text.
+            let expr = self.graph.input(input.name, input.dtype, shape, Location::caller());
             self.names.insert(input.name.into(), Value::Tensor(expr));
         }
     }
 
     fn statement(&mut self, statement: &Statement) {
+        let before = (self.mistakes.len(), self.graph.diagnostics().len());
+        self.evaluate(statement);
+        if matches!(statement.action, Action::Assume(_)) {
+            self.lacks_facts |= before != (self.mistakes.len(), self.graph.diagnostics().len());
+        } else if self.lacks_facts {
+            let found = self.graph.withdraw_diagnostics(before.1);
+            for diagnostic in
+                found.into_iter().flatten().filter(|found| !found.code().as_str().starts_with('S'))
+            {
+                self.graph.report(diagnostic);
+            }
+        }
+    }
+
+    fn evaluate(&mut self, statement: &Statement) {
         for id in statement.exprs.clone() {
             let value = self.eval(Id(id), &statement.action);
             let value = self.keep(value).unwrap_or(Value::Poison);
             self.values.push(value);
+        }
+        if let Action::Broken { names, of } = &statement.action {
+            self.broken.extend(names.iter().map(|name| name.text.clone()));
+            self.lacks_facts |= *of == Broken::Fact;
         }
         if statement.exprs.clone().any(|id| self.is_poisoned(Id(id))) {
             // The name is known all the same, so that its uses are no mistakes as well.
@@ -194,7 +232,7 @@ impl Resolver<'_> {
 
     fn is_poisoned(&self, id: Id) -> bool {
         match &self.values[id.0 as usize] {
-            Value::Tensor(expr) => self.graph.is_poisoned(*expr),
+            Value::Tensor(expr) | Value::Number(expr) => self.graph.is_poisoned(*expr),
             value => *value == Value::Poison,
         }
     }
@@ -214,18 +252,20 @@ impl Resolver<'_> {
         match &statement.action {
             Action::Symbols(names) => {
                 for name in names {
-                    let symbol = self.graph.symbol(&name.text, self.site);
-                    self.declare(name, symbol)?;
+                    let site = self.sites.site(name.span);
+                    let symbol = self.graph.symbol(&name.text, site);
+                    self.declare(name, symbol);
                 }
             }
             Action::Parameters(names) => {
                 for name in names {
-                    let symbol = self.graph.parameter(&name.text, self.site);
-                    self.declare(name, symbol)?;
+                    let site = self.sites.site(name.span);
+                    let symbol = self.graph.parameter(&name.text, site);
+                    self.declare(name, symbol);
                 }
             }
             Action::Assume(fact) => self.fact(fact)?,
-            Action::Input { name, dtype, sizes } => self.input(name, dtype, sizes, statement.span)?,
+            Action::Input { name, dtype, sizes } => self.input(name, dtype, sizes)?,
             Action::Let { name, value } => {
                 if self.names.contains_key(&name.text) || self.symbols.contains_key(&name.text) {
                     return mistake(Problem::Taken { name: name.text.clone() }, name.span);
@@ -238,6 +278,7 @@ impl Resolver<'_> {
                 self.output(Name { text: "result".into(), span: self.tree.span(*value) }, *value)?;
             }
             Action::Assign { name, value } => self.assign(name, *value, statement.span)?,
+            Action::Broken { .. } => {}
         }
         Ok(())
     }
@@ -245,13 +286,19 @@ impl Resolver<'_> {
     /// A value that may have a name: a tensor, a number or a size.
     fn definition(&mut self, id: Id) -> Resolved<Value> {
         match &self.values[id.0 as usize] {
-            value @ (Value::Literal(_) | Value::Size(_) | Value::Poison) => Ok(value.clone()),
+            Value::List(_) => Ok(self.tensor(id, DType::Bool)?.map_or(Value::Poison, Value::Tensor)),
+            value @ (Value::Literal(_)
+            | Value::Size(_)
+            | Value::Sizes(_)
+            | Value::Number(_)
+            | Value::Poison) => Ok(value.clone()),
             _ => Ok(self.tensor(id, DType::Bool)?.map_or(Value::Poison, Value::Tensor)),
         }
     }
 
     fn output(&mut self, name: Name, id: Id) -> Resolved<()> {
-        if self.outputs.iter().any(|(other, _)| other.text == name.text) {
+        if self.assigned.contains(&name.text) || self.outputs.iter().any(|(other, _)| other.text == name.text)
+        {
             return mistake(Problem::Taken { name: name.text }, name.span);
         }
         let Some(expr) = self.tensor(id, DType::Bool)? else {
@@ -270,11 +317,16 @@ impl Resolver<'_> {
         let target = match self.names.get(&name.text) {
             Some(Value::Tensor(expr)) => *expr,
             Some(_) => return Ok(()),
-            None => return self.unknown(NameOf::Input, name, self.inputs.keys().map(|name| &**name)),
+            None if self.broken.contains(&name.text) => return Ok(()),
+            None => return self.unknown(NameOf::Input, name, self.inputs.iter().map(|name| &**name)),
         };
+        if self.outputs.iter().any(|(other, _)| other.text == name.text) {
+            return mistake(Problem::Taken { name: name.text.clone() }, name.span);
+        }
+        self.assigned.insert(name.text.clone());
         let meets = self.graph.dtype(target);
         if let Some(value) = self.tensor(id, meets)? {
-            self.build(span, &[target, value], |graph, site| graph.assign(target, value, site))?;
+            self.build(span, |graph, site| graph.assign(target, value, site))?;
         }
         Ok(())
     }
@@ -298,6 +350,11 @@ impl Resolver<'_> {
         let expr = tree.expr(id);
         match &expr.kind {
             Kind::Literal(literal) => Ok(Value::Literal(*literal)),
+            Kind::Symbol(name) => match self.symbols.get(&name.text) {
+                Some((symbol, _)) => Ok(Value::Size(self.graph.symbol_size(*symbol))),
+                None if self.broken.contains(&name.text) => Ok(Value::Poison),
+                None => self.unknown(NameOf::Symbol, name, self.symbols.keys().map(|name| &**name)),
+            },
             Kind::None => Ok(Value::None),
             Kind::Ellipsis => Ok(Value::Ellipsis),
             Kind::List(items) if items.iter().any(|item| self.is_poisoned(*item)) => Ok(Value::Poison),
@@ -329,12 +386,16 @@ impl Resolver<'_> {
             (Some(size), None) => return Ok(Value::Size(size)),
             _ => {}
         }
+        if self.broken.contains(text) {
+            return Ok(Value::Poison);
+        }
         if takes_sizes {
             if !self.is_implicit {
                 return self.unknown(NameOf::Symbol, name, self.symbols.keys().map(|name| &**name));
             }
-            let symbol = self.graph.symbol(text, self.site);
-            self.declare(name, symbol)?;
+            let site = self.sites.site(name.span);
+            let symbol = self.graph.symbol(text, site);
+            self.declare(name, symbol);
             return Ok(Value::Size(self.graph.symbol_size(symbol)));
         }
         if let Some(constant) = names::constant(text) {
@@ -422,7 +483,8 @@ impl Resolver<'_> {
             Infix::Greater => Op::Greater,
             Infix::GreaterEqual => Op::GreaterEqual,
         };
-        self.elementwise(op, &operands, span)
+        let value = self.elementwise(op, &operands, span)?;
+        Ok(self.number_of(infix, value, &[left, right]))
     }
 
     /// A row of the op table on operands of which numbers take the dtype of the tensors.
@@ -432,20 +494,38 @@ impl Resolver<'_> {
             && let Some(base) = self.tensor(base, DType::Bool)?
         {
             let raise = |graph: &mut Graph, site| graph.power_literal(base, exponent, site);
-            return self.build(span, &[base], raise).map(Value::Tensor);
+            return self.build(span, raise).map(Value::Tensor);
         }
         let Some(exprs) = self.tensors(operands)? else { return Ok(Value::Poison) };
-        self.build(span, &exprs, |graph, site| graph.elementwise(op, &exprs, site)).map(Value::Tensor)
+        self.build(span, |graph, site| graph.elementwise(op, &exprs, site)).map(Value::Tensor)
     }
 
     /// Tensors of operands, unless one is poisoned; numbers take the common dtype of the others.
     fn tensors(&mut self, operands: &[Id]) -> Resolved<Option<Vec<ExprId>>> {
-        let dtypes = operands.iter().filter_map(|operand| match &self.values[operand.0 as usize] {
+        for operand in operands {
+            if let Value::List(_) = self.value(*operand)
+                && let Some(expr) = self.tensor(*operand, DType::Bool)?
+            {
+                self.values[operand.0 as usize] = Value::Tensor(expr);
+            }
+        }
+        let dtype = |operand: &Id| match self.value(*operand) {
             Value::Tensor(expr) => Some(self.graph.dtype(*expr)),
-            Value::Size(_) | Value::Modulo(..) => Some(DType::I64),
             _ => None,
-        });
-        let meets = DType::promote_all(dtypes).unwrap_or(DType::Bool);
+        };
+        let number = |operand: &Id| match self.value(*operand) {
+            Value::Size(_) | Value::Modulo(..) => Some(DType::I64),
+            Value::Number(expr) => Some(self.graph.dtype(*expr)),
+            _ => None,
+        };
+        // Sizes and what is computed of them take the dtype of floats, as Python's numbers do, but not one of integers,
+        // which may be too small for them.
+        let met = DType::promote_all(operands.iter().filter_map(dtype));
+        let meets = match met {
+            Some(met) if met.is_float() => met,
+            _ => DType::promote_all(met.into_iter().chain(operands.iter().filter_map(number)))
+                .unwrap_or(DType::Bool),
+        };
         let mut exprs = Vec::with_capacity(operands.len());
         for operand in operands {
             match self.tensor(*operand, meets)? {
@@ -462,16 +542,19 @@ impl Resolver<'_> {
         let expr = match self.values[id.0 as usize].clone() {
             Value::Poison => return Ok(None),
             Value::Tensor(expr) => expr,
-            Value::Literal(literal) => {
-                self.build(span, &[], |graph, site| graph.literal(literal, meets, site))?
+            Value::Literal(literal) => self.build(span, |graph, site| graph.literal(literal, meets, site))?,
+            Value::Size(size) => {
+                let size = self.build(span, |graph, site| graph.size_value(size, site))?;
+                self.as_float(size, meets, span)?
             }
-            Value::Size(size) => self.build(span, &[], |graph, site| graph.size_value(size, site))?,
-            Value::Modulo(size, of) => self.build(span, &[], |graph, site| {
+            Value::Number(expr) => self.as_float(expr, meets, span)?,
+            Value::Modulo(size, of) => self.build(span, |graph, site| {
                 let size = graph.size_value(size, site);
                 let of = graph.literal(Literal::Int(of.into()), DType::I64, site);
                 graph.elementwise(Op::Remainder, &[size, of], site)
             })?,
-            other @ (Value::List(_) | Value::DType(_) | Value::None | Value::Ellipsis) => {
+            Value::List(_) if let Some(array) = self.numbers(id, None)? => array,
+            other @ (Value::List(_) | Value::Sizes(_) | Value::DType(_) | Value::None | Value::Ellipsis) => {
                 let problem = Problem::Kind { expected: "a tensor or a number", found: other.describe() };
                 let mistake = Mistake::new(problem, span);
                 return Err(Box::new(match other {
@@ -481,6 +564,18 @@ impl Resolver<'_> {
             }
         };
         Ok((!self.graph.is_poisoned(expr)).then_some(expr))
+    }
+
+    /// A number in the dtype of the floats that it meets.
+    fn as_float(&mut self, expr: ExprId, meets: DType, span: Span) -> Resolved<ExprId> {
+        if !meets.is_float() {
+            return Ok(expr);
+        }
+        self.build(span, |graph, site| graph.cast(expr, meets, site))
+    }
+
+    fn value(&self, id: Id) -> &Value {
+        &self.values[id.0 as usize]
     }
 
     fn size(&self, id: Id) -> Resolved<Dim> {
@@ -497,37 +592,22 @@ impl Resolver<'_> {
 
     /// Arithmetic on sizes that may overflow.
     fn arithmetic(&self, span: Span, compute: impl FnOnce() -> Result<Dim, DimError>) -> Resolved<Dim> {
-        compute().map_err(|error| {
-            let diagnostic = Diagnostic::new(GraphProblem::Size(error), Some("size"), self.site);
-            Box::new(Mistake::graph(diagnostic, span, Vec::new()))
-        })
+        compute().map_err(|error| refused(GraphProblem::Size(error), Some("size"), span))
     }
 
-    /// Calls the builder, and takes its mistakes.
-    fn build(
-        &mut self,
-        span: Span,
-        operands: &[ExprId],
-        action: impl FnOnce(&mut Graph, Site) -> ExprId,
-    ) -> Resolved<ExprId> {
-        if self.calls.len() >= self.limits.nodes {
+    /// Calls the builder.
+    fn build(&mut self, span: Span, action: impl FnOnce(&mut Graph, Site) -> ExprId) -> Resolved<ExprId> {
+        if self.calls >= self.limits.nodes {
             return mistake(Problem::Limit { limit: Limit::Nodes, most: self.limits.nodes }, span);
         }
-        let expr = action(&mut self.graph, self.site);
-        self.take_diagnostics(span, operands);
-        self.calls.push((expr, span));
-        self.made.entry(expr).or_insert(span);
-        Ok(expr)
-    }
-
-    fn take_diagnostics(&mut self, span: Span, operands: &[ExprId]) {
-        for diagnostic in self.graph.withdraw_diagnostics(0).into_iter().flatten() {
-            let made = operands.iter().map(|operand| self.made.get(operand).copied()).collect();
-            self.mistakes.push(Mistake::graph(diagnostic, span, made));
-        }
+        self.calls += 1;
+        let site = self.sites.site(span);
+        Ok(action(&mut self.graph, site))
     }
 
     fn finish(&mut self, end: Span) -> Option<CheckedGraph> {
+        let found = self.graph.withdraw_diagnostics(0);
+        self.take_over(found, end);
         if !self.mistakes.is_empty() {
             return None;
         }
@@ -542,31 +622,50 @@ impl Resolver<'_> {
             Ok(graph) => return Some(graph),
             Err(diagnostics) => diagnostics,
         };
-        for diagnostic in diagnostics {
-            let span = self.span_of(&diagnostic).unwrap_or(end);
-            self.mistakes.push(Mistake::graph(diagnostic, span, Vec::new()));
-        }
+        self.take_over(Some(diagnostics), end);
         None
     }
 
-    /// What a mistake that is found in the end is about: the symbol, or the first call of its op.
-    fn span_of(&self, diagnostic: &Diagnostic) -> Option<Span> {
-        if let GraphProblem::Unsolvable { symbol } = &diagnostic.problem {
-            return self.symbols.get(symbol).map(|(_, span)| *span);
+    fn take_over(&mut self, diagnostics: Option<Diagnostics>, end: Span) {
+        for diagnostic in diagnostics.into_iter().flatten() {
+            // A size that a reshape leaves open is not known either, which says nothing new.
+            if matches!(&diagnostic.problem, GraphProblem::Unsolvable { symbol } if symbol.starts_with('?'))
+                && !self.mistakes.is_empty()
+            {
+                continue;
+            }
+            let mistake = self.of_graph(diagnostic, end);
+            self.mistakes.push(mistake);
         }
-        let op = diagnostic.op.as_deref()?;
-        if op == "output" {
-            return self.outputs.first().map(|(name, _)| name.span);
-        }
-        let is_call = |(expr, _): &&(ExprId, Span)| match self.graph.node(*expr) {
-            Node::Elementwise { op: own, .. } => own.name() == op,
-            Node::Reduce { op: own, .. } => own.name() == op,
-            Node::View { view, .. } => view.name() == op,
-            Node::Select { .. } => op == "select",
-            Node::Concat { .. } => op == "concat",
-            _ => false,
+    }
+
+    /// A mistake that the graph found; what is nowhere in the text is reported at its end.
+    fn of_graph(&self, diagnostic: Diagnostic, end: Span) -> Mistake {
+        let span = match &diagnostic.problem {
+            // Where it is declared, since that is what has to change.
+            GraphProblem::Unsolvable { symbol } => self.symbols.get(symbol).map(|(_, span)| *span),
+            // A name of an output, which has no expression of its own.
+            GraphProblem::BadName { name, .. } if diagnostic.op.as_deref() == Some("output") => {
+                let mut outputs = self.outputs.iter().map(|(output, _)| output);
+                outputs.find(|output| output.text.starts_with(&**name)).map(|output| output.span)
+            }
+            _ => self.sites.span(diagnostic.site),
         };
-        self.calls.iter().find(is_call).map(|(_, span)| *span)
+        Mistake::graph(diagnostic, span.unwrap_or(end))
+    }
+}
+
+/// A mistake of the kind that the graph finds.
+fn refused(problem: GraphProblem, op: Option<&str>, span: Span) -> Box<Mistake> {
+    Box::new(Mistake::graph(Diagnostic::new(problem, op, Location::caller()), span))
+}
+
+impl Value {
+    fn expr(&self) -> Option<ExprId> {
+        match self {
+            Value::Tensor(expr) | Value::Number(expr) => Some(*expr),
+            _ => None,
+        }
     }
 }
 

@@ -67,6 +67,8 @@ pub(crate) enum Kind {
     Literal(Literal),
     None,
     Ellipsis,
+    /// `symbols.n`, where `n` alone means an input.
+    Symbol(Name),
     /// In quotes, it is never a number.
     Name {
         text: Box<str>,
@@ -142,6 +144,19 @@ pub(crate) enum Action {
     },
     /// A program that is one expression.
     Result(Id),
+    /// A statement with a mistake, and the names that it would have defined.
+    Broken {
+        names: Vec<Name>,
+        of: Broken,
+    },
+}
+
+/// What a statement with a mistake would have stated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Broken {
+    Symbols,
+    Fact,
+    Other,
 }
 
 #[derive(Debug, Clone, PartialEq)]

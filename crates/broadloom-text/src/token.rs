@@ -103,6 +103,8 @@ pub(crate) enum Token {
     Brace,
     #[token("#")]
     Hash,
+    /// What begins no token.
+    Unknown,
 }
 
 /// A token and where it stands.
@@ -112,34 +114,55 @@ pub(crate) struct Spanned {
     pub span: Span,
 }
 
-/// All tokens, without comments and without line ends inside of brackets, or what is no token.
+/// Words that begin a statement when a name follows them.
+const STATEMENTS: &[&str] = &["symbols", "parameters", "assume", "input", "let", "output", "assign"];
+
+/// All tokens, without comments and without line ends inside of brackets.
+///
+/// # Errors
+/// More tokens than the limit.
 pub(crate) fn tokens(text: &str, limit: usize) -> Result<Vec<Spanned>, Mistake> {
     let mut lexer = Token::lexer(text);
     let mut tokens: Vec<Spanned> = Vec::new();
     let mut open = 0_usize;
+    let mut is_line_start = false;
     while let Some(token) = lexer.next() {
         let span = Span::from(lexer.span());
-        let Ok(token) = token else {
-            let found = text[span.start..].chars().next().unwrap_or(' ');
-            return Err(Mistake::new(Problem::Character { found }, span));
-        };
+        let token = token.unwrap_or(Token::Unknown);
         match token {
             Token::Hash if !is_mark(&lexer, open, tokens.last()) => {
                 let rest = lexer.remainder();
                 lexer.bump(rest.find('\n').unwrap_or(rest.len()));
                 continue;
             }
-            Token::End if open > 0 && lexer.slice() == "\n" => continue,
+            Token::End if open > 0 && lexer.slice() == "\n" => {
+                is_line_start = true;
+                continue;
+            }
+            Token::End => open = 0,
+            // A bracket that was forgotten does not hide the statements below it.
+            Token::Name if open > 0 && is_line_start && begins_statement(&lexer) => {
+                open = 0;
+                tokens.push(Spanned { token: Token::End, span: Span { start: span.start, end: span.start } });
+            }
             Token::ParenOpen | Token::BracketOpen => open += 1,
             Token::ParenClose | Token::BracketClose => open = open.saturating_sub(1),
             _ => {}
         }
+        is_line_start = false;
         if tokens.len() >= limit {
             return Err(Mistake::new(Problem::Limit { limit: Limit::Tokens, most: limit }, span));
         }
         tokens.push(Spanned { token, span });
     }
     Ok(tokens)
+}
+
+/// Whether the name at hand is the word that begins a statement.
+fn begins_statement(lexer: &Lexer<'_, Token>) -> bool {
+    let next = lexer.remainder().trim_start_matches([' ', '\t']).chars().next();
+    STATEMENTS.contains(&lexer.slice())
+        && next.is_some_and(|next| next == '_' || next == '"' || next.is_alphabetic())
 }
 
 /// Whether a `#` marks an axis.

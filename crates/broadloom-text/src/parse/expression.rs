@@ -2,6 +2,7 @@
 
 use super::{Parsed, Parser};
 use crate::error::{Limit, Mistake, Problem};
+use crate::names;
 use crate::source::Span;
 use crate::syntax::{Argument, Id, Infix, Item, Kind, Name, Prefix};
 use crate::token::Token;
@@ -160,6 +161,12 @@ impl Parser<'_> {
                 Ok(self.push(Kind::Name { text: name.text, is_quoted: true }, span))
             }
             Some(Token::Name) => self.named(span),
+            // A dtype as NumPy's users often write it.
+            Some(Token::String) if names::dtype(self.source.slice(span).trim_matches('\'')).is_some() => {
+                self.next += 1;
+                let text = self.source.slice(span).trim_matches('\'').into();
+                Ok(self.push(Kind::Name { text, is_quoted: true }, span))
+            }
             Some(Token::ParenOpen) => {
                 self.next += 1;
                 let (items, is_tuple) = self.list(Token::ParenClose, span)?;
@@ -195,6 +202,14 @@ impl Parser<'_> {
             self.next += 2;
         }
         let name = self.name("a name")?;
+        if &*name.text == "symbols"
+            && self.peek() == Some(Token::Dot)
+            && matches!(self.peek_at(1), Some(Token::Name | Token::Quoted))
+        {
+            self.next += 1;
+            let symbol = self.name("the name of a symbol")?;
+            return Ok(self.push(Kind::Symbol(symbol), start.to(self.previous())));
+        }
         let open = self.span();
         if self.eat(Token::ParenOpen) {
             let arguments = self.arguments(open)?;
@@ -215,7 +230,7 @@ impl Parser<'_> {
         let mut items = Vec::new();
         let mut has_comma = false;
         while self.peek() != Some(end) {
-            if self.peek().is_none() {
+            if self.is_at_end() {
                 return Err(Box::new(Mistake::new(Problem::Unclosed, open)));
             }
             items.push(self.expression()?);
@@ -231,7 +246,7 @@ impl Parser<'_> {
     fn arguments(&mut self, open: Span) -> Parsed<Vec<Argument>> {
         let mut arguments: Vec<Argument> = Vec::new();
         while self.peek() != Some(Token::ParenClose) {
-            if self.peek().is_none() {
+            if self.is_at_end() {
                 return Err(Box::new(Mistake::new(Problem::Unclosed, open)));
             }
             let mut keyword = None;
@@ -255,7 +270,7 @@ impl Parser<'_> {
     fn items(&mut self, open: Span) -> Parsed<Vec<(Item, Span)>> {
         let mut items = Vec::new();
         while self.peek() != Some(Token::BracketClose) {
-            if self.peek().is_none() {
+            if self.is_at_end() {
                 return Err(Box::new(Mistake::new(Problem::Unclosed, open)));
             }
             let start = self.span();

@@ -82,7 +82,8 @@ impl Printer<'_> {
     fn candidates(&self, slice: ExprId, part: &SliceAxis, whole: &Dim, size: &Dim) -> Option<Vec<Bounds>> {
         let SliceAxis { start: first, step } = part;
         let stride = step.abs();
-        let behind = first.add(&Dim::ONE).ok()?;
+        // There is none behind the greatest number, which only ranges that end elsewhere begin with.
+        let behind = first.add(&Dim::ONE).unwrap_or_else(|_| whole.clone());
         let demands = self.demands.get(&slice).map_or(&[][..], Vec::as_slice);
         // What is demanded not to be negative is a start, what lies between the bounds, or what is left behind a stop.
         let demanded = || demands.iter().map(|(_, demand)| demand);
@@ -100,7 +101,7 @@ impl Printer<'_> {
         let near_end = left_out(&whole.sub(first).ok()?);
         let near_end = near_end.filter_map(|less| whole.sub(&Dim::constant(less)).ok());
         let near_start = left_out(&behind).map(Dim::constant);
-        let reach = size.sub(&Dim::ONE).and_then(|steps| steps.scale(stride)).ok()?;
+        let reach = || size.sub(&Dim::ONE).and_then(|steps| steps.scale(stride));
         let forward = |stop: Dim| Bounds { start: first.clone(), stop, step: *step };
         let backward = |start: Dim| Bounds { start, stop: behind.clone(), step: *step };
         let within_step = (0..stride.min(MOST_TRIED)).rev();
@@ -130,15 +131,17 @@ impl Printer<'_> {
             }
             let lengths = lengths(size, stride).into_iter();
             candidates.extend(lengths.filter_map(|length| first.add(&length).ok()).map(forward));
-            let tightest = behind.add(&reach).ok()?;
-            let looser = within_step.filter_map(|more| tightest.add(&Dim::constant(more)).ok());
+            let tightest = reach().and_then(|reach| behind.add(&reach));
+            let looser =
+                within_step.filter_map(|more| tightest.as_ref().ok()?.add(&Dim::constant(more)).ok());
             candidates.extend(looser.map(forward));
         } else {
             candidates.extend(near_start.chain(starts).map(backward));
             let lengths = lengths(size, stride).into_iter();
             candidates.extend(lengths.filter_map(|length| behind.sub(&length).ok()).map(backward));
-            let tightest = first.sub(&reach).ok()?;
-            let looser = within_step.filter_map(|more| tightest.sub(&Dim::constant(more)).ok());
+            let tightest = reach().and_then(|reach| first.sub(&reach));
+            let looser =
+                within_step.filter_map(|more| tightest.as_ref().ok()?.sub(&Dim::constant(more)).ok());
             candidates.extend(looser.map(backward));
         }
         Some(candidates)

@@ -1,12 +1,12 @@
 //! Calls: arguments to parameters, and functions to calls of the builder.
 
-use super::{Resolved, Resolver, Value, mistake};
+use super::{Resolved, Resolver, Value, mistake, refused};
 use crate::error::{Mistake, NameOf, Problem};
 use crate::names::{self, Function, Statistic};
 use crate::source::Span;
 use crate::syntax::{Argument, Id, Name};
 use broadloom_ir::ExprId;
-use broadloom_ir::diagnostics::{Diagnostic, Problem as GraphProblem};
+use broadloom_ir::diagnostics::Problem as GraphProblem;
 use broadloom_ir::dim::Dim;
 use broadloom_ir::dtype::{Class, DType};
 use broadloom_ir::graph::{Literal, Norm, SliceSpec};
@@ -14,9 +14,9 @@ use broadloom_ir::ops::Op;
 use broadloom_ir::reduce::ReduceOp;
 
 /// A call with its arguments by parameter.
-struct Call {
+pub(super) struct Call {
     function: &'static str,
-    span: Span,
+    pub(super) span: Span,
     /// The names of the parameters without marks, and what is given for each.
     given: Vec<(&'static str, Vec<Id>)>,
 }
@@ -27,11 +27,11 @@ impl Call {
         self.given.iter().find(|(name, _)| *name == parameter).map_or(&[], |(_, ids)| ids)
     }
 
-    fn get(&self, parameter: &str) -> Option<Id> {
+    pub(super) fn get(&self, parameter: &str) -> Option<Id> {
         self.all(parameter).first().copied()
     }
 
-    fn refuse<T>(&self, what: impl Into<Box<str>>) -> Resolved<T> {
+    pub(super) fn refuse<T>(&self, what: impl Into<Box<str>>) -> Resolved<T> {
         mistake(Problem::Argument { function: self.function.into(), what: what.into() }, self.span)
     }
 }
@@ -44,14 +44,15 @@ impl Resolver<'_> {
                 let rank = self.graph.shape(operand).rank();
                 let axes =
                     if &*name.text == "T" { (0..rank as i64).rev().collect() } else { last_swapped(rank) };
-                let permute =
-                    self.build(span, &[operand], |graph, site| graph.permute_dims(operand, &axes, site));
+                let permute = self.build(span, |graph, site| graph.permute_dims(operand, &axes, site));
                 permute.map(Value::Tensor)
             }
-            "shape" | "ndim" | "dtype" | "size" => {
-                let what = format!("there is no attribute `.{}`", name.text).into();
-                let help = "give the axis a symbol, as in `input x: f32[n, 3]`, and write `n`";
-                Err(Box::new(Mistake::new(Problem::Habit { what }, span).help(help)))
+            "shape" => self.property(Function::Shape, base),
+            "size" => self.property(Function::Size, base),
+            "ndim" => self.property(Function::Ndim, base),
+            "dtype" => {
+                let operand = self.tensor(base, DType::Bool)?;
+                Ok(operand.map_or(Value::Poison, |operand| Value::DType(self.graph.dtype(operand))))
             }
             text if names::function(text).is_some() => {
                 let problem = Problem::Unknown { of: NameOf::Method, name: text.into() };
@@ -70,12 +71,10 @@ impl Resolver<'_> {
         span: Span,
     ) -> Resolved<Value> {
         let mut operands = receiver.into_iter().chain(arguments.iter().map(|argument| argument.value));
-        if operands.any(|operand| self.is_poisoned(operand)) {
-            return Ok(Value::Poison);
-        }
+        let is_poisoned = operands.any(|operand| self.is_poisoned(operand));
         let Some((function, own_name, parameters)) = names::function(&name.text) else {
             if let (None, Some(dtype)) = (receiver, names::dtype(&name.text)) {
-                return self.convert(dtype, arguments, span);
+                return if is_poisoned { Ok(Value::Poison) } else { self.convert(dtype, arguments, span) };
             }
             if let Some(help) = names::elsewhere(&name.text) {
                 let problem = Problem::Unknown { of: NameOf::Function, name: name.text.clone() };
@@ -84,7 +83,22 @@ impl Resolver<'_> {
             let of = if receiver.is_some() { NameOf::Method } else { NameOf::Function };
             return self.unknown(of, name, names::functions());
         };
+        if is_poisoned {
+            return Ok(Value::Poison);
+        }
         let call = self.bind(own_name, &parameters, receiver, arguments, span)?;
+        if let (Function::Shape | Function::Length | Function::Ndim | Function::Size, Some(x)) =
+            (function, call.get("x"))
+        {
+            return match (function, self.value(x)) {
+                // Sizes as values of their own dtype, whatever they meet.
+                (Function::Size, Value::Size(_) | Value::Literal(_)) => {
+                    let size = self.size(x)?;
+                    self.build(span, |graph, site| graph.size_value(size, site)).map(Value::Tensor)
+                }
+                _ => self.property(function, x),
+            };
+        }
         self.apply(function, &call).map(|expr| expr.map_or(Value::Poison, Value::Tensor))
     }
 
@@ -94,16 +108,15 @@ impl Resolver<'_> {
         let Some(id) = call.get("x") else { return Ok(Value::Poison) };
         if let Value::Literal(literal) = self.values[id.0 as usize] {
             if let Some(value) = literal.to_scalar(dtype) {
-                return self.build(span, &[], |graph, site| graph.constant(value, site)).map(Value::Tensor);
+                return self.build(span, |graph, site| graph.constant(value, site)).map(Value::Tensor);
             }
             if let (Literal::Int(_), Class::Int) = (literal, dtype.class()) {
                 let problem = GraphProblem::LiteralDoesNotFit { literal, dtype };
-                let diagnostic = Diagnostic::new(problem, None, self.site);
-                return Err(Box::new(Mistake::graph(diagnostic, span, Vec::new())));
+                return Err(refused(problem, None, span));
             }
         }
         let Some(expr) = self.tensor(id, DType::Bool)? else { return Ok(Value::Poison) };
-        self.build(span, &[expr], |graph, site| graph.cast(expr, dtype, site)).map(Value::Tensor)
+        self.build(span, |graph, site| graph.cast(expr, dtype, site)).map(Value::Tensor)
     }
 
     /// Arguments to parameters, which are marked as in [`names`].
@@ -141,12 +154,12 @@ impl Resolver<'_> {
                     let what = format!("is given `{own}` twice").into();
                     return mistake(Problem::Argument { function: function.into(), what }, keyword.span);
                 }
-                None if matches!(own, "out" | "dtype") => {
+                None if matches!(own, "out" | "dtype" | "where") => {
                     let problem = Problem::Unknown { of: NameOf::Keyword, name: keyword.text.clone() };
-                    let help = if own == "out" {
-                        "results are outputs: `output y = ..`"
-                    } else {
-                        "convert the operand: `x.astype(f64)`"
+                    let help = match own {
+                        "out" => "results are outputs: `output y = ..`",
+                        "dtype" => "convert the operand: `x.astype(f64)`",
+                        _ => "choose the elements: `sum(where(condition, x, 0))`",
                     };
                     return Err(Box::new(Mistake::new(problem, keyword.span).help(help)));
                 }
@@ -171,25 +184,18 @@ impl Resolver<'_> {
             Function::Elementwise(op) => return self.apply_elementwise(op, call),
             Function::Select => return self.select(call),
             Function::Concat | Function::Stack => return self.join(function, call),
-            Function::Iota => {
-                let length = self.required_size(call, "stop")?;
-                return self.build(span, &[], |graph, site| graph.iota(length, site)).map(Some);
-            }
+            Function::Iota => return self.range_of_numbers(call),
+            Function::Array => return self.array(call),
+            Function::FromBits => return self.from_bits(call),
             Function::Linspace => {
                 let [start, stop] = [self.number(call, "start")?, self.number(call, "stop")?];
                 let length = call.get("num").map_or(Ok(Dim::constant(50)), |num| self.size(num))?;
-                return self
-                    .build(span, &[], |graph, site| graph.linspace(start, stop, length, site))
-                    .map(Some);
-            }
-            Function::Size => {
-                let size = self.required_size(call, "size")?;
-                return self.build(span, &[], |graph, site| graph.size_value(size, site)).map(Some);
+                return self.build(span, |graph, site| graph.linspace(start, stop, length, site)).map(Some);
             }
             Function::SegmentCount => {
                 let Some(ids) = self.operand(call, "ids")? else { return Ok(None) };
                 let segments = self.required_size(call, "segments")?;
-                let count = self.build(span, &[ids], |graph, site| graph.segment_count(ids, segments, site));
+                let count = self.build(span, |graph, site| graph.segment_count(ids, segments, site));
                 return count.map(Some);
             }
             Function::Segment(op) => {
@@ -199,7 +205,7 @@ impl Resolver<'_> {
                 let segments = self.required_size(call, "segments")?;
                 let segment =
                     |graph: &mut broadloom_ir::graph::Graph, site| graph.segment(op, x, ids, segments, site);
-                return self.build(span, &[x, ids], segment).map(Some);
+                return self.build(span, segment).map(Some);
             }
             Function::Take => {
                 let (Some(x), Some(indices)) = (self.operand(call, "x")?, self.operand(call, "indices")?)
@@ -211,9 +217,7 @@ impl Resolver<'_> {
                     None if self.graph.shape(x).rank() == 1 => 0,
                     None => return call.refuse("needs `axis`, as its operand has several"),
                 };
-                return self
-                    .build(span, &[x, indices], |graph, site| graph.take(x, indices, axis, site))
-                    .map(Some);
+                return self.build(span, |graph, site| graph.take(x, indices, axis, site)).map(Some);
             }
             _ => {}
         }
@@ -221,42 +225,40 @@ impl Resolver<'_> {
         let rank = self.graph.shape(x).rank();
         let all = || (0..rank as i64).collect::<Vec<i64>>();
         let made = match function {
-            Function::Reduce(op) => return self.reduce(op, x, call),
-            Function::Statistic(statistic) => return self.statistic(statistic, x, call),
+            Function::Reduce(_) | Function::Statistic(_) => {
+                let dtype = self.dtype(call)?;
+                let x = self.cast_to(x, dtype, span)?;
+                let made = match function {
+                    Function::Reduce(op) => self.reduce(op, x, call)?,
+                    Function::Statistic(statistic) => self.statistic(statistic, x, call)?,
+                    _ => None,
+                };
+                return made.map(|made| self.cast_to(made, dtype, span)).transpose();
+            }
             Function::Cast => {
-                let dtype =
-                    call.get("dtype").map(|id| (self.values[id.0 as usize].clone(), self.tree.span(id)));
-                match dtype {
-                    Some((Value::DType(dtype), _)) => {
-                        self.build(span, &[x], |graph, site| graph.cast(x, dtype, site))
-                    }
-                    Some((other, span)) => mistake(
-                        Problem::Kind { expected: "a dtype, as `f32`", found: other.describe() },
-                        span,
-                    ),
-                    None => call.refuse("needs `dtype`"),
-                }
+                let Some(dtype) = self.dtype(call)? else { return call.refuse("needs `dtype`") };
+                self.build(span, |graph, site| graph.cast(x, dtype, site))
             }
             Function::Reshape | Function::Rebind => {
                 let dims = self.sizes_to_infer(call, function)?;
-                self.build(span, &[x], |graph, site| match function {
+                self.build(span, |graph, site| match function {
                     Function::Reshape => graph.reshape(x, &dims, site),
                     _ => graph.rebind(x, &dims, site),
                 })
             }
-            Function::Ravel => self.build(span, &[x], |graph, site| graph.reshape(x, &[None], site)),
+            Function::Ravel => self.build(span, |graph, site| graph.reshape(x, &[None], site)),
             Function::BroadcastTo => {
-                let ids = self.flattened(call.all("shape"));
-                let dims = ids.iter().map(|id| self.size(*id)).collect::<Resolved<Vec<Dim>>>()?;
-                self.build(span, &[x], |graph, site| graph.broadcast_to(x, dims.into(), site))
+                let dims = self.sizes_to_infer(call, function)?;
+                let dims: Vec<Dim> = dims.into_iter().flatten().collect();
+                self.build(span, |graph, site| graph.broadcast_to(x, dims.into(), site))
             }
             Function::PermuteDims => {
                 let axes = self.axes(call)?.unwrap_or_else(|| (0..rank as i64).rev().collect());
-                self.build(span, &[x], |graph, site| graph.permute_dims(x, &axes, site))
+                self.build(span, |graph, site| graph.permute_dims(x, &axes, site))
             }
             Function::MatrixTranspose => {
                 let axes = last_swapped(rank);
-                self.build(span, &[x], |graph, site| graph.permute_dims(x, &axes, site))
+                self.build(span, |graph, site| graph.permute_dims(x, &axes, site))
             }
             Function::SwapAxes => {
                 let pair = self.integers(&[call.all("axis1"), call.all("axis2")].concat())?;
@@ -269,16 +271,16 @@ impl Resolver<'_> {
                     // The builder says which axis there is not.
                     _ => axes = pair.clone(),
                 }
-                self.build(span, &[x], |graph, site| graph.permute_dims(x, &axes, site))
+                self.build(span, |graph, site| graph.permute_dims(x, &axes, site))
             }
             Function::ExpandDims => {
                 let axes = self.axes(call)?.unwrap_or_default();
-                self.build(span, &[x], |graph, site| graph.expand_dims(x, &axes, site))
+                self.build(span, |graph, site| graph.expand_dims(x, &axes, site))
             }
             Function::Squeeze => {
                 let ones = self.graph.unit_axes(x).into_iter().map(|axis| axis as i64).collect();
                 let axes = self.axes(call)?.unwrap_or(ones);
-                self.build(span, &[x], |graph, site| graph.squeeze(x, &axes, site))
+                self.build(span, |graph, site| graph.squeeze(x, &axes, site))
             }
             Function::Flip => {
                 let axes = self.axes(call)?.unwrap_or_else(all);
@@ -289,6 +291,14 @@ impl Resolver<'_> {
         made.map(Some)
     }
 
+    /// A tensor in the dtype that is given, if one is.
+    fn cast_to(&mut self, x: ExprId, dtype: Option<DType>, span: Span) -> Resolved<ExprId> {
+        match dtype {
+            Some(dtype) => self.build(span, |graph, site| graph.cast(x, dtype, site)),
+            None => Ok(x),
+        }
+    }
+
     fn operand(&mut self, call: &Call, parameter: &'static str) -> Resolved<Option<ExprId>> {
         match call.get(parameter) {
             Some(id) => self.tensor(id, DType::Bool),
@@ -297,28 +307,37 @@ impl Resolver<'_> {
     }
 
     fn apply_elementwise(&mut self, op: Op, call: &Call) -> Resolved<Option<ExprId>> {
-        let ids: Vec<Id> = call.given.iter().filter_map(|(_, ids)| ids.first().copied()).collect();
-        let is_none = |id: &Id| self.values[id.0 as usize] == Value::None;
-        let value = match (op, ids.as_slice()) {
-            (Op::Clip, [x, low, high]) if is_none(low) || is_none(high) => {
-                match (is_none(low), is_none(high)) {
-                    (false, _) => self.elementwise(Op::Maximum, &[*x, *low], call.span)?,
-                    (_, false) => self.elementwise(Op::Minimum, &[*x, *high], call.span)?,
-                    _ => return call.refuse("needs a bound"),
-                }
-            }
-            _ => self.elementwise(op, &ids, call.span)?,
+        let operands = op.operands().iter();
+        let ids: Vec<Id> = operands.filter_map(|operand| call.get(operand)).collect();
+        let bound = |name| call.get(name).filter(|id| *self.value(*id) != Value::None);
+        let value = match (op, call.get("x")) {
+            (Op::Round, _) => return self.round(call),
+            (Op::Clip, Some(x)) => match (bound("low"), bound("high")) {
+                (Some(low), Some(high)) => self.elementwise(op, &[x, low, high], call.span)?,
+                (Some(low), None) => self.elementwise(Op::Maximum, &[x, low], call.span)?,
+                (None, Some(high)) => self.elementwise(Op::Minimum, &[x, high], call.span)?,
+                (None, None) => return call.refuse("needs a bound"),
+            },
+            _ => match self.axis(call)? {
+                Some(axis) => return self.placed(op, &ids, axis, call),
+                None => self.elementwise(op, &ids, call.span)?,
+            },
         };
-        Ok(if let Value::Tensor(expr) = value { Some(expr) } else { None })
+        Ok(value.expr())
+    }
+
+    /// An op of which the smaller operand stands at an axis of the other.
+    fn placed(&mut self, op: Op, ids: &[Id], axis: i64, call: &Call) -> Resolved<Option<ExprId>> {
+        let Some(exprs) = self.tensors(ids)? else { return Ok(None) };
+        let [left, right] = exprs[..] else { return call.refuse("takes two operands") };
+        self.build(call.span, |graph, site| graph.elementwise_at(op, [left, right], axis, site)).map(Some)
     }
 
     fn select(&mut self, call: &Call) -> Resolved<Option<ExprId>> {
         let Some(condition) = self.operand(call, "condition")? else { return Ok(None) };
         let Some(sides) = self.tensors(&[call.all("x"), call.all("y")].concat())? else { return Ok(None) };
         let [on_true, on_false] = sides[..] else { return call.refuse("needs two sides") };
-        let operands = [condition, on_true, on_false];
-        let select =
-            self.build(call.span, &operands, |graph, site| graph.select(condition, on_true, on_false, site));
+        let select = self.build(call.span, |graph, site| graph.select(condition, on_true, on_false, site));
         select.map(Some)
     }
 
@@ -333,7 +352,7 @@ impl Resolver<'_> {
         }
         let Some(exprs) = self.tensors(&ids)? else { return Ok(None) };
         let axis = self.axis(call)?.unwrap_or(0);
-        let joined = self.build(call.span, &exprs, |graph, site| match function {
+        let joined = self.build(call.span, |graph, site| match function {
             Function::Concat => graph.concat(&exprs, axis, site),
             _ => graph.stack(&exprs, axis, site),
         });
@@ -344,11 +363,11 @@ impl Resolver<'_> {
         let (axes, keepdims) = (self.axes(call)?, self.flag(call, "keepdims")?);
         let (axes, span) = (axes.as_deref(), call.span);
         let Some(initial) = call.get("initial") else {
-            let reduce = self.build(span, &[x], |graph, site| graph.reduce(op, x, axes, keepdims, site));
+            let reduce = self.build(span, |graph, site| graph.reduce(op, x, axes, keepdims, site));
             return reduce.map(Some);
         };
         let reduced =
-            self.build(span, &[x], |graph, site| graph.reduce_or_identity(op, x, axes, keepdims, site))?;
+            self.build(span, |graph, site| graph.reduce_or_identity(op, x, axes, keepdims, site))?;
         let dtype = self.graph.dtype(reduced);
         if let Value::Literal(literal) = self.values[initial.0 as usize]
             && literal.to_scalar(dtype) == Some(op.identity(dtype))
@@ -358,7 +377,7 @@ impl Resolver<'_> {
         let Some(initial) = self.tensor(initial, dtype)? else { return Ok(None) };
         let extreme = if op == ReduceOp::Min { Op::Minimum } else { Op::Maximum };
         let operands = [reduced, initial];
-        self.build(span, &operands, |graph, site| graph.elementwise(extreme, &operands, site)).map(Some)
+        self.build(span, |graph, site| graph.elementwise(extreme, &operands, site)).map(Some)
     }
 
     fn statistic(&mut self, statistic: Statistic, x: ExprId, call: &Call) -> Resolved<Option<ExprId>> {
@@ -372,7 +391,12 @@ impl Resolver<'_> {
             Some(Value::Literal(Literal::Float(f64::INFINITY))) => Norm::Infinity,
             Some(_) => return call.refuse("has the orders 1, 2 and inf"),
         };
-        let made = self.build(call.span, &[x], |graph, site| match statistic {
+        let count = axes.map_or(self.graph.shape(x).rank(), <[i64]>::len);
+        let has_order = call.get("ord").is_some_and(|ord| *self.value(ord) != Value::None);
+        if statistic == Statistic::Norm && has_order && count > 1 {
+            return call.refuse("of several axes is one of matrices, which there is not; for all elements, write `norm(x.ravel(), 1)`");
+        }
+        let made = self.build(call.span, |graph, site| match statistic {
             Statistic::Var => graph.var(x, axes, correction, keepdims, site),
             Statistic::Std => graph.std(x, axes, correction, keepdims, site),
             Statistic::CountNonzero => graph.count_nonzero(x, axes, keepdims, site),
@@ -393,13 +417,11 @@ impl Resolver<'_> {
             match usize::try_from(own).ok().and_then(|own| specs.get_mut(own)) {
                 Some(spec) => *spec = SliceSpec::Range { start: None, stop: None, step: -1 },
                 None => {
-                    let diagnostic =
-                        Diagnostic::new(GraphProblem::NoAxis { axis, rank }, Some("flip"), self.site);
-                    return Err(Box::new(Mistake::graph(diagnostic, call.span, Vec::new())));
+                    return Err(refused(GraphProblem::NoAxis { axis, rank }, Some("flip"), call.span));
                 }
             }
         }
-        self.build(call.span, &[x], |graph, site| graph.slice(x, &specs, site)).map(Some)
+        self.build(call.span, |graph, site| graph.slice(x, &specs, site)).map(Some)
     }
 
     /// The axes that are given; nothing for all.
@@ -451,6 +473,11 @@ impl Resolver<'_> {
 
     /// Sizes of which some are left open: to inference by -1 in a reshape, as they are by `None` in a rebind.
     fn sizes_to_infer(&self, call: &Call, function: Function) -> Resolved<Vec<Option<Dim>>> {
+        if let [id] = call.all("shape")
+            && let Value::Sizes(sizes) = self.value(*id)
+        {
+            return Ok(sizes.iter().cloned().map(Some).collect());
+        }
         let ids = self.flattened(call.all("shape"));
         let is_open = |id: &Id| match &self.values[id.0 as usize] {
             Value::Literal(Literal::Int(-1)) => function == Function::Reshape,

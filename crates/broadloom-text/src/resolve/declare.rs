@@ -10,20 +10,12 @@ use broadloom_ir::dim::Dim;
 use broadloom_ir::graph::InputDim;
 
 impl Resolver<'_> {
-    pub(super) fn declare(&mut self, name: &Name, symbol: SymbolId) -> Resolved<()> {
-        self.take_diagnostics(name.span, &[]);
+    pub(super) fn declare(&mut self, name: &Name, symbol: SymbolId) {
         self.symbols.entry(name.text.clone()).or_insert((symbol, name.span));
-        Ok(())
     }
 
-    pub(super) fn input(
-        &mut self,
-        name: &Name,
-        dtype: &Name,
-        sizes: &[InputSize],
-        span: Span,
-    ) -> Resolved<()> {
-        let is_input = self.inputs.contains_key(&name.text);
+    pub(super) fn input(&mut self, name: &Name, dtype: &Name, sizes: &[InputSize]) -> Resolved<()> {
+        let is_input = self.inputs.contains(&name.text);
         if !is_input && self.names.contains_key(&name.text) {
             return mistake(Problem::Taken { name: name.text.clone() }, name.span);
         }
@@ -42,9 +34,8 @@ impl Resolver<'_> {
                 InputSize::OneOr(id) => InputDim::OneOr(self.size(*id)?),
             });
         }
-        self.inputs.entry(name.text.clone()).or_insert(name.span);
-        let expr = self.build(span, &[], |graph, site| graph.input_of(&name.text, dtype, &dims, site))?;
-        self.made.insert(expr, self.inputs[&name.text]);
+        self.inputs.insert(name.text.clone());
+        let expr = self.build(name.span, |graph, site| graph.input_of(&name.text, dtype, &dims, site))?;
         if !self.graph.is_poisoned(expr) {
             self.names.insert(name.text.clone(), Value::Tensor(expr));
         }
@@ -52,7 +43,7 @@ impl Resolver<'_> {
     }
 
     pub(super) fn fact(&mut self, fact: &Fact) -> Resolved<()> {
-        let (span, site) = (fact.span, self.site);
+        let (span, site) = (fact.span, self.sites.site(fact.span));
         if let Value::Modulo(dim, of) = self.values[fact.left.0 as usize].clone() {
             let symbol = self.lone_symbol(&dim, self.tree.span(fact.left))?;
             if fact.relation != Infix::Equal || self.size(fact.right)? != Dim::ZERO {
@@ -60,7 +51,6 @@ impl Resolver<'_> {
                 return mistake(Problem::Program { what }, span);
             }
             self.graph.state_multiple(symbol, of, site);
-            self.take_diagnostics(span, &[]);
             return Ok(());
         }
         let (left, right) = (self.size(fact.left)?, self.size(fact.right)?);
@@ -81,7 +71,6 @@ impl Resolver<'_> {
             Infix::Less => (right, self.arithmetic(span, || left.add(&Dim::ONE))?),
             _ => {
                 self.graph.declare_equal(&left, &right, site);
-                self.take_diagnostics(span, &[]);
                 return Ok(());
             }
         };
@@ -96,7 +85,6 @@ impl Resolver<'_> {
                 self.graph.declare_equal(&Dim::symbol(symbol), &spare, site);
             }
         }
-        self.take_diagnostics(span, &[]);
         Ok(())
     }
 

@@ -1,4 +1,4 @@
-//! Indices: ranges, single elements, new axes, and positions given by a tensor.
+//! Indices: ranges, single elements, new axes, and positions given by a tensor or a list.
 
 use super::{Resolved, Resolver, Value, as_size, mistake};
 use crate::error::{Mistake, Problem};
@@ -16,10 +16,16 @@ enum Part {
     Rest,
     /// The elements at these positions.
     Gather(ExprId),
+    /// Those at positions that are known now.
+    Pick(Vec<Dim>),
 }
 
 impl Resolver<'_> {
     pub(super) fn index(&mut self, base: Id, items: &[(Item, Span)], span: Span) -> Resolved<Value> {
+        if let Value::Sizes(sizes) = self.value(base) {
+            let sizes = sizes.clone();
+            return self.index_of_shape(&sizes, items, span);
+        }
         let Some(operand) = self.tensor(base, DType::Bool)? else { return Ok(Value::Poison) };
         let shape = self.graph.shape(operand);
         // Which items take an axis, so that the axis of each is known.
@@ -43,6 +49,8 @@ impl Resolver<'_> {
         self.take_parts(operand, parts, rest, span)
     }
 
+    /// Slices first, then takes what is given by positions, as NumPy's rule has it: beside positions, integers are
+    /// positions, too, and the axes of all of them stand where they stand together, or in front if they stand apart.
     fn take_parts(
         &mut self,
         operand: ExprId,
@@ -51,37 +59,103 @@ impl Resolver<'_> {
         span: Span,
     ) -> Resolved<Value> {
         let mut specs = Vec::new();
-        let mut gather = None;
+        let mut taken = None;
         let mut has_rest = false;
-        let has_index = parts.iter().any(|(part, _)| matches!(part, Part::Slice(SliceSpec::At(_))));
-        for (part, item_span) in parts {
+        // Where in the index there are positions, and along which axis of the slice.
+        let (mut places, mut axis) = (Vec::new(), 0);
+        for (place, (part, item_span)) in parts.into_iter().enumerate() {
             match part {
-                Part::Slice(spec) => specs.push(spec),
+                Part::Slice(spec) => {
+                    if matches!(spec, SliceSpec::At(_)) {
+                        places.push(place)
+                    } else {
+                        axis += 1
+                    }
+                    specs.push(spec);
+                }
                 Part::Rest if has_rest => {
                     return mistake(Problem::Program { what: "an index has one `...` at most" }, item_span);
                 }
                 Part::Rest => {
                     has_rest = true;
+                    axis += rest;
                     specs.extend((0..rest).map(|_| SliceSpec::All));
                 }
-                Part::Gather(_) if gather.is_some() || has_index => {
-                    let what = "an index by a tensor stands with ranges only";
-                    let mistake = Mistake::new(Problem::Program { what }, item_span);
-                    return Err(Box::new(mistake.help("index in two steps: `x[0][positions]`")));
+                Part::Gather(_) | Part::Pick(_) if taken.is_some() => {
+                    let what = "an index has positions for one axis at most";
+                    let help = "write the position among all elements: `take(x.ravel(), i * x.shape[1] + j)`";
+                    return Err(Box::new(Mistake::new(Problem::Program { what }, item_span).help(help)));
                 }
-                Part::Gather(positions) => {
-                    gather = Some((positions, specs.len() as i64));
+                positions @ (Part::Gather(_) | Part::Pick(_)) => {
+                    places.push(place);
+                    taken = Some((positions, axis));
+                    axis += 1;
                     specs.push(SliceSpec::All);
                 }
             }
         }
-        let sliced = self.build(span, &[operand], |graph, site| graph.slice(operand, &specs, site))?;
-        let Some((positions, axis)) = gather.filter(|_| !self.graph.is_poisoned(sliced)) else {
+        let sliced = self.build(span, |graph, site| graph.slice(operand, &specs, site))?;
+        let Some((positions, axis)) = taken.filter(|_| !self.graph.is_poisoned(sliced)) else {
             return Ok(Value::Tensor(sliced));
         };
-        let take =
-            self.build(span, &[sliced, positions], |graph, site| graph.take(sliced, positions, axis, site));
-        take.map(Value::Tensor)
+        let (result, count) = match positions {
+            Part::Gather(positions) => {
+                let count = self.graph.shape(positions).rank();
+                let at = axis as i64;
+                (self.build(span, |graph, site| graph.take(sliced, positions, at, site))?, count)
+            }
+            Part::Pick(positions) => (self.pick(sliced, axis, positions, span)?, 1),
+            Part::Slice(_) | Part::Rest => (sliced, 0),
+        };
+        let is_apart =
+            places.last().zip(places.first()).is_some_and(|(last, first)| last - first >= places.len());
+        if !is_apart || axis == 0 || self.graph.is_poisoned(result) {
+            return Ok(Value::Tensor(result));
+        }
+        let rank = self.graph.shape(result).rank();
+        let taken = axis..axis + count;
+        let others = (0..rank).filter(|axis| !taken.contains(axis));
+        let order: Vec<i64> = taken.clone().chain(others).map(|axis| axis as i64).collect();
+        self.build(span, |graph, site| graph.permute_dims(result, &order, site)).map(Value::Tensor)
+    }
+
+    /// The elements of an axis at given positions, one slice each, whose bounds are checked with the shapes.
+    fn pick(&mut self, operand: ExprId, axis: usize, positions: Vec<Dim>, span: Span) -> Resolved<ExprId> {
+        let mut elements = Vec::with_capacity(positions.len());
+        for position in positions {
+            let behind = self.arithmetic(span, || position.add(&Dim::ONE))?;
+            let stop = (!behind.is_zero()).then_some(behind);
+            let mut specs = vec![SliceSpec::All; axis];
+            specs.push(SliceSpec::Range { start: Some(position), stop, step: 1 });
+            elements.push(self.build(span, |graph, site| graph.slice(operand, &specs, site))?);
+        }
+        self.build(span, |graph, site| graph.concat(&elements, axis as i64, site))
+    }
+
+    /// `x.shape[0]`, `x.shape[:2]`.
+    fn index_of_shape(&mut self, sizes: &[Dim], items: &[(Item, Span)], span: Span) -> Resolved<Value> {
+        let at = |value: Option<Id>, otherwise: usize| -> Option<usize> {
+            let Some(id) = value else { return Some(otherwise) };
+            let index = as_size(self.value(id))?.as_constant()?;
+            let index = if index < 0 { index.checked_add(sizes.len() as i64)? } else { index };
+            usize::try_from(index).ok()
+        };
+        let found = match items {
+            [(Item::At(id), _)] => at(Some(*id), 0).and_then(|axis| sizes.get(axis)).map(Self::size_as_value),
+            [(Item::Range { start, stop, step: None }, _)] => {
+                let range = at(*start, 0).zip(at(*stop, sizes.len()));
+                range
+                    .and_then(|(start, stop)| sizes.get(start..stop))
+                    .map(|sizes| Value::Sizes(sizes.to_vec()))
+            }
+            _ => None,
+        };
+        match found {
+            Some(value) => Ok(value),
+            None => {
+                mistake(Problem::Program { what: "a shape has one size for each axis, by its number" }, span)
+            }
+        }
     }
 
     /// What an item does to an axis of the size `whole`; nothing if it is poisoned.
@@ -100,7 +174,23 @@ impl Resolver<'_> {
             Value::Poison => return Ok(None),
             Value::None => Part::Slice(SliceSpec::NewAxis),
             Value::Ellipsis => Part::Rest,
+            Value::Tensor(positions) if self.graph.dtype(*positions) == DType::Bool => {
+                let what = "an index by conditions makes a size that depends on the data";
+                let mistake = Mistake::new(Problem::Program { what }, span);
+                return Err(Box::new(mistake.help("choose element by element: `where(condition, x, 0)`")));
+            }
             Value::Tensor(positions) => Part::Gather(*positions),
+            Value::List(items) => {
+                let positions: Option<Vec<Dim>> =
+                    items.iter().map(|item| as_size(self.value(*item))).collect();
+                match positions {
+                    Some(positions) if !positions.is_empty() => Part::Pick(positions),
+                    _ => {
+                        let problem = Problem::Kind { expected: "a list of integers", found: "another one" };
+                        return mistake(problem, span);
+                    }
+                }
+            }
             value => match as_size(value) {
                 Some(size) => Part::Slice(SliceSpec::At(size)),
                 None => {
