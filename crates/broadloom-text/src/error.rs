@@ -1,13 +1,12 @@
 //! Mistakes in texts: data first, text second, in the layout of the graph's diagnostics.
 
 use crate::MAX_MISTAKES;
-use crate::sites::Sites;
-use crate::source::{Source, Span};
-use broadloom_ir::diagnostics::{Diagnostic, Help, Operand, Places};
+use crate::sites::TextPlaces;
+use crate::source::Span;
+use broadloom_ir::diagnostics::{Diagnostic, Help, Places, Style, Text};
 use broadloom_ir::dtype::DType;
 use broadloom_ir::graph::Site;
 use std::fmt;
-use std::sync::Arc;
 
 /// What is bounded in a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -212,16 +211,15 @@ pub struct Mistakes(Box<Inner>);
 
 #[derive(Clone, PartialEq)]
 struct Inner {
-    source: Arc<Source>,
+    places: TextPlaces,
     mistakes: Vec<Mistake>,
-    sites: Sites,
 }
 
 impl Mistakes {
-    pub(crate) fn new(source: Arc<Source>, mut mistakes: Vec<Mistake>, sites: Sites) -> Mistakes {
+    pub(crate) fn new(places: TextPlaces, mut mistakes: Vec<Mistake>) -> Mistakes {
         mistakes.sort_by_key(|mistake| mistake.span.start);
         mistakes.truncate(MAX_MISTAKES);
-        Mistakes(Box::new(Inner { source, mistakes, sites }))
+        Mistakes(Box::new(Inner { places, mistakes }))
     }
 
     /// The mistakes; at least one.
@@ -231,36 +229,45 @@ impl Mistakes {
 
     /// Line and column of a mistake's beginning, counted from 1, the column in characters.
     pub fn position(&self, mistake: &Mistake) -> (usize, usize) {
-        self.0.source.position(mistake.span.start)
+        self.0.places.source.position(mistake.span.start)
     }
 
-    fn frame(&self, mistake: &Mistake, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let source = &self.0.source;
+    /// Everything that helps to mend them, with ANSI escape sequences for colours.
+    pub fn colored(&self) -> impl fmt::Display {
+        self.text().colored()
+    }
+
+    fn text(&self) -> Text {
+        let mut text = Text::default();
+        for (index, mistake) in self.as_slice().iter().enumerate() {
+            text.add(Style::Plain, if index == 0 { "" } else { "\n\n" });
+            text.append(self.frame(mistake));
+        }
+        text
+    }
+
+    fn frame(&self, mistake: &Mistake) -> Text {
+        let places = &self.0.places;
         if let Problem::Graph(diagnostic) = &mistake.problem {
-            return write!(f, "{}", diagnostic.display_at(&InText { all: &self.0, mistake }));
+            return diagnostic.display_at(&Pointing { places, mistake, at: diagnostic.site });
         }
-        write!(f, "error[{}]: {}", mistake.problem.code(), mistake.problem)?;
-        for line in source.point_at(mistake.span) {
-            write!(f, "\n{line}")?;
-        }
-        for help in &mistake.helps {
-            write!(f, "\n   help: {help}")?;
-        }
-        Ok(())
+        let label = format!("error[{}]", mistake.problem.code());
+        let mut text = Text::message(Style::Error, label, mistake.problem.to_string());
+        text.pointing(places.source.point_at(mistake.span), Style::Error);
+        mistake.helps.iter().for_each(|help| text.help(help, None));
+        text
     }
 }
 
 impl fmt::Display for Mistakes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if f.alternate() {
+            return write!(f, "{}", self.text());
+        }
         for (index, mistake) in self.as_slice().iter().enumerate() {
-            if f.alternate() {
-                f.write_str(if index == 0 { "" } else { "\n\n" })?;
-                self.frame(mistake, f)?;
-            } else {
-                let separator = if index == 0 { "" } else { "\n" };
-                let place = self.0.source.place(mistake.span);
-                write!(f, "{separator}{place}: {}", mistake.problem)?;
-            }
+            let separator = if index == 0 { "" } else { "\n" };
+            let place = self.0.places.source.place(mistake.span);
+            write!(f, "{separator}{place}: {}", mistake.problem)?;
         }
         Ok(())
     }
@@ -275,27 +282,23 @@ impl fmt::Debug for Mistakes {
 
 impl std::error::Error for Mistakes {}
 
-/// The places of a graph's diagnostic in the text.
-struct InText<'a> {
-    all: &'a Inner,
+/// The places of a graph's diagnostic, whose op is where the mistake is.
+struct Pointing<'a> {
+    places: &'a TextPlaces,
     mistake: &'a Mistake,
+    at: Site,
 }
 
-impl Places for InText<'_> {
-    fn op(&self, _: &Diagnostic) -> Vec<String> {
-        self.all.source.point_at(self.mistake.span)
+impl Places for Pointing<'_> {
+    fn place(&self, site: Site) -> Option<String> {
+        self.places.place(site)
     }
 
-    fn operand(&self, _: usize, operand: &Operand) -> Option<String> {
-        self.other(operand.site)
-    }
-
-    fn input(&self, _: &str, site: Site) -> Option<String> {
-        self.other(site)
-    }
-
-    fn other(&self, site: Site) -> Option<String> {
-        self.all.sites.span(site).map(|span| self.all.source.place(span))
+    fn lines(&self, site: Site) -> Vec<String> {
+        if std::ptr::eq(site, self.at) {
+            return self.places.source.point_at(self.mistake.span);
+        }
+        self.places.lines(site)
     }
 }
 

@@ -72,6 +72,7 @@ mod token;
 
 pub use error::{Limit, Mistake, Mistakes, NameOf, Problem};
 pub use print::{print, signature};
+pub use sites::TextPlaces;
 pub use source::Span;
 
 use broadloom_ir::dtype::DType;
@@ -115,6 +116,21 @@ pub struct Given<'a> {
     pub dtype: DType,
     /// Its shape.
     pub shape: &'a [usize],
+    /// The symbol of this name stands for the size of the leading axis, so that the graph is one for any number of
+    /// rows.
+    pub rows: Option<&'a str>,
+}
+
+/// A program's graph, and what there is to know beside it.
+#[derive(Debug, Clone)]
+pub struct Resolved {
+    /// The graph.
+    pub graph: CheckedGraph,
+    /// Operations that are valid and may not be what was meant: operands of equally many elements that broadcast to
+    /// more, as `(n, 1)` and `(n,)` do.
+    pub warnings: Option<Mistakes>,
+    /// Where its expressions stand in the text.
+    pub places: TextPlaces,
 }
 
 /// A parsed text.
@@ -147,7 +163,7 @@ impl Program {
         let source = Arc::new(Source { name: name.into(), text: text.into() });
         match parse::parse(&source, limits) {
             Ok((tree, mistakes)) => Ok(Program { source, tree, mistakes, limits: *limits }),
-            Err(mistake) => Err(Mistakes::new(source, vec![mistake], Sites::default())),
+            Err(mistake) => Err(Mistakes::new(TextPlaces { source, sites: Sites::default() }, vec![mistake])),
         }
     }
 
@@ -165,18 +181,23 @@ impl Program {
     /// # Errors
     /// Those of [`Program::resolve`].
     pub fn resolve_with(&self, given: &[Given<'_>]) -> Result<CheckedGraph, Mistakes> {
-        Ok(resolve::resolve(self, given, false)?.0)
+        Ok(resolve::resolve(self, given, false)?.graph)
     }
 
-    /// Like [`Program::resolve_with`], with warnings of operations that are valid and may not be what was meant:
-    /// operands of equally many elements that broadcast to more, as `(n, 1)` and `(n,)` do.
+    /// Like [`Program::resolve_with`], with what there is to know beside the graph.
+    ///
+    /// ```
+    /// use broadloom_text::{Given, Program};
+    /// let x = Given { name: "x", dtype: broadloom_ir::dtype::DType::F32, shape: &[4], rows: None };
+    /// let y = Given { name: "y", shape: &[4, 1], ..x };
+    /// let resolved = Program::parse("example", "x * y")?.resolve_in_full(&[x, y])?;
+    /// assert!(resolved.warnings.is_some_and(|warnings| format!("{warnings:#}").contains("[4, 4]")));
+    /// # Ok::<(), broadloom_text::Mistakes>(())
+    /// ```
     ///
     /// # Errors
     /// Those of [`Program::resolve`].
-    pub fn resolve_and_warn(
-        &self,
-        given: &[Given<'_>],
-    ) -> Result<(CheckedGraph, Option<Mistakes>), Mistakes> {
+    pub fn resolve_in_full(&self, given: &[Given<'_>]) -> Result<Resolved, Mistakes> {
         resolve::resolve(self, given, true)
     }
 

@@ -10,9 +10,10 @@ mod fold;
 mod index;
 mod make;
 
+use crate::Resolved;
 use crate::error::{Limit, Mistake, Mistakes, NameOf, Problem};
 use crate::names;
-use crate::sites::Sites;
+use crate::sites::{Sites, TextPlaces, no_place};
 use crate::source::Span;
 use crate::syntax::{Action, Broken, Id, Infix, Kind, Name, Prefix, Statement, Tree};
 use crate::{Given, Limits, MAX_MISTAKES, Program};
@@ -63,9 +64,9 @@ impl Value {
     }
 }
 
-type Resolved<T> = Result<T, Box<Mistake>>;
+type Outcome<T> = Result<T, Box<Mistake>>;
 
-fn mistake<T>(problem: Problem, span: Span) -> Resolved<T> {
+fn mistake<T>(problem: Problem, span: Span) -> Outcome<T> {
     Err(Box::new(Mistake::new(problem, span)))
 }
 
@@ -94,11 +95,7 @@ struct Resolver<'a> {
 }
 
 /// The graph of a program, and warnings if they are asked for.
-pub(crate) fn resolve(
-    program: &Program,
-    given: &[Given<'_>],
-    warns: bool,
-) -> Result<(CheckedGraph, Option<Mistakes>), Mistakes> {
+pub(crate) fn resolve(program: &Program, given: &[Given<'_>], warns: bool) -> Result<Resolved, Mistakes> {
     let Program { source, tree, limits, mistakes } = program;
     let declares = |statement: &Statement| {
         matches!(statement.action, Action::Symbols(_) | Action::Broken { of: Broken::Symbols, .. })
@@ -136,11 +133,10 @@ pub(crate) fn resolve(
     let warnings = resolver.graph.warnings().to_vec();
     let warnings: Vec<Mistake> =
         warnings.into_iter().map(|warning| resolver.of_graph(warning, end)).collect();
-    let all = |mistakes| Mistakes::new(source.clone(), mistakes, resolver.sites);
-    match graph {
-        Some(graph) => Ok((graph, (!warnings.is_empty()).then(|| all(warnings)))),
-        None => Err(all(resolver.mistakes)),
-    }
+    let places = TextPlaces { source: source.clone(), sites: resolver.sites };
+    let Some(graph) = graph else { return Err(Mistakes::new(places, resolver.mistakes)) };
+    let warnings = (!warnings.is_empty()).then(|| Mistakes::new(places.clone(), warnings));
+    Ok(Resolved { graph, warnings, places })
 }
 
 /// The names that are used and neither declared nor defined.
@@ -185,9 +181,12 @@ impl Resolver<'_> {
             }
             // A size beyond `i64` is refused by the builder as too many elements.
             let size = |size: &usize| Dim::constant(i64::try_from(*size).unwrap_or(i64::MAX));
-            let shape = input.shape.iter().map(size).collect();
-            // It stands nowhere in the text.
-            let expr = self.graph.input(input.name, input.dtype, shape, Location::caller());
+            let mut sizes: Vec<Dim> = input.shape.iter().map(size).collect();
+            if let (Some(rows), Some(leading)) = (input.rows, sizes.first_mut()) {
+                let symbol = self.graph.symbol(rows, no_place());
+                *leading = Dim::symbol(symbol);
+            }
+            let expr = self.graph.input(input.name, input.dtype, sizes.into(), no_place());
             self.names.insert(input.name.into(), Value::Tensor(expr));
         }
     }
@@ -238,7 +237,7 @@ impl Resolver<'_> {
     }
 
     /// Records the mistake, if it is one.
-    fn keep<T>(&mut self, result: Resolved<T>) -> Option<T> {
+    fn keep<T>(&mut self, result: Outcome<T>) -> Option<T> {
         match result {
             Ok(value) => Some(value),
             Err(mistake) => {
@@ -248,7 +247,7 @@ impl Resolver<'_> {
         }
     }
 
-    fn act(&mut self, statement: &Statement) -> Resolved<()> {
+    fn act(&mut self, statement: &Statement) -> Outcome<()> {
         match &statement.action {
             Action::Symbols(names) => {
                 for name in names {
@@ -284,7 +283,7 @@ impl Resolver<'_> {
     }
 
     /// A value that may have a name: a tensor, a number or a size.
-    fn definition(&mut self, id: Id) -> Resolved<Value> {
+    fn definition(&mut self, id: Id) -> Outcome<Value> {
         match &self.values[id.0 as usize] {
             Value::List(_) => Ok(self.tensor(id, DType::Bool)?.map_or(Value::Poison, Value::Tensor)),
             value @ (Value::Literal(_)
@@ -296,7 +295,7 @@ impl Resolver<'_> {
         }
     }
 
-    fn output(&mut self, name: Name, id: Id) -> Resolved<()> {
+    fn output(&mut self, name: Name, id: Id) -> Outcome<()> {
         if self.assigned.contains(&name.text) || self.outputs.iter().any(|(other, _)| other.text == name.text)
         {
             return mistake(Problem::Taken { name: name.text }, name.span);
@@ -313,7 +312,7 @@ impl Resolver<'_> {
         Ok(())
     }
 
-    fn assign(&mut self, name: &Name, id: Id, span: Span) -> Resolved<()> {
+    fn assign(&mut self, name: &Name, id: Id, span: Span) -> Outcome<()> {
         let target = match self.names.get(&name.text) {
             Some(Value::Tensor(expr)) => *expr,
             Some(_) => return Ok(()),
@@ -337,7 +336,7 @@ impl Resolver<'_> {
         of: NameOf,
         name: &Name,
         candidates: impl IntoIterator<Item = &'n str>,
-    ) -> Resolved<T> {
+    ) -> Outcome<T> {
         let mistake = Mistake::new(Problem::Unknown { of, name: name.text.clone() }, name.span);
         Err(Box::new(match names::nearest(&name.text, candidates) {
             Some(near) => mistake.help(format!("did you mean `{near}`?")),
@@ -345,7 +344,7 @@ impl Resolver<'_> {
         }))
     }
 
-    fn eval(&mut self, id: Id, action: &Action) -> Resolved<Value> {
+    fn eval(&mut self, id: Id, action: &Action) -> Outcome<Value> {
         let tree = self.tree;
         let expr = tree.expr(id);
         match &expr.kind {
@@ -377,7 +376,7 @@ impl Resolver<'_> {
         }
     }
 
-    fn name(&mut self, name: &Name, takes_sizes: bool) -> Resolved<Value> {
+    fn name(&mut self, name: &Name, takes_sizes: bool) -> Outcome<Value> {
         let text = &*name.text;
         let symbol = self.symbols.get(text).map(|(symbol, _)| self.graph.symbol_size(*symbol));
         match (symbol, self.names.get(text)) {
@@ -416,7 +415,7 @@ impl Resolver<'_> {
         self.unknown(NameOf::Value, name, known)
     }
 
-    fn prefix(&mut self, prefix: Prefix, operand: Id, span: Span) -> Resolved<Value> {
+    fn prefix(&mut self, prefix: Prefix, operand: Id, span: Span) -> Outcome<Value> {
         match (&self.values[operand.0 as usize], prefix) {
             (Value::Poison, _) => return Ok(Value::Poison),
             (Value::Literal(literal), _) => {
@@ -440,7 +439,7 @@ impl Resolver<'_> {
         self.elementwise(op, &[operand], span)
     }
 
-    fn infix(&mut self, infix: Infix, operands: [Id; 2], span: Span) -> Resolved<Value> {
+    fn infix(&mut self, infix: Infix, operands: [Id; 2], span: Span) -> Outcome<Value> {
         let [left, right] = operands.map(|operand| self.values[operand.0 as usize].clone());
         if left == Value::Poison || right == Value::Poison {
             return Ok(Value::Poison);
@@ -488,7 +487,7 @@ impl Resolver<'_> {
     }
 
     /// A row of the op table on operands of which numbers take the dtype of the tensors.
-    fn elementwise(&mut self, op: Op, operands: &[Id], span: Span) -> Resolved<Value> {
+    fn elementwise(&mut self, op: Op, operands: &[Id], span: Span) -> Outcome<Value> {
         if let (Op::Pow, &[base, exponent]) = (op, operands)
             && let Value::Literal(exponent) = self.values[exponent.0 as usize]
             && let Some(base) = self.tensor(base, DType::Bool)?
@@ -501,7 +500,7 @@ impl Resolver<'_> {
     }
 
     /// Tensors of operands, unless one is poisoned; numbers take the common dtype of the others.
-    fn tensors(&mut self, operands: &[Id]) -> Resolved<Option<Vec<ExprId>>> {
+    fn tensors(&mut self, operands: &[Id]) -> Outcome<Option<Vec<ExprId>>> {
         for operand in operands {
             if let Value::List(_) = self.value(*operand)
                 && let Some(expr) = self.tensor(*operand, DType::Bool)?
@@ -537,7 +536,7 @@ impl Resolver<'_> {
     }
 
     /// A tensor, unless it is poisoned; a number takes the dtype that it meets.
-    fn tensor(&mut self, id: Id, meets: DType) -> Resolved<Option<ExprId>> {
+    fn tensor(&mut self, id: Id, meets: DType) -> Outcome<Option<ExprId>> {
         let span = self.tree.span(id);
         let expr = match self.values[id.0 as usize].clone() {
             Value::Poison => return Ok(None),
@@ -567,7 +566,7 @@ impl Resolver<'_> {
     }
 
     /// A number in the dtype of the floats that it meets.
-    fn as_float(&mut self, expr: ExprId, meets: DType, span: Span) -> Resolved<ExprId> {
+    fn as_float(&mut self, expr: ExprId, meets: DType, span: Span) -> Outcome<ExprId> {
         if !meets.is_float() {
             return Ok(expr);
         }
@@ -578,7 +577,7 @@ impl Resolver<'_> {
         &self.values[id.0 as usize]
     }
 
-    fn size(&self, id: Id) -> Resolved<Dim> {
+    fn size(&self, id: Id) -> Outcome<Dim> {
         let value = &self.values[id.0 as usize];
         match as_size(value) {
             Some(size) => Ok(size),
@@ -591,12 +590,12 @@ impl Resolver<'_> {
     }
 
     /// Arithmetic on sizes that may overflow.
-    fn arithmetic(&self, span: Span, compute: impl FnOnce() -> Result<Dim, DimError>) -> Resolved<Dim> {
+    fn arithmetic(&self, span: Span, compute: impl FnOnce() -> Result<Dim, DimError>) -> Outcome<Dim> {
         compute().map_err(|error| refused(GraphProblem::Size(error), Some("size"), span))
     }
 
     /// Calls the builder.
-    fn build(&mut self, span: Span, action: impl FnOnce(&mut Graph, Site) -> ExprId) -> Resolved<ExprId> {
+    fn build(&mut self, span: Span, action: impl FnOnce(&mut Graph, Site) -> ExprId) -> Outcome<ExprId> {
         if self.calls >= self.limits.nodes {
             return mistake(Problem::Limit { limit: Limit::Nodes, most: self.limits.nodes }, span);
         }

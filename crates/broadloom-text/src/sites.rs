@@ -4,11 +4,13 @@
 //! be: each part of a text gets a location of its own, which the text knows by its address. So the graph carries places
 //! in a text through inference, to mistakes that are found only in the end, and to errors of calls.
 
-use crate::source::Span;
+use crate::source::{Source, Span};
+use broadloom_ir::diagnostics::{Places, nowhere};
 use broadloom_ir::graph::Site;
 use std::collections::HashMap;
+use std::fmt;
 use std::panic::Location;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 /// Locations that are told apart by their addresses only. They are used for one text after another, so that there are
 /// never more than about twice as many as the longest text needed.
@@ -19,10 +21,16 @@ const FIRST: usize = 256;
 fn nth(index: usize) -> Site {
     let mut pool = POOL.lock().unwrap_or_else(PoisonError::into_inner);
     while pool.len() <= index {
-        let more = vec![*Location::caller(); pool.len().max(FIRST)];
+        let more = vec![nowhere(); pool.len().max(FIRST)];
         pool.extend(Box::leak(more.into_boxed_slice()).iter());
     }
     pool[index]
+}
+
+/// The site of what stands nowhere in the text.
+pub(crate) fn no_place() -> Site {
+    static NOWHERE: LazyLock<Location<'static>> = LazyLock::new(nowhere);
+    &NOWHERE
 }
 
 fn address(site: Site) -> usize {
@@ -49,5 +57,28 @@ impl Sites {
     /// The part of the text that has this site.
     pub(crate) fn span(&self, site: Site) -> Option<Span> {
         self.spans.get(&address(site)).copied()
+    }
+}
+
+/// Places in a text, for errors of graphs and of calls: their `display_at` points at the text with it.
+#[derive(Clone, PartialEq)]
+pub struct TextPlaces {
+    pub(crate) source: Arc<Source>,
+    pub(crate) sites: Sites,
+}
+
+impl Places for TextPlaces {
+    fn place(&self, site: Site) -> Option<String> {
+        self.sites.span(site).map(|span| self.source.place(span))
+    }
+
+    fn lines(&self, site: Site) -> Vec<String> {
+        self.sites.span(site).map_or_else(Vec::new, |span| self.source.point_at(span))
+    }
+}
+
+impl fmt::Debug for TextPlaces {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "TextPlaces({:?})", self.source.name)
     }
 }

@@ -119,18 +119,25 @@ impl Text {
         self.0.push(Part::Source(site, caret));
     }
 
+    /// Adds lines that point at a place: `  --> file:line:column`, and the source with carets in the last one.
+    pub fn pointing(&mut self, lines: Vec<String>, caret: Style) {
+        let count = lines.len();
+        for (index, line) in lines.into_iter().enumerate() {
+            let frame = ["--> ", " | "].iter().find_map(|end| Some(line.find(end)? + end.len()));
+            let (frame, rest) = line.split_at(frame.unwrap_or(line.len()));
+            self.add(Style::Frame, format!("\n{frame}"));
+            let is_last = index > 0 && index + 1 == count;
+            self.add(if is_last { caret } else { Style::Plain }, rest);
+        }
+    }
+
     /// The text with other places than those in Rust.
     pub fn at(&self, places: &dyn Places) -> Text {
         let mut text = Text::default();
         for part in &self.0 {
             match part {
                 Part::Words(style, words) => text.add(*style, words),
-                Part::Source(site, _) => {
-                    places
-                        .lines(site)
-                        .into_iter()
-                        .for_each(|line| text.add(Style::Plain, format!("\n{line}")));
-                }
+                Part::Source(site, caret) => text.pointing(places.lines(site), *caret),
                 Part::Row(row) => row.write(places, &mut text),
             }
         }

@@ -1,6 +1,6 @@
 //! Calls: arguments to parameters, and functions to calls of the builder.
 
-use super::{Resolved, Resolver, Value, mistake, refused};
+use super::{Outcome, Resolver, Value, mistake, refused};
 use crate::error::{Mistake, NameOf, Problem};
 use crate::names::{self, Function, Statistic};
 use crate::source::Span;
@@ -31,13 +31,13 @@ impl Call {
         self.all(parameter).first().copied()
     }
 
-    pub(super) fn refuse<T>(&self, what: impl Into<Box<str>>) -> Resolved<T> {
+    pub(super) fn refuse<T>(&self, what: impl Into<Box<str>>) -> Outcome<T> {
         mistake(Problem::Argument { function: self.function.into(), what: what.into() }, self.span)
     }
 }
 
 impl Resolver<'_> {
-    pub(super) fn attribute(&mut self, base: Id, name: &Name, span: Span) -> Resolved<Value> {
+    pub(super) fn attribute(&mut self, base: Id, name: &Name, span: Span) -> Outcome<Value> {
         match &*name.text {
             "T" | "mT" => {
                 let Some(operand) = self.tensor(base, DType::Bool)? else { return Ok(Value::Poison) };
@@ -69,7 +69,7 @@ impl Resolver<'_> {
         receiver: Option<Id>,
         arguments: &[Argument],
         span: Span,
-    ) -> Resolved<Value> {
+    ) -> Outcome<Value> {
         let mut operands = receiver.into_iter().chain(arguments.iter().map(|argument| argument.value));
         let is_poisoned = operands.any(|operand| self.is_poisoned(operand));
         let Some((function, own_name, parameters)) = names::function(&name.text) else {
@@ -103,7 +103,7 @@ impl Resolver<'_> {
     }
 
     /// `f32(1.5)`: a number of a dtype of its own, or a conversion.
-    fn convert(&mut self, dtype: DType, arguments: &[Argument], span: Span) -> Resolved<Value> {
+    fn convert(&mut self, dtype: DType, arguments: &[Argument], span: Span) -> Outcome<Value> {
         let call = self.bind(dtype.name(), &["x"], None, arguments, span)?;
         let Some(id) = call.get("x") else { return Ok(Value::Poison) };
         if let Value::Literal(literal) = self.values[id.0 as usize] {
@@ -127,7 +127,7 @@ impl Resolver<'_> {
         receiver: Option<Id>,
         arguments: &[Argument],
         span: Span,
-    ) -> Resolved<Call> {
+    ) -> Outcome<Call> {
         let bare = |parameter: &'static str| parameter.trim_end_matches(['*', '?']);
         let given = parameters.iter().map(|parameter| (bare(parameter), Vec::new())).collect();
         let mut call = Call { function, span, given };
@@ -178,7 +178,7 @@ impl Resolver<'_> {
     }
 
     /// The expression that a call makes; nothing if it is poisoned.
-    fn apply(&mut self, function: Function, call: &Call) -> Resolved<Option<ExprId>> {
+    fn apply(&mut self, function: Function, call: &Call) -> Outcome<Option<ExprId>> {
         let span = call.span;
         match function {
             Function::Elementwise(op) => return self.apply_elementwise(op, call),
@@ -292,21 +292,21 @@ impl Resolver<'_> {
     }
 
     /// A tensor in the dtype that is given, if one is.
-    fn cast_to(&mut self, x: ExprId, dtype: Option<DType>, span: Span) -> Resolved<ExprId> {
+    fn cast_to(&mut self, x: ExprId, dtype: Option<DType>, span: Span) -> Outcome<ExprId> {
         match dtype {
             Some(dtype) => self.build(span, |graph, site| graph.cast(x, dtype, site)),
             None => Ok(x),
         }
     }
 
-    fn operand(&mut self, call: &Call, parameter: &'static str) -> Resolved<Option<ExprId>> {
+    fn operand(&mut self, call: &Call, parameter: &'static str) -> Outcome<Option<ExprId>> {
         match call.get(parameter) {
             Some(id) => self.tensor(id, DType::Bool),
             None => call.refuse(format!("needs `{parameter}`")),
         }
     }
 
-    fn apply_elementwise(&mut self, op: Op, call: &Call) -> Resolved<Option<ExprId>> {
+    fn apply_elementwise(&mut self, op: Op, call: &Call) -> Outcome<Option<ExprId>> {
         let operands = op.operands().iter();
         let ids: Vec<Id> = operands.filter_map(|operand| call.get(operand)).collect();
         let bound = |name| call.get(name).filter(|id| *self.value(*id) != Value::None);
@@ -327,13 +327,13 @@ impl Resolver<'_> {
     }
 
     /// An op of which the smaller operand stands at an axis of the other.
-    fn placed(&mut self, op: Op, ids: &[Id], axis: i64, call: &Call) -> Resolved<Option<ExprId>> {
+    fn placed(&mut self, op: Op, ids: &[Id], axis: i64, call: &Call) -> Outcome<Option<ExprId>> {
         let Some(exprs) = self.tensors(ids)? else { return Ok(None) };
         let [left, right] = exprs[..] else { return call.refuse("takes two operands") };
         self.build(call.span, |graph, site| graph.elementwise_at(op, [left, right], axis, site)).map(Some)
     }
 
-    fn select(&mut self, call: &Call) -> Resolved<Option<ExprId>> {
+    fn select(&mut self, call: &Call) -> Outcome<Option<ExprId>> {
         let Some(condition) = self.operand(call, "condition")? else { return Ok(None) };
         let Some(sides) = self.tensors(&[call.all("x"), call.all("y")].concat())? else { return Ok(None) };
         let [on_true, on_false] = sides[..] else { return call.refuse("needs two sides") };
@@ -341,7 +341,7 @@ impl Resolver<'_> {
         select.map(Some)
     }
 
-    fn join(&mut self, function: Function, call: &Call) -> Resolved<Option<ExprId>> {
+    fn join(&mut self, function: Function, call: &Call) -> Outcome<Option<ExprId>> {
         let arrays = call.all("arrays");
         if !arrays.first().is_some_and(|id| matches!(self.values[id.0 as usize], Value::List(_))) {
             return call.refuse("takes a list of tensors: `[a, b]`");
@@ -359,7 +359,7 @@ impl Resolver<'_> {
         joined.map(Some)
     }
 
-    fn reduce(&mut self, op: ReduceOp, x: ExprId, call: &Call) -> Resolved<Option<ExprId>> {
+    fn reduce(&mut self, op: ReduceOp, x: ExprId, call: &Call) -> Outcome<Option<ExprId>> {
         let (axes, keepdims) = (self.axes(call)?, self.flag(call, "keepdims")?);
         let (axes, span) = (axes.as_deref(), call.span);
         let Some(initial) = call.get("initial") else {
@@ -380,7 +380,7 @@ impl Resolver<'_> {
         self.build(span, |graph, site| graph.elementwise(extreme, &operands, site)).map(Some)
     }
 
-    fn statistic(&mut self, statistic: Statistic, x: ExprId, call: &Call) -> Resolved<Option<ExprId>> {
+    fn statistic(&mut self, statistic: Statistic, x: ExprId, call: &Call) -> Outcome<Option<ExprId>> {
         let (axes, keepdims) = (self.axes(call)?, self.flag(call, "keepdims")?);
         let axes = axes.as_deref();
         let correction =
@@ -409,7 +409,7 @@ impl Resolver<'_> {
     }
 
     /// Axes in reverse, one slice each, as the DSL does.
-    fn flip(&mut self, x: ExprId, axes: &[i64], call: &Call) -> Resolved<Option<ExprId>> {
+    fn flip(&mut self, x: ExprId, axes: &[i64], call: &Call) -> Outcome<Option<ExprId>> {
         let rank = self.graph.shape(x).rank();
         let mut specs = vec![SliceSpec::All; rank];
         for &axis in axes {
@@ -425,7 +425,7 @@ impl Resolver<'_> {
     }
 
     /// The axes that are given; nothing for all.
-    fn axes(&self, call: &Call) -> Resolved<Option<Vec<i64>>> {
+    fn axes(&self, call: &Call) -> Outcome<Option<Vec<i64>>> {
         let ids = call.all("axis");
         match ids.first().map(|id| &self.values[id.0 as usize]) {
             None | Some(Value::None) => Ok(None),
@@ -434,7 +434,7 @@ impl Resolver<'_> {
     }
 
     /// The one axis that is given.
-    fn axis(&self, call: &Call) -> Resolved<Option<i64>> {
+    fn axis(&self, call: &Call) -> Outcome<Option<i64>> {
         match self.axes(call)?.as_deref() {
             None => Ok(None),
             Some([axis]) => Ok(Some(*axis)),
@@ -442,7 +442,7 @@ impl Resolver<'_> {
         }
     }
 
-    fn flag(&self, call: &Call, parameter: &str) -> Resolved<bool> {
+    fn flag(&self, call: &Call, parameter: &str) -> Outcome<bool> {
         match call.get(parameter).map(|id| (&self.values[id.0 as usize], self.tree.span(id))) {
             None => Ok(false),
             Some((Value::Literal(Literal::Bool(value)), _)) => Ok(*value),
@@ -452,7 +452,7 @@ impl Resolver<'_> {
         }
     }
 
-    fn number(&self, call: &Call, parameter: &'static str) -> Resolved<f64> {
+    fn number(&self, call: &Call, parameter: &'static str) -> Outcome<f64> {
         let Some(id) = call.get(parameter) else { return call.refuse(format!("needs `{parameter}`")) };
         match &self.values[id.0 as usize] {
             Value::Literal(Literal::Int(value)) => Ok(*value as f64),
@@ -464,7 +464,7 @@ impl Resolver<'_> {
         }
     }
 
-    fn required_size(&self, call: &Call, parameter: &'static str) -> Resolved<Dim> {
+    fn required_size(&self, call: &Call, parameter: &'static str) -> Outcome<Dim> {
         match call.get(parameter) {
             Some(id) => self.size(id),
             None => call.refuse(format!("needs `{parameter}`")),
@@ -472,7 +472,7 @@ impl Resolver<'_> {
     }
 
     /// Sizes of which some are left open: to inference by -1 in a reshape, as they are by `None` in a rebind.
-    fn sizes_to_infer(&self, call: &Call, function: Function) -> Resolved<Vec<Option<Dim>>> {
+    fn sizes_to_infer(&self, call: &Call, function: Function) -> Outcome<Vec<Option<Dim>>> {
         if let [id] = call.all("shape")
             && let Value::Sizes(sizes) = self.value(*id)
         {

@@ -1,6 +1,6 @@
 //! Declarations: symbols, what is assumed of them, and inputs.
 
-use super::{Resolved, Resolver, Value, mistake};
+use super::{Outcome, Resolver, Value, mistake};
 use crate::error::{NameOf, Problem};
 use crate::names;
 use crate::source::Span;
@@ -14,7 +14,7 @@ impl Resolver<'_> {
         self.symbols.entry(name.text.clone()).or_insert((symbol, name.span));
     }
 
-    pub(super) fn input(&mut self, name: &Name, dtype: &Name, sizes: &[InputSize]) -> Resolved<()> {
+    pub(super) fn input(&mut self, name: &Name, dtype: &Name, sizes: &[InputSize]) -> Outcome<()> {
         let is_input = self.inputs.contains(&name.text);
         if !is_input && self.names.contains_key(&name.text) {
             return mistake(Problem::Taken { name: name.text.clone() }, name.span);
@@ -42,7 +42,7 @@ impl Resolver<'_> {
         Ok(())
     }
 
-    pub(super) fn fact(&mut self, fact: &Fact) -> Resolved<()> {
+    pub(super) fn fact(&mut self, fact: &Fact) -> Outcome<()> {
         let (span, site) = (fact.span, self.sites.site(fact.span));
         if let Value::Modulo(dim, of) = self.values[fact.left.0 as usize].clone() {
             let symbol = self.lone_symbol(&dim, self.tree.span(fact.left))?;
@@ -94,7 +94,7 @@ impl Resolver<'_> {
         (self.graph.symbol_size(symbol) == *dim).then_some(symbol)
     }
 
-    fn lone_symbol(&self, dim: &Dim, span: Span) -> Resolved<SymbolId> {
+    fn lone_symbol(&self, dim: &Dim, span: Span) -> Outcome<SymbolId> {
         match self.symbol_of(dim) {
             Some(symbol) => Ok(symbol),
             None => {

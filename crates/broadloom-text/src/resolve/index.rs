@@ -1,6 +1,6 @@
 //! Indices: ranges, single elements, new axes, and positions given by a tensor or a list.
 
-use super::{Resolved, Resolver, Value, as_size, mistake};
+use super::{Outcome, Resolver, Value, as_size, mistake};
 use crate::error::{Mistake, Problem};
 use crate::source::Span;
 use crate::syntax::{Id, Item};
@@ -21,7 +21,7 @@ enum Part {
 }
 
 impl Resolver<'_> {
-    pub(super) fn index(&mut self, base: Id, items: &[(Item, Span)], span: Span) -> Resolved<Value> {
+    pub(super) fn index(&mut self, base: Id, items: &[(Item, Span)], span: Span) -> Outcome<Value> {
         if let Value::Sizes(sizes) = self.value(base) {
             let sizes = sizes.clone();
             return self.index_of_shape(&sizes, items, span);
@@ -57,7 +57,7 @@ impl Resolver<'_> {
         parts: Vec<(Part, Span)>,
         rest: usize,
         span: Span,
-    ) -> Resolved<Value> {
+    ) -> Outcome<Value> {
         let mut specs = Vec::new();
         let mut taken = None;
         let mut has_rest = false;
@@ -120,7 +120,7 @@ impl Resolver<'_> {
     }
 
     /// The elements of an axis at given positions, one slice each, whose bounds are checked with the shapes.
-    fn pick(&mut self, operand: ExprId, axis: usize, positions: Vec<Dim>, span: Span) -> Resolved<ExprId> {
+    fn pick(&mut self, operand: ExprId, axis: usize, positions: Vec<Dim>, span: Span) -> Outcome<ExprId> {
         let mut elements = Vec::with_capacity(positions.len());
         for position in positions {
             let behind = self.arithmetic(span, || position.add(&Dim::ONE))?;
@@ -133,7 +133,7 @@ impl Resolver<'_> {
     }
 
     /// `x.shape[0]`, `x.shape[:2]`.
-    fn index_of_shape(&mut self, sizes: &[Dim], items: &[(Item, Span)], span: Span) -> Resolved<Value> {
+    fn index_of_shape(&mut self, sizes: &[Dim], items: &[(Item, Span)], span: Span) -> Outcome<Value> {
         let at = |value: Option<Id>, otherwise: usize| -> Option<usize> {
             let Some(id) = value else { return Some(otherwise) };
             let index = as_size(self.value(id))?.as_constant()?;
@@ -159,7 +159,7 @@ impl Resolver<'_> {
     }
 
     /// What an item does to an axis of the size `whole`; nothing if it is poisoned.
-    fn part(&mut self, item: &Item, whole: &Dim, span: Span) -> Resolved<Option<Part>> {
+    fn part(&mut self, item: &Item, whole: &Dim, span: Span) -> Outcome<Option<Part>> {
         let id = match item {
             Item::Range { start: None, stop: None, step: None } => {
                 return Ok(Some(Part::Slice(SliceSpec::All)));
@@ -203,7 +203,7 @@ impl Resolver<'_> {
 
     /// A range. Python's ranges with a negative step go from the first index down to before the second; the graph's
     /// are the elements from `start` up to before `stop`, in reverse.
-    fn range(&mut self, bounds: [Option<Id>; 3], whole: &Dim, span: Span) -> Resolved<Option<SliceSpec>> {
+    fn range(&mut self, bounds: [Option<Id>; 3], whole: &Dim, span: Span) -> Outcome<Option<SliceSpec>> {
         let mut sizes = [None, None, None];
         for (size, bound) in sizes.iter_mut().zip(bounds) {
             *size = match bound {
@@ -241,7 +241,7 @@ impl Resolver<'_> {
     }
 
     /// Integers: one, or a list of them.
-    pub(super) fn integers(&self, ids: &[Id]) -> Resolved<Vec<i64>> {
+    pub(super) fn integers(&self, ids: &[Id]) -> Outcome<Vec<i64>> {
         let mut integers = Vec::new();
         for id in self.flattened(ids) {
             match self.values[id.0 as usize] {

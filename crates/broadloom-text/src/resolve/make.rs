@@ -1,7 +1,7 @@
 //! What is made of numbers and sizes: ranges, arrays of numbers, constants by their bits, and the properties of shapes.
 
 use super::call::Call;
-use super::{Resolved, Resolver, Value, as_size, mistake, refused};
+use super::{Outcome, Resolver, Value, as_size, mistake, refused};
 use crate::error::{Mistake, Problem};
 use crate::names::Function;
 use crate::source::Span;
@@ -26,7 +26,7 @@ impl Resolver<'_> {
     }
 
     /// `x.shape`, `x.size`, `x.ndim` and `len(x)`.
-    pub(super) fn property(&mut self, function: Function, base: Id) -> Resolved<Value> {
+    pub(super) fn property(&mut self, function: Function, base: Id) -> Outcome<Value> {
         if let (Value::Sizes(sizes), Function::Length) = (self.value(base), function) {
             return Ok(Value::Literal(Literal::Int(sizes.len() as i128)));
         }
@@ -47,7 +47,7 @@ impl Resolver<'_> {
     }
 
     /// The dtype that is given, if one is.
-    pub(super) fn dtype(&self, call: &Call) -> Resolved<Option<DType>> {
+    pub(super) fn dtype(&self, call: &Call) -> Outcome<Option<DType>> {
         match call.get("dtype").map(|id| (self.value(id), self.tree.span(id))) {
             None | Some((Value::None, _)) => Ok(None),
             Some((Value::DType(dtype), _)) => Ok(Some(*dtype)),
@@ -58,7 +58,7 @@ impl Resolver<'_> {
     }
 
     /// `arange(stop)`, `arange(start, stop)`, `arange(start, stop, step)`.
-    pub(super) fn range_of_numbers(&mut self, call: &Call) -> Resolved<Option<ExprId>> {
+    pub(super) fn range_of_numbers(&mut self, call: &Call) -> Outcome<Option<ExprId>> {
         let span = call.span;
         let zero = Value::Literal(Literal::Int(0));
         let one = Value::Literal(Literal::Int(1));
@@ -115,7 +115,7 @@ impl Resolver<'_> {
     }
 
     /// `start + step * range`, in the dtype of the range.
-    fn scaled(&mut self, range: ExprId, step: Literal, start: Value, span: Span) -> Resolved<ExprId> {
+    fn scaled(&mut self, range: ExprId, step: Literal, start: Value, span: Span) -> Outcome<ExprId> {
         let dtype = self.graph.dtype(range);
         let mut scaled = range;
         if !matches!(step, Literal::Int(1) | Literal::Float(1.0)) {
@@ -142,7 +142,7 @@ impl Resolver<'_> {
     }
 
     /// A list of numbers, or of lists of them, as a tensor; nothing if there is something else in it.
-    pub(super) fn numbers(&mut self, list: Id, dtype: Option<DType>) -> Resolved<Option<ExprId>> {
+    pub(super) fn numbers(&mut self, list: Id, dtype: Option<DType>) -> Outcome<Option<ExprId>> {
         let span = self.tree.span(list);
         let mut shape = Vec::new();
         let mut level = vec![list];
@@ -201,7 +201,7 @@ impl Resolver<'_> {
     }
 
     /// `array([1, 2, 3])`.
-    pub(super) fn array(&mut self, call: &Call) -> Resolved<Option<ExprId>> {
+    pub(super) fn array(&mut self, call: &Call) -> Outcome<Option<ExprId>> {
         let dtype = self.dtype(call)?;
         let Some(x) = call.get("x") else { return call.refuse("needs numbers") };
         let array = match self.value(x) {
@@ -224,7 +224,7 @@ impl Resolver<'_> {
     }
 
     /// `from_bits(f32, 0x7fc00001)`: for NaNs, of which a number says the sign only.
-    pub(super) fn from_bits(&mut self, call: &Call) -> Resolved<Option<ExprId>> {
+    pub(super) fn from_bits(&mut self, call: &Call) -> Outcome<Option<ExprId>> {
         let Some(dtype) = self.dtype(call)? else { return call.refuse("needs `dtype`") };
         let bits = call.get("bits").map(|id| self.value(id));
         let value = match bits {
@@ -240,7 +240,7 @@ impl Resolver<'_> {
     }
 
     /// `round(x, decimals)`, by NumPy's steps: the number is scaled, rounded, and scaled back.
-    pub(super) fn round(&mut self, call: &Call) -> Resolved<Option<ExprId>> {
+    pub(super) fn round(&mut self, call: &Call) -> Outcome<Option<ExprId>> {
         /// Beyond this, a power of ten is no exact float.
         const MOST: i128 = 22;
         let (Some(id), span) = (call.get("x"), call.span) else { return call.refuse("needs `x`") };
