@@ -75,7 +75,7 @@ pub use print::{print, signature};
 pub use source::Span;
 
 use broadloom_ir::dtype::DType;
-use broadloom_ir::graph::CheckedGraph;
+use broadloom_ir::graph::{CheckedGraph, Site};
 use sites::Sites;
 use source::Source;
 use std::sync::Arc;
@@ -115,6 +115,39 @@ pub struct Given<'a> {
     pub dtype: DType,
     /// Its shape.
     pub shape: &'a [usize],
+}
+
+/// A program's graph, and what else is known of it.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Resolution {
+    /// The graph.
+    pub graph: CheckedGraph,
+    /// What may not be what was meant.
+    pub warnings: Option<Mistakes>,
+    source: Arc<Source>,
+    sites: Sites,
+}
+
+impl Resolution {
+    /// Where in the text something stands of which the graph, or an error of a call, has a site; nothing for what is
+    /// not in the text, as inputs that were given.
+    ///
+    /// ```
+    /// let program = broadloom_text::Program::parse("sums.bl", "input x: f32[n]\ny = x.sum()")?;
+    /// let resolution = program.resolve_and_warn(&[])?;
+    /// let site = resolution.graph.site(resolution.graph.outputs()[0].expr);
+    /// assert_eq!(resolution.place(site).as_deref(), Some("sums.bl:2:5"));
+    /// # Ok::<(), broadloom_text::Mistakes>(())
+    /// ```
+    pub fn place(&self, site: Site) -> Option<String> {
+        self.sites.span(site).map(|span| self.source.place(span))
+    }
+
+    /// The lines that point at the [place](Resolution::place): the place, and the line of the text with carets.
+    pub fn point_at(&self, site: Site) -> Vec<String> {
+        self.sites.span(site).map_or_else(Vec::new, |span| self.source.point_at(span))
+    }
 }
 
 /// A parsed text.
@@ -165,18 +198,16 @@ impl Program {
     /// # Errors
     /// Those of [`Program::resolve`].
     pub fn resolve_with(&self, given: &[Given<'_>]) -> Result<CheckedGraph, Mistakes> {
-        Ok(resolve::resolve(self, given, false)?.0)
+        Ok(resolve::resolve(self, given, false)?.graph)
     }
 
-    /// Like [`Program::resolve_with`], with warnings of operations that are valid and may not be what was meant:
-    /// operands of equally many elements that broadcast to more, as `(n, 1)` and `(n,)` do.
+    /// Like [`Program::resolve_with`], with warnings of operations that are valid and may not be what was meant
+    /// (operands of equally many elements that broadcast to more, as `(n, 1)` and `(n,)` do), and with the places of
+    /// the graph's expressions in the text.
     ///
     /// # Errors
     /// Those of [`Program::resolve`].
-    pub fn resolve_and_warn(
-        &self,
-        given: &[Given<'_>],
-    ) -> Result<(CheckedGraph, Option<Mistakes>), Mistakes> {
+    pub fn resolve_and_warn(&self, given: &[Given<'_>]) -> Result<Resolution, Mistakes> {
         resolve::resolve(self, given, true)
     }
 

@@ -15,7 +15,7 @@ use crate::names;
 use crate::sites::Sites;
 use crate::source::Span;
 use crate::syntax::{Action, Broken, Id, Infix, Kind, Name, Prefix, Statement, Tree};
-use crate::{Given, Limits, MAX_MISTAKES, Program};
+use crate::{Given, Limits, MAX_MISTAKES, Program, Resolution};
 use broadloom_ir::diagnostics::{Diagnostic, Diagnostics, Problem as GraphProblem};
 use broadloom_ir::dim::{Dim, DimError};
 use broadloom_ir::dtype::DType;
@@ -93,12 +93,8 @@ struct Resolver<'a> {
     sites: Sites,
 }
 
-/// The graph of a program, and warnings if they are asked for.
-pub(crate) fn resolve(
-    program: &Program,
-    given: &[Given<'_>],
-    warns: bool,
-) -> Result<(CheckedGraph, Option<Mistakes>), Mistakes> {
+/// The graph of a program, with warnings if they are asked for.
+pub(crate) fn resolve(program: &Program, given: &[Given<'_>], warns: bool) -> Result<Resolution, Mistakes> {
     let Program { source, tree, limits, mistakes } = program;
     let declares = |statement: &Statement| {
         matches!(statement.action, Action::Symbols(_) | Action::Broken { of: Broken::Symbols, .. })
@@ -136,11 +132,10 @@ pub(crate) fn resolve(
     let warnings = resolver.graph.warnings().to_vec();
     let warnings: Vec<Mistake> =
         warnings.into_iter().map(|warning| resolver.of_graph(warning, end)).collect();
-    let all = |mistakes| Mistakes::new(source.clone(), mistakes, resolver.sites);
-    match graph {
-        Some(graph) => Ok((graph, (!warnings.is_empty()).then(|| all(warnings)))),
-        None => Err(all(resolver.mistakes)),
-    }
+    let Resolver { mistakes, sites, .. } = resolver;
+    let Some(graph) = graph else { return Err(Mistakes::new(source.clone(), mistakes, sites)) };
+    let warnings = (!warnings.is_empty()).then(|| Mistakes::new(source.clone(), warnings, sites.clone()));
+    Ok(Resolution { graph, warnings, source: source.clone(), sites })
 }
 
 /// The names that are used and neither declared nor defined.
