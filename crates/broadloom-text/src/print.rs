@@ -7,9 +7,10 @@
 mod number;
 mod slice;
 
+use crate::token::is_name;
 use broadloom_ir::diagnostics::Requirement;
 use broadloom_ir::dim::{Dim, Facts, Named};
-use broadloom_ir::dtype::DType;
+use broadloom_ir::dtype::{DType, Scalar};
 use broadloom_ir::graph::{CheckedGraph, Demand, Node, SymbolInfo, SymbolKind, View};
 use broadloom_ir::ops::Op;
 use broadloom_ir::reduce::ReduceOp;
@@ -31,13 +32,13 @@ const MAX_DEPTH: usize = 10;
 const RESERVED: &[&str] = &[
     "True", "False", "None", "inf", "nan", "and", "or", "not", "if", "else", "for", "while", "in", "is",
     "lambda", "def", "import", "from", "np", "numpy", "scipy", "math", "linalg", "special", "newaxis",
-    "likely", "_",
+    "likely", "_", "symbols",
 ];
 
 /// The program of a graph: declarations, definitions and outputs, one per line.
 ///
-/// It reads back to the graph, but for NaNs, which keep their sign only, and slices with a negative step that are empty
-/// because they begin before the first element for all sizes, which Python's ranges cannot say.
+/// It reads back to the graph, but for slices with a negative step that are empty because they begin before the first
+/// element for all sizes, which Python's ranges cannot say, and for sizes with a coefficient beyond 64 bits.
 pub fn print(graph: &CheckedGraph) -> String {
     let mut printer = Printer::new(graph);
     printer.declarations();
@@ -51,7 +52,8 @@ pub fn signature(graph: &CheckedGraph) -> String {
     let mut text = String::new();
     for output in graph.outputs() {
         let (dtype, shape) = (graph.dtype(output.expr), graph.shape(output.expr));
-        let sizes: Vec<String> = shape.iter().map(|dim| printer.size(dim)).collect();
+        let names = printer.in_signatures();
+        let sizes: Vec<String> = shape.iter().map(|dim| printer.size_by(dim, &names)).collect();
         // Writing to a string cannot fail.
         let _ = writeln!(text, "{}: {dtype}[{}]", quoted(&output.name), sizes.join(", "));
     }
@@ -60,10 +62,7 @@ pub fn signature(graph: &CheckedGraph) -> String {
 
 /// A name as it stands in a program.
 fn quoted(name: &str) -> String {
-    let mut letters = name.chars();
-    let is_identifier = letters.next().is_some_and(|first| first == '_' || first.is_alphabetic())
-        && letters.all(|letter| letter == '_' || letter.is_alphanumeric());
-    if is_identifier && !RESERVED.contains(&name) { name.to_owned() } else { format!("\"{name}\"") }
+    if is_name(name) && !RESERVED.contains(&name) { name.to_owned() } else { format!("\"{name}\"") }
 }
 
 /// An expression's text.
@@ -88,8 +87,10 @@ impl Written {
 struct Printer<'a> {
     graph: &'a CheckedGraph,
     text: String,
-    /// The names of the symbols as they are printed.
+    /// The names of the symbols in declarations, but for sizes that stayed open.
     symbols: HashMap<SymbolId, String>,
+    /// What stands for symbols in expressions, where inputs come before symbols of their name.
+    in_expressions: HashMap<SymbolId, String>,
     taken: HashSet<String>,
     /// Demands of each expression, with what they are for.
     demands: HashMap<ExprId, Vec<(Requirement, Dim)>>,
@@ -107,19 +108,27 @@ impl<'a> Printer<'a> {
         let inputs = graph.inputs().iter().map(|input| input.name.to_string());
         let outputs = graph.outputs().iter().map(|output| output.name.to_string());
         let mut taken: HashSet<String> = inputs.clone().collect();
-        let mut symbols = HashMap::new();
+        let (mut symbols, mut in_expressions) = (HashMap::new(), HashMap::new());
+        let is_input: HashSet<&str> = graph.inputs().iter().map(|input| &*input.name).collect();
         for symbol in used_symbols(graph) {
             let info = &graph.symbols()[symbol.index()];
-            let plain = info.name.trim_start_matches('?').replace('.', "_");
-            let plain: String = plain.chars().map(|c| if c.is_alphanumeric() { c } else { '_' }).collect();
-            let mut name = plain.clone();
-            let mut number = 1;
-            while taken.contains(&name) || quoted(&name) != name {
-                number += 1;
-                name = format!("{plain}_{number}");
+            if let Some((input, axis)) = open_axis(graph, symbol) {
+                in_expressions.insert(symbol, format!("{}.shape[{axis}]", quoted(input)));
+                continue;
             }
-            taken.insert(name.clone());
-            symbols.insert(symbol, name);
+            let mut name = info.name.trim_start_matches('?').replace('.', "_");
+            if info.kind == SymbolKind::Flexible {
+                // It has no name of its own.
+                name.retain(|letter| letter == '_' || letter.is_alphanumeric());
+                while taken.contains(&name) {
+                    name.push('_');
+                }
+            }
+            let own = quoted(&name);
+            let prefix = if is_input.contains(&*name) { "symbols." } else { "" };
+            in_expressions.insert(symbol, format!("{prefix}{own}"));
+            symbols.insert(symbol, own);
+            taken.insert(name);
         }
         taken.extend(outputs);
         let (nodes, same) = unified(graph);
@@ -135,7 +144,27 @@ impl<'a> Printer<'a> {
             .for_each(|demands| demands.sort_unstable_by(|(_, left), (_, right)| left.cmp(right)));
         let text = String::new();
         let (uses, written) = (HashMap::new(), HashMap::new());
-        Printer { graph, text, symbols, taken, demands, nodes, same, uses, written, definitions: 0 }
+        Printer {
+            graph,
+            text,
+            symbols,
+            in_expressions,
+            taken,
+            demands,
+            nodes,
+            same,
+            uses,
+            written,
+            definitions: 0,
+        }
+    }
+
+    /// Names as in declarations, and the axes for sizes that stayed open.
+    fn in_signatures(&self) -> HashMap<SymbolId, String> {
+        let name = |(symbol, name): (&SymbolId, &String)| {
+            (*symbol, self.symbols.get(symbol).unwrap_or(name).clone())
+        };
+        self.in_expressions.iter().map(name).collect()
     }
 
     fn node(&self, expr: ExprId) -> &Node {
@@ -151,9 +180,23 @@ impl<'a> Printer<'a> {
         self.graph.symbols().get(symbol.index()).map_or_else(Facts::default, |info| info.facts)
     }
 
+    /// A size in an expression.
     fn size(&self, dim: &Dim) -> String {
+        self.size_by(dim, &self.in_expressions)
+    }
+
+    /// A size in a declaration.
+    fn declared(&self, dim: &Dim) -> String {
+        // What is a size of its own axis only has no name.
+        match dim.as_symbol().is_some_and(|symbol| !self.symbols.contains_key(&symbol)) {
+            true => "_".to_owned(),
+            false => self.size_by(dim, &self.symbols),
+        }
+    }
+
+    fn size_by(&self, dim: &Dim, names: &HashMap<SymbolId, String>) -> String {
         let named = |symbol: SymbolId| Named {
-            name: self.symbols.get(&symbol).map_or("?", String::as_str),
+            name: names.get(&symbol).map_or("?", String::as_str),
             unit: self.graph.named(symbol).unit,
         };
         dim.display(&named).to_string()
@@ -195,8 +238,8 @@ impl<'a> Printer<'a> {
         }
         for obligation in graph.obligations().iter().filter(|obligation| obligation.origin.is_none()) {
             facts.push(match &obligation.demand {
-                Demand::Equal(left, right) => format!("{} == {}", self.size(left), self.size(right)),
-                Demand::NonNegative(dim) => format!("{} >= 0", self.size(dim)),
+                Demand::Equal(left, right) => format!("{} == {}", self.declared(left), self.declared(right)),
+                Demand::NonNegative(dim) => format!("{} >= 0", self.declared(dim)),
             });
         }
         for fact in facts {
@@ -205,7 +248,7 @@ impl<'a> Printer<'a> {
         for input in graph.inputs() {
             let size = |(axis, dim): (usize, &Dim)| {
                 let mark = if input.may_be_one.contains(&axis) { "#" } else { "" };
-                let size = self.size(dim);
+                let size = self.declared(dim);
                 // The mark is followed by what is no comment.
                 if size.starts_with('-') { format!("{mark}({size})") } else { format!("{mark}{size}") }
             };
@@ -299,7 +342,7 @@ impl<'a> Printer<'a> {
         let is_constant = |expr: &ExprId| matches!(self.node(*expr), Node::Constant(_));
         let has_other = !operands.iter().all(is_constant);
         let literal = |expr: &ExprId| match self.node(*expr) {
-            Node::Constant(value) if has_other => {
+            Node::Constant(value) if has_other && number::is_weak(*value) => {
                 let text = number::weak(*value);
                 let binds = if text.starts_with('-') { PREFIX } else { ATOM };
                 Written { text, binds, depth: 0 }
@@ -335,11 +378,7 @@ impl<'a> Printer<'a> {
     }
 
     fn cast(&self, operand: ExprId, dtype: DType) -> (String, u8) {
-        let operand = self.get(operand);
-        match self.taken.contains(dtype.name()) {
-            true => (format!("{dtype}({})", operand.text), ATOM),
-            false => (format!("{}.astype({dtype})", operand.within(ATOM)), ATOM),
-        }
+        (format!("{}.astype({dtype})", self.get(operand).within(ATOM)), ATOM)
     }
 
     fn reduce(&self, expr: ExprId, op: ReduceOp, operand: ExprId, axes: &[usize], keepdims: bool) -> String {
@@ -454,6 +493,31 @@ fn operator(op: Op) -> Option<(&'static str, u8)> {
     })
 }
 
+/// The input and axis of which a size stayed open, if no other declaration mentions it: there it is `_`.
+fn open_axis(graph: &CheckedGraph, symbol: SymbolId) -> Option<(&str, usize)> {
+    let mentions = |dim: &Dim| dim.symbols().contains(&symbol);
+    if graph.symbols()[symbol.index()].kind != SymbolKind::Flexible {
+        return None;
+    }
+    let axes = graph.inputs().iter().flat_map(|input| {
+        input
+            .shape
+            .iter()
+            .enumerate()
+            .filter(|(_, dim)| mentions(dim))
+            .map(move |(axis, dim)| (input, axis, dim))
+    });
+    let [(input, axis, dim)] = axes.collect::<Vec<_>>()[..] else { return None };
+    let is_alone = dim.as_symbol() == Some(symbol) && !input.may_be_one.contains(&axis);
+    let is_stated = graph
+        .obligations()
+        .iter()
+        .any(|obligation| obligation.origin.is_none() && obligation.demand.symbols().contains(&symbol));
+    // Read back, it is the size of this very axis.
+    let is_own = *graph.symbols()[symbol.index()].name == *format!("?{}.{axis}", input.name);
+    (is_alone && is_own && !is_stated).then_some((&*input.name, axis))
+}
+
 /// The symbols that matter: of inputs, of what the outputs need, of demands, and those that calls give.
 fn used_symbols(graph: &CheckedGraph) -> Vec<SymbolId> {
     let mut used = vec![false; graph.symbols().len()];
@@ -484,6 +548,11 @@ fn unified(graph: &CheckedGraph) -> (Vec<Node>, Vec<ExprId>) {
         let mut node = graph.node(expr).clone();
         node.renumber(|operand| same[operand.index()]);
         let shape = graph.shape(expr);
+        if let Node::Size(size) = &node
+            && let Some(size) = size.as_constant()
+        {
+            node = Node::Constant(Scalar::I64(size));
+        }
         if let Node::View { view: View::Slice(parts), .. } = &mut node {
             // As the builder does where it knows the sizes: of one element every step is the same view.
             for (part, size) in parts.iter_mut().zip(shape) {

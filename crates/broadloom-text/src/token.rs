@@ -158,6 +158,12 @@ pub(crate) fn tokens(text: &str, limit: usize) -> Result<Vec<Spanned>, Mistake> 
     Ok(tokens)
 }
 
+/// Whether a text is one name.
+pub(crate) fn is_name(text: &str) -> bool {
+    let mut lexer = Token::lexer(text);
+    lexer.next() == Some(Ok(Token::Name)) && lexer.slice() == text
+}
+
 /// Whether the name at hand is the word that begins a statement.
 fn begins_statement(lexer: &Lexer<'_, Token>) -> bool {
     let next = lexer.remainder().trim_start_matches([' ', '\t']).chars().next();

@@ -232,7 +232,14 @@ impl Random<'_, '_> {
 fn build(numbers: &[u32]) -> Option<CheckedGraph> {
     let mut choices = Choices(numbers.iter());
     let mut graph = Graph::new();
-    let symbols: Vec<SymbolId> = ["n", "m", "k"].iter().map(|name| graph.symbol(name, here())).collect();
+    let symbols: Vec<SymbolId> = [
+        ["n", "x"][choices.below(2)],
+        ["m", "likely"][choices.below(2)],
+        ["k", "nan", "np", "y"][choices.below(4)],
+    ]
+    .iter()
+    .map(|name| graph.symbol(name, here()))
+    .collect();
     let parameter = graph.parameter("p", here());
     match choices.below(6) {
         0 => graph.state_range(symbols[0], Some(4), Some(1000), here()),
@@ -265,16 +272,25 @@ fn build(numbers: &[u32]) -> Option<CheckedGraph> {
         &[],
     ];
     let mut exprs = Vec::new();
+    let odd = choices.below(2);
     for (index, dims) in shapes.iter().enumerate() {
         let dtype = choices.of(DType::ALL);
         // Names that need quotes, or that mean something else.
-        let name = ["x", "y", "pi", "a b", "inf", "v1", "f32"][index];
+        let name = ["x", "y", "pi", "a b", "inf", "v1", ["f32", "n²"][odd]][index];
         exprs.push(graph.input_of(name, dtype, dims, here()));
     }
     graph.withdraw_diagnostics(0);
     let mut random =
         Random { graph, choices: &mut choices, exprs, symbols: [symbols.as_slice(), &[parameter]].concat() };
-    for value in [Scalar::F32(0.1), Scalar::U8(200), Scalar::F64(0.1).cast(DType::F16), Scalar::I64(i64::MIN)]
+    // NaNs of which not only the sign is given.
+    let nan = random.choices.of(&[
+        Scalar::F32(f32::from_bits(0x7fc0_0001)),
+        Scalar::F64(f64::from_bits(0xfff0_0000_0000_0001)),
+        Scalar::from_bits(DType::Bf16, 0xffc3).unwrap(),
+        Scalar::F32(-f32::NAN),
+    ]);
+    for value in
+        [Scalar::F32(0.1), Scalar::U8(200), Scalar::F64(0.1).cast(DType::F16), Scalar::I64(i64::MIN), nan]
     {
         let constant = random.graph.constant(value, here());
         random.exprs.push(constant);

@@ -366,6 +366,10 @@ impl Graph {
             SliceSpec::Range { step, .. } => {
                 let start = first.unwrap_or(Dim::ZERO);
                 let stop = last.unwrap_or(whole.clone());
+                // Of one that is before the first element, wherever the slice starts, no size need be known.
+                if stop.as_constant().is_some() {
+                    require(&stop, &Dim::ZERO, Requirement::SliceOrder)?;
+                }
                 require(&start, &Dim::ZERO, Requirement::SliceStart)?;
                 require(&stop, &start, Requirement::SliceOrder)?;
                 require(whole, &stop, Requirement::SliceStop)?;

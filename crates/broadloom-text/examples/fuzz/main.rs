@@ -14,6 +14,7 @@
 #![allow(clippy::print_stdout, reason = "a program that prints what it finds")]
 
 #[path = "../../../../tests/oracle/arrays.rs"]
+#[allow(dead_code, reason = "the oracle reads results, too")]
 mod arrays;
 mod case;
 mod programs;

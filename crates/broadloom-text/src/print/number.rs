@@ -1,4 +1,4 @@
-//! Constants as text that reads back to the same bits (of a NaN, to the same sign).
+//! Constants as text that reads back to the same bits.
 
 use broadloom_ir::dtype::{AnyNumber, Class, Scalar};
 use broadloom_ir::graph::Literal;
@@ -27,7 +27,21 @@ pub(super) fn weak(value: Scalar) -> String {
 
 /// A number of its own dtype.
 pub(super) fn typed(value: Scalar) -> String {
-    format!("{}({})", value.dtype(), weak(value))
+    match is_weak(value) {
+        true => format!("{}({})", value.dtype(), weak(value)),
+        false => format!("from_bits({}, {:#x})", value.dtype(), value.bits()),
+    }
+}
+
+/// Whether a number without a dtype says all bits: those of a NaN are its sign only.
+pub(super) fn is_weak(value: Scalar) -> bool {
+    match value.number() {
+        AnyNumber::Float(number) if number.is_nan() => {
+            let read = Literal::Float(f64::NAN.copysign(number)).to_scalar(value.dtype());
+            read.is_some_and(|read| read.bits() == value.bits())
+        }
+        AnyNumber::Int(_) | AnyNumber::Float(_) => true,
+    }
 }
 
 /// Whether a literal exponent of this value would make another op than `pow`.

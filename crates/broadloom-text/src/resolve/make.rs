@@ -3,9 +3,9 @@
 use super::call::Call;
 use super::{Outcome, Resolver, Value, as_size, mistake, refused};
 use crate::error::{Mistake, Problem};
-use crate::names::Function;
+use crate::names::{self, Function};
 use crate::source::Span;
-use crate::syntax::{Id, Infix};
+use crate::syntax::{Id, Infix, Kind};
 use broadloom_ir::ExprId;
 use broadloom_ir::diagnostics::Problem as GraphProblem;
 use broadloom_ir::dim::Dim;
@@ -48,6 +48,12 @@ impl Resolver<'_> {
 
     /// The dtype that is given, if one is.
     pub(super) fn dtype(&self, call: &Call) -> Outcome<Option<DType>> {
+        // Nothing but a dtype can stand here, whatever else has its name.
+        if let Some(Kind::Name { text, .. }) = call.get("dtype").map(|id| &self.tree.expr(id).kind)
+            && let Some(dtype) = names::dtype(text)
+        {
+            return Ok(Some(dtype));
+        }
         match call.get("dtype").map(|id| (self.value(id), self.tree.span(id))) {
             None | Some((Value::None, _)) => Ok(None),
             Some((Value::DType(dtype), _)) => Ok(Some(*dtype)),

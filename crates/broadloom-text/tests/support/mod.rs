@@ -151,12 +151,7 @@ pub fn canonical(graph: &CheckedGraph) -> String {
     demands.sort_unstable();
     demands.dedup();
     lines.extend(demands);
-    let mut text = lines.join("\n");
-    // A size that stayed open is printed as a symbol of its own.
-    for symbol in graph.symbols().iter().filter(|symbol| symbol.name.starts_with('?')) {
-        text = text.replace(&*symbol.name, &symbol.name[1..].replace('.', "_"));
-    }
-    text
+    lines.join("\n")
 }
 
 /// A line of a graph's text with other numbers of expressions.
