@@ -30,7 +30,14 @@
 //! Expressions are Python's: operators and their precedence, calls with keyword arguments, methods, indices. Functions
 //! have the names of the op table and NumPy's; `np.` in front of them is accepted. What an expression means is what the
 //! same calls of the graph builder mean: the language has no dtypes, shapes or ops of its own. Numbers are weak, and
-//! operations on numbers alone are Python's.
+//! operations on numbers alone are Python's. Sizes (`n`, `len(x)`, `x.shape[0]`, `x.size`) and what operators make of
+//! them are numbers, too: they take the dtype of floats that they meet, and are `i64` beside integers; `size(n)` is
+//! `i64` beside floats as well.
+//!
+//! Lists of numbers are arrays where an operand is expected. An index takes integers, ranges, `None`, `...`, and for one
+//! axis a list of integers or a tensor of them, by NumPy's rule for where the axes go. Ranges are strict: they end where
+//! the axis does. `add(x, y, axis=1)` and the like place the smaller operand, as Paddle does. Where the DSL has two
+//! results at once, as `argmin_with_value`, the two are written as two outputs, which become one kernel.
 //!
 //! | statement | meaning |
 //! | --- | --- |
@@ -44,6 +51,8 @@
 //! | `assign x = ..` | a result that is written to the input `x` |
 //! | an expression alone | the only result, named `result` |
 //!
+//! Where an input has the name of a symbol, `symbols.n` is the symbol.
+//!
 //! Statements end at the end of a line or with `;`. `#` begins a comment. Names that are no identifiers stand in double
 //! quotes.
 //!
@@ -52,6 +61,9 @@
 //! [`Limits`] bound a text's length, tokens and nesting, its numbers, and the expressions it may make; the rank is
 //! bounded by the graph. Only brackets, prefix operators and `**` nest in the parser, and that is counted; every later
 //! pass goes through an arena in order.
+//!
+//! `cargo run --release -p broadloom-text --example fuzz -- --minutes 60` looks for texts that panic, hang, or compute
+//! something else than the interpreter.
 //!
 //! # Why these parts
 //!
