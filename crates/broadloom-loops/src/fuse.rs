@@ -71,13 +71,10 @@ impl Fusion {
             self.output_buffers(node).into_iter().find(|b| self.flat.layouts[b.index()] == Layout::Dense);
         let buffer = output.unwrap_or_else(|| {
             let entry = self.flat.node(node).clone();
-            self.flat.buffer(
-                &format!("t{}", self.stored.len()),
-                Role::Temporary,
-                entry.dtype,
-                entry.shape,
-                Layout::Dense,
-            )
+            let name = format!("t{}", self.stored.len());
+            let buffer = self.flat.buffer(&name, Role::Temporary, entry.dtype, entry.shape, Layout::Dense);
+            self.flat.buffers[buffer.index()].holds = Some(entry.origin);
+            buffer
         });
         self.stored.insert(node, buffer);
     }
