@@ -2,7 +2,7 @@
 
 use crate::program::ProgramArgs;
 use crate::terminal::MessageArgs;
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -77,15 +77,34 @@ pub struct ExplainArgs {
     pub asm: bool,
 }
 
-/// Draw the graph of a program and its kernels.
+/// Draw the graph of a program and the kernels that it is compiled to.
 #[derive(Debug, Args)]
+#[command(after_help = GRAPH_EXAMPLES)]
 pub struct GraphArgs {
     #[command(flatten)]
     pub program: ProgramArgs,
-    /// The picture: .svg or .dot
+    /// The picture, .svg or .dot; standard output by default
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
+    /// The kind of picture; by default as the file is named, and dot on standard output
+    #[arg(long, value_enum)]
+    pub format: Option<PictureFormat>,
 }
+
+/// The kinds of picture.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub enum PictureFormat {
+    /// A picture that browsers show.
+    Svg,
+    /// For Graphviz, which places the nodes itself.
+    Dot,
+}
+
+const GRAPH_EXAMPLES: &str = "\
+Examples:
+  broadloom graph 'exp(x) / sum(exp(x), axis=1, keepdims=True)' 'x:f32[n, m]' -o softmax.svg
+  broadloom graph 'mean((x - y)**2)' 'x:f32[n]' 'y:f32[n]' --format svg > loss.svg
+  broadloom graph -f model.bl | dot -Tpdf > model.pdf";
 
 /// Time a program on given or random inputs.
 #[derive(Debug, Args)]
