@@ -224,7 +224,10 @@ impl Drawer<'_> {
         for (position, operand) in operands.into_iter().enumerate() {
             let from = match self.graph.node(operand) {
                 _ if label::inline(self.graph, operand).is_some() => None,
-                Node::Input(input) => self.arrays.get(&ArrayPlace::Input(input.index())).copied(),
+                // One that belongs to a piece or a part of another kernel is not read here.
+                Node::Input(input) => Some(ArrayPlace::Input(input.index()))
+                    .filter(|place| self.infos[scope.kernel].reads.contains(place))
+                    .and_then(|place| self.arrays.get(&place).copied()),
                 _ => match scope.read.get(&operand) {
                     Some(place) => self.arrays.get(place).copied(),
                     // What was combined from parts, and the pieces of a join that other kernels write, is not computed
