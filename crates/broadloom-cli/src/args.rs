@@ -1,5 +1,6 @@
 //! What is accepted on the command line. The arguments of a command stand here; what they mean, in its module.
 
+use crate::bench::{Range, parse_size};
 use crate::program::ProgramArgs;
 use crate::terminal::MessageArgs;
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -106,14 +107,59 @@ Examples:
   broadloom graph 'mean((x - y)**2)' 'x:f32[n]' 'y:f32[n]' --format svg > loss.svg
   broadloom graph -f model.bl | dot -Tpdf > model.pdf";
 
-/// Time a program on given or random inputs.
+/// Time a program on random inputs, beside copying as many bytes.
 #[derive(Debug, Args)]
+#[command(after_help = BENCH_EXAMPLES)]
 pub struct BenchArgs {
     #[command(flatten)]
     pub program: ProgramArgs,
-    /// Most threads to compute with; as many as there are processors by default
+    /// The size of a symbol; others are chosen so that arrays have up to a million elements
+    #[arg(long, value_name = "NAME=SIZE", value_parser = named_size)]
+    pub size: Vec<(String, i64)>,
+    /// What an input's random numbers are taken from; by default floats from 0..1 and integers from 0..100
+    #[arg(long, value_name = "NAME=FROM..TO", value_parser = named_range)]
+    pub range: Vec<(String, Range)>,
+    /// The random numbers differ by this number
+    #[arg(long, value_name = "NUMBER", default_value_t = 0)]
+    pub seed: u64,
+    /// Threads to compute with; by default one, and then as many as there are processors
     #[arg(long, value_name = "N")]
     pub threads: Option<NonZeroUsize>,
+    /// How long to measure, for each number of threads
+    #[arg(long, value_name = "SECONDS", default_value_t = 1.0, value_parser = seconds)]
+    pub seconds: f64,
+    /// Print JSON, with times in seconds
+    #[arg(long)]
+    pub json: bool,
+}
+
+const BENCH_EXAMPLES: &str = "\
+Examples:
+  broadloom bench 'sqrt(x*x + y*y)' 'x:f32[n]' 'y:f32[n]'
+  broadloom bench '(x - mean(x, axis=0)) / std(x, axis=0)' 'x:f32[n, m]' --size n=1e6 --size m=4
+  broadloom bench 'take(table, i)' 'table:f64[k]' 'i:i64[n]' --size k=1000 --range i=0..1000 --json
+
+A run reads its inputs and writes its results once; `copy` is the speed of copying as many bytes on as many threads,
+measured in turns with the runs. Results that are computed from much more than memory moves stay below it.";
+
+fn named<T>(text: &str, value: impl Fn(&str) -> Result<T, String>) -> Result<(String, T), String> {
+    let (name, text) = text.split_once('=').ok_or("it is written NAME=VALUE")?;
+    Ok((name.to_owned(), value(text)?))
+}
+
+fn named_size(text: &str) -> Result<(String, i64), String> {
+    named(text, |text| {
+        parse_size(text).ok_or_else(|| format!("`{text}` is no size; write one as `1000` or `1e6`"))
+    })
+}
+
+fn named_range(text: &str) -> Result<(String, Range), String> {
+    named(text, str::parse)
+}
+
+fn seconds(text: &str) -> Result<f64, String> {
+    let seconds = text.parse().ok().filter(|seconds| (0.0..=3600.0).contains(seconds));
+    seconds.ok_or_else(|| "it is a number of seconds, at most 3600".to_owned())
 }
 
 /// Print the reference of operations.
