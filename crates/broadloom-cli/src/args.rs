@@ -139,8 +139,7 @@ Examples:
   broadloom bench '(x - mean(x, axis=0)) / std(x, axis=0)' 'x:f32[n, m]' --size n=1e6 --size m=4
   broadloom bench 'take(table, i)' 'table:f64[k]' 'i:i64[n]' --size k=1000 --range i=0..1000 --json
 
-A run reads its inputs and writes its results once; `copy` is the speed of copying as many bytes on as many threads,
-measured in turns with the runs. Results that are computed from much more than memory moves stay below it.";
+`copy` is the speed of copying as many bytes as the inputs and results have, on as many threads, in turns with the runs.";
 
 fn named<T>(text: &str, value: impl Fn(&str) -> Result<T, String>) -> Result<(String, T), String> {
     let (name, text) = text.split_once('=').ok_or("it is written NAME=VALUE")?;

@@ -67,19 +67,15 @@ pub fn in_turns<E>(runs: &mut [Run<'_, E>], seconds: f64) -> Result<Vec<Times>, 
     Ok(measured.into_iter().map(Times::new).collect())
 }
 
-/// Copies on the threads of a pool, or on this one.
+/// Copies on the threads of a pool, or on this one if there is none or little to copy.
 pub fn copy(pool: Option<&rayon::ThreadPool>, from: &[u8], to: &mut [u8]) {
     use rayon::prelude::*;
-    match pool {
+    match pool.filter(|_| from.len() > CHUNK) {
         None => to.copy_from_slice(from),
         Some(pool) => {
             let chunk = from.len().div_ceil(pool.current_num_threads().max(1)).clamp(1, CHUNK);
-            let chunk = if from.len() <= CHUNK { from.len().max(1) } else { chunk };
-            pool.install(|| {
-                to.par_chunks_mut(chunk)
-                    .zip(from.par_chunks(chunk))
-                    .for_each(|(to, from)| to.copy_from_slice(from));
-            });
+            let copied = to.par_chunks_mut(chunk).zip(from.par_chunks(chunk));
+            pool.install(|| copied.for_each(|(to, from)| to.copy_from_slice(from)));
         }
     }
     black_box(to);

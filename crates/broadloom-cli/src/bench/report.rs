@@ -64,33 +64,30 @@ impl Report {
     }
 }
 
-/// A number with three digits and a unit of thousands.
-fn scaled(value: f64, units: &[&str], step: f64) -> String {
+/// A number with three digits and a unit of thousands; whole if the first unit is the least there is.
+fn scaled(value: f64, units: &[&str], is_whole: bool) -> String {
     let mut value = value;
-    let mut unit = units.first().copied().unwrap_or_default();
-    for next in units.iter().skip(1) {
-        if value < step {
-            break;
-        }
-        value /= step;
-        unit = next;
+    let mut exponent = 0;
+    while value >= 999.5 && exponent + 1 < units.len() {
+        value /= 1000.0;
+        exponent += 1;
     }
-    let digits = if value >= 100.0 {
-        0
-    } else if value >= 10.0 {
-        1
-    } else {
-        2
+    let digits = match value {
+        _ if is_whole && exponent == 0 => 0,
+        99.95.. => 0,
+        9.995.. => 1,
+        _ => 2,
     };
-    format!("{value:.digits$} {unit}")
+    let unit = units.get(exponent).copied().unwrap_or_default();
+    format!("{value:.digits$} {unit}").trim_end().to_string()
 }
 
 fn time(seconds: f64) -> String {
-    scaled(seconds * 1e9, &["ns", "us", "ms", "s"], 1000.0)
+    scaled(seconds * 1e9, &["ns", "us", "ms", "s"], false)
 }
 
 fn bytes(count: usize) -> String {
-    scaled(count as f64, &["B", "kB", "MB", "GB", "TB"], 1000.0)
+    scaled(count as f64, &["B", "kB", "MB", "GB", "TB"], true)
 }
 
 /// `1,000,000`
@@ -124,7 +121,7 @@ impl fmt::Display for Report {
         let (bytes_in, bytes_out) = (bytes(self.bytes_in), bytes(self.bytes_out));
         writeln!(
             f,
-            "{:9} {bytes_in} in, {bytes_out} out, {} elements in the largest array",
+            "{:9} {bytes_in} in, {bytes_out} out; elements of the largest array: {}",
             "moved",
             grouped(self.elements)
         )?;
@@ -136,7 +133,7 @@ impl fmt::Display for Report {
         )?;
         for row in &self.rows {
             let Times { median, least, ninetieth, .. } = row.run;
-            let speed = scaled(self.elements as f64 / median, &["", "k", "M", "G", "T"], 1000.0);
+            let speed = scaled(self.elements as f64 / median, &["", "k", "M", "G", "T"], true);
             writeln!(
                 f,
                 "{:>7} {:>9} {:>9} {:>9} {:>12} {:>8.2} {:>11.2} {:>7.0}%",

@@ -4,7 +4,7 @@ use crate::failure::Failure;
 use broadloom::{CheckedGraph, Executable};
 use broadloom_ir::SymbolId;
 use broadloom_ir::dim::Dim;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// Elements of the largest input or output.
 const ELEMENTS: i64 = 1_000_000;
@@ -51,7 +51,7 @@ impl Sizes {
             graph.symbols().get(index).is_some_and(|info| parameters.iter().any(|name| **name == *info.name))
         };
         needed.extend((0..graph.symbols().len()).filter(|index| is_parameter(*index)).map(SymbolId::new));
-        let mut seen = std::collections::HashSet::new();
+        let mut seen = HashSet::new();
         needed.retain(|symbol| seen.insert(*symbol));
 
         let mut symbols = known.clone();
@@ -96,7 +96,9 @@ impl Sizes {
             let (lower, upper, unit) = bounds(symbol);
             symbols.insert(*symbol, (SHORT / unit).max(1).max(lower).min(upper));
         }
-        for symbol in &open {
+        // What no input has is a number of results, such as that of segments: few, unless there is nothing else.
+        let has_sizes = open.iter().any(|symbol| !is_parameter(symbol.index()));
+        for symbol in open.iter().filter(|symbol| !(has_sizes && is_parameter(symbol.index()))) {
             let (_, upper, unit) = bounds(symbol);
             let start = symbols.get(symbol).copied().unwrap_or(1);
             let (mut fits, mut too_large) = (start, upper.min(ELEMENTS / unit).saturating_add(1));
