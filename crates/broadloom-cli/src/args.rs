@@ -54,10 +54,10 @@ pub struct CheckArgs {
     #[command(flatten)]
     pub program: ProgramArgs,
     /// Print the inputs as well, before the results
-    #[arg(long)]
-    pub inputs: bool,
+    #[arg(long = "inputs")]
+    pub with_inputs: bool,
     /// Print the program in normal form instead
-    #[arg(long, conflicts_with = "inputs")]
+    #[arg(long, conflicts_with = "with_inputs")]
     pub print: bool,
 }
 
