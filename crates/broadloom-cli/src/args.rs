@@ -1,6 +1,6 @@
 //! What is accepted on the command line. The arguments of a command stand here; what they mean, in its module.
 
-use crate::bench::{Range, parse_size};
+use crate::bench::Range;
 use crate::program::ProgramArgs;
 use crate::terminal::MessageArgs;
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -55,10 +55,10 @@ pub struct CheckArgs {
     #[command(flatten)]
     pub program: ProgramArgs,
     /// Print the inputs as well, before the results
-    #[arg(long)]
-    pub inputs: bool,
+    #[arg(long = "inputs")]
+    pub with_inputs: bool,
     /// Print the program in normal form instead
-    #[arg(long, conflicts_with = "inputs")]
+    #[arg(long, conflicts_with = "with_inputs")]
     pub print: bool,
 }
 
@@ -107,15 +107,12 @@ Examples:
   broadloom graph 'mean((x - y)**2)' 'x:f32[n]' 'y:f32[n]' --format svg > loss.svg
   broadloom graph -f model.bl | dot -Tpdf > model.pdf";
 
-/// Time a program on random inputs, beside copying as many bytes.
+/// Time a program on files or on random inputs, beside copying as many bytes.
 #[derive(Debug, Args)]
 #[command(after_help = BENCH_EXAMPLES)]
 pub struct BenchArgs {
     #[command(flatten)]
     pub program: ProgramArgs,
-    /// The size of a symbol; others are chosen so that arrays have up to a million elements
-    #[arg(long, value_name = "NAME=SIZE", value_parser = named_size)]
-    pub size: Vec<(String, i64)>,
     /// What an input's random numbers are taken from; by default floats from 0..1 and integers from 0..100
     #[arg(long, value_name = "NAME=FROM..TO", value_parser = named_range)]
     pub range: Vec<(String, Range)>,
@@ -136,24 +133,17 @@ pub struct BenchArgs {
 const BENCH_EXAMPLES: &str = "\
 Examples:
   broadloom bench 'sqrt(x*x + y*y)' 'x:f32[n]' 'y:f32[n]'
-  broadloom bench '(x - mean(x, axis=0)) / std(x, axis=0)' 'x:f32[n, m]' --size n=1e6 --size m=4
+  broadloom bench 'argmin(sum((codes[None] - obs[:, None])**2, axis=-1), axis=1)' obs=obs.npy codes=codes.npy
+  broadloom bench '(x - mean(x, axis=0)) / std(x, axis=0)' 'x:f32[n, m]' --size n=1000000 --size m=4
   broadloom bench 'take(table, i)' 'table:f64[k]' 'i:i64[n]' --size k=1000 --range i=0..1000 --json
+
+Inputs that are declared without data are random. --size gives their sizes, n=1000; others are chosen so that arrays have up to a million elements.
 
 `copy` is the speed of copying as many bytes as the inputs and results have, on as many threads, in turns with the runs.";
 
-fn named<T>(text: &str, value: impl Fn(&str) -> Result<T, String>) -> Result<(String, T), String> {
-    let (name, text) = text.split_once('=').ok_or("it is written NAME=VALUE")?;
-    Ok((name.to_owned(), value(text)?))
-}
-
-fn named_size(text: &str) -> Result<(String, i64), String> {
-    named(text, |text| {
-        parse_size(text).ok_or_else(|| format!("`{text}` is no size; write one as `1000` or `1e6`"))
-    })
-}
-
 fn named_range(text: &str) -> Result<(String, Range), String> {
-    named(text, str::parse)
+    let (name, range) = text.split_once('=').ok_or("expected NAME=FROM..TO, as in i=0..100")?;
+    Ok((name.to_owned(), range.parse()?))
 }
 
 fn seconds(text: &str) -> Result<f64, String> {

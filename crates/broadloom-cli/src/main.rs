@@ -8,6 +8,7 @@
 //!
 //! Data go to standard output and messages to standard error. The exit code is 0, 1 for errors of data and of running,
 //! 2 for errors of usage and in expressions.
+#![deny(unsafe_code)]
 
 mod args;
 mod bench;
@@ -19,6 +20,7 @@ mod failure;
 mod graph;
 mod io;
 mod ops;
+mod print;
 mod program;
 mod terminal;
 

@@ -70,6 +70,7 @@ mod syntax;
 mod token;
 
 pub use error::{Limit, Mistake, Mistakes, NameOf, Problem};
+pub use names::{dtype, nearest, other_names, own_name};
 pub use print::{print, signature};
 pub use source::Span;
 
@@ -122,6 +123,7 @@ pub struct Program {
     source: Arc<Source>,
     tree: Tree,
     limits: Limits,
+    is_strict: bool,
 }
 
 impl Program {
@@ -141,10 +143,17 @@ impl Program {
         let source = Arc::new(Source { name: name.into(), text: text.into() });
         let (tree, mistakes) = parse::parse(&source, limits);
         if mistakes.is_empty() {
-            Ok(Program { source, tree, limits: *limits })
+            Ok(Program { source, tree, limits: *limits, is_strict: false })
         } else {
             Err(Mistakes::new(source, mistakes, HashMap::new()))
         }
+    }
+
+    /// Makes it a mistake that an op broadcasts operands of equally many elements: torch before 0.2 took them element
+    /// by element.
+    #[must_use]
+    pub fn strict(self) -> Program {
+        Program { is_strict: true, ..self }
     }
 
     /// The graph that the program describes.
@@ -161,7 +170,7 @@ impl Program {
     /// # Errors
     /// Those of [`Program::resolve`].
     pub fn resolve_with(&self, given: &[Given<'_>]) -> Result<CheckedGraph, Mistakes> {
-        resolve::resolve(&self.source, &self.tree, &self.limits, given)
+        resolve::resolve(self, given)
     }
 
     /// The names that the program uses as values and neither declares nor defines, in order: what must be

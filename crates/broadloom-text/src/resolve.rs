@@ -11,9 +11,9 @@ mod index;
 
 use crate::error::{Limit, Mistake, Mistakes, NameOf, Problem};
 use crate::names;
-use crate::source::{Source, Span};
+use crate::source::Span;
 use crate::syntax::{Action, Id, Infix, Kind, Name, Prefix, Statement, Tree};
-use crate::{Given, Limits, MAX_MISTAKES};
+use crate::{Given, Limits, MAX_MISTAKES, Program};
 use broadloom_ir::diagnostics::{Diagnostic, Problem as GraphProblem};
 use broadloom_ir::dim::{Dim, DimError};
 use broadloom_ir::dtype::DType;
@@ -22,7 +22,6 @@ use broadloom_ir::ops::Op;
 use broadloom_ir::{ExprId, SymbolId};
 use std::collections::{HashMap, HashSet};
 use std::panic::Location;
-use std::sync::Arc;
 
 /// What an expression is.
 #[derive(Debug, Clone, PartialEq)]
@@ -81,16 +80,14 @@ struct Resolver<'a> {
     calls: Vec<(ExprId, Span)>,
     outputs: Vec<(Name, ExprId)>,
     mistakes: Vec<Mistake>,
+    /// How many of the graph's warnings are among the mistakes.
+    warned: usize,
     /// The place in Rust of all calls, which nobody sees.
     site: Site,
 }
 
-pub(crate) fn resolve(
-    source: &Arc<Source>,
-    tree: &Tree,
-    limits: &Limits,
-    given: &[Given<'_>],
-) -> Result<CheckedGraph, Mistakes> {
+pub(crate) fn resolve(program: &Program, given: &[Given<'_>]) -> Result<CheckedGraph, Mistakes> {
+    let Program { source, tree, limits, is_strict } = program;
     let declares = |statement: &Statement| matches!(statement.action, Action::Symbols(_));
     let mut resolver = Resolver {
         tree,
@@ -105,8 +102,12 @@ pub(crate) fn resolve(
         calls: Vec::new(),
         outputs: Vec::new(),
         mistakes: Vec::new(),
+        warned: 0,
         site: Location::caller(),
     };
+    if *is_strict {
+        resolver.graph.warn_of_pointwise();
+    }
     resolver.give(given);
     for statement in &tree.statements {
         if resolver.mistakes.len() >= MAX_MISTAKES {
@@ -524,6 +525,13 @@ impl Resolver<'_> {
         for diagnostic in self.graph.withdraw_diagnostics(0).into_iter().flatten() {
             let made = operands.iter().map(|operand| self.made.get(operand).copied()).collect();
             self.mistakes.push(Mistake::graph(diagnostic, span, made));
+        }
+        // There are none unless they were asked for, as mistakes.
+        let warnings = self.graph.warnings().get(self.warned..).unwrap_or_default().to_vec();
+        self.warned += warnings.len();
+        for warning in warnings {
+            let made = operands.iter().map(|operand| self.made.get(operand).copied()).collect();
+            self.mistakes.push(Mistake::graph(warning, span, made));
         }
     }
 

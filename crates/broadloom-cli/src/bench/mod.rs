@@ -11,7 +11,8 @@ mod sizes;
 
 use crate::args::BenchArgs;
 use crate::failure::Failure;
-use crate::program;
+use crate::io;
+use crate::program::{self, Loaded};
 use crate::terminal::Terminal;
 use broadloom::prelude::*;
 use broadloom::{CallError, Inputs, OutputsMut, RunError, Threads};
@@ -20,21 +21,33 @@ use data::{Data, default_range};
 use measure::Run;
 use report::{Measured, Report};
 use sizes::Sizes;
-pub use sizes::parse_size;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 /// An input that is passed to the kernel.
-struct Passed {
+struct Passed<'a> {
     name: String,
     dtype: DType,
     shape: Vec<usize>,
     is_assigned: bool,
-    range: Range,
-    data: Box<dyn Data>,
+    data: Elements<'a>,
 }
 
-impl Passed {
+/// Where the elements of an input come from.
+enum Elements<'a> {
+    Random(Range, Box<dyn Data>),
+    Given(ArrayView<'a>),
+}
+
+impl Passed<'_> {
+    fn origin(&self) -> String {
+        match (&self.data, self.dtype) {
+            (Elements::Given(_), _) => "given".to_string(),
+            (Elements::Random(..), DType::Bool) => "random".to_string(),
+            (Elements::Random(range, _), _) => format!("random in {range}"),
+        }
+    }
+
     fn text(&self) -> String {
         type_text(&self.name, self.dtype, &self.shape)
     }
@@ -61,15 +74,26 @@ fn bytes(dtype: DType, shape: &[usize]) -> usize {
 /// # Errors
 /// Every mistake in the program, sizes and data that do not fit it, and what the compiler cannot do.
 pub fn run(args: &BenchArgs, terminal: &Terminal) -> Result<(), Failure> {
-    let graph = program::checked(&args.program, terminal)?;
+    let Loaded { graph, inputs: files } = program::load(&args.program, terminal)?;
     let single = CompileOptions { threads: Threads::Calling, ..CompileOptions::default() };
     let kernel = Executable::compile(&graph, &single)?;
-    let given: BTreeMap<String, i64> = args.size.iter().cloned().collect();
+    let arrays = (files.iter())
+        .map(|file| Ok((file.name.as_str(), file.source.load()?)))
+        .collect::<Result<Vec<(&str, io::memory::Array)>, Failure>>()?;
+    let mut views: HashMap<&str, ArrayView<'_>> = HashMap::new();
+    for (name, array) in &arrays {
+        let view = array.view().map_err(|what| Failure::data(format!("input {name:?}: {what}")))?;
+        views.insert(name, view);
+    }
+    let sizes = args.program.sizes();
+    let given: BTreeMap<String, i64> =
+        sizes.map(|(name, size)| (name.to_string(), i64::try_from(size).unwrap_or(i64::MAX))).collect();
     let ranges: HashMap<&str, Range> =
         args.range.iter().map(|(name, range)| (name.as_str(), *range)).collect();
-    let sizes = Sizes::choose(&kernel, &given, &HashMap::new())?;
-    let bench = Bench { kernel: &kernel, sizes: &sizes, ranges: &ranges, seed: args.seed };
-    bench.check_ranges()?;
+    let known = sizes::known(&graph, &|name| views.get(name).map(ArrayView::shape));
+    let sizes = Sizes::choose(&kernel, &given, &known)?;
+    let bench = Bench { kernel: &kernel, sizes: &sizes, ranges: &ranges, views: &views, seed: args.seed };
+    bench.check_inputs()?;
     let (mut inputs, outputs) = bench.fitting()?;
 
     let available = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
@@ -80,7 +104,7 @@ pub fn run(args: &BenchArgs, terminal: &Terminal) -> Result<(), Failure> {
     };
     let explanation = kernel.explain();
     let mut report = Report {
-        inputs: inputs.iter().map(|input| (input.text(), bench.origin(input))).collect(),
+        inputs: inputs.iter().map(|input| (input.text(), input.origin())).collect(),
         outputs: outputs.iter().map(|(name, dtype, shape)| type_text(name, *dtype, shape)).collect(),
         sizes: sizes.named.clone(),
         kernels: explanation.kernels(),
@@ -142,16 +166,29 @@ fn buffer(length: usize) -> Result<Vec<u8>, Failure> {
 type Output = (String, DType, Vec<usize>);
 
 #[derive(Clone, Copy)]
-struct Bench<'a> {
+struct Bench<'a, 'f> {
     kernel: &'a Executable,
     sizes: &'a Sizes,
     ranges: &'a HashMap<&'a str, Range>,
+    /// The inputs that are not random.
+    views: &'a HashMap<&'a str, ArrayView<'f>>,
     seed: u64,
 }
 
-impl Bench<'_> {
-    fn check_ranges(&self) -> Result<(), Failure> {
+impl<'f> Bench<'_, 'f> {
+    /// Ranges are of inputs that are random, and files are only read.
+    fn check_inputs(&self) -> Result<(), Failure> {
         let inputs = self.kernel.inputs();
+        let is_given = |name: &str| self.views.contains_key(name);
+        if let Some(input) = inputs.iter().find(|input| input.is_assigned && is_given(&input.name)) {
+            let name = &input.name;
+            return Err(Failure::usage(format!("`assign {name}` writes to an input, which is given"))
+                .help_code("time it on random numbers:", format!("{name}:{}[n]", input.dtype)));
+        }
+        if let Some(name) = self.ranges.keys().find(|name| is_given(name)) {
+            return Err(Failure::usage(format!("the input {name} is given, and takes no range"))
+                .help("leave out its --range"));
+        }
         let mut names: Vec<&&str> = self.ranges.keys().collect();
         names.sort_unstable();
         match names.into_iter().find(|name| !inputs.iter().any(|input| input.name == **name)) {
@@ -166,7 +203,7 @@ impl Bench<'_> {
 
     /// Random inputs that the program accepts, and its outputs. Integers that are refused as indices are taken from
     /// fewer and fewer numbers.
-    fn fitting(&self) -> Result<(Vec<Passed>, Vec<Output>), Failure> {
+    fn fitting(&self) -> Result<(Vec<Passed<'f>>, Vec<Output>), Failure> {
         let mut most = data::MOST;
         loop {
             let mut inputs = self.inputs(most)?;
@@ -188,37 +225,42 @@ impl Bench<'_> {
     }
 
     /// Random inputs, the integers of which are below a number unless their range is given.
-    fn inputs(&self, most: f64) -> Result<Vec<Passed>, Failure> {
+    fn inputs(&self, most: f64) -> Result<Vec<Passed<'f>>, Failure> {
         let mut generator = fastrand::Rng::with_seed(self.seed);
         let graph = self.kernel.graph();
         let mut inputs = Vec::new();
         for info in self.kernel.inputs() {
             let Some(input) = graph.inputs().iter().find(|input| *input.name == *info.name) else { continue };
+            let (dtype, is_assigned) = (info.dtype, info.is_assigned);
+            if let Some(view) = self.views.get(info.name.as_str()) {
+                let shape = view.shape();
+                let data = Elements::Given(view.clone());
+                inputs.push(Passed { name: info.name, dtype, shape, is_assigned, data });
+                continue;
+            }
             let range = self.ranges.get(info.name.as_str()).copied();
-            let range = range.unwrap_or_else(|| default_range(info.dtype, most));
+            let range = range.unwrap_or_else(|| default_range(dtype, most));
             let shape = self.sizes.of(&input.shape).ok_or_else(|| {
                 Failure::usage(format!("the input {info} has no such size with the sizes that are given"))
                     .help("give others: --size n=1000")
             })?;
-            let data = data::random(info.dtype, &shape, range, &mut generator)?;
-            let is_assigned = info.is_assigned;
-            inputs.push(Passed { name: info.name, dtype: info.dtype, shape, is_assigned, range, data });
+            let data = data::random(dtype, &shape, range, &mut generator)?;
+            let data = Elements::Random(range, data);
+            inputs.push(Passed { name: info.name, dtype, shape, is_assigned, data });
         }
         Ok(inputs)
     }
 
-    /// Where the elements of an input come from.
-    fn origin(&self, input: &Passed) -> String {
-        match input.dtype {
-            DType::Bool => "random".to_string(),
-            _ => format!("random in {}", input.range),
-        }
-    }
-
-    fn passed<'a>(&'a self, inputs: &'a mut [Passed]) -> Inputs<'a> {
+    fn passed<'a>(&'a self, inputs: &'a mut [Passed<'f>]) -> Inputs<'a> {
         let mut passed = Inputs::new();
         for Passed { name, is_assigned, data, .. } in inputs {
-            passed = if *is_assigned { data.pass_mut(name, passed) } else { data.pass(name, passed) };
+            passed = match data {
+                Elements::Given(view) => passed.named(name.as_str(), &*view),
+                Elements::Random(_, data) => match is_assigned {
+                    true => data.pass_mut(name, passed),
+                    false => data.pass(name, passed),
+                },
+            };
         }
         let parameters = self.kernel.parameters();
         for (name, size, _) in self.sizes.named.iter().filter(|(name, ..)| parameters.contains(name)) {
@@ -234,7 +276,7 @@ impl Bench<'_> {
 
     fn run_into(
         &self,
-        inputs: &mut [Passed],
+        inputs: &mut [Passed<'f>],
         outputs: &[Output],
         results: &mut [Box<dyn Data>],
     ) -> Result<(), Failure> {

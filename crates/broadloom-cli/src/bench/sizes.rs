@@ -21,18 +21,8 @@ pub struct Sizes {
     pub named: Vec<(String, i64, bool)>,
 }
 
-/// A size as it is written: `1000`, `1_000_000`, `1e6`.
-pub fn parse_size(text: &str) -> Option<i64> {
-    let text = text.replace('_', "");
-    let size = text.parse::<i64>().ok().or_else(|| {
-        let (digits, zeros) = text.split_once(['e', 'E'])?;
-        10i64.checked_pow(zeros.parse().ok()?)?.checked_mul(digits.parse().ok()?)
-    });
-    size.filter(|size| *size >= 0)
-}
-
 impl Sizes {
-    /// The sizes that inputs of these names and the parameters of a kernel need. `known` are those that arrays have.
+    /// The sizes that the inputs and the parameters of a kernel need. `known` are those that arrays have.
     ///
     /// # Errors
     /// A size that the program does not have, or that it cannot have.
@@ -127,7 +117,26 @@ impl Sizes {
     }
 }
 
-/// Whether arrays and work are as large as they may be.
+/// What the shapes of arrays say of symbols.
+pub fn known(graph: &CheckedGraph, shape_of: &dyn Fn(&str) -> Option<Vec<usize>>) -> HashMap<SymbolId, i64> {
+    let mut known = HashMap::new();
+    for solution in graph.solutions() {
+        let value = || {
+            let input = graph.inputs().get(solution.input.index())?;
+            let size = *shape_of(&input.name)?.get(solution.axis)?;
+            let (factor, rest) = input.shape.get(solution.axis)?.linear_in(solution.symbol)?;
+            let rest = rest.evaluate(&|symbol| known.get(&symbol).copied()).ok()?;
+            i64::try_from(size).ok()?.checked_sub(rest)?.checked_div(factor)
+        };
+        // What does not fit is said when the arrays are bound.
+        if let Some(value) = value().filter(|value| *value >= 0) {
+            known.insert(solution.symbol, value);
+        }
+    }
+    known
+}
+
+/// Whether arrays and work are within their bounds.
 fn is_bounded(graph: &CheckedGraph, symbols: &HashMap<SymbolId, i64>) -> bool {
     let elements = |shape: &[Dim]| {
         shape.iter().try_fold(1i64, |count, dim| {

@@ -1,5 +1,7 @@
 //! What can go wrong, as one type: its text, plain or in colours, and its exit code.
 
+mod call;
+
 use broadloom::{BindError, CallError, CompileError, Diagnostics, RunError};
 use broadloom_ir::diagnostics::{Style, Text};
 use broadloom_text::Mistakes;
@@ -18,27 +20,35 @@ enum Kind {
     Usage(Message),
     /// Of files and data.
     Data(Message),
-    Mistakes(Mistakes),
+    /// Of the program, with what the command line has to do with it.
+    Mistakes(Mistakes, Vec<Help>),
     Diagnostics(Diagnostics),
     Compile(CompileError),
     Bind(BindError),
     Run(RunError),
 }
 
+/// What to do, and what to write.
+type Help = (String, Option<String>);
+
 /// A sentence, and what to do.
 #[derive(Debug)]
 struct Message {
     what: String,
-    helps: Vec<(String, Option<String>)>,
+    helps: Vec<Help>,
 }
 
 impl Message {
     fn text(&self) -> Text {
         let mut text = Text::message(Style::Error, "error".to_owned(), self.what.clone());
-        for (sentence, code) in &self.helps {
-            text.help(sentence, code.as_deref());
-        }
+        add(&mut text, &self.helps);
         text
+    }
+}
+
+fn add(text: &mut Text, helps: &[Help]) {
+    for (sentence, code) in helps {
+        text.help(sentence, code.as_deref());
     }
 }
 
@@ -69,8 +79,13 @@ impl Failure {
     }
 
     fn with_help(mut self, sentence: String, code: Option<String>) -> Failure {
-        if let Kind::Usage(message) | Kind::Data(message) = &mut *self.0 {
-            message.helps.push((sentence, code));
+        match &mut *self.0 {
+            Kind::Usage(Message { helps, .. })
+            | Kind::Data(Message { helps, .. })
+            | Kind::Mistakes(_, helps) => {
+                helps.push((sentence, code));
+            }
+            Kind::Closed | Kind::Diagnostics(_) | Kind::Compile(_) | Kind::Bind(_) | Kind::Run(_) => {}
         }
         self
     }
@@ -80,7 +95,7 @@ impl Failure {
         match &*self.0 {
             Kind::Closed => ExitCode::SUCCESS,
             Kind::Data(_) | Kind::Compile(_) | Kind::Bind(_) | Kind::Run(_) => ExitCode::from(1),
-            Kind::Usage(_) | Kind::Mistakes(_) | Kind::Diagnostics(_) => ExitCode::from(2),
+            Kind::Usage(_) | Kind::Mistakes(..) | Kind::Diagnostics(_) => ExitCode::from(2),
         }
     }
 
@@ -90,11 +105,15 @@ impl Failure {
         Some(match &*self.0 {
             Kind::Closed => return None,
             Kind::Usage(message) | Kind::Data(message) => paint(message.text()),
-            Kind::Mistakes(mistakes) => format!("{mistakes:#}"),
+            Kind::Mistakes(mistakes, helps) => {
+                let mut text = Text::default();
+                add(&mut text, helps);
+                format!("{mistakes:#}{}", paint(text))
+            }
             Kind::Diagnostics(diagnostics) => either(diagnostics.colored(), diagnostics, in_color),
             Kind::Compile(error) => paint(Text::message(Style::Error, "error".to_owned(), error.to_string())),
-            Kind::Bind(error) => either(error.colored(), error, in_color),
-            Kind::Run(error) => either(error.colored(), error, in_color),
+            Kind::Bind(error) => paint(call::bind(error)),
+            Kind::Run(error) => paint(call::run(error)),
         })
     }
 }
@@ -111,7 +130,7 @@ impl Display for Failure {
 
 impl From<Mistakes> for Failure {
     fn from(mistakes: Mistakes) -> Self {
-        Failure(Box::new(Kind::Mistakes(mistakes)))
+        Failure(Box::new(Kind::Mistakes(mistakes, Vec::new())))
     }
 }
 
