@@ -292,12 +292,17 @@ impl<'f> Bench<'_, 'f> {
         match error {
             CallError::Bind(error) => Failure::data(format!("random arrays do not fit: {error}"))
                 .help("give sizes that fit: --size n=1000"),
-            CallError::Run(error @ RunError::Memory(_)) => error.into(),
             CallError::Run(error) => {
-                let name = self.kernel.inputs().into_iter().find(|input| !input.dtype.is_float());
-                let name = name.map_or_else(|| "x".to_string(), |input| input.name);
-                Failure::data(format!("random numbers do not suit the program: {error}"))
-                    .help(format!("say which do: --range {name}=0..10"))
+                let is_random = |name: &str| !self.views.contains_key(name);
+                let inputs = self.kernel.inputs();
+                let blamed = inputs.iter().find(|input| !input.dtype.is_float() && is_random(&input.name));
+                match (&error, blamed) {
+                    (RunError::Memory(_), _) | (_, None) => error.into(),
+                    (_, Some(input)) => {
+                        Failure::data(format!("random numbers do not suit the program: {error}"))
+                            .help(format!("say which do: --range {}=0..10", input.name))
+                    }
+                }
             }
         }
     }
