@@ -169,6 +169,9 @@ pub fn load(args: &ProgramArgs, terminal: &Terminal) -> Result<Loaded, Failure> 
         }
     }
     inputs.retain(|input| declared(&input.name));
+    for Opened { name, source } in &inputs {
+        terminal.note(|| format!("input {name}: {}{:?}", source.dtype(), source.shape()));
+    }
     Ok(Loaded { graph, inputs })
 }
 
@@ -196,11 +199,7 @@ fn add(inputs: &mut Vec<Opened>, further: Vec<Opened>, is_named: bool) -> Result
 }
 
 /// Says how an input is given that the program uses and nobody gave.
-fn unmet<'a>(
-    failure: Failure,
-    unknown: Option<&str>,
-    unused: impl Iterator<Item = &'a str>,
-) -> Failure {
+fn unmet<'a>(failure: Failure, unknown: Option<&str>, unused: impl Iterator<Item = &'a str>) -> Failure {
     let Some(name) = unknown else { return failure };
     match broadloom_text::nearest(name, unused) {
         Some(near) => failure.help(format!("the input `{near}` is given, and not used: did you mean it?")),

@@ -12,7 +12,8 @@ pub fn bind(error: &BindError) -> Text {
     let plain = || headline(error.code(), error.to_string());
     match error {
         BindError::Missing { name, expected } => {
-            let mut text = headline(error.code(), format!("the input {name:?} is not given: it is {expected}"));
+            let mut text =
+                headline(error.code(), format!("the input {name:?} is not given: it is {expected}"));
             text.help("give it after the expression:", Some(&format!("{name}=FILE")));
             text
         }
@@ -23,7 +24,10 @@ pub fn bind(error: &BindError) -> Text {
         }
         BindError::DType { array, expected, found } => {
             let mut text = plain();
-            text.help(&format!("convert it in the program: declare {:?} as {found}, and write", array.name), Some(&format!("{}.astype({expected})", array.name)));
+            text.help(
+                &format!("convert it in the program: declare {:?} as {found}, and write", array.name),
+                Some(&format!("{}.astype({expected})", array.name)),
+            );
             text
         }
         BindError::Size(mismatch) => {
@@ -31,7 +35,10 @@ pub fn bind(error: &BindError) -> Text {
             let mut rows = Vec::new();
             for solved in &mismatch.solved {
                 let from = solved.from.as_ref().map_or("as given".to_owned(), |from| {
-                    format!("from axis {} of input {:?}, which has shape {:?}", from.axis, from.input, from.shape)
+                    format!(
+                        "from axis {} of input {:?}, which has shape {:?}",
+                        from.axis, from.input, from.shape
+                    )
                 });
                 rows.push(Row::new(format!("{} = {} {from}", solved.symbol, solved.value), None));
             }
@@ -48,14 +55,17 @@ pub fn bind(error: &BindError) -> Text {
         }
         BindError::Obligation(missed) => {
             let subject = missed.requirement.subject();
-            let mut text = headline(error.code(), format!("{}, but {subject} needs {}", missed.have, missed.needs));
+            let mut text =
+                headline(error.code(), format!("{}, but {subject} needs {}", missed.have, missed.needs));
             text.rows(vec![Row::new(missed.requirement.to_string(), None)]);
             text
         }
         BindError::EmptyTable(table) => headline(
             error.code(),
             match table.axis {
-                Some(axis) => format!("`take` has {} indices into axis {axis}, which is empty", table.indices),
+                Some(axis) => {
+                    format!("`take` has {} indices into axis {axis}, which is empty", table.indices)
+                }
                 None => format!("a segmented reduction has {} rows, but no segments", table.indices),
             },
         ),
@@ -75,7 +85,9 @@ pub fn run(error: &RunError) -> Text {
             format!("an id is 0 to {}", segments - 1),
         ),
         RunError::NegativeExponent { position, exponent, .. } => (
-            format!("a power: the exponent at {position:?} is {exponent}, but integers have no negative powers"),
+            format!(
+                "a power: the exponent at {position:?} is {exponent}, but integers have no negative powers"
+            ),
             "floats have such powers: write x.astype(f64) ** y".to_owned(),
         ),
         _ => return headline(error.code(), error.to_string()),

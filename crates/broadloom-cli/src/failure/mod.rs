@@ -80,7 +80,9 @@ impl Failure {
 
     fn with_help(mut self, sentence: String, code: Option<String>) -> Failure {
         match &mut *self.0 {
-            Kind::Usage(Message { helps, .. }) | Kind::Data(Message { helps, .. }) | Kind::Mistakes(_, helps) => {
+            Kind::Usage(Message { helps, .. })
+            | Kind::Data(Message { helps, .. })
+            | Kind::Mistakes(_, helps) => {
                 helps.push((sentence, code));
             }
             Kind::Closed | Kind::Diagnostics(_) | Kind::Compile(_) | Kind::Bind(_) | Kind::Run(_) => {}

@@ -32,7 +32,15 @@ enum Descr {
 #[derive(Debug, PartialEq, Eq)]
 pub struct Unreadable {
     pub what: String,
-    pub fix: Option<&'static str>,
+    pub fix: Option<Fix>,
+}
+
+/// How to mend a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fix {
+    /// Code for NumPy, in which `a` is the array.
+    NumPy(&'static str),
+    Words(&'static str),
 }
 
 impl From<String> for Unreadable {
@@ -98,7 +106,7 @@ impl Header {
     /// # Errors
     /// If Broadloom has none like it.
     pub fn dtype(&self, stated: Option<DType>) -> Result<DType, Unreadable> {
-        let unreadable = |what: String, fix| Err(Unreadable { what, fix: Some(fix) });
+        let unreadable = |what: String, fix| Err(Unreadable { what, fix: Some(Fix::NumPy(fix)) });
         let Descr::Plain(descr) = &self.descr else {
             return unreadable(
                 "it has records of several fields".to_owned(),
@@ -125,7 +133,7 @@ impl Header {
             "V2" => {
                 return Err(Unreadable {
                     what: format!("its elements are {descr:?}, two bytes without a meaning"),
-                    fix: Some("if they are bfloat16, add :bf16 to the file's name"),
+                    fix: Some(Fix::Words("if they are bfloat16, add :bf16 to the file's name")),
                 });
             }
             _ => {
@@ -134,7 +142,9 @@ impl Header {
                     Some('U' | 'S') => ("strings", "np.save('new.npy', a.astype(np.float64))"),
                     Some('O') => ("Python objects", "np.save('new.npy', a.astype(np.float64))"),
                     Some('M' | 'm') => ("times", "np.save('new.npy', a.astype(np.int64))"),
-                    Some('f') => ("floats that only some machines have", "np.save('new.npy', a.astype(np.float64))"),
+                    Some('f') => {
+                        ("floats that only some machines have", "np.save('new.npy', a.astype(np.float64))")
+                    }
                     _ => ("of no dtype of Broadloom", "np.save('new.npy', a.astype(np.float64))"),
                 };
                 return unreadable(format!("its elements are {descr:?}, {what}"), fix);
@@ -262,8 +272,15 @@ pub fn header(dtype: DType, shape: &[usize]) -> Vec<u8> {
         // As the package ml_dtypes writes it.
         DType::Bf16 => format!("{NATIVE}V2"),
         DType::I8 | DType::U8 => format!("|{}1", &dtype.name()[..1]),
-        DType::I16 | DType::I32 | DType::I64 | DType::U16 | DType::U32 | DType::U64 | DType::F16
-        | DType::F32 | DType::F64 => format!("{NATIVE}{}{}", &dtype.name()[..1], dtype.size()),
+        DType::I16
+        | DType::I32
+        | DType::I64
+        | DType::U16
+        | DType::U32
+        | DType::U64
+        | DType::F16
+        | DType::F32
+        | DType::F64 => format!("{NATIVE}{}{}", &dtype.name()[..1], dtype.size()),
     };
     let mut sizes: String = shape.iter().map(|size| format!("{size}, ")).collect();
     if shape.len() > 1 {

@@ -22,7 +22,11 @@ impl<'a> Picture<'a> {
     ///
     /// # Errors
     /// If it is none, or has colours that no array is made of, in words.
-    pub fn open(from: impl BufRead + Seek + 'a, format: ImageFormat, length: u64) -> Result<Picture<'a>, String> {
+    pub fn open(
+        from: impl BufRead + Seek + 'a,
+        format: ImageFormat,
+        length: u64,
+    ) -> Result<Picture<'a>, String> {
         let most = length.saturating_mul(MOST_COMPRESSED).saturating_add(ROOM);
         let mut limits = Limits::default();
         limits.max_alloc = Some(most);

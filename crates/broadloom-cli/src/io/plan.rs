@@ -71,7 +71,8 @@ impl Plan {
         let is_written = |at: &usize| targets.iter().any(|target| target.results.contains(at));
         for (at, result) in results.iter().enumerate().filter(|_| !targets.is_empty()) {
             if !is_written(&at) {
-                let help = format!("write it as well by -o {}=FILE, or all of them by -o FILE.npz", result.name);
+                let help =
+                    format!("write it as well by -o {}=FILE, or all of them by -o FILE.npz", result.name);
                 terminal.warn(format!("the result {:?} is written nowhere", result.name), Some(&help));
             }
         }
@@ -139,7 +140,10 @@ fn folder(path: &Path) -> &Path {
 }
 
 fn unwritable(path: &Path, error: &io::Error) -> Failure {
-    let failure = Failure::data(format!("{} cannot be written: {error}", path.display()));
+    // What is behind an error that names the temporary file.
+    let cause = error.get_ref().and_then(|inner| inner.source());
+    let cause = cause.map_or_else(|| error.to_string(), ToString::to_string);
+    let failure = Failure::data(format!("{} cannot be written: {cause}", path.display()));
     match error.kind() {
         io::ErrorKind::NotFound => failure.help("the folder of the file must exist: make it first"),
         io::ErrorKind::PermissionDenied => failure.help("write to a folder of yours"),

@@ -225,7 +225,11 @@ impl<W: Write> Sink for Png<W> {
             [height, width, 2] => (height, width, ExtendedColorType::La8),
             [height, width, 3] => (height, width, ExtendedColorType::Rgb8),
             [height, width, 4] => (height, width, ExtendedColorType::Rgba8),
-            _ => return Err(io::Error::other(format!("the shape {shape:?} is no picture: [H, W], [H, W, 3] and [H, W, 4] are"))),
+            _ => {
+                return Err(io::Error::other(format!(
+                    "the shape {shape:?} is no picture: [H, W], [H, W, 3] and [H, W, 4] are"
+                )));
+            }
         };
         if *height == 0 || *width == 0 {
             return Err(io::Error::other(format!("a picture of shape {shape:?} has no pixels")));

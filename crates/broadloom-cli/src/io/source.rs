@@ -2,7 +2,7 @@
 
 use super::argument::{Argument, raw_layout};
 use super::memory::{Array, Memory, Owned, bytes_of, open, too_large, unreadable};
-use super::npy::{Header, Unreadable};
+use super::npy::{Fix, Header, Unreadable};
 use super::picture::Picture;
 use super::table::Table;
 use crate::failure::Failure;
@@ -137,10 +137,14 @@ fn wrong_in(path: &Path, key: &str, what: &str) -> Failure {
     Failure::data(format!("{}: array {key:?}: {what}", path.display()))
 }
 
-fn mend(failure: Failure, fix: Option<&str>) -> Failure {
+/// Adds how NumPy would mend the file, of which `a` is the array.
+fn mend(failure: Failure, path: &Path, key: &str, fix: Option<Fix>) -> Failure {
     match fix {
-        Some(fix) if fix.starts_with("np.") => failure.help_code("convert it with NumPy:", fix),
-        Some(fix) => failure.help(fix),
+        Some(Fix::NumPy(code)) => {
+            let load = format!("a = np.load({:?}){key}", path.display().to_string());
+            failure.help_code("convert it with NumPy:", format!("{load}; {code}"))
+        }
+        Some(Fix::Words(help)) => failure.help(help),
         None => failure,
     }
 }
@@ -193,10 +197,8 @@ impl Files {
                 };
                 let failed = |what: String| match part {
                     Some(_) => wrong(path, &what),
-                    None => wrong(path, &what).help_code(
-                        "pass columns:",
-                        format!("{name}={}:COLUMN", path.display()),
-                    ),
+                    None => wrong(path, &what)
+                        .help_code("pass columns:", format!("{name}={}:COLUMN", path.display())),
                 };
                 Box::new(array.map_err(failed)?)
             }
@@ -275,14 +277,15 @@ impl Format {
 
 fn stated(path: &Path, dtype: &str) -> Result<DType, Failure> {
     broadloom_text::dtype(dtype).ok_or_else(|| {
-        wrong(path, &format!("{dtype:?} is no dtype")).help("only a dtype may follow a .npy file: x=x.npy:bf16")
+        wrong(path, &format!("{dtype:?} is no dtype"))
+            .help("only a dtype may follow a .npy file: x=x.npy:bf16")
     })
 }
 
 fn npy(path: &Path, part: Option<&str>) -> Result<Array, Failure> {
     let stated = part.map(|part| stated(path, part)).transpose()?;
     let memory = Memory::map(path)?;
-    let failed = |error: Unreadable| mend(wrong(path, &error.what), error.fix);
+    let failed = |error: Unreadable| mend(wrong(path, &error.what), path, "", error.fix);
     let header = Header::read(memory.bytes()).map_err(failed)?;
     let dtype = header.dtype(stated).map_err(failed)?;
     let Header { shape, is_fortran, length, .. } = header;
@@ -325,10 +328,12 @@ fn npz(name: &str, path: &Path, part: Option<&str>) -> Result<Entry, Failure> {
     if !known.contains(&key) {
         let near = broadloom_text::nearest(&key, known.iter().map(String::as_str));
         let near = near.map_or(String::new(), |near| format!("; did you mean {near:?}?"));
-        return Err(wrong(path, &format!("it has no array {key:?}{near}"))
-            .help(format!("its arrays are {known:?}")));
+        return Err(
+            wrong(path, &format!("it has no array {key:?}{near}")).help(format!("its arrays are {known:?}"))
+        );
     }
-    let failed = |error: Unreadable| mend(wrong_in(path, &key, &error.what), error.fix);
+    let failed =
+        |error: Unreadable| mend(wrong_in(path, &key, &error.what), path, &format!("[{key:?}]"), error.fix);
     let mut archive = archive(path)?;
     let entry = archive.by_name(&file_of(&key));
     let mut entry = entry.map_err(|error| wrong_in(path, &key, &error.to_string()))?;
@@ -343,7 +348,10 @@ fn raw(name: &str, path: &Path, part: Option<&str>) -> Result<Array, Failure> {
         return Err(memory_error.unwrap_or_else(|| {
             wrong(path, "what the file holds is not known by its name")
                 .help("known are .npy, .npz, .csv, .tsv, .png, .jpg and .jpeg")
-                .help_code("of other files, say the dtype and the shape:", format!("{name}={}:f32[_, 3]", path.display()))
+                .help_code(
+                    "of other files, say the dtype and the shape:",
+                    format!("{name}={}:f32[_, 3]", path.display()),
+                )
         }));
     };
     let memory = Memory::map(path)?;
@@ -357,7 +365,9 @@ fn raw(name: &str, path: &Path, part: Option<&str>) -> Result<Array, Failure> {
     if needed != found {
         let what = match known.len() == sizes.len() {
             true => format!("{part} is {needed} bytes, but the file has {found}"),
-            false => format!("the file has {found} bytes, which is no multiple of the {rest} that {part} needs"),
+            false => {
+                format!("the file has {found} bytes, which is no multiple of the {rest} that {part} needs")
+            }
         };
         return Err(wrong(path, &what).help("correct the dtype or the shape; one size may be `_`"));
     }

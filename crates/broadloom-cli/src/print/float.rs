@@ -99,7 +99,9 @@ pub fn alone(value: Scalar) -> String {
         return word.to_owned();
     }
     let absolute = float.abs();
-    if absolute == 0.0 || (1e-4..1e16).contains(&absolute) {
+    // As Python's own floats.
+    let end = if value.dtype() == DType::F64 { 1e16 } else { cutoff(value.dtype()) };
+    if absolute == 0.0 || (1e-4..end).contains(&absolute) {
         let (before, after) = positional(value, None);
         return format!("{before}.{}", if after.is_empty() { "0" } else { &after });
     }
@@ -125,7 +127,9 @@ impl Floats {
         let (least, largest) =
             sizes.fold((f64::INFINITY, 0.0f64), |(low, high), size| (low.min(size), high.max(size)));
         let longest = |lengths: &mut dyn Iterator<Item = usize>| lengths.max().unwrap_or(0);
-        let mut floats = if largest > 0.0 && (largest >= cutoff(dtype) || least < 1e-4 || largest / least > 1000.0) {
+        let mut floats = if largest > 0.0
+            && (largest >= cutoff(dtype) || least < 1e-4 || largest / least > 1000.0)
+        {
             let written: Vec<_> = finite.iter().map(|value| scientific(*value, Some(PRECISION))).collect();
             let exponent = longest(&mut written.iter().map(|(.., exponent)| power(*exponent, 2).len() - 2));
             let after = longest(&mut written.iter().map(|(_, after, _)| after.len()));
@@ -134,7 +138,11 @@ impl Floats {
         } else {
             let written: Vec<_> = finite.iter().map(|value| positional(*value, Some(PRECISION))).collect();
             let before = longest(&mut written.iter().map(|(before, _)| before.len()));
-            Floats { exponent: None, before, after: longest(&mut written.iter().map(|(_, after)| after.len())) }
+            Floats {
+                exponent: None,
+                before,
+                after: longest(&mut written.iter().map(|(_, after)| after.len())),
+            }
         };
         let words = sample.iter().filter_map(|value| not_finite(wide(*value)));
         let widest = longest(&mut words.map(|word| word.len()));
@@ -165,7 +173,7 @@ impl Floats {
     }
 }
 
-/// From where on an array is written with exponents: what the dtype has decimal digits for.
+/// From where on values are written with exponents: what the dtype has decimal digits for.
 fn cutoff(dtype: DType) -> f64 {
     match dtype {
         DType::Bf16 => 1e2,

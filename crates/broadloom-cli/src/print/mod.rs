@@ -158,7 +158,8 @@ impl Printer<'_, '_> {
                     Item::Dots => "...".to_owned(),
                     Item::At(position) => {
                         self.at(axis, position);
-                        element(self.array, &self.index).map_or(String::new(), |value| self.format.write(value))
+                        element(self.array, &self.index)
+                            .map_or(String::new(), |value| self.format.write(value))
                     }
                 };
                 if at > 0 {
