@@ -21,6 +21,49 @@ pub struct Cli {
 const EXIT_CODES: &str = "\
 Exit codes: 0, 1 for errors of data and of running, 2 for errors of usage and in expressions.";
 
+const EVAL: &str = "\
+Inputs:
+  x=x.npy            any order in memory, mapped and not copied; x=x.npy:bf16 if NumPy knows its elements as V2
+  x=a.npz:key        an array of several; a.npz alone gives all by their own names
+  x=t.csv:column     i64 if all its cells are integers, else f64 with nan for cells that are empty or NA
+  x=t.csv            the table as f64[rows, columns]; t.csv alone gives all columns of numbers by their own names,
+                     which are those of the first row, or c0, c1, .. if that is of numbers
+  x=p.png            u8[H, W] for grey, u8[H, W, 3], u8[H, W, 4]; u16 if it has 16 bits; .jpg as well
+  x=FILE:f32[_, 3]   the elements alone in the byte order of this machine; one size may follow from the length
+  x=3, x=3.5, x=true, x=f32:3.5
+Files must not be changed while they are read.
+
+Outputs: .npy, .npz, .csv and .tsv of up to two axes or of several columns, .png of u8, .bin for the elements alone.
+They appear complete or not at all.
+
+Examples:
+  broadloom eval 'argmin(sum((codes[None] - obs[:, None])**2, axis=-1), axis=1)' obs=obs.npy codes=codes.npy -o code.npy
+  broadloom eval '(x - x.mean(axis=0)) / x.std(axis=0)' x=table.csv -o standardised.csv
+  broadloom eval 'clip(x * 1.5, 0, 255).astype(u8)' x=photo.jpg -o bright.png
+  broadloom eval 'mean = x.mean(); deviation = x.std()' x=samples.bin:f32[_]
+  broadloom eval -f model.bl obs=obs.npy --size k=16 -o code=code.npy -o distance=distance.npy";
+
+const CHECK: &str = "\
+Examples:
+  broadloom check 'x[:, None] - y' 'x:f32[n, 3]' 'y:f32[k, 3]'
+  broadloom check --inputs -f model.bl
+  broadloom check --print 'np.sqrt(x ** 2)' 'x:f64[n]'";
+
+const EXPLAIN: &str = "\
+Examples:
+  broadloom explain 'exp(x[:, None]) * sin(y)' 'x:f32[n]' 'y:f32[m]'
+  broadloom explain --asm '2.5 * x + y' 'x:f32[n]' 'y:f32[n]'";
+
+const OPS: &str = "\
+Examples:
+  broadloom ops
+  broadloom ops arctan2";
+
+const COMPLETIONS: &str = "\
+Examples:
+  broadloom completions bash > ~/.local/share/bash-completion/completions/broadloom
+  broadloom completions zsh > ~/.zfunc/_broadloom";
+
 #[derive(Debug, Subcommand)]
 pub enum Command {
     Eval(EvalArgs),
@@ -34,6 +77,7 @@ pub enum Command {
 
 /// Compute an expression or a program on files.
 #[derive(Debug, Args)]
+#[command(after_help = EVAL)]
 pub struct EvalArgs {
     #[command(flatten)]
     pub program: ProgramArgs,
@@ -51,6 +95,7 @@ pub struct EvalArgs {
 
 /// Check a program without data, and print the dtypes and shapes of its results.
 #[derive(Debug, Args)]
+#[command(after_help = CHECK)]
 pub struct CheckArgs {
     #[command(flatten)]
     pub program: ProgramArgs,
@@ -64,6 +109,7 @@ pub struct CheckArgs {
 
 /// Show the loops, the costs and the code that a program is compiled to.
 #[derive(Debug, Args)]
+#[command(after_help = EXPLAIN)]
 pub struct ExplainArgs {
     #[command(flatten)]
     pub program: ProgramArgs,
@@ -153,6 +199,7 @@ fn seconds(text: &str) -> Result<f64, String> {
 
 /// Print the reference of operations.
 #[derive(Debug, Args)]
+#[command(after_help = OPS)]
 pub struct OpsArgs {
     /// One operation, by any of its names
     pub name: Option<String>,
@@ -160,6 +207,50 @@ pub struct OpsArgs {
 
 /// Print a script that completes commands in a shell.
 #[derive(Debug, Args)]
+#[command(after_help = COMPLETIONS)]
 pub struct CompletionsArgs {
     pub shell: Shell,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    /// Words as a shell makes them, without what goes to a file.
+    fn words(line: &str) -> Vec<String> {
+        let line = line.split(" > ").next().unwrap_or(line);
+        let mut words = vec![String::new()];
+        for (at, part) in line.split('\'').enumerate() {
+            let is_quoted = at % 2 == 1;
+            for letter in part.chars() {
+                match letter {
+                    ' ' if !is_quoted => words.push(String::new()),
+                    letter => words.last_mut().unwrap().push(letter),
+                }
+            }
+        }
+        words.retain(|word| !word.is_empty());
+        words
+    }
+
+    #[test]
+    fn examples_are_accepted() {
+        let mut examples = 0;
+        for command in Cli::command().get_subcommands() {
+            let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+            for line in help.lines().filter(|line| line.starts_with("  broadloom ")) {
+                examples += 1;
+                if let Err(error) = Cli::try_parse_from(words(line)) {
+                    panic!("{line}\n{error}");
+                }
+            }
+        }
+        assert!(examples >= 13, "{examples}");
+    }
+
+    #[test]
+    fn arguments_are_consistent() {
+        Cli::command().debug_assert();
+    }
 }

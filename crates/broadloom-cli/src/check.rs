@@ -11,8 +11,9 @@ use crate::terminal::Terminal;
 /// Every mistake in the program.
 pub fn run(args: &CheckArgs, terminal: &Terminal) -> Result<(), Failure> {
     let graph = program::checked(&args.program, terminal)?;
-    terminal.print(match args.print {
-        true => broadloom_text::print(&graph),
-        false => broadloom_text::signature(&graph),
-    })
+    if args.print {
+        return terminal.print(broadloom_text::print(&graph));
+    }
+    let inputs = if args.with_inputs { broadloom_text::inputs(&graph) } else { String::new() };
+    terminal.print(inputs + &broadloom_text::signature(&graph))
 }

@@ -169,6 +169,9 @@ pub fn load(args: &ProgramArgs, terminal: &Terminal) -> Result<Loaded, Failure> 
         }
     }
     inputs.retain(|input| declared(&input.name));
+    for Opened { name, source } in &inputs {
+        terminal.note(|| format!("input {name}: {}{:?}", source.dtype(), source.shape()));
+    }
     Ok(Loaded { graph, inputs })
 }
 

@@ -71,7 +71,7 @@ mod token;
 
 pub use error::{Limit, Mistake, Mistakes, NameOf, Problem};
 pub use names::{dtype, nearest, other_names, own_name};
-pub use print::{print, signature};
+pub use print::{inputs, print, signature};
 pub use source::Span;
 
 use broadloom_ir::dtype::DType;

@@ -32,7 +32,15 @@ enum Descr {
 #[derive(Debug, PartialEq, Eq)]
 pub struct Unreadable {
     pub what: String,
-    pub fix: Option<&'static str>,
+    pub fix: Option<Fix>,
+}
+
+/// How to mend a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fix {
+    /// Code for NumPy, in which `a` is the array.
+    NumPy(&'static str),
+    Words(&'static str),
 }
 
 impl From<String> for Unreadable {
@@ -98,7 +106,7 @@ impl Header {
     /// # Errors
     /// If Broadloom has none like it.
     pub fn dtype(&self, stated: Option<DType>) -> Result<DType, Unreadable> {
-        let unreadable = |what: String, fix| Err(Unreadable { what, fix: Some(fix) });
+        let unreadable = |what: String, fix| Err(Unreadable { what, fix: Some(Fix::NumPy(fix)) });
         let Descr::Plain(descr) = &self.descr else {
             return unreadable(
                 "it has records of several fields".to_owned(),
@@ -125,7 +133,7 @@ impl Header {
             "V2" => {
                 return Err(Unreadable {
                     what: format!("its elements are {descr:?}, two bytes without a meaning"),
-                    fix: Some("if they are bfloat16, add :bf16 to the file's name"),
+                    fix: Some(Fix::Words("if they are bfloat16, add :bf16 to the file's name")),
                 });
             }
             _ => {

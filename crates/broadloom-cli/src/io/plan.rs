@@ -140,7 +140,10 @@ fn folder(path: &Path) -> &Path {
 }
 
 fn unwritable(path: &Path, error: &io::Error) -> Failure {
-    let failure = Failure::data(format!("{} cannot be written: {error}", path.display()));
+    // What is behind an error that names the temporary file.
+    let cause = error.get_ref().and_then(|inner| inner.source());
+    let cause = cause.map_or_else(|| error.to_string(), ToString::to_string);
+    let failure = Failure::data(format!("{} cannot be written: {cause}", path.display()));
     match error.kind() {
         io::ErrorKind::NotFound => failure.help("the folder of the file must exist: make it first"),
         io::ErrorKind::PermissionDenied => failure.help("write to a folder of yours"),

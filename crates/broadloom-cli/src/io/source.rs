@@ -2,7 +2,7 @@
 
 use super::argument::{Argument, raw_layout};
 use super::memory::{Array, Memory, Owned, bytes_of, open, too_large, unreadable};
-use super::npy::{Header, Unreadable};
+use super::npy::{Fix, Header, Unreadable};
 use super::picture::Picture;
 use super::table::Table;
 use crate::failure::Failure;
@@ -137,10 +137,14 @@ fn wrong_in(path: &Path, key: &str, what: &str) -> Failure {
     Failure::data(format!("{}: array {key:?}: {what}", path.display()))
 }
 
-fn mend(failure: Failure, fix: Option<&str>) -> Failure {
+/// Adds how NumPy would mend the file, of which `a` is the array.
+fn mend(failure: Failure, path: &Path, key: &str, fix: Option<Fix>) -> Failure {
     match fix {
-        Some(fix) if fix.starts_with("np.") => failure.help_code("convert it with NumPy:", fix),
-        Some(fix) => failure.help(fix),
+        Some(Fix::NumPy(code)) => {
+            let load = format!("a = np.load({:?}){key}", path.display().to_string());
+            failure.help_code("convert it with NumPy:", format!("{load}; {code}"))
+        }
+        Some(Fix::Words(help)) => failure.help(help),
         None => failure,
     }
 }
@@ -281,7 +285,7 @@ fn stated(path: &Path, dtype: &str) -> Result<DType, Failure> {
 fn npy(path: &Path, part: Option<&str>) -> Result<Array, Failure> {
     let stated = part.map(|part| stated(path, part)).transpose()?;
     let memory = Memory::map(path)?;
-    let failed = |error: Unreadable| mend(wrong(path, &error.what), error.fix);
+    let failed = |error: Unreadable| mend(wrong(path, &error.what), path, "", error.fix);
     let header = Header::read(memory.bytes()).map_err(failed)?;
     let dtype = header.dtype(stated).map_err(failed)?;
     let Header { shape, is_fortran, length, .. } = header;
@@ -328,7 +332,8 @@ fn npz(name: &str, path: &Path, part: Option<&str>) -> Result<Entry, Failure> {
             wrong(path, &format!("it has no array {key:?}{near}")).help(format!("its arrays are {known:?}"))
         );
     }
-    let failed = |error: Unreadable| mend(wrong_in(path, &key, &error.what), error.fix);
+    let failed =
+        |error: Unreadable| mend(wrong_in(path, &key, &error.what), path, &format!("[{key:?}]"), error.fix);
     let mut archive = archive(path)?;
     let entry = archive.by_name(&file_of(&key));
     let mut entry = entry.map_err(|error| wrong_in(path, &key, &error.to_string()))?;

@@ -110,8 +110,8 @@ impl Table {
         match (named.next(), named.next()) {
             (None, _) => {
                 let near = broadloom_text::nearest(name, numeric.iter().copied());
-                let near = near.map_or(String::new(), |near| format!("; did you mean {near:?}?"));
-                Err(format!("it has no column {name:?}{near} Columns of numbers are {numeric:?}"))
+                let near = near.map_or(String::new(), |near| format!(" (did you mean {near:?}?)"));
+                Err(format!("it has no column {name:?}{near}; columns of numbers are {numeric:?}"))
             }
             (Some(_), Some(_)) => Err(format!("it has several columns {name:?}")),
             (Some(Column { cells, .. }), None) => match cells {

@@ -99,7 +99,9 @@ pub fn alone(value: Scalar) -> String {
         return word.to_owned();
     }
     let absolute = float.abs();
-    if absolute == 0.0 || (1e-4..1e16).contains(&absolute) {
+    // As Python's own floats.
+    let end = if value.dtype() == DType::F64 { 1e16 } else { cutoff(value.dtype()) };
+    if absolute == 0.0 || (1e-4..end).contains(&absolute) {
         let (before, after) = positional(value, None);
         return format!("{before}.{}", if after.is_empty() { "0" } else { &after });
     }
@@ -171,7 +173,7 @@ impl Floats {
     }
 }
 
-/// From where on an array is written with exponents: what the dtype has decimal digits for.
+/// From where on values are written with exponents: what the dtype has decimal digits for.
 fn cutoff(dtype: DType) -> f64 {
     match dtype {
         DType::Bf16 => 1e2,

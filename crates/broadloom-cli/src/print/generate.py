@@ -13,7 +13,10 @@ for t in (np.float16, np.float32, np.float64):
     f([1/3, 2/3], t); f([[[1/3], [100/3]], [[0], [1]]], t); f(np.zeros((2, 0)), t); f([6.1e-5, 3], t)
     f(r.normal(size=50), t); f(r.normal(size=(3, 11)), t); f((np.arange(1020) % 7 - 3).reshape(34, 30), t)
     f(r.normal(size=(4, 1, 3)), t); f(10.0 ** r.uniform(-4, 4, 20), t)
+for t in (np.float16, np.float32, np.float64):
+    f(999, t); f(1000, t); f(1001, t); f(1e-4, t); f(30000, t)
 for t in (np.float32, np.float64):
+    f(999999, t); f(1e6, t); f(1234567, t); f(9.9e15, t); f(9.999999e15, t)
     f([1e10, 0.1], t); f([1.2345678e10, 0.1], t); f(1e16, t); f(123456789.0, t); f(1e15, t); f([123456, 1000], t)
     f([1e7 + 1, 1e6], t); f([99999999.0, 3e7], t); f([1e-38, 1e38], t); f(1e22, t); f([0.00010001, 0.05], t)
     f(16777216.0, t); f([16777216.0], t); f([1e5, 999999], t); f([1e6, 1e6], t); f([123456.789, 123456], t)
