@@ -60,7 +60,8 @@ pub struct Edge {
 impl Drawing {
     pub fn new(explanation: &Explanation) -> Drawing {
         let (infos, temporaries) = (explanation.kernel_infos(), explanation.temporaries());
-        let title = |(index, info): (usize, &KernelInfo)| format!("kernel {index}: {}", info.loops);
+        let title =
+            |(index, info): (usize, &KernelInfo)| format!("kernel {index}: {}", label::visible(&info.loops));
         let stored = explanation.materialized_bytes();
         let summary = match infos.len() {
             1 => "1 kernel, nothing stored on the way".to_string(),
@@ -121,8 +122,8 @@ impl Drawer<'_> {
             let place = ArrayPlace::Temporary(index);
             let lines = vec![
                 temporary.name.clone(),
-                label::clipped(&format!("{}[{}]", temporary.dtype, temporary.sizes.join(", "))),
-                label::clipped(&format!("{} bytes stored", temporary.bytes)),
+                label::name(&format!("{}[{}]", temporary.dtype, temporary.sizes.join(", "))),
+                label::name(&format!("{} bytes stored", temporary.bytes)),
             ];
             let node = self.node(Kind::Temporary, lines, below(place));
             self.arrays.insert(place, node);

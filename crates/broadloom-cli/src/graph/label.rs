@@ -33,16 +33,21 @@ pub fn clipped(text: &str) -> String {
     text.chars().take_while(fits).chain(['…']).collect()
 }
 
-/// A name, with what has no width written out: a name must not reorder or hide what stands around it.
-pub fn name(name: &str) -> String {
+/// A text with what has no width written out: a name must not reorder or hide what stands around it.
+pub fn visible(text: &str) -> String {
     let mut shown = String::new();
-    for letter in name.chars() {
+    for letter in text.chars() {
         match columns_of(letter) {
             0 => shown.extend(letter.escape_unicode()),
             _ => shown.push(letter),
         }
     }
-    clipped(&shown)
+    shown
+}
+
+/// A name of bounded width.
+pub fn name(name: &str) -> String {
+    clipped(&visible(name))
 }
 
 fn size(graph: &CheckedGraph, dim: &Dim) -> String {
