@@ -180,6 +180,11 @@ impl Flat {
         &self.nodes[id.index()]
     }
 
+    /// The expressions whose values nodes are.
+    pub fn exprs(&self) -> impl Iterator<Item = (ExprId, FlatId)> {
+        self.memo.iter().map(|(expr, node)| (*expr, *node))
+    }
+
     /// What is known of a symbol's values.
     pub fn facts(&self, symbol: SymbolId) -> Facts {
         self.symbols.get(symbol.index()).map_or_else(Facts::default, |symbol| symbol.facts)
@@ -200,7 +205,7 @@ impl Flat {
                 self.strides.insert((id, axis), symbol);
             }
         }
-        self.buffers.push(Buffer { name: name.to_string(), role, dtype, shape });
+        self.buffers.push(Buffer { name: name.to_string(), role, dtype, shape, holds: None });
         self.layouts.push(layout);
         id
     }

@@ -47,7 +47,7 @@ pub fn lower(graph: &CheckedGraph, options: &LowerOptions) -> Result<Schedule, L
 /// What came of making a kernel.
 enum Attempt {
     /// The kernel, and the axes that it counts in 32 bits.
-    Made(Kernel, Vec<Dim>),
+    Made(Box<Kernel>, Vec<Dim>),
     /// These nodes have to be stored first.
     Wants(Vec<FlatId>),
     /// Too much for one kernel: fewer pieces or roots, else these nodes stored.
@@ -71,13 +71,10 @@ impl Fusion {
             self.output_buffers(node).into_iter().find(|b| self.flat.layouts[b.index()] == Layout::Dense);
         let buffer = output.unwrap_or_else(|| {
             let entry = self.flat.node(node).clone();
-            self.flat.buffer(
-                &format!("t{}", self.stored.len()),
-                Role::Temporary,
-                entry.dtype,
-                entry.shape,
-                Layout::Dense,
-            )
+            let name = format!("t{}", self.stored.len());
+            let buffer = self.flat.buffer(&name, Role::Temporary, entry.dtype, entry.shape, Layout::Dense);
+            self.flat.buffers[buffer.index()].holds = Some(entry.origin);
+            buffer
         });
         self.stored.insert(node, buffer);
     }
@@ -146,7 +143,7 @@ impl Fusion {
                 match self.kernel(&roots, &part, options, &name)? {
                     Attempt::Made(kernel, narrow) => {
                         self.narrow_axes.extend(narrow);
-                        kernels.push(kernel);
+                        kernels.push(*kernel);
                     }
                     Attempt::Large(_) if part.len() > 1 => {
                         let (first, second) = part.split_at(part.len() / 2);
@@ -243,7 +240,7 @@ impl Fusion {
                 let kernel = make(&plan, name)?;
                 let too_much = kernel.scratch_bytes() > SCRATCH_BYTES;
                 let Some(node) = self.cut(&nest, roots).filter(|_| too_much) else {
-                    return Ok(Attempt::Made(kernel, narrow_axes(&nest, &plan)));
+                    return Ok(Attempt::Made(Box::new(kernel), narrow_axes(&nest, &plan)));
                 };
                 if divisible {
                     return Ok(Attempt::Large(vec![node]));

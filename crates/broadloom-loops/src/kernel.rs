@@ -90,6 +90,8 @@ pub struct Buffer {
     pub dtype: DType,
     /// Sizes. A temporary is dense in row-major order.
     pub shape: Shape,
+    /// The expression whose value a temporary holds, or partial results of it. `None` for arrays of the caller.
+    pub holds: Option<ExprId>,
 }
 
 /// Whose array a buffer is.
@@ -134,6 +136,9 @@ pub struct Kernel {
     pub parallel: Option<AxisId>,
     /// Elements moved and operations done per step of the parallel axis, for the choice of threads.
     pub cost: Cost,
+    /// The expressions of the graph that are computed here, as a whole or in part, in order: not those that are read
+    /// from arrays.
+    pub exprs: Vec<ExprId>,
 }
 
 /// An estimate of work per step of a kernel's parallel axis (per run, if it has none).

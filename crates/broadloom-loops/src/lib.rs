@@ -38,6 +38,7 @@ pub mod kernel;
 mod make;
 mod merge;
 mod nest;
+mod outline;
 mod pieces;
 mod place;
 mod print;

@@ -45,6 +45,7 @@ pub(crate) fn make(plan: &Plan<'_, '_>, axis_names: &dyn Fn(&Dim) -> String) -> 
     maker.kernel.parallel = plan.nest.free.first().copied();
     rows::lay_out(&mut maker.kernel, &maker.row_axes, &maker.whole);
     maker.kernel.cost = maker.cost();
+    maker.kernel.exprs = plan.nest.exprs();
     Ok(maker.kernel)
 }
 

@@ -17,8 +17,9 @@ pub(crate) use maps::{Index, Map};
 pub(crate) use roots::Target;
 
 use crate::LowerError;
-use crate::flat::{Flat, FlatId, Kind};
+use crate::flat::{Flat, FlatId, Kind, Reduction};
 use crate::kernel::*;
+use broadloom_ir::ExprId;
 use broadloom_ir::dim::Dim;
 use broadloom_ir::dtype::{DType, Scalar};
 use broadloom_ir::ops::Op;
@@ -286,6 +287,23 @@ impl<'a> Nest<'a> {
         if maps.len() > FEW_MAPS && costs || *met > MOST_MAPS {
             self.crowded.insert(id);
         }
+    }
+
+    /// The expressions that are computed here, as a whole or in part.
+    pub fn exprs(&self) -> Vec<ExprId> {
+        let met = self.memo.keys().map(|(node, _)| *node).chain(self.roots.iter().copied());
+        let computed: HashSet<FlatId> = met.filter(|node| !self.is_loaded(*node)).collect();
+        let mut exprs: BTreeSet<ExprId> =
+            self.flat.exprs().filter(|(_, node)| computed.contains(node)).map(|(expr, _)| expr).collect();
+        for node in computed {
+            let node = self.flat.node(node);
+            exprs.insert(node.origin);
+            // The products that a sum contracts are computed by it.
+            if let Kind::Reduce(Reduction { operand, factors: Some(_), .. }) = node.kind {
+                exprs.insert(self.flat.node(operand).origin);
+            }
+        }
+        exprs.into_iter().collect()
     }
 
     /// Whether a node is read from its array.

@@ -83,7 +83,8 @@ mod syntax;
 mod token;
 
 pub use error::{Limit, Mistake, Mistakes, NameOf, Problem};
-pub use print::{print, signature};
+pub use names::{dtype, nearest, other_names, own_name};
+pub use print::{inputs, print, signature};
 pub use sites::TextPlaces;
 pub use source::Span;
 

@@ -254,6 +254,16 @@ pub(crate) fn function(name: &str) -> Option<(Function, &'static str, Vec<&'stat
     Some((*function, name, parameters.to_vec()))
 }
 
+/// The own name of a function, whose name may be another of it.
+pub fn own_name(name: &str) -> Option<&'static str> {
+    function(name).map(|(_, own, _)| own)
+}
+
+/// The other names of a function, by its own.
+pub fn other_names(own: &str) -> impl Iterator<Item = &'static str> {
+    ALIASES.iter().filter(move |(_, of)| *of == own).map(|(name, _)| *name)
+}
+
 /// What to write in place of a function that does not exist.
 pub(crate) fn elsewhere(name: &str) -> Option<&'static str> {
     ELSEWHERE.iter().find(|(own, _)| *own == name).map(|(_, help)| *help)
@@ -272,7 +282,8 @@ pub(crate) fn constant(name: &str) -> Option<Literal> {
     CONSTANTS.iter().find(|(own, _)| *own == name).map(|(_, value)| Literal::Float(*value))
 }
 
-pub(crate) fn dtype(name: &str) -> Option<DType> {
+/// The dtype of a name: its own, or NumPy's.
+pub fn dtype(name: &str) -> Option<DType> {
     let own = DType::ALL.iter().copied().find(|dtype| dtype.name() == name);
     own.or_else(|| DTYPES.iter().find(|(other, _)| *other == name).map(|(_, dtype)| *dtype))
 }
@@ -291,7 +302,7 @@ pub(crate) fn dtypes() -> impl Iterator<Item = &'static str> {
 }
 
 /// The candidate that was probably meant: at most a third of its letters differ.
-pub(crate) fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     /// Longest name that is compared, in characters.
     const LONGEST: usize = 40;
     let letters: Vec<char> = name.chars().take(LONGEST + 1).collect();

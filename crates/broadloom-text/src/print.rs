@@ -14,6 +14,7 @@ use broadloom_ir::dtype::{DType, Scalar};
 use broadloom_ir::graph::{CheckedGraph, Demand, Node, SymbolInfo, SymbolKind, View};
 use broadloom_ir::ops::Op;
 use broadloom_ir::reduce::ReduceOp;
+use broadloom_ir::shape::Shape;
 use broadloom_ir::{ExprId, SymbolId};
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
@@ -48,14 +49,30 @@ pub fn print(graph: &CheckedGraph) -> String {
 
 /// One line per output, assignments included: `name: dtype[sizes]`.
 pub fn signature(graph: &CheckedGraph) -> String {
+    let outputs = graph.outputs().iter();
+    described(
+        graph,
+        outputs.map(|output| (&*output.name, graph.dtype(output.expr), graph.shape(output.expr))),
+    )
+}
+
+/// A line `name: dtype[sizes]` for each input.
+pub fn inputs(graph: &CheckedGraph) -> String {
+    let inputs = graph.inputs().iter();
+    described(graph, inputs.map(|input| (&*input.name, input.dtype, &input.shape)))
+}
+
+fn described<'g>(
+    graph: &'g CheckedGraph,
+    arrays: impl Iterator<Item = (&'g str, DType, &'g Shape)>,
+) -> String {
     let printer = Printer::new(graph);
     let mut text = String::new();
-    for output in graph.outputs() {
-        let (dtype, shape) = (graph.dtype(output.expr), graph.shape(output.expr));
-        let names = printer.in_signatures();
+    let names = printer.in_signatures();
+    for (name, dtype, shape) in arrays {
         let sizes: Vec<String> = shape.iter().map(|dim| printer.size_by(dim, &names)).collect();
         // Writing to a string cannot fail.
-        let _ = writeln!(text, "{}: {dtype}[{}]", quoted(&output.name), sizes.join(", "));
+        let _ = writeln!(text, "{}: {dtype}[{}]", quoted(name), sizes.join(", "));
     }
     text
 }

@@ -58,7 +58,7 @@ pub use dsl::{
 #[doc(inline)]
 pub use eval::{EvalError, eval};
 pub use executable::{ArrayInfo, Executable};
-pub use explain::{Bytes, Explanation};
+pub use explain::{ArrayPlace, Bytes, Explanation, KernelInfo, TemporaryInfo};
 pub use memory::OutOfMemory;
 pub use run::{Bound, CallError, IntoOutputs, OutputError, Outputs, OutputsMut, RunError};
 

@@ -1,12 +1,16 @@
 //! What was made of a graph.
 
+mod kernels;
+
+pub use kernels::{ArrayPlace, KernelInfo, TemporaryInfo};
+
 use crate::compile::{Aside, CompileError, compile_variant};
 use crate::executable::Inner;
 use broadloom_ir::dim::Dim;
 use broadloom_ir::dtype::DType;
 use broadloom_ir::graph::CheckedGraph;
 use broadloom_ir::ops::Op;
-use broadloom_loops::kernel::{Kernel, KernelId, Role, Schedule, Stmt};
+use broadloom_loops::kernel::{Buffer, Kernel, KernelId, Role, Schedule, Stmt};
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -128,13 +132,16 @@ impl Explanation {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn materialized_bytes(&self) -> Bytes {
-        let schedule = self.schedule();
-        let temporaries = schedule.buffers.iter().filter(|buffer| buffer.role == Role::Temporary);
-        let total = temporaries.fold(Dim::ZERO, |total, buffer| {
+        let buffers = self.schedule().buffers.iter();
+        self.bytes(buffers.filter(|buffer| buffer.role == Role::Temporary))
+    }
+
+    fn bytes<'a>(&self, buffers: impl Iterator<Item = &'a Buffer>) -> Bytes {
+        let total = buffers.fold(Dim::ZERO, |total, buffer| {
             let bytes = buffer.shape.elements().and_then(|count| count.scale(buffer.dtype.size() as i64));
             bytes.and_then(|bytes| total.add(&bytes)).unwrap_or(total)
         });
-        Bytes { text: schedule.show(&total), dim: total }
+        Bytes { text: self.schedule().show(&total), dim: total }
     }
 
     /// Whether a loop over the axis of this name computes several neighbours at once, or hands them to a vector

@@ -1,0 +1,256 @@
+//! What is accepted on the command line. The arguments of a command stand here; what they mean, in its module.
+
+use crate::bench::Range;
+use crate::program::ProgramArgs;
+use crate::terminal::MessageArgs;
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+/// NumPy-like expressions on files, compiled to fused loops.
+#[derive(Debug, Parser)]
+#[command(name = "broadloom", version, max_term_width = 100, after_help = EXIT_CODES)]
+pub struct Cli {
+    #[command(flatten)]
+    pub messages: MessageArgs,
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+const EXIT_CODES: &str = "\
+Exit codes: 0, 1 for errors of data and of running, 2 for errors of usage and in expressions.";
+
+const EVAL: &str = "\
+Inputs:
+  x=x.npy            any order in memory, mapped and not copied; x=x.npy:bf16 if NumPy knows its elements as V2
+  x=a.npz:key        an array of several; a.npz alone gives all by their own names
+  x=t.csv:column     i64 if all its cells are integers, else f64 with nan for cells that are empty or NA
+  x=t.csv            the table as f64[rows, columns]; t.csv alone gives all columns of numbers by their own names,
+                     which are those of the first row, or c0, c1, .. if that is of numbers
+  x=p.png            u8[H, W] for grey, u8[H, W, 3], u8[H, W, 4]; u16 if it has 16 bits; .jpg as well
+  x=FILE:f32[_, 3]   the elements alone in the byte order of this machine; one size may follow from the length
+  x=3, x=3.5, x=true, x=f32:3.5
+Files must not be changed while they are read.
+
+Outputs: .npy, .npz, .csv and .tsv of up to two axes or of several columns, .png of u8, .bin for the elements alone.
+They appear complete or not at all.
+
+Examples:
+  broadloom eval 'argmin(sum((codes[None] - obs[:, None])**2, axis=-1), axis=1)' obs=obs.npy codes=codes.npy -o code.npy
+  broadloom eval '(x - x.mean(axis=0)) / x.std(axis=0)' x=table.csv -o standardised.csv
+  broadloom eval 'clip(x * 1.5, 0, 255).astype(u8)' x=photo.jpg -o bright.png
+  broadloom eval 'mean = x.mean(); deviation = x.std()' x=samples.bin:f32[_]
+  broadloom eval -f model.bl obs=obs.npy --size k=16 -o code=code.npy -o distance=distance.npy";
+
+const CHECK: &str = "\
+Examples:
+  broadloom check 'x[:, None] - y' 'x:f32[n, 3]' 'y:f32[k, 3]'
+  broadloom check --inputs -f model.bl
+  broadloom check --print 'np.sqrt(x ** 2)' 'x:f64[n]'";
+
+const EXPLAIN: &str = "\
+Examples:
+  broadloom explain 'exp(x[:, None]) * sin(y)' 'x:f32[n]' 'y:f32[m]'
+  broadloom explain --asm '2.5 * x + y' 'x:f32[n]' 'y:f32[n]'";
+
+const OPS: &str = "\
+Examples:
+  broadloom ops
+  broadloom ops arctan2";
+
+const COMPLETIONS: &str = "\
+Examples:
+  broadloom completions bash > ~/.local/share/bash-completion/completions/broadloom
+  broadloom completions zsh > ~/.zfunc/_broadloom";
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    Eval(EvalArgs),
+    Check(CheckArgs),
+    Explain(ExplainArgs),
+    Graph(GraphArgs),
+    Bench(BenchArgs),
+    Ops(OpsArgs),
+    Completions(CompletionsArgs),
+}
+
+/// Compute an expression or a program on files.
+#[derive(Debug, Args)]
+#[command(after_help = EVAL)]
+pub struct EvalArgs {
+    #[command(flatten)]
+    pub program: ProgramArgs,
+    /// Where results go, instead of standard output: a file for the only result, an .npz for all, or NAME=FILE for one
+    /// of several
+    #[arg(short, long, value_name = "[NAME=]FILE")]
+    pub output: Vec<String>,
+    /// Most threads to compute with; as many as there are processors by default
+    #[arg(long, value_name = "N")]
+    pub threads: Option<NonZeroUsize>,
+    /// Report how long reading, compiling, running and writing took
+    #[arg(long)]
+    pub time: bool,
+}
+
+/// Check a program without data, and print the dtypes and shapes of its results.
+#[derive(Debug, Args)]
+#[command(after_help = CHECK)]
+pub struct CheckArgs {
+    #[command(flatten)]
+    pub program: ProgramArgs,
+    /// Print the inputs as well, before the results
+    #[arg(long = "inputs")]
+    pub with_inputs: bool,
+    /// Print the program in normal form instead
+    #[arg(long, conflicts_with = "with_inputs")]
+    pub print: bool,
+}
+
+/// Show the loops, the costs and the code that a program is compiled to.
+#[derive(Debug, Args)]
+#[command(after_help = EXPLAIN)]
+pub struct ExplainArgs {
+    #[command(flatten)]
+    pub program: ProgramArgs,
+    /// Print loops and costs (the default)
+    #[arg(long)]
+    pub loops: bool,
+    /// Print Cranelift's intermediate code
+    #[arg(long)]
+    pub clif: bool,
+    /// Print machine code
+    #[arg(long)]
+    pub asm: bool,
+}
+
+/// Draw the graph of a program and the kernels that it is compiled to.
+#[derive(Debug, Args)]
+#[command(after_help = GRAPH_EXAMPLES)]
+pub struct GraphArgs {
+    #[command(flatten)]
+    pub program: ProgramArgs,
+    /// The picture, .svg or .dot; standard output by default
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// The kind of picture; by default as the file is named, and dot on standard output
+    #[arg(long, value_enum)]
+    pub format: Option<PictureFormat>,
+}
+
+/// The kinds of picture.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub enum PictureFormat {
+    /// A picture that browsers show.
+    Svg,
+    /// For Graphviz, which places the nodes itself.
+    Dot,
+}
+
+const GRAPH_EXAMPLES: &str = "\
+Examples:
+  broadloom graph 'exp(x) / sum(exp(x), axis=1, keepdims=True)' 'x:f32[n, m]' -o softmax.svg
+  broadloom graph 'mean((x - y)**2)' 'x:f32[n]' 'y:f32[n]' --format svg > loss.svg
+  broadloom graph -f model.bl | dot -Tpdf > model.pdf";
+
+/// Time a program on files or on random inputs, beside copying as many bytes.
+#[derive(Debug, Args)]
+#[command(after_help = BENCH_EXAMPLES)]
+pub struct BenchArgs {
+    #[command(flatten)]
+    pub program: ProgramArgs,
+    /// What an input's random numbers are taken from; by default floats from 0..1 and integers from 0..100
+    #[arg(long, value_name = "NAME=FROM..TO", value_parser = named_range)]
+    pub range: Vec<(String, Range)>,
+    /// The random numbers differ by this number
+    #[arg(long, value_name = "NUMBER", default_value_t = 0)]
+    pub seed: u64,
+    /// Threads to compute with; by default one, and then as many as there are processors
+    #[arg(long, value_name = "N")]
+    pub threads: Option<NonZeroUsize>,
+    /// How long to measure, for each number of threads
+    #[arg(long, value_name = "SECONDS", default_value_t = 1.0, value_parser = seconds)]
+    pub seconds: f64,
+    /// Print JSON, with times in seconds
+    #[arg(long)]
+    pub json: bool,
+}
+
+const BENCH_EXAMPLES: &str = "\
+Examples:
+  broadloom bench 'sqrt(x*x + y*y)' 'x:f32[n]' 'y:f32[n]'
+  broadloom bench 'argmin(sum((codes[None] - obs[:, None])**2, axis=-1), axis=1)' obs=obs.npy codes=codes.npy
+  broadloom bench '(x - mean(x, axis=0)) / std(x, axis=0)' 'x:f32[n, m]' --size n=1000000 --size m=4
+  broadloom bench 'take(table, i)' 'table:f64[k]' 'i:i64[n]' --size k=1000 --range i=0..1000 --json
+
+Inputs that are declared without data are random. --size gives their sizes, n=1000; others are chosen so that arrays have up to a million elements.
+
+`copy` is the speed of copying as many bytes as the inputs and results have, on as many threads, in turns with the runs.";
+
+fn named_range(text: &str) -> Result<(String, Range), String> {
+    let (name, range) = text.split_once('=').ok_or("expected NAME=FROM..TO, as in i=0..100")?;
+    Ok((name.to_owned(), range.parse()?))
+}
+
+fn seconds(text: &str) -> Result<f64, String> {
+    let seconds = text.parse().ok().filter(|seconds| (0.0..=3600.0).contains(seconds));
+    seconds.ok_or_else(|| "it is a number of seconds, at most 3600".to_owned())
+}
+
+/// Print the reference of operations.
+#[derive(Debug, Args)]
+#[command(after_help = OPS)]
+pub struct OpsArgs {
+    /// One operation, by any of its names
+    pub name: Option<String>,
+}
+
+/// Print a script that completes commands in a shell.
+#[derive(Debug, Args)]
+#[command(after_help = COMPLETIONS)]
+pub struct CompletionsArgs {
+    pub shell: Shell,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    /// Words as a shell makes them, without what goes to a file.
+    fn words(line: &str) -> Vec<String> {
+        let line = line.split(" > ").next().unwrap_or(line);
+        let mut words = vec![String::new()];
+        for (at, part) in line.split('\'').enumerate() {
+            let is_quoted = at % 2 == 1;
+            for letter in part.chars() {
+                match letter {
+                    ' ' if !is_quoted => words.push(String::new()),
+                    letter => words.last_mut().unwrap().push(letter),
+                }
+            }
+        }
+        words.retain(|word| !word.is_empty());
+        words
+    }
+
+    #[test]
+    fn examples_are_accepted() {
+        let mut examples = 0;
+        for command in Cli::command().get_subcommands() {
+            let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+            for line in help.lines().filter(|line| line.starts_with("  broadloom ")) {
+                examples += 1;
+                if let Err(error) = Cli::try_parse_from(words(line)) {
+                    panic!("{line}\n{error}");
+                }
+            }
+        }
+        assert!(examples >= 13, "{examples}");
+    }
+
+    #[test]
+    fn arguments_are_consistent() {
+        Cli::command().debug_assert();
+    }
+}

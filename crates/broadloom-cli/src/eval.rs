@@ -1,0 +1,128 @@
+//! Programs on files.
+
+use crate::args::EvalArgs;
+use crate::failure::Failure;
+use crate::io::memory::Array;
+use crate::io::plan::Plan;
+use crate::print;
+use crate::program::{self, Loaded};
+use crate::terminal::Terminal;
+use broadloom::{
+    AnyArray, CheckedGraph, CompileOptions, Executable, Inputs, IntoArrayView, Outputs, Threads,
+};
+use rayon::ThreadPoolBuilder;
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// How long the steps took.
+#[derive(Debug)]
+struct Clock {
+    last: Instant,
+    steps: Vec<(&'static str, Duration)>,
+}
+
+impl Clock {
+    fn start() -> Clock {
+        Clock { last: Instant::now(), steps: Vec::new() }
+    }
+
+    fn step(&mut self, name: &'static str) {
+        let now = Instant::now();
+        self.steps.push((name, now - self.last));
+        self.last = now;
+    }
+
+    fn text(&self) -> String {
+        let step = |(name, time): &(&str, Duration)| format!("{name} {:.3} ms", time.as_secs_f64() * 1e3);
+        self.steps.iter().map(step).collect::<Vec<_>>().join(", ")
+    }
+}
+
+/// `broadloom eval`.
+///
+/// # Errors
+/// Mistakes in the program; files that cannot be read or written; data that have no result.
+pub fn run(args: &EvalArgs, terminal: &Terminal) -> Result<(), Failure> {
+    let mut clock = Clock::start();
+    let Loaded { graph, inputs, .. } = program::load(&args.program, terminal)?;
+    refuse_assignments(&graph)?;
+    clock.step("parse");
+    let options = CompileOptions { threads: threads(args.threads)?, ..CompileOptions::default() };
+    let kernel = Executable::compile(&graph, &options)?;
+    let plan = Plan::new(&args.output, &kernel.outputs(), args.program.delimiter(), terminal)?;
+    clock.step("compile");
+    let mut arrays: Vec<(&str, Array)> = Vec::new();
+    for info in kernel.inputs() {
+        if let Some(input) = inputs.iter().find(|input| input.name == info.name) {
+            arrays.push((&input.name, input.source.load()?));
+        }
+    }
+    clock.step("read");
+    let outputs = compute(&kernel, &arrays, args)?;
+    clock.step("run");
+    let results: Vec<&AnyArray> = outputs.iter().map(|(_, array)| array).collect();
+    if plan.has_files() {
+        let mut files = plan.open()?;
+        files.push(&results)?;
+        files.finish()?;
+    } else {
+        show(&outputs, terminal)?;
+    }
+    clock.step("write");
+    if args.time {
+        terminal.message(&clock.text());
+    }
+    Ok(())
+}
+
+/// Inputs are files, which are read only.
+fn refuse_assignments(graph: &CheckedGraph) -> Result<(), Failure> {
+    match graph.outputs().iter().find(|output| output.assigned.is_some()) {
+        None => Ok(()),
+        Some(output) => {
+            let name = &output.name;
+            Err(Failure::usage(format!("`assign {name}` writes to an input, which eval never does"))
+                .help_code("make it a result:", format!("output {name} = .."))
+                .help(format!("and name its file by -o {name}=FILE")))
+        }
+    }
+}
+
+fn threads(count: Option<NonZeroUsize>) -> Result<Threads, Failure> {
+    match count.map(NonZeroUsize::get) {
+        None => Ok(Threads::Global),
+        Some(1) => Ok(Threads::Calling),
+        Some(count) => match ThreadPoolBuilder::new().num_threads(count).build() {
+            Ok(pool) => Ok(Threads::Pool(Arc::new(pool))),
+            Err(error) => Err(Failure::data(format!("{count} threads cannot be started: {error}"))
+                .help("pass a smaller number by --threads")),
+        },
+    }
+}
+
+fn compute(kernel: &Executable, arrays: &[(&str, Array)], args: &EvalArgs) -> Result<Outputs, Failure> {
+    let mut inputs = Inputs::new();
+    for (name, array) in arrays {
+        let view = array.view().map_err(|what| Failure::data(format!("input {name:?}: {what}")))?;
+        inputs = inputs.named(*name, view);
+    }
+    for (name, size) in args.program.sizes() {
+        inputs = inputs.with_size(name, size);
+    }
+    Ok(kernel.run(inputs)?)
+}
+
+fn show(outputs: &Outputs, terminal: &Terminal) -> Result<(), Failure> {
+    terminal.write(|out| {
+        for (name, array) in outputs.iter() {
+            let text = print::array(&array.into_array_view());
+            match outputs.len() {
+                1 => writeln!(out, "{text}")?,
+                _ if array.shape().len() > 1 => writeln!(out, "{name} =\n{text}")?,
+                _ => writeln!(out, "{name} = {text}")?,
+            }
+        }
+        Ok(())
+    })
+}

@@ -1,0 +1,179 @@
+//! The words of a picture.
+
+use super::drawing::Kind;
+use broadloom::{CheckedGraph, DType, Op};
+use broadloom_ir::ExprId;
+use broadloom_ir::dim::Dim;
+use broadloom_ir::graph::{Node, View};
+use unicode_width::UnicodeWidthChar;
+
+/// Columns of the longest line in a node.
+const MAX_COLUMNS: usize = 36;
+
+/// How many columns a character takes in a font of fixed width.
+fn columns_of(letter: char) -> usize {
+    letter.width().unwrap_or(0)
+}
+
+/// How many columns a text takes in a font of fixed width.
+pub fn columns(text: &str) -> usize {
+    text.chars().map(columns_of).sum()
+}
+
+/// A text of bounded width.
+pub fn clipped(text: &str) -> String {
+    if columns(text) <= MAX_COLUMNS {
+        return text.to_string();
+    }
+    let mut width = 1;
+    let fits = |letter: &char| {
+        width += columns_of(*letter);
+        width <= MAX_COLUMNS
+    };
+    text.chars().take_while(fits).chain(['…']).collect()
+}
+
+/// A text with what has no width written out: a name must not reorder or hide what stands around it.
+pub fn visible(text: &str) -> String {
+    let mut shown = String::new();
+    for letter in text.chars() {
+        match columns_of(letter) {
+            0 => shown.extend(letter.escape_unicode()),
+            _ => shown.push(letter),
+        }
+    }
+    shown
+}
+
+/// A name of bounded width.
+pub fn name(name: &str) -> String {
+    clipped(&visible(name))
+}
+
+fn size(graph: &CheckedGraph, dim: &Dim) -> String {
+    name(&dim.display(&|symbol| graph.named(symbol)).to_string())
+}
+
+/// `f32[n, 3]`
+pub fn type_text(graph: &CheckedGraph, dtype: DType, shape: &[Dim]) -> String {
+    let sizes: Vec<String> = shape.iter().map(|dim| size(graph, dim)).collect();
+    clipped(&format!("{dtype}[{}]", sizes.join(", ")))
+}
+
+fn axes(axes: &[usize]) -> String {
+    let list: Vec<String> = axes.iter().map(usize::to_string).collect();
+    format!("{} {}", if axes.len() == 1 { "axis" } else { "axes" }, list.join(", "))
+}
+
+/// What an expression does, with the constants among its operands.
+pub fn expression(graph: &CheckedGraph, expr: ExprId) -> (Kind, String) {
+    let node = graph.node(expr);
+    let (kind, what) = match node {
+        Node::Input(_) => (Kind::View, "copy".to_string()),
+        Node::Constant(value) => (Kind::Op, format!("constant {value}")),
+        Node::Size(dim) => (Kind::Op, format!("size {}", size(graph, dim))),
+        Node::Poison => (Kind::Op, "nothing".to_string()),
+        Node::Elementwise { op, .. } => (Kind::Op, op.to_string()),
+        Node::Select { .. } => (Kind::Op, "select".to_string()),
+        Node::Cast(_) => (Kind::Op, format!("cast to {}", graph.dtype(expr))),
+        Node::Reduce { op, axes: over, keepdims, .. } => {
+            let kept = if *keepdims { ", kept" } else { "" };
+            (Kind::Reduction, format!("{op} over {}{kept}", axes(over)))
+        }
+        Node::View { view, operand } => (Kind::View, viewed(graph, view, expr, *operand)),
+        Node::Take { axis, .. } => (Kind::Op, format!("take along axis {axis}")),
+        Node::Iota => (Kind::Op, "iota".to_string()),
+        Node::Concat { axis, .. } => (Kind::View, format!("concat along axis {axis}")),
+        Node::Segment { op, .. } => (Kind::Reduction, format!("segment_{op}")),
+    };
+    let operands = graph.operands(expr);
+    let inline: Vec<Option<String>> = operands.iter().map(|operand| inline(graph, *operand)).collect();
+    if inline.iter().all(Option::is_none) {
+        return (kind, what);
+    }
+    let list: Vec<String> =
+        inline.into_iter().map(|operand| operand.unwrap_or_else(|| "·".to_string())).collect();
+    (kind, format!("{what}({})", list.join(", ")))
+}
+
+/// The text of a constant or a size, which stands where it is used.
+pub fn inline(graph: &CheckedGraph, expr: ExprId) -> Option<String> {
+    match graph.node(expr) {
+        Node::Constant(value) => Some(value.to_string()),
+        Node::Size(dim) => Some(size(graph, dim)),
+        Node::Cast(operand) => match graph.node(*operand) {
+            Node::Size(dim) => Some(size(graph, dim)),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+fn viewed(graph: &CheckedGraph, view: &View, expr: ExprId, operand: ExprId) -> String {
+    match view {
+        View::Reshape | View::BroadcastTo | View::Rebind => view.name().to_string(),
+        View::Permute(permutation) => format!("{} {}", view.name(), axes(permutation)),
+        View::ExpandDims(over) | View::Squeeze(over) => format!("{} {}", view.name(), axes(over)),
+        View::Slice(parts) => {
+            let (from, to) = (graph.shape(operand), graph.shape(expr));
+            let part = |(axis, part): (usize, &broadloom_ir::graph::SliceAxis)| {
+                let (have, get) = (from.get(axis), to.get(axis));
+                let start = if part.start.is_zero() { String::new() } else { size(graph, &part.start) };
+                let end = get.and_then(|get| part.start.add(get).ok()).filter(|_| part.step == 1);
+                match (part.step, end) {
+                    (1, Some(end)) if have == Some(&end) => format!("{start}:"),
+                    (1, Some(end)) => format!("{start}:{}", size(graph, &end)),
+                    (step, _) => format!("{start}::{step}"),
+                }
+            };
+            let parts: Vec<String> = parts.iter().enumerate().map(part).collect();
+            format!("[{}]", parts.join(", "))
+        }
+    }
+}
+
+/// Which operand the one at a position is, where they are not alike.
+pub fn operand(graph: &CheckedGraph, node: &Node, position: usize) -> Option<&'static str> {
+    // Where constants stand in the text of the node, the place that they leave says it.
+    let drawn = node.operands().into_iter().filter(|operand| inline(graph, *operand).is_none());
+    if drawn.count() < 2 {
+        return None;
+    }
+    let names: &[&str] = match node {
+        Node::Select { .. } => &["if", "then", "else"],
+        Node::Take { .. } => &["table", "at"],
+        Node::Segment { .. } => &["values", "ids"],
+        Node::Elementwise { op, operands } if operands.len() > 1 && !is_symmetric(*op) => {
+            if operands.windows(2).all(|pair| pair[0] == pair[1]) {
+                return None;
+            }
+            &["1st", "2nd", "3rd"]
+        }
+        Node::Concat { .. } => &["1st", "2nd", "3rd", "4th", "5th", "6th", "7th", "8th", "9th"],
+        _ => return None,
+    };
+    names.get(position).copied()
+}
+
+/// Whether the order of the operands does not matter.
+fn is_symmetric(op: Op) -> bool {
+    matches!(
+        op,
+        Op::Add
+            | Op::Multiply
+            | Op::Logaddexp
+            | Op::Hypot
+            | Op::Maximum
+            | Op::Minimum
+            | Op::Fmax
+            | Op::Fmin
+            | Op::BitwiseAnd
+            | Op::BitwiseOr
+            | Op::BitwiseXor
+            | Op::Equal
+            | Op::NotEqual
+            | Op::LogicalAnd
+            | Op::LogicalOr
+            | Op::LogicalXor
+    )
+}

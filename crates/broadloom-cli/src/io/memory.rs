@@ -1,0 +1,208 @@
+//! Elements in memory: mapped from a file, or owned.
+#![allow(unsafe_code, reason = "mapping a file is unsafe, because others may change it")]
+
+use crate::failure::Failure;
+use broadloom::{ArrayView, DType, LayoutError};
+use broadloom_ir::for_each_dtype;
+use memmap2::Mmap;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+use std::sync::Arc;
+
+/// Bytes that are aligned for every dtype, or mapped as they lie in a file.
+#[derive(Debug, Clone)]
+pub enum Memory {
+    Mapped(Arc<Mmap>),
+    Owned(Arc<Owned>),
+}
+
+/// Owned bytes, in words that are aligned for every dtype.
+#[derive(Debug, Default)]
+pub struct Owned {
+    words: Vec<u64>,
+    length: usize,
+}
+
+impl Owned {
+    /// How much is read before more memory is asked for: what a file promises is not believed.
+    const BLOCK: usize = 1 << 20;
+
+    /// Reads so many bytes.
+    ///
+    /// # Errors
+    /// If there are fewer, or there is no memory for them.
+    pub fn read(mut from: impl Read, length: usize) -> io::Result<Owned> {
+        let mut words: Vec<u64> = Vec::new();
+        let mut done = 0;
+        while done < length {
+            let part = Owned::BLOCK.min(length - done);
+            let first = words.len();
+            words.try_reserve(part.div_ceil(8)).map_err(|_| io::ErrorKind::OutOfMemory)?;
+            words.resize(first + part.div_ceil(8), 0);
+            let target = bytemuck::cast_slice_mut::<u64, u8>(words.get_mut(first..).unwrap_or_default());
+            from.read_exact(target.get_mut(..part).unwrap_or_default())?;
+            done += part;
+        }
+        Ok(Owned { words, length })
+    }
+
+    fn bytes(&self) -> &[u8] {
+        bytemuck::cast_slice(&self.words).get(..self.length).unwrap_or_default()
+    }
+}
+
+impl Memory {
+    pub fn owned(owned: Owned) -> Memory {
+        Memory::Owned(Arc::new(owned))
+    }
+
+    /// Maps a file, without reading it.
+    ///
+    /// # Errors
+    /// If it cannot be opened, or is no regular file.
+    pub fn map(path: &Path) -> Result<Memory, Failure> {
+        let file = open(path)?;
+        let length = file.metadata().map_err(|error| unreadable(path, &error))?.len();
+        if length == 0 {
+            return Ok(Memory::owned(Owned::default()));
+        }
+        // SAFETY: the elements of all dtypes but bool, which is checked before use, have a meaning whatever their bits
+        // are. That the file is not changed meanwhile is asked of the user in the help text.
+        let map = unsafe { Mmap::map(&file) };
+        map.map(|map| Memory::Mapped(Arc::new(map))).map_err(|error| unreadable(path, &error))
+    }
+
+    pub fn bytes(&self) -> &[u8] {
+        match self {
+            Memory::Mapped(map) => map,
+            Memory::Owned(owned) => owned.bytes(),
+        }
+    }
+}
+
+/// Opens a regular file.
+///
+/// # Errors
+/// If that is impossible, or it is a folder, a pipe or a device.
+pub fn open(path: &Path) -> Result<File, Failure> {
+    let file = File::open(path).map_err(|error| unreadable(path, &error))?;
+    if file.metadata().is_ok_and(|metadata| metadata.is_file()) {
+        return Ok(file);
+    }
+    Err(Failure::data(format!("{} is no regular file", path.display()))
+        .help("write what is to be read to a file first"))
+}
+
+/// A file that cannot be read.
+pub fn unreadable(path: &Path, error: &io::Error) -> Failure {
+    let failure = Failure::data(format!("{} cannot be read: {error}", path.display()));
+    match error.kind() {
+        io::ErrorKind::NotFound => failure.help("check the path; it is relative to the current folder"),
+        _ => failure,
+    }
+}
+
+/// An array: what it is, and its elements.
+#[derive(Debug, Clone)]
+pub struct Array {
+    dtype: DType,
+    shape: Vec<usize>,
+    /// Whether the first axis is the innermost.
+    is_fortran: bool,
+    memory: Memory,
+    /// Where the elements begin, in bytes.
+    offset: usize,
+    /// How many bytes they are.
+    length: usize,
+}
+
+impl Array {
+    /// An array of elements that begin somewhere in memory. Elements that are not aligned there are copied.
+    ///
+    /// # Errors
+    /// If there are fewer bytes than the shape needs, or there is no memory for a copy, in words.
+    pub fn new(
+        dtype: DType,
+        shape: Vec<usize>,
+        is_fortran: bool,
+        memory: Memory,
+        offset: usize,
+    ) -> Result<Array, String> {
+        let length = bytes_of(dtype, &shape).ok_or_else(|| too_large(dtype, &shape))?;
+        let available = memory.bytes().len().saturating_sub(offset);
+        let elements = memory.bytes().get(offset..).and_then(|bytes| bytes.get(..length));
+        let Some(elements) = elements else {
+            let text = sizes(&shape);
+            return Err(format!("{dtype}{text} needs {length} bytes of data, but there are {available}"));
+        };
+        if elements.as_ptr().align_offset(dtype.size()) == 0 {
+            return Ok(Array { dtype, shape, is_fortran, memory, offset, length });
+        }
+        let copy = Owned::read(elements, length).map_err(|error| error.to_string())?;
+        Ok(Array { dtype, shape, is_fortran, memory: Memory::owned(copy), offset: 0, length })
+    }
+
+    pub fn dtype(&self) -> DType {
+        self.dtype
+    }
+
+    pub fn shape(&self) -> &[usize] {
+        &self.shape
+    }
+
+    fn bytes(&self) -> &[u8] {
+        let bytes = self.memory.bytes().get(self.offset..).unwrap_or_default();
+        bytes.get(..self.length).unwrap_or_default()
+    }
+
+    /// The array for a kernel.
+    ///
+    /// # Errors
+    /// If a byte of a bool is neither 0 nor 1, in words.
+    pub fn view(&self) -> Result<ArrayView<'_>, String> {
+        let mut strides: Vec<isize> = Vec::new();
+        let mut stride: isize = 1;
+        for size in &self.shape {
+            strides.push(stride);
+            stride = stride.saturating_mul(isize::try_from(*size).unwrap_or(isize::MAX));
+        }
+        macro_rules! typed {
+            ($($variant:ident, $rust:ty, $name:literal, $class:ident, $size:literal;)*) => {
+                match self.dtype {
+                    $(DType::$variant => {
+                        let elements = bytemuck::checked::try_cast_slice::<u8, $rust>(self.bytes());
+                        let elements = elements.map_err(|_| no_bools())?;
+                        match self.is_fortran {
+                            true => ArrayView::strided(elements, 0, &self.shape, &strides),
+                            false => ArrayView::new(elements, &self.shape),
+                        }
+                    })*
+                }
+            };
+        }
+        for_each_dtype!(typed).map_err(|error: LayoutError| error.to_string())
+    }
+}
+
+fn no_bools() -> String {
+    "some bytes of its bools are neither 0 nor 1: declare them as u8".to_owned()
+}
+
+/// Number of bytes, if it can be represented and addressed.
+pub fn bytes_of(dtype: DType, shape: &[usize]) -> Option<usize> {
+    if shape.contains(&0) {
+        return Some(0);
+    }
+    let count = shape.iter().try_fold(1usize, |count, size| count.checked_mul(*size))?;
+    count.checked_mul(dtype.size()).filter(|bytes| isize::try_from(*bytes).is_ok())
+}
+
+pub fn too_large(dtype: DType, shape: &[usize]) -> String {
+    format!("an array {dtype}{} is too large for the memory of any machine", sizes(shape))
+}
+
+/// `[2, 3]`
+pub fn sizes(shape: &[usize]) -> String {
+    format!("{shape:?}")
+}

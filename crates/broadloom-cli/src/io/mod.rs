@@ -1,0 +1,20 @@
+//! Arrays from files and to files.
+//!
+//! ```text
+//! x=FILE ──Argument──▶ Files::open ──▶ Opened { name, Source } ──load──▶ Array ──▶ kernel
+//! kernel ──▶ rows of results ──push──▶ Sink ──finish──▶ a temporary file ──▶ renamed when all are complete
+//! ```
+//!
+//! A [`Source`](source::Source) knows its dtype and shape before its elements are read, and a [`Sink`](sink::Sink)
+//! takes rows piece by piece, so that neither knows whether a program runs on whole arrays or in chunks.
+
+pub mod argument;
+pub mod memory;
+mod npy;
+mod picture;
+pub mod plan;
+pub mod sink;
+pub mod source;
+mod table;
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,300 @@
+//! NumPy's .npy: a header, which is the text of a Python dictionary, and the elements.
+//!
+//! The header is read here and not by a library: those at hand trust its lengths (`npyz` multiplies sizes without a
+//! check), and of Python's literals only strings, numbers, truth values and tuples of numbers occur.
+
+use broadloom::DType;
+use std::io::{self, Read};
+
+/// Longest header that is accepted; NumPy has the same limit.
+const MAX_HEADER: usize = 10_000;
+/// Most axes. NumPy has 64.
+const MAX_RANK: usize = 64;
+
+/// What a header says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Header {
+    /// NumPy's text for the dtype: `<f4`.
+    descr: Descr,
+    pub shape: Vec<usize>,
+    pub is_fortran: bool,
+    /// Bytes before the elements.
+    pub length: usize,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Descr {
+    Plain(String),
+    Structured,
+}
+
+/// What is wrong with a header, and how NumPy would mend the file.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Unreadable {
+    pub what: String,
+    pub fix: Option<Fix>,
+}
+
+/// How to mend a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fix {
+    /// Code for NumPy, in which `a` is the array.
+    NumPy(&'static str),
+    Words(&'static str),
+}
+
+impl From<String> for Unreadable {
+    fn from(what: String) -> Self {
+        Unreadable { what, fix: None }
+    }
+}
+
+impl From<io::Error> for Unreadable {
+    fn from(error: io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::UnexpectedEof => "it ends within the header of a .npy file".to_owned().into(),
+            _ => error.to_string().into(),
+        }
+    }
+}
+
+/// The letter of native byte order.
+const NATIVE: char = if cfg!(target_endian = "little") { '<' } else { '>' };
+
+impl Header {
+    /// Reads the header and not more.
+    ///
+    /// # Errors
+    /// If it is none.
+    pub fn read(mut from: impl Read) -> Result<Header, Unreadable> {
+        let mut start = [0u8; 8];
+        from.read_exact(&mut start)?;
+        let [magic @ .., major, minor] = start;
+        if magic != *b"\x93NUMPY" {
+            return Err("it is no .npy file: it does not begin with \\x93NUMPY".to_owned().into());
+        }
+        let (length, before) = match major {
+            1 => {
+                let mut length = [0u8; 2];
+                from.read_exact(&mut length)?;
+                (usize::from(u16::from_le_bytes(length)), 10)
+            }
+            2 | 3 => {
+                let mut length = [0u8; 4];
+                from.read_exact(&mut length)?;
+                (usize::try_from(u32::from_le_bytes(length)).unwrap_or(usize::MAX), 12)
+            }
+            _ => return Err(format!("its format is version {major}.{minor}; known are 1 to 3").into()),
+        };
+        if length > MAX_HEADER {
+            return Err(
+                format!("its header has {length} bytes; more than {MAX_HEADER} are not accepted").into()
+            );
+        }
+        let mut text = vec![0; length];
+        from.read_exact(&mut text)?;
+        let text = String::from_utf8_lossy(&text);
+        let mut header = Dictionary { rest: &text }
+            .header()
+            .ok_or_else(|| format!("its header is not understood: {}", text.trim_end()))?;
+        header.length = before + length;
+        Ok(header)
+    }
+
+    /// The dtype, or the one that the user says it is.
+    ///
+    /// # Errors
+    /// If Broadloom has none like it.
+    pub fn dtype(&self, stated: Option<DType>) -> Result<DType, Unreadable> {
+        let unreadable = |what: String, fix| Err(Unreadable { what, fix: Some(Fix::NumPy(fix)) });
+        let Descr::Plain(descr) = &self.descr else {
+            return unreadable(
+                "it has records of several fields".to_owned(),
+                "np.save('new.npy', a['field'])",
+            );
+        };
+        let mut letters = descr.chars();
+        let (order, kind) = (letters.next().unwrap_or(' '), letters.as_str());
+        let is_native = matches!(order, '|' | '=') || order == NATIVE;
+        let found = match kind {
+            "b1" => DType::Bool,
+            "i1" => DType::I8,
+            "i2" => DType::I16,
+            "i4" => DType::I32,
+            "i8" => DType::I64,
+            "u1" => DType::U8,
+            "u2" => DType::U16,
+            "u4" => DType::U32,
+            "u8" => DType::U64,
+            "f2" => DType::F16,
+            "f4" => DType::F32,
+            "f8" => DType::F64,
+            "V2" if stated == Some(DType::Bf16) => DType::Bf16,
+            "V2" => {
+                return Err(Unreadable {
+                    what: format!("its elements are {descr:?}, two bytes without a meaning"),
+                    fix: Some(Fix::Words("if they are bfloat16, add :bf16 to the file's name")),
+                });
+            }
+            _ => {
+                let (what, fix) = match kind.chars().next() {
+                    Some('c') => ("complex numbers", "np.save('re.npy', a.real); np.save('im.npy', a.imag)"),
+                    Some('U' | 'S') => ("strings", "np.save('new.npy', a.astype(np.float64))"),
+                    Some('O') => ("Python objects", "np.save('new.npy', a.astype(np.float64))"),
+                    Some('M' | 'm') => ("times", "np.save('new.npy', a.astype(np.int64))"),
+                    Some('f') => {
+                        ("floats that only some machines have", "np.save('new.npy', a.astype(np.float64))")
+                    }
+                    _ => ("of no dtype of Broadloom", "np.save('new.npy', a.astype(np.float64))"),
+                };
+                return unreadable(format!("its elements are {descr:?}, {what}"), fix);
+            }
+        };
+        if !is_native && found.size() > 1 {
+            return unreadable(
+                format!("its elements are {descr:?}, in a byte order that is not this machine's"),
+                "np.save('new.npy', a.astype(a.dtype.newbyteorder('=')))",
+            );
+        }
+        match stated {
+            Some(stated) if stated != found => Err(format!(
+                "its elements are {found}, not {stated}; a file is not converted by naming a dtype: write .astype({stated}) in the expression"
+            )
+            .into()),
+            _ => Ok(found),
+        }
+    }
+}
+
+/// Reads `{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }`.
+struct Dictionary<'a> {
+    rest: &'a str,
+}
+
+impl<'a> Dictionary<'a> {
+    fn header(mut self) -> Option<Header> {
+        let (mut descr, mut is_fortran, mut shape) = (None, None, None);
+        self.expect('{')?;
+        while !self.take('}') {
+            let key = self.string()?;
+            self.expect(':')?;
+            match key {
+                "descr" => descr = Some(self.descr()?),
+                "fortran_order" => is_fortran = Some(self.truth()?),
+                "shape" => shape = Some(self.shape()?),
+                _ => return None,
+            }
+            if !self.take(',') && !self.rest.trim_start().starts_with('}') {
+                return None;
+            }
+        }
+        let is_all = self.rest.trim().is_empty();
+        let header = Header { descr: descr?, shape: shape?, is_fortran: is_fortran?, length: 0 };
+        is_all.then_some(header)
+    }
+
+    fn take(&mut self, letter: char) -> bool {
+        let rest = self.rest.trim_start().strip_prefix(letter);
+        self.rest = rest.unwrap_or(self.rest);
+        rest.is_some()
+    }
+
+    fn expect(&mut self, letter: char) -> Option<()> {
+        self.take(letter).then_some(())
+    }
+
+    fn string(&mut self) -> Option<&'a str> {
+        let quote = if self.take('\'') { '\'' } else { self.expect('"').map(|()| '"')? };
+        let (text, rest) = self.rest.split_once(quote)?;
+        self.rest = rest;
+        Some(text)
+    }
+
+    /// A string, or anything in brackets, which is skipped.
+    fn descr(&mut self) -> Option<Descr> {
+        if !self.rest.trim_start().starts_with('[') {
+            return self.string().map(|text| Descr::Plain(text.to_owned()));
+        }
+        let mut depth = 0usize;
+        let mut quote = None;
+        for (at, letter) in self.rest.char_indices() {
+            match (quote, letter) {
+                (Some(open), _) if open == letter => quote = None,
+                (Some(_), _) => {}
+                (None, '\'' | '"') => quote = Some(letter),
+                (None, '[') => depth += 1,
+                (None, ']') => depth = depth.checked_sub(1)?,
+                (None, _) => {}
+            }
+            if letter == ']' && depth == 0 {
+                self.rest = self.rest.get(at + 1..)?;
+                return Some(Descr::Structured);
+            }
+        }
+        None
+    }
+
+    fn truth(&mut self) -> Option<bool> {
+        let rest = self.rest.trim_start();
+        let (value, rest) = match rest.strip_prefix("True") {
+            Some(rest) => (true, rest),
+            None => (false, rest.strip_prefix("False")?),
+        };
+        self.rest = rest;
+        Some(value)
+    }
+
+    fn shape(&mut self) -> Option<Vec<usize>> {
+        self.expect('(')?;
+        let mut shape = Vec::new();
+        while !self.take(')') {
+            let rest = self.rest.trim_start();
+            let end = rest.find(|letter: char| !letter.is_ascii_digit())?;
+            let (digits, rest) = rest.split_at_checked(end)?;
+            shape.push(digits.parse().ok()?);
+            // Python 2 wrote long integers so.
+            self.rest = rest.strip_prefix('L').unwrap_or(rest);
+            if shape.len() > MAX_RANK || (!self.take(',') && !self.rest.trim_start().starts_with(')')) {
+                return None;
+            }
+        }
+        Some(shape)
+    }
+}
+
+/// The bytes before the elements of an array in row-major order. Headers of one dtype and one tail of the shape have
+/// the same length, whatever the first size is, so that it can be filled in when it is known.
+pub fn header(dtype: DType, shape: &[usize]) -> Vec<u8> {
+    /// Digits of the largest size.
+    const WIDEST: usize = 20;
+    let descr = match dtype {
+        DType::Bool => "|b1".to_owned(),
+        // As the package ml_dtypes writes it.
+        DType::Bf16 => format!("{NATIVE}V2"),
+        DType::I8 | DType::U8 => format!("|{}1", &dtype.name()[..1]),
+        DType::I16
+        | DType::I32
+        | DType::I64
+        | DType::U16
+        | DType::U32
+        | DType::U64
+        | DType::F16
+        | DType::F32
+        | DType::F64 => format!("{NATIVE}{}{}", &dtype.name()[..1], dtype.size()),
+    };
+    let mut sizes: String = shape.iter().map(|size| format!("{size}, ")).collect();
+    if shape.len() > 1 {
+        sizes.truncate(sizes.len() - 2);
+    } else {
+        sizes.truncate(sizes.trim_end().len());
+    }
+    let mut text = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': ({sizes}), }}");
+    let first = shape.first().map_or(0, |size| WIDEST - size.to_string().len().min(WIDEST));
+    let length = (10 + text.len() + first + 1).next_multiple_of(64) - 10;
+    text.push_str(&" ".repeat(length - 1 - text.len()));
+    text.push('\n');
+    let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
+    bytes.extend(u16::try_from(length).unwrap_or(u16::MAX).to_le_bytes());
+    bytes.extend(text.into_bytes());
+    bytes
+}

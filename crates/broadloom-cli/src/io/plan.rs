@@ -1,0 +1,270 @@
+//! Which results go to which files. All files appear together, complete, or none does.
+
+use super::sink::{Npy, NpyFile, Npz, Png, Raw, Sink, Table};
+use crate::failure::Failure;
+use crate::terminal::Terminal;
+use broadloom::{AnyArray, ArrayInfo, DType};
+use std::fs::File;
+use std::io::{self, BufWriter};
+use std::path::{Path, PathBuf};
+use tempfile::{Builder, NamedTempFile};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Format {
+    Npy,
+    Npz,
+    Table(u8),
+    Png,
+    Raw,
+}
+
+impl Format {
+    fn of(path: &Path) -> Option<Format> {
+        Some(match path.extension()?.to_str()?.to_ascii_lowercase().as_str() {
+            "npy" => Format::Npy,
+            "npz" => Format::Npz,
+            "csv" => Format::Table(b','),
+            "tsv" => Format::Table(b'\t'),
+            "png" => Format::Png,
+            "bin" | "raw" => Format::Raw,
+            _ => return None,
+        })
+    }
+}
+
+/// A file and the results that it takes, by position.
+#[derive(Debug)]
+struct Target {
+    path: PathBuf,
+    format: Format,
+    results: Vec<usize>,
+}
+
+/// The files of a run.
+#[derive(Debug)]
+pub struct Plan {
+    results: Vec<(String, DType)>,
+    targets: Vec<Target>,
+    delimiter: Option<u8>,
+}
+
+impl Plan {
+    /// Reads `[NAME=]FILE`s.
+    ///
+    /// # Errors
+    /// If a file cannot take what it should, as far as that is known without data.
+    pub fn new(
+        files: &[String],
+        results: &[ArrayInfo],
+        delimiter: Option<u8>,
+        terminal: &Terminal,
+    ) -> Result<Plan, Failure> {
+        let mut targets: Vec<Target> = Vec::new();
+        for text in files {
+            let target = target(text, results)?;
+            if targets.iter().any(|other| other.path == target.path) {
+                return Err(Failure::usage(format!("{} is written twice", target.path.display()))
+                    .help("give each result a file of its own, or write all to one .npz"));
+            }
+            targets.push(target);
+        }
+        let is_written = |at: &usize| targets.iter().any(|target| target.results.contains(at));
+        for (at, result) in results.iter().enumerate().filter(|_| !targets.is_empty()) {
+            if !is_written(&at) {
+                let help =
+                    format!("write it as well by -o {}=FILE, or all of them by -o FILE.npz", result.name);
+                terminal.warn(format!("the result {:?} is written nowhere", result.name), Some(&help));
+            }
+        }
+        let results = results.iter().map(|result| (result.name.clone(), result.dtype)).collect();
+        Ok(Plan { results, targets, delimiter })
+    }
+
+    /// Whether results go to files, and not to standard output.
+    pub fn has_files(&self) -> bool {
+        !self.targets.is_empty()
+    }
+
+    /// Makes temporary files beside those that are to be written.
+    ///
+    /// # Errors
+    /// If that is impossible.
+    pub fn open(self) -> Result<Writing, Failure> {
+        let Plan { results, targets, delimiter } = self;
+        let open = |target: Target| {
+            let Target { path, format, results: positions } = target;
+            let failed = |error: &io::Error| unwritable(&path, error);
+            let mut builder = Builder::new();
+            builder.prefix(".broadloom-").suffix(".part");
+            #[cfg(unix)]
+            {
+                use std::os::unix::fs::PermissionsExt;
+                // As other programs make files; the mask of the process is applied.
+                builder.permissions(std::fs::Permissions::from_mode(0o666));
+            }
+            let temporary = builder.tempfile_in(folder(&path)).map_err(|error| failed(&error))?;
+            let out = temporary.as_file().try_clone().map_err(|error| failed(&error))?;
+            let taken: Vec<(String, DType)> =
+                positions.iter().filter_map(|at| results.get(*at).cloned()).collect();
+            let sink = sink(format, BufWriter::new(out), &taken, delimiter, &path);
+            let sink = sink.map_err(|error| failed(&error))?;
+            Ok(Output { path, results: positions, temporary, sink })
+        };
+        let outputs = targets.into_iter().map(open).collect::<Result<_, Failure>>()?;
+        Ok(Writing { outputs })
+    }
+}
+
+fn sink(
+    format: Format,
+    out: BufWriter<File>,
+    results: &[(String, DType)],
+    delimiter: Option<u8>,
+    path: &Path,
+) -> io::Result<Box<dyn Sink>> {
+    Ok(match (format, results) {
+        (Format::Table(usual), _) => {
+            let names = results.iter().map(|(name, _)| name.clone()).collect();
+            let header = (results.len() > 1).then_some(names);
+            Box::new(Table::new(out, header, delimiter.unwrap_or(usual)))
+        }
+        (Format::Npy, [(_, dtype), ..]) => Box::new(NpyFile { npy: Npy::new(out), dtype: *dtype }),
+        (Format::Png, _) => Box::new(Png::new(out)),
+        (Format::Npz, _) => Box::new(Npz::new(out, results, folder(path))?),
+        (Format::Raw, _) | (Format::Npy, []) => Box::new(Raw(out)),
+    })
+}
+
+fn folder(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+fn unwritable(path: &Path, error: &io::Error) -> Failure {
+    // What is behind an error that names the temporary file.
+    let cause = error.get_ref().and_then(|inner| inner.source());
+    let cause = cause.map_or_else(|| error.to_string(), ToString::to_string);
+    let failure = Failure::data(format!("{} cannot be written: {cause}", path.display()));
+    match error.kind() {
+        io::ErrorKind::NotFound => failure.help("the folder of the file must exist: make it first"),
+        io::ErrorKind::PermissionDenied => failure.help("write to a folder of yours"),
+        _ => failure,
+    }
+}
+
+fn target(text: &str, results: &[ArrayInfo]) -> Result<Target, Failure> {
+    let names = || results.iter().map(|result| result.name.as_str());
+    let named = text.split_once('=').filter(|(name, _)| !name.contains(['/', '\\', '.']));
+    let (path, positions): (PathBuf, Vec<usize>) = match named {
+        Some((name, path)) => match names().position(|known| known == name.trim_matches('"')) {
+            Some(at) => (path.into(), vec![at]),
+            None => {
+                let failure = Failure::usage(format!("there is no result {name:?}"));
+                return Err(match broadloom_text::nearest(name, names()) {
+                    Some(near) => failure.help(format!("did you mean `{near}`?")),
+                    None => failure.help(format!("the results are {:?}", names().collect::<Vec<_>>())),
+                });
+            }
+        },
+        None => (text.into(), (0..results.len()).collect()),
+    };
+    let shown = path.display();
+    let Some(format) = Format::of(&path) else {
+        return Err(Failure::usage(format!("what {shown} should hold is not known by its name"))
+            .help("known are .npy, .npz, .csv, .tsv, .png, and .bin for the elements alone"));
+    };
+    let infos: Vec<&ArrayInfo> = positions.iter().filter_map(|at| results.get(*at)).collect();
+    match (format, infos.as_slice()) {
+        (Format::Npz, _) => {}
+        (Format::Table(_), [only]) if only.rank <= 2 => {}
+        (Format::Table(_), [only]) => {
+            return Err(Failure::usage(format!("a table has two axes, but {only} has {}", only.rank))
+                .help("write .npy, or reshape it"));
+        }
+        (Format::Table(_), several) if several.iter().all(|info| info.rank == 1) => {}
+        (Format::Table(_), _) => {
+            let all: Vec<String> = infos.iter().map(ToString::to_string).collect();
+            return Err(Failure::usage(format!(
+                "several results are columns of one table if each has one axis, but these are {}",
+                all.join(", ")
+            ))
+            .help("write them to one .npz, or each to a file of its own by -o NAME=FILE"));
+        }
+        (Format::Png, [only]) => picture(only)?,
+        (Format::Npy | Format::Raw, [_]) => {}
+        (Format::Npy | Format::Raw | Format::Png, _) => {
+            return Err(Failure::usage(format!("{shown} takes one result, but there are {}", infos.len()))
+                .help(format!("say which by -o NAME={shown}, or write all to one .npz")));
+        }
+    }
+    Ok(Target { path, format, results: positions })
+}
+
+/// Whether it may be a picture.
+fn picture(info: &ArrayInfo) -> Result<(), Failure> {
+    let name = &info.name;
+    if info.dtype != DType::U8 {
+        let failure = Failure::usage(format!("a .png is made of u8, but there is {info}"));
+        return Err(match info.dtype {
+            DType::Bool => failure.help_code("black and white is:", format!("{name}.astype(u8) * 255")),
+            _ => failure
+                .help_code("values from 0 to 1 are:", format!("clip({name} * 255, 0, 255).astype(u8)"))
+                .help_code("values from 0 to 255 are:", format!("clip({name}, 0, 255).astype(u8)")),
+        });
+    }
+    if !(2..=3).contains(&info.rank) {
+        return Err(Failure::usage(format!("a .png has two or three axes, but there is {info}"))
+            .help("pictures are u8[H, W], u8[H, W, 3] and u8[H, W, 4]"));
+    }
+    Ok(())
+}
+
+/// A file that is being written.
+struct Output {
+    path: PathBuf,
+    results: Vec<usize>,
+    temporary: NamedTempFile,
+    sink: Box<dyn Sink>,
+}
+
+/// Files that are being written. If they are dropped before they are finished, nothing is left of them.
+pub struct Writing {
+    outputs: Vec<Output>,
+}
+
+impl Writing {
+    /// Takes further rows of all results.
+    ///
+    /// # Errors
+    /// If they cannot be written.
+    pub fn push(&mut self, results: &[&AnyArray]) -> Result<(), Failure> {
+        for Output { path, results: positions, sink, .. } in &mut self.outputs {
+            let rows: Vec<&AnyArray> = positions.iter().filter_map(|at| results.get(*at).copied()).collect();
+            sink.push(&rows).map_err(|error| unwritable(path, &error))?;
+        }
+        Ok(())
+    }
+
+    /// Completes all files, and then gives them their names.
+    ///
+    /// # Errors
+    /// If one cannot be completed; then none is there.
+    pub fn finish(self) -> Result<(), Failure> {
+        let mut complete = Vec::new();
+        for Output { path, temporary, sink, .. } in self.outputs {
+            sink.finish().map_err(|error| unwritable(&path, &error))?;
+            complete.push((path, temporary));
+        }
+        let mut named: Vec<PathBuf> = Vec::new();
+        for (path, temporary) in complete {
+            if let Err(error) = temporary.persist(&path) {
+                for path in named {
+                    // It is gone, or cannot be removed; the error to tell is the first.
+                    let _ = std::fs::remove_file(path);
+                }
+                return Err(unwritable(&path, &error.error));
+            }
+            named.push(path);
+        }
+        Ok(())
+    }
+}

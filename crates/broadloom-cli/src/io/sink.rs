@@ -1,0 +1,243 @@
+//! Results to files, rows by rows.
+
+use super::npy;
+use crate::print;
+use broadloom::{AnyArray, ArrayView, DType, IntoArrayView};
+use broadloom_ir::for_each_dtype;
+use std::fs::File;
+use std::io::{self, BufWriter, Seek, SeekFrom, Write};
+use std::path::Path;
+use zip::write::SimpleFileOptions;
+use zip::{CompressionMethod, ZipWriter};
+
+/// Where the results of a run go.
+pub trait Sink {
+    /// Takes further rows of each result, in the order of the results; all rows, of what has no axes.
+    ///
+    /// # Errors
+    /// If they cannot be written.
+    fn push(&mut self, rows: &[&AnyArray]) -> io::Result<()>;
+
+    /// Completes the file.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    fn finish(self: Box<Self>) -> io::Result<()>;
+}
+
+/// The elements in row-major order, as they lie in memory.
+fn bytes(array: &AnyArray) -> &[u8] {
+    macro_rules! typed {
+        ($($variant:ident, $rust:ty, $name:literal, $class:ident, $size:literal;)*) => {
+            match array.dtype() {
+                $(DType::$variant => array.as_slice::<$rust>().map_or(&[], |elements| bytemuck::cast_slice(elements)),)*
+            }
+        };
+    }
+    for_each_dtype!(typed)
+}
+
+/// Sizes of all rows that were pushed.
+#[derive(Debug, Default)]
+struct Shape(Option<Vec<usize>>);
+
+impl Shape {
+    fn push(&mut self, rows: &AnyArray) {
+        match &mut self.0 {
+            None => self.0 = Some(rows.shape().to_vec()),
+            Some(shape) => {
+                if let (Some(total), Some(more)) = (shape.first_mut(), rows.shape().first()) {
+                    *total += more;
+                }
+            }
+        }
+    }
+}
+
+/// The elements alone.
+#[derive(Debug)]
+pub struct Raw<W>(pub W);
+
+impl<W: Write> Sink for Raw<W> {
+    fn push(&mut self, rows: &[&AnyArray]) -> io::Result<()> {
+        rows.iter().try_for_each(|rows| self.0.write_all(bytes(rows)))
+    }
+
+    fn finish(mut self: Box<Self>) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
+/// A .npy, whose header is written again when the number of rows is known.
+#[derive(Debug)]
+pub struct Npy<W> {
+    out: W,
+    shape: Shape,
+}
+
+impl<W: Write + Seek> Npy<W> {
+    pub fn new(out: W) -> Npy<W> {
+        Npy { out, shape: Shape::default() }
+    }
+
+    fn add(&mut self, rows: &AnyArray) -> io::Result<()> {
+        if self.shape.0.is_none() {
+            self.out.write_all(&npy::header(rows.dtype(), rows.shape()))?;
+        }
+        self.shape.push(rows);
+        self.out.write_all(bytes(rows))
+    }
+
+    fn complete(mut self, dtype: DType) -> io::Result<W> {
+        if let Some(shape) = &self.shape.0 {
+            self.out.seek(SeekFrom::Start(0))?;
+            self.out.write_all(&npy::header(dtype, shape))?;
+        }
+        self.out.flush()?;
+        Ok(self.out)
+    }
+}
+
+/// A .npy of the only result.
+#[derive(Debug)]
+pub struct NpyFile<W> {
+    pub npy: Npy<W>,
+    pub dtype: DType,
+}
+
+impl<W: Write + Seek> Sink for NpyFile<W> {
+    fn push(&mut self, rows: &[&AnyArray]) -> io::Result<()> {
+        rows.iter().try_for_each(|rows| self.npy.add(rows))
+    }
+
+    fn finish(self: Box<Self>) -> io::Result<()> {
+        self.npy.complete(self.dtype).map(drop)
+    }
+}
+
+/// An .npz. Its arrays are written to files without a name first, because rows of all of them come in turns.
+pub struct Npz<W: Write + Seek> {
+    out: ZipWriter<W>,
+    arrays: Vec<(String, DType, Npy<BufWriter<File>>)>,
+}
+
+impl<W: Write + Seek> Npz<W> {
+    /// In a folder where there is room.
+    ///
+    /// # Errors
+    /// If files cannot be made there.
+    pub fn new(out: W, results: &[(String, DType)], folder: &Path) -> io::Result<Npz<W>> {
+        let array = |(name, dtype): &(String, DType)| {
+            Ok((name.clone(), *dtype, Npy::new(BufWriter::new(tempfile::tempfile_in(folder)?))))
+        };
+        let arrays = results.iter().map(array).collect::<io::Result<_>>()?;
+        Ok(Npz { out: ZipWriter::new(out), arrays })
+    }
+}
+
+impl<W: Write + Seek> Sink for Npz<W> {
+    fn push(&mut self, rows: &[&AnyArray]) -> io::Result<()> {
+        let mut arrays = self.arrays.iter_mut().zip(rows);
+        arrays.try_for_each(|((_, _, array), rows)| array.add(rows))
+    }
+
+    fn finish(mut self: Box<Self>) -> io::Result<()> {
+        // NumPy stores as well, unless asked to compress.
+        let options =
+            SimpleFileOptions::default().compression_method(CompressionMethod::Stored).large_file(true);
+        for (name, dtype, array) in self.arrays {
+            self.out.start_file(format!("{name}.npy"), options)?;
+            let mut array = array.complete(dtype)?;
+            array.seek(SeekFrom::Start(0))?;
+            let mut file = array.into_inner()?;
+            io::copy(&mut file, &mut self.out)?;
+        }
+        self.out.finish()?.flush()
+    }
+}
+
+/// A table as text: one result of up to two axes, or several columns with a header.
+pub struct Table<W: Write> {
+    out: csv::Writer<W>,
+    header: Option<Vec<String>>,
+}
+
+impl<W: Write> Table<W> {
+    pub fn new(out: W, header: Option<Vec<String>>, delimiter: u8) -> Table<W> {
+        Table { out: csv::WriterBuilder::new().delimiter(delimiter).from_writer(out), header }
+    }
+}
+
+impl<W: Write> Sink for Table<W> {
+    fn push(&mut self, rows: &[&AnyArray]) -> io::Result<()> {
+        if let Some(header) = self.header.take() {
+            self.out.write_record(header)?;
+        }
+        let views: Vec<ArrayView<'_>> = rows.iter().map(|rows| rows.into_array_view()).collect();
+        let length = |array: &&AnyArray| array.shape().first().copied().unwrap_or(1);
+        for row in 0..rows.iter().map(length).max().unwrap_or(0) {
+            for (array, view) in rows.iter().zip(&views) {
+                let rank = array.shape().len().min(2);
+                for column in 0..array.shape().get(1).copied().unwrap_or(1) {
+                    let index = [row, column];
+                    let cell = print::element(view, index.get(..rank).unwrap_or_default());
+                    self.out.write_field(cell.map_or(String::new(), print::exact))?;
+                }
+            }
+            self.out.write_record(None::<&[u8]>)?;
+        }
+        Ok(())
+    }
+
+    fn finish(mut self: Box<Self>) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
+/// A .png of u8.
+#[derive(Debug)]
+pub struct Png<W> {
+    out: W,
+    shape: Shape,
+    pixels: Vec<u8>,
+}
+
+impl<W: Write> Png<W> {
+    pub fn new(out: W) -> Png<W> {
+        Png { out, shape: Shape::default(), pixels: Vec::new() }
+    }
+}
+
+impl<W: Write> Sink for Png<W> {
+    fn push(&mut self, rows: &[&AnyArray]) -> io::Result<()> {
+        for rows in rows {
+            self.shape.push(rows);
+            self.pixels.extend(bytes(rows));
+        }
+        Ok(())
+    }
+
+    fn finish(mut self: Box<Self>) -> io::Result<()> {
+        use image::{ExtendedColorType, ImageEncoder, codecs::png::PngEncoder};
+        let shape = self.shape.0.unwrap_or_default();
+        let (height, width, color) = match shape.as_slice() {
+            [height, width] | [height, width, 1] => (height, width, ExtendedColorType::L8),
+            [height, width, 2] => (height, width, ExtendedColorType::La8),
+            [height, width, 3] => (height, width, ExtendedColorType::Rgb8),
+            [height, width, 4] => (height, width, ExtendedColorType::Rgba8),
+            _ => {
+                return Err(io::Error::other(format!(
+                    "the shape {shape:?} is no picture: [H, W], [H, W, 3] and [H, W, 4] are"
+                )));
+            }
+        };
+        if *height == 0 || *width == 0 {
+            return Err(io::Error::other(format!("a picture of shape {shape:?} has no pixels")));
+        }
+        let size = |size: &usize| u32::try_from(*size).map_err(io::Error::other);
+        PngEncoder::new(&mut self.out)
+            .write_image(&self.pixels, size(width)?, size(height)?, color)
+            .map_err(io::Error::other)?;
+        self.out.flush()
+    }
+}

@@ -1,0 +1,265 @@
+//! Readers on hostile files: valid ones with some bytes changed, cut off, repeated or taken from each other.
+//!
+//! A reader may refuse a file or make an array of it, but never panic, and never ask for more memory than files of
+//! their size can fill.
+
+use super::argument::Argument;
+use super::memory::bytes_of;
+use super::source::Files;
+use super::{npy, sink};
+use broadloom::{ArrayView, DType, Executable, Inputs};
+use broadloom_text::{Given, Program};
+use std::io::{Cursor, Write};
+use std::path::Path;
+
+/// A generator that needs no crate: splitmix64.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    fn below(&mut self, bound: usize) -> usize {
+        (self.next() % bound.max(1) as u64) as usize
+    }
+}
+
+/// What parsers trip over.
+const WORDS: &[&[u8]] = &[
+    b"(",
+    b")",
+    b"[",
+    b"]]",
+    b"'",
+    b"\"",
+    b",",
+    b"18446744073709551615",
+    b"99999999999999999999",
+    b"-1",
+    b"<f8",
+    b">f4",
+    b"|O",
+    b"|V2",
+    b"<U9",
+    b"True",
+    b"False",
+    b"shape",
+    b"descr",
+    b"\x93NUMPY",
+    b"\x03\x00",
+    b"\xff\xff\xff\xff",
+    b"\0\0",
+    b"\n",
+    b"nan",
+    b"1e999",
+    b"\xef\xbb\xbf",
+    b"PK\x01\x02",
+    b"PK\x05\x06",
+    b"IDAT",
+    b"IHDR",
+    b"\x7f\xff\xff\xff",
+];
+
+fn mutated(valid: &[u8], random: &mut Random) -> Vec<u8> {
+    let mut bytes = valid.to_vec();
+    for _ in 0..=random.below(4) {
+        let at = random.below(bytes.len());
+        let word = WORDS[random.below(WORDS.len())];
+        match random.below(6) {
+            0 if !bytes.is_empty() => bytes[at] = random.next() as u8,
+            1 => bytes.truncate(at),
+            2 => drop(bytes.splice(at..at, word.iter().copied())),
+            3 => {
+                let end = (at + word.len()).min(bytes.len());
+                bytes.splice(at..end, word.iter().copied());
+            }
+            4 => {
+                let end = (at + 1 + random.below(20)).min(bytes.len());
+                bytes.drain(at.min(end)..end);
+            }
+            _ => {
+                let end = (at + random.below(40)).min(bytes.len());
+                let part = bytes[at.min(end)..end].to_vec();
+                bytes.splice(at..at, part);
+            }
+        }
+    }
+    bytes
+}
+
+/// `shape: f32[2, 3]` as a .npy, by its definition.
+fn valid_npy(version: u8) -> Vec<u8> {
+    let text = "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }\n";
+    let mut bytes = b"\x93NUMPY".to_vec();
+    bytes.extend([version, 0]);
+    match version {
+        1 => bytes.extend((text.len() as u16).to_le_bytes()),
+        _ => bytes.extend((text.len() as u32).to_le_bytes()),
+    }
+    bytes.extend(text.as_bytes());
+    bytes.extend((0..6).flat_map(|at| (at as f32).to_le_bytes()));
+    bytes
+}
+
+fn valid_npz(method: zip::CompressionMethod) -> Vec<u8> {
+    let mut archive = zip::ZipWriter::new(Cursor::new(Vec::new()));
+    let options = zip::write::SimpleFileOptions::default().compression_method(method);
+    for key in ["a", "b"] {
+        archive.start_file(format!("{key}.npy"), options).unwrap();
+        archive.write_all(&valid_npy(1)).unwrap();
+    }
+    archive.finish().unwrap().into_inner()
+}
+
+fn valid_picture(format: image::ImageFormat) -> Vec<u8> {
+    let mut bytes = Cursor::new(Vec::new());
+    image::RgbImage::from_fn(9, 7, |x, y| image::Rgb([x as u8, y as u8, 7]))
+        .write_to(&mut bytes, format)
+        .unwrap();
+    bytes.into_inner()
+}
+
+/// Reads what the argument says, and looks at every input; how many there are, if all is well.
+fn read(argument: &str) -> Result<usize, String> {
+    let argument = Argument::parse(argument).map_err(|failure| failure.to_string())?;
+    let opened = Files::new(None).open(&argument).map_err(|failure| failure.to_string())?;
+    for input in &opened {
+        let array = input.source.load().map_err(|failure| failure.to_string())?;
+        assert_eq!((array.dtype(), array.shape()), (input.source.dtype(), input.source.shape()));
+        let held = bytes_of(array.dtype(), array.shape()).unwrap();
+        assert!(held < 64 << 20, "{held} bytes of {argument:?}");
+        array.view()?;
+    }
+    Ok(opened.len())
+}
+
+/// Mutates the file some times; how often it was read all the same.
+fn hostile(folder: &Path, name: &str, argument: &str, valid: &[u8], cases: usize) -> usize {
+    let path = folder.join(name);
+    let argument = argument.replace("FILE", path.to_str().unwrap());
+    std::fs::write(&path, valid).unwrap();
+    assert!(read(&argument).is_ok(), "{argument}: {:?}", read(&argument));
+    let mut random = Random(name.len() as u64 * 1000 + valid.len() as u64);
+    let mut read_all_the_same = 0;
+    for _ in 0..cases {
+        std::fs::write(&path, mutated(valid, &mut random)).unwrap();
+        match read(&argument) {
+            Ok(_) => read_all_the_same += 1,
+            Err(text) => assert!(!text.is_empty()),
+        }
+    }
+    read_all_the_same
+}
+
+#[test]
+fn hostile_files_are_refused_or_read() {
+    use image::ImageFormat::{Jpeg, Png};
+    use zip::CompressionMethod::{Deflated, Stored};
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let cases = 700;
+    let mut read = 0;
+    for version in 1..=3 {
+        read += hostile(folder, &format!("{version}.npy"), "x=FILE", &valid_npy(version), cases);
+    }
+    for (name, method) in [("s.npz", Stored), ("d.npz", Deflated)] {
+        read += hostile(folder, name, "FILE", &valid_npz(method), cases);
+    }
+    for (name, format) in [("p.png", Png), ("p.jpg", Jpeg)] {
+        read += hostile(folder, name, "x=FILE", &valid_picture(format), cases);
+    }
+    read += hostile(folder, "t.csv", "FILE", b"a,b,\"c d\"\n1,2.5,x\n3,NA,\"y,z\"\n", cases);
+    read += hostile(folder, "m.tsv", "x=FILE", b"1\t2\n3\t4e5\n", cases);
+    // Neither all nor none, else the cases try nothing.
+    assert!((cases / 10..9 * cases - cases / 2).contains(&read), "{read} of {} were read", 9 * cases);
+}
+
+/// Headers whose sizes overflow, or that promise what is not there.
+#[test]
+fn headers_that_promise_too_much() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.npy");
+    for (shape, expected) in [
+        ("(4294967296, 4294967296)", "too large"),
+        ("(18446744073709551615,)", "too large"),
+        ("(99999999999999999999,)", "not understood"),
+        ("(1000000000000,)", "needs 4000000000000 bytes of data, but there are 4"),
+        ("(2,)", "f32[2] needs 8 bytes of data, but there are 4"),
+        ("(0, 18446744073709551615)", "too large"),
+    ] {
+        let text = format!("{{'descr': '<f4', 'fortran_order': False, 'shape': {shape}, }}\n");
+        let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
+        bytes.extend((text.len() as u16).to_le_bytes());
+        bytes.extend(text.into_bytes());
+        bytes.extend(1.0f32.to_le_bytes());
+        std::fs::write(&path, bytes).unwrap();
+        let text = read(&format!("x={}", path.display())).unwrap_err();
+        assert!(text.contains(expected), "{shape}: {text}");
+    }
+}
+
+/// What `npyz` reads of a header that is written here, and what is read here of one of `npyz`.
+#[test]
+fn headers_are_those_of_another_library() {
+    for dtype in DType::ALL.iter().copied().filter(|dtype| *dtype != DType::Bf16) {
+        for shape in [&[][..], &[3], &[0], &[2, 3, 4], &[1_000_000, 7]] {
+            let bytes = npy::header(dtype, shape);
+            assert_eq!(bytes.len() % 64, 0);
+            let theirs = npyz::NpyHeader::from_reader(bytes.as_slice()).unwrap();
+            let sizes: Vec<u64> = shape.iter().map(|size| *size as u64).collect();
+            assert_eq!((theirs.shape(), theirs.order()), (sizes.as_slice(), npyz::Order::C));
+            let npyz::DType::Plain(theirs) = theirs.dtype() else { panic!("{dtype}") };
+            assert_eq!(theirs.size_field() as usize, dtype.size());
+            let ours = npy::Header::read(bytes.as_slice()).ok().unwrap();
+            assert_eq!(
+                (ours.dtype(None).unwrap(), ours.shape.as_slice(), ours.is_fortran),
+                (dtype, shape, false)
+            );
+        }
+    }
+}
+
+/// Rows that come in pieces make the file that they make at once.
+#[test]
+fn sinks_take_rows_piece_by_piece() {
+    let program = Program::parse("test", "y = x * 2").unwrap();
+    let given = [Given { name: "x", dtype: DType::F32, shape: &[4, 2] }];
+    let whole = program.resolve_with(&given).unwrap();
+    let part = program.resolve_with(&[Given { shape: &[2, 2], ..given[0] }]).unwrap();
+    let data: Vec<f32> = (0..8).map(|at| at as f32 / 3.0).collect();
+    let run = |graph, data: &[f32], rows| {
+        let kernel = Executable::compile(graph, &broadloom::CompileOptions::default()).unwrap();
+        let view = ArrayView::new(data, &[rows, 2]).unwrap();
+        kernel.run(Inputs::new().named("x", view)).unwrap()
+    };
+    let all = run(&whole, &data, 4);
+    let pieces = [run(&part, &data[..4], 2), run(&part, &data[4..], 2)];
+    let folder = tempfile::tempdir().unwrap();
+    let write =
+        |name: &str, make: &dyn Fn(std::fs::File) -> Box<dyn sink::Sink>, outputs: &[&broadloom::Outputs]| {
+            let path = folder.path().join(name);
+            let mut sink = make(std::fs::File::create(&path).unwrap());
+            for outputs in outputs {
+                sink.push(&outputs.iter().map(|(_, array)| array).collect::<Vec<_>>()).unwrap();
+            }
+            sink.finish().unwrap();
+            std::fs::read(path).unwrap()
+        };
+    let results = [("y".to_owned(), DType::F32)];
+    let sinks: [(&str, &dyn Fn(std::fs::File) -> Box<dyn sink::Sink>); 4] = [
+        ("npy", &|file| Box::new(sink::NpyFile { npy: sink::Npy::new(file), dtype: DType::F32 })),
+        ("npz", &|file| Box::new(sink::Npz::new(file, &results, folder.path()).unwrap())),
+        ("csv", &|file| Box::new(sink::Table::new(file, None, b','))),
+        ("bin", &|file| Box::new(sink::Raw(file))),
+    ];
+    for (name, make) in sinks {
+        let at_once = write(name, make, &[&all]);
+        assert!(at_once.len() > 20);
+        assert_eq!(at_once, write(name, make, &[&pieces[0], &pieces[1]]), "{name}");
+    }
+}

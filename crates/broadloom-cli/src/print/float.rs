@@ -1,0 +1,184 @@
+//! Floats as NumPy writes them: the shortest digits that tell a value from its neighbours, of its own dtype, and at most
+//! eight after the point where several stand below each other.
+
+use broadloom::{DType, Scalar, bf16, f16};
+use broadloom_ir::dtype::AnyNumber;
+
+/// Most digits after the point.
+const PRECISION: usize = 8;
+
+/// The value, exactly.
+fn wide(value: Scalar) -> f64 {
+    match value.number() {
+        AnyNumber::Float(float) => float,
+        AnyNumber::Int(int) => int as f64,
+    }
+}
+
+/// The shortest text `d.ddde-5` that reads as the value in its dtype.
+fn shortest(value: Scalar) -> String {
+    // Neither has a shortest text of its own: the shortest of f32 is longer.
+    let narrow = |is_same: &dyn Fn(f64) -> bool| {
+        let texts = (0..PRECISION).map(|digits| format!("{:.digits$e}", wide(value)));
+        let mut texts = texts.filter(|text| text.parse().is_ok_and(is_same));
+        texts.next().unwrap_or_else(|| format!("{:e}", wide(value)))
+    };
+    match value {
+        Scalar::F32(float) => format!("{float:e}"),
+        Scalar::F16(float) => narrow(&|read| f16::from_f64(read) == float),
+        Scalar::Bf16(float) => narrow(&|read| bf16::from_f64(read) == float),
+        _ => format!("{:e}", wide(value)),
+    }
+}
+
+/// Sign and digits, without the point, and the power of ten of the first digit.
+fn digits(value: Scalar) -> (bool, String, i32) {
+    let text = shortest(value);
+    let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
+    let digits = mantissa.chars().filter(char::is_ascii_digit).collect();
+    (mantissa.starts_with('-'), digits, exponent.parse().unwrap_or(0))
+}
+
+/// The parts before and after the point.
+fn positional(value: Scalar, most: Option<usize>) -> (String, String) {
+    let (is_negative, digits, exponent) = digits(value);
+    let after = (digits.len() as i64 - 1 - i64::from(exponent)).max(0);
+    let text = match most {
+        Some(most) if after > most as i64 => format!("{:.most$}", wide(value)),
+        _ => {
+            // As many zeros as the point stands away from the digits.
+            let point = exponent.saturating_add(1);
+            let leading = usize::try_from(1 - point).unwrap_or(0);
+            let padded = format!("{}{digits}", "0".repeat(leading));
+            let before = usize::try_from(point).unwrap_or(0).max(1);
+            let padded = format!("{padded:0<before$}");
+            let (before, after) = padded.split_at(before);
+            format!("{}{before}.{after}", if is_negative { "-" } else { "" })
+        }
+    };
+    let (before, after) = text.split_once('.').unwrap_or((&text, ""));
+    (before.to_owned(), after.trim_end_matches('0').to_owned())
+}
+
+/// Sign and first digit, what follows the point, and the power of ten.
+fn scientific(value: Scalar, most: Option<usize>) -> (String, String, i32) {
+    let (_, all, _) = digits(value);
+    let text = match most {
+        Some(most) if all.len() > most + 1 => format!("{:.most$e}", wide(value)),
+        _ => shortest(value),
+    };
+    let (before, after, power) = parts(&text);
+    (before, after.trim_end_matches('0').to_owned(), power)
+}
+
+fn parts(text: &str) -> (String, String, i32) {
+    let (mantissa, power) = text.split_once('e').unwrap_or((text, "0"));
+    let (before, after) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    (before.to_owned(), after.to_owned(), power.parse().unwrap_or(0))
+}
+
+/// With a sign and at least so many digits.
+fn power(power: i32, width: usize) -> String {
+    let sign = if power < 0 { '-' } else { '+' };
+    format!("e{sign}{:0>width$}", power.unsigned_abs())
+}
+
+fn not_finite(value: f64) -> Option<&'static str> {
+    match value {
+        value if value.is_nan() => Some("nan"),
+        f64::INFINITY => Some("inf"),
+        f64::NEG_INFINITY => Some("-inf"),
+        _ => None,
+    }
+}
+
+/// A value by itself.
+pub fn alone(value: Scalar) -> String {
+    let float = wide(value);
+    if let Some(word) = not_finite(float) {
+        return word.to_owned();
+    }
+    let absolute = float.abs();
+    // As Python's own floats.
+    let end = if value.dtype() == DType::F64 { 1e16 } else { cutoff(value.dtype()) };
+    if absolute == 0.0 || (1e-4..end).contains(&absolute) {
+        let (before, after) = positional(value, None);
+        return format!("{before}.{}", if after.is_empty() { "0" } else { &after });
+    }
+    let (before, after, exponent) = scientific(value, None);
+    let point = if after.is_empty() { "" } else { "." };
+    format!("{before}{point}{after}{}", power(exponent, 2))
+}
+
+/// How floats that stand below each other are written.
+#[derive(Debug)]
+pub struct Floats {
+    /// Digits of the exponent, if there is one.
+    exponent: Option<usize>,
+    /// Characters before and after the point.
+    before: usize,
+    after: usize,
+}
+
+impl Floats {
+    pub fn of(dtype: DType, sample: &[Scalar]) -> Floats {
+        let finite: Vec<Scalar> = sample.iter().copied().filter(|value| wide(*value).is_finite()).collect();
+        let sizes = finite.iter().map(|value| wide(*value).abs()).filter(|size| *size != 0.0);
+        let (least, largest) =
+            sizes.fold((f64::INFINITY, 0.0f64), |(low, high), size| (low.min(size), high.max(size)));
+        let longest = |lengths: &mut dyn Iterator<Item = usize>| lengths.max().unwrap_or(0);
+        let mut floats = if largest > 0.0
+            && (largest >= cutoff(dtype) || least < 1e-4 || largest / least > 1000.0)
+        {
+            let written: Vec<_> = finite.iter().map(|value| scientific(*value, Some(PRECISION))).collect();
+            let exponent = longest(&mut written.iter().map(|(.., exponent)| power(*exponent, 2).len() - 2));
+            let after = longest(&mut written.iter().map(|(_, after, _)| after.len()));
+            let before = longest(&mut written.iter().map(|(before, ..)| before.len()));
+            Floats { exponent: Some(exponent), before, after }
+        } else {
+            let written: Vec<_> = finite.iter().map(|value| positional(*value, Some(PRECISION))).collect();
+            let before = longest(&mut written.iter().map(|(before, _)| before.len()));
+            Floats {
+                exponent: None,
+                before,
+                after: longest(&mut written.iter().map(|(_, after)| after.len())),
+            }
+        };
+        let words = sample.iter().filter_map(|value| not_finite(wide(*value)));
+        let widest = longest(&mut words.map(|word| word.len()));
+        floats.before = floats.before.max(widest.saturating_sub(floats.right() + 1));
+        floats
+    }
+
+    /// Characters after the point.
+    fn right(&self) -> usize {
+        self.after + self.exponent.map_or(0, |digits| digits + 2)
+    }
+
+    pub fn write(&self, value: Scalar) -> String {
+        let (float, before, after) = (wide(value), self.before, self.after);
+        if let Some(word) = not_finite(float) {
+            return format!("{word:>width$}", width = before + 1 + self.right());
+        }
+        match self.exponent {
+            Some(width) => {
+                let (integer, fraction, exponent) = parts(&format!("{float:.after$e}"));
+                format!("{integer:>before$}.{fraction}{}", power(exponent, width))
+            }
+            None => {
+                let (integer, fraction) = positional(value, Some(PRECISION));
+                format!("{integer:>before$}.{fraction:<after$}")
+            }
+        }
+    }
+}
+
+/// From where on values are written with exponents: what the dtype has decimal digits for.
+fn cutoff(dtype: DType) -> f64 {
+    match dtype {
+        DType::Bf16 => 1e2,
+        DType::F16 => 1e3,
+        DType::F32 => 1e6,
+        _ => 1e8,
+    }
+}

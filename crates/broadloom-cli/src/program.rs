@@ -1,0 +1,220 @@
+//! The program that a command is about: an expression or a file, and what its inputs are.
+
+use crate::failure::Failure;
+use crate::io::argument::Argument;
+use crate::io::source::{Files, Opened};
+use crate::terminal::Terminal;
+use broadloom::CheckedGraph;
+use broadloom_text::{Given, Limits, Program, Resolved, TextPlaces};
+use clap::Args;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+/// A program and its inputs, for eval, check, explain, graph and bench.
+#[derive(Debug, Args)]
+pub struct ProgramArgs {
+    /// The expression, in NumPy's notation, or several as `name = expr; ...`; none with --file
+    #[arg(value_name = "EXPR", required_unless_present = "file")]
+    expression: Option<String>,
+    /// Inputs: name=FILE, name=FILE:PART, name=NUMBER, FILE with names of its own, or name:f32[n, 3] without data
+    #[arg(value_name = "INPUT")]
+    inputs: Vec<String>,
+    /// Read the program from a file; `-` is standard input
+    #[arg(short, long, value_name = "FILE")]
+    file: Option<PathBuf>,
+    /// Sizes of the program's parameters
+    #[arg(long = "size", value_name = "NAME=N", value_parser = size)]
+    sizes: Vec<(String, usize)>,
+    /// Delimiter of cells in tables; by default a comma in .csv and a tab in .tsv
+    #[arg(long, value_name = "CHARACTER", value_parser = delimiter)]
+    delimiter: Option<u8>,
+    /// Refuse operations on arrays of equally many elements and different shapes
+    #[arg(long)]
+    strict: bool,
+}
+
+fn size(text: &str) -> Result<(String, usize), String> {
+    let (name, size) = text.split_once('=').ok_or("expected NAME=N, as in k=3")?;
+    let size = size.trim().parse().map_err(|_| format!("{size:?} is no size"))?;
+    Ok((name.trim().to_owned(), size))
+}
+
+fn delimiter(text: &str) -> Result<u8, String> {
+    match text.as_bytes() {
+        b"\\t" => Ok(b'\t'),
+        [byte] if byte.is_ascii() && !matches!(byte, b'"' | b'\r' | b'\n') => Ok(*byte),
+        _ => Err("expected one ASCII character that is no quote, such as ';'".to_owned()),
+    }
+}
+
+/// A program's text and what it is called in messages.
+#[derive(Debug)]
+struct Text {
+    name: String,
+    text: String,
+}
+
+/// A program whose inputs are known.
+#[derive(Debug)]
+pub struct Loaded {
+    pub graph: CheckedGraph,
+    /// The inputs that have data.
+    pub inputs: Vec<Opened>,
+    /// Where the graph's expressions stand in the program.
+    pub places: TextPlaces,
+}
+
+impl ProgramArgs {
+    /// The inputs as they were written.
+    fn inputs(&self) -> impl Iterator<Item = &str> {
+        // With a file, the first of the words is no expression.
+        let first = self.expression.as_ref().filter(|_| self.file.is_some());
+        first.into_iter().chain(&self.inputs).map(String::as_str)
+    }
+
+    /// The sizes of parameters.
+    pub fn sizes(&self) -> impl Iterator<Item = (&str, usize)> {
+        self.sizes.iter().map(|(name, size)| (name.as_str(), *size))
+    }
+
+    /// What separates the cells of tables, if it is not the usual.
+    pub fn delimiter(&self) -> Option<u8> {
+        self.delimiter
+    }
+
+    fn text(&self) -> Result<Text, Failure> {
+        match &self.file {
+            Some(file) => read(file),
+            None => {
+                let text = self.expression.clone().unwrap_or_default();
+                Ok(Text { name: "expression".to_owned(), text })
+            }
+        }
+    }
+}
+
+fn read(path: &Path) -> Result<Text, Failure> {
+    let is_stdin = path == Path::new("-");
+    let name = if is_stdin { "standard input".to_owned() } else { path.display().to_string() };
+    let mut text = String::new();
+    // One byte more than is accepted, so that the parser says that it is too long.
+    let most = Limits::default().length as u64 + 1;
+    let result = if is_stdin {
+        std::io::stdin().lock().take(most).read_to_string(&mut text)
+    } else {
+        std::fs::File::open(path).and_then(|file| file.take(most).read_to_string(&mut text))
+    };
+    match result {
+        Ok(_) => Ok(Text { name, text }),
+        Err(error) => Err(Failure::usage(format!("the program {name} cannot be read: {error}"))
+            .help("pass a text file in UTF-8, or the expression itself without --file")),
+    }
+}
+
+/// The graph of a program. Inputs without data are declared by the program itself or by `name:f32[n]`.
+///
+/// # Errors
+/// Those of [`load`].
+pub fn checked(args: &ProgramArgs, terminal: &Terminal) -> Result<CheckedGraph, Failure> {
+    Ok(load(args, terminal)?.graph)
+}
+
+/// The graph of a program and its inputs, whose elements are not read yet. What the program does not declare is what
+/// the data are.
+///
+/// # Errors
+/// Every mistake in the program, and files that cannot be opened.
+pub fn load(args: &ProgramArgs, terminal: &Terminal) -> Result<Loaded, Failure> {
+    let Text { name, text } = args.text()?;
+    let arguments = args.inputs().map(Argument::parse).collect::<Result<Vec<Argument>, Failure>>()?;
+    let declarations: String = arguments.iter().filter_map(declaration).collect();
+    let program = Program::parse(&name, &format!("{declarations}{text}"))?;
+    let missing = program.missing_inputs();
+
+    let mut files = Files::new(args.delimiter);
+    let mut inputs: Vec<Opened> = Vec::new();
+    let mut waiting: Vec<&Argument> = Vec::new();
+    // Files have to be opened to know what is in them; but not those whose names the program does not miss.
+    for argument in &arguments {
+        match argument.name() {
+            Some(name) if !missing.contains(&name) => waiting.push(argument),
+            Some(_) => add(&mut inputs, files.open(argument)?, true)?,
+            None => add(&mut inputs, files.open(argument)?, false)?,
+        }
+    }
+    let is_missing = |input: &&Opened| missing.contains(&input.name.as_str());
+    let given: Vec<Given<'_>> = inputs
+        .iter()
+        .filter(is_missing)
+        .map(|Opened { name, source }| Given {
+            name,
+            dtype: source.dtype(),
+            shape: source.shape(),
+            rows: None,
+        })
+        .collect();
+    let resolved = program.resolve_in_full(&given).map_err(|mistakes| {
+        let unknown = missing.iter().find(|name| !inputs.iter().any(|input| input.name == **name));
+        let unused = waiting.iter().filter_map(|argument| argument.name());
+        unmet(Failure::from(mistakes), unknown.copied(), unused)
+    })?;
+
+    let Resolved { graph, warnings, places } = resolved;
+    if let Some(warnings) = warnings.filter(|_| args.strict) {
+        return Err(Failure::from(warnings));
+    }
+    let declared = |name: &str| graph.inputs().iter().any(|input| *input.name == *name);
+    for argument in waiting {
+        match argument.name() {
+            Some(name) if declared(name) => add(&mut inputs, files.open(argument)?, true)?,
+            Some(name) => {
+                let known = graph.inputs().iter().map(|input| &*input.name);
+                let help = match broadloom_text::nearest(name, known) {
+                    Some(near) => format!("did you mean `{near}`?"),
+                    None => "leave it out, or use it in the expression".to_owned(),
+                };
+                terminal.warn(format!("the program has no input {name:?}"), Some(&help));
+            }
+            None => {}
+        }
+    }
+    inputs.retain(|input| declared(&input.name));
+    for Opened { name, source } in &inputs {
+        terminal.note(|| format!("input {name}: {}{:?}", source.dtype(), source.shape()));
+    }
+    Ok(Loaded { graph, inputs, places })
+}
+
+/// A declaration as a statement.
+fn declaration(argument: &Argument) -> Option<String> {
+    match argument {
+        Argument::Declared { text } => Some(format!("input {text}\n")),
+        Argument::Number { .. } | Argument::File { .. } => None,
+    }
+}
+
+/// Adds inputs. One with a name on the command line comes before those of files with names of their own.
+fn add(inputs: &mut Vec<Opened>, further: Vec<Opened>, is_named: bool) -> Result<(), Failure> {
+    for input in further {
+        match inputs.iter_mut().find(|known| known.name == input.name) {
+            None => inputs.push(input),
+            Some(known) if is_named => *known = input,
+            Some(known) => {
+                return Err(Failure::usage(format!("the input {:?} is given twice", known.name))
+                    .help_code("say which is meant:", format!("{}=FILE:PART", known.name)));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Says how an input is given that the program uses and nobody gave.
+fn unmet<'a>(failure: Failure, unknown: Option<&str>, unused: impl Iterator<Item = &'a str>) -> Failure {
+    let Some(name) = unknown else { return failure };
+    match broadloom_text::nearest(name, unused) {
+        Some(near) => failure.help(format!("the input `{near}` is given, and not used: did you mean it?")),
+        None => failure.help(format!(
+            "if `{name}` is an input, give it after the expression: {name}=FILE, {name}=3.5 or {name}:f32[n, 3]"
+        )),
+    }
+}

@@ -1,0 +1,111 @@
+//! Where messages and data go: messages to standard error, data to standard output.
+
+use crate::failure::Failure;
+use broadloom_ir::diagnostics::{Style, Text};
+use clap::{Args, ValueEnum};
+use std::fmt::Display;
+use std::io::{self, BufWriter, ErrorKind, IsTerminal, Write};
+use std::process::ExitCode;
+
+/// How messages are printed, for every command.
+#[derive(Debug, Args)]
+pub struct MessageArgs {
+    /// When messages are coloured; `auto` is on a terminal, unless NO_COLOR is set
+    #[arg(long, global = true, value_enum, default_value_t = Color::Auto, value_name = "WHEN")]
+    color: Color,
+    /// Print no warnings
+    #[arg(short, long, global = true)]
+    quiet: bool,
+    /// Print what is done
+    #[arg(short, long, global = true, conflicts_with = "quiet")]
+    verbose: bool,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Color {
+    Auto,
+    Always,
+    Never,
+}
+
+/// The two streams, as the user wants them.
+#[derive(Debug)]
+pub struct Terminal {
+    is_colored: bool,
+    is_quiet: bool,
+    is_verbose: bool,
+}
+
+impl Terminal {
+    pub fn new(args: &MessageArgs) -> Terminal {
+        let is_colored = match args.color {
+            Color::Always => true,
+            Color::Never => false,
+            // By no-color.org: present and not empty.
+            Color::Auto => {
+                std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+                    && io::stderr().is_terminal()
+            }
+        };
+        Terminal { is_colored, is_quiet: args.quiet, is_verbose: args.verbose }
+    }
+
+    /// Says why a command ended early; gives its exit code.
+    pub fn fail(&self, failure: &Failure) -> ExitCode {
+        if let Some(text) = failure.text(self.is_colored) {
+            self.message(&text);
+        }
+        failure.exit_code()
+    }
+
+    /// Says what may be wrong.
+    pub fn warn(&self, headline: impl Into<String>, help: Option<&str>) {
+        if !self.is_quiet {
+            let mut text = Text::message(Style::Warning, "warning".to_owned(), headline.into());
+            if let Some(help) = help {
+                text.help(help, None);
+            }
+            self.message(&if self.is_colored { text.colored().to_string() } else { text.to_string() });
+        }
+    }
+
+    /// Says what is done, if the user wants to know.
+    pub fn note(&self, what: impl FnOnce() -> String) {
+        if self.is_verbose {
+            self.message(&what());
+        }
+    }
+
+    /// A message that was asked for.
+    pub fn message(&self, text: &str) {
+        // There is nowhere to say that this failed.
+        let _ = writeln!(io::stderr().lock(), "{text}");
+    }
+
+    /// Writes data to standard output.
+    ///
+    /// # Errors
+    /// If that cannot be written; a silent failure with success if its reader has gone.
+    pub fn write(&self, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Failure> {
+        let mut out = BufWriter::new(io::stdout().lock());
+        match write(&mut out).and_then(|()| out.flush()) {
+            Ok(()) => Ok(()),
+            Err(error) => {
+                // What is left is not written when the buffer is dropped.
+                drop(out.into_parts());
+                match error.kind() {
+                    ErrorKind::BrokenPipe => Err(Failure::closed()),
+                    _ => Err(Failure::data(format!("standard output cannot be written: {error}"))),
+                }
+            }
+        }
+    }
+
+    /// Writes text to standard output.
+    ///
+    /// # Errors
+    /// Those of [`Terminal::write`].
+    pub fn print(&self, text: impl Display) -> Result<(), Failure> {
+        self.write(|out| write!(out, "{text}"))
+    }
+}

@@ -1,0 +1,173 @@
+//! Every kind of input.
+
+use crate::{Folder, f32s, f64s, npy};
+use std::io::{Cursor, Write};
+
+#[test]
+fn npy_of_every_dtype() {
+    let folder = Folder::new();
+    let cases: [(&str, Vec<u8>, &str, &str); 13] = [
+        ("|b1", vec![1, 0, 1], "bool", "[ True False  True]"),
+        ("|i1", vec![0xff, 2, 0x80], "i8", "[  -1    2 -128]"),
+        ("<i2", vec![0xff, 0xff, 2, 0, 0, 0x80], "i16", "[    -1      2 -32768]"),
+        (
+            "<i4",
+            [-1i32, 2, 70_000].iter().flat_map(|x| x.to_le_bytes()).collect(),
+            "i32",
+            "[   -1     2 70000]",
+        ),
+        (
+            "<i8",
+            [-1i64, 2, 1 << 40].iter().flat_map(|x| x.to_le_bytes()).collect(),
+            "i64",
+            "[           -1             2 1099511627776]",
+        ),
+        ("|u1", vec![255, 2, 3], "u8", "[255   2   3]"),
+        ("<u2", vec![0xff, 0xff, 2, 0, 3, 0], "u16", "[65535     2     3]"),
+        (
+            "<u4",
+            [u32::MAX, 2, 3].iter().flat_map(|x| x.to_le_bytes()).collect(),
+            "u32",
+            "[4294967295          2          3]",
+        ),
+        (
+            "<u8",
+            [u64::MAX, 2, 3].iter().flat_map(|x| x.to_le_bytes()).collect(),
+            "u64",
+            "[18446744073709551615                    2                    3]",
+        ),
+        // 1.0, -2.0 and 0.5 in half precision.
+        ("<f2", vec![0x00, 0x3c, 0x00, 0xc0, 0x00, 0x38], "f16", "[ 1.  -2.   0.5]"),
+        ("<f4", f32s(&[1.0, -2.0, 0.5]), "f32", "[ 1.  -2.   0.5]"),
+        ("<f8", f64s(&[1.0, -2.0, 0.5]), "f64", "[ 1.  -2.   0.5]"),
+        // The upper halves of 1.0, -2.0 and 0.5 in single precision.
+        ("<V2", vec![0x80, 0x3f, 0x00, 0xc0, 0x00, 0x3f], "bf16", "[ 1.  -2.   0.5]"),
+    ];
+    for (descr, data, dtype, expected) in cases {
+        folder.write("x.npy", npy(&format!("'{descr}'"), false, "(3,)", &data));
+        let input = if dtype == "bf16" { "x=x.npy:bf16" } else { "x=x.npy" };
+        assert_eq!(folder.output(&["check", "x", input]), format!("result: {dtype}[3]\n"));
+        assert_eq!(folder.output(&["eval", "x", input]), format!("{expected}\n"), "{dtype}");
+    }
+}
+
+#[test]
+fn npy_in_any_order() {
+    let folder = Folder::new();
+    let data = f64s(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
+    folder.write("c.npy", npy("'<f8'", false, "(2, 3)", &data));
+    folder.write("f.npy", npy("'<f8'", true, "(2, 3)", &data));
+    assert_eq!(folder.output(&["eval", "x", "x=c.npy"]), "[[1. 2. 3.]\n [4. 5. 6.]]\n");
+    assert_eq!(folder.output(&["eval", "x", "x=f.npy"]), "[[1. 3. 5.]\n [2. 4. 6.]]\n");
+    assert_eq!(folder.output(&["eval", "x - y", "x=c.npy", "y=f.npy"]), "[[ 0. -1. -2.]\n [ 2.  1.  0.]]\n");
+    // A header of an odd length: the elements are not aligned in the file.
+    let text = b"{'descr': '<f8', 'fortran_order': False, 'shape': (2,), }\n";
+    let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
+    bytes.extend([text.len() as u8 + 1, 0]);
+    bytes.extend(text);
+    bytes.extend(b" ");
+    bytes.extend(f64s(&[1.5, 2.5]));
+    folder.write("odd.npy", bytes);
+    assert_eq!(folder.output(&["eval", "x", "x=odd.npy"]), "[1.5 2.5]\n");
+    folder.write("none.npy", npy("'<f8'", false, "(0, 3)", &[]));
+    assert_eq!(folder.output(&["eval", "x.sum(axis=0)", "x=none.npy"]), "[0. 0. 0.]\n");
+    folder.write("scalar.npy", npy("'<f8'", false, "()", &f64s(&[2.5])));
+    assert_eq!(folder.output(&["eval", "x", "x=scalar.npy"]), "2.5\n");
+}
+
+#[test]
+fn npz_by_key_and_whole() {
+    let folder = Folder::new();
+    for (name, method) in
+        [("s.npz", zip::CompressionMethod::Stored), ("d.npz", zip::CompressionMethod::Deflated)]
+    {
+        let mut archive = zip::ZipWriter::new(Cursor::new(Vec::new()));
+        let options = zip::write::SimpleFileOptions::default().compression_method(method);
+        for (key, values) in [("a", [1.0, 2.0]), ("b", [10.0, 20.0])] {
+            archive.start_file(format!("{key}.npy"), options).unwrap();
+            archive.write_all(&npy("'<f8'", false, "(2,)", &f64s(&values))).unwrap();
+        }
+        folder.write(name, archive.finish().unwrap().into_inner());
+        assert_eq!(folder.output(&["eval", "a + b", name]), "[11. 22.]\n");
+        assert_eq!(folder.output(&["eval", "x", &format!("x={name}:b")]), "[10. 20.]\n");
+        // What is named comes before what is in a file.
+        assert_eq!(folder.output(&["eval", "a + b", name, "a=1"]), "[11. 21.]\n");
+    }
+}
+
+#[test]
+fn tables() {
+    let folder = Folder::new();
+    folder.write("t.csv", "city,lat,n\nOslo,59.9,3\n\"Rome, Italy\",41.9,4\n");
+    assert_eq!(folder.output(&["eval", "lat * n", "t.csv"]), "[179.7 167.6]\n");
+    assert_eq!(folder.output(&["check", "x", "x=t.csv:n"]), "result: i64[2]\n");
+    folder.write("m.tsv", "1\t2.5\n3\tNA\n");
+    assert_eq!(folder.output(&["eval", "x", "x=m.tsv"]), "[[1.  2.5]\n [3.  nan]]\n");
+    assert_eq!(folder.output(&["eval", "c1", "m.tsv"]), "[2.5 nan]\n");
+    folder.write("s.csv", "a;my column\n1;2\n");
+    assert_eq!(folder.output(&["eval", "a + \"my column\"", "s.csv", "--delimiter", ";"]), "[3]\n");
+    // A byte-order mark is not of the first name.
+    folder.write("bom.csv", "\u{feff}a,b\n1,2\n");
+    assert_eq!(folder.output(&["eval", "a", "bom.csv"]), "[1]\n");
+}
+
+#[test]
+fn pictures() {
+    let folder = Folder::new();
+    let path = |name: &str| folder.path().join(name);
+    image::RgbImage::from_fn(2, 1, |x, _| image::Rgb([x as u8, 10, 20])).save(path("rgb.png")).unwrap();
+    image::RgbaImage::from_pixel(2, 1, image::Rgba([1, 2, 3, 4])).save(path("rgba.png")).unwrap();
+    image::GrayImage::from_pixel(3, 2, image::Luma([7])).save(path("gray.png")).unwrap();
+    image::RgbImage::from_pixel(8, 8, image::Rgb([128, 128, 128])).save(path("p.jpg")).unwrap();
+    assert_eq!(folder.output(&["eval", "x", "x=rgb.png"]), "[[[ 0 10 20]\n  [ 1 10 20]]]\n");
+    assert_eq!(folder.output(&["check", "x", "x=rgba.png"]), "result: u8[1, 2, 4]\n");
+    assert_eq!(folder.output(&["eval", "x", "x=gray.png"]), "[[7 7 7]\n [7 7 7]]\n");
+    assert_eq!(folder.output(&["check", "x", "x=p.jpg"]), "result: u8[8, 8, 3]\n");
+    assert_eq!(folder.output(&["eval", "min(x)", "x=p.jpg"]), "128\n");
+}
+
+#[test]
+fn raw_files_and_numbers() {
+    let folder = Folder::new();
+    folder.write("x.bin", f32s(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]));
+    assert_eq!(folder.output(&["eval", "x", "x=x.bin:f32[_, 3]"]), "[[1. 2. 3.]\n [4. 5. 6.]]\n");
+    assert_eq!(folder.output(&["eval", "x", "x=x.bin:float32[6]"]), "[1. 2. 3. 4. 5. 6.]\n");
+    for (input, signature) in [
+        ("x=3", "i64[]"),
+        ("x=-3.5", "f64[]"),
+        ("x=1e-3", "f64[]"),
+        ("x=true", "bool[]"),
+        ("x=f32:3.5", "f32[]"),
+        ("x=u8:255", "u8[]"),
+        ("x=18446744073709551615", "u64[]"),
+        ("x=bf16:1", "bf16[]"),
+    ] {
+        assert_eq!(folder.output(&["check", "x", input]), format!("result: {signature}\n"), "{input}");
+    }
+    assert_eq!(folder.output(&["eval", "x", "x=f32:0.1"]), "0.1\n");
+}
+
+#[test]
+fn declarations_of_the_program_hold() {
+    let folder = Folder::new();
+    folder.write("p.bl", "parameters k\ninput x: f64[n]\noutput y = broadcast_to(x[:, None], (n, k))\n");
+    folder.write("x.npy", npy("'<f8'", false, "(2,)", &f64s(&[1.0, 2.0])));
+    let output = folder.output(&["eval", "-f", "p.bl", "x=x.npy", "--size", "k=3"]);
+    assert_eq!(output, "[[1. 1. 1.]\n [2. 2. 2.]]\n");
+}
+
+#[test]
+fn threads_and_time() {
+    let folder = Folder::new();
+    folder.write("x.npy", npy("'<f8'", false, "(2,)", &f64s(&[1.0, 2.0])));
+    for threads in ["1", "3"] {
+        assert_eq!(folder.output(&["eval", "x.sum()", "x=x.npy", "--threads", threads]), "3.0\n");
+    }
+    let done = folder.run(&["eval", "x.sum()", "x=x.npy", "--time"]);
+    assert_eq!((done.code, done.stdout.as_str()), (Some(0), "3.0\n"));
+    assert!(
+        ["parse", "compile", "read", "run", "write"].iter().all(|step| done.stderr.contains(step)),
+        "{}",
+        done.stderr
+    );
+}

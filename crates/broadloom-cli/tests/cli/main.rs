@@ -1,0 +1,169 @@
+//! The program as people call it: the real binary in temporary folders.
+
+mod errors;
+mod inputs;
+mod outputs;
+
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use tempfile::TempDir;
+
+/// A folder in which commands run.
+struct Folder(TempDir);
+
+/// What a command did.
+struct Done {
+    code: Option<i32>,
+    stdout: String,
+    stderr: String,
+}
+
+impl Folder {
+    fn new() -> Folder {
+        Folder(TempDir::new().unwrap())
+    }
+
+    fn path(&self) -> &Path {
+        self.0.path()
+    }
+
+    fn write(&self, name: &str, bytes: impl AsRef<[u8]>) {
+        std::fs::write(self.path().join(name), bytes).unwrap();
+    }
+
+    fn read(&self, name: &str) -> Vec<u8> {
+        std::fs::read(self.path().join(name)).unwrap()
+    }
+
+    /// Names of the files, in order.
+    fn names(&self) -> Vec<String> {
+        let files = std::fs::read_dir(self.path()).unwrap();
+        let mut names: Vec<String> =
+            files.map(|file| file.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+
+    fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_broadloom"));
+        command.args(args).current_dir(self.path()).env_remove("NO_COLOR").stdin(Stdio::null());
+        command
+    }
+
+    fn run(&self, args: &[&str]) -> Done {
+        done(self.command(args).output().unwrap())
+    }
+
+    /// Standard output of a command that succeeds and says nothing.
+    fn output(&self, args: &[&str]) -> String {
+        let done = self.run(args);
+        assert_eq!((done.code, done.stderr.as_str()), (Some(0), ""), "{args:?}\n{}", done.stderr);
+        done.stdout
+    }
+}
+
+fn done(Output { status, stdout, stderr }: Output) -> Done {
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    Done { code: status.code(), stdout: text(stdout), stderr: text(stderr) }
+}
+
+/// A .npy by its definition.
+fn npy(descr: &str, is_fortran: bool, shape: &str, data: &[u8]) -> Vec<u8> {
+    let order = if is_fortran { "True" } else { "False" };
+    let mut text = format!("{{'descr': {descr}, 'fortran_order': {order}, 'shape': {shape}, }}");
+    text.push_str(&" ".repeat(117 - text.len()));
+    text.push('\n');
+    let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
+    bytes.extend((text.len() as u16).to_le_bytes());
+    bytes.extend(text.into_bytes());
+    bytes.extend(data);
+    bytes
+}
+
+fn f64s(values: &[f64]) -> Vec<u8> {
+    values.iter().flat_map(|value| value.to_le_bytes()).collect()
+}
+
+fn f32s(values: &[f32]) -> Vec<u8> {
+    values.iter().flat_map(|value| value.to_le_bytes()).collect()
+}
+
+#[test]
+fn check_prints_signatures() {
+    let folder = Folder::new();
+    let args = ["check", "y = x[:, None] + w; z = x.sum()", "x:f32[n]", "w:f64[3]"];
+    assert_eq!(folder.output(&args), "y: f64[n, 3]\nz: f32[]\n");
+    let with_inputs = folder.output(&[&args[..], &["--inputs"]].concat());
+    assert_eq!(with_inputs, "x: f32[n]\nw: f64[3]\ny: f64[n, 3]\nz: f32[]\n");
+    let printed = folder.output(&[&args[..], &["--print"]].concat());
+    folder.write("program.bl", &printed);
+    assert_eq!(folder.output(&["check", "-f", "program.bl"]), "y: f64[n, 3]\nz: f32[]\n");
+    folder.write("x.npy", npy("'<f4'", false, "(5,)", &f32s(&[0.0; 5])));
+    assert_eq!(folder.output(&["check", "x * 2", "x=x.npy"]), "result: f32[5]\n");
+}
+
+#[test]
+fn check_reads_standard_input() {
+    let folder = Folder::new();
+    folder.write("program.bl", "input x: i32[n]\ny = x.sum()\n");
+    let mut command = folder.command(&["check", "-f", "-"]);
+    let program = std::fs::File::open(folder.path().join("program.bl")).unwrap();
+    let done = done(command.stdin(program).output().unwrap());
+    assert_eq!((done.code, done.stdout.as_str()), (Some(0), "y: i64[]\n"), "{}", done.stderr);
+}
+
+#[test]
+fn explain_shows_loops_and_code() {
+    let folder = Folder::new();
+    let args = ["explain", "x * 2 + y", "x:f32[n]", "y:f32[n]"];
+    let loops = folder.output(&args);
+    assert!(loops.contains("stored between kernels: 0 bytes"), "{loops}");
+    let clif = folder.output(&[&args[..], &["--clif"]].concat());
+    assert!(clif.contains("function") && !clif.contains("stored between"), "{clif}");
+    assert!(folder.output(&[&args[..], &["--asm"]].concat()).contains("ret"));
+}
+
+#[test]
+fn ops_by_any_name() {
+    let folder = Folder::new();
+    let list = folder.output(&["ops"]);
+    assert!(list.contains("\n  exp ") && list.contains("\n  argmin ") && list.contains("linspace"), "{list}");
+    let own = folder.output(&["ops", "asin"]);
+    assert!(own.starts_with("asin: ") && own.contains("arcsin") && own.contains("ulp"), "{own}");
+    assert_eq!(folder.output(&["ops", "np.arcsin"]), own);
+    let unknown = folder.run(&["ops", "arcsine"]);
+    assert_eq!((unknown.code, unknown.stdout.as_str()), (Some(2), ""));
+}
+
+#[test]
+fn completions_name_the_commands() {
+    let folder = Folder::new();
+    for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
+        let script = folder.output(&["completions", shell]);
+        assert!(
+            ["eval", "explain", "--threads"].iter().all(|word| script.contains(word.trim_start_matches('-')))
+        );
+    }
+}
+
+#[test]
+fn every_command_has_a_help() {
+    let folder = Folder::new();
+    for command in ["eval", "check", "explain", "graph", "bench", "ops", "completions"] {
+        assert!(folder.output(&[command, "--help"]).contains("Usage: broadloom"), "{command}");
+    }
+}
+
+/// Who reads only the beginning is no error.
+#[cfg(unix)]
+#[test]
+fn a_broken_pipe_ends_quietly() {
+    let folder = Folder::new();
+    folder.write("x.csv", "1\n".repeat(100_000));
+    for args in [&["ops"][..], &["completions", "bash"], &["check", "--print", "x", "x:f32[n]"]] {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let done = done(folder.command(args).stdout(writer).output().unwrap());
+        assert_eq!((done.code, done.stderr.as_str()), (Some(0), ""), "{args:?}");
+    }
+}

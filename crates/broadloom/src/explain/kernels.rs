@@ -1,0 +1,126 @@
+//! Which expressions each kernel computes, and what lies between kernels.
+
+use super::{Bytes, Explanation};
+use broadloom_ir::ExprId;
+use broadloom_ir::dtype::DType;
+use broadloom_loops::kernel::{Buffer, BufferId, Role, Stmt};
+use std::collections::BTreeSet;
+
+/// What a kernel does, see [`Explanation::kernel_infos`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KernelInfo {
+    /// Its loops, outermost first, and which of them threads share or vectors take several steps of:
+    /// `for n (threads) for m (4 lanes)`.
+    pub loops: String,
+    /// The expressions that it computes, as a whole or in part, in the order of the graph. One that is cheaper to
+    /// compute again than to store stands in several kernels.
+    pub exprs: Vec<ExprId>,
+    /// The arrays that it reads.
+    pub reads: Vec<ArrayPlace>,
+    /// The arrays that it writes.
+    pub writes: Vec<ArrayPlace>,
+}
+
+/// Which array a kernel reads or writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ArrayPlace {
+    /// An index into the graph's inputs.
+    Input(usize),
+    /// An index into the graph's outputs.
+    Output(usize),
+    /// An index into [`Explanation::temporaries`].
+    Temporary(usize),
+}
+
+/// An array that is stored between kernels.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TemporaryInfo {
+    /// Its name in the printed loops.
+    pub name: String,
+    /// The expression whose value it holds, or of which it holds partial results.
+    pub expr: ExprId,
+    /// Type of the elements: that of the expression, or of what it accumulates.
+    pub dtype: DType,
+    /// The sizes in symbols. `groups0` and the like are the numbers of parts into which a reduction is cut.
+    pub sizes: Vec<String>,
+    /// How large it is.
+    pub bytes: Bytes,
+}
+
+impl Explanation {
+    /// What each kernel does, in launch order.
+    ///
+    /// ```
+    /// use broadloom::prelude::*;
+    /// use broadloom::ArrayPlace;
+    /// let g = Graph::new();
+    /// let [n, m] = g.symbols(["n", "m"]);
+    /// let x = g.input::<f32>("x", shape![n, 1]);
+    /// let y = g.input::<f32>("y", shape![1, m]);
+    /// let kernel = (x * y).compile()?;
+    /// let infos = kernel.explain().kernel_infos();
+    /// assert_eq!(infos[0].reads, [ArrayPlace::Input(0), ArrayPlace::Input(1)]);
+    /// assert_eq!(infos[0].writes, [ArrayPlace::Output(0)]);
+    /// assert!(infos[0].loops.starts_with("for n (threads) for m"));
+    /// assert!(infos[0].exprs.contains(&kernel.graph().outputs()[0].expr));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn kernel_infos(&self) -> Vec<KernelInfo> {
+        let schedule = self.schedule();
+        let mut temporaries = 0..;
+        let places: Vec<ArrayPlace> = (schedule.buffers.iter())
+            .map(|buffer| match buffer.role {
+                Role::Input(input) => ArrayPlace::Input(input.index()),
+                Role::Output(output) => ArrayPlace::Output(output),
+                Role::Temporary => ArrayPlace::Temporary(temporaries.next().unwrap_or_default()),
+            })
+            .collect();
+        let place = |buffer: &BufferId| places[buffer.index()];
+        let mut infos = Vec::with_capacity(schedule.kernels.len());
+        for kernel in &schedule.kernels {
+            let mut writes = BTreeSet::new();
+            super::visit(&kernel.body, &mut |stmt| {
+                if let Stmt::Store { access, .. } | Stmt::Scatter { access, .. } = stmt {
+                    writes.extend(kernel.accesses[access.index()].buffer);
+                }
+            });
+            let accessed: BTreeSet<BufferId> =
+                kernel.accesses.iter().filter_map(|access| access.buffer).collect();
+            infos.push(KernelInfo {
+                loops: kernel.outline(),
+                exprs: kernel.exprs.clone(),
+                reads: accessed.difference(&writes).map(place).collect(),
+                writes: writes.iter().map(place).collect(),
+            });
+        }
+        infos
+    }
+
+    /// The arrays that are stored between kernels.
+    ///
+    /// ```
+    /// use broadloom::prelude::*;
+    /// let g = Graph::new();
+    /// let [n, m] = g.symbols(["n", "m"]);
+    /// let x = g.input::<f32>("x", shape![n, 1]);
+    /// let y = g.input::<f32>("y", shape![1, m]);
+    /// let kernel = (x + y.sin()).compile()?; // sin(y) is computed once, not once per row
+    /// let stored = kernel.explain().temporaries();
+    /// assert_eq!(stored[0].sizes, ["1", "m"]);
+    /// assert_eq!(stored[0].bytes.to_string(), "4*m");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn temporaries(&self) -> Vec<TemporaryInfo> {
+        let schedule = self.schedule();
+        let temporary = |buffer: &Buffer| {
+            Some(TemporaryInfo {
+                name: buffer.name.clone(),
+                expr: buffer.holds?,
+                dtype: buffer.dtype,
+                sizes: buffer.shape.iter().map(|dim| schedule.show(dim)).collect(),
+                bytes: self.bytes(std::iter::once(buffer)),
+            })
+        };
+        schedule.buffers.iter().filter_map(temporary).collect()
+    }
+}

@@ -1,0 +1,112 @@
+//! What `explain` tells of kernels: which expressions they compute, which arrays they read and write, in which loops.
+
+use broadloom::prelude::*;
+use broadloom::{ArrayPlace, Explanation, KernelInfo};
+
+/// The printed ops of a kernel's expressions, without inputs and constants.
+fn ops(explanation: &Explanation, info: &KernelInfo) -> Vec<String> {
+    let text = explanation.graph().to_string();
+    let lines: Vec<&str> = text.lines().collect();
+    let op = |line: &str| line.split(' ').nth(2).expect("an op").to_string();
+    let ops = info.exprs.iter().map(|expr| op(lines[expr.index()]));
+    ops.filter(|op| !["input", "constant"].contains(&op.as_str())).collect()
+}
+
+fn all(explanation: &Explanation) -> Vec<Vec<String>> {
+    explanation.kernel_infos().iter().map(|info| ops(explanation, info)).collect()
+}
+
+#[test]
+fn one_kernel_computes_all_that_is_fused() {
+    let g = Graph::new();
+    let [n, k] = g.symbols(["n", "k"]);
+    let obs = g.input::<f32>("obs", shape![n, 3]);
+    let codes = g.input::<f32>("codes", shape![k, 3]);
+    let distance = (codes.unsqueeze(0) - obs.unsqueeze(1)).square().sum(-1);
+    let explanation = distance.argmin(1).compile().unwrap().explain();
+    // `square` is computed by the fma of the sum, and is there all the same.
+    assert_eq!(all(&explanation), [["expand_dims", "expand_dims", "subtract", "square", "sum", "argmin"]]);
+    let info = &explanation.kernel_infos()[0];
+    assert_eq!(info.reads, [ArrayPlace::Input(0), ArrayPlace::Input(1)]);
+    assert_eq!(info.writes, [ArrayPlace::Output(0)]);
+    assert_eq!(info.loops, "for n (threads, strips of 1024, 16 lanes) reduce pairs over k");
+    assert!(explanation.temporaries().is_empty());
+}
+
+#[test]
+fn a_stored_array_is_written_by_one_kernel_and_read_by_the_next() {
+    let g = Graph::new();
+    let [n, m] = g.symbols(["n", "m"]);
+    let x = g.input::<f64>("x", shape![n, 1]);
+    let y = g.input::<f64>("y", shape![m]);
+    let explanation = (x + y.sin()).compile().unwrap().explain();
+    assert_eq!(all(&explanation), [vec!["sin"], vec!["add"]]);
+    let infos = explanation.kernel_infos();
+    assert_eq!(
+        (&*infos[0].reads, &*infos[0].writes),
+        (&[ArrayPlace::Input(1)][..], &[ArrayPlace::Temporary(0)][..])
+    );
+    assert_eq!(infos[1].reads, [ArrayPlace::Input(0), ArrayPlace::Temporary(0)]);
+    assert_eq!(infos[1].writes, [ArrayPlace::Output(0)]);
+    let stored = &explanation.temporaries()[0];
+    assert!(infos[0].exprs.contains(&stored.expr) && !infos[1].exprs.contains(&stored.expr));
+    assert_eq!(
+        (stored.dtype, &*stored.sizes, stored.bytes.to_string()),
+        (DType::F64, &["m".to_string()][..], "8*m".into())
+    );
+}
+
+#[test]
+fn partial_results_are_of_the_expression_that_two_kernels_compute() {
+    let g = Graph::new();
+    let x = g.input::<f32>("x", shape![g.symbol("n")]);
+    let explanation = x.square().mean(..).compile().unwrap().explain();
+    assert_eq!(all(&explanation), [vec!["square", "mean"], vec!["mean"]]);
+    let stored = explanation.temporaries();
+    assert_eq!(stored.len(), 1);
+    assert_eq!(stored[0].expr, explanation.graph().outputs()[0].expr);
+    assert_eq!(
+        (&*stored[0].sizes, stored[0].bytes.to_string()),
+        (&["groups0".to_string()][..], "4*groups0".into())
+    );
+    assert_eq!(explanation.kernel_infos()[1].reads, [ArrayPlace::Temporary(0)]);
+}
+
+#[test]
+fn what_several_kernels_compute_stands_in_each() {
+    let g = Graph::new();
+    let [n, m] = g.symbols(["n", "m"]);
+    let x = g.input::<f32>("x", shape![n, m]);
+    let twice = 2 * x;
+    let kernel = g.compile([("a", twice + 1), ("b", twice.t().max(0))]).unwrap();
+    let explanation = kernel.explain();
+    assert_eq!(explanation.kernels(), 2);
+    assert!(all(&explanation).iter().all(|ops| ops.contains(&"multiply".to_string())));
+}
+
+#[test]
+fn an_expression_behind_a_moved_reshape_is_computed() {
+    let g = Graph::new();
+    let [n, m] = g.symbols(["n", "m"]);
+    let x = g.input::<f32>("x", shape![n, m]);
+    let explanation = x.exp().reshape(shape![n * m]).compile().unwrap().explain();
+    assert_eq!(all(&explanation), [["exp", "reshape"]]);
+}
+
+#[test]
+fn loops_are_outlined() {
+    let loops = |tensor: Tensor| -> Vec<String> {
+        tensor.compile().unwrap().explain().kernel_infos().into_iter().map(|info| info.loops).collect()
+    };
+    let g = Graph::new();
+    let [n, m] = g.symbols(["n", "m"]);
+    let x = g.input::<f32>("x", shape![n, m]);
+    assert_eq!(loops(g.input::<f32>("s", shape![]) + 1), ["once"]);
+    assert_eq!(loops(x + x.t().t()), ["for n*m (threads, 16 lanes)"]);
+    assert_eq!(loops(x.sum(1)), ["for n (threads) reduce m (16 lanes)"]);
+    let centred = x - x.mean(1).unsqueeze(1);
+    assert_eq!(loops(centred), ["for n (threads) { reduce m' (16 lanes); for m (16 lanes) }"]);
+    let plain = CompileOptions { vectorize: false, ..CompileOptions::default() };
+    let kernel = (x + 1).compile_with(&plain).unwrap();
+    assert_eq!(kernel.explain().kernel_infos()[0].loops, "for n*m (threads)");
+}
