@@ -166,7 +166,11 @@ fn on_sizes(
         // What sizes forbid is refused before anything runs.
         (Err(error), Err(CallError::Bind(_))) if is_of_sizes(&error) => Ok(false),
         (Err(_), Err(CallError::Run(_))) if fails_by_data(graph) => Ok(true),
-        (Err(InterpretError::Index { .. }), Ok(())) if may_discard(graph, values) => Ok(true),
+        (Err(InterpretError::Index { .. } | InterpretError::NegativeExponent { .. }), Ok(()))
+            if may_discard(graph, values) =>
+        {
+            Ok(true)
+        }
         // So does the product of sizes of which each is small, where one has a step of 64 bits.
         (_, Err(error)) if error.to_string().contains("overflows") => Ok(false),
         // Two indices are wrong, of which one is into an axis that is empty.
