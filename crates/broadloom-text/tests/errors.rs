@@ -182,6 +182,21 @@ fn given_inputs_need_no_declaration() {
     insta::assert_snapshot!(format!("{mistakes:#}"));
 }
 
+/// Warnings point into the text, at the operation that may not be meant.
+#[test]
+fn warnings_have_places() {
+    let text = "symbols n\ninput x: f32[n, 1]\ninput y: f32[n]\nlet z = x * y\noutput w = z + 1";
+    let resolution = Program::parse("w.bl", text).unwrap().resolve_in_full(&[]).unwrap();
+    let warnings = resolution.warnings.unwrap();
+    let [warning] = warnings.as_slice() else { panic!("{warnings:#}") };
+    assert_eq!(&text[warning.span.start..warning.span.end], "x * y");
+    let frame = format!("{warnings:#}");
+    assert!(frame.starts_with("warning[") && frame.contains("--> w.bl:4:9"), "{frame}");
+    assert!(frame.contains("w.bl:2:7") && frame.contains("w.bl:3:7"), "{frame}");
+    let quiet = Program::parse("w.bl", "input x: f32[n]\nx + 1").unwrap().resolve_in_full(&[]).unwrap();
+    assert!(quiet.warnings.is_none());
+}
+
 #[test]
 fn limits_can_be_set() {
     let mut limits = Limits::default();

@@ -48,6 +48,26 @@ fn some_cases() {
     assert!(counts[Outcome::Ran as usize] >= 20 && counts[Outcome::Refused as usize] >= 20, "{counts:?}");
 }
 
+/// What it found once.
+#[test]
+fn found_before() {
+    case::quiet_panics();
+    let watch = Watch::start(Path::new(env!("CARGO_TARGET_TMPDIR")).join("fuzz"), SEED);
+    for text in [
+        // Compiling did not end: within which of the joined parts an element is depends on whether there are any.
+        "input x: f32[n - 1]\nlet a = concat([x, x, x])\noutput y = concat([-a, -a, -a])",
+        // Printed as `[:]`.
+        "input x: f32[n]\noutput y = x[9223372036854775807:]",
+        // Printed as `size(1)`, which is a constant where it is read.
+        "input x: u16[_]\noutput y = stack([1], axis=0) / len(x)\noutput z = segment_sum(y, x, 3)",
+        // A slice that ends before the first element wherever it begins.
+        "input x: f32[n]\nlet one = array([2])\noutput y = one[n - 1:-2]",
+    ] {
+        // Of the cases every fourth is a program to run.
+        assert!(watch.check(SEED, 3, text).is_ok(), "{text}: {:?}", watch.check(SEED, 3, text));
+    }
+}
+
 /// What is made smaller keeps what fails.
 #[test]
 fn smaller_texts() {

@@ -186,7 +186,7 @@ impl Resolver<'_> {
             Function::Concat | Function::Stack => return self.join(function, call),
             Function::Iota => return self.range_of_numbers(call),
             Function::Array => return self.array(call),
-            Function::FromBits => return self.from_bits(call),
+            Function::FromBits => return self.constant_of_bits(call),
             Function::Linspace => {
                 let [start, stop] = [self.number(call, "start")?, self.number(call, "stop")?];
                 let length = call.get("num").map_or(Ok(Dim::constant(50)), |num| self.size(num))?;

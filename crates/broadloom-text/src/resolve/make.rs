@@ -106,7 +106,7 @@ impl Resolver<'_> {
             );
         };
         let count = ((last - first) / step).ceil();
-        if !(count <= MOST_STEPS) {
+        if count.is_nan() || count > MOST_STEPS {
             return call.refuse("has no such number of elements");
         }
         let length = Dim::constant(count.max(0.0) as i64);
@@ -230,7 +230,7 @@ impl Resolver<'_> {
     }
 
     /// `from_bits(f32, 0x7fc00001)`: for NaNs, of which a number says the sign only.
-    pub(super) fn from_bits(&mut self, call: &Call) -> Outcome<Option<ExprId>> {
+    pub(super) fn constant_of_bits(&mut self, call: &Call) -> Outcome<Option<ExprId>> {
         let Some(dtype) = self.dtype(call)? else { return call.refuse("needs `dtype`") };
         let bits = call.get("bits").map(|id| self.value(id));
         let value = match bits {

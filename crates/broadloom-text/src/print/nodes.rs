@@ -1,0 +1,115 @@
+//! What of a graph is printed, and in which order.
+
+use broadloom_ir::dim::Dim;
+use broadloom_ir::dtype::Scalar;
+use broadloom_ir::graph::{CheckedGraph, Node, SymbolKind, View};
+use broadloom_ir::{ExprId, SymbolId};
+use std::collections::HashMap;
+
+/// The input and axis of which a size stayed open, if no other declaration mentions it: there it is `_`.
+pub(super) fn open_axis(graph: &CheckedGraph, symbol: SymbolId) -> Option<(&str, usize)> {
+    let mentions = |dim: &Dim| dim.symbols().contains(&symbol);
+    if graph.symbols()[symbol.index()].kind != SymbolKind::Flexible {
+        return None;
+    }
+    let axes = graph.inputs().iter().flat_map(|input| {
+        input
+            .shape
+            .iter()
+            .enumerate()
+            .filter(|(_, dim)| mentions(dim))
+            .map(move |(axis, dim)| (input, axis, dim))
+    });
+    let [(input, axis, dim)] = axes.collect::<Vec<_>>()[..] else { return None };
+    let is_alone = dim.as_symbol() == Some(symbol) && !input.may_be_one.contains(&axis);
+    let is_stated = graph
+        .obligations()
+        .iter()
+        .any(|obligation| obligation.origin.is_none() && obligation.demand.symbols().contains(&symbol));
+    // Read back, it is the size of this very axis.
+    let is_own = *graph.symbols()[symbol.index()].name == *format!("?{}.{axis}", input.name);
+    (is_alone && is_own && !is_stated).then_some((&*input.name, axis))
+}
+
+/// The symbols that matter: of inputs, of what the outputs need, of demands, and those that calls give.
+pub(super) fn used_symbols(graph: &CheckedGraph) -> Vec<SymbolId> {
+    let mut used = vec![false; graph.symbols().len()];
+    let mut mark = |dim: &Dim| dim.symbols().into_iter().for_each(|symbol| used[symbol.index()] = true);
+    graph.inputs().iter().flat_map(|input| input.shape.iter()).for_each(&mut mark);
+    for expr in graph.exprs() {
+        graph.shape(expr).iter().for_each(&mut mark);
+        match graph.node(expr) {
+            Node::Size(size) => mark(size),
+            Node::View { view: View::Slice(parts), .. } => parts.iter().for_each(|part| mark(&part.start)),
+            _ => {}
+        }
+    }
+    for obligation in graph.obligations() {
+        obligation.demand.symbols().into_iter().map(Dim::symbol).for_each(|dim| mark(&dim));
+    }
+    let symbols = graph.symbols().iter().enumerate();
+    let needed = symbols.filter(|(index, info)| used[*index] || info.kind == SymbolKind::Parameter);
+    needed.map(|(index, _)| SymbolId::new(index)).collect()
+}
+
+/// Nodes whose operands are representatives, and the representative of each expression. By what was found of inferred
+/// sizes, a view may have become its operand, and expressions that differed the same.
+pub(super) fn unified(graph: &CheckedGraph) -> (Vec<Node>, Vec<ExprId>) {
+    let (mut nodes, mut same): (Vec<Node>, Vec<ExprId>) = (Vec::new(), Vec::new());
+    let mut known = HashMap::new();
+    for expr in graph.exprs() {
+        let mut node = graph.node(expr).clone();
+        node.renumber(|operand| same[operand.index()]);
+        let shape = graph.shape(expr);
+        if let Node::Size(size) = &node
+            && let Some(size) = size.as_constant()
+        {
+            node = Node::Constant(Scalar::I64(size));
+        }
+        if let Node::View { view: View::Slice(parts), .. } = &mut node {
+            // As the builder does where it knows the sizes: of one element every step is the same view.
+            for (part, size) in parts.iter_mut().zip(shape) {
+                match size.as_constant() {
+                    Some(0) => (part.start, part.step) = (Dim::ZERO, 1),
+                    Some(1) => part.step = 1,
+                    _ => {}
+                }
+            }
+        }
+        let is_operand = |view: &View, operand: ExprId| {
+            let is_whole = match view {
+                View::Reshape | View::BroadcastTo | View::Rebind => true,
+                View::Slice(parts) => parts.iter().all(|part| part.start.is_zero() && part.step == 1),
+                View::Permute(_) | View::ExpandDims(_) | View::Squeeze(_) => false,
+            };
+            is_whole && graph.shape(operand) == shape
+        };
+        same.push(match &node {
+            Node::View { view, operand } if is_operand(view, *operand) => *operand,
+            _ => *known.entry((node.clone(), graph.dtype(expr), shape.clone())).or_insert(expr),
+        });
+        nodes.push(node);
+    }
+    (nodes, same)
+}
+
+/// What the outputs need, operands first, in the order in which it is met.
+pub(super) fn ordered(nodes: &[Node], outputs: &[ExprId]) -> Vec<ExprId> {
+    let mut order = Vec::new();
+    let mut done = vec![false; nodes.len()];
+    let mut stack: Vec<(ExprId, bool)> = outputs.iter().rev().map(|expr| (*expr, false)).collect();
+    while let Some((expr, is_ready)) = stack.pop() {
+        if done[expr.index()] {
+            continue;
+        }
+        if is_ready {
+            done[expr.index()] = true;
+            order.push(expr);
+        } else {
+            stack.push((expr, true));
+            let operands = nodes[expr.index()].operands();
+            stack.extend(operands.into_iter().rev().map(|operand| (operand, false)));
+        }
+    }
+    order
+}
