@@ -127,7 +127,7 @@ fn valid_picture(format: image::ImageFormat) -> Vec<u8> {
 /// Reads what the argument says, and looks at every input; how many there are, if all is well.
 fn read(argument: &str) -> Result<usize, String> {
     let argument = Argument::parse(argument).map_err(|failure| failure.to_string())?;
-    let opened = Files::new(None).open(&argument).map_err(|failure| failure.to_string())?;
+    let opened = Files::new(None).open(&argument, &|_| true).map_err(|failure| failure.to_string())?;
     for input in &opened {
         let array = input.source.load().map_err(|failure| failure.to_string())?;
         assert_eq!((array.dtype(), array.shape()), (input.source.dtype(), input.source.shape()));
