@@ -125,8 +125,8 @@ pub fn checked(args: &ProgramArgs, terminal: &Terminal) -> Result<CheckedGraph, 
 pub fn load(args: &ProgramArgs, terminal: &Terminal) -> Result<Loaded, Failure> {
     let Text { name, text } = args.text()?;
     let arguments = args.inputs().map(Argument::parse).collect::<Result<Vec<Argument>, Failure>>()?;
-    let declarations: String = arguments.iter().filter_map(declaration).collect();
-    let program = Program::parse(&name, &format!("{declarations}{text}"))?;
+    let declarations: Vec<&str> = arguments.iter().filter_map(declaration).collect();
+    let program = Program::parse_declared(&name, &declarations, &text)?;
     let program = if args.strict { program.strict() } else { program };
     let missing = program.missing_inputs();
 
@@ -168,10 +168,10 @@ pub fn load(args: &ProgramArgs, terminal: &Terminal) -> Result<Loaded, Failure> 
     Ok(Loaded { graph, inputs })
 }
 
-/// A declaration as a statement.
-fn declaration(argument: &Argument) -> Option<String> {
+/// What an input without data is.
+fn declaration(argument: &Argument) -> Option<&str> {
     match argument {
-        Argument::Declared { text } => Some(format!("input {text}\n")),
+        Argument::Declared { text } => Some(text),
         Argument::Number { .. } | Argument::File { .. } => None,
     }
 }

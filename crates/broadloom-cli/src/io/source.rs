@@ -378,7 +378,7 @@ fn raw(name: &str, path: &Path, part: Option<&str>) -> Result<Array, Failure> {
     let found = memory.bytes().len();
     let known: Vec<usize> = sizes.iter().copied().flatten().collect();
     let rest = bytes_of(dtype, &known).ok_or_else(|| wrong(path, &too_large(dtype, &known)))?;
-    let inferred = if rest == 0 { 0 } else { found / rest };
+    let inferred = found.checked_div(rest).unwrap_or(0);
     let shape: Vec<usize> = sizes.iter().map(|size| size.unwrap_or(inferred)).collect();
     let needed = bytes_of(dtype, &shape).ok_or_else(|| wrong(path, &too_large(dtype, &shape)))?;
     if needed != found {
