@@ -217,9 +217,9 @@ mod tests {
     use super::*;
     use clap::CommandFactory;
 
-    /// Words as a shell makes them, without what goes to a file.
+    /// Words as a shell makes them, without what is done with the output.
     fn words(line: &str) -> Vec<String> {
-        let line = line.split(" > ").next().unwrap_or(line);
+        let line = line.split(['>', '|']).next().unwrap_or(line);
         let mut words = vec![String::new()];
         for (at, part) in line.split('\'').enumerate() {
             let is_quoted = at % 2 == 1;

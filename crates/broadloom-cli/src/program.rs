@@ -127,26 +127,20 @@ pub fn checked(args: &ProgramArgs, terminal: &Terminal) -> Result<CheckedGraph, 
 pub fn load(args: &ProgramArgs, terminal: &Terminal) -> Result<Loaded, Failure> {
     let Text { name, text } = args.text()?;
     let arguments = args.inputs().map(Argument::parse).collect::<Result<Vec<Argument>, Failure>>()?;
-    let declarations: String = arguments.iter().filter_map(declaration).collect();
-    let program = Program::parse(&name, &format!("{declarations}{text}"))?;
+    let declarations: Vec<&str> = arguments.iter().filter_map(declaration).collect();
+    let program = Program::parse_declared(&name, &declarations, &text)?;
     let missing = program.missing_inputs();
 
+    // What the program misses has to be opened first, to know what it is.
     let mut files = Files::new(args.delimiter);
     let mut inputs: Vec<Opened> = Vec::new();
-    let mut waiting: Vec<&Argument> = Vec::new();
-    // Files have to be opened to know what is in them; but not those whose names the program does not miss.
-    for argument in &arguments {
-        match argument.name() {
-            Some(name) if !missing.contains(&name) => waiting.push(argument),
-            Some(_) => add(&mut inputs, files.open(argument)?, true)?,
-            None => add(&mut inputs, files.open(argument)?, false)?,
-        }
+    let is_missing = |name: &str| missing.contains(&name);
+    for argument in arguments.iter().filter(|argument| argument.name().is_none_or(is_missing)) {
+        add(&mut inputs, files.open(argument, &is_missing)?)?;
     }
-    let is_missing = |input: &&Opened| missing.contains(&input.name.as_str());
     let given: Vec<Given<'_>> = inputs
         .iter()
-        .filter(is_missing)
-        .map(|Opened { name, source }| Given {
+        .map(|Opened { name, source, .. }| Given {
             name,
             dtype: source.dtype(),
             shape: source.shape(),
@@ -155,7 +149,7 @@ pub fn load(args: &ProgramArgs, terminal: &Terminal) -> Result<Loaded, Failure> 
         .collect();
     let resolved = program.resolve_in_full(&given).map_err(|mistakes| {
         let unknown = missing.iter().find(|name| !inputs.iter().any(|input| input.name == **name));
-        let unused = waiting.iter().filter_map(|argument| argument.name());
+        let unused = arguments.iter().filter_map(Argument::name).filter(|name| !is_missing(name));
         unmet(Failure::from(mistakes), unknown.copied(), unused)
     })?;
 
@@ -163,45 +157,48 @@ pub fn load(args: &ProgramArgs, terminal: &Terminal) -> Result<Loaded, Failure> 
     if let Some(warnings) = warnings.filter(|_| args.strict) {
         return Err(Failure::from(warnings));
     }
-    let declared = |name: &str| graph.inputs().iter().any(|input| *input.name == *name);
-    for argument in waiting {
+    let known = || graph.inputs().iter().map(|input| &*input.name);
+    let is_declared = |name: &str| !is_missing(name) && known().any(|known| known == name);
+    for argument in &arguments {
         match argument.name() {
-            Some(name) if declared(name) => add(&mut inputs, files.open(argument)?, true)?,
-            Some(name) => {
-                let known = graph.inputs().iter().map(|input| &*input.name);
-                let help = match broadloom_text::nearest(name, known) {
+            Some(name) if is_missing(name) => {}
+            Some(name) if !is_declared(name) => {
+                let help = match broadloom_text::nearest(name, known()) {
                     Some(near) => format!("did you mean `{near}`?"),
                     None => "leave it out, or use it in the expression".to_owned(),
                 };
                 terminal.warn(format!("the program has no input {name:?}"), Some(&help));
             }
-            None => {}
+            _ => add(&mut inputs, files.open(argument, &is_declared)?)?,
         }
     }
-    inputs.retain(|input| declared(&input.name));
-    for Opened { name, source } in &inputs {
+    for Opened { name, source, .. } in &inputs {
         terminal.note(|| format!("input {name}: {}{:?}", source.dtype(), source.shape()));
     }
     Ok(Loaded { graph, inputs, places })
 }
 
-/// A declaration as a statement.
-fn declaration(argument: &Argument) -> Option<String> {
+/// What an input without data is.
+fn declaration(argument: &Argument) -> Option<&str> {
     match argument {
-        Argument::Declared { text } => Some(format!("input {text}\n")),
+        Argument::Declared { text } => Some(text),
         Argument::Number { .. } | Argument::File { .. } => None,
     }
 }
 
 /// Adds inputs. One with a name on the command line comes before those of files with names of their own.
-fn add(inputs: &mut Vec<Opened>, further: Vec<Opened>, is_named: bool) -> Result<(), Failure> {
+fn add(inputs: &mut Vec<Opened>, further: Vec<Opened>) -> Result<(), Failure> {
     for input in further {
-        match inputs.iter_mut().find(|known| known.name == input.name) {
-            None => inputs.push(input),
-            Some(known) if is_named => *known = input,
-            Some(known) => {
+        let Some(known) = inputs.iter_mut().find(|known| known.name == input.name) else {
+            inputs.push(input);
+            continue;
+        };
+        match (known.is_named, input.is_named) {
+            (false, true) => *known = input,
+            (true, false) => {}
+            _ => {
                 return Err(Failure::usage(format!("the input {:?} is given twice", known.name))
-                    .help_code("say which is meant:", format!("{}=FILE:PART", known.name)));
+                    .help_code("say once which is meant:", format!("{}=FILE:PART", known.name)));
             }
         }
     }

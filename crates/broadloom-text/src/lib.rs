@@ -173,7 +173,36 @@ impl Program {
     /// # Errors
     /// Those of [`Program::parse`].
     pub fn parse_within(name: &str, text: &str, limits: &Limits) -> Result<Program, Mistakes> {
-        let source = Arc::new(Source { name: name.into(), text: text.into() });
+        Program::read(Source { name: name.into(), text: text.into(), preamble: 0 }, limits)
+    }
+
+    /// Parses a text whose inputs are declared elsewhere, each as `x: f32[n, 3]`. Messages call the declarations
+    /// `input:1`, `input:2` and so on, and count the lines of the text without them.
+    ///
+    /// ```
+    /// use broadloom_text::Program;
+    /// let mistakes = Program::parse_declared("sum", &["x: f32[n]"], "x + z").and_then(|program| program.resolve());
+    /// assert!(mistakes.unwrap_err().to_string().starts_with("sum:1:5: "));
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`Program::parse`], of the declarations as well.
+    pub fn parse_declared(name: &str, inputs: &[&str], text: &str) -> Result<Program, Mistakes> {
+        let preamble: String = inputs
+            .iter()
+            .map(|input| {
+                format!(
+                    "input {input}
+"
+                )
+            })
+            .collect();
+        let source = Source { name: name.into(), preamble: preamble.len(), text: (preamble + text).into() };
+        Program::read(source, &Limits::default())
+    }
+
+    fn read(source: Source, limits: &Limits) -> Result<Program, Mistakes> {
+        let source = Arc::new(source);
         match parse::parse(&source, limits) {
             Ok((tree, mistakes)) => Ok(Program { source, tree, mistakes, limits: *limits }),
             Err(mistake) => Err(Mistakes::new(TextPlaces { source, sites: Sites::default() }, vec![mistake])),

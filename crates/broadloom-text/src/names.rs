@@ -255,6 +255,11 @@ pub(crate) fn function(name: &str) -> Option<(Function, &'static str, Vec<&'stat
 }
 
 /// The own name of a function, whose name may be another of it.
+///
+/// ```
+/// assert_eq!(broadloom_text::own_name("arcsin"), Some("asin"));
+/// assert!(broadloom_text::other_names("asin").any(|name| name == "arcsin"));
+/// ```
 pub fn own_name(name: &str) -> Option<&'static str> {
     function(name).map(|(_, own, _)| own)
 }

@@ -71,7 +71,14 @@ pub fn signature(graph: &CheckedGraph) -> String {
     )
 }
 
-/// A line `name: dtype[sizes]` for each input.
+/// One line per input: `name: dtype[sizes]`.
+///
+/// ```
+/// use broadloom_text::Program;
+/// let graph = Program::parse("sum", "input x: f32[n, 3]; x.sum()")?.resolve()?;
+/// assert_eq!(broadloom_text::inputs(&graph), "x: f32[n, 3]\n");
+/// # Ok::<(), broadloom_text::Mistakes>(())
+/// ```
 pub fn inputs(graph: &CheckedGraph) -> String {
     let inputs = graph.inputs().iter();
     described(graph, inputs.map(|input| (&*input.name, input.dtype, &input.shape)))

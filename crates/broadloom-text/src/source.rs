@@ -32,7 +32,12 @@ impl From<Range<usize>> for Span {
 pub(crate) struct Source {
     pub name: Box<str>,
     pub text: Box<str>,
+    /// Length of the lines at the beginning that are no part of what has the name.
+    pub preamble: usize,
 }
+
+/// What the preamble is called.
+const PREAMBLE: &str = "input";
 
 impl Source {
     pub(crate) fn slice(&self, span: Span) -> &str {
@@ -41,7 +46,8 @@ impl Source {
 
     /// Line and column, counted from 1, the column in characters.
     pub(crate) fn position(&self, at: usize) -> (usize, usize) {
-        let before = self.text.get(..at).unwrap_or(&self.text);
+        let first = if at < self.preamble { 0 } else { self.preamble };
+        let before = self.text.get(first..at).unwrap_or(&self.text);
         let line_start = before.rfind('\n').map_or(0, |end| end + 1);
         (before.matches('\n').count() + 1, before[line_start..].chars().count() + 1)
     }
@@ -49,7 +55,8 @@ impl Source {
     /// A place as `name:line:column`.
     pub(crate) fn place(&self, span: Span) -> String {
         let (line, column) = self.position(span.start);
-        format!("{}:{line}:{column}", self.name)
+        let name = if span.start < self.preamble { PREAMBLE } else { &self.name };
+        format!("{name}:{line}:{column}")
     }
 
     /// The lines that point at a part: its place, and the source with carets below what of it is on its first line.

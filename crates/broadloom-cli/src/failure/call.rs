@@ -33,7 +33,8 @@ pub fn bind(error: &BindError) -> Text {
         BindError::Size(mismatch) => {
             let mut text = plain();
             let mut rows = Vec::new();
-            for solved in &mismatch.solved {
+            let of_shape = |symbol: &str| mismatch.declared_shape.contains(symbol);
+            for solved in mismatch.solved.iter().filter(|solved| of_shape(&solved.symbol)) {
                 let from = solved.from.as_ref().map_or("as given".to_owned(), |from| {
                     format!(
                         "from axis {} of input {:?}, which has shape {:?}",

@@ -77,9 +77,10 @@ fn path_and_part(text: &str) -> (PathBuf, Option<String>) {
     if Path::new(text).exists() {
         return (text.into(), None);
     }
-    let parts = text.match_indices(':').filter_map(|(at, _)| Some((text.get(..at)?, text.get(at + 1..)?)));
+    let mut parts =
+        text.match_indices(':').filter_map(|(at, _)| Some((text.get(..at)?, text.get(at + 1..)?)));
     let mut existing = parts.clone().filter(|(path, _)| Path::new(path).is_file());
-    match existing.next().or_else(|| parts.last()) {
+    match existing.next().or_else(|| parts.next_back()) {
         Some((path, part)) => (path.into(), Some(part.to_owned())),
         None => (text.into(), None),
     }

@@ -71,7 +71,12 @@ impl Header {
         from.read_exact(&mut start)?;
         let [magic @ .., major, minor] = start;
         if magic != *b"\x93NUMPY" {
-            return Err("it is no .npy file: it does not begin with \\x93NUMPY".to_owned().into());
+            return Err(Unreadable {
+                what: "it is no .npy file: it does not begin with \\x93NUMPY".to_owned(),
+                fix: Some(Fix::Words(
+                    "its name says something else than what it holds; np.save writes .npy files",
+                )),
+            });
         }
         let (length, before) = match major {
             1 => {

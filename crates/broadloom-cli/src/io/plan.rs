@@ -140,14 +140,17 @@ fn folder(path: &Path) -> &Path {
 }
 
 fn unwritable(path: &Path, error: &io::Error) -> Failure {
-    // What is behind an error that names the temporary file.
-    let cause = error.get_ref().and_then(|inner| inner.source());
-    let cause = cause.map_or_else(|| error.to_string(), ToString::to_string);
-    let failure = Failure::data(format!("{} cannot be written: {cause}", path.display()));
+    // Errors of the temporary file name it, which says nothing to anybody.
+    let cause = match (error.raw_os_error(), error.kind()) {
+        (None, kind) if kind != io::ErrorKind::Other => kind.to_string(),
+        _ => error.to_string(),
+    };
+    let failure = |cause: &str| Failure::data(format!("{} cannot be written: {cause}", path.display()));
     match error.kind() {
-        io::ErrorKind::NotFound => failure.help("the folder of the file must exist: make it first"),
-        io::ErrorKind::PermissionDenied => failure.help("write to a folder of yours"),
-        _ => failure,
+        io::ErrorKind::NotFound => failure("its folder does not exist")
+            .help_code("make it first:", format!("mkdir -p {}", folder(path).display())),
+        io::ErrorKind::PermissionDenied => failure(&cause).help("write to a folder of yours"),
+        _ => failure(&cause),
     }
 }
 

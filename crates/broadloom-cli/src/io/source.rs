@@ -34,6 +34,8 @@ pub trait Source: Debug {
 pub struct Opened {
     pub name: String,
     pub source: Box<dyn Source>,
+    /// Whether its name stands on the command line, and not in a file.
+    pub is_named: bool,
 }
 
 /// What is in memory or mapped.
@@ -111,7 +113,7 @@ impl PictureFile {
     fn header(path: &Path, format: ImageFormat) -> Result<Picture<'static>, Failure> {
         let file = open(path)?;
         let length = file.metadata().map_err(|error| unreadable(path, &error))?.len();
-        Picture::open(BufReader::new(file), format, length).map_err(|what| wrong(path, &what))
+        Picture::open(BufReader::new(file), format, length).map_err(|what| wrong(path, &what).help(DAMAGED))
     }
 }
 
@@ -125,9 +127,13 @@ impl Source for PictureFile {
     }
 
     fn load(&self) -> Result<Array, Failure> {
-        PictureFile::header(&self.path, self.format)?.load().map_err(|what| wrong(&self.path, &what))
+        let picture = PictureFile::header(&self.path, self.format)?;
+        picture.load().map_err(|what| wrong(&self.path, &what).help(DAMAGED))
     }
 }
+
+/// Help on what is not as its name says.
+const DAMAGED: &str = "it is damaged, or its name says something else than what it holds";
 
 fn wrong(path: &Path, what: &str) -> Failure {
     Failure::data(format!("{}: {what}", path.display()))
@@ -162,21 +168,26 @@ impl Files {
         Files { delimiter, tables: HashMap::new() }
     }
 
-    /// The inputs of an argument: one, or all arrays of a file. Of a declaration, none.
+    /// The inputs of an argument: one, or all arrays of a file whose names are wanted. Of a declaration, none.
     ///
     /// # Errors
     /// If the file cannot be read, or is not what its name says.
-    pub fn open(&mut self, argument: &Argument) -> Result<Vec<Opened>, Failure> {
+    pub fn open(
+        &mut self,
+        argument: &Argument,
+        is_wanted: &dyn Fn(&str) -> bool,
+    ) -> Result<Vec<Opened>, Failure> {
         match argument {
             Argument::Declared { .. } => Ok(Vec::new()),
             Argument::Number { name, value } => {
-                Ok(vec![Opened { name: name.clone(), source: Box::new(scalar(*value)?) }])
+                let source = Box::new(scalar(*value)?);
+                Ok(vec![Opened { name: name.clone(), source, is_named: true }])
             }
             Argument::File { name: Some(name), path, part } => {
                 let source = self.one(name, path, part.as_deref())?;
-                Ok(vec![Opened { name: name.clone(), source }])
+                Ok(vec![Opened { name: name.clone(), source, is_named: true }])
             }
-            Argument::File { name: None, path, part } => self.all(path, part.as_deref()),
+            Argument::File { name: None, path, part } => self.all(path, part.as_deref(), is_wanted),
         }
     }
 
@@ -210,21 +221,26 @@ impl Files {
         })
     }
 
-    fn all(&mut self, path: &Path, part: Option<&str>) -> Result<Vec<Opened>, Failure> {
+    fn all(
+        &mut self,
+        path: &Path,
+        part: Option<&str>,
+        is_wanted: &dyn Fn(&str) -> bool,
+    ) -> Result<Vec<Opened>, Failure> {
         if part.is_none() {
             match Format::of(path) {
                 Some(Format::Npz) => {
-                    let entries = keys(path)?.into_iter().map(|key| {
+                    let entries = keys(path)?.into_iter().filter(|key| is_wanted(key)).map(|key| {
                         let source = Box::new(npz(&key, path, Some(&key))?);
-                        Ok(Opened { name: key, source })
+                        Ok(Opened { name: key, source, is_named: false })
                     });
                     return entries.collect();
                 }
                 Some(Format::Table(delimiter)) => {
                     let table = self.table(path, delimiter)?;
-                    let columns = table.numeric().into_iter().map(|name| {
+                    let columns = table.numeric().into_iter().filter(|name| is_wanted(name)).map(|name| {
                         let array = table.column(name).map_err(|what| wrong(path, &what))?;
-                        Ok(Opened { name: name.to_owned(), source: Box::new(array) })
+                        Ok(Opened { name: name.to_owned(), source: Box::new(array), is_named: false })
                     });
                     return columns.collect();
                 }
@@ -245,7 +261,9 @@ impl Files {
             return Ok(table.clone());
         }
         let table = Table::read(open(path)?, self.delimiter.unwrap_or(delimiter));
-        let table = Rc::new(table.map_err(|what| wrong(path, &what))?);
+        let help =
+            "rows have as many cells as the first one; what separates cells may be given by --delimiter";
+        let table = Rc::new(table.map_err(|what| wrong(path, &what).help(help))?);
         self.tables.insert(path.to_owned(), table.clone());
         Ok(table)
     }
@@ -298,7 +316,8 @@ fn file_of(key: &str) -> String {
 }
 
 fn archive(path: &Path) -> Result<ZipArchive<BufReader<File>>, Failure> {
-    ZipArchive::new(BufReader::new(open(path)?)).map_err(|error| wrong(path, &error.to_string()))
+    ZipArchive::new(BufReader::new(open(path)?))
+        .map_err(|error| wrong(path, &error.to_string()).help("write it again by np.savez"))
 }
 
 /// The names of the arrays in an archive.
@@ -359,7 +378,7 @@ fn raw(name: &str, path: &Path, part: Option<&str>) -> Result<Array, Failure> {
     let found = memory.bytes().len();
     let known: Vec<usize> = sizes.iter().copied().flatten().collect();
     let rest = bytes_of(dtype, &known).ok_or_else(|| wrong(path, &too_large(dtype, &known)))?;
-    let inferred = if rest == 0 { 0 } else { found / rest };
+    let inferred = found.checked_div(rest).unwrap_or(0);
     let shape: Vec<usize> = sizes.iter().map(|size| size.unwrap_or(inferred)).collect();
     let needed = bytes_of(dtype, &shape).ok_or_else(|| wrong(path, &too_large(dtype, &shape)))?;
     if needed != found {

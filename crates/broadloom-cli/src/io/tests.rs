@@ -127,7 +127,7 @@ fn valid_picture(format: image::ImageFormat) -> Vec<u8> {
 /// Reads what the argument says, and looks at every input; how many there are, if all is well.
 fn read(argument: &str) -> Result<usize, String> {
     let argument = Argument::parse(argument).map_err(|failure| failure.to_string())?;
-    let opened = Files::new(None).open(&argument).map_err(|failure| failure.to_string())?;
+    let opened = Files::new(None).open(&argument, &|_| true).map_err(|failure| failure.to_string())?;
     for input in &opened {
         let array = input.source.load().map_err(|failure| failure.to_string())?;
         assert_eq!((array.dtype(), array.shape()), (input.source.dtype(), input.source.shape()));
@@ -228,7 +228,7 @@ fn headers_are_those_of_another_library() {
 #[test]
 fn sinks_take_rows_piece_by_piece() {
     let program = Program::parse("test", "y = x * 2").unwrap();
-    let given = [Given { name: "x", dtype: DType::F32, shape: &[4, 2] }];
+    let given = [Given { name: "x", dtype: DType::F32, shape: &[4, 2], rows: None }];
     let whole = program.resolve_with(&given).unwrap();
     let part = program.resolve_with(&[Given { shape: &[2, 2], ..given[0] }]).unwrap();
     let data: Vec<f32> = (0..8).map(|at| at as f32 / 3.0).collect();
@@ -239,19 +239,19 @@ fn sinks_take_rows_piece_by_piece() {
     };
     let all = run(&whole, &data, 4);
     let pieces = [run(&part, &data[..4], 2), run(&part, &data[4..], 2)];
+    type Make<'m> = dyn Fn(std::fs::File) -> Box<dyn sink::Sink> + 'm;
     let folder = tempfile::tempdir().unwrap();
-    let write =
-        |name: &str, make: &dyn Fn(std::fs::File) -> Box<dyn sink::Sink>, outputs: &[&broadloom::Outputs]| {
-            let path = folder.path().join(name);
-            let mut sink = make(std::fs::File::create(&path).unwrap());
-            for outputs in outputs {
-                sink.push(&outputs.iter().map(|(_, array)| array).collect::<Vec<_>>()).unwrap();
-            }
-            sink.finish().unwrap();
-            std::fs::read(path).unwrap()
-        };
+    let write = |name: &str, make: &Make<'_>, outputs: &[&broadloom::Outputs]| {
+        let path = folder.path().join(name);
+        let mut sink = make(std::fs::File::create(&path).unwrap());
+        for outputs in outputs {
+            sink.push(&outputs.iter().map(|(_, array)| array).collect::<Vec<_>>()).unwrap();
+        }
+        sink.finish().unwrap();
+        std::fs::read(path).unwrap()
+    };
     let results = [("y".to_owned(), DType::F32)];
-    let sinks: [(&str, &dyn Fn(std::fs::File) -> Box<dyn sink::Sink>); 4] = [
+    let sinks: [(&str, &Make<'_>); 4] = [
         ("npy", &|file| Box::new(sink::NpyFile { npy: sink::Npy::new(file), dtype: DType::F32 })),
         ("npz", &|file| Box::new(sink::Npz::new(file, &results, folder.path()).unwrap())),
         ("csv", &|file| Box::new(sink::Table::new(file, None, b','))),
@@ -262,4 +262,25 @@ fn sinks_take_rows_piece_by_piece() {
         assert!(at_once.len() > 20);
         assert_eq!(at_once, write(name, make, &[&pieces[0], &pieces[1]]), "{name}");
     }
+}
+
+#[test]
+fn hostile_arguments_are_refused_or_read() {
+    const PIECES: &[&str] = &[
+        "x", "=", ":", "\"", "f32", "[", "]", "3", "_", ",", ".npy", "é", " ", "u8:", "-1", "1e999", "t.csv",
+        "\0",
+    ];
+    let mut random = Random(11);
+    let mut named = 0;
+    for _ in 0..20_000 {
+        let text: String = (0..random.below(9)).map(|_| PIECES[random.below(PIECES.len())]).collect();
+        if let Ok(argument) = Argument::parse(&text) {
+            named += usize::from(argument.name().is_some());
+            // None of these is a file, so that only a number is an input.
+            let opened = Files::new(None).open(&argument, &|_| true).map_or(0, |opened| opened.len());
+            assert_eq!(opened, usize::from(matches!(argument, Argument::Number { .. })), "{text:?}");
+        }
+        let _ = super::argument::raw_layout(&text);
+    }
+    assert!(named > 200, "{named}");
 }

@@ -15,20 +15,26 @@ fn wide(value: Scalar) -> f64 {
     }
 }
 
-/// The shortest text `d.ddde-5` that reads as the value in its dtype.
+/// The shortest text `d.ddde-5` that reads as the value in its dtype; of two that are equally near, the one with an even
+/// last digit, as NumPy has it and the standard library has not.
 fn shortest(value: Scalar) -> String {
-    // Neither has a shortest text of its own: the shortest of f32 is longer.
-    let narrow = |is_same: &dyn Fn(f64) -> bool| {
-        let texts = (0..PRECISION).map(|digits| format!("{:.digits$e}", wide(value)));
-        let mut texts = texts.filter(|text| text.parse().is_ok_and(is_same));
-        texts.next().unwrap_or_else(|| format!("{:e}", wide(value)))
+    let with = |digits: usize| format!("{:.digits$e}", wide(value));
+    let is_same = |text: &String| match value {
+        Scalar::F16(float) => text.parse().is_ok_and(|read| f16::from_f64(read) == float),
+        Scalar::Bf16(float) => text.parse().is_ok_and(|read| bf16::from_f64(read) == float),
+        Scalar::F32(float) => text.parse() == Ok(float),
+        _ => text.parse() == Ok(wide(value)),
     };
-    match value {
+    let text = match value {
+        // Neither has a shortest text of its own: that of f32 is longer.
+        Scalar::F16(_) | Scalar::Bf16(_) => {
+            return (0..).map(with).take(PRECISION).find(is_same).unwrap_or_else(|| with(PRECISION));
+        }
         Scalar::F32(float) => format!("{float:e}"),
-        Scalar::F16(float) => narrow(&|read| f16::from_f64(read) == float),
-        Scalar::Bf16(float) => narrow(&|read| bf16::from_f64(read) == float),
         _ => format!("{:e}", wide(value)),
-    }
+    };
+    let digits = text.chars().take_while(|letter| *letter != 'e').filter(char::is_ascii_digit).count();
+    Some(with(digits.saturating_sub(1))).filter(is_same).unwrap_or(text)
 }
 
 /// Sign and digits, without the point, and the power of ten of the first digit.

@@ -37,6 +37,8 @@ fn errors_say_what_where_and_what_to_do() {
         (2, &["eval", "x", "x=u8:256"]),
         (2, &["eval", "x", "x=f32:three"]),
         (2, &["eval", "x", "x.npy"]),
+        (2, &["eval", "x", "x=3", "x=4"]),
+        (2, &["eval", "lat", "t.csv", "t.csv"]),
         (2, &["eval", "x", "x=3", "-o", "x.doc"]),
         (2, &["eval", "a = x; b = x", "x=3", "-o", "a.npy"]),
         (2, &["eval", "total = x", "x=3", "-o", "totale=a.npy"]),

@@ -92,6 +92,7 @@ fn npz_by_key_and_whole() {
         assert_eq!(folder.output(&["eval", "x", &format!("x={name}:b")]), "[10. 20.]\n");
         // What is named comes before what is in a file.
         assert_eq!(folder.output(&["eval", "a + b", name, "a=1"]), "[11. 21.]\n");
+        assert_eq!(folder.output(&["eval", "a + b", "a=1", name]), "[11. 21.]\n");
     }
 }
 
