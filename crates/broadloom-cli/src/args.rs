@@ -88,6 +88,9 @@ pub struct EvalArgs {
     /// Most threads to compute with; as many as there are processors by default
     #[arg(long, value_name = "N")]
     pub threads: Option<NonZeroUsize>,
+    /// Compute so many rows at once, about; large inputs are computed in chunks of some megabytes if they can be
+    #[arg(long, value_name = "ROWS")]
+    pub chunk: Option<NonZeroUsize>,
     /// Report how long reading, compiling, running and writing took
     #[arg(long)]
     pub time: bool,

@@ -5,7 +5,8 @@ use crate::failure::Failure;
 use crate::io::memory::Array;
 use crate::io::plan::Plan;
 use crate::print;
-use crate::program::{self, Loaded};
+use crate::program;
+use crate::stream::Stream;
 use crate::terminal::Terminal;
 use broadloom::{
     AnyArray, CheckedGraph, CompileOptions, Executable, Inputs, IntoArrayView, Outputs, Threads,
@@ -45,26 +46,39 @@ impl Clock {
 /// Mistakes in the program; files that cannot be read or written; data that have no result.
 pub fn run(args: &EvalArgs, terminal: &Terminal) -> Result<(), Failure> {
     let mut clock = Clock::start();
-    let Loaded { graph, inputs, .. } = program::load(&args.program, terminal)?;
-    refuse_assignments(&graph)?;
+    let loaded = program::load(&args.program, terminal)?;
+    refuse_assignments(&loaded.graph)?;
     clock.step("parse");
     let options = CompileOptions { threads: threads(args.threads)?, ..CompileOptions::default() };
-    let kernel = Executable::compile(&graph, &options)?;
+    let kernel = Executable::compile(&loaded.graph, &options)?;
     let plan = Plan::new(&args.output, &kernel.outputs(), args.program.delimiter(), terminal)?;
+    let stream = Stream::new(&loaded, &kernel, &plan, args, &options, terminal)?;
     clock.step("compile");
+    if let Some(stream) = stream {
+        let mut files = if plan.has_files() { Some(plan.open()?) } else { None };
+        let totals = stream.run(&loaded, args, files.as_mut(), terminal)?;
+        match files {
+            Some(files) => files.finish()?,
+            None => show(&totals, terminal)?,
+        }
+        clock.step("read, run and write");
+        if args.time {
+            terminal.message(&clock.text());
+        }
+        return Ok(());
+    }
     let mut arrays: Vec<(&str, Array)> = Vec::new();
     for info in kernel.inputs() {
-        if let Some(input) = inputs.iter().find(|input| input.name == info.name) {
+        if let Some(input) = loaded.inputs.iter().find(|input| input.name == info.name) {
             arrays.push((&input.name, input.source.load()?));
         }
     }
     clock.step("read");
     let outputs = compute(&kernel, &arrays, args)?;
     clock.step("run");
-    let results: Vec<&AnyArray> = outputs.iter().map(|(_, array)| array).collect();
     if plan.has_files() {
         let mut files = plan.open()?;
-        files.push(&results)?;
+        files.push(&|name: &str| -> Option<&AnyArray> { outputs.get(name) })?;
         files.finish()?;
     } else {
         show(&outputs, terminal)?;

@@ -18,10 +18,12 @@ mod eval;
 mod explain;
 mod failure;
 mod graph;
+mod interrupt;
 mod io;
 mod ops;
 mod print;
 mod program;
+mod stream;
 mod terminal;
 
 use args::{Cli, Command};

@@ -5,7 +5,7 @@ use crate::io::argument::Argument;
 use crate::io::source::{Files, Opened};
 use crate::terminal::Terminal;
 use broadloom::CheckedGraph;
-use broadloom_text::{Given, Limits, Program, Resolved, TextPlaces};
+use broadloom_text::{Given, Limits, Mistakes, Program, Resolved, TextPlaces};
 use clap::Args;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -62,6 +62,7 @@ pub struct Loaded {
     pub inputs: Vec<Opened>,
     /// Where the graph's expressions stand in the program.
     pub places: TextPlaces,
+    program: Program,
 }
 
 impl ProgramArgs {
@@ -108,6 +109,24 @@ fn read(path: &Path) -> Result<Text, Failure> {
         Ok(_) => Ok(Text { name, text }),
         Err(error) => Err(Failure::usage(format!("the program {name} cannot be read: {error}"))
             .help("pass a text file in UTF-8, or the expression itself without --file")),
+    }
+}
+
+impl Loaded {
+    /// The graph for any number of rows, where the data that the program does not declare have `length` of them.
+    ///
+    /// # Errors
+    /// If the program is one for this number only.
+    pub fn by_rows(&self, length: usize) -> Result<CheckedGraph, Mistakes> {
+        /// What the program cannot mention.
+        const ROWS: &str = "rows_of_the_inputs";
+        let missing = self.program.missing_inputs();
+        let given = self.inputs.iter().filter(|input| missing.contains(&input.name.as_str()));
+        let given = given.map(|Opened { name, source, .. }| {
+            let rows = (source.shape().first() == Some(&length)).then_some(ROWS);
+            Given { name, dtype: source.dtype(), shape: source.shape(), rows }
+        });
+        self.program.resolve_with(&given.collect::<Vec<Given<'_>>>())
     }
 }
 
@@ -175,7 +194,7 @@ pub fn load(args: &ProgramArgs, terminal: &Terminal) -> Result<Loaded, Failure> 
     for Opened { name, source, .. } in &inputs {
         terminal.note(|| format!("input {name}: {}{:?}", source.dtype(), source.shape()));
     }
-    Ok(Loaded { graph, inputs, places })
+    Ok(Loaded { graph, inputs, places, program })
 }
 
 /// What an input without data is.

@@ -76,6 +76,11 @@ impl Terminal {
         }
     }
 
+    /// Whether somebody looks at how far the work is.
+    pub fn shows_progress(&self) -> bool {
+        !self.is_quiet && io::stderr().is_terminal()
+    }
+
     /// A message that was asked for.
     pub fn message(&self, text: &str) {
         // There is nowhere to say that this failed.

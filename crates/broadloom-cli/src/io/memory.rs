@@ -7,6 +7,7 @@ use broadloom_ir::for_each_dtype;
 use memmap2::Mmap;
 use std::fs::File;
 use std::io::{self, Read};
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -156,6 +157,29 @@ impl Array {
         bytes.get(..self.length).unwrap_or_default()
     }
 
+    /// Rows of the array for a kernel.
+    ///
+    /// # Errors
+    /// If there are no such rows, or a byte of their bools is neither 0 nor 1, in words.
+    pub fn rows(&self, rows: Range<usize>) -> Result<ArrayView<'_>, String> {
+        let none = || format!("there are no rows {rows:?} in an array of shape {:?}", self.shape);
+        if self.is_fortran {
+            return self.view()?.rows(rows.clone()).ok_or_else(none);
+        }
+        // Only these rows are looked at.
+        let (first, inner) = self.shape.split_first().ok_or_else(none)?;
+        let row = bytes_of(self.dtype, inner).ok_or_else(none)?;
+        if rows.start > rows.end || rows.end > *first {
+            return Err(none());
+        }
+        let offset = self.offset + rows.start * row;
+        let shape = [&[rows.len()], inner].concat();
+        let length = rows.len() * row;
+        let memory =
+            self.memory.bytes().get(offset..).and_then(|bytes| bytes.get(..length)).ok_or_else(none)?;
+        view_of(self.dtype, memory, &shape, None)
+    }
+
     /// The array for a kernel.
     ///
     /// # Errors
@@ -167,22 +191,32 @@ impl Array {
             strides.push(stride);
             stride = stride.saturating_mul(isize::try_from(*size).unwrap_or(isize::MAX));
         }
-        macro_rules! typed {
-            ($($variant:ident, $rust:ty, $name:literal, $class:ident, $size:literal;)*) => {
-                match self.dtype {
-                    $(DType::$variant => {
-                        let elements = bytemuck::checked::try_cast_slice::<u8, $rust>(self.bytes());
-                        let elements = elements.map_err(|_| no_bools())?;
-                        match self.is_fortran {
-                            true => ArrayView::strided(elements, 0, &self.shape, &strides),
-                            false => ArrayView::new(elements, &self.shape),
-                        }
-                    })*
-                }
-            };
-        }
-        for_each_dtype!(typed).map_err(|error: LayoutError| error.to_string())
+        view_of(self.dtype, self.bytes(), &self.shape, self.is_fortran.then_some(strides.as_slice()))
     }
+}
+
+/// Bytes as elements, in row-major order if no strides are given.
+fn view_of<'m>(
+    dtype: DType,
+    bytes: &'m [u8],
+    shape: &[usize],
+    strides: Option<&[isize]>,
+) -> Result<ArrayView<'m>, String> {
+    macro_rules! typed {
+        ($($variant:ident, $rust:ty, $name:literal, $class:ident, $size:literal;)*) => {
+            match dtype {
+                $(DType::$variant => {
+                    let elements = bytemuck::checked::try_cast_slice::<u8, $rust>(bytes);
+                    let elements = elements.map_err(|_| no_bools())?;
+                    match strides {
+                        Some(strides) => ArrayView::strided(elements, 0, shape, strides),
+                        None => ArrayView::new(elements, shape),
+                    }
+                })*
+            }
+        };
+    }
+    for_each_dtype!(typed).map_err(|error: LayoutError| error.to_string())
 }
 
 fn no_bools() -> String {

@@ -2,6 +2,7 @@
 
 use super::sink::{Npy, NpyFile, Npz, Png, Raw, Sink, Table};
 use crate::failure::Failure;
+use crate::interrupt::remove_if_interrupted;
 use crate::terminal::Terminal;
 use broadloom::{AnyArray, ArrayInfo, DType};
 use std::fs::File;
@@ -85,6 +86,22 @@ impl Plan {
         !self.targets.is_empty()
     }
 
+    /// Whether rows can be written as they come: of each result in some pass over the rows, or all at the end. What is
+    /// printed must be there as a whole, and columns of one table come together.
+    pub fn can_take_rows(&self, pass: &dyn Fn(&str) -> Option<usize>) -> bool {
+        let pass_of = |at: &usize| self.results.get(*at).and_then(|(name, _)| pass(name));
+        let together = |target: &Target| {
+            let is_table = matches!(target.format, Format::Table(_)) && target.results.len() > 1;
+            let mut passes = target.results.iter().map(pass_of);
+            let first = passes.next().flatten();
+            !is_table || (first.is_some() && passes.all(|pass| pass == first))
+        };
+        match self.has_files() {
+            true => self.targets.iter().all(together),
+            false => (0..self.results.len()).all(|at| pass_of(&at).is_none()),
+        }
+    }
+
     /// Makes temporary files beside those that are to be written.
     ///
     /// # Errors
@@ -108,7 +125,8 @@ impl Plan {
                 positions.iter().filter_map(|at| results.get(*at).cloned()).collect();
             let sink = sink(format, BufWriter::new(out), &taken, delimiter, &path);
             let sink = sink.map_err(|error| failed(&error))?;
-            Ok(Output { path, results: positions, temporary, sink })
+            remove_if_interrupted(temporary.path());
+            Ok(Output { path, results: taken.into_iter().map(|(name, _)| name).collect(), temporary, sink })
         };
         let outputs = targets.into_iter().map(open).collect::<Result<_, Failure>>()?;
         Ok(Writing { outputs })
@@ -224,7 +242,8 @@ fn picture(info: &ArrayInfo) -> Result<(), Failure> {
 /// A file that is being written.
 struct Output {
     path: PathBuf,
-    results: Vec<usize>,
+    /// By name.
+    results: Vec<String>,
     temporary: NamedTempFile,
     sink: Box<dyn Sink>,
 }
@@ -235,14 +254,16 @@ pub struct Writing {
 }
 
 impl Writing {
-    /// Takes further rows of all results.
+    /// Takes further rows of results, of those that there are.
     ///
     /// # Errors
     /// If they cannot be written.
-    pub fn push(&mut self, results: &[&AnyArray]) -> Result<(), Failure> {
-        for Output { path, results: positions, sink, .. } in &mut self.outputs {
-            let rows: Vec<&AnyArray> = positions.iter().filter_map(|at| results.get(*at).copied()).collect();
-            sink.push(&rows).map_err(|error| unwritable(path, &error))?;
+    pub fn push<'r>(&mut self, result: &dyn Fn(&str) -> Option<&'r AnyArray>) -> Result<(), Failure> {
+        for Output { path, results, sink, .. } in &mut self.outputs {
+            let rows: Vec<Option<&AnyArray>> = results.iter().map(|name| result(name)).collect();
+            if rows.iter().any(Option::is_some) {
+                sink.push(&rows).map_err(|error| unwritable(path, &error))?;
+            }
         }
         Ok(())
     }

@@ -12,11 +12,11 @@ use zip::{CompressionMethod, ZipWriter};
 
 /// Where the results of a run go.
 pub trait Sink {
-    /// Takes further rows of each result, in the order of the results; all rows, of what has no axes.
+    /// Takes further rows of results, in the order of the results, or nothing of some; all rows, of what has no axes.
     ///
     /// # Errors
     /// If they cannot be written.
-    fn push(&mut self, rows: &[&AnyArray]) -> io::Result<()>;
+    fn push(&mut self, rows: &[Option<&AnyArray>]) -> io::Result<()>;
 
     /// Completes the file.
     ///
@@ -59,8 +59,8 @@ impl Shape {
 pub struct Raw<W>(pub W);
 
 impl<W: Write> Sink for Raw<W> {
-    fn push(&mut self, rows: &[&AnyArray]) -> io::Result<()> {
-        rows.iter().try_for_each(|rows| self.0.write_all(bytes(rows)))
+    fn push(&mut self, rows: &[Option<&AnyArray>]) -> io::Result<()> {
+        rows.iter().flatten().try_for_each(|rows| self.0.write_all(bytes(rows)))
     }
 
     fn finish(mut self: Box<Self>) -> io::Result<()> {
@@ -106,8 +106,8 @@ pub struct NpyFile<W> {
 }
 
 impl<W: Write + Seek> Sink for NpyFile<W> {
-    fn push(&mut self, rows: &[&AnyArray]) -> io::Result<()> {
-        rows.iter().try_for_each(|rows| self.npy.add(rows))
+    fn push(&mut self, rows: &[Option<&AnyArray>]) -> io::Result<()> {
+        rows.iter().flatten().try_for_each(|rows| self.npy.add(rows))
     }
 
     fn finish(self: Box<Self>) -> io::Result<()> {
@@ -136,9 +136,9 @@ impl<W: Write + Seek> Npz<W> {
 }
 
 impl<W: Write + Seek> Sink for Npz<W> {
-    fn push(&mut self, rows: &[&AnyArray]) -> io::Result<()> {
+    fn push(&mut self, rows: &[Option<&AnyArray>]) -> io::Result<()> {
         let mut arrays = self.arrays.iter_mut().zip(rows);
-        arrays.try_for_each(|((_, _, array), rows)| array.add(rows))
+        arrays.try_for_each(|((_, _, array), rows)| rows.map_or(Ok(()), |rows| array.add(rows)))
     }
 
     fn finish(mut self: Box<Self>) -> io::Result<()> {
@@ -169,7 +169,8 @@ impl<W: Write> Table<W> {
 }
 
 impl<W: Write> Sink for Table<W> {
-    fn push(&mut self, rows: &[&AnyArray]) -> io::Result<()> {
+    fn push(&mut self, rows: &[Option<&AnyArray>]) -> io::Result<()> {
+        let rows: Vec<&AnyArray> = rows.iter().copied().flatten().collect();
         if let Some(header) = self.header.take() {
             self.out.write_record(header)?;
         }
@@ -209,8 +210,8 @@ impl<W: Write> Png<W> {
 }
 
 impl<W: Write> Sink for Png<W> {
-    fn push(&mut self, rows: &[&AnyArray]) -> io::Result<()> {
-        for rows in rows {
+    fn push(&mut self, rows: &[Option<&AnyArray>]) -> io::Result<()> {
+        for rows in rows.iter().flatten() {
             self.shape.push(rows);
             self.pixels.extend(bytes(rows));
         }

@@ -6,15 +6,16 @@ use super::npy::{Fix, Header, Unreadable};
 use super::picture::Picture;
 use super::table::Table;
 use crate::failure::Failure;
-use broadloom::{DType, Scalar};
+use broadloom::{ArrayView, DType, Scalar};
+use flate2::read::DeflateDecoder;
 use image::ImageFormat;
 use std::collections::HashMap;
 use std::fmt::{self, Debug};
 use std::fs::File;
-use std::io::BufReader;
+use std::io::{BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
-use zip::ZipArchive;
+use zip::{CompressionMethod, ZipArchive};
 
 /// An input. What it is, is known before its elements are read.
 pub trait Source: Debug {
@@ -27,6 +28,70 @@ pub trait Source: Debug {
     /// # Errors
     /// If the file is damaged, or there is no memory for them.
     fn load(&self) -> Result<Array, Failure>;
+
+    /// The elements row by row, from the first one. All inputs that are read together are asked for their rows before
+    /// any of them is read.
+    ///
+    /// # Errors
+    /// If the file cannot be read.
+    fn rows(&self) -> Result<Box<dyn Rows + '_>, Failure> {
+        Ok(Box::new(self.load()?.into_rows()))
+    }
+}
+
+/// Rows of an input: parts along its leading axis.
+pub trait Rows {
+    /// The next rows: `count` of them, or what is left.
+    ///
+    /// # Errors
+    /// If the file is damaged, or there is no memory for them.
+    fn next(&mut self, count: usize) -> Result<ArrayView<'_>, Failure>;
+}
+
+/// Rows of what is in memory or mapped.
+struct ArrayRows {
+    array: Array,
+    at: usize,
+}
+
+impl Array {
+    pub fn into_rows(self) -> impl Rows {
+        ArrayRows { array: self, at: 0 }
+    }
+}
+
+impl Rows for ArrayRows {
+    fn next(&mut self, count: usize) -> Result<ArrayView<'_>, Failure> {
+        let length = self.array.shape().first().copied().unwrap_or(0);
+        let (start, end) = (self.at, self.at.saturating_add(count).min(length));
+        self.at = end;
+        self.array.rows(start..end).map_err(Failure::data)
+    }
+}
+
+/// Rows of elements in row-major order that are read from somewhere.
+struct ByteRows<R> {
+    from: R,
+    dtype: DType,
+    shape: Vec<usize>,
+    /// What errors call it.
+    name: String,
+    chunk: Option<Array>,
+}
+
+impl<R: Read> Rows for ByteRows<R> {
+    fn next(&mut self, count: usize) -> Result<ArrayView<'_>, Failure> {
+        let failed = |what: String| Failure::data(format!("{}: {what}", self.name)).help(DAMAGED);
+        let mut shape = self.shape.clone();
+        if let (Some(rows), Some(left)) = (shape.first_mut(), self.shape.first_mut()) {
+            *rows = count.min(*left);
+            *left -= *rows;
+        }
+        let length = bytes_of(self.dtype, &shape).ok_or_else(|| failed(too_large(self.dtype, &shape)))?;
+        let owned = Owned::read(&mut self.from, length).map_err(|error| failed(error.to_string()))?;
+        let array = Array::new(self.dtype, shape, false, Memory::owned(owned), 0).map_err(failed)?;
+        self.chunk.insert(array).view().map_err(Failure::data)
+    }
 }
 
 /// An input with its name.
@@ -93,6 +158,35 @@ impl Source for Entry {
         })?;
         Array::new(self.dtype, shape, self.header.is_fortran, Memory::owned(owned), 0).map_err(bad)
     }
+
+    fn rows(&self) -> Result<Box<dyn Rows + '_>, Failure> {
+        let path = &self.archive;
+        let bad = |what: String| wrong_in(path, &self.key, &what).help(DAMAGED);
+        let mut archive = archive(path)?;
+        let entry = archive.by_name(&file_of(&self.key)).map_err(|error| bad(error.to_string()))?;
+        let (method, size, start) = (entry.compression(), entry.compressed_size(), entry.data_start());
+        drop(entry);
+        let (Some(start), false) = (start, self.header.is_fortran) else {
+            return Ok(Box::new(self.load()?.into_rows()));
+        };
+        let mut file = open(path)?;
+        file.seek(SeekFrom::Start(start)).map_err(|error| unreadable(path, &error))?;
+        let stored = BufReader::new(file.take(size));
+        let mut from: Box<dyn Read> = match method {
+            CompressionMethod::Stored => Box::new(stored),
+            CompressionMethod::Deflated => Box::new(BufReader::new(DeflateDecoder::new(stored))),
+            _ => return Ok(Box::new(self.load()?.into_rows())),
+        };
+        Header::read(&mut from).map_err(|error| bad(error.what))?;
+        let name = format!("{}: array {:?}", path.display(), self.key);
+        Ok(Box::new(ByteRows {
+            from,
+            dtype: self.dtype,
+            shape: self.header.shape.clone(),
+            name,
+            chunk: None,
+        }))
+    }
 }
 
 /// A .png or .jpeg.
@@ -135,7 +229,7 @@ impl Source for PictureFile {
 /// Help on what is not as its name says.
 const DAMAGED: &str = "it is damaged, or its name says something else than what it holds";
 
-fn wrong(path: &Path, what: &str) -> Failure {
+pub(super) fn wrong(path: &Path, what: &str) -> Failure {
     Failure::data(format!("{}: {what}", path.display()))
 }
 
@@ -155,7 +249,7 @@ fn mend(failure: Failure, path: &Path, key: &str, fix: Option<Fix>) -> Failure {
     }
 }
 
-/// Opens inputs. A table from which several inputs come is read once.
+/// Opens inputs. Those that come from one table share it.
 #[derive(Debug)]
 pub struct Files {
     delimiter: Option<u8>,
@@ -202,7 +296,7 @@ impl Files {
             Some(Format::Npz) => Box::new(npz(name, path, part)?),
             Some(Format::Table(delimiter)) => {
                 let table = self.table(path, delimiter)?;
-                let array = match part {
+                let source = match part {
                     Some(column) => table.column(column),
                     None => table.matrix(),
                 };
@@ -211,7 +305,7 @@ impl Files {
                     None => wrong(path, &what)
                         .help_code("pass columns:", format!("{name}={}:COLUMN", path.display())),
                 };
-                Box::new(array.map_err(failed)?)
+                source.map_err(failed)?
             }
             Some(Format::Picture(format)) => {
                 only(part)?;
@@ -239,8 +333,8 @@ impl Files {
                 Some(Format::Table(delimiter)) => {
                     let table = self.table(path, delimiter)?;
                     let columns = table.numeric().into_iter().filter(|name| is_wanted(name)).map(|name| {
-                        let array = table.column(name).map_err(|what| wrong(path, &what))?;
-                        Ok(Opened { name: name.to_owned(), source: Box::new(array), is_named: false })
+                        let source = table.column(name).map_err(|what| wrong(path, &what))?;
+                        Ok(Opened { name: name.to_owned(), source, is_named: false })
                     });
                     return columns.collect();
                 }
@@ -260,10 +354,7 @@ impl Files {
         if let Some(table) = self.tables.get(path) {
             return Ok(table.clone());
         }
-        let table = Table::read(open(path)?, self.delimiter.unwrap_or(delimiter));
-        let help =
-            "rows have as many cells as the first one; what separates cells may be given by --delimiter";
-        let table = Rc::new(table.map_err(|what| wrong(path, &what).help(help))?);
+        let table = Rc::new(Table::open(path, self.delimiter.unwrap_or(delimiter))?);
         self.tables.insert(path.to_owned(), table.clone());
         Ok(table)
     }

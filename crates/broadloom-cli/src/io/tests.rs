@@ -245,7 +245,7 @@ fn sinks_take_rows_piece_by_piece() {
         let path = folder.path().join(name);
         let mut sink = make(std::fs::File::create(&path).unwrap());
         for outputs in outputs {
-            sink.push(&outputs.iter().map(|(_, array)| array).collect::<Vec<_>>()).unwrap();
+            sink.push(&outputs.iter().map(|(_, array)| Some(array)).collect::<Vec<_>>()).unwrap();
         }
         sink.finish().unwrap();
         std::fs::read(path).unwrap()
