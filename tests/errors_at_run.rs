@@ -202,7 +202,10 @@ fn kept_kernels_report_the_place_of_the_call() {
         (eval::<_, _, Vec<f32>>((&none, &indices), |(x, i)| x.take(i, 0)), line!()),
     ];
     for (result, line) in lines {
-        let error = result.unwrap_err().to_string();
-        assert!(error.contains(&format!("`take` at {}:{line}:", file!())), "{line}: {error}");
+        let error = format!("{:#}", result.unwrap_err());
+        assert!(
+            error.contains("`take`") && error.contains(&format!("--> {}:{line}:", file!())),
+            "{line}: {error}"
+        );
     }
 }

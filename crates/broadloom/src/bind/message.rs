@@ -209,7 +209,7 @@ fn size(mismatch: &SizeMismatch, text: &mut Text) {
     rows.extend(
         needed_by
             .iter()
-            .map(|(op, site)| Row::new(format!("`{op}` needs the sizes to be equal"), Some(site))),
+            .map(|(op, site)| Row::leading(format!("`{op}` needs the sizes to be equal"), " at", site)),
     );
     rows.extend(called_from(*called));
     text.rows(rows);
