@@ -473,3 +473,26 @@ fn chunks_may_have_any_strides() {
     got.extend(results(&run.finish().unwrap()));
     assert_eq!(got, want);
 }
+
+/// A kernel was given no array in place of one that cannot be stretched, and read from address 0.
+#[test]
+fn what_cannot_be_stretched_is_refused() {
+    let g = Graph::new();
+    let [n, m, k] = g.symbols(["n", "m", "k"]);
+    let or_one = |size| broadloom::Dim::from(size).or_one();
+    let x = g.input::<f64>("x", shape![n]);
+    let y = g.input::<u8>("y", shape![m]);
+    let z = g.input::<u8>("z", shape![k]);
+    let w = g.input::<f64>("w", shape![or_one(m), or_one(k)]);
+    let long = ArrayView::strided(&[1u8], 0, &[1 << 40], &[0]).unwrap();
+    let one = ArrayView::new(&[1.0f64], &[1, 1]).unwrap();
+    let fixed = || inputs! { "y" => long.clone(), "z" => long.clone(), "w" => one.clone() };
+    // In the part of each chunk, and in the one after all of them.
+    for output in [x * w.max(..), w.max(..) + x.max(0)] {
+        let whole = g.compile([("a", output), ("b", y.max(0)), ("c", z.max(0))]).unwrap();
+        assert_eq!(whole.bind(fixed().named("x", &[1.0f64])).unwrap_err().code(), "S106");
+        let chunked = whole.in_chunks("n").unwrap();
+        let mut run = chunked.start(fixed()).unwrap();
+        assert_eq!(run.push(&[1.0f64]).unwrap_err().code(), "S106");
+    }
+}
