@@ -496,3 +496,16 @@ fn what_cannot_be_stretched_is_refused() {
         assert_eq!(run.push(&[1.0f64]).unwrap_err().code(), "S106");
     }
 }
+
+/// The number of rows at which a pass could not end yet was held against all later ones.
+#[test]
+fn a_pass_that_cannot_end_yet_goes_on() {
+    let g = Graph::new();
+    let x = g.input::<f64>("x", shape![g.symbol("n").range(4..=10)]);
+    let mut run = x.max(0).compile().unwrap().in_chunks("n").unwrap().start(()).unwrap();
+    run.push(&[1.0, 5.0]).unwrap();
+    assert_eq!(run.end_pass().unwrap_err().code(), "S101");
+    run.push(&[7.0, 3.0]).unwrap();
+    let highest: f64 = run.finish().unwrap().try_into().unwrap();
+    assert_eq!(highest, 7.0);
+}

@@ -319,12 +319,13 @@ impl<'a> ChunkRun<'a> {
             Some(first) if first != self.rows => {
                 return Err(ChunkError::Rows { pass: self.pass, first, found: self.rows });
             }
-            _ => self.total = Some(self.rows),
+            Some(_) => {}
+            None => {
+                self.check_whole()?;
+                self.total = Some(self.rows);
+            }
         }
         let sizes = self.given_of(Some(sizes), self.rows as i64);
-        if self.pass == 0 {
-            self.check_whole()?;
-        }
         let result = self.end_with(&sizes);
         self.has_failed = result.is_err();
         self.pass += 1;
