@@ -509,3 +509,18 @@ fn a_pass_that_cannot_end_yet_goes_on() {
     let highest: f64 = run.finish().unwrap().try_into().unwrap();
     assert_eq!(highest, 7.0);
 }
+
+#[test]
+fn a_given_number_of_rows_is_that_of_all() {
+    let g = Graph::new();
+    let x = g.input::<f64>("x", shape![g.symbol("n")]);
+    let chunked = x.max(0).compile().unwrap().in_chunks("n").unwrap();
+    let run = |size| {
+        let mut run = chunked.start(Inputs::new().with_size("n", size)).unwrap();
+        run.push(&[1.0, 5.0]).unwrap();
+        run.push(&[2.0]).unwrap();
+        run.finish().map(|highest| highest.len())
+    };
+    assert_eq!(run(3).unwrap(), 1);
+    assert_eq!(run(2).unwrap_err().code(), "S103");
+}

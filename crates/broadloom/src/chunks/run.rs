@@ -150,7 +150,9 @@ impl<'a> ChunkRun<'a> {
             .zip(&self.fixed)
             .map(|(array, fixed)| array.as_ref().or(fixed.as_ref()).map(|array| array.view.geometry()))
             .collect();
-        let sizes = compiled.of_chunk.run(graph, &geometries, &self.given)?;
+        // A size that is given for the rows is that of all of them.
+        let given = self.given.iter().copied().filter(|(symbol, _)| *symbol != compiled.split.rows);
+        let sizes = compiled.of_chunk.run(graph, &geometries, &given.collect())?;
         // Arrays that cannot be stretched so far are refused before anything has happened.
         compiled.of_chunk.stretched(graph, &geometries, &sizes)?;
         for (index, (now, first)) in sizes.iter().zip(self.sizes.iter().flatten()).enumerate() {
