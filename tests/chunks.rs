@@ -524,3 +524,15 @@ fn a_given_number_of_rows_is_that_of_all() {
     assert_eq!(run(3).unwrap(), 1);
     assert_eq!(run(2).unwrap_err().code(), "S103");
 }
+
+/// Each chunk had to meet what is declared of the number of all rows.
+#[test]
+fn rows_that_are_tied_to_another_size_are_refused() {
+    let g = Graph::new();
+    let [n, m] = g.symbols(["n", "m"]);
+    g.declare_equal(2 * n, 3 * m);
+    let (x, w) = (g.input::<f64>("x", shape![n]), g.input::<f64>("w", shape![m]));
+    let kernel = g.compile([("a", x.max(0)), ("b", w.max(0))]).unwrap();
+    let refused = kernel.in_chunks("n").unwrap_err();
+    assert!(format!("{refused:#}").contains("equal another size"), "{refused:?}");
+}
