@@ -536,3 +536,23 @@ fn rows_that_are_tied_to_another_size_are_refused() {
     let refused = kernel.in_chunks("n").unwrap_err();
     assert!(format!("{refused:#}").contains("equal another size"), "{refused:?}");
 }
+
+/// Places in a text are all the same but for their addresses, and the first `take` was taken for the second one.
+#[test]
+fn positions_of_bad_data_are_those_of_the_call_that_failed() {
+    let two = "output a = take(table, idx); output b = take(table, ids)";
+    let g = Graph::new();
+    let table = g.input::<f64>("table", shape![5]);
+    let (idx, ids) = (g.input::<i64>("idx", shape![2]), g.input::<i64>("ids", shape![g.symbol("n")]));
+    let [a, b] = [idx, ids].map(|indices| table.take(indices, 0));
+    let text = format!("symbols n\ninput table: f64[5]\ninput idx: i64[2]\ninput ids: i64[n]\n{two}");
+    let graph = Program::parse("test", &text).unwrap().resolve().unwrap();
+    let in_text = Executable::compile(&graph, &CompileOptions::default()).unwrap();
+    for kernel in [in_text, g.compile([("a", a), ("b", b)]).unwrap()] {
+        let chunked = kernel.in_chunks("n").unwrap();
+        let mut run = chunked.start(inputs! { "table" => &[0.5f64; 5], "idx" => &[0i64, 1] }).unwrap();
+        run.push(&[0i64, 1, 2]).unwrap();
+        let error = run.push(&[0i64, 77]).unwrap_err();
+        assert!(error.to_string().contains("[4] is 77"), "{error}");
+    }
+}

@@ -495,9 +495,10 @@ fn merged(
 fn after_rows(error: CallError, chunked: &Chunked, before: usize) -> ChunkError {
     let graph = chunked.0.whole.graph();
     let rows = &chunked.0.split.axis_of_rows;
+    // Of calls in one place, as in a loop, what fails behind other rows is one that has rows. Places are told apart by
+    // their addresses, because all those of a text claim to be the same.
     let axis = |of: &dyn Fn(&CheckedGraph, &Node, broadloom_ir::ExprId) -> Option<broadloom_ir::ExprId>| {
-        let expr = graph.exprs().find_map(|expr| of(graph, graph.node(expr), expr))?;
-        rows[expr.index()]
+        graph.exprs().find_map(|expr| rows[of(graph, graph.node(expr), expr)?.index()])
     };
     let error = match error {
         CallError::Bind(error) => return ChunkError::Bind(error),
@@ -506,7 +507,7 @@ fn after_rows(error: CallError, chunked: &Chunked, before: usize) -> ChunkError 
     ChunkError::Run(match error {
         RunError::IndexOutOfRange { site, mut position, index, size } => {
             let axis = axis(&|graph, node, expr| match node {
-                Node::Take { indices, .. } if graph.site(expr) == site => Some(*indices),
+                Node::Take { indices, .. } if std::ptr::eq(graph.site(expr), site) => Some(*indices),
                 _ => None,
             });
             if let Some(at) = axis.and_then(|axis| position.get_mut(axis)) {
@@ -516,7 +517,7 @@ fn after_rows(error: CallError, chunked: &Chunked, before: usize) -> ChunkError 
         }
         RunError::NegativeExponent { site, mut position, exponent } => {
             let axis = axis(&|graph, node, expr| match node {
-                Node::Elementwise { .. } if graph.site(expr) == site => Some(expr),
+                Node::Elementwise { .. } if std::ptr::eq(graph.site(expr), site) => Some(expr),
                 _ => None,
             });
             if let Some(at) = axis.and_then(|axis| position.get_mut(axis)) {
