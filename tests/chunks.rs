@@ -473,3 +473,86 @@ fn chunks_may_have_any_strides() {
     got.extend(results(&run.finish().unwrap()));
     assert_eq!(got, want);
 }
+
+/// A kernel was given no array in place of one that cannot be stretched, and read from address 0.
+#[test]
+fn what_cannot_be_stretched_is_refused() {
+    let g = Graph::new();
+    let [n, m, k] = g.symbols(["n", "m", "k"]);
+    let or_one = |size| broadloom::Dim::from(size).or_one();
+    let x = g.input::<f64>("x", shape![n]);
+    let y = g.input::<u8>("y", shape![m]);
+    let z = g.input::<u8>("z", shape![k]);
+    let w = g.input::<f64>("w", shape![or_one(m), or_one(k)]);
+    let long = ArrayView::strided(&[1u8], 0, &[1 << 40], &[0]).unwrap();
+    let one = ArrayView::new(&[1.0f64], &[1, 1]).unwrap();
+    let fixed = || inputs! { "y" => long.clone(), "z" => long.clone(), "w" => one.clone() };
+    // In the part of each chunk, and in the one after all of them.
+    for output in [x * w.max(..), w.max(..) + x.max(0)] {
+        let whole = g.compile([("a", output), ("b", y.max(0)), ("c", z.max(0))]).unwrap();
+        assert_eq!(whole.bind(fixed().named("x", &[1.0f64])).unwrap_err().code(), "S106");
+        let chunked = whole.in_chunks("n").unwrap();
+        let mut run = chunked.start(fixed()).unwrap();
+        assert_eq!(run.push(&[1.0f64]).unwrap_err().code(), "S106");
+    }
+}
+
+/// The number of rows at which a pass could not end yet was held against all later ones.
+#[test]
+fn a_pass_that_cannot_end_yet_goes_on() {
+    let g = Graph::new();
+    let x = g.input::<f64>("x", shape![g.symbol("n").range(4..=10)]);
+    let mut run = x.max(0).compile().unwrap().in_chunks("n").unwrap().start(()).unwrap();
+    run.push(&[1.0, 5.0]).unwrap();
+    assert_eq!(run.end_pass().unwrap_err().code(), "S101");
+    run.push(&[7.0, 3.0]).unwrap();
+    let highest: f64 = run.finish().unwrap().try_into().unwrap();
+    assert_eq!(highest, 7.0);
+}
+
+#[test]
+fn a_given_number_of_rows_is_that_of_all() {
+    let g = Graph::new();
+    let x = g.input::<f64>("x", shape![g.symbol("n")]);
+    let chunked = x.max(0).compile().unwrap().in_chunks("n").unwrap();
+    let run = |size| {
+        let mut run = chunked.start(Inputs::new().with_size("n", size)).unwrap();
+        run.push(&[1.0, 5.0]).unwrap();
+        run.push(&[2.0]).unwrap();
+        run.finish().map(|highest| highest.len())
+    };
+    assert_eq!(run(3).unwrap(), 1);
+    assert_eq!(run(2).unwrap_err().code(), "S103");
+}
+
+/// Each chunk had to meet what is declared of the number of all rows.
+#[test]
+fn rows_that_are_tied_to_another_size_are_refused() {
+    let g = Graph::new();
+    let [n, m] = g.symbols(["n", "m"]);
+    g.declare_equal(2 * n, 3 * m);
+    let (x, w) = (g.input::<f64>("x", shape![n]), g.input::<f64>("w", shape![m]));
+    let kernel = g.compile([("a", x.max(0)), ("b", w.max(0))]).unwrap();
+    let refused = kernel.in_chunks("n").unwrap_err();
+    assert!(format!("{refused:#}").contains("equal another size"), "{refused:?}");
+}
+
+/// Places in a text are all the same but for their addresses, and the first `take` was taken for the second one.
+#[test]
+fn positions_of_bad_data_are_those_of_the_call_that_failed() {
+    let two = "output a = take(table, idx); output b = take(table, ids)";
+    let g = Graph::new();
+    let table = g.input::<f64>("table", shape![5]);
+    let (idx, ids) = (g.input::<i64>("idx", shape![2]), g.input::<i64>("ids", shape![g.symbol("n")]));
+    let [a, b] = [idx, ids].map(|indices| table.take(indices, 0));
+    let text = format!("symbols n\ninput table: f64[5]\ninput idx: i64[2]\ninput ids: i64[n]\n{two}");
+    let graph = Program::parse("test", &text).unwrap().resolve().unwrap();
+    let in_text = Executable::compile(&graph, &CompileOptions::default()).unwrap();
+    for kernel in [in_text, g.compile([("a", a), ("b", b)]).unwrap()] {
+        let chunked = kernel.in_chunks("n").unwrap();
+        let mut run = chunked.start(inputs! { "table" => &[0.5f64; 5], "idx" => &[0i64, 1] }).unwrap();
+        run.push(&[0i64, 1, 2]).unwrap();
+        let error = run.push(&[0i64, 77]).unwrap_err();
+        assert!(error.to_string().contains("[4] is 77"), "{error}");
+    }
+}

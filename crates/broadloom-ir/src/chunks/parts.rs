@@ -5,7 +5,7 @@ use super::place::{Place, Refusal, places};
 use crate::diagnostics::Diagnostics;
 use crate::dim::Dim;
 use crate::dtype::DType;
-use crate::graph::{CheckedGraph, Graph, InputInfo, Node, Site};
+use crate::graph::{CheckedGraph, Demand, Graph, InputInfo, Node, Obligation, Site};
 use crate::ids::{ExprId, InputId, SymbolId};
 use crate::ops::Op;
 use crate::reduce::ReduceOp;
@@ -87,7 +87,12 @@ pub enum Destination {
 /// Why it cannot be cut, and at which expression if there is one.
 pub fn split(graph: &CheckedGraph, rows: SymbolId) -> Result<Split, (Option<ExprId>, Refusal)> {
     let plain = graph.symbols().get(rows.index()).is_some_and(|info| info.unit == 1);
-    if !plain || graph.declared(rows).is_some() {
+    let is_tied = |obligation: &Obligation| {
+        obligation.origin.is_none()
+            && matches!(obligation.demand, Demand::Equal(..))
+            && obligation.demand.symbols().contains(&rows)
+    };
+    if !plain || graph.declared(rows).is_some() || graph.obligations().iter().any(is_tied) {
         return Err((None, Refusal::NotPlain));
     }
     if let Some(output) = graph.outputs().iter().find(|output| output.assigned.is_some()) {

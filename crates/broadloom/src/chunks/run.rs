@@ -4,11 +4,12 @@ use super::counter::{Counter, pieces};
 use super::error::ChunkError;
 use super::{Chunked, Kernel, Pass};
 use crate::array::{AnyArray, Argument, ArrayView, Geometry, IntoArrayView};
-use crate::bind::{Given, Inputs, IntoInputs, Ordered, Values, evaluate, given, order};
+use crate::bind::{BindError, Given, Inputs, IntoInputs, Ordered, Values, evaluate, given, order};
 use crate::memory::Storage;
 use crate::run::{Bound, CallError, Outputs, RunError};
 use broadloom_ir::SymbolId;
 use broadloom_ir::chunks::{Destination, Source};
+use broadloom_ir::dim::DimError;
 use broadloom_ir::graph::{CheckedGraph, Node};
 use smallvec::SmallVec;
 use std::ops::Range;
@@ -149,7 +150,11 @@ impl<'a> ChunkRun<'a> {
             .zip(&self.fixed)
             .map(|(array, fixed)| array.as_ref().or(fixed.as_ref()).map(|array| array.view.geometry()))
             .collect();
-        let sizes = compiled.of_chunk.run(graph, &geometries, &self.given)?;
+        // A size that is given for the rows is that of all of them.
+        let given = self.given.iter().copied().filter(|(symbol, _)| *symbol != compiled.split.rows);
+        let sizes = compiled.of_chunk.run(graph, &geometries, &given.collect())?;
+        // Arrays that cannot be stretched so far are refused before anything has happened.
+        compiled.of_chunk.stretched(graph, &geometries, &sizes)?;
         for (index, (now, first)) in sizes.iter().zip(self.sizes.iter().flatten()).enumerate() {
             if index != compiled.split.rows.index() && now != first {
                 let symbol = graph.symbols()[index].name.to_string();
@@ -177,8 +182,8 @@ impl<'a> ChunkRun<'a> {
                 let dims = graph.shape(output.expr).iter();
                 let shape = dims.map(|dim| Ok(usize::try_from(evaluate(dim, &sizes)?).unwrap_or(0)));
                 let shape: Vec<usize> = shape
-                    .collect::<Result<_, broadloom_ir::dim::DimError>>()
-                    .map_err(crate::BindError::from)?;
+                    .collect::<Result<_, DimError>>()
+                    .map_err(BindError::from)?;
                 let storage = Storage::allocate(graph.dtype(output.expr), 0).map_err(RunError::from)?;
                 arrays.push((output.name.to_string(), AnyArray::from_parts(storage, shape)));
             }
@@ -242,31 +247,36 @@ impl<'a> ChunkRun<'a> {
         let before = before as i64;
         let inputs = kernel.part.inputs.iter().map(|source| match source {
             Source::Array(input) => match &arrays[input.index()] {
-                Some(array) => self.stretched(input.index(), array.view.rows(rows.clone())?),
+                Some(array) => {
+                    let part = array.view.rows(rows.clone());
+                    part.map(|part| self.stretched(input.index(), part)).transpose()
+                }
                 None => self.fixed_array(input.index()),
             },
-            Source::RowsBefore => Some(ArrayView::scalar(before)),
-            Source::Slot(slot) => self.slots[*slot].as_ref().map(IntoArrayView::into_array_view),
+            Source::RowsBefore => Ok(Some(ArrayView::scalar(before))),
+            Source::Slot(slot) => Ok(self.slots[*slot].as_ref().map(IntoArrayView::into_array_view)),
         });
         let result = run(kernel, inputs, &given);
         result.map_err(|error| after_rows(error, &self.chunked, before as usize))
     }
 
     /// An array that is not streamed, as kernels see it.
-    fn fixed_array(&self, input: usize) -> Option<ArrayView<'_>> {
-        self.stretched(input, self.fixed[input].as_ref()?.view.clone())
+    fn fixed_array(&self, input: usize) -> Result<Option<ArrayView<'_>>, DimError> {
+        let array = self.fixed[input].as_ref();
+        array.map(|array| self.stretched(input, array.view.clone())).transpose()
     }
 
     /// An array, or rows of it, with the sizes that its axes of size 1 stand for.
-    fn stretched<'v>(&self, input: usize, view: ArrayView<'v>) -> Option<ArrayView<'v>> {
+    fn stretched<'v>(&self, input: usize, view: ArrayView<'v>) -> Result<ArrayView<'v>, DimError> {
         let info = &self.chunked.0.whole.graph().inputs()[input];
-        let sizes = self.sizes.as_ref()?;
+        let sizes = self.sizes.as_deref().unwrap_or_default();
         let mut shape = view.shape();
         for &axis in &info.may_be_one {
-            shape[axis] = usize::try_from(evaluate(&info.shape[axis], sizes).ok()?).ok()?;
+            shape[axis] =
+                usize::try_from(evaluate(&info.shape[axis], sizes)?).map_err(|_| DimError::Overflow)?;
         }
-        let geometry = view.geometry().stretched(&shape).ok()?;
-        Some(view.stretched(geometry))
+        let geometry = view.geometry().stretched(&shape).map_err(|_| DimError::Overflow)?;
+        Ok(view.stretched(geometry))
     }
 
     /// Values for all symbols, with a number of rows.
@@ -311,12 +321,13 @@ impl<'a> ChunkRun<'a> {
             Some(first) if first != self.rows => {
                 return Err(ChunkError::Rows { pass: self.pass, first, found: self.rows });
             }
-            _ => self.total = Some(self.rows),
+            Some(_) => {}
+            None => {
+                self.check_whole()?;
+                self.total = Some(self.rows);
+            }
         }
         let sizes = self.given_of(Some(sizes), self.rows as i64);
-        if self.pass == 0 {
-            self.check_whole()?;
-        }
         let result = self.end_with(&sizes);
         self.has_failed = result.is_err();
         self.pass += 1;
@@ -343,8 +354,8 @@ impl<'a> ChunkRun<'a> {
         let Some(rest) = rest else { return Ok(()) };
         let inputs = rest.part.inputs.iter().map(|source| match source {
             Source::Array(input) => self.fixed_array(input.index()),
-            Source::RowsBefore => None,
-            Source::Slot(slot) => self.slots[*slot].as_ref().map(IntoArrayView::into_array_view),
+            Source::RowsBefore => Ok(None),
+            Source::Slot(slot) => Ok(self.slots[*slot].as_ref().map(IntoArrayView::into_array_view)),
         });
         let results = run(rest, inputs, sizes)?;
         for (destination, array) in rest.part.outputs.iter().zip(results) {
@@ -460,10 +471,11 @@ fn shared(view: ArrayView<'_>) -> Argument<'_> {
 /// Runs a part. Its inputs have been checked as those of the whole graph.
 fn run<'i>(
     kernel: &Kernel,
-    inputs: impl Iterator<Item = Option<ArrayView<'i>>>,
+    inputs: impl Iterator<Item = Result<Option<ArrayView<'i>>, DimError>>,
     given: &Given,
 ) -> Result<Vec<AnyArray>, CallError> {
-    let inputs: Ordered<'i> = inputs.map(|view| view.map(shared)).collect();
+    let inputs = inputs.map(|view| Ok(view?.map(shared)));
+    let inputs: Ordered<'i> = inputs.collect::<Result<_, DimError>>().map_err(BindError::from)?;
     let bound = Bound::of_ordered(kernel.executable.inner().clone(), inputs, given)?;
     Ok(bound.run()?.into_arrays().collect())
 }
@@ -475,7 +487,7 @@ fn merged(
     right: &[AnyArray],
     sizes: &Given,
 ) -> Result<Vec<AnyArray>, ChunkError> {
-    let inputs = left.iter().chain(right).map(|array| Some(array.into_array_view()));
+    let inputs = left.iter().chain(right).map(|array| Ok(Some(array.into_array_view())));
     Ok(run(merge, inputs, sizes)?)
 }
 
@@ -483,9 +495,10 @@ fn merged(
 fn after_rows(error: CallError, chunked: &Chunked, before: usize) -> ChunkError {
     let graph = chunked.0.whole.graph();
     let rows = &chunked.0.split.axis_of_rows;
+    // Of calls in one place, as in a loop, what fails behind other rows is one that has rows. Places are told apart by
+    // their addresses, because all those of a text claim to be the same.
     let axis = |of: &dyn Fn(&CheckedGraph, &Node, broadloom_ir::ExprId) -> Option<broadloom_ir::ExprId>| {
-        let expr = graph.exprs().find_map(|expr| of(graph, graph.node(expr), expr))?;
-        rows[expr.index()]
+        graph.exprs().find_map(|expr| rows[of(graph, graph.node(expr), expr)?.index()])
     };
     let error = match error {
         CallError::Bind(error) => return ChunkError::Bind(error),
@@ -494,7 +507,7 @@ fn after_rows(error: CallError, chunked: &Chunked, before: usize) -> ChunkError 
     ChunkError::Run(match error {
         RunError::IndexOutOfRange { site, mut position, index, size } => {
             let axis = axis(&|graph, node, expr| match node {
-                Node::Take { indices, .. } if graph.site(expr) == site => Some(*indices),
+                Node::Take { indices, .. } if std::ptr::eq(graph.site(expr), site) => Some(*indices),
                 _ => None,
             });
             if let Some(at) = axis.and_then(|axis| position.get_mut(axis)) {
@@ -504,7 +517,7 @@ fn after_rows(error: CallError, chunked: &Chunked, before: usize) -> ChunkError 
         }
         RunError::NegativeExponent { site, mut position, exponent } => {
             let axis = axis(&|graph, node, expr| match node {
-                Node::Elementwise { .. } if graph.site(expr) == site => Some(expr),
+                Node::Elementwise { .. } if std::ptr::eq(graph.site(expr), site) => Some(expr),
                 _ => None,
             });
             if let Some(at) = axis.and_then(|axis| position.get_mut(axis)) {
