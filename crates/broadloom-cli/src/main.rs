@@ -17,12 +17,14 @@ mod completions;
 mod eval;
 mod explain;
 mod failure;
+mod files;
 mod graph;
 mod io;
 mod ops;
 mod print;
 mod program;
 mod terminal;
+mod threads;
 
 use args::{Cli, Command};
 use clap::Parser;
