@@ -51,7 +51,8 @@ fn parts(page: &str) -> Vec<Part> {
                         open.lines.push(more.to_owned());
                     }
                     _ => {
-                        let command = commands.last_mut().unwrap_or_else(|| panic!("no command prints {line}"));
+                        let command =
+                            commands.last_mut().unwrap_or_else(|| panic!("no command prints {line}"));
                         command.prints.extend([line, "\n"]);
                     }
                 }
@@ -96,7 +97,10 @@ fn run(command: &Typed, folder: &Path) -> String {
         0 => assert_eq!(stderr, "", "{script}"),
         _ => assert_eq!(stdout, "", "{script}"),
     }
-    assert!(!stderr.contains(&*folder.to_string_lossy()) && !stderr.contains("panicked"), "{script}\n{stderr}");
+    assert!(
+        !stderr.contains(&*folder.to_string_lossy()) && !stderr.contains("panicked"),
+        "{script}\n{stderr}"
+    );
     let mut prints = stdout + &stderr;
     if !prints.is_empty() && !prints.ends_with('\n') {
         prints.push('\n');
@@ -192,7 +196,8 @@ mod files {
     fn columns<const N: usize>(path: &Path, first: usize) -> Vec<[f64; N]> {
         let text = std::fs::read_to_string(path).expect("a table");
         let rows = text.lines().filter_map(|line| {
-            let cells: Vec<f64> = line.split(',').skip(first).map(str::parse).collect::<Result<_, _>>().ok()?;
+            let cells: Vec<f64> =
+                line.split(',').skip(first).map(str::parse).collect::<Result<_, _>>().ok()?;
             cells.try_into().ok()
         });
         rows.collect()
@@ -267,8 +272,9 @@ mod files {
 
     fn scales(folder: &Path) {
         let people = columns::<3>(&folder.join("people.csv"), 0);
-        let mut archive = zip::ZipArchive::new(std::fs::File::open(folder.join("scaled.npz")).expect("a file"))
-            .expect("an archive");
+        let mut archive =
+            zip::ZipArchive::new(std::fs::File::open(folder.join("scaled.npz")).expect("a file"))
+                .expect("an archive");
         for (column, name) in ["height.npy", "weight.npy"].into_iter().enumerate() {
             let file = archive.by_name(name).expect("an array");
             let scaled: Vec<f64> = NpyFile::new(file).expect("a .npy").into_vec().expect("elements");

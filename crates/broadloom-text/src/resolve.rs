@@ -282,7 +282,9 @@ impl Resolver<'_> {
                 if self.outputs.iter().any(|(other, _)| &*other.text == RESULT) {
                     let what = "an expression alone is named `result`, and there is one already";
                     let mistake = Mistake::new(Problem::Program { what }, span);
-                    return Err(Box::new(mistake.help("give each a name, as in `total = x.sum(); least = x.min()`")));
+                    return Err(Box::new(
+                        mistake.help("give each a name, as in `total = x.sum(); least = x.min()`"),
+                    ));
                 }
                 self.output(Name { text: RESULT.into(), span }, *value)?;
             }

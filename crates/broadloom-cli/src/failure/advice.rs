@@ -15,13 +15,18 @@ fn code(sentence: &str, code: String) -> Vec<Help> {
 pub fn bind(error: &BindError) -> Vec<Help> {
     match error {
         BindError::Missing { name, .. } => code("give it after the expression:", format!("{name}=FILE")),
-        BindError::MissingSize { symbol, .. } => code("no input has it; give it:", format!("--size {symbol}=3")),
+        BindError::MissingSize { symbol, .. } => {
+            code("no input has it; give it:", format!("--size {symbol}=3"))
+        }
         BindError::UnknownSize { .. } => sentence("correct or leave out its --size"),
         BindError::ImpossibleSize { .. } => sentence("give another by --size"),
         BindError::DType { array, expected, found } => code(
             &format!("convert it in the program: declare {:?} as {found}, and write", array.name),
             format!("{}.astype({expected})", array.name),
         ),
+        BindError::Size(mismatch) if mismatch.stated.is_some() => {
+            sentence("give arrays of such sizes, or correct what the program assumes")
+        }
         BindError::Rank { .. } => sentence("declare as many axes as it has, and reshape it in the program"),
         BindError::Obligation(_) => sentence("give arrays of other sizes, or change this expression"),
         BindError::EmptyTable(_) => sentence("give an array that has elements along this axis"),

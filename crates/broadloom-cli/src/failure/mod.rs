@@ -5,6 +5,7 @@ mod advice;
 use broadloom::{BindError, CallError, ChunkError, CompileError, Diagnostics, RunError};
 use broadloom_ir::diagnostics::{Style, Text};
 use broadloom_text::{Mistakes, TextPlaces};
+use std::fmt;
 use std::process::ExitCode;
 
 /// Why a command ended early.
@@ -112,22 +113,35 @@ impl Failure {
                 add(&mut text, helps);
                 text
             }
-            Kind::Diagnostics(diagnostics) => return Some(match in_color {
-                true => diagnostics.colored().to_string(),
-                false => format!("{diagnostics:#}"),
-            }),
+            Kind::Diagnostics(diagnostics) => {
+                return Some(match in_color {
+                    true => diagnostics.colored().to_string(),
+                    false => format!("{diagnostics:#}"),
+                });
+            }
             Kind::Compile(error) => {
                 let mut text = Text::message(Style::Error, "error".to_owned(), error.to_string());
                 text.help(REPORT, None);
                 text
             }
             Kind::Call(error) => {
-                let mut text = places.map(|places| error.display_at(places)).unwrap_or_default();
+                let mut text = match places {
+                    Some(places) => error.display_at(places),
+                    None => {
+                        Text::message(Style::Error, format!("error[{}]", error.code()), error.to_string())
+                    }
+                };
                 add(&mut text, &advice::chunk(error));
                 text
             }
         };
         Some(if in_color { text.colored().to_string() } else { text.to_string() })
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text(false, None).unwrap_or_default())
     }
 }
 

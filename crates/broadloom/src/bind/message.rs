@@ -54,7 +54,10 @@ impl BindError {
             }
             BindError::Missing { name, .. } => {
                 let code = format!("inputs! {{ {name:?} => .., }}");
-                text.help_in_rust("pass it by name, or by position in the order of declaration:", Some(&code));
+                text.help_in_rust(
+                    "pass it by name, or by position in the order of declaration:",
+                    Some(&code),
+                );
             }
             BindError::EmptyTable(table) => text.source(table.site, Style::Error),
             BindError::Unknown { array, suggestion: Some(_), known } => {
