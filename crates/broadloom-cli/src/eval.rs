@@ -8,12 +8,8 @@ use crate::print;
 use crate::program;
 use crate::stream::Stream;
 use crate::terminal::Terminal;
-use broadloom::{
-    AnyArray, CheckedGraph, CompileOptions, Executable, Inputs, IntoArrayView, Outputs, Threads,
-};
-use rayon::ThreadPoolBuilder;
-use std::num::NonZeroUsize;
-use std::sync::Arc;
+use crate::threads::threads;
+use broadloom::{AnyArray, CheckedGraph, CompileOptions, Executable, Inputs, IntoArrayView, Outputs};
 use std::time::{Duration, Instant};
 
 /// How long the steps took.
@@ -100,18 +96,6 @@ fn refuse_assignments(graph: &CheckedGraph) -> Result<(), Failure> {
                 .help_code("make it a result:", format!("output {name} = .."))
                 .help(format!("and name its file by -o {name}=FILE")))
         }
-    }
-}
-
-fn threads(count: Option<NonZeroUsize>) -> Result<Threads, Failure> {
-    match count.map(NonZeroUsize::get) {
-        None => Ok(Threads::Global),
-        Some(1) => Ok(Threads::Calling),
-        Some(count) => match ThreadPoolBuilder::new().num_threads(count).build() {
-            Ok(pool) => Ok(Threads::Pool(Arc::new(pool))),
-            Err(error) => Err(Failure::data(format!("{count} threads cannot be started: {error}"))
-                .help("pass a smaller number by --threads")),
-        },
     }
 }
 

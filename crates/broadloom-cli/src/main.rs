@@ -17,6 +17,7 @@ mod completions;
 mod eval;
 mod explain;
 mod failure;
+mod files;
 mod graph;
 mod interrupt;
 mod io;
@@ -25,6 +26,7 @@ mod print;
 mod program;
 mod stream;
 mod terminal;
+mod threads;
 
 use args::{Cli, Command};
 use clap::Parser;

@@ -5,7 +5,7 @@ use crate::io::argument::Argument;
 use crate::io::source::{Files, Opened};
 use crate::terminal::Terminal;
 use broadloom::CheckedGraph;
-use broadloom_text::{Given, Limits, Mistakes, Program, Resolved, TextPlaces};
+use broadloom_text::{Given, Limits, Mistakes, Program, Resolved};
 use clap::Args;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -35,8 +35,30 @@ pub struct ProgramArgs {
 
 fn size(text: &str) -> Result<(String, usize), String> {
     let (name, size) = text.split_once('=').ok_or("expected NAME=N, as in k=3")?;
-    let size = size.trim().parse().map_err(|_| format!("{size:?} is no size"))?;
+    let size = whole(size.trim())
+        .ok_or_else(|| format!("{size:?} is no size: it is a whole number, such as 1000, 1_000 or 1e3"))?;
     Ok((name.trim().to_owned(), size))
+}
+
+/// A number without a sign, in Python's notation, that is whole and represented exactly.
+fn whole(text: &str) -> Option<usize> {
+    let digits = |text: &str| {
+        let is_plain = text.starts_with(|first: char| first.is_ascii_digit())
+            && text.ends_with(|last: char| last.is_ascii_digit())
+            && !text.contains("__");
+        is_plain.then(|| text.replace('_', ""))
+    };
+    match text.split_once(['e', 'E']) {
+        None => digits(text)?.parse().ok(),
+        Some((number, exponent)) => {
+            let (whole, fraction) = number.split_once('.').unwrap_or((number, "0"));
+            let (whole, fraction) = (digits(whole)?, digits(fraction)?);
+            let fraction = fraction.trim_end_matches('0');
+            let zeros = digits(exponent.strip_prefix('+').unwrap_or(exponent))?.parse::<usize>().ok()?;
+            let zeros = zeros.checked_sub(fraction.len()).filter(|zeros| *zeros < 20)?;
+            format!("{whole}{fraction}{}", "0".repeat(zeros)).parse().ok()
+        }
+    }
 }
 
 fn delimiter(text: &str) -> Result<u8, String> {
@@ -60,8 +82,6 @@ pub struct Loaded {
     pub graph: CheckedGraph,
     /// The inputs that have data.
     pub inputs: Vec<Opened>,
-    /// Where the graph's expressions stand in the program.
-    pub places: TextPlaces,
     program: Program,
 }
 
@@ -173,8 +193,11 @@ pub fn load(args: &ProgramArgs, terminal: &Terminal) -> Result<Loaded, Failure> 
     })?;
 
     let Resolved { graph, warnings, places } = resolved;
+    terminal.speak_of(places);
     if let Some(warnings) = warnings.filter(|_| args.strict) {
-        return Err(Failure::from(warnings));
+        return Err(Failure::from(warnings).help(
+            "--strict makes warnings errors: write the shapes alike, or leave it out if this is what you mean",
+        ));
     }
     let known = || graph.inputs().iter().map(|input| &*input.name);
     let is_declared = |name: &str| !is_missing(name) && known().any(|known| known == name);
@@ -194,7 +217,7 @@ pub fn load(args: &ProgramArgs, terminal: &Terminal) -> Result<Loaded, Failure> 
     for Opened { name, source, .. } in &inputs {
         terminal.note(|| format!("input {name}: {}{:?}", source.dtype(), source.shape()));
     }
-    Ok(Loaded { graph, inputs, places, program })
+    Ok(Loaded { graph, inputs, program })
 }
 
 /// What an input without data is.
@@ -232,5 +255,43 @@ fn unmet<'a>(failure: Failure, unknown: Option<&str>, unused: impl Iterator<Item
         None => failure.help(format!(
             "if `{name}` is an input, give it after the expression: {name}=FILE, {name}=3.5 or {name}:f32[n, 3]"
         )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_whole_numbers() {
+        for (text, expected) in [
+            ("0", Some(0)),
+            ("1000", Some(1000)),
+            ("1_000_000", Some(1_000_000)),
+            ("1e6", Some(1_000_000)),
+            ("1E+3", Some(1000)),
+            ("2.5e1", Some(25)),
+            ("1.50e1", Some(15)),
+            ("1e0", Some(1)),
+            ("2.5", None),
+            ("2.55e1", None),
+            ("1e-3", None),
+            ("1e++3", None),
+            ("1e30", None),
+            ("1e99999999999999999999", None),
+            ("99999999999999999999", None),
+            ("-3", None),
+            ("+3", None),
+            ("_1", None),
+            ("1_", None),
+            ("1__0", None),
+            ("1e", None),
+            ("e3", None),
+            (".5e1", None),
+            ("", None),
+            ("inf", None),
+        ] {
+            assert_eq!(whole(text), expected, "{text}");
+        }
     }
 }

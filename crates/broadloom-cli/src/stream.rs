@@ -7,7 +7,7 @@ use crate::io::plan::{Plan, Writing};
 use crate::io::source::{Opened, Rows};
 use crate::program::Loaded;
 use crate::terminal::Terminal;
-use broadloom::{AnyArray, ChunkError, Chunked, CompileOptions, Executable, Inputs, Outputs};
+use broadloom::{AnyArray, Chunked, CompileOptions, Executable, Inputs, Outputs};
 use broadloom_ir::dim::Dim;
 use indicatif::{ProgressBar, ProgressStyle};
 
@@ -122,7 +122,7 @@ impl Stream {
         for (name, size) in args.program.sizes() {
             inputs = inputs.with_size(name, size);
         }
-        let mut run = chunked.start(inputs).map_err(failure)?;
+        let mut run = chunked.start(inputs)?;
         let bar = progress(*length, chunked.passes(), terminal);
         for _ in 0..chunked.passes() {
             let mut readers: Vec<(String, Box<dyn Rows + '_>)> = Vec::new();
@@ -138,17 +138,17 @@ impl Stream {
                 for (name, reader) in &mut readers {
                     inputs = inputs.named(name.as_str(), reader.next(rows)?);
                 }
-                let results = run.push(inputs).map_err(failure)?;
+                let results = run.push(inputs)?;
                 if let Some(files) = &mut files {
                     files.push(&|name| results.get(name))?;
                 }
                 done += rows;
                 bar.inc(rows as u64);
             }
-            run.end_pass().map_err(failure)?;
+            run.end_pass()?;
         }
         bar.finish_and_clear();
-        let totals = run.finish().map_err(failure)?;
+        let totals = run.finish()?;
         if let Some(files) = files {
             files.push(&|name: &str| -> Option<&AnyArray> { totals.get(name) })?;
         }
@@ -166,14 +166,5 @@ fn progress(length: usize, passes: usize, terminal: &Terminal) -> ProgressBar {
     {
         Ok(style) => bar.with_style(style),
         Err(_) => bar,
-    }
-}
-
-fn failure(error: ChunkError) -> Failure {
-    match error {
-        ChunkError::Bind(error) => error.into(),
-        ChunkError::Run(error) => error.into(),
-        ChunkError::Compile(error) => error.into(),
-        error => Failure::data(error.to_string()),
     }
 }

@@ -2,7 +2,9 @@
 
 use crate::failure::Failure;
 use broadloom_ir::diagnostics::{Style, Text};
+use broadloom_text::TextPlaces;
 use clap::{Args, ValueEnum};
+use std::cell::OnceCell;
 use std::fmt::Display;
 use std::io::{self, BufWriter, ErrorKind, IsTerminal, Write};
 use std::process::ExitCode;
@@ -34,6 +36,8 @@ pub struct Terminal {
     is_colored: bool,
     is_quiet: bool,
     is_verbose: bool,
+    /// The program that messages speak of. It is noted here and not by every command, so that none can forget it.
+    places: OnceCell<TextPlaces>,
 }
 
 impl Terminal {
@@ -47,12 +51,18 @@ impl Terminal {
                     && io::stderr().is_terminal()
             }
         };
-        Terminal { is_colored, is_quiet: args.quiet, is_verbose: args.verbose }
+        Terminal { is_colored, is_quiet: args.quiet, is_verbose: args.verbose, places: OnceCell::new() }
+    }
+
+    /// Errors of running point into this program from now on.
+    pub fn speak_of(&self, places: TextPlaces) {
+        // A command runs one program.
+        let _ = self.places.set(places);
     }
 
     /// Says why a command ended early; gives its exit code.
     pub fn fail(&self, failure: &Failure) -> ExitCode {
-        if let Some(text) = failure.text(self.is_colored) {
+        if let Some(text) = failure.text(self.is_colored, self.places.get()) {
             self.message(&text);
         }
         failure.exit_code()
@@ -100,7 +110,8 @@ impl Terminal {
                 drop(out.into_parts());
                 match error.kind() {
                     ErrorKind::BrokenPipe => Err(Failure::closed()),
-                    _ => Err(Failure::data(format!("standard output cannot be written: {error}"))),
+                    _ => Err(Failure::data(format!("standard output cannot be written: {error}"))
+                        .help("write to a file by --output")),
                 }
             }
         }

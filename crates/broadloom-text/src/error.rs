@@ -237,7 +237,8 @@ impl Mistakes {
         self.text().colored()
     }
 
-    fn text(&self) -> Text {
+    /// Everything that helps to mend them, in parts that can be coloured and to which more can be added.
+    pub fn text(&self) -> Text {
         let mut text = Text::default();
         for (index, mistake) in self.as_slice().iter().enumerate() {
             text.add(Style::Plain, if index == 0 { "" } else { "\n\n" });

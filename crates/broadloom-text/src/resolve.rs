@@ -65,6 +65,9 @@ impl Value {
     }
 }
 
+/// What an expression alone is named.
+const RESULT: &str = "result";
+
 type Outcome<T> = Result<T, Box<Mistake>>;
 
 fn mistake<T>(problem: Problem, span: Span) -> Outcome<T> {
@@ -275,7 +278,15 @@ impl Resolver<'_> {
             }
             Action::Output { name, value } => self.output(name.clone(), *value)?,
             Action::Result(value) => {
-                self.output(Name { text: "result".into(), span: self.tree.span(*value) }, *value)?;
+                let span = self.tree.span(*value);
+                if self.outputs.iter().any(|(other, _)| &*other.text == RESULT) {
+                    let what = "an expression alone is named `result`, and there is one already";
+                    let mistake = Mistake::new(Problem::Program { what }, span);
+                    return Err(Box::new(
+                        mistake.help("give each a name, as in `total = x.sum(); least = x.min()`"),
+                    ));
+                }
+                self.output(Name { text: RESULT.into(), span }, *value)?;
             }
             Action::Assign { name, value } => self.assign(name, *value, statement.span)?,
             Action::Broken { .. } => {}

@@ -92,6 +92,7 @@ const PROGRAMS: &[&str] = &[
     "assume n % 3 == 1",
     "assume n != 3",
     "input x: f32[n, 3]\noutput y = x[..., ...]",
+    "input x: f32[n]\nx.sum(); x",
     // S001
     "input a: f32[4, 3]\ninput b: f32[4]\noutput z = a + b",
     "symbols n, k\ninput obs: f32[n, 3]\ninput codes: f32[k, 3]\nlet diff = codes - obs\noutput y = sum(diff ** 2)",

@@ -14,6 +14,7 @@ use crate::failure::Failure;
 use crate::io;
 use crate::program::{self, Loaded};
 use crate::terminal::Terminal;
+use crate::threads::threads;
 use broadloom::prelude::*;
 use broadloom::{CallError, Inputs, OutputsMut, RunError, Threads};
 pub use data::Range;
@@ -22,7 +23,7 @@ use measure::Run;
 use report::{Measured, Report};
 use sizes::Sizes;
 use std::collections::{BTreeMap, HashMap};
-use std::sync::Arc;
+use std::num::NonZeroUsize;
 
 /// An input that is passed to the kernel.
 struct Passed<'a> {
@@ -96,11 +97,11 @@ pub fn run(args: &BenchArgs, terminal: &Terminal) -> Result<(), Failure> {
     bench.check_inputs()?;
     let (mut inputs, outputs) = bench.fitting()?;
 
-    let available = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let available = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
     let counts = match args.threads {
-        Some(count) => vec![count.get()],
-        None if available == 1 => vec![1],
-        None => vec![1, available],
+        Some(count) => vec![count],
+        None if available == NonZeroUsize::MIN => vec![available],
+        None => vec![NonZeroUsize::MIN, available],
     };
     let explanation = kernel.explain();
     let mut report = Report {
@@ -122,16 +123,11 @@ pub fn run(args: &BenchArgs, terminal: &Terminal) -> Result<(), Failure> {
     let (from, mut to) = (buffer(half)?, buffer(half)?);
     let mut results = bench.results(&outputs)?;
     for count in counts {
-        let pool = match count {
-            1 => None,
-            _ => Some(Arc::new(rayon::ThreadPoolBuilder::new().num_threads(count).build().map_err(
-                |error| {
-                    Failure::data(format!("{count} threads cannot be started: {error}"))
-                        .help("give fewer: --threads 2")
-                },
-            )?)),
+        let threads = threads(Some(count))?;
+        let pool = match &threads {
+            Threads::Pool(pool) => Some(pool.clone()),
+            Threads::Calling | Threads::Global => None,
         };
-        let threads = pool.clone().map_or(Threads::Calling, Threads::Pool);
         let options = CompileOptions { threads, ..CompileOptions::default() };
         let kernel = Executable::compile(&graph, &options)?;
         terminal.note(|| format!("measuring on {count} threads"));
@@ -144,7 +140,7 @@ pub fn run(args: &BenchArgs, terminal: &Terminal) -> Result<(), Failure> {
         let mut runs: [Run<'_, Failure>; 2] = [&mut run, &mut copy];
         let times = measure::in_turns(&mut runs, args.seconds)?;
         if let [run, copy] = times[..] {
-            report.rows.push(Measured { threads: count, run, copy });
+            report.rows.push(Measured { threads: count.get(), run, copy });
         }
     }
     match args.json {

@@ -1,11 +1,11 @@
 //! What can go wrong, as one type: its text, plain or in colours, and its exit code.
 
-mod call;
+mod advice;
 
-use broadloom::{BindError, CallError, CompileError, Diagnostics, RunError};
+use broadloom::{BindError, CallError, ChunkError, CompileError, Diagnostics, RunError};
 use broadloom_ir::diagnostics::{Style, Text};
-use broadloom_text::Mistakes;
-use std::fmt::{self, Display};
+use broadloom_text::{Mistakes, TextPlaces};
+use std::fmt;
 use std::process::ExitCode;
 
 /// Why a command ended early.
@@ -23,10 +23,14 @@ enum Kind {
     /// Of the program, with what the command line has to do with it.
     Mistakes(Mistakes, Vec<Help>),
     Diagnostics(Diagnostics),
+    /// What the compiler cannot do.
     Compile(CompileError),
-    Bind(BindError),
-    Run(RunError),
+    /// Of the call of a kernel, which points into the program.
+    Call(ChunkError),
 }
+
+/// What to do about what should not happen.
+const REPORT: &str = "this is a limit of Broadloom: please report it with the program";
 
 /// What to do, and what to write.
 type Help = (String, Option<String>);
@@ -85,7 +89,7 @@ impl Failure {
             | Kind::Mistakes(_, helps) => {
                 helps.push((sentence, code));
             }
-            Kind::Closed | Kind::Diagnostics(_) | Kind::Compile(_) | Kind::Bind(_) | Kind::Run(_) => {}
+            Kind::Closed | Kind::Diagnostics(_) | Kind::Compile(_) | Kind::Call(_) => {}
         }
         self
     }
@@ -94,37 +98,50 @@ impl Failure {
     pub fn exit_code(&self) -> ExitCode {
         match &*self.0 {
             Kind::Closed => ExitCode::SUCCESS,
-            Kind::Data(_) | Kind::Compile(_) | Kind::Bind(_) | Kind::Run(_) => ExitCode::from(1),
+            Kind::Data(_) | Kind::Compile(_) | Kind::Call(_) => ExitCode::from(1),
             Kind::Usage(_) | Kind::Mistakes(..) | Kind::Diagnostics(_) => ExitCode::from(2),
         }
     }
 
-    /// The text for standard error, if there is something to say.
-    pub fn text(&self, in_color: bool) -> Option<String> {
-        let paint = |text: Text| if in_color { text.colored().to_string() } else { text.to_string() };
-        Some(match &*self.0 {
+    /// The text for standard error, if there is something to say. Places are those of the program that is run.
+    pub fn text(&self, in_color: bool, places: Option<&TextPlaces>) -> Option<String> {
+        let text = match &*self.0 {
             Kind::Closed => return None,
-            Kind::Usage(message) | Kind::Data(message) => paint(message.text()),
+            Kind::Usage(message) | Kind::Data(message) => message.text(),
             Kind::Mistakes(mistakes, helps) => {
-                let mut text = Text::default();
+                let mut text = mistakes.text();
                 add(&mut text, helps);
-                format!("{mistakes:#}{}", paint(text))
+                text
             }
-            Kind::Diagnostics(diagnostics) => either(diagnostics.colored(), diagnostics, in_color),
-            Kind::Compile(error) => paint(Text::message(Style::Error, "error".to_owned(), error.to_string())),
-            Kind::Bind(error) => paint(call::bind(error)),
-            Kind::Run(error) => paint(call::run(error)),
-        })
+            Kind::Diagnostics(diagnostics) => {
+                return Some(match in_color {
+                    true => diagnostics.colored().to_string(),
+                    false => format!("{diagnostics:#}"),
+                });
+            }
+            Kind::Compile(error) => {
+                let mut text = Text::message(Style::Error, "error".to_owned(), error.to_string());
+                text.help(REPORT, None);
+                text
+            }
+            Kind::Call(error) => {
+                let mut text = match places {
+                    Some(places) => error.display_at(places),
+                    None => {
+                        Text::message(Style::Error, format!("error[{}]", error.code()), error.to_string())
+                    }
+                };
+                add(&mut text, &advice::chunk(error));
+                text
+            }
+        };
+        Some(if in_color { text.colored().to_string() } else { text.to_string() })
     }
 }
 
-fn either(colored: impl Display, plain: impl Display, in_color: bool) -> String {
-    if in_color { colored.to_string() } else { format!("{plain:#}") }
-}
-
-impl Display for Failure {
+impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.text(false).unwrap_or_default())
+        f.write_str(&self.text(false, None).unwrap_or_default())
     }
 }
 
@@ -149,23 +166,29 @@ impl From<CompileError> for Failure {
     }
 }
 
+impl From<ChunkError> for Failure {
+    fn from(error: ChunkError) -> Self {
+        match error {
+            ChunkError::Compile(error) => error.into(),
+            error => Failure(Box::new(Kind::Call(error))),
+        }
+    }
+}
+
 impl From<BindError> for Failure {
     fn from(error: BindError) -> Self {
-        Failure(Box::new(Kind::Bind(error)))
+        ChunkError::from(error).into()
     }
 }
 
 impl From<RunError> for Failure {
     fn from(error: RunError) -> Self {
-        Failure(Box::new(Kind::Run(error)))
+        ChunkError::from(error).into()
     }
 }
 
 impl From<CallError> for Failure {
     fn from(error: CallError) -> Self {
-        match error {
-            CallError::Bind(error) => error.into(),
-            CallError::Run(error) => error.into(),
-        }
+        ChunkError::from(error).into()
     }
 }

@@ -14,12 +14,11 @@ mod svg;
 
 use crate::args::{GraphArgs, PictureFormat};
 use crate::failure::Failure;
+use crate::files;
 use crate::program;
 use crate::terminal::Terminal;
 use broadloom::{CompileOptions, Executable};
 use drawing::Drawing;
-use std::io::Write as _;
-use std::path::Path;
 
 /// `broadloom graph`.
 ///
@@ -35,7 +34,7 @@ pub fn run(args: &GraphArgs, terminal: &Terminal) -> Result<(), Failure> {
         PictureFormat::Dot => dot::dot(&drawing),
     };
     match &args.output {
-        Some(file) => write(file, &picture),
+        Some(file) => files::write(file, picture.as_bytes()),
         None => terminal.print(picture),
     }
 }
@@ -53,20 +52,4 @@ fn format(args: &GraphArgs) -> Result<PictureFormat, Failure> {
         _ => Err(Failure::usage(format!("{} has no ending that names a kind of picture", file.display()))
             .help("name the file .svg or .dot, or pass --format svg or --format dot")),
     }
-}
-
-/// Writes a file whole or not at all.
-fn write(file: &Path, text: &str) -> Result<(), Failure> {
-    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let failed = |error: &dyn std::fmt::Display| {
-        Failure::data(format!("{} cannot be written: {error}", file.display()))
-            .help("check that its folder is there and may be written to, and that the disk has room")
-    };
-    let mut temporary = tempfile::Builder::new();
-    #[cfg(unix)]
-    temporary.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-    let mut temporary = temporary.tempfile_in(folder).map_err(|error| failed(&error))?;
-    temporary.write_all(text.as_bytes()).map_err(|error| failed(&error))?;
-    temporary.persist(file).map_err(|error| failed(&error.error))?;
-    Ok(())
 }

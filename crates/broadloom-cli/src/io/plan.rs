@@ -2,13 +2,13 @@
 
 use super::sink::{Npy, NpyFile, Npz, Png, Raw, Sink, Table};
 use crate::failure::Failure;
-use crate::interrupt::remove_if_interrupted;
+use crate::files::{self, folder, unwritable};
 use crate::terminal::Terminal;
 use broadloom::{AnyArray, ArrayInfo, DType};
 use std::fs::File;
 use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
-use tempfile::{Builder, NamedTempFile};
+use tempfile::NamedTempFile;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Format {
@@ -111,21 +111,12 @@ impl Plan {
         let open = |target: Target| {
             let Target { path, format, results: positions } = target;
             let failed = |error: &io::Error| unwritable(&path, error);
-            let mut builder = Builder::new();
-            builder.prefix(".broadloom-").suffix(".part");
-            #[cfg(unix)]
-            {
-                use std::os::unix::fs::PermissionsExt;
-                // As other programs make files; the mask of the process is applied.
-                builder.permissions(std::fs::Permissions::from_mode(0o666));
-            }
-            let temporary = builder.tempfile_in(folder(&path)).map_err(|error| failed(&error))?;
+            let temporary = files::temporary(&path)?;
             let out = temporary.as_file().try_clone().map_err(|error| failed(&error))?;
             let taken: Vec<(String, DType)> =
                 positions.iter().filter_map(|at| results.get(*at).cloned()).collect();
             let sink = sink(format, BufWriter::new(out), &taken, delimiter, &path);
             let sink = sink.map_err(|error| failed(&error))?;
-            remove_if_interrupted(temporary.path());
             Ok(Output { path, results: taken.into_iter().map(|(name, _)| name).collect(), temporary, sink })
         };
         let outputs = targets.into_iter().map(open).collect::<Result<_, Failure>>()?;
@@ -151,25 +142,6 @@ fn sink(
         (Format::Npz, _) => Box::new(Npz::new(out, results, folder(path))?),
         (Format::Raw, _) | (Format::Npy, []) => Box::new(Raw(out)),
     })
-}
-
-fn folder(path: &Path) -> &Path {
-    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
-}
-
-fn unwritable(path: &Path, error: &io::Error) -> Failure {
-    // Errors of the temporary file name it, which says nothing to anybody.
-    let cause = match (error.raw_os_error(), error.kind()) {
-        (None, kind) if kind != io::ErrorKind::Other => kind.to_string(),
-        _ => error.to_string(),
-    };
-    let failure = |cause: &str| Failure::data(format!("{} cannot be written: {cause}", path.display()));
-    match error.kind() {
-        io::ErrorKind::NotFound => failure("its folder does not exist")
-            .help_code("make it first:", format!("mkdir -p {}", folder(path).display())),
-        io::ErrorKind::PermissionDenied => failure(&cause).help("write to a folder of yours"),
-        _ => failure(&cause),
-    }
 }
 
 fn target(text: &str, results: &[ArrayInfo]) -> Result<Target, Failure> {

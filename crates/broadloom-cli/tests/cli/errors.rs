@@ -7,6 +7,8 @@ fn folder() -> Folder {
     let folder = Folder::new();
     folder.write("x.npy", npy("'<f4'", false, "(7, 3)", &f32s(&[0.5; 21])));
     folder.write("y.npy", npy("'<f4'", false, "(4,)", &f32s(&[0.5; 4])));
+    folder.write("w.npy", npy("'<f4'", false, "(7,)", &f32s(&[0.5; 7])));
+    std::fs::create_dir(folder.path().join("folder.svg")).unwrap();
     folder.write("i.npy", npy("'<i8'", false, "(2,)", &[1, 0, 0, 0, 0, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0, 0]));
     folder.write("short.npy", npy("'<f8'", false, "(3,)", &f64s(&[1.0, 2.0])));
     folder.write("big.npy", npy("'>f4'", false, "(1,)", &[0; 4]));
@@ -87,7 +89,18 @@ fn errors_say_what_where_and_what_to_do() {
         (1, &["eval", "-f", "p.bl", "x=i.npy", "w=y.npy"]),
         (1, &["eval", "take(y, i, axis=0)", "y=y.npy", "i=i.npy"]),
         (1, &["eval", "i ** -i", "i=i.npy"]),
+        (1, &["eval", "-f", "p.bl", "x=x.npy", "w=x.npy", "--size", "k=3"]),
+        (1, &["eval", "-f", "p.bl", "x=x.npy", "w=w.npy"]),
+        (1, &["eval", "-f", "p.bl", "x=x.npy", "w=w.npy", "--size", "l=3"]),
+        (1, &["eval", "-f", "p.bl", "x=x.npy", "w=w.npy", "--size", "k=3", "--size", "n=8"]),
+        (1, &["eval", "assume n >= 9; input x: f32[n, 3]; output y = x", "x=x.npy"]),
+        (1, &["eval", "input x: f32[n, m]; output y = x[n:n + m - 4]", "x=x.npy"]),
+        (1, &["graph", "x + 1", "x:f32[n]", "-o", "nowhere/x.svg"]),
+        (1, &["graph", "x + 1", "x:f32[n]", "-o", "folder.svg"]),
+        (2, &["graph", "x + 1", "x:f32[n]", "-o", "x.doc"]),
+        (2, &["bench", "x + 1", "x:f32[n]", "--size", "n=2.5"]),
     ];
+    let names = folder.names();
     let mut all = String::new();
     for (code, args) in cases {
         let done = folder.run(args);
@@ -99,6 +112,7 @@ fn errors_say_what_where_and_what_to_do() {
         );
         all += &format!("$ broadloom {}\n{}[{code}]\n\n", args.join(" "), done.stderr);
     }
+    assert_eq!(folder.names(), names, "nothing is left of what failed");
     insta::assert_snapshot!(all);
 }
 
@@ -116,13 +130,21 @@ fn warnings_unless_quiet() {
 #[test]
 fn colours_are_for_terminals() {
     let folder = folder();
-    let args = ["eval", "x", "x=missing.npy"];
-    let plain = folder.run(&args).stderr;
-    assert!(!plain.contains('\x1b'));
-    let colored = folder.run(&[&args[..], &["--color", "always"]].concat()).stderr;
-    assert!(colored.starts_with("\x1b[1;31merror\x1b[0m"), "{colored:?}");
-    let mut parts = colored.split("\x1b[");
-    let first = parts.next().unwrap_or_default().to_owned();
-    let stripped = parts.fold(first, |text, part| text + part.split_once('m').unwrap().1);
-    assert_eq!(stripped, plain);
+    let cases: &[&[&str]] = &[
+        &["eval", "x", "x=missing.npy"],
+        &["eval", "x + z", "x=3"],
+        &["eval", "x + y", "x=x.npy", "y=y.npy"],
+        &["eval", "-f", "p.bl", "x=x.npy"],
+        &["eval", "y[i]", "y=y.npy", "i=i.npy"],
+    ];
+    for args in cases {
+        let plain = folder.run(args).stderr;
+        assert!(!plain.contains('\x1b'));
+        let colored = folder.run(&[args, &["--color", "always"][..]].concat()).stderr;
+        assert!(colored.starts_with("\x1b[1;31merror"), "{colored:?}");
+        let mut parts = colored.split("\x1b[");
+        let first = parts.next().unwrap_or_default().to_owned();
+        let stripped = parts.fold(first, |text, part| text + part.split_once('m').unwrap().1);
+        assert_eq!(stripped, plain);
+    }
 }

@@ -66,6 +66,8 @@ enum Part {
     /// A place, and the line there with a caret.
     Source(Site, Style),
     Row(Row),
+    /// A help that speaks Rust.
+    InRust(Text),
 }
 
 /// Lines of text in parts. `Display` prints them without colours, and with places in Rust.
@@ -114,6 +116,13 @@ impl Text {
         }
     }
 
+    /// Adds a help whose code is Rust, which is left out where the source is another language.
+    pub fn help_in_rust(&mut self, sentence: &str, code: Option<&str>) {
+        let mut help = Text::default();
+        help.help(sentence, code);
+        self.0.push(Part::InRust(help));
+    }
+
     /// Adds a place, and the line there with a caret, if the file can be read.
     pub fn source(&mut self, site: Site, caret: Style) {
         self.0.push(Part::Source(site, caret));
@@ -131,7 +140,7 @@ impl Text {
         }
     }
 
-    /// The text with other places than those in Rust.
+    /// The text with other places than those in Rust, and without the helps that speak Rust.
     pub fn at(&self, places: &dyn Places) -> Text {
         let mut text = Text::default();
         for part in &self.0 {
@@ -139,6 +148,7 @@ impl Text {
                 Part::Words(style, words) => text.add(*style, words),
                 Part::Source(site, caret) => text.pointing(places.lines(site), *caret),
                 Part::Row(row) => row.write(places, &mut text),
+                Part::InRust(_) => {}
             }
         }
         text
@@ -152,11 +162,12 @@ impl Text {
                 Part::Words(style, words) => text.add(*style, words),
                 Part::Source(site, caret) => source(site, *caret, &mut text),
                 Part::Row(row) => row.write(&InRust, &mut text),
+                Part::InRust(help) => text.append(help.clone()),
             }
         }
         let words = text.0.into_iter().filter_map(|part| match part {
             Part::Words(style, words) => Some((style, words)),
-            Part::Source(..) | Part::Row(_) => None,
+            Part::Source(..) | Part::Row(_) | Part::InRust(_) => None,
         });
         words.collect()
     }

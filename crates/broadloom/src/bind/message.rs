@@ -49,10 +49,15 @@ impl BindError {
             }
             BindError::MissingSize { symbol, site } => {
                 text.rows(vec![Row::leading("", format!("`{symbol}` was made at"), site)]);
+                let code = format!(".with_size({symbol:?}, ..)");
+                text.help_in_rust("no input has it; pass it by name:", Some(&code));
             }
             BindError::Missing { name, .. } => {
                 let code = format!("inputs! {{ {name:?} => .., }}");
-                text.help("pass it by name, or by position in the order of declaration:", Some(&code));
+                text.help_in_rust(
+                    "pass it by name, or by position in the order of declaration:",
+                    Some(&code),
+                );
             }
             BindError::EmptyTable(table) => text.source(table.site, Style::Error),
             BindError::Unknown { array, suggestion: Some(_), known } => {
@@ -63,12 +68,12 @@ impl BindError {
             }
             BindError::DType { array, found, expected } if array.role == Role::Input => {
                 let sentence = format!("pass an array of {expected}, or declare the input otherwise:");
-                text.help(&sentence, Some(&format!("g.input::<{found}>({:?}, ..)", array.name)));
+                text.help_in_rust(&sentence, Some(&format!("g.input::<{found}>({:?}, ..)", array.name)));
             }
             BindError::Rank { array, declared, found, .. } if found.len() == 1 => {
                 let view = if array.role == Role::Input { "ArrayView" } else { "ArrayViewMut" };
                 let sentence = "a slice has one axis; give it the sizes of all:";
-                text.help(sentence, Some(&format!("{view}::new(.., &{declared})")));
+                text.help_in_rust(sentence, Some(&format!("{view}::new(.., &{declared})")));
             }
             _ => {}
         }
@@ -102,7 +107,7 @@ impl fmt::Display for BindError {
                 write!(f, "there is no {array}{}", did_you_mean(suggestion.as_ref(), known))
             }
             BindError::MissingSize { symbol, .. } => {
-                write!(f, "the size {symbol:?} is not given: pass it by `.with_size({symbol:?}, ..)`")
+                write!(f, "the size {symbol:?} is not given")
             }
             BindError::UnknownSize { name, suggestion, known } => {
                 write!(f, "there is no size {name:?}{}", did_you_mean(suggestion.as_ref(), known))
@@ -233,7 +238,7 @@ fn obligation(missed: &MissedObligation, text: &mut Text) {
         && known.iter().any(|known| known.symbol == symbol)
     {
         let sentence = format!("to refuse such arrays by their sizes, state it where `{symbol}` is made:");
-        text.help(&sentence, Some(&format!("g.symbol({symbol:?}).range({bound}..)")));
+        text.help_in_rust(&sentence, Some(&format!("g.symbol({symbol:?}).range({bound}..)")));
     }
 }
 

@@ -255,7 +255,8 @@ impl fmt::Display for RunError {
         }
         match self {
             RunError::IndexOutOfRange { position, index, size, .. } => {
-                write!(f, "`take`: the index at {position:?} is {index}, but the axis has {size} elements")
+                let at = at(position);
+                write!(f, "`take`: the index{at} is {index}, but the axis has {size} elements")
             }
             RunError::NoSuchSegment { row, id, segments, .. } => write!(
                 f,
@@ -263,12 +264,17 @@ impl fmt::Display for RunError {
             ),
             RunError::NegativeExponent { position, exponent, .. } => write!(
                 f,
-                "`pow`: the exponent at {position:?} is {exponent}, \
-                 but integers have no negative powers"
+                "`pow`: the exponent{} is {exponent}, but integers have no negative powers",
+                at(position)
             ),
             RunError::Memory(error) => write!(f, "{error}"),
         }
     }
+}
+
+/// ` at [2, 0]`; a scalar has no places.
+fn at(position: &[usize]) -> String {
+    if position.is_empty() { String::new() } else { format!(" at {position:?}") }
 }
 
 impl fmt::Debug for RunError {

@@ -1,0 +1,60 @@
+//! What to do about errors of calls, for people at a shell. What is wrong is said by the library.
+
+use super::Help;
+use broadloom::{BindError, ChunkError, RunError};
+
+fn sentence(sentence: &str) -> Vec<Help> {
+    vec![(sentence.to_owned(), None)]
+}
+
+fn code(sentence: &str, code: String) -> Vec<Help> {
+    vec![(sentence.to_owned(), Some(code))]
+}
+
+/// Arrays that do not fit. The library's own help on sizes is as good here.
+pub fn bind(error: &BindError) -> Vec<Help> {
+    match error {
+        BindError::Missing { name, .. } => code("give it after the expression:", format!("{name}=FILE")),
+        BindError::MissingSize { symbol, .. } => {
+            code("no input has it; give it:", format!("--size {symbol}=3"))
+        }
+        BindError::UnknownSize { .. } => sentence("correct or leave out its --size"),
+        BindError::ImpossibleSize { .. } => sentence("give another by --size"),
+        BindError::DType { array, expected, found } => code(
+            &format!("convert it in the program: declare {:?} as {found}, and write", array.name),
+            format!("{}.astype({expected})", array.name),
+        ),
+        BindError::Size(mismatch) if mismatch.stated.is_some() => {
+            sentence("give arrays of such sizes, or correct what the program assumes")
+        }
+        BindError::Rank { .. } => sentence("declare as many axes as it has, and reshape it in the program"),
+        BindError::Obligation(_) => sentence("give arrays of other sizes, or change this expression"),
+        BindError::EmptyTable(_) => sentence("give an array that has elements along this axis"),
+        BindError::Arithmetic(_) | BindError::TooLarge { .. } => sentence("give smaller sizes"),
+        BindError::Compile(_) => sentence(super::REPORT),
+        _ => Vec::new(),
+    }
+}
+
+/// Data that have no result.
+pub fn run(error: &RunError) -> Vec<Help> {
+    match error {
+        RunError::IndexOutOfRange { size, .. } => {
+            code("correct the indices, or keep them in range:", format!("clip(i, 0, {})", size - 1))
+        }
+        RunError::NoSuchSegment { .. } => sentence("correct the ids, or have more segments"),
+        RunError::NegativeExponent { .. } => code("write", "x.astype(f64) ** y".to_owned()),
+        RunError::Memory(_) => sentence("give smaller arrays, or compute parts of them"),
+        _ => Vec::new(),
+    }
+}
+
+/// What cannot be computed in chunks.
+pub fn chunk(error: &ChunkError) -> Vec<Help> {
+    match error {
+        ChunkError::Bind(error) => bind(error),
+        ChunkError::Run(error) => run(error),
+        ChunkError::Compile(_) => sentence(super::REPORT),
+        _ => Vec::new(),
+    }
+}

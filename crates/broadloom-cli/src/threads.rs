@@ -1,0 +1,28 @@
+//! Threads to compute with.
+
+use crate::failure::Failure;
+use broadloom::Threads;
+use rayon::ThreadPoolBuilder;
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+
+/// More threads than any machine has use for.
+const MOST: usize = 1024;
+
+/// So many threads, or as many as there are processors.
+///
+/// # Errors
+/// If they cannot be started.
+pub fn threads(count: Option<NonZeroUsize>) -> Result<Threads, Failure> {
+    match count.map(NonZeroUsize::get) {
+        None => Ok(Threads::Global),
+        Some(1) => Ok(Threads::Calling),
+        Some(count) if count > MOST => Err(Failure::usage(format!("{count} threads are too many"))
+            .help(format!("pass at most {MOST}, or leave --threads out"))),
+        Some(count) => match ThreadPoolBuilder::new().num_threads(count).build() {
+            Ok(pool) => Ok(Threads::Pool(Arc::new(pool))),
+            Err(error) => Err(Failure::data(format!("{count} threads cannot be started: {error}"))
+                .help("pass a smaller number by --threads")),
+        },
+    }
+}
