@@ -22,7 +22,7 @@ pub struct ProgramArgs {
     /// Read the program from a file; `-` is standard input
     #[arg(short, long, value_name = "FILE")]
     file: Option<PathBuf>,
-    /// Sizes of the program's parameters
+    /// A size, as k=3 or n=1e6: of a parameter, which no input has; for bench, of any symbol
     #[arg(long = "size", value_name = "NAME=N", value_parser = size)]
     sizes: Vec<(String, usize)>,
     /// Delimiter of cells in tables; by default a comma in .csv and a tab in .tsv

@@ -6,7 +6,7 @@ use rayon::ThreadPoolBuilder;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
-/// More threads than any machine has use for.
+/// Most threads that are started; more than any machine is faster with.
 const MOST: usize = 1024;
 
 /// So many threads, or as many as there are processors.
@@ -17,8 +17,10 @@ pub fn threads(count: Option<NonZeroUsize>) -> Result<Threads, Failure> {
     match count.map(NonZeroUsize::get) {
         None => Ok(Threads::Global),
         Some(1) => Ok(Threads::Calling),
-        Some(count) if count > MOST => Err(Failure::usage(format!("{count} threads are too many"))
-            .help(format!("pass at most {MOST}, or leave --threads out"))),
+        Some(count) if count > MOST => {
+            Err(Failure::usage(format!("{count} threads are more than the {MOST} that are accepted"))
+                .help("pass as many as there are processors, or leave out --threads"))
+        }
         Some(count) => match ThreadPoolBuilder::new().num_threads(count).build() {
             Ok(pool) => Ok(Threads::Pool(Arc::new(pool))),
             Err(error) => Err(Failure::data(format!("{count} threads cannot be started: {error}"))

@@ -1,4 +1,5 @@
-//! docs/cli.md is a session: every command of it is run, in order, in one folder, and prints what stands there.
+//! docs/cli.md is a session: every command of it is run, in order, in one folder, and prints what stands there. So are
+//! the commands of README.md.
 //! `UPDATE_DOCS=1 cargo test -p broadloom-cli --test session` writes the outputs anew.
 //!
 //! What the files hold in the end is compared with plain Rust.
@@ -28,8 +29,8 @@ impl Typed {
     }
 }
 
-fn page() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/cli.md")
+fn page(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(name)
 }
 
 fn parts(page: &str) -> Vec<Part> {
@@ -138,20 +139,18 @@ fn the_page_is_typed() {
     eprintln!("SKIPPED, NOT RUN: docs/cli.md is a session of a Unix shell");
 }
 
-#[cfg(unix)]
-#[test]
-fn the_page_is_typed() {
-    let found = std::fs::read_to_string(page()).expect("the page").replace("\r\n", "\n");
+/// Types the commands of a page into a folder.
+fn type_in(name: &str, folder: &Path) {
+    let path = page(name);
+    let found = std::fs::read_to_string(&path).expect("the page").replace("\r\n", "\n");
     let mut parts = parts(&found);
     assert_eq!(text(&parts), found, "the page is read as it is");
-    let updates = std::env::var_os("UPDATE_DOCS").is_some();
-    let folder = TempDir::new().expect("a folder");
     let (mut count, mut differing) = (0, String::new());
     for part in &mut parts {
         let Part::Block { varies, commands } = part else { continue };
         for command in commands {
             count += 1;
-            let prints = run(command, folder.path());
+            let prints = run(command, folder);
             let is_same = match varies {
                 true => stable(&prints) == stable(&command.prints),
                 false => prints == command.prints,
@@ -162,13 +161,27 @@ fn the_page_is_typed() {
             }
         }
     }
-    assert!(count > 40, "{count} commands");
-    if updates {
-        std::fs::write(page(), text(&parts)).expect("the page can be written");
+    assert!(count >= 3, "{name}: {count} commands");
+    if std::env::var_os("UPDATE_DOCS").is_some() {
+        std::fs::write(path, text(&parts)).expect("the page can be written");
     } else {
-        assert!(differing.is_empty(), "{differing}`UPDATE_DOCS=1` writes the page anew");
+        assert!(differing.is_empty(), "{name}: {differing}`UPDATE_DOCS=1` writes the page anew");
     }
+}
+
+#[cfg(unix)]
+#[test]
+fn the_session_prints_what_the_page_shows_and_computes_what_plain_loops_do() {
+    let folder = TempDir::new().expect("a folder");
+    type_in("docs/cli.md", folder.path());
     files::check(folder.path());
+}
+
+#[cfg(unix)]
+#[test]
+fn the_commands_of_the_readme_print_what_it_shows() {
+    let folder = TempDir::new().expect("a folder");
+    type_in("README.md", folder.path());
 }
 
 #[test]

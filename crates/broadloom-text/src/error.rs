@@ -3,7 +3,7 @@
 use crate::MAX_MISTAKES;
 use crate::sites::TextPlaces;
 use crate::source::Span;
-use broadloom_ir::diagnostics::{Diagnostic, Help, Places, Style, Text};
+use broadloom_ir::diagnostics::{Diagnostic, Help, Made, Places, Style, Text};
 use broadloom_ir::dtype::DType;
 use broadloom_ir::graph::Site;
 use std::fmt;
@@ -219,6 +219,7 @@ impl Mistakes {
     pub(crate) fn new(places: TextPlaces, mut mistakes: Vec<Mistake>) -> Mistakes {
         mistakes.sort_by_key(|mistake| mistake.span.start);
         mistakes.truncate(MAX_MISTAKES);
+        mistakes.iter_mut().for_each(|mistake| spell_out(mistake, &places));
         Mistakes(Box::new(Inner { places, mistakes }))
     }
 
@@ -303,6 +304,58 @@ impl Places for Pointing<'_> {
     }
 }
 
+/// Longest part of a text that is repeated in a help, in bytes.
+const MAX_OPERAND: usize = 80;
+
+/// Writes operands that have no name as they stand in the text, where helps call them by their role, such as `rhs`.
+fn spell_out(mistake: &mut Mistake, places: &TextPlaces) {
+    let Mistake { problem: Problem::Graph(diagnostic), span, .. } = mistake else { return };
+    let Diagnostic { operands, helps, .. } = &mut **diagnostic;
+    let text_of = |role: &str| {
+        let operand = operands.iter().find(|operand| *operand.name == *role)?;
+        let part = match &operand.made {
+            Made::Input(name) => return name.chars().all(is_letter).then(|| name.to_string()),
+            Made::Op { .. } => places.sites.span(operand.site)?,
+            Made::Constant(_) | Made::Wanted | Made::Result => return None,
+        };
+        // A conversion that the operation itself makes stands where that does.
+        let is_part = span.start <= part.start && part.end <= span.end && part != *span;
+        let text = Some(places.source.slice(part)).filter(|text| is_part && text.len() <= MAX_OPERAND)?;
+        // Lists have no methods.
+        let is_usable = !text.is_empty() && !text.starts_with('[') && !text.contains(char::is_control);
+        is_usable.then(|| match is_primary(text) {
+            true => text.to_owned(),
+            false => format!("({text})"),
+        })
+    };
+    for code in helps.iter_mut().filter_map(|help| help.code.as_mut()) {
+        let words = code.split_inclusive(|letter: char| !is_letter(letter));
+        let spelled = words.map(|word| {
+            let role = word.trim_end_matches(|letter| !is_letter(letter));
+            let rest = word.get(role.len()..).unwrap_or_default();
+            text_of(role).map_or(word.to_owned(), |text| text + rest)
+        });
+        *code = spelled.collect::<String>().into();
+    }
+}
+
+fn is_letter(letter: char) -> bool {
+    letter == '_' || letter.is_alphanumeric()
+}
+
+/// Whether a text is a name with calls, indices and attributes, to which more of these can be added.
+fn is_primary(text: &str) -> bool {
+    let mut depth = 0usize;
+    text.chars().all(|letter| {
+        match letter {
+            '(' | '[' => depth += 1,
+            ')' | ']' => depth = depth.saturating_sub(1),
+            _ => return depth > 0 || letter == '.' || is_letter(letter),
+        }
+        true
+    })
+}
+
 /// A help of the graph, which speaks Rust, in this language; nothing if it has no like here.
 fn in_text(help: Help) -> Option<Help> {
     let Some(code) = &help.code else { return Some(help) };
@@ -310,6 +363,10 @@ fn in_text(help: Help) -> Option<Help> {
     // Inferred sizes have no names here.
     if code.contains('?') {
         return None;
+    }
+    // An operand that the graph knows no words for.
+    if code.contains("...") {
+        return Some(Help { code: None, ..help });
     }
     // Paddle's forms: `x.add_axis(y, 1)`.
     if let Some((call, axis)) = code.strip_suffix(')').and_then(|code| code.rsplit_once(", "))

@@ -99,6 +99,7 @@ fn errors_say_what_where_and_what_to_do() {
         (1, &["graph", "x + 1", "x:f32[n]", "-o", "folder.svg"]),
         (2, &["graph", "x + 1", "x:f32[n]", "-o", "x.doc"]),
         (2, &["bench", "x + 1", "x:f32[n]", "--size", "n=2.5"]),
+        (2, &["bench", "x + 1", "x:f32[n]", "--threads", "100000"]),
     ];
     let names = folder.names();
     let mut all = String::new();
