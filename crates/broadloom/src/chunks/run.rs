@@ -181,9 +181,7 @@ impl<'a> ChunkRun<'a> {
                 sizes[compiled.split.rows.index()] = Some(0);
                 let dims = graph.shape(output.expr).iter();
                 let shape = dims.map(|dim| Ok(usize::try_from(evaluate(dim, &sizes)?).unwrap_or(0)));
-                let shape: Vec<usize> = shape
-                    .collect::<Result<_, DimError>>()
-                    .map_err(BindError::from)?;
+                let shape: Vec<usize> = shape.collect::<Result<_, DimError>>().map_err(BindError::from)?;
                 let storage = Storage::allocate(graph.dtype(output.expr), 0).map_err(RunError::from)?;
                 arrays.push((output.name.to_string(), AnyArray::from_parts(storage, shape)));
             }
