@@ -250,16 +250,24 @@ impl Writing {
             sink.finish().map_err(|error| unwritable(&path, &error))?;
             complete.push((path, temporary));
         }
-        let mut named: Vec<PathBuf> = Vec::new();
+        // A folder in the place of a file is what can be known to go wrong before a file is replaced.
+        if let Some((path, _)) = complete.iter().find(|(path, _)| path.is_dir()) {
+            return Err(unwritable(path, &io::ErrorKind::IsADirectory.into()));
+        }
+        let mut added: Vec<PathBuf> = Vec::new();
         for (path, temporary) in complete {
+            let is_new = !path.exists();
             if let Err(error) = temporary.persist(&path) {
-                for path in named {
+                // What was replaced cannot be had back: removing it would leave less than nothing.
+                for path in added {
                     // It is gone, or cannot be removed; the error to tell is the first.
                     let _ = std::fs::remove_file(path);
                 }
                 return Err(unwritable(&path, &error.error));
             }
-            named.push(path);
+            if is_new {
+                added.push(path);
+            }
         }
         Ok(())
     }

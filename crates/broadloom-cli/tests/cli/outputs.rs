@@ -108,3 +108,17 @@ fn nothing_is_left_of_a_failure() {
         assert_eq!(folder.names(), ["folder.npy", "x.npy"], "{bad}");
     }
 }
+
+/// A file that had been replaced before another one could not be written was removed, and its old content with it.
+#[test]
+fn what_was_there_is_not_lost() {
+    let folder = Folder::new();
+    folder.write("x.npy", table());
+    folder.write("a.bin", "what was there");
+    std::fs::create_dir(folder.path().join("b.bin")).unwrap();
+    let done = folder.run(&["eval", "a = x; b = x", "x=x.npy", "-o", "a=a.bin", "-o", "b=b.bin"]);
+    assert_eq!(done.code, Some(1), "{}", done.stderr);
+    assert!(done.stderr.contains("b.bin cannot be written"), "{}", done.stderr);
+    assert_eq!(folder.read("a.bin"), b"what was there");
+    assert_eq!(folder.names(), ["a.bin", "b.bin", "x.npy"]);
+}
