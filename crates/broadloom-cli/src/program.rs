@@ -138,12 +138,12 @@ impl Loaded {
     /// # Errors
     /// If the program is one for this number only.
     pub fn by_rows(&self, length: usize) -> Result<CheckedGraph, Mistakes> {
-        /// What the program cannot mention.
-        const ROWS: &str = "rows_of_the_inputs";
+        let is_taken = |name: &str| self.graph.symbols().iter().any(|symbol| *symbol.name == *name);
+        let symbol = if is_taken("rows") { "rows_of_the_inputs" } else { "rows" };
         let missing = self.program.missing_inputs();
         let given = self.inputs.iter().filter(|input| missing.contains(&input.name.as_str()));
         let given = given.map(|Opened { name, source, .. }| {
-            let rows = (source.shape().first() == Some(&length)).then_some(ROWS);
+            let rows = (source.shape().first() == Some(&length)).then_some(symbol);
             Given { name, dtype: source.dtype(), shape: source.shape(), rows }
         });
         self.program.resolve_with(&given.collect::<Vec<Given<'_>>>())

@@ -75,6 +75,7 @@ impl Stream {
         };
         let chunked = match executable.in_chunks(&graph.symbols()[symbol.index()].name) {
             Ok(chunked) => chunked,
+            Err(error) if args.chunk.is_some() => return Err(error.into()),
             Err(error) => return refuse(error.to_string()),
         };
         let pass = |name: &str| {

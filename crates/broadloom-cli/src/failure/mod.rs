@@ -98,6 +98,7 @@ impl Failure {
     pub fn exit_code(&self) -> ExitCode {
         match &*self.0 {
             Kind::Closed => ExitCode::SUCCESS,
+            Kind::Call(ChunkError::Refused { .. }) => ExitCode::from(2),
             Kind::Data(_) | Kind::Compile(_) | Kind::Call(_) => ExitCode::from(1),
             Kind::Usage(_) | Kind::Mistakes(..) | Kind::Diagnostics(_) => ExitCode::from(2),
         }

@@ -194,14 +194,13 @@ fn target(text: &str, results: &[ArrayInfo]) -> Result<Target, Failure> {
 
 /// Whether it may be a picture.
 fn picture(info: &ArrayInfo) -> Result<(), Failure> {
-    let name = &info.name;
     if info.dtype != DType::U8 {
         let failure = Failure::usage(format!("a .png is made of u8, but there is {info}"));
         return Err(match info.dtype {
-            DType::Bool => failure.help_code("black and white is:", format!("{name}.astype(u8) * 255")),
+            DType::Bool => failure.help_code("black and white, of an expression E, is:", "E.astype(np.uint8) * 255"),
             _ => failure
-                .help_code("values from 0 to 1 are:", format!("clip({name} * 255, 0, 255).astype(u8)"))
-                .help_code("values from 0 to 255 are:", format!("clip({name}, 0, 255).astype(u8)")),
+                .help_code("values from 0 to 1, of an expression E, are:", "np.clip(E * 255, 0, 255).astype(np.uint8)")
+                .help_code("values from 0 to 255 are:", "np.clip(E, 0, 255).astype(np.uint8)"),
         });
     }
     if !(2..=3).contains(&info.rank) {

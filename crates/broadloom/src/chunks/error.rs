@@ -175,7 +175,7 @@ impl ChunkError {
                     text.source(site, Style::Error);
                 }
                 text.rows(vec![Row::new(reason(rows, *refusal), None)]);
-                text.help(help(*refusal), None);
+                text.help_in_rust(help(*refusal), None);
             }
             ChunkError::UnknownSize { known, .. } => {
                 text.rows(vec![Row::new(format!("the sizes are {}", known.join(", ")), None)]);
