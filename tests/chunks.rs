@@ -386,6 +386,8 @@ fn a_wrong_chunk_changes_nothing() {
     assert!(matches!(run.push(&[1.0f32]), Err(ChunkError::Bind(_))));
     let misplaced = run.push(inputs! { "w" => &weights, "x" => rows(1024, 3) });
     assert!(matches!(misplaced, Err(ChunkError::Misplaced { is_streamed: false, .. })));
+    let sized = run.push(inputs! { "x" => rows(1024, 3) }.with_size("m", 3));
+    assert!(matches!(sized, Err(ChunkError::SizeWithChunk { .. })), "{sized:?}");
     run.push(inputs! { "x" => rows(100, 3) }).unwrap();
     let late = run.push(inputs! { "x" => rows(100, 3) });
     assert!(matches!(late, Err(ChunkError::Multiple { rows: 100, multiple: 1024 })), "{late:?}");

@@ -55,7 +55,9 @@ pub fn chunk(error: &ChunkError) -> Vec<Help> {
         ChunkError::Bind(error) => bind(error),
         ChunkError::Run(error) => run(error),
         ChunkError::Compile(_) => sentence(super::REPORT),
-        ChunkError::Refused { .. } => sentence("leave --chunk out: files are mapped, and only results need memory"),
+        ChunkError::Refused { .. } => {
+            sentence("leave --chunk out: files are mapped, and only results need memory")
+        }
         _ => Vec::new(),
     }
 }

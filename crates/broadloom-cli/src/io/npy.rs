@@ -101,7 +101,7 @@ impl Header {
         let text = String::from_utf8_lossy(&text);
         let mut header = Dictionary { rest: &text }
             .header()
-            .ok_or_else(|| format!("its header is not understood: {}", text.trim_end()))?;
+            .ok_or_else(|| format!("its header is not understood: {}", text.trim_end().escape_debug()))?;
         header.length = before + length;
         Ok(header)
     }

@@ -63,7 +63,7 @@ impl Plan {
         let mut targets: Vec<Target> = Vec::new();
         for text in files {
             let target = target(text, results)?;
-            if targets.iter().any(|other| other.path == target.path) {
+            if targets.iter().any(|other| place(&other.path) == place(&target.path)) {
                 return Err(Failure::usage(format!("{} is written twice", target.path.display()))
                     .help("give each result a file of its own, or write all to one .npz"));
             }
@@ -144,6 +144,12 @@ fn sink(
     })
 }
 
+/// Where a file is, however it is written.
+fn place(path: &Path) -> PathBuf {
+    let folder = folder(path).canonicalize().unwrap_or_else(|_| folder(path).to_owned());
+    path.file_name().map_or(folder.clone(), |name| folder.join(name))
+}
+
 fn target(text: &str, results: &[ArrayInfo]) -> Result<Target, Failure> {
     let names = || results.iter().map(|result| result.name.as_str());
     let named = text.split_once('=').filter(|(name, _)| !name.contains(['/', '\\', '.']));
@@ -197,9 +203,14 @@ fn picture(info: &ArrayInfo) -> Result<(), Failure> {
     if info.dtype != DType::U8 {
         let failure = Failure::usage(format!("a .png is made of u8, but there is {info}"));
         return Err(match info.dtype {
-            DType::Bool => failure.help_code("black and white, of an expression E, is:", "E.astype(np.uint8) * 255"),
+            DType::Bool => {
+                failure.help_code("black and white, of an expression E, is:", "E.astype(np.uint8) * 255")
+            }
             _ => failure
-                .help_code("values from 0 to 1, of an expression E, are:", "np.clip(E * 255, 0, 255).astype(np.uint8)")
+                .help_code(
+                    "values from 0 to 1, of an expression E, are:",
+                    "np.clip(E * 255, 0, 255).astype(np.uint8)",
+                )
                 .help_code("values from 0 to 255 are:", "np.clip(E, 0, 255).astype(np.uint8)"),
         });
     }

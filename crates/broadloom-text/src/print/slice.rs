@@ -109,7 +109,11 @@ impl Printer<'_> {
         if size.is_zero() {
             let places = [first.clone(), whole.clone()].into_iter().chain(stops).chain(starts);
             candidates.extend(places.map(|place| Bounds { start: place.clone(), stop: place, step: 1 }));
-            candidates.reverse();
+            // Nothing says which was written: the shortest, so that it is the same whatever was.
+            candidates.sort_by_cached_key(|bounds: &Bounds| {
+                let text = self.size(&bounds.start);
+                (text.len(), text)
+            });
         } else if *step > 0 {
             candidates.extend(near_end.chain(stops.iter().cloned()).map(forward));
             if size.is_one() {

@@ -116,6 +116,11 @@ impl<'a> Inputs<'a> {
 }
 
 impl Inputs<'_> {
+    /// The names of sizes that are given.
+    pub(crate) fn sizes(&self) -> impl Iterator<Item = &str> {
+        self.sizes.iter().map(|(name, _)| &**name)
+    }
+
     /// The names that are given, of those that are passed by name.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         self.arrays.iter().filter_map(|(name, _)| name.as_deref())

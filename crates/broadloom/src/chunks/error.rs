@@ -46,6 +46,11 @@ pub enum ChunkError {
         /// Whether it is streamed.
         is_streamed: bool,
     },
+    /// A size was given by name with a chunk.
+    SizeWithChunk {
+        /// The name.
+        name: String,
+    },
     /// A chunk followed one whose number of rows is not a multiple of what it must be.
     Multiple {
         /// Rows of the chunk before.
@@ -131,7 +136,7 @@ impl ChunkError {
             ChunkError::Compile(_) => "C003",
             ChunkError::Bind(error) => error.code(),
             ChunkError::Run(error) => error.code(),
-            ChunkError::Misplaced { .. } => "C004",
+            ChunkError::Misplaced { .. } | ChunkError::SizeWithChunk { .. } => "C004",
             ChunkError::Multiple { .. } => "C005",
             ChunkError::Changed { .. } => "C006",
             ChunkError::Rows { .. } => "C007",
@@ -254,6 +259,9 @@ impl fmt::Display for ChunkError {
             }
             ChunkError::Misplaced { name, is_streamed: false } => {
                 write!(f, "input {name:?} is not streamed: pass it at the start, not with a chunk")
+            }
+            ChunkError::SizeWithChunk { name } => {
+                write!(f, "the size {name:?} is given with a chunk: give it at the start")
             }
             ChunkError::Multiple { rows, multiple } => {
                 write!(f, "a chunk of {rows} rows, no multiple of {multiple}, was not the last")

@@ -114,6 +114,9 @@ impl<'a> ChunkRun<'a> {
         if let Some(rows) = self.last {
             return Err(ChunkError::Multiple { rows, multiple });
         }
+        if let Some(name) = inputs.sizes().next() {
+            return Err(ChunkError::SizeWithChunk { name: name.to_string() });
+        }
         let chunked = self.chunked.clone();
         let arrays = chunked.order(inputs, true)?;
         let (sizes, rows) = self.sizes_of(&arrays)?;

@@ -9,7 +9,7 @@ pub use outputs::{IntoOutputs, OutputError, Outputs, OutputsMut};
 
 use crate::array::{AnyArray, Geometry};
 use crate::bind::plan::{self, Binding};
-use crate::bind::{BindError, Given, Inputs, Ordered, given, order};
+use crate::bind::{BindError, Given, Inputs, Ordered, given, order, type_text};
 use crate::executable::Inner;
 use crate::memory::{OutOfMemory, Storage};
 use broadloom_ir::diagnostics::{Places, Row, Style, Text};
@@ -55,6 +55,7 @@ impl<'a> Bound<'a> {
         inputs: Ordered<'a>,
         given: &Given,
     ) -> Result<Self, BindError> {
+        require_all(&inner, &inputs)?;
         let binding = {
             let destinations = destinations(&inner.graph, &inputs, None)?;
             plan::bind(&inner, &geometries(&inputs), given, &destinations)?
@@ -127,6 +128,19 @@ pub(crate) fn run_into(inner: &Inner, inputs: Inputs<'_>, outputs: OutputsMut<'_
     let binding = plan::bind(inner, &geometries(&inputs), &given, &destinations)?;
     launch::run_borrowed(inner, &binding, &inputs, &outputs)?;
     Ok(())
+}
+
+/// Kernels read what is required: without its array they would read from nowhere.
+fn require_all(inner: &Inner, inputs: &Ordered<'_>) -> Result<(), BindError> {
+    let given = inputs.iter().map(Option::is_some).chain(std::iter::repeat(false));
+    let mut missing = inner.graph.inputs().iter().zip(&inner.program.required).zip(given);
+    match missing.find(|((_, required), given)| **required && !given) {
+        None => Ok(()),
+        Some(((info, _), _)) => {
+            let expected = type_text(&inner.graph, info.dtype, &info.shape);
+            Err(BindError::Missing { name: info.name.to_string(), expected })
+        }
+    }
 }
 
 fn geometries<'i>(inputs: &'i Ordered<'_>) -> SmallVec<[Option<&'i Geometry>; 4]> {
