@@ -78,6 +78,11 @@ impl Stream {
             Err(error) if args.chunk.is_some() => return Err(error.into()),
             Err(error) => return refuse(error.to_string()),
         };
+        // What does not fit is told better of whole arrays.
+        let is_streamed = |input: &Opened| chunked.streamed().iter().any(|info| info.name == input.name);
+        if loaded.inputs.iter().any(|input| is_streamed(input) && !has_rows(&input)) {
+            return Ok(None);
+        }
         let pass = |name: &str| {
             (0..chunked.passes()).find(|pass| chunked.rows(*pass).iter().any(|info| info.name == name))
         };

@@ -240,6 +240,24 @@ fn what_cannot_be_cut_is_said() {
     assert!(message.contains("error"), "{message}");
 }
 
+/// Rows that one input has and another has not are never left out.
+#[test]
+fn inputs_of_unequal_lengths_do_not_fit() {
+    let folder = tempfile::tempdir().unwrap();
+    files(folder.path());
+    for rows in [ROWS + 1, ROWS - 1, 1024] {
+        let numbers: Vec<u8> = values(rows).flat_map(|x| x.to_le_bytes()).collect();
+        std::fs::write(folder.path().join("y.bin"), numbers).unwrap();
+        let program = "input x: f32[n, 3]; input y: f32[n]; output z = x * y[:, None]";
+        let args = ["eval", program, "x=x.npy", "y=y.bin:f32[_]", "--chunk", "1024", "-o", "z.npy"];
+        let output = broadloom(folder.path(), &args).output().unwrap();
+        let message = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(1), "{message}");
+        assert!(message.contains("S101") && message.contains(&rows.to_string()), "{message}");
+        assert!(!folder.path().join("z.npy").exists());
+    }
+}
+
 #[cfg(unix)]
 #[test]
 fn an_interrupted_run_leaves_nothing() {
