@@ -8,7 +8,7 @@ use crate::executable::{Inner, Variant};
 use broadloom_ir::dim::{Dim, DimError};
 use broadloom_ir::dtype::DType;
 use broadloom_ir::graph::{CheckedGraph, OutputInfo};
-use broadloom_loops::kernel::{self, Extent, HostSymbol, Kernel, KernelId, Schedule};
+use broadloom_loops::kernel::{self, Extent, HostSymbol, Kernel, KernelId, Schedule, Stmt};
 use broadloom_loops::{IndexWidth, Layout, LowerOptions};
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -414,7 +414,7 @@ fn plan_launch(
     let extent = extent(kernel, values)?;
     let most = 4 * threads as i64;
     let chunks = if threads > 1 { ((work / CHUNK_WORK) as i64).clamp(threads as i64, most) } else { 1 };
-    let chunk = extent.div_ceil_by(chunks).max(1);
+    let chunk = extent.div_ceil_by(chunks).max(least_share(kernel));
     let alignment = ALIGNMENTS.into_iter().find(|alignment| chunk >= 4 * alignment).unwrap_or(1);
     Ok(Launch {
         kernel: id,
@@ -424,6 +424,18 @@ fn plan_launch(
         chunk: chunk.div_ceil_by(alignment).saturating_mul(alignment),
         scratch_bytes: kernel.scratch_bytes(),
     })
+}
+
+/// Fewest steps that a thread takes. Where steps are columns that are streamed row by row, threads with a few columns
+/// each would read the same cache lines: over 16 columns, two threads took twice the time of one.
+fn least_share(kernel: &Kernel) -> i64 {
+    const COLUMNS: i64 = 64;
+    let streams = |body: &[Stmt]| body.iter().any(|stmt| matches!(stmt, Stmt::Stream(_)));
+    let by_columns = kernel.body.iter().any(|stmt| match stmt {
+        Stmt::Strip { axis, body, .. } => Some(*axis) == kernel.parallel && streams(body),
+        _ => false,
+    });
+    if by_columns { COLUMNS } else { 1 }
 }
 
 /// Arrays begin at multiples of this many bytes.
