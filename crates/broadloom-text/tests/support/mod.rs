@@ -7,7 +7,7 @@ use broadloom_ir::dtype::AnyNumber;
 use broadloom_ir::graph::{CheckedGraph, Demand, Node, SliceAxis, View};
 use broadloom_ir::interp::{Array, interpret};
 use broadloom_text::Program;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// The graph of a program that has no mistakes.
 #[track_caller]
@@ -133,7 +133,7 @@ pub fn canonical(graph: &CheckedGraph) -> String {
         Demand::NonNegative(dim) => graph.inputs().iter().any(|input| input.shape.contains(dim)),
         Demand::Equal(..) => false,
     };
-    let mut demands: Vec<String> = graph
+    let mut demands: Vec<(String, String)> = graph
         .obligations()
         .iter()
         .filter(|obligation| !is_size_of_input(&obligation.demand))
@@ -145,12 +145,14 @@ pub fn canonical(graph: &CheckedGraph) -> String {
                     format!("{} == {}", size(left), size(right))
                 }
             };
-            format!("{origin:?} {demand}")
+            (format!("{origin:?}"), demand)
         })
         .collect();
     demands.sort_unstable();
-    demands.dedup();
-    lines.extend(demands);
+    // What an expression demands need not be demanded by those that are made of it.
+    let mut met = HashSet::new();
+    demands.retain(|(_, demand)| met.insert(demand.clone()));
+    lines.extend(demands.into_iter().map(|(origin, demand)| format!("{origin} {demand}")));
     lines.join("\n")
 }
 
