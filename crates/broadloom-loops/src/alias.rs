@@ -187,71 +187,39 @@ impl<'k> Walk<'k> {
         self.kernel.accesses[access.index()].buffer == Some(buffer)
     }
 
-    fn read(&mut self, access: AccessId, delta: Option<i64>) {
-        if self.is_of(access, self.source) {
-            let access = delta.map(|delta| (access, delta));
-            self.reads.push(Touch { position: self.position, loops: self.loops.clone(), access });
-        }
-    }
-
-    fn inside(&mut self, axis: AxisId, walk: impl FnOnce(&mut Self)) {
-        self.loops.push((self.position, axis));
-        walk(self);
-        self.loops.pop();
-    }
-
     fn body(&mut self, body: &[Stmt]) {
         for stmt in body {
             self.position += 1;
-            match stmt {
-                Stmt::Let(value) => match self.kernel.values[value.index()].def {
-                    Def::Load { access, delta } => self.read(access, Some(delta)),
-                    Def::Take { access, .. } => self.read(access, None),
-                    Def::Constant(_)
-                    | Def::Param(_)
-                    | Def::Index(_)
-                    | Def::Row(..)
-                    | Def::Op { .. }
-                    | Def::Select(_)
-                    | Def::Cast(_)
-                    | Def::Segment { .. }
-                    | Def::Reduced => {}
-                },
-                Stmt::Store { access, delta, .. } => {
-                    if self.is_of(*access, self.target) {
-                        let access = Some((*access, *delta));
-                        self.stores.push(Touch {
-                            position: self.position,
-                            loops: self.loops.clone(),
-                            access,
-                        });
-                    }
+            for (access, used) in stmt.accesses(&self.kernel.values) {
+                let delta = match used {
+                    Use::Read(delta) | Use::Write(delta) => Some(delta),
+                    Use::ReadAny | Use::Combine | Use::Position => None,
+                };
+                let touch = || Touch {
+                    position: self.position,
+                    loops: self.loops.clone(),
+                    access: delta.map(|delta| (access, delta)),
+                };
+                if used.reads() && self.is_of(access, self.source) {
+                    self.reads.push(touch());
                 }
-                Stmt::For { axis, body, .. } | Stmt::Strip { axis, body, .. } => {
-                    self.inside(*axis, |walk| walk.body(body));
+                if used.writes() && self.is_of(access, self.target) {
+                    self.stores.push(touch());
                 }
-                Stmt::Reduce(reduce) => self.inside(reduce.axis, |walk| {
-                    walk.body(&reduce.prologue);
-                    walk.body(&reduce.body);
-                }),
-                Stmt::Stream(stream) => self.inside(stream.axis, |walk| {
-                    walk.body(&stream.per_step);
-                    walk.body(&stream.prologue);
-                    walk.position += 1;
-                    walk.inside(stream.strip, |walk| walk.body(&stream.body));
-                }),
-                Stmt::Pairs(pairs) => self.read(pairs.right, None),
-                Stmt::Scatter { access, .. } => {
-                    if self.is_of(*access, self.target) {
-                        let loops = self.loops.clone();
-                        self.stores.push(Touch { position: self.position, loops, access: None });
-                    }
-                    self.read(*access, None);
-                }
-                // Written out, so that a way to read an array here cannot be forgotten.
-                Stmt::Put { row: _, part: _, axis: _, value: _ }
-                | Stmt::Call { op: _, target: _, args: _, axis: _ } => {}
+            }
+            if let Some(each) = stmt.as_loop() {
+                self.looped(&each);
             }
         }
+    }
+
+    fn looped(&mut self, each: &Loop<'_>) {
+        self.loops.push((self.position, each.axis));
+        each.bodies.iter().for_each(|body| self.body(body));
+        if let Some(inner) = &each.inner {
+            self.position += 1;
+            self.looped(inner);
+        }
+        self.loops.pop();
     }
 }

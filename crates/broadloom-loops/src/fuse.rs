@@ -274,21 +274,9 @@ impl Fusion {
     /// The reductions that a kernel of these roots would run as loops.
     fn reductions_below(&self, roots: &[FlatId]) -> Vec<FlatId> {
         let below: BTreeSet<FlatId> = roots.iter().flat_map(|root| self.below(*root)).collect();
-        let is_loop = |node: &FlatId| match &self.flat.node(*node).kind {
-            Kind::Reduce(reduction) => !self.flat.unrolls(reduction),
-            Kind::Buffer(_)
-            | Kind::Constant(_)
-            | Kind::Size(_)
-            | Kind::Op { .. }
-            | Kind::Select(_)
-            | Kind::Cast(_)
-            | Kind::Reindex { .. }
-            | Kind::Slice { .. }
-            | Kind::Reshape(_)
-            | Kind::Take { .. }
-            | Kind::Iota
-            | Kind::Concat { .. }
-            | Kind::Segment { .. } => false,
+        let is_loop = |node: &FlatId| {
+            let kind = &self.flat.node(*node).kind;
+            matches!(kind, Kind::Reduce(reduction) if !self.flat.unrolls(reduction))
         };
         let fused = |node: &FlatId| is_loop(node) && !self.stored.contains_key(node) && !roots.contains(node);
         below.into_iter().filter(fused).collect()
@@ -350,10 +338,8 @@ impl Fusion {
         let nodes: Vec<NodeIndex> = (0..self.kernels.len()).map(|kernel| dag.add_node(kernel)).collect();
         let mut writers: HashMap<BufferId, BTreeSet<usize>> = HashMap::new();
         for (index, kernel) in self.kernels.iter().enumerate() {
-            for access in stores(&kernel.body) {
-                if let Some(buffer) = kernel.accesses[access.index()].buffer {
-                    writers.entry(buffer).or_default().insert(index);
-                }
+            for buffer in kernel.written() {
+                writers.entry(buffer).or_default().insert(index);
             }
         }
         for (index, kernel) in self.kernels.iter().enumerate() {
@@ -422,22 +408,6 @@ impl Fusion {
             dot,
         })
     }
-}
-
-/// The accesses that statements write to.
-pub(crate) fn stores(body: &[Stmt]) -> Vec<AccessId> {
-    body.iter()
-        .flat_map(|stmt| match stmt {
-            Stmt::Store { access, .. } | Stmt::Scatter { access, .. } => vec![*access],
-            Stmt::For { body, .. } | Stmt::Strip { body, .. } => stores(body),
-            Stmt::Let(_)
-            | Stmt::Put { .. }
-            | Stmt::Call { .. }
-            | Stmt::Reduce(_)
-            | Stmt::Stream(_)
-            | Stmt::Pairs(_) => Vec::new(),
-        })
-        .collect()
 }
 
 /// Axes along which the kernel of a plan counts in 32 bits.

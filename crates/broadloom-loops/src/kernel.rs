@@ -4,10 +4,14 @@ use broadloom_ir::dim::Dim;
 use broadloom_ir::dtype::{DType, Scalar};
 use broadloom_ir::graph::SymbolInfo;
 use broadloom_ir::ops::Op;
-use broadloom_ir::reduce::ReduceOp;
+use broadloom_ir::reduce::{BLOCK, ReduceOp};
 use broadloom_ir::shape::Shape;
 use broadloom_ir::{ExprId, InputId, SymbolId, define_ids};
 use smallvec::SmallVec;
+
+mod visit;
+
+pub use visit::{Loop, RowUse, Turn, Use};
 
 define_ids! {
     /// A value of a kernel: defined once, by its place among the statements.
@@ -403,7 +407,7 @@ pub struct Reduce {
     pub order: Order,
     /// Elements of the axis that the body computes at once.
     pub lanes: usize,
-    /// Run once per block of [`BLOCK`](broadloom_ir::reduce::BLOCK) elements, before the body runs for them: fills
+    /// Run once per block of [`BLOCK`] elements, before the body runs for them: fills
     /// scratch rows over the block. Empty if the body needs none.
     pub prologue: Vec<Stmt>,
     /// Run per element.

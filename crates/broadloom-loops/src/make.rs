@@ -19,7 +19,7 @@ mod segments;
 
 use crate::kernel::*;
 use crate::nest::{Nest, NestScatter, NestStore, bit};
-use crate::place::{Form, Item, Pairing, Plan, contributed, is_arg};
+use crate::place::{Form, Item, Pairing, Plan, is_arg};
 use crate::{LowerError, rows};
 use broadloom_ir::dim::Dim;
 use broadloom_ir::dtype::DType;
@@ -127,7 +127,7 @@ impl Maker<'_, '_, '_> {
         }
         let def = match self.row_of(value) {
             Some((row, axis)) => Def::Row(row, axis),
-            None => self.mapped(value, body),
+            None => self.nest.values[value.index()].def.clone().map_operands(|arg| self.get(arg, body)),
         };
         let defined = self.define(def, value);
         body.push(Stmt::Let(defined));
@@ -140,30 +140,6 @@ impl Maker<'_, '_, '_> {
         let own = self.plan.position(value)?;
         let around = self.nest.axes[own.index()].parent;
         std::iter::once(own).chain(around).find_map(|axis| Some((*self.rows.get(&(value, axis))?, axis)))
-    }
-
-    /// The definition of a value with the kernel's operands.
-    fn mapped(&mut self, value: ValueId, body: &mut Vec<Stmt>) -> Def {
-        match self.nest.values[value.index()].def.clone() {
-            Def::Op { op, args, position } => {
-                let args = args.iter().map(|arg| self.get(*arg, body)).collect();
-                Def::Op { op, args, position }
-            }
-            Def::Select(args) => Def::Select(args.map(|arg| self.get(arg, body))),
-            Def::Cast(arg) => Def::Cast(self.get(arg, body)),
-            Def::Take { access, index, stride, size, position } => {
-                Def::Take { access, index: self.get(index, body), stride, size, position }
-            }
-            Def::Segment { index, size, position } => {
-                Def::Segment { index: self.get(index, body), size, position }
-            }
-            def @ (Def::Constant(_)
-            | Def::Param(_)
-            | Def::Index(_)
-            | Def::Load { .. }
-            | Def::Row(..)
-            | Def::Reduced) => def,
-        }
     }
 
     /// Whether a value is made again where it is needed, rather than kept in a row.
@@ -242,15 +218,7 @@ impl Maker<'_, '_, '_> {
 
     fn accumulator(&mut self, value: ValueId, body: &mut Vec<Stmt>) -> Accumulator {
         let reduction = self.nest.reductions[&value].clone();
-        let operand = match reduction.operand {
-            Contribution::Value(value) => Contribution::Value(self.get(value, body)),
-            Contribution::Product(x, y) => Contribution::Product(self.get(x, body), self.get(y, body)),
-            Contribution::Indexed { value, index, narrow } => Contribution::Indexed {
-                value: self.get(value, body),
-                index: index.map(|index| self.get(index, body)),
-                narrow,
-            },
-        };
+        let operand = reduction.operand.map_operands(|value| self.get(value, body));
         let result = self.define(Def::Reduced, value);
         Accumulator { op: reduction.op, dtype: reduction.dtype, operand, result }
     }
@@ -259,7 +227,7 @@ impl Maker<'_, '_, '_> {
     fn reduce(&mut self, axis: AxisId) -> Result<Reduce, LowerError> {
         let reduced = self.plan.reduced[&axis].clone();
         let wanted: Vec<ValueId> =
-            reduced.iter().flat_map(|value| contributed(&self.nest.reductions[value].operand)).collect();
+            reduced.iter().flat_map(|value| self.nest.reductions[value].operand.operands()).collect();
         let (reduce, results) = self.scoped(|maker| {
             let items = maker.plan.items(Some(axis));
             let (prologue, body, _, accumulators) =
@@ -309,7 +277,7 @@ impl Maker<'_, '_, '_> {
     fn stream(&mut self, axis: AxisId, strip: AxisId) -> Result<Stream, LowerError> {
         let reduced = self.plan.reduced[&axis].clone();
         let wanted: Vec<ValueId> =
-            reduced.iter().flat_map(|value| contributed(&self.nest.reductions[value].operand)).collect();
+            reduced.iter().flat_map(|value| self.nest.reductions[value].operand.operands()).collect();
         let order = self.plan.orders[&axis];
         let mut stream = self.scoped(|maker| {
             let (varying, uniform): (Vec<Item>, Vec<Item>) = maker

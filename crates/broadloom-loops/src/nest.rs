@@ -341,20 +341,13 @@ impl<'a> Nest<'a> {
 
     /// Along which axes a value varies that depends on `depends`.
     fn varying(&self, def: &Def, depends: AxisSet) -> AxisSet {
-        let union = |args: &[ValueId]| args.iter().fold(0, |set, arg| set | self.varies[arg.index()]);
-        match def {
-            Def::Op { args, .. } => union(args),
-            Def::Select(args) => union(args),
-            Def::Cast(arg) => union(&[*arg]),
-            Def::Segment { index, .. } => union(&[*index]),
-            Def::Take { access, index, .. } => union(&[*index]) | self.accesses[access.index()].axes(),
-            Def::Constant(_)
-            | Def::Param(_)
-            | Def::Index(_)
-            | Def::Load { .. }
-            | Def::Row(..)
-            | Def::Reduced => depends,
+        let operands = def.operands();
+        if operands.is_empty() {
+            return depends;
         }
+        let read = def.accesses().into_iter().filter(|(_, used)| used.reads());
+        let moved = read.fold(0, |set, (access, _)| set | self.accesses[access.index()].axes());
+        operands.iter().fold(moved, |set, operand| set | self.varies[operand.index()])
     }
 
     fn fresh(&mut self, def: Def, dtype: DType, depends: AxisSet, varies: AxisSet, node: FlatId) -> ValueId {

@@ -160,12 +160,8 @@ impl<'n, 'a> Plan<'n, 'a> {
             return smallvec![kept.after];
         }
         match &self.nest.values[value.index()].def {
-            Def::Constant(_) | Def::Param(_) | Def::Index(_) | Def::Load { .. } | Def::Row(..) => smallvec![],
-            Def::Op { args, .. } => args.clone(),
-            Def::Select(args) => SmallVec::from_slice(args),
-            Def::Cast(arg) => smallvec![*arg],
-            Def::Take { index, .. } | Def::Segment { index, .. } => smallvec![*index],
-            Def::Reduced => contributed(&self.nest.reductions[&value].operand),
+            Def::Reduced => self.nest.reductions[&value].operand.operands(),
+            def => def.operands(),
         }
     }
 
@@ -353,19 +349,9 @@ impl<'n, 'a> Plan<'n, 'a> {
     fn directions(&self, axis: AxisId, neighbour: AxisId) -> (usize, usize, usize) {
         let (mut along, mut across, mut other) = (0, 0, 0);
         for value in self.live_values().filter(|value| self.position(*value) == Some(axis)) {
-            let (access, taken) = match &self.nest.values[value.index()].def {
-                Def::Load { access, .. } => (&self.nest.accesses[access.index()], false),
-                Def::Take { access, .. } => (&self.nest.accesses[access.index()], true),
-                Def::Constant(_)
-                | Def::Param(_)
-                | Def::Index(_)
-                | Def::Row(..)
-                | Def::Op { .. }
-                | Def::Select(_)
-                | Def::Cast(_)
-                | Def::Segment { .. }
-                | Def::Reduced => continue,
-            };
+            let accesses = self.nest.values[value.index()].def.accesses();
+            let Some((access, used)) = accesses.into_iter().find(|(_, used)| used.reads()) else { continue };
+            let (access, taken) = (&self.nest.accesses[access.index()], used == Use::ReadAny);
             let unit = |axis: AxisId| access.stride(axis).is_one();
             let both = bit(axis) | bit(neighbour);
             match () {
@@ -470,15 +456,6 @@ impl<'n, 'a> Plan<'n, 'a> {
         nodes.sort();
         nodes.dedup();
         nodes
-    }
-}
-
-/// The values that an element contributes.
-pub(crate) fn contributed(contribution: &Contribution) -> SmallVec<[ValueId; 3]> {
-    match contribution {
-        Contribution::Value(value) => smallvec![*value],
-        Contribution::Product(x, y) => smallvec![*x, *y],
-        Contribution::Indexed { value, index, .. } => std::iter::once(*value).chain(*index).collect(),
     }
 }
 

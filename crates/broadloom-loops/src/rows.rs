@@ -136,80 +136,38 @@ impl Lives {
     fn body(&mut self, kernel: &Kernel, body: &[Stmt]) {
         for stmt in body {
             self.position += 1;
-            match stmt {
-                Stmt::Let(value) => {
-                    if let Def::Row(row, _) = kernel.values[value.index()].def {
-                        self.touch(row, None);
-                    }
-                }
-                Stmt::Store { .. } | Stmt::Scatter { .. } => {}
-                Stmt::Put { row, axis, .. } => self.touch(*row, Some(*axis)),
-                Stmt::For { axis, body, .. } => self.enclosed(Some(*axis), |lives| lives.body(kernel, body)),
-                Stmt::Strip { body, .. } => self.enclosed(None, |lives| lives.body(kernel, body)),
-                Stmt::Call { target, args, .. } => {
-                    args.iter().for_each(|row| self.touch(*row, None));
-                    self.touch(*target, None);
-                }
-                Stmt::Reduce(reduce) => self.enclosed(None, |lives| {
-                    // Once per block; the body once per element of it.
-                    lives.body(kernel, &reduce.prologue);
-                    lives.enclosed(Some(reduce.axis), |lives| lives.body(kernel, &reduce.body));
-                }),
-                Stmt::Stream(stream) => {
-                    // Accumulators live from before the first step to after the last.
-                    let rows = |lives: &mut Lives| {
-                        for entry in &stream.accumulators {
-                            let tree = entry.tree.iter().flat_map(|tree| [tree.lanes, tree.ranks]);
-                            entry
-                                .state
-                                .iter()
-                                .copied()
-                                .chain(tree)
-                                .chain([entry.target])
-                                .for_each(|row| lives.touch(row, None));
-                        }
-                    };
-                    rows(self);
-                    self.enclosed(None, |lives| {
-                        lives.body(kernel, &stream.per_step);
-                        lives.body(kernel, &stream.prologue);
-                        lives.enclosed(Some(stream.strip), |lives| lives.body(kernel, &stream.body));
-                    });
-                    self.position += 1;
-                    rows(self);
-                }
-                Stmt::Pairs(pairs) => {
-                    self.touch(pairs.left, None);
-                    pairs.values.iter().chain(&pairs.indices).for_each(|row| self.touch(*row, None));
-                }
+            let rows = stmt.rows(&kernel.values);
+            for (row, used) in &rows {
+                let at = if let RowUse::Put(axis) = used { Some(*axis) } else { None };
+                self.touch(*row, at);
+            }
+            if let Some(each) = stmt.as_loop() {
+                self.looped(kernel, &each);
+            }
+            if rows.iter().any(|(_, used)| *used == RowUse::Accumulate) {
+                // Accumulators live to after the last step.
+                self.position += 1;
+                rows.iter().for_each(|(row, _)| self.touch(*row, None));
             }
         }
+    }
+
+    fn looped(&mut self, kernel: &Kernel, each: &Loop<'_>) {
+        let walked = matches!(each.turn, Turn::Steps(_)).then_some(each.axis);
+        self.enclosed(walked, |lives| {
+            each.bodies.iter().for_each(|body| lives.body(kernel, body));
+            if let Some(inner) = &each.inner {
+                lives.looped(kernel, inner);
+            }
+        });
     }
 }
 
 fn set_strips(body: &mut [Stmt], lengths: &HashMap<AxisId, usize>) {
     for stmt in body {
-        match stmt {
-            Stmt::Strip { axis, length, body } => {
-                *length = lengths[axis];
-                set_strips(body, lengths);
-            }
-            Stmt::For { body, .. } => set_strips(body, lengths),
-            Stmt::Reduce(reduce) => {
-                set_strips(&mut reduce.prologue, lengths);
-                set_strips(&mut reduce.body, lengths);
-            }
-            Stmt::Stream(stream) => {
-                set_strips(&mut stream.per_step, lengths);
-                set_strips(&mut stream.prologue, lengths);
-                set_strips(&mut stream.body, lengths);
-            }
-            Stmt::Let(_)
-            | Stmt::Store { .. }
-            | Stmt::Scatter { .. }
-            | Stmt::Put { .. }
-            | Stmt::Call { .. }
-            | Stmt::Pairs(_) => {}
+        if let Stmt::Strip { axis, length, .. } = stmt {
+            *length = lengths[axis];
         }
+        stmt.children_mut().into_iter().for_each(|body| set_strips(body, lengths));
     }
 }

@@ -1,0 +1,301 @@
+//! What kernels consist of, asked of statements, definitions and contributions themselves: who walks them all need
+//! not know each form.
+
+use super::*;
+use smallvec::smallvec;
+
+/// A loop that a statement runs other statements in.
+#[derive(Debug, Clone)]
+pub struct Loop<'k> {
+    /// Over which axis.
+    pub axis: AxisId,
+    /// What a turn is.
+    pub turn: Turn,
+    /// What runs in each turn, in order.
+    pub bodies: SmallVec<[&'k [Stmt]; 2]>,
+    /// The loop that runs after those in each turn, if there is one.
+    pub inner: Option<Box<Loop<'k>>>,
+}
+
+/// One turn of a [`Loop`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Turn {
+    /// At most so many steps of the axis, a strip. What walks it is a loop inside.
+    Strip(usize),
+    /// One step, or so many neighbours at once.
+    Steps(usize),
+}
+
+/// How an access is used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Use {
+    /// The element at the current position, moved by a constant number of elements, is read.
+    Read(i64),
+    /// Any element is read.
+    ReadAny,
+    /// The element at the current position, moved by a constant number of elements, is written.
+    Write(i64),
+    /// Any element is read and written.
+    Combine,
+    /// No element; the position itself, for an error report.
+    Position,
+}
+
+impl Use {
+    /// Whether elements are read.
+    pub fn reads(self) -> bool {
+        matches!(self, Use::Read(_) | Use::ReadAny | Use::Combine)
+    }
+
+    /// Whether elements are written.
+    pub fn writes(self) -> bool {
+        matches!(self, Use::Write(_) | Use::Combine)
+    }
+}
+
+/// How a statement uses a scratch row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RowUse {
+    /// The whole strip, or the element at the position in the strip, is read.
+    Read,
+    /// The whole strip is written.
+    Write,
+    /// The element at the position in the strip of the axis is written.
+    Put(AxisId),
+    /// The whole strip is written before the loop of the statement, changed in each step and read after the last.
+    Accumulate,
+}
+
+impl Kernel {
+    /// All statements, each before those inside it.
+    pub fn statements(&self) -> impl Iterator<Item = &Stmt> {
+        let mut stack = vec![self.body.iter()];
+        std::iter::from_fn(move || {
+            loop {
+                match stack.last_mut()?.next() {
+                    Some(stmt) => {
+                        stack.extend(stmt.children().into_iter().rev().map(<[Stmt]>::iter));
+                        return Some(stmt);
+                    }
+                    None => {
+                        stack.pop();
+                    }
+                }
+            }
+        })
+    }
+
+    /// The arrays that it writes, one as often as there are statements that do.
+    pub fn written(&self) -> impl Iterator<Item = BufferId> {
+        let accesses = self.statements().flat_map(|stmt| stmt.accesses(&self.values));
+        let written = accesses.filter(|(_, used)| used.writes());
+        written.filter_map(|(access, _)| self.accesses[access.index()].buffer)
+    }
+}
+
+impl Stmt {
+    /// The loop in which the statement runs others.
+    pub fn as_loop(&self) -> Option<Loop<'_>> {
+        let steps = |axis: AxisId, lanes: usize, body| Loop {
+            axis,
+            turn: Turn::Steps(lanes),
+            bodies: smallvec![body],
+            inner: None,
+        };
+        match self {
+            Stmt::For { axis, lanes, body } => Some(steps(*axis, *lanes, body)),
+            Stmt::Strip { axis, length, body } => Some(Loop {
+                axis: *axis,
+                turn: Turn::Strip(*length),
+                bodies: smallvec![body.as_slice()],
+                inner: None,
+            }),
+            Stmt::Reduce(Reduce { axis, lanes, prologue, body, .. }) => {
+                let walk = steps(*axis, *lanes, body);
+                match prologue.is_empty() {
+                    true => Some(walk),
+                    false => Some(Loop {
+                        axis: *axis,
+                        turn: Turn::Strip(BLOCK),
+                        bodies: smallvec![prologue.as_slice()],
+                        inner: Some(Box::new(walk)),
+                    }),
+                }
+            }
+            Stmt::Stream(Stream { axis, strip, lanes, per_step, prologue, body, .. }) => Some(Loop {
+                axis: *axis,
+                turn: Turn::Steps(1),
+                bodies: smallvec![per_step.as_slice(), prologue.as_slice()],
+                inner: Some(Box::new(steps(*strip, *lanes, body))),
+            }),
+            Stmt::Let(_)
+            | Stmt::Store { .. }
+            | Stmt::Scatter { .. }
+            | Stmt::Put { .. }
+            | Stmt::Call { .. }
+            | Stmt::Pairs(_) => None,
+        }
+    }
+
+    /// The statements inside, by loop and in order.
+    pub fn children(&self) -> SmallVec<[&[Stmt]; 3]> {
+        let outer = self.as_loop();
+        let mut children = SmallVec::new();
+        let mut next = outer.as_ref();
+        while let Some(each) = next {
+            children.extend(each.bodies.iter().copied());
+            next = each.inner.as_deref();
+        }
+        children
+    }
+
+    /// The [children](Stmt::children), to be changed.
+    pub fn children_mut(&mut self) -> SmallVec<[&mut Vec<Stmt>; 3]> {
+        match self {
+            Stmt::For { body, .. } | Stmt::Strip { body, .. } => smallvec![body],
+            Stmt::Reduce(reduce) => smallvec![&mut reduce.prologue, &mut reduce.body],
+            Stmt::Stream(stream) => {
+                smallvec![&mut stream.per_step, &mut stream.prologue, &mut stream.body]
+            }
+            Stmt::Let(_)
+            | Stmt::Store { .. }
+            | Stmt::Scatter { .. }
+            | Stmt::Put { .. }
+            | Stmt::Call { .. }
+            | Stmt::Pairs(_) => smallvec![],
+        }
+    }
+
+    /// The accesses that the statement uses itself, of a kernel with these values.
+    pub fn accesses(&self, values: &[Value]) -> SmallVec<[(AccessId, Use); 2]> {
+        match self {
+            Stmt::Let(value) => values[value.index()].def.accesses(),
+            Stmt::Store { access, delta, .. } => smallvec![(*access, Use::Write(*delta))],
+            Stmt::Scatter { access, .. } => smallvec![(*access, Use::Combine)],
+            Stmt::Pairs(pairs) => smallvec![(pairs.right, Use::ReadAny)],
+            Stmt::Put { .. }
+            | Stmt::For { .. }
+            | Stmt::Strip { .. }
+            | Stmt::Call { .. }
+            | Stmt::Reduce(_)
+            | Stmt::Stream(_) => smallvec![],
+        }
+    }
+
+    /// The rows that the statement uses itself, those that it reads first, of a kernel with these values.
+    pub fn rows(&self, values: &[Value]) -> SmallVec<[(RowId, RowUse); 4]> {
+        match self {
+            Stmt::Let(value) => match values[value.index()].def {
+                Def::Row(row, _) => smallvec![(row, RowUse::Read)],
+                _ => smallvec![],
+            },
+            Stmt::Put { row, axis, .. } => smallvec![(*row, RowUse::Put(*axis))],
+            Stmt::Call { target, args, .. } => {
+                let read = args.iter().map(|row| (*row, RowUse::Read));
+                read.chain([(*target, RowUse::Write)]).collect()
+            }
+            Stmt::Stream(stream) => {
+                let rows = stream.accumulators.iter().flat_map(StreamAccumulator::rows);
+                rows.map(|row| (row, RowUse::Accumulate)).collect()
+            }
+            Stmt::Pairs(pairs) => {
+                let results = pairs.values.into_iter().chain(pairs.indices);
+                let written = results.map(|row| (row, RowUse::Write));
+                [(pairs.left, RowUse::Read)].into_iter().chain(written).collect()
+            }
+            Stmt::Store { .. }
+            | Stmt::Scatter { .. }
+            | Stmt::For { .. }
+            | Stmt::Strip { .. }
+            | Stmt::Reduce(_) => smallvec![],
+        }
+    }
+}
+
+impl StreamAccumulator {
+    /// Its rows: the state, those of the fixed tree, and the result, which may be the state.
+    pub fn rows(&self) -> impl Iterator<Item = RowId> {
+        let tree = self.tree.into_iter().flat_map(|tree| [tree.lanes, tree.ranks]);
+        let target = (!self.state.contains(&self.target)).then_some(self.target);
+        self.state.iter().copied().chain(tree).chain(target)
+    }
+}
+
+impl Def {
+    /// The values that it is computed from.
+    pub fn operands(&self) -> SmallVec<[ValueId; 3]> {
+        match self {
+            Def::Op { args, .. } => args.clone(),
+            Def::Select(args) => SmallVec::from_slice(args),
+            Def::Cast(arg) => smallvec![*arg],
+            Def::Take { index, .. } | Def::Segment { index, .. } => smallvec![*index],
+            Def::Constant(_)
+            | Def::Param(_)
+            | Def::Index(_)
+            | Def::Load { .. }
+            | Def::Row(..)
+            | Def::Reduced => smallvec![],
+        }
+    }
+
+    /// The same definition of other values.
+    #[must_use]
+    pub fn map_operands(mut self, mut map: impl FnMut(ValueId) -> ValueId) -> Def {
+        let operands: &mut [ValueId] = match &mut self {
+            Def::Op { args, .. } => args,
+            Def::Select(args) => args,
+            Def::Cast(arg) => std::slice::from_mut(arg),
+            Def::Take { index, .. } | Def::Segment { index, .. } => std::slice::from_mut(index),
+            Def::Constant(_)
+            | Def::Param(_)
+            | Def::Index(_)
+            | Def::Load { .. }
+            | Def::Row(..)
+            | Def::Reduced => &mut [],
+        };
+        operands.iter_mut().for_each(|operand| *operand = map(*operand));
+        self
+    }
+
+    /// The accesses that it uses.
+    pub fn accesses(&self) -> SmallVec<[(AccessId, Use); 2]> {
+        match self {
+            Def::Load { access, delta } => smallvec![(*access, Use::Read(*delta))],
+            Def::Take { access, position, .. } => {
+                smallvec![(*access, Use::ReadAny), (*position, Use::Position)]
+            }
+            Def::Op { position, .. } => position.iter().map(|access| (*access, Use::Position)).collect(),
+            Def::Segment { position, .. } => smallvec![(*position, Use::Position)],
+            Def::Constant(_)
+            | Def::Param(_)
+            | Def::Index(_)
+            | Def::Row(..)
+            | Def::Select(_)
+            | Def::Cast(_)
+            | Def::Reduced => smallvec![],
+        }
+    }
+}
+
+impl Contribution {
+    /// The values that an element contributes.
+    pub fn operands(&self) -> SmallVec<[ValueId; 3]> {
+        match self {
+            Contribution::Value(value) => smallvec![*value],
+            Contribution::Product(x, y) => smallvec![*x, *y],
+            Contribution::Indexed { value, index, .. } => std::iter::once(*value).chain(*index).collect(),
+        }
+    }
+
+    /// The same contribution of other values.
+    #[must_use]
+    pub fn map_operands(self, mut map: impl FnMut(ValueId) -> ValueId) -> Contribution {
+        match self {
+            Contribution::Value(value) => Contribution::Value(map(value)),
+            Contribution::Product(x, y) => Contribution::Product(map(x), map(y)),
+            Contribution::Indexed { value, index, narrow } => {
+                Contribution::Indexed { value: map(value), index: index.map(map), narrow }
+            }
+        }
+    }
+}
