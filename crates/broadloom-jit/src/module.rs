@@ -1,11 +1,12 @@
 //! Code memory, and the only place that calls into it.
 #![allow(unsafe_code, reason = "machine code is called through pointers and its memory is freed by hand")]
 
-use crate::emit::Host;
+use crate::emit::{Host, VECTOR_BYTES};
 use crate::failure::Failure;
 use crate::generate::{generate, signature};
 use broadloom_ir::dtype::DType;
 use broadloom_ir::ops::Op;
+use broadloom_loops::Target;
 use broadloom_loops::kernel::{KernelId, Schedule};
 use broadloom_math::CpuLevel;
 use cranelift_codegen::ir::{Function, UserFuncName};
@@ -61,6 +62,18 @@ pub enum CompileError {
         /// What the system said.
         reason: String,
     },
+}
+
+/// What schedules may know of the machine on which code of a level runs.
+///
+/// Cache sizes are the least that machines of the level have, not those of this one: virtual machines often tell them
+/// wrong, and a schedule can be read without asking where it was made.
+pub fn target_of(level: CpuLevel) -> Target {
+    let registers = match level {
+        CpuLevel::Baseline | CpuLevel::Avx2Fma | CpuLevel::Avx512 => 16,
+        CpuLevel::Neon => 32,
+    };
+    Target { vector_bytes: VECTOR_BYTES, registers, ..Target::NOMINAL }
 }
 
 /// The type of every kernel: `fn(args, first, last, scratch, failure)`.

@@ -117,6 +117,15 @@ pub(crate) struct Reduction {
     pub combines: bool,
 }
 
+/// A copy of an array with another order of axes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Pack {
+    /// The copy, a node that is materialised.
+    pub copy: FlatId,
+    /// The array's axis that is the copy's last one.
+    pub axis: usize,
+}
+
 /// The flat graph with its arrays.
 #[derive(Debug)]
 pub(crate) struct Flat {
@@ -129,6 +138,8 @@ pub(crate) struct Flat {
     pub groups: Vec<Group>,
     /// Nodes that must be stored, whoever uses them.
     pub stored: Vec<FlatId>,
+    /// Copies of arrays with one of their axes innermost.
+    pub packs: HashMap<FlatId, Pack>,
     /// Whether the numerics level has fma.
     pub fused: bool,
     /// What is known of the graph's symbols.
@@ -149,6 +160,7 @@ impl Flat {
             host_symbols: Vec::new(),
             groups: Vec::new(),
             stored: Vec::new(),
+            packs: HashMap::new(),
             fused: options.fused,
             strides: HashMap::new(),
             memo: HashMap::new(),
@@ -205,7 +217,7 @@ impl Flat {
                 self.strides.insert((id, axis), symbol);
             }
         }
-        self.buffers.push(Buffer { name: name.to_string(), role, dtype, shape, holds: None });
+        self.buffers.push(Buffer { name: name.to_string(), role, dtype, shape, holds: None, reason: None });
         self.layouts.push(layout);
         id
     }
@@ -261,6 +273,25 @@ impl Flat {
         id
     }
 
+    /// Adds the copy of an array whose last axis is `axis`, the others in order.
+    pub fn pack(&mut self, array: FlatId, axis: usize) -> FlatId {
+        let FlatNode { dtype, shape, origin, .. } = self.node(array).clone();
+        let last = shape.rank() - 1;
+        let place = |of: usize| Some(if of == axis { last } else { of - usize::from(of > axis) });
+        let mut sizes: Vec<Dim> = shape.to_vec();
+        let size = sizes.remove(axis);
+        sizes.push(size);
+        let axes = (0..shape.rank()).map(place).collect();
+        let copy = self.push(Kind::Reindex { operand: array, axes }, dtype, sizes.into(), origin);
+        self.packs.insert(array, Pack { copy, axis });
+        copy
+    }
+
+    /// Whether a node is the copy of an array.
+    pub fn is_pack(&self, id: FlatId) -> bool {
+        self.packs.values().any(|pack| pack.copy == id)
+    }
+
     /// Stores a node: it counts as an array from here on.
     fn store(&mut self, id: FlatId) {
         if !self.stored.contains(&id) {
@@ -269,6 +300,14 @@ impl Flat {
         let node = &mut self.nodes[id.index()];
         node.nested = 0;
         node.weight = 1;
+    }
+
+    /// Whether a node is an array that lies in row-major order.
+    pub fn is_dense(&self, id: FlatId) -> bool {
+        match self.node(id).kind {
+            Kind::Buffer(buffer) => self.layouts[buffer.index()] == Layout::Dense,
+            _ => self.stored.contains(&id),
+        }
     }
 
     /// The nodes that a kind reads.

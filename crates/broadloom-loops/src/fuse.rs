@@ -12,10 +12,11 @@
 use crate::flat::{Flat, FlatId, Kind};
 use crate::kernel::*;
 use crate::make::make;
+use crate::materialize::Materialization;
 use crate::nest::{Nest, Target};
 use crate::pieces::{Piece, by_kernels};
 use crate::place::Plan;
-use crate::rows::SCRATCH_BYTES;
+use crate::plan::Reason;
 use crate::{IndexWidth, Layout, LowerError, LowerOptions};
 use broadloom_ir::dim::Dim;
 use broadloom_ir::graph::{CheckedGraph, SymbolInfo};
@@ -32,12 +33,13 @@ const MAX_REDUCTIONS: usize = 128;
 /// # Errors
 /// If an offset or a stride of the graph cannot be expressed.
 pub fn lower(graph: &CheckedGraph, options: &LowerOptions) -> Result<Schedule, LowerError> {
-    let flat = Flat::new(graph, options)?;
-    let mut fusion = Fusion { flat, stored: HashMap::new(), kernels: Vec::new(), narrow_axes: Vec::new() };
-    for node in fusion.flat.stored.clone() {
+    let mut flat = Flat::new(graph, options)?;
+    let (plan, assumptions) = Materialization::new(&mut flat, options)?;
+    let (stored, kernels) = (HashMap::new(), Vec::new());
+    let mut fusion = Fusion { flat, plan, stored, kernels, made: Vec::new(), assumptions };
+    for node in fusion.plan.materialized().collect::<Vec<_>>() {
         fusion.store(node);
     }
-    fusion.store_shared_outputs();
     fusion.run(graph, options)?;
     let schedule = fusion.finish(graph)?;
     debug_assert_eq!(crate::verify(&schedule), Ok(()));
@@ -46,19 +48,22 @@ pub fn lower(graph: &CheckedGraph, options: &LowerOptions) -> Result<Schedule, L
 
 /// What came of making a kernel.
 enum Attempt {
-    /// The kernel, and the axes that it counts in 32 bits.
-    Made(Box<Kernel>, Vec<Dim>),
-    /// These nodes have to be stored first.
-    Wants(Vec<FlatId>),
+    /// The kernel, and what it takes for granted.
+    Made(Box<Kernel>, Vec<Assumption>),
+    /// These nodes have to be stored first, and why.
+    Wants(Vec<(FlatId, Reason)>),
     /// Too much for one kernel: fewer pieces or roots, else these nodes stored.
     Large(Vec<FlatId>),
 }
 
 struct Fusion {
     flat: Flat,
+    plan: Materialization,
     stored: HashMap<FlatId, BufferId>,
     kernels: Vec<Kernel>,
-    narrow_axes: Vec<Dim>,
+    assumptions: Vec<Assumption>,
+    /// What the kernels that were made take for granted.
+    made: Vec<Assumption>,
 }
 
 impl Fusion {
@@ -76,6 +81,7 @@ impl Fusion {
             self.flat.buffers[buffer.index()].holds = Some(entry.origin);
             buffer
         });
+        self.flat.buffers[buffer.index()].reason = self.plan.reason(node);
         self.stored.insert(node, buffer);
     }
 
@@ -115,18 +121,6 @@ impl Fusion {
         below
     }
 
-    /// An output that is reduced from much and read by another output of a different shape is read from its array.
-    fn store_shared_outputs(&mut self) {
-        let outputs: BTreeSet<FlatId> = self.flat.outputs.iter().copied().collect();
-        for &user in &outputs {
-            for node in self.below(user).intersection(&outputs).copied().collect::<Vec<_>>() {
-                if self.flat.node(node).nested > 0 && self.sizes(node) != self.sizes(user) {
-                    self.store(node);
-                }
-            }
-        }
-    }
-
     fn run(&mut self, graph: &CheckedGraph, options: &LowerOptions) -> Result<(), LowerError> {
         let name = |dim: &Dim| axis_name(dim, graph);
         let outputs: BTreeSet<FlatId> = self.flat.outputs.iter().copied().collect();
@@ -141,8 +135,8 @@ impl Fusion {
             let mut refused = None;
             while let Some(part) = waiting.pop() {
                 match self.kernel(&roots, &part, options, &name)? {
-                    Attempt::Made(kernel, narrow) => {
-                        self.narrow_axes.extend(narrow);
+                    Attempt::Made(kernel, assumptions) => {
+                        self.made.extend(assumptions);
                         kernels.push(*kernel);
                     }
                     Attempt::Large(_) if part.len() > 1 => {
@@ -161,17 +155,30 @@ impl Fusion {
                     continue;
                 }
                 Some(Attempt::Large(nodes)) if nodes.is_empty() => return Err(LowerError::TooManyAxes),
-                Some(Attempt::Large(nodes) | Attempt::Wants(nodes)) => {
+                Some(attempt @ (Attempt::Large(_) | Attempt::Wants(_))) => {
+                    let nodes = match attempt {
+                        Attempt::Large(nodes) => {
+                            nodes.into_iter().map(|node| (node, Reason::Large)).collect()
+                        }
+                        Attempt::Wants(nodes) => nodes,
+                        Attempt::Made(..) => Vec::new(),
+                    };
                     // A kernel that was made before computes this output beside others. What reads the array would
                     // wait for that kernel, which may wait for it in turn, and the output would be computed twice.
                     // So all begins again with the output stored, at most once for each.
-                    if nodes.iter().any(|node| computed.contains(node) && !self.stored.contains_key(node)) {
+                    if nodes
+                        .iter()
+                        .any(|(node, _)| computed.contains(node) && !self.stored.contains_key(node))
+                    {
                         self.kernels.clear();
-                        self.narrow_axes.clear();
+                        self.made.clear();
                         pending.clone_from(&outputs);
                         computed.clear();
                     }
-                    nodes.into_iter().for_each(|node| self.store(node));
+                    for (node, reason) in nodes {
+                        self.plan.add(node, reason);
+                        self.store(node);
+                    }
                     continue;
                 }
                 Some(Attempt::Made(..)) | None => {}
@@ -185,7 +192,9 @@ impl Fusion {
             // Those who read an array are all made before the kernels that write it: no cycle can arise.
             let needed =
                 self.stored.iter().filter(|(node, buffer)| read.contains(buffer) && !roots.contains(node));
-            pending.extend(needed.map(|(node, _)| *node));
+            // But for copies of arrays, which need nothing that is not there and can be made at any time.
+            let needed = needed.map(|(node, _)| *node);
+            pending.extend(needed.filter(|node| !(self.flat.is_pack(*node) && computed.contains(node))));
             self.kernels.extend(kernels);
         }
         Ok(())
@@ -231,21 +240,21 @@ impl Fusion {
             nest.order_axes();
             nest.merge_axes()?;
             let plan = Plan::new(&nest, options);
-            wanted = plan.recomputed();
+            wanted = plan.recomputed().into_iter().map(|node| (node, Reason::Loops)).collect();
             if crowded {
-                wanted.extend(self.cut(&nest, roots));
+                wanted.extend(self.cut(&nest, roots).map(|node| (node, Reason::Large)));
             }
-            wanted.retain(|node| !roots.contains(node) && !self.stored.contains_key(node));
+            wanted.retain(|(node, _)| !roots.contains(node) && !self.stored.contains_key(node));
             if wanted.is_empty() {
                 let kernel = make(&plan, name)?;
-                let too_much = kernel.scratch_bytes() > SCRATCH_BYTES;
+                let too_much = kernel.scratch_bytes() > options.target.scratch_bytes();
                 let Some(node) = self.cut(&nest, roots).filter(|_| too_much) else {
-                    return Ok(Attempt::Made(Box::new(kernel), narrow_axes(&nest, &plan)));
+                    return Ok(Attempt::Made(Box::new(kernel), plan.assumptions()));
                 };
                 if divisible {
                     return Ok(Attempt::Large(vec![node]));
                 }
-                wanted.push(node);
+                wanted.push((node, Reason::Large));
             }
         }
         Ok(Attempt::Wants(wanted))
@@ -304,8 +313,11 @@ impl Fusion {
             Kind::Segment { ids, .. } => Some((*ids, &self.flat.node(node).shape[..2])),
             _ => None,
         };
+        if self.flat.is_pack(last) {
+            return Ok(roots);
+        }
         let pieces = self.pieces(last)?;
-        for &node in pending.iter().rev().filter(|node| **node != last) {
+        for &node in pending.iter().rev().filter(|node| **node != last && !self.flat.is_pack(**node)) {
             let stored = self.stored.contains_key(&node);
             let waits = stored && below.contains(&node);
             let like = match (segmented(last), segmented(node)) {
@@ -334,6 +346,7 @@ impl Fusion {
 
     /// Launch order, and the arrays without those that turned out not to be needed.
     fn finish(mut self, graph: &CheckedGraph) -> Result<Schedule, LowerError> {
+        let plan = self.plan.planned(&self.flat);
         let mut dag: DiGraph<usize, BufferId> = DiGraph::new();
         let nodes: Vec<NodeIndex> = (0..self.kernels.len()).map(|kernel| dag.add_node(kernel)).collect();
         let mut writers: HashMap<BufferId, BTreeSet<usize>> = HashMap::new();
@@ -396,32 +409,20 @@ impl Fusion {
         let dot = petgraph::dot::Dot::new(&drawn).to_string();
         let mut kernels: Vec<Option<Kernel>> = self.kernels.into_iter().map(Some).collect();
         let kernels = order.iter().filter_map(|node| kernels[dag[*node]].take()).collect();
-        self.narrow_axes.sort();
-        self.narrow_axes.dedup();
+        self.assumptions.append(&mut self.made);
+        self.assumptions.sort();
+        self.assumptions.dedup();
         Ok(Schedule {
             symbols: self.flat.symbols,
             host_symbols: self.flat.host_symbols,
             buffers,
             kernels,
-            narrow_axes: self.narrow_axes,
+            assumptions: self.assumptions,
             groups: self.flat.groups,
+            plan,
             dot,
         })
     }
-}
-
-/// Axes along which the kernel of a plan counts in 32 bits.
-fn narrow_axes(nest: &Nest<'_>, plan: &Plan<'_, '_>) -> Vec<Dim> {
-    plan.reduced
-        .iter()
-        .filter(|(_, values)| {
-            values.iter().any(|value| {
-                matches!(nest.reductions[value].operand, Contribution::Indexed { narrow: true, .. })
-            })
-        })
-        .map(|(axis, _)| nest.axes[axis.index()].extent.clone())
-        .filter(|extent| extent.as_constant().is_none_or(|extent| extent > i32::MAX.into()))
-        .collect()
 }
 
 /// A name for an axis: its size where that is short, as in `n`, `n*m`, `64`.

@@ -1,5 +1,6 @@
 //! The loop IR: what a schedule and its kernels are made of.
 
+use crate::plan::{Planned, Reason};
 use broadloom_ir::dim::Dim;
 use broadloom_ir::dtype::{DType, Scalar};
 use broadloom_ir::graph::SymbolInfo;
@@ -44,13 +45,46 @@ pub struct Schedule {
     pub buffers: Vec<Buffer>,
     /// The kernels in launch order.
     pub kernels: Vec<Kernel>,
-    /// Axes that must have at most `i32::MAX` elements for this schedule, because it counts them in 32 bits. For
-    /// larger ones lower with [`IndexWidth::Wide`](crate::IndexWidth::Wide).
-    pub narrow_axes: Vec<Dim>,
+    /// What the schedule takes for granted of sizes. Where a call's sizes are others, lower without it.
+    pub assumptions: Vec<Assumption>,
     /// The axes of the reductions that are split into groups; see [`HostSymbol::GroupCount`].
     pub groups: Vec<Group>,
+    /// What is stored, what is computed where it is read, and why, in the order of the graph.
+    pub plan: Vec<Planned>,
     /// The kernel graph in the DOT language.
     pub dot: String,
+}
+
+/// That a size lies in a range.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Assumption {
+    /// A size that is no constant.
+    pub size: Dim,
+    /// The least that it may be.
+    pub least: i64,
+    /// The most that it may be.
+    pub most: i64,
+    /// For what.
+    pub of: Specialisation,
+}
+
+impl Assumption {
+    /// Whether it holds for a size.
+    pub fn holds(&self, size: i64) -> bool {
+        (self.least..=self.most).contains(&size)
+    }
+}
+
+/// A form of code that is right, or worth it, for some sizes only.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Specialisation {
+    /// Indices along the axis are counted in 32 bits; see [`IndexWidth`](crate::IndexWidth).
+    NarrowIndices,
+    /// A row along the axis is kept in scratch memory; see [`keep_rows`](crate::LowerOptions::keep_rows).
+    KeptRows,
+    /// An array is copied once, so that loops that repeat find its elements side by side; see
+    /// [`pack`](crate::LowerOptions::pack).
+    Packing,
 }
 
 /// A run-time quantity of the host that appears in the dims of a schedule.
@@ -96,6 +130,8 @@ pub struct Buffer {
     pub shape: Shape,
     /// The expression whose value a temporary holds, or partial results of it. `None` for arrays of the caller.
     pub holds: Option<ExprId>,
+    /// Why it is stored, if a kernel of the schedule reads what another one has written to it.
+    pub reason: Option<Reason>,
 }
 
 /// Whose array a buffer is.
@@ -138,25 +174,34 @@ pub struct Kernel {
     /// The outermost loop's axis, of which the caller passes the range to run; `None` for a kernel without loops
     /// over free axes, which runs once.
     pub parallel: Option<AxisId>,
-    /// Elements moved and operations done per step of the parallel axis, for the choice of threads.
+    /// Bytes moved and operations done, for the choice of threads.
     pub cost: Cost,
     /// The expressions of the graph that are computed here, as a whole or in part, in order: not those that are read
     /// from arrays.
     pub exprs: Vec<ExprId>,
 }
 
-/// An estimate of work per step of a kernel's parallel axis (per run, if it has none).
-#[derive(Debug, Clone)]
+/// An estimate of a kernel's work.
+#[derive(Debug, Clone, Default)]
 pub struct Cost {
+    /// Per step of the parallel axis; per run, if there is none.
+    pub step: Work,
+    /// Outside of the loop over the parallel axis: done once by each thread's share.
+    pub outside: Work,
+}
+
+/// Memory traffic and arithmetic.
+#[derive(Debug, Clone)]
+pub struct Work {
     /// Bytes loaded and stored.
     pub bytes: Dim,
-    /// Arithmetic operations; elementary functions count as [`crate::FUNCTION_COST`].
+    /// Arithmetic operations, in additions: what the table of costs says.
     pub operations: Dim,
 }
 
-impl Default for Cost {
+impl Default for Work {
     fn default() -> Self {
-        Cost { bytes: Dim::ZERO, operations: Dim::ZERO }
+        Work { bytes: Dim::ZERO, operations: Dim::ZERO }
     }
 }
 
@@ -223,8 +268,10 @@ impl Access {
 pub struct Row {
     /// Type of the elements; bool rows hold bytes.
     pub dtype: DType,
-    /// Length of the strip.
+    /// Length of the strip; of a whole row, the most elements that its axis may have.
     pub length: usize,
+    /// Whether it is indexed by the position on the axis rather than within the strip: all of the axis is kept.
+    pub whole: bool,
     /// Number of rows one after the other: more than one for the lanes and ranks of a [`Stream`].
     pub count: usize,
     /// Byte offset in the thread's scratch memory, a multiple of 64.

@@ -32,28 +32,30 @@
 #![forbid(unsafe_code)]
 
 mod alias;
+mod cost;
 mod flat;
 mod fuse;
 pub mod kernel;
 mod make;
+mod materialize;
 mod merge;
 mod nest;
 mod outline;
 mod pieces;
 mod place;
+pub mod plan;
 mod print;
 mod rows;
+mod target;
 mod verify;
 
 pub use alias::{Hazard, in_place};
 pub use fuse::lower;
+pub use target::Target;
 pub use verify::verify;
 
 use broadloom_ir::dim::{Dim, DimError};
 use broadloom_ir::graph::CheckedGraph;
-
-/// Operations that an elementary function counts as, in estimates of work.
-pub const FUNCTION_COST: u32 = 16;
 
 /// How an array of the caller lies in memory.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -87,22 +89,31 @@ pub struct LowerOptions {
     pub index_width: IndexWidth,
     /// Whether loops compute several neighbours at once. Without it the results are the same.
     pub vectorize: bool,
+    /// Whether rows of symbolic length that are read twice are kept in scratch memory, as far as they fit.
+    pub keep_rows: bool,
+    /// Whether an array is copied once if loops would gather its elements again and again.
+    pub pack: bool,
     /// Whether the CPU level contracts sums of products to fma.
     pub fused: bool,
+    /// The machine: lengths of strips, lanes and blocks follow from it, results do not.
+    pub target: Target,
     /// Axes of this length are the last part of longer ones: what adds along them does so by blocks, as along the whole
     /// axis, however few elements this part has.
     pub tail: Option<Dim>,
 }
 
 impl LowerOptions {
-    /// Dense arrays, narrow indices, vector loops.
+    /// Dense arrays, narrow indices, vector loops, for a nominal machine.
     pub fn dense(graph: &CheckedGraph, fused: bool) -> LowerOptions {
         LowerOptions {
             inputs: vec![Layout::Dense; graph.inputs().len()],
             outputs: vec![Layout::Dense; graph.outputs().len()],
             index_width: IndexWidth::Narrow,
             vectorize: true,
+            keep_rows: true,
+            pack: true,
             fused,
+            target: Target::NOMINAL,
             tail: None,
         }
     }

@@ -36,14 +36,14 @@ pub(crate) fn make(plan: &Plan<'_, '_>, axis_names: &dyn Fn(&Dim) -> String) -> 
         env: HashMap::new(),
         rows: HashMap::new(),
         row_axes: Vec::new(),
-        whole: Vec::new(),
+        read_kept: Vec::new(),
     };
     maker.axes(axis_names);
     maker.accesses();
     let body = maker.level(None)?;
     maker.kernel.body = body;
     maker.kernel.parallel = plan.nest.free.first().copied();
-    rows::lay_out(&mut maker.kernel, &maker.row_axes, &maker.whole);
+    rows::lay_out(&mut maker.kernel, &maker.row_axes, &maker.read_kept, plan.target());
     maker.kernel.cost = maker.cost();
     maker.kernel.exprs = plan.nest.exprs();
     Ok(maker.kernel)
@@ -59,8 +59,8 @@ struct Maker<'p, 'n, 'a> {
     rows: HashMap<(ValueId, AxisId), RowId>,
     /// The strip axis of every row.
     row_axes: Vec<AxisId>,
-    /// Axes that rows of a block hold whole.
-    whole: Vec<AxisId>,
+    /// Axes along which kept rows are read: their strips are blocks.
+    read_kept: Vec<AxisId>,
 }
 
 impl Maker<'_, '_, '_> {
@@ -109,7 +109,7 @@ impl Maker<'_, '_, '_> {
     }
 
     fn row(&mut self, dtype: DType, count: usize, axis: AxisId) -> RowId {
-        self.kernel.rows.push(Row { dtype, length: 0, count, offset: 0 });
+        self.kernel.rows.push(Row { dtype, length: 0, whole: false, count, offset: 0 });
         self.row_axes.push(axis);
         RowId::new(self.kernel.rows.len() - 1)
     }

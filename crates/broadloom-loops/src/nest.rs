@@ -19,6 +19,7 @@ pub(crate) use roots::Target;
 use crate::LowerError;
 use crate::flat::{Flat, FlatId, Kind, Reduction};
 use crate::kernel::*;
+use crate::plan::Reason;
 use broadloom_ir::ExprId;
 use broadloom_ir::dim::Dim;
 use broadloom_ir::dtype::{DType, Scalar};
@@ -32,20 +33,6 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 pub(crate) type AxisSet = u64;
 /// Axes of a kernel, at most.
 const MAX_AXES: usize = 64;
-/// A node is computed under so many maps without a thought.
-const FEW_MAPS: usize = 2;
-/// More maps than an unrolled sum has terms, the positions of unrolled axes counted.
-const MOST_MAPS: usize = 96;
-/// As many nodes computed under different maps are worth storing the last one.
-const WORTH_STORING: u32 = 32;
-/// A nest of so many values is given up if a node had better be stored.
-const MANY_VALUES: usize = 2000;
-
-/// The indices along loop axes.
-fn moving(map: &Map) -> Map {
-    map.iter().filter(|index| index.axis.is_some()).cloned().collect()
-}
-
 pub(crate) fn bit(axis: AxisId) -> AxisSet {
     1 << axis.index()
 }
@@ -159,20 +146,14 @@ pub(crate) struct Nest<'a> {
     pub pair_sums: HashMap<ValueId, PairSum>,
     pub stores: Vec<NestStore>,
     pub params: Vec<Dim>,
+    /// The innermost loop around what is being computed.
+    innermost: Option<AxisId>,
     pub narrow: bool,
-    /// Nodes that have to be stored before this nest can be made.
-    pub wanted: Vec<FlatId>,
+    /// Nodes that have to be stored before this nest can be made, and why.
+    pub wanted: Vec<(FlatId, Reason)>,
     memo: HashMap<(FlatId, Map), ValueId>,
     by_def: HashMap<(Def, DType), ValueId>,
     reduction_axes: HashMap<AxisKey, AxisId>,
-    /// The loop axes' parts of the maps under which reductions were met.
-    looped: HashMap<FlatId, Map>,
-    /// The loop axes' parts of the maps under which nodes were met.
-    moving: HashMap<FlatId, HashSet<Map>>,
-    /// Under how many maps nodes were met.
-    met: HashMap<FlatId, usize>,
-    /// Nodes that are met under so many maps that they had better be stored.
-    crowded: BTreeSet<FlatId>,
 }
 
 impl<'a> Nest<'a> {
@@ -251,10 +232,6 @@ impl<'a> Nest<'a> {
             let missing: Vec<_> =
                 operands.iter().filter(|operand| !self.memo.contains_key(*operand)).cloned().collect();
             if missing.is_empty() {
-                self.count_map(node, &map);
-                if self.values.len() > MANY_VALUES && !self.crowded.is_empty() {
-                    break;
-                }
                 let args: SmallVec<[ValueId; 4]> =
                     operands.iter().map(|operand| self.memo[operand]).collect();
                 let value = self.build(node, &map, &args)?;
@@ -264,29 +241,7 @@ impl<'a> Nest<'a> {
                 stack.extend(missing.into_iter().rev());
             }
         }
-        // The node nearest to the root: those below it may do without once it is stored.
-        self.wanted.extend(self.crowded.last());
-        match self.memo.get(&(root, map)) {
-            Some(value) => Ok(*value),
-            None => Ok(self.want(root, root)),
-        }
-    }
-
-    /// Notes under which map a node is computed: through several slices of it, each would compute it again, and what
-    /// it is computed from twice as often.
-    fn count_map(&mut self, id: FlatId, map: &Map) {
-        let node = self.flat.node(id);
-        if node.weight <= 1 || self.is_loaded(id) || self.roots.contains(&id) {
-            return;
-        }
-        let met = self.met.entry(id).or_default();
-        *met += 1;
-        let maps = self.moving.entry(id).or_default();
-        maps.insert(moving(map));
-        let costs = node.weight.saturating_mul(maps.len() as u32) > WORTH_STORING;
-        if maps.len() > FEW_MAPS && costs || *met > MOST_MAPS {
-            self.crowded.insert(id);
-        }
+        Ok(self.memo[&(root, map)])
     }
 
     /// The expressions that are computed here, as a whole or in part.
@@ -403,13 +358,13 @@ impl<'a> Nest<'a> {
         let flat = self.flat;
         let node = flat.node(id);
         if self.is_loaded(id) {
-            return self.load(self.stored[&id], map, id);
+            return self.load_packed(self.stored[&id], map, id);
         }
         Ok(match &node.kind {
-            Kind::Buffer(buffer) => self.load(*buffer, map, id)?,
+            Kind::Buffer(buffer) => self.load_packed(*buffer, map, id)?,
             Kind::Reshape(operand) => match self.dense(*operand) {
                 Some(buffer) => self.load_as(buffer, &node.shape, map, id)?,
-                None => self.want(*operand, id),
+                None => self.want(*operand, Reason::Reshaped, id),
             },
             Kind::Constant(value) => self.constant(*value, id),
             Kind::Size(dim) => self.size(dim, id),
@@ -426,9 +381,9 @@ impl<'a> Nest<'a> {
             Kind::Reindex { .. } | Kind::Slice { .. } => args[0],
             Kind::Concat { .. } => match args {
                 [operand] => *operand,
-                _ => self.want(id, id),
+                _ => self.want(id, Reason::Loops, id),
             },
-            Kind::Segment { .. } => self.want(id, id),
+            Kind::Segment { .. } => self.want(id, Reason::Partials, id),
             Kind::Iota => self.iota(&map[0], id),
             Kind::Take { table, indices, axis } => self.take(*table, *indices, *axis, map, args[0], id)?,
             Kind::Reduce(reduction) if flat.unrolls(reduction) => {
@@ -442,8 +397,8 @@ impl<'a> Nest<'a> {
         })
     }
 
-    fn want(&mut self, node: FlatId, user: FlatId) -> ValueId {
-        self.wanted.push(node);
+    fn want(&mut self, node: FlatId, reason: Reason, user: FlatId) -> ValueId {
+        self.wanted.push((node, reason));
         self.constant(Scalar::I64(0).cast(self.flat.node(user).dtype), user)
     }
 

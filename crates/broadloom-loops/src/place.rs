@@ -10,10 +10,10 @@ mod pairing;
 pub(crate) use kept::Kept;
 pub(crate) use pairing::Pairing;
 
-use crate::LowerOptions;
 use crate::flat::FlatId;
 use crate::kernel::*;
 use crate::nest::{AxisSet, Nest, NestAxis, NestStore, bit};
+use crate::{LowerOptions, Target, cost};
 use broadloom_ir::dtype::DType;
 use broadloom_ir::ops::Op;
 use broadloom_ir::reduce::{ReduceOp, SEQUENTIAL_LIMIT};
@@ -66,19 +66,6 @@ pub(crate) struct Plan<'n, 'a> {
     pub kept: HashMap<ValueId, Kept>,
     options: &'n LowerOptions,
 }
-
-/// Operations that one evaluation of an op counts as, in the choice between computing again and storing.
-fn op_cost(op: Op, dtype: DType) -> u32 {
-    match op {
-        _ if is_function(op, dtype) => crate::FUNCTION_COST,
-        Op::Divide | Op::Sqrt => 4,
-        Op::Pow => 8,
-        _ => 1,
-    }
-}
-
-/// Values that cost as much as this are stored rather than computed for every step of a loop they do not depend on.
-const WORTH_STORING: u32 = 4;
 
 /// By op, whether there is a function of its name.
 static FUNCTIONS: LazyLock<HashSet<Op>> = LazyLock::new(|| {
@@ -393,12 +380,44 @@ impl<'n, 'a> Plan<'n, 'a> {
                 narrowest = narrowest.min(entry.dtype.size());
             }
         }
-        let preferred = if widest <= 4 && (count <= 40 || narrowest == 1) { 16 } else { 8 };
+        let Target { vector_bytes, registers, .. } = *self.target();
+        let element = widest.max(4);
+        // Four registers of each value hide latencies; two, where so many values would not stay in registers.
+        let is_crowded = element == 4 && narrowest > 1 && count > registers * 5 / 2;
+        let preferred = if is_crowded { 2 } else { 4 } * vector_bytes / element;
         match self.nest.axes[axis.index()].extent.as_constant() {
             Some(extent) if extent < 8 => 4,
             Some(extent) if extent < 16 => preferred.min(8),
             _ => preferred,
         }
+    }
+
+    /// What the kernel takes for granted of sizes.
+    pub fn assumptions(&self) -> Vec<Assumption> {
+        let is_narrow = |value: &ValueId| {
+            matches!(self.nest.reductions[value].operand, Contribution::Indexed { narrow: true, .. })
+        };
+        let narrow = self.reduced.iter().filter(|(_, values)| values.iter().any(is_narrow));
+        let narrow = narrow.map(|(axis, _)| (*axis, i64::from(i32::MAX), Specialisation::NarrowIndices));
+        let kept = self.kept.iter().filter_map(|(again, kept)| {
+            Some((self.position(*again)?, kept.at_most as i64, Specialisation::KeptRows))
+        });
+        let assumption = |(axis, most, of): (AxisId, i64, Specialisation)| {
+            let size = self.nest.axes[axis.index()].extent.clone();
+            let holds = size.as_constant().is_some_and(|size| size <= most);
+            (!holds).then_some(Assumption { size, least: 0, most, of })
+        };
+        narrow.chain(kept).filter_map(assumption).collect()
+    }
+
+    /// The machine that the kernel is made for.
+    pub fn target(&self) -> &Target {
+        &self.options.target
+    }
+
+    /// Whether rows of symbolic length may be kept.
+    pub fn keeps_rows(&self) -> bool {
+        self.options.keep_rows
     }
 
     /// Whether loops may compute several steps at once.
@@ -412,7 +431,7 @@ impl<'n, 'a> Plan<'n, 'a> {
         let around = |value: ValueId| -> AxisSet {
             nest.path(self.position(value)).into_iter().fold(0, |set, axis| set | bit(axis))
         };
-        let mut cost: HashMap<ValueId, u32> = HashMap::new();
+        let mut totals: HashMap<ValueId, u32> = HashMap::new();
         let mut repeated: Vec<bool> = vec![false; nest.values.len()];
         for value in self.live_values() {
             // The groups of an axis part it among them: along both together nothing is computed twice.
@@ -427,17 +446,17 @@ impl<'n, 'a> Plan<'n, 'a> {
             let entry = &nest.values[value.index()];
             let own = match &entry.def {
                 Def::Constant(_) | Def::Param(_) | Def::Index(_) | Def::Load { .. } | Def::Row(..) => 0,
-                Def::Op { op, .. } => op_cost(*op, entry.dtype),
-                Def::Select(_) | Def::Cast(_) | Def::Segment { .. } => 1,
-                Def::Take { .. } => WORTH_STORING,
-                Def::Reduced => crate::FUNCTION_COST,
+                Def::Op { op, args, .. } => cost::op(*op, nest.values[args[0].index()].dtype),
+                Def::Select(_) | Def::Cast(_) | Def::Segment { .. } => cost::SELECT,
+                Def::Take { .. } => cost::GATHER,
+                Def::Reduced => cost::REDUCTION,
             };
             let total = self
                 .sources(value)
                 .iter()
-                .fold(own, |sum, source| sum.saturating_add(cost.get(source).copied().unwrap_or(0)));
-            cost.insert(value, total);
-            repeated[value.index()] = total >= WORTH_STORING && own > 0;
+                .fold(own, |sum, source| sum.saturating_add(totals.get(source).copied().unwrap_or(0)));
+            totals.insert(value, total);
+            repeated[value.index()] = total >= cost::INVARIANT && own > 0;
         }
         // Of a chain of such values only the last is stored.
         let mut covered = vec![true; nest.values.len()];

@@ -4,6 +4,7 @@
 //! beginning of the loop that writes it element by element, to the last one that reads it, or, if it is read in a loop
 //! that it was not written in, to the end of that loop.
 
+use crate::Target;
 use crate::kernel::*;
 use broadloom_ir::reduce::{BLOCK, LANES};
 use std::collections::HashMap;
@@ -14,18 +15,14 @@ const STRIP: usize = 1024;
 const STRIP_UNIT: usize = 256;
 /// Shortest strip, for kernels with very many rows.
 const SHORTEST: usize = 64;
-/// Bytes that the rows of a strip should take, to stay in the first-level cache.
-const CACHE_BYTES: usize = 24 * 1024;
-/// Scratch memory of a thread, at most, where that can be had by shorter strips.
-pub(crate) const SCRATCH_BYTES: usize = 256 * 1024;
-
-/// Gives strips and rows their lengths, and rows their places. `row_axes` are the strip axes of the rows, `whole` are
-/// axes of at most a block that are one strip.
-pub(crate) fn lay_out(kernel: &mut Kernel, row_axes: &[AxisId], whole: &[AxisId]) {
+/// Gives strips and rows their lengths, and rows their places. `row_axes` are the strip axes of the rows;
+/// along the axes `read_kept` strips are blocks.
+pub(crate) fn lay_out(kernel: &mut Kernel, row_axes: &[AxisId], read_kept: &[AxisId], target: &Target) {
     let lives = Lives::of(kernel).intervals;
-    let mut lengths: HashMap<AxisId, usize> = whole.iter().map(|axis| (*axis, BLOCK)).collect();
+    let mut lengths: HashMap<AxisId, usize> = read_kept.iter().map(|axis| (*axis, BLOCK)).collect();
     for &axis in row_axes {
-        let of_axis: Vec<usize> = (0..row_axes.len()).filter(|row| row_axes[*row] == axis).collect();
+        let of_axis: Vec<usize> =
+            (0..row_axes.len()).filter(|row| row_axes[*row] == axis && !kernel.rows[*row].whole).collect();
         let peak = |bytes: &dyn Fn(&Row) -> usize| -> usize {
             let at = |point: usize| -> usize {
                 let alive = of_axis.iter().filter(|row| lives[**row].0 <= point && point <= lives[**row].1);
@@ -36,17 +33,19 @@ pub(crate) fn lay_out(kernel: &mut Kernel, row_axes: &[AxisId], whole: &[AxisId]
         // Ranks are written once in 2^rank blocks: what counts against the cache are the lanes.
         let hot = peak(&|row| row.dtype.size() * row.count.min(LANES));
         let all = peak(&|row| row.dtype.size() * row.count);
-        let in_cache = (CACHE_BYTES / hot / STRIP_UNIT * STRIP_UNIT).clamp(STRIP_UNIT, STRIP);
-        let in_scratch = (SCRATCH_BYTES / 2 / all / SHORTEST * SHORTEST).max(SHORTEST);
+        let in_cache = (target.row_bytes() / hot / STRIP_UNIT * STRIP_UNIT).clamp(STRIP_UNIT, STRIP);
+        let in_scratch = (target.scratch_bytes() / 2 / all / SHORTEST * SHORTEST).max(SHORTEST);
         // Rows inside a reduction are over its blocks.
-        let block = kernel.axes[axis.index()].reduction || whole.contains(&axis);
+        let block = kernel.axes[axis.index()].reduction || read_kept.contains(&axis);
         let length = if block { BLOCK } else { in_cache.min(in_scratch) };
         lengths.insert(axis, length);
     }
     let mut placed: Vec<(usize, usize, usize)> = Vec::new();
     for index in 0..kernel.rows.len() {
         let row = &mut kernel.rows[index];
-        row.length = lengths[&row_axes[index]];
+        if !row.whole {
+            row.length = lengths[&row_axes[index]];
+        }
         let bytes = (row.dtype.size() * row.length * row.count).next_multiple_of(64);
         let (from, to) = lives[index];
         let mut busy: Vec<(usize, usize)> = placed
@@ -76,6 +75,7 @@ struct Around {
 /// The lives of rows as intervals of positions in the text of a kernel.
 struct Lives {
     intervals: Vec<(usize, usize)>,
+    whole: Vec<bool>,
     /// The loops around the statement that first wrote each row.
     written_in: Vec<Option<Vec<usize>>>,
     /// Loops around, by number, and the rows that live to the end of each.
@@ -89,6 +89,7 @@ impl Lives {
     fn of(kernel: &Kernel) -> Lives {
         let mut lives = Lives {
             intervals: vec![(0, 0); kernel.rows.len()],
+            whole: kernel.rows.iter().map(|row| row.whole).collect(),
             written_in: vec![None; kernel.rows.len()],
             around: Vec::new(),
             until_end: HashMap::new(),
@@ -102,9 +103,12 @@ impl Lives {
     /// A row is written or read, over its whole strip or at the position of an axis.
     fn touch(&mut self, row: RowId, at: Option<AxisId>) {
         let position = self.position;
+        let is_whole = self.whole[row.index()];
         match &self.written_in[row.index()] {
             None => {
                 let walk = self.around.iter().rev().find(|around| around.axis.is_some() && around.axis == at);
+                // What one block leaves in a whole row outlives the rows of all blocks.
+                let walk = if is_whole { self.around.last() } else { walk };
                 self.intervals[row.index()] = (walk.map_or(position, |around| around.start), position);
                 self.written_in[row.index()] = Some(self.around.iter().map(|around| around.number).collect());
             }

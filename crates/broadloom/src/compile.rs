@@ -18,7 +18,7 @@ use broadloom_ir::diagnostics::Diagnostics;
 use broadloom_ir::dim::Dim;
 use broadloom_ir::graph::CheckedGraph;
 use broadloom_jit::{CpuLevel, JitOptions};
-use broadloom_loops::kernel::Schedule;
+use broadloom_loops::kernel::{Schedule, Specialisation};
 use broadloom_loops::{Hazard, IndexWidth, LowerError, LowerOptions};
 use std::fmt;
 use std::time::Instant;
@@ -37,8 +37,12 @@ pub(crate) fn compile_part(
 ) -> Result<Executable, CompileError> {
     let start = Instant::now();
     let level = options.level.unwrap_or_else(CpuLevel::detect);
-    let lower_options =
-        LowerOptions { vectorize: options.vectorize, tail, ..LowerOptions::dense(graph, level.is_fused()) };
+    let lower_options = LowerOptions {
+        vectorize: options.vectorize,
+        tail,
+        target: broadloom_jit::target_of(level),
+        ..LowerOptions::dense(graph, level.is_fused())
+    };
     let dense = compile_variant(graph, &lower_options, level, false)?;
     let program = Program::new(graph);
     let inner = Inner::new(graph.clone(), options.clone(), program, lower_options, level, dense);
@@ -55,8 +59,8 @@ fn is_likely_wide(graph: &CheckedGraph, schedule: &Schedule) -> bool {
         let info = graph.symbols().get(symbol.index())?;
         Some(info.likely? / info.unit)
     };
-    let lengths = schedule.narrow_axes.iter().map(|dim| dim.evaluate(&likely));
-    lengths.flatten().any(|length| length > i64::from(i32::MAX))
+    let mut narrow = schedule.assumptions.iter().filter(|each| each.of == Specialisation::NarrowIndices);
+    narrow.any(|each| each.size.evaluate(&likely).is_ok_and(|size| !each.holds(size)))
 }
 
 /// Schedule and machine code for one choice of layouts.

@@ -67,6 +67,7 @@ pub use broadloom_ir::dtype::{DType, Element, Scalar};
 pub use broadloom_ir::graph::{CheckedGraph, Declared, Norm};
 pub use broadloom_ir::ops::Op;
 pub use broadloom_jit::CpuLevel;
+pub use broadloom_loops::plan::{Choice, Planned, Reason};
 pub use half::{bf16, f16};
 
 /// The README's example runs with the documentation tests.

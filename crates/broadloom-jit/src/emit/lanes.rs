@@ -1,6 +1,6 @@
 //! From scalars to vectors and back.
 
-use super::value::{REGISTER, Regs, mask_type, register_count, vector_type, width_of};
+use super::value::{Regs, VECTOR_BYTES, mask_type, register_count, vector_type, width_of};
 use super::{Emitter, Val};
 use broadloom_ir::dtype::DType;
 use cranelift_codegen::ir::{self, ConstantData, InstBuilder, types};
@@ -68,7 +68,7 @@ impl Emitter<'_, '_> {
         let width = width_of(dtype);
         let storage = if dtype == DType::Bool { DType::U8 } else { dtype };
         let mut regs = Regs::new();
-        for part in scalars.chunks(REGISTER / usize::from(width)) {
+        for part in scalars.chunks(VECTOR_BYTES / usize::from(width)) {
             let mut part = part.iter().map(|scalar| scalar.regs[0]);
             let Some(first) = part.next() else { continue };
             let mut reg = self.first_lane(storage, first);
@@ -103,7 +103,7 @@ impl Emitter<'_, '_> {
         }
         let width = usize::from(x.width);
         let per_register = x.per_register();
-        if first.is_multiple_of(per_register) && (count * width).is_multiple_of(REGISTER) {
+        if first.is_multiple_of(per_register) && (count * width).is_multiple_of(VECTOR_BYTES) {
             let from = first / per_register;
             return Val {
                 lanes: count,
@@ -139,7 +139,7 @@ impl Emitter<'_, '_> {
             .iter()
             .map(|part| if part.is_mask() { self.resize_mask(part, width) } else { part.clone() })
             .collect();
-        let full = |part: &Val| (part.lanes * usize::from(part.width)).is_multiple_of(REGISTER);
+        let full = |part: &Val| (part.lanes * usize::from(part.width)).is_multiple_of(VECTOR_BYTES);
         let regs: Regs = if parts.iter().all(full) {
             parts.iter().flat_map(|part| part.regs.iter().copied()).collect()
         } else {

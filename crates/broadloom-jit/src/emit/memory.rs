@@ -1,6 +1,6 @@
 //! Loads and stores of lanes.
 
-use super::value::{REGISTER, Regs, mask_type, scalar_type, vector_type, width_of};
+use super::value::{Regs, VECTOR_BYTES, mask_type, scalar_type, vector_type, width_of};
 use super::{Emitter, Val};
 use broadloom_ir::dtype::DType;
 use cranelift_codegen::ir::{self, ConstantData, InstBuilder, types};
@@ -166,7 +166,7 @@ impl Emitter<'_, '_> {
             let reg = self.builder.ins().scalar_to_vector(part, element);
             regs.push(self.bitcast(ty, reg));
         } else {
-            for start in (0..bytes).step_by(REGISTER) {
+            for start in (0..bytes).step_by(VECTOR_BYTES) {
                 let (address, offset) = self.place(address, offset.wrapping_add(start as i64));
                 // A load that is read as another type becomes an instruction of its own, not a memory operand.
                 let loaded = if self.host.compares_unaligned { ty } else { mask_type(width_of(dtype)) };
@@ -185,7 +185,7 @@ impl Emitter<'_, '_> {
             self.builder.ins().store(self.flags, part, address, offset);
             return;
         }
-        for (reg, start) in value.regs.iter().zip((0..).step_by(REGISTER)) {
+        for (reg, start) in value.regs.iter().zip((0..).step_by(VECTOR_BYTES)) {
             let (address, offset) = self.place(address, offset.wrapping_add(start));
             self.builder.ins().store(self.flags, *reg, address, offset);
         }
@@ -212,8 +212,8 @@ impl Emitter<'_, '_> {
                 }
                 _ => {
                     // Indices of bytes, below 16; those beyond the lanes do not matter.
-                    let lane = |lane: usize| ((x.lanes + REGISTER - 1 - lane) % REGISTER) as u8;
-                    let order: ConstantData = (0..REGISTER).map(lane).collect();
+                    let lane = |lane: usize| ((x.lanes + VECTOR_BYTES - 1 - lane) % VECTOR_BYTES) as u8;
+                    let order: ConstantData = (0..VECTOR_BYTES).map(lane).collect();
                     let order = self.builder.func.dfg.immediates.push(order);
                     self.builder.ins().shuffle(*reg, *reg, order)
                 }

@@ -33,7 +33,7 @@ mod tests;
 mod value;
 
 pub(crate) use memory::LaneStride;
-pub(crate) use value::Val;
+pub(crate) use value::{VECTOR_BYTES, Val};
 
 use broadloom_ir::dtype::{DType, Scalar};
 use broadloom_ir::ops::{Op, ReferenceFn};

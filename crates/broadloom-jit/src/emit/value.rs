@@ -5,7 +5,7 @@ use cranelift_codegen::ir::{self, types};
 use smallvec::SmallVec;
 
 /// Bytes of a vector register: Cranelift has 128-bit vectors on every target that matters here.
-pub(super) const REGISTER: usize = 16;
+pub(crate) const VECTOR_BYTES: usize = 16;
 
 /// CLIF values, one per register.
 pub(super) type Regs = SmallVec<[ir::Value; 8]>;
@@ -62,7 +62,7 @@ impl Val {
 
     /// Lanes per register, counting unspecified ones.
     pub(super) fn per_register(&self) -> usize {
-        REGISTER / usize::from(self.width)
+        VECTOR_BYTES / usize::from(self.width)
     }
 
     /// Whether the value is a vector of truth values.
@@ -113,5 +113,5 @@ pub(super) fn mask_type(width: u8) -> ir::Type {
 
 /// Number of registers of a vector.
 pub(super) fn register_count(lanes: usize, width: u8) -> usize {
-    (lanes * usize::from(width)).div_ceil(REGISTER)
+    (lanes * usize::from(width)).div_ceil(VECTOR_BYTES)
 }

@@ -121,8 +121,20 @@ impl Generator<'_, '_, '_> {
 
     /// The element of a row at the current position of its axis.
     pub(super) fn row_address(&mut self, row: RowId, axis: AxisId) -> ir::Value {
-        let start = self.row_start(row);
+        let start = self.row_within(row, 0, axis);
         self.row_element(start, self.kernel.rows[row.index()].dtype, axis)
+    }
+
+    /// The start of the current strip of an axis in one of several rows.
+    pub(super) fn row_within(&mut self, row: RowId, part: usize, axis: AxisId) -> ir::Value {
+        let start = self.row_at(row, part);
+        let Row { whole, dtype, .. } = self.kernel.rows[row.index()];
+        if !whole {
+            return start;
+        }
+        let (first, _) = self.bounds(axis);
+        let bytes = self.scaled(first, dtype.size() as i64);
+        self.ins().iadd(start, bytes)
     }
 
     /// The element at the current position of an axis, of a row that starts at an address.

@@ -471,9 +471,9 @@ impl<'f> Generator<'_, 'f, '_> {
         let address = tile_function(function, precision, self.level) as usize;
         let (start, end) = self.bounds(axis);
         let length = self.ins().isub(end, start);
-        let target = self.row_start(target);
-        let first = self.row_start(args[0]);
-        let second = args.get(1).map(|row| self.row_start(*row)).unwrap_or(first);
+        let target = self.row_within(target, 0, axis);
+        let first = self.row_within(args[0], 0, axis);
+        let second = args.get(1).map(|row| self.row_within(*row, 0, axis)).unwrap_or(first);
         self.call_host(address, &[target, first, second, length]);
     }
 
@@ -521,7 +521,7 @@ impl<'f> Generator<'_, 'f, '_> {
         let lanes = self.lanes_along(Some(axis));
         let value = self.get(value);
         let value = self.emit.splat(&value, lanes);
-        let start = self.row_at(row, part);
+        let start = self.row_within(row, part, axis);
         let address = self.row_element(start, self.kernel.rows[row.index()].dtype, axis);
         self.emit.store(address, 0, &value, LaneStride::Unit);
     }

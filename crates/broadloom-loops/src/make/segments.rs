@@ -132,10 +132,13 @@ impl Maker<'_, '_, '_> {
                     let target = self.row(self.nest.values[value.index()].dtype, 1, strip);
                     before.push(Stmt::Call { op, target, args, axis: strip });
                     self.rows.insert((value, strip), target);
-                    for (again, _) in self.plan.kept.iter().filter(|(_, kept)| kept.call == value) {
+                    for (again, kept) in self.plan.kept.iter().filter(|(_, kept)| kept.call == value) {
+                        let row = &mut self.kernel.rows[target.index()];
+                        row.whole = true;
+                        row.length = kept.at_most;
                         if let Some(free) = self.plan.position(*again) {
                             self.rows.insert((*again, free), target);
-                            self.whole.push(free);
+                            self.read_kept.push(free);
                         }
                     }
                 }

@@ -4,6 +4,7 @@ use super::{Index, MAX_AXES, Map, Nest, NestAccess};
 use crate::LowerError;
 use crate::flat::{FlatId, Kind, dense_strides};
 use crate::kernel::*;
+use crate::plan::Reason;
 use broadloom_ir::dim::Dim;
 use broadloom_ir::dtype::DType;
 use broadloom_ir::shape::Shape;
@@ -25,6 +26,29 @@ impl Nest<'_> {
     pub(super) fn load(&mut self, buffer: BufferId, map: &Map, node: FlatId) -> Result<ValueId, LowerError> {
         let (access, delta) = self.address(buffer, map)?;
         Ok(self.load_value(access, delta, node))
+    }
+
+    /// Loads from an array, or from its copy if neighbours along the innermost loop lie side by side there.
+    pub(super) fn load_packed(
+        &mut self,
+        buffer: BufferId,
+        map: &Map,
+        node: FlatId,
+    ) -> Result<ValueId, LowerError> {
+        let makes = |of: FlatId| self.roots.contains(&of);
+        let Some(pack) = self.flat.packs.get(&node).filter(|pack| !makes(pack.copy) && !makes(node)) else {
+            return self.load(buffer, map, node);
+        };
+        // Along the innermost loop, or along a reduction of the same row.
+        let walk = |axis: AxisId| (&self.axes[axis.index()].parent, &self.axes[axis.index()].extent);
+        match (map[pack.axis].axis, self.innermost) {
+            (Some(axis), Some(innermost)) if walk(axis) == walk(innermost) => {}
+            _ => return self.load(buffer, map, node),
+        }
+        let mut packed = map.clone();
+        let last = packed.remove(pack.axis);
+        packed.push(last);
+        self.load(self.stored[&pack.copy], &packed, node)
     }
 
     /// Loads from a dense buffer under another shape of as many elements.
@@ -102,7 +126,7 @@ impl Nest<'_> {
         table_map.extend(map[axis + rank..].iter().cloned());
         let size = flat.node(table).shape[axis].clone();
         let Some((buffer, shape, table_map)) = self.resolve(table, table_map)? else {
-            return Ok(self.want(table, node));
+            return Ok(self.want(table, Reason::Table, node));
         };
         let strides = match shape {
             Some(shape) => dense_strides(&shape)?,

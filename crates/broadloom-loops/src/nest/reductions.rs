@@ -1,6 +1,6 @@
 //! Reductions as values: loops over axes of their own, or, where they are short, chains of ops.
 
-use super::{AxisKey, Map, Nest, NestAxis, NestReduction, PairSum, bit, moving};
+use super::{AxisKey, Map, Nest, NestAxis, NestReduction, PairSum, bit};
 use crate::LowerError;
 use crate::flat::{FlatId, Reduction};
 use crate::kernel::*;
@@ -172,15 +172,6 @@ impl Nest<'_> {
         let dtype = reduction.op.result_dtype(accumulator);
         let value = self.fresh(Def::Reduced, dtype, depends, varies, node);
         self.reductions.insert(value, NestReduction { axis, op: reduction.op, dtype: accumulator, operand });
-        // The same loop under two maps does its work twice: cheaper to store it once.
-        let moving = moving(map);
-        if *self.looped.entry(node).or_insert_with(|| moving.clone()) != moving
-            && reduction.group.is_none()
-            && !reduction.combines
-            && !self.roots.contains(&node)
-        {
-            self.wanted.push(node);
-        }
         Ok(value)
     }
 }

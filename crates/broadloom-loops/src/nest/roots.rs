@@ -9,7 +9,7 @@ use broadloom_ir::dim::Dim;
 use broadloom_ir::dtype::DType;
 use broadloom_ir::reduce::SEGMENT_BLOCK;
 use smallvec::smallvec;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 
 /// A trailing constant axis of at most this length is unrolled rather than looped over.
 const UNROLL_FREE: i64 = 4;
@@ -42,15 +42,12 @@ impl<'a> Nest<'a> {
             pair_sums: HashMap::new(),
             stores: Vec::new(),
             params: Vec::new(),
+            innermost: None,
             narrow,
             wanted: Vec::new(),
             memo: HashMap::new(),
             by_def: HashMap::new(),
             reduction_axes: HashMap::new(),
-            looped: HashMap::new(),
-            moving: HashMap::new(),
-            met: HashMap::new(),
-            crowded: BTreeSet::new(),
         }
     }
 
@@ -68,10 +65,6 @@ impl<'a> Nest<'a> {
         // The outermost loop is what threads share: all pieces stand in it, or there is none.
         let single = pieces.iter().all(Piece::is_line);
         for piece in pieces {
-            // Each piece has elements of its own: what it computes is not computed again.
-            nest.met.clear();
-            nest.moving.clear();
-            nest.looped.clear();
             let axes: Vec<(usize, &Dim)> = piece
                 .ranges
                 .iter()
@@ -82,6 +75,7 @@ impl<'a> Nest<'a> {
             let unrolled = unrolled(&axes, piece.reduces && single);
             let looped = &axes[..axes.len() - usize::from(unrolled.is_some())];
             let (level, indices) = nest.chain(None, looped, &mut shared)?;
+            nest.innermost = level;
             for (root, targets) in roots {
                 for last in 0..unrolled.unwrap_or(1) {
                     let mut indices = indices.iter().cloned();

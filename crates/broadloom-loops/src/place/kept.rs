@@ -2,7 +2,6 @@
 
 use super::{Form, Plan};
 use crate::kernel::{AxisId, ValueId};
-use broadloom_ir::reduce::BLOCK;
 use std::collections::HashMap;
 
 /// The call of a reduction whose row is read again by the loop over a free axis after it.
@@ -12,17 +11,15 @@ pub(crate) struct Kept {
     pub call: ValueId,
     /// A result of the reduction.
     pub after: ValueId,
+    /// Elements of the row, at most.
+    pub at_most: usize,
 }
 
 impl Plan<'_, '_> {
-    /// Finds the calls of reductions that a loop over a free axis beside them would repeat, and whose row holds the
-    /// whole axis: `exp(x)` and `exp(x) / sum(exp(x))`.
+    /// Finds the calls of reductions that a loop over a free axis beside them would repeat, and keeps their rows for it
+    /// as far as they fit into the cache: `exp(x)` and `exp(x) / sum(exp(x))`.
     pub(super) fn keep_rows(&mut self) {
         let nest = self.nest;
-        let short = |axis: AxisId| {
-            let extent = nest.axes[axis.index()].extent.as_constant();
-            extent.filter(|extent| (1..=BLOCK as i64).contains(extent))
-        };
         let mut kept = HashMap::new();
         let mut axes: Vec<AxisId> = self.reduced.keys().copied().collect();
         axes.retain(|axis| self.forms[axis] == Form::Row);
@@ -34,18 +31,26 @@ impl Plan<'_, '_> {
                 continue;
             };
             let entry = &nest.axes[axis.index()];
-            let mut beside =
-                nest.free.iter().copied().filter(|free| {
-                    nest.axes[free.index()].parent == Some(around) && short(*free) == short(axis)
-                });
-            let (Some(_), Some(free)) = (short(axis).filter(|_| entry.group.is_none()), beside.next_back())
+            let fits = match entry.extent.as_constant() {
+                Some(extent) => extent > 0,
+                None => self.keeps_rows(),
+            };
+            let beside = |free: &AxisId| {
+                let free = &nest.axes[free.index()];
+                free.parent == Some(around) && free.extent == entry.extent
+            };
+            let Some(free) =
+                nest.free.iter().copied().rfind(beside).filter(|_| fits && entry.group.is_none())
             else {
                 continue;
             };
             for (call, again) in nest.twins(axis, free) {
                 let both = [call, again].iter().all(|value| self.live[value.index()] && self.is_call(*value));
-                if both && self.position(call) == Some(axis) && self.position(again) == Some(free) {
-                    kept.insert(again, Kept { call, after: self.reduced[&axis][0] });
+                let bytes = nest.values[call.index()].dtype.size();
+                let at_most = self.target().kept_bytes() / bytes;
+                let fits = entry.extent.as_constant().is_none_or(|extent| extent as usize <= at_most);
+                if both && fits && self.position(call) == Some(axis) && self.position(again) == Some(free) {
+                    kept.insert(again, Kept { call, after: self.reduced[&axis][0], at_most });
                 }
             }
         }

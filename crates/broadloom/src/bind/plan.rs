@@ -8,7 +8,9 @@ use crate::executable::{Inner, Variant};
 use broadloom_ir::dim::{Dim, DimError};
 use broadloom_ir::dtype::DType;
 use broadloom_ir::graph::{CheckedGraph, OutputInfo};
-use broadloom_loops::kernel::{self, Extent, HostSymbol, Kernel, KernelId, Schedule, Stmt};
+use broadloom_loops::kernel::{
+    self, Extent, HostSymbol, Kernel, KernelId, Schedule, Specialisation, Stmt, Work,
+};
 use broadloom_loops::{IndexWidth, Layout, LowerOptions};
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -316,21 +318,28 @@ fn variant_for(
     options.inputs = inputs.iter().map(|geometry| geometry.map_or(Layout::Dense, layout)).collect();
     let written = destinations.iter().map(|destination| destination.written());
     options.outputs = written.map(|geometry| geometry.map_or(Layout::Dense, layout)).collect();
-    let variant = inner.variant(&options).map_err(|error| BindError::Compile(Arc::new(error)))?;
-    let mut wide = false;
-    for dim in &variant.schedule.narrow_axes {
-        // An axis whose length depends on groups is no longer than the axis that is cut.
-        wide |= match evaluate(dim, values) {
-            Ok(length) => length > i64::from(i32::MAX),
-            Err(DimError::Unbound(_)) => false,
-            Err(error) => return Err(error.into()),
-        };
+    loop {
+        let variant = inner.variant(&options).map_err(|error| BindError::Compile(Arc::new(error)))?;
+        let mut holds = true;
+        for assumption in &variant.schedule.assumptions {
+            // An axis whose length depends on groups is no longer than the axis that is cut.
+            let size = match evaluate(&assumption.size, values) {
+                Err(DimError::Unbound(_)) => continue,
+                size => size?,
+            };
+            if !assumption.holds(size) {
+                holds = false;
+                match assumption.of {
+                    Specialisation::NarrowIndices => options.index_width = IndexWidth::Wide,
+                    Specialisation::KeptRows => options.keep_rows = false,
+                    Specialisation::Packing => options.pack = false,
+                }
+            }
+        }
+        if holds {
+            return Ok(variant);
+        }
     }
-    if !wide {
-        return Ok(variant);
-    }
-    options.index_width = IndexWidth::Wide;
-    inner.variant(&options).map_err(|error| BindError::Compile(Arc::new(error)))
 }
 
 /// Binds the number and length of groups to what `length(extent, unit)` chooses.
@@ -385,8 +394,8 @@ fn extent(kernel: &Kernel, values: &Values) -> Result<i64, DimError> {
 /// simply large.
 fn total_work(kernel: &Kernel, values: &Values) -> Result<f64, DimError> {
     let estimate = |dim: &Dim| evaluate(dim, values).map_or(f64::MAX, |value| value as f64);
-    let work = estimate(&kernel.cost.bytes).max(4.0 * estimate(&kernel.cost.operations));
-    Ok(work * extent(kernel, values)? as f64)
+    let time = |work: &Work| estimate(&work.bytes).max(4.0 * estimate(&work.operations));
+    Ok(time(&kernel.cost.step) * extent(kernel, values)? as f64 + time(&kernel.cost.outside))
 }
 
 fn plan_launch(

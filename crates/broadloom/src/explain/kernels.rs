@@ -4,6 +4,7 @@ use super::{Bytes, Explanation};
 use broadloom_ir::ExprId;
 use broadloom_ir::dtype::DType;
 use broadloom_loops::kernel::{Buffer, BufferId, Role, Stmt};
+use broadloom_loops::plan::Planned;
 use std::collections::BTreeSet;
 
 /// What a kernel does, see [`Explanation::kernel_infos`].
@@ -45,6 +46,8 @@ pub struct TemporaryInfo {
     pub sizes: Vec<String>,
     /// How large it is.
     pub bytes: Bytes,
+    /// Why it is stored.
+    pub reason: String,
 }
 
 impl Explanation {
@@ -96,6 +99,28 @@ impl Explanation {
         infos
     }
 
+    /// What becomes of each tensor of the graph and why, in order: the plan from which kernels were made. What an
+    /// expression was split into for the machine has an entry each.
+    ///
+    /// ```
+    /// use broadloom::prelude::*;
+    /// use broadloom::Choice;
+    /// let g = Graph::new();
+    /// let x = g.input::<f32>("x", shape![g.symbol("n")]);
+    /// let y = x.pow(2.7);
+    /// let kernel = (y.slice(slice![1..]) + y.slice(slice![..-1])).compile()?;
+    /// let plan = kernel.explain().plan().to_vec();
+    /// let stored = plan.iter().find_map(|planned| match planned.choice {
+    ///     Choice::Materialise(reason) => Some(reason.to_string()),
+    ///     Choice::Inline | Choice::Unroll => None,
+    /// });
+    /// assert_eq!(stored.as_deref(), Some("read under 2 index maps, pow costs 48"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn plan(&self) -> &[Planned] {
+        &self.schedule().plan
+    }
+
     /// The arrays that are stored between kernels.
     ///
     /// ```
@@ -119,6 +144,7 @@ impl Explanation {
                 dtype: buffer.dtype,
                 sizes: buffer.shape.iter().map(|dim| schedule.show(dim)).collect(),
                 bytes: self.bytes(std::iter::once(buffer)),
+                reason: buffer.reason.map(|reason| reason.to_string()).unwrap_or_default(),
             })
         };
         schedule.buffers.iter().filter_map(temporary).collect()

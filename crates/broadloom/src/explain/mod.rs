@@ -352,14 +352,19 @@ impl fmt::Display for Explanation {
                 Some(axis) => format!("per step of {}", kernel.axes[axis.index()].name),
                 None => "in all".to_string(),
             };
-            let (bytes, operations) =
-                (schedule.show(&kernel.cost.bytes), schedule.show(&kernel.cost.operations));
+            let step = &kernel.cost.step;
+            let (bytes, operations) = (schedule.show(&step.bytes), schedule.show(&step.operations));
             let scratch = kernel.scratch_bytes();
             let id = KernelId::new(index);
             writeln!(
                 f,
                 "{id}: {bytes} bytes and {operations} operations {per}, {scratch} bytes of scratch per thread"
             )?;
+        }
+        for buffer in &schedule.buffers {
+            if let Some(reason) = buffer.reason {
+                writeln!(f, "{} is stored: {reason}", buffer.name)?;
+            }
         }
         for (name, aside) in self.assigned() {
             match aside {

@@ -1,0 +1,86 @@
+//! What things cost: the one table on which every choice between computing again and storing rests.
+//!
+//! The unit is the time that a vector loop takes for one addition per element. The figures are rounded from
+//! measurements of loops over data in the first-level cache; only their order of magnitude matters.
+
+use crate::place::is_function;
+use broadloom_ir::dtype::{Class, DType};
+use broadloom_ir::ops::Op;
+
+/// Reading an element from a cache, and the arithmetic of its address.
+pub const LOAD: u32 = 2;
+/// Writing an element to an array of its own and reading it back: it streams through memory twice.
+pub const MATERIALISE: u32 = 24;
+/// An element at an index that the data give.
+pub const GATHER: u32 = 4;
+/// A select, or a conversion between dtypes.
+pub const SELECT: u32 = 1;
+/// A loop-invariant value that costs at least this is materialised rather than computed in every step.
+pub const INVARIANT: u32 = 4;
+/// What a reduction costs at least, whatever it reads: it is a loop of its own.
+pub const REDUCTION: u32 = 16;
+
+/// One evaluation of an op on operands of a dtype.
+pub fn op(op: Op, dtype: DType) -> u32 {
+    let class = dtype.class();
+    let cost = match op {
+        Op::Add
+        | Op::Subtract
+        | Op::Negative
+        | Op::Positive
+        | Op::Abs
+        | Op::Fma
+        | Op::Deg2rad
+        | Op::Rad2deg
+        | Op::BitwiseAnd
+        | Op::BitwiseOr
+        | Op::BitwiseXor
+        | Op::BitwiseInvert
+        | Op::Isnan
+        | Op::Isinf
+        | Op::Isfinite
+        | Op::Signbit
+        | Op::Equal
+        | Op::NotEqual
+        | Op::Less
+        | Op::LessEqual
+        | Op::Greater
+        | Op::GreaterEqual
+        | Op::LogicalAnd
+        | Op::LogicalOr
+        | Op::LogicalXor
+        | Op::LogicalNot => 1,
+        // 64-bit products take three 32-bit ones, 8-bit products two of 16 bits.
+        Op::Multiply | Op::Square if class == Class::Int && matches!(dtype.size(), 1 | 8) => 3,
+        Op::Multiply | Op::Square => 1,
+        // The rule for NaN takes a comparison and a select more.
+        Op::Maximum | Op::Minimum | Op::Fmax | Op::Fmin | Op::Relu if class == Class::Float => 3,
+        Op::Maximum | Op::Minimum | Op::Fmax | Op::Fmin | Op::Relu => 1,
+        Op::Clip | Op::Sign | Op::Copysign => 3,
+        Op::Floor | Op::Ceil | Op::Trunc | Op::Round => 2,
+        Op::BitwiseLeftShift | Op::BitwiseRightShift => 2,
+        Op::Divide | Op::Sqrt | Op::Reciprocal => 4,
+        Op::Rsqrt => 8,
+        Op::CountOnes | Op::LeadingZeros | Op::Nextafter => 8,
+        // Integer division is done element by element.
+        Op::FloorDivide | Op::Remainder | Op::Fmod => 24,
+        Op::Hypot => 12,
+        Op::Exp
+        | Op::Exp2
+        | Op::Expm1
+        | Op::Log
+        | Op::Log2
+        | Op::Log10
+        | Op::Log1p
+        | Op::Tanh
+        | Op::Sigmoid
+        | Op::Silu
+        | Op::GeluTanh => 16,
+        Op::Sin | Op::Cos | Op::Asin | Op::Acos | Op::Atan | Op::Erf | Op::Cbrt | Op::Sinh | Op::Cosh => 20,
+        Op::Tan | Op::Atan2 | Op::Asinh | Op::Acosh | Op::Atanh | Op::Erfc | Op::Softplus | Op::Gelu => 28,
+        Op::Logaddexp => 36,
+        Op::Pow => 48,
+    };
+    // A register holds half as many, and their polynomials are longer.
+    if dtype == DType::F64 && is_function(op, dtype) { 2 * cost } else { cost }
+}

@@ -1,0 +1,549 @@
+//! Which tensors are materialised: one plan, made before loops exist.
+//!
+//! ```text
+//! costs, operands first      what an element takes if it is computed where it is read
+//! demands, users first       under which index maps a tensor is read, through views and fused ops
+//!                            ──▶ Materialise (own kernel, own demands), Unroll, or Inline (demands go on to the operands)
+//! ```
+//!
+//! A tensor is inlined unless that computes it again and again: under several index maps, or in every step of a loop
+//! that it does not depend on. What only the finished loops of a kernel show (their order, their number) adds to the
+//! plan later, see [`Reason::Loops`] and [`Reason::Large`].
+
+use crate::cost;
+use crate::flat::{Flat, FlatId, Kind, Reduction, dense_strides};
+use crate::kernel::{Assumption, AxisId, Specialisation};
+use crate::nest::{Index, Map};
+use crate::plan::{Choice, Planned, Reason};
+use crate::{LowerError, LowerOptions};
+use broadloom_ir::dim::Dim;
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::rc::Rc;
+
+/// Elements of a reduction axis whose length is a symbol, in estimates.
+const LIKELY_EXTENT: u32 = 64;
+/// What reading a stored output costs less than, so that it is not computed again.
+const SHARED: u32 = 2 * cost::LOAD;
+
+/// Index maps under which a broadcast is computed before it is stored all the same, so that code stays finite.
+const EXPANDED_INSTANCES: usize = 8;
+
+/// Repetitions of a loop that are worth a copy of what it gathers.
+const WORTH_PACKING: i64 = 8;
+
+/// The plan of a graph.
+#[derive(Debug)]
+pub(crate) struct Materialization {
+    choices: Vec<Choice>,
+    costs: Vec<Estimate>,
+}
+
+/// What an element takes if it is computed where it is read, as a saturating estimate.
+#[derive(Debug, Clone, Copy)]
+struct Estimate {
+    total: u32,
+    /// The most expensive part, and its own cost.
+    most: (u32, &'static str),
+    /// The most axes of an array below: a tensor of more axes is a broadcast that no array holds.
+    widest: usize,
+}
+
+impl Materialization {
+    /// The plan of a graph, to which copies of arrays are added, and what it takes for granted of sizes.
+    ///
+    /// # Errors
+    /// If an offset of an index map cannot be expressed.
+    pub fn new(
+        flat: &mut Flat,
+        options: &LowerOptions,
+    ) -> Result<(Materialization, Vec<Assumption>), LowerError> {
+        let costs = estimates(flat);
+        let choices = vec![Choice::Inline; flat.nodes.len()];
+        let mut planner = Planner {
+            flat,
+            plan: Materialization { choices, costs },
+            axes: Vec::new(),
+            spaces: HashMap::new(),
+            inner: HashMap::new(),
+            classes: HashMap::new(),
+            next_class: 0,
+            reductions: HashMap::new(),
+            demands: BTreeMap::new(),
+            sizes: Vec::new(),
+            gathered: BTreeMap::new(),
+        };
+        planner.run()?;
+        let Planner { mut plan, gathered, .. } = planner;
+        let mut assumptions = Vec::new();
+        if options.pack && options.vectorize {
+            for (array, Gathered { axis, reused }) in gathered {
+                flat.pack(array, axis);
+                plan.choices.push(Choice::Materialise(Reason::Packed));
+                plan.costs.push(Estimate { total: cost::LOAD, most: (cost::LOAD, "load"), widest: 0 });
+                if reused.as_constant().is_none() {
+                    let (least, most, of) = (WORTH_PACKING, i64::MAX, Specialisation::Packing);
+                    assumptions.push(Assumption { size: reused, least, most, of });
+                }
+            }
+        }
+        Ok((plan, assumptions))
+    }
+
+    /// The tensors to materialise, operands first.
+    pub fn materialized(&self) -> impl Iterator<Item = FlatId> {
+        let of = self.choices.iter().enumerate();
+        of.filter(|(_, choice)| matches!(choice, Choice::Materialise(_))).map(|(index, _)| FlatId::new(index))
+    }
+
+    /// Materialises a tensor for a reason that only its loops show.
+    pub fn add(&mut self, node: FlatId, reason: Reason) {
+        if !matches!(self.choices[node.index()], Choice::Materialise(_)) {
+            self.choices[node.index()] = Choice::Materialise(reason);
+        }
+    }
+
+    /// Why a tensor is materialised, if it is.
+    pub fn reason(&self, node: FlatId) -> Option<Reason> {
+        match self.choices[node.index()] {
+            Choice::Materialise(reason) => Some(reason),
+            Choice::Inline | Choice::Unroll => None,
+        }
+    }
+
+    /// The plan for people: what is computed, in order.
+    pub fn planned(&self, flat: &Flat) -> Vec<Planned> {
+        let computed = |kind: &Kind| !matches!(kind, Kind::Buffer(_) | Kind::Constant(_) | Kind::Size(_));
+        let nodes = flat.nodes.iter().zip(&self.choices).zip(&self.costs);
+        let nodes = nodes.filter(|((node, _), _)| computed(&node.kind));
+        nodes
+            .map(|((node, choice), cost)| Planned { expr: node.origin, choice: *choice, cost: cost.total })
+            .collect()
+    }
+}
+
+/// Costs of all nodes, operands first.
+fn estimates(flat: &Flat) -> Vec<Estimate> {
+    let mut costs: Vec<Estimate> = Vec::with_capacity(flat.nodes.len());
+    for (index, node) in flat.nodes.iter().enumerate() {
+        let operands = flat.operands_of(&node.kind);
+        // Operands of fewer axes are computed outside of the innermost loop, or stored.
+        let axes = |id: FlatId| flat.node(id).shape.iter().filter(|dim| !dim.is_one()).count();
+        let own_axes = node.shape.iter().filter(|dim| !dim.is_one()).count();
+        let mut below = Estimate { total: 0, most: (0, ""), widest: 0 };
+        for (position, operand) in operands.iter().enumerate() {
+            let cost = costs[operand.index()];
+            below.widest = below.widest.max(cost.widest);
+            if operands[..position].contains(operand) || axes(*operand) < own_axes {
+                continue;
+            }
+            below.total = match node.kind {
+                Kind::Concat { .. } => below.total.max(cost.total),
+                _ => below.total.saturating_add(cost.total),
+            };
+            below.most = below.most.max(cost.most);
+        }
+        let own = |cost: u32, name: &'static str| Estimate {
+            total: below.total.saturating_add(cost),
+            most: below.most.max((cost, name)),
+            widest: below.widest,
+        };
+        let array = Estimate { total: cost::LOAD, most: (cost::LOAD, "load"), widest: own_axes };
+        let operand_dtype = || operands.first().map_or(node.dtype, |operand| flat.node(*operand).dtype);
+        costs.push(match &node.kind {
+            _ if flat.stored.contains(&FlatId::new(index)) => array,
+            Kind::Buffer(_) => array,
+            Kind::Constant(_) | Kind::Size(_) => own(0, ""),
+            Kind::Iota => own(1, "iota"),
+            Kind::Op { op, .. } => own(cost::op(*op, operand_dtype()), op.name()),
+            Kind::Select(_) => own(cost::SELECT, "where"),
+            Kind::Cast(_) => own(cost::SELECT, "cast"),
+            Kind::Reindex { .. } | Kind::Slice { .. } | Kind::Reshape(_) => below,
+            Kind::Take { .. } => own(cost::GATHER, "take"),
+            Kind::Concat { .. } => own(cost::SELECT, "concat"),
+            Kind::Segment { op, .. } => own(cost::REDUCTION, op.name()),
+            Kind::Reduce(reduction) => {
+                let extent = flat.node(reduction.operand).shape[reduction.axis].as_constant();
+                let extent = extent.map_or(LIKELY_EXTENT, |extent| u32::try_from(extent).unwrap_or(u32::MAX));
+                let element = below.total.max(1);
+                let cost = element.saturating_mul(extent.max(1)).max(match flat.unrolls(reduction) {
+                    true => 1,
+                    false => cost::REDUCTION,
+                });
+                Estimate { total: cost, most: (cost, reduction.op.name()), widest: below.widest }
+            }
+        });
+    }
+    costs
+}
+
+/// A loop axis of the plan: of the space of a materialised tensor, or of a reduction in it.
+struct PlanAxis {
+    extent: Dim,
+    parent: Option<AxisId>,
+    reduction: bool,
+    /// The axis that counts the groups into which this one is cut.
+    group: Option<AxisId>,
+    /// Axes of equal extent in the same loop are of one class: a reduction and a loop over the same row.
+    class: usize,
+}
+
+/// What shares the outermost loop: outputs of equal sizes, the segmented reductions by some ids, or one temporary.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+enum Space {
+    Outputs(Rc<[Dim]>),
+    Segments(FlatId),
+    Temporary(FlatId),
+}
+
+/// Reductions of equal keys share a loop.
+type ReductionKey = (Option<AxisId>, Dim, usize, Option<usize>, bool);
+
+struct Planner<'f> {
+    flat: &'f Flat,
+    plan: Materialization,
+    axes: Vec<PlanAxis>,
+    /// The outermost axis of each space.
+    spaces: HashMap<(Space, Dim), AxisId>,
+    /// Free axes by the axis around and the extent.
+    inner: HashMap<(AxisId, Dim), AxisId>,
+    /// By the class of the axis around and the extent.
+    classes: HashMap<(usize, Dim), usize>,
+    next_class: usize,
+    reductions: HashMap<ReductionKey, AxisId>,
+    /// Under which maps nodes are read that have not been looked at.
+    demands: BTreeMap<FlatId, HashSet<Map>>,
+    /// Per axis, the sizes of the space that it belongs to.
+    sizes: Vec<Rc<[Dim]>>,
+    /// Arrays whose elements an innermost loop would gather, each time that it repeats.
+    gathered: BTreeMap<FlatId, Gathered>,
+}
+
+/// An axis of an array whose neighbours lie apart, and how often loops around walk it.
+struct Gathered {
+    axis: usize,
+    reused: Dim,
+}
+
+impl Planner<'_> {
+    fn run(&mut self) -> Result<(), LowerError> {
+        for output in self.flat.outputs.clone() {
+            self.demands.entry(output).or_default();
+        }
+        for node in self.flat.stored.clone() {
+            self.demands.entry(node).or_default();
+        }
+        while let Some((node, maps)) = self.demands.pop_last() {
+            self.visit(node, &maps)?;
+        }
+        Ok(())
+    }
+
+    fn visit(&mut self, id: FlatId, maps: &HashSet<Map>) -> Result<(), LowerError> {
+        let flat = self.flat;
+        if let Kind::Reduce(reduction) = &flat.node(id).kind
+            && flat.unrolls(reduction)
+        {
+            self.plan.choices[id.index()] = Choice::Unroll;
+        }
+        let is_output = flat.outputs.contains(&id);
+        let reason = self.plan.reason(id).or_else(|| self.reason(id, maps, is_output));
+        if let Some(reason) = reason {
+            self.plan.choices[id.index()] = Choice::Materialise(reason);
+        }
+        if reason.is_some() || is_output {
+            self.root(id)?;
+        }
+        if reason.is_some() || matches!(flat.node(id).kind, Kind::Buffer(_)) {
+            for map in maps {
+                self.note_gathered(id, map)?;
+            }
+        }
+        if reason.is_none() {
+            for map in maps {
+                self.propagate(id, map)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Why a tensor that is read under these maps is materialised, if it is.
+    fn reason(&self, id: FlatId, maps: &HashSet<Map>, is_output: bool) -> Option<Reason> {
+        let flat = self.flat;
+        let node = flat.node(id);
+        if flat.stored.contains(&id) {
+            return Some(match &node.kind {
+                Kind::Segment { .. } => Reason::Partials,
+                Kind::Reduce(reduction) if reduction.group.is_some() => Reason::Partials,
+                _ => Reason::Nested,
+            });
+        }
+        let Estimate { total, most: (most, name), widest } = self.plan.costs[id.index()];
+        let is_array = matches!(node.kind, Kind::Buffer(_) | Kind::Constant(_) | Kind::Size(_) | Kind::Iota);
+        if is_array || matches!(node.kind, Kind::Reindex { .. } | Kind::Slice { .. }) && !is_output {
+            return None;
+        }
+        if is_output {
+            // An output of the same sizes is computed by the same kernel.
+            let shared = |map: &&Map| !self.is_whole(id, map);
+            let others = maps.iter().filter(shared).count();
+            return (others > 0 && (total > SHARED || node.nested > 0))
+                .then_some(Reason::Shared { op: name, cost: most });
+        }
+        let invariant = maps.iter().any(|map| self.is_repeated(map));
+        if invariant && total >= cost::INVARIANT + cost::LOAD && !matches!(node.kind, Kind::Concat { .. }) {
+            return Some(Reason::Invariant { op: name, cost: most });
+        }
+        let by_class = total <= 2 * cost::MATERIALISE;
+        let instances: HashSet<Vec<(usize, i64, &Dim)>> =
+            maps.iter().map(|map| self.moving(map, by_class)).collect();
+        // A broadcast that no array holds may be larger than all of them: never for the sake of a few repetitions.
+        let expands = self.axes_of(id) > widest;
+        if expands && instances.len() <= EXPANDED_INSTANCES {
+            return None;
+        }
+        let again = (instances.len() as u32).saturating_sub(1);
+        (total.saturating_mul(again) > cost::MATERIALISE).then_some(Reason::Maps {
+            count: instances.len(),
+            op: name,
+            cost: most,
+        })
+    }
+
+    /// Notes that the innermost free loop gathers elements of an array, again for each step of a loop around.
+    fn note_gathered(&mut self, id: FlatId, map: &Map) -> Result<(), LowerError> {
+        let flat = self.flat;
+        let strides = match flat.node(id).kind {
+            Kind::Buffer(buffer) if self.plan.reason(id).is_none() => flat.strides(buffer)?,
+            _ => dense_strides(&flat.node(id).shape)?,
+        };
+        let read: Vec<AxisId> = map.iter().filter_map(|index| index.axis).collect();
+        let is_innermost = |axis: &AxisId| {
+            !self.axes[axis.index()].reduction && !self.inner.keys().any(|(around, _)| around == axis)
+        };
+        let Some(vector) = self.deepest(&read).filter(is_innermost) else { return Ok(()) };
+        let along = |index: &Index| index.axis == Some(vector);
+        let Some(axis) = map.iter().position(along) else { return Ok(()) };
+        let is_side_by_side =
+            map.iter().zip(&strides).any(|(index, stride)| index.axis.is_some() && stride.is_one());
+        let is_plain = map[axis].step == 1 && map.iter().filter(|index| along(index)).count() == 1;
+        if is_side_by_side || !is_plain {
+            return Ok(());
+        }
+        let around = self.path(vector).filter(|axis| !read.contains(axis));
+        let around: Vec<&Dim> = around.map(|axis| &self.axes[axis.index()].extent).collect();
+        if around.is_empty() {
+            return Ok(());
+        }
+        let reused = Dim::product(around)?;
+        if reused.as_constant().is_none_or(|reused| reused >= WORTH_PACKING) {
+            self.gathered.entry(id).or_insert(Gathered { axis, reused });
+        }
+        Ok(())
+    }
+
+    /// The number of axes of a node that are no literal 1.
+    fn axes_of(&self, id: FlatId) -> usize {
+        self.flat.node(id).shape.iter().filter(|dim| !dim.is_one()).count()
+    }
+
+    /// The part of a map that moves, by axes or by classes of axes.
+    fn moving<'m>(&self, map: &'m Map, by_class: bool) -> Vec<(usize, i64, &'m Dim)> {
+        let of = |index: &'m Index| {
+            let axis = index.axis?.index();
+            Some((if by_class { self.axes[axis].class } else { axis }, index.step, &index.start))
+        };
+        map.iter().filter_map(of).collect()
+    }
+
+    /// Whether a map reads all of a tensor in the order of the loops of a space of its sizes.
+    fn is_whole(&self, id: FlatId, map: &Map) -> bool {
+        let sizes: Vec<&Dim> = self.flat.node(id).shape.iter().filter(|dim| !dim.is_one()).collect();
+        let moving: Vec<&Index> = map.iter().filter(|index| index.axis.is_some()).collect();
+        let Some(first) = moving.first().and_then(|index| index.axis) else { return sizes.is_empty() };
+        let space = &self.sizes[first.index()];
+        let starts_at_zero = moving.iter().all(|index| index.step == 1 && index.start.is_zero());
+        let axes = moving.iter().filter_map(|index| index.axis).map(AxisId::index);
+        starts_at_zero
+            && space.iter().eq(sizes)
+            && axes.eq(first.index()..first.index() + moving.len())
+            && moving.len() == space.len()
+            && self.axes[first.index()].parent.is_none()
+    }
+
+    /// Whether a value under a map is computed anew in each step of a loop that it does not depend on.
+    fn is_repeated(&self, map: &Map) -> bool {
+        let mut read: Vec<AxisId> = map.iter().filter_map(|index| index.axis).collect();
+        let groups: Vec<AxisId> = read.iter().filter_map(|axis| self.axes[axis.index()].group).collect();
+        // The groups of an axis part it among them: along both together nothing is computed twice.
+        read.extend(groups);
+        let Some(deepest) = self.deepest(&read) else { return false };
+        self.path(deepest).any(|axis| !read.contains(&axis))
+    }
+
+    fn path(&self, axis: AxisId) -> impl Iterator<Item = AxisId> + '_ {
+        std::iter::successors(Some(axis), |axis| self.axes[axis.index()].parent)
+    }
+
+    fn deepest(&self, axes: &[AxisId]) -> Option<AxisId> {
+        axes.iter().copied().max_by_key(|axis| self.path(*axis).count())
+    }
+
+    fn axis(&mut self, extent: &Dim, parent: Option<AxisId>, sizes: &Rc<[Dim]>) -> AxisId {
+        let next = self.next_class;
+        // The outermost axes of different kernels have nothing in common.
+        let class = match parent.map(|parent| self.axes[parent.index()].class) {
+            Some(around) => *self.classes.entry((around, extent.clone())).or_insert(next),
+            None => next,
+        };
+        self.next_class += 1;
+        self.axes.push(PlanAxis { extent: extent.clone(), parent, reduction: false, group: None, class });
+        self.sizes.push(sizes.clone());
+        AxisId::new(self.axes.len() - 1)
+    }
+
+    /// A free axis: the one that is there, where kernels share their loops.
+    fn free_axis(
+        &mut self,
+        space: &Space,
+        parent: Option<AxisId>,
+        extent: &Dim,
+        sizes: &Rc<[Dim]>,
+    ) -> AxisId {
+        let outer = (space.clone(), extent.clone());
+        let found = match parent {
+            None => self.spaces.get(&outer),
+            Some(parent) => self.inner.get(&(parent, extent.clone())),
+        };
+        if let Some(&axis) = found {
+            return axis;
+        }
+        let axis = self.axis(extent, parent, sizes);
+        match parent {
+            None => self.spaces.insert(outer, axis),
+            Some(parent) => self.inner.insert((parent, extent.clone()), axis),
+        };
+        axis
+    }
+
+    /// Loops in one another for dims that are no literal 1, and the index map along them.
+    fn chain(&mut self, space: &Space, around: Option<AxisId>, dims: &[Dim], sizes: &Rc<[Dim]>) -> Map {
+        let mut parent = around;
+        let index = |dim: &Dim| {
+            if dim.is_one() {
+                return Index::at(0);
+            }
+            let axis = self.free_axis(space, parent, dim, sizes);
+            parent = Some(axis);
+            Index::along(axis)
+        };
+        dims.iter().map(index).collect()
+    }
+
+    /// The loops of a tensor that has a kernel, and what it reads in them.
+    fn root(&mut self, id: FlatId) -> Result<(), LowerError> {
+        let flat = self.flat;
+        let node = flat.node(id);
+        let sizes: Rc<[Dim]> = node.shape.iter().filter(|dim| !dim.is_one()).cloned().collect();
+        let space = match node.kind {
+            Kind::Segment { ids, .. } => Space::Segments(ids),
+            _ if flat.outputs.contains(&id) => Space::Outputs(sizes.clone()),
+            _ => Space::Temporary(id),
+        };
+        let Kind::Segment { values, ids, .. } = node.kind else {
+            let map = self.chain(&space, None, &node.shape, &sizes);
+            return self.propagate(id, &map);
+        };
+        // Rows by block, and what a row has.
+        let block = self.free_axis(&space, None, &node.shape[0], &sizes);
+        let row = self.free_axis(&space, Some(block), &flat.node(ids).shape[0], &sizes);
+        self.axes[row.index()].group = Some(block);
+        let mut of_values: Map = std::iter::once(Index::along(row)).collect();
+        of_values.extend(self.chain(&space, Some(row), &node.shape[2..], &sizes));
+        self.demand(ids, of_values[..1].into());
+        self.demand(values, of_values);
+        Ok(())
+    }
+
+    /// Hands the demand for a node on to its operands.
+    fn propagate(&mut self, id: FlatId, map: &Map) -> Result<(), LowerError> {
+        let flat = self.flat;
+        let node = flat.node(id);
+        let mut terms = Vec::new();
+        match &node.kind {
+            // Which operand it is depends on the piece: the map stands for those of all.
+            Kind::Concat { operands, .. } => {
+                for operand in operands {
+                    self.demand(*operand, map.clone());
+                }
+                return Ok(());
+            }
+            Kind::Reshape(operand) => {
+                // Computed whole, and read in another shape.
+                self.demand_array(*operand, Reason::Reshaped)?;
+                return Ok(());
+            }
+            Kind::Take { table, .. } => self.demand_table(*table)?,
+            Kind::Reduce(reduction) if flat.unrolls(reduction) => terms.push(Index::at(0)),
+            Kind::Reduce(reduction) => terms.push(Index::along(self.reduction_axis(id, reduction, map))),
+            _ => {}
+        }
+        let extents = |axis: AxisId| self.axes[axis.index()].extent.clone();
+        let reads = flat.reads(id, map, &terms, &extents)?;
+        for (operand, map) in reads {
+            self.demand(operand, map);
+        }
+        Ok(())
+    }
+
+    fn demand(&mut self, id: FlatId, map: Map) {
+        self.demands.entry(id).or_default().insert(map);
+    }
+
+    /// A node that is read as a dense array.
+    fn demand_array(&mut self, id: FlatId, reason: Reason) -> Result<(), LowerError> {
+        if !self.flat.is_dense(id) {
+            self.plan.choices[id.index()] = Choice::Materialise(reason);
+            self.demands.entry(id).or_default();
+        }
+        Ok(())
+    }
+
+    /// A node that is read at indices that the data give: an array, or a view of one.
+    fn demand_table(&mut self, table: FlatId) -> Result<(), LowerError> {
+        let mut id = table;
+        loop {
+            match &self.flat.node(id).kind {
+                Kind::Reindex { operand, .. } | Kind::Slice { operand, .. } => id = *operand,
+                Kind::Buffer(_) => return Ok(()),
+                Kind::Reshape(operand) => return self.demand_array(*operand, Reason::Reshaped),
+                _ => {
+                    if !self.flat.stored.contains(&id) {
+                        self.plan.choices[table.index()] = Choice::Materialise(Reason::Table);
+                        self.demands.entry(table).or_default();
+                    }
+                    return Ok(());
+                }
+            }
+        }
+    }
+
+    fn reduction_axis(&mut self, id: FlatId, reduction: &Reduction, map: &Map) -> AxisId {
+        let around: Vec<AxisId> = map.iter().filter_map(|index| index.axis).collect();
+        let parent = self.deepest(&around);
+        let extent = self.flat.node(reduction.operand).shape[reduction.axis].clone();
+        let key = (parent, extent.clone(), self.flat.node(id).nested, reduction.group, reduction.combines);
+        // Reductions to scalars in different kernels have no loop around them in common.
+        if let (Some(&axis), Some(_)) = (self.reductions.get(&key), parent) {
+            return axis;
+        }
+        let sizes = match parent {
+            Some(parent) => self.sizes[parent.index()].clone(),
+            None => Rc::from([]),
+        };
+        let axis = self.axis(&extent, parent, &sizes);
+        self.axes[axis.index()].reduction = true;
+        self.axes[axis.index()].group = reduction.group.and_then(|_| map[0].axis);
+        self.reductions.insert(key, axis);
+        axis
+    }
+}

@@ -1,0 +1,96 @@
+//! The materialisation plan as a value: what is stored, what is computed where it is read, and why.
+
+use broadloom_ir::ExprId;
+use std::fmt;
+
+/// What becomes of a tensor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Choice {
+    /// Computed by a kernel of its own and read from an array.
+    Materialise(Reason),
+    /// Computed where it is read.
+    Inline,
+    /// A short reduction, computed where it is read without a loop.
+    Unroll,
+}
+
+/// Why a tensor is materialised.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reason {
+    /// It is read under several index maps and would be computed under each.
+    Maps {
+        /// How many.
+        count: usize,
+        /// The most expensive op that would be repeated.
+        op: &'static str,
+        /// Its cost per element.
+        cost: u32,
+    },
+    /// It would be computed anew in each step of a loop that it does not depend on.
+    Invariant {
+        /// The most expensive op that would be repeated.
+        op: &'static str,
+        /// Its cost per element.
+        cost: u32,
+    },
+    /// It is an output, which another output of other sizes reads.
+    Shared {
+        /// The most expensive op that would be repeated.
+        op: &'static str,
+        /// Its cost per element.
+        cost: u32,
+    },
+    /// It is indexed by data.
+    Table,
+    /// It is read in another shape.
+    Reshaped,
+    /// A copy in another order of axes: loops that repeat would gather its elements again and again.
+    Packed,
+    /// Threads share its reduction: partial results.
+    Partials,
+    /// Reductions stand too deep in one another.
+    Nested,
+    /// The loops of its reader, in the order that memory wants, would compute it again and again.
+    Loops,
+    /// The kernel would be too large.
+    Large,
+}
+
+/// A tensor of the plan.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Planned {
+    /// The expression that it is, or is part of.
+    pub expr: ExprId,
+    /// What becomes of it.
+    pub choice: Choice,
+    /// What an element costs if it is computed where it is read, with all that it is computed from; an addition
+    /// costs 1.
+    pub cost: u32,
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Reason::Maps { count, op, cost } => write!(f, "read under {count} index maps, {op} costs {cost}"),
+            Reason::Invariant { op, cost } => write!(f, "loop-invariant, {op} costs {cost}"),
+            Reason::Shared { op, cost } => write!(f, "an output that another one reads, {op} costs {cost}"),
+            Reason::Table => f.write_str("indexed by data"),
+            Reason::Reshaped => f.write_str("read in another shape"),
+            Reason::Packed => f.write_str("copied once so that neighbours lie side by side"),
+            Reason::Partials => f.write_str("partial results of threads"),
+            Reason::Nested => f.write_str("reductions are nested too deep"),
+            Reason::Loops => f.write_str("repeated by the loops that read it"),
+            Reason::Large => f.write_str("the kernel would be too large"),
+        }
+    }
+}
+
+impl fmt::Display for Choice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Choice::Materialise(reason) => write!(f, "stored: {reason}"),
+            Choice::Inline => f.write_str("inlined"),
+            Choice::Unroll => f.write_str("unrolled"),
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! What is stored, what is computed where it is read, and why: one test per cliff that the plan takes away.
+
+use broadloom::Explanation;
+use broadloom::prelude::*;
+
+/// The arrays stored between kernels: their sizes, and why.
+fn stored(explanation: &Explanation) -> Vec<(String, String)> {
+    let of = explanation.temporaries().into_iter();
+    of.map(|temporary| (temporary.sizes.join(", "), temporary.reason)).collect()
+}
+
+/// How often a tile function is called in the printed loops.
+fn calls(explanation: &Explanation, op: &str) -> usize {
+    explanation.to_string().matches(&format!("= {op}(")).count()
+}
+
+fn vector(seed: u32, count: usize) -> Vec<f32> {
+    let mut state = seed;
+    let next = |_| {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (state >> 8) as f32 / (1 << 24) as f32 + 0.25
+    };
+    (0..count).map(next).collect()
+}
+
+#[test]
+fn an_expensive_output_is_read_by_another_one() {
+    let g = Graph::new();
+    let x = g.input::<f32>("x", shape![g.symbol("n")]);
+    let y = x.pow(2.7);
+    let shifted = y.slice(slice![1..]) + y.slice(slice![..-1]);
+    let kernel = g.compile([("y", y), ("z", shifted)]).unwrap();
+    let explanation = kernel.explain();
+    assert_eq!(calls(&explanation, "pow"), 1);
+    assert_eq!(stored(&explanation), []);
+    assert!(explanation.to_string().contains("y is stored: an output that another one reads, pow costs 48"));
+    for n in [1, 2, 3, 1000] {
+        let x = vector(7, n);
+        let (y, z): (Vec<f32>, Vec<f32>) = kernel.run(&x).unwrap().try_into().unwrap();
+        assert_eq!(z, y.windows(2).map(|pair| pair[1] + pair[0]).collect::<Vec<_>>());
+    }
+}
+
+#[test]
+fn cheap_values_are_computed_again() {
+    let g = Graph::new();
+    let x = g.input::<f32>("x", shape![g.symbol("n")]);
+    let y = 2.0 * x + 1.0;
+    let explanation = (y.slice(slice![1..]) + y.slice(slice![..-1])).compile().unwrap().explain();
+    assert_eq!((explanation.kernels(), stored(&explanation).len()), (1, 0));
+}
+
+#[test]
+fn rows_that_are_read_twice_are_computed_once_if_they_fit() {
+    let g = Graph::new();
+    let [n, m] = g.symbols(["n", "m"]);
+    let x = g.input::<f32>("x", shape![n, m]);
+    let kernel = x.softmax(1).compile().unwrap();
+    let explanation = kernel.explain();
+    assert_eq!(calls(&explanation, "exp"), 1);
+    assert_eq!(stored(&explanation), []);
+    // Longer rows than scratch memory holds are computed twice: the same bits.
+    let long = g.input::<f32>("long", shape![n, 16_390]).softmax(1).compile().unwrap();
+    assert_eq!(calls(&long.explain(), "exp"), 2);
+    for m in [1, 2, 63, 64, 65, 1023, 1024, 1025, 5000, 16_384, 16_385, 20_000] {
+        let x = vector(m as u32, 3 * m);
+        let view = ArrayView::new(&x, &[3, m]).unwrap();
+        let rows: Vec<f32> = kernel.run(view).unwrap().try_into().unwrap();
+        for (row, result) in x.chunks(m).zip(rows.chunks(m)) {
+            let greatest = row.iter().copied().fold(f32::MIN, f32::max);
+            let sum: f64 = row.iter().map(|x| f64::from(x - greatest).exp()).sum();
+            for (x, result) in row.iter().zip(result) {
+                let expected = f64::from(x - greatest).exp() / sum;
+                assert!((f64::from(*result) / expected - 1.0).abs() < 1e-5, "{m}: {result} and {expected}");
+            }
+        }
+    }
+    assert_eq!(kernel.explain().variants(), 2);
+}
+
+#[test]
+fn what_a_loop_gathers_again_and_again_is_packed_once() {
+    let g = Graph::new();
+    let [n, k] = g.symbols(["n", "k"]);
+    let x = g.input::<f32>("x", shape![n, 8]);
+    let y = g.input::<f32>("y", shape![k, 8]);
+    let kernel = (x.unsqueeze(1) - y.unsqueeze(0)).square().sum(-1).compile().unwrap();
+    let reason = "copied once so that neighbours lie side by side".to_string();
+    assert_eq!(stored(&kernel.explain()), [("8, k".to_string(), reason)]);
+    for (n, k) in [(1, 5), (7, 1), (8, 3), (20, 33)] {
+        let (x, y) = (vector(1, 8 * n), vector(2, 8 * k));
+        let views = [ArrayView::new(&x, &[n, 8]).unwrap(), ArrayView::new(&y, &[k, 8]).unwrap()];
+        let [left, right] = views;
+        let bound = kernel.bind(inputs! { "x" => left, "y" => right }).unwrap();
+        // A few rows are not worth the copy.
+        assert_eq!(bound.temporary_bytes() > 0, n >= 8, "{n}");
+        let table: Vec<f32> = bound.run().unwrap().try_into().unwrap();
+        for (row, x) in x.chunks(8).enumerate() {
+            for (column, y) in y.chunks(8).enumerate() {
+                let terms = x.iter().zip(y).map(|(x, y)| x - y);
+                let expected: f64 = terms.map(|term| f64::from(term).powi(2)).sum();
+                assert!((f64::from(table[row * k + column]) - expected).abs() < 1e-5);
+            }
+        }
+    }
+}
