@@ -1,0 +1,69 @@
+//! Loops without reductions. LLVM vectorises them as they should be.
+
+use super::{Level, Width};
+
+at_every_level! {
+    /// `2.5 * x + y`.
+    fn axpy(x: &[f32], y: &[f32], out: &mut [f32]) {
+        for ((out, x), y) in out.iter_mut().zip(x).zip(y) {
+            *out = 2.5 * x + y;
+        }
+    }
+
+    /// Seven cheap operations.
+    fn chain(x: &[f32], y: &[f32], out: &mut [f32]) {
+        for ((out, x), y) in out.iter_mut().zip(x).zip(y) {
+            let t = (x * 1.5 - y).abs() + 0.25;
+            let t = t * t - x;
+            *out = if t < 4.0 { t } else { 4.0 };
+        }
+    }
+
+    /// A polynomial of degree 8 with the coefficients 1, 2, .. 9.
+    fn horner(x: &[f64], out: &mut [f64]) {
+        for (out, x) in out.iter_mut().zip(x) {
+            let mut sum = 9.0;
+            for coefficient in 1..9 {
+                sum = sum * x + f64::from(9 - coefficient);
+            }
+            *out = sum;
+        }
+    }
+
+    /// `(x - mean) * scale` of bytes, where mean and scale repeat themselves after a divisor of `P` elements.
+    fn normalise_bytes<const P: usize>(x: &[u8], mean: &[f32; P], scale: &[f32; P], out: &mut [f32]) {
+        let (chunks, rest) = x.as_chunks::<P>();
+        let (outs, out_rest) = out.as_chunks_mut::<P>();
+        for (out, x) in outs.iter_mut().zip(chunks) {
+            for at in 0..P {
+                out[at] = (f32::from(x[at]) - mean[at]) * scale[at];
+            }
+        }
+        for at in 0..rest.len() {
+            out_rest[at] = (f32::from(rest[at]) - mean[at]) * scale[at];
+        }
+    }
+
+    /// The same of floats.
+    fn normalise<const P: usize>(x: &[f32], mean: &[f32; P], scale: &[f32; P], out: &mut [f32]) {
+        let (chunks, rest) = x.as_chunks::<P>();
+        let (outs, out_rest) = out.as_chunks_mut::<P>();
+        for (out, x) in outs.iter_mut().zip(chunks) {
+            for at in 0..P {
+                out[at] = (x[at] - mean[at]) * scale[at];
+            }
+        }
+        for at in 0..rest.len() {
+            out_rest[at] = (rest[at] - mean[at]) * scale[at];
+        }
+    }
+
+    /// `sqrt(x * x + y * y)` of every pair.
+    fn outer_norm(x: &[f32], y: &[f32], out: &mut [f32]) {
+        for (out, x) in out.chunks_exact_mut(y.len()).zip(x) {
+            for (out, y) in out.iter_mut().zip(y) {
+                *out = (x * x + y * y).sqrt();
+            }
+        }
+    }
+}

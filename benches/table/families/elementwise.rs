@@ -1,0 +1,101 @@
+//! Cheap operations, element by element.
+
+use crate::by_hand::Level;
+use crate::by_hand::elementwise::{axpy, chain, horner, normalise, normalise_bytes};
+use crate::harness::contest::{Loop, agreeing, alone, array, is_close, kernel, numbers, of};
+use crate::harness::{Asked, Suite};
+use broadloom::prelude::*;
+
+/// The next issue's vectors are wider; until then a loop of 128 bits may take so much of one by hand.
+const OF_FULL_WIDTH: Asked = Asked::Ratio(2.5);
+
+pub fn entries(suite: &mut Suite) {
+    for (count, name) in [(64 << 10, "64 Ki"), (4 << 20, "4 Mi")] {
+        two_inputs(suite, &format!("2.5 * x + y, {name} elements"), count, |x, y| 2.5 * x + y, axpy);
+        let seven = |x: Tensor, y: Tensor| {
+            let t = (x * 1.5 - y).abs() + 0.25;
+            (t * t - x).minimum(4)
+        };
+        two_inputs(suite, &format!("seven cheap operations, {name} elements"), count, seven, chain);
+    }
+    polynomial(suite);
+    image(suite);
+    trailing::<3, 48>(suite);
+    trailing::<4, 64>(suite);
+    trailing::<5, 80>(suite);
+}
+
+fn two_inputs(
+    suite: &mut Suite,
+    name: &str,
+    count: usize,
+    expression: fn(Tensor, Tensor) -> Tensor,
+    by_hand: fn(Level, &[f32], &[f32], &mut [f32]),
+) {
+    let (level, count) = (suite.level, suite.size(count));
+    suite.ratio(name, Asked::AsBefore, || {
+        let g = Graph::new();
+        let n = g.symbol("n");
+        let [x, y] = ["x", "y"].map(|name| g.input::<f32>(name, shape![n]));
+        let compiled = alone(expression(x, y));
+        let (x, y) = (array(&[count], 3), array(&[count], 4));
+        let broadloom = kernel(compiled, vec![x.clone(), y.clone()], &[count]);
+        let hand: Loop<f32> = Box::new(move |out| by_hand(level, x.as_slice(), y.as_slice(), out));
+        agreeing(count, is_close, vec![("broadloom", broadloom), ("by hand", hand)])
+    });
+}
+
+fn polynomial(suite: &mut Suite) {
+    let (level, count) = (suite.level, suite.size(64 << 10));
+    suite.ratio("polynomial of degree 8, f64, 64 Ki elements", Asked::AsBefore, || {
+        let g = Graph::new();
+        let x = g.input::<f64>("x", shape![g.symbol("n")]);
+        let compiled = alone((2..9).fold(9 * x + 8, |sum, coefficient| sum * x + (9 - coefficient)));
+        let x = of(numbers(count, 5).map(f64::from).collect(), &[count]);
+        let broadloom = kernel(compiled, vec![x.clone()], &[count]);
+        let hand: Loop<f64> = Box::new(move |out| horner(level, x.as_slice(), out));
+        let is_close = |a: &f64, b: &f64| (a - b).abs() <= 1e-12 * a.abs();
+        agreeing(count, is_close, vec![("broadloom", broadloom), ("by hand", hand)])
+    });
+}
+
+/// Bytes of a picture, normalised by channel.
+fn image(suite: &mut Suite) {
+    let (level, height) = (suite.level, suite.size(1080));
+    suite.ratio("u8 [1080, 1920, 3] normalised by channel", OF_FULL_WIDTH, || {
+        let g = Graph::new();
+        let [h, w] = g.symbols(["h", "w"]);
+        let x = g.input::<u8>("x", shape![h, w, 3]);
+        let [mean, scale] = ["mean", "scale"].map(|name| g.input::<f32>(name, shape![3]));
+        let compiled = alone((x.cast::<f32>() - mean) * scale);
+        let shape = [height, 1920, 3];
+        let count = shape.iter().product();
+        let x = of(numbers(count, 6).map(|x| (x * 256.0) as u8).collect(), &shape);
+        let (mean, scale) = (array(&[3], 7), array(&[3], 8));
+        let broadloom = kernel(compiled, vec![x.clone(), mean.clone(), scale.clone()], &shape);
+        let [mean, scale] = [mean, scale].map(|array| repeated::<48>(array.as_slice()));
+        let hand: Loop<f32> = Box::new(move |out| normalise_bytes(level, x.as_slice(), &mean, &scale, out));
+        agreeing(count, is_close, vec![("broadloom", broadloom), ("by hand", hand)])
+    });
+}
+
+/// Rows of `M`, each column less its mean and scaled; by hand `P` at a time, a multiple of it.
+fn trailing<const M: usize, const P: usize>(suite: &mut Suite) {
+    let (level, rows) = (suite.level, suite.size(64 << 10));
+    suite.ratio(&format!("(x - mean) * scale, x f32[n, {M}]"), OF_FULL_WIDTH, || {
+        let g = Graph::new();
+        let x = g.input::<f32>("x", shape![g.symbol("n"), M]);
+        let [mean, scale] = ["mean", "scale"].map(|name| g.input::<f32>(name, shape![M]));
+        let compiled = alone((x - mean) * scale);
+        let (x, mean, scale) = (array(&[rows, M], 9), array(&[M], 7), array(&[M], 8));
+        let broadloom = kernel(compiled, vec![x.clone(), mean.clone(), scale.clone()], &[rows, M]);
+        let [mean, scale] = [mean, scale].map(|array| repeated::<P>(array.as_slice()));
+        let hand: Loop<f32> = Box::new(move |out| normalise(level, x.as_slice(), &mean, &scale, out));
+        agreeing(rows * M, is_close, vec![("broadloom", broadloom), ("by hand", hand)])
+    });
+}
+
+/// A few numbers again and again.
+fn repeated<const P: usize>(numbers: &[f32]) -> [f32; P] {
+    std::array::from_fn(|at| numbers[at % numbers.len()])
+}

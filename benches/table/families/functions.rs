@@ -1,0 +1,105 @@
+//! Elementary functions, and when they are computed more than once.
+
+use crate::by_hand::functions::{gelu, map, mixed, power};
+use crate::harness::contest::{Loop, agreeing, alone, array, is_close, kernel, numbers, of};
+use crate::harness::{Asked, Contender, Suite};
+use broadloom::prelude::*;
+use broadloom_math::Function;
+
+const COUNT: usize = 64 << 10;
+
+/// An expression of an array.
+type Unary = fn(Tensor) -> Tensor;
+
+pub fn entries(suite: &mut Suite) {
+    let one: [(&str, Unary, Function); 4] = [
+        ("exp(x)", |x| x.exp(), Function::Exp),
+        ("sin(x)", |x| x.sin(), Function::Sin),
+        ("log(x)", |x| x.log(), Function::Log),
+        ("tanh(x)", |x| x.tanh(), Function::Tanh),
+    ];
+    for (name, expression, function) in one {
+        one_input(suite, name, Asked::AsBefore, expression, vec![], move |x, out| map(function, x, out));
+    }
+    let level = suite.level;
+    one_input(suite, "pow(x, 2.7)", Asked::AsBefore, |x| x.pow(2.7), vec![], |x, out| power(x, 2.7, out));
+    let formula: Unary = |x| {
+        let angle = 0.797_884_56 * (x + 0.044_715 * x * x * x);
+        0.5 * x * (1 + angle.tanh())
+    };
+    // The two are the same loop, or differ by what two runs of one loop do.
+    one_input(
+        suite,
+        "gelu_tanh(x)",
+        Asked::Ratio(1.03),
+        |x| x.gelu_tanh(),
+        vec![("its formula", formula)],
+        move |x, out| {
+            gelu(level, x, out);
+        },
+    );
+    several(suite);
+    power_and_its_neighbours(suite);
+}
+
+/// A function of an array, beside other expressions of it and a loop by hand.
+fn one_input(
+    suite: &mut Suite,
+    name: &str,
+    asked: Asked,
+    expression: Unary,
+    others: Vec<(&'static str, Unary)>,
+    by_hand: impl Fn(&[f32], &mut [f32]) + 'static,
+) {
+    let count = suite.size(COUNT);
+    suite.ratio(&format!("{name}, 64 Ki elements"), asked, || {
+        let data = array(&[count], 11);
+        let broadloom = |(name, expression): (&'static str, Unary)| -> (_, Loop<f32>) {
+            let g = Graph::new();
+            let x = g.input::<f32>("x", shape![g.symbol("n")]);
+            (name, kernel(alone(expression(x)), vec![data.clone()], &[count]))
+        };
+        let mut loops: Vec<_> =
+            [("broadloom", expression)].into_iter().chain(others).map(broadloom).collect();
+        loops.push(("by hand", Box::new(move |out| by_hand(data.as_slice(), out))));
+        agreeing(count, is_close, loops)
+    });
+}
+
+fn several(suite: &mut Suite) {
+    let (level, count) = (suite.level, suite.size(COUNT));
+    suite.ratio("exp(-x * x) * sin(y) + log1p(abs(x)), 64 Ki elements", Asked::AsBefore, || {
+        let g = Graph::new();
+        let n = g.symbol("n");
+        let [x, y] = ["x", "y"].map(|name| g.input::<f32>(name, shape![n]));
+        let compiled = alone((-x * x).exp() * y.sin() + x.abs().log1p());
+        let (x, y) = (array(&[count], 12), array(&[count], 13));
+        let broadloom = kernel(compiled, vec![x.clone(), y.clone()], &[count]);
+        let hand: Loop<f32> = Box::new(move |out| mixed(level, x.as_slice(), y.as_slice(), out));
+        agreeing(count, is_close, vec![("broadloom", broadloom), ("by hand", hand)])
+    });
+}
+
+/// A power is an output, and met by two of its neighbours.
+fn power_and_its_neighbours(suite: &mut Suite) {
+    let count = suite.size(COUNT);
+    suite.ratio("y = pow(x, 2.7) and y[1:] + y[:-1], 64 Ki elements", Asked::Ratio(1.1), || {
+        let g = Graph::new();
+        let n = g.symbol("n").range(1..);
+        let y = g.input::<f32>("x", shape![n]).pow(2.7);
+        let neighbours = y.slice(slice![1..]) + y.slice(slice![..n - 1]);
+        let options = CompileOptions { threads: broadloom::Threads::Calling, ..CompileOptions::default() };
+        let both = g.compile_with([("y", y), ("neighbours", neighbours)], &options).expect("it compiles");
+        let alone = y.compile_with(&options).expect("it compiles");
+        let x = of(numbers(count, 14).collect(), &[count]);
+        let (mut powers, mut sums, mut power) =
+            (vec![0.0_f32; count], vec![0.0_f32; count - 1], vec![0.0_f32; count]);
+        let again = x.clone();
+        vec![
+            Contender::new("broadloom", move || {
+                both.run_into(&*x, (&mut powers, &mut sums)).expect("the arrays fit")
+            }),
+            Contender::new("one pow", move || alone.run_into(&*again, &mut power).expect("the arrays fit")),
+        ]
+    });
+}

@@ -1,0 +1,26 @@
+//! The entries, a module for each concern.
+
+mod broadcast;
+mod call;
+mod compile;
+mod elementwise;
+mod functions;
+mod fusion;
+mod nearest_code;
+mod reductions;
+mod rows;
+
+use crate::harness::Suite;
+
+/// All of them.
+pub fn run(suite: &mut Suite) {
+    suite.family("elementwise", elementwise::entries);
+    suite.family("functions", functions::entries);
+    suite.family("broadcast", broadcast::entries);
+    suite.family("reductions", reductions::entries);
+    suite.family("rows", rows::entries);
+    suite.family("nearest code", nearest_code::entries);
+    suite.family("fusion", fusion::entries);
+    suite.family("compile", compile::entries);
+    suite.family("call", call::entries);
+}

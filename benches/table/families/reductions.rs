@@ -1,0 +1,120 @@
+//! Sums of rows, of columns, of everything.
+
+use crate::by_hand::Level;
+use crate::by_hand::reductions::{column_sums, full_sum, row_sums, standardise};
+use crate::harness::contest::{Loop, agreeing, alone, array, compiled, is_close, kernel, numbers, of, pool};
+use crate::harness::{Asked, Contender, Suite};
+use broadloom::prelude::*;
+use broadloom::{Array, Threads};
+use std::rc::Rc;
+
+pub fn entries(suite: &mut Suite) {
+    squares(suite, "sums of the rows of x * x", |x| (x * x).sum(1), row_sums, |rows| vec![rows]);
+    squares(suite, "sums of the columns of x * x", |x| (x * x).sum(0), column_sums, |_| vec![1024]);
+    squares(suite, "the sum of x * x", |x| (x * x).sum(..), full_sum, |_| vec![]);
+    columns_and_rows(suite, 2048, 2048);
+    columns_and_rows(suite, 8192, 4096);
+    for columns in [3, 17, 64] {
+        shared_columns(suite, columns, true);
+    }
+    for columns in [3, 17] {
+        shared_columns(suite, columns, false);
+    }
+    standardised(suite);
+}
+
+/// A reduction of the squares of 4,096 rows of 1,024.
+fn squares(
+    suite: &mut Suite,
+    name: &str,
+    expression: fn(Tensor) -> Tensor,
+    by_hand: fn(Level, &[f32], &mut [f32]),
+    shape: fn(usize) -> Vec<usize>,
+) {
+    let (level, rows) = (suite.level, suite.size(4096));
+    suite.ratio(&format!("{name}, 4096 x 1024"), Asked::AsBefore, || {
+        let g = Graph::new();
+        let [n, m] = g.symbols(["n", "m"]);
+        let compiled = alone(expression(g.input::<f32>("x", shape![n, m])));
+        let x = array(&[rows, 1024], 31);
+        let shape = shape(rows);
+        let broadloom = kernel(compiled, vec![x.clone()], &shape);
+        let hand: Loop<f32> = Box::new(move |out| by_hand(level, x.as_slice(), out));
+        agreeing(shape.iter().product(), is_close, vec![("broadloom", broadloom), ("by hand", hand)])
+    });
+}
+
+/// A contender that sums an array along an axis.
+fn sum(name: &'static str, x: &Rc<Array<f32>>, axis: i64, threads: Threads, is_constant: bool) -> Contender {
+    let g = Graph::new();
+    let n = g.symbol("n");
+    let shape = if is_constant { shape![n, x.shape()[1]] } else { shape![n, g.symbol("m")] };
+    let summed = compiled(g.input::<f32>("x", shape).sum(axis), threads);
+    let count = x.shape()[1 - axis as usize];
+    let mut run = kernel(summed, vec![x.clone()], &[count]);
+    let mut out = vec![0.0_f32; count];
+    Contender::new(name, move || run(&mut out))
+}
+
+fn columns_and_rows(suite: &mut Suite, rows: usize, columns: usize) {
+    let shape = [suite.size(rows), columns];
+    suite.ratio(&format!("sums of the columns of [{rows}, {columns}]"), Asked::Ratio(1.3), || {
+        let x = array(&shape, 32);
+        let sum = |name, axis| sum(name, &x, axis, Threads::Calling, false);
+        vec![sum("columns", 0), sum("sums of its rows", 1)]
+    });
+}
+
+/// A few columns of ten million rows.
+fn shared_columns(suite: &mut Suite, columns: usize, is_constant: bool) {
+    let rows = suite.size(10_000_000);
+    let size = if is_constant { columns.to_string() } else { format!("m = {columns}") };
+    let name = format!("sums of the columns of [10 M, {size}], two threads");
+    suite.ratio(&name, Asked::RatioOrThird(0.6), || {
+        let x = array(&[rows, columns], 33);
+        vec![
+            sum("two threads", &x, 0, pool(2), is_constant),
+            sum("one thread", &x, 0, Threads::Calling, is_constant),
+            copying(rows * columns / 2),
+        ]
+    });
+}
+
+/// Two threads that copy so many floats, which moves twice the bytes.
+fn copying(count: usize) -> Contender {
+    let (source, mut target) = (vec![1.0_f32; count], vec![0.0_f32; count]);
+    Contender::new("two threads copying", move || {
+        let half = count / 2;
+        let (low, high) = target.split_at_mut(half);
+        std::thread::scope(|scope| {
+            scope.spawn(|| low.copy_from_slice(&source[..half]));
+            high.copy_from_slice(&source[half..]);
+        });
+        std::hint::black_box(&mut target);
+    })
+}
+
+/// Four columns less their means, over their deviations, beside the same with the means kept as an axis.
+fn standardised(suite: &mut Suite) {
+    let (level, rows) = (suite.level, suite.size(200_000));
+    suite.ratio("(x - x.mean(0)) / x.std(0), f64[200000, 4]", Asked::Ratio(1.05), || {
+        let x = of(numbers(rows * 4, 34).map(f64::from).collect(), &[rows, 4]);
+        let broadloom = |expression: fn(Tensor) -> Tensor| -> Loop<f64> {
+            let g = Graph::new();
+            let compiled = alone(expression(g.input::<f64>("x", shape![g.symbol("n"), 4])));
+            kernel(compiled, vec![x.clone()], &[rows, 4])
+        };
+        let once = |x: Tensor| {
+            let centred = x - x.mean_keepdims(0);
+            centred / centred.square().mean_keepdims(0).sqrt()
+        };
+        let data = x.clone();
+        let hand: Loop<f64> = Box::new(move |out| standardise::<4>(level, data.as_slice(), out));
+        let loops = vec![
+            ("broadloom", broadloom(|x| (x - x.mean(0)) / x.std(0))),
+            ("its sums written once", broadloom(once)),
+            ("by hand", hand),
+        ];
+        agreeing(rows * 4, |a: &f64, b: &f64| (a - b).abs() < 1e-9, loops)
+    });
+}
