@@ -310,6 +310,14 @@ impl Flat {
         }
     }
 
+    /// The arrays of the outputs that a node is.
+    pub fn output_buffers(&self, node: FlatId) -> Vec<BufferId> {
+        let first =
+            self.buffers.iter().position(|buffer| matches!(buffer.role, Role::Output(_))).unwrap_or(0);
+        let of = self.outputs.iter().enumerate().filter(|(_, output)| **output == node);
+        of.map(|(index, _)| BufferId::new(first + index)).collect()
+    }
+
     /// The nodes that a kind reads.
     pub fn operands_of(&self, kind: &Kind) -> SmallVec<[FlatId; 3]> {
         match kind {

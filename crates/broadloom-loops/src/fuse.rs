@@ -72,8 +72,11 @@ impl Fusion {
         if self.stored.contains_key(&node) {
             return;
         }
-        let output =
-            self.output_buffers(node).into_iter().find(|b| self.flat.layouts[b.index()] == Layout::Dense);
+        let output = self
+            .flat
+            .output_buffers(node)
+            .into_iter()
+            .find(|b| self.flat.layouts[b.index()] == Layout::Dense);
         let buffer = output.unwrap_or_else(|| {
             let entry = self.flat.node(node).clone();
             let name = format!("t{}", self.stored.len());
@@ -85,16 +88,9 @@ impl Fusion {
         self.stored.insert(node, buffer);
     }
 
-    fn output_buffers(&self, node: FlatId) -> Vec<BufferId> {
-        let first =
-            self.flat.buffers.iter().position(|buffer| matches!(buffer.role, Role::Output(_))).unwrap_or(0);
-        let of = self.flat.outputs.iter().enumerate().filter(|(_, output)| **output == node);
-        of.map(|(index, _)| BufferId::new(first + index)).collect()
-    }
-
     /// Everything that a kernel of a node writes.
     fn targets(&self, node: FlatId) -> Vec<BufferId> {
-        let mut targets = self.output_buffers(node);
+        let mut targets = self.flat.output_buffers(node);
         if let Some(&buffer) = self.stored.get(&node)
             && !targets.contains(&buffer)
         {

@@ -12,10 +12,10 @@
 
 use crate::cost;
 use crate::flat::{Flat, FlatId, Kind, Reduction, dense_strides};
-use crate::kernel::{Assumption, AxisId, Specialisation};
+use crate::kernel::{Assumption, AxisId, BufferId, Specialisation};
 use crate::nest::{Index, Map};
 use crate::plan::{Choice, Planned, Reason};
-use crate::{LowerError, LowerOptions};
+use crate::{Layout, LowerError, LowerOptions};
 use broadloom_ir::dim::Dim;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::rc::Rc;
@@ -286,7 +286,13 @@ impl Planner<'_> {
             // An output of the same sizes is computed by the same kernel.
             let shared = |map: &&Map| !self.is_whole(id, map);
             let others = maps.iter().filter(shared).count();
-            return (others > 0 && (total > SHARED || node.nested > 0))
+            // An array of the caller that does not lie as arrays between kernels do cannot be read: it takes another one.
+            let is_dense = |buffer: &BufferId| flat.layouts[buffer.index()] == Layout::Dense;
+            let worth = match flat.output_buffers(id).iter().any(is_dense) {
+                true => SHARED,
+                false => cost::MATERIALISE,
+            };
+            return (others > 0 && (total > worth || node.nested > 0))
                 .then_some(Reason::Shared { op: name, cost: most });
         }
         let invariant = maps.iter().any(|map| self.is_repeated(map));
