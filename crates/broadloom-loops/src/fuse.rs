@@ -320,7 +320,7 @@ impl Fusion {
                 (None, None) => {
                     self.sizes(node) == self.sizes(last)
                         && (below.contains(&node) || looped(node) == looped(last))
-                        && self.pieces(node)? == pieces
+                        && ranges(&self.pieces(node)?) == ranges(&pieces)
                 }
                 (one, other) => one == other,
             };
@@ -419,6 +419,11 @@ impl Fusion {
             dot,
         })
     }
+}
+
+/// What pieces cover, whether they reduce or not.
+fn ranges(pieces: &[Piece]) -> Vec<&[(Dim, Dim)]> {
+    pieces.iter().map(|piece| piece.ranges.as_slice()).collect()
 }
 
 /// A name for an axis: its size where that is short, as in `n`, `n*m`, `64`.

@@ -14,6 +14,7 @@ use crate::cost;
 use crate::flat::{Flat, FlatId, Kind, Reduction, dense_strides};
 use crate::kernel::{Assumption, AxisId, BufferId, Specialisation};
 use crate::nest::{Index, Map};
+use crate::place::is_function;
 use crate::plan::{Choice, Planned, Reason};
 use crate::{Layout, LowerError, LowerOptions};
 use broadloom_ir::dim::Dim;
@@ -27,6 +28,9 @@ const SHARED: u32 = 2 * cost::LOAD;
 
 /// Index maps under which a broadcast is computed before it is stored all the same, so that code stays finite.
 const EXPANDED_INSTANCES: usize = 8;
+
+/// Shorter rows are not worth a call of a function each.
+const SHORT_STRIP: i64 = 64;
 
 /// Repetitions of a loop that are worth a copy of what it gathers.
 const WORTH_PACKING: i64 = 8;
@@ -304,6 +308,9 @@ impl Planner<'_> {
             maps.iter().map(|map| self.moving(map, by_class)).collect();
         // A broadcast that no array holds may be larger than all of them: never for the sake of a few repetitions.
         let expands = self.axes_of(id) > widest;
+        if let Some(length) = maps.iter().find_map(|map| self.short_strip(id, map)).filter(|_| !expands) {
+            return Some(Reason::ShortStrip { op: name, length });
+        }
         if expands && instances.len() <= EXPANDED_INSTANCES {
             return None;
         }
@@ -345,6 +352,21 @@ impl Planner<'_> {
             self.gathered.entry(id).or_insert(Gathered { axis, reused });
         }
         Ok(())
+    }
+
+    /// The length of the strips over which a function is called in each step of a reduction that streams along
+    /// another axis, if it is short: then the calls cost more than what they compute.
+    fn short_strip(&self, id: FlatId, map: &Map) -> Option<i64> {
+        let Kind::Op { op, .. } = self.flat.node(id).kind else { return None };
+        let strip = map.iter().rev().find_map(|index| index.axis)?;
+        let streams = |axis: AxisId| {
+            self.axes[axis.index()].reduction
+                && self.path(axis).any(|around| around == strip)
+                && axis != strip
+        };
+        let length = self.axes[strip.index()].extent.as_constant().filter(|length| *length < SHORT_STRIP)?;
+        let is_called = is_function(op, self.flat.node(id).dtype);
+        (is_called && map.iter().filter_map(|index| index.axis).any(streams)).then_some(length)
     }
 
     /// The number of axes of a node that are no literal 1.

@@ -40,6 +40,13 @@ pub enum Reason {
         /// Its cost per element.
         cost: u32,
     },
+    /// A function of it would be called on short strips, in each step of a reduction.
+    ShortStrip {
+        /// The function.
+        op: &'static str,
+        /// Elements of a strip.
+        length: i64,
+    },
     /// It is indexed by data.
     Table,
     /// It is read in another shape.
@@ -74,6 +81,9 @@ impl fmt::Display for Reason {
             Reason::Maps { count, op, cost } => write!(f, "read under {count} index maps, {op} costs {cost}"),
             Reason::Invariant { op, cost } => write!(f, "loop-invariant, {op} costs {cost}"),
             Reason::Shared { op, cost } => write!(f, "an output that another one reads, {op} costs {cost}"),
+            Reason::ShortStrip { op, length } => {
+                write!(f, "strips of {length} elements are too short for calls of {op}")
+            }
             Reason::Table => f.write_str("indexed by data"),
             Reason::Reshaped => f.write_str("read in another shape"),
             Reason::Packed => f.write_str("copied once so that neighbours lie side by side"),
