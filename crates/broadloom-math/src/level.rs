@@ -68,6 +68,15 @@ pub enum CpuLevel {
     Neon,
 }
 
+/// The widest level that [`CpuLevel::detect`] finds: any, but in builds of the tests for a lesser CPU (`.ci/rustc-baseline`).
+const WIDEST: CpuLevel = if cfg!(broadloom_level = "baseline") {
+    CpuLevel::Baseline
+} else if cfg!(broadloom_level = "avx2") {
+    CpuLevel::Avx2Fma
+} else {
+    CpuLevel::Neon
+};
+
 impl CpuLevel {
     /// Every level.
     pub const ALL: [CpuLevel; 4] = [CpuLevel::Baseline, CpuLevel::Avx2Fma, CpuLevel::Avx512, CpuLevel::Neon];
@@ -76,7 +85,7 @@ impl CpuLevel {
     pub fn detect() -> CpuLevel {
         [CpuLevel::Avx512, CpuLevel::Avx2Fma, CpuLevel::Neon]
             .into_iter()
-            .find(|level| level.is_supported())
+            .find(|level| *level <= WIDEST && level.is_supported())
             .unwrap_or(CpuLevel::Baseline)
     }
 
