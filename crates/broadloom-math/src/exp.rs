@@ -129,13 +129,28 @@ impl<T: Float> Scaled<T> {
 #[inline(always)]
 pub(crate) fn scaled_exp<T: ExpTable, L: Level>(x: T, dx: T) -> Scaled<T> {
     let round = T::ROUND + (T::BIAS + T::BIAS);
+    let (hi, lo, exponent) = reduced_exp::<T, L>(x, dx, round);
+    Scaled { hi, lo, exponent }
+}
+
+/// `(e, ROUND + BIAS + k + n)` with `e 2^n` as [`scaled_exp`] has it, for an odd integer k: 2^(n+k) is then one factor.
+#[inline(always)]
+pub(crate) fn exp_and_exponent<T: ExpTable, L: Level>(x: T, dx: T, k: T) -> (T, T) {
+    // Like twice the bias, BIAS + k is even: ties go the same way.
+    let (hi, _, exponent) = reduced_exp::<T, L>(x, dx, T::ROUND + (T::BIAS + k));
+    (hi, exponent)
+}
+
+/// e^(x + dx) = (hi + lo) 2^n, and `round` + n.
+#[inline(always)]
+fn reduced_exp<T: ExpTable, L: Level>(x: T, dx: T, round: T) -> (T, T, T) {
     let exponent = x.madd::<L>(T::LOG2_E, round);
     let n = exponent - round;
     let hi = (-n).madd::<L>(T::LN2_HI, x); // exact, see LN2_HI
     let lo = (-n).madd::<L>(T::LN2_LO, dx);
     let (sum, sum_error) = fast_two_sum(hi, curve::<T, L>(hi, lo));
     let (hi, error) = fast_two_sum(T::ONE, sum);
-    Scaled { hi, lo: error + sum_error, exponent }
+    (hi, error + sum_error, exponent)
 }
 
 /// e^(hi + lo) - 1 - hi. The rounding error of the sum matters only in the linear term, and there is none.

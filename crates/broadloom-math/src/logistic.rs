@@ -8,8 +8,8 @@
 //! Where a result is as small as E its power of two is applied last, so that it is rounded once even if it is
 //! subnormal.
 
-use crate::exact::{two_product, two_sum};
-use crate::exp::{Scaled, exp_of_sum, scaled_exp};
+use crate::exact::{fast_two_sum, two_product, two_sum};
+use crate::exp::{Scaled, exp_and_exponent, exp_of_sum, scaled_exp};
 use crate::level::Level;
 use crate::log::{LogTable, log1p};
 
@@ -19,6 +19,10 @@ pub trait LogisticTable: LogTable {
     const SILU_MIN: Self;
     /// From here down `gelu_tanh` is zero; v is above `SILU_MIN`.
     const GELU_TANH_MIN: Self;
+    /// From here on `gelu_tanh x` rounds to x.
+    const GELU_TANH_MAX: Self;
+    /// k and 2^-k, for an odd k such that 2^(n+k) is normal for every n of `gelu_tanh`.
+    const GELU_TANH_LIFT: [Self; 2];
     /// sqrt(8/pi), in two parts.
     const GELU_TANH_LINEAR: [Self; 2];
     /// 0.044715 sqrt(8/pi), in two parts.
@@ -28,6 +32,8 @@ pub trait LogisticTable: LogTable {
 impl LogisticTable for f32 {
     const SILU_MIN: f32 = -137.0;
     const GELU_TANH_MIN: f32 = -11.0;
+    const GELU_TANH_MAX: f32 = 6.0;
+    const GELU_TANH_LIFT: [f32; 2] = [41.0, 1.0 / (1u64 << 41) as f32];
     const GELU_TANH_LINEAR: [f32; 2] = [1.5957692, -4.534068e-8];
     const GELU_TANH_CUBIC: [f32; 2] = [0.071354814, 2.3988325e-9];
 }
@@ -35,6 +41,8 @@ impl LogisticTable for f32 {
 impl LogisticTable for f64 {
     const SILU_MIN: f64 = -800.0;
     const GELU_TANH_MIN: f64 = -22.0;
+    const GELU_TANH_MAX: f64 = 8.0;
+    const GELU_TANH_LIFT: [f64; 2] = [127.0, 1.0 / (1u128 << 127) as f64];
     const GELU_TANH_LINEAR: [f64; 2] = [1.5957691216057308, -9.96930880911092e-17];
     const GELU_TANH_CUBIC: [f64; 2] = [0.07135481627260025, -6.175149918155315e-19];
 }
@@ -72,16 +80,24 @@ pub(crate) fn silu<T: LogisticTable, L: Level>(x: T) -> T {
 #[inline(always)]
 pub(crate) fn gelu_tanh<T: LogisticTable, L: Level>(x: T) -> T {
     let a = if x < T::GELU_TANH_MIN { T::GELU_TANH_MIN } else { x };
-    let bounded = if a > -T::GELU_TANH_MIN { -T::GELU_TANH_MIN } else { a };
+    let bounded = if a > T::GELU_TANH_MAX { T::GELU_TANH_MAX } else { a };
     // v as a sum of two floats, because the error of e^v is the absolute one of v.
     let ([linear, linear_lo], [cubic, cubic_lo]) = (T::GELU_TANH_LINEAR, T::GELU_TANH_CUBIC);
     let (square, square_lo) = two_product::<T, L>(bounded, bounded);
     let (term, term_error) = two_product::<T, L>(cubic, square);
     let term_lo = cubic.madd::<L>(square_lo, cubic_lo.madd::<L>(square, term_error));
-    let (factor, factor_error) = two_sum(linear, term);
+    let (larger, smaller) = if term > linear { (term, linear) } else { (linear, term) };
+    let (factor, factor_error) = fast_two_sum(larger, smaller);
     let (v, v_error) = two_product::<T, L>(bounded, factor);
     let v_lo = bounded.madd::<L>(factor_error + (term_lo + linear_lo), v_error);
-    let result = weighted::<T, L>(a, v, v_lo);
+
+    // As in `weighted`, with one power of two, 2^(n+k), in place of two factors: no |v| is too large for that here. What
+    // becomes small is multiplied by 2^-k last.
+    let [k, lower] = T::GELU_TANH_LIFT;
+    let (e, biased) = exp_and_exponent::<T, L>(-v.magnitude(), v_lo.xor_sign(-v), k);
+    let e = e * biased.two_to();
+    let (weight, back) = if v.has_sign() { (e, lower) } else { (T::ONE, T::ONE) };
+    let result = a * weight / e.madd::<L>(lower, T::ONE) * back;
     if x.unordered() { T::NAN } else { result }
 }
 
