@@ -97,8 +97,9 @@ pub fn check(built: &Built, all_sizes: &[[usize; 3]], seed: u64) -> Result<(), S
     compare(&built.graph, &built.named_outputs(), &data, &outputs, seed)
 }
 
-/// Whether a graph with numbers in place of its symbols is accepted, with the same shapes, and computes the same bits;
-/// and that one executable of the graph with symbols does so for all sizes without being compiled again.
+/// Whether a graph with numbers in place of its symbols is accepted, with the same shapes, and computes the same bits,
+/// also where the numbers are put when it is checked already; and that one executable of the graph with symbols does so
+/// for all sizes without being compiled again, but for short ones.
 pub fn check_substituted(built: &Built, all_sizes: &[[usize; 3]], seed: u64) -> Result<(), String> {
     let graph = built.graph.finish(built.named_outputs()).map_err(|mistakes| mistakes.to_string())?;
     let symbolic = built.graph.compile(built.named_outputs()).map_err(|error| error.to_string())?;
@@ -116,6 +117,16 @@ pub fn check_substituted(built: &Built, all_sizes: &[[usize; 3]], seed: u64) -> 
         let executable = concrete.graph.compile(outputs).map_err(|error| error.to_string())?;
         run(&executable, &data, want, None).map_err(|problem| format!("with numbers: {problem}\n{graph}"))?;
         run(&symbolic, &data, want, None).map_err(|problem| format!("with symbols: {problem}\n{graph}"))?;
+        let numbers = (0..graph.symbols().len()).map(SymbolId::new);
+        let numbers: Vec<(SymbolId, i64)> = numbers
+            .filter_map(|symbol| Some((symbol, value(symbol)?)))
+            .filter(|(_, size)| *size > 1)
+            .collect();
+        let put = graph.with_sizes(&numbers).map_err(|error| error.to_string())?;
+        let executable =
+            Executable::compile(&put, &CompileOptions::default()).map_err(|error| error.to_string())?;
+        run(&executable, &data, want, None)
+            .map_err(|problem| format!("with numbers put: {problem}\n{put}"))?;
     }
     let stretches = graph.inputs().iter().any(|input| !input.may_be_one.is_empty());
     match symbolic.explain().variants() {

@@ -33,6 +33,7 @@ const MAX_REDUCTIONS: usize = 128;
 /// # Errors
 /// If an offset or a stride of the graph cannot be expressed.
 pub fn lower(graph: &CheckedGraph, options: &LowerOptions) -> Result<Schedule, LowerError> {
+    let graph = &graph.with_sizes(&options.sizes)?;
     let mut flat = Flat::new(graph, options)?;
     let (plan, assumptions) = Materialization::new(&mut flat, options)?;
     let (stored, kernels) = (HashMap::new(), Vec::new());

@@ -54,6 +54,7 @@ pub use fuse::lower;
 pub use target::Target;
 pub use verify::verify;
 
+use broadloom_ir::SymbolId;
 use broadloom_ir::dim::{Dim, DimError};
 use broadloom_ir::graph::CheckedGraph;
 
@@ -100,6 +101,8 @@ pub struct LowerOptions {
     /// Axes of this length are the last part of longer ones: what adds along them does so by blocks, as along the whole
     /// axis, however few elements this part has.
     pub tail: Option<Dim>,
+    /// Symbols that have these values, in units of the symbols.
+    pub sizes: Vec<(SymbolId, i64)>,
 }
 
 impl LowerOptions {
@@ -115,6 +118,7 @@ impl LowerOptions {
             fused,
             target: Target::NOMINAL,
             tail: None,
+            sizes: Vec::new(),
         }
     }
 }

@@ -8,6 +8,7 @@
 
 use crate::array::{ArrayView, IntoArrayView};
 use crate::bind::{BindError, Inputs};
+use crate::cache::{Cache, Slots};
 use crate::compile::{CompileError, CompileOptions, compile};
 use crate::dsl::{Dim, Graph, Shape, Tensor};
 use crate::executable::Executable;
@@ -18,9 +19,8 @@ use broadloom_ir::graph::{CheckedGraph, Demand, Node};
 use broadloom_ir::ops::Op;
 use broadloom_ir::shape;
 use broadloom_ir::{ExprId, InputId};
-use std::collections::HashMap;
 use std::fmt;
-use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
+use std::sync::LazyLock;
 use thiserror::Error;
 
 /// Most kernels that are kept; the one not used for longest makes room.
@@ -280,49 +280,14 @@ impl Structure {
     }
 }
 
-/// A place for one kernel, locked while it is compiled, so that no two threads compile the same.
-type Slot = Arc<Mutex<Option<Executable>>>;
-
-#[derive(Default)]
-struct Cache {
-    slots: HashMap<Structure, (Slot, u64)>,
-    /// Counts uses, so that each slot knows when it was last used.
-    clock: u64,
-    hits: u64,
-    compiles: u64,
-}
-
-static CACHE: LazyLock<Mutex<Cache>> = LazyLock::new(Mutex::default);
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
+static CACHE: LazyLock<Cache<Structure, Executable>> = LazyLock::new(Cache::default);
 
 fn cached(graph: &CheckedGraph) -> Result<Executable, CompileError> {
-    let slot = lock(&CACHE).slot(Structure::of(graph));
-    let mut kept = lock(&slot);
-    if let Some(executable) = &*kept {
-        lock(&CACHE).hits += 1;
-        return Ok(executable.clone());
-    }
-    let executable = compile(graph, &CompileOptions::default())?;
-    lock(&CACHE).compiles += 1;
-    *kept = Some(executable.clone());
-    Ok(executable)
-}
-
-impl Cache {
-    fn slot(&mut self, structure: Structure) -> Slot {
-        self.clock += 1;
-        if self.slots.len() >= CAPACITY && !self.slots.contains_key(&structure) {
-            let oldest =
-                self.slots.iter().min_by_key(|(_, (_, used))| *used).map(|(structure, _)| structure.clone());
-            oldest.map(|oldest| self.slots.remove(&oldest));
-        }
-        let (slot, used) = self.slots.entry(structure).or_default();
-        *used = self.clock;
-        slot.clone()
-    }
+    let admit = |structure, slots: &mut Slots<Structure, Executable>| {
+        slots.make_room(CAPACITY);
+        structure
+    };
+    CACHE.get_or_make(Structure::of(graph), admit, |_| compile(graph, &CompileOptions::default()))
 }
 
 /// How often [`eval`] found a kernel, or had to compile one.
@@ -350,6 +315,6 @@ pub struct CacheStats {
 /// # Ok::<(), broadloom::EvalError>(())
 /// ```
 pub fn cache_stats() -> CacheStats {
-    let cache = lock(&CACHE);
-    CacheStats { hits: cache.hits, compiles: cache.compiles, entries: cache.slots.len() }
+    let (hits, compiles, entries) = CACHE.counts();
+    CacheStats { hits, compiles, entries }
 }

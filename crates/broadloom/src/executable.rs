@@ -1,22 +1,17 @@
 //! Compiled kernels.
 
-use crate::bind::plan::Binding;
-use crate::bind::{Program, SymbolNames, type_text};
-use crate::compile::{Aside, CompileError, CompileOptions, compile_variant};
+use crate::bind::{SymbolNames, type_text};
+use crate::compile::{CompileError, CompileOptions};
+use crate::compiled::Inner;
 use crate::explain::Explanation;
-use crate::memory::{Block, OutOfMemory};
 use crate::run::{Bound, CallError, IntoOutputs, Outputs};
 use crate::{BindError, IntoInputs};
 use broadloom_ir::dtype::DType;
 use broadloom_ir::graph::{CheckedGraph, InputInfo, OutputInfo};
 use broadloom_ir::shape::Shape;
-use broadloom_jit::{CpuLevel, Module};
-use broadloom_loops::kernel::Schedule;
-use broadloom_loops::{Layout, LowerOptions};
-use std::collections::HashMap;
 use std::fmt;
 use std::panic::Location;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// A compiled graph, to be called any number of times with arrays of any sizes. Cloning shares it, and any number
@@ -228,7 +223,7 @@ impl Executable {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn explain(&self) -> Explanation {
-        Explanation::new(self.inner.clone(), self.compile_time)
+        Explanation::new(self.inner.clone(), self.inner.variants.general.clone(), self.compile_time)
     }
 
     pub(crate) fn options(&self) -> &CompileOptions {
@@ -272,124 +267,4 @@ impl fmt::Debug for Executable {
             |arrays: Vec<ArrayInfo>| arrays.iter().map(ArrayInfo::to_string).collect::<Vec<_>>().join(", ");
         write!(f, "Executable({} -> {})", list(self.inputs()), list(self.outputs()))
     }
-}
-
-/// Machine code for one choice of layouts.
-pub(crate) struct Variant {
-    /// Per output, if it is assigned to an input, why it is not written over that.
-    pub(crate) asides: Vec<Option<Aside>>,
-    pub(crate) schedule: Schedule,
-    pub(crate) module: Module,
-}
-
-impl fmt::Debug for Variant {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Variant({} kernels)", self.schedule.kernels.len())
-    }
-}
-
-/// What clones of an executable share.
-pub(crate) struct Inner {
-    pub(crate) graph: CheckedGraph,
-    pub(crate) options: CompileOptions,
-    pub(crate) program: Program,
-    pub(crate) dense_options: LowerOptions,
-    pub(crate) level: CpuLevel,
-    pub(crate) dense: Arc<Variant>,
-    variants: Mutex<HashMap<LowerOptions, Arc<Variant>>>,
-    /// The last binding: most calls repeat its sizes and strides.
-    last: Mutex<Option<Arc<Binding>>>,
-    /// Temporaries of the last call, for the next one.
-    arena: Mutex<Block>,
-}
-
-/// Most variants by exact layouts; beyond, one for any strides serves all.
-const MAX_VARIANTS: usize = 16;
-/// Largest arena that is kept between calls.
-const MAX_KEPT_ARENA: usize = 64 << 20;
-
-impl Inner {
-    pub(crate) fn new(
-        graph: CheckedGraph,
-        options: CompileOptions,
-        program: Program,
-        dense_options: LowerOptions,
-        level: CpuLevel,
-        dense: Variant,
-    ) -> Inner {
-        Inner {
-            graph,
-            options,
-            program,
-            dense_options,
-            level,
-            dense: Arc::new(dense),
-            variants: Mutex::default(),
-            last: Mutex::default(),
-            arena: Mutex::default(),
-        }
-    }
-
-    /// The machine code for these layouts, compiled if it is needed for the first time.
-    pub(crate) fn variant(&self, options: &LowerOptions) -> Result<Arc<Variant>, CompileError> {
-        if *options == self.dense_options {
-            return Ok(self.dense.clone());
-        }
-        // Locked while compiling, so that no two threads compile the same.
-        let mut variants = lock(&self.variants);
-        if let Some(variant) = variants.get(options) {
-            return Ok(variant.clone());
-        }
-        let mut options = options.clone();
-        if variants.len() >= MAX_VARIANTS {
-            let any = Layout::Strided { unit: None };
-            options.inputs.fill(any.clone());
-            options.outputs.fill(any);
-            if let Some(variant) = variants.get(&options) {
-                return Ok(variant.clone());
-            }
-        }
-        let variant = Arc::new(compile_variant(&self.graph, &options, self.level, false)?);
-        variants.insert(options, variant.clone());
-        Ok(variant)
-    }
-
-    /// Number of variants beside the dense one.
-    pub(crate) fn other_variants(&self) -> usize {
-        lock(&self.variants).len()
-    }
-
-    pub(crate) fn last_binding(&self) -> Option<Arc<Binding>> {
-        lock(&self.last).clone()
-    }
-
-    pub(crate) fn keep_binding(&self, binding: &Arc<Binding>) {
-        *lock(&self.last) = Some(binding.clone());
-    }
-
-    /// Runs `action` with memory for temporaries.
-    pub(crate) fn with_arena<R>(
-        &self,
-        bytes: usize,
-        action: impl FnOnce(*mut u8) -> R,
-    ) -> Result<R, OutOfMemory> {
-        if bytes == 0 {
-            return Ok(action(std::ptr::null_mut()));
-        }
-        let mut block = std::mem::take(&mut *lock(&self.arena));
-        if block.bytes() < bytes {
-            drop(block);
-            block = Block::new(bytes)?;
-        }
-        let result = action(block.as_mut_ptr());
-        if block.bytes() <= MAX_KEPT_ARENA {
-            *lock(&self.arena) = block;
-        }
-        Ok(result)
-    }
-}
-
-/// Locks what stays consistent even if a thread panicked while it held the lock.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

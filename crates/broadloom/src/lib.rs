@@ -30,8 +30,10 @@
 
 mod array;
 mod bind;
+mod cache;
 mod chunks;
 mod compile;
+mod compiled;
 mod dsl;
 pub mod eval;
 mod executable;
@@ -40,6 +42,7 @@ mod memory;
 mod options;
 pub mod prelude;
 mod run;
+mod variant;
 
 pub use array::{
     AnyArray, Array, ArrayView, ArrayViewMut, FromArray, Input, IntoArrayView, IntoArrayViewMut, IntoInput,

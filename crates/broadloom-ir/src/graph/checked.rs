@@ -1,5 +1,7 @@
 //! Checked graphs: proof that every expression is well typed and well shaped.
 
+mod sizes;
+
 use super::solve::{Solution, solve};
 use super::{
     Entry, Equation, Graph, InputInfo, Node, Obligation, Operands, Site, SymbolInfo, SymbolKind, View, What,

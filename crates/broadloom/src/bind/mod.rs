@@ -9,6 +9,7 @@
 //! sizes and strides alone, so the last one is kept and an unchanged call skips all of this.
 
 mod error;
+pub(crate) mod facts;
 mod inputs;
 mod message;
 mod names;

@@ -1,17 +1,16 @@
 //! What a call does, with all numbers evaluated: arguments of kernels, ranges, and where temporaries lie.
 
 use super::error::{ArrayName, BindError, Role, SizeMismatch};
+use super::facts;
 use super::names::SymbolNames;
 use super::program::{Given, Values, count, evaluate};
 use crate::array::{AxisLayout, Geometry};
-use crate::executable::{Inner, Variant};
+use crate::compiled::Inner;
+use crate::variant::Variant;
 use broadloom_ir::dim::{Dim, DimError};
 use broadloom_ir::dtype::DType;
 use broadloom_ir::graph::{CheckedGraph, OutputInfo};
-use broadloom_loops::kernel::{
-    self, Extent, HostSymbol, Kernel, KernelId, Schedule, Specialisation, Stmt, Work,
-};
-use broadloom_loops::{IndexWidth, Layout, LowerOptions};
+use broadloom_loops::kernel::{self, Extent, HostSymbol, Kernel, KernelId, Schedule, Stmt, Work};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
@@ -67,7 +66,7 @@ impl<'g> Destination<'g> {
     }
 
     /// The array that kernels write to, unless it is dense memory of the call.
-    fn written(self) -> Option<&'g Geometry> {
+    pub(super) fn written(self) -> Option<&'g Geometry> {
         match self {
             Destination::Own | Destination::Aside(_) => None,
             Destination::Array(geometry) | Destination::InPlace(geometry) => Some(geometry),
@@ -288,7 +287,7 @@ fn choose_variant(
     values: &Values,
 ) -> Result<Arc<Variant>, BindError> {
     loop {
-        let variant = variant_for(inner, inputs, destinations, values)?;
+        let variant = facts::variant(&inner.variants, &inner.short, inputs, destinations, values)?;
         let mut is_final = true;
         for (destination, aside) in destinations.iter_mut().zip(&variant.asides) {
             if let (Destination::InPlace(geometry), Some(_)) = (*destination, aside) {
@@ -297,46 +296,6 @@ fn choose_variant(
             }
         }
         if is_final {
-            return Ok(variant);
-        }
-    }
-}
-
-fn variant_for(
-    inner: &Inner,
-    inputs: &[Option<&Geometry>],
-    destinations: &[Destination<'_>],
-    values: &Values,
-) -> Result<Arc<Variant>, BindError> {
-    let layout = |geometry: &Geometry| {
-        if geometry.is_dense() {
-            return Layout::Dense;
-        }
-        Layout::Strided { unit: geometry.axes.iter().position(|axis| axis.size > 1 && axis.stride == 1) }
-    };
-    let mut options = LowerOptions { ..inner.dense_options.clone() };
-    options.inputs = inputs.iter().map(|geometry| geometry.map_or(Layout::Dense, layout)).collect();
-    let written = destinations.iter().map(|destination| destination.written());
-    options.outputs = written.map(|geometry| geometry.map_or(Layout::Dense, layout)).collect();
-    loop {
-        let variant = inner.variant(&options).map_err(|error| BindError::Compile(Arc::new(error)))?;
-        let mut holds = true;
-        for assumption in &variant.schedule.assumptions {
-            // An axis whose length depends on groups is no longer than the axis that is cut.
-            let size = match evaluate(&assumption.size, values) {
-                Err(DimError::Unbound(_)) => continue,
-                size => size?,
-            };
-            if !assumption.holds(size) {
-                holds = false;
-                match assumption.of {
-                    Specialisation::NarrowIndices => options.index_width = IndexWidth::Wide,
-                    Specialisation::KeptRows => options.keep_rows = false,
-                    Specialisation::Packing => options.pack = false,
-                }
-            }
-        }
-        if holds {
             return Ok(variant);
         }
     }

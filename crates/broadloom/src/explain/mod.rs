@@ -1,11 +1,12 @@
 //! What was made of a graph.
 
 mod kernels;
+mod variants;
 
 pub use kernels::{ArrayPlace, KernelInfo, TemporaryInfo};
 
-use crate::compile::{Aside, CompileError, compile_variant};
-use crate::executable::Inner;
+use crate::compiled::Inner;
+use crate::variant::{Aside, CompileError, Variant};
 use broadloom_ir::dim::Dim;
 use broadloom_ir::dtype::DType;
 use broadloom_ir::graph::CheckedGraph;
@@ -15,7 +16,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What was made of a graph for dense arrays: printed, the loops of each kernel and facts about them; its methods
+/// What was made of a graph for dense arrays of all sizes, or for [some arrays](crate::Bound::explain): printed, the loops of each kernel and facts about them; its methods
 /// answer questions that tests can ask.
 ///
 /// ```
@@ -35,6 +36,7 @@ use std::time::Duration;
 #[derive(Clone)]
 pub struct Explanation {
     inner: Arc<Inner>,
+    variant: Arc<Variant>,
     compile_time: Duration,
 }
 
@@ -80,16 +82,16 @@ impl fmt::Debug for Bytes {
 }
 
 impl Explanation {
-    pub(crate) fn new(inner: Arc<Inner>, compile_time: Duration) -> Explanation {
-        Explanation { inner, compile_time }
+    pub(crate) fn new(inner: Arc<Inner>, variant: Arc<Variant>, compile_time: Duration) -> Explanation {
+        Explanation { inner, variant, compile_time }
     }
 
     fn schedule(&self) -> &Schedule {
-        &self.inner.dense.schedule
+        &self.variant.schedule
     }
 
     /// How many times the graph was compiled so far: once for dense arrays of all sizes, and once for every other
-    /// combination of layouts that was met.
+    /// combination of layouts and of short sizes (of a reduction, or of a trailing axis) that was met.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -104,7 +106,7 @@ impl Explanation {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn variants(&self) -> usize {
-        1 + self.inner.other_variants()
+        1 + self.inner.variants.others().len()
     }
 
     /// Number of kernels, each a fused loop nest.
@@ -175,7 +177,7 @@ impl Explanation {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn scalar_calls(&self) -> Vec<(Op, DType)> {
-        self.inner.dense.module.scalar_calls().to_vec()
+        self.variant.module.scalar_calls().to_vec()
     }
 
     /// Whether an input of this name, which is [assigned](crate::Tensor::assign) to, is written directly: `false` if
@@ -195,7 +197,7 @@ impl Explanation {
     }
 
     fn assigned(&self) -> impl Iterator<Item = (&str, Option<Aside>)> {
-        let outputs = self.inner.graph.outputs().iter().zip(&self.inner.dense.asides);
+        let outputs = self.inner.graph.outputs().iter().zip(&self.variant.asides);
         outputs.filter(|(output, _)| output.assigned.is_some()).map(|(output, aside)| (&*output.name, *aside))
     }
 
@@ -224,7 +226,7 @@ impl Explanation {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn code_bytes(&self) -> usize {
-        self.inner.dense.module.code_bytes()
+        self.variant.module.code_bytes()
     }
 
     /// The graph of kernels and the arrays between them, in the DOT language.
@@ -293,7 +295,7 @@ impl Explanation {
         &self,
         of: impl Fn(&broadloom_jit::Module, KernelId) -> Option<String>,
     ) -> Result<String, CompileError> {
-        let variant = compile_variant(&self.inner.graph, &self.inner.dense_options, self.inner.level, true)?;
+        let variant = self.inner.variants.with_text(&self.variant)?;
         let texts = (0..self.kernels()).filter_map(|index| of(&variant.module, KernelId::new(index)));
         Ok(texts.collect::<Vec<_>>().join("\n"))
     }
@@ -379,7 +381,16 @@ impl fmt::Display for Explanation {
             writeln!(f, "called once per element: {}", names.join(", "))?;
         }
         write!(f, "compiled in {:.2} ms", self.compile_time.as_secs_f64() * 1e3)?;
-        writeln!(f, " for {} to {} bytes of code", self.inner.level, self.code_bytes())
+        writeln!(f, " for {} to {} bytes of code", self.inner.variants.level, self.code_bytes())?;
+        let of_arrays = variants::facts(&self.inner, &self.variant);
+        if !of_arrays.is_empty() {
+            return writeln!(f, "only where {of_arrays}");
+        }
+        for variant in self.inner.variants.others() {
+            let (of_arrays, bytes) = (variants::facts(&self.inner, &variant), variant.module.code_bytes());
+            writeln!(f, "and where {of_arrays}: {bytes} bytes of code")?;
+        }
+        Ok(())
     }
 }
 

@@ -5,7 +5,7 @@ use super::RunError;
 use crate::array::{ArrayViewMut, Geometry};
 use crate::bind::Ordered;
 use crate::bind::plan::{Binding, Launch};
-use crate::executable::Inner;
+use crate::compiled::Inner;
 use crate::memory::{OutOfMemory, Storage, copy_to_array, with_scratch};
 use broadloom_jit::Failure;
 use broadloom_loops::kernel::Role;

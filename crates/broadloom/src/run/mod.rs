@@ -10,7 +10,8 @@ pub use outputs::{IntoOutputs, OutputError, Outputs, OutputsMut};
 use crate::array::{AnyArray, Geometry};
 use crate::bind::plan::{self, Binding};
 use crate::bind::{BindError, Given, Inputs, Ordered, given, order, type_text};
-use crate::executable::Inner;
+use crate::compiled::Inner;
+use crate::explain::Explanation;
 use crate::memory::{OutOfMemory, Storage};
 use broadloom_ir::diagnostics::{Places, Row, Style, Text};
 use broadloom_ir::graph::{CheckedGraph, Node, Site};
@@ -96,6 +97,27 @@ impl<'a> Bound<'a> {
             },
         );
         Ok(Outputs::new(arrays.collect()))
+    }
+
+    /// What was made of the graph for these arrays: it may rely on their layouts, and on sizes that are short.
+    ///
+    /// ```
+    /// use broadloom::prelude::*;
+    /// let g = Graph::new();
+    /// let [n, k, d] = g.symbols(["n", "k", "d"]);
+    /// let (codes, obs) = (g.input::<f32>("codes", shape![k, d]), g.input::<f32>("obs", shape![n, d]));
+    /// let code = (codes.unsqueeze(0) - obs.unsqueeze(1)).square().sum(-1).argmin(1);
+    /// let kernel = code.compile()?;
+    /// let (codes, obs) = (vec![0.5f32; 16 * 3], vec![1.0f32; 1000 * 3]);
+    /// let (codes, obs) = (ArrayView::new(&codes, &[16, 3])?, ArrayView::new(&obs, &[1000, 3])?);
+    /// let bound = kernel.bind(inputs! { "codes" => codes, "obs" => obs })?;
+    /// assert!(bound.explain().to_string().contains("only where d = 3"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn explain(&self) -> Explanation {
+        let variant = self.binding.variant.clone();
+        let compile_time = variant.compile_time;
+        Explanation::new(self.inner.clone(), variant, compile_time)
     }
 
     /// Bytes that a run stores between kernels at one time, beside the outputs and scratch.

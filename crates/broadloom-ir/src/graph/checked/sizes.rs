@@ -1,0 +1,42 @@
+//! A graph for fixed sizes of some of its symbols.
+
+use super::{Checked, CheckedGraph, Found};
+use crate::dim::{Dim, DimError};
+use crate::ids::SymbolId;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+impl CheckedGraph {
+    /// The same expressions, ids and symbols with numbers in place of some symbols, in units of the symbols. A size
+    /// that becomes 1 stretches nothing: what is stretched was decided when the graph was made.
+    ///
+    /// # Errors
+    /// If a size overflows.
+    pub fn with_sizes(&self, sizes: &[(SymbolId, i64)]) -> Result<CheckedGraph, DimError> {
+        if sizes.is_empty() {
+            return Ok(self.clone());
+        }
+        let found: HashMap<SymbolId, Dim> =
+            sizes.iter().map(|&(symbol, value)| (symbol, Dim::constant(value))).collect();
+        let mut checked = Checked::clone(&self.0);
+        checked.solutions.retain(|solution| !found.contains_key(&solution.symbol));
+        let mut found = Found { found, error: None };
+        for entry in &mut checked.entries {
+            found.put_into(&mut entry.shape);
+            entry.node.visit_dims(&mut |dim| *dim = found.put(dim));
+        }
+        for input in &mut checked.inputs {
+            found.put_into(&mut input.shape);
+        }
+        for size in checked.declared.values_mut() {
+            *size = found.put(size);
+        }
+        for obligation in &mut checked.obligations {
+            obligation.demand = obligation.demand.map(&mut |dim| found.put(dim));
+        }
+        match found.error {
+            Some(error) => Err(error),
+            None => Ok(CheckedGraph(Arc::new(checked))),
+        }
+    }
+}

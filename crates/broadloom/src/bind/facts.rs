@@ -1,0 +1,146 @@
+//! Of which facts of a call its machine code makes use.
+
+use super::error::BindError;
+use super::plan::Destination;
+use super::program::{Values, count, evaluate};
+use crate::array::Geometry;
+use crate::variant::{Variant, Variants};
+use broadloom_ir::SymbolId;
+use broadloom_ir::dim::{Dim, DimError};
+use broadloom_ir::graph::{CheckedGraph, Node, symbol_named};
+use broadloom_ir::shape::Shape;
+use broadloom_loops::kernel::Specialisation;
+use broadloom_loops::{IndexWidth, Layout, LowerOptions};
+use std::ops::RangeInclusive;
+use std::sync::Arc;
+
+/// Sizes that are worth code of their own where they are short.
+#[derive(Debug, Default)]
+pub(crate) struct ShortSizes(Vec<ShortSize>);
+
+#[derive(Debug, PartialEq, Eq)]
+struct ShortSize {
+    symbol: SymbolId,
+    size: Dim,
+    /// How short.
+    lengths: RangeInclusive<i64>,
+    /// The tensor that has the axis.
+    shape: Shape,
+}
+
+/// A reduction of these lengths is unrolled, or is a tile of pairs: see `UNROLL_PAIRS` of the loops.
+const SHORT_REDUCTION: RangeInclusive<i64> = 2..=64;
+/// Trailing axes of these lengths become part of a vector loop.
+const SHORT_TRAILING: RangeInclusive<i64> = 2..=16;
+/// With fewer elements, a call takes no longer than what surrounds it.
+const WORTH_ELEMENTS: i64 = 1024;
+/// A graph of more expressions takes too long to be compiled once more while a call waits.
+const MAX_EXPRS: usize = 512;
+
+impl ShortSizes {
+    /// Those of a graph: extents of reductions, and trailing axes of arrays beside others that have no such axis.
+    pub(crate) fn new(graph: &CheckedGraph, tail: Option<&Dim>) -> ShortSizes {
+        let mut sizes = ShortSizes::default();
+        if graph.len() > MAX_EXPRS {
+            return sizes;
+        }
+        let is_tail = |symbol: SymbolId| tail.is_some_and(|tail| tail.symbols().contains(&symbol));
+        let mut add = |shape: &Shape, axis: usize, lengths: RangeInclusive<i64>| {
+            let size = &shape[axis];
+            if let Some(symbol) = symbol_named(size, graph.symbols()).filter(|symbol| !is_tail(*symbol)) {
+                let (size, shape) = (size.clone(), shape.clone());
+                let short = ShortSize { symbol, size, lengths, shape };
+                if !sizes.0.contains(&short) {
+                    sizes.0.push(short);
+                }
+            }
+        };
+        for expr in graph.exprs() {
+            if let Node::Reduce { operand, axes, .. } = graph.node(expr) {
+                axes.iter().for_each(|&axis| add(graph.shape(*operand), axis, SHORT_REDUCTION));
+            }
+        }
+        // Arrays of one shape are rows of elements, whatever their axes.
+        let mut shapes: Vec<&Shape> = graph.exprs().map(|expr| graph.shape(expr)).collect();
+        shapes.retain(|shape| shape.rank() > 0);
+        if shapes.iter().any(|shape| *shape != shapes[0]) {
+            let inputs = graph.inputs().iter().map(|input| &input.shape);
+            let outputs = graph.outputs().iter().map(|output| graph.shape(output.expr));
+            for shape in inputs.chain(outputs).filter(|shape| shape.rank() > 0) {
+                add(shape, shape.rank() - 1, SHORT_TRAILING);
+            }
+        }
+        sizes
+    }
+
+    /// Those that a call has, with their values.
+    fn of_call(&self, values: &Values) -> Vec<(SymbolId, i64)> {
+        let mut sizes: Vec<(SymbolId, i64)> = Vec::new();
+        for short in &self.0 {
+            let is_short = evaluate(&short.size, values).is_ok_and(|size| short.lengths.contains(&size));
+            let is_worth = || !matches!(count(&short.shape, values), Ok(count) if count < WORTH_ELEMENTS);
+            if let Some(value) = values[short.symbol.index()].filter(|_| is_short && is_worth()) {
+                sizes.push((short.symbol, value));
+            }
+        }
+        sizes.sort_unstable();
+        sizes.dedup();
+        sizes
+    }
+}
+
+/// The facts of a call that its code relies on, but for what only a schedule says that it assumes.
+fn facts(
+    general: &LowerOptions,
+    short: &ShortSizes,
+    inputs: &[Option<&Geometry>],
+    destinations: &[Destination<'_>],
+    values: &Values,
+) -> LowerOptions {
+    let layout = |geometry: &Geometry| {
+        if geometry.is_dense() {
+            return Layout::Dense;
+        }
+        Layout::Strided { unit: geometry.axes.iter().position(|axis| axis.size > 1 && axis.stride == 1) }
+    };
+    let of = |geometry: Option<&Geometry>| geometry.map_or(Layout::Dense, layout);
+    LowerOptions {
+        inputs: inputs.iter().map(|geometry| of(*geometry)).collect(),
+        outputs: destinations.iter().map(|destination| of(destination.written())).collect(),
+        sizes: short.of_call(values),
+        ..general.clone()
+    }
+}
+
+/// The machine code for a call.
+pub(super) fn variant(
+    variants: &Variants,
+    short: &ShortSizes,
+    inputs: &[Option<&Geometry>],
+    destinations: &[Destination<'_>],
+    values: &Values,
+) -> Result<Arc<Variant>, BindError> {
+    let mut facts = facts(&variants.general.facts, short, inputs, destinations, values);
+    loop {
+        let variant = variants.get(facts.clone()).map_err(|error| BindError::Compile(Arc::new(error)))?;
+        let mut holds = true;
+        for assumption in &variant.schedule.assumptions {
+            // An axis whose length depends on groups is no longer than the axis that is cut.
+            let size = match evaluate(&assumption.size, values) {
+                Err(DimError::Unbound(_)) => continue,
+                size => size?,
+            };
+            if !assumption.holds(size) {
+                holds = false;
+                match assumption.of {
+                    Specialisation::NarrowIndices => facts.index_width = IndexWidth::Wide,
+                    Specialisation::KeptRows => facts.keep_rows = false,
+                    Specialisation::Packing => facts.pack = false,
+                }
+            }
+        }
+        if holds {
+            return Ok(variant);
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! What is made once per key and kept.
+
+use std::collections::HashMap;
+use std::hash::Hash;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Values by key. While a value is made, others wait for that one alone.
+pub(crate) struct Cache<K, V>(Mutex<Slots<K, V>>);
+
+/// The slots of a cache.
+pub(crate) struct Slots<K, V> {
+    of_key: HashMap<K, Slot<V>>,
+    /// Counts uses, so that each slot knows when it was last used.
+    clock: u64,
+    hits: u64,
+    made: u64,
+}
+
+struct Slot<V> {
+    value: Arc<Mutex<Option<V>>>,
+    since: u64,
+    used: u64,
+}
+
+impl<K, V> Default for Cache<K, V> {
+    fn default() -> Self {
+        Cache(Mutex::new(Slots { of_key: HashMap::new(), clock: 0, hits: 0, made: 0 }))
+    }
+}
+
+impl<K: Eq + Hash + Clone, V: Clone> Cache<K, V> {
+    /// The value of a key; if there is none, what `make` gives. `admit` says which key is used in place of a new one,
+    /// or makes room for it.
+    pub(crate) fn get_or_make<E>(
+        &self,
+        key: K,
+        admit: impl FnOnce(K, &mut Slots<K, V>) -> K,
+        make: impl FnOnce(&K) -> Result<V, E>,
+    ) -> Result<V, E> {
+        let (key, slot) = {
+            let mut slots = lock(&self.0);
+            let key = if slots.contains(&key) { key } else { admit(key, &mut slots) };
+            let slot = slots.slot(&key);
+            (key, slot)
+        };
+        let mut value = lock(&slot);
+        if let Some(value) = &*value {
+            lock(&self.0).hits += 1;
+            return Ok(value.clone());
+        }
+        let made = make(&key)?;
+        *value = Some(made.clone());
+        lock(&self.0).made += 1;
+        Ok(made)
+    }
+
+    /// The values that are there, in the order in which they were first asked for.
+    pub(crate) fn values(&self) -> Vec<V> {
+        let mut slots: Vec<(u64, Arc<Mutex<Option<V>>>)> = {
+            let slots = lock(&self.0);
+            slots.of_key.values().map(|slot| (slot.since, slot.value.clone())).collect()
+        };
+        slots.sort_by_key(|(since, _)| *since);
+        // One that is locked is being made.
+        slots.into_iter().filter_map(|(_, slot)| slot.try_lock().ok()?.clone()).collect()
+    }
+
+    /// How many values were found and how many were made, and the number of keys.
+    pub(crate) fn counts(&self) -> (u64, u64, usize) {
+        let slots = lock(&self.0);
+        (slots.hits, slots.made, slots.of_key.len())
+    }
+}
+
+impl<K: Eq + Hash + Clone, V> Slots<K, V> {
+    pub(crate) fn contains(&self, key: &K) -> bool {
+        self.of_key.contains_key(key)
+    }
+
+    /// The number of keys of some kind.
+    pub(crate) fn count(&self, of_kind: impl Fn(&K) -> bool) -> usize {
+        self.of_key.keys().filter(|key| of_kind(key)).count()
+    }
+
+    /// Drops what was not used for longest until there is room for one more of `capacity`.
+    pub(crate) fn make_room(&mut self, capacity: usize) {
+        while self.of_key.len() >= capacity {
+            let oldest = self.of_key.iter().min_by_key(|(_, slot)| slot.used).map(|(key, _)| key.clone());
+            let Some(oldest) = oldest else { return };
+            self.of_key.remove(&oldest);
+        }
+    }
+
+    fn slot(&mut self, key: &K) -> Arc<Mutex<Option<V>>> {
+        self.clock += 1;
+        let used = self.clock;
+        match self.of_key.get_mut(key) {
+            Some(slot) => {
+                slot.used = used;
+                slot.value.clone()
+            }
+            None => {
+                let value = Arc::<Mutex<Option<V>>>::default();
+                self.of_key.insert(key.clone(), Slot { value: value.clone(), since: used, used });
+                value
+            }
+        }
+    }
+}
+
+/// Locks what stays consistent even if a thread panicked while it held the lock.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,36 @@
+//! For which calls code was compiled.
+
+use crate::compiled::Inner;
+use crate::variant::Variant;
+use broadloom_loops::{IndexWidth, Layout, LowerOptions};
+
+/// The facts on which a variant relies and the general one does not: `d = 3`, `x is strided`.
+pub(super) fn facts(inner: &Inner, variant: &Variant) -> String {
+    let (graph, general) = (&inner.graph, &inner.variants.general.facts);
+    let LowerOptions { inputs, outputs, index_width, sizes, vectorize: _, fused: _, tail: _ } =
+        &variant.facts;
+    let mut facts = Vec::new();
+    for &(symbol, value) in sizes {
+        let info = &graph.symbols()[symbol.index()];
+        facts.push(format!("{} = {}", info.name, value * info.unit));
+    }
+    let names = graph.inputs().iter().map(|input| &input.name).zip(inputs);
+    let names = names.chain(graph.outputs().iter().map(|output| &output.name).zip(outputs));
+    for (name, layout) in names {
+        match layout {
+            Layout::Dense => {}
+            Layout::Strided { unit: Some(axis) } => facts.push(format!("{name} dense along axis {axis}")),
+            Layout::Strided { unit: None } => facts.push(format!("{name} strided")),
+        }
+    }
+    if index_width != &general.index_width && *index_width == IndexWidth::Wide {
+        facts.push("indices of 64 bits".to_owned());
+    }
+    if *keep_rows != general.keep_rows {
+        facts.push("rows too long to be kept".to_owned());
+    }
+    if *pack != general.pack {
+        facts.push("arrays not worth packing".to_owned());
+    }
+    facts.join(", ")
+}

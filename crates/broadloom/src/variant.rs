@@ -1,0 +1,177 @@
+//! Machine code for what some calls have in common: layouts of arrays, short sizes.
+
+use crate::cache::{Cache, Slots};
+use broadloom_ir::diagnostics::Diagnostics;
+use broadloom_ir::graph::CheckedGraph;
+use broadloom_jit::{CpuLevel, JitOptions, Module};
+use broadloom_loops::kernel::Schedule;
+use broadloom_loops::{Hazard, Layout, LowerError, LowerOptions};
+use std::fmt;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use thiserror::Error;
+
+/// Machine code for calls of which some facts hold.
+pub(crate) struct Variant {
+    /// What it relies on.
+    pub(crate) facts: LowerOptions,
+    /// Per output, if it is assigned to an input, why it is not written over that.
+    pub(crate) asides: Vec<Option<Aside>>,
+    pub(crate) schedule: Schedule,
+    pub(crate) module: Module,
+    pub(crate) compile_time: Duration,
+}
+
+impl Variant {
+    /// Compiles a graph for calls of which `facts` hold.
+    pub(crate) fn compile(
+        graph: &CheckedGraph,
+        facts: &LowerOptions,
+        level: CpuLevel,
+        keep_text: bool,
+    ) -> Result<Variant, CompileError> {
+        let start = Instant::now();
+        let schedule = broadloom_loops::lower(graph, facts)?;
+        let module = broadloom_jit::compile(
+            &schedule,
+            &JitOptions { level, keep_text, verify: cfg!(debug_assertions) },
+        )?;
+        let asides = graph.outputs().iter().enumerate().map(|(index, output)| match output.assigned {
+            Some(_) if graph.can_fail() => Some(Aside::CanFail),
+            Some(input) => broadloom_loops::in_place(&schedule, index, input).err().map(Aside::Hazard),
+            None => None,
+        });
+        let (asides, facts) = (asides.collect(), facts.clone());
+        Ok(Variant { facts, asides, schedule, module, compile_time: start.elapsed() })
+    }
+}
+
+impl fmt::Debug for Variant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Variant({} kernels)", self.schedule.kernels.len())
+    }
+}
+
+/// The variants of a graph.
+pub(crate) struct Variants {
+    graph: CheckedGraph,
+    pub(crate) level: CpuLevel,
+    /// For dense arrays of all sizes.
+    pub(crate) general: Arc<Variant>,
+    others: Cache<LowerOptions, Arc<Variant>>,
+}
+
+/// Most variants by exact layouts; beyond, one for any strides serves all.
+const MAX_LAYOUTS: usize = 16;
+/// Most variants for short sizes; beyond, the code for all sizes serves.
+const MAX_SIZED: usize = 8;
+
+impl Variants {
+    pub(crate) fn new(graph: CheckedGraph, level: CpuLevel, general: Variant) -> Variants {
+        Variants { graph, level, general: Arc::new(general), others: Cache::default() }
+    }
+
+    /// The machine code for calls of which these facts hold, compiled if it is needed for the first time.
+    pub(crate) fn get(&self, facts: LowerOptions) -> Result<Arc<Variant>, CompileError> {
+        if facts == self.general.facts {
+            return Ok(self.general.clone());
+        }
+        self.others.get_or_make(
+            facts,
+            |facts, slots| self.admit(facts, slots),
+            |facts| {
+                if *facts == self.general.facts {
+                    return Ok(self.general.clone());
+                }
+                match Variant::compile(&self.graph, facts, self.level, false) {
+                    // What is too large with this size unrolled may not be for all sizes.
+                    Err(_) if !facts.sizes.is_empty() => {
+                        self.get(LowerOptions { sizes: Vec::new(), ..facts.clone() })
+                    }
+                    variant => variant.map(Arc::new),
+                }
+            },
+        )
+    }
+
+    /// The facts of which use is made where there are too many variants: fewer.
+    fn admit(&self, mut facts: LowerOptions, slots: &Slots<LowerOptions, Arc<Variant>>) -> LowerOptions {
+        let is_sized = |facts: &LowerOptions| !facts.sizes.is_empty();
+        if is_sized(&facts) {
+            if slots.count(is_sized) < MAX_SIZED {
+                return facts;
+            }
+            facts.sizes.clear();
+            if slots.contains(&facts) {
+                return facts;
+            }
+        }
+        if facts != self.general.facts && slots.count(|facts| !is_sized(facts)) >= MAX_LAYOUTS {
+            let any = Layout::Strided { unit: None };
+            facts.inputs.fill(any.clone());
+            facts.outputs.fill(any);
+        }
+        facts
+    }
+
+    /// All that were compiled but the general one.
+    pub(crate) fn others(&self) -> Vec<Arc<Variant>> {
+        let mut others: Vec<Arc<Variant>> = Vec::new();
+        for variant in self.others.values() {
+            // One may serve other facts beside its own.
+            if !others.iter().chain([&self.general]).any(|known| Arc::ptr_eq(known, &variant)) {
+                others.push(variant);
+            }
+        }
+        others
+    }
+
+    /// The same code with its text.
+    pub(crate) fn with_text(&self, variant: &Variant) -> Result<Variant, CompileError> {
+        Variant::compile(&self.graph, &variant.facts, self.level, true)
+    }
+}
+
+/// Why an assigned value is not written to its array directly.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Aside {
+    /// The data may have no result; then the array keeps its values.
+    CanFail,
+    /// A value would be overwritten before it is read.
+    Hazard(Hazard),
+}
+
+impl fmt::Display for Aside {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Aside::CanFail => f.write_str("the graph may fail on data"),
+            Aside::Hazard(hazard) => fmt::Display::fmt(hazard, f),
+        }
+    }
+}
+
+/// Why there is no kernel.
+#[derive(Error)]
+#[non_exhaustive]
+pub enum CompileError {
+    /// Mistakes in the graph.
+    #[error(transparent)]
+    Graph(#[from] Diagnostics),
+    /// The graph cannot be scheduled.
+    #[error(transparent)]
+    Schedule(#[from] LowerError),
+    /// The schedule cannot be compiled.
+    #[error(transparent)]
+    Code(#[from] broadloom_jit::CompileError),
+}
+
+impl fmt::Debug for CompileError {
+    /// The full text, so that `unwrap` shows it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            CompileError::Graph(diagnostics) => fmt::Debug::fmt(diagnostics, f),
+            CompileError::Schedule(error) => fmt::Debug::fmt(error, f),
+            CompileError::Code(error) => fmt::Debug::fmt(error, f),
+        }
+    }
+}

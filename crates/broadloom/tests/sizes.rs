@@ -1,0 +1,181 @@
+//! Sizes that are symbols and turn out short: each call has code for its own, and the same bits.
+
+use broadloom::eval::cache_stats;
+use broadloom::prelude::*;
+use broadloom::{Bound, CpuLevel, Norm};
+use broadloom_ir::interp::{self, interpret};
+
+const CODES: usize = 16;
+const POINTS: usize = 80;
+
+/// `[k, 1, d]` and `[n, d]` to results over `[k, n, d]`.
+type Expression = fn(Tensor, Tensor) -> Tensor;
+
+/// Each is a tile of pairs where `d` is a short constant.
+const TILES: [(&str, Expression); 10] = [
+    ("argmin of squares", |code, point| (code - point).square().sum(-1).argmin(0)),
+    ("min of squares", |code, point| (code - point).square().sum(-1).min(0)),
+    ("argmin of roots", |code, point| (code - point).square().sum(-1).sqrt().argmin(0)),
+    ("min of roots", |code, point| (code - point).square().sum(-1).sqrt().min(0)),
+    ("argmin of abs", |code, point| (code - point).abs().sum(-1).argmin(0)),
+    ("min of abs", |code, point| (code - point).abs().sum(-1).min(0)),
+    ("argmin of norm", |code, point| (code - point).norm(Norm::Two, -1).argmin(0)),
+    ("min of norm", |code, point| (code - point).norm(Norm::Two, -1).min(0)),
+    ("argmin of mean", |code, point| (code - point).square().mean(-1).argmin(0)),
+    ("min of mean", |code, point| (code - point).square().mean(-1).min(0)),
+];
+
+fn kernel(expression: Expression) -> Executable {
+    let g = Graph::new();
+    let [n, k, d] = g.symbols(["n", "k", "d"]);
+    let (codes, points) = (g.input::<f32>("codes", shape![k, d]), g.input::<f32>("points", shape![n, d]));
+    expression(codes.unsqueeze(1), points).compile().unwrap()
+}
+
+/// Numbers without a pattern, so that a sum in another order has other bits.
+fn numbers(count: usize, seed: u32) -> Vec<f32> {
+    let mut state = seed;
+    let mut next = || {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (state >> 8) as f32 / 4e6 - 2.0
+    };
+    (0..count).map(|_| next()).collect()
+}
+
+fn bound<'a>(kernel: &Executable, codes: &'a [f32], points: &'a [f32], d: usize) -> Bound<'a> {
+    let codes = ArrayView::new(codes, &[codes.len() / d, d]).unwrap();
+    let points = ArrayView::new(points, &[points.len() / d, d]).unwrap();
+    kernel.bind(inputs! { "codes" => codes, "points" => points }).unwrap()
+}
+
+/// Whether the result of a run has the interpreter's bits.
+fn check(kernel: &Executable, bound: &Bound<'_>, codes: &[f32], points: &[f32], d: usize) {
+    let arrays = [
+        interp::Array::new(&[codes.len() / d, d], codes),
+        interp::Array::new(&[points.len() / d, d], points),
+    ];
+    let want = interpret(kernel.graph(), &arrays, CpuLevel::detect().is_fused()).unwrap();
+    let got = bound.run().unwrap().take::<broadloom::AnyArray>("out").unwrap();
+    match got.as_slice::<f32>() {
+        Some(got) => {
+            let bits = |values: &[f32]| values.iter().map(|value| value.to_bits()).collect::<Vec<u32>>();
+            assert_eq!(bits(got), bits(&want[0].to_vec::<f32>().unwrap()));
+        }
+        None => assert_eq!(got.as_slice::<i64>().unwrap(), want[0].to_vec::<i64>().unwrap()),
+    }
+}
+
+#[test]
+fn short_pairs_are_a_tile_whatever_the_call_before() {
+    for (name, expression) in TILES {
+        let kernel = kernel(expression);
+        // Beyond 64 elements the sum is a tree.
+        for (d, is_tile) in [(65, false), (2, true), (3, true), (8, true), (9, true), (16, true), (64, true)]
+        {
+            let (codes, points) = (numbers(CODES * d, 1), numbers(POINTS * d, 2));
+            let bound = bound(&kernel, &codes, &points, d);
+            let text = bound.explain().to_string();
+            assert_eq!(text.contains("pairs "), is_tile, "{name}, d = {d}\n{text}");
+            assert_eq!(text.contains(&format!("only where d = {d}\n")), is_tile, "{name}\n{text}");
+            check(&kernel, &bound, &codes, &points, d);
+        }
+        assert_eq!(kernel.explain().variants(), 7);
+        assert!(kernel.explain().to_string().contains("\nand where d = 64: "), "{:?}", kernel.explain());
+    }
+}
+
+#[test]
+fn the_number_of_short_sizes_is_bounded() {
+    let kernel = kernel(TILES[0].1);
+    for d in 2..20 {
+        let (codes, points) = (numbers(CODES * d, 3), numbers(POINTS * d, 4));
+        let bound = bound(&kernel, &codes, &points, d);
+        assert_eq!(bound.explain().to_string().contains("pairs "), d < 10, "d = {d}");
+        check(&kernel, &bound, &codes, &points, d);
+    }
+    assert_eq!(kernel.explain().variants(), 9);
+}
+
+#[test]
+fn little_data_and_long_sizes_compile_nothing() {
+    let kernel = kernel(TILES[0].1);
+    for (codes, points, d) in [(4, 4, 3), (1, 1, 2), (CODES, POINTS, 1), (CODES, POINTS, 100), (0, 9, 4)] {
+        let (codes, points) = (numbers(codes * d, 5), numbers(points * d, 6));
+        if !codes.is_empty() {
+            check(&kernel, &bound(&kernel, &codes, &points, d), &codes, &points, d);
+        }
+    }
+    assert_eq!(kernel.explain().variants(), 1);
+}
+
+#[test]
+fn a_size_with_a_unit_is_put_as_a_whole() {
+    let g = Graph::new();
+    let [n, k] = g.symbols(["n", "k"]);
+    let d = g.symbol("d").multiple_of(8);
+    let (codes, points) = (g.input::<f32>("codes", shape![k, d]), g.input::<f32>("points", shape![n, d]));
+    let kernel = TILES[2].1(codes.unsqueeze(1), points).compile().unwrap();
+    for d in [8, 16, 64, 72] {
+        let (codes, points) = (numbers(CODES * d, 7), numbers(POINTS * d, 8));
+        let bound = bound(&kernel, &codes, &points, d);
+        assert_eq!(bound.explain().to_string().contains(&format!("only where d = {d}\n")), d <= 64);
+        check(&kernel, &bound, &codes, &points, d);
+    }
+}
+
+#[test]
+fn trailing_axes_are_put_where_they_are_not_all() {
+    let g = Graph::new();
+    let [n, c] = g.symbols(["n", "c"]);
+    let (x, scale) = (g.input::<f32>("x", shape![n, c]), g.input::<f32>("scale", shape![c]));
+    let scaled = (x * scale).compile().unwrap();
+    let twice = (2 * x).compile().unwrap();
+    for (channels, variants) in [(3, 2), (4, 3), (17, 3), (1, 3)] {
+        let (data, factors) = (numbers(500 * channels, 9), numbers(channels, 10));
+        let view = ArrayView::new(&data, &[500, channels]).unwrap();
+        let got: Vec<f32> = scaled.run((view, &factors)).unwrap().try_into().unwrap();
+        let want = data.iter().enumerate().map(|(index, x)| x * factors[index % channels]);
+        assert_eq!(got, want.collect::<Vec<f32>>());
+        assert_eq!(scaled.explain().variants(), variants, "{channels}");
+        twice.run(ArrayView::new(&data, &[500, channels]).unwrap()).unwrap();
+        assert_eq!(twice.explain().variants(), 1);
+    }
+}
+
+#[test]
+fn threads_meet_a_new_size_at_once() {
+    let kernel = kernel(TILES[0].1);
+    std::thread::scope(|scope| {
+        for thread in 0..8 {
+            let kernel = &kernel;
+            scope.spawn(move || {
+                for d in 2..8 {
+                    let d = 2 + (d + thread) % 6;
+                    let (codes, points) = (numbers(CODES * d, 11), numbers(POINTS * d, 12));
+                    check(kernel, &bound(kernel, &codes, &points, d), &codes, &points, d);
+                }
+            });
+        }
+    });
+    assert_eq!(kernel.explain().variants(), 7);
+}
+
+#[test]
+fn eval_has_code_for_short_sizes_as_well() {
+    let nearest = |d: usize| {
+        let (codes, points) = (numbers(CODES * d, 13), numbers(POINTS * d, 14));
+        let arrays =
+            (ArrayView::new(&codes, &[CODES, d]).unwrap(), ArrayView::new(&points, &[POINTS, d]).unwrap());
+        let got: Vec<i64> = broadloom::eval(arrays, |(codes, points)| {
+            (codes.unsqueeze(1) - points).square().sum(-1).argmin(0)
+        })
+        .unwrap();
+        let kernel = kernel(TILES[0].1);
+        let want: Vec<i64> = bound(&kernel, &codes, &points, d).run().unwrap().try_into().unwrap();
+        assert_eq!(got, want);
+    };
+    nearest(9);
+    let before = cache_stats();
+    (10..14).for_each(nearest);
+    assert_eq!(cache_stats().compiles, before.compiles);
+}
