@@ -165,12 +165,8 @@ impl Executable {
         outputs: impl IntoOutputs<'b>,
     ) -> Result<(), CallError> {
         let site = Location::caller();
-        crate::run::run_into(&self.inner, inputs.into_inputs(), outputs.into_outputs()).map_err(|error| {
-            match error {
-                CallError::Bind(error) => CallError::Bind(error.called_from(site)),
-                CallError::Run(_) => error,
-            }
-        })
+        crate::run::run_inputs_into(&self.inner, inputs.into_inputs(), outputs.into_outputs())
+            .map_err(|error| error.called_from(site))
     }
 
     /// Checks arrays, to be run once or more.

@@ -4,6 +4,7 @@ use super::view::{ArrayView, LayoutError};
 use crate::memory::{OutOfMemory, Storage};
 use crate::run::OutputError;
 use broadloom_ir::dtype::{DType, Element};
+use smallvec::SmallVec;
 use std::fmt;
 
 /// An owned array of elements of type `T` in row-major order.
@@ -18,7 +19,7 @@ use std::fmt;
 #[derive(Clone, PartialEq)]
 pub struct Array<T> {
     data: Vec<T>,
-    shape: Vec<usize>,
+    shape: SmallVec<[usize; 4]>,
 }
 
 impl<T: Element> Array<T> {
@@ -36,7 +37,7 @@ impl<T: Element> Array<T> {
     /// If the shape has another number of elements than there are.
     pub fn new(data: Vec<T>, shape: &[usize]) -> Result<Self, LayoutError> {
         ArrayView::new(&data, shape)?;
-        Ok(Array { data, shape: shape.to_vec() })
+        Ok(Array { data, shape: SmallVec::from_slice(shape) })
     }
 
     /// An array of one value.
@@ -60,10 +61,10 @@ impl<T: Element> Array<T> {
         let mut data = Vec::new();
         data.try_reserve_exact(count).map_err(|_| too_large())?;
         data.resize(count, value);
-        Ok(Array { data, shape: shape.to_vec() })
+        Ok(Array { data, shape: SmallVec::from_slice(shape) })
     }
 
-    pub(super) fn from_parts(data: Vec<T>, shape: Vec<usize>) -> Self {
+    pub(super) fn from_parts(data: Vec<T>, shape: SmallVec<[usize; 4]>) -> Self {
         Array { data, shape }
     }
 
@@ -148,12 +149,12 @@ impl<T: Element> fmt::Debug for Array<T> {
 #[derive(Clone)]
 pub struct AnyArray {
     storage: Storage,
-    shape: Vec<usize>,
+    shape: SmallVec<[usize; 4]>,
 }
 
 impl AnyArray {
     /// The storage must hold as many elements as the shape has.
-    pub(crate) fn from_parts(storage: Storage, shape: Vec<usize>) -> Self {
+    pub(crate) fn from_parts(storage: Storage, shape: SmallVec<[usize; 4]>) -> Self {
         AnyArray { storage, shape }
     }
 

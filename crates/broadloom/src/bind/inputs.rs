@@ -5,10 +5,11 @@ use super::names::{nearest, stated, type_text};
 use super::program::Given;
 use crate::array::{Argument, ArrayView, Geometry, Input, IntoInput};
 use broadloom_ir::dim::Facts;
-use broadloom_ir::graph::{CheckedGraph, SymbolInfo, SymbolKind};
+use broadloom_ir::graph::{CheckedGraph, InputInfo, SymbolInfo, SymbolKind};
 use broadloom_ir::{InputId, SymbolId};
 use smallvec::SmallVec;
 use std::borrow::Cow;
+use std::collections::HashMap;
 
 /// Arrays by name: `inputs! { "x" => &x, "y" => &y }`, or by position: `inputs![&x, &y]`.
 ///
@@ -183,9 +184,10 @@ pub(crate) fn order<'a>(
     let mut ordered: Ordered<'a> = smallvec::smallvec![None; graph.inputs().len()];
     let passed = inputs.arrays.len();
     let mut positions = (0..required.len()).filter(|position| required[*position]);
+    let mut names = Names { inputs: graph.inputs(), next: 0, of_name: HashMap::new() };
     for (name, array) in inputs.arrays {
         let position = match &name {
-            Some(name) => graph.inputs().iter().position(|input| *input.name == **name),
+            Some(name) => names.position(name),
             None => positions.next(),
         };
         let Some(position) = position else {
@@ -223,6 +225,36 @@ pub(crate) fn order<'a>(
             Err(BindError::Missing { name: info.name.to_string(), expected })
         }
         None => Ok(ordered),
+    }
+}
+
+/// Finds inputs by name.
+struct Names<'g> {
+    inputs: &'g [InputInfo],
+    /// The one behind the last that was found: most calls pass them in order.
+    next: usize,
+    /// Filled when it is needed.
+    of_name: HashMap<&'g str, usize>,
+}
+
+impl Names<'_> {
+    fn position(&mut self, name: &str) -> Option<usize> {
+        /// Up to so many, comparing names takes less time than a table of them.
+        const FEW: usize = 16;
+        let is_it = |input: &InputInfo| *input.name == *name;
+        let position = if self.inputs.get(self.next).is_some_and(is_it) {
+            self.next
+        } else if self.inputs.len() <= FEW {
+            self.inputs.iter().position(is_it)?
+        } else {
+            if self.of_name.is_empty() {
+                self.of_name
+                    .extend(self.inputs.iter().enumerate().map(|(index, input)| (&*input.name, index)));
+            }
+            *self.of_name.get(name)?
+        };
+        self.next = position + 1;
+        Some(position)
     }
 }
 

@@ -35,6 +35,8 @@ pub(crate) struct Binding {
 /// What becomes of an output.
 #[derive(Debug)]
 pub(crate) struct OutputPlan {
+    pub(crate) name: Arc<str>,
+    pub(crate) dtype: DType,
     pub(crate) shape: Vec<usize>,
     pub(crate) count: usize,
     /// Where in the arena it is computed, if it is copied to its array afterwards.
@@ -199,6 +201,8 @@ fn plan_outputs(
         let (shape, dtype) = (inner.graph.shape(output.expr), inner.graph.dtype(output.expr));
         let elements = count(shape, values)?;
         let plan = OutputPlan {
+            name: (*output.name).into(),
+            dtype,
             shape: shape.iter().map(|dim| size(dim, values)).collect::<Result<_, _>>()?,
             count: addressable(elements, dtype)?,
             aside: None,

@@ -174,7 +174,7 @@ impl<'a> ChunkRun<'a> {
         let compiled = self.chunked.0.clone();
         let graph = compiled.whole.graph();
         let Some(each) = compiled.passes[self.pass].each.as_ref() else {
-            return Ok(Outputs::new(Vec::new()));
+            return Ok(Outputs::none());
         };
         let mut arrays = Vec::new();
         for destination in &each.part.outputs {
@@ -186,7 +186,7 @@ impl<'a> ChunkRun<'a> {
                 let shape = dims.map(|dim| Ok(usize::try_from(evaluate(dim, &sizes)?).unwrap_or(0)));
                 let shape: Vec<usize> = shape.collect::<Result<_, DimError>>().map_err(BindError::from)?;
                 let storage = Storage::allocate(graph.dtype(output.expr), 0).map_err(RunError::from)?;
-                arrays.push((output.name.to_string(), AnyArray::from_parts(storage, shape)));
+                arrays.push((output.name.to_string(), AnyArray::from_parts(storage, shape.into())));
             }
         }
         Ok(Outputs::new(arrays))
@@ -196,7 +196,7 @@ impl<'a> ChunkRun<'a> {
     fn compute(&mut self, arrays: &Ordered<'_>, rows: usize, is_last: bool) -> Result<Outputs, ChunkError> {
         let compiled = self.chunked.0.clone();
         let Pass { each: Some(each), tail, merge, .. } = &compiled.passes[self.pass] else {
-            return Ok(Outputs::new(Vec::new()));
+            return Ok(Outputs::none());
         };
         let pieces = match self.chunked.multiple() {
             1 => vec![super::counter::Piece { rows: 0..rows, rank: Some(0) }],
@@ -233,7 +233,7 @@ impl<'a> ChunkRun<'a> {
         }
         let graph = compiled.whole.graph();
         let named = |(number, array): (usize, AnyArray)| (graph.outputs()[number].name.to_string(), array);
-        Ok(Outputs::new(outputs.into_iter().map(named).collect()))
+        Ok(Outputs::new(outputs.into_iter().map(named)))
     }
 
     /// Runs a chunk's part on some of its rows.
@@ -393,7 +393,7 @@ impl<'a> ChunkRun<'a> {
             let mut shape = geometry.as_ref()?.shape();
             *shape.first_mut()? = 0;
             let storage = Storage::allocate(geometry.as_ref()?.dtype, 0).ok()?;
-            Some(AnyArray::from_parts(storage, shape))
+            Some(AnyArray::from_parts(storage, shape.into()))
         });
         let empty: Vec<Option<AnyArray>> = empty.collect();
         let arrays: SmallVec<[Option<Argument<'_>>; 4]> =
@@ -443,7 +443,7 @@ impl<'a> ChunkRun<'a> {
         let graph = self.chunked.0.whole.graph();
         let outputs = graph.outputs().iter().zip(self.wholes);
         let arrays = outputs.filter_map(|(output, array)| Some((output.name.to_string(), array?)));
-        Ok(Outputs::new(arrays.collect()))
+        Ok(Outputs::new(arrays))
     }
 }
 

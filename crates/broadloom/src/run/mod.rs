@@ -10,6 +10,7 @@ pub use outputs::{IntoOutputs, OutputError, Outputs, OutputsMut};
 use crate::array::{AnyArray, Geometry};
 use crate::bind::plan::{self, Binding};
 use crate::bind::{BindError, Given, Inputs, Ordered, given, order, type_text};
+use crate::cache::lock;
 use crate::compiled::Inner;
 use crate::explain::Explanation;
 use crate::memory::{OutOfMemory, Storage};
@@ -19,7 +20,8 @@ use broadloom_jit::FailureAt;
 use overlap::destinations;
 use smallvec::SmallVec;
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::panic::Location;
+use std::sync::{Arc, Mutex, MutexGuard};
 use thiserror::Error;
 
 /// Arrays that fit a kernel. What is left to fail is what data can do.
@@ -39,6 +41,7 @@ pub struct Bound<'a> {
     inner: Arc<Inner>,
     binding: Arc<Binding>,
     inputs: Ordered<'a>,
+    given: Given,
     /// Held by a run that writes to inputs: no two may at once.
     writing: Mutex<()>,
 }
@@ -61,7 +64,7 @@ impl<'a> Bound<'a> {
             let destinations = destinations(&inner.graph, &inputs, None)?;
             plan::bind(&inner, &geometries(&inputs), given, &destinations)?
         };
-        Ok(Bound { inner, binding, inputs, writing: Mutex::new(()) })
+        Ok(Bound { inner, binding, inputs, given: given.clone(), writing: Mutex::new(()) })
     }
 
     /// Computes the outputs in arrays of their own. Inputs that are [assigned](crate::Tensor::assign) to are written
@@ -84,19 +87,46 @@ impl<'a> Bound<'a> {
     /// If the data are such that there is no result, or memory cannot be had.
     pub fn run(&self) -> Result<Outputs, RunError> {
         let graph = &self.inner.graph;
-        let is_writing = graph.results().len() < graph.outputs().len();
-        let _writing = is_writing.then(|| self.writing.lock().unwrap_or_else(PoisonError::into_inner));
-        let outputs = graph.results().iter().zip(&self.binding.outputs);
-        let storage = outputs.map(|(output, plan)| Storage::allocate(graph.dtype(output.expr), plan.count));
-        let mut storage = storage.collect::<Result<Vec<Storage>, OutOfMemory>>()?;
+        let _writing = self.writes();
+        let plans = &self.binding.outputs[..graph.results().len()];
+        let storage = plans.iter().map(|plan| Storage::allocate(plan.dtype, plan.count));
+        let mut storage = storage.collect::<Result<SmallVec<[Storage; 2]>, OutOfMemory>>()?;
         let pointers: SmallVec<[*mut u8; 4]> = storage.iter_mut().map(Storage::as_mut_ptr).collect();
         launch::run_allocated(&self.inner, &self.binding, &self.inputs, &pointers, &mut storage)?;
-        let arrays = graph.results().iter().zip(&self.binding.outputs).zip(storage).map(
-            |((output, plan), storage)| {
-                (output.name.to_string(), AnyArray::from_parts(storage, plan.shape.clone()))
-            },
-        );
-        Ok(Outputs::new(arrays.collect()))
+        let arrays = plans.iter().zip(storage).map(|(plan, storage)| {
+            (plan.name.clone(), AnyArray::from_parts(storage, SmallVec::from_slice(&plan.shape)))
+        });
+        Ok(Outputs::new(arrays))
+    }
+
+    /// Computes the outputs in arrays of the caller, like [`Executable::run_into`](crate::Executable::run_into).
+    ///
+    /// ```
+    /// use broadloom::prelude::*;
+    /// let g = Graph::new();
+    /// let x = g.input::<f32>("x", shape![g.symbol("n")]);
+    /// let kernel = (2 * x).compile()?;
+    /// let bound = kernel.bind(&[1.0f32, 2.0])?;
+    /// let mut twice = [0.0f32; 2];
+    /// bound.run_into(&mut twice)?;
+    /// assert_eq!(twice, [2.0, 4.0]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the arrays do not fit, or the data are such that there is no result; then the outputs are unspecified.
+    #[track_caller]
+    pub fn run_into<'b>(&self, outputs: impl IntoOutputs<'b>) -> Result<(), CallError> {
+        let site = Location::caller();
+        let _writing = self.writes();
+        run_into(&self.inner, &self.inputs, &self.given, outputs.into_outputs())
+            .map_err(|error| error.called_from(site))
+    }
+
+    /// Held while inputs are written to, if some are.
+    fn writes(&self) -> Option<MutexGuard<'_, ()>> {
+        let graph = &self.inner.graph;
+        (graph.results().len() < graph.outputs().len()).then(|| lock(&self.writing))
     }
 
     /// What was made of the graph for these arrays: it may rely on their layouts, and on sizes that are short.
@@ -141,14 +171,27 @@ impl fmt::Debug for Bound<'_> {
     }
 }
 
-/// Computes the outputs in arrays of the caller.
-pub(crate) fn run_into(inner: &Inner, inputs: Inputs<'_>, outputs: OutputsMut<'_>) -> Result<(), CallError> {
+/// Computes the outputs of given arrays in arrays of the caller.
+pub(crate) fn run_inputs_into(
+    inner: &Inner,
+    inputs: Inputs<'_>,
+    outputs: OutputsMut<'_>,
+) -> Result<(), CallError> {
     let given = given(&inner.graph, &inputs)?;
     let inputs = order(&inner.graph, &inner.program.required, inputs)?;
+    run_into(inner, &inputs, &given, outputs)
+}
+
+fn run_into(
+    inner: &Inner,
+    inputs: &Ordered<'_>,
+    given: &Given,
+    outputs: OutputsMut<'_>,
+) -> Result<(), CallError> {
     let outputs: OutputViews<'_> = outputs.order(&inner.graph)?;
-    let destinations = destinations(&inner.graph, &inputs, Some(&outputs))?;
-    let binding = plan::bind(inner, &geometries(&inputs), &given, &destinations)?;
-    launch::run_borrowed(inner, &binding, &inputs, &outputs)?;
+    let destinations = destinations(&inner.graph, inputs, Some(&outputs))?;
+    let binding = plan::bind(inner, &geometries(inputs), given, &destinations)?;
+    launch::run_borrowed(inner, &binding, inputs, &outputs)?;
     Ok(())
 }
 
@@ -329,6 +372,16 @@ pub enum CallError {
     /// The data have no result.
     #[error(transparent)]
     Run(#[from] RunError),
+}
+
+impl CallError {
+    /// The error, of a call at this place.
+    pub(crate) fn called_from(self, site: Site) -> CallError {
+        match self {
+            CallError::Bind(error) => CallError::Bind(error.called_from(site)),
+            CallError::Run(_) => self,
+        }
+    }
 }
 
 impl fmt::Debug for CallError {

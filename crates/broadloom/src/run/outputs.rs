@@ -8,6 +8,7 @@ use broadloom_ir::for_each_dtype;
 use broadloom_ir::graph::CheckedGraph;
 use smallvec::SmallVec;
 use std::borrow::Cow;
+use std::sync::Arc;
 use thiserror::Error;
 
 /// A result is not what is asked for.
@@ -73,12 +74,16 @@ pub enum OutputError {
 /// ```
 #[derive(Debug, Clone)]
 pub struct Outputs {
-    arrays: Vec<(String, AnyArray)>,
+    arrays: SmallVec<[(Arc<str>, AnyArray); 1]>,
 }
 
 impl Outputs {
-    pub(crate) fn new(arrays: Vec<(String, AnyArray)>) -> Self {
-        Outputs { arrays }
+    pub(crate) fn new<N: Into<Arc<str>>>(arrays: impl IntoIterator<Item = (N, AnyArray)>) -> Self {
+        Outputs { arrays: arrays.into_iter().map(|(name, array)| (name.into(), array)).collect() }
+    }
+
+    pub(crate) fn none() -> Self {
+        Outputs { arrays: SmallVec::new() }
     }
 
     pub(crate) fn into_arrays(self) -> impl Iterator<Item = AnyArray> {
@@ -102,7 +107,7 @@ impl Outputs {
     /// # Errors
     /// If there is none, or it has another dtype or rank; then it stays.
     pub fn take<A: FromArray>(&mut self, name: &str) -> Result<A, OutputError> {
-        let Some(position) = self.arrays.iter().position(|(known, _)| known == name) else {
+        let Some(position) = self.arrays.iter().position(|(known, _)| **known == *name) else {
             return Err(OutputError::NoSuchName { name: name.to_string(), names: self.names() });
         };
         A::check(&self.arrays[position].1)?;
@@ -121,7 +126,7 @@ impl Outputs {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn get(&self, name: &str) -> Option<&AnyArray> {
-        self.arrays.iter().find(|(known, _)| known == name).map(|(_, array)| array)
+        self.arrays.iter().find(|(known, _)| **known == *name).map(|(_, array)| array)
     }
 
     /// Names and arrays, in order.
@@ -137,7 +142,7 @@ impl Outputs {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (&str, &AnyArray)> {
-        self.arrays.iter().map(|(name, array)| (name.as_str(), array))
+        self.arrays.iter().map(|(name, array)| (&**name, array))
     }
 
     /// The number of outputs.
@@ -169,12 +174,22 @@ impl Outputs {
     }
 
     fn names(&self) -> Vec<String> {
-        self.arrays.iter().map(|(name, _)| name.clone()).collect()
+        self.arrays.iter().map(|(name, _)| name.to_string()).collect()
+    }
+
+    fn only(mut self) -> Result<AnyArray, OutputError> {
+        match self.arrays.pop() {
+            Some((_, array)) if self.arrays.is_empty() => Ok(array),
+            popped => {
+                self.arrays.extend(popped);
+                Err(OutputError::Number { names: self.names(), wanted: 1 })
+            }
+        }
     }
 
     fn exactly<const N: usize>(self) -> Result<[AnyArray; N], OutputError> {
         let names = self.names();
-        let arrays: Vec<AnyArray> = self.arrays.into_iter().map(|(_, array)| array).collect();
+        let arrays: Vec<AnyArray> = self.into_arrays().collect();
         arrays.try_into().map_err(|_| OutputError::Number { names, wanted: N })
     }
 }
@@ -183,7 +198,8 @@ impl IntoIterator for Outputs {
     type Item = (String, AnyArray);
     type IntoIter = std::vec::IntoIter<(String, AnyArray)>;
     fn into_iter(self) -> Self::IntoIter {
-        self.arrays.into_iter()
+        let named = |(name, array): (Arc<str>, AnyArray)| (name.to_string(), array);
+        self.arrays.into_iter().map(named).collect::<Vec<_>>().into_iter()
     }
 }
 
@@ -193,8 +209,7 @@ macro_rules! only_output {
         impl<$($generics)*> TryFrom<Outputs> for $t {
             type Error = OutputError;
             fn try_from(outputs: Outputs) -> Result<Self, OutputError> {
-                let [array] = outputs.exactly()?;
-                FromArray::from_array(array)
+                FromArray::from_array(outputs.only()?)
             }
         }
     )*};
