@@ -75,7 +75,9 @@ fn short_pairs_are_a_tile_whatever_the_call_before() {
             let (codes, points) = (numbers(CODES * d, 1), numbers(POINTS * d, 2));
             let bound = bound(&kernel, &codes, &points, d);
             let text = bound.explain().to_string();
-            assert_eq!(text.contains("pairs "), is_tile, "{name}, d = {d}\n{text}");
+            // A mean divides each sum, which no tile does, whether its length is a constant or not.
+            let divides = name.ends_with("mean");
+            assert_eq!(text.contains("pairs "), is_tile && !divides, "{name}, d = {d}\n{text}");
             assert_eq!(text.contains(&format!("only where d = {d}\n")), is_tile, "{name}\n{text}");
             check(&kernel, &bound, &codes, &points, d);
         }

@@ -8,6 +8,7 @@ use crate::variant::{Variant, Variants};
 use broadloom_ir::SymbolId;
 use broadloom_ir::dim::{Dim, DimError};
 use broadloom_ir::graph::{CheckedGraph, Node, symbol_named};
+use broadloom_ir::reduce::ReduceOp;
 use broadloom_ir::shape::Shape;
 use broadloom_loops::kernel::Specialisation;
 use broadloom_loops::{IndexWidth, Layout, LowerOptions};
@@ -28,8 +29,10 @@ struct ShortSize {
     shape: Shape,
 }
 
-/// A reduction of these lengths is unrolled, or is a tile of pairs: see `UNROLL_PAIRS` of the loops.
-const SHORT_REDUCTION: RangeInclusive<i64> = 2..=64;
+/// A sum of these lengths adds in index order, and may be the sum of a tile of pairs.
+const SHORT_SUM: RangeInclusive<i64> = 2..=64;
+/// Any other reduction of these lengths is unrolled.
+const SHORT_REDUCTION: RangeInclusive<i64> = 2..=8;
 /// Trailing axes of these lengths become part of a vector loop.
 const SHORT_TRAILING: RangeInclusive<i64> = 2..=16;
 /// With fewer elements, a call takes no longer than what surrounds it.
@@ -56,8 +59,18 @@ impl ShortSizes {
             }
         };
         for expr in graph.exprs() {
-            if let Node::Reduce { operand, axes, .. } = graph.node(expr) {
-                axes.iter().for_each(|&axis| add(graph.shape(*operand), axis, SHORT_REDUCTION));
+            if let Node::Reduce { op, operand, axes, .. } = graph.node(expr) {
+                let lengths = match op {
+                    ReduceOp::Sum | ReduceOp::Mean => SHORT_SUM,
+                    ReduceOp::Prod
+                    | ReduceOp::Min
+                    | ReduceOp::Max
+                    | ReduceOp::ArgMin
+                    | ReduceOp::ArgMax
+                    | ReduceOp::Any
+                    | ReduceOp::All => SHORT_REDUCTION,
+                };
+                axes.iter().for_each(|&axis| add(graph.shape(*operand), axis, lengths.clone()));
             }
         }
         // Arrays of one shape are rows of elements, whatever their axes.

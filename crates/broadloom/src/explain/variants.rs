@@ -7,8 +7,18 @@ use broadloom_loops::{IndexWidth, Layout, LowerOptions};
 /// The facts on which a variant relies and the general one does not: `d = 3`, `x is strided`.
 pub(super) fn facts(inner: &Inner, variant: &Variant) -> String {
     let (graph, general) = (&inner.graph, &inner.variants.general.facts);
-    let LowerOptions { inputs, outputs, index_width, sizes, vectorize: _, fused: _, tail: _ } =
-        &variant.facts;
+    let LowerOptions {
+        inputs,
+        outputs,
+        index_width,
+        sizes,
+        keep_rows,
+        pack,
+        vectorize: _,
+        fused: _,
+        target: _,
+        tail: _,
+    } = &variant.facts;
     let mut facts = Vec::new();
     for &(symbol, value) in sizes {
         let info = &graph.symbols()[symbol.index()];
