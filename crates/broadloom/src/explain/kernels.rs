@@ -3,7 +3,7 @@
 use super::{Bytes, Explanation};
 use broadloom_ir::ExprId;
 use broadloom_ir::dtype::DType;
-use broadloom_loops::kernel::{Buffer, BufferId, Role, Stmt};
+use broadloom_loops::kernel::{Buffer, BufferId, Role};
 use broadloom_loops::plan::Planned;
 use std::collections::BTreeSet;
 
@@ -81,12 +81,7 @@ impl Explanation {
         let place = |buffer: &BufferId| places[buffer.index()];
         let mut infos = Vec::with_capacity(schedule.kernels.len());
         for kernel in &schedule.kernels {
-            let mut writes = BTreeSet::new();
-            super::visit(&kernel.body, &mut |stmt| {
-                if let Stmt::Store { access, .. } | Stmt::Scatter { access, .. } = stmt {
-                    writes.extend(kernel.accesses[access.index()].buffer);
-                }
-            });
+            let writes: BTreeSet<BufferId> = kernel.written().collect();
             let accessed: BTreeSet<BufferId> =
                 kernel.accesses.iter().filter_map(|access| access.buffer).collect();
             infos.push(KernelInfo {

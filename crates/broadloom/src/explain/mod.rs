@@ -11,7 +11,7 @@ use broadloom_ir::dim::Dim;
 use broadloom_ir::dtype::DType;
 use broadloom_ir::graph::CheckedGraph;
 use broadloom_ir::ops::Op;
-use broadloom_loops::kernel::{Buffer, Kernel, KernelId, Role, Schedule, Stmt};
+use broadloom_loops::kernel::{Buffer, Kernel, KernelId, Role, Schedule, Stmt, Turn};
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -158,11 +158,11 @@ impl Explanation {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn vectorized(&self, axis: &str) -> bool {
-        self.schedule().kernels.iter().any(|kernel| {
-            let mut found = false;
-            visit(&kernel.body, &mut |stmt| found |= is_vectorized(kernel, stmt, axis));
-            found
-        })
+        let vectorized = |kernel: &Kernel| {
+            let mut statements = kernel.statements();
+            statements.any(|stmt| is_vectorized(kernel, stmt, axis))
+        };
+        self.schedule().kernels.iter().any(vectorized)
     }
 
     /// Ops, with the dtypes of their operands, that call a function per element because there is no code for them: in
@@ -302,47 +302,16 @@ impl Explanation {
 }
 
 fn is_vectorized(kernel: &Kernel, stmt: &Stmt, name: &str) -> bool {
-    let over = match stmt {
-        Stmt::For { axis, lanes, .. } if *lanes > 1 => *axis,
-        Stmt::Call { axis, .. } => *axis,
-        Stmt::Reduce(reduce) if reduce.lanes > 1 => reduce.axis,
-        Stmt::Stream(stream) if stream.lanes > 1 => stream.strip,
-        Stmt::Pairs(pairs) => pairs.strip,
-        Stmt::For { .. }
-        | Stmt::Reduce(_)
-        | Stmt::Stream(_)
-        | Stmt::Let(_)
-        | Stmt::Store { .. }
-        | Stmt::Scatter { .. }
-        | Stmt::Put { .. }
-        | Stmt::Strip { .. } => return false,
+    // A tile function computes whole strips.
+    let tiled = match stmt {
+        Stmt::Call { axis, .. } => Some(*axis),
+        Stmt::Pairs(pairs) => Some(pairs.strip),
+        _ => None,
     };
-    kernel.axes[over.index()].name == name
-}
-
-/// Calls `action` on every statement. Statements nest as deep as loops do, of which there are few.
-fn visit(body: &[Stmt], action: &mut dyn FnMut(&Stmt)) {
-    for stmt in body {
-        action(stmt);
-        match stmt {
-            Stmt::For { body, .. } | Stmt::Strip { body, .. } => visit(body, action),
-            Stmt::Reduce(reduce) => {
-                visit(&reduce.prologue, action);
-                visit(&reduce.body, action);
-            }
-            Stmt::Stream(stream) => {
-                visit(&stream.per_step, action);
-                visit(&stream.prologue, action);
-                visit(&stream.body, action);
-            }
-            Stmt::Let(_)
-            | Stmt::Store { .. }
-            | Stmt::Scatter { .. }
-            | Stmt::Put { .. }
-            | Stmt::Call { .. }
-            | Stmt::Pairs(_) => {}
-        }
-    }
+    let outer = stmt.as_loop();
+    let loops = std::iter::successors(outer.as_ref(), |each| each.inner.as_deref());
+    let vector = loops.filter(|each| matches!(each.turn, Turn::Steps(2..))).map(|each| each.axis);
+    tiled.into_iter().chain(vector).any(|axis| kernel.axes[axis.index()].name == name)
 }
 
 impl fmt::Display for Explanation {
