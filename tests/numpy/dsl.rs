@@ -27,7 +27,7 @@ impl IntoAxes for Over {
 /// The method of a row.
 macro_rules! apply_ops {
     ($($(#[doc = $doc:literal])+ $name:ident = $variant:ident $operands:tt: $domain:ident -> $rule:ident
-        { $($class:ident: $meaning:expr),* })*) => {
+        { $($class:ident: $meaning:expr),* } $(tile $tile:ident)?)*) => {
         fn apply(op: Op, x: Tensor, others: &[Operand]) -> Tensor {
             match op { $(Op::$variant => apply_ops!(@call $name $operands x others),)* }
         }

@@ -55,7 +55,7 @@ pub struct Builder {
 /// `op` by the method of its row.
 macro_rules! apply_ops {
     ($($(#[doc = $doc:literal])+ $name:ident = $variant:ident $operands:tt: $domain:ident -> $rule:ident
-        { $($class:ident: $meaning:expr),* })*) => {
+        { $($class:ident: $meaning:expr),* } $(tile $tile:ident)?)*) => {
         pub fn apply(op: Op, args: &[Tensor]) -> Tensor {
             match op { $(Op::$variant => apply_ops!(@call $name $operands args),)* }
         }

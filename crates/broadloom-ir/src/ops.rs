@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! /// doc line
-//! name = Variant(operands): Domain -> Result { class: meaning, .. }
+//! name = Variant(operands): Domain -> Result { class: meaning, .. } tile Function
 //! ```
 //!
 //! From the row come the [`Op`] enum, its name and type rule, constant folding, the reference interpreter, and the
@@ -20,11 +20,12 @@
 //!
 //! `Result` is `Same` (the dtype of the converted operands), `Bool` or `Count` (`u8`). A meaning for `float` is one for
 //! `f32` and `f64`; the 16-bit floats compute in `f32` and round the result. In a meaning, `L` is the numerics
-//! [`Level`], of which the elementary functions depend.
+//! [`Level`], of which the elementary functions depend. Those have a [`Function`] of the same meaning, named behind
+//! `tile`, which computes whole rows.
 
 use crate::dtype::{Class, DType, Element, Scalar};
 use crate::integer::Integer;
-use broadloom_math::{Fused, Level, Real, Unfused};
+use broadloom_math::{Function, Fused, Level, Precision, Real, Unfused};
 
 /// Calls a macro with all rows of the op table. See the module documentation for the grammar of a row.
 #[macro_export]
@@ -40,11 +41,11 @@ macro_rules! for_each_op {
             /// Quotient. Integers of any width are divided as `f64`.
             divide = Divide(x, y): Quotient -> Same { float: x / y }
             /// Quotient rounded down. An integer divided by zero is 0, and the least one by -1 itself.
-            floor_divide = FloorDivide(x, y): Number -> Same { int: x.floor_quotient(y), float: Real::floor_divide::<L>(x, y) }
+            floor_divide = FloorDivide(x, y): Number -> Same { int: x.floor_quotient(y), float: Real::floor_divide::<L>(x, y) } tile FloorDivide
             /// Remainder of the quotient rounded down, which has the sign of `y`. An integer modulo zero is 0.
-            remainder = Remainder(x, y): Number -> Same { int: x.floor_remainder(y), float: Real::remainder::<L>(x, y) }
+            remainder = Remainder(x, y): Number -> Same { int: x.floor_remainder(y), float: Real::remainder::<L>(x, y) } tile Remainder
             /// Remainder of the quotient rounded toward zero, which has the sign of `x`. An integer modulo zero is 0.
-            fmod = Fmod(x, y): Number -> Same { int: x.truncated_remainder(y), float: Real::fmod::<L>(x, y) }
+            fmod = Fmod(x, y): Number -> Same { int: x.truncated_remainder(y), float: Real::fmod::<L>(x, y) } tile Fmod
             /// Negation. Integers wrap; not defined on bool, as in NumPy.
             negative = Negative(x): Number -> Same { int: x.wrapping_neg(), float: -x }
             /// `x` itself; not defined on bool, as in NumPy.
@@ -60,67 +61,67 @@ macro_rules! for_each_op {
             /// Reciprocal square root, `1 / sqrt(x)`, rounded twice; NaN for negative `x`.
             rsqrt = Rsqrt(x): Real -> Same { float: 1.0 / x.sqrt() }
             /// Cube root.
-            cbrt = Cbrt(x): Real -> Same { float: Real::cbrt::<L>(x) }
+            cbrt = Cbrt(x): Real -> Same { float: Real::cbrt::<L>(x) } tile Cbrt
             /// Reciprocal, `1 / x`, of a float.
             reciprocal = Reciprocal(x): Real -> Same { float: 1.0 / x }
             /// Exponential function.
-            exp = Exp(x): Real -> Same { float: Real::exp::<L>(x) }
+            exp = Exp(x): Real -> Same { float: Real::exp::<L>(x) } tile Exp
             /// Two to the power `x`.
-            exp2 = Exp2(x): Real -> Same { float: Real::exp2::<L>(x) }
+            exp2 = Exp2(x): Real -> Same { float: Real::exp2::<L>(x) } tile Exp2
             /// `exp(x) - 1`, accurate near zero.
-            expm1 = Expm1(x): Real -> Same { float: Real::expm1::<L>(x) }
+            expm1 = Expm1(x): Real -> Same { float: Real::expm1::<L>(x) } tile Expm1
             /// Natural logarithm; NaN for negative `x`, minus infinity for zero.
-            log = Log(x): Real -> Same { float: Real::log::<L>(x) }
+            log = Log(x): Real -> Same { float: Real::log::<L>(x) } tile Log
             /// Binary logarithm; NaN for negative `x`, minus infinity for zero.
-            log2 = Log2(x): Real -> Same { float: Real::log2::<L>(x) }
+            log2 = Log2(x): Real -> Same { float: Real::log2::<L>(x) } tile Log2
             /// Decimal logarithm; NaN for negative `x`, minus infinity for zero.
-            log10 = Log10(x): Real -> Same { float: Real::log10::<L>(x) }
+            log10 = Log10(x): Real -> Same { float: Real::log10::<L>(x) } tile Log10
             /// `log(1 + x)`, accurate near zero; NaN below -1, minus infinity for -1.
-            log1p = Log1p(x): Real -> Same { float: Real::log1p::<L>(x) }
+            log1p = Log1p(x): Real -> Same { float: Real::log1p::<L>(x) } tile Log1p
             /// `log(exp(x) + exp(y))` without overflow.
-            logaddexp = Logaddexp(x, y): Real -> Same { float: Real::logaddexp::<L>(x, y) }
+            logaddexp = Logaddexp(x, y): Real -> Same { float: Real::logaddexp::<L>(x, y) } tile Logaddexp
             /// Sine of `x` in radians; NaN for infinite `x`.
-            sin = Sin(x): Real -> Same { float: Real::sin::<L>(x) }
+            sin = Sin(x): Real -> Same { float: Real::sin::<L>(x) } tile Sin
             /// Cosine of `x` in radians; NaN for infinite `x`.
-            cos = Cos(x): Real -> Same { float: Real::cos::<L>(x) }
+            cos = Cos(x): Real -> Same { float: Real::cos::<L>(x) } tile Cos
             /// Tangent of `x` in radians; NaN for infinite `x`.
-            tan = Tan(x): Real -> Same { float: Real::tan::<L>(x) }
+            tan = Tan(x): Real -> Same { float: Real::tan::<L>(x) } tile Tan
             /// Inverse sine in radians, from -pi/2 to pi/2; NaN outside of -1 to 1.
-            asin = Asin(x): Real -> Same { float: Real::asin::<L>(x) }
+            asin = Asin(x): Real -> Same { float: Real::asin::<L>(x) } tile Asin
             /// Inverse cosine in radians, from 0 to pi; NaN outside of -1 to 1.
-            acos = Acos(x): Real -> Same { float: Real::acos::<L>(x) }
+            acos = Acos(x): Real -> Same { float: Real::acos::<L>(x) } tile Acos
             /// Inverse tangent in radians, from -pi/2 to pi/2.
-            atan = Atan(x): Real -> Same { float: Real::atan::<L>(x) }
+            atan = Atan(x): Real -> Same { float: Real::atan::<L>(x) } tile Atan
             /// Angle of the point with ordinate `x`, the first operand, and abscissa `y`, in radians from -pi to pi.
-            atan2 = Atan2(x, y): Real -> Same { float: Real::atan2::<L>(x, y) }
+            atan2 = Atan2(x, y): Real -> Same { float: Real::atan2::<L>(x, y) } tile Atan2
             /// Length of the vector `(x, y)`, without overflow on the way.
-            hypot = Hypot(x, y): Real -> Same { float: Real::hypot::<L>(x, y) }
+            hypot = Hypot(x, y): Real -> Same { float: Real::hypot::<L>(x, y) } tile Hypot
             /// Hyperbolic sine.
-            sinh = Sinh(x): Real -> Same { float: Real::sinh::<L>(x) }
+            sinh = Sinh(x): Real -> Same { float: Real::sinh::<L>(x) } tile Sinh
             /// Hyperbolic cosine.
-            cosh = Cosh(x): Real -> Same { float: Real::cosh::<L>(x) }
+            cosh = Cosh(x): Real -> Same { float: Real::cosh::<L>(x) } tile Cosh
             /// Hyperbolic tangent.
-            tanh = Tanh(x): Real -> Same { float: Real::tanh::<L>(x) }
+            tanh = Tanh(x): Real -> Same { float: Real::tanh::<L>(x) } tile Tanh
             /// Inverse hyperbolic sine.
-            asinh = Asinh(x): Real -> Same { float: Real::asinh::<L>(x) }
+            asinh = Asinh(x): Real -> Same { float: Real::asinh::<L>(x) } tile Asinh
             /// Inverse hyperbolic cosine; NaN below 1.
-            acosh = Acosh(x): Real -> Same { float: Real::acosh::<L>(x) }
+            acosh = Acosh(x): Real -> Same { float: Real::acosh::<L>(x) } tile Acosh
             /// Inverse hyperbolic tangent; NaN outside of -1 to 1.
-            atanh = Atanh(x): Real -> Same { float: Real::atanh::<L>(x) }
+            atanh = Atanh(x): Real -> Same { float: Real::atanh::<L>(x) } tile Atanh
             /// Error function.
-            erf = Erf(x): Real -> Same { float: Real::erf::<L>(x) }
+            erf = Erf(x): Real -> Same { float: Real::erf::<L>(x) } tile Erf
             /// Complementary error function, `1 - erf(x)`, accurate for large `x`.
-            erfc = Erfc(x): Real -> Same { float: Real::erfc::<L>(x) }
+            erfc = Erfc(x): Real -> Same { float: Real::erfc::<L>(x) } tile Erfc
             /// Logistic function, `1 / (1 + exp(-x))`.
-            sigmoid = Sigmoid(x): Real -> Same { float: Real::sigmoid::<L>(x) }
+            sigmoid = Sigmoid(x): Real -> Same { float: Real::sigmoid::<L>(x) } tile Sigmoid
             /// `log(1 + exp(x))` without overflow.
-            softplus = Softplus(x): Real -> Same { float: Real::softplus::<L>(x) }
+            softplus = Softplus(x): Real -> Same { float: Real::softplus::<L>(x) } tile Softplus
             /// `x * sigmoid(x)`.
-            silu = Silu(x): Real -> Same { float: Real::silu::<L>(x) }
+            silu = Silu(x): Real -> Same { float: Real::silu::<L>(x) } tile Silu
             /// `x` times the normal distribution function, `x / 2 * erfc(-x / sqrt(2))`.
-            gelu = Gelu(x): Real -> Same { float: Real::gelu::<L>(x) }
+            gelu = Gelu(x): Real -> Same { float: Real::gelu::<L>(x) } tile Gelu
             /// The approximation of `gelu` by tanh.
-            gelu_tanh = GeluTanh(x): Real -> Same { float: Real::gelu_tanh::<L>(x) }
+            gelu_tanh = GeluTanh(x): Real -> Same { float: Real::gelu_tanh::<L>(x) } tile GeluTanh
             /// Greater of two values. A NaN on either side gives NaN; -0 is below +0.
             maximum = Maximum(x, y): Number -> Same { bool: x | y, int: x.max(y), float: Real::maximum(x, y) }
             /// Lesser of two values. A NaN on either side gives NaN; -0 is below +0.
@@ -138,7 +139,7 @@ macro_rules! for_each_op {
             /// `x` where it is positive, else 0; NaN for NaN.
             relu = Relu(x): Number -> Same { int: x.max(0), float: Real::maximum(x, 0.0) }
             /// `x` to the power `y`. Integers wrap, and a negative integer exponent is an error.
-            pow = Pow(x, y): Number -> Same { int: x.power(y), float: Real::pow::<L>(x, y) }
+            pow = Pow(x, y): Number -> Same { int: x.power(y), float: Real::pow::<L>(x, y) } tile Pow
             /// Greatest integer not above `x`.
             floor = Floor(x): Number -> Same { bool: x, int: x, float: x.floor() }
             /// Least integer not below `x`.
@@ -340,7 +341,7 @@ macro_rules! class_name {
 
 macro_rules! define_ops {
     ($($(#[doc = $doc:literal])+ $name:ident = $variant:ident $operands:tt: $domain:ident -> $rule:ident
-        { $($class:ident: $meaning:expr),* })*) => {
+        { $($class:ident: $meaning:expr),* } $(tile $tile:ident)?)*) => {
         /// An elementwise op: a row of the table.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub enum Op {
@@ -381,6 +382,10 @@ macro_rules! define_ops {
                 match self { $(Op::$variant => [$(class_name!($class)),*].contains(&class),)* }
             }
 
+            fn function(self) -> Option<Function> {
+                match self { $(Op::$variant => tile!($($tile)?),)* }
+            }
+
             fn visit<L: Level, V: Visitor>(self, dtype: DType, visitor: V) -> Option<V::Output> {
                 match self {
                     $(Op::$variant => { $(visit_class!($class, $name, $operands, L, dtype, visitor);)* })*
@@ -396,6 +401,15 @@ macro_rules! define_ops {
                 $(class_functions!($class, $rule, $operands, $meaning);)*
             })*
         }
+    };
+}
+
+macro_rules! tile {
+    () => {
+        None
+    };
+    ($tile:ident) => {
+        Some(Function::$tile)
     };
 }
 
@@ -507,6 +521,16 @@ impl Op {
             true => self.visit::<Fused, _>(operand, Describe),
             false => self.visit::<Unfused, _>(operand, Describe),
         }
+    }
+
+    /// The tile function that computes whole rows of the op on operands of a dtype, if there is one.
+    pub fn tile(self, operand: DType) -> Option<(Function, Precision)> {
+        let precision = match operand {
+            DType::F32 => Precision::F32,
+            DType::F64 => Precision::F64,
+            _ => return None,
+        };
+        Some((self.function()?, precision))
     }
 
     /// Whether the op compares two numbers.

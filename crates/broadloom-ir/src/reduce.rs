@@ -1,4 +1,20 @@
-//! The table of reductions, and the constants of the fixed order in which float sums and products combine.
+//! The table of reductions: one row says everything that is known about one. And the constants of the fixed order in
+//! which float sums and products combine.
+//!
+//! ```text
+//! /// doc line
+//! name = Variant: Accumulator -> Result { combine: op, identity: x, finish: x, floats: order, empty: meaning }
+//! ```
+//!
+//! | column | says |
+//! | --- | --- |
+//! | `Accumulator` | the dtype that accumulates: `Wide` ([`DType::accumulator`]), `Quotient` (the same of floats, `f64` of others), `Truth` (bool) or `Operand` (its own) |
+//! | `Result` | its dtype: `Accumulated`, `Rounded` (of floats back to the operand's, which has 16 bits, once) or `Index` (i64) |
+//! | `combine` | the op of two accumulated values; of those that give an index, of the values behind it |
+//! | `identity` | what combines with any `x` to `x` itself, as the accumulator has it |
+//! | `finish` | what is added to an accumulated float in the end |
+//! | `floats` | whether floats combine in the `Fixed` order below, or in `Any`; everything else may always |
+//! | `empty` | what an axis without elements gives: the finished `Identity`, or it is `Refused` |
 //!
 //! Along one axis of run-time length `L`:
 //!
@@ -15,6 +31,7 @@
 //! accumulates the product with one fma where the numerics level is fused.
 
 use crate::dtype::{DType, Scalar};
+use crate::ops::Op;
 
 /// Up to this length an axis is added in index order into one accumulator.
 pub const SEQUENTIAL_LIMIT: usize = 64;
@@ -25,123 +42,170 @@ pub const BLOCK: usize = 1024;
 /// Number of rows of a block of a segmented reduction.
 pub const SEGMENT_BLOCK: usize = 65_536;
 
-/// A reduction over axes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum ReduceOp {
+/// What a row says, see the module documentation.
+struct Row {
+    name: &'static str,
+    accumulator: Accumulator,
+    result: ResultRule,
+    combine: Op,
+    identity: f64,
+    finish: Option<f64>,
+    floats: Order,
+    empty: Empty,
+}
+
+enum Accumulator {
+    Wide,
+    Quotient,
+    Operand,
+    Truth,
+}
+
+#[derive(PartialEq)]
+enum ResultRule {
+    Accumulated,
+    Rounded,
+    Index,
+}
+
+#[derive(PartialEq)]
+enum Order {
+    Fixed,
+    Any,
+}
+
+#[derive(PartialEq)]
+enum Empty {
+    Identity,
+    Refused,
+}
+
+macro_rules! define_reductions {
+    ($($(#[doc = $doc:literal])+ $name:ident = $variant:ident: $accumulator:ident -> $result:ident {
+        combine: $combine:ident, identity: $identity:expr, finish: $finish:expr, floats: $order:ident, empty: $empty:ident
+    })*) => {
+        /// A reduction over axes: a row of the table.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub enum ReduceOp {
+            $($(#[doc = $doc])+ $variant,)*
+        }
+
+        impl ReduceOp {
+            /// Every reduction, in the order of the table.
+            pub const ALL: &'static [ReduceOp] = &[$(ReduceOp::$variant),*];
+
+            fn row(self) -> &'static Row {
+                match self {
+                    $(ReduceOp::$variant => &Row {
+                        name: stringify!($name),
+                        accumulator: Accumulator::$accumulator,
+                        result: ResultRule::$result,
+                        combine: Op::$combine,
+                        identity: $identity,
+                        finish: $finish,
+                        floats: Order::$order,
+                        empty: Empty::$empty,
+                    },)*
+                }
+            }
+        }
+    };
+}
+
+// A float sum begins at -0, which unlike +0 changes no other value, and adds +0 in the end, so that a sum of negative
+// zeros, or of nothing, is +0 as in NumPy.
+define_reductions! {
     /// Sum, in the accumulator dtype; 0 for an empty axis.
-    Sum,
+    sum = Sum: Wide -> Rounded { combine: Add, identity: -0.0, finish: Some(0.0), floats: Fixed, empty: Identity }
     /// Product, in the accumulator dtype; 1 for an empty axis.
-    Prod,
+    prod = Prod: Wide -> Rounded { combine: Multiply, identity: 1.0, finish: None, floats: Fixed, empty: Identity }
     /// Least element, NaN if any is NaN; the axes must not be empty.
-    Min,
+    min = Min: Operand -> Accumulated { combine: Minimum, identity: f64::INFINITY, finish: None, floats: Any, empty: Refused }
     /// Greatest element, NaN if any is NaN; the axes must not be empty.
-    Max,
+    max = Max: Operand -> Accumulated { combine: Maximum, identity: f64::NEG_INFINITY, finish: None, floats: Any, empty: Refused }
     /// Sum divided by the number of elements; integers compute in `f64`; NaN for an empty axis.
-    Mean,
+    mean = Mean: Quotient -> Rounded { combine: Add, identity: -0.0, finish: Some(0.0), floats: Fixed, empty: Identity }
     /// Index (i64) of the least element, counted in row-major order over the reduced axes: the lowest index of
     /// equal ones, the first NaN if there is one. The axes must not be empty.
-    ArgMin,
+    argmin = ArgMin: Operand -> Index { combine: Minimum, identity: f64::INFINITY, finish: None, floats: Any, empty: Refused }
     /// Index of the greatest element, by the same rules.
-    ArgMax,
+    argmax = ArgMax: Operand -> Index { combine: Maximum, identity: f64::NEG_INFINITY, finish: None, floats: Any, empty: Refused }
     /// Whether any element is true (not zero); false for an empty axis.
-    Any,
+    any = Any: Truth -> Accumulated { combine: LogicalOr, identity: 0.0, finish: None, floats: Any, empty: Identity }
     /// Whether all elements are true (not zero); true for an empty axis.
-    All,
+    all = All: Truth -> Accumulated { combine: LogicalAnd, identity: 1.0, finish: None, floats: Any, empty: Identity }
 }
 
 impl ReduceOp {
-    /// Every reduction.
-    pub const ALL: &'static [ReduceOp] = &[
-        ReduceOp::Sum,
-        ReduceOp::Prod,
-        ReduceOp::Min,
-        ReduceOp::Max,
-        ReduceOp::Mean,
-        ReduceOp::ArgMin,
-        ReduceOp::ArgMax,
-        ReduceOp::Any,
-        ReduceOp::All,
-    ];
-
     /// The name in the text language, in dumps and in messages.
     pub fn name(self) -> &'static str {
-        match self {
-            ReduceOp::Sum => "sum",
-            ReduceOp::Prod => "prod",
-            ReduceOp::Min => "min",
-            ReduceOp::Max => "max",
-            ReduceOp::Mean => "mean",
-            ReduceOp::ArgMin => "argmin",
-            ReduceOp::ArgMax => "argmax",
-            ReduceOp::Any => "any",
-            ReduceOp::All => "all",
-        }
+        self.row().name
     }
 
     /// The dtype in which an operand of `operand` is accumulated (for arg-reductions: compared).
     pub fn accumulator(self, operand: DType) -> DType {
-        match self {
-            ReduceOp::Sum | ReduceOp::Prod => operand.accumulator(),
-            ReduceOp::Mean if operand.is_float() => operand.accumulator(),
-            ReduceOp::Mean => DType::F64,
-            ReduceOp::Any | ReduceOp::All => DType::Bool,
-            ReduceOp::Min | ReduceOp::Max | ReduceOp::ArgMin | ReduceOp::ArgMax => operand,
+        match self.row().accumulator {
+            Accumulator::Wide => operand.accumulator(),
+            Accumulator::Quotient if operand.is_float() => operand.accumulator(),
+            Accumulator::Quotient => DType::F64,
+            Accumulator::Operand => operand,
+            Accumulator::Truth => DType::Bool,
         }
     }
 
     /// The dtype of the result for an operand of `operand`.
     pub fn result_dtype(self, operand: DType) -> DType {
-        match self {
-            ReduceOp::ArgMin | ReduceOp::ArgMax => DType::I64,
-            // A float of 16 bits accumulates in `f32` and is rounded once.
-            ReduceOp::Sum | ReduceOp::Prod | ReduceOp::Mean if operand.is_float() => operand,
-            _ => self.accumulator(operand),
+        match self.row().result {
+            ResultRule::Index => DType::I64,
+            ResultRule::Rounded if operand.is_float() => operand,
+            ResultRule::Rounded | ResultRule::Accumulated => self.accumulator(operand),
+        }
+    }
+
+    /// Whether the result is the index of an element.
+    pub fn is_arg(self) -> bool {
+        self.row().result == ResultRule::Index
+    }
+
+    /// The op that combines two accumulated values (for arg-reductions: those that are compared).
+    pub fn combine(self) -> Op {
+        self.row().combine
+    }
+
+    /// Of a least or greatest element: the comparison that holds where one value beats another. A NaN beats all.
+    pub fn beats(self) -> Option<Op> {
+        match self.combine() {
+            Op::Minimum => Some(Op::Less),
+            Op::Maximum => Some(Op::Greater),
+            _ => None,
         }
     }
 
     /// Whether an empty axis has no result: a build error for the constant 0, a check at bind for a symbol.
     pub fn needs_elements(self) -> bool {
-        match self {
-            ReduceOp::Min | ReduceOp::Max | ReduceOp::ArgMin | ReduceOp::ArgMax => true,
-            ReduceOp::Sum | ReduceOp::Prod | ReduceOp::Mean | ReduceOp::Any | ReduceOp::All => false,
-        }
+        self.row().empty == Empty::Refused
     }
 
     /// Whether the result is the same in any order of combination, for operands accumulated in `accumulator`.
     pub fn is_order_free(self, accumulator: DType) -> bool {
-        match self {
-            ReduceOp::Sum | ReduceOp::Prod | ReduceOp::Mean => !accumulator.is_float(),
-            _ => true,
-        }
+        self.row().floats == Order::Any || !accumulator.is_float()
     }
 
-    /// The value that combines with any `x` to `x` itself. A float sum begins at -0, which unlike +0 changes no
-    /// other value; see [`ReduceOp::finish`].
+    /// The value that combines with any `x` to `x` itself; see [`ReduceOp::finish`] for sums of floats.
     pub fn identity(self, accumulator: DType) -> Scalar {
-        // The cast saturates to the ends of every integer dtype.
-        let extreme = |float: f64| Scalar::F64(float).cast(accumulator);
-        match self {
-            ReduceOp::Sum | ReduceOp::Mean => Scalar::F64(-0.0).cast(accumulator),
-            ReduceOp::Prod => Scalar::I64(1).cast(accumulator),
-            ReduceOp::Min | ReduceOp::ArgMin => extreme(f64::INFINITY),
-            ReduceOp::Max | ReduceOp::ArgMax => match accumulator {
-                DType::Bool => Scalar::Bool(false),
-                _ => extreme(f64::NEG_INFINITY),
-            },
-            ReduceOp::Any => Scalar::Bool(false),
-            ReduceOp::All => Scalar::Bool(true),
+        let identity = self.row().identity;
+        match accumulator {
+            // Minus infinity is not zero, and so would be true.
+            DType::Bool => Scalar::Bool(identity > 0.0),
+            // The cast saturates to the ends of every integer dtype.
+            _ => Scalar::F64(identity).cast(accumulator),
         }
     }
 
-    /// What is added to the accumulated value in the end, if anything: a float sum adds +0, so that a sum of
-    /// negative zeros, or of nothing, is +0 as in NumPy.
+    /// What is added to the accumulated value in the end, if anything.
     pub fn finish(self, accumulator: DType) -> Option<Scalar> {
-        match self {
-            ReduceOp::Sum | ReduceOp::Mean if accumulator.is_float() => {
-                Some(Scalar::F64(0.0).cast(accumulator))
-            }
-            _ => None,
-        }
+        let finish = self.row().finish.filter(|_| accumulator.is_float());
+        finish.map(|value| Scalar::F64(value).cast(accumulator))
     }
 
     /// The value of an axis without elements, for reductions that accept one.

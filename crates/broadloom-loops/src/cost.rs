@@ -3,7 +3,6 @@
 //! The unit is the time that a vector loop takes for one addition per element. The figures are rounded from
 //! measurements of loops over data in the first-level cache; only their order of magnitude matters.
 
-use crate::place::is_function;
 use broadloom_ir::dtype::{Class, DType};
 use broadloom_ir::ops::Op;
 
@@ -82,5 +81,5 @@ pub fn op(op: Op, dtype: DType) -> u32 {
         Op::Pow => 48,
     };
     // A register holds half as many, and their polynomials are longer.
-    if dtype == DType::F64 && is_function(op, dtype) { 2 * cost } else { cost }
+    if dtype == DType::F64 && op.tile(dtype).is_some() { 2 * cost } else { cost }
 }

@@ -19,7 +19,7 @@ mod segments;
 
 use crate::kernel::*;
 use crate::nest::{Nest, NestScatter, NestStore, bit};
-use crate::place::{Form, Item, Pairing, Plan, is_arg};
+use crate::place::{Form, Item, Pairing, Plan};
 use crate::{LowerError, rows};
 use broadloom_ir::dim::Dim;
 use broadloom_ir::dtype::DType;
@@ -250,7 +250,7 @@ impl Maker<'_, '_, '_> {
     fn pairs(&mut self, axis: AxisId, strip: AxisId, pairing: Pairing, left: RowId) -> Pairs {
         let (mut values, mut indices) = (None, None);
         for value in self.plan.reduced[&axis].clone() {
-            let result = if is_arg(self.nest.reductions[&value].op) { &mut indices } else { &mut values };
+            let result = if self.nest.reductions[&value].op.is_arg() { &mut indices } else { &mut values };
             let row = match *result {
                 Some(row) => row,
                 None => *result.insert(self.row(self.nest.values[value.index()].dtype, 1, strip)),

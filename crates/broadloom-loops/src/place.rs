@@ -16,11 +16,9 @@ use crate::nest::{AxisSet, Nest, NestAxis, NestStore, bit};
 use crate::{LowerOptions, Target, cost};
 use broadloom_ir::dtype::DType;
 use broadloom_ir::ops::Op;
-use broadloom_ir::reduce::{ReduceOp, SEQUENTIAL_LIMIT};
-use broadloom_math::Function;
+use broadloom_ir::reduce::SEQUENTIAL_LIMIT;
 use smallvec::{SmallVec, smallvec};
-use std::collections::{HashMap, HashSet};
-use std::sync::LazyLock;
+use std::collections::HashMap;
 
 /// How a reduction runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,17 +63,6 @@ pub(crate) struct Plan<'n, 'a> {
     /// Calls that are read from the row in which a reduction before has left the same results.
     pub kept: HashMap<ValueId, Kept>,
     options: &'n LowerOptions,
-}
-
-/// By op, whether there is a function of its name.
-static FUNCTIONS: LazyLock<HashSet<Op>> = LazyLock::new(|| {
-    let named = |op: &Op| Function::ALL.iter().any(|function| function.name() == op.name());
-    Op::ALL.iter().copied().filter(named).collect()
-});
-
-/// Whether the op has tile functions, which compute whole rows.
-pub(crate) fn is_function(op: Op, dtype: DType) -> bool {
-    matches!(dtype, DType::F32 | DType::F64) && FUNCTIONS.contains(&op)
 }
 
 impl<'n, 'a> Plan<'n, 'a> {
@@ -265,7 +252,7 @@ impl<'n, 'a> Plan<'n, 'a> {
         let entry = &self.nest.values[value.index()];
         self.position(value).is_some()
             && !self.kept.contains_key(&value)
-            && matches!(&entry.def, Def::Op { op, .. } if is_function(*op, entry.dtype))
+            && matches!(&entry.def, Def::Op { op, .. } if op.tile(entry.dtype).is_some())
     }
 
     fn order(&self, axis: AxisId) -> Order {
@@ -476,9 +463,4 @@ impl<'n, 'a> Plan<'n, 'a> {
         nodes.dedup();
         nodes
     }
-}
-
-/// Whether the reduction keeps a value and its index.
-pub(crate) fn is_arg(op: ReduceOp) -> bool {
-    matches!(op, ReduceOp::ArgMin | ReduceOp::ArgMax)
 }

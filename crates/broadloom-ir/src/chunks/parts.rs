@@ -342,16 +342,7 @@ impl<'g> Splitter<'g> {
             let site = self.graph.site(partial.expr);
             let [left, right] = [&sides[0][index], &sides[1][index]];
             let graph = &mut writer.graph;
-            let combine = match op {
-                ReduceOp::Sum | ReduceOp::Mean => Op::Add,
-                ReduceOp::Prod => Op::Multiply,
-                ReduceOp::Min => Op::Minimum,
-                ReduceOp::Max => Op::Maximum,
-                ReduceOp::Any => Op::LogicalOr,
-                ReduceOp::All => Op::LogicalAnd,
-                ReduceOp::ArgMin => Op::Less,
-                ReduceOp::ArgMax => Op::Greater,
-            };
+            let combine = op.beats().filter(|_| op.is_arg()).unwrap_or(op.combine());
             let (Some(value), ((left, Some(of_left)), (right, Some(of_right)))) =
                 (partial.value, (left, right))
             else {

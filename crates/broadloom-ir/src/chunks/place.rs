@@ -132,7 +132,7 @@ fn place(graph: &CheckedGraph, rows: SymbolId, expr: ExprId, places: &[Place]) -
         Node::Reduce { op, operand, axes, .. } => match rows_of(*operand) {
             Some(axis) if axes.contains(&axis) => {
                 let accumulator = op.accumulator(graph.dtype(*operand));
-                let counts = matches!(op, ReduceOp::ArgMin | ReduceOp::ArgMax);
+                let counts = op.is_arg();
                 if axes.first() != Some(&axis) && (counts || !op.is_order_free(accumulator)) {
                     return Err(Refusal::Inner(*op));
                 }

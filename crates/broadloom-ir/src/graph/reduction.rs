@@ -67,7 +67,7 @@ impl Graph {
         axes.sort_unstable();
         let dtype = op.result_dtype(self.dtype(operand));
         if axes.is_empty() {
-            if matches!(op, ReduceOp::ArgMin | ReduceOp::ArgMax) {
+            if op.is_arg() {
                 let zero = self.insert_constant(Scalar::I64(0), site)?;
                 return self.try_broadcast_to(zero, shape, site);
             }

@@ -5,7 +5,6 @@ use super::error::{Fault, Rule};
 use super::reduce::apply;
 use super::view::{element_count, with_room};
 use crate::dtype::Scalar;
-use crate::ops::Op;
 use crate::reduce::{ReduceOp, SEGMENT_BLOCK};
 
 /// The operands one after the other along an axis.
@@ -40,15 +39,9 @@ pub(super) fn segment(
     shape: Vec<usize>,
     fused: bool,
 ) -> Result<Array, Fault> {
-    let combine = match op {
-        ReduceOp::Sum => Op::Add,
-        ReduceOp::Prod => Op::Multiply,
-        ReduceOp::Min => Op::Minimum,
-        ReduceOp::Max => Op::Maximum,
-        ReduceOp::Mean | ReduceOp::ArgMin | ReduceOp::ArgMax | ReduceOp::Any | ReduceOp::All => {
-            return Err(Fault::Unsound(Rule::Types));
-        }
-    };
+    if !matches!(op, ReduceOp::Sum | ReduceOp::Prod | ReduceOp::Min | ReduceOp::Max) {
+        return Err(Fault::Unsound(Rule::Types));
+    }
     let (&[rows], &[leading, ref rest @ ..], &[blocks, segments, ref kept @ ..]) =
         (&ids.shape[..], &values.shape[..], &shape[..])
     else {
@@ -68,7 +61,7 @@ pub(super) fn segment(
         for column in 0..inner {
             let total = elements[first + column];
             elements[first + column] =
-                apply(combine, fused, &[total, values.elements[row * inner + column]])?;
+                apply(op.combine(), fused, &[total, values.elements[row * inner + column]])?;
         }
     }
     Ok(Array { dtype: values.dtype, shape, elements })

@@ -34,22 +34,16 @@ pub(super) fn reduce(
         Vec::new()
     } else if reduced.contains(&0) {
         // A minimum or maximum that the caller wrote has an obligation of its own.
-        if matches!(op, ReduceOp::ArgMin | ReduceOp::ArgMax) {
+        if op.is_arg() {
             return Err(Fault::Unsound(Rule::EmptyAxes));
         }
         let mut elements = with_room(&kept)?;
         elements.resize(count, op.empty(accumulator));
         elements
     } else {
-        match op {
-            ReduceOp::Sum | ReduceOp::Mean => fold_axes(op, Op::Add, operand, factors, axes, fused)?,
-            ReduceOp::Prod => fold_axes(op, Op::Multiply, operand, None, axes, fused)?,
-            ReduceOp::Min => fold_axes(op, Op::Minimum, operand, None, axes, fused)?,
-            ReduceOp::Max => fold_axes(op, Op::Maximum, operand, None, axes, fused)?,
-            ReduceOp::Any => fold_axes(op, Op::LogicalOr, operand, None, axes, fused)?,
-            ReduceOp::All => fold_axes(op, Op::LogicalAnd, operand, None, axes, fused)?,
-            ReduceOp::ArgMin => first_extreme(Op::Less, operand, axes, &kept, fused)?,
-            ReduceOp::ArgMax => first_extreme(Op::Greater, operand, axes, &kept, fused)?,
+        match op.beats() {
+            Some(beats) if op.is_arg() => first_extreme(beats, operand, axes, &kept, fused)?,
+            _ => fold_axes(op, op.combine(), operand, factors, axes, fused)?,
         }
     };
     let elements =

@@ -12,15 +12,7 @@ impl Emitter<'_, '_> {
     /// One step of an accumulator of a dtype: `acc` with `x`, in this order.
     pub(crate) fn accumulate(&mut self, op: ReduceOp, dtype: DType, acc: &Val, x: &Val) -> Val {
         debug_assert!(acc.dtype == dtype && x.dtype == dtype);
-        let combine = match op {
-            ReduceOp::Sum | ReduceOp::Mean => Op::Add,
-            ReduceOp::Prod => Op::Multiply,
-            ReduceOp::Any => Op::LogicalOr,
-            ReduceOp::All => Op::LogicalAnd,
-            ReduceOp::Min | ReduceOp::ArgMin => Op::Minimum,
-            ReduceOp::Max | ReduceOp::ArgMax => Op::Maximum,
-        };
-        self.op(combine, &[acc.clone(), x.clone()])
+        self.op(op.combine(), &[acc.clone(), x.clone()])
     }
 
     /// One step of a sum of products: rounded once where the level is fused.
@@ -36,8 +28,8 @@ impl Emitter<'_, '_> {
     pub(crate) fn better(&mut self, op: ReduceOp, candidate: &Val, best: &Val) -> Val {
         let args = self.spread(&[candidate.clone(), best.clone()]);
         let (candidate, best) = (&args[0], &args[1]);
-        let (low, high) = match op {
-            ReduceOp::ArgMax | ReduceOp::Max => (best, candidate),
+        let (low, high) = match op.beats() {
+            Some(Op::Greater) => (best, candidate),
             _ => (candidate, best),
         };
         if !best.dtype.is_float() {

@@ -97,9 +97,8 @@ impl Flat {
         let accumulator = op.accumulator(dtype).arithmetic();
         let operand = self.cast(operand, accumulator);
         let full = self.node(operand).shape.clone();
-        let is_arg = matches!(op, ReduceOp::ArgMin | ReduceOp::ArgMax);
         let mut result = operand;
-        if is_arg && axes.len() != 1 {
+        if op.is_arg() && axes.len() != 1 {
             let (flattened, axis) = self.flatten_last(operand, axes, origin)?;
             result = self.reduce_axis(op, flattened, axis, None, origin)?;
         } else {
@@ -179,8 +178,7 @@ impl Flat {
         let count = Dim::symbol(self.groups[group].count);
         let partial_shape: Shape = std::iter::once(count).chain(shape.iter().cloned()).collect();
         let partial = Reduction { group: Some(group), ..whole.clone() };
-        let is_arg = matches!(op, ReduceOp::ArgMin | ReduceOp::ArgMax);
-        let (values, index) = if is_arg {
+        let (values, index) = if op.is_arg() {
             let extreme = if op == ReduceOp::ArgMin { ReduceOp::Min } else { ReduceOp::Max };
             let values = Reduction { op: extreme, ..partial.clone() };
             let values = self.push(Kind::Reduce(values), node.dtype, partial_shape.clone(), origin);

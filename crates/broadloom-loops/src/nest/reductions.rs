@@ -22,7 +22,7 @@ impl Nest<'_> {
         let around = map.iter().filter_map(|index| index.axis).fold(0, |set, axis| set | bit(axis));
         let parent = self.deepest(around);
         let extent = self.flat.node(reduction.operand).shape[reduction.axis].clone();
-        let least = matches!(reduction.op, ReduceOp::Min | ReduceOp::ArgMin);
+        let least = reduction.op.beats() == Some(Op::Less);
         let key = AxisKey {
             parent,
             extent: extent.clone(),
@@ -61,21 +61,12 @@ impl Nest<'_> {
                 None => self.constant(reduction.op.empty(accumulator), node),
             };
         }
-        let is_arg = matches!(reduction.op, ReduceOp::ArgMin | ReduceOp::ArgMax);
-        if is_arg {
+        if reduction.op.is_arg() {
             return self.unrolled_arg(reduction.op, args, node);
         }
-        let op = match reduction.op {
-            ReduceOp::Prod => Op::Multiply,
-            ReduceOp::Min => Op::Minimum,
-            ReduceOp::Max => Op::Maximum,
-            ReduceOp::Any => Op::LogicalOr,
-            ReduceOp::All => Op::LogicalAnd,
-            ReduceOp::Sum | ReduceOp::Mean | ReduceOp::ArgMin | ReduceOp::ArgMax => Op::Add,
-        };
         let mut result = args[0];
         for &arg in &args[1..] {
-            result = self.op(op, smallvec![result, arg], node);
+            result = self.op(reduction.op.combine(), smallvec![result, arg], node);
         }
         self.finished(reduction.op, result, node)
     }
@@ -154,8 +145,7 @@ impl Nest<'_> {
     ) -> Result<ValueId, LowerError> {
         let axis = self.reduction_axis(node, reduction, map)?;
         let accumulator = self.flat.node(reduction.operand).dtype;
-        let is_arg = matches!(reduction.op, ReduceOp::ArgMin | ReduceOp::ArgMax);
-        let operand = match (reduction.factors, is_arg) {
+        let operand = match (reduction.factors, reduction.op.is_arg()) {
             (Some(_), _) => Contribution::Product(args[0], args[1]),
             (None, true) => Contribution::Indexed {
                 value: args[0],

@@ -61,7 +61,7 @@ pub fn select(condition: Tensor, on_true: impl Into<Operand>, on_false: impl Int
 /// A method per row of the table, with its documentation.
 macro_rules! methods {
     ($($(#[doc = $doc:literal])+ $name:ident = $variant:ident $operands:tt: $domain:ident -> $rule:ident
-        { $($class:ident: $meaning:expr),* })*) => {
+        { $($class:ident: $meaning:expr),* } $(tile $tile:ident)?)*) => {
         /// The op table. Operands broadcast; second and third operands may be numbers.
         impl Tensor {
             $(methods!(@method $variant $name $operands $($doc)+);)*

@@ -5,7 +5,6 @@ use super::LANES;
 use super::harness::{Case, Code, Target, check, corners, pairs};
 use broadloom_ir::dtype::{Class, DType, Scalar};
 use broadloom_ir::ops::Op;
-use broadloom_math::Function;
 use std::collections::BTreeSet;
 
 /// A case whose lanes do not depend on each other; operands of one lane count for all.
@@ -54,7 +53,7 @@ fn tuples(dtype: DType, arity: usize) -> Vec<Vec<Scalar>> {
 
 /// Whether loops call tile functions for the op, and only leftovers its row.
 fn has_tiles(op: Op, dtype: DType) -> bool {
-    dtype.is_float() && Function::ALL.iter().any(|tile| tile.name() == op.name())
+    op.tile(dtype.arithmetic()).is_some()
 }
 
 fn op_case(target: Target, op: Op, operands: Vec<(DType, usize)>) -> Case {
