@@ -18,4 +18,4 @@ mod module;
 /// The instructions that code may use, and the numerics that go with them.
 pub use broadloom_math::CpuLevel;
 pub use failure::{Failure, FailureAt};
-pub use module::{CompileError, JitOptions, Module, compile, target_of};
+pub use module::{CompileError, JitOptions, Module, UnknownKernel, compile, target_of};

@@ -76,6 +76,11 @@ pub fn target_of(level: CpuLevel) -> Target {
     Target { vector_bytes: VECTOR_BYTES, registers, ..Target::NOMINAL }
 }
 
+/// A kernel that is not of the schedule that was compiled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the machine code is of another schedule, which has no kernel {0}: a bug of Broadloom to report")]
+pub struct UnknownKernel(pub KernelId);
+
 /// The type of every kernel: `fn(args, first, last, scratch, failure)`.
 type Entry = unsafe extern "C" fn(*const u64, i64, i64, *mut u8, *mut Failure);
 
@@ -146,7 +151,8 @@ fn define(
             Function::with_name_signature(UserFuncName::user(0, index as u32), signature(call_conv));
         let builder = FunctionBuilder::new(&mut context.func, &mut builder_context);
         let config = memory.isa().frontend_config();
-        generate(builder, kernel, options.level, host, call_conv, &mut scalar_calls, config);
+        generate(builder, kernel, options.level, host, call_conv, &mut scalar_calls, config)
+            .map_err(refused)?;
         let clif = options.keep_text.then(|| context.func.display().to_string());
         let id = memory
             .declare_anonymous_function(&context.func.signature)
@@ -230,6 +236,9 @@ impl Module {
     /// over the axes' extents (and `range`) is valid to read, or to write if it is stored to, and no other thread
     /// touches the stored ones meanwhile. `scratch` is aligned to 64 and has the kernel's scratch bytes, for this call
     /// alone.
+    ///
+    /// # Errors
+    /// If the schedule that was compiled has no such kernel.
     pub unsafe fn run(
         &self,
         kernel: KernelId,
@@ -237,11 +246,11 @@ impl Module {
         range: Range<i64>,
         scratch: *mut u8,
         failure: &mut Failure,
-    ) {
-        if let Some(kernel) = self.kernels.get(kernel.index()) {
-            // SAFETY: the code stays mapped while `self` lives; the caller vouches for the pointers.
-            unsafe { (kernel.entry)(args.as_ptr(), range.start, range.end, scratch, failure) };
-        }
+    ) -> Result<(), UnknownKernel> {
+        let compiled = self.kernels.get(kernel.index()).ok_or(UnknownKernel(kernel))?;
+        // SAFETY: the code stays mapped while `self` lives; the caller vouches for the pointers.
+        unsafe { (compiled.entry)(args.as_ptr(), range.start, range.end, scratch, failure) };
+        Ok(())
     }
 
     /// The CLIF of a kernel, if it was kept.

@@ -9,8 +9,9 @@ use broadloom_ir::dim::Dim;
 use broadloom_ir::dtype::{DType, Scalar};
 use broadloom_ir::graph::{CheckedGraph, InputInfo};
 use broadloom_ir::interp::{Array, InterpretError, interpret};
-use broadloom_jit::{CpuLevel, Failure, FailureAt, JitOptions, Module, compile};
-use broadloom_loops::kernel::{HostSymbol, KernelId, Role, Schedule};
+use broadloom_ir::ops::Op;
+use broadloom_jit::{CpuLevel, Failure, FailureAt, JitOptions, Module, UnknownKernel, compile};
+use broadloom_loops::kernel::{HostSymbol, KernelId, Role, Schedule, Stmt};
 use broadloom_loops::{IndexWidth, LowerOptions, lower};
 use std::collections::HashMap;
 
@@ -99,7 +100,7 @@ fn run(
         let mut failure = Failure::default();
         for range in [0..extent / 3, extent / 3..extent] {
             // SAFETY: the arrays have the shapes that the schedule gives, all dense.
-            unsafe { module.run(KernelId::new(index), &args, range, scratch, &mut failure) };
+            unsafe { module.run(KernelId::new(index), &args, range, scratch, &mut failure) }.unwrap();
         }
         if failure != Failure::default() {
             return Err(failure);
@@ -275,4 +276,38 @@ fn builds_for_lesser_cpus_compile_for_them() {
     };
     let widest = CpuLevel::ALL.into_iter().filter(|level| *level <= most && level.is_supported()).max();
     assert_eq!(Some(CpuLevel::detect()), widest);
+}
+
+fn tile_call() -> Schedule {
+    let (_, build) = expressions::CASES.iter().find(|(name, _)| *name == "tile call").unwrap();
+    let graph = expressions::graph(*build);
+    lower(&graph, &LowerOptions::dense(&graph, false)).unwrap()
+}
+
+#[test]
+fn what_has_no_code_is_refused() {
+    let options = JitOptions { level: CpuLevel::Baseline, ..JitOptions::default() };
+    let mut schedule = tile_call();
+    for stmt in &mut schedule.kernels[0].body {
+        for inside in stmt.children_mut().into_iter().flatten() {
+            if let Stmt::Call { op, .. } = inside {
+                *op = Op::Abs;
+            }
+        }
+    }
+    let error = compile(&schedule, &options).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "kernel k0 was refused by the code generator: abs has no tile function for f32"
+    );
+}
+
+#[test]
+fn a_kernel_of_another_schedule_is_an_error() {
+    let options = JitOptions { level: CpuLevel::Baseline, ..JitOptions::default() };
+    let module = compile(&tile_call(), &options).unwrap();
+    let unknown = KernelId::new(1);
+    // SAFETY: the module has one kernel, so nothing is called.
+    let result = unsafe { module.run(unknown, &[], 0..1, std::ptr::null_mut(), &mut Failure::default()) };
+    assert_eq!(result, Err(UnknownKernel(unknown)));
 }

@@ -43,7 +43,7 @@ pub fn lower(graph: &CheckedGraph, options: &LowerOptions) -> Result<Schedule, L
     }
     fusion.run(graph, options)?;
     let schedule = fusion.finish(graph)?;
-    debug_assert_eq!(crate::verify(&schedule), Ok(()));
+    crate::verify(&schedule)?;
     Ok(schedule)
 }
 

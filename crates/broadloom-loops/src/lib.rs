@@ -52,7 +52,7 @@ mod verify;
 pub use alias::{Hazard, in_place};
 pub use fuse::lower;
 pub use target::Target;
-pub use verify::verify;
+pub use verify::{Broken, Fault, verify};
 
 use broadloom_ir::SymbolId;
 use broadloom_ir::dim::{Dim, DimError};
@@ -136,4 +136,9 @@ pub enum LowerError {
     /// A size cannot be computed.
     #[error("a size of the expression cannot be computed: {0}")]
     Size(#[from] DimError),
+    /// The schedule breaks a promise.
+    #[error(
+        "the loops of the expression are wrong, which is a bug of Broadloom to report with the program: {0}"
+    )]
+    Bug(#[from] Broken),
 }

@@ -15,7 +15,6 @@ use crate::kernel::*;
 use crate::nest::{AxisSet, Nest, NestAxis, NestStore, bit};
 use crate::{LowerOptions, Target, cost};
 use broadloom_ir::dtype::DType;
-use broadloom_ir::ops::Op;
 use broadloom_ir::reduce::SEQUENTIAL_LIMIT;
 use smallvec::{SmallVec, smallvec};
 use std::collections::HashMap;
@@ -384,7 +383,11 @@ impl<'n, 'a> Plan<'n, 'a> {
         let is_narrow = |value: &ValueId| {
             matches!(self.nest.reductions[value].operand, Contribution::Indexed { narrow: true, .. })
         };
-        let narrow = self.reduced.iter().filter(|(_, values)| values.iter().any(is_narrow));
+        // Tile functions on pairs count in 32 bits, too.
+        let is_narrow = |axis: &AxisId, values: &[ValueId]| {
+            self.forms.get(axis) == Some(&Form::Pairs) || values.iter().any(is_narrow)
+        };
+        let narrow = self.reduced.iter().filter(|(axis, values)| is_narrow(axis, values));
         let narrow = narrow.map(|(axis, _)| (*axis, i64::from(i32::MAX), Specialisation::NarrowIndices));
         let kept = self.kept.iter().filter_map(|(again, kept)| {
             Some((self.position(*again)?, kept.at_most as i64, Specialisation::KeptRows))

@@ -1,18 +1,27 @@
-//! What every schedule promises, checked after lowering in debug builds and by tests:
+//! What every schedule promises. [`lower`](crate::lower) checks it of each one that it makes, for machine code is made
+//! of it without a further question:
 //!
-//! 1. a value is defined once, before it is read, in a loop around (or before) its readers;
+//! 1. what a statement names exists, and a value is defined once, before it is read, in a loop around (or before) its
+//!    readers;
 //! 2. a `For`, `Strip`, `Reduce` or `Stream` of an axis stands in no other loop of that axis, except that a `For`
 //!    walks the strip of a `Strip`, of a `Reduce` with a prologue, or of a `Stream`;
-//! 3. rows are read and written only over the strip of their axis, and written before they are read;
-//! 4. an access is moved only by axes whose loops are around it;
-//! 5. dtypes of operands agree as the op table demands, and stores keep the dtype of the buffer;
+//! 3. rows are used over the strip of their axis, which is no longer than they are, and are written before they are
+//!    read; no row that is written in between shares their memory;
+//! 4. an access is moved only by axes whose loops are around it, and has a buffer of its dtype, or none if it is a
+//!    position;
+//! 5. dtypes of operands agree as the op table demands, stores keep the dtype of the buffer, and the rows of calls,
+//!    pairs and streams have the dtypes of what they hold; what works on whole rows has a tile function for them;
 //! 6. inside a vector loop no other loop is a vector loop, and reductions are `Free` or `Sequential`;
-//! 7. no axis is both the strip and the reduction of a `Stream`, and no `Stream` combines groups;
-//! 8. what a kernel writes stands in the loop that threads share, if there is one: no two write the same element.
+//! 7. no axis is both the strip and the reduction of a `Stream`, no `Stream` combines groups, and a reduction combines
+//!    in an order that its op allows;
+//! 8. what a kernel writes is no input and stands in the loop that threads share, if there is one, whose axis moves it:
+//!    no two write the same element;
+//! 9. an axis that is counted in 32 bits is as short as that, as a constant or by an [assumption](Schedule::assumptions).
 
 use crate::kernel::*;
 use broadloom_ir::dtype::DType;
-use std::collections::HashSet;
+use broadloom_ir::ops::Op;
+use broadloom_ir::reduce::{LANES, ReduceOp, SEQUENTIAL_LIMIT};
 
 /// A broken promise of a schedule: a bug of this crate.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -28,6 +37,9 @@ pub struct Broken {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Fault {
     /// Promise 1.
+    #[error("there is no {0} {1}")]
+    Missing(&'static str, usize),
+    /// Promise 1.
     #[error("{0} is read where it is not defined")]
     Undefined(ValueId),
     /// Promise 1.
@@ -39,18 +51,39 @@ pub enum Fault {
     /// Promise 3.
     #[error("row {0} is used outside of its strip or read before it is written")]
     Row(RowId),
+    /// Promise 3.
+    #[error("row {0} is shorter than its strip")]
+    Short(RowId),
+    /// Promise 3.
+    #[error("row {0} is overwritten by another before it is read")]
+    Overwritten(RowId),
     /// Promise 4.
     #[error("access {0} is moved by an axis that has no loop around it")]
     Moved(AccessId),
+    /// Promise 4 or 8.
+    #[error("access {0} has not the buffer that its use demands")]
+    Buffer(AccessId),
     /// Promise 5.
     #[error("the dtypes of {0} disagree with its operands")]
     Dtype(ValueId),
-    /// Promise 8.
-    #[error("access {0} is written outside of the loop that threads share")]
-    Shared(AccessId),
+    /// Promise 5.
+    #[error("the dtype of row {0} is not that of what it holds")]
+    RowDtype(RowId),
+    /// Promise 5.
+    #[error("{0} has no tile function for {1}")]
+    NoTile(Op, DType),
     /// Promise 6 or 7.
     #[error("the loop over {0} cannot run in this form")]
     Form(AxisId),
+    /// Promise 7.
+    #[error("{0} does not combine in this order or of these operands")]
+    Order(ReduceOp),
+    /// Promise 8.
+    #[error("access {0} is written outside of the loop that threads share, or by several of its steps")]
+    Shared(AccessId),
+    /// Promise 9.
+    #[error("{0} may be too long to be counted in 32 bits")]
+    Count(AxisId),
 }
 
 /// Checks the promises of a schedule.
@@ -59,128 +92,252 @@ pub enum Fault {
 /// The first promise that is broken.
 pub fn verify(schedule: &Schedule) -> Result<(), Broken> {
     for (index, kernel) in schedule.kernels.iter().enumerate() {
-        let mut scope =
-            Scope { kernel, defined: HashSet::new(), seen: HashSet::new(), written: HashSet::new() };
-        let context = Context { axes: Vec::new(), strips: Vec::new(), vector: None };
-        scope.body(&kernel.body, &context).map_err(|fault| Broken { kernel: KernelId::new(index), fault })?;
+        let broken = |fault| Broken { kernel: KernelId::new(index), fault };
+        let mut scope = Scope {
+            schedule,
+            kernel,
+            values: vec![State::Unseen; kernel.values.len()],
+            defined: Vec::new(),
+            walked: vec![false; kernel.axes.len()],
+            strips: vec![None; kernel.axes.len()],
+            strips_seen: 0,
+            vector: None,
+            scratch: Scratch::of(kernel),
+        };
+        scope.body(&kernel.body).map_err(broken)?;
     }
     Ok(())
 }
 
-/// The loops around a statement.
-#[derive(Clone)]
-struct Context {
-    axes: Vec<AxisId>,
-    strips: Vec<AxisId>,
-    vector: Option<AxisId>,
+#[derive(Clone, Copy, PartialEq)]
+enum State {
+    Unseen,
+    InScope,
+    OutOfScope,
 }
 
-impl Context {
-    fn inside(&self, axis: AxisId) -> Context {
-        let mut inner = self.clone();
-        inner.axes.push(axis);
-        inner
-    }
-
-    fn strip(&self, axis: AxisId) -> Context {
-        let mut inner = self.clone();
-        inner.strips.push(axis);
-        inner
-    }
-
-    fn vector(mut self, axis: AxisId, lanes: usize) -> Context {
-        if lanes > 1 {
-            self.vector = Some(axis);
-        }
-        self
-    }
+/// A strip of an axis.
+#[derive(Clone, Copy, PartialEq)]
+struct Strip {
+    number: usize,
+    length: usize,
 }
 
+/// Where the walk through a kernel's statements is.
 struct Scope<'k> {
+    schedule: &'k Schedule,
     kernel: &'k Kernel,
-    /// Values in scope.
-    defined: HashSet<ValueId>,
-    /// Values defined anywhere so far.
-    seen: HashSet<ValueId>,
-    written: HashSet<RowId>,
+    /// By value.
+    values: Vec<State>,
+    /// Those in scope, in the order of their definitions.
+    defined: Vec<ValueId>,
+    /// By axis, whether a loop around goes through its steps.
+    walked: Vec<bool>,
+    /// By axis, the strip of it that a loop around has cut.
+    strips: Vec<Option<Strip>>,
+    strips_seen: usize,
+    /// The axis of the vector loop around.
+    vector: Option<AxisId>,
+    scratch: Scratch,
 }
 
-impl Scope<'_> {
-    fn body(&mut self, body: &[Stmt], context: &Context) -> Result<(), Fault> {
-        body.iter().try_for_each(|stmt| self.stmt(stmt, context))
+fn find<'k, T>(list: &'k [T], index: usize, what: &'static str) -> Result<&'k T, Fault> {
+    list.get(index).ok_or(Fault::Missing(what, index))
+}
+
+impl<'k> Scope<'k> {
+    fn body(&mut self, body: &[Stmt]) -> Result<(), Fault> {
+        body.iter().try_for_each(|stmt| self.stmt(stmt))
     }
 
-    fn scoped(&mut self, check: impl FnOnce(&mut Self) -> Result<(), Fault>) -> Result<(), Fault> {
-        let outer = self.defined.clone();
-        check(self)?;
-        self.defined = outer;
-        Ok(())
+    fn axis(&self, axis: AxisId) -> Result<&'k Axis, Fault> {
+        find(&self.kernel.axes, axis.index(), "axis")
+    }
+
+    fn row(&self, row: RowId) -> Result<&'k Row, Fault> {
+        find(&self.kernel.rows, row.index(), "row")
+    }
+
+    fn param(&self, param: ParamId) -> Result<(), Fault> {
+        find(&self.kernel.params, param.index(), "param").map(|_| ())
+    }
+
+    fn stride(&self, stride: Stride) -> Result<(), Fault> {
+        if let Stride::Param(param) = stride { self.param(param) } else { Ok(()) }
+    }
+
+    fn extent(&self, extent: Extent) -> Result<(), Fault> {
+        if let Extent::Param(param) = extent { self.param(param) } else { Ok(()) }
     }
 
     fn define(&mut self, value: ValueId) -> Result<(), Fault> {
-        self.defined.insert(value);
-        if self.seen.insert(value) { Ok(()) } else { Err(Fault::Twice(value)) }
+        find(&self.kernel.values, value.index(), "value")?;
+        match std::mem::replace(&mut self.values[value.index()], State::InScope) {
+            State::Unseen => {
+                self.defined.push(value);
+                Ok(())
+            }
+            State::InScope | State::OutOfScope => Err(Fault::Twice(value)),
+        }
+    }
+
+    /// What `check` brings into scope is out of it afterwards.
+    fn scoped(&mut self, check: impl FnOnce(&mut Self) -> Result<(), Fault>) -> Result<(), Fault> {
+        let before = self.defined.len();
+        check(self)?;
+        for value in self.defined.drain(before..) {
+            self.values[value.index()] = State::OutOfScope;
+        }
+        Ok(())
     }
 
     fn read(&self, value: ValueId) -> Result<DType, Fault> {
-        if !self.defined.contains(&value) {
-            return Err(Fault::Undefined(value));
-        }
-        Ok(self.kernel.values[value.index()].dtype)
-    }
-
-    fn access(&self, id: AccessId, context: &Context) -> Result<DType, Fault> {
-        let access = &self.kernel.accesses[id.index()];
-        match access.strides.iter().all(|(axis, _)| context.axes.contains(axis)) {
-            true => Ok(access.dtype),
-            false => Err(Fault::Moved(id)),
+        let entry = find(&self.kernel.values, value.index(), "value")?;
+        match self.values[value.index()] {
+            State::InScope => Ok(entry.dtype),
+            State::Unseen | State::OutOfScope => Err(Fault::Undefined(value)),
         }
     }
 
-    /// The access of a store.
-    fn target(&self, id: AccessId, context: &Context) -> Result<DType, Fault> {
-        match self.kernel.parallel.is_none_or(|axis| context.axes.contains(&axis)) {
-            true => self.access(id, context),
-            false => Err(Fault::Shared(id)),
+    /// An access that only axes with loops around it, and perhaps one more, move.
+    fn moved(&self, id: AccessId, also: Option<AxisId>) -> Result<&'k Access, Fault> {
+        let access = find(&self.kernel.accesses, id.index(), "access")?;
+        for &(axis, stride) in &access.strides {
+            self.axis(axis)?;
+            self.stride(stride)?;
+            if !self.walked[axis.index()] && also != Some(axis) {
+                return Err(Fault::Moved(id));
+            }
+        }
+        Ok(access)
+    }
+
+    /// The buffer of an access to elements.
+    fn buffer(&self, id: AccessId, access: &Access) -> Result<&'k Buffer, Fault> {
+        let buffer = find(&self.schedule.buffers, access.buffer.ok_or(Fault::Buffer(id))?.index(), "buffer")?;
+        if buffer.dtype == access.dtype { Ok(buffer) } else { Err(Fault::Buffer(id)) }
+    }
+
+    /// The dtype of what is read.
+    fn source(&self, id: AccessId) -> Result<DType, Fault> {
+        let access = self.moved(id, None)?;
+        self.buffer(id, access).map(|buffer| buffer.dtype)
+    }
+
+    fn position(&self, id: AccessId) -> Result<(), Fault> {
+        match self.moved(id, None)? {
+            Access { buffer: None, offset_param: Some(param), .. } => self.param(*param),
+            _ => Err(Fault::Buffer(id)),
         }
     }
 
-    /// A loop over an axis that no loop around is over, in a form that the loops around allow.
-    fn enter(&self, axis: AxisId, lanes: usize, context: &Context) -> Result<(), Fault> {
-        if context.axes.contains(&axis) {
+    /// The dtype of what is written.
+    fn target(&self, id: AccessId) -> Result<DType, Fault> {
+        let access = self.moved(id, None)?;
+        let buffer = self.buffer(id, access)?;
+        if matches!(buffer.role, Role::Input(_)) {
+            return Err(Fault::Buffer(id));
+        }
+        // A stride of the caller's array is not zero: what is written does not overlap itself.
+        let own =
+            |axis: AxisId| self.walked[axis.index()] && access.stride(axis) != Some(Stride::Constant(0));
+        match self.kernel.parallel {
+            Some(axis) if !own(axis) || access.stride(axis).is_none() => Err(Fault::Shared(id)),
+            _ => Ok(buffer.dtype),
+        }
+    }
+
+    /// The strip of an axis, which a row is as long as, at least.
+    fn strip(&self, row: RowId, axis: AxisId) -> Result<Strip, Fault> {
+        self.axis(axis)?;
+        let strip = self.strips[axis.index()].ok_or(Fault::Row(row))?;
+        let Row { length, whole, .. } = *self.row(row)?;
+        let long = if whole { self.is_at_most(axis, length as i64) } else { strip.length <= length };
+        if long { Ok(strip) } else { Err(Fault::Short(row)) }
+    }
+
+    fn write_row(&mut self, row: RowId, axis: AxisId) -> Result<(), Fault> {
+        let strip = self.strip(row, axis)?;
+        self.scratch.write(row, (axis, strip));
+        Ok(())
+    }
+
+    /// Of a row that was written in the strip, or holds the whole of an axis as long as this one.
+    fn read_row(&mut self, row: RowId, axis: AxisId) -> Result<DType, Fault> {
+        let strip = self.strip(row, axis)?;
+        let (written_for, written_in) = self.scratch.read(row)?;
+        let extent = |axis: AxisId| self.kernel.axes[axis.index()].extent;
+        let whole = self.kernel.rows[row.index()].whole && extent(written_for) == extent(axis);
+        let same = written_in == strip || whole;
+        if same { Ok(self.kernel.rows[row.index()].dtype) } else { Err(Fault::Row(row)) }
+    }
+
+    /// A loop, and what runs at the end of each of its innermost turns.
+    fn looped(
+        &mut self,
+        each: &Loop<'_>,
+        end: &mut dyn FnMut(&mut Self) -> Result<(), Fault>,
+    ) -> Result<(), Fault> {
+        let (axis, index) = (each.axis, each.axis.index());
+        self.extent(self.axis(axis)?.extent)?;
+        let before = (self.walked[index], self.strips[index], self.vector);
+        if before.0 {
             return Err(Fault::Nested(axis));
         }
-        match lanes > 1 && context.vector.is_some() {
-            true => Err(Fault::Form(axis)),
-            false => Ok(()),
+        match each.turn {
+            Turn::Strip(_) if before.1.is_some() => return Err(Fault::Nested(axis)),
+            Turn::Strip(length) => {
+                self.strips[index] = Some(Strip { number: self.strips_seen, length });
+                self.strips_seen += 1;
+            }
+            Turn::Steps(1) => self.walked[index] = true,
+            Turn::Steps(lanes) => {
+                if self.vector.is_some() || lanes == 0 || !lanes.is_multiple_of(4) {
+                    return Err(Fault::Form(axis));
+                }
+                self.walked[index] = true;
+                self.vector = Some(axis);
+            }
         }
+        self.scratch.enter();
+        each.bodies.iter().try_for_each(|body| self.body(body))?;
+        match &each.inner {
+            Some(inner) => self.looped(inner, end)?,
+            None => end(self)?,
+        }
+        self.scratch.leave()?;
+        (self.walked[index], self.strips[index], self.vector) = before;
+        Ok(())
     }
 
-    fn value(&mut self, id: ValueId, context: &Context) -> Result<(), Fault> {
-        let Value { dtype, def, .. } = &self.kernel.values[id.index()];
+    fn value(&mut self, id: ValueId) -> Result<(), Fault> {
+        let Value { dtype, def, .. } = find(&self.kernel.values, id.index(), "value")?;
         let good = match def {
             Def::Constant(value) => value.dtype() == *dtype,
-            Def::Param(_) => *dtype == DType::I64,
-            Def::Index(axis) => *dtype == DType::I64 && context.axes.contains(axis),
-            Def::Load { access, .. } => self.access(*access, context)? == *dtype,
+            Def::Param(param) => {
+                self.param(*param)?;
+                *dtype == DType::I64
+            }
+            Def::Index(axis) => {
+                self.axis(*axis)?;
+                *dtype == DType::I64 && self.walked[axis.index()]
+            }
+            Def::Load { access, .. } => self.source(*access)? == *dtype,
             Def::Row(row, axis) => {
-                if !self.written.contains(row)
-                    || !context.strips.contains(axis)
-                    || !context.axes.contains(axis)
-                {
+                let held = self.read_row(*row, *axis)?;
+                if !self.walked[axis.index()] {
                     return Err(Fault::Row(*row));
                 }
-                self.kernel.rows[row.index()].dtype == *dtype
+                held == *dtype
             }
             Def::Op { op, args, position } => {
-                if let Some(position) = position {
-                    self.access(*position, context)?;
-                }
+                position.map_or(Ok(()), |position| self.position(position))?;
                 let operands = args.iter().map(|arg| self.read(*arg)).collect::<Result<Vec<_>, _>>()?;
                 let [first, ..] = operands[..] else { return Err(Fault::Dtype(id)) };
                 operands.len() == op.arity()
                     && operands.iter().all(|operand| *operand == first)
                     && op.accepts(first.class())
+                    && is_computed(first)
                     && op.result_dtype(first) == *dtype
             }
             Def::Select([condition, on_true, on_false]) => {
@@ -189,12 +346,15 @@ impl Scope<'_> {
                     && self.read(*on_false)? == *dtype
             }
             Def::Cast(arg) => self.read(*arg).is_ok(),
-            Def::Take { access, index, position, .. } => {
-                self.access(*position, context)?;
-                self.access(*access, context)? == *dtype && self.read(*index)? == DType::I64
+            Def::Take { access, index, stride, size, position } => {
+                self.position(*position)?;
+                self.stride(*stride)?;
+                self.extent(*size)?;
+                self.source(*access)? == *dtype && self.read(*index)? == DType::I64
             }
-            Def::Segment { index, position, .. } => {
-                self.access(*position, context)?;
+            Def::Segment { index, size, position } => {
+                self.position(*position)?;
+                self.extent(*size)?;
                 *dtype == DType::I64 && self.read(*index)? == DType::I64
             }
             Def::Reduced => false,
@@ -202,117 +362,318 @@ impl Scope<'_> {
         if good { self.define(id) } else { Err(Fault::Dtype(id)) }
     }
 
-    fn contribution(&self, accumulator: &Accumulator) -> Result<(), Fault> {
-        let good = match &accumulator.operand {
-            Contribution::Value(value) => self.read(*value)? == accumulator.dtype,
-            Contribution::Product(x, y) => {
-                self.read(*x)? == accumulator.dtype && self.read(*y)? == accumulator.dtype
-            }
-            Contribution::Indexed { value, index, .. } => {
-                let index = index.map_or(Ok(DType::I64), |index| self.read(index))?;
-                self.read(*value)? == accumulator.dtype && index == DType::I64
-            }
-        };
-        if good { Ok(()) } else { Err(Fault::Dtype(accumulator.result)) }
-    }
-
-    fn stmt(&mut self, stmt: &Stmt, context: &Context) -> Result<(), Fault> {
+    fn stmt(&mut self, stmt: &Stmt) -> Result<(), Fault> {
         match stmt {
-            Stmt::Let(value) => self.value(*value, context),
+            Stmt::Let(value) => self.value(*value),
             Stmt::Store { access, value, .. } => {
-                let stored = self.target(*access, context)?;
+                let stored = self.target(*access)?;
                 if self.read(*value)? == stored { Ok(()) } else { Err(Fault::Dtype(*value)) }
             }
-            Stmt::Scatter { access, index, value, .. } => {
-                let stored = self.target(*access, context)?;
+            Stmt::Scatter { access, index, stride, size, op, value, .. } => {
+                self.stride(*stride)?;
+                self.extent(*size)?;
+                let stored = self.target(*access)?;
                 let good = self.read(*value)? == stored && self.read(*index)? == DType::I64;
-                if good { Ok(()) } else { Err(Fault::Dtype(*value)) }
+                match op {
+                    _ if !good || !is_computed(stored) => Err(Fault::Dtype(*value)),
+                    ReduceOp::Sum | ReduceOp::Prod | ReduceOp::Min | ReduceOp::Max => Ok(()),
+                    _ => Err(Fault::Order(*op)),
+                }
             }
-            Stmt::Put { row, axis, value, .. } => {
-                self.written.insert(*row);
-                if !context.strips.contains(axis) || !context.axes.contains(axis) {
+            Stmt::Put { row, part, axis, value } => {
+                let Row { dtype, count, .. } = *self.row(*row)?;
+                self.write_row(*row, *axis)?;
+                if !self.walked[axis.index()] || *part >= count {
                     return Err(Fault::Row(*row));
                 }
-                let stored = self.kernel.rows[row.index()].dtype;
-                if self.read(*value)? == stored { Ok(()) } else { Err(Fault::Dtype(*value)) }
+                if self.read(*value)? == dtype { Ok(()) } else { Err(Fault::Dtype(*value)) }
             }
-            Stmt::For { axis, lanes, body } => {
-                self.enter(*axis, *lanes, context)?;
-                let inner = context.inside(*axis).vector(*axis, *lanes);
-                self.scoped(|scope| scope.body(body, &inner))
-            }
-            Stmt::Strip { axis, body, .. } => {
-                self.enter(*axis, 1, context)?;
-                let inner = context.strip(*axis);
-                self.scoped(|scope| scope.body(body, &inner))
-            }
-            Stmt::Call { target, args, axis, .. } => {
+            Stmt::Call { op, target, args, axis } => {
+                let dtype = self.row(*target)?.dtype;
                 for arg in args {
-                    if !self.written.contains(arg) || !context.strips.contains(axis) {
-                        return Err(Fault::Row(*arg));
+                    if self.read_row(*arg, *axis)? != dtype {
+                        return Err(Fault::RowDtype(*arg));
                     }
                 }
-                self.written.insert(*target);
-                Ok(())
+                match op.tile(dtype) {
+                    Some((function, _)) if function.arity() == args.len() => self.write_row(*target, *axis),
+                    _ => Err(Fault::NoTile(*op, dtype)),
+                }
             }
-            Stmt::Reduce(reduce) => self.reduce(reduce, context),
-            Stmt::Stream(stream) => self.stream(stream, context),
-            Stmt::Pairs(pairs) => self.pairs(pairs, context),
+            Stmt::Pairs(pairs) => self.pairs(pairs),
+            Stmt::Reduce(reduce) => self.reduce(reduce, stmt),
+            Stmt::Stream(stream) => self.stream(stream, stmt),
+            Stmt::For { .. } | Stmt::Strip { .. } => match stmt.as_loop() {
+                Some(each) => self.scoped(|scope| scope.looped(&each, &mut |_| Ok(()))),
+                None => Ok(()),
+            },
         }
     }
 
-    fn reduce(&mut self, reduce: &Reduce, context: &Context) -> Result<(), Fault> {
-        self.enter(reduce.axis, reduce.lanes, context)?;
+    /// What an element contributes, where the innermost loop of a reduction ends.
+    fn contribution(&self, accumulator: &Accumulator, axis: AxisId, order: Order) -> Result<(), Fault> {
+        let Accumulator { op, dtype, operand, result } = accumulator;
+        for value in operand.operands() {
+            let index =
+                matches!(operand, Contribution::Indexed { index: Some(index), .. } if *index == value);
+            let expected = if index { DType::I64 } else { *dtype };
+            if self.read(value)? != expected {
+                return Err(Fault::Dtype(*result));
+            }
+        }
+        let allowed = match operand {
+            Contribution::Value(_) => !op.is_arg() && *op != ReduceOp::Mean,
+            Contribution::Product(..) => *op == ReduceOp::Sum,
+            Contribution::Indexed { .. } => op.is_arg(),
+        };
+        let extent = self.axis(axis)?.extent;
+        let ordered = match order {
+            Order::Free => op.is_order_free(*dtype),
+            Order::Sequential => {
+                matches!(extent, Extent::Constant(extent) if extent <= SEQUENTIAL_LIMIT as i64)
+            }
+            Order::Tree | Order::Blocks | Order::Counter => true,
+        };
+        if !allowed || !ordered || !is_computed(*dtype) {
+            return Err(Fault::Order(*op));
+        }
+        if matches!(operand, Contribution::Indexed { narrow: true, .. }) {
+            self.counted(axis)
+        } else {
+            Ok(())
+        }
+    }
+
+    /// An axis that is counted in 32 bits.
+    fn counted(&self, axis: AxisId) -> Result<(), Fault> {
+        match self.is_at_most(axis, i32::MAX.into()) {
+            true => Ok(()),
+            false => Err(Fault::Count(axis)),
+        }
+    }
+
+    /// Whether an axis has at most so many steps, whatever the sizes that the schedule is run with.
+    fn is_at_most(&self, axis: AxisId, most: i64) -> bool {
+        match self.kernel.axes[axis.index()].extent {
+            Extent::Constant(extent) => extent <= most,
+            Extent::Param(param) => {
+                let size = self.kernel.params.get(param.index());
+                let assumptions = &self.schedule.assumptions;
+                assumptions.iter().any(|known| Some(&known.size) == size && known.most <= most)
+            }
+        }
+    }
+
+    /// The value that an accumulator leaves behind.
+    fn result(&self, accumulator: &Accumulator) -> Result<(), Fault> {
+        let Accumulator { op, dtype, result, .. } = accumulator;
+        let value = find(&self.kernel.values, result.index(), "value")?;
+        let expected = if op.is_arg() { DType::I64 } else { *dtype };
+        match value.def == Def::Reduced && value.dtype == expected {
+            true => Ok(()),
+            false => Err(Fault::Dtype(*result)),
+        }
+    }
+
+    fn reduce(&mut self, reduce: &Reduce, stmt: &Stmt) -> Result<(), Fault> {
         let per_lane = matches!(reduce.order, Order::Free | Order::Sequential) && reduce.prologue.is_empty();
-        if context.vector.is_some() && !per_lane {
+        if self.vector.is_some() && !per_lane {
             return Err(Fault::Form(reduce.axis));
         }
+        let Some(each) = stmt.as_loop() else { return Ok(()) };
         self.scoped(|scope| {
-            let blocks = context.strip(reduce.axis);
-            scope.body(&reduce.prologue, &blocks)?;
-            let around = if reduce.prologue.is_empty() { context } else { &blocks };
-            let inner = around.inside(reduce.axis).vector(reduce.axis, reduce.lanes);
-            scope.body(&reduce.body, &inner)?;
-            reduce.accumulators.iter().try_for_each(|accumulator| scope.contribution(accumulator))
+            scope.looped(&each, &mut |scope| {
+                let mut accumulators = reduce.accumulators.iter();
+                accumulators.try_for_each(|each| scope.contribution(each, reduce.axis, reduce.order))
+            })
         })?;
-        reduce.accumulators.iter().try_for_each(|accumulator| self.define(accumulator.result))
-    }
-
-    fn pairs(&mut self, pairs: &Pairs, context: &Context) -> Result<(), Fault> {
-        self.enter(pairs.axis, 1, context)?;
-        let right = self.access(pairs.right, &context.inside(pairs.axis))?;
-        let left = &self.kernel.rows[pairs.left.index()];
-        if !self.written.contains(&pairs.left) || left.count != pairs.terms || left.dtype != right {
-            return Err(Fault::Row(pairs.left));
+        for accumulator in &reduce.accumulators {
+            self.result(accumulator)?;
+            self.define(accumulator.result)?;
         }
-        if context.vector.is_some() || !context.strips.contains(&pairs.strip) {
-            return Err(Fault::Form(pairs.axis));
-        }
-        self.written.extend(pairs.values.iter().chain(&pairs.indices));
         Ok(())
     }
 
-    fn stream(&mut self, stream: &Stream, context: &Context) -> Result<(), Fault> {
-        self.enter(stream.axis, 1, context)?;
-        self.enter(stream.strip, stream.lanes, context)?;
-        let known = stream.order != Order::Counter
-            && context.vector.is_none()
-            && context.strips.contains(&stream.strip);
-        if !known || stream.axis == stream.strip {
+    fn stream(&mut self, stream: &Stream, stmt: &Stmt) -> Result<(), Fault> {
+        self.axis(stream.strip)?;
+        if stream.order == Order::Counter
+            || stream.axis == stream.strip
+            || self.vector.is_some()
+            || self.strips[stream.strip.index()].is_none()
+        {
             return Err(Fault::Form(stream.axis));
         }
-        self.scoped(|scope| {
-            let step = context.inside(stream.axis);
-            scope.body(&stream.per_step, &step)?;
-            scope.body(&stream.prologue, &step)?;
-            let inner = step.inside(stream.strip).vector(stream.strip, stream.lanes);
-            scope.body(&stream.body, &inner)?;
-            stream.accumulators.iter().try_for_each(|entry| scope.contribution(&entry.accumulator))
-        })?;
         for entry in &stream.accumulators {
-            self.seen.insert(entry.accumulator.result);
-            self.written.insert(entry.target);
+            self.stream_rows(entry, stream.order)?;
+            entry.rows().try_for_each(|row| self.write_row(row, stream.strip))?;
+        }
+        let Some(each) = stmt.as_loop() else { return Ok(()) };
+        self.scoped(|scope| {
+            scope.looped(&each, &mut |scope| {
+                for StreamAccumulator { accumulator, .. } in &stream.accumulators {
+                    scope.contribution(accumulator, stream.axis, stream.order)?;
+                }
+                // Each step continues with what the one before has left.
+                let mut rows = stream.accumulators.iter().flat_map(StreamAccumulator::rows);
+                rows.try_for_each(|row| scope.read_row(row, stream.strip).map(|_| ()))
+            })
+        })?;
+        // The results are read from rows.
+        self.scoped(|scope| {
+            let mut accumulators = stream.accumulators.iter().map(|entry| &entry.accumulator);
+            accumulators.try_for_each(|accumulator| {
+                scope.result(accumulator)?;
+                scope.define(accumulator.result)
+            })
+        })
+    }
+
+    /// The dtypes and numbers of the rows of a streamed accumulator.
+    fn stream_rows(&self, entry: &StreamAccumulator, order: Order) -> Result<(), Fault> {
+        let Accumulator { op, dtype, operand, .. } = &entry.accumulator;
+        let holds = |row: RowId, dtype: DType, count: usize| -> Result<(), Fault> {
+            let Row { dtype: held, count: rows, .. } = *self.row(row)?;
+            if held == dtype && rows >= count { Ok(()) } else { Err(Fault::RowDtype(row)) }
+        };
+        match (operand, &entry.state[..]) {
+            (Contribution::Indexed { narrow, .. }, &[value, index]) => {
+                holds(value, *dtype, 1)?;
+                holds(index, if *narrow { DType::I32 } else { DType::I64 }, 1)?;
+                holds(entry.target, DType::I64, 1)?;
+            }
+            (Contribution::Value(_) | Contribution::Product(..), &[value]) if entry.target == value => {
+                holds(value, *dtype, 1)?;
+            }
+            _ => return Err(Fault::RowDtype(entry.target)),
+        }
+        let by_the_tree = matches!(order, Order::Tree | Order::Blocks) && !op.is_order_free(*dtype);
+        match entry.tree {
+            Some(tree) if by_the_tree => {
+                holds(tree.lanes, *dtype, LANES)?;
+                holds(tree.ranks, *dtype, RANKS)
+            }
+            None if !by_the_tree => Ok(()),
+            _ => Err(Fault::Order(*op)),
+        }
+    }
+
+    fn pairs(&mut self, pairs: &Pairs) -> Result<(), Fault> {
+        self.extent(self.axis(pairs.axis)?.extent)?;
+        self.axis(pairs.strip)?;
+        if self.walked[pairs.axis.index()] {
+            return Err(Fault::Nested(pairs.axis));
+        }
+        if self.vector.is_some() || pairs.axis == pairs.strip || self.walked[pairs.strip.index()] {
+            return Err(Fault::Form(pairs.axis));
+        }
+        self.counted(pairs.axis)?;
+        let right = self.moved(pairs.right, Some(pairs.axis))?;
+        let dtype = self.buffer(pairs.right, right)?.dtype;
+        let left = self.read_row(pairs.left, pairs.strip)?;
+        let is_tile = matches!(dtype, DType::F32 | DType::F64) && left == dtype;
+        if !is_tile || self.row(pairs.left)?.count != pairs.terms {
+            return Err(Fault::RowDtype(pairs.left));
+        }
+        if !matches!(pairs.extreme, ReduceOp::Min | ReduceOp::Max) {
+            return Err(Fault::Order(pairs.extreme));
+        }
+        let results = [(pairs.values, dtype), (pairs.indices, DType::I64)];
+        for (row, dtype) in results.into_iter().filter_map(|(row, dtype)| Some((row?, dtype))) {
+            if self.row(row)?.dtype != dtype {
+                return Err(Fault::RowDtype(row));
+            }
+            self.write_row(row, pairs.strip)?;
         }
         Ok(())
+    }
+}
+
+/// Whether values of a dtype are computed with; floats of 16 bits are only stored and converted.
+fn is_computed(dtype: DType) -> bool {
+    dtype.arithmetic() == dtype
+}
+
+/// What lies in the scratch memory. Not by the lives of rows, by which they were laid out, but byte by byte: a row
+/// can be read while no other has been written to its bytes.
+struct Scratch {
+    rows: Vec<Place>,
+    /// Which row was written last, by [`Scratch::UNIT`] bytes.
+    holds: Vec<Option<RowId>>,
+    /// Reads and writes so far.
+    time: usize,
+    /// When each loop around began, and what it reads that was written before it, and when.
+    loops: Vec<(usize, Vec<(RowId, usize)>)>,
+}
+
+/// The place of a row, in units.
+#[derive(Clone, Copy)]
+struct Place {
+    start: usize,
+    end: usize,
+    /// When it was written last, and over which strip.
+    written: Option<(usize, (AxisId, Strip))>,
+}
+
+impl Scratch {
+    const UNIT: usize = 64;
+
+    fn of(kernel: &Kernel) -> Scratch {
+        let place = |row: &Row| Place {
+            start: row.offset / Self::UNIT,
+            end: (row.offset + row.dtype.size() * row.length * row.count).div_ceil(Self::UNIT),
+            written: None,
+        };
+        let rows: Vec<Place> = kernel.rows.iter().map(place).collect();
+        let units = rows.iter().map(|place| place.end).max().unwrap_or(0);
+        Scratch { rows, holds: vec![None; units], time: 0, loops: Vec::new() }
+    }
+
+    fn write(&mut self, row: RowId, over: (AxisId, Strip)) {
+        let place = &mut self.rows[row.index()];
+        self.time += 1;
+        place.written = Some((self.time, over));
+        self.holds[place.start..place.end].fill(Some(row));
+    }
+
+    /// Over which strip the row was written.
+    fn read(&mut self, row: RowId) -> Result<(AxisId, Strip), Fault> {
+        self.time += 1;
+        let Some((time, over)) = self.rows[row.index()].written else { return Err(Fault::Row(row)) };
+        self.intact(row)?;
+        self.repeated(row, time);
+        Ok(over)
+    }
+
+    fn intact(&self, row: RowId) -> Result<(), Fault> {
+        let place = self.rows[row.index()];
+        match self.holds[place.start..place.end].iter().all(|holds| *holds == Some(row)) {
+            true => Ok(()),
+            false => Err(Fault::Overwritten(row)),
+        }
+    }
+
+    fn enter(&mut self) {
+        self.time += 1;
+        self.loops.push((self.time, Vec::new()));
+    }
+
+    /// The next turn of a loop reads again what the first one has read: it must still be there.
+    fn leave(&mut self) -> Result<(), Fault> {
+        let (_, reads) = self.loops.pop().unwrap_or_default();
+        for (row, time) in reads {
+            self.intact(row)?;
+            self.repeated(row, time);
+        }
+        Ok(())
+    }
+
+    /// Notes for the loop around that it reads a row that was written at some time.
+    fn repeated(&mut self, row: RowId, time: usize) {
+        if let Some((start, reads)) = self.loops.last_mut()
+            && time < *start
+            && reads.iter().all(|(noted, _)| *noted != row)
+        {
+            reads.push((row, time));
+        }
     }
 }

@@ -85,3 +85,18 @@ fn segments_by_the_same_ids_are_one_pass() {
     // The partial results, and their sum.
     assert_eq!(facts("k means").0, 2);
 }
+
+#[test]
+fn tiles_on_pairs_count_in_32_bits() {
+    for (name, pairs) in [("nearest code", 1), ("pairs of other kinds", 4)] {
+        let (_, build) = expressions::CASES.iter().find(|(of, _)| *of == name).expect("a case has the name");
+        let graph = expressions::graph(*build);
+        let lowered = |index_width| {
+            let schedule =
+                lower(&graph, &LowerOptions { index_width, ..LowerOptions::dense(&graph, true) }).unwrap();
+            (schedule.to_string().matches("  pairs ").count(), schedule.assumptions.len())
+        };
+        assert_eq!(lowered(IndexWidth::Narrow), (pairs, 1), "{name}");
+        assert_eq!(lowered(IndexWidth::Wide), (0, 0), "{name}");
+    }
+}

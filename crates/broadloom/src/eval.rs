@@ -244,7 +244,9 @@ fn placed(mut error: CallError, kept: &CheckedGraph, own: &CheckedGraph) -> Call
             | RunError::NegativeExponent { site, .. },
         ) => site,
         CallError::Bind(BindError::EmptyTable(empty)) => &mut empty.site,
-        CallError::Run(RunError::Memory(_)) | CallError::Bind(_) => return error,
+        CallError::Run(RunError::Memory(_) | RunError::UnknownKernel(_)) | CallError::Bind(_) => {
+            return error;
+        }
     };
     let reports = |expr: &ExprId| match kept.node(*expr) {
         Node::Take { .. } | Node::Segment { .. } | Node::Elementwise { op: Op::Pow, .. } => {

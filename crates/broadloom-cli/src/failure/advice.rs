@@ -45,6 +45,7 @@ pub fn run(error: &RunError) -> Vec<Help> {
         RunError::NoSuchSegment { .. } => sentence("correct the ids, or have more segments"),
         RunError::NegativeExponent { .. } => code("write", "x.astype(f64) ** y".to_owned()),
         RunError::Memory(_) => sentence("give smaller arrays, or compute parts of them"),
+        RunError::UnknownKernel(_) => sentence(super::REPORT),
         _ => Vec::new(),
     }
 }

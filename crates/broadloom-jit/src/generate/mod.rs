@@ -26,7 +26,7 @@ use broadloom_ir::dtype::DType;
 use broadloom_ir::ops::Op;
 use broadloom_ir::reduce::ReduceOp;
 use broadloom_loops::kernel::*;
-use broadloom_math::{CpuLevel, Extreme, Function, Pairing, Precision, Term, pair_function, tile_function};
+use broadloom_math::{CpuLevel, Extreme, Pairing, Precision, Term, pair_function, tile_function};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, AbiParam, Block, InstBuilder, MemFlagsData, Signature, types};
 use cranelift_codegen::isa::CallConv;
@@ -43,6 +43,9 @@ pub(crate) fn signature(call_conv: CallConv) -> Signature {
 }
 
 /// Emits the body of a kernel into an empty function of the [`signature`].
+///
+/// # Errors
+/// If a statement cannot be generated, in words. Such a schedule is not verified.
 pub(crate) fn generate(
     mut builder: FunctionBuilder<'_>,
     kernel: &Kernel,
@@ -51,11 +54,13 @@ pub(crate) fn generate(
     call_conv: CallConv,
     scalar_calls: &mut BTreeSet<(Op, DType)>,
     config: cranelift_codegen::isa::TargetFrontendConfig,
-) {
+) -> Result<(), String> {
     let entry = builder.create_block();
     builder.append_block_params_for_function_params(entry);
     builder.switch_to_block(entry);
-    let [args, first, last, scratch, failure] = builder.block_params(entry) else { return };
+    let [args, first, last, scratch, failure] = builder.block_params(entry) else {
+        return Err("the function has not five parameters".to_string());
+    };
     let (args, first, last, scratch, failure) = (*args, *first, *last, *scratch, *failure);
     let emit = Emitter::new(&mut builder, host, level.is_fused(), scalar_calls);
     let mut generator = Generator {
@@ -72,12 +77,15 @@ pub(crate) fn generate(
         positions: HashMap::new(),
         strips: HashMap::new(),
         vector: None,
+        refused: None,
     };
     generator.load_arguments(args);
     generator.body(&kernel.body);
+    let refused = generator.refused;
     builder.ins().return_(&[]);
     builder.seal_all_blocks();
     builder.finalize(config);
+    refused.map_or(Ok(()), Err)
 }
 
 struct Generator<'a, 'f, 'k> {
@@ -100,6 +108,8 @@ struct Generator<'a, 'f, 'k> {
     strips: HashMap<AxisId, (ir::Value, ir::Value)>,
     /// The axis and the lanes of the vector loop around.
     vector: Option<(AxisId, usize)>,
+    /// Why there is no code for some statement.
+    refused: Option<String>,
 }
 
 impl<'f> Generator<'_, 'f, '_> {
@@ -466,8 +476,11 @@ impl<'f> Generator<'_, 'f, '_> {
 
     /// Applies a tile function to the rows of the current strip.
     fn call(&mut self, op: Op, target: RowId, args: &[RowId], axis: AxisId) {
-        let precision = precision(self.kernel.rows[target.index()].dtype);
-        let Some(function) = function(op) else { return };
+        let dtype = self.kernel.rows[target.index()].dtype;
+        let Some((function, precision)) = op.tile(dtype) else {
+            self.refused = Some(format!("{op} has no tile function for {dtype}"));
+            return;
+        };
         let address = tile_function(function, precision, self.level) as usize;
         let (start, end) = self.bounds(axis);
         let length = self.ins().isub(end, start);
@@ -547,9 +560,4 @@ fn flatten(state: &[ir::Value], values: &[Val]) -> Vec<ir::BlockArg> {
 /// The precision of tile functions on a float dtype.
 fn precision(dtype: DType) -> Precision {
     if dtype == DType::F64 { Precision::F64 } else { Precision::F32 }
-}
-
-/// The tile function of an op.
-fn function(op: Op) -> Option<Function> {
-    Function::ALL.iter().copied().find(|function| function.name() == op.name())
 }

@@ -25,17 +25,14 @@ impl Plan<'_, '_> {
     pub fn pairing(&self, axis: AxisId) -> Option<Pairing> {
         let neighbour = self.neighbour(axis)?;
         let nest = self.nest;
+        // Tile functions count in 32 bits.
+        let extent = nest.axes[axis.index()].extent.as_constant();
+        if !nest.narrow && extent.is_none_or(|extent| extent > i32::MAX.into()) {
+            return None;
+        }
         let reductions: Vec<_> = self.reduced[&axis].iter().map(|value| &nest.reductions[value]).collect();
-        let extreme = match reductions[0].op {
-            ReduceOp::Min | ReduceOp::ArgMin => ReduceOp::Min,
-            ReduceOp::Max | ReduceOp::ArgMax => ReduceOp::Max,
-            ReduceOp::Sum | ReduceOp::Prod | ReduceOp::Mean | ReduceOp::Any | ReduceOp::All => return None,
-        };
-        let is_extreme = |op: ReduceOp| match op {
-            ReduceOp::Min | ReduceOp::ArgMin => extreme == ReduceOp::Min,
-            ReduceOp::Max | ReduceOp::ArgMax => extreme == ReduceOp::Max,
-            ReduceOp::Sum | ReduceOp::Prod | ReduceOp::Mean | ReduceOp::Any | ReduceOp::All => false,
-        };
+        let beats = reductions[0].op.beats()?;
+        let extreme = if beats == Op::Less { ReduceOp::Min } else { ReduceOp::Max };
         let mut compared = None;
         for reduction in reductions {
             let value = match reduction.operand {
@@ -48,7 +45,7 @@ impl Plan<'_, '_> {
                 }
                 Contribution::Indexed { .. } | Contribution::Product(..) => return None,
             };
-            if !is_extreme(reduction.op) || *compared.get_or_insert(value) != value {
+            if reduction.op.beats() != Some(beats) || *compared.get_or_insert(value) != value {
                 return None;
             }
         }

@@ -6,7 +6,7 @@ use crate::array::{ArrayViewMut, Geometry};
 use crate::bind::Ordered;
 use crate::bind::plan::{Binding, Launch};
 use crate::compiled::Inner;
-use crate::memory::{OutOfMemory, Storage, copy_to_array, with_scratch};
+use crate::memory::{Storage, copy_to_array, with_scratch};
 use broadloom_jit::Failure;
 use broadloom_loops::kernel::Role;
 use rayon::iter::{IndexedParallelIterator, IntoParallelIterator, ParallelIterator};
@@ -54,7 +54,7 @@ struct Target<'g>(*mut u8, Option<&'g Geometry>);
 #[derive(Default)]
 struct Trouble {
     failure: Failure,
-    memory: Option<OutOfMemory>,
+    error: Option<RunError>,
 }
 
 /// `arrays` are those of the outputs that are not assigned to inputs.
@@ -99,7 +99,7 @@ fn run(
             run_launch(inner, binding, launch, &arguments, &trouble);
         }
         let trouble = trouble.into_inner().unwrap_or_else(PoisonError::into_inner);
-        if trouble.memory.is_none() && trouble.failure.first.is_none() {
+        if trouble.error.is_none() && trouble.failure.first.is_none() {
             for (index, plan) in binding.outputs.iter().enumerate() {
                 if let (Some(start), Target(pointer, Some(geometry))) = (plan.aside, target(index)) {
                     // SAFETY: the kernels have written all elements of the output to the arena, dense in row-major
@@ -110,8 +110,8 @@ fn run(
         }
         trouble
     })?;
-    match (trouble.memory, trouble.failure.first) {
-        (Some(error), _) => Err(error.into()),
+    match (trouble.error, trouble.failure.first) {
+        (Some(error), _) => Err(error),
         (None, Some(failure)) => Err(RunError::new(&inner.graph, binding, &failure)),
         (None, None) => Ok(()),
     }
@@ -133,14 +133,13 @@ fn run_launch(
             // temporaries by the arena's size. None of them overlap, but an input and the output that is written
             // in its place, each element of which the schedule reads before it writes it. Ranges of one launch are
             // disjoint, so that threads never write the same element. Scratch is this thread's, aligned to 64.
-            unsafe {
-                binding.variant.module.run(launch.kernel, arguments, range, scratch, &mut failure);
-            }
+            unsafe { binding.variant.module.run(launch.kernel, arguments, range, scratch, &mut failure) }
         });
+        let result = result.map_err(RunError::from).and_then(|known| known.map_err(RunError::from));
         if failure.first.is_some() || result.is_err() {
             let mut trouble = trouble.lock().unwrap_or_else(PoisonError::into_inner);
             trouble.failure.merge(failure);
-            trouble.memory = trouble.memory.or(result.err());
+            trouble.error = trouble.error.take().or(result.err());
         }
     };
     if launch.chunk >= launch.extent {

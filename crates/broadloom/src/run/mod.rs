@@ -16,7 +16,7 @@ use crate::explain::Explanation;
 use crate::memory::{OutOfMemory, Storage};
 use broadloom_ir::diagnostics::{Places, Row, Style, Text};
 use broadloom_ir::graph::{CheckedGraph, Node, Site};
-use broadloom_jit::FailureAt;
+use broadloom_jit::{FailureAt, UnknownKernel};
 use overlap::destinations;
 use smallvec::SmallVec;
 use std::fmt;
@@ -249,6 +249,8 @@ pub enum RunError {
     },
     /// Memory for results, temporaries or scratch cannot be had.
     Memory(#[from] OutOfMemory),
+    /// The code is not that of the schedule: a bug of Broadloom.
+    UnknownKernel(#[from] UnknownKernel),
 }
 
 impl RunError {
@@ -259,6 +261,7 @@ impl RunError {
             RunError::NoSuchSegment { .. } => "R002",
             RunError::NegativeExponent { .. } => "R003",
             RunError::Memory(_) => "R004",
+            RunError::UnknownKernel(_) => "R005",
         }
     }
 
@@ -284,7 +287,7 @@ impl RunError {
             RunError::NegativeExponent { site, .. } => {
                 (site, "floats have such powers: cast the base to f64 first".to_owned())
             }
-            RunError::Memory(_) => return text,
+            RunError::Memory(_) | RunError::UnknownKernel(_) => return text,
         };
         text.source(site, Style::Error);
         text.rows(vec![Row::new(reason, None)]);
@@ -347,6 +350,7 @@ impl fmt::Display for RunError {
                 at(position)
             ),
             RunError::Memory(error) => write!(f, "{error}"),
+            RunError::UnknownKernel(error) => write!(f, "{error}"),
         }
     }
 }

@@ -1,0 +1,234 @@
+//! Every promise of a schedule, broken: each kind of fault is found.
+
+#[path = "../../../tests/cases/expressions.rs"]
+mod expressions;
+
+use broadloom_ir::dtype::DType;
+use broadloom_ir::ops::Op;
+use broadloom_loops::kernel::*;
+use broadloom_loops::{Broken, Fault, LowerError, LowerOptions, lower, verify};
+use std::collections::BTreeSet;
+
+fn schedule(name: &str) -> Schedule {
+    let mut cases = expressions::CASES.iter().chain(expressions::JOINS).chain(expressions::HALVES);
+    let (_, build) = cases.find(|(of, _)| *of == name).expect("a case has the name");
+    let graph = expressions::graph(*build);
+    lower(&graph, &LowerOptions::dense(&graph, true)).unwrap()
+}
+
+/// Changes the first body for which that can be done.
+fn first(body: &mut Vec<Stmt>, change: &mut dyn FnMut(&mut Vec<Stmt>) -> bool) -> bool {
+    change(body)
+        || body.iter_mut().any(|stmt| stmt.children_mut().into_iter().any(|inside| first(inside, change)))
+}
+
+/// Changes the first statement for which that can be done, in any kernel.
+fn change(schedule: &mut Schedule, change: &mut dyn FnMut(&mut Stmt) -> bool) {
+    let changed = schedule
+        .kernels
+        .iter_mut()
+        .any(|kernel| first(&mut kernel.body, &mut |body| body.iter_mut().any(&mut *change)));
+    assert!(changed, "{schedule}");
+}
+
+/// Does something to the body that stores the first output, and to where its first store stands.
+fn storing(schedule: &mut Schedule, mut act: impl FnMut(&mut Vec<Stmt>, usize)) {
+    let is_store = |stmt: &Stmt| matches!(stmt, Stmt::Store { .. });
+    let found = first(&mut schedule.kernels[0].body, &mut |body| match body.iter().position(is_store) {
+        Some(place) => {
+            act(body, place);
+            true
+        }
+        None => false,
+    });
+    assert!(found, "{schedule}");
+}
+
+fn stored_access(schedule: &mut Schedule) -> AccessId {
+    let mut found = AccessId::new(0);
+    storing(schedule, |body, place| {
+        if let Stmt::Store { access, .. } = body[place] {
+            found = access;
+        }
+    });
+    found
+}
+
+type Break = fn(&mut Schedule);
+
+/// What is broken, of which expression, and how.
+const CASES: &[(&str, &str, Break)] = &[
+    ("Missing", "bias", |schedule| {
+        storing(schedule, |body, place| {
+            if let Stmt::Store { value, .. } = &mut body[place] {
+                *value = ValueId::new(1000);
+            }
+        });
+    }),
+    ("Undefined", "bias", |schedule| {
+        storing(schedule, |body, _| {
+            let place = body.iter().position(|stmt| matches!(stmt, Stmt::Let(_))).unwrap();
+            body.remove(place);
+        });
+    }),
+    ("Twice", "bias", |schedule| {
+        storing(schedule, |body, _| {
+            let place = body.iter().position(|stmt| matches!(stmt, Stmt::Let(_))).unwrap();
+            body.insert(place, body[place].clone());
+        });
+    }),
+    ("Nested", "bias", |schedule| {
+        let kernel = &mut schedule.kernels[0];
+        let axis = kernel.parallel.unwrap();
+        let body = std::mem::take(&mut kernel.body);
+        kernel.body = vec![Stmt::For { axis, lanes: 1, body }];
+    }),
+    ("Row", "tile call", |schedule| {
+        first(&mut schedule.kernels[0].body, &mut |body| {
+            let puts = body.len();
+            body.retain(|stmt| !matches!(stmt, Stmt::Put { .. }));
+            body.len() < puts
+        });
+    }),
+    ("Short", "tile call", |schedule| {
+        schedule.kernels[0].rows.iter_mut().for_each(|row| row.length = 4);
+    }),
+    ("Overwritten", "pairs of other kinds", |schedule| {
+        // The kernels of pairs keep rows of the left side beside others.
+        schedule.kernels.iter_mut().flat_map(|kernel| &mut kernel.rows).for_each(|row| row.offset = 0);
+    }),
+    ("Moved", "bias", |schedule| {
+        let access = stored_access(schedule);
+        let kernel = &mut schedule.kernels[0];
+        let axis = AxisId::new(kernel.axes.len());
+        kernel.axes.push(kernel.axes[0].clone());
+        kernel.accesses[access.index()].strides.push((axis, Stride::Constant(1)));
+    }),
+    ("Buffer", "bias", |schedule| {
+        let access = stored_access(schedule);
+        schedule.kernels[0].accesses[access.index()].buffer = Some(BufferId::new(0));
+    }),
+    ("Dtype", "bias", |schedule| {
+        let mut values = schedule.kernels[0].values.iter_mut();
+        values.find(|value| matches!(value.def, Def::Op { .. })).unwrap().dtype = DType::F64;
+    }),
+    ("RowDtype", "tile call", |schedule| {
+        let call = schedule.kernels[0].statements().find_map(|stmt| match stmt {
+            Stmt::Call { target, .. } => Some(*target),
+            _ => None,
+        });
+        schedule.kernels[0].rows[call.unwrap().index()].dtype = DType::F64;
+    }),
+    // The row of an index.
+    ("RowDtype", "nearest code", |schedule| {
+        let indices = schedule.kernels[0].statements().find_map(|stmt| match stmt {
+            Stmt::Pairs(pairs) => pairs.indices,
+            _ => None,
+        });
+        schedule.kernels[0].rows[indices.unwrap().index()].dtype = DType::I32;
+    }),
+    ("NoTile", "tile call", |schedule| {
+        change(schedule, &mut |stmt| match stmt {
+            Stmt::Call { op, .. } => {
+                *op = Op::Abs;
+                true
+            }
+            _ => false,
+        });
+    }),
+    ("Form", "bias", |schedule| {
+        change(schedule, &mut |stmt| match stmt {
+            Stmt::For { lanes, .. } => {
+                *lanes = 3;
+                true
+            }
+            _ => false,
+        });
+    }),
+    ("Form", "standardised columns", |schedule| {
+        change(schedule, &mut |stmt| match stmt {
+            Stmt::Stream(stream) => {
+                stream.order = Order::Counter;
+                true
+            }
+            _ => false,
+        });
+    }),
+    ("Order", "rows, columns, all", |schedule| {
+        change(schedule, &mut |stmt| match stmt {
+            Stmt::Reduce(reduce) if reduce.order == Order::Tree => {
+                reduce.order = Order::Free;
+                true
+            }
+            _ => false,
+        });
+    }),
+    // The rows of the tree are missing.
+    ("Order", "standardised columns", |schedule| {
+        change(schedule, &mut |stmt| match stmt {
+            Stmt::Stream(stream) => stream.accumulators[0].tree.take().is_some(),
+            _ => false,
+        });
+    }),
+    // Every step of the loop that threads share writes the same elements.
+    ("Shared", "bias", |schedule| {
+        let access = stored_access(schedule);
+        let kernel = &mut schedule.kernels[0];
+        let parallel = kernel.parallel;
+        kernel.accesses[access.index()].strides.retain(|(axis, _)| Some(*axis) != parallel);
+    }),
+    // The loop that threads share is not around the store.
+    ("Shared", "bias", |schedule| {
+        let kernel = &mut schedule.kernels[0];
+        kernel.axes.push(kernel.axes[0].clone());
+        kernel.parallel = Some(AxisId::new(kernel.axes.len() - 1));
+    }),
+    ("Count", "nearest code", |schedule| schedule.assumptions.clear()),
+];
+
+fn kind(fault: &Fault) -> &'static str {
+    match fault {
+        Fault::Missing(..) => "Missing",
+        Fault::Undefined(_) => "Undefined",
+        Fault::Twice(_) => "Twice",
+        Fault::Nested(_) => "Nested",
+        Fault::Row(_) => "Row",
+        Fault::Short(_) => "Short",
+        Fault::Overwritten(_) => "Overwritten",
+        Fault::Moved(_) => "Moved",
+        Fault::Buffer(_) => "Buffer",
+        Fault::Dtype(_) => "Dtype",
+        Fault::RowDtype(_) => "RowDtype",
+        Fault::NoTile(..) => "NoTile",
+        Fault::Form(_) => "Form",
+        Fault::Order(_) => "Order",
+        Fault::Shared(_) => "Shared",
+        Fault::Count(_) => "Count",
+    }
+}
+
+#[test]
+fn every_broken_promise_is_found() {
+    let mut found = BTreeSet::new();
+    for (expected, name, break_it) in CASES {
+        let mut broken = schedule(name);
+        assert_eq!(verify(&broken), Ok(()), "{name}");
+        break_it(&mut broken);
+        let fault = verify(&broken).map_err(|broken| kind(&broken.fault));
+        assert_eq!(fault, Err(*expected), "{name}\n{broken}");
+        found.insert(*expected);
+    }
+    // One more kind, one more arm of `kind`.
+    assert_eq!(found.len(), 16);
+}
+
+#[test]
+fn a_broken_promise_is_a_bug_to_report() {
+    let fault = Fault::NoTile(Op::Abs, DType::F32);
+    let error = LowerError::from(Broken { kernel: KernelId::new(2), fault });
+    assert_eq!(
+        error.to_string(),
+        "the loops of the expression are wrong, which is a bug of Broadloom to report with the program: \
+         kernel k2: abs has no tile function for f32"
+    );
+}
