@@ -14,7 +14,6 @@ use crate::cost;
 use crate::flat::{Flat, FlatId, Kind, Reduction, dense_strides};
 use crate::kernel::{Assumption, AxisId, BufferId, Specialisation};
 use crate::nest::{Index, Map};
-use crate::place::is_function;
 use crate::plan::{Choice, Planned, Reason};
 use crate::{Layout, LowerError, LowerOptions};
 use broadloom_ir::dim::Dim;
@@ -365,7 +364,7 @@ impl Planner<'_> {
                 && axis != strip
         };
         let length = self.axes[strip.index()].extent.as_constant().filter(|length| *length < SHORT_STRIP)?;
-        let is_called = is_function(op, self.flat.node(id).dtype);
+        let is_called = op.tile(self.flat.node(id).dtype).is_some();
         (is_called && map.iter().filter_map(|index| index.axis).any(streams)).then_some(length)
     }
 
