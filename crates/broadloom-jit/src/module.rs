@@ -184,6 +184,11 @@ fn target(options: &JitOptions) -> Result<OwnedTargetIsa, CompileError> {
     if !options.level.is_supported() {
         return Err(unsupported());
     }
+    isa_of(options).ok_or_else(unsupported)
+}
+
+/// The instruction set of a level, whether or not this machine has it: nothing of the machine itself is asked.
+fn isa_of(options: &JitOptions) -> Option<OwnedTargetIsa> {
     let mut flags = settings::builder();
     let set = [
         ("opt_level", "speed"),
@@ -195,37 +200,22 @@ fn target(options: &JitOptions) -> Result<OwnedTargetIsa, CompileError> {
         ("probestack_strategy", "inline"),
     ];
     for (name, value) in set {
-        flags.set(name, value).map_err(|_| unsupported())?;
+        flags.set(name, value).ok()?;
     }
-    let mut builder = cranelift_native::builder_with_options(false).map_err(|_| unsupported())?;
-    let features: [&[&str]; 2] = match options.level {
-        CpuLevel::Baseline | CpuLevel::Neon => [&[], &[]],
-        CpuLevel::Avx2Fma => [AVX2, &[]],
-        CpuLevel::Avx512 => [AVX2, AVX512],
-    };
-    for feature in features.into_iter().flatten() {
-        builder.enable(feature).map_err(|_| unsupported())?;
+    let mut builder = cranelift_native::builder_with_options(false).ok()?;
+    for feature in options.level.features().filter(|feature| !UNUSED.contains(feature)) {
+        builder.enable(&setting(feature)).ok()?;
     }
-    builder.finish(settings::Flags::new(flags)).map_err(|_| unsupported())
+    builder.finish(settings::Flags::new(flags)).ok()
 }
 
-const AVX2: &[&str] = &[
-    "has_cmpxchg16b",
-    "has_sse3",
-    "has_ssse3",
-    "has_sse41",
-    "has_sse42",
-    "has_popcnt",
-    "has_avx",
-    "has_avx2",
-    "has_fma",
-    "has_bmi1",
-    "has_bmi2",
-    "has_lzcnt",
-];
+/// Extensions that tile functions use, and Cranelift does not know.
+const UNUSED: &[&str] = &["avx512bw"];
 
-/// On top of those.
-const AVX512: &[&str] = &["has_avx512f", "has_avx512dq", "has_avx512vl"];
+/// Cranelift's name of an extension: `has_sse41` for `sse4.1`.
+fn setting(feature: &str) -> String {
+    format!("has_{}", feature.replace('.', ""))
+}
 
 impl Module {
     /// Runs the steps `range` of a kernel's parallel axis; `0..1` for a kernel without one.
@@ -280,6 +270,31 @@ impl Drop for Module {
         if let Some(memory) = memory.take() {
             // SAFETY: a running call borrows the module, so none is running, and no entry is called after this.
             unsafe { memory.free_memory() };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    /// Code uses exactly the extensions whose presence the level asks for.
+    #[test]
+    #[cfg(target_arch = "x86_64")]
+    fn enabled_extensions_are_those_that_are_tested() {
+        for level in [CpuLevel::Baseline, CpuLevel::Avx2Fma, CpuLevel::Avx512] {
+            let isa = isa_of(&JitOptions { level, ..JitOptions::default() }).unwrap();
+            let enabled: BTreeSet<String> = isa
+                .isa_flags()
+                .iter()
+                .filter(|flag| flag.name.starts_with("has_") && flag.as_bool() == Some(true))
+                .map(|flag| flag.name.to_string())
+                .collect();
+            let tested: BTreeSet<String> =
+                level.features().filter(|feature| !UNUSED.contains(feature)).map(setting).collect();
+            assert_eq!(enabled, tested, "{level}");
+            assert_eq!(level == CpuLevel::Baseline, tested.is_empty());
         }
     }
 }

@@ -93,10 +93,25 @@ impl CpuLevel {
     pub fn is_supported(self) -> bool {
         match self {
             CpuLevel::Baseline => true,
-            CpuLevel::Avx2Fma => has_avx2_fma(),
-            CpuLevel::Avx512 => has_avx512(),
+            CpuLevel::Avx2Fma | CpuLevel::Avx512 => self.extensions().all(|feature| (feature.is_present)()),
             CpuLevel::Neon => cfg!(target_arch = "aarch64"),
         }
+    }
+
+    fn extensions(self) -> impl Iterator<Item = &'static Feature> {
+        let features: [&[Feature]; 2] = match self {
+            CpuLevel::Baseline | CpuLevel::Neon => [&[], &[]],
+            CpuLevel::Avx2Fma => [AVX2, &[]],
+            CpuLevel::Avx512 => [AVX2, AVX512],
+        };
+        features.into_iter().flatten()
+    }
+
+    /// The extensions of the instruction set that code of this level may use, beyond what the build target guarantees,
+    /// by the names that Rust gives them: `sse4.1`. All are present where the level is
+    /// [supported](CpuLevel::is_supported).
+    pub fn features(self) -> impl Iterator<Item = &'static str> {
+        self.extensions().map(|feature| feature.name)
     }
 
     /// Whether the level's numerics are [`Fused`].
@@ -121,26 +136,31 @@ impl fmt::Display for CpuLevel {
     }
 }
 
-#[cfg(target_arch = "x86_64")]
-fn has_avx2_fma() -> bool {
-    is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma")
+/// An extension of the instruction set of x86-64.
+#[derive(Clone, Copy)]
+struct Feature {
+    name: &'static str,
+    is_present: fn() -> bool,
 }
 
-#[cfg(target_arch = "x86_64")]
-fn has_avx512() -> bool {
-    has_avx2_fma()
-        && is_x86_feature_detected!("avx512f")
-        && is_x86_feature_detected!("avx512dq")
-        && is_x86_feature_detected!("avx512bw")
-        && is_x86_feature_detected!("avx512vl")
+/// Extensions by the names that Rust gives them.
+macro_rules! features {
+    ($($name:tt)*) => {
+        &[$(Feature {
+            name: $name,
+            #[cfg(target_arch = "x86_64")]
+            is_present: || is_x86_feature_detected!($name),
+            #[cfg(not(target_arch = "x86_64"))]
+            is_present: || false,
+        }),*]
+    };
 }
 
-#[cfg(not(target_arch = "x86_64"))]
-fn has_avx2_fma() -> bool {
-    false
-}
+/// Those of [`CpuLevel::Avx2Fma`]: what every CPU with AVX2 and FMA has, if nothing masks it. An instruction of one
+/// that is masked may still run as another: `lzcnt` as `bsr`, with another result.
+const AVX2: &[Feature] = features![
+    "sse3" "ssse3" "sse4.1" "sse4.2" "popcnt" "cmpxchg16b" "avx" "avx2" "fma" "bmi1" "bmi2" "lzcnt"
+];
 
-#[cfg(not(target_arch = "x86_64"))]
-fn has_avx512() -> bool {
-    false
-}
+/// Those of [`CpuLevel::Avx512`] on top.
+const AVX512: &[Feature] = features!["avx512f" "avx512dq" "avx512bw" "avx512vl"];
