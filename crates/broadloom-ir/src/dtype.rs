@@ -220,6 +220,32 @@ impl DType {
         matches!(self, DType::I8 | DType::I16 | DType::I32 | DType::I64)
     }
 
+    /// Whether every value is one of the other dtype as well, so that a cast there and back gives it again.
+    pub fn is_exact_in(self, other: DType) -> bool {
+        let bits = |dtype: DType| 8 * dtype.size() - usize::from(dtype.is_signed_integer());
+        match (self.class(), other.class()) {
+            _ if self == other => true,
+            (Class::Bool, _) => true,
+            (Class::Int, Class::Int) => {
+                bits(self) <= bits(other) && (other.is_signed_integer() || !self.is_signed_integer())
+            }
+            (Class::Int, Class::Float) => bits(self) <= other.digits(),
+            (Class::Float, Class::Float) => self.size() < other.size(),
+            (Class::Int | Class::Float, Class::Bool) | (Class::Float, Class::Int) => false,
+        }
+    }
+
+    /// Digits of the significand of a float; 0 of other dtypes.
+    fn digits(self) -> usize {
+        match self {
+            DType::F16 => 11,
+            DType::Bf16 => 8,
+            DType::F32 => f32::MANTISSA_DIGITS as usize,
+            DType::F64 => f64::MANTISSA_DIGITS as usize,
+            _ => 0,
+        }
+    }
+
     /// The dtype in which arithmetic of `self` is done: `f32` for the 16-bit floats, whose every op rounds its
     /// result to the type, and itself for all others.
     pub fn arithmetic(self) -> DType {

@@ -22,5 +22,6 @@ pub mod interp;
 pub mod ops;
 pub mod reduce;
 pub mod shape;
+pub mod transform;
 
 pub use ids::{ExprId, InputId, SymbolId};

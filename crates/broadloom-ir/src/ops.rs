@@ -515,6 +515,16 @@ impl Op {
         }?
     }
 
+    /// The value of the op on constants, for the time when the graph is built: none if it is an error, or if its bits
+    /// depend on the numerics level, which is chosen later.
+    pub fn folded(self, operands: &[Scalar]) -> Option<Scalar> {
+        if self.can_fail(operands.first()?.dtype()) && self.fails(operands) {
+            return None;
+        }
+        let value = self.evaluate(false, operands)?;
+        value.same(self.evaluate(true, operands)?).then_some(value)
+    }
+
     /// The function behind [`Op::evaluate`] for converted operands of `operand`.
     pub fn reference_fn(self, fused: bool, operand: DType) -> Option<ReferenceFn> {
         match fused {
@@ -536,6 +546,27 @@ impl Op {
     /// Whether the op compares two numbers.
     pub fn is_comparison(self) -> bool {
         matches!(self, Op::Equal | Op::NotEqual | Op::Less | Op::LessEqual | Op::Greater | Op::GreaterEqual)
+    }
+
+    /// Whether the operands may change places: the same bits, and the same NaN as all NaNs are one.
+    pub fn is_commutative(self) -> bool {
+        matches!(
+            self,
+            Op::Add
+                | Op::Multiply
+                | Op::Maximum
+                | Op::Minimum
+                | Op::Fmax
+                | Op::Fmin
+                | Op::BitwiseAnd
+                | Op::BitwiseOr
+                | Op::BitwiseXor
+                | Op::LogicalAnd
+                | Op::LogicalOr
+                | Op::LogicalXor
+                | Op::Equal
+                | Op::NotEqual
+        )
     }
 
     /// Whether some operands of this dtype have no result and are reported when met: the negative exponents of

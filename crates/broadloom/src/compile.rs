@@ -1,14 +1,17 @@
 //! The pipeline.
 //!
 //! ```text
-//!             finish               lower              compile                bind            run
-//! Graph ─────────────▶ CheckedGraph ─────▶ Schedule ─────────▶ Executable ─────────▶ Bound ──────▶ Outputs
-//!       Diagnostics                                CompileError            BindError        RunError
+//!             finish              prepare, lower          compile                bind            run
+//! Graph ─────────────▶ CheckedGraph ───────────▶ Schedule ─────────▶ Executable ─────────▶ Bound ──────▶ Outputs
+//!       Diagnostics                                      CompileError            BindError        RunError
 //! ```
 //!
 //! A checked graph is proof of well-typed and well-shaped expressions; an executable has it and one or more
 //! variants, each a schedule with its machine code, for the layouts of arrays and short sizes that were met; a bound
 //! executable is proof that the arrays fit. No stage checks again what an earlier one proved.
+//!
+//! What is lowered is the graph in [canonical and simplified](broadloom_ir::transform) form. A schedule that leaves here
+//! speaks of the expressions of the graph that the user wrote, and so do errors of runs and explanations.
 
 use crate::compiled::Inner;
 use crate::executable::Executable;
@@ -18,6 +21,7 @@ use crate::variant::{Variant, Variants};
 use broadloom_ir::SymbolId;
 use broadloom_ir::dim::Dim;
 use broadloom_ir::graph::CheckedGraph;
+use broadloom_ir::transform::prepare;
 use broadloom_jit::CpuLevel;
 use broadloom_loops::kernel::{Schedule, Specialisation};
 use broadloom_loops::{IndexWidth, LowerOptions};
@@ -42,9 +46,10 @@ pub(crate) fn compile_part(
         target: broadloom_jit::target_of(level),
         ..LowerOptions::dense(graph, level.is_fused())
     };
-    let general = Variant::compile(graph, &facts, level, false)?;
+    let prepared = prepare(graph);
+    let general = Variant::compile(&prepared, &facts, level, false)?;
     let is_likely_wide = is_likely_wide(graph, &general.schedule);
-    let variants = Variants::new(graph.clone(), level, general);
+    let variants = Variants::new(prepared, level, general);
     if is_likely_wide {
         variants.get(LowerOptions { index_width: IndexWidth::Wide, ..facts })?;
     }

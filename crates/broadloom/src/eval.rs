@@ -266,6 +266,8 @@ struct Structure {
     outputs: Vec<(ExprId, Option<InputId>)>,
     /// What each call checks: a slice of five elements is not a `rebind` to five.
     demands: Vec<(Demand, Requirement)>,
+    /// Units of sizes, and the least and greatest number of them, on which what is simplified may depend.
+    sizes: Vec<(i64, i64, Option<i64>)>,
 }
 
 impl Structure {
@@ -277,6 +279,9 @@ impl Structure {
             outputs: graph.outputs().iter().map(|output| (output.expr, output.assigned)).collect(),
             demands: (graph.obligations().iter())
                 .map(|obligation| (obligation.demand.clone(), obligation.requirement))
+                .collect(),
+            sizes: (graph.symbols().iter())
+                .map(|symbol| (symbol.unit, symbol.facts.lower, symbol.facts.upper))
                 .collect(),
         }
     }

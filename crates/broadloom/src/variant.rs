@@ -2,7 +2,7 @@
 
 use crate::cache::{Cache, Slots};
 use broadloom_ir::diagnostics::Diagnostics;
-use broadloom_ir::graph::CheckedGraph;
+use broadloom_ir::transform::Rewritten;
 use broadloom_jit::{CpuLevel, JitOptions, Module};
 use broadloom_loops::kernel::Schedule;
 use broadloom_loops::{Hazard, Layout, LowerError, LowerOptions};
@@ -25,13 +25,15 @@ pub(crate) struct Variant {
 impl Variant {
     /// Compiles a graph for calls of which `facts` hold.
     pub(crate) fn compile(
-        graph: &CheckedGraph,
+        prepared: &Rewritten,
         facts: &LowerOptions,
         level: CpuLevel,
         keep_text: bool,
     ) -> Result<Variant, CompileError> {
         let start = Instant::now();
-        let schedule = broadloom_loops::lower(graph, facts)?;
+        let graph = &prepared.graph;
+        let mut schedule = broadloom_loops::lower(graph, facts)?;
+        name_as_written(&mut schedule, prepared);
         let module = broadloom_jit::compile(
             &schedule,
             &JitOptions { level, keep_text, verify: cfg!(debug_assertions) },
@@ -46,6 +48,22 @@ impl Variant {
     }
 }
 
+/// Makes a schedule speak of the expressions of the graph that was prepared.
+fn name_as_written(schedule: &mut Schedule, prepared: &Rewritten) {
+    for buffer in &mut schedule.buffers {
+        buffer.holds = buffer.holds.map(|expr| prepared.origin(expr));
+    }
+    for planned in &mut schedule.plan {
+        planned.expr = prepared.origin(planned.expr);
+    }
+    for kernel in &mut schedule.kernels {
+        kernel.exprs = prepared.origins_of(&kernel.exprs);
+        for value in &mut kernel.values {
+            value.origin = prepared.origin(value.origin);
+        }
+    }
+}
+
 impl fmt::Debug for Variant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Variant({} kernels)", self.schedule.kernels.len())
@@ -54,7 +72,8 @@ impl fmt::Debug for Variant {
 
 /// The variants of a graph.
 pub(crate) struct Variants {
-    graph: CheckedGraph,
+    /// The graph that is lowered.
+    prepared: Rewritten,
     pub(crate) level: CpuLevel,
     /// For dense arrays of all sizes.
     pub(crate) general: Arc<Variant>,
@@ -67,8 +86,8 @@ const MAX_LAYOUTS: usize = 16;
 const MAX_SIZED: usize = 8;
 
 impl Variants {
-    pub(crate) fn new(graph: CheckedGraph, level: CpuLevel, general: Variant) -> Variants {
-        Variants { graph, level, general: Arc::new(general), others: Cache::default() }
+    pub(crate) fn new(prepared: Rewritten, level: CpuLevel, general: Variant) -> Variants {
+        Variants { prepared, level, general: Arc::new(general), others: Cache::default() }
     }
 
     /// The machine code for calls of which these facts hold, compiled if it is needed for the first time.
@@ -83,7 +102,7 @@ impl Variants {
                 if *facts == self.general.facts {
                     return Ok(self.general.clone());
                 }
-                match Variant::compile(&self.graph, facts, self.level, false) {
+                match Variant::compile(&self.prepared, facts, self.level, false) {
                     // What is too large with this size unrolled may not be for all sizes.
                     Err(_) if !facts.sizes.is_empty() => {
                         self.get(LowerOptions { sizes: Vec::new(), ..facts.clone() })
@@ -128,7 +147,7 @@ impl Variants {
 
     /// The same code with its text.
     pub(crate) fn with_text(&self, variant: &Variant) -> Result<Variant, CompileError> {
-        Variant::compile(&self.graph, &variant.facts, self.level, true)
+        Variant::compile(&self.prepared, &variant.facts, self.level, true)
     }
 }
 

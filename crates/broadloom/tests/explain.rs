@@ -110,3 +110,34 @@ fn loops_are_outlined() {
     let kernel = (x + 1).compile_with(&plain).unwrap();
     assert_eq!(kernel.explain().kernel_infos()[0].loops, "for n*m (threads)");
 }
+
+#[test]
+fn standardising_sums_the_columns_once_and_has_no_work_without_effect() {
+    let g = Graph::new();
+    let x = g.input::<f64>("x", shape![g.symbol("n"), 4]);
+    let text = ((x - x.mean(0)) / x.std(0)).compile().unwrap().explain().to_string();
+    let count = |word: &str| text.split_whitespace().filter(|other| *other == word).count();
+    // Of the numbers and of the squares of their deviations: partial ones by group, and all of them.
+    assert_eq!(count("sum"), 4, "{text}");
+    // In the loop of the squares, and in that of the result.
+    assert_eq!((count("subtract"), count("maximum")), (2, 0), "{text}");
+}
+
+#[test]
+fn what_is_simplified_away_is_explained_where_it_was_written() {
+    let g = Graph::new();
+    let n = g.symbol("n");
+    let (x, rows) = (g.input::<f32>("x", shape![n]), g.input::<i64>("rows", shape![n]));
+    let same = x * 1;
+    let kernel = g.compile([("taken", same.take(rows, 0).exp() - 0), ("same", same)]).unwrap();
+    let explanation = kernel.explain();
+    let computed: Vec<String> = all(&explanation).concat();
+    assert!(computed.contains(&"exp".to_string()) && computed.contains(&"subtract".to_string()));
+    let error = kernel.run((&[1.0f32, 2.0], &[1i64, 7])).unwrap_err();
+    let shown = format!("{error:?}");
+    assert!(shown.contains("the index at [1] is 7, but the axis has 2 elements"), "{shown}");
+    assert!(shown.contains("same.take(rows, 0)"), "{shown}");
+    let mut results = kernel.run((&[1.0f32, 2.0], &[1i64, 0])).unwrap();
+    let same: Vec<f32> = results.take("same").unwrap();
+    assert_eq!(same, [1.0, 2.0]);
+}

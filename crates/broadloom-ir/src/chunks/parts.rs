@@ -10,7 +10,8 @@ use crate::ids::{ExprId, InputId, SymbolId};
 use crate::ops::Op;
 use crate::reduce::ReduceOp;
 use crate::shape::Shape;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use crate::transform::Rewriter;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A graph cut along its rows.
 #[derive(Debug, Clone)]
@@ -291,7 +292,7 @@ impl<'g> Splitter<'g> {
         writer.copy(&self.roots_of_each(pass), pass, false);
         let outputs: Vec<(usize, ExprId)> = self.outputs_of_each(pass).collect();
         for (index, expr) in outputs {
-            writer.output(writer.id(expr), Destination::Rows(index));
+            writer.output(writer.image(expr), Destination::Rows(index));
         }
         for partial in self.partials_of(pass) {
             let (expr, site) = (partial.expr, self.graph.site(partial.expr));
@@ -299,11 +300,11 @@ impl<'g> Splitter<'g> {
                 Node::Reduce { op, operand, axes, .. } => {
                     let axes: Vec<i64> = axes.iter().map(|axis| *axis as i64).collect();
                     let operand =
-                        (writer.id(*operand), self.graph.dtype(*operand), self.graph.shape(*operand));
+                        (writer.image(*operand), self.graph.dtype(*operand), self.graph.shape(*operand));
                     writer.partial_reduction(*op, operand, &axes, partial, site);
                 }
                 _ => {
-                    let node = writer.insert(expr);
+                    let node = writer.rewriter.copy(expr);
                     writer.output(node, Destination::Joined(partial.slot));
                 }
             }
@@ -341,7 +342,7 @@ impl<'g> Splitter<'g> {
         for (index, (partial, op)) in partials.iter().enumerate() {
             let site = self.graph.site(partial.expr);
             let [left, right] = [&sides[0][index], &sides[1][index]];
-            let graph = &mut writer.graph;
+            let graph = writer.graph();
             let combine = op.beats().filter(|_| op.is_arg()).unwrap_or(op.combine());
             let (Some(value), ((left, Some(of_left)), (right, Some(of_right)))) =
                 (partial.value, (left, right))
@@ -390,11 +391,11 @@ impl<'g> Splitter<'g> {
         writer.copy(&self.roots_of_rest(pass), pass + 1, true);
         let outputs: Vec<(usize, ExprId)> = self.outputs_of_rest(pass).collect();
         for (index, expr) in outputs {
-            writer.output(writer.id(expr), Destination::Whole(index));
+            writer.output(writer.image(expr), Destination::Whole(index));
         }
         for (expr, slot) in &self.kept {
             if self.places[expr.index()] == Place::Fixed(pass + 1) {
-                writer.output(writer.id(*expr), Destination::Slot(*slot));
+                writer.output(writer.image(*expr), Destination::Slot(*slot));
             }
         }
         writer.finish()
@@ -404,8 +405,7 @@ impl<'g> Splitter<'g> {
 /// Writes the graph of a part.
 struct Writer<'s, 'g> {
     splitter: &'s Splitter<'g>,
-    graph: Graph,
-    ids: HashMap<ExprId, ExprId>,
+    rewriter: Rewriter<'g>,
     inputs: Vec<Source>,
     outputs: Vec<(ExprId, Destination)>,
 }
@@ -413,16 +413,20 @@ struct Writer<'s, 'g> {
 impl<'s, 'g> Writer<'s, 'g> {
     /// `of_all` rows, or of some, of whose number nothing is known.
     fn new(splitter: &'s Splitter<'g>, of_all: bool) -> Self {
-        let mut graph = Graph::with_symbols_of(splitter.graph);
+        let mut rewriter = Rewriter::without_inputs(splitter.graph);
         if !of_all {
-            graph.forget_facts(splitter.rows);
+            rewriter.builder().forget_facts(splitter.rows);
         }
-        Writer { splitter, graph, ids: HashMap::new(), inputs: Vec::new(), outputs: Vec::new() }
+        Writer { splitter, rewriter, inputs: Vec::new(), outputs: Vec::new() }
+    }
+
+    fn graph(&mut self) -> &mut Graph {
+        self.rewriter.builder()
     }
 
     /// The expression of this graph that stands for one of the whole graph, which was copied.
-    fn id(&self, expr: ExprId) -> ExprId {
-        self.ids.get(&expr).copied().unwrap_or(expr)
+    fn image(&self, expr: ExprId) -> ExprId {
+        self.rewriter.image(expr)
     }
 
     fn output(&mut self, expr: ExprId, destination: Destination) {
@@ -431,7 +435,8 @@ impl<'s, 'g> Writer<'s, 'g> {
 
     fn named_input(&mut self, name: &str, dtype: DType, shape: Shape, source: Source, site: Site) -> ExprId {
         self.inputs.push(source);
-        self.graph.input(&format!("{}{name}", self.splitter.mark), dtype, shape, site)
+        let name = format!("{}{name}", self.splitter.mark);
+        self.graph().input(&name, dtype, shape, site)
     }
 
     fn slot(&mut self, slot: usize, dtype: DType, shape: Shape, site: Site) -> ExprId {
@@ -450,29 +455,24 @@ impl<'s, 'g> Writer<'s, 'g> {
                 (None, Some(partial), _) => self.finished(partial),
                 (None, None, Node::Input(input)) => {
                     self.inputs.push(Source::Array(*input));
-                    self.graph.input(&whole.inputs()[input.index()].name, dtype, shape, site)
+                    self.graph().input(&whole.inputs()[input.index()].name, dtype, shape, site)
                 }
                 (None, None, Node::Iota) if matches!(splitter.places[expr.index()], Place::Rows { .. }) => {
-                    let iota = self.insert(expr);
+                    let iota = self.rewriter.copy(expr);
                     let before = self.rows_before(site);
-                    self.graph.elementwise(Op::Add, &[iota, before], site)
+                    self.graph().elementwise(Op::Add, &[iota, before], site)
                 }
-                _ => self.insert(expr),
+                _ => self.rewriter.copy(expr),
             };
-            self.ids.insert(expr, copied);
+            self.rewriter.replace(expr, copied);
         }
-    }
-
-    /// The expression as it is in the whole graph, of operands that were copied.
-    fn insert(&mut self, expr: ExprId) -> ExprId {
-        let operands = |expr: ExprId| self.ids.get(&expr).copied().unwrap_or(expr);
-        self.graph.transplant(self.splitter.graph, expr, operands)
     }
 
     fn rows_before(&mut self, site: Site) -> ExprId {
         match self.inputs.iter().position(|source| *source == Source::RowsBefore) {
             Some(_) => {
-                self.graph.input(&format!("{}before", self.splitter.mark), DType::I64, Shape::scalar(), site)
+                let name = format!("{}before", self.splitter.mark);
+                self.graph().input(&name, DType::I64, Shape::scalar(), site)
             }
             None => self.named_input("before", DType::I64, Shape::scalar(), Source::RowsBefore, site),
         }
@@ -487,7 +487,7 @@ impl<'s, 'g> Writer<'s, 'g> {
         partial: Partial,
         site: Site,
     ) {
-        let graph = &mut self.graph;
+        let graph = self.graph();
         let Some(value) = partial.value else {
             let single = if op == ReduceOp::Mean { ReduceOp::Sum } else { op };
             let operand = match op {
@@ -505,7 +505,7 @@ impl<'s, 'g> Writer<'s, 'g> {
         let before = self.rows_before(site);
         // The index counts elements of all reduced axes, of which the rows are the outermost.
         let inner = Dim::product(axes.iter().skip(1).map(|axis| &shape[*axis as usize]));
-        let graph = &mut self.graph;
+        let graph = self.graph();
         let each = graph.size_value(inner.unwrap_or(Dim::ONE), site);
         let before = graph.elementwise(Op::Multiply, &[before, each], site);
         let index = graph.elementwise(Op::Add, &[index, before], site);
@@ -520,7 +520,7 @@ impl<'s, 'g> Writer<'s, 'g> {
         let (dtype, shape) = self.splitter.type_of(partial, partial.slot);
         let mut result = self.slot(partial.slot, dtype, shape, site);
         let Node::Reduce { op, operand, axes, keepdims } = whole.node(expr) else { return result };
-        let graph = &mut self.graph;
+        let graph = self.graph();
         if *op == ReduceOp::Mean {
             let shape = whole.shape(*operand);
             let count = Dim::product(axes.iter().map(|axis| &shape[*axis]));
@@ -553,7 +553,7 @@ impl<'s, 'g> Writer<'s, 'g> {
         let names: Vec<String> = self.outputs.iter().map(|(_, destination)| name(destination)).collect();
         let outputs: Vec<(&str, ExprId)> =
             names.iter().zip(&self.outputs).map(|(name, (expr, _))| (name.as_str(), *expr)).collect();
-        let graph = self.graph.finish(&outputs)?;
+        let graph = self.rewriter.finish_with(&outputs)?;
         Ok(Some(Part {
             graph,
             inputs: self.inputs,

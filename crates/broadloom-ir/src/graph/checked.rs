@@ -4,19 +4,15 @@ mod sizes;
 
 use super::solve::{Solution, solve};
 use super::{
-    Entry, Equation, Graph, InputInfo, Node, Obligation, Operands, Site, SymbolInfo, SymbolKind, View, What,
+    Entry, Equation, Graph, InputInfo, Node, Obligation, Operands, Site, SymbolInfo, SymbolKind, What,
     check_tensor_name, infer,
 };
 use crate::diagnostics::{Diagnostic, Diagnostics, Problem, Requirement, advice, help};
 use crate::dim::{Dim, DimError, Named};
 use crate::dtype::DType;
 use crate::ids::{ExprId, InputId, SymbolId};
-use crate::ops::Op;
-use crate::reduce::ReduceOp;
 use crate::shape::Shape;
-use smallvec::smallvec;
 use std::collections::{HashMap, HashSet};
-use std::fmt;
 use std::sync::Arc;
 
 /// An output of a graph.
@@ -46,62 +42,6 @@ struct Checked {
     declared: HashMap<SymbolId, Dim>,
     obligations: Vec<Obligation>,
     solutions: Vec<Solution>,
-}
-
-impl Node {
-    /// The operands in order.
-    pub fn operands(&self) -> Operands {
-        match self {
-            Node::Input(_) | Node::Constant(_) | Node::Iota | Node::Size(_) | Node::Poison => Operands::new(),
-            Node::Elementwise { operands, .. } | Node::Concat { operands, .. } => operands.clone(),
-            Node::Segment { values, ids, .. } => smallvec![*values, *ids],
-            Node::Select { condition, on_true, on_false } => smallvec![*condition, *on_true, *on_false],
-            Node::Cast(operand) | Node::Reduce { operand, .. } | Node::View { operand, .. } => {
-                smallvec![*operand]
-            }
-            Node::Take { table, indices, .. } => smallvec![*table, *indices],
-        }
-    }
-
-    /// The sizes that stand in the node itself.
-    fn visit_dims(&mut self, visit: &mut dyn FnMut(&mut Dim)) {
-        match self {
-            Node::View { view: View::Slice(parts), .. } => {
-                parts.iter_mut().for_each(|part| visit(&mut part.start));
-            }
-            Node::Size(size) => visit(size),
-            Node::View { .. }
-            | Node::Input(_)
-            | Node::Constant(_)
-            | Node::Elementwise { .. }
-            | Node::Select { .. }
-            | Node::Cast(_)
-            | Node::Reduce { .. }
-            | Node::Take { .. }
-            | Node::Iota
-            | Node::Concat { .. }
-            | Node::Segment { .. }
-            | Node::Poison => {}
-        }
-    }
-
-    /// Puts other operands in place of each.
-    pub fn renumber(&mut self, id: impl Fn(ExprId) -> ExprId) {
-        let operands: &mut [&mut ExprId] = match self {
-            Node::Input(_) | Node::Constant(_) | Node::Iota | Node::Size(_) | Node::Poison => return,
-            Node::Segment { values, ids, .. } => &mut [values, ids],
-            Node::Elementwise { operands, .. } | Node::Concat { operands, .. } => {
-                operands.iter_mut().for_each(|operand| *operand = id(*operand));
-                return;
-            }
-            Node::Select { condition, on_true, on_false } => &mut [condition, on_true, on_false],
-            Node::Cast(operand) | Node::Reduce { operand, .. } | Node::View { operand, .. } => &mut [operand],
-            Node::Take { table, indices, .. } => &mut [table, indices],
-        };
-        for operand in operands {
-            **operand = id(**operand);
-        }
-    }
 }
 
 impl Graph {
@@ -472,25 +412,6 @@ impl CheckedGraph {
         &self.0.solutions
     }
 
-    /// `x` and `y`, if this is a sum or mean of `x * y` (or of `x` squared) that accumulates with fma where the
-    /// numerics level is fused.
-    pub fn factors(&self, reduce: ExprId) -> Option<[ExprId; 2]> {
-        let Node::Reduce { op: ReduceOp::Sum | ReduceOp::Mean, operand, .. } = self.node(reduce) else {
-            return None;
-        };
-        // A product of 16-bit floats is rounded to their type before it is added.
-        if !matches!(self.dtype(*operand), DType::F32 | DType::F64) {
-            return None;
-        }
-        match self.node(*operand) {
-            Node::Elementwise { op: Op::Multiply, operands } => {
-                <[ExprId; 2]>::try_from(operands.as_slice()).ok()
-            }
-            Node::Elementwise { op: Op::Square, operands } => operands.first().map(|&x| [x, x]),
-            _ => None,
-        }
-    }
-
     /// The same expressions with other facts and obligations.
     pub(super) fn edited(&self, edit: impl FnOnce(&mut [SymbolInfo], &mut Vec<Obligation>)) -> CheckedGraph {
         let mut checked = Checked::clone(&self.0);
@@ -498,104 +419,41 @@ impl CheckedGraph {
         CheckedGraph(Arc::new(checked))
     }
 
+    /// This graph with what `built` computes in place of its expressions; `images` says what stands for each. Inputs,
+    /// symbols and demands stay what they are. The second result says which expressions of `built` are in the new graph,
+    /// and where. `None` if `built` has mistakes.
+    pub(crate) fn rebuilt(
+        &self,
+        built: Graph,
+        images: &[ExprId],
+    ) -> Option<(CheckedGraph, Vec<Option<ExprId>>)> {
+        let image = |expr: ExprId| images[expr.index()];
+        let mut roots: Vec<Destination<'_>> = (self.outputs().iter())
+            .map(|output| (&*output.name, image(output.expr), output.assigned))
+            .collect();
+        let demanded = self.obligations().iter().filter_map(|obligation| obligation.origin);
+        roots.extend(demanded.map(|origin| ("", image(origin), None)));
+        let needed = built.needed(&roots);
+        if !built.diagnostics.is_empty() || needed[super::POISON] {
+            return None;
+        }
+        let mut checked = Checked { entries: Vec::new(), ..Checked::clone(&self.0) };
+        let mut number: Vec<Option<ExprId>> = vec![None; needed.len()];
+        for (index, mut entry) in built.entries.into_iter().enumerate().filter(|(index, _)| needed[*index]) {
+            entry.node.renumber(|operand| number[operand.index()].unwrap_or(operand));
+            number[index] = Some(ExprId::new(checked.entries.len()));
+            checked.entries.push(entry);
+        }
+        let renumbered = |expr: ExprId| number[image(expr).index()].unwrap_or(expr);
+        checked.outputs.iter_mut().for_each(|output| output.expr = renumbered(output.expr));
+        for obligation in &mut checked.obligations {
+            obligation.origin = obligation.origin.map(renumbered);
+        }
+        Some((CheckedGraph(Arc::new(checked)), number))
+    }
+
     /// How a symbol is printed.
     pub fn named(&self, symbol: SymbolId) -> Named<'_> {
         self.0.symbols.get(symbol.index()).map_or("?".into(), SymbolInfo::named)
-    }
-
-    fn write_shape(&self, f: &mut fmt::Formatter<'_>, shape: &Shape) -> fmt::Result {
-        f.write_str("[")?;
-        for (axis, dim) in shape.iter().enumerate() {
-            f.write_str(if axis == 0 { "" } else { ", " })?;
-            write!(f, "{}", dim.display(&|symbol| self.named(symbol)))?;
-        }
-        f.write_str("]")
-    }
-
-    fn write_node(&self, f: &mut fmt::Formatter<'_>, node: &Node) -> fmt::Result {
-        match node {
-            Node::Input(input) => write!(f, "input {:?}", self.0.inputs[input.index()].name),
-            Node::Constant(value) => write!(f, "constant {value}"),
-            Node::Elementwise { op, .. } => write!(f, "{op}"),
-            Node::Select { .. } => f.write_str("select"),
-            Node::Cast(_) => f.write_str("cast"),
-            Node::Reduce { op, .. } => write!(f, "{op}"),
-            Node::View { view, .. } => f.write_str(view.name()),
-            Node::Take { .. } => f.write_str("take"),
-            Node::Iota => f.write_str("iota"),
-            Node::Size(size) => write!(f, "size {}", size.display(&|symbol| self.named(symbol))),
-            Node::Concat { .. } => f.write_str("concat"),
-            Node::Segment { op, .. } => write!(f, "segment_{op}"),
-            Node::Poison => f.write_str("poison"),
-        }?;
-        for operand in node.operands() {
-            write!(f, " {operand}")?;
-        }
-        match node {
-            Node::Reduce { axes, keepdims, .. } => {
-                write!(f, " axes={:?}{}", axes.as_slice(), if *keepdims { " keepdims" } else { "" })
-            }
-            Node::View { view: View::Permute(axes), .. } => write!(f, " axes={:?}", axes.as_slice()),
-            Node::View { view: View::ExpandDims(axes) | View::Squeeze(axes), .. } => {
-                write!(f, " axes={:?}", axes.as_slice())
-            }
-            Node::View { view: View::Slice(parts), .. } => {
-                for (axis, part) in parts.iter().enumerate() {
-                    let start = part.start.display(&|symbol| self.named(symbol)).to_string();
-                    write!(f, "{}{start}..:{}", if axis == 0 { " [" } else { ", " }, part.step)?;
-                }
-                f.write_str("]")
-            }
-            Node::Take { axis, .. } | Node::Concat { axis, .. } => write!(f, " axis={axis}"),
-            Node::Input(_)
-            | Node::Constant(_)
-            | Node::Elementwise { .. }
-            | Node::Select { .. }
-            | Node::Cast(_)
-            | Node::View { view: View::Reshape | View::BroadcastTo | View::Rebind, .. }
-            | Node::Iota
-            | Node::Size(_)
-            | Node::Segment { .. }
-            | Node::Poison => Ok(()),
-        }
-    }
-}
-
-impl View {
-    /// The name of the op that makes such a view.
-    pub fn name(&self) -> &'static str {
-        match self {
-            View::Reshape => "reshape",
-            View::Permute(_) => "permute_dims",
-            View::ExpandDims(_) => "expand_dims",
-            View::Squeeze(_) => "squeeze",
-            View::BroadcastTo => "broadcast_to",
-            View::Rebind => "rebind",
-            View::Slice(_) => "slice",
-        }
-    }
-}
-
-impl fmt::Display for CheckedGraph {
-    /// One line per expression, `%3 = add %1 %2 : f32[n, 3]`, then one per output.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for expr in self.exprs() {
-            write!(f, "{expr} = ")?;
-            self.write_node(f, self.node(expr))?;
-            write!(f, " : {}", self.dtype(expr))?;
-            self.write_shape(f, self.shape(expr))?;
-            writeln!(f)?;
-        }
-        for output in self.outputs() {
-            let verb = if output.assigned.is_some() { "assign" } else { "output" };
-            writeln!(f, "{verb} {:?} = {}", output.name, output.expr)?;
-        }
-        Ok(())
-    }
-}
-
-impl fmt::Debug for CheckedGraph {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
     }
 }

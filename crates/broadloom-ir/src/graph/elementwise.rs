@@ -73,12 +73,7 @@ impl Graph {
         for &operand in operands {
             converted.push(self.convert(operand, dtype, site)?);
         }
-        // Bits that depend on the numerics level are left to the time when it is chosen.
-        if let Some(values) = self.constants(&converted)
-            && !(op.can_fail(dtype) && op.fails(&values))
-            && let (Some(value), Some(other)) = (op.evaluate(false, &values), op.evaluate(true, &values))
-            && value.same(other)
-        {
+        if let Some(value) = self.constants(&converted).and_then(|values| op.folded(&values)) {
             return self.insert_constant(value, site);
         }
         let node = Node::Elementwise { op, operands: converted };

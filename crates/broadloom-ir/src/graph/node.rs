@@ -5,7 +5,7 @@ use crate::dtype::Scalar;
 use crate::ids::{ExprId, InputId};
 use crate::ops::Op;
 use crate::reduce::ReduceOp;
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 
 /// Operands of an elementwise op.
 pub type Operands = SmallVec<[ExprId; 3]>;
@@ -123,4 +123,75 @@ pub struct SliceAxis {
     pub start: Dim,
     /// Not zero.
     pub step: i64,
+}
+
+impl Node {
+    /// The operands in order.
+    pub fn operands(&self) -> Operands {
+        match self {
+            Node::Input(_) | Node::Constant(_) | Node::Iota | Node::Size(_) | Node::Poison => Operands::new(),
+            Node::Elementwise { operands, .. } | Node::Concat { operands, .. } => operands.clone(),
+            Node::Segment { values, ids, .. } => smallvec![*values, *ids],
+            Node::Select { condition, on_true, on_false } => smallvec![*condition, *on_true, *on_false],
+            Node::Cast(operand) | Node::Reduce { operand, .. } | Node::View { operand, .. } => {
+                smallvec![*operand]
+            }
+            Node::Take { table, indices, .. } => smallvec![*table, *indices],
+        }
+    }
+
+    /// The sizes that stand in the node itself.
+    pub(super) fn visit_dims(&mut self, visit: &mut dyn FnMut(&mut Dim)) {
+        match self {
+            Node::View { view: View::Slice(parts), .. } => {
+                parts.iter_mut().for_each(|part| visit(&mut part.start));
+            }
+            Node::Size(size) => visit(size),
+            Node::View { .. }
+            | Node::Input(_)
+            | Node::Constant(_)
+            | Node::Elementwise { .. }
+            | Node::Select { .. }
+            | Node::Cast(_)
+            | Node::Reduce { .. }
+            | Node::Take { .. }
+            | Node::Iota
+            | Node::Concat { .. }
+            | Node::Segment { .. }
+            | Node::Poison => {}
+        }
+    }
+
+    /// Puts other operands in place of each.
+    pub fn renumber(&mut self, id: impl Fn(ExprId) -> ExprId) {
+        let operands: &mut [&mut ExprId] = match self {
+            Node::Input(_) | Node::Constant(_) | Node::Iota | Node::Size(_) | Node::Poison => return,
+            Node::Segment { values, ids, .. } => &mut [values, ids],
+            Node::Elementwise { operands, .. } | Node::Concat { operands, .. } => {
+                operands.iter_mut().for_each(|operand| *operand = id(*operand));
+                return;
+            }
+            Node::Select { condition, on_true, on_false } => &mut [condition, on_true, on_false],
+            Node::Cast(operand) | Node::Reduce { operand, .. } | Node::View { operand, .. } => &mut [operand],
+            Node::Take { table, indices, .. } => &mut [table, indices],
+        };
+        for operand in operands {
+            **operand = id(**operand);
+        }
+    }
+}
+
+impl View {
+    /// The name of the op that makes such a view.
+    pub fn name(&self) -> &'static str {
+        match self {
+            View::Reshape => "reshape",
+            View::Permute(_) => "permute_dims",
+            View::ExpandDims(_) => "expand_dims",
+            View::Squeeze(_) => "squeeze",
+            View::BroadcastTo => "broadcast_to",
+            View::Rebind => "rebind",
+            View::Slice(_) => "slice",
+        }
+    }
 }

@@ -1,10 +1,11 @@
 //! Reductions, `take` and `iota`.
 
-use super::{Axes, Graph, Node, Site};
+use super::{Axes, CheckedGraph, Graph, Node, Site};
 use crate::diagnostics::{Problem, Requirement};
 use crate::dim::Dim;
 use crate::dtype::{Class, DType, Scalar};
 use crate::ids::ExprId;
+use crate::ops::Op;
 use crate::reduce::ReduceOp;
 use crate::shape::Shape;
 
@@ -124,6 +125,30 @@ impl Graph {
         let shape = Shape::from_iter([length]);
         let obligations = self.require_sizes(&shape, &[])?;
         self.insert(Node::Iota, DType::I64, shape, obligations, site)
+    }
+}
+
+impl CheckedGraph {
+    /// `x` and `y`, if this is a sum or mean of `x * y` (or of `x` squared) that accumulates with fma where the
+    /// numerics level is fused.
+    pub fn factors(&self, reduce: ExprId) -> Option<[ExprId; 2]> {
+        match self.node(reduce) {
+            Node::Reduce { op, operand, .. } => factors(*op, self.node(*operand), self.dtype(*operand)),
+            _ => None,
+        }
+    }
+}
+
+/// The factors of what is reduced, if their products are accumulated with fma.
+pub(crate) fn factors(op: ReduceOp, operand: &Node, dtype: DType) -> Option<[ExprId; 2]> {
+    // A product of 16-bit floats is rounded to their type before it is added.
+    if !matches!(op, ReduceOp::Sum | ReduceOp::Mean) || !matches!(dtype, DType::F32 | DType::F64) {
+        return None;
+    }
+    match operand {
+        Node::Elementwise { op: Op::Multiply, operands } => <[ExprId; 2]>::try_from(operands.as_slice()).ok(),
+        Node::Elementwise { op: Op::Square, operands } => operands.first().map(|&x| [x, x]),
+        _ => None,
     }
 }
 

@@ -1,8 +1,10 @@
-//! Expressions of a checked graph put into another graph, where other values stand for some of their operands.
+//! What rewriting a checked graph asks of the builder: its symbols, its inputs, and nodes that are known to be right.
 
-use super::{CheckedGraph, Demand, Graph};
+use super::{CheckedGraph, Demand, Graph, InputDim, InputInfo, Node, Site};
 use crate::dim::Facts;
+use crate::dtype::DType;
 use crate::ids::{ExprId, SymbolId};
+use crate::shape::Shape;
 
 impl Graph {
     /// A graph with the symbols of another under the same ids, each to be given by the caller.
@@ -17,19 +19,29 @@ impl Graph {
         self.symbols.forget_facts(symbol);
     }
 
-    /// The same expression of other operands, which have the dtypes and shapes of the original ones. The symbols must
-    /// be [those of its graph](Graph::with_symbols_of). What it demands of sizes is left to the caller.
-    pub(crate) fn transplant(
-        &mut self,
-        from: &CheckedGraph,
-        expr: ExprId,
-        operand: impl Fn(ExprId) -> ExprId,
-    ) -> ExprId {
-        let (dtype, shape, site) = (from.dtype(expr), from.shape(expr).clone(), from.site(expr));
-        let mut node = from.node(expr).clone();
-        node.renumber(operand);
+    /// An input as it is in the graph [whose symbols these are](Graph::with_symbols_of).
+    pub(crate) fn declare(&mut self, input: &InputInfo) -> ExprId {
+        let dims = input.shape.iter().enumerate().map(|(axis, dim)| match input.may_be_one.contains(&axis) {
+            true => InputDim::OneOr(dim.clone()),
+            false => InputDim::Size(dim.clone()),
+        });
+        self.input_of(&input.name, input.dtype, &dims.collect::<Vec<_>>(), input.site)
+    }
+
+    /// A node of which the caller knows dtype and shape. What it demands of sizes is left to the caller.
+    pub(crate) fn place_node(&mut self, node: Node, dtype: DType, shape: Shape, site: Site) -> ExprId {
         let result = self.insert(node, dtype, shape, Vec::new(), site);
         self.settle(result, "part", &[], site)
+    }
+
+    /// The expression that is such a node, if there is one.
+    pub(crate) fn find(&self, node: Node, dtype: DType, shape: Shape) -> Option<ExprId> {
+        self.interned.get(&(node, dtype, shape)).copied()
+    }
+
+    /// The number of expressions so far.
+    pub(crate) fn count(&self) -> usize {
+        self.entries.len()
     }
 }
 

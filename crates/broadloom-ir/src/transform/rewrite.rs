@@ -1,0 +1,173 @@
+//! Graphs made of graphs.
+
+use crate::diagnostics::Diagnostics;
+use crate::graph::{CheckedGraph, Graph, Node};
+use crate::ids::ExprId;
+
+/// Makes a graph of another one, expression by expression in their order: each gets an image, which stands for it in
+/// all that follows.
+///
+/// An image has the dtype and the shape of its expression, so that [`Rewriter::copy`] is well typed whatever stands for
+/// the operands. Equal nodes are one node. The new graph has the symbols of the old one under the same ids.
+pub struct Rewriter<'g> {
+    source: &'g CheckedGraph,
+    graph: Graph,
+    /// By expression of the source. Poison for those that have none.
+    images: Vec<ExprId>,
+    /// By expression of the new graph the first one of the source for which it was made.
+    origins: Vec<ExprId>,
+}
+
+impl<'g> Rewriter<'g> {
+    /// Begins a graph with the inputs of another.
+    pub fn new(source: &'g CheckedGraph) -> Rewriter<'g> {
+        let mut rewriter = Rewriter::without_inputs(source);
+        let inputs: Vec<ExprId> = source.inputs().iter().map(|input| rewriter.graph.declare(input)).collect();
+        rewriter.origins.resize(rewriter.graph.count(), ExprId::new(0));
+        for expr in source.exprs() {
+            if let Node::Input(input) = source.node(expr) {
+                let image = inputs[input.index()];
+                rewriter.images[expr.index()] = image;
+                rewriter.origins[image.index()] = expr;
+            }
+        }
+        rewriter
+    }
+
+    /// Begins a graph without inputs: those that are copied are declared in the order in which they are.
+    pub fn without_inputs(source: &'g CheckedGraph) -> Rewriter<'g> {
+        let mut graph = Graph::with_symbols_of(source);
+        let none = graph.poison();
+        Rewriter { source, graph, images: vec![none; source.len()], origins: vec![ExprId::new(0); 1] }
+    }
+
+    /// The graph in which each expression has the image that `rule` makes for it, with the outputs and all else of the
+    /// old one.
+    pub fn map(
+        source: &'g CheckedGraph,
+        mut rule: impl FnMut(&mut Rewriter<'g>, ExprId) -> ExprId,
+    ) -> Rewritten {
+        let mut rewriter = Rewriter::new(source);
+        for expr in source.exprs() {
+            let image = rule(&mut rewriter, expr);
+            rewriter.replace(expr, image);
+        }
+        rewriter.finish()
+    }
+
+    /// The graph that is rewritten.
+    pub fn source(&self) -> &'g CheckedGraph {
+        self.source
+    }
+
+    /// The new graph, to look at.
+    pub fn graph(&self) -> &Graph {
+        &self.graph
+    }
+
+    /// The new graph, to make images in. Its mistakes are those of the result.
+    pub fn builder(&mut self) -> &mut Graph {
+        &mut self.graph
+    }
+
+    /// What stands for an expression of the source; poison before it was [said](Rewriter::replace).
+    pub fn image(&self, expr: ExprId) -> ExprId {
+        self.images[expr.index()]
+    }
+
+    /// An expression of the source, of the images of its operands.
+    pub fn node(&self, expr: ExprId) -> Node {
+        let mut node = self.source.node(expr).clone();
+        node.renumber(|operand| self.image(operand));
+        node
+    }
+
+    /// The same expression in the new graph, of the images of its operands.
+    pub fn copy(&mut self, expr: ExprId) -> ExprId {
+        let source = self.source;
+        match self.node(expr) {
+            Node::Input(input) => self.graph.declare(&source.inputs()[input.index()]),
+            node => {
+                let (dtype, shape) = (source.dtype(expr), source.shape(expr).clone());
+                self.graph.place_node(node, dtype, shape, source.site(expr))
+            }
+        }
+    }
+
+    /// From now on an image stands for an expression. One of another dtype or shape would be a mistake of the caller; it
+    /// poisons what follows, so that there is no wrong graph.
+    pub fn replace(&mut self, expr: ExprId, image: ExprId) {
+        let fits = self.graph.dtype(image) == self.source.dtype(expr)
+            && self.graph.shape(image) == *self.source.shape(expr);
+        debug_assert!(fits, "{expr} is replaced by what has another dtype or shape");
+        self.images[expr.index()] = if fits { image } else { self.graph.poison() };
+        self.origins.resize(self.graph.count(), expr);
+    }
+
+    /// The new graph with the outputs, assignments, inputs and demands of the old one. Where something could not be
+    /// built, it is the old one.
+    pub fn finish(self) -> Rewritten {
+        let Some((graph, numbers)) = self.source.rebuilt(self.graph, &self.images) else {
+            let exprs: Vec<ExprId> = self.source.exprs().collect();
+            let images = exprs.iter().copied().map(Some).collect();
+            return Rewritten { graph: self.source.clone(), origins: exprs, images };
+        };
+        let kept = numbers.iter().zip(self.origins).filter(|(number, _)| number.is_some());
+        let origins = kept.map(|(_, origin)| origin).collect();
+        let images = self.images.iter().map(|image| numbers[image.index()]).collect();
+        Rewritten { graph, origins, images }
+    }
+
+    /// The new graph with outputs and demands of its own.
+    ///
+    /// # Errors
+    /// The mistakes that were made in it.
+    pub fn finish_with(self, outputs: &[(&str, ExprId)]) -> Result<CheckedGraph, Diagnostics> {
+        self.graph.finish(outputs)
+    }
+}
+
+/// A graph that was made of another, and which of their expressions belong together.
+#[derive(Debug, Clone)]
+pub struct Rewritten {
+    /// The new graph.
+    pub graph: CheckedGraph,
+    origins: Vec<ExprId>,
+    images: Vec<Option<ExprId>>,
+}
+
+impl Rewritten {
+    /// The first expression of the old graph for which one of the new graph was made. Of two that can fail on data, the
+    /// earlier one belongs to the earlier one.
+    pub fn origin(&self, expr: ExprId) -> ExprId {
+        self.origins.get(expr.index()).copied().unwrap_or(expr)
+    }
+
+    /// What stands for an expression of the old graph, unless nothing needs it any more.
+    pub fn image(&self, expr: ExprId) -> Option<ExprId> {
+        self.images.get(expr.index()).copied().flatten()
+    }
+
+    /// The expressions of the old graph that some of the new one compute, in order.
+    pub fn origins_of(&self, exprs: &[ExprId]) -> Vec<ExprId> {
+        let mut computed = vec![false; self.origins.len()];
+        let mut is_origin = vec![false; self.images.len()];
+        for expr in exprs {
+            computed[expr.index()] = true;
+            is_origin[self.origin(*expr).index()] = true;
+        }
+        let stands = |image: &Option<ExprId>| image.is_some_and(|image| computed[image.index()]);
+        let both = self.images.iter().zip(is_origin).enumerate();
+        both.filter(|(_, (image, origin))| *origin || stands(image))
+            .map(|(index, _)| ExprId::new(index))
+            .collect()
+    }
+
+    /// What came of rewriting twice.
+    pub fn then(self, rewrite: impl FnOnce(&CheckedGraph) -> Rewritten) -> Rewritten {
+        let next = rewrite(&self.graph);
+        let origins = next.origins.iter().map(|expr| self.origin(*expr)).collect();
+        let images = self.images.iter().map(|image| next.image((*image)?)).collect();
+        Rewritten { graph: next.graph, origins, images }
+    }
+}
