@@ -46,7 +46,8 @@ fn specials(dtype: DType) -> Vec<Scalar> {
         Class::Float => floats.iter().map(|value| Scalar::F64(*value).cast(dtype)).collect(),
         Class::Int => {
             let ends = [f64::NEG_INFINITY, f64::INFINITY].map(|end| Scalar::F64(end).cast(dtype));
-            let small = [-200, -128, -3, -1, 0, 1, 2, 7, 100, 200, 300, (1 << 53) + 1]
+            // The squares of some wrap to negative numbers.
+            let small = [-200, -128, -3, -1, 0, 1, 2, 7, 100, 200, 300, 46_341, 3_037_000_500, (1 << 53) + 1]
                 .map(|value| Scalar::I64(value).cast(dtype));
             ends.into_iter().chain(small).collect()
         }
