@@ -7,7 +7,7 @@
 use crate::Target;
 use crate::kernel::*;
 use broadloom_ir::reduce::{BLOCK, LANES};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// Longest strip.
 const STRIP: usize = 1024;
@@ -20,15 +20,25 @@ const SHORTEST: usize = 64;
 pub(crate) fn lay_out(kernel: &mut Kernel, row_axes: &[AxisId], read_kept: &[AxisId], target: &Target) {
     let lives = Lives::of(kernel).intervals;
     let mut lengths: HashMap<AxisId, usize> = read_kept.iter().map(|axis| (*axis, BLOCK)).collect();
-    for &axis in row_axes {
-        let of_axis: Vec<usize> =
-            (0..row_axes.len()).filter(|row| row_axes[*row] == axis && !kernel.rows[*row].whole).collect();
+    let mut by_axis: BTreeMap<AxisId, Vec<usize>> = BTreeMap::new();
+    for (row, axis) in row_axes.iter().enumerate() {
+        by_axis.entry(*axis).or_default().push(row);
+    }
+    for (axis, rows) in by_axis {
+        // How much is alive changes where a row begins, and after the end of one.
+        let mut changes: Vec<(usize, bool, usize)> = Vec::with_capacity(2 * rows.len());
+        for row in rows.into_iter().filter(|row| !kernel.rows[*row].whole) {
+            changes.extend([(lives[row].0, true, row), (lives[row].1 + 1, false, row)]);
+        }
+        changes.sort();
         let peak = |bytes: &dyn Fn(&Row) -> usize| -> usize {
-            let at = |point: usize| -> usize {
-                let alive = of_axis.iter().filter(|row| lives[**row].0 <= point && point <= lives[**row].1);
-                alive.map(|row| bytes(&kernel.rows[*row])).sum()
-            };
-            of_axis.iter().map(|row| at(lives[*row].0)).max().unwrap_or(0).max(1)
+            let (mut alive, mut most) = (0, 1);
+            for (_, begins, row) in &changes {
+                let bytes = bytes(&kernel.rows[*row]);
+                alive = if *begins { alive + bytes } else { alive - bytes };
+                most = most.max(alive);
+            }
+            most
         };
         // Ranks are written once in 2^rank blocks: what counts against the cache are the lanes.
         let hot = peak(&|row| row.dtype.size() * row.count.min(LANES));

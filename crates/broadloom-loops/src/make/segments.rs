@@ -6,7 +6,7 @@ use crate::kernel::*;
 use crate::nest::bit;
 use crate::place::{Form, Item, Pairing};
 use smallvec::SmallVec;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 impl Maker<'_, '_, '_> {
     pub(super) fn is_row_item(&self, item: Item, level: Option<AxisId>) -> bool {
@@ -200,33 +200,39 @@ impl Maker<'_, '_, '_> {
     /// The segment of every item, as late as those who read it allow, and the number of the last segment. A row
     /// item ends its segment.
     fn stages(&self, level: Option<AxisId>, items: &[Item]) -> (HashMap<Item, usize>, usize) {
-        let mut earliest: HashMap<Item, usize> = HashMap::new();
+        let here: HashSet<Item> = items.iter().copied().collect();
         let sources: HashMap<Item, Vec<Item>> = items
             .iter()
             .map(|item| {
                 let mut sources = self.plan.item_sources(*item, level);
-                sources.retain(|source| items.contains(source));
+                sources.retain(|source| here.contains(source));
                 (*item, sources)
             })
             .collect();
         let after = |item: &Item, stages: &HashMap<Item, usize>| {
             stages[item] + usize::from(self.is_row_item(*item, level))
         };
+        let mut earliest: HashMap<Item, usize> = HashMap::new();
         for item in items {
             let stage = sources[item].iter().map(|source| after(source, &earliest)).max().unwrap_or(0);
             earliest.insert(*item, stage);
         }
         let last = items.iter().map(|item| after(item, &earliest)).max().unwrap_or(0);
+        // The earliest stage of those that read an item, which come after it.
+        let mut read_in: HashMap<Item, usize> = HashMap::new();
         let mut stages: HashMap<Item, usize> = HashMap::new();
         for item in items.iter().rev() {
-            let readers = items.iter().filter(|reader| sources[*reader].contains(item));
-            let latest = readers.map(|reader| stages[reader]).min();
             let stage = match item {
                 _ if self.is_row_item(*item, level) => earliest[item],
-                Item::Value(_) | Item::Loop(_) => latest.unwrap_or(last),
+                Item::Value(_) | Item::Loop(_) => read_in.get(item).copied().unwrap_or(last),
                 Item::Store(_) => last,
             };
-            stages.insert(*item, stage.max(earliest[item]));
+            let stage = stage.max(earliest[item]);
+            stages.insert(*item, stage);
+            for source in &sources[item] {
+                let read = read_in.entry(*source).or_insert(stage);
+                *read = stage.min(*read);
+            }
         }
         (stages, last)
     }
@@ -239,14 +245,14 @@ impl Maker<'_, '_, '_> {
         stages: &HashMap<Item, usize>,
         wanted: &[ValueId],
         last: usize,
-    ) -> Vec<ValueId> {
+    ) -> HashSet<ValueId> {
         let kept = |value: &ValueId| {
             let item = self.plan.item_of(*value);
             stages.get(&item).is_some_and(|stage| *stage < last)
                 && !self.is_row_item(item, level)
                 && !self.is_leaf(*value)
         };
-        let mut crossing: Vec<ValueId> = wanted.iter().copied().filter(kept).collect();
+        let mut crossing: HashSet<ValueId> = wanted.iter().copied().filter(kept).collect();
         for reader in items {
             let read: Vec<ValueId> = match reader {
                 Item::Value(value) => self.plan.sources(*value).into_vec(),
@@ -260,12 +266,8 @@ impl Maker<'_, '_, '_> {
                 let Some(stage) = stages.get(&item) else { continue };
                 let leaves = stages[reader] > *stage
                     || self.is_row_item(*reader, level) && matches!(reader, Item::Loop(_));
-                if leaves
-                    && !self.is_row_item(item, level)
-                    && !self.is_leaf(value)
-                    && !crossing.contains(&value)
-                {
-                    crossing.push(value);
+                if leaves && !self.is_row_item(item, level) && !self.is_leaf(value) {
+                    crossing.insert(value);
                 }
             }
         }

@@ -1,0 +1,65 @@
+//! Graphs of many nodes: what compiling them takes grows with their size, not faster.
+
+use broadloom::prelude::*;
+use std::time::{Duration, Instant};
+
+/// Far above what compiling takes, in debug builds on a busy machine; what doubles with each step is far above this.
+const SOON: Duration = Duration::from_secs(20);
+
+/// Joins of slices of joins were met under index maps that doubled from one to the next.
+#[test]
+fn joins_under_shifts() {
+    let length = 1000;
+    for steps in [5, 10, 20, 40] {
+        let g = Graph::new();
+        let x = g.input::<f32>("x", shape![length]);
+        let shifts: Vec<i64> = (0..steps).map(|step| 7 * step % 31 + step + 1).collect();
+        let start = Instant::now();
+        let rotated = |v: Tensor, by: i64| concat([v.slice(slice![by..]), v.slice(slice![..by])], 0);
+        let kernel = shifts.iter().fold(x, |v, &by| rotated(v, by) + v).compile().unwrap();
+        assert!(start.elapsed() < SOON, "{steps} steps: {:?}", start.elapsed());
+        let (kernels, stored) =
+            (kernel.explain().kernels() as i64, kernel.explain().temporaries().len() as i64);
+        assert!(
+            kernels <= 2 * steps && stored <= steps / 2,
+            "{steps} steps: {kernels} kernels, {stored} stored"
+        );
+        let mut values: Vec<f32> = (0..length).map(|i| (i % 17) as f32 * 0.1).collect();
+        let found: Vec<f32> = kernel.run(&values).unwrap().try_into().unwrap();
+        for by in shifts {
+            let at = |i: usize| values[(i + by as usize) % values.len()] + values[i];
+            values = (0..values.len()).map(at).collect();
+        }
+        assert!(found == values, "{steps} steps");
+    }
+}
+
+/// Each level of a pyramid reads two slices of the one before, down to a join.
+#[test]
+fn a_pyramid_over_a_join() {
+    let levels = 12;
+    let g = Graph::new();
+    let half = g.symbol("s") * (1 << (levels - 1));
+    let (a, b) = (g.input::<f32>("a", shape![half]), g.input::<f32>("b", shape![half]));
+    let start = Instant::now();
+    let (mut v, mut parts) = (concat([a, b], 0), Vec::new());
+    for _ in 0..levels {
+        let (even, odd) = (v.slice_axis(0, .., 2), v.slice_axis(0, 1.., 2));
+        parts.push((even - odd) * 0.5);
+        v = (even + odd) * 0.5;
+    }
+    parts.push(v);
+    let kernel = concat(parts, 0).compile().unwrap();
+    assert!(start.elapsed() < SOON, "{:?}", start.elapsed());
+    assert!(kernel.explain().kernels() <= 2 * levels, "{}", kernel.explain());
+    let xs: Vec<f32> = (0..1 << levels).map(|i| (i % 23) as f32).collect();
+    let (a, b) = xs.split_at(xs.len() / 2);
+    let found: Vec<f32> = kernel.run((a, b)).unwrap().try_into().unwrap();
+    let (mut v, mut expected) = (xs.clone(), Vec::new());
+    for _ in 0..levels {
+        expected.extend(v.chunks_exact(2).map(|pair| (pair[0] - pair[1]) * 0.5));
+        v = v.chunks_exact(2).map(|pair| (pair[0] + pair[1]) * 0.5).collect();
+    }
+    expected.extend(v);
+    assert_eq!(found, expected);
+}
