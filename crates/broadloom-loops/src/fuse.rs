@@ -304,7 +304,6 @@ impl Fusion {
     /// or segmented by the same ids, on whose arrays neither it nor anything pending waits.
     fn group(&self, last: FlatId, pending: &BTreeSet<FlatId>) -> Result<Vec<FlatId>, LowerError> {
         let mut roots = vec![last];
-        let mut below = self.below(last);
         let looped = |node: FlatId| self.flat.node(node).nested > 0;
         let segmented = |node: FlatId| match &self.flat.node(node).kind {
             Kind::Segment { ids, .. } => Some((*ids, &self.flat.node(node).shape[..2])),
@@ -313,7 +312,13 @@ impl Fusion {
         if self.flat.is_pack(last) {
             return Ok(roots);
         }
+        if let Some(section) = self.plan.section(last) {
+            let here = |node: &&FlatId| **node != last && self.plan.section(**node) == Some(section);
+            roots.extend(pending.iter().rev().filter(here));
+            return Ok(roots);
+        }
         let pieces = self.pieces(last)?;
+        let mut below = self.below(last);
         for &node in pending.iter().rev().filter(|node| **node != last && !self.flat.is_pack(**node)) {
             let stored = self.stored.contains_key(&node);
             let waits = stored && below.contains(&node);

@@ -10,6 +10,8 @@
 //! that it does not depend on. What only the finished loops of a kernel show (their order, their number) adds to the
 //! plan later, see [`Reason::Loops`] and [`Reason::Large`].
 
+mod sections;
+
 use crate::cost;
 use crate::flat::{Flat, FlatId, Kind, Reduction, dense_strides};
 use crate::kernel::{Assumption, AxisId, BufferId, Specialisation};
@@ -17,6 +19,7 @@ use crate::nest::{Index, Map};
 use crate::plan::{Choice, Planned, Reason};
 use crate::{Layout, LowerError, LowerOptions};
 use broadloom_ir::dim::Dim;
+use sections::Sections;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::rc::Rc;
 
@@ -39,6 +42,8 @@ const WORTH_PACKING: i64 = 8;
 pub(crate) struct Materialization {
     choices: Vec<Choice>,
     costs: Vec<Estimate>,
+    /// Where a long graph is cut.
+    sections: Option<Sections>,
 }
 
 /// What an element takes if it is computed where it is read, as a saturating estimate.
@@ -64,7 +69,7 @@ impl Materialization {
         let choices = vec![Choice::Inline; flat.nodes.len()];
         let mut planner = Planner {
             flat,
-            plan: Materialization { choices, costs },
+            plan: Materialization { choices, costs, sections: Sections::of(flat) },
             axes: Vec::new(),
             spaces: HashMap::new(),
             inner: HashMap::new(),
@@ -111,6 +116,11 @@ impl Materialization {
             Choice::Materialise(reason) => Some(reason),
             Choice::Inline | Choice::Unroll => None,
         }
+    }
+
+    /// The section of a long graph in which a tensor is computed; tensors of one section share a kernel.
+    pub fn section(&self, node: FlatId) -> Option<usize> {
+        self.sections.as_ref().map(|sections| sections.section(node))
     }
 
     /// The plan for people: what is computed, in order.
@@ -190,11 +200,13 @@ struct PlanAxis {
     class: usize,
 }
 
-/// What shares the outermost loop: outputs of equal sizes, the segmented reductions by some ids, or one temporary.
+/// What shares the outermost loop: outputs of equal sizes, the segmented reductions by some ids, a section of a long
+/// graph, or one temporary.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 enum Space {
     Outputs(Rc<[Dim]>),
     Segments(FlatId),
+    Section(usize),
     Temporary(FlatId),
 }
 
@@ -279,6 +291,10 @@ impl Planner<'_> {
                 Kind::Reduce(reduction) if reduction.group.is_some() => Reason::Partials,
                 _ => Reason::Nested,
             });
+        }
+        let is_op = matches!(node.kind, Kind::Op { .. } | Kind::Select(_) | Kind::Cast(_));
+        if is_op && self.plan.sections.as_ref().is_some_and(|sections| sections.crosses(id)) {
+            return Some(Reason::Large);
         }
         let Estimate { total, most: (most, name), widest } = self.plan.costs[id.index()];
         let is_array = matches!(node.kind, Kind::Buffer(_) | Kind::Constant(_) | Kind::Size(_) | Kind::Iota);
@@ -473,6 +489,7 @@ impl Planner<'_> {
         let sizes: Rc<[Dim]> = node.shape.iter().filter(|dim| !dim.is_one()).cloned().collect();
         let space = match node.kind {
             Kind::Segment { ids, .. } => Space::Segments(ids),
+            _ if let Some(section) = self.plan.section(id) => Space::Section(section),
             _ if flat.outputs.contains(&id) => Space::Outputs(sizes.clone()),
             _ => Space::Temporary(id),
         };

@@ -60,3 +60,35 @@ fn a_pyramid_over_a_join() {
     expected.extend(v);
     assert_eq!(found, expected);
 }
+
+/// Each op reads two of the last twenty results: sections of the graph are kernels, and what crosses is stored once.
+#[test]
+fn a_braid_of_operations() {
+    let count = 5000;
+    let mut state = 1u32;
+    let mut of_last = |length: usize| {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        length - 1 - (state >> 8) as usize % length.min(20)
+    };
+    let steps: Vec<[usize; 2]> = (1..=count).map(|length| [of_last(length), of_last(length)]).collect();
+    let g = Graph::new();
+    let mut nodes = vec![g.input::<i32>("x", shape![g.symbol("n")])];
+    for &[left, right] in &steps {
+        nodes.push(nodes[left] * 3 - nodes[right]);
+    }
+    let start = Instant::now();
+    let kernel = g.compile([("out", nodes[count])]).unwrap();
+    assert!(start.elapsed() < SOON, "{:?}", start.elapsed());
+    let explanation = kernel.explain();
+    assert!(explanation.kernels() <= count / 200, "{} kernels", explanation.kernels());
+    assert!(explanation.temporaries().len() <= 20 * explanation.kernels(), "{explanation}");
+    let inputs: Vec<i32> = (0..1000).map(|i| i * i - 500).collect();
+    let found: Vec<i32> = kernel.run(&inputs).unwrap().try_into().unwrap();
+    for (x, found) in inputs.into_iter().zip(found) {
+        let mut values = vec![x];
+        for &[left, right] in &steps {
+            values.push(values[left].wrapping_mul(3).wrapping_sub(values[right]));
+        }
+        assert_eq!(values[count], found);
+    }
+}
