@@ -19,6 +19,7 @@
 //! 9. an axis that is counted in 32 bits is as short as that, as a constant or by an [assumption](Schedule::assumptions).
 
 use crate::kernel::*;
+use broadloom_ir::dim::Dim;
 use broadloom_ir::dtype::DType;
 use broadloom_ir::ops::Op;
 use broadloom_ir::reduce::{LANES, ReduceOp, SEQUENTIAL_LIMIT};
@@ -241,8 +242,12 @@ impl<'k> Scope<'k> {
         // A stride of the caller's array is not zero: what is written does not overlap itself.
         let own =
             |axis: AxisId| self.walked[axis.index()] && access.stride(axis) != Some(Stride::Constant(0));
+        // Nothing is written to an array without elements, whose strides may all be zero.
+        let is_empty = buffer.shape.iter().any(Dim::is_zero);
         match self.kernel.parallel {
-            Some(axis) if !own(axis) || access.stride(axis).is_none() => Err(Fault::Shared(id)),
+            Some(axis) if !is_empty && (!own(axis) || access.stride(axis).is_none()) => {
+                Err(Fault::Shared(id))
+            }
             _ => Ok(buffer.dtype),
         }
     }
