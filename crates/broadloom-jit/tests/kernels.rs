@@ -148,6 +148,26 @@ fn joins_and_segments_agree_with_the_interpreter() {
 }
 
 #[test]
+fn reshapes_agree_with_the_interpreter() {
+    let sizes: &[Sizes] = &[
+        [("n", 5), ("m", 7), ("k", 3)].into(),
+        [("n", 1), ("m", 1), ("k", 1)].into(),
+        [("n", 70), ("m", 33), ("k", 17)].into(),
+        [("n", 3), ("m", 1100), ("k", 2)].into(),
+        [("n", 2100), ("m", 2), ("k", 1)].into(),
+    ];
+    for (name, build) in expressions::RESHAPES {
+        agrees(name, &expressions::graph(*build), sizes);
+    }
+    let empty: &[Sizes] = &[[("n", 0), ("m", 5)].into(), [("n", 4), ("m", 0)].into()];
+    for (name, build) in expressions::RESHAPES {
+        if matches!(*name, "float sum of a ravelled table" | "ravelled table" | "slice of a ravelled table") {
+            agrees(name, &expressions::graph(*build), empty);
+        }
+    }
+}
+
+#[test]
 fn floats_of_16_bits_agree_with_the_interpreter() {
     let sizes: &[Sizes] = &[
         [("n", 5), ("m", 7)].into(),

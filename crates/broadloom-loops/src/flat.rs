@@ -3,7 +3,8 @@
 //! ```text
 //! mean over axes        ──▶ sum / size
 //! several axes          ──▶ one reduction after the other, innermost first
-//! arg over several axes ──▶ arg over one axis of a reshape
+//! arg over several axes ──▶ arg over one axis of a view, or one after the other with the indices found so far
+//! order-free reduction of a reshape ──▶ reduction over the axes that it merged
 //! permute, squeeze, ..  ──▶ Reindex
 //! reshape of ops        ──▶ ops of reshapes of arrays, where that is the same
 //! reduction to a few    ──▶ partial results by group, then their combination (so that threads can share it)
@@ -16,6 +17,8 @@
 
 mod reductions;
 mod views;
+
+pub(crate) use views::{merged_axes, runs};
 
 use crate::kernel::{Buffer, BufferId, Group, HostSymbol, Role};
 use crate::{Layout, LowerError, LowerOptions};

@@ -522,8 +522,16 @@ impl Planner<'_> {
                 return Ok(());
             }
             Kind::Reshape(operand) => {
-                // Computed whole, and read in another shape.
-                self.demand_array(*operand, Reason::Reshaped)?;
+                // An output is there to be read. Else the loops say whether it is stored first, for they may go along
+                // its axes: here these stand for them.
+                if flat.outputs.contains(operand) {
+                    self.demand_array(*operand, Reason::Reshaped)?;
+                } else if !flat.is_dense(*operand) {
+                    let shape = &flat.node(*operand).shape;
+                    let sizes: Rc<[Dim]> = shape.iter().filter(|dim| !dim.is_one()).cloned().collect();
+                    let map = self.chain(&Space::Temporary(*operand), None, shape, &sizes);
+                    self.demand(*operand, map);
+                }
                 return Ok(());
             }
             Kind::Take { table, .. } => self.demand_table(*table)?,

@@ -11,6 +11,7 @@
 mod address;
 mod maps;
 mod reductions;
+mod reshape;
 mod roots;
 
 pub(crate) use maps::{Index, Map};
@@ -25,7 +26,7 @@ use broadloom_ir::dim::Dim;
 use broadloom_ir::dtype::{DType, Scalar};
 use broadloom_ir::ops::Op;
 use broadloom_ir::reduce::ReduceOp;
-use maps::Reads;
+use maps::{Reads, Term};
 use smallvec::{SmallVec, smallvec};
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -181,14 +182,9 @@ impl<'a> Nest<'a> {
 
     /// Pairs of values that are the same function, one of a reduction axis and one of a free axis.
     pub fn twins(&self, reduction: AxisId, free: AxisId) -> Vec<(ValueId, ValueId)> {
-        let along = |map: &Map| map.iter().any(|index| index.axis == Some(reduction));
-        let moved = |map: &Map| -> Map {
-            let moved = |index: &Index| match index.axis == Some(reduction) {
-                true => Index { axis: Some(free), ..index.clone() },
-                false => index.clone(),
-            };
-            map.iter().map(moved).collect()
-        };
+        let along = |map: &Map| map.iter().any(|index| index.axes().any(|axis| axis == reduction));
+        let moved =
+            |map: &Map| -> Map { map.iter().map(|index| index.along_other(reduction, free)).collect() };
         let pair = |((node, map), value): (&(FlatId, Map), &ValueId)| {
             along(map).then(|| Some((*value, *self.memo.get(&(*node, moved(map)))?)))?
         };
@@ -270,6 +266,14 @@ impl<'a> Nest<'a> {
     fn operands(&mut self, id: FlatId, map: &Map) -> Result<Reads, LowerError> {
         if self.is_loaded(id) {
             return Ok(smallvec![]);
+        }
+        if map.iter().any(Index::has_values) && !self.is_gathered(id) {
+            return Ok(smallvec![]);
+        }
+        if let Kind::Reshape(operand) = self.flat.node(id).kind
+            && self.dense(operand).is_none()
+        {
+            return self.reshaped(id, operand, map);
         }
         let mut terms = Vec::new();
         if let Kind::Reduce(reduction) = &self.flat.node(id).kind {
@@ -360,11 +364,16 @@ impl<'a> Nest<'a> {
         if self.is_loaded(id) {
             return self.load_packed(self.stored[&id], map, id);
         }
+        if map.iter().any(Index::has_values) && !self.is_gathered(id) {
+            return Ok(self.want(id, Reason::Reshaped, id));
+        }
         Ok(match &node.kind {
             Kind::Buffer(buffer) => self.load_packed(*buffer, map, id)?,
-            Kind::Reshape(operand) => match self.dense(*operand) {
-                Some(buffer) => self.load_as(buffer, &node.shape, map, id)?,
-                None => self.want(*operand, Reason::Reshaped, id),
+            Kind::Reshape(operand) => match (self.dense(*operand), args) {
+                (Some(buffer), _) => self.load_as(buffer, &node.shape, map, id)?,
+                (None, [value]) => *value,
+                // What it is computed from is wanted.
+                (None, _) => self.constant(Scalar::I64(0).cast(node.dtype), id),
             },
             Kind::Constant(value) => self.constant(*value, id),
             Kind::Size(dim) => self.size(dim, id),
@@ -403,19 +412,26 @@ impl<'a> Nest<'a> {
     }
 
     fn iota(&mut self, index: &Index, node: FlatId) -> ValueId {
-        let mut value = self.size(&index.start, node);
-        if let Some(axis) = index.axis {
-            let mut position = self.value(Def::Index(axis), DType::I64, bit(axis), node);
-            if index.step != 1 {
-                let step = self.constant(Scalar::I64(index.step), node);
+        let start = self.size(&index.start, node);
+        let mut sum = None;
+        for (term, step) in index.terms() {
+            let mut position = match term {
+                Term::Axis(axis) => self.value(Def::Index(axis), DType::I64, bit(axis), node),
+                Term::Value(value) => value,
+            };
+            if !step.is_one() {
+                let step = self.size(&step, node);
                 position = self.op(Op::Multiply, smallvec![position, step], node);
             }
-            value = if index.start.is_zero() {
-                position
-            } else {
-                self.op(Op::Add, smallvec![position, value], node)
-            };
+            sum = Some(match sum {
+                Some(sum) => self.op(Op::Add, smallvec![sum, position], node),
+                None => position,
+            });
         }
-        value
+        match sum {
+            Some(sum) if index.start.is_zero() => sum,
+            Some(sum) => self.op(Op::Add, smallvec![sum, start], node),
+            None => start,
+        }
     }
 }

@@ -3,12 +3,12 @@
 #[path = "../../../tests/cases/expressions.rs"]
 mod expressions;
 
-use broadloom_loops::kernel::Role;
+use broadloom_loops::kernel::{Buffer, Role};
 use broadloom_loops::{IndexWidth, Layout, LowerOptions, Target, lower, verify};
 
 #[test]
 fn loops_of_well_known_expressions() {
-    for (name, build) in expressions::CASES.iter().chain(expressions::JOINS).chain(expressions::HALVES) {
+    for (name, build) in cases() {
         let graph = expressions::graph(*build);
         let schedule = lower(&graph, &LowerOptions::dense(&graph, true)).unwrap();
         insta::assert_snapshot!(name.replace([' ', ','], "_"), schedule);
@@ -17,7 +17,7 @@ fn loops_of_well_known_expressions() {
 
 #[test]
 fn schedules_keep_their_promises_in_every_layout() {
-    for (name, build) in expressions::CASES.iter().chain(expressions::JOINS).chain(expressions::HALVES) {
+    for (name, build) in cases() {
         let graph = expressions::graph(*build);
         let ranks: Vec<usize> = graph.inputs().iter().map(|input| input.shape.rank()).collect();
         for unit in [None, Some(0), Some(1)] {
@@ -48,9 +48,14 @@ fn schedules_keep_their_promises_in_every_layout() {
     }
 }
 
+fn cases() -> impl Iterator<Item = &'static (&'static str, expressions::Build)> {
+    let cases = expressions::CASES.iter().chain(expressions::JOINS).chain(expressions::HALVES);
+    cases.chain(expressions::RESHAPES)
+}
+
 /// Kernels, arrays stored between them, and calls of tile functions in the text.
 fn facts(name: &str) -> (usize, usize, usize) {
-    let mut cases = expressions::CASES.iter().chain(expressions::JOINS).chain(expressions::HALVES);
+    let mut cases = cases();
     let (_, build) = cases.find(|(of, _)| *of == name).expect("a case has the name");
     let graph = expressions::graph(*build);
     let schedule = lower(&graph, &LowerOptions::dense(&graph, true)).unwrap();
@@ -99,5 +104,30 @@ fn tiles_on_pairs_count_in_32_bits() {
         };
         assert_eq!(lowered(IndexWidth::Narrow), (pairs, 1), "{name}");
         assert_eq!(lowered(IndexWidth::Wide), (0, 0), "{name}");
+    }
+}
+
+#[test]
+fn reshapes_of_broadcasts_store_nothing_of_their_size() {
+    for (name, build) in expressions::RESHAPES {
+        let graph = expressions::graph(*build);
+        let dense = LowerOptions::dense(&graph, true);
+        let schedule = lower(&graph, &dense).unwrap();
+        let evaluate = |dim: &broadloom_ir::dim::Dim| {
+            dim.evaluate(&|symbol| Some(if symbol.index() < schedule.symbols.len() { 1000 } else { 16 }))
+        };
+        let elements =
+            |buffer: &Buffer| -> i64 { buffer.shape.iter().map(|dim| evaluate(dim).unwrap()).product() };
+        let inputs = schedule.buffers.iter().filter(|buffer| matches!(buffer.role, Role::Input(_)));
+        // Rows, columns, and partial results, or as much as an array that is read: not a table.
+        let most = inputs.map(elements).max().unwrap_or(0).max(16_000);
+        let temporaries = schedule.buffers.iter().filter(|buffer| buffer.role == Role::Temporary);
+        let larger: Vec<&str> =
+            temporaries.filter(|buffer| elements(buffer) > most).map(|buffer| buffer.name.as_str()).collect();
+        assert_eq!(
+            larger.is_empty(),
+            *name != expressions::RAVELLED_IN_A_LOOP,
+            "{name}: {larger:?}\n{schedule}"
+        );
     }
 }

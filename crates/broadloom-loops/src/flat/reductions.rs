@@ -1,5 +1,6 @@
 //! Reductions, one axis at a time: which are short chains of ops, and which are cut into groups.
 
+use super::views::merged_axes;
 use super::{Flat, FlatId, FlatNode, Kind, Reduction};
 use crate::LowerError;
 use crate::kernel::{Group, HostSymbol};
@@ -10,6 +11,7 @@ use broadloom_ir::ops::Op;
 use broadloom_ir::reduce::{BLOCK, ReduceOp, SEQUENTIAL_LIMIT};
 use broadloom_ir::shape::Shape;
 use smallvec::smallvec;
+use std::ops::Range;
 
 /// A result of at most this many elements is reduced by groups: it has too few for the threads to share.
 const FEW: i64 = 16;
@@ -98,9 +100,8 @@ impl Flat {
         let operand = self.cast(operand, accumulator);
         let full = self.node(operand).shape.clone();
         let mut result = operand;
-        if op.is_arg() && axes.len() != 1 {
-            let (flattened, axis) = self.flatten_last(operand, axes, origin)?;
-            result = self.reduce_axis(op, flattened, axis, None, origin)?;
+        if op.is_arg() {
+            result = self.reduce_arg(op, operand, axes, origin)?;
         } else {
             let mut factors = factors;
             for &axis in axes.iter().rev() {
@@ -154,6 +155,115 @@ impl Flat {
         Ok((self.reshape(moved, shape, origin)?, kept.len()))
     }
 
+    /// An arg-reduction: over one axis where the axes of arrays are one by a view, else over one axis after the other,
+    /// extremes and indices together, so that nothing is stored.
+    fn reduce_arg(
+        &mut self,
+        op: ReduceOp,
+        operand: FlatId,
+        axes: &[usize],
+        origin: ExprId,
+    ) -> Result<FlatId, LowerError> {
+        let rank = self.node(operand).shape.rank();
+        let trailing = axes.iter().copied().eq(rank - axes.len()..rank);
+        if axes.is_empty() || axes.len() > 1 && trailing && self.is_view_of_arrays(operand) {
+            let (flattened, axis) = self.flatten_last(operand, axes, origin)?;
+            return Ok(self.arg_along(op, flattened, axis, None, false, origin).1);
+        }
+        let (mut operand, mut axes) = (operand, axes.to_vec());
+        for place in (0..axes.len()).rev() {
+            if let Some((split, parts)) = self.split_axis(operand, axes[place], origin)? {
+                let more = parts.len() - 1;
+                axes[place + 1..].iter_mut().for_each(|axis| *axis += more);
+                axes.splice(place..=place, parts);
+                operand = split;
+            }
+        }
+        let shape = self.node(operand).shape.clone();
+        let (mut values, mut inner) = (operand, Dim::ONE);
+        let mut found = None;
+        for &axis in axes.iter().rev() {
+            let index = match found {
+                Some(index) => Some(self.index_around(index, axis, &inner, origin)),
+                None => None,
+            };
+            inner = inner.mul(&shape[axis])?;
+            let (extremes, index) = self.arg_along(op, values, axis, index, axis != axes[0], origin);
+            values = extremes.unwrap_or(values);
+            found = Some(index);
+        }
+        Ok(found.unwrap_or(operand))
+    }
+
+    /// Row-major indices over an axis and those inside it, which have `inner` elements and among them `index`.
+    fn index_around(&mut self, index: FlatId, axis: usize, inner: &Dim, origin: ExprId) -> FlatId {
+        let shape = self.node(index).shape.clone();
+        let iota = self.push(Kind::Iota, DType::I64, Shape::from(vec![shape[axis].clone()]), origin);
+        let places = Kind::Reindex { operand: iota, axes: smallvec![Some(axis)] };
+        let places = self.push(places, DType::I64, shape.clone(), origin);
+        let inner = self.push(Kind::Size(inner.clone()), DType::I64, Shape::default(), origin);
+        let before = Kind::Op { op: Op::Multiply, args: smallvec![places, inner] };
+        let before = self.push(before, DType::I64, shape.clone(), origin);
+        self.push(Kind::Op { op: Op::Add, args: smallvec![before, index] }, DType::I64, shape, origin)
+    }
+
+    /// An arg-reduction along one axis: the extremes, if they are wanted, and what belongs to them of `index`, else
+    /// their positions.
+    fn arg_along(
+        &mut self,
+        op: ReduceOp,
+        operand: FlatId,
+        axis: usize,
+        index: Option<FlatId>,
+        with_values: bool,
+        origin: ExprId,
+    ) -> (Option<FlatId>, FlatId) {
+        let dtype = self.node(operand).dtype;
+        let shape = self.without(operand, axis);
+        let extreme = if op == ReduceOp::ArgMin { ReduceOp::Min } else { ReduceOp::Max };
+        let mut found = Reduction { op, operand, axis, factors: None, index, group: None, combines: false };
+        let mut values = Reduction { op: extreme, index: None, ..found.clone() };
+        if let Some((group, partial_shape)) = self.grouped(operand, axis, &shape) {
+            (found.group, values.group) = (Some(group), Some(group));
+            let partial = self.push(Kind::Reduce(values), dtype, partial_shape.clone(), origin);
+            let index = self.push(Kind::Reduce(found), DType::I64, partial_shape, origin);
+            self.store(index);
+            self.store(partial);
+            values = Reduction {
+                op: extreme,
+                operand: partial,
+                axis: 0,
+                factors: None,
+                index: None,
+                group: None,
+                combines: true,
+            };
+            found = Reduction { op, index: Some(index), ..values.clone() };
+        }
+        let values = with_values.then(|| self.push(Kind::Reduce(values), dtype, shape.clone(), origin));
+        (values, self.push(Kind::Reduce(found), DType::I64, shape, origin))
+    }
+
+    /// The shape of a reduction.
+    fn without(&self, operand: FlatId, axis: usize) -> Shape {
+        let shape = &self.node(operand).shape;
+        shape.iter().enumerate().filter(|(of, _)| *of != axis).map(|(_, dim)| dim.clone()).collect()
+    }
+
+    /// The groups into which the axis of a reduction to `shape` is cut, if it is, and the shape of partial results.
+    fn grouped(&mut self, operand: FlatId, axis: usize, shape: &Shape) -> Option<(usize, Shape)> {
+        let extent = self.node(operand).shape[axis].clone();
+        let short = extent.as_constant().is_some_and(|extent| extent < WORTH_GROUPS)
+            // Blocks of rows are few.
+            || matches!(self.behind_cast(operand).kind, Kind::Segment { .. });
+        if short || !self.is_few(shape) {
+            return None;
+        }
+        let group = self.group(extent);
+        let count = Dim::symbol(self.groups[group].count);
+        Some((group, std::iter::once(count).chain(shape.iter().cloned()).collect()))
+    }
+
     fn reduce_axis(
         &mut self,
         op: ReduceOp,
@@ -162,35 +272,46 @@ impl Flat {
         factors: Option<[FlatId; 2]>,
         origin: ExprId,
     ) -> Result<FlatId, LowerError> {
-        let node = self.node(operand).clone();
-        let shape: Shape =
-            node.shape.iter().enumerate().filter(|(of, _)| *of != axis).map(|(_, dim)| dim.clone()).collect();
-        let dtype = op.result_dtype(node.dtype);
-        let whole = Reduction { op, operand, axis, factors, index: None, group: None, combines: false };
-        let extent = node.shape[axis].clone();
-        let short = extent.as_constant().is_some_and(|extent| extent < WORTH_GROUPS)
-            // Blocks of rows are few.
-            || matches!(self.behind_cast(operand).kind, Kind::Segment { .. });
-        if short || !self.is_few(&shape) {
-            return Ok(self.push(Kind::Reduce(whole), dtype, shape, origin));
+        let accumulator = self.node(operand).dtype;
+        if op.is_order_free(accumulator)
+            && let Some((split, parts)) = self.split_axis(operand, axis, origin)?
+        {
+            return parts
+                .rev()
+                .try_fold(split, |operand, axis| self.reduce_axis(op, operand, axis, None, origin));
         }
-        let group = self.group(extent);
-        let count = Dim::symbol(self.groups[group].count);
-        let partial_shape: Shape = std::iter::once(count).chain(shape.iter().cloned()).collect();
-        let partial = Reduction { group: Some(group), ..whole.clone() };
-        let (values, index) = if op.is_arg() {
-            let extreme = if op == ReduceOp::ArgMin { ReduceOp::Min } else { ReduceOp::Max };
-            let values = Reduction { op: extreme, ..partial.clone() };
-            let values = self.push(Kind::Reduce(values), node.dtype, partial_shape.clone(), origin);
-            let index = self.push(Kind::Reduce(partial), DType::I64, partial_shape, origin);
-            self.store(index);
-            (values, Some(index))
-        } else {
-            (self.push(Kind::Reduce(partial), dtype, partial_shape, origin), None)
+        let dtype = op.result_dtype(accumulator);
+        let shape = self.without(operand, axis);
+        let mut whole = Reduction { op, operand, axis, factors, index: None, group: None, combines: false };
+        if let Some((group, partial_shape)) = self.grouped(operand, axis, &shape) {
+            let partial = Reduction { group: Some(group), ..whole.clone() };
+            let partial = self.push(Kind::Reduce(partial), dtype, partial_shape, origin);
+            self.store(partial);
+            whole = Reduction { operand: partial, axis: 0, factors: None, combines: true, ..whole };
+        }
+        Ok(self.push(Kind::Reduce(whole), dtype, shape, origin))
+    }
+
+    /// The operand of a reduction along an axis that a reshape has merged from those of something computed, under a
+    /// shape with the axes as they were before, and which those are.
+    fn split_axis(
+        &mut self,
+        operand: FlatId,
+        axis: usize,
+        origin: ExprId,
+    ) -> Result<Option<(FlatId, Range<usize>)>, LowerError> {
+        let shape = self.node(operand).shape.clone();
+        let merged = |id: &FlatId| match self.node(*id).kind {
+            Kind::Reshape(from) if !self.is_dense(from) => merged_axes(&self.node(from).shape, &shape, axis),
+            _ => None,
         };
-        self.store(values);
-        let combined = Reduction { operand: values, axis: 0, factors: None, index, combines: true, ..whole };
-        Ok(self.push(Kind::Reduce(combined), dtype, shape, origin))
+        let Some(parts) = self.reshapable(operand).and_then(|order| order.iter().find_map(merged)) else {
+            return Ok(None);
+        };
+        let range = axis..axis + parts.len();
+        let split =
+            shape[..axis].iter().cloned().chain(parts).chain(shape[axis + 1..].iter().cloned()).collect();
+        Ok(Some((self.reshape(operand, split, origin)?, range)))
     }
 
     /// A node, or what it converts.

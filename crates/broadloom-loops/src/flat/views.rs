@@ -8,6 +8,7 @@ use broadloom_ir::graph::View;
 use broadloom_ir::shape::Shape;
 use smallvec::{SmallVec, smallvec};
 use std::collections::HashMap;
+use std::ops::Range;
 
 /// A reshape moves through at most this many nodes.
 const RESHAPE_REACH: usize = 64;
@@ -96,6 +97,10 @@ impl Flat {
                 }
                 Kind::Select(args) => Kind::Select(args.map(|arg| of(&moved, &arg))),
                 Kind::Cast(arg) => Kind::Cast(of(&moved, &arg)),
+                Kind::Reshape(array) if self.node(array).shape == shape => {
+                    moved.insert(id, array);
+                    continue;
+                }
                 Kind::Reshape(array) => Kind::Reshape(array),
                 _ => Kind::Reshape(id),
             };
@@ -139,9 +144,19 @@ impl Flat {
         Ok(Some(self.push(joined, dtype, shape.clone(), origin)))
     }
 
+    /// Whether a node under any shape is computed element by element from arrays as they lie in memory.
+    pub(super) fn is_view_of_arrays(&self, root: FlatId) -> bool {
+        let is_view = |id: &FlatId| match self.node(*id).kind {
+            Kind::Buffer(_) => self.is_dense(*id),
+            Kind::Reshape(from) => self.is_dense(from),
+            _ => true,
+        };
+        self.reshapable(root).is_some_and(|order| order.iter().all(is_view))
+    }
+
     /// The nodes of full shape that a reshape of `root` has to change, operands first, if it can move through all of
     /// them to whole arrays. Operands of one element stay as they are.
-    fn reshapable(&self, root: FlatId) -> Option<Vec<FlatId>> {
+    pub(super) fn reshapable(&self, root: FlatId) -> Option<Vec<FlatId>> {
         let shape = &self.node(root).shape;
         let single = |id: FlatId| self.node(id).shape.iter().all(Dim::is_one);
         let mut order: Vec<FlatId> = Vec::new();
@@ -186,4 +201,39 @@ impl Flat {
         }
         Some(order)
     }
+}
+
+/// Runs of axes of a tensor and of a reshape of it that hold as many elements: each of the one reshapes into its
+/// counterpart, as short as can be told.
+pub(crate) fn runs(from: &[Dim], to: &[Dim]) -> Result<Vec<[Range<usize>; 2]>, LowerError> {
+    let mut runs = Vec::new();
+    let (mut old, mut new) = (0, 0);
+    while old < from.len() || new < to.len() {
+        let (first_old, first_new) = (old, new);
+        let (mut old_size, mut new_size) = (Dim::ONE, Dim::ONE);
+        loop {
+            let old_lags = new_size.exact_div(&old_size).is_some();
+            let new_lags = old_size.exact_div(&new_size).is_some();
+            if old < from.len() && (old_lags || !new_lags || new == to.len()) {
+                old_size = old_size.mul(&from[old])?;
+                old += 1;
+            } else if new < to.len() {
+                new_size = new_size.mul(&to[new])?;
+                new += 1;
+            }
+            if old_size == new_size || (old, new) == (from.len(), to.len()) {
+                break;
+            }
+        }
+        runs.push([first_old..old, first_new..new]);
+    }
+    Ok(runs)
+}
+
+/// The sizes that a reshape has merged into an axis, if they are several.
+pub(crate) fn merged_axes(from: &[Dim], to: &[Dim], axis: usize) -> Option<Vec<Dim>> {
+    let found = runs(from, to).ok()?.into_iter().find(|[_, new]| new.contains(&axis));
+    let [old, new] = found?;
+    let parts: Vec<Dim> = from[old].iter().filter(|dim| !dim.is_one()).cloned().collect();
+    (parts.len() > 1 && to[new].iter().filter(|dim| !dim.is_one()).count() == 1).then_some(parts)
 }

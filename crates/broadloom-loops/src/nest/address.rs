@@ -1,5 +1,6 @@
 //! Accesses: where the elements of arrays are, as strides along loop axes.
 
+use super::maps::Term;
 use super::{Index, MAX_AXES, Map, Nest, NestAccess};
 use crate::LowerError;
 use crate::flat::{FlatId, Kind, dense_strides};
@@ -24,6 +25,11 @@ impl Nest<'_> {
     }
 
     pub(super) fn load(&mut self, buffer: BufferId, map: &Map, node: FlatId) -> Result<ValueId, LowerError> {
+        if map.iter().any(Index::has_values) {
+            let strides = self.flat.strides(buffer)?;
+            let shape = self.flat.buffers[buffer.index()].shape.clone();
+            return self.gather(buffer, &strides, &shape, map, node);
+        }
         let (access, delta) = self.address(buffer, map)?;
         Ok(self.load_value(access, delta, node))
     }
@@ -39,6 +45,9 @@ impl Nest<'_> {
         let Some(pack) = self.flat.packs.get(&node).filter(|pack| !makes(pack.copy) && !makes(node)) else {
             return self.load(buffer, map, node);
         };
+        if map.iter().any(|index| !index.more.is_empty()) {
+            return self.load(buffer, map, node);
+        }
         // Along the innermost loop, or along a reduction of the same row.
         let walk = |axis: AxisId| (&self.axes[axis.index()].parent, &self.axes[axis.index()].extent);
         match (map[pack.axis].axis, self.innermost) {
@@ -51,6 +60,46 @@ impl Nest<'_> {
         self.load(self.stored[&pack.copy], &packed, node)
     }
 
+    /// Loads what values are among the indices of.
+    fn gather(
+        &mut self,
+        buffer: BufferId,
+        strides: &[Dim],
+        shape: &[Dim],
+        map: &Map,
+        node: FlatId,
+    ) -> Result<ValueId, LowerError> {
+        let moving: Vec<usize> = (0..map.len()).filter(|axis| map[*axis].has_values()).collect();
+        let (index, stride, size) = match moving.as_slice() {
+            // The strides of an array that is not dense may be negative, as no index may be that is not checked.
+            &[axis] => {
+                (self.by_values([(&map[axis], Dim::ONE)], node)?, strides[axis].clone(), shape[axis].clone())
+            }
+            _ if self.flat.layouts[buffer.index()] == crate::Layout::Dense => {
+                let parts = moving.iter().map(|axis| (&map[*axis], strides[*axis].clone()));
+                (self.by_values(parts, node)?, Dim::ONE, Dim::product(shape)?)
+            }
+            _ => return Ok(self.want(node, Reason::Reshaped, node)),
+        };
+        let dtype = self.flat.buffers[buffer.index()].dtype;
+        let access = located(Some(buffer), dtype, strides, map)?;
+        let access = self.interned(access);
+        // No index is out of range, so no report names a position.
+        let position = self.position(&Shape::default(), &Map::new())?;
+        Ok(self.taken(access, index, &stride, &size, position, dtype, node))
+    }
+
+    /// The part of a sum of indices that values give.
+    fn by_values<'i>(
+        &mut self,
+        parts: impl IntoIterator<Item = (&'i Index, Dim)>,
+        node: FlatId,
+    ) -> Result<ValueId, LowerError> {
+        let sum = Index::sum(parts)?;
+        let values = sum.more.into_iter().filter(|(term, _)| matches!(term, Term::Value(_))).collect();
+        Ok(self.iota(&Index { more: values, ..Index::at(0) }, node))
+    }
+
     /// Loads from a dense buffer under another shape of as many elements.
     pub(super) fn load_as(
         &mut self,
@@ -60,6 +109,9 @@ impl Nest<'_> {
         node: FlatId,
     ) -> Result<ValueId, LowerError> {
         let strides = dense_strides(shape)?;
+        if map.iter().any(Index::has_values) {
+            return self.gather(buffer, &strides, shape, map, node);
+        }
         let dtype = self.flat.buffers[buffer.index()].dtype;
         let (access, delta) = self.access(Some(buffer), dtype, &strides, map)?;
         Ok(self.load_value(access, delta, node))
@@ -140,12 +192,27 @@ impl Nest<'_> {
         let indices_map: Map = map[axis..axis + rank].into();
         let shape = flat.node(indices).shape.clone();
         let position = self.position(&shape, &indices_map)?;
-        let stride = self.stride(&along);
-        let size = self.extent(&size);
+        Ok(self.taken(access, index, &along, &size, position, dtype, node))
+    }
+
+    /// The element of an access at an index.
+    #[allow(clippy::too_many_arguments, reason = "the fields of one value")]
+    fn taken(
+        &mut self,
+        access: AccessId,
+        index: ValueId,
+        stride: &Dim,
+        size: &Dim,
+        position: AccessId,
+        dtype: DType,
+        node: FlatId,
+    ) -> ValueId {
+        let stride = self.stride(stride);
+        let size = self.extent(size);
         let depends = self.depends[index.index()]
             | self.accesses[access.index()].axes()
             | self.accesses[position.index()].axes();
-        Ok(self.value(Def::Take { access, index, stride, size, position }, dtype, depends, node))
+        self.value(Def::Take { access, index, stride, size, position }, dtype, depends, node)
     }
 
     /// The array behind a chain of views, with the map in it, and the shape if the array is read as another one.
@@ -196,8 +263,10 @@ fn located(
     let mut by_axis: SmallVec<[(AxisId, Dim); 4]> = smallvec![];
     for (index, stride) in map.iter().zip(strides) {
         offset = offset.add(&index.start.mul(stride)?)?;
-        if let Some(axis) = index.axis {
-            let stride = stride.scale(index.step)?;
+        for (term, step) in index.terms() {
+            // Values move what is gathered beside this, see `Nest::gather`.
+            let Term::Axis(axis) = term else { continue };
+            let stride = stride.mul(&step)?;
             match by_axis.iter_mut().find(|(of, _)| *of == axis) {
                 Some((_, sum)) => *sum = sum.add(&stride)?,
                 None => by_axis.push((axis, stride)),

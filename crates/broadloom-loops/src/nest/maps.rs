@@ -2,16 +2,27 @@
 
 use crate::LowerError;
 use crate::flat::{Flat, FlatId, Kind};
-use crate::kernel::AxisId;
+use crate::kernel::{AxisId, ValueId};
 use broadloom_ir::dim::Dim;
 use smallvec::{SmallVec, smallvec};
 
-/// One axis of a tensor as a function of a loop axis: `start + step * axis`.
+/// One axis of a tensor as a function of a loop axis: `start + step * axis`, and what reshapes add.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Index {
     pub axis: Option<AxisId>,
     pub step: i64,
     pub start: Dim,
+    /// More terms: `factor * term` each. With several terms all are here.
+    pub more: Vec<(Term, Dim)>,
+}
+
+/// What moves an index.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Term {
+    /// The position on a loop axis.
+    Axis(AxisId),
+    /// A value (i64).
+    Value(ValueId),
 }
 
 impl Index {
@@ -20,11 +31,67 @@ impl Index {
     }
 
     pub fn at_dim(start: Dim) -> Index {
-        Index { axis: None, step: 0, start }
+        Index { axis: None, step: 0, start, more: Vec::new() }
     }
 
     pub fn along(axis: AxisId) -> Index {
-        Index { axis: Some(axis), step: 1, start: Dim::ZERO }
+        Index { axis: Some(axis), step: 1, start: Dim::ZERO, more: Vec::new() }
+    }
+
+    /// The index that a value gives.
+    pub fn by_value(value: ValueId) -> Index {
+        Index { more: vec![(Term::Value(value), Dim::ONE)], ..Index::at(0) }
+    }
+
+    /// The sum of indices, each times a number of elements.
+    pub fn sum<'i>(parts: impl IntoIterator<Item = (&'i Index, Dim)>) -> Result<Index, LowerError> {
+        let mut start = Dim::ZERO;
+        let mut more: Vec<(Term, Dim)> = Vec::new();
+        for (index, factor) in parts {
+            start = start.add(&index.start.mul(&factor)?)?;
+            for (term, step) in index.terms() {
+                let step = step.mul(&factor)?;
+                match more.iter_mut().find(|(of, _)| *of == term) {
+                    Some((_, sum)) => *sum = sum.add(&step)?,
+                    None => more.push((term, step)),
+                }
+            }
+        }
+        if let [(Term::Axis(axis), step)] = more.as_slice()
+            && let Some(step) = step.as_constant()
+        {
+            return Ok(Index { axis: Some(*axis), step, start, more: Vec::new() });
+        }
+        Ok(Index { more, ..Index::at_dim(start) })
+    }
+
+    /// What moves it, and by how many elements a step.
+    pub fn terms(&self) -> impl Iterator<Item = (Term, Dim)> {
+        let first = self.axis.map(|axis| (Term::Axis(axis), Dim::constant(self.step)));
+        first.into_iter().chain(self.more.iter().cloned())
+    }
+
+    /// The loop axes that move it by themselves.
+    pub fn axes(&self) -> impl Iterator<Item = AxisId> {
+        self.terms().filter_map(|(term, _)| match term {
+            Term::Axis(axis) => Some(axis),
+            Term::Value(_) => None,
+        })
+    }
+
+    /// Whether a value moves it.
+    pub fn has_values(&self) -> bool {
+        self.more.iter().any(|(term, _)| matches!(term, Term::Value(_)))
+    }
+
+    /// The index with one loop axis in place of another.
+    pub fn along_other(&self, axis: AxisId, other: AxisId) -> Index {
+        let swap = |of: AxisId| if of == axis { other } else { of };
+        let more = self.more.iter().map(|(term, factor)| match term {
+            Term::Axis(of) => (Term::Axis(swap(*of)), factor.clone()),
+            Term::Value(_) => (*term, factor.clone()),
+        });
+        Index { axis: self.axis.map(swap), more: more.collect(), ..self.clone() }
     }
 
     /// The index moved by a number of elements.
@@ -32,7 +99,7 @@ impl Index {
         Ok(Index { start: self.start.add(by)?, ..self.clone() })
     }
 
-    /// The least and the greatest position, if the loop axis has this many steps.
+    /// The least and the greatest position of an index with at most one term, if the loop axis has this many steps.
     fn bounds(&self, extent: &Dim) -> Result<[Dim; 2], LowerError> {
         let end = match self.axis {
             Some(_) => self.start.add(&extent.sub(&Dim::ONE)?.scale(self.step)?)?,
@@ -85,10 +152,12 @@ impl Flat {
             }
             Kind::Slice { operand, axes } => {
                 let map = axes.iter().zip(map).map(|((start, step), index)| -> Result<Index, LowerError> {
+                    let more = index.more.iter().map(|(term, factor)| Ok((*term, factor.scale(*step)?)));
                     Ok(Index {
                         axis: index.axis,
                         step: index.step.checked_mul(*step).ok_or(LowerError::TooLarge)?,
                         start: start.add(&index.start.scale(*step)?)?,
+                        more: more.collect::<Result<_, LowerError>>()?,
                     })
                 });
                 smallvec![(*operand, map.collect::<Result<Map, _>>()?)]
@@ -138,6 +207,9 @@ impl Flat {
         index: &Index,
         extent: &Dim,
     ) -> Result<Option<(usize, Index)>, LowerError> {
+        if !index.more.is_empty() {
+            return Ok(None);
+        }
         let [least, greatest] = index.bounds(extent)?;
         let behind = greatest.add(&Dim::ONE)?;
         // As a rule a piece is a whole operand, which is found without a proof for each of many.

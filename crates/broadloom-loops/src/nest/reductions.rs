@@ -1,6 +1,6 @@
 //! Reductions as values: loops over axes of their own, or, where they are short, chains of ops.
 
-use super::{AxisKey, Map, Nest, NestAxis, NestReduction, PairSum, bit};
+use super::{AxisKey, Index, Map, Nest, NestAxis, NestReduction, PairSum, bit};
 use crate::LowerError;
 use crate::flat::{FlatId, Reduction};
 use crate::kernel::*;
@@ -19,7 +19,7 @@ impl Nest<'_> {
         reduction: &Reduction,
         map: &Map,
     ) -> Result<AxisId, LowerError> {
-        let around = map.iter().filter_map(|index| index.axis).fold(0, |set, axis| set | bit(axis));
+        let around = map.iter().flat_map(Index::axes).fold(0, |set, axis| set | bit(axis));
         let parent = self.deepest(around);
         let extent = self.flat.node(reduction.operand).shape[reduction.axis].clone();
         let least = reduction.op.beats() == Some(Op::Less);
@@ -62,7 +62,7 @@ impl Nest<'_> {
             };
         }
         if reduction.op.is_arg() {
-            return self.unrolled_arg(reduction.op, args, node);
+            return self.unrolled_arg(reduction, args, node);
         }
         let mut result = args[0];
         for &arg in &args[1..] {
@@ -117,11 +117,21 @@ impl Nest<'_> {
         self.op(Op::Add, smallvec![sum, product], node)
     }
 
-    pub(super) fn unrolled_arg(&mut self, op: ReduceOp, args: &[ValueId], node: FlatId) -> ValueId {
-        let compare = if op == ReduceOp::ArgMin { Op::Less } else { Op::Greater };
+    pub(super) fn unrolled_arg(&mut self, reduction: &Reduction, args: &[ValueId], node: FlatId) -> ValueId {
+        let compare = if reduction.op == ReduceOp::ArgMin { Op::Less } else { Op::Greater };
+        // With each value the result that belongs to it, or none: then it is the position.
+        let mut terms = (0i64..).zip(args.chunks(if reduction.index.is_some() { 2 } else { 1 }));
+        let result = |nest: &mut Self, position: i64, term: &[ValueId]| match term.get(1) {
+            Some(result) => *result,
+            None => nest.constant(Scalar::I64(position), node),
+        };
         let mut best = args[0];
-        let mut index = self.constant(Scalar::I64(0), node);
-        for (position, &arg) in (0i64..).zip(args).skip(1) {
+        let mut index = match terms.next() {
+            Some((position, term)) => result(self, position, term),
+            None => best,
+        };
+        for (position, term) in terms {
+            let arg = term[0];
             let mut better = self.op(compare, smallvec![arg, best], node);
             if self.values[arg.index()].dtype.is_float() {
                 let nan = self.op(Op::NotEqual, smallvec![arg, arg], node);
@@ -129,8 +139,8 @@ impl Nest<'_> {
                 let first_nan = self.op(Op::LogicalAnd, smallvec![nan, no_nan], node);
                 better = self.op(Op::LogicalOr, smallvec![better, first_nan], node);
             }
-            let position = self.constant(Scalar::I64(position), node);
-            index = self.select([better, position, index], node);
+            let result = result(self, position, term);
+            index = self.select([better, result, index], node);
             best = self.select([better, arg, best], node);
         }
         index

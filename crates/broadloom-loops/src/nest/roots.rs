@@ -2,14 +2,14 @@
 
 use super::{Index, Map, Nest, NestAxis, NestScatter, NestStore, bit};
 use crate::LowerError;
-use crate::flat::{Flat, FlatId, Kind};
+use crate::flat::{Flat, FlatId, Kind, dense_strides, merged_axes};
 use crate::kernel::*;
 use crate::pieces::Piece;
 use broadloom_ir::dim::Dim;
 use broadloom_ir::dtype::DType;
 use broadloom_ir::reduce::SEGMENT_BLOCK;
 use smallvec::smallvec;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 /// A trailing constant axis of at most this length is unrolled rather than looped over.
 const UNROLL_FREE: i64 = 4;
@@ -65,11 +65,11 @@ impl<'a> Nest<'a> {
         // The outermost loop is what threads share: all pieces stand in it, or there is none.
         let single = pieces.iter().all(Piece::is_line);
         for piece in pieces {
-            let axes: Vec<(usize, &Dim)> = piece
-                .ranges
+            let loops = nest.loops_of(piece);
+            let axes: Vec<(usize, &Dim)> = loops
                 .iter()
-                .map(|(_, length)| length)
                 .enumerate()
+                .flat_map(|(of, sizes)| sizes.iter().map(move |size| (of, size)))
                 .filter(|of| !of.1.is_one())
                 .collect();
             let unrolled = unrolled(&axes, piece.reduces && single);
@@ -82,9 +82,14 @@ impl<'a> Nest<'a> {
                     let ranges: Vec<Index> = piece
                         .ranges
                         .iter()
-                        .map(|(start, length)| match length.is_one() {
+                        .zip(&loops)
+                        .map(|((start, length), sizes)| match length.is_one() {
                             true => Ok(Index::at_dim(start.clone())),
-                            false => indices.next().unwrap_or_else(|| Index::at(last)).moved(start),
+                            false => {
+                                let mut along = || indices.next().unwrap_or_else(|| Index::at(last));
+                                let parts: Vec<Index> = sizes.iter().map(|_| along()).collect();
+                                Index::sum(parts.iter().zip(dense_strides(sizes)?))?.moved(start)
+                            }
                         })
                         .collect::<Result<_, _>>()?;
                     let mut ranges = ranges.into_iter();
@@ -188,6 +193,42 @@ impl<'a> Nest<'a> {
             }
         }
         Ok(nest)
+    }
+
+    /// The sizes of the loops along each range of a piece: of a whole tensor, the axes that a reshape of something computed
+    /// has merged.
+    fn loops_of(&self, piece: &Piece) -> Vec<Vec<Dim>> {
+        let whole: Vec<Vec<Dim>> = piece.ranges.iter().map(|(_, length)| vec![length.clone()]).collect();
+        let mut seen = BTreeSet::new();
+        let mut stack = self.roots.clone();
+        while let Some(id) = stack.pop() {
+            let node = self.flat.node(id);
+            let sizes: Vec<&Dim> = node.shape.iter().filter(|dim| !dim.is_one()).collect();
+            let is_whole = piece.ranges.iter().zip(&sizes).all(|((_, length), size)| length == *size);
+            if sizes.len() != whole.len() || !is_whole || self.is_loaded(id) || !seen.insert(id) {
+                continue;
+            }
+            match &node.kind {
+                Kind::Op { .. } | Kind::Select(_) | Kind::Cast(_) => {
+                    stack.extend(self.flat.operands_of(&node.kind));
+                }
+                Kind::Reshape(from) if self.dense(*from).is_none() => {
+                    let from = &self.flat.node(*from).shape;
+                    let merged = |axis: usize| merged_axes(from, &node.shape, axis);
+                    let wide = (0..node.shape.rank()).filter(|axis| !node.shape[*axis].is_one());
+                    let parts: Vec<Option<Vec<Dim>>> = wide.map(merged).collect();
+                    if parts.iter().any(Option::is_some) {
+                        return parts
+                            .into_iter()
+                            .zip(whole)
+                            .map(|(parts, whole)| parts.unwrap_or(whole))
+                            .collect();
+                    }
+                }
+                _ => {}
+            }
+        }
+        whole
     }
 
     fn free_axis(&mut self, parent: Option<AxisId>, extent: Dim) -> Result<AxisId, LowerError> {
