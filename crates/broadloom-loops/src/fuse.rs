@@ -17,6 +17,7 @@ use crate::nest::{Nest, Target};
 use crate::pieces::{Piece, by_kernels};
 use crate::place::Plan;
 use crate::plan::Reason;
+use crate::rows::near_bytes;
 use crate::{IndexWidth, Layout, LowerError, LowerOptions};
 use broadloom_ir::dim::Dim;
 use broadloom_ir::graph::{CheckedGraph, SymbolInfo};
@@ -244,7 +245,7 @@ impl Fusion {
             wanted.retain(|(node, _)| !roots.contains(node) && !self.stored.contains_key(node));
             if wanted.is_empty() {
                 let kernel = make(&plan, name)?;
-                let too_much = kernel.scratch_bytes() > options.target.scratch_bytes();
+                let too_much = near_bytes(&kernel) > options.target.scratch_bytes();
                 let Some(node) = self.cut(&nest, roots).filter(|_| too_much) else {
                     return Ok(Attempt::Made(Box::new(kernel), plan.assumptions()));
                 };

@@ -510,6 +510,9 @@ pub struct Stream {
     pub order: Order,
     /// Steps of the strip that the body computes at once.
     pub lanes: usize,
+    /// Steps of the reduction axis that one walk along the strip takes, so that its accumulators are loaded and stored
+    /// once for all of them: more than 1 only without a prologue. By the tree they are steps of one lane.
+    pub steps: usize,
     /// Run per step of the reduction axis: what does not depend on the strip.
     pub per_step: Vec<Stmt>,
     /// Run per step of the reduction axis: fills scratch rows over the strip.

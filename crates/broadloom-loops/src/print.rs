@@ -193,7 +193,13 @@ impl Printer<'_> {
                 Stmt::Stream(stream) => {
                     let (axis, strip) = (self.axis(stream.axis), self.axis(stream.strip));
                     let lanes = Self::lanes(stream.lanes);
-                    writeln!(f, "{pad}stream {axis} over rows of {strip}{lanes} {} {{", order(stream.order))?;
+                    let steps =
+                        if stream.steps == 1 { String::new() } else { format!(" by {}", stream.steps) };
+                    writeln!(
+                        f,
+                        "{pad}stream {axis}{steps} over rows of {strip}{lanes} {} {{",
+                        order(stream.order)
+                    )?;
                     self.body(f, &stream.per_step, depth + 1)?;
                     self.body(f, &stream.prologue, depth + 1)?;
                     self.body(f, &stream.body, depth + 1)?;

@@ -6,19 +6,35 @@
 
 use crate::Target;
 use crate::kernel::*;
-use broadloom_ir::reduce::{BLOCK, LANES};
-use std::collections::{BTreeMap, HashMap};
+use broadloom_ir::reduce::BLOCK;
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// Longest strip.
 const STRIP: usize = 1024;
+/// Longest strip of columns that are summed while their table is read row by row: what a row has of the strip should
+/// be a page or more.
+const COLUMNS: usize = 2048;
 /// Strips that could be longer are a multiple of this.
 const STRIP_UNIT: usize = 256;
 /// Shortest strip, for kernels with very many rows.
 const SHORTEST: usize = 64;
+
+/// Where a row should stay while a strip is computed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Level {
+    /// In the first-level cache: it is met in every step.
+    First,
+    /// In the second: a lane of a block, which is met in one step of `LANES`.
+    Second,
+    /// Anywhere: a rank of blocks, which is met once in `2^rank` blocks, and of most axes hardly any is met at all.
+    Memory,
+}
+
 /// Gives strips and rows their lengths, and rows their places. `row_axes` are the strip axes of the rows;
 /// along the axes `read_kept` strips are blocks.
 pub(crate) fn lay_out(kernel: &mut Kernel, row_axes: &[AxisId], read_kept: &[AxisId], target: &Target) {
     let lives = Lives::of(kernel).intervals;
+    let met = Met::of(kernel);
     let mut lengths: HashMap<AxisId, usize> = read_kept.iter().map(|axis| (*axis, BLOCK)).collect();
     let mut by_axis: BTreeMap<AxisId, Vec<usize>> = BTreeMap::new();
     for (row, axis) in row_axes.iter().enumerate() {
@@ -31,27 +47,31 @@ pub(crate) fn lay_out(kernel: &mut Kernel, row_axes: &[AxisId], read_kept: &[Axi
             changes.extend([(lives[row].0, true, row), (lives[row].1 + 1, false, row)]);
         }
         changes.sort();
-        let peak = |bytes: &dyn Fn(&Row) -> usize| -> usize {
+        let peak = |last: Level| -> usize {
             let (mut alive, mut most) = (0, 1);
-            for (_, begins, row) in &changes {
-                let bytes = bytes(&kernel.rows[*row]);
+            for (_, begins, row) in changes.iter().filter(|(.., row)| met.levels[*row] <= last) {
+                let Row { dtype, count, .. } = kernel.rows[*row];
+                let bytes = dtype.size() * count;
                 alive = if *begins { alive + bytes } else { alive - bytes };
                 most = most.max(alive);
             }
             most
         };
-        // Ranks are written once in 2^rank blocks: what counts against the cache are the lanes.
-        let hot = peak(&|row| row.dtype.size() * row.count.min(LANES));
-        let all = peak(&|row| row.dtype.size() * row.count);
-        let in_cache = (target.row_bytes() / hot / STRIP_UNIT * STRIP_UNIT).clamp(STRIP_UNIT, STRIP);
-        let in_scratch = (target.scratch_bytes() / 2 / all / SHORTEST * SHORTEST).max(SHORTEST);
+        let (near, with_lanes) = (peak(Level::First), peak(Level::Second));
+        let longest = if met.by_tiles.contains(&axis) { STRIP } else { COLUMNS };
+        let units = |bytes: usize, of: usize, unit: usize| (bytes / of / unit * unit).max(unit);
+        let in_first = units(target.row_bytes(), near, STRIP_UNIT).min(longest);
+        let in_second = units(target.lanes_bytes(), with_lanes, SHORTEST);
+        let in_scratch = units(target.scratch_bytes() / 2, near, SHORTEST);
         // Rows inside a reduction are over its blocks.
         let block = kernel.axes[axis.index()].reduction || read_kept.contains(&axis);
-        let length = if block { BLOCK } else { in_cache.min(in_scratch) };
+        let length = if block { BLOCK } else { in_first.min(in_second).min(in_scratch) };
         lengths.insert(axis, length);
     }
     let mut placed: Vec<(usize, usize, usize)> = Vec::new();
-    for index in 0..kernel.rows.len() {
+    let mut order: Vec<usize> = (0..kernel.rows.len()).collect();
+    order.sort_by_key(|row| met.levels[*row]);
+    for index in order {
         let row = &mut kernel.rows[index];
         if !row.whole {
             row.length = lengths[&row_axes[index]];
@@ -71,6 +91,50 @@ pub(crate) fn lay_out(kernel: &mut Kernel, row_axes: &[AxisId], read_kept: &[Axi
         placed.push((index, offset, offset + bytes));
     }
     set_strips(&mut kernel.body, &lengths);
+}
+
+/// Bytes of scratch memory that the rows take which should stay in the first-level cache.
+pub(crate) fn near_bytes(kernel: &Kernel) -> usize {
+    let bytes = |row: &Row| (row.dtype.size() * row.length * row.count).next_multiple_of(64);
+    let near = kernel.rows.iter().zip(Met::of(kernel).levels).filter(|(_, level)| *level == Level::First);
+    near.map(|(row, _)| row.offset + bytes(row)).max().unwrap_or(0)
+}
+
+/// How a kernel uses its rows.
+struct Met {
+    levels: Vec<Level>,
+    /// The axes over whose strips tile functions run.
+    by_tiles: HashSet<AxisId>,
+}
+
+impl Met {
+    fn of(kernel: &Kernel) -> Met {
+        let mut met = Met { levels: vec![Level::First; kernel.rows.len()], by_tiles: HashSet::new() };
+        for stmt in kernel.statements() {
+            match stmt {
+                Stmt::Call { axis, .. } => {
+                    met.by_tiles.insert(*axis);
+                }
+                Stmt::Pairs(pairs) => {
+                    met.by_tiles.insert(pairs.strip);
+                }
+                Stmt::Stream(stream) => {
+                    for tree in stream.accumulators.iter().filter_map(|entry| entry.tree) {
+                        met.levels[tree.lanes.index()] = Level::Second;
+                        met.levels[tree.ranks.index()] = Level::Memory;
+                    }
+                }
+                Stmt::Let(_)
+                | Stmt::Store { .. }
+                | Stmt::Scatter { .. }
+                | Stmt::Put { .. }
+                | Stmt::For { .. }
+                | Stmt::Strip { .. }
+                | Stmt::Reduce(_) => {}
+            }
+        }
+        met
+    }
 }
 
 /// A loop around a statement.

@@ -24,12 +24,19 @@ impl Target {
         self.l1 / 4 * 3
     }
 
+    /// Bytes that they may take with the lanes of blocks, each of which is met once in as many steps as there are
+    /// lanes: three quarters of the second-level cache.
+    pub fn lanes_bytes(&self) -> usize {
+        self.l2 / 4 * 3
+    }
+
     /// Bytes of a whole row that is kept until it is read again: a quarter of the second-level cache.
     pub fn kept_bytes(&self) -> usize {
         self.l2 / 4
     }
 
-    /// Scratch memory of a thread, at most, where that can be had by shorter strips.
+    /// Scratch memory of a thread, at most, where that can be had by shorter strips; without the lanes and ranks of
+    /// blocks.
     pub fn scratch_bytes(&self) -> usize {
         self.l2.min(256 << 10)
     }

@@ -13,7 +13,8 @@
 //!    pairs and streams have the dtypes of what they hold; what works on whole rows has a tile function for them;
 //! 6. inside a vector loop no other loop is a vector loop, and reductions are `Free` or `Sequential`;
 //! 7. no axis is both the strip and the reduction of a `Stream`, no `Stream` combines groups, and a reduction combines
-//!    in an order that its op allows;
+//!    in an order that its op allows; a `Stream` that takes several steps at once has no prologue, and by the tree no
+//!    accumulator for which the first of equal elements counts;
 //! 8. what a kernel writes is no input and stands in the loop that threads share, if there is one, whose axis moves it:
 //!    no two write the same element;
 //! 9. an axis that is counted in 32 bits is as short as that, as a constant or by an [assumption](Schedule::assumptions).
@@ -501,8 +502,14 @@ impl<'k> Scope<'k> {
 
     fn stream(&mut self, stream: &Stream, stmt: &Stmt) -> Result<(), Fault> {
         self.axis(stream.strip)?;
+        let by_lanes = matches!(stream.order, Order::Tree | Order::Blocks);
+        let ordered =
+            |entry: &StreamAccumulator| matches!(entry.accumulator.operand, Contribution::Indexed { .. });
+        let one_by_one = !stream.prologue.is_empty() || by_lanes && stream.accumulators.iter().any(ordered);
         if stream.order == Order::Counter
             || stream.axis == stream.strip
+            || stream.steps == 0
+            || stream.steps > 1 && one_by_one
             || self.vector.is_some()
             || self.strips[stream.strip.index()].is_none()
         {

@@ -33,13 +33,18 @@ impl Generator<'_, '_, '_> {
     /// All rows set to the identity, then element by element.
     fn stream_in_order(&mut self, stream: &Stream, start: ir::Value, end: ir::Value) {
         self.clear(stream, start);
-        self.repeat(start, end, 1, &[], |generator, position, _| {
-            let targets = generator.starts(stream, |generator, entry| {
-                entry.state.iter().map(|row| generator.row_start(*row)).collect()
-            });
-            generator.step(stream, position, &targets);
-            Vec::new()
-        });
+        let mut next = start;
+        for steps in turns(stream) {
+            next = self
+                .repeat(next, end, steps, &[], |generator, first, _| {
+                    let targets = generator.starts(stream, |generator, entry| {
+                        entry.state.iter().map(|row| generator.row_start(*row)).collect()
+                    });
+                    generator.step(stream, (first, steps, 1), &targets);
+                    Vec::new()
+                })
+                .0;
+        }
     }
 
     /// Where the rows of every accumulator start.
@@ -86,16 +91,7 @@ impl Generator<'_, '_, '_> {
                     }
                 }
             }
-            generator.repeat(first, last, 1, &[], |generator, position, _| {
-                let local = generator.ins().isub(position, first);
-                let lane = generator.ins().band_imm_u(local, LANES as i64 - 1);
-                let targets = generator.starts(stream, |generator, entry| match entry.tree {
-                    Some(tree) => vec![generator.row_of(tree.lanes, lane)],
-                    None => entry.state.iter().map(|row| generator.row_start(*row)).collect(),
-                });
-                generator.step(stream, position, &targets);
-                Vec::new()
-            });
+            generator.deal(stream, first, last);
             for entry in &stream.accumulators {
                 if let Some(tree) = entry.tree {
                     generator.fold_rows(stream, entry, tree.lanes);
@@ -111,42 +107,88 @@ impl Generator<'_, '_, '_> {
         }
     }
 
-    /// One step of the reduction axis: every element of the strip onto the rows that start at `targets`.
-    fn step(&mut self, stream: &Stream, position: ir::Value, targets: &[Vec<ir::Value>]) {
-        self.at(stream.axis, position, 1, |generator| {
-            generator.scoped(|generator| {
-                generator.body(&stream.per_step);
-                generator.body(&stream.prologue);
-                generator.steps(stream.strip, stream.lanes, |generator| {
-                    generator.scoped(|generator| {
-                        generator.body(&stream.body);
-                        for (entry, targets) in stream.accumulators.iter().zip(targets) {
-                            generator.step_rows(stream, &entry.accumulator, targets);
-                        }
-                    });
-                });
+    /// The elements of a block onto its lanes. While `steps` of every lane are left, a lane takes as many at once: its
+    /// row is loaded and stored once for all of them.
+    fn deal(&mut self, stream: &Stream, first: ir::Value, last: ir::Value) {
+        let lanes = LANES as i64;
+        let onto_lane = |generator: &mut Self, position: ir::Value, steps: i64| {
+            let local = generator.ins().isub(position, first);
+            let lane = generator.ins().band_imm_u(local, lanes - 1);
+            let targets = generator.starts(stream, |generator, entry| match entry.tree {
+                Some(tree) => vec![generator.row_of(tree.lanes, lane)],
+                None => entry.state.iter().map(|row| generator.row_start(*row)).collect(),
             });
-        });
+            generator.step(stream, (position, steps, lanes), &targets);
+            Vec::new()
+        };
+        let mut next = first;
+        for steps in turns(stream) {
+            let group = if steps > 1 { lanes * steps } else { 1 };
+            next = self
+                .repeat(next, last, group, &[], |generator, start, _| {
+                    if steps == 1 {
+                        return onto_lane(generator, start, 1);
+                    }
+                    let end = generator.ins().iadd_imm_s(start, lanes);
+                    generator
+                        .repeat(start, end, 1, &[], |generator, position, _| {
+                            onto_lane(generator, position, steps)
+                        })
+                        .1
+                })
+                .0;
+        }
     }
 
-    /// One element of the strip onto the rows of an accumulator.
-    fn step_rows(&mut self, stream: &Stream, accumulator: &Accumulator, targets: &[ir::Value]) {
-        let lanes = self.lanes_along(Some(stream.strip));
-        let zero = self.constant(0);
-        // The shapes of the state; the values are dead code.
-        let like = self.begin(std::slice::from_ref(accumulator), 1, zero);
-        let mut old = Vec::new();
-        let mut addresses = Vec::new();
-        for (like, target) in like.iter().zip(targets) {
-            let address = self.row_element(*target, like.dtype, stream.strip);
-            addresses.push(address);
-            old.push(self.emit.load(address, 0, like.dtype, lanes, LaneStride::Unit));
+    /// As many steps of the reduction axis, so far apart, from a position on: every element of the strip onto the
+    /// rows that start at `targets`.
+    fn step(
+        &mut self,
+        stream: &Stream,
+        (first, steps, apart): (ir::Value, i64, i64),
+        targets: &[Vec<ir::Value>],
+    ) {
+        let outer = self.env.clone();
+        let mut around = Vec::new();
+        for step in 0..steps {
+            let position = self.ins().iadd_imm_s(first, step * apart);
+            self.at(stream.axis, position, 1, |generator| {
+                generator.body(&stream.per_step);
+                generator.body(&stream.prologue);
+            });
+            around.push((position, std::mem::replace(&mut self.env, outer.clone())));
         }
-        let new = self.accumulate(stream.axis, std::slice::from_ref(accumulator), &old);
-        for (address, value) in addresses.into_iter().zip(new) {
-            let value = self.emit.splat(&value, lanes);
-            self.emit.store(address, 0, &value, LaneStride::Unit);
-        }
+        let accumulators: Vec<Accumulator> =
+            stream.accumulators.iter().map(|entry| entry.accumulator.clone()).collect();
+        let targets: Vec<ir::Value> = targets.concat();
+        self.steps(stream.strip, stream.lanes, |generator| {
+            let lanes = generator.lanes_along(Some(stream.strip));
+            let zero = generator.constant(0);
+            // The shapes of the state; the values are dead code.
+            let like = generator.begin(&accumulators, 1, zero);
+            let addresses: Vec<ir::Value> = like
+                .iter()
+                .zip(&targets)
+                .map(|(like, target)| generator.row_element(*target, like.dtype, stream.strip))
+                .collect();
+            let mut state: Vec<Val> = like
+                .iter()
+                .zip(&addresses)
+                .map(|(like, address)| generator.emit.load(*address, 0, like.dtype, lanes, LaneStride::Unit))
+                .collect();
+            for (position, env) in &around {
+                generator.env.clone_from(env);
+                state = generator.at(stream.axis, *position, 1, |generator| {
+                    generator.body(&stream.body);
+                    generator.accumulate(stream.axis, &accumulators, &state)
+                });
+            }
+            for (address, value) in addresses.into_iter().zip(state) {
+                let value = generator.emit.splat(&value, lanes);
+                generator.emit.store(address, 0, &value, LaneStride::Unit);
+            }
+        });
+        self.env = outer;
     }
 
     /// Sets the rows of all accumulators to the state before the first element.
@@ -303,4 +345,9 @@ impl Generator<'_, '_, '_> {
             },
         );
     }
+}
+
+/// How many steps of the reduction axis are taken at once, and then, for what remains, one.
+fn turns(stream: &Stream) -> impl Iterator<Item = i64> + use<> {
+    [stream.steps as i64, 1].into_iter().skip(usize::from(stream.steps == 1))
 }

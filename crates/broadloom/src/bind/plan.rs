@@ -374,6 +374,9 @@ fn plan_launch(
     /// Steps at which chunks are cut if they are four times as long, so that vector loops have few remainders and
     /// no thread loses much of its share.
     const ALIGNMENTS: [i64; 2] = [64, 16];
+    /// Fewest columns that a thread takes. Threads with a few columns each would read the same cache lines: over 16
+    /// columns, two threads took twice the time of one.
+    const COLUMNS: i64 = 64;
     let params = kernel.params.iter().map(|dim| Ok(evaluate(dim, values)?.cast_unsigned()));
     let mut bases = Vec::new();
     for access in &kernel.accesses {
@@ -384,9 +387,11 @@ fn plan_launch(
         }
     }
     let extent = extent(kernel, values)?;
-    let most = 4 * threads as i64;
+    let by_columns = is_by_columns(kernel);
+    // Of columns every chunk walks over all rows: as few chunks as there are threads, each as wide as can be.
+    let most = if by_columns { threads as i64 } else { 4 * threads as i64 };
     let chunks = if threads > 1 { ((work / CHUNK_WORK) as i64).clamp(threads as i64, most) } else { 1 };
-    let chunk = extent.div_ceil_by(chunks).max(least_share(kernel));
+    let chunk = extent.div_ceil_by(chunks).max(if by_columns { COLUMNS } else { 1 });
     let alignment = ALIGNMENTS.into_iter().find(|alignment| chunk >= 4 * alignment).unwrap_or(1);
     Ok(Launch {
         kernel: id,
@@ -398,16 +403,13 @@ fn plan_launch(
     })
 }
 
-/// Fewest steps that a thread takes. Where steps are columns that are streamed row by row, threads with a few columns
-/// each would read the same cache lines: over 16 columns, two threads took twice the time of one.
-fn least_share(kernel: &Kernel) -> i64 {
-    const COLUMNS: i64 = 64;
+/// Whether steps are columns that are streamed row by row.
+fn is_by_columns(kernel: &Kernel) -> bool {
     let streams = |body: &[Stmt]| body.iter().any(|stmt| matches!(stmt, Stmt::Stream(_)));
-    let by_columns = kernel.body.iter().any(|stmt| match stmt {
+    kernel.body.iter().any(|stmt| match stmt {
         Stmt::Strip { axis, body, .. } => Some(*axis) == kernel.parallel && streams(body),
         _ => false,
-    });
-    if by_columns { COLUMNS } else { 1 }
+    })
 }
 
 /// Arrays begin at multiples of this many bytes.
