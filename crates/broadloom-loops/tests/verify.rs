@@ -10,7 +10,11 @@ use broadloom_loops::{Broken, Fault, LowerError, LowerOptions, lower, verify};
 use std::collections::BTreeSet;
 
 fn schedule(name: &str) -> Schedule {
-    let mut cases = expressions::CASES.iter().chain(expressions::JOINS).chain(expressions::HALVES);
+    let mut cases = expressions::CASES
+        .iter()
+        .chain(expressions::JOINS)
+        .chain(expressions::HALVES)
+        .chain(expressions::RESHAPES);
     let (_, build) = cases.find(|(of, _)| *of == name).expect("a case has the name");
     let graph = expressions::graph(*build);
     lower(&graph, &LowerOptions::dense(&graph, true)).unwrap()

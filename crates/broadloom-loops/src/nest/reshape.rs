@@ -12,7 +12,6 @@ use super::maps::{Reads, Term};
 use super::{Index, Map, Nest};
 use crate::LowerError;
 use crate::flat::{FlatId, Kind, dense_strides, runs};
-use crate::place::is_function;
 use crate::plan::Reason;
 use broadloom_ir::dim::Dim;
 use broadloom_ir::ops::Op;
@@ -132,7 +131,7 @@ impl Nest<'_> {
                 continue;
             }
             let is_costly =
-                matches!(&node.kind, Kind::Op { op, .. } if *op == Op::Pow || is_function(*op, node.dtype));
+                matches!(&node.kind, Kind::Op { op, .. } if *op == Op::Pow || op.tile(node.dtype).is_some());
             if !is_gathered || is_costly && !is_large {
                 stored.push(id);
             } else {
