@@ -183,10 +183,7 @@ impl Flat {
         let (mut values, mut inner) = (operand, Dim::ONE);
         let mut found = None;
         for &axis in axes.iter().rev() {
-            let index = match found {
-                Some(index) => Some(self.index_around(index, axis, &inner, origin)),
-                None => None,
-            };
+            let index = found.map(|index| self.index_around(index, axis, &inner, origin));
             inner = inner.mul(&shape[axis])?;
             let (extremes, index) = self.arg_along(op, values, axis, index, axis != axes[0], origin);
             values = extremes.unwrap_or(values);
