@@ -305,7 +305,8 @@ impl Maker<'_, '_, '_> {
             let lanes = if maker.plan.is_vector() { lanes.max(if body.is_empty() { 8 } else { 1 }) } else { 1 };
             let mut stream =
                 Stream { axis, strip, order, lanes, steps: 1, per_step, prologue, body, accumulators };
-            stream.steps = steps(&stream, maker.kernel.axes[axis.index()].extent);
+            let [extent, row] = [axis, strip].map(|axis| maker.kernel.axes[axis.index()].extent);
+            stream.steps = steps(&stream, extent, row);
             Ok(stream)
         })?;
         for (value, entry) in reduced.iter().zip(&mut stream.accumulators) {
@@ -334,7 +335,14 @@ const REPEATED: usize = 24;
 /// More rows of accumulators do not stay in registers.
 const ACCUMULATORS: usize = 4;
 
-fn steps(stream: &Stream, extent: Extent) -> usize {
+/// Elements of a row below which several rows at once gain nothing.
+const SHORT_ROW: i64 = 64;
+
+fn steps(stream: &Stream, extent: Extent, row: Extent) -> usize {
+    // Rows of a few cache lines stream through memory one after the other.
+    if matches!(row, Extent::Constant(length) if length < SHORT_ROW) {
+        return 1;
+    }
     let short = matches!(extent, Extent::Constant(extent) if extent < STEPS as i64);
     let repeatable = stream.prologue.is_empty() && stream.per_step.len() + stream.body.len() <= REPEATED;
     // The lanes of a block are taken one by one, but among equal elements the first one counts.

@@ -30,6 +30,9 @@ enum Level {
     Memory,
 }
 
+/// Bytes of a cache line.
+const LINE: usize = 64;
+
 /// Gives strips and rows their lengths, and rows their places. `row_axes` are the strip axes of the rows;
 /// along the axes `read_kept` strips are blocks.
 pub(crate) fn lay_out(kernel: &mut Kernel, row_axes: &[AxisId], read_kept: &[AxisId], target: &Target) {
@@ -74,7 +77,9 @@ pub(crate) fn lay_out(kernel: &mut Kernel, row_axes: &[AxisId], read_kept: &[Axi
     for index in order {
         let row = &mut kernel.rows[index];
         if !row.whole {
-            row.length = lengths[&row_axes[index]];
+            // Rows that begin whole pages apart would all fall into one set of the cache.
+            let apart = if row.count > 1 { LINE / row.dtype.size() } else { 0 };
+            row.length = lengths[&row_axes[index]] + apart;
         }
         let bytes = (row.dtype.size() * row.length * row.count).next_multiple_of(64);
         let (from, to) = lives[index];
