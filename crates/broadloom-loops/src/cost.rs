@@ -1,7 +1,7 @@
 //! What things cost: the one table on which every choice between computing again and storing rests.
 //!
-//! The unit is the time that a vector loop takes for one addition per element. The figures are rounded from
-//! measurements of loops over data in the first-level cache; only their order of magnitude matters.
+//! The unit is the time that a vector loop takes for one addition per element. The figures are estimates, not
+//! measurements; only their order of magnitude matters.
 
 use broadloom_ir::dtype::{Class, DType};
 use broadloom_ir::ops::Op;
