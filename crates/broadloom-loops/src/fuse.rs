@@ -13,7 +13,7 @@ use crate::flat::{Flat, FlatId, Kind};
 use crate::kernel::*;
 use crate::make::make;
 use crate::materialize::Materialization;
-use crate::nest::{Nest, Target};
+use crate::nest::{Nest, Target, Unroll};
 use crate::pieces::{Piece, by_kernels};
 use crate::place::Plan;
 use crate::plan::Reason;
@@ -220,11 +220,7 @@ impl Fusion {
     ) -> Result<Attempt, LowerError> {
         let narrow = options.index_width == IndexWidth::Narrow;
         let targets: Vec<Target> = roots.iter().map(|root| (*root, self.targets(*root))).collect();
-        let nest = match pieces {
-            [] => Nest::of_segments(&self.flat, &self.stored, &targets, narrow),
-            _ => Nest::new(&self.flat, &self.stored, &targets, pieces, narrow),
-        };
-        let mut nest = match nest {
+        let mut nest = match self.nest(&targets, pieces, narrow) {
             Err(LowerError::TooManyAxes) => return Ok(Attempt::Large(self.reductions_below(roots))),
             nest => nest?,
         };
@@ -235,8 +231,6 @@ impl Fusion {
         }
         let mut wanted = std::mem::take(&mut nest.wanted);
         if wanted.is_empty() {
-            nest.order_axes();
-            nest.merge_axes()?;
             let plan = Plan::new(&nest, options);
             wanted = plan.recomputed().into_iter().map(|node| (node, Reason::Loops)).collect();
             if crowded {
@@ -256,6 +250,17 @@ impl Fusion {
             }
         }
         Ok(Attempt::Wants(wanted))
+    }
+
+    /// The values of some pieces over axes that are ordered and merged. A short last axis that does not become part of
+    /// a longer loop is unrolled.
+    fn nest(&self, targets: &[Target], pieces: &[Piece], narrow: bool) -> Result<Nest<'_>, LowerError> {
+        if pieces.is_empty() {
+            return Nest::of_segments(&self.flat, &self.stored, targets, narrow)?.arranged();
+        }
+        let new = |unroll| Nest::new(&self.flat, &self.stored, targets, pieces, narrow, unroll);
+        let nest = new(Unroll::Reductions)?.arranged()?;
+        if nest.has_short_loops() { new(Unroll::All)?.arranged() } else { Ok(nest) }
     }
 
     /// A node in the middle of a kernel that is too large: computed, and not stored already.

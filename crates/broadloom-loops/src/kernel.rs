@@ -263,19 +263,37 @@ impl Access {
     }
 }
 
-/// A scratch row: a short array in the thread's scratch memory, indexed by the position within a strip.
+/// A scratch row: a short array in the thread's scratch memory.
 #[derive(Debug, Clone)]
 pub struct Row {
     /// Type of the elements; bool rows hold bytes.
     pub dtype: DType,
-    /// Length of the strip; of a whole row, the most elements that its axis may have.
+    /// Number of elements: those of a strip; those that the axis may have at most; or whole periods, one
+    /// more than a strip needs.
     pub length: usize,
-    /// Whether it is indexed by the position on the axis rather than within the strip: all of the axis is kept.
-    pub whole: bool,
+    /// Which elements it holds.
+    pub span: Span,
     /// Number of rows one after the other: more than one for the lanes and ranks of a [`Stream`].
     pub count: usize,
     /// Byte offset in the thread's scratch memory, a multiple of 64.
     pub offset: usize,
+}
+
+/// Which elements a scratch row holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Span {
+    /// Those of the current strip of its axis.
+    Strip,
+    /// Those of its whole axis.
+    Axis,
+    /// Those of the short axis `period` over and over, for strips of the axis `along`, which counts through them: an
+    /// element at position `i` of `along` belongs to position `i % period`.
+    Periodic {
+        /// The axis whose elements recur.
+        period: AxisId,
+        /// The axis along which they do.
+        along: AxisId,
+    },
 }
 
 /// A value of a kernel.

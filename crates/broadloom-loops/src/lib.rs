@@ -15,6 +15,7 @@
 //!             | store NAME[access] <- vN                          to an array
 //!             | scatter NAME[access] at vN <- OP vN             combined with what is there, where the data say
 //!             | put rN[axis] <- vN                                to a scratch row over the strip of the axis
+//!             | put rN[axis, over and over] <- vN                 to one for strips of an axis along which that recurs
 //!             | for AXIS [vector LANES] { stmt .. }               every step of the axis, or of its strip
 //!             | strip AXIS of LENGTH { stmt .. }                  strip by strip
 //!             | call rN = OP(rN ..)                               a function of whole rows

@@ -18,7 +18,7 @@ mod cost;
 mod segments;
 
 use crate::kernel::*;
-use crate::nest::{Nest, NestScatter, NestStore, bit};
+use crate::nest::{Nest, NestAxis, NestScatter, NestStore, bit};
 use crate::place::{Form, Item, Pairing, Plan};
 use crate::{LowerError, rows};
 use broadloom_ir::dim::Dim;
@@ -109,7 +109,7 @@ impl Maker<'_, '_, '_> {
     }
 
     fn row(&mut self, dtype: DType, count: usize, axis: AxisId) -> RowId {
-        self.kernel.rows.push(Row { dtype, length: 0, whole: false, count, offset: 0 });
+        self.kernel.rows.push(Row { dtype, length: 0, span: Span::Strip, count, offset: 0 });
         self.row_axes.push(axis);
         RowId::new(self.kernel.rows.len() - 1)
     }
@@ -135,11 +135,15 @@ impl Maker<'_, '_, '_> {
         defined
     }
 
-    /// The row of a value, and whose strip it is over: its own loop's, or that of the loop around.
+    /// The row of a value, and whose strip it is over: its own loop's, that of the loop along which it recurs, or that
+    /// of the loop around.
     fn row_of(&self, value: ValueId) -> Option<(RowId, AxisId)> {
         let own = self.plan.position(value)?;
-        let around = self.nest.axes[own.index()].parent;
-        std::iter::once(own).chain(around).find_map(|axis| Some((*self.rows.get(&(value, axis))?, axis)))
+        let NestAxis { parent, recurs, .. } = self.nest.axes[own.index()];
+        std::iter::once(own)
+            .chain(recurs)
+            .chain(parent)
+            .find_map(|axis| Some((*self.rows.get(&(value, axis))?, axis)))
     }
 
     /// Whether a value is made again where it is needed, rather than kept in a row.
@@ -187,11 +191,16 @@ impl Maker<'_, '_, '_> {
                 body.push(stmt);
             }
             Item::Loop(axis) => {
-                // What the loop reads is brought into scope before it, once.
+                // What the loop reads is brought into scope before it, once; what recurs along it is read from rows.
                 for value in self.plan.read_from_outside(axis) {
-                    self.get(value, body);
+                    if self.plan.recurs_along(value) != Some(axis) {
+                        self.get(value, body);
+                    }
                 }
-                if self.nest.axes[axis.index()].reduction {
+                if let Some(along) = self.nest.axes[axis.index()].recurs {
+                    let stmt = self.recurring(axis, along)?;
+                    body.push(stmt);
+                } else if self.nest.axes[axis.index()].reduction {
                     let reduce = self.reduce(axis)?;
                     body.push(Stmt::Reduce(reduce));
                 } else {
@@ -209,11 +218,41 @@ impl Maker<'_, '_, '_> {
         let (mut prologue, last, lanes, ()) = self.segments(axis, Some(axis), &items, &[], |_, _| ())?;
         let last = Stmt::For { axis, lanes, body: last };
         let reads_kept = self.plan.kept.keys().any(|value| self.plan.position(*value) == Some(axis));
-        if prologue.is_empty() && !reads_kept {
+        let reads_recurring = self.rows.keys().any(|(value, _)| self.plan.recurs_along(*value) == Some(axis));
+        if prologue.is_empty() && !reads_kept && !reads_recurring {
             return Ok(last);
         }
         prologue.push(last);
         Ok(Stmt::Strip { axis, length: 0, body: prologue })
+    }
+
+    /// The loop over an axis that recurs along another: what is read there is put into rows, over and over.
+    fn recurring(&mut self, period: AxisId, along: AxisId) -> Result<Stmt, LowerError> {
+        let items = self.plan.items(Some(period));
+        let mut wanted = self.plan.read_from_outside(along);
+        wanted.retain(|value| self.plan.position(*value) == Some(period));
+        let rows: Vec<RowId> =
+            wanted.iter().map(|value| self.row(self.nest.values[value.index()].dtype, 1, along)).collect();
+        for row in &rows {
+            self.kernel.rows[row.index()].span = Span::Periodic { period, along };
+        }
+        let stmt = self.scoped(|maker| {
+            let (mut prologue, body, lanes, ()) =
+                maker.segments(period, Some(period), &items, &wanted, |maker, body| {
+                    for (value, row) in wanted.iter().zip(&rows) {
+                        let value = maker.get(*value, body);
+                        body.push(Stmt::Put { row: *row, part: 0, axis: period, value });
+                    }
+                })?;
+            let last = Stmt::For { axis: period, lanes, body };
+            if prologue.is_empty() {
+                return Ok(last);
+            }
+            prologue.push(last);
+            Ok(Stmt::Strip { axis: period, length: 0, body: prologue })
+        })?;
+        self.rows.extend(wanted.into_iter().zip(rows).map(|(value, row)| ((value, along), row)));
+        Ok(stmt)
     }
 
     fn accumulator(&mut self, value: ValueId, body: &mut Vec<Stmt>) -> Accumulator {

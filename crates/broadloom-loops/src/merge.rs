@@ -2,17 +2,30 @@
 //!
 //! Adjacent axes become one loop when every access steps through them as through one:
 //! `stride_outer == extent_inner * stride_inner` as polynomials. Between two dense axes of equal stretch pattern that
-//! is always so: `(n,m,3) + (3)` runs as `[n*m | 3]`, operands of one shape as one flat loop.
+//! is always so: operands of one shape are one flat loop.
+//!
+//! A short constant axis merges even if some operands move along it alone: `(n,m,3) + (3)` runs as `[n*m*3]`, with the
+//! three elements of the second operand over and over in a scratch row.
 
 use crate::LowerError;
 use crate::kernel::{AxisId, Def};
-use crate::nest::{AxisSet, Nest, NestAxis, bit};
+use crate::nest::{AxisSet, MAX_AXES, Nest, NestAxis, bit};
 use broadloom_ir::dim::Dim;
+use std::ops::RangeInclusive;
 
 impl Nest<'_> {
+    /// The nest with its axes in order and merged, unless it is void.
+    pub fn arranged(mut self) -> Result<Self, LowerError> {
+        if self.wanted.is_empty() {
+            self.order_axes();
+            self.merge_axes()?;
+        }
+        Ok(self)
+    }
+
     /// Puts the axis innermost along which most accesses have neighbours in memory, if that is clearly another one.
     /// Only where every value is elementwise: reductions have chosen their place by the order.
-    pub fn order_axes(&mut self) {
+    fn order_axes(&mut self) {
         let chain = self.free.windows(2).all(|pair| self.axes[pair[1].index()].parent == Some(pair[0]));
         let innermost = self.free.last().copied();
         let plain = self.stores.iter().all(|store| store.scatter.is_none() && store.level == innermost);
@@ -37,20 +50,27 @@ impl Nest<'_> {
     }
 
     /// Merges free axes as far as accesses allow.
-    pub fn merge_axes(&mut self) -> Result<(), LowerError> {
+    fn merge_axes(&mut self) -> Result<(), LowerError> {
         let mut inner = self.free.len();
         while inner > 1 {
             inner -= 1;
             let inner_axis = self.free[inner];
             let Some(outer_axis) = self.axes[inner_axis.index()].parent else { continue };
-            if !self.mergeable(outer_axis, inner_axis)? {
-                continue;
-            }
+            let short = match self.mergeable(outer_axis, inner_axis)? {
+                None => continue,
+                Some(Merge::Alike) => None,
+                Some(Merge::Recurring) => Some(self.recurring(outer_axis, inner_axis)?),
+            };
             let outer = self.axes[outer_axis.index()].clone();
             let entry = &mut self.axes[inner_axis.index()];
             entry.extent = outer.extent.mul(&entry.extent)?;
-            entry.parent = outer.parent;
+            for axis in self.axes.iter_mut().filter(|axis| axis.parent == Some(outer_axis)) {
+                axis.parent = outer.parent;
+            }
             self.free.retain(|axis| *axis != outer_axis);
+            if let Some(short) = short {
+                self.free.insert(inner, short);
+            }
             for access in &mut self.accesses {
                 access.strides.retain(|(axis, _)| *axis != outer_axis);
             }
@@ -63,25 +83,81 @@ impl Nest<'_> {
         Ok(())
     }
 
-    fn mergeable(&self, outer: AxisId, inner: AxisId) -> Result<bool, LowerError> {
+    /// How an axis merges with the one around it, if it does.
+    fn mergeable(&self, outer: AxisId, inner: AxisId) -> Result<Option<Merge>, LowerError> {
         let named = |axis: AxisId| {
             self.values.iter().any(|value| value.def == Def::Index(axis))
                 || self.axes[axis.index()].group.is_some()
                 || self.axes.iter().any(|other| other.group.as_ref().is_some_and(|(group, _)| *group == axis))
         };
         let within = |axis: &NestAxis| axis.parent == Some(outer);
+        let beside = |axis: &NestAxis| within(axis) && axis.recurs != Some(inner);
         let around = self.axes.iter().any(|axis| axis.reduction && within(axis))
-            || self.free.iter().filter(|axis| within(&self.axes[axis.index()])).count() > 1
+            || self.free.iter().filter(|axis| beside(&self.axes[axis.index()])).count() > 1
             || self.stores.iter().any(|store| store.level == Some(outer));
-        if named(outer) || named(inner) || around {
-            return Ok(false);
+        if self.axes[inner.index()].recurs.is_some() || named(outer) || named(inner) || around {
+            return Ok(None);
         }
         let extent = &self.axes[inner.index()].extent;
+        let mut merge = Merge::Alike;
         for access in &self.accesses {
-            if access.stride(outer) != extent.mul(&access.stride(inner))? {
-                return Ok(false);
+            let stride = access.stride(outer);
+            if stride == extent.mul(&access.stride(inner))? {
+                continue;
+            }
+            if !stride.is_zero() {
+                return Ok(None);
+            }
+            merge = Merge::Recurring;
+        }
+        Ok(Some(merge).filter(|merge| *merge == Merge::Alike || self.may_recur(inner)))
+    }
+
+    /// Whether elements along a short axis may be kept, to recur along the one that it is merged into.
+    fn may_recur(&self, inner: AxisId) -> bool {
+        let is_short =
+            self.axes[inner.index()].extent.as_constant().is_some_and(|extent| PERIODS.contains(&extent));
+        let alone = self.axes.iter().all(|axis| axis.parent != Some(inner) && axis.recurs != Some(inner));
+        is_short
+            && alone
+            && self.axes.len() < MAX_AXES
+            && self.stores.iter().all(|store| store.scatter.is_none())
+    }
+
+    /// A new axis, beside the merged one, for what moves along the inner axis alone.
+    fn recurring(&mut self, outer: AxisId, inner: AxisId) -> Result<AxisId, LowerError> {
+        let NestAxis { extent, .. } = self.axes[inner.index()].clone();
+        let parent = self.axes[outer.index()].parent;
+        let short =
+            NestAxis { extent, parent, reduction: false, group: None, combines: false, recurs: Some(inner) };
+        let short = self.axis(short)?;
+        for access in self.accesses.iter_mut().filter(|access| access.stride(outer).is_zero()) {
+            access.strides.iter_mut().filter(|(axis, _)| *axis == inner).for_each(|(axis, _)| *axis = short);
+            access.strides.sort_by_key(|(axis, _)| *axis);
+        }
+        let (both, alone) = (bit(outer) | bit(inner), bit(inner));
+        for (depends, varies) in self.depends.iter_mut().zip(&mut self.varies) {
+            for set in match *depends & both {
+                set if set == alone => [depends, varies],
+                _ => continue,
+            } {
+                if *set & alone != 0 {
+                    *set = *set & !alone | bit(short);
+                }
             }
         }
-        Ok(true)
+        Ok(short)
     }
 }
+
+/// How two axes become one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Merge {
+    /// Every access steps through them as through one.
+    Alike,
+    /// Some accesses move along the inner one alone: what they read recurs.
+    Recurring,
+}
+
+/// Lengths of axes along which elements recur. Longer rows keep a vector loop busy by themselves.
+const PERIODS: RangeInclusive<i64> = 2..=64;

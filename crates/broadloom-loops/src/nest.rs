@@ -15,7 +15,7 @@ mod reshape;
 mod roots;
 
 pub(crate) use maps::{Index, Map};
-pub(crate) use roots::Target;
+pub(crate) use roots::{Target, Unroll};
 
 use crate::LowerError;
 use crate::flat::{Flat, FlatId, Kind, Reduction};
@@ -33,7 +33,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 /// A set of axes of a kernel.
 pub(crate) type AxisSet = u64;
 /// Axes of a kernel, at most.
-const MAX_AXES: usize = 64;
+pub(crate) const MAX_AXES: usize = 64;
 pub(crate) fn bit(axis: AxisId) -> AxisSet {
     1 << axis.index()
 }
@@ -48,6 +48,8 @@ pub(crate) struct NestAxis {
     /// For partial results: the axis that counts groups, and the length of one.
     pub group: Option<(AxisId, Dim)>,
     pub combines: bool,
+    /// The axis beside it along which its positions recur: that into which it was merged, for what moves with both.
+    pub recurs: Option<AxisId>,
 }
 
 /// An access whose strides are still dims, so that axes can be merged.
@@ -158,7 +160,7 @@ pub(crate) struct Nest<'a> {
 }
 
 impl<'a> Nest<'a> {
-    fn axis(&mut self, axis: NestAxis) -> Result<AxisId, LowerError> {
+    pub fn axis(&mut self, axis: NestAxis) -> Result<AxisId, LowerError> {
         if self.axes.len() == MAX_AXES {
             return Err(LowerError::TooManyAxes);
         }

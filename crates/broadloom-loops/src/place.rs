@@ -145,12 +145,17 @@ impl<'n, 'a> Plan<'n, 'a> {
 
     /// Live loops directly inside a level.
     pub fn loops(&self, level: Option<AxisId>) -> Vec<AxisId> {
+        // An axis that recurs along another has a loop of its own only for what stands in it.
+        let is_live = |axis: &AxisId| {
+            self.nest.axes[axis.index()].recurs.is_none()
+                || self.live_values().any(|value| self.position(value) == Some(*axis))
+        };
         let mut loops: Vec<AxisId> = self
             .nest
             .free
             .iter()
             .copied()
-            .filter(|axis| self.nest.axes[axis.index()].parent == level)
+            .filter(|axis| self.nest.axes[axis.index()].parent == level && is_live(axis))
             .collect();
         let mut reductions: Vec<AxisId> = self
             .reduced
@@ -192,14 +197,27 @@ impl<'n, 'a> Plan<'n, 'a> {
             Item::Loop(axis) => self.read_from_outside(axis),
             Item::Store(store) => self.nest.stores[store].reads().collect(),
         };
-        let mut items: Vec<Item> = values
-            .into_iter()
-            .filter(|value| self.position(*value) == level)
-            .map(|value| self.item_of(value))
-            .collect();
+        let mut items: Vec<Item> =
+            values.into_iter().filter_map(|value| self.item_at(value, level)).collect();
         items.sort();
         items.dedup();
         items
+    }
+
+    /// The item of a level that a value is read from there: that which produces it, or the loop over an axis that
+    /// recurs along another of the level.
+    fn item_at(&self, value: ValueId, level: Option<AxisId>) -> Option<Item> {
+        let position = self.position(value);
+        let recurs = position.filter(|axis| {
+            let NestAxis { parent, recurs, .. } = self.nest.axes[axis.index()];
+            recurs.is_some() && parent == level
+        });
+        recurs.map(Item::Loop).or_else(|| (position == level).then(|| self.item_of(value)))
+    }
+
+    /// The axis along which a value recurs, which does not depend on it.
+    pub fn recurs_along(&self, value: ValueId) -> Option<AxisId> {
+        self.nest.axes[self.position(value)?.index()].recurs
     }
 
     /// The item that produces a value.

@@ -139,7 +139,12 @@ impl Printer<'_> {
                     writeln!(f, "{pad}scatter {} at {index} <- {op} {value}", self.access(*access, *delta))?;
                 }
                 Stmt::Put { row, part, axis, value } => {
-                    let part = if *part == 0 { String::new() } else { format!(", {part}") };
+                    let repeated = matches!(self.kernel.rows[row.index()].span, Span::Periodic { .. });
+                    let part = match *part {
+                        0 if repeated => ", over and over".to_string(),
+                        0 => String::new(),
+                        part => format!(", {part}"),
+                    };
                     writeln!(f, "{pad}put {row}[{}{part}] <- {value}", self.axis(*axis))?;
                 }
                 Stmt::For { axis, lanes, body } => {

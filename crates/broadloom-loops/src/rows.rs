@@ -14,6 +14,8 @@ const STRIP: usize = 1024;
 /// Longest strip of columns that are summed while their table is read row by row: what a row has of the strip should
 /// be a page or more.
 const COLUMNS: usize = 2048;
+/// Longest strip beside rows that are filled with elements over and over, which a call does once.
+const PERIODIC: usize = 512;
 /// Strips that could be longer are a multiple of this.
 const STRIP_UNIT: usize = 256;
 /// Shortest strip, for kernels with very many rows.
@@ -46,7 +48,7 @@ pub(crate) fn lay_out(kernel: &mut Kernel, row_axes: &[AxisId], read_kept: &[Axi
     for (axis, rows) in by_axis {
         // How much is alive changes where a row begins, and after the end of one.
         let mut changes: Vec<(usize, bool, usize)> = Vec::with_capacity(2 * rows.len());
-        for row in rows.into_iter().filter(|row| !kernel.rows[*row].whole) {
+        for row in rows.into_iter().filter(|row| kernel.rows[*row].span != Span::Axis) {
             changes.extend([(lives[row].0, true, row), (lives[row].1 + 1, false, row)]);
         }
         changes.sort();
@@ -61,7 +63,13 @@ pub(crate) fn lay_out(kernel: &mut Kernel, row_axes: &[AxisId], read_kept: &[Axi
             most
         };
         let (near, with_lanes) = (peak(Level::First), peak(Level::Second));
-        let longest = if met.by_tiles.contains(&axis) { STRIP } else { COLUMNS };
+        let periodic =
+            kernel.rows.iter().any(|row| matches!(row.span, Span::Periodic { along, .. } if along == axis));
+        let longest = match () {
+            () if periodic => PERIODIC,
+            () if met.by_tiles.contains(&axis) => STRIP,
+            () => COLUMNS,
+        };
         let units = |bytes: usize, of: usize, unit: usize| (bytes / of / unit * unit).max(unit);
         let in_first = units(target.row_bytes(), near, STRIP_UNIT).min(longest);
         let in_second = units(target.lanes_bytes(), with_lanes, SHORTEST);
@@ -71,16 +79,27 @@ pub(crate) fn lay_out(kernel: &mut Kernel, row_axes: &[AxisId], read_kept: &[Axi
         let length = if block { BLOCK } else { in_first.min(in_second).min(in_scratch) };
         lengths.insert(axis, length);
     }
+    let period = |axis: AxisId| match kernel.axes[axis.index()].extent {
+        Extent::Constant(extent) => usize::try_from(extent).unwrap_or(1).max(1),
+        Extent::Param(_) => 1,
+    };
+    let periods: HashMap<AxisId, usize> =
+        (0..kernel.axes.len()).map(AxisId::new).map(|axis| (axis, period(axis))).collect();
     let mut placed: Vec<(usize, usize, usize)> = Vec::new();
     let mut order: Vec<usize> = (0..kernel.rows.len()).collect();
     order.sort_by_key(|row| met.levels[*row]);
     for index in order {
         let row = &mut kernel.rows[index];
-        if !row.whole {
-            // Rows that begin whole pages apart would all fall into one set of the cache.
-            let apart = if row.count > 1 { LINE / row.dtype.size() } else { 0 };
-            row.length = lengths[&row_axes[index]] + apart;
-        }
+        // Rows that begin whole pages apart would all fall into one set of the cache.
+        let apart = if row.count > 1 { LINE / row.dtype.size() } else { 0 };
+        row.length = match row.span {
+            Span::Strip => lengths[&row_axes[index]] + apart,
+            Span::Axis => row.length,
+            Span::Periodic { period, .. } => {
+                let period = periods[&period];
+                (lengths[&row_axes[index]] + period).next_multiple_of(period)
+            }
+        };
         let bytes = (row.dtype.size() * row.length * row.count).next_multiple_of(64);
         let (from, to) = lives[index];
         let mut busy: Vec<(usize, usize)> = placed
@@ -168,7 +187,7 @@ impl Lives {
     fn of(kernel: &Kernel) -> Lives {
         let mut lives = Lives {
             intervals: vec![(0, 0); kernel.rows.len()],
-            whole: kernel.rows.iter().map(|row| row.whole).collect(),
+            whole: kernel.rows.iter().map(|row| row.span == Span::Axis).collect(),
             written_in: vec![None; kernel.rows.len()],
             around: Vec::new(),
             until_end: HashMap::new(),

@@ -6,7 +6,8 @@
 //! 2. a `For`, `Strip`, `Reduce` or `Stream` of an axis stands in no other loop of that axis, except that a `For`
 //!    walks the strip of a `Strip`, of a `Reduce` with a prologue, or of a `Stream`;
 //! 3. rows are used over the strip of their axis, which is no longer than they are, and are written before they are
-//!    read; no row that is written in between shares their memory;
+//!    read; no row that is written in between shares their memory; periodic ones are written by the loop over their
+//!    period, a constant, are longer by that, and hold it a whole number of times;
 //! 4. an access is moved only by axes whose loops are around it, and has a buffer of its dtype, or none if it is a
 //!    position;
 //! 5. dtypes of operands agree as the op table demands, stores keep the dtype of the buffer, and the rows of calls,
@@ -257,13 +258,37 @@ impl<'k> Scope<'k> {
     fn strip(&self, row: RowId, axis: AxisId) -> Result<Strip, Fault> {
         self.axis(axis)?;
         let strip = self.strips[axis.index()].ok_or(Fault::Row(row))?;
-        let Row { length, whole, .. } = *self.row(row)?;
-        let long = if whole { self.is_at_most(axis, length as i64) } else { strip.length <= length };
+        let Row { length, span, .. } = *self.row(row)?;
+        let long = match span {
+            Span::Strip => strip.length <= length,
+            Span::Axis => self.is_at_most(axis, length as i64),
+            Span::Periodic { period, .. } => {
+                let period = self.period(row, period)?;
+                strip.length + period <= length && length.is_multiple_of(period)
+            }
+        };
         if long { Ok(strip) } else { Err(Fault::Short(row)) }
     }
 
+    /// The length of an axis that recurs.
+    fn period(&self, row: RowId, axis: AxisId) -> Result<usize, Fault> {
+        match self.axis(axis)?.extent {
+            Extent::Constant(extent @ 1..) => Ok(extent as usize),
+            Extent::Constant(_) | Extent::Param(_) => Err(Fault::Row(row)),
+        }
+    }
+
     fn write_row(&mut self, row: RowId, axis: AxisId) -> Result<(), Fault> {
-        let strip = self.strip(row, axis)?;
+        let Row { length, span, .. } = *self.row(row)?;
+        let strip = match span {
+            // All of it is written by the loop over the period, for every strip after that.
+            Span::Periodic { period, .. } if period == axis => {
+                self.period(row, period)?;
+                Strip { number: usize::MAX, length }
+            }
+            Span::Periodic { .. } => return Err(Fault::Row(row)),
+            Span::Strip | Span::Axis => self.strip(row, axis)?,
+        };
         self.scratch.write(row, (axis, strip));
         Ok(())
     }
@@ -273,8 +298,11 @@ impl<'k> Scope<'k> {
         let strip = self.strip(row, axis)?;
         let (written_for, written_in) = self.scratch.read(row)?;
         let extent = |axis: AxisId| self.kernel.axes[axis.index()].extent;
-        let whole = self.kernel.rows[row.index()].whole && extent(written_for) == extent(axis);
-        let same = written_in == strip || whole;
+        let same = match self.kernel.rows[row.index()].span {
+            Span::Strip => written_in == strip,
+            Span::Axis => written_in == strip || extent(written_for) == extent(axis),
+            Span::Periodic { along, .. } => along == axis && !self.walked[written_for.index()],
+        };
         if same { Ok(self.kernel.rows[row.index()].dtype) } else { Err(Fault::Row(row)) }
     }
 

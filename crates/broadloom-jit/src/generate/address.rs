@@ -128,11 +128,16 @@ impl Generator<'_, '_, '_> {
     /// The start of the current strip of an axis in one of several rows.
     pub(super) fn row_within(&mut self, row: RowId, part: usize, axis: AxisId) -> ir::Value {
         let start = self.row_at(row, part);
-        let Row { whole, dtype, .. } = self.kernel.rows[row.index()];
-        if !whole {
+        let Row { span, dtype, .. } = self.kernel.rows[row.index()];
+        if span == Span::Strip {
             return start;
         }
-        let (first, _) = self.bounds(axis);
+        let (mut first, _) = self.bounds(axis);
+        if let Span::Periodic { period, .. } = span {
+            let period = self.kernel.axes[period.index()].extent;
+            let period = self.extent(period);
+            first = self.ins().urem(first, period);
+        }
         let bytes = self.scaled(first, dtype.size() as i64);
         self.ins().iadd(start, bytes)
     }

@@ -534,9 +534,31 @@ impl<'f> Generator<'_, 'f, '_> {
         let lanes = self.lanes_along(Some(axis));
         let value = self.get(value);
         let value = self.emit.splat(&value, lanes);
-        let start = self.row_within(row, part, axis);
-        let address = self.row_element(start, self.kernel.rows[row.index()].dtype, axis);
-        self.emit.store(address, 0, &value, LaneStride::Unit);
+        let Row { dtype, span, length, .. } = self.kernel.rows[row.index()];
+        let Span::Periodic { period, along } = span else {
+            let start = self.row_within(row, part, axis);
+            let address = self.row_element(start, dtype, axis);
+            return self.emit.store(address, 0, &value, LaneStride::Unit);
+        };
+        // Over and over, but not more often than there are elements.
+        let (first, last) = self.bounds(along);
+        let Extent::Constant(period) = self.kernel.axes[period.index()].extent else { return };
+        let needed = self.ins().isub(last, first);
+        let needed = self.ins().iadd_imm_s(needed, period);
+        let length = self.constant(length as i64);
+        let end = self.least(needed, length);
+        let (start, position) = (self.row_at(row, part), self.positions[&axis]);
+        self.loop_while(
+            &[position],
+            &[],
+            |generator, state| generator.ins().icmp(IntCC::SignedLessThan, state[0], end),
+            |generator, state, _| {
+                let bytes = generator.scaled(state[0], dtype.size() as i64);
+                let address = generator.ins().iadd(start, bytes);
+                generator.emit.store(address, 0, &value, LaneStride::Unit);
+                (vec![generator.ins().iadd_imm_s(state[0], period)], Vec::new())
+            },
+        );
     }
 }
 

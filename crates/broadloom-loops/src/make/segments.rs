@@ -134,7 +134,7 @@ impl Maker<'_, '_, '_> {
                     self.rows.insert((value, strip), target);
                     for (again, kept) in self.plan.kept.iter().filter(|(_, kept)| kept.call == value) {
                         let row = &mut self.kernel.rows[target.index()];
-                        row.whole = true;
+                        row.span = Span::Axis;
                         row.length = kept.at_most;
                         if let Some(free) = self.plan.position(*again) {
                             self.rows.insert((*again, free), target);

@@ -36,8 +36,14 @@ impl Nest<'_> {
         }
         let length = |group: usize| Dim::symbol(self.flat.groups[group].length);
         let group = reduction.group.and_then(|group| Some((map[0].axis?, length(group))));
-        let axis =
-            self.axis(NestAxis { extent, parent, reduction: true, group, combines: reduction.combines })?;
+        let axis = self.axis(NestAxis {
+            extent,
+            parent,
+            reduction: true,
+            group,
+            combines: reduction.combines,
+            recurs: None,
+        })?;
         self.reduction_axes.insert(key, axis);
         Ok(axis)
     }

@@ -14,6 +14,15 @@ use std::collections::{BTreeSet, HashMap};
 /// A trailing constant axis of at most this length is unrolled rather than looped over.
 const UNROLL_FREE: i64 = 4;
 
+/// Which short last axes are unrolled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Unroll {
+    /// Those with reductions inside.
+    Reductions,
+    /// All.
+    All,
+}
+
 /// Loops that chains share: by the loop around, the axis of the tensor, and the length.
 type Shared = HashMap<(Option<AxisId>, usize, Dim), AxisId>;
 
@@ -59,6 +68,7 @@ impl<'a> Nest<'a> {
         roots: &[Target],
         pieces: &[Piece],
         narrow: bool,
+        unroll: Unroll,
     ) -> Result<Nest<'a>, LowerError> {
         let mut nest = Nest::empty(flat, stored, roots, narrow);
         let mut shared = Shared::new();
@@ -72,7 +82,8 @@ impl<'a> Nest<'a> {
                 .flat_map(|(of, sizes)| sizes.iter().map(move |size| (of, size)))
                 .filter(|of| !of.1.is_one())
                 .collect();
-            let unrolled = unrolled(&axes, piece.reduces && single);
+            let unrolled =
+                unrolled(&axes, piece.reduces && single).filter(|_| piece.reduces || unroll == Unroll::All);
             let looped = &axes[..axes.len() - usize::from(unrolled.is_some())];
             let (level, indices) = nest.chain(None, looped, &mut shared)?;
             nest.innermost = level;
@@ -110,6 +121,14 @@ impl<'a> Nest<'a> {
             }
         }
         Ok(nest)
+    }
+
+    /// Whether a loop inside others is so short that it is unrolled rather.
+    pub fn has_short_loops(&self) -> bool {
+        self.free.iter().map(|axis| &self.axes[axis.index()]).any(|axis| {
+            let is_short = axis.extent.as_constant().is_some_and(|extent| extent <= UNROLL_FREE);
+            is_short && axis.parent.is_some() && axis.recurs.is_none()
+        })
     }
 
     /// The partial results of segmented reductions by the same ids, in one pass over the rows:
@@ -232,7 +251,14 @@ impl<'a> Nest<'a> {
     }
 
     fn free_axis(&mut self, parent: Option<AxisId>, extent: Dim) -> Result<AxisId, LowerError> {
-        let axis = self.axis(NestAxis { extent, parent, reduction: false, group: None, combines: false })?;
+        let axis = self.axis(NestAxis {
+            extent,
+            parent,
+            reduction: false,
+            group: None,
+            combines: false,
+            recurs: None,
+        })?;
         self.free.push(axis);
         Ok(axis)
     }
