@@ -18,6 +18,7 @@
 mod reductions;
 mod views;
 
+pub use reductions::is_few;
 pub(crate) use views::{merged_axes, runs};
 
 use crate::kernel::{Buffer, BufferId, Group, HostSymbol, Role};
@@ -145,10 +146,21 @@ pub(crate) struct Flat {
     pub packs: HashMap<FlatId, Pack>,
     /// Whether the numerics level has fma.
     pub fused: bool,
-    /// What is known of the graph's symbols.
+    /// Shapes of results that are too small for the threads to share.
+    shared: Vec<Shape>,
     /// Symbols of the strides of arrays that are not dense.
     strides: HashMap<(BufferId, usize), SymbolId>,
     memo: HashMap<ExprId, FlatId>,
+}
+
+/// Shapes with numbers in place of some symbols.
+fn with_sizes(shapes: &[Shape], sizes: &[(SymbolId, i64)]) -> Result<Vec<Shape>, LowerError> {
+    let put = |dim: &Dim| {
+        sizes
+            .iter()
+            .try_fold(dim.clone(), |dim, &(symbol, value)| dim.substitute(symbol, &Dim::constant(value)))
+    };
+    shapes.iter().map(|shape| Ok(shape.iter().map(put).collect::<Result<_, _>>()?)).collect()
 }
 
 impl Flat {
@@ -165,6 +177,7 @@ impl Flat {
             stored: Vec::new(),
             packs: HashMap::new(),
             fused: options.fused,
+            shared: with_sizes(&options.shared, &options.sizes)?,
             strides: HashMap::new(),
             memo: HashMap::new(),
         };

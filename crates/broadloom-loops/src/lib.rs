@@ -51,6 +51,7 @@ mod target;
 mod verify;
 
 pub use alias::{Hazard, in_place};
+pub use flat::is_few;
 pub use fuse::lower;
 pub use target::Target;
 pub use verify::{Broken, Fault, verify};
@@ -58,6 +59,7 @@ pub use verify::{Broken, Fault, verify};
 use broadloom_ir::SymbolId;
 use broadloom_ir::dim::{Dim, DimError};
 use broadloom_ir::graph::CheckedGraph;
+use broadloom_ir::shape::Shape;
 
 /// How an array of the caller lies in memory.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -104,6 +106,8 @@ pub struct LowerOptions {
     pub tail: Option<Dim>,
     /// Symbols that have these values, in units of the symbols.
     pub sizes: Vec<(SymbolId, i64)>,
+    /// Shapes of results too small for the threads to share: they share the reduced axis instead, by partial results.
+    pub shared: Vec<Shape>,
 }
 
 impl LowerOptions {
@@ -120,6 +124,7 @@ impl LowerOptions {
             target: Target::NOMINAL,
             tail: None,
             sizes: Vec::new(),
+            shared: Vec::new(),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! What clones of an executable share.
 
 use crate::bind::Program;
-use crate::bind::facts::ShortSizes;
+use crate::bind::facts::{ShortSizes, SmallResults};
 use crate::bind::plan::Binding;
 use crate::cache::lock;
 use crate::memory::{Block, OutOfMemory};
@@ -16,6 +16,7 @@ pub(crate) struct Inner {
     pub(crate) options: CompileOptions,
     pub(crate) program: Program,
     pub(crate) short: ShortSizes,
+    pub(crate) small: SmallResults,
     pub(crate) variants: Variants,
     /// The last binding: most calls repeat its sizes and strides.
     last: Mutex<Option<Arc<Binding>>>,
@@ -31,6 +32,7 @@ impl Inner {
         Inner {
             program: Program::new(&graph),
             short: ShortSizes::new(&graph, variants.general.facts.tail.as_ref()),
+            small: SmallResults::new(variants.graph()),
             graph,
             options,
             variants,

@@ -2,6 +2,7 @@
 
 use crate::cache::{Cache, Slots};
 use broadloom_ir::diagnostics::Diagnostics;
+use broadloom_ir::graph::CheckedGraph;
 use broadloom_ir::transform::Rewritten;
 use broadloom_jit::{CpuLevel, JitOptions, Module};
 use broadloom_loops::kernel::Schedule;
@@ -90,6 +91,11 @@ impl Variants {
         Variants { prepared, level, general: Arc::new(general), others: Cache::default() }
     }
 
+    /// The graph in the form that is lowered.
+    pub(crate) fn graph(&self) -> &CheckedGraph {
+        &self.prepared.graph
+    }
+
     /// The machine code for calls of which these facts hold, compiled if it is needed for the first time.
     pub(crate) fn get(&self, facts: LowerOptions) -> Result<Arc<Variant>, CompileError> {
         if facts == self.general.facts {
@@ -104,8 +110,8 @@ impl Variants {
                 }
                 match Variant::compile(&self.prepared, facts, self.level, false) {
                     // What is too large with this size unrolled may not be for all sizes.
-                    Err(_) if !facts.sizes.is_empty() => {
-                        self.get(LowerOptions { sizes: Vec::new(), ..facts.clone() })
+                    Err(_) if !facts.sizes.is_empty() || !facts.shared.is_empty() => {
+                        self.get(LowerOptions { sizes: Vec::new(), shared: Vec::new(), ..facts.clone() })
                     }
                     variant => variant.map(Arc::new),
                 }
@@ -115,12 +121,13 @@ impl Variants {
 
     /// The facts of which use is made where there are too many variants: fewer.
     fn admit(&self, mut facts: LowerOptions, slots: &Slots<LowerOptions, Arc<Variant>>) -> LowerOptions {
-        let is_sized = |facts: &LowerOptions| !facts.sizes.is_empty();
+        let is_sized = |facts: &LowerOptions| !facts.sizes.is_empty() || !facts.shared.is_empty();
         if is_sized(&facts) {
             if slots.count(is_sized) < MAX_SIZED {
                 return facts;
             }
             facts.sizes.clear();
+            facts.shared.clear();
             if slots.contains(&facts) {
                 return facts;
             }

@@ -3,7 +3,7 @@
 use super::Generator;
 use crate::emit::{LaneStride, Val};
 use broadloom_ir::dtype::DType;
-use broadloom_ir::reduce::{BLOCK, LANES, SEQUENTIAL_LIMIT};
+use broadloom_ir::reduce::{BLOCK, LANES, ReduceOp, SEQUENTIAL_LIMIT};
 use broadloom_loops::kernel::*;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder};
@@ -11,10 +11,20 @@ use cranelift_codegen::ir::{self, InstBuilder};
 impl Generator<'_, '_, '_> {
     pub(super) fn stream(&mut self, stream: &Stream) {
         let (start, end) = self.bounds(stream.axis);
-        match stream.order {
-            Order::Tree => self.stream_by_the_tree(stream, start, end),
-            Order::Blocks => self.stream_by_blocks(stream, start, end),
-            Order::Free | Order::Sequential | Order::Counter => self.stream_in_order(stream, start, end),
+        self.clear(stream, start);
+        let by_blocks = self.by_blocks(stream);
+        let rows = self.rows_of_lanes(stream, by_blocks);
+        if by_blocks == ByBlocks::Never {
+            self.deal(stream, start, end, &rows);
+        } else {
+            let zero = self.constant(0);
+            let (count, _) = self.counted(start, end, BLOCK as i64, zero, |generator, first, last, count| {
+                generator.if_by_blocks(by_blocks, |generator| generator.clear_lanes(stream, start));
+                generator.deal(stream, first, last, &rows);
+                generator.if_by_blocks(by_blocks, |generator| generator.count_block(stream, count));
+                generator.ins().iadd_imm_s(count, 1)
+            });
+            self.if_by_blocks(by_blocks, |generator| generator.collect_rows(stream, count));
         }
         for entry in &stream.accumulators {
             let op = entry.accumulator.op;
@@ -30,128 +40,160 @@ impl Generator<'_, '_, '_> {
         }
     }
 
-    /// All rows set to the identity, then element by element.
-    fn stream_in_order(&mut self, stream: &Stream, start: ir::Value, end: ir::Value) {
-        self.clear(stream, start);
-        let mut next = start;
-        for steps in turns(stream) {
-            next = self
-                .repeat(next, end, steps, &[], |generator, first, _| {
-                    let targets = generator.starts(stream, |generator, entry| {
-                        entry.state.iter().map(|row| generator.row_start(*row)).collect()
-                    });
-                    generator.step(stream, (first, steps, 1), &targets);
-                    Vec::new()
-                })
-                .0;
-        }
-    }
-
-    /// Where the rows of every accumulator start.
-    fn starts(
-        &mut self,
-        stream: &Stream,
-        rows: impl Fn(&mut Self, &StreamAccumulator) -> Vec<ir::Value>,
-    ) -> Vec<Vec<ir::Value>> {
-        stream.accumulators.iter().map(|entry| rows(self, entry)).collect()
-    }
-
-    fn stream_by_the_tree(&mut self, stream: &Stream, start: ir::Value, end: ir::Value) {
+    /// Whether what is accumulated goes onto the lanes of blocks, or onto the state in order.
+    fn by_blocks(&mut self, stream: &Stream) -> ByBlocks {
         let extent = self.kernel.axes[stream.axis.index()].extent;
         let limit = SEQUENTIAL_LIMIT as i64;
-        if matches!(extent, Extent::Constant(extent) if extent > limit) {
-            return self.stream_by_blocks(stream, start, end);
+        match (stream.order, extent) {
+            (Order::Free | Order::Sequential | Order::Counter, _) => ByBlocks::Never,
+            (Order::Blocks, _) => ByBlocks::Always,
+            (Order::Tree, Extent::Constant(extent)) if extent > limit => ByBlocks::Always,
+            (Order::Tree, _) => {
+                // The length of the whole axis decides, not that of a group of it.
+                let length = self.extent(extent);
+                ByBlocks::If(self.ins().icmp_imm_s(IntCC::SignedGreaterThan, length, limit))
+            }
         }
-        // The length of the whole axis decides, not that of a group of it.
-        let length = self.extent(extent);
-        let short = self.ins().icmp_imm_s(IntCC::SignedLessThanOrEqual, length, limit);
-        self.branch(
-            short,
-            &[],
-            |generator| {
-                generator.stream_in_order(stream, start, end);
-                Vec::new()
-            },
-            |generator| {
-                generator.stream_by_blocks(stream, start, end);
-                Vec::new()
-            },
-        );
     }
 
-    fn stream_by_blocks(&mut self, stream: &Stream, start: ir::Value, end: ir::Value) {
-        self.clear(stream, start);
-        let zero = self.constant(0);
-        let (count, _) = self.counted(start, end, BLOCK as i64, zero, |generator, first, last, count| {
-            for entry in &stream.accumulators {
-                for lane in 0..entry.tree.map_or(0, |_| LANES) {
-                    if let Some(tree) = entry.tree {
-                        let row = generator.row_at(tree.lanes, lane);
-                        generator.fill(stream, &entry.accumulator, &[row], start);
-                    }
-                }
+    fn if_by_blocks(&mut self, by_blocks: ByBlocks, emit: impl FnOnce(&mut Self)) {
+        match by_blocks {
+            ByBlocks::Never => {}
+            ByBlocks::Always => emit(self),
+            ByBlocks::If(condition) => {
+                let emit = |generator: &mut Self| {
+                    emit(generator);
+                    Vec::new()
+                };
+                self.branch(condition, &[], emit, |_| Vec::new());
             }
-            generator.deal(stream, first, last);
-            for entry in &stream.accumulators {
-                if let Some(tree) = entry.tree {
-                    generator.fold_rows(stream, entry, tree.lanes);
-                    generator.push_row(stream, entry, tree, count);
-                }
-            }
-            generator.ins().iadd_imm_s(count, 1)
-        });
+        }
+    }
+
+    /// The rows that elements are dealt onto: one code for those of a block and for the state alone.
+    fn rows_of_lanes(&mut self, stream: &Stream, by_blocks: ByBlocks) -> RowsOfLanes {
+        let one = self.constant(1);
+        let many = self.constant(LANES as i64);
+        let count = match by_blocks {
+            ByBlocks::Never => one,
+            ByBlocks::Always => many,
+            ByBlocks::If(condition) => self.ins().select(condition, many, one),
+        };
+        let mut rows = Vec::new();
         for entry in &stream.accumulators {
-            if let Some(tree) = entry.tree {
-                self.collect_rows(stream, entry, tree.ranks, count);
-            }
+            let state: Vec<ir::Value> = entry.state.iter().map(|row| self.row_start(*row)).collect();
+            let Some(tree) = entry.tree else {
+                rows.extend(state.into_iter().map(|row| (row, 0)));
+                continue;
+            };
+            let lanes = self.row_start(tree.lanes);
+            let row = match by_blocks {
+                ByBlocks::Never => state[0],
+                ByBlocks::Always => lanes,
+                ByBlocks::If(condition) => self.ins().select(condition, lanes, state[0]),
+            };
+            rows.push((row, self.row_bytes(tree.lanes)));
         }
+        RowsOfLanes { count, rows }
     }
 
-    /// The elements of a block onto its lanes. While `steps` of every lane are left, a lane takes as many at once: its
-    /// row is loaded and stored once for all of them.
-    fn deal(&mut self, stream: &Stream, first: ir::Value, last: ir::Value) {
-        let lanes = LANES as i64;
+    /// Elements of the reduction axis onto lanes. While several steps of every lane are left, a lane takes as many at
+    /// once: its row is loaded and stored once for all of them.
+    fn deal(&mut self, stream: &Stream, first: ir::Value, last: ir::Value, rows: &RowsOfLanes) {
         let onto_lane = |generator: &mut Self, position: ir::Value, steps: i64| {
             let local = generator.ins().isub(position, first);
-            let lane = generator.ins().band_imm_u(local, lanes - 1);
-            let targets = generator.starts(stream, |generator, entry| match entry.tree {
-                Some(tree) => vec![generator.row_of(tree.lanes, lane)],
-                None => entry.state.iter().map(|row| generator.row_start(*row)).collect(),
-            });
-            generator.step(stream, (position, steps, lanes), &targets);
+            let mask = generator.ins().iadd_imm_s(rows.count, -1);
+            let lane = generator.ins().band(local, mask);
+            let target = |(start, bytes): &(ir::Value, i64)| match bytes {
+                0 => *start,
+                bytes => {
+                    let offset = generator.ins().imul_imm_s(lane, *bytes);
+                    generator.ins().iadd(*start, offset)
+                }
+            };
+            let targets: Vec<ir::Value> = rows.rows.iter().map(target).collect();
+            generator.step(stream, (position, steps, rows.count), &targets);
             Vec::new()
         };
         let mut next = first;
-        for steps in turns(stream) {
-            let group = if steps > 1 { lanes * steps } else { 1 };
+        if stream.steps > 1 {
+            let steps = stream.steps as i64;
+            let group = self.ins().imul_imm_s(rows.count, steps);
+            // Short rows stream through memory one after the other.
+            let (start, end) = self.bounds(stream.strip);
+            let length = self.ins().isub(end, start);
+            let long = self.ins().icmp_imm_s(IntCC::SignedGreaterThanOrEqual, length, SHORT_ROW);
+            let limit = self.ins().isub(last, group);
+            let none = self.ins().iadd_imm_s(first, -1);
+            let limit = self.ins().select(long, limit, none);
             next = self
-                .repeat(next, last, group, &[], |generator, start, _| {
-                    if steps == 1 {
-                        return onto_lane(generator, start, 1);
-                    }
-                    let end = generator.ins().iadd_imm_s(start, lanes);
-                    generator
-                        .repeat(start, end, 1, &[], |generator, position, _| {
+                .loop_while(
+                    &[first],
+                    &[],
+                    |generator, state| generator.ins().icmp(IntCC::SignedLessThanOrEqual, state[0], limit),
+                    |generator, state, _| {
+                        let end = generator.ins().iadd(state[0], rows.count);
+                        generator.repeat(state[0], end, 1, &[], |generator, position, _| {
                             onto_lane(generator, position, steps)
-                        })
-                        .1
-                })
-                .0;
+                        });
+                        (vec![generator.ins().iadd(state[0], group)], Vec::new())
+                    },
+                )
+                .state[0];
         }
+        self.repeat(next, last, 1, &[], |generator, position, _| onto_lane(generator, position, 1));
     }
 
     /// As many steps of the reduction axis, so far apart, from a position on: every element of the strip onto the
-    /// rows that start at `targets`.
+    /// rows that start at `targets`. What is left of the strip beside whole vectors goes step by step.
     fn step(
         &mut self,
         stream: &Stream,
-        (first, steps, apart): (ir::Value, i64, i64),
-        targets: &[Vec<ir::Value>],
+        (first, steps, apart): (ir::Value, i64, ir::Value),
+        targets: &[ir::Value],
     ) {
+        let (mut start, end) = self.bounds(stream.strip);
+        if stream.lanes > 1 {
+            start = self.walk(stream, (first, steps, apart), (start, end), stream.lanes, targets);
+        }
+        if steps == 1 {
+            self.walk(stream, (first, 1, apart), (start, end), 1, targets);
+            return;
+        }
+        let left = self.ins().icmp(IntCC::SignedLessThan, start, end);
+        let one_by_one = |generator: &mut Self| {
+            let length = generator.ins().imul_imm_s(apart, steps);
+            let behind = generator.ins().iadd(first, length);
+            generator.loop_while(
+                &[first],
+                &[],
+                |generator, state| generator.ins().icmp(IntCC::SignedLessThan, state[0], behind),
+                |generator, state, _| {
+                    generator.walk(stream, (state[0], 1, apart), (start, end), 1, targets);
+                    (vec![generator.ins().iadd(state[0], apart)], Vec::new())
+                },
+            );
+            Vec::new()
+        };
+        self.branch(left, &[], one_by_one, |_| Vec::new());
+    }
+
+    /// Walks along a part of the strip, so many lanes at once, as far as they go. Gives where it has stopped.
+    fn walk(
+        &mut self,
+        stream: &Stream,
+        (first, steps, apart): (ir::Value, i64, ir::Value),
+        (start, end): (ir::Value, ir::Value),
+        lanes: usize,
+        targets: &[ir::Value],
+    ) -> ir::Value {
         let outer = self.env.clone();
         let mut around = Vec::new();
+        let mut position = first;
         for step in 0..steps {
-            let position = self.ins().iadd_imm_s(first, step * apart);
+            if step > 0 {
+                position = self.ins().iadd(position, apart);
+            }
             self.at(stream.axis, position, 1, |generator| {
                 generator.body(&stream.per_step);
                 generator.body(&stream.prologue);
@@ -160,15 +202,13 @@ impl Generator<'_, '_, '_> {
         }
         let accumulators: Vec<Accumulator> =
             stream.accumulators.iter().map(|entry| entry.accumulator.clone()).collect();
-        let targets: Vec<ir::Value> = targets.concat();
-        self.steps(stream.strip, stream.lanes, |generator| {
-            let lanes = generator.lanes_along(Some(stream.strip));
+        let over = |generator: &mut Self| {
             let zero = generator.constant(0);
             // The shapes of the state; the values are dead code.
             let like = generator.begin(&accumulators, 1, zero);
             let addresses: Vec<ir::Value> = like
                 .iter()
-                .zip(&targets)
+                .zip(targets)
                 .map(|(like, target)| generator.row_element(*target, like.dtype, stream.strip))
                 .collect();
             let mut state: Vec<Val> = like
@@ -187,8 +227,13 @@ impl Generator<'_, '_, '_> {
                 let value = generator.emit.splat(&value, lanes);
                 generator.emit.store(address, 0, &value, LaneStride::Unit);
             }
+        };
+        let (stop, _) = self.repeat(start, end, lanes as i64, &[], |generator, position, _| {
+            generator.at(stream.strip, position, lanes, over);
+            Vec::new()
         });
         self.env = outer;
+        stop
     }
 
     /// Sets the rows of all accumulators to the state before the first element.
@@ -196,6 +241,35 @@ impl Generator<'_, '_, '_> {
         for entry in &stream.accumulators {
             let rows: Vec<ir::Value> = entry.state.iter().map(|row| self.row_start(*row)).collect();
             self.fill(stream, &entry.accumulator, &rows, first);
+        }
+    }
+
+    /// Sets the lanes of a block to the state before the first element.
+    fn clear_lanes(&mut self, stream: &Stream, first: ir::Value) {
+        for entry in &stream.accumulators {
+            let Some(tree) = entry.tree else { continue };
+            let start = self.row_start(tree.lanes);
+            let bytes = self.row_bytes(tree.lanes);
+            let end = self.ins().iadd_imm_s(start, bytes * LANES as i64);
+            self.loop_while(
+                &[start],
+                &[],
+                |generator, state| generator.ins().icmp(IntCC::UnsignedLessThan, state[0], end),
+                |generator, state, _| {
+                    generator.fill(stream, &entry.accumulator, &[state[0]], first);
+                    (vec![generator.ins().iadd_imm_s(state[0], bytes)], Vec::new())
+                },
+            );
+        }
+    }
+
+    /// Adds the results of a block to the counters.
+    fn count_block(&mut self, stream: &Stream, count: ir::Value) {
+        for entry in &stream.accumulators {
+            if let Some(tree) = entry.tree {
+                self.fold_rows(stream, entry, tree.lanes);
+                self.push_row(stream, entry, tree, count);
+            }
         }
     }
 
@@ -274,10 +348,15 @@ impl Generator<'_, '_, '_> {
         self.each_at(stream, accumulator.dtype, &[left, right], &mut combine, target);
     }
 
+    /// Bytes from one of several rows to the next.
+    fn row_bytes(&self, row: RowId) -> i64 {
+        let entry = &self.kernel.rows[row.index()];
+        (entry.length * entry.dtype.size()) as i64
+    }
+
     /// The start of the row of a number that is known at run time.
     fn row_of(&mut self, row: RowId, index: ir::Value) -> ir::Value {
-        let entry = &self.kernel.rows[row.index()];
-        let bytes = (entry.length * entry.dtype.size()) as i64;
+        let bytes = self.row_bytes(row);
         let start = self.row_start(row);
         let offset = self.ins().imul_imm_s(index, bytes);
         self.ins().iadd(start, offset)
@@ -285,14 +364,40 @@ impl Generator<'_, '_, '_> {
 
     /// The lanes of a block combined by halves, into the first.
     fn fold_rows(&mut self, stream: &Stream, entry: &StreamAccumulator, lanes: RowId) {
-        let mut half = LANES / 2;
-        while half > 0 {
-            for lane in 0..half {
-                let (low, high) = (self.row_at(lanes, lane), self.row_at(lanes, lane + half));
-                self.combine_rows(stream, entry, low, high, low);
-            }
-            half /= 2;
+        let Accumulator { op, dtype, .. } = entry.accumulator;
+        let (start, bytes) = (self.row_start(lanes), self.row_bytes(lanes) as i32);
+        // One register of each lane: there are many lanes.
+        self.steps(stream.strip, stream.lanes.min(4), |generator| {
+            let count = generator.lanes_along(Some(stream.strip));
+            let address = generator.row_element(start, dtype, stream.strip);
+            let value = generator.folded(
+                op,
+                dtype,
+                &mut |generator, lane| {
+                    generator.emit.load(address, lane as i32 * bytes, dtype, count, LaneStride::Unit)
+                },
+                0,
+                1,
+            );
+            generator.emit.store(address, 0, &value, LaneStride::Unit);
+        });
+    }
+
+    /// Every `apart`-th lane from one on, combined by halves, so that few are held at a time.
+    fn folded(
+        &mut self,
+        op: ReduceOp,
+        dtype: DType,
+        load: &mut dyn FnMut(&mut Self, usize) -> Val,
+        lane: usize,
+        apart: usize,
+    ) -> Val {
+        if apart == LANES {
+            return load(self, lane);
         }
+        let low = self.folded(op, dtype, load, lane, 2 * apart);
+        let high = self.folded(op, dtype, load, lane + apart, 2 * apart);
+        self.emit.accumulate(op, dtype, &low, &high)
     }
 
     /// Adds the block result in the first lane to the counter.
@@ -319,35 +424,48 @@ impl Generator<'_, '_, '_> {
         self.each_at(stream, dtype, &[result], &mut |_, rows| rows[0].clone(), target);
     }
 
-    /// What the counter holds in the end, from right to left, onto the target row.
-    fn collect_rows(&mut self, stream: &Stream, entry: &StreamAccumulator, ranks: RowId, count: ir::Value) {
-        let target = self.row_start(entry.target);
+    /// What the counters hold in the end, from right to left, onto the target rows.
+    fn collect_rows(&mut self, stream: &Stream, count: ir::Value) {
+        let counted = stream.accumulators.iter().filter_map(|entry| Some((entry, entry.tree?.ranks)));
         let zero = self.constant(0);
-        self.loop_while(
-            &[count, zero],
-            &[],
-            |generator, state| generator.ins().icmp_imm_s(IntCC::NotEqual, state[0], 0),
-            |generator, state, _| {
-                let odd = generator.ins().band_imm_u(state[0], 1);
-                let odd = generator.ins().icmp_imm_s(IntCC::NotEqual, odd, 0);
-                generator.branch(
-                    odd,
-                    &[],
-                    |generator| {
+        for (entry, ranks) in counted {
+            let target = self.row_start(entry.target);
+            self.loop_while(
+                &[count, zero],
+                &[],
+                |generator, state| generator.ins().icmp_imm_s(IntCC::NotEqual, state[0], 0),
+                |generator, state, _| {
+                    let odd = generator.ins().band_imm_u(state[0], 1);
+                    let odd = generator.ins().icmp_imm_s(IntCC::NotEqual, odd, 0);
+                    let combine = |generator: &mut Self| {
                         let older = generator.row_of(ranks, state[1]);
                         generator.combine_rows(stream, entry, older, target, target);
                         Vec::new()
-                    },
-                    |_| Vec::new(),
-                );
-                let rest = generator.ins().ushr_imm_u(state[0], 1);
-                (vec![rest, generator.ins().iadd_imm_s(state[1], 1)], Vec::new())
-            },
-        );
+                    };
+                    generator.branch(odd, &[], combine, |_| Vec::new());
+                    let rest = generator.ins().ushr_imm_u(state[0], 1);
+                    (vec![rest, generator.ins().iadd_imm_s(state[1], 1)], Vec::new())
+                },
+            );
+        }
     }
 }
 
-/// How many steps of the reduction axis are taken at once, and then, for what remains, one.
-fn turns(stream: &Stream) -> impl Iterator<Item = i64> + use<> {
-    [stream.steps as i64, 1].into_iter().skip(usize::from(stream.steps == 1))
+/// Whether elements go onto the lanes of blocks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum ByBlocks {
+    Always,
+    Never,
+    If(ir::Value),
 }
+
+/// The rows that elements are dealt onto.
+struct RowsOfLanes {
+    /// How many lanes there are: 1, or [`LANES`].
+    count: ir::Value,
+    /// For each row of the state where that of the first lane starts, and bytes from one lane to the next.
+    rows: Vec<(ir::Value, i64)>,
+}
+
+/// Elements of a strip below which several rows at once gain nothing.
+const SHORT_ROW: i64 = 64;

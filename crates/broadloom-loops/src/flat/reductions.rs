@@ -24,6 +24,12 @@ const UNROLL_NODES: u32 = 24;
 /// A sum over pairs of a broadcast is unrolled up to the length of which the order is that of the index.
 const UNROLL_PAIRS: i64 = SEQUENTIAL_LIMIT as i64;
 
+/// Whether a result has too few elements for threads to share, whatever the sizes: they always share what is reduced.
+pub fn is_few(shape: &Shape) -> bool {
+    let count = shape.iter().try_fold(1i64, |count, dim| count.checked_mul(dim.as_constant()?));
+    count.is_some_and(|count| count <= FEW)
+}
+
 impl Flat {
     /// Whether a reduction is a short chain of ops rather than a loop.
     pub fn unrolls(&self, reduction: &Reduction) -> bool {
@@ -319,11 +325,9 @@ impl Flat {
         self.node(id)
     }
 
-    fn is_few(&self, shape: &[Dim]) -> bool {
-        shape
-            .iter()
-            .try_fold(1i64, |count, dim| count.checked_mul(dim.as_constant()?))
-            .is_some_and(|count| count <= FEW)
+    /// Whether a result has too few elements for the threads to share, always or in the calls that this is for.
+    fn is_few(&self, shape: &Shape) -> bool {
+        is_few(shape) || self.shared.contains(shape)
     }
 
     fn group(&mut self, extent: Dim) -> usize {

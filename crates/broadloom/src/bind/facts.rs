@@ -4,11 +4,13 @@ use super::error::BindError;
 use super::plan::Destination;
 use super::program::{Values, count, evaluate};
 use crate::array::Geometry;
-use crate::variant::{Variant, Variants};
+use crate::compiled::Inner;
+use crate::options::CompileOptions;
+use crate::variant::Variant;
 use broadloom_ir::SymbolId;
 use broadloom_ir::dim::{Dim, DimError};
 use broadloom_ir::graph::{CheckedGraph, Node, symbol_named};
-use broadloom_ir::reduce::ReduceOp;
+use broadloom_ir::reduce::{BLOCK, ReduceOp};
 use broadloom_ir::shape::Shape;
 use broadloom_loops::kernel::Specialisation;
 use broadloom_loops::{IndexWidth, Layout, LowerOptions};
@@ -102,10 +104,64 @@ impl ShortSizes {
     }
 }
 
+/// Reductions whose results may be too small for the threads to share.
+#[derive(Debug, Default)]
+pub(crate) struct SmallResults(Vec<SmallResult>);
+
+#[derive(Debug, PartialEq, Eq)]
+struct SmallResult {
+    shape: Shape,
+    operand: Shape,
+    /// Whether neighbours in memory belong to different results.
+    is_by_columns: bool,
+}
+
+/// Columns that a thread takes at least, so that it reads cache lines of its own.
+const COLUMNS_OF_THREAD: i64 = 128;
+/// Other results that a thread takes at least, so that the last ones keep no thread waiting.
+const RESULTS_OF_THREAD: i64 = 4;
+/// With fewer elements for each, results are not worth to be put together from parts.
+const WORTH_PARTS: i64 = 4 * BLOCK as i64;
+
+impl SmallResults {
+    /// Those of a graph in canonical form.
+    pub(crate) fn new(graph: &CheckedGraph) -> SmallResults {
+        let mut results = SmallResults::default();
+        for expr in graph.exprs() {
+            let Node::Reduce { operand, axes, .. } = graph.node(expr) else { continue };
+            let (shape, operand) = (graph.shape(expr).clone(), graph.shape(*operand).clone());
+            let is_by_columns = !axes.contains(&(operand.rank() - 1));
+            let result = SmallResult { shape, operand, is_by_columns };
+            if !broadloom_loops::is_few(&result.shape) && !results.0.contains(&result) {
+                results.0.push(result);
+            }
+        }
+        results
+    }
+
+    /// The shapes of those for which threads share the reduced axes in a call.
+    fn of_call(&self, values: &Values, options: &CompileOptions) -> Vec<Shape> {
+        let threads = options.threads.count() as i64;
+        let is_small = |result: &&SmallResult| {
+            let least = if result.is_by_columns { COLUMNS_OF_THREAD } else { RESULTS_OF_THREAD };
+            let (Ok(results), Ok(elements)) = (count(&result.shape, values), count(&result.operand, values))
+            else {
+                return false;
+            };
+            (1..least.saturating_mul(threads)).contains(&results)
+                && elements / results >= WORTH_PARTS
+                && elements >= options.parallel_threshold as i64 / 4
+        };
+        let small = self.0.iter().filter(|_| threads > 1).filter(is_small);
+        let mut shapes: Vec<Shape> = small.map(|result| result.shape.clone()).collect();
+        shapes.dedup();
+        shapes
+    }
+}
+
 /// The facts of a call that its code relies on, but for what only a schedule says that it assumes.
 fn facts(
-    general: &LowerOptions,
-    short: &ShortSizes,
+    inner: &Inner,
     inputs: &[Option<&Geometry>],
     destinations: &[Destination<'_>],
     values: &Values,
@@ -120,22 +176,23 @@ fn facts(
     LowerOptions {
         inputs: inputs.iter().map(|geometry| of(*geometry)).collect(),
         outputs: destinations.iter().map(|destination| of(destination.written())).collect(),
-        sizes: short.of_call(values),
-        ..general.clone()
+        sizes: inner.short.of_call(values),
+        shared: inner.small.of_call(values, &inner.options),
+        ..inner.variants.general.facts.clone()
     }
 }
 
 /// The machine code for a call.
 pub(super) fn variant(
-    variants: &Variants,
-    short: &ShortSizes,
+    inner: &Inner,
     inputs: &[Option<&Geometry>],
     destinations: &[Destination<'_>],
     values: &Values,
 ) -> Result<Arc<Variant>, BindError> {
-    let mut facts = facts(&variants.general.facts, short, inputs, destinations, values);
+    let mut facts = facts(inner, inputs, destinations, values);
     loop {
-        let variant = variants.get(facts.clone()).map_err(|error| BindError::Compile(Arc::new(error)))?;
+        let variant =
+            inner.variants.get(facts.clone()).map_err(|error| BindError::Compile(Arc::new(error)))?;
         let mut holds = true;
         for assumption in &variant.schedule.assumptions {
             // An axis whose length depends on groups is no longer than the axis that is cut.

@@ -291,7 +291,7 @@ fn choose_variant(
     values: &Values,
 ) -> Result<Arc<Variant>, BindError> {
     loop {
-        let variant = facts::variant(&inner.variants, &inner.short, inputs, destinations, values)?;
+        let variant = facts::variant(inner, inputs, destinations, values)?;
         let mut is_final = true;
         for (destination, aside) in destinations.iter_mut().zip(&variant.asides) {
             if let (Destination::InPlace(geometry), Some(_)) = (*destination, aside) {

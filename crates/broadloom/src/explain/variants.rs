@@ -1,5 +1,6 @@
 //! For which calls code was compiled.
 
+use crate::bind::SymbolNames;
 use crate::compiled::Inner;
 use crate::variant::Variant;
 use broadloom_loops::{IndexWidth, Layout, LowerOptions};
@@ -12,6 +13,7 @@ pub(super) fn facts(inner: &Inner, variant: &Variant) -> String {
         outputs,
         index_width,
         sizes,
+        shared,
         keep_rows,
         pack,
         vectorize: _,
@@ -32,6 +34,9 @@ pub(super) fn facts(inner: &Inner, variant: &Variant) -> String {
             Layout::Strided { unit: Some(axis) } => facts.push(format!("{name} dense along axis {axis}")),
             Layout::Strided { unit: None } => facts.push(format!("{name} strided")),
         }
+    }
+    for shape in shared {
+        facts.push(format!("threads share what is reduced to {}", SymbolNames(graph).shape(shape)));
     }
     if index_width != &general.index_width && *index_width == IndexWidth::Wide {
         facts.push("indices of 64 bits".to_owned());
