@@ -94,6 +94,29 @@ pub const CASES: &[(&str, Build)] = &[
         let bias = b.input("bias", F32, &["3"]);
         vec![b.op(Op::Add, &[x, bias])]
     }),
+    ("columns normalised", |b| {
+        let x = b.input("x", DType::U8, &["n", "m", "5"]);
+        let (mean, var) = (b.input("mean", F32, &["5"]), b.input("var", F32, &["5"]));
+        let x = b.graph.cast(x, F32, Location::caller());
+        let d = b.op(Op::Subtract, &[x, mean]);
+        let var = b.op(Op::Abs, &[var]);
+        let std = b.op(Op::Sqrt, &[var]);
+        vec![b.op(Op::Divide, &[d, std])]
+    }),
+    ("columns by batch", |b| {
+        let (x, y) =
+            (b.input("x", DType::F64, &["n", "m", "7"]), b.input("y", DType::F64, &["n", "1", "7"]));
+        let z = b.input("z", DType::F64, &["7"]);
+        let sum = b.op(Op::Add, &[x, y]);
+        vec![b.op(Op::Multiply, &[sum, z]), b.broadcast(z, &["n", "m", "7"])]
+    }),
+    ("powers of columns", |b| {
+        let (x, y) = (b.input("x", F32, &["n", "3"]), b.input("y", F32, &["3"]));
+        let x = b.op(Op::Abs, &[x]);
+        let power = b.op(Op::Pow, &[x, y]);
+        let both = b.op(Op::Add, &[x, y]);
+        vec![b.op(Op::Multiply, &[power, both])]
+    }),
     ("tile call", |b| {
         let (x, y) = (b.input("x", F32, &["n", "m"]), b.input("y", F32, &["n", "m"]));
         let e = b.op(Op::Exp, &[x]);

@@ -13,7 +13,7 @@ use crate::flat::{Flat, FlatId, Kind};
 use crate::kernel::*;
 use crate::make::make;
 use crate::materialize::Materialization;
-use crate::nest::{Nest, Target, Unroll};
+use crate::nest::{Nest, Short, Target};
 use crate::pieces::{Piece, by_kernels};
 use crate::place::Plan;
 use crate::plan::Reason;
@@ -253,14 +253,20 @@ impl Fusion {
     }
 
     /// The values of some pieces over axes that are ordered and merged. A short last axis that does not become part of
-    /// a longer loop is unrolled.
+    /// a longer loop is unrolled, and so is one around reductions: their loops read once what all of it needs.
     fn nest(&self, targets: &[Target], pieces: &[Piece], narrow: bool) -> Result<Nest<'_>, LowerError> {
         if pieces.is_empty() {
             return Nest::of_segments(&self.flat, &self.stored, targets, narrow)?.arranged();
         }
-        let new = |unroll| Nest::new(&self.flat, &self.stored, targets, pieces, narrow, unroll);
-        let nest = new(Unroll::Reductions)?.arranged()?;
-        if nest.has_short_loops() { new(Unroll::All)?.arranged() } else { Ok(nest) }
+        let new = |short| Nest::new(&self.flat, &self.stored, targets, pieces, narrow, short)?.arranged();
+        let reduces = |(root, _): &Target| matches!(self.flat.node(*root).kind, Kind::Reduce(_));
+        if !pieces.iter().any(|piece| piece.reduces) && !targets.iter().any(reduces) {
+            let nest = new(Short::Looped)?;
+            if !nest.has_short_loops() {
+                return Ok(nest);
+            }
+        }
+        new(Short::Unrolled)
     }
 
     /// A node in the middle of a kernel that is too large: computed, and not stored already.

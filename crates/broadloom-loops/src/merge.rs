@@ -11,7 +11,6 @@ use crate::LowerError;
 use crate::kernel::{AxisId, Def};
 use crate::nest::{AxisSet, MAX_AXES, Nest, NestAxis, bit};
 use broadloom_ir::dim::Dim;
-use std::ops::RangeInclusive;
 
 impl Nest<'_> {
     /// The nest with its axes in order and merged, unless it is void.
@@ -51,51 +50,60 @@ impl Nest<'_> {
 
     /// Merges free axes as far as accesses allow.
     fn merge_axes(&mut self) -> Result<(), LowerError> {
-        let mut inner = self.free.len();
-        while inner > 1 {
-            inner -= 1;
-            let inner_axis = self.free[inner];
-            let Some(outer_axis) = self.axes[inner_axis.index()].parent else { continue };
-            let short = match self.mergeable(outer_axis, inner_axis)? {
-                None => continue,
-                Some(Merge::Alike) => None,
-                Some(Merge::Recurring) => Some(self.recurring(outer_axis, inner_axis)?),
-            };
-            let outer = self.axes[outer_axis.index()].clone();
-            let entry = &mut self.axes[inner_axis.index()];
-            entry.extent = outer.extent.mul(&entry.extent)?;
-            for axis in self.axes.iter_mut().filter(|axis| axis.parent == Some(outer_axis)) {
-                axis.parent = outer.parent;
+        for inner in (1..self.free.len()).rev() {
+            let axis = self.free[inner];
+            if let Some(outer) = self.around(axis)
+                && self.merging(outer, axis)? == Some(Merge::Alike)
+            {
+                self.merge(outer, axis)?;
             }
-            self.free.retain(|axis| *axis != outer_axis);
-            if let Some(short) = short {
-                self.free.insert(inner, short);
-            }
-            for access in &mut self.accesses {
-                access.strides.retain(|(axis, _)| *axis != outer_axis);
-            }
-            let merged = |set: AxisSet| {
-                if set & bit(outer_axis) != 0 { set & !bit(outer_axis) | bit(inner_axis) } else { set }
-            };
-            self.depends.iter_mut().for_each(|set| *set = merged(*set));
-            self.varies.iter_mut().for_each(|set| *set = merged(*set));
+        }
+        let Some(&inner) = self.free.last() else { return Ok(()) };
+        if let Some(outer) = self.around(inner)
+            && self.may_recur(outer, inner)
+            && self.merging(outer, inner)? == Some(Merge::Recurring)
+        {
+            let short = self.recurring(outer, inner)?;
+            self.merge(outer, inner)?;
+            self.free.push(short);
         }
         Ok(())
     }
 
+    fn around(&self, axis: AxisId) -> Option<AxisId> {
+        self.axes[axis.index()].parent
+    }
+
+    /// Puts all that moves along the outer axis onto the inner one, which becomes as long as both.
+    fn merge(&mut self, outer_axis: AxisId, inner_axis: AxisId) -> Result<(), LowerError> {
+        let outer = self.axes[outer_axis.index()].clone();
+        let entry = &mut self.axes[inner_axis.index()];
+        entry.extent = outer.extent.mul(&entry.extent)?;
+        entry.parent = outer.parent;
+        self.free.retain(|axis| *axis != outer_axis);
+        for access in &mut self.accesses {
+            access.strides.retain(|(axis, _)| *axis != outer_axis);
+        }
+        let merged = |set: AxisSet| {
+            if set & bit(outer_axis) != 0 { set & !bit(outer_axis) | bit(inner_axis) } else { set }
+        };
+        self.depends.iter_mut().for_each(|set| *set = merged(*set));
+        self.varies.iter_mut().for_each(|set| *set = merged(*set));
+        Ok(())
+    }
+
     /// How an axis merges with the one around it, if it does.
-    fn mergeable(&self, outer: AxisId, inner: AxisId) -> Result<Option<Merge>, LowerError> {
+    fn merging(&self, outer: AxisId, inner: AxisId) -> Result<Option<Merge>, LowerError> {
         let named = |axis: AxisId| {
             self.values.iter().any(|value| value.def == Def::Index(axis))
                 || self.axes[axis.index()].group.is_some()
                 || self.axes.iter().any(|other| other.group.as_ref().is_some_and(|(group, _)| *group == axis))
         };
         let within = |axis: &NestAxis| axis.parent == Some(outer);
-        let beside = |axis: &NestAxis| within(axis) && axis.recurs != Some(inner);
         let around = self.axes.iter().any(|axis| axis.reduction && within(axis))
-            || self.free.iter().filter(|axis| beside(&self.axes[axis.index()])).count() > 1
+            || self.free.iter().filter(|axis| within(&self.axes[axis.index()])).count() > 1
             || self.stores.iter().any(|store| store.level == Some(outer));
-        if self.axes[inner.index()].recurs.is_some() || named(outer) || named(inner) || around {
+        if named(outer) || named(inner) || around {
             return Ok(None);
         }
         let extent = &self.axes[inner.index()].extent;
@@ -110,18 +118,18 @@ impl Nest<'_> {
             }
             merge = Merge::Recurring;
         }
-        Ok(Some(merge).filter(|merge| *merge == Merge::Alike || self.may_recur(inner)))
+        Ok(Some(merge))
     }
 
-    /// Whether elements along a short axis may be kept, to recur along the one that it is merged into.
-    fn may_recur(&self, inner: AxisId) -> bool {
-        let is_short =
-            self.axes[inner.index()].extent.as_constant().is_some_and(|extent| PERIODS.contains(&extent));
-        let alone = self.axes.iter().all(|axis| axis.parent != Some(inner) && axis.recurs != Some(inner));
-        is_short
-            && alone
-            && self.axes.len() < MAX_AXES
+    /// Whether elements along a short axis may be kept in rows, to recur along the axis that it is merged into: the
+    /// rows are filled once, or beside loops that would be too short for vectors.
+    fn may_recur(&self, outer: AxisId, inner: AxisId) -> bool {
+        let longest = if self.around(outer).is_none() { LONGEST_PERIOD } else { LONGEST_PERIOD_INSIDE };
+        let extent = self.axes[inner.index()].extent.as_constant();
+        extent.is_some_and(|extent| (2..=longest).contains(&extent))
+            && self.axes.iter().all(|axis| axis.parent != Some(inner))
             && self.stores.iter().all(|store| store.scatter.is_none())
+            && self.axes.len() < MAX_AXES
     }
 
     /// A new axis, beside the merged one, for what moves along the inner axis alone.
@@ -159,5 +167,7 @@ enum Merge {
     Recurring,
 }
 
-/// Lengths of axes along which elements recur. Longer rows keep a vector loop busy by themselves.
-const PERIODS: RangeInclusive<i64> = 2..=64;
+/// Longest axis whose elements recur along another. Longer rows keep a vector loop busy by themselves.
+const LONGEST_PERIOD: i64 = 64;
+/// The same where loops stand around, in each step of which the rows are filled anew.
+const LONGEST_PERIOD_INSIDE: i64 = 8;

@@ -15,7 +15,7 @@ mod reshape;
 mod roots;
 
 pub(crate) use maps::{Index, Map};
-pub(crate) use roots::{Target, Unroll};
+pub(crate) use roots::{Short, Target};
 
 use crate::LowerError;
 use crate::flat::{Flat, FlatId, Kind, Reduction};

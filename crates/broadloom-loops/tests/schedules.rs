@@ -45,6 +45,7 @@ fn schedules_keep_their_promises_in_every_layout() {
                         target: Target::NOMINAL,
                         tail: None,
                         sizes: Vec::new(),
+                        shared: Vec::new(),
                     };
                     let schedule = lower(&graph, &options).unwrap();
                     assert_eq!(verify(&schedule), Ok(()), "{name}\n{schedule}");

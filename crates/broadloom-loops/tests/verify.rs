@@ -94,6 +94,21 @@ const CASES: &[(&str, &str, Break)] = &[
             body.len() < puts
         });
     }),
+    ("Row", "bias", |schedule| {
+        // The strip of the axis along which elements recur is no place to write them in.
+        change(schedule, &mut |stmt| match stmt {
+            Stmt::Strip { axis, body, .. } => {
+                let row = RowId::new(0);
+                let value = ValueId::new(1);
+                body.push(Stmt::Put { row, part: 0, axis: *axis, value });
+                true
+            }
+            _ => false,
+        });
+    }),
+    ("Short", "bias", |schedule| {
+        schedule.kernels[0].rows.iter_mut().for_each(|row| row.length -= 1);
+    }),
     ("Short", "tile call", |schedule| {
         schedule.kernels[0].rows.iter_mut().for_each(|row| row.length = 4);
     }),

@@ -12,7 +12,7 @@ impl Generator<'_, '_, '_> {
     pub(super) fn stream(&mut self, stream: &Stream) {
         let (start, end) = self.bounds(stream.axis);
         self.clear(stream, start);
-        let by_blocks = self.by_blocks(stream);
+        let by_blocks = self.goes_by_blocks(stream);
         let rows = self.rows_of_lanes(stream, by_blocks);
         if by_blocks == ByBlocks::Never {
             self.deal(stream, start, end, &rows);
@@ -41,7 +41,7 @@ impl Generator<'_, '_, '_> {
     }
 
     /// Whether what is accumulated goes onto the lanes of blocks, or onto the state in order.
-    fn by_blocks(&mut self, stream: &Stream) -> ByBlocks {
+    fn goes_by_blocks(&mut self, stream: &Stream) -> ByBlocks {
         let extent = self.kernel.axes[stream.axis.index()].extent;
         let limit = SEQUENTIAL_LIMIT as i64;
         match (stream.order, extent) {

@@ -14,13 +14,13 @@ use std::collections::{BTreeSet, HashMap};
 /// A trailing constant axis of at most this length is unrolled rather than looped over.
 const UNROLL_FREE: i64 = 4;
 
-/// Which short last axes are unrolled.
+/// What becomes of a short last axis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Unroll {
-    /// Those with reductions inside.
-    Reductions,
-    /// All.
-    All,
+pub(crate) enum Short {
+    /// It is a loop, which may become part of a longer one.
+    Looped,
+    /// It is unrolled.
+    Unrolled,
 }
 
 /// Loops that chains share: by the loop around, the axis of the tensor, and the length.
@@ -68,7 +68,7 @@ impl<'a> Nest<'a> {
         roots: &[Target],
         pieces: &[Piece],
         narrow: bool,
-        unroll: Unroll,
+        short: Short,
     ) -> Result<Nest<'a>, LowerError> {
         let mut nest = Nest::empty(flat, stored, roots, narrow);
         let mut shared = Shared::new();
@@ -82,8 +82,7 @@ impl<'a> Nest<'a> {
                 .flat_map(|(of, sizes)| sizes.iter().map(move |size| (of, size)))
                 .filter(|of| !of.1.is_one())
                 .collect();
-            let unrolled =
-                unrolled(&axes, piece.reduces && single).filter(|_| piece.reduces || unroll == Unroll::All);
+            let unrolled = unrolled(&axes, piece.reduces && single).filter(|_| short == Short::Unrolled);
             let looped = &axes[..axes.len() - usize::from(unrolled.is_some())];
             let (level, indices) = nest.chain(None, looped, &mut shared)?;
             nest.innermost = level;
@@ -123,7 +122,7 @@ impl<'a> Nest<'a> {
         Ok(nest)
     }
 
-    /// Whether a loop inside others is so short that it is unrolled rather.
+    /// Whether a loop inside others is short, for it did not become part of a longer one.
     pub fn has_short_loops(&self) -> bool {
         self.free.iter().map(|axis| &self.axes[axis.index()]).any(|axis| {
             let is_short = axis.extent.as_constant().is_some_and(|extent| extent <= UNROLL_FREE);
