@@ -104,8 +104,7 @@ pub const CASES: &[(&str, Build)] = &[
         vec![b.op(Op::Divide, &[d, std])]
     }),
     ("columns by batch", |b| {
-        let (x, y) =
-            (b.input("x", DType::F64, &["n", "m", "7"]), b.input("y", DType::F64, &["n", "1", "7"]));
+        let (x, y) = (b.input("x", DType::F64, &["n", "m", "7"]), b.input("y", DType::F64, &["n", "1", "7"]));
         let z = b.input("z", DType::F64, &["7"]);
         let sum = b.op(Op::Add, &[x, y]);
         vec![b.op(Op::Multiply, &[sum, z]), b.broadcast(z, &["n", "m", "7"])]
@@ -116,6 +115,29 @@ pub const CASES: &[(&str, Build)] = &[
         let power = b.op(Op::Pow, &[x, y]);
         let both = b.op(Op::Add, &[x, y]);
         vec![b.op(Op::Multiply, &[power, both])]
+    }),
+    ("points by their weights", |b| {
+        let (x, w) = (b.input("x", F32, &["n", "3"]), b.input("w", F32, &["n", "1"]));
+        let (c, u) = (b.input("c", F32, &["3"]), b.input("u", F32, &["n", "1"]));
+        let w = b.op(Op::Maximum, &[w, u]);
+        let x = b.op(Op::Divide, &[x, w]);
+        vec![b.op(Op::Subtract, &[x, c]), b.broadcast(u, &["n", "3"])]
+    }),
+    ("functions of short rows", |b| {
+        let (x, w) =
+            (b.input("x", DType::F64, &["k", "n", "20"]), b.input("w", DType::F64, &["k", "n", "1"]));
+        let x = b.op(Op::Subtract, &[x, w]);
+        let (e, s) = (b.op(Op::Exp, &[x]), b.op(Op::Sin, &[x]));
+        let e = b.op(Op::Add, &[e, w]);
+        vec![b.op(Op::Multiply, &[e, s])]
+    }),
+    ("functions of rows", |b| {
+        let (x, w) = (b.input("x", F32, &["n", "m"]), b.input("w", F32, &["n", "1"]));
+        let x = b.op(Op::Subtract, &[x, w]);
+        let e = b.op(Op::Exp, &[x]);
+        let power = b.op(Op::Abs, &[x]);
+        let power = b.op(Op::Pow, &[power, w]);
+        vec![b.op(Op::Multiply, &[e, power])]
     }),
     ("tile call", |b| {
         let (x, y) = (b.input("x", F32, &["n", "m"]), b.input("y", F32, &["n", "m"]));

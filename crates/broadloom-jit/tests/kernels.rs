@@ -205,7 +205,9 @@ fn agrees(name: &str, graph: &CheckedGraph, sizes: &[Sizes]) {
                 // Both widths of running indices compute the same.
                 let index_width = if groups == 1 { IndexWidth::Wide } else { IndexWidth::Narrow };
                 let dense = LowerOptions::dense(graph, level.is_fused());
-                let schedule = lower(graph, &LowerOptions { vectorize, index_width, ..dense }).unwrap();
+                let schedule =
+                    lower(graph, &LowerOptions { vectorize, index_width, long_rows: groups == 1, ..dense })
+                        .unwrap();
                 let options = JitOptions { level, keep_text: false, verify: true };
                 let module = compile(&schedule, &options).unwrap();
                 for (symbols, inputs, expected) in &expected {

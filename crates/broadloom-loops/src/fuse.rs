@@ -218,9 +218,8 @@ impl Fusion {
         options: &LowerOptions,
         name: &dyn Fn(&Dim) -> String,
     ) -> Result<Attempt, LowerError> {
-        let narrow = options.index_width == IndexWidth::Narrow;
         let targets: Vec<Target> = roots.iter().map(|root| (*root, self.targets(*root))).collect();
-        let mut nest = match self.nest(&targets, pieces, narrow) {
+        let mut nest = match self.nest(&targets, pieces, options) {
             Err(LowerError::TooManyAxes) => return Ok(Attempt::Large(self.reductions_below(roots))),
             nest => nest?,
         };
@@ -254,11 +253,19 @@ impl Fusion {
 
     /// The values of some pieces over axes that are ordered and merged. A short last axis that does not become part of
     /// a longer loop is unrolled, and so is one around reductions: their loops read once what all of it needs.
-    fn nest(&self, targets: &[Target], pieces: &[Piece], narrow: bool) -> Result<Nest<'_>, LowerError> {
+    fn nest(
+        &self,
+        targets: &[Target],
+        pieces: &[Piece],
+        options: &LowerOptions,
+    ) -> Result<Nest<'_>, LowerError> {
+        let narrow = options.index_width == IndexWidth::Narrow;
         if pieces.is_empty() {
-            return Nest::of_segments(&self.flat, &self.stored, targets, narrow)?.arranged();
+            return Nest::of_segments(&self.flat, &self.stored, targets, narrow)?.arranged(options.long_rows);
         }
-        let new = |short| Nest::new(&self.flat, &self.stored, targets, pieces, narrow, short)?.arranged();
+        let new = |short| {
+            Nest::new(&self.flat, &self.stored, targets, pieces, narrow, short)?.arranged(options.long_rows)
+        };
         let reduces = |(root, _): &Target| matches!(self.flat.node(*root).kind, Kind::Reduce(_));
         if !pieces.iter().any(|piece| piece.reduces) && !targets.iter().any(reduces) {
             let nest = new(Short::Looped)?;

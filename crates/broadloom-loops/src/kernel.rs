@@ -85,6 +85,8 @@ pub enum Specialisation {
     /// An array is copied once, so that loops that repeat find its elements side by side; see
     /// [`pack`](crate::LowerOptions::pack).
     Packing,
+    /// Functions are called row by row; see [`long_rows`](crate::LowerOptions::long_rows).
+    LongRows,
 }
 
 /// A run-time quantity of the host that appears in the dims of a schedule.
@@ -216,6 +218,9 @@ pub struct Axis {
     pub reduction: bool,
     /// For an axis cut into groups: the axis that counts the groups and the length of one.
     pub group: Option<(AxisId, ParamId)>,
+    /// For an axis each step of which is so many steps of another: that axis, and how many. Its loop stands in a strip
+    /// of that axis and goes through the steps that the strip meets.
+    pub stretched: Option<(AxisId, Extent)>,
 }
 
 /// Number of steps of an axis.
@@ -269,7 +274,7 @@ pub struct Row {
     /// Type of the elements; bool rows hold bytes.
     pub dtype: DType,
     /// Number of elements: those of a strip; those that the axis may have at most; or whole periods, one
-    /// more than a strip needs.
+    /// more than a strip needs; or those of a strip and [`STRETCH`] more.
     pub length: usize,
     /// Which elements it holds.
     pub span: Span,
@@ -294,7 +299,18 @@ pub enum Span {
         /// The axis along which they do.
         along: AxisId,
     },
+    /// Those of the current strip of the axis `along`, of which each is that of a step of the axis `over`: filled by
+    /// the loop over that.
+    Stretched {
+        /// The axis that is [stretched](Axis::stretched).
+        over: AxisId,
+        /// The axis along which it is.
+        along: AxisId,
+    },
 }
+
+/// A row of stretched elements is filled by so many at once, and longer by that.
+pub const STRETCH: usize = 16;
 
 /// A value of a kernel.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -15,7 +15,8 @@
 //!             | store NAME[access] <- vN                          to an array
 //!             | scatter NAME[access] at vN <- OP vN             combined with what is there, where the data say
 //!             | put rN[axis] <- vN                                to a scratch row over the strip of the axis
-//!             | put rN[axis, over and over] <- vN                 to one for strips of an axis along which that recurs
+//!             | put rN[axis, over and over] <- vN               to one for strips of an axis along which that recurs
+//!             | put rN[axis, stretched] <- vN                   to one over the strip of an axis that is longer
 //!             | for AXIS [vector LANES] { stmt .. }               every step of the axis, or of its strip
 //!             | strip AXIS of LENGTH { stmt .. }                  strip by strip
 //!             | call rN = OP(rN ..)                               a function of whole rows
@@ -97,6 +98,9 @@ pub struct LowerOptions {
     pub keep_rows: bool,
     /// Whether an array is copied once if loops would gather its elements again and again.
     pub pack: bool,
+    /// Whether rows of symbolic length are taken to be long enough for calls of functions, so that they are not computed
+    /// several at a time.
+    pub long_rows: bool,
     /// Whether the CPU level contracts sums of products to fma.
     pub fused: bool,
     /// The machine: lengths of strips, lanes and blocks follow from it, results do not.
@@ -120,6 +124,7 @@ impl LowerOptions {
             vectorize: true,
             keep_rows: true,
             pack: true,
+            long_rows: true,
             fused,
             target: Target::NOMINAL,
             tail: None,

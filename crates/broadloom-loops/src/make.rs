@@ -18,7 +18,7 @@ mod cost;
 mod segments;
 
 use crate::kernel::*;
-use crate::nest::{Nest, NestAxis, NestScatter, NestStore, bit};
+use crate::nest::{Nest, NestScatter, NestStore, Part, bit};
 use crate::place::{Form, Item, Pairing, Plan};
 use crate::{LowerError, rows};
 use broadloom_ir::dim::Dim;
@@ -83,7 +83,11 @@ impl Maker<'_, '_, '_> {
                 None => Extent::Param(self.param(&axis.extent)),
             };
             let group = axis.group.as_ref().map(|(counter, length)| (*counter, self.param(length)));
-            self.kernel.axes.push(Axis { name, extent, reduction: axis.reduction, group });
+            let stretched = match axis.part {
+                Some(Part::Outer(merged, steps)) => Some((merged, steps)),
+                Some(Part::Inner(_)) | None => None,
+            };
+            self.kernel.axes.push(Axis { name, extent, reduction: axis.reduction, group, stretched });
         }
     }
 
@@ -139,9 +143,9 @@ impl Maker<'_, '_, '_> {
     /// of the loop around.
     fn row_of(&self, value: ValueId) -> Option<(RowId, AxisId)> {
         let own = self.plan.position(value)?;
-        let NestAxis { parent, recurs, .. } = self.nest.axes[own.index()];
+        let parent = self.nest.axes[own.index()].parent;
         std::iter::once(own)
-            .chain(recurs)
+            .chain(self.plan.merged_axis(value))
             .chain(parent)
             .find_map(|axis| Some((*self.rows.get(&(value, axis))?, axis)))
     }
@@ -193,12 +197,12 @@ impl Maker<'_, '_, '_> {
             Item::Loop(axis) => {
                 // What the loop reads is brought into scope before it, once; what recurs along it is read from rows.
                 for value in self.plan.read_from_outside(axis) {
-                    if self.plan.recurs_along(value) != Some(axis) {
+                    if self.plan.merged_axis(value) != Some(axis) {
                         self.get(value, body);
                     }
                 }
-                if let Some(along) = self.nest.axes[axis.index()].recurs {
-                    let stmt = self.recurring(axis, along)?;
+                if let Some(part) = self.nest.axes[axis.index()].part {
+                    let stmt = self.part(axis, part)?;
                     body.push(stmt);
                 } else if self.nest.axes[axis.index()].reduction {
                     let reduce = self.reduce(axis)?;
@@ -218,38 +222,42 @@ impl Maker<'_, '_, '_> {
         let (mut prologue, last, lanes, ()) = self.segments(axis, Some(axis), &items, &[], |_, _| ())?;
         let last = Stmt::For { axis, lanes, body: last };
         let reads_kept = self.plan.kept.keys().any(|value| self.plan.position(*value) == Some(axis));
-        let reads_recurring = self.rows.keys().any(|(value, _)| self.plan.recurs_along(*value) == Some(axis));
-        if prologue.is_empty() && !reads_kept && !reads_recurring {
+        let reads_parts = self.rows.keys().any(|(value, _)| self.plan.merged_axis(*value) == Some(axis));
+        if prologue.is_empty() && !reads_kept && !reads_parts {
             return Ok(last);
         }
         prologue.push(last);
         Ok(Stmt::Strip { axis, length: 0, body: prologue })
     }
 
-    /// The loop over an axis that recurs along another: what is read there is put into rows, over and over.
-    fn recurring(&mut self, period: AxisId, along: AxisId) -> Result<Stmt, LowerError> {
-        let items = self.plan.items(Some(period));
-        let mut wanted = self.plan.read_from_outside(along);
-        wanted.retain(|value| self.plan.position(*value) == Some(period));
+    /// The loop over a part of a merged axis: what is read outside of it is put into rows along the merged axis.
+    pub(super) fn part(&mut self, axis: AxisId, part: Part) -> Result<Stmt, LowerError> {
+        let (along, span) = match part {
+            Part::Inner(along) => (along, Span::Periodic { period: axis, along }),
+            Part::Outer(along, _) => (along, Span::Stretched { over: axis, along }),
+        };
+        let items = self.plan.items(Some(axis));
+        let wanted = self.plan.read_from_part(axis);
         let rows: Vec<RowId> =
             wanted.iter().map(|value| self.row(self.nest.values[value.index()].dtype, 1, along)).collect();
         for row in &rows {
-            self.kernel.rows[row.index()].span = Span::Periodic { period, along };
+            self.kernel.rows[row.index()].span = span;
         }
         let stmt = self.scoped(|maker| {
             let (mut prologue, body, lanes, ()) =
-                maker.segments(period, Some(period), &items, &wanted, |maker, body| {
+                maker.segments(axis, Some(axis), &items, &wanted, |maker, body| {
                     for (value, row) in wanted.iter().zip(&rows) {
                         let value = maker.get(*value, body);
-                        body.push(Stmt::Put { row: *row, part: 0, axis: period, value });
+                        body.push(Stmt::Put { row: *row, part: 0, axis, value });
                     }
                 })?;
-            let last = Stmt::For { axis: period, lanes, body };
+            let lanes = if matches!(part, Part::Outer(..)) { 1 } else { lanes };
+            let last = Stmt::For { axis, lanes, body };
             if prologue.is_empty() {
                 return Ok(last);
             }
             prologue.push(last);
-            Ok(Stmt::Strip { axis: period, length: 0, body: prologue })
+            Ok(Stmt::Strip { axis, length: 0, body: prologue })
         })?;
         self.rows.extend(wanted.into_iter().zip(rows).map(|(value, row)| ((value, along), row)));
         Ok(stmt)

@@ -170,6 +170,10 @@ fn estimates(flat: &Flat) -> Vec<Estimate> {
             Kind::Op { op, .. } => own(cost::op(*op, operand_dtype()), op.name()),
             Kind::Select(_) => own(cost::SELECT, "where"),
             Kind::Cast(_) => own(cost::SELECT, "cast"),
+            // Neighbours that do not lie side by side, or in reverse, are gathered.
+            Kind::Slice { axes, .. } if axes.last().is_some_and(|(_, step)| *step != 1) => {
+                own(cost::GATHER, "slice")
+            }
             Kind::Reindex { .. } | Kind::Slice { .. } | Kind::Reshape(_) => below,
             Kind::Take { .. } => own(cost::GATHER, "take"),
             Kind::Concat { .. } => own(cost::SELECT, "concat"),

@@ -4,20 +4,21 @@
 //! `stride_outer == extent_inner * stride_inner` as polynomials. Between two dense axes of equal stretch pattern that
 //! is always so: operands of one shape are one flat loop.
 //!
-//! A short constant axis merges even if some operands move along it alone: `(n,m,3) + (3)` runs as `[n*m*3]`, with the
-//! three elements of the second operand over and over in a scratch row.
+//! A short axis merges even if some operands move along it alone, or along the one around it alone: `(n,3) * (n,1) + (3)`
+//! runs as `[n*3]`. Scratch rows hold the three elements of the last operand over and over, and those of the second one
+//! three times each.
 
 use crate::LowerError;
-use crate::kernel::{AxisId, Def};
-use crate::nest::{AxisSet, MAX_AXES, Nest, NestAxis, bit};
+use crate::kernel::{AxisId, Def, Value};
+use crate::nest::{AxisSet, MAX_AXES, Nest, NestAxis, Part, bit};
 use broadloom_ir::dim::Dim;
 
 impl Nest<'_> {
     /// The nest with its axes in order and merged, unless it is void.
-    pub fn arranged(mut self) -> Result<Self, LowerError> {
+    pub fn arranged(mut self, takes_rows_for_long: bool) -> Result<Self, LowerError> {
         if self.wanted.is_empty() {
             self.order_axes();
-            self.merge_axes()?;
+            self.merge_axes(takes_rows_for_long)?;
         }
         Ok(self)
     }
@@ -49,25 +50,27 @@ impl Nest<'_> {
     }
 
     /// Merges free axes as far as accesses allow.
-    fn merge_axes(&mut self) -> Result<(), LowerError> {
+    fn merge_axes(&mut self, takes_rows_for_long: bool) -> Result<(), LowerError> {
         for inner in (1..self.free.len()).rev() {
             let axis = self.free[inner];
             if let Some(outer) = self.around(axis)
-                && self.merging(outer, axis)? == Some(Merge::Alike)
+                && self.merging(outer, axis)? == Some(Merge { recurs: false, stretches: false })
             {
                 self.merge(outer, axis)?;
             }
         }
         let Some(&inner) = self.free.last() else { return Ok(()) };
-        if let Some(outer) = self.around(inner)
-            && self.may_recur(outer, inner)
-            && self.merging(outer, inner)? == Some(Merge::Recurring)
-        {
-            let short = self.recurring(outer, inner)?;
-            self.merge(outer, inner)?;
-            self.free.push(short);
+        let Some(outer) = self.around(inner) else { return Ok(()) };
+        let Some(merge) = self.merging(outer, inner)? else { return Ok(()) };
+        if !self.may_keep_parts(outer, inner, merge) {
+            return Ok(());
         }
-        Ok(())
+        let extent = self.axes[inner.index()].extent.clone();
+        if merge.stretches && extent.as_constant().is_none() && takes_rows_for_long {
+            self.long_rows.push(extent);
+            return Ok(());
+        }
+        self.merge_with_parts(outer, inner, merge)
     }
 
     fn around(&self, axis: AxisId) -> Option<AxisId> {
@@ -107,67 +110,113 @@ impl Nest<'_> {
             return Ok(None);
         }
         let extent = &self.axes[inner.index()].extent;
-        let mut merge = Merge::Alike;
+        let mut merge = Merge { recurs: false, stretches: false };
         for access in &self.accesses {
-            let stride = access.stride(outer);
-            if stride == extent.mul(&access.stride(inner))? {
-                continue;
+            let (along_outer, along_inner) = (access.stride(outer), access.stride(inner));
+            match () {
+                () if along_outer == extent.mul(&along_inner)? => {}
+                () if along_outer.is_zero() => merge.recurs = true,
+                () if along_inner.is_zero() => merge.stretches = true,
+                () => return Ok(None),
             }
-            if !stride.is_zero() {
-                return Ok(None);
-            }
-            merge = Merge::Recurring;
         }
         Ok(Some(merge))
     }
 
-    /// Whether elements along a short axis may be kept in rows, to recur along the axis that it is merged into: the
-    /// rows are filled once, or beside loops that would be too short for vectors.
-    fn may_recur(&self, outer: AxisId, inner: AxisId) -> bool {
-        let longest = if self.around(outer).is_none() { LONGEST_PERIOD } else { LONGEST_PERIOD_INSIDE };
+    /// Whether what moves along one of two axes alone may be kept in rows, and is worth it.
+    fn may_keep_parts(&self, outer: AxisId, inner: AxisId, merge: Merge) -> bool {
+        let is_called =
+            |value: &Value| matches!(&value.def, Def::Op { op, .. } if op.tile(value.dtype).is_some());
+        let of = |axes: AxisSet| {
+            let both = bit(outer) | bit(inner);
+            let values = self.values.iter().zip(&self.depends);
+            values.filter(move |(_, depends)| **depends & both == axes).map(|(value, _)| value)
+        };
+        let calls = of(bit(outer) | bit(inner)).any(is_called);
         let extent = self.axes[inner.index()].extent.as_constant();
-        extent.is_some_and(|extent| (2..=longest).contains(&extent))
+        // Rows of what recurs are filled once, or beside loops that would be too short for vectors.
+        let longest = if self.around(outer).is_none() { LONGEST_PERIOD } else { LONGEST_PERIOD_INSIDE };
+        let may_recur = extent.is_some_and(|extent| (2..=longest).contains(&extent));
+        // Rows of what is stretched are filled for each strip: less work than functions of short rows, or than loops
+        // over a few elements.
+        let shorter_than = if calls { LONG_ROW } else { SHORT_ROW };
+        let may_stretch = extent.map_or(calls, |extent| (2..shorter_than).contains(&extent))
+            && !of(bit(outer)).any(is_called);
+        // What stands in the loop over the merged axis may not address an array by a part of it.
+        let both = bit(outer) | bit(inner);
+        let addresses = |(value, depends): (&Value, &AxisSet)| {
+            value.def.accesses().into_iter().all(|(access, _)| {
+                let moved = self.accesses[access.index()].axes() & both;
+                moved == 0 || moved == depends & both
+            })
+        };
+        (may_recur || !merge.recurs)
+            && (may_stretch || !merge.stretches)
+            && self.values.iter().zip(&self.depends).all(addresses)
             && self.axes.iter().all(|axis| axis.parent != Some(inner))
             && self.stores.iter().all(|store| store.scatter.is_none())
-            && self.axes.len() < MAX_AXES
+            && self.axes.len() + 2 <= MAX_AXES
     }
 
-    /// A new axis, beside the merged one, for what moves along the inner axis alone.
-    fn recurring(&mut self, outer: AxisId, inner: AxisId) -> Result<AxisId, LowerError> {
-        let NestAxis { extent, .. } = self.axes[inner.index()].clone();
-        let parent = self.axes[outer.index()].parent;
-        let short =
-            NestAxis { extent, parent, reduction: false, group: None, combines: false, recurs: Some(inner) };
-        let short = self.axis(short)?;
-        for access in self.accesses.iter_mut().filter(|access| access.stride(outer).is_zero()) {
-            access.strides.iter_mut().filter(|(axis, _)| *axis == inner).for_each(|(axis, _)| *axis = short);
-            access.strides.sort_by_key(|(axis, _)| *axis);
+    /// Merges two axes, with axes of their own for what moves along one of them alone.
+    fn merge_with_parts(&mut self, outer: AxisId, inner: AxisId, merge: Merge) -> Result<(), LowerError> {
+        let steps = self.axes[inner.index()].extent.clone();
+        let new = |extent: &Dim, parent: Option<AxisId>, part: Part| NestAxis {
+            extent: extent.clone(),
+            parent,
+            reduction: false,
+            group: None,
+            combines: false,
+            part: Some(part),
+        };
+        let mut parts = Vec::new();
+        if merge.recurs {
+            let axis = self.axis(new(&steps, self.around(outer), Part::Inner(inner)))?;
+            parts.push((inner, outer, axis));
         }
-        let (both, alone) = (bit(outer) | bit(inner), bit(inner));
-        for (depends, varies) in self.depends.iter_mut().zip(&mut self.varies) {
-            for set in match *depends & both {
-                set if set == alone => [depends, varies],
-                _ => continue,
-            } {
-                if *set & alone != 0 {
-                    *set = *set & !alone | bit(short);
+        if merge.stretches {
+            let extent = self.axes[outer.index()].extent.clone();
+            let steps = self.extent(&steps);
+            let axis = self.axis(new(&extent, Some(inner), Part::Outer(inner, steps)))?;
+            parts.push((outer, inner, axis));
+        }
+        for (alone, other, part) in parts {
+            for access in self.accesses.iter_mut().filter(|access| access.stride(other).is_zero()) {
+                access
+                    .strides
+                    .iter_mut()
+                    .filter(|(axis, _)| *axis == alone)
+                    .for_each(|(axis, _)| *axis = part);
+                access.strides.sort_by_key(|(axis, _)| *axis);
+            }
+            let both = bit(alone) | bit(other);
+            for (depends, varies) in self.depends.iter_mut().zip(&mut self.varies) {
+                if *depends & both == bit(alone) {
+                    for set in [depends, varies] {
+                        *set = if *set & bit(alone) != 0 { *set & !bit(alone) | bit(part) } else { *set };
+                    }
                 }
             }
+            self.free.push(part);
         }
-        Ok(short)
+        self.merge(outer, inner)
     }
 }
 
 /// How two axes become one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Merge {
-    /// Every access steps through them as through one.
-    Alike,
+struct Merge {
     /// Some accesses move along the inner one alone: what they read recurs.
-    Recurring,
+    recurs: bool,
+    /// Some accesses move along the outer one alone: what they read is stretched.
+    stretches: bool,
 }
 
 /// Longest axis whose elements recur along another. Longer rows keep a vector loop busy by themselves.
 const LONGEST_PERIOD: i64 = 64;
 /// The same where loops stand around, in each step of which the rows are filled anew.
 const LONGEST_PERIOD_INSIDE: i64 = 8;
+/// Rows so long waste little of the calls of functions.
+pub(crate) const LONG_ROW: i64 = 256;
+/// Rows so long fill vectors.
+const SHORT_ROW: i64 = 16;

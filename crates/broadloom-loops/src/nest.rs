@@ -48,8 +48,18 @@ pub(crate) struct NestAxis {
     /// For partial results: the axis that counts groups, and the length of one.
     pub group: Option<(AxisId, Dim)>,
     pub combines: bool,
-    /// The axis beside it along which its positions recur: that into which it was merged, for what moves with both.
-    pub recurs: Option<AxisId>,
+    /// What it is to the axis into which it was merged for all that moves along both.
+    pub part: Option<Part>,
+}
+
+/// An axis that was merged into another and still stands for what moves along it alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Part {
+    /// It was the inner one: its elements recur along the other. Its loop stands before the other's.
+    Inner(AxisId),
+    /// It was the outer one: each of its elements is stretched over so many steps of the other. Its loop stands in the
+    /// other's, and goes through what the current strip meets.
+    Outer(AxisId, Extent),
 }
 
 /// An access whose strides are still dims, so that axes can be merged.
@@ -154,6 +164,8 @@ pub(crate) struct Nest<'a> {
     pub narrow: bool,
     /// Nodes that have to be stored before this nest can be made, and why.
     pub wanted: Vec<(FlatId, Reason)>,
+    /// Symbolic lengths of rows that are taken to be long.
+    pub long_rows: Vec<Dim>,
     memo: HashMap<(FlatId, Map), ValueId>,
     by_def: HashMap<(Def, DType), ValueId>,
     reduction_axes: HashMap<AxisKey, AxisId>,

@@ -12,7 +12,8 @@ pub(crate) use pairing::Pairing;
 
 use crate::flat::FlatId;
 use crate::kernel::*;
-use crate::nest::{AxisSet, Nest, NestAxis, NestStore, bit};
+use crate::merge::LONG_ROW;
+use crate::nest::{AxisSet, Nest, NestAxis, NestStore, Part, bit};
 use crate::{LowerOptions, Target, cost};
 use broadloom_ir::dtype::DType;
 use broadloom_ir::reduce::SEQUENTIAL_LIMIT;
@@ -145,9 +146,9 @@ impl<'n, 'a> Plan<'n, 'a> {
 
     /// Live loops directly inside a level.
     pub fn loops(&self, level: Option<AxisId>) -> Vec<AxisId> {
-        // An axis that recurs along another has a loop of its own only for what stands in it.
+        // A part of a merged axis has a loop of its own only for what stands in it.
         let is_live = |axis: &AxisId| {
-            self.nest.axes[axis.index()].recurs.is_none()
+            self.nest.axes[axis.index()].part.is_none()
                 || self.live_values().any(|value| self.position(value) == Some(*axis))
         };
         let mut loops: Vec<AxisId> = self
@@ -204,20 +205,33 @@ impl<'n, 'a> Plan<'n, 'a> {
         items
     }
 
-    /// The item of a level that a value is read from there: that which produces it, or the loop over an axis that
-    /// recurs along another of the level.
+    /// The item of a level from which a value is read there: that which produces it, or the loop over a part of a
+    /// merged axis.
     fn item_at(&self, value: ValueId, level: Option<AxisId>) -> Option<Item> {
         let position = self.position(value);
-        let recurs = position.filter(|axis| {
-            let NestAxis { parent, recurs, .. } = self.nest.axes[axis.index()];
-            recurs.is_some() && parent == level
+        let part = position.filter(|axis| {
+            let NestAxis { parent, part, .. } = self.nest.axes[axis.index()];
+            part.is_some() && parent == level
         });
-        recurs.map(Item::Loop).or_else(|| (position == level).then(|| self.item_of(value)))
+        part.map(Item::Loop).or_else(|| (position == level).then(|| self.item_of(value)))
     }
 
-    /// The axis along which a value recurs, which does not depend on it.
-    pub fn recurs_along(&self, value: ValueId) -> Option<AxisId> {
-        self.nest.axes[self.position(value)?.index()].recurs
+    /// The merged axis along which a value recurs or is stretched.
+    pub fn merged_axis(&self, value: ValueId) -> Option<AxisId> {
+        match self.nest.axes[self.position(value)?.index()].part? {
+            Part::Inner(merged) | Part::Outer(merged, _) => Some(merged),
+        }
+    }
+
+    /// The values of a part of a merged axis that are read outside of its loop.
+    pub fn read_from_part(&self, part: AxisId) -> Vec<ValueId> {
+        let readers = self.live_values().filter(|value| self.position(*value) != Some(part));
+        let mut read: Vec<ValueId> = readers.flat_map(|value| self.sources(value)).collect();
+        read.extend(self.nest.stores.iter().flat_map(NestStore::reads));
+        read.retain(|value| self.position(*value) == Some(part));
+        read.sort();
+        read.dedup();
+        read
     }
 
     /// The item that produces a value.
@@ -415,7 +429,13 @@ impl<'n, 'a> Plan<'n, 'a> {
             let holds = size.as_constant().is_some_and(|size| size <= most);
             (!holds).then_some(Assumption { size, least: 0, most, of })
         };
-        narrow.chain(kept).filter_map(assumption).collect()
+        let long = self.nest.long_rows.iter().map(|size| Assumption {
+            size: size.clone(),
+            least: LONG_ROW,
+            most: i64::MAX,
+            of: Specialisation::LongRows,
+        });
+        narrow.chain(kept).filter_map(assumption).chain(long).collect()
     }
 
     /// The machine that the kernel is made for.
@@ -436,8 +456,11 @@ impl<'n, 'a> Plan<'n, 'a> {
     /// Nodes whose values would be computed again for every step of a loop that they do not depend on.
     pub fn recomputed(&self) -> Vec<FlatId> {
         let nest = self.nest;
+        // The loop over the outer part of a merged axis repeats nothing.
         let around = |value: ValueId| -> AxisSet {
-            nest.path(self.position(value)).into_iter().fold(0, |set, axis| set | bit(axis))
+            let part = self.position(value).and_then(|axis| nest.axes[axis.index()].part);
+            let merged = if let Some(Part::Outer(merged, _)) = part { bit(merged) } else { 0 };
+            nest.path(self.position(value)).into_iter().fold(0, |set, axis| set | bit(axis)) & !merged
         };
         let mut totals: HashMap<ValueId, u32> = HashMap::new();
         let mut repeated: Vec<bool> = vec![false; nest.values.len()];

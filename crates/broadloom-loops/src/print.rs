@@ -139,11 +139,11 @@ impl Printer<'_> {
                     writeln!(f, "{pad}scatter {} at {index} <- {op} {value}", self.access(*access, *delta))?;
                 }
                 Stmt::Put { row, part, axis, value } => {
-                    let repeated = matches!(self.kernel.rows[row.index()].span, Span::Periodic { .. });
-                    let part = match *part {
-                        0 if repeated => ", over and over".to_string(),
-                        0 => String::new(),
-                        part => format!(", {part}"),
+                    let part = match (self.kernel.rows[row.index()].span, *part) {
+                        (Span::Periodic { .. }, _) => ", over and over".to_string(),
+                        (Span::Stretched { .. }, _) => ", stretched".to_string(),
+                        (Span::Strip | Span::Axis, 0) => String::new(),
+                        (Span::Strip | Span::Axis, part) => format!(", {part}"),
                     };
                     writeln!(f, "{pad}put {row}[{}{part}] <- {value}", self.axis(*axis))?;
                 }

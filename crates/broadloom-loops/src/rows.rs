@@ -95,6 +95,7 @@ pub(crate) fn lay_out(kernel: &mut Kernel, row_axes: &[AxisId], read_kept: &[Axi
         row.length = match row.span {
             Span::Strip => lengths[&row_axes[index]] + apart,
             Span::Axis => row.length,
+            Span::Stretched { .. } => lengths[&row_axes[index]] + STRETCH,
             Span::Periodic { period, .. } => {
                 let period = periods[&period];
                 (lengths[&row_axes[index]] + period).next_multiple_of(period)

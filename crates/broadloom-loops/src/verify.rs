@@ -262,6 +262,7 @@ impl<'k> Scope<'k> {
         let long = match span {
             Span::Strip => strip.length <= length,
             Span::Axis => self.is_at_most(axis, length as i64),
+            Span::Stretched { .. } => strip.length + STRETCH <= length,
             Span::Periodic { period, .. } => {
                 let period = self.period(row, period)?;
                 strip.length + period <= length && length.is_multiple_of(period)
@@ -286,7 +287,13 @@ impl<'k> Scope<'k> {
                 self.period(row, period)?;
                 Strip { number: usize::MAX, length }
             }
-            Span::Periodic { .. } => return Err(Fault::Row(row)),
+            Span::Stretched { over, along } if over == axis => {
+                if !matches!(self.axis(over)?.stretched, Some((merged, _)) if merged == along) {
+                    return Err(Fault::Row(row));
+                }
+                self.strip(row, along)?
+            }
+            Span::Periodic { .. } | Span::Stretched { .. } => return Err(Fault::Row(row)),
             Span::Strip | Span::Axis => self.strip(row, axis)?,
         };
         self.scratch.write(row, (axis, strip));
@@ -300,6 +307,7 @@ impl<'k> Scope<'k> {
         let extent = |axis: AxisId| self.kernel.axes[axis.index()].extent;
         let same = match self.kernel.rows[row.index()].span {
             Span::Strip => written_in == strip,
+            Span::Stretched { along, .. } => along == axis && written_in == strip,
             Span::Axis => written_in == strip || extent(written_for) == extent(axis),
             Span::Periodic { along, .. } => along == axis && !self.walked[written_for.index()],
         };
@@ -317,6 +325,14 @@ impl<'k> Scope<'k> {
         let before = (self.walked[index], self.strips[index], self.vector);
         if before.0 {
             return Err(Fault::Nested(axis));
+        }
+        if let Some((along, steps)) = self.axis(axis)?.stretched {
+            self.axis(along)?;
+            self.extent(steps)?;
+            let in_strip = self.strips[along.index()].is_some() && !self.walked[along.index()];
+            if !in_strip || each.turn != Turn::Steps(1) {
+                return Err(Fault::Form(axis));
+            }
         }
         match each.turn {
             Turn::Strip(_) if before.1.is_some() => return Err(Fault::Nested(axis)),

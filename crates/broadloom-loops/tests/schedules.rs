@@ -41,6 +41,7 @@ fn schedules_keep_their_promises_in_every_layout() {
                         vectorize,
                         keep_rows: vectorize,
                         pack: vectorize,
+                        long_rows: !vectorize,
                         fused: vectorize,
                         target: Target::NOMINAL,
                         tail: None,

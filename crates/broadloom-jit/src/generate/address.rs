@@ -129,7 +129,7 @@ impl Generator<'_, '_, '_> {
     pub(super) fn row_within(&mut self, row: RowId, part: usize, axis: AxisId) -> ir::Value {
         let start = self.row_at(row, part);
         let Row { span, dtype, .. } = self.kernel.rows[row.index()];
-        if span == Span::Strip {
+        if matches!(span, Span::Strip | Span::Stretched { .. }) {
             return start;
         }
         let (mut first, _) = self.bounds(axis);

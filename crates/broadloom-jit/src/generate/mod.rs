@@ -154,8 +154,16 @@ impl<'f> Generator<'_, 'f, '_> {
         if self.kernel.parallel == Some(axis) {
             return self.range;
         }
-        let entry = &self.kernel.axes[axis.index()];
-        let (extent, group) = (entry.extent, entry.group);
+        let Axis { extent, group, stretched, .. } = self.kernel.axes[axis.index()];
+        if let Some((along, steps)) = stretched {
+            // A strip is not empty, so there are steps to divide by.
+            let (start, end) = self.bounds(along);
+            let steps = self.extent(steps);
+            let first = self.ins().udiv(start, steps);
+            let last = self.ins().iadd_imm_s(end, -1);
+            let last = self.ins().udiv(last, steps);
+            return (first, self.ins().iadd_imm_s(last, 1));
+        }
         let extent = self.extent(extent);
         let Some((counter, length)) = group else { return (self.constant(0), extent) };
         let (counter, length) = (self.positions[&counter], self.params[length.index()]);
@@ -535,28 +543,64 @@ impl<'f> Generator<'_, 'f, '_> {
         let value = self.get(value);
         let value = self.emit.splat(&value, lanes);
         let Row { dtype, span, length, .. } = self.kernel.rows[row.index()];
-        let Span::Periodic { period, along } = span else {
-            let start = self.row_within(row, part, axis);
-            let address = self.row_element(start, dtype, axis);
-            return self.emit.store(address, 0, &value, LaneStride::Unit);
-        };
-        // Over and over, but not more often than there are elements.
-        let (first, last) = self.bounds(along);
-        let Extent::Constant(period) = self.kernel.axes[period.index()].extent else { return };
-        let needed = self.ins().isub(last, first);
-        let needed = self.ins().iadd_imm_s(needed, period);
-        let length = self.constant(length as i64);
-        let end = self.least(needed, length);
-        let (start, position) = (self.row_at(row, part), self.positions[&axis]);
+        match span {
+            Span::Strip | Span::Axis => {
+                let start = self.row_within(row, part, axis);
+                let address = self.row_element(start, dtype, axis);
+                self.emit.store(address, 0, &value, LaneStride::Unit);
+            }
+            Span::Periodic { along, .. } => {
+                // Over and over, but not more often than there are elements.
+                let Extent::Constant(period) = self.kernel.axes[axis.index()].extent else { return };
+                let (first, last) = self.bounds(along);
+                let needed = self.ins().isub(last, first);
+                let needed = self.ins().iadd_imm_s(needed, period);
+                let length = self.constant(length as i64);
+                let end = self.least(needed, length);
+                let (start, position) = (self.row_at(row, part), self.positions[&axis]);
+                self.fill_row((start, dtype), (position, end), period, &value);
+            }
+            Span::Stretched { along, .. } => {
+                let Some((_, steps)) = self.kernel.axes[axis.index()].stretched else { return };
+                let width = match steps {
+                    Extent::Constant(steps) if steps <= STRETCH as i64 / 4 => STRETCH / 4,
+                    Extent::Constant(steps) if steps <= STRETCH as i64 / 2 => STRETCH / 2,
+                    Extent::Constant(_) | Extent::Param(_) => STRETCH,
+                };
+                let value = self.emit.splat(&value, width);
+                // The steps of the strip that are this one's; what is filled beyond them is so by the next one again.
+                let (first, last) = self.bounds(along);
+                let steps = self.extent(steps);
+                let position = self.positions[&axis];
+                let start = self.ins().imul(position, steps);
+                let end = self.ins().iadd(start, steps);
+                let end = self.least(end, last);
+                let later = self.ins().icmp(IntCC::SignedGreaterThan, start, first);
+                let start = self.ins().select(later, start, first);
+                let [start, end] = [start, end].map(|position| self.ins().isub(position, first));
+                let row = self.row_at(row, part);
+                self.fill_row((row, dtype), (start, end), width as i64, &value);
+            }
+        }
+    }
+
+    /// Writes lanes into a row at every `step`-th position of a range.
+    fn fill_row(
+        &mut self,
+        (row, dtype): (ir::Value, DType),
+        (start, end): (ir::Value, ir::Value),
+        step: i64,
+        lanes: &Val,
+    ) {
         self.loop_while(
-            &[position],
+            &[start],
             &[],
             |generator, state| generator.ins().icmp(IntCC::SignedLessThan, state[0], end),
             |generator, state, _| {
                 let bytes = generator.scaled(state[0], dtype.size() as i64);
-                let address = generator.ins().iadd(start, bytes);
-                generator.emit.store(address, 0, &value, LaneStride::Unit);
-                (vec![generator.ins().iadd_imm_s(state[0], period)], Vec::new())
+                let address = generator.ins().iadd(row, bytes);
+                generator.emit.store(address, 0, lanes, LaneStride::Unit);
+                (vec![generator.ins().iadd_imm_s(state[0], step)], Vec::new())
             },
         );
     }

@@ -3,6 +3,7 @@
 use super::Maker;
 use crate::cost;
 use crate::kernel::*;
+use crate::nest::Part;
 use broadloom_ir::dim::Dim;
 
 /// Of what an estimate counts.
@@ -34,7 +35,9 @@ impl Maker<'_, '_, '_> {
         };
         for value in self.plan.live_values() {
             let entry = &self.nest.values[value.index()];
-            let path = self.nest.path(self.plan.position(value));
+            // Once for each step of an outer part, not in every step of the merged axis that it stands in.
+            let mut path = self.nest.path(self.plan.position(value));
+            path.retain(|axis| !matches!(self.nest.axes[axis.index()].part, Some(Part::Outer(..))));
             match &entry.def {
                 Def::Load { .. } | Def::Take { .. } => add(Unit::Bytes, entry.dtype.size() as u32, &path),
                 Def::Op { op, args, .. } => {

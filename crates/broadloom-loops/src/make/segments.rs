@@ -3,7 +3,7 @@
 use super::Maker;
 use crate::LowerError;
 use crate::kernel::*;
-use crate::nest::bit;
+use crate::nest::{Part, bit};
 use crate::place::{Form, Item, Pairing};
 use smallvec::SmallVec;
 use std::collections::{HashMap, HashSet};
@@ -12,7 +12,10 @@ impl Maker<'_, '_, '_> {
     pub(super) fn is_row_item(&self, item: Item, level: Option<AxisId>) -> bool {
         match item {
             Item::Value(value) => level.is_some() && self.plan.is_call(value),
-            Item::Loop(axis) => self.plan.forms.get(&axis).is_some_and(|form| form.is_by_rows()),
+            Item::Loop(axis) => {
+                matches!(self.nest.axes[axis.index()].part, Some(Part::Outer(..)))
+                    || self.plan.forms.get(&axis).is_some_and(|form| form.is_by_rows())
+            }
             Item::Store(_) => false,
         }
     }
@@ -47,7 +50,7 @@ impl Maker<'_, '_, '_> {
                             }
                         }
                     }
-                    Item::Loop(axis) if self.plan.forms[axis] == Form::Pairs => {
+                    Item::Loop(axis) if self.plan.forms.get(axis) == Some(&Form::Pairs) => {
                         pairings.extend(self.plan.pairing(*axis).map(|pairing| (*axis, pairing)));
                     }
                     Item::Loop(_) | Item::Store(_) => {}
@@ -143,11 +146,17 @@ impl Maker<'_, '_, '_> {
                     }
                 }
             }
-            Item::Loop(axis) if self.plan.forms[&axis] == Form::Stream => {
-                let stream = self.stream(axis, strip)?;
-                before.push(Stmt::Stream(stream));
-            }
-            Item::Loop(_) => {}
+            Item::Loop(axis) => match (self.nest.axes[axis.index()].part, self.plan.forms.get(&axis)) {
+                (Some(part), _) => {
+                    let stmt = self.part(axis, part)?;
+                    before.push(stmt);
+                }
+                (None, Some(Form::Stream)) => {
+                    let stream = self.stream(axis, strip)?;
+                    before.push(Stmt::Stream(stream));
+                }
+                (None, _) => {}
+            },
             Item::Store(_) => {}
         }
         Ok(())

@@ -42,7 +42,7 @@ impl Nest<'_> {
             reduction: true,
             group,
             combines: reduction.combines,
-            recurs: None,
+            part: None,
         })?;
         self.reduction_axes.insert(key, axis);
         Ok(axis)

@@ -54,6 +54,7 @@ impl<'a> Nest<'a> {
             innermost: None,
             narrow,
             wanted: Vec::new(),
+            long_rows: Vec::new(),
             memo: HashMap::new(),
             by_def: HashMap::new(),
             reduction_axes: HashMap::new(),
@@ -126,7 +127,7 @@ impl<'a> Nest<'a> {
     pub fn has_short_loops(&self) -> bool {
         self.free.iter().map(|axis| &self.axes[axis.index()]).any(|axis| {
             let is_short = axis.extent.as_constant().is_some_and(|extent| extent <= UNROLL_FREE);
-            is_short && axis.parent.is_some() && axis.recurs.is_none()
+            is_short && axis.parent.is_some() && axis.part.is_none()
         })
     }
 
@@ -256,7 +257,7 @@ impl<'a> Nest<'a> {
             reduction: false,
             group: None,
             combines: false,
-            recurs: None,
+            part: None,
         })?;
         self.free.push(axis);
         Ok(axis)

@@ -206,6 +206,7 @@ pub(super) fn variant(
                     Specialisation::NarrowIndices => facts.index_width = IndexWidth::Wide,
                     Specialisation::KeptRows => facts.keep_rows = false,
                     Specialisation::Packing => facts.pack = false,
+                    Specialisation::LongRows => facts.long_rows = false,
                 }
             }
         }

@@ -16,6 +16,7 @@ pub(super) fn facts(inner: &Inner, variant: &Variant) -> String {
         shared,
         keep_rows,
         pack,
+        long_rows,
         vectorize: _,
         fused: _,
         target: _,
@@ -46,6 +47,9 @@ pub(super) fn facts(inner: &Inner, variant: &Variant) -> String {
     }
     if *pack != general.pack {
         facts.push("arrays not worth packing".to_owned());
+    }
+    if *long_rows != general.long_rows {
+        facts.push("short rows".to_owned());
     }
     facts.join(", ")
 }
