@@ -283,8 +283,9 @@ impl Generator<'_, '_, '_> {
         });
     }
 
+    /// What is done once for many rows, over the strip: few lanes at a time, for the sake of short code.
     fn over_strip(&mut self, stream: &Stream, mut body: impl FnMut(&mut Self, usize)) {
-        self.steps(stream.strip, stream.lanes, |generator| {
+        self.steps(stream.strip, stream.lanes.min(FEW_LANES), |generator| {
             let lanes = generator.lanes_along(Some(stream.strip));
             body(generator, lanes);
         });
@@ -366,19 +367,12 @@ impl Generator<'_, '_, '_> {
     fn fold_rows(&mut self, stream: &Stream, entry: &StreamAccumulator, lanes: RowId) {
         let Accumulator { op, dtype, .. } = entry.accumulator;
         let (start, bytes) = (self.row_start(lanes), self.row_bytes(lanes) as i32);
-        // One register of each lane: there are many lanes.
-        self.steps(stream.strip, stream.lanes.min(4), |generator| {
-            let count = generator.lanes_along(Some(stream.strip));
+        self.over_strip(stream, |generator, count| {
             let address = generator.row_element(start, dtype, stream.strip);
-            let value = generator.folded(
-                op,
-                dtype,
-                &mut |generator, lane| {
-                    generator.emit.load(address, lane as i32 * bytes, dtype, count, LaneStride::Unit)
-                },
-                0,
-                1,
-            );
+            let mut load = |generator: &mut Self, lane: usize| {
+                generator.emit.load(address, lane as i32 * bytes, dtype, count, LaneStride::Unit)
+            };
+            let value = generator.folded(op, dtype, &mut load, 0, 1);
             generator.emit.store(address, 0, &value, LaneStride::Unit);
         });
     }
@@ -467,5 +461,7 @@ struct RowsOfLanes {
     rows: Vec<(ir::Value, i64)>,
 }
 
+/// Steps at once of what is done once for many rows.
+const FEW_LANES: usize = 4;
 /// Elements of a strip below which several rows at once gain nothing.
 const SHORT_ROW: i64 = 64;
