@@ -139,6 +139,14 @@ pub const CASES: &[(&str, Build)] = &[
         let power = b.op(Op::Pow, &[power, w]);
         vec![b.op(Op::Multiply, &[e, power])]
     }),
+    ("sum with a transpose", |b| {
+        let (x, y) = (b.input("x", F32, &["n", "m"]), b.input("y", F32, &["m", "n"]));
+        let (z, w) = (b.input("z", F32, &["n", "1"]), b.input("w", F32, &["m", "n"]));
+        let [y, w] = [y, w].map(|y| b.graph.permute_dims(y, &[1, 0], Location::caller()));
+        let sum = b.op(Op::Add, &[x, y]);
+        let sum = b.op(Op::Multiply, &[sum, z]);
+        vec![b.op(Op::Subtract, &[sum, w])]
+    }),
     ("tile call", |b| {
         let (x, y) = (b.input("x", F32, &["n", "m"]), b.input("y", F32, &["n", "m"]));
         let e = b.op(Op::Exp, &[x]);

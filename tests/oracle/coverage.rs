@@ -148,7 +148,13 @@ impl Walk<'_> {
                     self.add(format!("scattered, {how}"), self.value(*value).dtype)
                 }
                 Stmt::Put { row, .. } => {
-                    self.add(format!("row written, {how}"), self.kernel.rows[row.index()].dtype)
+                    let Row { span, dtype, .. } = self.kernel.rows[row.index()];
+                    match span {
+                        Span::Periodic { .. } => self.add("row that recurs", dtype),
+                        Span::Stretched { .. } => self.add("row that is stretched", dtype),
+                        Span::Strip | Span::Axis | Span::Block { .. } => {}
+                    }
+                    self.add(format!("row written, {how}"), dtype)
                 }
                 Stmt::For { lanes, body, .. } => self.body(body, *lanes),
                 Stmt::Strip { body, .. } => self.body(body, 1),
@@ -156,6 +162,9 @@ impl Walk<'_> {
                 Stmt::Reduce(reduce) => self.reduce(reduce, lanes),
                 Stmt::Stream(stream) => self.stream(stream),
                 Stmt::Pairs(pairs) => self.pairs(pairs),
+                Stmt::Transpose { row, .. } => {
+                    self.add("transposed by blocks", self.kernel.rows[row.index()].dtype);
+                }
             }
         }
         self.forms.extend(stored.values().any(|count| *count > 1).then(|| "unrolled axis".to_string()));
@@ -248,6 +257,9 @@ const LOOPS: &[(&str, &[DType])] = &[
     ("row written, scalar", FLOATS),
     ("row read, vector", &[Bool, I64, F32, F64]),
     ("row read, scalar", FLOATS),
+    ("row that recurs", FLOATS),
+    ("row that is stretched", FLOATS),
+    ("transposed by blocks", FLOATS),
     ("call in strip", FLOATS),
     ("call in reduction", FLOATS),
     ("call in stream", FLOATS),

@@ -299,6 +299,11 @@ pub enum Span {
         /// The axis along which they do.
         along: AxisId,
     },
+    /// Those of the current strip of its axis, in a row for each step of the current strip of another.
+    Block {
+        /// The other axis.
+        rows: AxisId,
+    },
     /// Those of the current strip of the axis `along`, of which each is that of a step of the axis `over`: filled by
     /// the loop over that.
     Stretched {
@@ -459,6 +464,19 @@ pub enum Stmt {
     Stream(Stream),
     /// Accumulates the extreme over an axis of sums over pairs, into rows, by a tile function.
     Pairs(Pairs),
+    /// Copies what the strips of two axes meet of an array into rows, one for each step of `rows`.
+    Transpose {
+        /// Of which array: neighbours along `rows` lie side by side.
+        access: AccessId,
+        /// Added to the position, in elements.
+        delta: i64,
+        /// Where.
+        row: RowId,
+        /// The axis whose strip is as long as there are rows.
+        rows: AxisId,
+        /// The axis over whose strip the rows are.
+        axis: AxisId,
+    },
 }
 
 /// In which order a reduction combines. See [`broadloom_ir::reduce`].

@@ -19,7 +19,7 @@ mod segments;
 
 use crate::kernel::*;
 use crate::nest::{Nest, NestScatter, NestStore, Part, bit};
-use crate::place::{Form, Item, Pairing, Plan};
+use crate::place::{BLOCK_ROWS, Blocks, Form, Item, Pairing, Plan};
 use crate::{LowerError, rows};
 use broadloom_ir::dim::Dim;
 use broadloom_ir::dtype::DType;
@@ -218,6 +218,9 @@ impl Maker<'_, '_, '_> {
 
     /// The loop over a free axis.
     fn free(&mut self, axis: AxisId) -> Result<Stmt, LowerError> {
+        if let Some(blocks) = self.plan.blocks(axis) {
+            return self.blocks(axis, &blocks);
+        }
         let items = self.plan.items(Some(axis));
         let (mut prologue, last, lanes, ()) = self.segments(axis, Some(axis), &items, &[], |_, _| ())?;
         let last = Stmt::For { axis, lanes, body: last };
@@ -228,6 +231,25 @@ impl Maker<'_, '_, '_> {
         }
         prologue.push(last);
         Ok(Stmt::Strip { axis, length: 0, body: prologue })
+    }
+
+    /// The loop over an axis, block by block: strips of it and of the loop inside.
+    fn blocks(&mut self, outer: AxisId, blocks: &Blocks) -> Result<Stmt, LowerError> {
+        let inner = blocks.inner;
+        let mut block = Vec::new();
+        for load in &blocks.loads {
+            let Value { dtype, def: Def::Load { access, delta }, .. } = self.nest.values[load.index()] else {
+                continue;
+            };
+            let row = self.row(dtype, BLOCK_ROWS, inner);
+            self.kernel.rows[row.index()].span = Span::Block { rows: outer };
+            block.push(Stmt::Transpose { access, delta, row, rows: outer, axis: inner });
+            self.rows.insert((*load, inner), row);
+        }
+        let body = self.level(Some(outer))?;
+        block.push(Stmt::For { axis: outer, lanes: 1, body });
+        let block = Stmt::Strip { axis: inner, length: 0, body: block };
+        Ok(Stmt::Strip { axis: outer, length: 0, body: vec![block] })
     }
 
     /// The loop over a part of a merged axis: what is read outside of it is put into rows along the merged axis.

@@ -23,7 +23,9 @@ impl Nest<'_> {
         Ok(self)
     }
 
-    /// Puts the axis innermost along which most accesses have neighbours in memory, if that is clearly another one.
+    /// Puts the axis innermost along which most accesses have neighbours in memory, if that is clearly another one. What
+    /// is read against the order of memory can be read by blocks, so that a store counts for two loads; what one axis
+    /// alone moves does not matter.
     /// Only where every value is elementwise: reductions have chosen their place by the order.
     fn order_axes(&mut self) {
         let chain = self.free.windows(2).all(|pair| self.axes[pair[1].index()].parent == Some(pair[0]));
@@ -32,8 +34,15 @@ impl Nest<'_> {
         if !self.reductions.is_empty() || self.free.len() < 2 || !chain || !plain {
             return;
         }
-        let votes =
-            |axis: AxisId| self.accesses.iter().filter(|access| access.stride(axis) == Dim::ONE).count();
+        let votes = |axis: AxisId| -> usize {
+            let unit = self
+                .accesses
+                .iter()
+                .zip(0..)
+                .filter(|(access, _)| access.stride(axis) == Dim::ONE && access.axes() != bit(axis));
+            let is_stored = |id: usize| self.stores.iter().any(|store| store.access.index() == id);
+            unit.map(|(_, id)| if is_stored(id) { 2 } else { 1 }).sum()
+        };
         let innermost = self.free.len() - 1;
         let best =
             (0..self.free.len()).max_by_key(|&place| (votes(self.free[place]), place)).unwrap_or(innermost);

@@ -112,7 +112,8 @@ fn loops(body: &[Stmt]) -> Vec<Loop> {
             | Stmt::Store { .. }
             | Stmt::Scatter { .. }
             | Stmt::Put { .. }
-            | Stmt::Call { .. } => {}
+            | Stmt::Call { .. }
+            | Stmt::Transpose { .. } => {}
         }
     }
     found

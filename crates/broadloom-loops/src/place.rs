@@ -4,9 +4,11 @@
 //! What cannot be placed without computing it again and again (`sin(y[1,m])` under a loop over n) is reported, to be
 //! stored by a kernel of its own.
 
+mod blocks;
 mod kept;
 mod pairing;
 
+pub(crate) use blocks::{BLOCK_ROWS, Blocks};
 pub(crate) use kept::Kept;
 pub(crate) use pairing::Pairing;
 

@@ -142,8 +142,8 @@ impl Printer<'_> {
                     let part = match (self.kernel.rows[row.index()].span, *part) {
                         (Span::Periodic { .. }, _) => ", over and over".to_string(),
                         (Span::Stretched { .. }, _) => ", stretched".to_string(),
-                        (Span::Strip | Span::Axis, 0) => String::new(),
-                        (Span::Strip | Span::Axis, part) => format!(", {part}"),
+                        (Span::Strip | Span::Axis | Span::Block { .. }, 0) => String::new(),
+                        (Span::Strip | Span::Axis | Span::Block { .. }, part) => format!(", {part}"),
                     };
                     writeln!(f, "{pad}put {row}[{}{part}] <- {value}", self.axis(*axis))?;
                 }
@@ -171,6 +171,11 @@ impl Printer<'_> {
                         writeln!(f, "{pad}  {} = {}", accumulator.result, self.accumulator(accumulator))?;
                     }
                     writeln!(f, "{pad}}}")?;
+                }
+                Stmt::Transpose { access, delta, row, rows, axis } => {
+                    let (access, rows, axis) =
+                        (self.access(*access, *delta), self.axis(*rows), self.axis(*axis));
+                    writeln!(f, "{pad}transpose {row}[{axis}] by {rows} = load {access}")?;
                 }
                 Stmt::Pairs(pairs) => {
                     let term = match pairs.term {

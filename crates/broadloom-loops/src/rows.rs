@@ -79,6 +79,11 @@ pub(crate) fn lay_out(kernel: &mut Kernel, row_axes: &[AxisId], read_kept: &[Axi
         let length = if block { BLOCK } else { in_first.min(in_second).min(in_scratch) };
         lengths.insert(axis, length);
     }
+    for row in &kernel.rows {
+        if let Span::Block { rows } = row.span {
+            lengths.insert(rows, row.count);
+        }
+    }
     let period = |axis: AxisId| match kernel.axes[axis.index()].extent {
         Extent::Constant(extent) => usize::try_from(extent).unwrap_or(1).max(1),
         Extent::Param(_) => 1,
@@ -93,7 +98,7 @@ pub(crate) fn lay_out(kernel: &mut Kernel, row_axes: &[AxisId], read_kept: &[Axi
         // Rows that begin whole pages apart would all fall into one set of the cache.
         let apart = if row.count > 1 { LINE / row.dtype.size() } else { 0 };
         row.length = match row.span {
-            Span::Strip => lengths[&row_axes[index]] + apart,
+            Span::Strip | Span::Block { .. } => lengths[&row_axes[index]] + apart,
             Span::Axis => row.length,
             Span::Stretched { .. } => lengths[&row_axes[index]] + STRETCH,
             Span::Periodic { period, .. } => {
@@ -155,6 +160,7 @@ impl Met {
                 | Stmt::Put { .. }
                 | Stmt::For { .. }
                 | Stmt::Strip { .. }
+                | Stmt::Transpose { .. }
                 | Stmt::Reduce(_) => {}
             }
         }

@@ -260,7 +260,7 @@ impl<'k> Scope<'k> {
         let strip = self.strips[axis.index()].ok_or(Fault::Row(row))?;
         let Row { length, span, .. } = *self.row(row)?;
         let long = match span {
-            Span::Strip => strip.length <= length,
+            Span::Strip | Span::Block { .. } => strip.length <= length,
             Span::Axis => self.is_at_most(axis, length as i64),
             Span::Stretched { .. } => strip.length + STRETCH <= length,
             Span::Periodic { period, .. } => {
@@ -294,7 +294,7 @@ impl<'k> Scope<'k> {
                 self.strip(row, along)?
             }
             Span::Periodic { .. } | Span::Stretched { .. } => return Err(Fault::Row(row)),
-            Span::Strip | Span::Axis => self.strip(row, axis)?,
+            Span::Strip | Span::Axis | Span::Block { .. } => self.strip(row, axis)?,
         };
         self.scratch.write(row, (axis, strip));
         Ok(())
@@ -307,11 +307,20 @@ impl<'k> Scope<'k> {
         let extent = |axis: AxisId| self.kernel.axes[axis.index()].extent;
         let same = match self.kernel.rows[row.index()].span {
             Span::Strip => written_in == strip,
+            Span::Block { rows } => {
+                written_in == strip && self.walked[rows.index()] && self.is_block(row, rows)
+            }
             Span::Stretched { along, .. } => along == axis && written_in == strip,
             Span::Axis => written_in == strip || extent(written_for) == extent(axis),
             Span::Periodic { along, .. } => along == axis && !self.walked[written_for.index()],
         };
         if same { Ok(self.kernel.rows[row.index()].dtype) } else { Err(Fault::Row(row)) }
+    }
+
+    /// Whether there is a row for each step of the strip of an axis.
+    fn is_block(&self, row: RowId, rows: AxisId) -> bool {
+        let strip = self.strips.get(rows.index()).copied().flatten();
+        strip.is_some_and(|strip| strip.length <= self.kernel.rows[row.index()].count)
     }
 
     /// A loop, and what runs at the end of each of its innermost turns.
@@ -451,6 +460,28 @@ impl<'k> Scope<'k> {
                 }
             }
             Stmt::Pairs(pairs) => self.pairs(pairs),
+            Stmt::Transpose { access, row, rows, axis, .. } => {
+                self.axis(*rows)?;
+                self.axis(*axis)?;
+                let along = [*rows, *axis];
+                let free = along.iter().all(|axis| !self.walked[axis.index()]) && rows != axis;
+                if !free
+                    || self.row(*row)?.span != (Span::Block { rows: *rows })
+                    || !self.is_block(*row, *rows)
+                {
+                    return Err(Fault::Row(*row));
+                }
+                let read = find(&self.kernel.accesses, access.index(), "access")?;
+                let others = read.strides.iter().filter(|(axis, _)| !along.contains(axis));
+                if !read.is_unit(*rows) || others.into_iter().any(|(axis, _)| !self.walked[axis.index()]) {
+                    return Err(Fault::Moved(*access));
+                }
+                read.strides.iter().try_for_each(|(_, stride)| self.stride(*stride))?;
+                if self.buffer(*access, read)?.dtype != self.row(*row)?.dtype {
+                    return Err(Fault::RowDtype(*row));
+                }
+                self.write_row(*row, *axis)
+            }
             Stmt::Reduce(reduce) => self.reduce(reduce, stmt),
             Stmt::Stream(stream) => self.stream(stream, stmt),
             Stmt::For { .. } | Stmt::Strip { .. } => match stmt.as_loop() {

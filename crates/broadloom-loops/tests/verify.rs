@@ -109,6 +109,19 @@ const CASES: &[(&str, &str, Break)] = &[
     ("Short", "bias", |schedule| {
         schedule.kernels[0].rows.iter_mut().for_each(|row| row.length -= 1);
     }),
+    ("Row", "sum with a transpose", |schedule| {
+        // Fewer rows than steps of the strip.
+        schedule.kernels[0].rows.iter_mut().for_each(|row| row.count -= 1);
+    }),
+    ("Row", "sum with a transpose", |schedule| {
+        change(schedule, &mut |stmt| match stmt {
+            Stmt::Transpose { rows, axis, .. } => {
+                std::mem::swap(rows, axis);
+                true
+            }
+            _ => false,
+        });
+    }),
     ("Short", "tile call", |schedule| {
         schedule.kernels[0].rows.iter_mut().for_each(|row| row.length = 4);
     }),

@@ -47,12 +47,14 @@ mod remainder;
 mod tan;
 mod tanh;
 mod tile;
+mod transpose;
 mod trig;
 
 pub use functions::Function;
 pub use level::{CpuLevel, Fused, Level, Unfused};
 pub use pairs::{Extreme, PairFn, Pairing, Term, pair_function};
 pub use tile::{Precision, TileFn, tile_f32, tile_f64, tile_function};
+pub use transpose::{TransposeFn, transpose_function};
 
 use remainder::Division;
 use trig::Wave;

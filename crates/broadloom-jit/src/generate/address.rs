@@ -119,6 +119,12 @@ impl Generator<'_, '_, '_> {
         self.ins().iadd_imm_s(scratch, offset as i64)
     }
 
+    /// Bytes from one of several rows to the next.
+    pub(super) fn row_bytes(&self, row: RowId) -> i64 {
+        let entry = &self.kernel.rows[row.index()];
+        (entry.length * entry.dtype.size()) as i64
+    }
+
     /// The element of a row at the current position of its axis.
     pub(super) fn row_address(&mut self, row: RowId, axis: AxisId) -> ir::Value {
         let start = self.row_within(row, 0, axis);
@@ -131,6 +137,14 @@ impl Generator<'_, '_, '_> {
         let Row { span, dtype, .. } = self.kernel.rows[row.index()];
         if matches!(span, Span::Strip | Span::Stretched { .. }) {
             return start;
+        }
+        if let Span::Block { rows } = span {
+            let (first, _) = self.bounds(rows);
+            let position = self.positions[&rows];
+            let number = self.ins().isub(position, first);
+            let bytes = self.row_bytes(row);
+            let offset = self.ins().imul_imm_s(number, bytes);
+            return self.ins().iadd(start, offset);
         }
         let (mut first, _) = self.bounds(axis);
         if let Span::Periodic { period, .. } = span {

@@ -26,7 +26,9 @@ use broadloom_ir::dtype::DType;
 use broadloom_ir::ops::Op;
 use broadloom_ir::reduce::ReduceOp;
 use broadloom_loops::kernel::*;
-use broadloom_math::{CpuLevel, Extreme, Pairing, Precision, Term, pair_function, tile_function};
+use broadloom_math::{
+    CpuLevel, Extreme, Pairing, Precision, Term, pair_function, tile_function, transpose_function,
+};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, AbiParam, Block, InstBuilder, MemFlagsData, Signature, types};
 use cranelift_codegen::isa::CallConv;
@@ -297,6 +299,9 @@ impl<'f> Generator<'_, 'f, '_> {
                 Stmt::Reduce(reduce) => self.reduce(reduce),
                 Stmt::Stream(stream) => self.stream(stream),
                 Stmt::Pairs(pairs) => self.pairs(pairs),
+                Stmt::Transpose { access, delta, row, rows, axis } => {
+                    self.transpose(*access, *delta, *row, *rows, *axis);
+                }
             }
         }
     }
@@ -538,13 +543,41 @@ impl<'f> Generator<'_, 'f, '_> {
         self.call_host(address, &args);
     }
 
+    /// Copies what the strips of two axes meet of an array into rows.
+    fn transpose(&mut self, access: AccessId, delta: i64, row: RowId, rows: AxisId, axis: AxisId) {
+        let size = self.kernel.accesses[access.index()].dtype.size();
+        let Some(function) = transpose_function(size) else {
+            self.refused = Some(format!("there is no copy of elements of {size} bytes"));
+            return;
+        };
+        let ((first_row, last_row), (first, last)) = (self.bounds(rows), self.bounds(axis));
+        let source = self.at(rows, first_row, 1, |generator| {
+            generator.at(axis, first, 1, |generator| generator.address(access))
+        });
+        let source = self.ins().iadd_imm_s(source, delta * size as i64);
+        let source_stride = match self.kernel.accesses[access.index()].stride(axis) {
+            None => self.constant(0),
+            Some(Stride::Constant(stride)) => self.constant(stride.wrapping_mul(size as i64)),
+            Some(Stride::Param(param)) => {
+                let stride = self.params[param.index()];
+                self.scaled(stride, size as i64)
+            }
+        };
+        let target = self.row_start(row);
+        let target_stride = self.row_bytes(row);
+        let target_stride = self.constant(target_stride);
+        let count = self.ins().isub(last_row, first_row);
+        let length = self.ins().isub(last, first);
+        self.call_host(function as usize, &[target, target_stride, source, source_stride, count, length]);
+    }
+
     fn put(&mut self, row: RowId, part: usize, axis: AxisId, value: ValueId) {
         let lanes = self.lanes_along(Some(axis));
         let value = self.get(value);
         let value = self.emit.splat(&value, lanes);
         let Row { dtype, span, length, .. } = self.kernel.rows[row.index()];
         match span {
-            Span::Strip | Span::Axis => {
+            Span::Strip | Span::Axis | Span::Block { .. } => {
                 let start = self.row_within(row, part, axis);
                 let address = self.row_element(start, dtype, axis);
                 self.emit.store(address, 0, &value, LaneStride::Unit);

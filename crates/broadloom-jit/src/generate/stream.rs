@@ -349,12 +349,6 @@ impl Generator<'_, '_, '_> {
         self.each_at(stream, accumulator.dtype, &[left, right], &mut combine, target);
     }
 
-    /// Bytes from one of several rows to the next.
-    fn row_bytes(&self, row: RowId) -> i64 {
-        let entry = &self.kernel.rows[row.index()];
-        (entry.length * entry.dtype.size()) as i64
-    }
-
     /// The start of the row of a number that is known at run time.
     fn row_of(&mut self, row: RowId, index: ir::Value) -> ir::Value {
         let bytes = self.row_bytes(row);

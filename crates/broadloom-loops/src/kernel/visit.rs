@@ -133,7 +133,8 @@ impl Stmt {
             | Stmt::Scatter { .. }
             | Stmt::Put { .. }
             | Stmt::Call { .. }
-            | Stmt::Pairs(_) => None,
+            | Stmt::Pairs(_)
+            | Stmt::Transpose { .. } => None,
         }
     }
 
@@ -162,7 +163,8 @@ impl Stmt {
             | Stmt::Scatter { .. }
             | Stmt::Put { .. }
             | Stmt::Call { .. }
-            | Stmt::Pairs(_) => smallvec![],
+            | Stmt::Pairs(_)
+            | Stmt::Transpose { .. } => smallvec![],
         }
     }
 
@@ -173,6 +175,7 @@ impl Stmt {
             Stmt::Store { access, delta, .. } => smallvec![(*access, Use::Write(*delta))],
             Stmt::Scatter { access, .. } => smallvec![(*access, Use::Combine)],
             Stmt::Pairs(pairs) => smallvec![(pairs.right, Use::ReadAny)],
+            Stmt::Transpose { access, .. } => smallvec![(*access, Use::ReadAny)],
             Stmt::Put { .. }
             | Stmt::For { .. }
             | Stmt::Strip { .. }
@@ -190,6 +193,7 @@ impl Stmt {
                 _ => smallvec![],
             },
             Stmt::Put { row, axis, .. } => smallvec![(*row, RowUse::Put(*axis))],
+            Stmt::Transpose { row, .. } => smallvec![(*row, RowUse::Write)],
             Stmt::Call { target, args, .. } => {
                 let read = args.iter().map(|row| (*row, RowUse::Read));
                 read.chain([(*target, RowUse::Write)]).collect()
