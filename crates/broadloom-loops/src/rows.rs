@@ -6,6 +6,7 @@
 
 use crate::Target;
 use crate::kernel::*;
+use crate::place::BLOCK_COLUMNS;
 use broadloom_ir::reduce::BLOCK;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -63,13 +64,14 @@ pub(crate) fn lay_out(kernel: &mut Kernel, row_axes: &[AxisId], read_kept: &[Axi
             most
         };
         let (near, with_lanes) = (peak(Level::First), peak(Level::Second));
-        let periodic =
-            kernel.rows.iter().any(|row| matches!(row.span, Span::Periodic { along, .. } if along == axis));
-        let longest = match () {
-            () if periodic => PERIODIC,
-            () if met.by_tiles.contains(&axis) => STRIP,
-            () => COLUMNS,
-        };
+        let of_axis = kernel.rows.iter().zip(row_axes).filter(|(_, of)| **of == axis);
+        let longest = of_axis.map(|(row, _)| match row.span {
+            Span::Periodic { .. } => PERIODIC,
+            Span::Block { .. } => BLOCK_COLUMNS,
+            _ if met.by_tiles.contains(&axis) => STRIP,
+            Span::Strip | Span::Axis | Span::Stretched { .. } => COLUMNS,
+        });
+        let longest = longest.min().unwrap_or(COLUMNS);
         let units = |bytes: usize, of: usize, unit: usize| (bytes / of / unit * unit).max(unit);
         let in_first = units(target.row_bytes(), near, STRIP_UNIT).min(longest);
         let in_second = units(target.lanes_bytes(), with_lanes, SHORTEST);

@@ -23,36 +23,87 @@ pub type TransposeFn = unsafe extern "C" fn(
 /// The loop for elements of 1, 2, 4 or 8 bytes.
 pub fn transpose_function(size: usize) -> Option<TransposeFn> {
     match size {
-        1 => Some(run::<u8, 8>),
-        2 => Some(run::<u16, 8>),
-        4 => Some(run::<u32, 4>),
-        8 => Some(run::<u64, 2>),
+        1 => Some(run::<u8>),
+        2 => Some(run::<u16>),
+        4 => Some(run::<u32>),
+        8 => Some(run::<u64>),
         _ => None,
     }
 }
 
 /// Elements of which square blocks are transposed in registers.
-trait Element: Copy + Default {
-    fn transposed<const N: usize>(block: [[Self; N]; N]) -> [[Self; N]; N] {
-        let mut transposed = [[Self::default(); N]; N];
-        for (r, row) in transposed.iter_mut().enumerate() {
-            for (c, element) in row.iter_mut().enumerate() {
-                *element = block[c][r];
+trait Element: Copy {
+    /// Rows and columns of a block.
+    const SIDE: usize;
+
+    /// Transposes a block.
+    ///
+    /// # Safety
+    ///
+    /// As [`TransposeFn`], of `SIDE` rows and columns.
+    #[inline(always)]
+    unsafe fn block(target: *mut u8, target_stride: isize, source: *const u8, source_stride: isize) {
+        for r in 0..Self::SIDE {
+            for c in 0..Self::SIDE {
+                // SAFETY: within the caller's rows and columns.
+                unsafe {
+                    let element = source.offset(c as isize * source_stride).cast::<Self>().add(r);
+                    let place = target.offset(r as isize * target_stride).cast::<Self>().add(c);
+                    place.write_unaligned(element.read_unaligned());
+                }
             }
         }
-        transposed
     }
 }
 
-impl Element for u8 {}
-impl Element for u16 {}
-impl Element for u32 {}
-impl Element for u64 {}
+impl Element for u8 {
+    const SIDE: usize = 8;
+}
+
+impl Element for u16 {
+    const SIDE: usize = 8;
+}
+
+impl Element for u32 {
+    const SIDE: usize = 4;
+
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    unsafe fn block(target: *mut u8, target_stride: isize, source: *const u8, source_stride: isize) {
+        use std::arch::x86_64::{_MM_TRANSPOSE4_PS, _mm_loadu_ps, _mm_storeu_ps};
+        // SAFETY: four rows of four elements each are the caller's; moving floats changes no bit of them.
+        unsafe {
+            let load = |c: isize| _mm_loadu_ps(source.offset(c * source_stride).cast());
+            let (mut a, mut b, mut c, mut d) = (load(0), load(1), load(2), load(3));
+            _MM_TRANSPOSE4_PS(&mut a, &mut b, &mut c, &mut d);
+            for (r, row) in (0..).zip([a, b, c, d]) {
+                _mm_storeu_ps(target.offset(r * target_stride).cast(), row);
+            }
+        }
+    }
+}
+
+impl Element for u64 {
+    const SIDE: usize = 2;
+
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    unsafe fn block(target: *mut u8, target_stride: isize, source: *const u8, source_stride: isize) {
+        use std::arch::x86_64::{_mm_loadu_pd, _mm_storeu_pd, _mm_unpackhi_pd, _mm_unpacklo_pd};
+        // SAFETY: two rows of two elements each are the caller's; moving floats changes no bit of them.
+        unsafe {
+            let a = _mm_loadu_pd(source.cast());
+            let b = _mm_loadu_pd(source.offset(source_stride).cast());
+            _mm_storeu_pd(target.cast(), _mm_unpacklo_pd(a, b));
+            _mm_storeu_pd(target.offset(target_stride).cast(), _mm_unpackhi_pd(a, b));
+        }
+    }
+}
 
 /// # Safety
 ///
 /// As [`TransposeFn`].
-unsafe extern "C" fn run<T: Element, const N: usize>(
+unsafe extern "C" fn run<T: Element>(
     target: *mut u8,
     target_stride: isize,
     source: *const u8,
@@ -60,7 +111,7 @@ unsafe extern "C" fn run<T: Element, const N: usize>(
     rows: usize,
     columns: usize,
 ) {
-    let (whole_rows, whole_columns) = (rows - rows % N, columns - columns % N);
+    let (whole_rows, whole_columns) = (rows - rows % T::SIDE, columns - columns % T::SIDE);
     let from = |r: usize, c: usize| {
         // SAFETY: within the caller's rows of `source`.
         unsafe { source.offset(c as isize * source_stride).cast::<T>().add(r) }
@@ -69,17 +120,11 @@ unsafe extern "C" fn run<T: Element, const N: usize>(
         // SAFETY: within the caller's rows of `target`.
         unsafe { target.offset(r as isize * target_stride).cast::<T>().add(c) }
     };
-    for r in (0..whole_rows).step_by(N) {
-        for c in (0..whole_columns).step_by(N) {
-            let mut block = [[T::default(); N]; N];
-            for (i, row) in block.iter_mut().enumerate() {
-                // SAFETY: columns c .. c + N and rows r .. r + N are the caller's.
-                *row = unsafe { from(r, c + i).cast::<[T; N]>().read_unaligned() };
-            }
-            for (i, row) in T::transposed(block).into_iter().enumerate() {
-                // SAFETY: as for the reads.
-                unsafe { to(r + i, c).cast::<[T; N]>().write_unaligned(row) };
-            }
+    // All rows of a few columns, so that a page of `source` is met once.
+    for c in (0..whole_columns).step_by(T::SIDE) {
+        for r in (0..whole_rows).step_by(T::SIDE) {
+            // SAFETY: the columns from c on and the rows from r on, as many as a block has, are the caller's.
+            unsafe { T::block(to(r, c).cast(), target_stride, from(r, c).cast(), source_stride) };
         }
     }
     for r in 0..rows {

@@ -14,8 +14,10 @@ pub(crate) struct Blocks {
     pub loads: Vec<ValueId>,
 }
 
-/// Rows of a block: elements that share a cache line, of those of 32 bits.
-pub(crate) const BLOCK_ROWS: usize = 16;
+/// Rows of a block: two cache lines of elements of 32 bits, for CPUs fetch pairs of lines.
+pub(crate) const BLOCK_ROWS: usize = 32;
+/// Columns of a block, so that its rows and what they are copied from share the first-level cache.
+pub(crate) const BLOCK_COLUMNS: usize = 128;
 /// Loads by blocks in one loop, at most: their rows share the first-level cache.
 const MOST_LOADS: usize = 4;
 
@@ -36,8 +38,8 @@ impl Plan<'_, '_> {
         if !self.is_vector()
             || !nest.reductions.is_empty()
             || !self.loops(Some(inner)).is_empty()
-            || !is_plain(outer, BLOCK_ROWS)
-            || !is_plain(inner, 2 * BLOCK_ROWS)
+            || !is_plain(outer, BLOCK_ROWS / 2)
+            || !is_plain(inner, BLOCK_ROWS)
             || values.any(|value| self.is_call(value))
             || stores.any(|store| store.level != Some(inner) || store.scatter.is_some())
         {
