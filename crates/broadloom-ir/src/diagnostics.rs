@@ -14,11 +14,11 @@ mod text;
 
 use crate::dim::{Dim, Named};
 use crate::dtype::DType;
-use crate::graph::Site;
 use crate::ids::SymbolId;
+use crate::site::Site;
 pub use problem::{Certainty, Code, Conflict, Misplaced, NameKind, Problem, Requirement};
 use std::fmt;
-pub use text::{Places, Row, Style, Text, nowhere};
+pub use text::{Places, Row, Style, Text};
 
 /// A size together with its text, so that a diagnostic can be read without the graph.
 #[derive(Clone, PartialEq, Eq)]
@@ -187,7 +187,7 @@ impl Diagnostic {
     ///
     /// ```
     /// use broadloom_ir::diagnostics::{Diagnostic, Problem};
-    /// let mistake = Diagnostic::new(Problem::NoOutputs, None, std::panic::Location::caller());
+    /// let mistake = Diagnostic::new(Problem::NoOutputs, None, broadloom_ir::graph::Site::caller());
     /// assert!(format!("{mistake:#}").starts_with("error[N003]: the graph has no outputs\n"));
     /// assert!(mistake.colored().to_string().starts_with("\x1b[1;31merror[N003]\x1b[0m"));
     /// ```

@@ -34,6 +34,7 @@ use crate::dim::{Dim, DimError, Facts};
 use crate::dtype::{DType, Scalar};
 use crate::ids::{ExprId, InputId, SymbolId};
 use crate::shape::{MAX_RANK, Shape};
+pub use crate::site::{Site, SiteId};
 pub use assign::Assignment;
 pub use checked::{CheckedGraph, OutputInfo};
 pub use compose::Norm;
@@ -45,14 +46,10 @@ pub use solve::Solution;
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::fmt;
-use std::panic::Location;
 use symbols::Symbols;
 pub use symbols::{Declared, SymbolInfo, SymbolKind, symbol_named};
 use unify::{Because, Equation, Fit, Unifier, What};
 pub use views::SliceSpec;
-
-/// A place in the user's source.
-pub type Site = &'static Location<'static>;
 
 /// An input of a graph.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -192,7 +189,7 @@ impl Graph {
     pub fn new() -> Graph {
         // The dtype of poison is one that every literal fits, so that none of them is reported on top.
         let poison =
-            Entry { node: Node::Poison, dtype: DType::F64, shape: Shape::scalar(), site: Location::caller() };
+            Entry { node: Node::Poison, dtype: DType::F64, shape: Shape::scalar(), site: Site::caller() };
         Graph {
             entries: vec![poison],
             interned: HashMap::new(),

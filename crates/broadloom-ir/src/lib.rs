@@ -22,6 +22,7 @@ pub mod interp;
 pub mod ops;
 pub mod reduce;
 pub mod shape;
+mod site;
 pub mod transform;
 
 pub use ids::{ExprId, InputId, SymbolId};

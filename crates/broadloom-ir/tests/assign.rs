@@ -7,11 +7,10 @@ use broadloom_ir::interp::{self, Array};
 use broadloom_ir::ops::Op;
 use broadloom_ir::shape::Shape;
 use broadloom_ir::{ExprId, dim::Dim};
-use std::panic::Location;
 
 #[track_caller]
 fn here() -> Site {
-    Location::caller()
+    Site::caller()
 }
 
 fn vector(graph: &mut Graph, name: &str, dtype: DType) -> ExprId {

@@ -14,7 +14,7 @@ mod operator;
 use crate::Resolved;
 use crate::error::{Limit, Mistake, Mistakes, NameOf, Problem};
 use crate::names;
-use crate::sites::{Sites, TextPlaces, no_place};
+use crate::sites::{Sites, TextPlaces};
 use crate::source::Span;
 use crate::syntax::{Action, Broken, Id, Kind, Name, Statement, Tree};
 use crate::{Given, Limits, MAX_MISTAKES, Program};
@@ -25,7 +25,6 @@ use broadloom_ir::graph::{CheckedGraph, Graph, Literal, Site};
 use broadloom_ir::ops::Op;
 use broadloom_ir::{ExprId, SymbolId};
 use std::collections::{HashMap, HashSet};
-use std::panic::Location;
 
 /// What an expression is.
 #[derive(Debug, Clone, PartialEq)]
@@ -187,10 +186,10 @@ impl Resolver<'_> {
             let size = |size: &usize| Dim::constant(i64::try_from(*size).unwrap_or(i64::MAX));
             let mut sizes: Vec<Dim> = input.shape.iter().map(size).collect();
             if let (Some(rows), Some(leading)) = (input.rows, sizes.first_mut()) {
-                let symbol = self.graph.symbol(rows, no_place());
+                let symbol = self.graph.symbol(rows, Site::Nowhere);
                 *leading = Dim::symbol(symbol);
             }
-            let expr = self.graph.input(input.name, input.dtype, sizes.into(), no_place());
+            let expr = self.graph.input(input.name, input.dtype, sizes.into(), Site::Nowhere);
             self.names.insert(input.name.into(), Value::Tensor(expr));
         }
     }
@@ -584,7 +583,7 @@ impl Resolver<'_> {
 
 /// A mistake of the kind that the graph finds.
 fn refused(problem: GraphProblem, op: Option<&str>, span: Span) -> Box<Mistake> {
-    Box::new(Mistake::graph(Diagnostic::new(problem, op, Location::caller()), span))
+    Box::new(Mistake::graph(Diagnostic::new(problem, op, Site::Nowhere), span))
 }
 
 impl Value {

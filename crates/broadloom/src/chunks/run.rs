@@ -10,10 +10,9 @@ use crate::run::{Bound, CallError, Outputs, RunError};
 use broadloom_ir::SymbolId;
 use broadloom_ir::chunks::{Destination, Source};
 use broadloom_ir::dim::DimError;
-use broadloom_ir::graph::{CheckedGraph, Node};
+use broadloom_ir::graph::{CheckedGraph, Node, Site};
 use smallvec::SmallVec;
 use std::ops::Range;
-use std::panic::Location;
 
 /// A run over the rows of [`Chunked`], which takes them chunk by chunk.
 ///
@@ -104,7 +103,7 @@ impl<'a> ChunkRun<'a> {
     /// has failed.
     #[track_caller]
     pub fn push<'c>(&mut self, inputs: impl IntoInputs<'c>) -> Result<Outputs, ChunkError> {
-        let site = Location::caller();
+        let site = Site::caller();
         self.push_inputs(inputs.into_inputs()).map_err(|error| error.called_from(site))
     }
 
@@ -311,7 +310,7 @@ impl<'a> ChunkRun<'a> {
     /// wants, as none for a maximum; if memory cannot be had.
     #[track_caller]
     pub fn end_pass(&mut self) -> Result<(), ChunkError> {
-        let site = Location::caller();
+        let site = Site::caller();
         self.end().map_err(|error| error.called_from(site))
     }
 
@@ -430,7 +429,7 @@ impl<'a> ChunkRun<'a> {
     /// Those of [`ChunkRun::end_pass`]; if the rows must be passed again.
     #[track_caller]
     pub fn finish(mut self) -> Result<Outputs, ChunkError> {
-        let (site, passes) = (Location::caller(), self.chunked.passes());
+        let (site, passes) = (Site::caller(), self.chunked.passes());
         if self.pass + 1 == passes {
             self.end().map_err(|error| error.called_from(site))?;
         }

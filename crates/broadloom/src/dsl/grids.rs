@@ -11,7 +11,6 @@ use broadloom_ir::dim;
 use broadloom_ir::dtype::{DType, Scalar};
 use broadloom_ir::graph::{self as ir, Site};
 use broadloom_ir::ops::Op;
-use std::panic::Location;
 
 impl Graph {
     /// The integers 0, 1, 2, .. (`i64`) along one axis.
@@ -31,7 +30,7 @@ impl Graph {
     /// ```
     #[track_caller]
     pub fn iota(&self, length: impl Into<Dim>) -> Tensor {
-        let site = Location::caller();
+        let site = Site::caller();
         registry::build(self.key(), &[], &[length.into()], site, |graph, dims| {
             graph.iota(dims[0].clone(), site)
         })
@@ -51,7 +50,7 @@ impl Graph {
     /// ```
     #[track_caller]
     pub fn arange<T: RangeNumber>(&self, start: T, stop: T, step: T) -> Tensor {
-        let site = Location::caller();
+        let site = Site::caller();
         registry::build(self.key(), &[], &[], site, |graph, _| match T::count(start, stop, step) {
             Ok(length) => {
                 let position = graph.iota(dim::Dim::constant(length), site);
@@ -75,7 +74,7 @@ impl Graph {
     /// ```
     #[track_caller]
     pub fn linspace(&self, start: impl Into<f64>, stop: impl Into<f64>, length: impl Into<Dim>) -> Tensor {
-        let (site, start, stop) = (Location::caller(), start.into(), stop.into());
+        let (site, start, stop) = (Site::caller(), start.into(), stop.into());
         registry::build(self.key(), &[], &[length.into()], site, |graph, dims| {
             graph.linspace(start, stop, dims[0].clone(), site)
         })
@@ -93,7 +92,7 @@ impl Tensor {
     /// ```
     #[track_caller]
     pub fn size(self, axis: impl IntoAxis) -> Tensor {
-        let (site, axis) = (Location::caller(), axis.into_axis());
+        let (site, axis) = (Site::caller(), axis.into_axis());
         registry::build(self.graph, &[self], &[], site, |graph, _| size(graph, self.expr, axis, site))
     }
 }

@@ -20,7 +20,6 @@ use broadloom_jit::{FailureAt, UnknownKernel};
 use overlap::destinations;
 use smallvec::SmallVec;
 use std::fmt;
-use std::panic::Location;
 use std::sync::{Arc, Mutex, MutexGuard};
 use thiserror::Error;
 
@@ -117,7 +116,7 @@ impl<'a> Bound<'a> {
     /// If the arrays do not fit, or the data are such that there is no result; then the outputs are unspecified.
     #[track_caller]
     pub fn run_into<'b>(&self, outputs: impl IntoOutputs<'b>) -> Result<(), CallError> {
-        let site = Location::caller();
+        let site = Site::caller();
         let _writing = self.writes();
         run_into(&self.inner, &self.inputs, &self.given, outputs.into_outputs())
             .map_err(|error| error.called_from(site))
@@ -289,7 +288,7 @@ impl RunError {
             }
             RunError::Memory(_) | RunError::UnknownKernel(_) => return text,
         };
-        text.source(site, Style::Error);
+        text.source(*site, Style::Error);
         text.rows(vec![Row::new(reason, None)]);
         text
     }
