@@ -2,8 +2,8 @@
 //!
 //! ```text
 //! builder call ──convert operands, infer dtype and shape──▶ node interned, ExprId
-//!        └──────────── mistake ──▶ Diagnostic recorded, poisoned ExprId (further use is silent)
-//! finish ──▶ CheckedGraph (no diagnostics: proof of well-typed and well-shaped) or Diagnostics
+//!        └──────────── mistake ──▶ Mistake recorded, poisoned ExprId (further use is silent)
+//! finish ──▶ CheckedGraph (no mistakes: proof of well-typed and well-shaped) or Diagnostics, which explain them
 //! ```
 //!
 //! Operands have smaller ids than the nodes that use them, so arena order is topological order and a cycle cannot
@@ -16,7 +16,7 @@ mod compose;
 pub(crate) mod elementwise;
 pub(crate) mod infer;
 mod join;
-mod literal;
+mod mistake;
 mod node;
 mod placed;
 mod print;
@@ -27,19 +27,18 @@ mod transplant;
 mod unify;
 mod views;
 
-use crate::diagnostics::{
-    Diagnostic, Diagnostics, Made, NameKind, Operand, Problem, Requirement, Size, help,
-};
 use crate::dim::{Dim, DimError, Facts};
 use crate::dtype::{DType, Scalar};
 use crate::ids::{ExprId, InputId, SymbolId};
+pub use crate::literal::Literal;
+use crate::problem::{Made, NameKind, Operand, Problem, Requirement, Size};
 use crate::shape::{MAX_RANK, Shape};
 pub use crate::site::{Site, SiteId};
 pub use assign::Assignment;
 pub use checked::{CheckedGraph, OutputInfo};
 pub use compose::Norm;
 pub use join::SegmentOp;
-pub use literal::Literal;
+pub use mistake::Mistake;
 pub use node::{Axes, Node, Operands, Permutation, SliceAxis, View};
 pub use placed::PLACED_OPS;
 pub use solve::Solution;
@@ -156,11 +155,9 @@ pub struct Graph {
     /// Demands of the user.
     declarations: Vec<Obligation>,
     assignments: Vec<Assignment>,
-    diagnostics: Vec<Diagnostic>,
+    mistakes: Vec<Mistake>,
     warns_of_pointwise: bool,
-    warnings: Vec<Diagnostic>,
-    /// The input axis by which a symbol is explained: one that is the symbol alone, or the first that mentions it.
-    axis_of_symbol: HashMap<SymbolId, (InputId, usize)>,
+    pub(crate) warnings: Vec<Mistake>,
     /// Shapes that were found to be small enough, so that a long chain of one shape counts elements once.
     sized: HashSet<Shape>,
 }
@@ -178,7 +175,7 @@ impl fmt::Debug for Graph {
             .field("expressions", &self.entries.len())
             .field("inputs", &self.inputs.len())
             .field("symbols", &self.symbols().len())
-            .field("diagnostics", &self.diagnostics.len())
+            .field("mistakes", &self.mistakes.len())
             .finish()
     }
 }
@@ -201,10 +198,9 @@ impl Graph {
             obliged: HashSet::new(),
             declarations: Vec::new(),
             assignments: Vec::new(),
-            diagnostics: Vec::new(),
+            mistakes: Vec::new(),
             warns_of_pointwise: false,
             warnings: Vec::new(),
-            axis_of_symbol: HashMap::new(),
             sized: HashSet::new(),
         }
     }
@@ -272,17 +268,6 @@ impl Graph {
         // Fewer inputs than expressions, so that this id is good if the expression's is.
         let input = InputId::new(self.inputs.len());
         let expr = self.insert(Node::Input(input), dtype, shape.clone(), Vec::new(), site)?;
-        for (axis, dim) in shape.iter().enumerate() {
-            for symbol in dim.symbols() {
-                let is_alone = dim.as_symbol().is_some();
-                let had_alone = self.axis_of_symbol.get(&symbol).is_some_and(|&(input, axis)| {
-                    self.inputs.get(input.index()).is_some_and(|info| info.shape[axis].as_symbol().is_some())
-                });
-                if is_alone && !had_alone || !self.axis_of_symbol.contains_key(&symbol) {
-                    self.axis_of_symbol.insert(symbol, (input, axis));
-                }
-            }
-        }
         self.inputs.push(InputInfo { name: name.into(), dtype, shape, may_be_one, site });
         self.input_of_name.insert(name.into(), expr);
         Ok(expr)
@@ -303,39 +288,10 @@ impl Graph {
         ExprId::new(POISON)
     }
 
-    /// Records a mistake; the result is poisoned.
-    pub fn report(&mut self, diagnostic: Diagnostic) -> ExprId {
-        self.diagnostics.push(diagnostic);
-        ExprId::new(POISON)
-    }
-
     /// Asks for warnings of ops that broadcast operands of equally many elements, which programs for torch before 0.2
     /// meant element by element.
     pub fn warn_of_pointwise(&mut self) {
         self.warns_of_pointwise = true;
-    }
-
-    /// The warnings recorded so far.
-    pub fn warnings(&self) -> &[Diagnostic] {
-        &self.warnings
-    }
-
-    /// The mistakes recorded so far.
-    pub fn diagnostics(&self) -> &[Diagnostic] {
-        &self.diagnostics
-    }
-
-    /// Whether no mistake was recorded so far.
-    ///
-    /// # Errors
-    /// The recorded ones.
-    pub fn check(&self) -> Result<(), Diagnostics> {
-        Diagnostics::new(self.diagnostics.clone()).map_or(Ok(()), Err)
-    }
-
-    /// Takes back the mistakes recorded after the first `count` ones, for callers that report them on the spot.
-    pub fn withdraw_diagnostics(&mut self, count: usize) -> Option<Diagnostics> {
-        Diagnostics::new(self.diagnostics.split_off(count.min(self.diagnostics.len())))
     }
 
     /// Whether a mistake went into the expression. An id that is not of this graph is poisoned as well.
@@ -402,49 +358,21 @@ impl Graph {
         Cow::Owned(dims.iter().map(|dim| self.resolved_dim(dim)).collect())
     }
 
-    pub(crate) fn size(&self, dim: &Dim) -> Size {
+    fn size(&self, dim: &Dim) -> Size {
         Size::new(self.resolved_dim(dim), &|symbol| self.symbols.get(symbol).map(SymbolInfo::named))
     }
 
     /// A size with inferred ones as they were written, `?w.0`.
-    fn size_as_written(&self, dim: &Dim) -> Size {
+    pub(crate) fn size_as_written(&self, dim: &Dim) -> Size {
         Size::new(dim.clone(), &|symbol| self.symbols.get(symbol).map(SymbolInfo::named))
     }
 
-    pub(crate) fn sizes(&self, dims: &[Dim]) -> Vec<Size> {
+    fn sizes(&self, dims: &[Dim]) -> Vec<Size> {
         dims.iter().map(|dim| self.size(dim)).collect()
-    }
-
-    /// The input and its axis by which a symbol is explained.
-    pub(crate) fn origin(&self, symbol: SymbolId) -> Option<(&InputInfo, usize)> {
-        let &(input, axis) = self.axis_of_symbol.get(&symbol)?;
-        Some((self.inputs.get(input.index())?, axis))
     }
 
     fn any_poisoned(&self, exprs: &[ExprId]) -> bool {
         exprs.iter().any(|&expr| self.is_poisoned(expr))
-    }
-
-    /// The result of an op, or poison and a record of the mistake. A refused op has found no sizes, whatever refuses it
-    /// and after how many comparisons.
-    fn settle(
-        &mut self,
-        result: Result<ExprId, Problem>,
-        op: &str,
-        operands: &[ExprId],
-        site: Site,
-    ) -> ExprId {
-        match result {
-            Ok(expr) => {
-                self.unifier.keep();
-                expr
-            }
-            Err(problem) => {
-                let diagnostic = help::explain(self, problem, op, operands, site);
-                self.unifier.undo(0);
-                self.report(diagnostic)
-            }
-        }
     }
 
     /// The node of these fields, made now unless there is one already.

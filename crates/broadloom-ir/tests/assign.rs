@@ -81,7 +81,7 @@ fn conversions_within_the_kind() {
             let y = vector(&mut graph, "y", *value);
             let result = graph.assign(x, y, here());
             assert_eq!(graph.is_poisoned(result), allowed == '0', "{value} to {target}");
-            let code = graph.diagnostics().first().map(|mistake| mistake.code().as_str());
+            let code = graph.mistakes().first().map(|mistake| mistake.code().as_str());
             assert_eq!(code, (allowed == '0').then_some("T005"), "{value} to {target}");
         }
     }

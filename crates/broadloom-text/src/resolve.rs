@@ -125,7 +125,7 @@ pub(crate) fn resolve(program: &Program, given: &[Given<'_>], warns: bool) -> Re
     }
     resolver.give(given);
     for statement in &tree.statements {
-        if resolver.mistakes.len() - mistakes.len() + resolver.graph.diagnostics().len() >= MAX_MISTAKES {
+        if resolver.mistakes.len() - mistakes.len() + resolver.graph.mistakes().len() >= MAX_MISTAKES {
             break;
         }
         resolver.statement(statement);
@@ -133,7 +133,7 @@ pub(crate) fn resolve(program: &Program, given: &[Given<'_>], warns: bool) -> Re
     let end = source.text.trim_end().len();
     let end = Span { start: end, end };
     let graph = resolver.finish(end);
-    let warnings = resolver.graph.warnings().to_vec();
+    let warnings = resolver.graph.warnings();
     let warnings: Vec<Mistake> =
         warnings.into_iter().map(|warning| resolver.of_graph(warning, end)).collect();
     let places = TextPlaces { source: source.clone(), sites: resolver.sites };
@@ -195,17 +195,12 @@ impl Resolver<'_> {
     }
 
     fn statement(&mut self, statement: &Statement) {
-        let before = (self.mistakes.len(), self.graph.diagnostics().len());
+        let before = (self.mistakes.len(), self.graph.mistakes().len());
         self.evaluate(statement);
         if matches!(statement.action, Action::Assume(_)) {
-            self.lacks_facts |= before != (self.mistakes.len(), self.graph.diagnostics().len());
+            self.lacks_facts |= before != (self.mistakes.len(), self.graph.mistakes().len());
         } else if self.lacks_facts {
-            let found = self.graph.withdraw_diagnostics(before.1);
-            for diagnostic in
-                found.into_iter().flatten().filter(|found| !found.code().as_str().starts_with('S'))
-            {
-                self.graph.report(diagnostic);
-            }
+            self.graph.retain_mistakes(before.1, |mistake| !mistake.code().as_str().starts_with('S'));
         }
     }
 

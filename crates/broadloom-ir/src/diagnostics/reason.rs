@@ -4,7 +4,7 @@ use super::headline::{headline, quoted};
 use super::render::own_axis;
 use super::{Certainty, Conflict, Diagnostic, Misplaced, NameKind, Operand, Problem, Requirement, Size};
 use crate::dtype::{Class, DType, Scalar};
-use crate::graph::Literal;
+use crate::literal::Literal;
 
 /// All of them.
 pub(super) fn because(diagnostic: &Diagnostic) -> Vec<String> {

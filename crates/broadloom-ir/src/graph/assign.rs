@@ -5,10 +5,10 @@
 
 use super::infer::{self, StretchError};
 use super::{CheckedGraph, Graph, Node, Site};
-use crate::diagnostics::Problem;
 use crate::dtype::{Class, DType, Scalar};
 use crate::ids::{ExprId, InputId};
 use crate::ops::Op;
+use crate::problem::Problem;
 
 /// An input that a run writes to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

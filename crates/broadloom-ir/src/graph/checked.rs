@@ -4,13 +4,13 @@ mod sizes;
 
 use super::solve::{Solution, solve};
 use super::{
-    Entry, Equation, Graph, InputInfo, Node, Obligation, Operands, Site, SymbolInfo, SymbolKind, What,
-    check_tensor_name, infer,
+    Entry, Equation, Graph, InputInfo, Mistake, Node, Obligation, Operands, Site, SymbolInfo, SymbolKind,
+    What, check_tensor_name, infer,
 };
-use crate::diagnostics::{Diagnostic, Diagnostics, Problem, Requirement, advice, help};
 use crate::dim::{Dim, DimError, Named};
 use crate::dtype::DType;
 use crate::ids::{ExprId, InputId, SymbolId};
+use crate::problem::{Problem, Requirement};
 use crate::shape::Shape;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -45,15 +45,17 @@ struct Checked {
 }
 
 impl Graph {
-    /// What the outputs and the [assignments](Graph::assign) need, renumbered densely, if the graph has no mistakes.
-    /// Assignments are outputs that follow the others, in order.
+    /// [`Graph::finish`] before its mistakes are explained, with the number in the checked graph of each expression that
+    /// is needed.
     ///
     /// # Errors
-    /// Every mistake recorded so far, whether the outputs need it or not; no outputs; bad or repeated names of
-    /// outputs; sizes that inference leaves open; symbols that outputs need and neither an input nor the caller
-    /// determines.
-    pub fn finish(&self, outputs: &[(&str, ExprId)]) -> Result<CheckedGraph, Diagnostics> {
-        let mut mistakes = self.diagnostics.clone();
+    /// Every mistake.
+    pub(crate) fn try_finish(
+        &self,
+        outputs: &[(&str, ExprId)],
+    ) -> Result<(CheckedGraph, Vec<Option<ExprId>>), Vec<Mistake>> {
+        let mut mistakes = self.mistakes.clone();
+        let found_late = |problem, op, site| self.mistake(problem, op, &[], site);
         let assigned = self.assignments.iter().map(|assignment| {
             (&*self.inputs[assignment.input.index()].name, assignment.value, Some(assignment.input))
         });
@@ -62,25 +64,25 @@ impl Graph {
         // An assignment that was refused would have been one.
         if outputs.is_empty() && mistakes.is_empty() {
             let site = self.entry(ExprId::new(super::POISON)).site;
-            mistakes.push(Diagnostic::new(Problem::NoOutputs, None, site));
+            mistakes.push(found_late(Problem::NoOutputs, None, site));
         }
         let mut names = HashSet::new();
         for &(name, expr, _) in &outputs {
             let site = self.site(expr);
             if let Err(problem) = check_tensor_name(name) {
-                mistakes.push(Diagnostic::new(problem, Some("output"), site));
+                mistakes.push(found_late(problem, Some("output"), site));
             }
             if !names.insert(name) {
-                mistakes.push(Diagnostic::new(Problem::DuplicateOutput { name: name.into() }, None, site));
+                mistakes.push(found_late(Problem::DuplicateOutput { name: name.into() }, None, site));
             }
-            if self.is_poisoned(expr) && self.diagnostics.is_empty() {
-                mistakes.push(Diagnostic::new(Problem::PoisonedOutput { name: name.into() }, None, site));
+            if self.is_poisoned(expr) && self.mistakes.is_empty() {
+                mistakes.push(found_late(Problem::PoisonedOutput { name: name.into() }, None, site));
             }
         }
         mistakes.extend(self.unifier.undecided().map(|equation| self.undecided(equation)));
         let found = self.unifier.solution().unwrap_or_else(|error| {
             let site = self.entry(ExprId::new(super::POISON)).site;
-            mistakes.push(Diagnostic::new(Problem::Size(error), None, site));
+            mistakes.push(found_late(Problem::Size(error), None, site));
             HashMap::new()
         });
         let mut negative: Vec<(&SymbolId, &Dim)> = (found.iter())
@@ -89,8 +91,7 @@ impl Graph {
         negative.sort_unstable();
         mistakes.extend(negative.into_iter().map(|(symbol, size)| {
             let problem = Problem::NeverMet { requirement: Requirement::Size, size: self.size(size) };
-            let site = self.symbols()[symbol.index()].site;
-            Diagnostic::new(problem, None, site)
+            found_late(problem, None, self.symbols()[symbol.index()].site)
         }));
         let needed = self.needed(&outputs);
         let unproven = self.maybe_negative(&found, &needed);
@@ -163,15 +164,15 @@ impl Graph {
             let (demand, origin) = (super::Demand::NonNegative(found.put(&size)), number[index]);
             checked.obligations.push(Obligation { demand, origin, site, requirement: Requirement::Size });
         }
-        checked.check_solvable(known, &mut mistakes);
+        mistakes.extend(checked.unsolved(known).into_iter().map(|(symbol, site)| {
+            let symbol = self.symbols()[symbol.index()].name.clone();
+            found_late(Problem::Unsolvable { symbol }, None, site)
+        }));
         if let Some(error) = found.error {
             let site = self.entry(ExprId::new(super::POISON)).site;
-            mistakes.push(Diagnostic::new(Problem::Size(error), None, site));
+            mistakes.push(found_late(Problem::Size(error), None, site));
         }
-        match Diagnostics::new(mistakes) {
-            Some(mistakes) => Err(mistakes),
-            None => Ok(CheckedGraph(Arc::new(checked))),
-        }
+        if mistakes.is_empty() { Ok((CheckedGraph(Arc::new(checked)), number)) } else { Err(mistakes) }
     }
 
     /// Sizes that no array has and that may be negative, each with the index of the first needed expression that
@@ -210,9 +211,9 @@ impl Graph {
     }
 
     /// What is left of an obligation once all sizes are found.
-    fn decide(&self, obligation: &Obligation) -> Result<Option<Obligation>, Box<Diagnostic>> {
+    fn decide(&self, obligation: &Obligation) -> Result<Option<Obligation>, Box<Mistake>> {
         let Obligation { demand, site, requirement, .. } = obligation;
-        let mistake = |problem| Err(Box::new(Diagnostic::new(problem, None, site)));
+        let mistake = |problem| Err(Box::new(self.mistake(problem, None, &[], *site)));
         let difference = match demand.difference() {
             Ok(difference) => difference,
             Err(error) => return mistake(Problem::Size(error)),
@@ -233,7 +234,7 @@ impl Graph {
     }
 
     /// The mistake of sizes that were to be compared once more was known, when no more comes.
-    fn undecided(&self, equation: &Equation) -> Diagnostic {
+    fn undecided(&self, equation: &Equation) -> Mistake {
         let Equation { left, right, because } = equation;
         let problem = match &because.what {
             What::Quotient { by, .. } => {
@@ -253,7 +254,7 @@ impl Graph {
                 Problem::Undecided { axis, sizes, certainty, only_if }
             }
         };
-        help::explain(self, problem, because.op, &because.operands, because.site)
+        self.mistake(problem, Some(because.op), &because.operands, because.site)
     }
 
     /// Which expressions the outputs need, by index.
@@ -307,16 +308,14 @@ impl Found {
 }
 
 impl Checked {
-    /// Reports each symbol that is mentioned and neither an input nor the caller determines, at its first use.
-    fn check_solvable(&self, mut known: Vec<bool>, mistakes: &mut Vec<Diagnostic>) {
+    /// The symbols that are mentioned and neither an input nor the caller determines, each with its first use.
+    fn unsolved(&self, mut known: Vec<bool>) -> Vec<(SymbolId, Site)> {
+        let mut unsolved = Vec::new();
         let mut seen_shapes = HashSet::new();
         let mut report = |symbol: SymbolId, site: Site| {
             if let Some(known) = known.get_mut(symbol.index()).filter(|known| !**known) {
                 *known = true;
-                let symbol = self.symbols[symbol.index()].name.clone();
-                let help = advice::give(&symbol);
-                let mistake = Diagnostic::new(Problem::Unsolvable { symbol }, None, site);
-                mistakes.push(Diagnostic { helps: vec![help], ..mistake });
+                unsolved.push((symbol, site));
             }
         };
         for entry in &self.entries {
@@ -332,6 +331,7 @@ impl Checked {
         for obligation in self.obligations.iter().filter(|obligation| obligation.origin.is_some()) {
             obligation.demand.symbols().into_iter().for_each(|symbol| report(symbol, obligation.site));
         }
+        unsolved
     }
 }
 
@@ -434,7 +434,7 @@ impl CheckedGraph {
         let demanded = self.obligations().iter().filter_map(|obligation| obligation.origin);
         roots.extend(demanded.map(|origin| ("", image(origin), None)));
         let needed = built.needed(&roots);
-        if !built.diagnostics.is_empty() || needed[super::POISON] {
+        if !built.mistakes.is_empty() || needed[super::POISON] {
             return None;
         }
         let mut checked = Checked { entries: Vec::new(), ..Checked::clone(&self.0) };

@@ -5,11 +5,11 @@
 
 use super::reduction::{Empty, resolve_axes};
 use super::{Axes, Graph, Node, Site};
-use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::dtype::{Class, DType, Scalar};
 use crate::ids::ExprId;
 use crate::ops::Op;
+use crate::problem::Problem;
 use crate::reduce::ReduceOp;
 use crate::shape::Shape;
 

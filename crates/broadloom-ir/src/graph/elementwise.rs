@@ -2,11 +2,11 @@
 
 use super::infer::{self, AxisClash};
 use super::{Because, Fit, Graph, Literal, Node, Operands, Site, What};
-use crate::diagnostics::{Conflict, Diagnostic, Inferred, Problem, Size, advice};
 use crate::dim::Dim;
 use crate::dtype::{Class, DType, Scalar};
 use crate::ids::ExprId;
 use crate::ops::Op;
+use crate::problem::{Conflict, Inferred, Problem, Size};
 use crate::shape::Shape;
 
 /// Names of the operands of a selection.
@@ -18,10 +18,7 @@ impl Graph {
         match self.try_literal(value, meets, site) {
             Ok(expr) => expr,
             // No op of the user's: the literal stands on its own.
-            Err(problem) => {
-                let helps = advice::widen(value, value.dtype(meets)).into_iter().collect();
-                self.report(Diagnostic { helps, ..Diagnostic::new(problem, None, site) })
-            }
+            Err(problem) => self.report(problem, None, site),
         }
     }
 

@@ -1,8 +1,8 @@
 //! Inference of shapes as plain functions over a comparison of sizes, so that a help can be tried before it is offered.
 
 use super::unify::Fit;
-use crate::diagnostics::Certainty;
 use crate::dim::{Dim, FactsOf};
+use crate::problem::Certainty;
 use crate::shape::Shape;
 
 /// An axis of the result on which two operands do not fit.

@@ -1,11 +1,11 @@
 //! Reductions, `take` and `iota`.
 
 use super::{Axes, CheckedGraph, Graph, Node, Site};
-use crate::diagnostics::{Problem, Requirement};
 use crate::dim::Dim;
 use crate::dtype::{Class, DType, Scalar};
 use crate::ids::ExprId;
 use crate::ops::Op;
+use crate::problem::{Problem, Requirement};
 use crate::reduce::ReduceOp;
 use crate::shape::Shape;
 

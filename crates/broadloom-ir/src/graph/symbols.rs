@@ -5,9 +5,9 @@
 //! declared equality is a substitution.
 
 use super::{Graph, MAX_IDS, MAX_NAME, Obligation, Site, clipped};
-use crate::diagnostics::{Diagnostic, NameKind, Problem, Requirement, help};
 use crate::dim::{Dim, Facts, Named, gcd};
 use crate::ids::SymbolId;
+use crate::problem::{NameKind, Problem, Requirement};
 use std::collections::HashMap;
 
 /// How a symbol gets its value.
@@ -218,10 +218,10 @@ impl Graph {
             && name.len() <= MAX_NAME;
         if !good {
             let problem = Problem::BadName { kind: NameKind::Symbol, name: clipped(name) };
-            self.report(Diagnostic::new(problem, Some("symbol"), site));
+            self.report(problem, Some("symbol"), site);
         }
         if self.symbols.is_full() {
-            self.report(Diagnostic::new(Problem::TooLarge, None, site));
+            self.report(Problem::TooLarge, None, site);
             return SymbolId::new(0);
         }
         self.symbols.add(name, kind, site)
@@ -374,8 +374,7 @@ impl Graph {
 
     fn settle_fact(&mut self, result: Result<(), Problem>, op: &str, site: Site) {
         if let Err(problem) = result {
-            let diagnostic = help::explain(self, problem, op, &[], site);
-            self.report(diagnostic);
+            self.report(problem, Some(op), site);
         }
     }
 }

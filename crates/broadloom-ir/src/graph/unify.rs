@@ -13,9 +13,9 @@
 //! acceptance on the order of the ops.
 
 use super::{Operands, Site, Symbols};
-use crate::diagnostics::Certainty;
 use crate::dim::{Dim, DimError};
 use crate::ids::SymbolId;
+use crate::problem::Certainty;
 use std::collections::{BTreeSet, HashMap};
 
 /// Why two sizes have to be equal.

@@ -5,9 +5,9 @@ use super::reduction::resolve_axes;
 use super::{
     Axes, Because, Demand, Equation, Fit, Graph, Node, Obligation, Permutation, Site, SliceAxis, View, What,
 };
-use crate::diagnostics::{Problem, Requirement};
 use crate::dim::Dim;
 use crate::ids::ExprId;
+use crate::problem::{Problem, Requirement};
 use crate::shape::{MAX_RANK, Shape};
 use smallvec::smallvec;
 

@@ -133,7 +133,7 @@ impl Graph {
     /// assert!(broadloom::Graph::new().warnings().is_empty());
     /// ```
     pub fn warnings(&self) -> Vec<Diagnostic> {
-        registry::with(self.key, |state| state.graph.warnings().to_vec()).unwrap_or_default()
+        registry::with(self.key, |state| state.graph.warnings()).unwrap_or_default()
     }
 
     pub(super) fn key(&self) -> GraphKey {

@@ -6,7 +6,7 @@ use super::graph::Graph;
 use super::registry;
 use super::tensor::Tensor;
 use broadloom_ir::ExprId;
-use broadloom_ir::diagnostics::{Diagnostic, Problem};
+use broadloom_ir::diagnostics::Problem;
 use broadloom_ir::dim;
 use broadloom_ir::dtype::{DType, Scalar};
 use broadloom_ir::graph::{self as ir, Site};
@@ -59,7 +59,7 @@ impl Graph {
                 let distance = graph.elementwise(Op::Multiply, &[position, step], site);
                 graph.elementwise(Op::Add, &[start, distance], site)
             }
-            Err(problem) => graph.report(Diagnostic::new(problem, Some("arange"), site)),
+            Err(problem) => graph.report(problem, Some("arange"), site),
         })
     }
 
@@ -107,7 +107,7 @@ fn size(graph: &mut ir::Graph, operand: ExprId, axis: i64, site: Site) -> ExprId
     let position = position.and_then(|axis| usize::try_from(axis).ok());
     match position.and_then(|axis| shape.get(axis)).cloned() {
         Some(dim) => graph.size_value(dim, site),
-        None => graph.report(Diagnostic::new(Problem::NoAxis { axis, rank }, Some("size"), site)),
+        None => graph.report(Problem::NoAxis { axis, rank }, Some("size"), site),
     }
 }
 

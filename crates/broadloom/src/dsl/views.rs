@@ -4,7 +4,7 @@ use super::axes::{IntoAxes, IntoAxis};
 use super::dims::{Dim, Shape, Symbol};
 use super::registry;
 use super::tensor::Tensor;
-use broadloom_ir::diagnostics::{Diagnostic, Problem};
+use broadloom_ir::diagnostics::Problem;
 use broadloom_ir::dim;
 use broadloom_ir::graph::{Site, SliceSpec};
 use broadloom_ir::shape;
@@ -405,9 +405,7 @@ impl Tensor {
             return registry::build(self.graph, &[self], &[], site, |graph, _| {
                 match graph.is_poisoned(self.expr) {
                     true => graph.poison(),
-                    false => {
-                        graph.report(Diagnostic::new(Problem::NoAxis { axis, rank }, Some("slice"), site))
-                    }
+                    false => graph.report(Problem::NoAxis { axis, rank }, Some("slice"), site),
                 }
             });
         };
