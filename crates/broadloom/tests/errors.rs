@@ -150,7 +150,7 @@ fn indices_out_of_range() {
 
     let bad = [0, 1, 2, 3, -4, 7];
     let error = run_error(kernel.run((&table, ArrayView::new(&bad, &[3, 2]).unwrap())));
-    let RunError::IndexOutOfRange { site, position, index, size } = error else { panic!("{error}") };
+    let RunError::IndexOutOfRange { site, position, index, size, .. } = error else { panic!("{error}") };
     let file = site.location().map(Location::file);
     assert_eq!((file, position, index, size), (Some(file!()), vec![1, 1], 3, 3));
 

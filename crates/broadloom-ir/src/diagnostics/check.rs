@@ -14,10 +14,15 @@ impl Graph {
     /// outputs; sizes that inference leaves open; symbols that outputs need and neither an input nor the caller
     /// determines.
     pub fn finish(&self, outputs: &[(&str, ExprId)]) -> Result<CheckedGraph, Diagnostics> {
-        match self.try_finish(outputs) {
-            Ok((graph, _)) => Ok(graph),
-            Err(mistakes) => Err(Diagnostics(self.explained(&mistakes))),
-        }
+        Ok(self.finish_numbered(outputs)?.0)
+    }
+
+    /// Like [`Graph::finish`], with the number in the checked graph of each expression that is needed.
+    pub(crate) fn finish_numbered(
+        &self,
+        outputs: &[(&str, ExprId)],
+    ) -> Result<(CheckedGraph, Vec<Option<ExprId>>), Diagnostics> {
+        self.try_finish(outputs).map_err(|mistakes| Diagnostics(self.explained(&mistakes)))
     }
 
     /// Whether no mistake was recorded so far.

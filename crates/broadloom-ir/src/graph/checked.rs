@@ -45,8 +45,7 @@ struct Checked {
 }
 
 impl Graph {
-    /// [`Graph::finish`] before its mistakes are explained, with the number in the checked graph of each expression that
-    /// is needed.
+    /// [`Graph::finish_numbered`] before its mistakes are explained.
     ///
     /// # Errors
     /// Every mistake.

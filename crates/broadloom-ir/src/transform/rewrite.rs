@@ -101,6 +101,11 @@ impl<'g> Rewriter<'g> {
             && self.graph.shape(image) == *self.source.shape(expr);
         debug_assert!(fits, "{expr} is replaced by what has another dtype or shape");
         self.images[expr.index()] = if fits { image } else { self.graph.poison() };
+        self.attribute(expr);
+    }
+
+    /// What was made since this or [`Rewriter::replace`] was called last was made for an expression of the source.
+    pub fn attribute(&mut self, expr: ExprId) {
         self.origins.resize(self.graph.count(), expr);
     }
 
@@ -112,19 +117,31 @@ impl<'g> Rewriter<'g> {
             let images = exprs.iter().copied().map(Some).collect();
             return Rewritten { graph: self.source.clone(), origins: exprs, images };
         };
-        let kept = numbers.iter().zip(self.origins).filter(|(number, _)| number.is_some());
-        let origins = kept.map(|(_, origin)| origin).collect();
+        let origins = renumbered(&numbers, &self.origins);
         let images = self.images.iter().map(|image| numbers[image.index()]).collect();
         Rewritten { graph, origins, images }
     }
 
-    /// The new graph with outputs and demands of its own.
+    /// The new graph with outputs and demands of its own, and for each of its expressions the first one of the source
+    /// for which it was made.
     ///
     /// # Errors
     /// The mistakes that were made in it.
-    pub fn finish_with(self, outputs: &[(&str, ExprId)]) -> Result<CheckedGraph, Diagnostics> {
-        self.graph.finish(outputs)
+    pub fn finish_with(self, outputs: &[(&str, ExprId)]) -> Result<(CheckedGraph, Vec<ExprId>), Diagnostics> {
+        let (graph, numbers) = self.graph.finish_numbered(outputs)?;
+        Ok((graph, renumbered(&numbers, &self.origins)))
     }
+}
+
+/// Origins by the numbers that expressions have in the finished graph. Where several became one, it is the first's.
+fn renumbered(numbers: &[Option<ExprId>], origins: &[ExprId]) -> Vec<ExprId> {
+    let mut renumbered = Vec::new();
+    for (number, origin) in numbers.iter().zip(origins) {
+        if number.is_some_and(|number| number.index() == renumbered.len()) {
+            renumbered.push(*origin);
+        }
+    }
+    renumbered
 }
 
 /// A graph that was made of another, and which of their expressions belong together.
