@@ -189,6 +189,28 @@ fn sizes_that_overflow() {
     assert!(matches!(error, RunError::Memory(_)), "{error}");
 }
 
+/// The kernel may have been compiled for another expression of the same structure.
+#[test]
+fn eval_points_at_the_op_of_this_call() {
+    let (table, good, bad) = (vec![1.0f32, 2.0, 3.0], vec![0i64, 1], vec![1i64, 7]);
+    let sum: Vec<f32> = broadloom::eval((&table, &good, &good), |(table, first, second)| {
+        let [a, b] = [first, second].map(|indices| table.take(indices, 0));
+        a + b
+    })
+    .unwrap();
+    assert_eq!(sum, [2.0, 4.0]);
+    let line = line!() + 3;
+    let error = broadloom::eval::<_, _, Vec<f32>>((&table, &good, &bad), |(table, first, second)| {
+        let a = table.take(first, 0);
+        let b = table.take(second, 0);
+        a + b
+    });
+    let Err(EvalError::Call(CallError::Run(RunError::IndexOutOfRange { site, index, .. }))) = error else {
+        panic!("{error:?}")
+    };
+    assert_eq!((site.location().map(Location::line), index), (Some(line), 7));
+}
+
 #[test]
 fn eval_explains_with_real_sizes() {
     let (a, b) = (vec![1.0f32; 10], vec![1.0f32; 11]);
