@@ -47,7 +47,7 @@ use std::collections::{HashMap, HashSet};
 use std::fmt;
 use symbols::Symbols;
 pub use symbols::{Declared, SymbolInfo, SymbolKind, symbol_named};
-use unify::{Because, Equation, Fit, Unifier, What};
+use unify::{Cause, Compared, Equation, Fit, Unifier};
 pub use views::SliceSpec;
 
 /// An input of a graph.
@@ -134,7 +134,7 @@ struct Entry {
     site: Site,
 }
 
-/// The single poisoned expression of a graph. It exists from the beginning, so that a mistake needs no room.
+/// The single poisoned expression of a graph. It always exists, so that a mistake has a result even in a full graph.
 const POISON: usize = 0;
 /// Ids are `u32`.
 const MAX_IDS: usize = u32::MAX as usize;
@@ -158,7 +158,7 @@ pub struct Graph {
     mistakes: Vec<Mistake>,
     warns_of_pointwise: bool,
     pub(crate) warnings: Vec<Mistake>,
-    /// Shapes that were found to be small enough, so that a long chain of one shape counts elements once.
+    /// Shapes known to be small enough, so that the elements of a shape that many nodes have are counted once.
     sized: HashSet<Shape>,
 }
 
@@ -184,7 +184,7 @@ impl Graph {
     /// A graph without inputs.
     #[track_caller]
     pub fn new() -> Graph {
-        // The dtype of poison is one that every literal fits, so that none of them is reported on top.
+        // Every literal fits the dtype of poison, so that none is reported beside the mistake.
         let poison =
             Entry { node: Node::Poison, dtype: DType::F64, shape: Shape::scalar(), site: Site::caller() };
         Graph {
@@ -265,7 +265,7 @@ impl Graph {
             });
             return Err(Problem::DuplicateInput { dtype, dims: self.sizes(&shape), first });
         }
-        // Fewer inputs than expressions, so that this id is good if the expression's is.
+        // There are fewer inputs than expressions, so this id fits if the expression's does.
         let input = InputId::new(self.inputs.len());
         let expr = self.insert(Node::Input(input), dtype, shape.clone(), Vec::new(), site)?;
         self.inputs.push(InputInfo { name: name.into(), dtype, shape, may_be_one, site });
@@ -318,7 +318,7 @@ impl Graph {
         ones.map(|(axis, _)| axis).collect()
     }
 
-    /// The shape of an expression as the ops gave it: only by this is a size the literal 1.
+    /// The shape of an expression as the ops gave it, which alone decides whether a size is the literal 1.
     fn written(&self, expr: ExprId) -> &Shape {
         &self.entry(expr).shape
     }
@@ -375,7 +375,7 @@ impl Graph {
         exprs.iter().any(|&expr| self.is_poisoned(expr))
     }
 
-    /// The node of these fields, made now unless there is one already.
+    /// The expression of this node, which is new unless there is an equal one.
     fn insert(
         &mut self,
         node: Node,
@@ -412,7 +412,7 @@ impl Graph {
         }
     }
 
-    /// Sizes that are never negative, and elements that can be counted and addressed.
+    /// Checks that no size is always negative and that the elements can be counted and addressed.
     fn check_size(&mut self, shape: &Shape) -> Result<(), Problem> {
         if self.sized.contains(shape) {
             return Ok(());
@@ -420,8 +420,8 @@ impl Graph {
         if shape.rank() > MAX_RANK {
             return Err(Problem::RankTooLarge { rank: shape.rank() });
         }
-        // Eight bytes an element whatever the dtype, so that a cast never fails. Zeros are left out: strides
-        // count the elements of the other axes even if there are none.
+        // Eight bytes per element whatever the dtype, so that a cast never fails. Zeros are skipped: strides are
+        // products of the other sizes even if there are no elements.
         let mut bytes = 8_i64;
         for (axis, dim) in shape.iter().enumerate() {
             if dim.interval(&|symbol| self.facts(symbol)).upper < 0 {

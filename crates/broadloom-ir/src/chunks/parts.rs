@@ -20,7 +20,7 @@ pub struct Split {
     pub rows: SymbolId,
     /// Per input of the graph, whether each chunk brings rows of it.
     pub streamed: Vec<bool>,
-    /// Of how many rows every chunk but the last must have a multiple.
+    /// The number of rows of every chunk but the last must be a multiple of this.
     pub multiple: Multiple,
     /// The graph as it is of one chunk, for the sizes of arrays: nothing is demanded of the number of rows.
     pub of_chunk: CheckedGraph,
@@ -78,7 +78,7 @@ pub enum Destination {
     Whole(usize),
     /// Left for later parts. The results of chunks are merged.
     Merged(usize),
-    /// Left for later parts. The results of chunks are put one behind the other along the leading axis.
+    /// Left for later parts. The results of chunks are concatenated along the leading axis.
     Joined(usize),
     /// Left for later parts.
     Slot(usize),
@@ -135,7 +135,7 @@ struct Splitter<'g> {
     /// Slots of values that a part leaves for later ones.
     kept: BTreeMap<ExprId, usize>,
     slots: usize,
-    /// Begins the names of inputs that are none of the graph.
+    /// The prefix of the names of inputs that the graph does not have.
     mark: String,
 }
 
@@ -195,7 +195,7 @@ impl<'g> Splitter<'g> {
             self.keep(&self.roots_of_rest(pass), pass + 1, true);
         }
         let passes = (0..count).map(|pass| self.pass(pass)).collect::<Result<_, Diagnostics>>();
-        // The parts are made of what was checked before.
+        // The parts consist of expressions that were checked before, so this does not happen.
         let passes = passes.map_err(|_| (None, Refusal::OtherSize))?;
         let axis_of_rows = self.places.iter().map(|place| match place {
             Place::Rows { axis, .. } => Some(*axis),

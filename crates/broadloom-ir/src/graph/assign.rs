@@ -15,9 +15,9 @@ use crate::problem::Problem;
 pub struct Assignment {
     /// Which.
     pub input: InputId,
-    /// What it will hold: of its dtype and shape.
+    /// Its new value, of its dtype and shape.
     pub value: ExprId,
-    /// Where that was said.
+    /// Where it was assigned.
     pub site: Site,
 }
 
@@ -65,7 +65,7 @@ impl Graph {
             let result =
                 infer::broadcast(&dims, &mut |_, (_, left), (_, right)| infer::compare(left, right, &facts));
             return Err(match (result, error) {
-                // A mismatch that no stretching cures is told first, as by NumPy.
+                // Shapes that do not even broadcast are reported as such, as by NumPy.
                 (Err(_), StretchError::Clashes(clashes)) => Problem::Stretch {
                     wanted: self.sizes(&shape),
                     conflicts: self.conflicts(clashes, &["value", "wanted"]),

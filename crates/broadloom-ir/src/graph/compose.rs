@@ -234,7 +234,7 @@ impl Graph {
         }
     }
 
-    /// A comparison of signed integers with `u64`, which no integer dtype holds both: exact, unlike one in `f64`.
+    /// A comparison of signed integers with `u64`. No integer dtype holds both; this is exact, unlike one in `f64`.
     pub(super) fn compare_with_u64(
         &mut self,
         op: Op,

@@ -58,7 +58,7 @@ impl Graph {
         }
         let first = match usize::try_from(axis) {
             Ok(first) if first < rank => first,
-            // Taken before literal 1s are left out.
+            // Of the rank with the literal 1s at the end.
             Err(_) if axis == -1 => rank - small.rank(),
             _ => return refused(Misplaced::NoAxis),
         };

@@ -1,4 +1,4 @@
-//! Graphs made of graphs.
+//! The rewriter of checked graphs.
 
 use crate::diagnostics::Diagnostics;
 use crate::graph::{CheckedGraph, Graph, Node};
@@ -70,7 +70,7 @@ impl<'g> Rewriter<'g> {
         &mut self.graph
     }
 
-    /// What stands for an expression of the source; poison before it was [said](Rewriter::replace).
+    /// The image of an expression of the source; poison before it was [given](Rewriter::replace).
     pub fn image(&self, expr: ExprId) -> ExprId {
         self.images[expr.index()]
     }
@@ -94,8 +94,8 @@ impl<'g> Rewriter<'g> {
         }
     }
 
-    /// From now on an image stands for an expression. One of another dtype or shape would be a mistake of the caller; it
-    /// poisons what follows, so that there is no wrong graph.
+    /// Gives an expression its image. An image of another dtype or shape is a mistake of the caller; it poisons what
+    /// follows, so that no wrong graph results.
     pub fn replace(&mut self, expr: ExprId, image: ExprId) {
         let fits = self.graph.dtype(image) == self.source.dtype(expr)
             && self.graph.shape(image) == *self.source.shape(expr);
@@ -180,7 +180,7 @@ impl Rewritten {
             .collect()
     }
 
-    /// What came of rewriting twice.
+    /// This rewriting followed by another.
     pub fn then(self, rewrite: impl FnOnce(&CheckedGraph) -> Rewritten) -> Rewritten {
         let next = rewrite(&self.graph);
         let origins = next.origins.iter().map(|expr| self.origin(*expr)).collect();
