@@ -539,7 +539,7 @@ fn rows_that_are_tied_to_another_size_are_refused() {
     assert!(format!("{refused:#}").contains("equal another size"), "{refused:?}");
 }
 
-/// Places in a text are all the same but for their addresses, and the first `take` was taken for the second one.
+/// Of two calls in one place, the first was taken for the one that failed.
 #[test]
 fn positions_of_bad_data_are_those_of_the_call_that_failed() {
     let two = "output a = take(table, idx); output b = take(table, ids)";
@@ -557,4 +557,19 @@ fn positions_of_bad_data_are_those_of_the_call_that_failed() {
         let error = run.push(&[0i64, 77]).unwrap_err();
         assert!(error.to_string().contains("[4] is 77"), "{error}");
     }
+}
+
+#[test]
+fn positions_of_bad_data_count_rows_along_their_axis() {
+    let g = Graph::new();
+    let table = g.input::<f64>("table", shape![5]);
+    let n = g.symbol("n");
+    let [good, bad] = ["good", "bad"].map(|name| g.input::<i64>(name, shape![n, 2]));
+    let [a, b] = [good, bad.t()].map(|indices| table.take(indices, 0));
+    let chunked = (a + b.t()).compile().unwrap().in_chunks("n").unwrap();
+    let mut run = chunked.start(inputs! { "table" => &[0.5f64; 5] }).unwrap();
+    let rows = |data: &'static [i64]| ArrayView::new(data, &[data.len() / 2, 2]).unwrap();
+    run.push(inputs! { "good" => rows(&[0; 6]), "bad" => rows(&[0; 6]) }).unwrap();
+    let error = run.push(inputs! { "good" => rows(&[0; 4]), "bad" => rows(&[0, 1, 2, 77]) }).unwrap_err();
+    assert!(error.to_string().contains("[1, 4] is 77"), "{error}");
 }

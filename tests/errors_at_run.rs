@@ -3,6 +3,7 @@
 
 use broadloom::prelude::*;
 use broadloom::{CallError, CheckedGraph, CpuLevel, RunError, Threads};
+use broadloom_ir::ExprId;
 use broadloom_ir::graph::Node;
 use broadloom_ir::interp::{self, InterpretError, interpret};
 use std::sync::Arc;
@@ -57,8 +58,8 @@ fn random(seed: &mut u64) -> usize {
 enum Wrong {
     /// The sizes, whatever the data.
     Sizes,
-    /// An element: site, indices of the position, value, and the size of the axis if it is an index.
-    Element(String, Vec<usize>, i64, Option<i64>),
+    /// An element: expression, indices of the position, value, and the size of the axis if it is an index.
+    Element(ExprId, Vec<usize>, i64, Option<i64>),
 }
 
 fn unravel(mut position: usize, shape: &[usize]) -> Vec<usize> {
@@ -86,10 +87,10 @@ fn interpreted(graph: &CheckedGraph, inputs: &[interp::Array], sizes: [usize; 3]
         Err(InterpretError::Index { expr, position, value, size }) => {
             let Node::Take { indices, .. } = graph.node(expr) else { panic!("{expr} takes nothing") };
             let index = unravel(position, &shape(*indices));
-            Some(Wrong::Element(graph.site(expr).to_string(), index, value, Some(size as i64)))
+            Some(Wrong::Element(expr, index, value, Some(size as i64)))
         }
         Err(InterpretError::NegativeExponent { expr, position, value }) => {
-            Some(Wrong::Element(graph.site(expr).to_string(), unravel(position, &shape(expr)), value, None))
+            Some(Wrong::Element(expr, unravel(position, &shape(expr)), value, None))
         }
         Err(InterpretError::Obligation { .. }) => Some(Wrong::Sizes),
         Err(error) => panic!("{error}\n{graph}"),
@@ -100,11 +101,11 @@ fn interpreted(graph: &CheckedGraph, inputs: &[interp::Array], sizes: [usize; 3]
 fn reported(result: Result<Outputs, CallError>) -> Option<Wrong> {
     match result {
         Ok(_) => None,
-        Err(CallError::Run(RunError::IndexOutOfRange { site, position, index, size })) => {
-            Some(Wrong::Element(site.to_string(), position, index, Some(size)))
+        Err(CallError::Run(RunError::IndexOutOfRange { expr, position, index, size, .. })) => {
+            Some(Wrong::Element(expr, position, index, Some(size)))
         }
-        Err(CallError::Run(RunError::NegativeExponent { site, position, exponent })) => {
-            Some(Wrong::Element(site.to_string(), position, exponent, None))
+        Err(CallError::Run(RunError::NegativeExponent { expr, position, exponent, .. })) => {
+            Some(Wrong::Element(expr, position, exponent, None))
         }
         Err(CallError::Bind(_)) => Some(Wrong::Sizes),
         Err(error) => panic!("{error}"),

@@ -3,11 +3,10 @@
 use broadloom_ir::ExprId;
 use broadloom_ir::dim::Dim;
 use broadloom_ir::dtype::{DType, Scalar};
-use broadloom_ir::graph::{CheckedGraph, Graph, Norm, SegmentOp, SliceSpec};
+use broadloom_ir::graph::{CheckedGraph, Graph, Norm, SegmentOp, Site, SliceSpec};
 use broadloom_ir::ops::Op;
 use broadloom_ir::reduce::ReduceOp;
 use broadloom_ir::shape::Shape;
-use std::panic::Location;
 
 /// A graph under construction with one-letter symbols.
 pub struct Builder {
@@ -18,30 +17,30 @@ impl Builder {
     fn dim(&mut self, size: &str) -> Dim {
         match size.parse() {
             Ok(size) => Dim::constant(size),
-            Err(_) => Dim::symbol(self.graph.symbol(size, Location::caller())),
+            Err(_) => Dim::symbol(self.graph.symbol(size, Site::caller())),
         }
     }
 
     fn input(&mut self, name: &str, dtype: DType, shape: &[&str]) -> ExprId {
         let shape: Shape = shape.iter().map(|size| self.dim(size)).collect();
-        self.graph.input(name, dtype, shape, Location::caller())
+        self.graph.input(name, dtype, shape, Site::caller())
     }
 
     fn op(&mut self, op: Op, operands: &[ExprId]) -> ExprId {
-        self.graph.elementwise(op, operands, Location::caller())
+        self.graph.elementwise(op, operands, Site::caller())
     }
 
     fn reduce(&mut self, op: ReduceOp, operand: ExprId, axes: &[i64], keepdims: bool) -> ExprId {
-        self.graph.reduce(op, operand, Some(axes), keepdims, Location::caller())
+        self.graph.reduce(op, operand, Some(axes), keepdims, Site::caller())
     }
 
     fn expand(&mut self, operand: ExprId, axis: i64) -> ExprId {
-        self.graph.expand_dims(operand, &[axis], Location::caller())
+        self.graph.expand_dims(operand, &[axis], Site::caller())
     }
 
     fn broadcast(&mut self, operand: ExprId, shape: &[&str]) -> ExprId {
         let shape: Shape = shape.iter().map(|size| self.dim(size)).collect();
-        self.graph.broadcast_to(operand, shape, Location::caller())
+        self.graph.broadcast_to(operand, shape, Site::caller())
     }
 
     fn reshape(&mut self, operand: ExprId, shape: &[&[&str]]) -> ExprId {
@@ -50,7 +49,7 @@ impl Builder {
             Some(Dim::product(&sizes).expect("a product of a few sizes"))
         };
         let dims: Vec<Option<Dim>> = shape.iter().map(product).collect();
-        self.graph.reshape(operand, &dims, Location::caller())
+        self.graph.reshape(operand, &dims, Site::caller())
     }
 
     /// A table over every pair of two arrays' elements.
@@ -61,24 +60,24 @@ impl Builder {
     }
 
     fn concat(&mut self, operands: &[ExprId], axis: i64) -> ExprId {
-        self.graph.concat(operands, axis, Location::caller())
+        self.graph.concat(operands, axis, Site::caller())
     }
 
     fn segment(&mut self, op: SegmentOp, values: ExprId, ids: ExprId, segments: Dim) -> ExprId {
-        self.graph.segment(op, values, ids, segments, Location::caller())
+        self.graph.segment(op, values, ids, segments, Site::caller())
     }
 
     /// The leading axis backwards.
     fn flip(&mut self, operand: ExprId) -> ExprId {
         let slice = SliceSpec::Range { start: None, stop: None, step: -1 };
-        self.graph.slice(operand, &[slice], Location::caller())
+        self.graph.slice(operand, &[slice], Site::caller())
     }
 
     /// All but the first and the last element of axis 1.
     fn inner(&mut self, operand: ExprId) -> ExprId {
         let (start, stop) = (Some(Dim::ONE), Some(Dim::constant(-1)));
         let slices = [SliceSpec::All, SliceSpec::Range { start, stop, step: 1 }];
-        self.graph.slice(operand, &slices, Location::caller())
+        self.graph.slice(operand, &slices, Site::caller())
     }
 }
 
@@ -196,7 +195,7 @@ pub const CASES: &[(&str, Build)] = &[
     ("rows, columns, all", |b| {
         let x = b.input("x", F32, &["n", "m"]);
         let q = b.op(Op::Square, &[x]);
-        let d = b.graph.cast(x, F64, Location::caller());
+        let d = b.graph.cast(x, F64, Site::caller());
         vec![
             b.reduce(ReduceOp::Sum, q, &[1], false),
             b.reduce(ReduceOp::Sum, q, &[0], false),
@@ -245,9 +244,9 @@ pub const CASES: &[(&str, Build)] = &[
     ("take and iota", |b| {
         let (table, index) = (b.input("table", F32, &["4", "3"]), b.input("index", DType::I32, &["n"]));
         let n = b.dim("n");
-        let taken = b.graph.take(table, index, 0, Location::caller());
-        let position = b.graph.iota(n, Location::caller());
-        let position = b.graph.cast(position, F32, Location::caller());
+        let taken = b.graph.take(table, index, 0, Site::caller());
+        let position = b.graph.iota(n, Site::caller());
+        let position = b.graph.cast(position, F32, Site::caller());
         let position = b.expand(position, 1);
         vec![b.op(Op::Add, &[taken, position])]
     }),
@@ -281,22 +280,22 @@ pub const JOINS: &[(&str, Build)] = &[
     ("stack", |b| {
         let (x, y) = (b.input("x", F32, &["n", "m"]), b.input("y", F32, &["n", "m"]));
         let sum = b.op(Op::Add, &[x, y]);
-        let last = b.graph.stack(&[x, y, sum], -1, Location::caller());
-        let first = b.graph.stack(&[sum, y], 0, Location::caller());
-        let fifth = b.graph.stack(&[x, y, sum, x, y], 1, Location::caller());
+        let last = b.graph.stack(&[x, y, sum], -1, Site::caller());
+        let first = b.graph.stack(&[sum, y], 0, Site::caller());
+        let fifth = b.graph.stack(&[x, y, sum, x, y], 1, Site::caller());
         vec![last, first, fifth]
     }),
     ("concat met otherwise", |b| {
         let (x, y) = (b.input("x", F64, &["n", "m"]), b.input("y", F64, &["k", "m"]));
         let index = b.input("index", DType::I64, &["m"]);
         let joined = b.concat(&[x, y, x], 0);
-        let nothing = b.graph.constant(Scalar::I64(0), Location::caller());
+        let nothing = b.graph.constant(Scalar::I64(0), Site::caller());
         let zero = b.op(Op::Multiply, &[index, nothing]);
-        let taken = b.graph.take(joined, zero, 0, Location::caller());
+        let taken = b.graph.take(joined, zero, 0, Site::caller());
         let size = [b.dim("n"), b.dim("k")];
         let rows = size[0].scale(2).unwrap().add(&size[1]).unwrap();
         let flat = rows.mul(&b.dim("m")).unwrap();
-        let reshaped = b.graph.reshape(joined, &[Some(flat)], Location::caller());
+        let reshaped = b.graph.reshape(joined, &[Some(flat)], Site::caller());
         vec![
             b.reduce(ReduceOp::Sum, joined, &[0], false),
             b.reduce(ReduceOp::Sum, joined, &[1], false),
@@ -312,7 +311,7 @@ pub const JOINS: &[(&str, Build)] = &[
         let top = b.concat(&[x, y], 1);
         let bottom = b.concat(&[w, z], 1);
         let block = b.concat(&[top, bottom], 0);
-        let turned = b.graph.permute_dims(block, &[1, 0], Location::caller());
+        let turned = b.graph.permute_dims(block, &[1, 0], Site::caller());
         let flipped = b.flip(block);
         let part = b.inner(top);
         vec![b.op(Op::Sqrt, &[turned]), b.op(Op::Abs, &[flipped]), b.op(Op::Square, &[part])]
@@ -321,20 +320,20 @@ pub const JOINS: &[(&str, Build)] = &[
         let x = b.input("x", F32, &["n"]);
         let pieces: Vec<ExprId> = (0..100)
             .map(|piece| {
-                let factor = b.graph.constant(Scalar::F32(piece as f32), Location::caller());
+                let factor = b.graph.constant(Scalar::F32(piece as f32), Site::caller());
                 b.op(Op::Multiply, &[x, factor])
             })
             .collect();
         let joined = b.concat(&pieces, 0);
-        let stacked = b.graph.stack(&pieces, 1, Location::caller());
+        let stacked = b.graph.stack(&pieces, 1, Site::caller());
         vec![b.op(Op::Negative, &[joined]), stacked]
     }),
     ("segments", |b| {
         let (x, y) = (b.input("x", F32, &["n", "3"]), b.input("y", F64, &["n", "m"]));
         let ids = b.input("ids", DType::I64, &["n"]);
-        let (three, k) = (b.graph.constant(Scalar::I64(3), Location::caller()), b.dim("k"));
+        let (three, k) = (b.graph.constant(Scalar::I64(3), Site::caller()), b.dim("k"));
         let four = b.op(Op::BitwiseAnd, &[ids, three]);
-        let size = b.graph.size_value(k.clone(), Location::caller());
+        let size = b.graph.size_value(k.clone(), Site::caller());
         let by_size = b.op(Op::Remainder, &[ids, size]);
         let square = b.op(Op::Square, &[y]);
         let e = b.op(Op::Exp, &[x]);
@@ -343,7 +342,7 @@ pub const JOINS: &[(&str, Build)] = &[
         let maxima = b.segment(SegmentOp::Max, sums, by_size, k.clone());
         vec![
             b.segment(SegmentOp::Sum, x, four, Dim::constant(4)),
-            b.graph.segment_count(four, Dim::constant(4), Location::caller()),
+            b.graph.segment_count(four, Dim::constant(4), Site::caller()),
             b.segment(SegmentOp::Mean, e, by_size, k.clone()),
             b.segment(SegmentOp::Min, square, by_size, k.clone()),
             b.op(Op::Add, &[maxima, offsets]),
@@ -362,34 +361,34 @@ pub const JOINS: &[(&str, Build)] = &[
         let (x, y) = (b.input("x", F32, &["n", "m"]), b.input("y", DType::U8, &["n", "m"]));
         let greater = b.op(Op::Greater, &[x, y]);
         vec![
-            b.graph.reduce(ReduceOp::Any, greater, None, false, Location::caller()),
+            b.graph.reduce(ReduceOp::Any, greater, None, false, Site::caller()),
             b.reduce(ReduceOp::All, greater, &[1], false),
             b.reduce(ReduceOp::Any, x, &[0], false),
-            b.graph.count_nonzero(y, None, false, Location::caller()),
-            b.graph.count_nonzero(x, Some(&[1]), true, Location::caller()),
-            b.graph.count_nonzero(greater, Some(&[0]), false, Location::caller()),
+            b.graph.count_nonzero(y, None, false, Site::caller()),
+            b.graph.count_nonzero(x, Some(&[1]), true, Site::caller()),
+            b.graph.count_nonzero(greater, Some(&[0]), false, Site::caller()),
         ]
     }),
     ("statistics", |b| {
         let x = b.input("x", F32, &["n", "m"]);
         vec![
-            b.graph.var(x, Some(&[1]), 0.0, false, Location::caller()),
-            b.graph.std(x, Some(&[0]), 1.0, true, Location::caller()),
-            b.graph.logsumexp(x, Some(&[1]), false, Location::caller()),
-            b.graph.norm(Norm::Two, x, Some(&[1]), false, Location::caller()),
+            b.graph.var(x, Some(&[1]), 0.0, false, Site::caller()),
+            b.graph.std(x, Some(&[0]), 1.0, true, Site::caller()),
+            b.graph.logsumexp(x, Some(&[1]), false, Site::caller()),
+            b.graph.norm(Norm::Two, x, Some(&[1]), false, Site::caller()),
         ]
     }),
     ("softmax of short rows", |b| {
         let x = b.input("x", F32, &["n", "300"]);
         let y = b.input("y", F64, &["n", "9", "40"]);
-        let sums = b.graph.softmax(x, Some(&[1]), Location::caller());
-        vec![sums, b.graph.softmax(y, Some(&[-1]), Location::caller())]
+        let sums = b.graph.softmax(x, Some(&[1]), Site::caller());
+        vec![sums, b.graph.softmax(y, Some(&[-1]), Site::caller())]
     }),
     ("softmax that is not kept", |b| {
         let (x, y) = (b.input("x", F32, &["n", "30"]), b.input("y", F32, &["70"]));
-        let soft = b.graph.softmax(x, Some(&[1]), Location::caller());
-        let total = b.graph.logsumexp(x, Some(&[1]), true, Location::caller());
-        vec![b.op(Op::Add, &[soft, total]), b.graph.softmax(y, None, Location::caller())]
+        let soft = b.graph.softmax(x, Some(&[1]), Site::caller());
+        let total = b.graph.logsumexp(x, Some(&[1]), true, Site::caller());
+        vec![b.op(Op::Add, &[soft, total]), b.graph.softmax(y, None, Site::caller())]
     }),
     ("weights of short rows", |b| {
         let (x, y) = (b.input("x", F32, &["n", "1", "9"]), b.input("y", F32, &["20", "9"]));
@@ -405,8 +404,8 @@ pub const JOINS: &[(&str, Build)] = &[
         let x = b.input("x", F32, &["n", "m"]);
         let (gain, bias) = (b.input("gain", F32, &["m"]), b.input("bias", F32, &["m"]));
         let mean = b.reduce(ReduceOp::Mean, x, &[1], true);
-        let var = b.graph.var(x, Some(&[1]), 0.0, true, Location::caller());
-        let epsilon = b.graph.constant(Scalar::F32(1e-5), Location::caller());
+        let var = b.graph.var(x, Some(&[1]), 0.0, true, Site::caller());
+        let epsilon = b.graph.constant(Scalar::F32(1e-5), Site::caller());
         let var = b.op(Op::Add, &[var, epsilon]);
         let std = b.op(Op::Sqrt, &[var]);
         let d = b.op(Op::Subtract, &[x, mean]);
@@ -417,14 +416,14 @@ pub const JOINS: &[(&str, Build)] = &[
     ("columns by mean and std", |b| {
         let x = b.input("x", F32, &["n", "m"]);
         let mean = b.reduce(ReduceOp::Mean, x, &[0], true);
-        let std = b.graph.std(x, Some(&[0]), 0.0, true, Location::caller());
+        let std = b.graph.std(x, Some(&[0]), 0.0, true, Site::caller());
         let d = b.op(Op::Subtract, &[x, mean]);
         vec![b.op(Op::Divide, &[d, std])]
     }),
     ("least and where", |b| {
         let x = b.input("x", F32, &["n", "17"]);
         let y = b.input("y", F32, &["n", "m"]);
-        let y = b.graph.stack(&[y, y], 1, Location::caller());
+        let y = b.graph.stack(&[y, y], 1, Site::caller());
         vec![
             b.reduce(ReduceOp::ArgMin, x, &[1], false),
             b.reduce(ReduceOp::Min, x, &[1], false),
@@ -435,7 +434,7 @@ pub const JOINS: &[(&str, Build)] = &[
     ("grid", |b| {
         let n = b.dim("n");
         let x = b.input("x", F32, &["n"]);
-        let grid = b.graph.linspace(-1.0, 2.0, n, Location::caller());
+        let grid = b.graph.linspace(-1.0, 2.0, n, Site::caller());
         vec![b.op(Op::Multiply, &[grid, x])]
     }),
 ];
@@ -448,7 +447,7 @@ pub const HALVES: &[(&str, Build)] = &[
         let product = b.op(Op::Multiply, &[x, y]);
         let sum = b.op(Op::Add, &[product, x]);
         let less = b.op(Op::Less, &[x, y]);
-        let chosen = b.graph.select(less, product, y, Location::caller());
+        let chosen = b.graph.select(less, product, y, Site::caller());
         let e = b.op(Op::Exp, &[z]);
         let both = b.op(Op::Add, &[z, x]);
         vec![
@@ -458,7 +457,7 @@ pub const HALVES: &[(&str, Build)] = &[
             both,
             b.reduce(ReduceOp::Sum, product, &[1], false),
             b.reduce(ReduceOp::Sum, product, &[0], false),
-            b.graph.reduce(ReduceOp::Mean, z, None, false, Location::caller()),
+            b.graph.reduce(ReduceOp::Mean, z, None, false, Site::caller()),
             b.concat(&[product, x], 0),
         ]
     }),
@@ -469,12 +468,12 @@ pub const HALVES: &[(&str, Build)] = &[
             b.reduce(ReduceOp::Max, x, &[1], false),
             b.reduce(ReduceOp::ArgMin, x, &[1], false),
             b.reduce(ReduceOp::ArgMax, z, &[1], false),
-            b.graph.softmax(z, Some(&[-1]), Location::caller()),
+            b.graph.softmax(z, Some(&[-1]), Site::caller()),
         ]
     }),
     ("segments of 16 bits", |b| {
         let (x, ids) = (b.input("x", DType::F16, &["n", "3"]), b.input("ids", DType::U8, &["n"]));
-        let three = b.graph.constant(Scalar::U8(3), Location::caller());
+        let three = b.graph.constant(Scalar::U8(3), Site::caller());
         let four = b.op(Op::BitwiseAnd, &[ids, three]);
         vec![
             b.segment(SegmentOp::Sum, x, four, Dim::constant(4)),
@@ -502,7 +501,7 @@ pub fn segments_of(size: &str) -> CheckedGraph {
     let size = b.dim(size);
     let sums = b.segment(SegmentOp::Sum, x, ids, size.clone());
     let sums = b.op(Op::Add, &[sums, offsets]);
-    let counts = b.graph.segment_count(ids, size, Location::caller());
+    let counts = b.graph.segment_count(ids, size, Site::caller());
     b.graph.finish(&[("sums", sums), ("counts", counts)]).expect("the graph is well shaped")
 }
 
@@ -544,7 +543,7 @@ pub const RESHAPES: &[(&str, Build)] = &[
     ("order-free reductions of a ravelled table", |b| {
         let table = b.pairs(Op::Subtract, DType::I32, ["n", "m"]);
         let flat = b.reshape(table, &[&["n", "m"]]);
-        let two = b.graph.constant(Scalar::I32(2), Location::caller());
+        let two = b.graph.constant(Scalar::I32(2), Site::caller());
         let counted = b.op(Op::Greater, &[flat, two]);
         vec![
             b.reduce(ReduceOp::Sum, flat, &[0], false),
@@ -572,8 +571,8 @@ pub const RESHAPES: &[(&str, Build)] = &[
         let flat = b.reshape(table, &[&["n", "m"]]);
         let z = b.input("z", F64, &["1"]);
         let n = b.dim("n");
-        let i = b.graph.iota(n, Location::caller());
-        let i = b.graph.cast(i, F64, Location::caller());
+        let i = b.graph.iota(n, Site::caller());
+        let i = b.graph.cast(i, F64, Site::caller());
         let column = b.expand(i, 1);
         let table = b.op(Op::Multiply, &[table, column]);
         let other = b.reshape(table, &[&["n", "m"]]);

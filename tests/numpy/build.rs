@@ -10,7 +10,6 @@ use broadloom_ir::ops::Op;
 use broadloom_ir::reduce::ReduceOp;
 use broadloom_ir::shape::Shape;
 use std::collections::HashMap;
-use std::panic::Location;
 
 /// Builds expressions into a graph.
 pub struct Builder<'a> {
@@ -258,5 +257,5 @@ impl Builder<'_> {
 /// The place to which graphs are ascribed.
 #[track_caller]
 pub fn here() -> Site {
-    Location::caller()
+    Site::caller()
 }

@@ -23,8 +23,8 @@ pub use place::Refusal;
 
 use crate::reduce::{BLOCK, SEGMENT_BLOCK};
 
-/// Of how many rows every chunk but the last must have a multiple, so that results have the same bits as those of all
-/// rows at once.
+/// What the number of rows of every chunk but the last must be a multiple of, so that results have the same bits as
+/// those of all rows at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Multiple {
     /// Any number.

@@ -1,94 +1,24 @@
-//! Mistakes found while a graph is built: data first, text second.
+//! Mistakes found while a graph is built, explained: data first, text second.
 //!
-//! A [`Diagnostic`] says what is wrong ([`Problem`]), where, with which [`Operand`]s, where clashing symbols come
+//! The graph records what is wrong and where. From that and the graph, a [`Diagnostic`] is made when the graph is checked:
+//! it says what is wrong ([`Problem`]), where, with which [`Operand`]s, where clashing symbols come
 //! from, and what would help. `{}` prints the headline, `{:#}` the whole frame with a table of the operands, and
 //! [`Diagnostic::colored`] the frame in colours.
 
-pub(crate) mod advice;
+mod advice;
+mod check;
 mod headline;
-pub(crate) mod help;
-mod problem;
+mod help;
 mod reason;
 mod render;
 mod text;
 
-use crate::dim::{Dim, Named};
-use crate::dtype::DType;
-use crate::graph::Site;
-use crate::ids::SymbolId;
-pub use problem::{Certainty, Code, Conflict, Misplaced, NameKind, Problem, Requirement};
+pub use crate::problem::{
+    Certainty, Code, Conflict, Inferred, Made, Misplaced, NameKind, Operand, Problem, Requirement, Size,
+};
+use crate::site::Site;
 use std::fmt;
-pub use text::{Places, Row, Style, Text, nowhere};
-
-/// A size together with its text, so that a diagnostic can be read without the graph.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Size {
-    /// The size.
-    pub dim: Dim,
-    text: Box<str>,
-}
-
-impl Size {
-    /// The size, printed with the given names.
-    pub fn new<'a>(dim: Dim, names: &dyn Fn(SymbolId) -> Option<Named<'a>>) -> Size {
-        let text = dim.display(&|symbol| names(symbol).unwrap_or("?".into())).to_string().into();
-        Size { dim, text }
-    }
-
-    /// The text of the size.
-    pub fn text(&self) -> &str {
-        &self.text
-    }
-}
-
-impl fmt::Display for Size {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(&self.text)
-    }
-}
-
-impl fmt::Debug for Size {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.text)
-    }
-}
-
-/// How an operand came to be.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Made {
-    /// An input of this name.
-    Input(Box<str>),
-    /// The result of an op, applied to this input if its first operand is one.
-    Op {
-        /// Name of the op.
-        op: &'static str,
-        /// Name of the input.
-        of: Option<Box<str>>,
-    },
-    /// A constant.
-    Constant(crate::dtype::Scalar),
-    /// A shape that was asked for, such as the target of `broadcast_to`.
-    Wanted,
-    /// The shape of a result that is not possible.
-    Result,
-}
-
-/// An operand of an op that failed.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Operand {
-    /// The input's name, or the operand's role: `lhs`, `rhs`, `condition`.
-    pub name: Box<str>,
-    /// Its dtype, if it is a tensor.
-    pub dtype: Option<DType>,
-    /// Its sizes.
-    pub dims: Vec<Size>,
-    /// The axis of the result where its first axis is placed, if its last axis is not placed at the last one.
-    pub placed: Option<usize>,
-    /// How it was made.
-    pub made: Made,
-    /// Where it was made.
-    pub site: Site,
-}
+pub use text::{Places, Row, Style, Text};
 
 /// Where a symbol of a clashing size comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -100,17 +30,6 @@ pub struct Origin {
     /// That axis.
     pub axis: usize,
     /// Where the input was declared.
-    pub site: Site,
-}
-
-/// A step of the reasons why an inferred size is what it is: two sizes that an op found to be equal.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Inferred {
-    /// The sizes, with inferred ones as `?input.axis`.
-    pub sizes: Box<[Size; 2]>,
-    /// Name of the op.
-    pub op: &'static str,
-    /// Where it was called.
     pub site: Site,
 }
 
@@ -187,7 +106,7 @@ impl Diagnostic {
     ///
     /// ```
     /// use broadloom_ir::diagnostics::{Diagnostic, Problem};
-    /// let mistake = Diagnostic::new(Problem::NoOutputs, None, std::panic::Location::caller());
+    /// let mistake = Diagnostic::new(Problem::NoOutputs, None, broadloom_ir::graph::Site::caller());
     /// assert!(format!("{mistake:#}").starts_with("error[N003]: the graph has no outputs\n"));
     /// assert!(mistake.colored().to_string().starts_with("\x1b[1;31merror[N003]\x1b[0m"));
     /// ```
@@ -204,7 +123,7 @@ impl fmt::Display for Diagnostic {
         }
         match &self.op {
             Some(op) => write!(f, "`{op}` ")?,
-            None => f.write_str(self.problem.subject())?,
+            None => f.write_str(headline::subject(&self.problem))?,
         }
         write!(f, "{}", self.problem)
     }

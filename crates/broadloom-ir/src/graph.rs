@@ -2,8 +2,8 @@
 //!
 //! ```text
 //! builder call ──convert operands, infer dtype and shape──▶ node interned, ExprId
-//!        └──────────── mistake ──▶ Diagnostic recorded, poisoned ExprId (further use is silent)
-//! finish ──▶ CheckedGraph (no diagnostics: proof of well-typed and well-shaped) or Diagnostics
+//!        └──────────── mistake ──▶ Mistake recorded, poisoned ExprId (further use is silent)
+//! finish ──▶ CheckedGraph (no mistakes: proof of well-typed and well-shaped) or Diagnostics, which explain them
 //! ```
 //!
 //! Operands have smaller ids than the nodes that use them, so arena order is topological order and a cycle cannot
@@ -16,7 +16,7 @@ mod compose;
 pub(crate) mod elementwise;
 pub(crate) mod infer;
 mod join;
-mod literal;
+mod mistake;
 mod node;
 mod placed;
 mod print;
@@ -27,32 +27,28 @@ mod transplant;
 mod unify;
 mod views;
 
-use crate::diagnostics::{
-    Diagnostic, Diagnostics, Made, NameKind, Operand, Problem, Requirement, Size, help,
-};
 use crate::dim::{Dim, DimError, Facts};
 use crate::dtype::{DType, Scalar};
 use crate::ids::{ExprId, InputId, SymbolId};
+pub use crate::literal::Literal;
+use crate::problem::{Made, NameKind, Operand, Problem, Requirement, Size};
 use crate::shape::{MAX_RANK, Shape};
+pub use crate::site::{Site, SiteId};
 pub use assign::Assignment;
 pub use checked::{CheckedGraph, OutputInfo};
 pub use compose::Norm;
 pub use join::SegmentOp;
-pub use literal::Literal;
+pub use mistake::Mistake;
 pub use node::{Axes, Node, Operands, Permutation, SliceAxis, View};
 pub use placed::PLACED_OPS;
 pub use solve::Solution;
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::fmt;
-use std::panic::Location;
 use symbols::Symbols;
 pub use symbols::{Declared, SymbolInfo, SymbolKind, symbol_named};
-use unify::{Because, Equation, Fit, Unifier, What};
+use unify::{Cause, Compared, Equation, Fit, Unifier};
 pub use views::SliceSpec;
-
-/// A place in the user's source.
-pub type Site = &'static Location<'static>;
 
 /// An input of a graph.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -138,7 +134,7 @@ struct Entry {
     site: Site,
 }
 
-/// The single poisoned expression of a graph. It exists from the beginning, so that a mistake needs no room.
+/// The single poisoned expression of a graph. It always exists, so that a mistake has a result even in a full graph.
 const POISON: usize = 0;
 /// Ids are `u32`.
 const MAX_IDS: usize = u32::MAX as usize;
@@ -159,12 +155,10 @@ pub struct Graph {
     /// Demands of the user.
     declarations: Vec<Obligation>,
     assignments: Vec<Assignment>,
-    diagnostics: Vec<Diagnostic>,
+    mistakes: Vec<Mistake>,
     warns_of_pointwise: bool,
-    warnings: Vec<Diagnostic>,
-    /// The input axis by which a symbol is explained: one that is the symbol alone, or the first that mentions it.
-    axis_of_symbol: HashMap<SymbolId, (InputId, usize)>,
-    /// Shapes that were found to be small enough, so that a long chain of one shape counts elements once.
+    pub(crate) warnings: Vec<Mistake>,
+    /// Shapes known to be small enough, so that the elements of a shape that many nodes have are counted once.
     sized: HashSet<Shape>,
 }
 
@@ -181,7 +175,7 @@ impl fmt::Debug for Graph {
             .field("expressions", &self.entries.len())
             .field("inputs", &self.inputs.len())
             .field("symbols", &self.symbols().len())
-            .field("diagnostics", &self.diagnostics.len())
+            .field("mistakes", &self.mistakes.len())
             .finish()
     }
 }
@@ -190,9 +184,9 @@ impl Graph {
     /// A graph without inputs.
     #[track_caller]
     pub fn new() -> Graph {
-        // The dtype of poison is one that every literal fits, so that none of them is reported on top.
+        // Every literal fits the dtype of poison, so that none is reported beside the mistake.
         let poison =
-            Entry { node: Node::Poison, dtype: DType::F64, shape: Shape::scalar(), site: Location::caller() };
+            Entry { node: Node::Poison, dtype: DType::F64, shape: Shape::scalar(), site: Site::caller() };
         Graph {
             entries: vec![poison],
             interned: HashMap::new(),
@@ -204,10 +198,9 @@ impl Graph {
             obliged: HashSet::new(),
             declarations: Vec::new(),
             assignments: Vec::new(),
-            diagnostics: Vec::new(),
+            mistakes: Vec::new(),
             warns_of_pointwise: false,
             warnings: Vec::new(),
-            axis_of_symbol: HashMap::new(),
             sized: HashSet::new(),
         }
     }
@@ -272,20 +265,9 @@ impl Graph {
             });
             return Err(Problem::DuplicateInput { dtype, dims: self.sizes(&shape), first });
         }
-        // Fewer inputs than expressions, so that this id is good if the expression's is.
+        // There are fewer inputs than expressions, so this id fits if the expression's does.
         let input = InputId::new(self.inputs.len());
         let expr = self.insert(Node::Input(input), dtype, shape.clone(), Vec::new(), site)?;
-        for (axis, dim) in shape.iter().enumerate() {
-            for symbol in dim.symbols() {
-                let is_alone = dim.as_symbol().is_some();
-                let had_alone = self.axis_of_symbol.get(&symbol).is_some_and(|&(input, axis)| {
-                    self.inputs.get(input.index()).is_some_and(|info| info.shape[axis].as_symbol().is_some())
-                });
-                if is_alone && !had_alone || !self.axis_of_symbol.contains_key(&symbol) {
-                    self.axis_of_symbol.insert(symbol, (input, axis));
-                }
-            }
-        }
         self.inputs.push(InputInfo { name: name.into(), dtype, shape, may_be_one, site });
         self.input_of_name.insert(name.into(), expr);
         Ok(expr)
@@ -306,39 +288,10 @@ impl Graph {
         ExprId::new(POISON)
     }
 
-    /// Records a mistake; the result is poisoned.
-    pub fn report(&mut self, diagnostic: Diagnostic) -> ExprId {
-        self.diagnostics.push(diagnostic);
-        ExprId::new(POISON)
-    }
-
     /// Asks for warnings of ops that broadcast operands of equally many elements, which programs for torch before 0.2
     /// meant element by element.
     pub fn warn_of_pointwise(&mut self) {
         self.warns_of_pointwise = true;
-    }
-
-    /// The warnings recorded so far.
-    pub fn warnings(&self) -> &[Diagnostic] {
-        &self.warnings
-    }
-
-    /// The mistakes recorded so far.
-    pub fn diagnostics(&self) -> &[Diagnostic] {
-        &self.diagnostics
-    }
-
-    /// Whether no mistake was recorded so far.
-    ///
-    /// # Errors
-    /// The recorded ones.
-    pub fn check(&self) -> Result<(), Diagnostics> {
-        Diagnostics::new(self.diagnostics.clone()).map_or(Ok(()), Err)
-    }
-
-    /// Takes back the mistakes recorded after the first `count` ones, for callers that report them on the spot.
-    pub fn withdraw_diagnostics(&mut self, count: usize) -> Option<Diagnostics> {
-        Diagnostics::new(self.diagnostics.split_off(count.min(self.diagnostics.len())))
     }
 
     /// Whether a mistake went into the expression. An id that is not of this graph is poisoned as well.
@@ -365,7 +318,7 @@ impl Graph {
         ones.map(|(axis, _)| axis).collect()
     }
 
-    /// The shape of an expression as the ops gave it: only by this is a size the literal 1.
+    /// The shape of an expression as the ops gave it, which alone decides whether a size is the literal 1.
     fn written(&self, expr: ExprId) -> &Shape {
         &self.entry(expr).shape
     }
@@ -405,52 +358,24 @@ impl Graph {
         Cow::Owned(dims.iter().map(|dim| self.resolved_dim(dim)).collect())
     }
 
-    pub(crate) fn size(&self, dim: &Dim) -> Size {
+    fn size(&self, dim: &Dim) -> Size {
         Size::new(self.resolved_dim(dim), &|symbol| self.symbols.get(symbol).map(SymbolInfo::named))
     }
 
     /// A size with inferred ones as they were written, `?w.0`.
-    fn size_as_written(&self, dim: &Dim) -> Size {
+    pub(crate) fn size_as_written(&self, dim: &Dim) -> Size {
         Size::new(dim.clone(), &|symbol| self.symbols.get(symbol).map(SymbolInfo::named))
     }
 
-    pub(crate) fn sizes(&self, dims: &[Dim]) -> Vec<Size> {
+    fn sizes(&self, dims: &[Dim]) -> Vec<Size> {
         dims.iter().map(|dim| self.size(dim)).collect()
-    }
-
-    /// The input and its axis by which a symbol is explained.
-    pub(crate) fn origin(&self, symbol: SymbolId) -> Option<(&InputInfo, usize)> {
-        let &(input, axis) = self.axis_of_symbol.get(&symbol)?;
-        Some((self.inputs.get(input.index())?, axis))
     }
 
     fn any_poisoned(&self, exprs: &[ExprId]) -> bool {
         exprs.iter().any(|&expr| self.is_poisoned(expr))
     }
 
-    /// The result of an op, or poison and a record of the mistake. A refused op has found no sizes, whatever refuses it
-    /// and after how many comparisons.
-    fn settle(
-        &mut self,
-        result: Result<ExprId, Problem>,
-        op: &str,
-        operands: &[ExprId],
-        site: Site,
-    ) -> ExprId {
-        match result {
-            Ok(expr) => {
-                self.unifier.keep();
-                expr
-            }
-            Err(problem) => {
-                let diagnostic = help::explain(self, problem, op, operands, site);
-                self.unifier.undo(0);
-                self.report(diagnostic)
-            }
-        }
-    }
-
-    /// The node of these fields, made now unless there is one already.
+    /// The expression of this node, which is new unless there is an equal one.
     fn insert(
         &mut self,
         node: Node,
@@ -487,7 +412,7 @@ impl Graph {
         }
     }
 
-    /// Sizes that are never negative, and elements that can be counted and addressed.
+    /// Checks that no size is always negative and that the elements can be counted and addressed.
     fn check_size(&mut self, shape: &Shape) -> Result<(), Problem> {
         if self.sized.contains(shape) {
             return Ok(());
@@ -495,8 +420,8 @@ impl Graph {
         if shape.rank() > MAX_RANK {
             return Err(Problem::RankTooLarge { rank: shape.rank() });
         }
-        // Eight bytes an element whatever the dtype, so that a cast never fails. Zeros are left out: strides
-        // count the elements of the other axes even if there are none.
+        // Eight bytes per element whatever the dtype, so that a cast never fails. Zeros are skipped: strides are
+        // products of the other sizes even if there are no elements.
         let mut bytes = 8_i64;
         for (axis, dim) in shape.iter().enumerate() {
             if dim.interval(&|symbol| self.facts(symbol)).upper < 0 {

@@ -1,4 +1,4 @@
-//! The reference interpreter: what a graph means, in the simplest way to say it.
+//! The reference interpreter: what a graph means, stated as simply as possible.
 //!
 //! ```text
 //! arrays ──bind──▶ sizes ──every node whole, in arena order──▶ outputs

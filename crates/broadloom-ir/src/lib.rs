@@ -19,9 +19,12 @@ pub mod graph;
 mod ids;
 mod integer;
 pub mod interp;
+mod literal;
 pub mod ops;
+mod problem;
 pub mod reduce;
 pub mod shape;
+mod site;
 pub mod transform;
 
 pub use ids::{ExprId, InputId, SymbolId};

@@ -7,11 +7,10 @@ use broadloom_ir::interp::{self, Array};
 use broadloom_ir::ops::Op;
 use broadloom_ir::shape::Shape;
 use broadloom_ir::{ExprId, dim::Dim};
-use std::panic::Location;
 
 #[track_caller]
 fn here() -> Site {
-    Location::caller()
+    Site::caller()
 }
 
 fn vector(graph: &mut Graph, name: &str, dtype: DType) -> ExprId {
@@ -82,7 +81,7 @@ fn conversions_within_the_kind() {
             let y = vector(&mut graph, "y", *value);
             let result = graph.assign(x, y, here());
             assert_eq!(graph.is_poisoned(result), allowed == '0', "{value} to {target}");
-            let code = graph.diagnostics().first().map(|mistake| mistake.code().as_str());
+            let code = graph.mistakes().first().map(|mistake| mistake.code().as_str());
             assert_eq!(code, (allowed == '0').then_some("T005"), "{value} to {target}");
         }
     }

@@ -39,7 +39,8 @@ fn check(symbols: &str, inputs: &[(&str, &str)], op: impl Fn(&mut Graph, &[ExprI
     let operands: Vec<ExprId> = inputs.iter().map(|(name, dims)| input(&mut graph, name, dims)).collect();
     let result = op(&mut graph, &operands);
     assert!(graph.is_poisoned(result));
-    let [mistake] = graph.diagnostics() else { panic!("{:?}", graph.diagnostics()) };
+    let diagnostics = graph.diagnostics();
+    let [mistake] = &diagnostics[..] else { panic!("{diagnostics:?}") };
     let text = normalised(&format!("{mistake:#}"));
     let lines: Vec<&str> =
         text.lines().filter(|line| !line.contains(" |") && *line != "  --> FILE:L:C").collect();
@@ -278,7 +279,8 @@ fn helps_of_other_ops_hold() {
         let mut graph = Graph::new();
         let operands: Vec<ExprId> = inputs.iter().map(|(name, dims)| input(&mut graph, name, dims)).collect();
         make(&mut graph, &operands);
-        let [mistake] = graph.diagnostics() else { panic!("{code}: {:?}", graph.diagnostics()) };
+        let diagnostics = graph.diagnostics();
+        let [mistake] = &diagnostics[..] else { panic!("{code}: {diagnostics:?}") };
         let help = mistake.helps.first().and_then(|help| help.code.as_deref());
         assert_eq!(help, Some(*code), "{mistake:#}");
         graph.withdraw_diagnostics(0);
@@ -439,7 +441,8 @@ fn headlines() {
         let x = input(&mut graph, "x", "n,6");
         let result = make(&mut graph, x);
         assert!(graph.is_poisoned(result), "{headline}");
-        let [mistake] = graph.diagnostics() else { panic!("{headline}: {:?}", graph.diagnostics()) };
+        let diagnostics = graph.diagnostics();
+        let [mistake] = &diagnostics[..] else { panic!("{headline}: {diagnostics:?}") };
         assert_eq!((mistake.code().as_str(), mistake.to_string()), (*code, (*headline).to_owned()));
         let full = format!("{mistake:#}");
         assert!(full.starts_with(&format!("error[{code}]: {headline}\n")), "{full}");
@@ -464,5 +467,5 @@ fn lists() {
     assert_eq!(mistakes.as_slice()[0].operands[1].made, Made::Input("y".into()));
     assert_eq!(graph.check().unwrap_err(), mistakes);
     let last = graph.withdraw_diagnostics(1).unwrap();
-    assert_eq!((last.as_slice().len(), graph.diagnostics().len()), (1, 1));
+    assert_eq!((last.as_slice().len(), graph.mistakes().len()), (1, 1));
 }

@@ -117,7 +117,7 @@ fn what_changes_nothing_vanishes() {
     ] {
         assert_eq!(result, x);
     }
-    assert!(graph.diagnostics().is_empty());
+    assert!(graph.mistakes().is_empty());
 }
 
 #[test]
@@ -145,7 +145,7 @@ fn conversion() {
         let quotient = graph.elementwise(Op::Divide, &[x, x], here());
         assert!(graph.dtype(quotient).is_float());
     }
-    assert!(graph.diagnostics().is_empty());
+    assert!(graph.mistakes().is_empty());
 }
 
 #[test]
@@ -262,7 +262,7 @@ fn shapes_of_views() {
         (graph.reshape(x, &[None, Some(2.into())], here()), "2*n*m,2"),
     ];
     for (expr, want) in rows {
-        assert!(graph.diagnostics().is_empty(), "{want}: {:?}", graph.diagnostics());
+        assert!(graph.mistakes().is_empty(), "{want}: {:?}", graph.diagnostics());
         assert_eq!(text(&graph, &graph.shape(expr)), want);
     }
     let length = dim(&mut graph, "n-1");
@@ -357,7 +357,7 @@ fn shapes_of_many_expressions() {
         let dims: Vec<Option<Dim>> = shape.iter().cloned().map(Some).collect();
         expr = graph.reshape(centred, &dims, here());
     }
-    assert!(graph.diagnostics().is_empty(), "{:?}", graph.diagnostics());
+    assert!(graph.mistakes().is_empty(), "{:?}", graph.diagnostics());
     let checked = graph.finish(&[("y", expr)]).unwrap();
     assert!(checked.len() > 80_000);
     let took = started.elapsed();

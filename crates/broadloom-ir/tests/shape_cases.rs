@@ -68,7 +68,7 @@ fn guides() {
                 (Err(_), _) => graph.elementwise(Op::Add, &[sum, other], here()),
             };
         }
-        let got = match graph.diagnostics() {
+        let got = match graph.mistakes() {
             [] => text(&graph, &graph.shape(sum)).replace(',', "x"),
             [mistake] if mistake.code().as_str() == "S001" => "error:broadcast".to_owned(),
             [mistake] if mistake.code().as_str() == "S003" => "error:inplace".to_owned(),
@@ -227,7 +227,7 @@ fn symbolic() {
             };
         }
         declare(&mut graph, declared);
-        assert!(graph.diagnostics().is_empty(), "{id}: {:?}", graph.diagnostics());
+        assert!(graph.mistakes().is_empty(), "{id}: {:?}", graph.diagnostics());
         if check == "warn=backcompat" {
             graph.warn_of_pointwise();
         }
@@ -245,12 +245,13 @@ fn symbolic() {
             _ => "",
         };
         if !code.is_empty() {
-            let [mistake] = graph.diagnostics() else { panic!("{id}: {:?}", graph.diagnostics()) };
+            let diagnostics = graph.diagnostics();
+            let [mistake] = &diagnostics[..] else { panic!("{id}: {diagnostics:?}") };
             assert_eq!(mistake.code().as_str(), code, "{id}: {mistake:#}");
             assert!(graph.is_poisoned(result));
             continue;
         }
-        assert!(graph.diagnostics().is_empty(), "{id}: {:?}", graph.diagnostics());
+        assert!(graph.mistakes().is_empty(), "{id}: {:?}", graph.diagnostics());
         let wanted = match want {
             "_a" => "?x.0".to_owned(),
             want => {
@@ -395,7 +396,7 @@ fn broadcast_is_sound() {
                 graph.symbol("m", here());
                 let result = build(&mut graph, "add", &left, &right, "");
                 let (x, y) = (shape(&mut graph, &left), shape(&mut graph, &right));
-                let code = graph.diagnostics().first().map(|mistake| mistake.code().as_str());
+                let code = graph.mistakes().first().map(|mistake| mistake.code().as_str());
                 let mut fits = false;
                 for_all_values(2, |value| {
                     let (Some(p), Some(q)) = (concrete(&x, value), concrete(&y, value)) else { return };
@@ -435,7 +436,7 @@ fn three_operands_and_stretching_are_sound() {
                     [("a", a), ("b", b), ("c", c)].map(|(name, dims)| input(&mut graph, name, dims));
                 let result = graph.elementwise(Op::Fma, &operands, here());
                 let distinct: BTreeSet<&str> = [a, b, c].into_iter().filter(|size| *size != "1").collect();
-                assert_eq!(graph.diagnostics().is_empty(), distinct.len() <= 1, "{a}, {b}, {c}");
+                assert_eq!(graph.mistakes().is_empty(), distinct.len() <= 1, "{a}, {b}, {c}");
                 if graph.is_poisoned(result) {
                     continue;
                 }
@@ -452,7 +453,7 @@ fn three_operands_and_stretching_are_sound() {
             let x = input(&mut graph, "x", a);
             let wanted = shape(&mut graph, &format!("2,{b}"));
             let stretched = graph.broadcast_to(x, wanted.clone(), here());
-            assert_eq!(graph.diagnostics().is_empty(), a == "1" || a == b, "{a} to {b}");
+            assert_eq!(graph.mistakes().is_empty(), a == "1" || a == b, "{a} to {b}");
             assert!(graph.is_poisoned(stretched) || graph.shape(stretched) == wanted);
         }
     }

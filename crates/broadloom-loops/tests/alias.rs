@@ -9,11 +9,10 @@ use broadloom_ir::shape::Shape;
 use broadloom_ir::{ExprId, InputId};
 use broadloom_loops::kernel::{Def, KernelId, Schedule, Stmt, ValueId};
 use broadloom_loops::{Hazard, Layout, LowerOptions, in_place, lower};
-use std::panic::Location;
 
 #[track_caller]
 fn here() -> Site {
-    Location::caller()
+    Site::caller()
 }
 
 /// A graph that assigns something of `x` and `y`, both `f32[n, n]`, to `x`, and has outputs.

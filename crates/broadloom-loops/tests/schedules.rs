@@ -5,12 +5,11 @@ mod expressions;
 
 use broadloom_ir::dim::Dim;
 use broadloom_ir::dtype::DType;
-use broadloom_ir::graph::Graph;
+use broadloom_ir::graph::{Graph, Site};
 use broadloom_ir::reduce::ReduceOp;
 use broadloom_ir::shape::Shape;
 use broadloom_loops::kernel::{Buffer, Role};
 use broadloom_loops::{IndexWidth, Layout, LowerOptions, Target, lower, verify};
-use std::panic::Location;
 
 #[test]
 fn loops_of_well_known_expressions() {
@@ -143,9 +142,9 @@ fn reshapes_of_broadcasts_store_nothing_of_their_size() {
 /// The schedule of one reduction of an array of f32 over its first axis.
 fn of_columns(op: ReduceOp) -> String {
     let mut graph = Graph::new();
-    let sizes = ["n", "m"].map(|name| Dim::symbol(graph.symbol(name, Location::caller())));
-    let x = graph.input("x", DType::F32, Shape::from_iter(sizes), Location::caller());
-    let reduced = graph.reduce(op, x, Some(&[0]), false, Location::caller());
+    let sizes = ["n", "m"].map(|name| Dim::symbol(graph.symbol(name, Site::caller())));
+    let x = graph.input("x", DType::F32, Shape::from_iter(sizes), Site::caller());
+    let reduced = graph.reduce(op, x, Some(&[0]), false, Site::caller());
     let graph = graph.finish(&[("y", reduced)]).unwrap();
     lower(&graph, &LowerOptions::dense(&graph, true)).unwrap().to_string()
 }

@@ -297,7 +297,7 @@ impl Places for Pointing<'_> {
     }
 
     fn lines(&self, site: Site) -> Vec<String> {
-        if std::ptr::eq(site, self.at) {
+        if site == self.at {
             return self.places.source.point_at(self.mistake.span);
         }
         self.places.lines(site)

@@ -14,7 +14,7 @@ mod operator;
 use crate::Resolved;
 use crate::error::{Limit, Mistake, Mistakes, NameOf, Problem};
 use crate::names;
-use crate::sites::{Sites, TextPlaces, no_place};
+use crate::sites::{Sites, TextPlaces};
 use crate::source::Span;
 use crate::syntax::{Action, Broken, Id, Kind, Name, Statement, Tree};
 use crate::{Given, Limits, MAX_MISTAKES, Program};
@@ -25,7 +25,6 @@ use broadloom_ir::graph::{CheckedGraph, Graph, Literal, Site};
 use broadloom_ir::ops::Op;
 use broadloom_ir::{ExprId, SymbolId};
 use std::collections::{HashMap, HashSet};
-use std::panic::Location;
 
 /// What an expression is.
 #[derive(Debug, Clone, PartialEq)]
@@ -126,7 +125,7 @@ pub(crate) fn resolve(program: &Program, given: &[Given<'_>], warns: bool) -> Re
     }
     resolver.give(given);
     for statement in &tree.statements {
-        if resolver.mistakes.len() - mistakes.len() + resolver.graph.diagnostics().len() >= MAX_MISTAKES {
+        if resolver.mistakes.len() - mistakes.len() + resolver.graph.mistakes().len() >= MAX_MISTAKES {
             break;
         }
         resolver.statement(statement);
@@ -134,7 +133,7 @@ pub(crate) fn resolve(program: &Program, given: &[Given<'_>], warns: bool) -> Re
     let end = source.text.trim_end().len();
     let end = Span { start: end, end };
     let graph = resolver.finish(end);
-    let warnings = resolver.graph.warnings().to_vec();
+    let warnings = resolver.graph.warnings();
     let warnings: Vec<Mistake> =
         warnings.into_iter().map(|warning| resolver.of_graph(warning, end)).collect();
     let places = TextPlaces { source: source.clone(), sites: resolver.sites };
@@ -187,26 +186,21 @@ impl Resolver<'_> {
             let size = |size: &usize| Dim::constant(i64::try_from(*size).unwrap_or(i64::MAX));
             let mut sizes: Vec<Dim> = input.shape.iter().map(size).collect();
             if let (Some(rows), Some(leading)) = (input.rows, sizes.first_mut()) {
-                let symbol = self.graph.symbol(rows, no_place());
+                let symbol = self.graph.symbol(rows, Site::Nowhere);
                 *leading = Dim::symbol(symbol);
             }
-            let expr = self.graph.input(input.name, input.dtype, sizes.into(), no_place());
+            let expr = self.graph.input(input.name, input.dtype, sizes.into(), Site::Nowhere);
             self.names.insert(input.name.into(), Value::Tensor(expr));
         }
     }
 
     fn statement(&mut self, statement: &Statement) {
-        let before = (self.mistakes.len(), self.graph.diagnostics().len());
+        let before = (self.mistakes.len(), self.graph.mistakes().len());
         self.evaluate(statement);
         if matches!(statement.action, Action::Assume(_)) {
-            self.lacks_facts |= before != (self.mistakes.len(), self.graph.diagnostics().len());
+            self.lacks_facts |= before != (self.mistakes.len(), self.graph.mistakes().len());
         } else if self.lacks_facts {
-            let found = self.graph.withdraw_diagnostics(before.1);
-            for diagnostic in
-                found.into_iter().flatten().filter(|found| !found.code().as_str().starts_with('S'))
-            {
-                self.graph.report(diagnostic);
-            }
+            self.graph.retain_mistakes(before.1, |mistake| !mistake.code().as_str().starts_with('S'));
         }
     }
 
@@ -584,7 +578,7 @@ impl Resolver<'_> {
 
 /// A mistake of the kind that the graph finds.
 fn refused(problem: GraphProblem, op: Option<&str>, span: Span) -> Box<Mistake> {
-    Box::new(Mistake::graph(Diagnostic::new(problem, op, Location::caller()), span))
+    Box::new(Mistake::graph(Diagnostic::new(problem, op, Site::Nowhere), span))
 }
 
 impl Value {

@@ -1,62 +1,36 @@
 //! Places of a text as the graph knows places.
 //!
-//! A graph notes for whatever it is told a `&'static Location` in Rust. Nothing says that one must be where it claims to
-//! be: each part of a text gets a location of its own, which the text knows by its address. So the graph carries places
-//! in a text through inference, to mistakes that are found only in the end, and to errors of calls.
+//! Each part of a text of which the graph is told has a number, and this table says which part that is. So the graph
+//! carries places in a text through inference, to mistakes that are found only in the end, and to errors of calls.
 
 use crate::source::{Source, Span};
-use broadloom_ir::diagnostics::{Places, nowhere};
-use broadloom_ir::graph::Site;
+use broadloom_ir::diagnostics::Places;
+use broadloom_ir::graph::{Site, SiteId};
 use std::collections::HashMap;
 use std::fmt;
-use std::panic::Location;
-use std::sync::{Arc, LazyLock, Mutex, PoisonError};
-
-/// Locations that are told apart by their addresses only. They are used for one text after another, so that there are
-/// never more than about twice as many as the longest text needed.
-static POOL: Mutex<Vec<Site>> = Mutex::new(Vec::new());
-/// How many locations are made first.
-const FIRST: usize = 256;
-
-fn nth(index: usize) -> Site {
-    let mut pool = POOL.lock().unwrap_or_else(PoisonError::into_inner);
-    while pool.len() <= index {
-        let more = vec![nowhere(); pool.len().max(FIRST)];
-        pool.extend(Box::leak(more.into_boxed_slice()).iter());
-    }
-    pool[index]
-}
-
-/// The site of what stands nowhere in the text.
-pub(crate) fn no_place() -> Site {
-    static NOWHERE: LazyLock<Location<'static>> = LazyLock::new(nowhere);
-    &NOWHERE
-}
-
-fn address(site: Site) -> usize {
-    std::ptr::from_ref(site).addr()
-}
+use std::sync::Arc;
 
 /// The parts of a text that have sites.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Sites {
-    /// By address.
-    spans: HashMap<usize, Span>,
-    known: HashMap<Span, usize>,
+    /// By id.
+    spans: Vec<Span>,
+    ids: HashMap<Span, SiteId>,
 }
 
 impl Sites {
     /// The site of a part of the text.
     pub(crate) fn site(&mut self, span: Span) -> Site {
-        let next = self.known.len();
-        let site = nth(*self.known.entry(span).or_insert(next));
-        self.spans.insert(address(site), span);
-        site
+        let id = *self.ids.entry(span).or_insert_with(|| {
+            self.spans.push(span);
+            SiteId::new(self.spans.len() - 1)
+        });
+        Site::Listed(id)
     }
 
     /// The part of the text that has this site.
     pub(crate) fn span(&self, site: Site) -> Option<Span> {
-        self.spans.get(&address(site)).copied()
+        self.spans.get(site.id()?.index()).copied()
     }
 }
 

@@ -13,13 +13,12 @@ use broadloom_ir::{ExprId, SymbolId};
 use proptest::prelude::*;
 use proptest::test_runner::{RngSeed, TestRunner};
 use std::collections::BTreeMap;
-use std::panic::Location;
 use std::sync::{Mutex, PoisonError};
 use support::{assert_round_trip, graph};
 
 #[track_caller]
 fn here() -> Site {
-    Location::caller()
+    Site::caller()
 }
 
 /// Choices that a shrinking list of numbers makes; 0 when it has run out.

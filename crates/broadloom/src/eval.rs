@@ -12,11 +12,10 @@ use crate::cache::{Cache, Slots};
 use crate::compile::{CompileError, CompileOptions, compile};
 use crate::dsl::{Dim, Graph, Shape, Tensor};
 use crate::executable::Executable;
-use crate::run::{CallError, OutputError, Outputs, RunError};
+use crate::run::{CallError, OutputError, Outputs};
 use broadloom_ir::diagnostics::{Diagnostics, Requirement};
 use broadloom_ir::dtype::DType;
 use broadloom_ir::graph::{CheckedGraph, Demand, Node};
-use broadloom_ir::ops::Op;
 use broadloom_ir::shape;
 use broadloom_ir::{ExprId, InputId};
 use std::fmt;
@@ -231,30 +230,15 @@ fn run(graph: &CheckedGraph, views: &[ArrayView<'_>]) -> Result<Outputs, EvalErr
     for (position, view) in views.iter().enumerate() {
         inputs = inputs.named(input_name(position), view);
     }
-    Ok(executable.run(inputs).map_err(|error| placed(error, executable.graph(), graph))?)
+    Ok(executable.run(inputs).map_err(|error| placed(error, graph))?)
 }
 
 /// What a kernel reports, at the place where this call wrote the op: the kernel may have been compiled for another
-/// expression of the same structure.
-fn placed(mut error: CallError, kept: &CheckedGraph, own: &CheckedGraph) -> CallError {
-    let site = match &mut error {
-        CallError::Run(
-            RunError::IndexOutOfRange { site, .. }
-            | RunError::NoSuchSegment { site, .. }
-            | RunError::NegativeExponent { site, .. },
-        ) => site,
-        CallError::Bind(BindError::EmptyTable(empty)) => &mut empty.site,
-        CallError::Run(RunError::Memory(_) | RunError::UnknownKernel(_)) | CallError::Bind(_) => {
-            return error;
-        }
-    };
-    let reports = |expr: &ExprId| match kept.node(*expr) {
-        Node::Take { .. } | Node::Segment { .. } | Node::Elementwise { op: Op::Pow, .. } => {
-            kept.site(*expr) == *site
-        }
-        _ => false,
-    };
-    *site = kept.exprs().find(reports).map_or(*site, |expr| own.site(expr));
+/// expression of the same structure, whose expressions have the same ids.
+fn placed(mut error: CallError, graph: &CheckedGraph) -> CallError {
+    if let Some((expr, site)) = error.origin_mut() {
+        *site = graph.site(*expr);
+    }
     error
 }
 

@@ -7,10 +7,9 @@ use crate::explain::Explanation;
 use crate::run::{Bound, CallError, IntoOutputs, Outputs};
 use crate::{BindError, IntoInputs};
 use broadloom_ir::dtype::DType;
-use broadloom_ir::graph::{CheckedGraph, InputInfo, OutputInfo};
+use broadloom_ir::graph::{CheckedGraph, InputInfo, OutputInfo, Site};
 use broadloom_ir::shape::Shape;
 use std::fmt;
-use std::panic::Location;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -164,7 +163,7 @@ impl Executable {
         inputs: impl IntoInputs<'a>,
         outputs: impl IntoOutputs<'b>,
     ) -> Result<(), CallError> {
-        let site = Location::caller();
+        let site = Site::caller();
         crate::run::run_inputs_into(&self.inner, inputs.into_inputs(), outputs.into_outputs())
             .map_err(|error| error.called_from(site))
     }
@@ -187,7 +186,7 @@ impl Executable {
     /// If names, dtypes or sizes do not fit.
     #[track_caller]
     pub fn bind<'a>(&self, inputs: impl IntoInputs<'a>) -> Result<Bound<'a>, BindError> {
-        let site = Location::caller();
+        let site = Site::caller();
         Bound::new(self.inner.clone(), inputs.into_inputs()).map_err(|error| error.called_from(site))
     }
 

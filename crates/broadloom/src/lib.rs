@@ -67,7 +67,7 @@ pub use run::{Bound, CallError, IntoOutputs, OutputError, Outputs, OutputsMut, R
 
 pub use broadloom_ir::diagnostics::{self, Diagnostic, Diagnostics};
 pub use broadloom_ir::dtype::{DType, Element, Scalar};
-pub use broadloom_ir::graph::{CheckedGraph, Declared, Norm};
+pub use broadloom_ir::graph::{CheckedGraph, Declared, Norm, Site};
 pub use broadloom_ir::ops::Op;
 pub use broadloom_jit::CpuLevel;
 pub use broadloom_loops::plan::{Choice, Planned, Reason};

@@ -20,7 +20,7 @@ pub struct Split {
     pub rows: SymbolId,
     /// Per input of the graph, whether each chunk brings rows of it.
     pub streamed: Vec<bool>,
-    /// Of how many rows every chunk but the last must have a multiple.
+    /// The number of rows of every chunk but the last must be a multiple of this.
     pub multiple: Multiple,
     /// The graph as it is of one chunk, for the sizes of arrays: nothing is demanded of the number of rows.
     pub of_chunk: CheckedGraph,
@@ -50,6 +50,8 @@ pub struct Pass {
 pub struct Part {
     /// The graph.
     pub graph: CheckedGraph,
+    /// Of each expression, that of the whole graph for which it was made.
+    pub origins: Vec<ExprId>,
     /// Of each input.
     pub inputs: Vec<Source>,
     /// Of each output.
@@ -76,7 +78,7 @@ pub enum Destination {
     Whole(usize),
     /// Left for later parts. The results of chunks are merged.
     Merged(usize),
-    /// Left for later parts. The results of chunks are put one behind the other along the leading axis.
+    /// Left for later parts. The results of chunks are concatenated along the leading axis.
     Joined(usize),
     /// Left for later parts.
     Slot(usize),
@@ -133,7 +135,7 @@ struct Splitter<'g> {
     /// Slots of values that a part leaves for later ones.
     kept: BTreeMap<ExprId, usize>,
     slots: usize,
-    /// Begins the names of inputs that are none of the graph.
+    /// The prefix of the names of inputs that the graph does not have.
     mark: String,
 }
 
@@ -193,7 +195,7 @@ impl<'g> Splitter<'g> {
             self.keep(&self.roots_of_rest(pass), pass + 1, true);
         }
         let passes = (0..count).map(|pass| self.pass(pass)).collect::<Result<_, Diagnostics>>();
-        // The parts are made of what was checked before.
+        // The parts consist of expressions that were checked before, so this does not happen.
         let passes = passes.map_err(|_| (None, Refusal::OtherSize))?;
         let axis_of_rows = self.places.iter().map(|place| match place {
             Place::Rows { axis, .. } => Some(*axis),
@@ -292,7 +294,7 @@ impl<'g> Splitter<'g> {
         writer.copy(&self.roots_of_each(pass), pass, false);
         let outputs: Vec<(usize, ExprId)> = self.outputs_of_each(pass).collect();
         for (index, expr) in outputs {
-            writer.output(writer.image(expr), Destination::Rows(index));
+            writer.output(expr, writer.image(expr), Destination::Rows(index));
         }
         for partial in self.partials_of(pass) {
             let (expr, site) = (partial.expr, self.graph.site(partial.expr));
@@ -305,7 +307,7 @@ impl<'g> Splitter<'g> {
                 }
                 _ => {
                     let node = writer.rewriter.copy(expr);
-                    writer.output(node, Destination::Joined(partial.slot));
+                    writer.output(expr, node, Destination::Joined(partial.slot));
                 }
             }
         }
@@ -335,7 +337,9 @@ impl<'g> Splitter<'g> {
                         self.graph.site(partial.expr),
                     )
                 });
-                (inputs.next().unwrap_or(partial.expr), inputs.next())
+                let made = (inputs.next().unwrap_or(partial.expr), inputs.next());
+                writer.rewriter.attribute(partial.expr);
+                made
             });
             sides.push(inputs.collect());
         }
@@ -348,7 +352,7 @@ impl<'g> Splitter<'g> {
                 (partial.value, (left, right))
             else {
                 let merged = graph.elementwise(combine, &[left.0, right.0], site);
-                writer.output(merged, Destination::Merged(partial.slot));
+                writer.output(partial.expr, merged, Destination::Merged(partial.slot));
                 continue;
             };
             // The right one only if it beats the left one: the first of equal ones has the lower index, and a NaN
@@ -363,8 +367,8 @@ impl<'g> Splitter<'g> {
             }
             let index = graph.select(better, *right, *left, site);
             let best = graph.select(better, *of_right, *of_left, site);
-            writer.output(index, Destination::Merged(partial.slot));
-            writer.output(best, Destination::Merged(value));
+            writer.output(partial.expr, index, Destination::Merged(partial.slot));
+            writer.output(partial.expr, best, Destination::Merged(value));
         }
         writer.finish()
     }
@@ -391,11 +395,11 @@ impl<'g> Splitter<'g> {
         writer.copy(&self.roots_of_rest(pass), pass + 1, true);
         let outputs: Vec<(usize, ExprId)> = self.outputs_of_rest(pass).collect();
         for (index, expr) in outputs {
-            writer.output(writer.image(expr), Destination::Whole(index));
+            writer.output(expr, writer.image(expr), Destination::Whole(index));
         }
         for (expr, slot) in &self.kept {
             if self.places[expr.index()] == Place::Fixed(pass + 1) {
-                writer.output(writer.image(*expr), Destination::Slot(*slot));
+                writer.output(*expr, writer.image(*expr), Destination::Slot(*slot));
             }
         }
         writer.finish()
@@ -429,7 +433,9 @@ impl<'s, 'g> Writer<'s, 'g> {
         self.rewriter.image(expr)
     }
 
-    fn output(&mut self, expr: ExprId, destination: Destination) {
+    /// Adds an output, which was made for an expression of the whole graph.
+    fn output(&mut self, of: ExprId, expr: ExprId, destination: Destination) {
+        self.rewriter.attribute(of);
         self.outputs.push((expr, destination));
     }
 
@@ -497,7 +503,7 @@ impl<'s, 'g> Writer<'s, 'g> {
                 _ => operand,
             };
             let reduced = graph.reduce_or_identity(single, operand, Some(axes), false, site);
-            return self.output(reduced, Destination::Merged(partial.slot));
+            return self.output(partial.expr, reduced, Destination::Merged(partial.slot));
         };
         let extreme = if op == ReduceOp::ArgMin { ReduceOp::Min } else { ReduceOp::Max };
         let best = graph.reduce_or_identity(extreme, operand, Some(axes), false, site);
@@ -509,8 +515,8 @@ impl<'s, 'g> Writer<'s, 'g> {
         let each = graph.size_value(inner.unwrap_or(Dim::ONE), site);
         let before = graph.elementwise(Op::Multiply, &[before, each], site);
         let index = graph.elementwise(Op::Add, &[index, before], site);
-        self.output(index, Destination::Merged(partial.slot));
-        self.output(best, Destination::Merged(value));
+        self.output(partial.expr, index, Destination::Merged(partial.slot));
+        self.output(partial.expr, best, Destination::Merged(value));
     }
 
     /// The reduction over all rows, of what was merged of the chunks.
@@ -553,9 +559,10 @@ impl<'s, 'g> Writer<'s, 'g> {
         let names: Vec<String> = self.outputs.iter().map(|(_, destination)| name(destination)).collect();
         let outputs: Vec<(&str, ExprId)> =
             names.iter().zip(&self.outputs).map(|(name, (expr, _))| (name.as_str(), *expr)).collect();
-        let graph = self.rewriter.finish_with(&outputs)?;
+        let (graph, origins) = self.rewriter.finish_with(&outputs)?;
         Ok(Some(Part {
             graph,
+            origins,
             inputs: self.inputs,
             outputs: self.outputs.iter().map(|(_, destination)| *destination).collect(),
         }))

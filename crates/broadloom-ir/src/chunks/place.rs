@@ -37,7 +37,7 @@ pub enum Refusal {
     MayBeOne,
     /// A result has the rows along two axes: each row with every other.
     Pairs,
-    /// A size depends on the number of rows and is another.
+    /// A size depends on the number of rows in another way than being that number.
     OtherSize,
     /// The rows are mixed with another axis by a reshape.
     Reshape,
@@ -45,7 +45,7 @@ pub enum Refusal {
     Slice,
     /// Rows are looked up by their number.
     Take,
-    /// Rows are put behind others.
+    /// Rows are appended to others.
     Concat,
     /// A reduction over several axes of which the rows are not the outermost.
     Inner(ReduceOp),
@@ -101,7 +101,7 @@ fn place(graph: &CheckedGraph, rows: SymbolId, expr: ExprId, places: &[Place]) -
         };
     }
     let found = axis_of_rows(shape, rows).map_err(|refusal| match (refusal, node) {
-        // What makes the other size says more.
+        // The operation that makes the other size is the better one to blame.
         (Refusal::OtherSize, Node::View { view: View::Slice(_), .. }) => Refusal::Slice,
         (Refusal::OtherSize, Node::View { view: View::Reshape, .. }) => Refusal::Reshape,
         (Refusal::OtherSize, Node::Concat { .. }) => Refusal::Concat,

@@ -3,23 +3,28 @@
 use super::headline::quoted;
 use super::{Certainty, Help, Made, Operand, Problem, Size};
 use crate::dtype::DType;
-use crate::graph::{Graph, Literal};
+use crate::graph::{Graph, Mistake};
 use crate::ids::ExprId;
+use crate::literal::Literal;
 use crate::ops::Op;
 
 /// Adds what can be done about a mistake.
 pub(super) fn offer(
     graph: &Graph,
-    problem: &Problem,
+    mistake: &Mistake,
     op: &str,
-    operands: &[ExprId],
     described: &[Operand],
     helps: &mut Vec<Help>,
 ) {
+    let Mistake { problem, operands, .. } = mistake;
     convert(graph, problem, op, operands, described, helps);
     state(problem, op, described, helps);
     assign_otherwise(problem, op, described, helps);
     join(problem, op, described, helps);
+    // No op of the user's: the literal stands on its own.
+    if let (Problem::LiteralDoesNotFit { literal, dtype }, None) = (problem, &mistake.op) {
+        helps.extend(widen(*literal, *dtype));
+    }
 }
 
 /// A change that is right if something holds that the shapes do not show.
@@ -31,13 +36,8 @@ fn certain(text: impl Into<Box<str>>, code: Option<String>) -> Help {
     Help { text: text.into(), code: code.map(Into::into), result: None, assumes: false }
 }
 
-/// What can be done about a symbol that no input determines.
-pub(crate) fn give(symbol: &str) -> Help {
-    assuming("if each call should give it by name:", Some(format!("g.parameter({symbol:?})")))
-}
-
 /// What can be done about a literal that the dtype beside it cannot hold.
-pub(crate) fn widen(literal: Literal, dtype: DType) -> Option<Help> {
+fn widen(literal: Literal, dtype: DType) -> Option<Help> {
     let fits = |wide: &&DType| wide.class() == dtype.class() && literal.to_scalar(**wide).is_some();
     let wide = DType::ALL.iter().filter(fits).min_by_key(|wide| wide.size())?;
     let text = format!("to compute in {wide}, convert the tensor first:");
@@ -120,6 +120,10 @@ fn state(problem: &Problem, op: &str, operands: &[Operand], helps: &mut Vec<Help
                 assuming("state it where the symbol is made:", Some(code))
             }
         },
+        (Problem::Unsolvable { symbol }, _) => {
+            let code = format!("g.parameter({symbol:?})");
+            assuming("if each call should give it by name:", Some(code))
+        }
         (Problem::Undecided { .. }, _) => assuming("write a size in place of one `_`, or of each", None),
         (Problem::DuplicateInput { .. }, _) => certain("give one of the two another name", None),
         _ => return,

@@ -1,7 +1,7 @@
 //! The headline of a mistake, without the op.
 
-use super::{Certainty, Conflict, Misplaced, NameKind, Problem, Size};
 use crate::dtype::DType;
+use crate::problem::{Certainty, Conflict, Misplaced, NameKind, Problem, Size, rightmost};
 use std::fmt;
 
 /// The conflict that the headline names: a certain one if there is one, and of those the rightmost, which is the
@@ -14,9 +14,17 @@ pub(super) fn headline(problem: &Problem) -> Option<&Conflict> {
     }
 }
 
-pub(super) fn rightmost(conflicts: &[Conflict]) -> Option<&Conflict> {
-    let certain = conflicts.iter().rev().find(|conflict| conflict.certainty == Certainty::Never);
-    certain.or(conflicts.last())
+/// How a headline begins that names no op.
+pub(super) fn subject(problem: &Problem) -> &'static str {
+    match problem {
+        Problem::ForeignSymbol
+        | Problem::ForeignTensor { .. }
+        | Problem::NotOfInput
+        | Problem::Size(_)
+        | Problem::TooManyElements => "the expression ",
+        Problem::NeverEqual { .. } => "the equality ",
+        _ => "",
+    }
 }
 
 /// A size in a sentence: numbers as they are, expressions in backticks.

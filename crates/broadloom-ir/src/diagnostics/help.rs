@@ -8,33 +8,36 @@ use super::headline::{headline, quoted};
 use super::{Certainty, Conflict, Diagnostic, Help, Made, Operand, Origin, Problem, Size, advice};
 use crate::dim::Dim;
 use crate::graph::elementwise::SELECT_ROLES;
-use crate::graph::{Graph, Node, PLACED_OPS, Site, SymbolKind, View, infer};
-use crate::ids::ExprId;
+use crate::graph::{Graph, InputInfo, Mistake, Node, PLACED_OPS, SymbolKind, View, infer};
+use crate::ids::{ExprId, SymbolId};
 use crate::ops::Op;
 use crate::shape::{MAX_RANK, Shape};
 
 /// Most helps of a diagnostic.
 const MAX_HELPS: usize = 3;
 
-/// The diagnostic of an op that failed.
-pub(crate) fn explain(
-    graph: &Graph,
-    problem: Problem,
-    op: &str,
-    operands: &[ExprId],
-    site: Site,
-) -> Diagnostic {
-    let mut described = describe(graph, op, operands);
+/// The diagnostic of a mistake.
+pub(super) fn explain(graph: &Graph, mistake: &Mistake) -> Diagnostic {
+    let Mistake { problem, operands, site, .. } = mistake;
+    let op = mistake.op.as_deref().unwrap_or_default();
+    let mut described = describe(graph, mistake, op);
     let shape = |name: &str, dims: &[Size], made| Operand {
         name: name.into(),
         dtype: None,
         dims: dims.to_vec(),
         placed: None,
         made,
-        site,
+        site: *site,
     };
-    let conflicts: &[Conflict] = match &problem {
-        Problem::Broadcast(conflicts) | Problem::Placed { conflicts, .. } => conflicts,
+    let conflicts: &[Conflict] = match problem {
+        Problem::Broadcast(conflicts) => conflicts,
+        Problem::Placed { axis, conflicts } => {
+            if let Some([smaller, larger]) = by_rank(&described) {
+                let [small, large] = [smaller, larger].map(|operand| described[operand].dims.len());
+                described[smaller].placed = Some(usize::try_from(*axis).unwrap_or(large - small));
+            }
+            conflicts
+        }
         Problem::Stretch { wanted, conflicts } => {
             described.push(shape("wanted", wanted, Made::Wanted));
             conflicts
@@ -50,11 +53,11 @@ pub(crate) fn explain(
         }
         _ => &[],
     };
-    let mut origins = inferred(graph, &problem, &described);
-    origins.extend(clashing(graph, conflicts, &described));
+    let inputs = &graph.inputs()[..mistake.inputs];
+    let mut origins = inferred(graph, inputs, problem, &described);
+    origins.extend(clashing(graph, inputs, conflicts, &described));
     let mut helps = Vec::new();
-    if let (Some(clash), Some(rewrite)) = (headline(&problem), Rewrite::new(graph, op, &problem, &described))
-    {
+    if let (Some(clash), Some(rewrite)) = (headline(problem), Rewrite::new(graph, op, problem, &described)) {
         // A change of the expression speaks for itself; only without one are the symbols in doubt.
         rewrite.keep_dims(operands, &mut helps);
         rewrite.unsqueeze(&mut helps);
@@ -66,17 +69,22 @@ pub(crate) fn explain(
             rewrite.rename(clash, &mut helps);
         }
     }
-    if let Some(rewrite) = Rewrite::new(graph, op, &problem, &described)
+    if let Some(rewrite) = Rewrite::new(graph, op, problem, &described)
         && matches!(problem, Problem::Pointwise { is_harmless: false, .. })
     {
         rewrite.unsqueeze(&mut helps);
     }
-    advice::offer(graph, &problem, op, operands, &described, &mut helps);
+    if matches!(problem, Problem::Placed { .. } | Problem::Placement { .. }) {
+        place(graph, op, &described, &mut helps);
+    }
+    advice::offer(graph, mistake, op, &described, &mut helps);
     helps.truncate(MAX_HELPS);
-    Diagnostic { problem, op: Some(op.into()), site, operands: described, origins, helps }
+    let (problem, op) = (problem.clone(), mistake.op.clone());
+    Diagnostic { problem, op, site: *site, operands: described, origins, helps }
 }
 
-fn describe(graph: &Graph, op: &str, operands: &[ExprId]) -> Vec<Operand> {
+fn describe(graph: &Graph, mistake: &Mistake, op: &str) -> Vec<Operand> {
+    let operands = mistake.operands.as_slice();
     let roles: &[&str] = match (op, operands) {
         ("select", _) => SELECT_ROLES,
         ("take", _) => &["table", "indices"],
@@ -85,7 +93,7 @@ fn describe(graph: &Graph, op: &str, operands: &[ExprId]) -> Vec<Operand> {
         (_, [_, _]) => &["lhs", "rhs"],
         _ => Op::from_name(op).map_or(&[], |op| op.operands()),
     };
-    let operand = |(index, &expr): (usize, &ExprId)| {
+    let operand = |(index, (&expr, dims)): (usize, (&ExprId, &Vec<Size>))| {
         let made = made(graph, expr);
         let name = match &made {
             Made::Input(name) if is_identifier(name) && operands.len() < 3 => name.clone(),
@@ -93,11 +101,10 @@ fn describe(graph: &Graph, op: &str, operands: &[ExprId]) -> Vec<Operand> {
                 roles.get(index).copied().unwrap_or("operand").into()
             }
         };
-        let dims = graph.sizes(&graph.shape(expr));
         let (dtype, site) = (Some(graph.dtype(expr)), graph.site(expr));
-        Operand { name, dtype, dims, placed: None, made, site }
+        Operand { name, dtype, dims: dims.clone(), placed: None, made, site }
     };
-    operands.iter().enumerate().map(operand).collect()
+    operands.iter().zip(&mistake.dims).enumerate().map(operand).collect()
 }
 
 fn made(graph: &Graph, expr: ExprId) -> Made {
@@ -131,7 +138,7 @@ fn is_identifier(name: &str) -> bool {
 }
 
 /// The axes for which the inferred sizes stand that are mentioned.
-fn inferred(graph: &Graph, problem: &Problem, operands: &[Operand]) -> Vec<Origin> {
+fn inferred(graph: &Graph, inputs: &[InputInfo], problem: &Problem, operands: &[Operand]) -> Vec<Origin> {
     let mut sizes: Vec<&Size> = operands.iter().flat_map(|operand| &operand.dims).collect();
     match problem {
         Problem::Broadcast(conflicts)
@@ -150,7 +157,7 @@ fn inferred(graph: &Graph, problem: &Problem, operands: &[Operand]) -> Vec<Origi
         if info.kind != SymbolKind::Flexible || origins.iter().any(|known| known.symbol == info.name) {
             continue;
         }
-        if let Some((input, axis)) = graph.origin(symbol) {
+        if let Some((input, axis)) = origin(inputs, symbol) {
             let (symbol, input, site) = (info.name.clone(), input.name.clone(), input.site);
             origins.push(Origin { symbol, input, axis, site });
         }
@@ -159,7 +166,12 @@ fn inferred(graph: &Graph, problem: &Problem, operands: &[Operand]) -> Vec<Origi
 }
 
 /// Where the symbols of clashing sizes come from, unless the operand that has them is an input and so shows it.
-fn clashing(graph: &Graph, conflicts: &[Conflict], operands: &[Operand]) -> Vec<Origin> {
+fn clashing(
+    graph: &Graph,
+    inputs: &[InputInfo],
+    conflicts: &[Conflict],
+    operands: &[Operand],
+) -> Vec<Origin> {
     let mut origins: Vec<Origin> = Vec::new();
     for conflict in conflicts {
         for (operand, size) in
@@ -169,12 +181,12 @@ fn clashing(graph: &Graph, conflicts: &[Conflict], operands: &[Operand]) -> Vec<
                 continue;
             }
             for symbol in size.dim.symbols() {
-                let name: Box<str> = graph.size(&Dim::symbol(symbol)).text().into();
+                let name: Box<str> = graph.size_as_written(&Dim::symbol(symbol)).text().into();
                 let is_inferred = name.starts_with('?');
                 if is_inferred || origins.iter().any(|origin| origin.symbol == name) {
                     continue;
                 }
-                if let Some((input, axis)) = graph.origin(symbol) {
+                if let Some((input, axis)) = origin(inputs, symbol) {
                     origins.push(Origin { symbol: name, input: input.name.clone(), axis, site: input.site });
                 }
             }
@@ -251,7 +263,7 @@ impl<'a> Rewrite<'a> {
         Help {
             text: text.into(),
             code: Some(code.into()),
-            result: Some(self.graph.sizes(result)),
+            result: Some(sizes(self.graph, result)),
             assumes: false,
         }
     }
@@ -380,7 +392,7 @@ impl<'a> Rewrite<'a> {
                 continue;
             }
             let sizes = &self.operands[other].dims;
-            let text = format!("both have {} elements:", quoted(&self.graph.size(&have)));
+            let text = format!("both have {} elements:", quoted(&self.graph.size_as_written(&have)));
             if self.offer(side, target.clone(), &format!(".reshape({sizes:?})"), text, helps) {
                 return;
             }
@@ -409,7 +421,7 @@ impl<'a> Rewrite<'a> {
             (None, _) => format!("if `{old}` is always {new}, write that where it is made, or declare it:"),
         };
         let code = format!("g.declare_equal({old}, {new})");
-        let result = Some(self.graph.sizes(&result));
+        let result = Some(sizes(self.graph, &result));
         helps.push(Help { text: text.into(), code: Some(code.into()), result, assumes: true });
         self.rebind(clash, helps);
         let side =
@@ -465,35 +477,53 @@ fn has_axis_form(op: &str) -> bool {
     Op::from_name(op).is_some_and(|op| PLACED_OPS.contains(&op))
 }
 
+/// The operand of two that is placed at an axis of the other, and that other: of equal ranks the second is placed.
+fn by_rank(operands: &[Operand]) -> Option<[usize; 2]> {
+    let [left, right] = operands else { return None };
+    Some(if right.dims.len() <= left.dims.len() { [1, 0] } else { [0, 1] })
+}
+
 /// Adds the axes at which the placed operand fits.
-pub(crate) fn place(graph: &Graph, diagnostic: &mut Diagnostic, smaller: usize) {
+fn place(graph: &Graph, op: &str, operands: &[Operand], helps: &mut Vec<Help>) {
     let facts = |symbol| graph.facts(symbol);
     let dims = |operand: &Operand| operand.dims.iter().map(|size| size.dim.clone()).collect::<Vec<Dim>>();
-    let [left, right] = diagnostic.operands.as_slice() else { return };
-    let (small, large) = if smaller == 1 { (right, left) } else { (left, right) };
-    let (mut small, large) = (dims(small), dims(large));
+    let (Some(by_rank), [left, right]) = (by_rank(operands), operands) else { return };
+    let [mut small, large] = by_rank.map(|operand| dims(&operands[operand]));
     // Where broadcasting has it: literal 1s at its end may be left out or not.
     let default = large.len() - small.len();
     while small.last().is_some_and(Dim::is_one) {
         small.pop();
     }
-    let op = diagnostic.op.clone().unwrap_or_default();
     for axis in 0..=large.len() - small.len() {
         let mut placed = small.clone();
         placed.resize(large.len() - axis, Dim::ONE);
         let compare: infer::Compare = &mut |_, (_, left), (_, right)| infer::compare(left, right, &facts);
         let Ok(result) = infer::broadcast(&[&large, &placed], compare) else { continue };
-        let (left, right) = (&left.name, &right.name);
-        let mut code = format!("{left}.{op}_axis({right}, {axis})");
+        let (left, other) = (&left.name, &right.name);
+        let mut code = format!("{left}.{op}_axis({other}, {axis})");
         let mut text = format!("it fits at axis={axis}:");
         if axis == default {
-            code = call(&op, left, right, &diagnostic.operands[1]);
+            code = call(op, left, other, right);
             text = format!("it fits at axis={axis}, which needs no axis:");
         }
-        let result = Some(graph.sizes(&result));
-        diagnostic.helps.push(Help { text: text.into(), code: Some(code.into()), result, assumes: false });
+        let result = Some(sizes(graph, &result));
+        helps.push(Help { text: text.into(), code: Some(code.into()), result, assumes: false });
     }
-    diagnostic.helps.truncate(MAX_HELPS);
+}
+
+/// Sizes of operands, in which everything has been put in that was found when the mistake was made.
+fn sizes(graph: &Graph, dims: &[Dim]) -> Vec<Size> {
+    dims.iter().map(|dim| graph.size_as_written(dim)).collect()
+}
+
+/// The input and its axis by which a symbol is explained: the first that is the symbol alone, or else mentions it.
+fn origin(inputs: &[InputInfo], symbol: SymbolId) -> Option<(&InputInfo, usize)> {
+    let mentions = || {
+        let axes = inputs.iter().flat_map(|input| (0..input.shape.rank()).map(move |axis| (input, axis)));
+        axes.filter(|(input, axis)| input.shape[*axis].symbols().contains(&symbol))
+    };
+    let alone = mentions().find(|(input, axis)| input.shape[*axis].as_symbol().is_some());
+    alone.or_else(|| mentions().next())
 }
 
 /// Where the sizes of `own` stand in `target`, in order, the last ones where there is a choice.

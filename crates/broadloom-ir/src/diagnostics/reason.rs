@@ -4,7 +4,7 @@ use super::headline::{headline, quoted};
 use super::render::own_axis;
 use super::{Certainty, Conflict, Diagnostic, Misplaced, NameKind, Operand, Problem, Requirement, Size};
 use crate::dtype::{Class, DType, Scalar};
-use crate::graph::Literal;
+use crate::literal::Literal;
 
 /// All of them.
 pub(super) fn because(diagnostic: &Diagnostic) -> Vec<String> {
@@ -35,7 +35,7 @@ pub(super) fn caret_note(diagnostic: &Diagnostic) -> Option<String> {
             }
         },
         [first, second] => {
-            let other = if std::ptr::eq(first, clash) { second } else { first };
+            let other = if first.axis == clash.axis { second } else { first };
             let (left, right) = (quoted(&other.left), quoted(&other.right));
             Some(match other.certainty {
                 Certainty::Never => format!("{left} and {right} differ too"),

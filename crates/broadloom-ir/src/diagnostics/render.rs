@@ -44,7 +44,7 @@ fn origins(diagnostic: &Diagnostic) -> Vec<Row> {
     for super::Origin { symbol, input, axis, site } in &diagnostic.origins {
         // User's names have no `?`.
         let verb = if symbol.starts_with('?') { "is the `_` of" } else { "comes from" };
-        rows.push(Row::new(format!("`{symbol}` {verb} input {input:?} axis {axis}"), Some(site)));
+        rows.push(Row::new(format!("`{symbol}` {verb} input {input:?} axis {axis}"), Some(*site)));
     }
     for step in diagnostic.conflicts().iter().flat_map(|conflict| &conflict.inferred) {
         let [left, right] = &*step.sizes;
@@ -55,11 +55,11 @@ fn origins(diagnostic: &Diagnostic) -> Vec<Row> {
         }
     }
     match &diagnostic.problem {
-        Problem::LateFact { used, .. } => rows.push(Row::leading("", "used first at", used)),
-        Problem::AssignedTwice { first, .. } => rows.push(Row::leading("", "assigned first at", first)),
+        Problem::LateFact { used, .. } => rows.push(Row::leading("", "used first at", *used)),
+        Problem::AssignedTwice { first, .. } => rows.push(Row::leading("", "assigned first at", *first)),
         Problem::DuplicateInput { first, .. } => rows.push(Row::leading("", "declared first at", first.site)),
         Problem::ForeignTensor { here, there } => {
-            rows.push(Row::leading("", "this graph was made at", here));
+            rows.push(Row::leading("", "this graph was made at", *here));
             rows.extend(there.map(|there| Row::leading("", "the other graph was made at", there)));
         }
         _ => {}

@@ -1,6 +1,6 @@
 //! Text whose parts know what they are, so that one rendering prints with colours or without.
 
-use crate::graph::Site;
+use crate::site::Site;
 use std::fmt;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
@@ -51,12 +51,6 @@ pub trait Places {
     fn place(&self, site: Site) -> Option<String>;
     /// The lines below a headline that point at a place: `  --> file:line:column` and the source with carets.
     fn lines(&self, site: Site) -> Vec<String>;
-}
-
-/// A location in Rust that stands for no place in a user's program. A front end gives each place of its source a copy
-/// of its own, which it knows by its address; without its [`Places`], messages do not mention it.
-pub fn nowhere() -> Location<'static> {
-    *Location::caller()
 }
 
 /// A part of a text.
@@ -146,7 +140,7 @@ impl Text {
         for part in &self.0 {
             match part {
                 Part::Words(style, words) => text.add(*style, words),
-                Part::Source(site, caret) => text.pointing(places.lines(site), *caret),
+                Part::Source(site, caret) => text.pointing(places.lines(*site), *caret),
                 Part::Row(row) => row.write(places, &mut text),
                 Part::InRust(_) => {}
             }
@@ -160,7 +154,7 @@ impl Text {
         for part in &self.0 {
             match part {
                 Part::Words(style, words) => text.add(*style, words),
-                Part::Source(site, caret) => source(site, *caret, &mut text),
+                Part::Source(site, caret) => source(*site, *caret, &mut text),
                 Part::Row(row) => row.write(&InRust, &mut text),
                 Part::InRust(help) => text.append(help.clone()),
             }
@@ -180,13 +174,13 @@ impl Text {
 
 /// Adds a place in Rust, and the line there with a caret, if the file can be read.
 fn source(site: Site, caret: Style, text: &mut Text) {
-    let Some(place) = InRust.place(site) else { return };
-    let number = site.line().to_string();
+    let Some(location) = site.location() else { return };
+    let number = location.line().to_string();
     let width = number.len().max(2);
     text.add(Style::Frame, format!("\n{:width$}--> ", ""));
-    text.add(Style::Plain, place);
-    let Some(line) = source_line(site) else { return };
-    let column = site.column() as usize;
+    text.add(Style::Plain, place(location));
+    let Some(line) = source_line(location) else { return };
+    let column = location.column() as usize;
     if column > line.chars().count() {
         return;
     }
@@ -282,11 +276,7 @@ struct InRust;
 
 impl Places for InRust {
     fn place(&self, site: Site) -> Option<String> {
-        match () {
-            () if *site == nowhere() => None,
-            () if is_hidden(site) => Some("caller unknown".to_owned()),
-            () => Some(site.to_string()),
-        }
+        site.location().map(place)
     }
 
     fn lines(&self, site: Site) -> Vec<String> {
@@ -296,22 +286,26 @@ impl Places for InRust {
     }
 }
 
+fn place(location: &Location<'_>) -> String {
+    if is_hidden(location) { "caller unknown".to_owned() } else { location.to_string() }
+}
+
 /// A call through a function pointer reports a line of the standard library.
-fn is_hidden(site: Site) -> bool {
-    site.file().starts_with("/rustc/")
+fn is_hidden(location: &Location<'_>) -> bool {
+    location.file().starts_with("/rustc/")
 }
 
 /// The line, if the file can be read: its path is relative to where the program was built, which is here or, for
 /// tests of a package in a workspace, some directories up.
-fn source_line(site: Site) -> Option<String> {
-    if is_hidden(site) {
+fn source_line(location: &Location<'_>) -> Option<String> {
+    if is_hidden(location) {
         return None;
     }
     let file = ["", "../", "../../", "../../../"].iter().find_map(|up| {
-        let file = File::open(format!("{up}{}", site.file())).ok()?;
+        let file = File::open(format!("{up}{}", location.file())).ok()?;
         file.metadata().ok()?.is_file().then_some(file)
     })?;
-    let index = usize::try_from(site.line()).ok()?.checked_sub(1)?;
+    let index = usize::try_from(location.line()).ok()?.checked_sub(1)?;
     let line = BufReader::new(file.take(MAX_SOURCE)).lines().nth(index)?.ok()?;
     let shown: String = line.chars().map(|letter| if letter.is_control() { ' ' } else { letter }).collect();
     (shown.chars().count() <= MAX_LINE).then(|| shown.trim_end().to_owned())

@@ -5,19 +5,19 @@
 
 use super::infer::{self, StretchError};
 use super::{CheckedGraph, Graph, Node, Site};
-use crate::diagnostics::Problem;
 use crate::dtype::{Class, DType, Scalar};
 use crate::ids::{ExprId, InputId};
 use crate::ops::Op;
+use crate::problem::Problem;
 
 /// An input that a run writes to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Assignment {
     /// Which.
     pub input: InputId,
-    /// What it will hold: of its dtype and shape.
+    /// Its new value, of its dtype and shape.
     pub value: ExprId,
-    /// Where that was said.
+    /// Where it was assigned.
     pub site: Site,
 }
 
@@ -65,7 +65,7 @@ impl Graph {
             let result =
                 infer::broadcast(&dims, &mut |_, (_, left), (_, right)| infer::compare(left, right, &facts));
             return Err(match (result, error) {
-                // A mismatch that no stretching cures is told first, as by NumPy.
+                // Shapes that do not even broadcast are reported as such, as by NumPy.
                 (Err(_), StretchError::Clashes(clashes)) => Problem::Stretch {
                     wanted: self.sizes(&shape),
                     conflicts: self.conflicts(clashes, &["value", "wanted"]),

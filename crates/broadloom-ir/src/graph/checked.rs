@@ -4,13 +4,13 @@ mod sizes;
 
 use super::solve::{Solution, solve};
 use super::{
-    Entry, Equation, Graph, InputInfo, Node, Obligation, Operands, Site, SymbolInfo, SymbolKind, What,
-    check_tensor_name, infer,
+    Compared, Entry, Equation, Graph, InputInfo, Mistake, Node, Obligation, Operands, Site, SymbolInfo,
+    SymbolKind, check_tensor_name, infer,
 };
-use crate::diagnostics::{Diagnostic, Diagnostics, Problem, Requirement, advice, help};
 use crate::dim::{Dim, DimError, Named};
 use crate::dtype::DType;
 use crate::ids::{ExprId, InputId, SymbolId};
+use crate::problem::{Problem, Requirement};
 use crate::shape::Shape;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -45,42 +45,26 @@ struct Checked {
 }
 
 impl Graph {
-    /// What the outputs and the [assignments](Graph::assign) need, renumbered densely, if the graph has no mistakes.
-    /// Assignments are outputs that follow the others, in order.
+    /// [`Graph::finish_numbered`] before its mistakes are explained.
     ///
     /// # Errors
-    /// Every mistake recorded so far, whether the outputs need it or not; no outputs; bad or repeated names of
-    /// outputs; sizes that inference leaves open; symbols that outputs need and neither an input nor the caller
-    /// determines.
-    pub fn finish(&self, outputs: &[(&str, ExprId)]) -> Result<CheckedGraph, Diagnostics> {
-        let mut mistakes = self.diagnostics.clone();
+    /// Every mistake.
+    pub(crate) fn try_finish(
+        &self,
+        outputs: &[(&str, ExprId)],
+    ) -> Result<(CheckedGraph, Vec<Option<ExprId>>), Vec<Mistake>> {
+        let mut mistakes = self.mistakes.clone();
+        let found_late = |problem, op, site| self.mistake(problem, op, &[], site);
         let assigned = self.assignments.iter().map(|assignment| {
             (&*self.inputs[assignment.input.index()].name, assignment.value, Some(assignment.input))
         });
         let outputs: Vec<Destination<'_>> =
             outputs.iter().map(|&(name, expr)| (name, expr, None)).chain(assigned).collect();
-        // An assignment that was refused would have been one.
-        if outputs.is_empty() && mistakes.is_empty() {
-            let site = self.entry(ExprId::new(super::POISON)).site;
-            mistakes.push(Diagnostic::new(Problem::NoOutputs, None, site));
-        }
-        let mut names = HashSet::new();
-        for &(name, expr, _) in &outputs {
-            let site = self.site(expr);
-            if let Err(problem) = check_tensor_name(name) {
-                mistakes.push(Diagnostic::new(problem, Some("output"), site));
-            }
-            if !names.insert(name) {
-                mistakes.push(Diagnostic::new(Problem::DuplicateOutput { name: name.into() }, None, site));
-            }
-            if self.is_poisoned(expr) && self.diagnostics.is_empty() {
-                mistakes.push(Diagnostic::new(Problem::PoisonedOutput { name: name.into() }, None, site));
-            }
-        }
+        mistakes.extend(self.mistaken_outputs(&outputs));
         mistakes.extend(self.unifier.undecided().map(|equation| self.undecided(equation)));
         let found = self.unifier.solution().unwrap_or_else(|error| {
             let site = self.entry(ExprId::new(super::POISON)).site;
-            mistakes.push(Diagnostic::new(Problem::Size(error), None, site));
+            mistakes.push(found_late(Problem::Size(error), None, site));
             HashMap::new()
         });
         let mut negative: Vec<(&SymbolId, &Dim)> = (found.iter())
@@ -89,58 +73,34 @@ impl Graph {
         negative.sort_unstable();
         mistakes.extend(negative.into_iter().map(|(symbol, size)| {
             let problem = Problem::NeverMet { requirement: Requirement::Size, size: self.size(size) };
-            let site = self.symbols()[symbol.index()].site;
-            Diagnostic::new(problem, None, site)
+            found_late(problem, None, self.symbols()[symbol.index()].site)
         }));
         let needed = self.needed(&outputs);
         let unproven = self.maybe_negative(&found, &needed);
-        let mut found = Found { found, error: None };
+        let mut found = Substitution { values: found, error: None };
         let mut inputs = self.inputs.clone();
-        inputs.iter_mut().for_each(|input| found.put_into(&mut input.shape));
+        inputs.iter_mut().for_each(|input| found.apply_to(&mut input.shape));
         let solutions = solve(&inputs, self.symbols());
         let mut known: Vec<bool> =
             self.symbols().iter().map(|symbol| symbol.kind == SymbolKind::Parameter).collect();
         for solution in &solutions {
             known[solution.symbol.index()] = true;
         }
+        let (entries, number) = self.renumbered(&needed, &mut found);
+        let output = |&(name, expr, assigned): &Destination<'_>| OutputInfo {
+            name: name.into(),
+            expr: numbered(&number, expr),
+            assigned,
+        };
         let mut checked = Checked {
-            entries: Vec::new(),
+            entries,
             inputs,
-            outputs: Vec::new(),
+            outputs: outputs.iter().map(output).collect(),
             symbols: self.symbols().to_vec(),
             declared: HashMap::new(),
             obligations: Vec::new(),
             solutions,
         };
-        let mut number: Vec<Option<ExprId>> = vec![None; self.entries.len()];
-        let renumbered = |number: &[Option<ExprId>], expr: ExprId| {
-            number.get(expr.index()).copied().flatten().unwrap_or(expr)
-        };
-        let mut interned = HashMap::new();
-        for (index, entry) in self.entries.iter().enumerate().filter(|(index, _)| needed[*index]) {
-            let mut entry = entry.clone();
-            entry.node.renumber(|expr| renumbered(&number, expr));
-            found.put_into(&mut entry.shape);
-            entry.node.visit_dims(&mut |dim| *dim = found.put(dim));
-            let next = ExprId::new(checked.entries.len());
-            // What was written differently may be the same by what was found.
-            let expr = match found.is_empty() {
-                true => next,
-                false => {
-                    *interned.entry((entry.node.clone(), entry.dtype, entry.shape.clone())).or_insert(next)
-                }
-            };
-            number[index] = Some(expr);
-            if expr == next {
-                checked.entries.push(entry);
-            }
-        }
-        let output = |&(name, expr, assigned): &Destination<'_>| OutputInfo {
-            name: name.into(),
-            expr: renumbered(&number, expr),
-            assigned,
-        };
-        checked.outputs = outputs.iter().map(output).collect();
         for obligation in self.declarations.iter().chain(&self.obligations) {
             let origin = match obligation.origin {
                 Some(origin) => match number.get(origin.index()).copied().flatten() {
@@ -149,7 +109,7 @@ impl Graph {
                 },
                 None => None,
             };
-            let demand = obligation.demand.map(&mut |dim| found.put(dim));
+            let demand = obligation.demand.map(&mut |dim| found.apply(dim));
             match self.decide(&Obligation { demand, origin, ..obligation.clone() }) {
                 Ok(Some(left)) => checked.obligations.push(left),
                 Ok(None) => {}
@@ -157,26 +117,26 @@ impl Graph {
             }
         }
         checked.declared =
-            self.symbols.declared().map(|(symbol, value)| (symbol, found.put(value))).collect();
+            self.symbols.declared().map(|(symbol, value)| (symbol, found.apply(value))).collect();
         for (index, size) in unproven {
             let Entry { site, .. } = self.entries[index];
-            let (demand, origin) = (super::Demand::NonNegative(found.put(&size)), number[index]);
+            let (demand, origin) = (super::Demand::NonNegative(found.apply(&size)), number[index]);
             checked.obligations.push(Obligation { demand, origin, site, requirement: Requirement::Size });
         }
-        checked.check_solvable(known, &mut mistakes);
+        mistakes.extend(checked.unsolved(known).into_iter().map(|(symbol, site)| {
+            let symbol = self.symbols()[symbol.index()].name.clone();
+            found_late(Problem::Unsolvable { symbol }, None, site)
+        }));
         if let Some(error) = found.error {
             let site = self.entry(ExprId::new(super::POISON)).site;
-            mistakes.push(Diagnostic::new(Problem::Size(error), None, site));
+            mistakes.push(found_late(Problem::Size(error), None, site));
         }
-        match Diagnostics::new(mistakes) {
-            Some(mistakes) => Err(mistakes),
-            None => Ok(CheckedGraph(Arc::new(checked))),
-        }
+        if mistakes.is_empty() { Ok((CheckedGraph(Arc::new(checked)), number)) } else { Err(mistakes) }
     }
 
-    /// Sizes that no array has and that may be negative, each with the index of the first needed expression that
-    /// mentions it: while the graph was built, an inferred size was taken for one that is not, whatever stands for it
-    /// now; and where an array of size 1 may stand for `n - 5`, it does not say that there are 5.
+    /// Sizes that may be negative and that no input's axis has, each with the index of the first needed expression that
+    /// mentions it. There are two kinds. Inferred sizes were assumed not to be negative while the graph was built,
+    /// before their values were known. And where an axis is `n - 5` or 1, an array of size 1 does not prove `n >= 5`.
     fn maybe_negative(&self, found: &HashMap<SymbolId, Dim>, needed: &[bool]) -> Vec<(usize, Dim)> {
         let unproven = |size: &Dim| size.interval(&|symbol| self.facts(symbol)).lower < 0;
         let open: HashSet<SymbolId> =
@@ -210,9 +170,9 @@ impl Graph {
     }
 
     /// What is left of an obligation once all sizes are found.
-    fn decide(&self, obligation: &Obligation) -> Result<Option<Obligation>, Box<Diagnostic>> {
+    fn decide(&self, obligation: &Obligation) -> Result<Option<Obligation>, Box<Mistake>> {
         let Obligation { demand, site, requirement, .. } = obligation;
-        let mistake = |problem| Err(Box::new(Diagnostic::new(problem, None, site)));
+        let mistake = |problem| Err(Box::new(self.mistake(problem, None, &[], *site)));
         let difference = match demand.difference() {
             Ok(difference) => difference,
             Err(error) => return mistake(Problem::Size(error)),
@@ -232,28 +192,79 @@ impl Graph {
         }
     }
 
-    /// The mistake of sizes that were to be compared once more was known, when no more comes.
-    fn undecided(&self, equation: &Equation) -> Diagnostic {
-        let Equation { left, right, because } = equation;
-        let problem = match &because.what {
-            What::Quotient { by, .. } => {
+    /// The mistake of an equation that was postponed and is still undecided at the end.
+    fn undecided(&self, equation: &Equation) -> Mistake {
+        let Equation { left, right, cause } = equation;
+        let problem = match &cause.compared {
+            Compared::Quotient { by, .. } => {
                 let (have, by) = (self.resolved_dim(left), self.resolved_dim(by));
                 let multiple = self.stated_multiple(&have, &by);
                 Problem::Indivisible { have: self.size(&have), by: self.size(&by), multiple }
             }
-            What::Axis { .. } | What::Count => {
+            Compared::Axis { .. } | Compared::Count => {
                 let (known_left, known_right) = (self.resolved_dim(left), self.resolved_dim(right));
                 let certainty = infer::certainty(&known_left, &known_right, &|symbol| self.facts(symbol));
-                let axis = match because.what {
-                    What::Axis { axis, .. } => Some(axis),
-                    What::Count | What::Quotient { .. } => None,
+                let axis = match cause.compared {
+                    Compared::Axis { axis, .. } => Some(axis),
+                    Compared::Count | Compared::Quotient { .. } => None,
                 };
                 let sizes = Box::new([self.size(left), self.size(right)]);
                 let only_if = Box::new(self.only_if(left, right));
                 Problem::Undecided { axis, sizes, certainty, only_if }
             }
         };
-        help::explain(self, problem, because.op, &because.operands, because.site)
+        self.mistake(problem, Some(cause.op), &cause.operands, cause.site)
+    }
+
+    /// Mistakes in the outputs themselves.
+    fn mistaken_outputs(&self, outputs: &[Destination<'_>]) -> Vec<Mistake> {
+        let mut mistakes = Vec::new();
+        let mistake = |problem, op, site| self.mistake(problem, op, &[], site);
+        // A refused assignment would have been an output.
+        if outputs.is_empty() && self.mistakes.is_empty() {
+            let site = self.entry(ExprId::new(super::POISON)).site;
+            mistakes.push(mistake(Problem::NoOutputs, None, site));
+        }
+        let mut names = HashSet::new();
+        for &(name, expr, _) in outputs {
+            let site = self.site(expr);
+            if let Err(problem) = check_tensor_name(name) {
+                mistakes.push(mistake(problem, Some("output"), site));
+            }
+            if !names.insert(name) {
+                mistakes.push(mistake(Problem::DuplicateOutput { name: name.into() }, None, site));
+            }
+            if self.is_poisoned(expr) && self.mistakes.is_empty() {
+                mistakes.push(mistake(Problem::PoisonedOutput { name: name.into() }, None, site));
+            }
+        }
+        mistakes
+    }
+
+    /// The needed expressions with what was found of sizes, and the number of each expression among them.
+    fn renumbered(&self, needed: &[bool], found: &mut Substitution) -> (Vec<Entry>, Vec<Option<ExprId>>) {
+        let mut entries = Vec::new();
+        let mut number = vec![None; self.entries.len()];
+        let mut interned = HashMap::new();
+        for (index, entry) in self.entries.iter().enumerate().filter(|(index, _)| needed[*index]) {
+            let mut entry = entry.clone();
+            entry.node.renumber(|expr| numbered(&number, expr));
+            found.apply_to(&mut entry.shape);
+            entry.node.visit_dims(&mut |dim| *dim = found.apply(dim));
+            let next = ExprId::new(entries.len());
+            // Nodes that were written differently may be equal once inferred sizes are known.
+            let expr = match found.is_empty() {
+                true => next,
+                false => {
+                    *interned.entry((entry.node.clone(), entry.dtype, entry.shape.clone())).or_insert(next)
+                }
+            };
+            number[index] = Some(expr);
+            if expr == next {
+                entries.push(entry);
+            }
+        }
+        (entries, number)
     }
 
     /// Which expressions the outputs need, by index.
@@ -275,20 +286,25 @@ impl Graph {
     }
 }
 
-/// What was found of inferred sizes.
-struct Found {
-    found: HashMap<SymbolId, Dim>,
+/// An expression under its new number. An id that is not of the graph stays as it is.
+fn numbered(number: &[Option<ExprId>], expr: ExprId) -> ExprId {
+    number.get(expr.index()).copied().flatten().unwrap_or(expr)
+}
+
+/// What symbols stand for, and the first error where that could not be written.
+struct Substitution {
+    values: HashMap<SymbolId, Dim>,
     error: Option<DimError>,
 }
 
-impl Found {
+impl Substitution {
     fn is_empty(&self) -> bool {
-        self.found.is_empty()
+        self.values.is_empty()
     }
 
-    /// A size with what was found.
-    fn put(&mut self, dim: &Dim) -> Dim {
-        match dim.substitute_all(&|symbol| self.found.get(&symbol)) {
+    /// A size with everything put in.
+    fn apply(&mut self, dim: &Dim) -> Dim {
+        match dim.substitute_all(&|symbol| self.values.get(&symbol)) {
             Ok(dim) => dim,
             Err(error) => {
                 self.error = Some(error);
@@ -297,26 +313,24 @@ impl Found {
         }
     }
 
-    fn put_into(&mut self, shape: &mut Shape) {
+    fn apply_to(&mut self, shape: &mut Shape) {
         let mentioned = !self.is_empty()
-            && shape.iter().flat_map(Dim::symbols).any(|symbol| self.found.contains_key(&symbol));
+            && shape.iter().flat_map(Dim::symbols).any(|symbol| self.values.contains_key(&symbol));
         if mentioned {
-            *shape = shape.iter().map(|dim| self.put(dim)).collect();
+            *shape = shape.iter().map(|dim| self.apply(dim)).collect();
         }
     }
 }
 
 impl Checked {
-    /// Reports each symbol that is mentioned and neither an input nor the caller determines, at its first use.
-    fn check_solvable(&self, mut known: Vec<bool>, mistakes: &mut Vec<Diagnostic>) {
+    /// The symbols that are mentioned and neither an input nor the caller determines, each with its first use.
+    fn unsolved(&self, mut known: Vec<bool>) -> Vec<(SymbolId, Site)> {
+        let mut unsolved = Vec::new();
         let mut seen_shapes = HashSet::new();
         let mut report = |symbol: SymbolId, site: Site| {
             if let Some(known) = known.get_mut(symbol.index()).filter(|known| !**known) {
                 *known = true;
-                let symbol = self.symbols[symbol.index()].name.clone();
-                let help = advice::give(&symbol);
-                let mistake = Diagnostic::new(Problem::Unsolvable { symbol }, None, site);
-                mistakes.push(Diagnostic { helps: vec![help], ..mistake });
+                unsolved.push((symbol, site));
             }
         };
         for entry in &self.entries {
@@ -332,6 +346,7 @@ impl Checked {
         for obligation in self.obligations.iter().filter(|obligation| obligation.origin.is_some()) {
             obligation.demand.symbols().into_iter().for_each(|symbol| report(symbol, obligation.site));
         }
+        unsolved
     }
 }
 
@@ -402,7 +417,7 @@ impl CheckedGraph {
     }
 
     /// What must hold for the values of the symbols: declarations, then in order of the expressions that need it.
-    /// Declarations may mention symbols that nothing determines; those are left out of account.
+    /// Declarations may mention symbols that nothing determines; such declarations are not checked.
     pub fn obligations(&self) -> &[Obligation] {
         &self.0.obligations
     }
@@ -434,7 +449,7 @@ impl CheckedGraph {
         let demanded = self.obligations().iter().filter_map(|obligation| obligation.origin);
         roots.extend(demanded.map(|origin| ("", image(origin), None)));
         let needed = built.needed(&roots);
-        if !built.diagnostics.is_empty() || needed[super::POISON] {
+        if !built.mistakes.is_empty() || needed[super::POISON] {
             return None;
         }
         let mut checked = Checked { entries: Vec::new(), ..Checked::clone(&self.0) };

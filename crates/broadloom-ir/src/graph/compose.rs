@@ -5,11 +5,11 @@
 
 use super::reduction::{Empty, resolve_axes};
 use super::{Axes, Graph, Node, Site};
-use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::dtype::{Class, DType, Scalar};
 use crate::ids::ExprId;
 use crate::ops::Op;
+use crate::problem::Problem;
 use crate::reduce::ReduceOp;
 use crate::shape::Shape;
 
@@ -234,7 +234,7 @@ impl Graph {
         }
     }
 
-    /// A comparison of signed integers with `u64`, which no integer dtype holds both: exact, unlike one in `f64`.
+    /// A comparison of signed integers with `u64`. No integer dtype holds both; this is exact, unlike one in `f64`.
     pub(super) fn compare_with_u64(
         &mut self,
         op: Op,

@@ -1,12 +1,12 @@
 //! Elementwise ops, selection and casts: conversion of operands, broadcasting, folding of constants.
 
 use super::infer::{self, AxisClash};
-use super::{Because, Fit, Graph, Literal, Node, Operands, Site, What};
-use crate::diagnostics::{Conflict, Diagnostic, Inferred, Problem, Size, advice};
+use super::{Cause, Compared, Fit, Graph, Literal, Node, Operands, Site};
 use crate::dim::Dim;
 use crate::dtype::{Class, DType, Scalar};
 use crate::ids::ExprId;
 use crate::ops::Op;
+use crate::problem::{Conflict, Inferred, Problem, Size};
 use crate::shape::Shape;
 
 /// Names of the operands of a selection.
@@ -17,11 +17,8 @@ impl Graph {
     pub fn literal(&mut self, value: Literal, meets: DType, site: Site) -> ExprId {
         match self.try_literal(value, meets, site) {
             Ok(expr) => expr,
-            // No op of the user's: the literal stands on its own.
-            Err(problem) => {
-                let helps = advice::widen(value, value.dtype(meets)).into_iter().collect();
-                self.report(Diagnostic { helps, ..Diagnostic::new(problem, None, site) })
-            }
+            // The user called no op: the literal stands alone.
+            Err(problem) => self.report(problem, None, site),
         }
     }
 
@@ -200,9 +197,9 @@ impl Graph {
             if left == right {
                 return Fit::Same;
             }
-            let what = What::Axis { axis, operands: [left_operand, right_operand] };
-            let because = Because { op, operands: operands.into(), site, what };
-            unifier.meet(symbols, left, right, &because)
+            let compared = Compared::Axis { axis, operands: [left_operand, right_operand] };
+            let cause = Cause { op, operands: operands.into(), site, compared };
+            unifier.meet(symbols, left, right, &cause)
         });
         if result.is_err() {
             self.unifier.undo(before);
@@ -232,14 +229,14 @@ impl Graph {
 
     /// Why inferred sizes that occur in these are what they are.
     pub(super) fn inferred(&self, dims: [&Dim; 2]) -> Vec<Inferred> {
-        /// Most steps that are told.
+        /// Most steps that are shown.
         const MOST: usize = 4;
         let symbols =
             dims.into_iter().flat_map(Dim::symbols).filter(|&symbol| self.symbols.is_flexible(symbol));
         let step = |equation: &super::Equation| Inferred {
             sizes: Box::new([&equation.left, &equation.right].map(|dim| self.size_as_written(dim))),
-            op: equation.because.op,
-            site: equation.because.site,
+            op: equation.cause.op,
+            site: equation.cause.site,
         };
         symbols.flat_map(|symbol| self.unifier.reasons(symbol)).take(MOST).map(step).collect()
     }

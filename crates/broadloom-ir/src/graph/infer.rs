@@ -1,8 +1,8 @@
 //! Inference of shapes as plain functions over a comparison of sizes, so that a help can be tried before it is offered.
 
 use super::unify::Fit;
-use crate::diagnostics::Certainty;
 use crate::dim::{Dim, FactsOf};
+use crate::problem::Certainty;
 use crate::shape::Shape;
 
 /// An axis of the result on which two operands do not fit.
@@ -78,7 +78,7 @@ pub(crate) fn stretch(operand: &[Dim], wanted: &[Dim], compare: Compare) -> Resu
     let mut clashes = Vec::new();
     for (own, (have, want)) in operand.iter().zip(&wanted[offset..]).enumerate() {
         let axis = own + offset;
-        // A literal 1 is wanted only of a literal 1 or of what is found to be 1, which `compare` tells.
+        // A wanted 1 does not stretch: `compare` accepts what is, or is found to be, 1.
         if !have.is_one()
             && let Fit::Clash(certainty) = compare(axis, (0, have), (1, want))
         {

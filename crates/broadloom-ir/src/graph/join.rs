@@ -3,11 +3,11 @@
 use super::infer::AxisClash;
 use super::reduction::{Empty, resolve_axis};
 use super::{Fit, Graph, Node, Operands, Site};
-use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::dtype::{Class, DType, Scalar};
 use crate::ids::ExprId;
 use crate::ops::Op;
+use crate::problem::Problem;
 use crate::reduce::{ReduceOp, SEGMENT_BLOCK};
 use crate::shape::Shape;
 

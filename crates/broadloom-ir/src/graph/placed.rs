@@ -2,10 +2,10 @@
 //! operands that broadcast where they once met element by element.
 
 use super::{Graph, Site};
-use crate::diagnostics::{Misplaced, Problem, help};
 use crate::dim::Dim;
 use crate::ids::ExprId;
 use crate::ops::Op;
+use crate::problem::{Misplaced, Problem};
 use crate::shape::Shape;
 
 /// The ops of which the DSL has a form `.._axis` that places an operand at an axis: those of Paddle's `elementwise_*`.
@@ -28,25 +28,17 @@ impl Graph {
     /// are then left out; what is left has to end before the larger one does; on each axis either operand may
     /// stretch. Operands of equal rank take 0 or -1.
     pub fn elementwise_at(&mut self, op: Op, operands: [ExprId; 2], axis: i64, site: Site) -> ExprId {
-        let first = match self.place(operands, axis) {
-            Ok(first) => first,
-            Err(problem) => {
-                let mut diagnostic = help::explain(self, problem, op.name(), &operands, site);
-                let [left, right] = operands.map(|operand| self.written(operand).rank());
-                help::place(self, &mut diagnostic, usize::from(right <= left));
-                return self.report(diagnostic);
+        let result = match self.place(operands, axis) {
+            Ok(None) => return self.elementwise(op, &operands, site),
+            Ok(Some((smaller, first))) => {
+                self.try_elementwise_at(op, operands, smaller, first, site).map_err(|problem| match problem {
+                    Problem::Broadcast(conflicts) => Problem::Placed { axis, conflicts },
+                    other => other,
+                })
             }
+            Err(problem) => Err(problem),
         };
-        let Some((smaller, first)) = first else { return self.elementwise(op, &operands, site) };
-        let result = self.try_elementwise_at(op, operands, smaller, first, site);
-        let Err(Problem::Broadcast(conflicts)) = result else {
-            return self.settle(result, op.name(), &operands, site);
-        };
-        let mut diagnostic =
-            help::explain(self, Problem::Placed { axis, conflicts }, op.name(), &operands, site);
-        diagnostic.operands[smaller].placed = Some(first);
-        help::place(self, &mut diagnostic, smaller);
-        self.report(diagnostic)
+        self.settle(result, op.name(), &operands, site)
     }
 
     /// Which operand is placed, and at which axis; `None` if they align at the last axis anyway.
@@ -66,7 +58,7 @@ impl Graph {
         }
         let first = match usize::try_from(axis) {
             Ok(first) if first < rank => first,
-            // Taken before literal 1s are left out.
+            // Of the rank with the literal 1s at the end.
             Err(_) if axis == -1 => rank - small.rank(),
             _ => return refused(Misplaced::NoAxis),
         };
@@ -108,7 +100,7 @@ impl Graph {
         let is_harmless = count(&result) == Some(elements.clone());
         let problem =
             Problem::Pointwise { count: self.size(&elements), result: self.sizes(&result), is_harmless };
-        let warning = help::explain(self, problem, op.name(), operands, site);
+        let warning = self.mistake(problem, Some(op.name()), operands, site);
         if !self.warnings.contains(&warning) {
             self.warnings.push(warning);
         }

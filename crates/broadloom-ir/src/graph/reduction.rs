@@ -1,18 +1,18 @@
 //! Reductions, `take` and `iota`.
 
 use super::{Axes, CheckedGraph, Graph, Node, Site};
-use crate::diagnostics::{Problem, Requirement};
 use crate::dim::Dim;
 use crate::dtype::{Class, DType, Scalar};
 use crate::ids::ExprId;
 use crate::ops::Op;
+use crate::problem::{Problem, Requirement};
 use crate::reduce::ReduceOp;
 use crate::shape::Shape;
 
 /// What becomes of a reduction without identity over an empty axis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Empty {
-    /// It is a mistake, or refused when the size is known.
+    /// It is a mistake, now or when the size is known.
     Refused,
     /// It gives the neutral element of its accumulator, for callers whose result is right with that.
     Identity,
@@ -34,8 +34,8 @@ impl Graph {
         self.settle(result, op.name(), &[operand], site)
     }
 
-    /// Like [`Graph::reduce`], of which an empty axis gives the identity of the reduction even where that is no result
-    /// of it, as the least number of `max`.
+    /// Like [`Graph::reduce`], except that an empty axis gives the identity of the accumulator, even for a `max`, which
+    /// has no value of no elements.
     pub fn reduce_or_identity(
         &mut self,
         op: ReduceOp,

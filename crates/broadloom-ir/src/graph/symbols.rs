@@ -5,9 +5,9 @@
 //! declared equality is a substitution.
 
 use super::{Graph, MAX_IDS, MAX_NAME, Obligation, Site, clipped};
-use crate::diagnostics::{Diagnostic, NameKind, Problem, Requirement, help};
 use crate::dim::{Dim, Facts, Named, gcd};
 use crate::ids::SymbolId;
+use crate::problem::{NameKind, Problem, Requirement};
 use std::collections::HashMap;
 
 /// How a symbol gets its value.
@@ -141,7 +141,7 @@ impl Symbols {
         symbol
     }
 
-    /// The symbols of another graph, whose ids they keep if there are none yet. Each is to be given by the caller.
+    /// Adds the symbols of another graph, under the same ids if there are none yet. The caller gives each of them.
     pub(super) fn take_over(&mut self, symbols: &[SymbolInfo]) {
         for info in symbols {
             self.of_name.insert(info.name.clone(), SymbolId::new(self.infos.len()));
@@ -165,20 +165,20 @@ impl Symbols {
         }
     }
 
-    /// The inferred size of a reshape. Names of axes end with a point and a number.
+    /// The inferred size of a reshape. Its name has no dot, unlike those of axes (`?w.0`).
     pub(super) fn quotient(&mut self, site: Site) -> SymbolId {
         let name = format!("?reshape{}", self.infos.len());
         self.add_flexible(&name, site)
     }
 
-    /// A size that is in use from the beginning: what stands for it later knows no facts that were stated of it.
+    /// A size that counts as used from the beginning, so that no facts can be stated of it.
     fn add_flexible(&mut self, name: &str, site: Site) -> SymbolId {
         let symbol = self.add(name, SymbolKind::Flexible, site);
         self.used.insert(symbol, site);
         symbol
     }
 
-    /// The information of a symbol of which a fact may still be stated.
+    /// A symbol of which facts may still be stated.
     fn unused(&mut self, symbol: SymbolId) -> Result<&mut SymbolInfo, Problem> {
         let Some(info) = self.infos.get_mut(symbol.index()) else { return Err(Problem::ForeignSymbol) };
         match self.used.get(&symbol) {
@@ -218,10 +218,10 @@ impl Graph {
             && name.len() <= MAX_NAME;
         if !good {
             let problem = Problem::BadName { kind: NameKind::Symbol, name: clipped(name) };
-            self.report(Diagnostic::new(problem, Some("symbol"), site));
+            self.report(problem, Some("symbol"), site);
         }
         if self.symbols.is_full() {
-            self.report(Diagnostic::new(Problem::TooLarge, None, site));
+            self.report(Problem::TooLarge, None, site);
             return SymbolId::new(0);
         }
         self.symbols.add(name, kind, site)
@@ -314,7 +314,7 @@ impl Graph {
             return Err(Problem::NeverEqual { left, right });
         }
         let mut late = None;
-        // A parameter has its value from the caller, so that rather the other symbol gives way.
+        // A parameter keeps the value that the caller gives, so the other symbol is replaced if possible.
         let is_parameter = |side: &&Dim| {
             let symbol = side.symbols().first().copied();
             symbol.and_then(|symbol| self.symbols.get(symbol)).map(|info| info.kind)
@@ -336,7 +336,7 @@ impl Graph {
             }
             return self.substitute_symbol(symbol, value, site);
         }
-        // A symbol that is in use already would have been declared in vain.
+        // It would have been a substitution, had the symbol not been used before.
         if let Some(problem) = late {
             return Err(problem);
         }
@@ -348,7 +348,7 @@ impl Graph {
     fn substitute_symbol(&mut self, symbol: SymbolId, value: Dim, site: Site) -> Result<Declared, Problem> {
         let info = &self.symbols.infos[symbol.index()];
         let (facts, unit) = (info.facts, info.unit);
-        // What was stated of the symbol holds of what stands in its place.
+        // What was stated of the symbol must hold for the value that replaces it.
         let mut demands = vec![value.sub(&Dim::constant(facts.lower)).map_err(Problem::Size)?];
         if let Some(upper) = facts.upper {
             demands.push(Dim::constant(upper).sub(&value).map_err(Problem::Size)?);
@@ -366,7 +366,7 @@ impl Graph {
         }
         value.scale(unit).map_err(Problem::Size)?;
         self.use_size(&value, site);
-        // A later fact of the symbol would be one of nothing.
+        // No fact can be stated of a symbol that no longer occurs.
         self.symbols.used.insert(symbol, site);
         self.symbols.declared.insert(symbol, value);
         Ok(Declared::Substituted)
@@ -374,8 +374,7 @@ impl Graph {
 
     fn settle_fact(&mut self, result: Result<(), Problem>, op: &str, site: Site) {
         if let Err(problem) = result {
-            let diagnostic = help::explain(self, problem, op, &[], site);
-            self.report(diagnostic);
+            self.report(problem, Some(op), site);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What rewriting a checked graph asks of the builder: its symbols, its inputs, and nodes that are known to be right.
+//! What the rewriter of checked graphs needs of the builder: the same symbols and inputs, and nodes without checks.
 
 use super::{CheckedGraph, Demand, Graph, InputDim, InputInfo, Node, Site};
 use crate::dim::Facts;
@@ -7,7 +7,7 @@ use crate::ids::{ExprId, SymbolId};
 use crate::shape::Shape;
 
 impl Graph {
-    /// A graph with the symbols of another under the same ids, each to be given by the caller.
+    /// A graph with the symbols of another under the same ids. The caller gives each of them.
     pub(crate) fn with_symbols_of(graph: &CheckedGraph) -> Graph {
         let mut fresh = Graph::new();
         fresh.symbols.take_over(graph.symbols());
@@ -28,7 +28,7 @@ impl Graph {
         self.input_of(&input.name, input.dtype, &dims.collect::<Vec<_>>(), input.site)
     }
 
-    /// A node of which the caller knows dtype and shape. What it demands of sizes is left to the caller.
+    /// A node whose dtype and shape the caller knows. What it demands of sizes is the caller's concern.
     pub(crate) fn place_node(&mut self, node: Node, dtype: DType, shape: Shape, site: Site) -> ExprId {
         let result = self.insert(node, dtype, shape, Vec::new(), site);
         self.settle(result, "part", &[], site)
@@ -46,8 +46,8 @@ impl Graph {
 }
 
 impl CheckedGraph {
-    /// The same graph with nothing demanded of a symbol alone: what holds for each number of rows, as far as sizes
-    /// are concerned.
+    /// The same graph without the facts of a symbol, and without the bounds that mention it: what holds for any number
+    /// of rows.
     pub(crate) fn without_facts(&self, symbol: SymbolId) -> CheckedGraph {
         self.edited(|symbols, obligations| {
             if let Some(info) = symbols.get_mut(symbol.index()) {

@@ -13,27 +13,27 @@
 //! acceptance on the order of the ops.
 
 use super::{Operands, Site, Symbols};
-use crate::diagnostics::Certainty;
 use crate::dim::{Dim, DimError};
 use crate::ids::SymbolId;
+use crate::problem::Certainty;
 use std::collections::{BTreeSet, HashMap};
 
 /// Why two sizes have to be equal.
 #[derive(Debug, Clone)]
-pub(crate) struct Because {
+pub(crate) struct Cause {
     /// Name of the op.
     pub op: &'static str,
     /// Its operands.
     pub operands: Operands,
     pub site: Site,
-    /// What of the operands has to be equal.
-    pub what: What,
+    /// What is compared of the operands.
+    pub compared: Compared,
 }
 
-/// What has to be equal.
+/// What is compared.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum What {
-    /// The sizes of this axis of the result, by two of the operands.
+pub(crate) enum Compared {
+    /// The sizes that two of the operands have on an axis of the result.
     Axis { axis: usize, operands: [usize; 2] },
     /// The numbers of elements.
     Count,
@@ -44,7 +44,7 @@ pub(crate) enum What {
 /// Whether two sizes are equal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fit {
-    /// They are, or will be found to be, or it will be reported.
+    /// They are equal, or the equation is kept and settled later.
     Same,
     Clash(Certainty),
 }
@@ -54,7 +54,7 @@ pub(crate) enum Fit {
 pub(crate) struct Equation {
     pub left: Dim,
     pub right: Dim,
-    pub because: Because,
+    pub cause: Cause,
 }
 
 impl Equation {
@@ -99,12 +99,12 @@ impl Unifier {
         self.journal.clear();
     }
 
-    /// How much the op at hand has found so far.
+    /// The length of the journal, to which [`Unifier::undo`] goes back.
     pub(super) fn mark(&self) -> usize {
         self.journal.len()
     }
 
-    /// Takes back what was found since `mark`, of the op at hand.
+    /// Takes back what the current op has found since `mark`.
     pub(super) fn undo(&mut self, mark: usize) {
         for undo in self.journal.drain(mark..).rev() {
             match undo {
@@ -142,8 +142,8 @@ impl Unifier {
         Ok(resolved)
     }
 
-    /// Puts what was found into what the symbols of a size stand for, so that no way is gone twice: without it, each
-    /// comparison of the end of a long chain would go through all of it.
+    /// Path compression: resolves the values of the symbols of a size. Without it, each comparison at the end of a long
+    /// chain would walk the whole chain.
     fn shorten(&mut self, dim: &Dim) {
         let known = |values: &HashMap<SymbolId, Dim>, dim: &Dim| -> Vec<SymbolId> {
             dim.symbols().into_iter().filter(|symbol| values.contains_key(symbol)).collect()
@@ -167,7 +167,7 @@ impl Unifier {
         }
     }
 
-    /// Everything that was found, each with nothing left to be put in.
+    /// The values of all sizes that were found, fully resolved.
     pub(super) fn solution(&self) -> Result<HashMap<SymbolId, Dim>, DimError> {
         let mut found: Vec<SymbolId> = self.values.keys().copied().collect();
         // Older symbols first: newer ones stand for older ones, so that paths stay short.
@@ -180,8 +180,8 @@ impl Unifier {
         Ok(short.values)
     }
 
-    /// Compares two sizes, and finds flexible ones by it.
-    pub(super) fn meet(&mut self, symbols: &Symbols, left: &Dim, right: &Dim, because: &Because) -> Fit {
+    /// Requires that two sizes are equal, which may determine flexible ones.
+    pub(super) fn meet(&mut self, symbols: &Symbols, left: &Dim, right: &Dim, cause: &Cause) -> Fit {
         if left == right {
             return Fit::Same;
         }
@@ -191,18 +191,20 @@ impl Unifier {
                 Decision::Same | Decision::Found(..) | Decision::Postpone => Fit::Same,
             };
         }
-        self.settle(symbols, Equation { left: left.clone(), right: right.clone(), because: because.clone() })
+        self.settle(symbols, Equation { left: left.clone(), right: right.clone(), cause: cause.clone() })
     }
 
-    /// Decides an equation as far as it can be, and those that waited for what it finds.
+    /// Decides an equation if that is possible yet, then the postponed ones that depend on what it determines.
     pub(super) fn settle(&mut self, symbols: &Symbols, equation: Equation) -> Fit {
         let mut queue = vec![(None, equation)];
         while let Some((index, equation)) = queue.pop() {
             self.shorten(&equation.left);
             self.shorten(&equation.right);
-            let decision = match &equation.because.what {
-                What::Quotient { by, quotient } => self.divide(symbols, &equation.left, by, *quotient),
-                What::Axis { .. } | What::Count => self.compare(symbols, &equation.left, &equation.right),
+            let decision = match &equation.cause.compared {
+                Compared::Quotient { by, quotient } => self.divide(symbols, &equation.left, by, *quotient),
+                Compared::Axis { .. } | Compared::Count => {
+                    self.compare(symbols, &equation.left, &equation.right)
+                }
             };
             match decision {
                 Decision::Clash(certainty) => return Fit::Clash(certainty),
@@ -289,7 +291,7 @@ impl Unifier {
         }
     }
 
-    /// The pairs that are not known to be equal after all.
+    /// The equations that are still postponed.
     pub(super) fn undecided(&self) -> impl Iterator<Item = &Equation> {
         self.postponed.iter().flatten()
     }

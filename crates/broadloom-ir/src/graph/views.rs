@@ -3,11 +3,11 @@
 use super::infer::{self, StretchError};
 use super::reduction::resolve_axes;
 use super::{
-    Axes, Because, Demand, Equation, Fit, Graph, Node, Obligation, Permutation, Site, SliceAxis, View, What,
+    Axes, Cause, Compared, Demand, Equation, Fit, Graph, Node, Obligation, Permutation, Site, SliceAxis, View,
 };
-use crate::diagnostics::{Problem, Requirement};
 use crate::dim::Dim;
 use crate::ids::ExprId;
+use crate::problem::{Problem, Requirement};
 use crate::shape::{MAX_RANK, Shape};
 use smallvec::smallvec;
 
@@ -55,9 +55,9 @@ impl Graph {
         let given = Dim::product(wanted.iter().flatten()).map_err(Problem::Size)?;
         let shape: Shape = match wanted.iter().filter(|dim| dim.is_none()).count() {
             0 => {
-                let because =
-                    Because { op: "reshape", operands: smallvec![operand], site, what: What::Count };
-                if let Fit::Clash(certainty) = self.unifier.meet(&self.symbols, &have, &given, &because) {
+                let cause =
+                    Cause { op: "reshape", operands: smallvec![operand], site, compared: Compared::Count };
+                if let Fit::Clash(certainty) = self.unifier.meet(&self.symbols, &have, &given, &cause) {
                     let only_if = Box::new(self.only_if(&have, &given));
                     let wanted = wanted.iter().flatten().map(|dim| self.size(dim)).collect();
                     let (have, want) = (self.size(&have), self.size(&given));
@@ -78,8 +78,8 @@ impl Graph {
         self.insert_view(View::Reshape, operand, shape, obligations, site)
     }
 
-    /// The number of elements divided by the product of the given sizes. If an inferred size may yet decide whether
-    /// that is a size, so is the quotient.
+    /// The number of elements divided by the product of the given sizes. While inferred sizes are open, the quotient is
+    /// an inferred size, too.
     fn quotient(&mut self, operand: ExprId, have: &Dim, given: &Dim, site: Site) -> Result<Dim, Problem> {
         let resolved = [self.resolved_dim(have), self.resolved_dim(given)];
         if let Some(quotient) = resolved[0].exact_div(&resolved[1]) {
@@ -93,9 +93,9 @@ impl Graph {
         }
         let quotient = self.symbols.quotient(site);
         let right = Dim::symbol(quotient).mul(given).map_err(Problem::Size)?;
-        let what = What::Quotient { by: given.clone(), quotient };
-        let because = Because { op: "reshape", operands: smallvec![operand], site, what };
-        self.unifier.settle(&self.symbols, Equation { left: have.clone(), right, because });
+        let compared = Compared::Quotient { by: given.clone(), quotient };
+        let cause = Cause { op: "reshape", operands: smallvec![operand], site, compared };
+        self.unifier.settle(&self.symbols, Equation { left: have.clone(), right, cause });
         Ok(Dim::symbol(quotient))
     }
 
@@ -112,8 +112,8 @@ impl Graph {
         })
     }
 
-    /// The same elements under sizes that are equal to those of the operand for reasons which shapes do not show:
-    /// each call checks it. `None` keeps a size. This alone makes a literal 1 of a symbol.
+    /// The same elements under sizes that equal those of the operand for reasons which shapes do not show: each call
+    /// checks it. `None` keeps a size. This is the only way to turn a symbol into a literal 1.
     pub fn rebind(&mut self, operand: ExprId, dims: &[Option<Dim>], site: Site) -> ExprId {
         let result = self.try_rebind(operand, dims, site);
         self.settle(result, "rebind", &[operand], site)
@@ -366,7 +366,7 @@ impl Graph {
             SliceSpec::Range { step, .. } => {
                 let start = first.unwrap_or(Dim::ZERO);
                 let stop = last.unwrap_or(whole.clone());
-                // Of one that is before the first element, wherever the slice starts, no size need be known.
+                // A constant stop before the first element is wrong wherever the slice starts.
                 if stop.as_constant().is_some() {
                     require(&stop, &Dim::ZERO, Requirement::SliceOrder)?;
                 }

@@ -1,9 +1,9 @@
 //! What can go wrong when a checked graph is interpreted.
 
-use crate::diagnostics::Requirement;
 use crate::dim::{DimError, Facts};
 use crate::dtype::DType;
 use crate::ids::ExprId;
+use crate::problem::Requirement;
 
 /// Why a graph could not be interpreted on some arrays.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -11,7 +11,7 @@ use std::borrow::Cow;
 
 /// Product of the sizes, if it fits.
 pub(super) fn product(shape: &[usize]) -> Option<usize> {
-    // A zero wins over other sizes whose product would not fit.
+    // With a zero among them the product is 0, even if the others would overflow.
     if shape.contains(&0) {
         Some(0)
     } else {

@@ -31,7 +31,7 @@ pub fn canonical(graph: &CheckedGraph) -> Rewritten {
     })
 }
 
-/// A reduction without `keepdims` that is no mean. It demands nothing: what the graph demands is kept apart.
+/// A reduction without `keepdims` that is no mean. Its demands are not repeated: the rewriter keeps those of the graph.
 fn reduction(
     rewriter: &mut Rewriter<'_>,
     expr: ExprId,
@@ -61,7 +61,7 @@ fn reduction(
     Some(if keepdims { graph.expand_dims(reduced, &axes, site) } else { reduced })
 }
 
-/// What axes were inserted into that are removed again, or removed from that are inserted again.
+/// The operand of a pair of views that undo each other: axes inserted and removed, or removed and inserted.
 fn undone(rewriter: &Rewriter<'_>, expr: ExprId, operand: ExprId) -> Option<ExprId> {
     let graph = rewriter.graph();
     match graph.node(operand) {

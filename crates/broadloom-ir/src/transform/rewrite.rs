@@ -1,4 +1,4 @@
-//! Graphs made of graphs.
+//! The rewriter of checked graphs.
 
 use crate::diagnostics::Diagnostics;
 use crate::graph::{CheckedGraph, Graph, Node};
@@ -70,7 +70,7 @@ impl<'g> Rewriter<'g> {
         &mut self.graph
     }
 
-    /// What stands for an expression of the source; poison before it was [said](Rewriter::replace).
+    /// The image of an expression of the source; poison before it was [given](Rewriter::replace).
     pub fn image(&self, expr: ExprId) -> ExprId {
         self.images[expr.index()]
     }
@@ -94,13 +94,18 @@ impl<'g> Rewriter<'g> {
         }
     }
 
-    /// From now on an image stands for an expression. One of another dtype or shape would be a mistake of the caller; it
-    /// poisons what follows, so that there is no wrong graph.
+    /// Gives an expression its image. An image of another dtype or shape is a mistake of the caller; it poisons what
+    /// follows, so that no wrong graph results.
     pub fn replace(&mut self, expr: ExprId, image: ExprId) {
         let fits = self.graph.dtype(image) == self.source.dtype(expr)
             && self.graph.shape(image) == *self.source.shape(expr);
         debug_assert!(fits, "{expr} is replaced by what has another dtype or shape");
         self.images[expr.index()] = if fits { image } else { self.graph.poison() };
+        self.attribute(expr);
+    }
+
+    /// What was made since this or [`Rewriter::replace`] was called last was made for an expression of the source.
+    pub fn attribute(&mut self, expr: ExprId) {
         self.origins.resize(self.graph.count(), expr);
     }
 
@@ -112,19 +117,31 @@ impl<'g> Rewriter<'g> {
             let images = exprs.iter().copied().map(Some).collect();
             return Rewritten { graph: self.source.clone(), origins: exprs, images };
         };
-        let kept = numbers.iter().zip(self.origins).filter(|(number, _)| number.is_some());
-        let origins = kept.map(|(_, origin)| origin).collect();
+        let origins = renumbered(&numbers, &self.origins);
         let images = self.images.iter().map(|image| numbers[image.index()]).collect();
         Rewritten { graph, origins, images }
     }
 
-    /// The new graph with outputs and demands of its own.
+    /// The new graph with outputs and demands of its own, and for each of its expressions the first one of the source
+    /// for which it was made.
     ///
     /// # Errors
     /// The mistakes that were made in it.
-    pub fn finish_with(self, outputs: &[(&str, ExprId)]) -> Result<CheckedGraph, Diagnostics> {
-        self.graph.finish(outputs)
+    pub fn finish_with(self, outputs: &[(&str, ExprId)]) -> Result<(CheckedGraph, Vec<ExprId>), Diagnostics> {
+        let (graph, numbers) = self.graph.finish_numbered(outputs)?;
+        Ok((graph, renumbered(&numbers, &self.origins)))
     }
+}
+
+/// Origins by the numbers that expressions have in the finished graph. Where several became one, it is the first's.
+fn renumbered(numbers: &[Option<ExprId>], origins: &[ExprId]) -> Vec<ExprId> {
+    let mut renumbered = Vec::new();
+    for (number, origin) in numbers.iter().zip(origins) {
+        if number.is_some_and(|number| number.index() == renumbered.len()) {
+            renumbered.push(*origin);
+        }
+    }
+    renumbered
 }
 
 /// A graph that was made of another, and which of their expressions belong together.
@@ -163,7 +180,7 @@ impl Rewritten {
             .collect()
     }
 
-    /// What came of rewriting twice.
+    /// This rewriting followed by another.
     pub fn then(self, rewrite: impl FnOnce(&CheckedGraph) -> Rewritten) -> Rewritten {
         let next = rewrite(&self.graph);
         let origins = next.origins.iter().map(|expr| self.origin(*expr)).collect();

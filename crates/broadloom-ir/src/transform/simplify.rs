@@ -278,7 +278,7 @@ impl Known {
         self.natural[expr.index()]
     }
 
-    /// Learns of the expressions that were made since.
+    /// Learns of the expressions made since the last call.
     fn learn(&mut self, graph: &Graph) {
         for index in self.fails.len()..graph.count() {
             let expr = ExprId::new(index);
@@ -357,7 +357,7 @@ pub fn simplify(graph: &CheckedGraph) -> Rewritten {
             }
             None => return copied(rewriter, expr, node),
         };
-        // What stretches an operand does not stand for it.
+        // An op that stretches its operand cannot be replaced by it.
         if rewriter.graph().shape(image) == *shape { image } else { copied(rewriter, expr, node) }
     })
 }
@@ -376,8 +376,8 @@ fn copied(rewriter: &mut Rewriter<'_>, expr: ExprId, node: Node) -> ExprId {
             let (of, shape_of) = (graph.dtype(operand), graph.shape(operand));
             let after = factors(op, graph.node(operand), of);
             let before = source.factors(expr).map(|factors| factors.map(|factor| rewriter.image(factor)));
-            // What is added without being rounded first stays so and nothing else becomes so. A product that is no
-            // longer one was a product by 1, which is exact.
+            // A sum goes on adding the same products unrounded, and no others. A product that disappeared was one by
+            // 1, which is exact.
             let becomes_product = after.is_some_and(|[x, y]| ![Some([x, y]), Some([y, x])].contains(&before));
             let operand = if becomes_product {
                 let node = Node::Elementwise { op: Op::Positive, operands: Operands::from_slice(&[operand]) };

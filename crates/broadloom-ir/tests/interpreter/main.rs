@@ -8,26 +8,25 @@ mod order;
 use broadloom_ir::ExprId;
 use broadloom_ir::dim::Dim;
 use broadloom_ir::dtype::{DType, Element, Scalar};
-use broadloom_ir::graph::{CheckedGraph, Graph, SliceSpec};
+use broadloom_ir::graph::{CheckedGraph, Graph, Site, SliceSpec};
 use broadloom_ir::interp::{Array, InterpretError, interpret};
 use broadloom_ir::ops::Op;
 use broadloom_ir::reduce::ReduceOp;
 use broadloom_ir::shape::Shape;
-use std::panic::Location;
 
 /// Sizes as they are written, e.g. `"n 3"`.
 fn shape(graph: &mut Graph, dims: &str) -> Shape {
     dims.split_whitespace()
         .map(|dim| match dim.parse() {
             Ok(constant) => Dim::constant(constant),
-            Err(_) => Dim::symbol(graph.symbol(dim, Location::caller())),
+            Err(_) => Dim::symbol(graph.symbol(dim, Site::caller())),
         })
         .collect()
 }
 
 fn input(graph: &mut Graph, name: &str, dtype: DType, dims: &str) -> ExprId {
     let shape = shape(graph, dims);
-    graph.input(name, dtype, shape, Location::caller())
+    graph.input(name, dtype, shape, Site::caller())
 }
 
 fn checked(graph: &Graph, output: ExprId) -> CheckedGraph {
@@ -67,8 +66,8 @@ fn assert_same(found: &Array, expected: &Array) {
     );
 }
 
-fn here() -> &'static Location<'static> {
-    Location::caller()
+fn here() -> Site {
+    Site::caller()
 }
 
 fn elementwise(op: Op) -> impl FnOnce(&mut Graph, &[ExprId]) -> ExprId {

@@ -8,12 +8,11 @@ use broadloom_ir::dtype::DType;
 use broadloom_ir::graph::{Graph, InputDim, Site};
 use broadloom_ir::shape::Shape;
 use std::iter::Peekable;
-use std::panic::Location;
 use std::str::Chars;
 
 #[track_caller]
 pub fn here() -> Site {
-    Location::caller()
+    Site::caller()
 }
 
 /// Parses `2*n`, `(n+1)//2`, `-(-n//2)` with Python's precedence; symbols are made in the graph.

@@ -2,6 +2,7 @@
 
 use crate::array::LayoutError;
 use crate::compile::CompileError;
+use broadloom_ir::ExprId;
 use broadloom_ir::diagnostics::Requirement;
 use broadloom_ir::dim::DimError;
 use broadloom_ir::dtype::DType;
@@ -129,6 +130,8 @@ pub struct GivenSize {
 /// Indices into an axis without elements, or rows for no segments.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EmptyTable {
+    /// Which expression of the executable's graph.
+    pub expr: ExprId,
     /// Where `take` or a segmented reduction was called.
     pub site: Site,
     /// The axis; `None` of segments.

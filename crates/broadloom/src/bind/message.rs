@@ -48,7 +48,7 @@ impl BindError {
                 text.help("pass arrays of the size that is given, or leave it out", None);
             }
             BindError::MissingSize { symbol, site } => {
-                text.rows(vec![Row::leading("", format!("`{symbol}` was made at"), site)]);
+                text.rows(vec![Row::leading("", format!("`{symbol}` was made at"), *site)]);
                 let code = format!(".with_size({symbol:?}, ..)");
                 text.help_in_rust("no input has it; pass it by name:", Some(&code));
             }
@@ -214,7 +214,7 @@ fn size(mismatch: &SizeMismatch, text: &mut Text) {
     rows.extend(
         needed_by
             .iter()
-            .map(|(op, site)| Row::leading(format!("`{op}` needs the sizes to be equal"), " at", site)),
+            .map(|(op, site)| Row::leading(format!("`{op}` needs the sizes to be equal"), " at", *site)),
     );
     rows.extend(called_from(*called));
     text.rows(rows);
@@ -228,7 +228,7 @@ fn size(mismatch: &SizeMismatch, text: &mut Text) {
 
 fn obligation(missed: &MissedObligation, text: &mut Text) {
     let MissedObligation { requirement, needs, site, solved: known, called, .. } = missed;
-    text.source(site, Style::Error);
+    text.source(*site, Style::Error);
     let mut rows = aligned(solved(known, &[needs]));
     rows.extend(called_from(*called));
     rows.push(Row::new(format!("{requirement}; when the graph was built, the sizes were not known"), None));

@@ -61,6 +61,7 @@ struct Take {
     size: Dim,
     indices: Shape,
     axis: Option<usize>,
+    expr: ExprId,
     site: Site,
 }
 
@@ -87,12 +88,14 @@ impl Program {
                     size: graph.shape(*table)[*axis].clone(),
                     indices: graph.shape(*indices).clone(),
                     axis: Some(*axis),
+                    expr,
                     site: graph.site(expr),
                 }),
                 Node::Segment { ids, .. } => takes.push(Take {
                     size: graph.shape(expr)[1].clone(),
                     indices: graph.shape(*ids).clone(),
                     axis: None,
+                    expr,
                     site: graph.site(expr),
                 }),
                 Node::Size(size) => needed.extend(size.symbols()),
@@ -283,6 +286,7 @@ impl Program {
                 let indices = count(&take.indices, values)?;
                 if indices > 0 {
                     return Err(BindError::EmptyTable(Box::new(EmptyTable {
+                        expr: take.expr,
                         site: take.site,
                         axis: take.axis,
                         indices,

@@ -177,7 +177,7 @@ impl ChunkError {
         match self {
             ChunkError::Refused { rows, at, refusal } => {
                 if let Some((_, site)) = at {
-                    text.source(site, Style::Error);
+                    text.source(*site, Style::Error);
                 }
                 text.rows(vec![Row::new(reason(rows, *refusal), None)]);
                 text.help_in_rust(help(*refusal), None);

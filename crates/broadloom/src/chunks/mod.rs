@@ -18,8 +18,8 @@ use crate::compile::{CompileError, CompileOptions};
 use crate::executable::{ArrayInfo, Executable, info, input_info};
 use broadloom_ir::chunks::{Destination, Part, Refusal, Split, split};
 use broadloom_ir::dim::Dim;
+use broadloom_ir::graph::Site;
 use std::fmt;
-use std::panic::Location;
 use std::sync::Arc;
 
 /// An executable that takes some of its inputs chunk by chunk along their leading axis, the rows, so that arrays of any
@@ -322,7 +322,7 @@ impl Chunked {
     /// If names, dtypes or numbers of axes do not fit. Sizes are compared when the first chunk is there.
     #[track_caller]
     pub fn start<'a>(&self, inputs: impl IntoInputs<'a>) -> Result<ChunkRun<'a>, ChunkError> {
-        let site = Location::caller();
+        let site = Site::caller();
         ChunkRun::new(self.clone(), inputs.into_inputs()).map_err(|error| error.called_from(site))
     }
 }

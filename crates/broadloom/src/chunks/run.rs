@@ -7,13 +7,12 @@ use crate::array::{AnyArray, Argument, ArrayView, Geometry, IntoArrayView};
 use crate::bind::{BindError, Given, Inputs, IntoInputs, Ordered, Values, evaluate, given, order};
 use crate::memory::Storage;
 use crate::run::{Bound, CallError, Outputs, RunError};
-use broadloom_ir::SymbolId;
 use broadloom_ir::chunks::{Destination, Source};
 use broadloom_ir::dim::DimError;
-use broadloom_ir::graph::{CheckedGraph, Node};
+use broadloom_ir::graph::{Node, Site};
+use broadloom_ir::{ExprId, SymbolId};
 use smallvec::SmallVec;
 use std::ops::Range;
-use std::panic::Location;
 
 /// A run over the rows of [`Chunked`], which takes them chunk by chunk.
 ///
@@ -104,7 +103,7 @@ impl<'a> ChunkRun<'a> {
     /// has failed.
     #[track_caller]
     pub fn push<'c>(&mut self, inputs: impl IntoInputs<'c>) -> Result<Outputs, ChunkError> {
-        let site = Location::caller();
+        let site = Site::caller();
         self.push_inputs(inputs.into_inputs()).map_err(|error| error.called_from(site))
     }
 
@@ -311,7 +310,7 @@ impl<'a> ChunkRun<'a> {
     /// wants, as none for a maximum; if memory cannot be had.
     #[track_caller]
     pub fn end_pass(&mut self) -> Result<(), ChunkError> {
-        let site = Location::caller();
+        let site = Site::caller();
         self.end().map_err(|error| error.called_from(site))
     }
 
@@ -430,7 +429,7 @@ impl<'a> ChunkRun<'a> {
     /// Those of [`ChunkRun::end_pass`]; if the rows must be passed again.
     #[track_caller]
     pub fn finish(mut self) -> Result<Outputs, ChunkError> {
-        let (site, passes) = (Location::caller(), self.chunked.passes());
+        let (site, passes) = (Site::caller(), self.chunked.passes());
         if self.pass + 1 == passes {
             self.end().map_err(|error| error.called_from(site))?;
         }
@@ -469,7 +468,7 @@ fn shared(view: ArrayView<'_>) -> Argument<'_> {
     Argument { view, is_exclusive: false }
 }
 
-/// Runs a part. Its inputs have been checked as those of the whole graph.
+/// Runs a part. Its inputs have been checked as those of the whole graph, of which its errors speak.
 fn run<'i>(
     kernel: &Kernel,
     inputs: impl Iterator<Item = Result<Option<ArrayView<'i>>, DimError>>,
@@ -477,8 +476,15 @@ fn run<'i>(
 ) -> Result<Vec<AnyArray>, CallError> {
     let inputs = inputs.map(|view| Ok(view?.map(shared)));
     let inputs: Ordered<'i> = inputs.collect::<Result<_, DimError>>().map_err(BindError::from)?;
-    let bound = Bound::of_ordered(kernel.executable.inner().clone(), inputs, given)?;
-    Ok(bound.run()?.into_arrays().collect())
+    let bound = Bound::of_ordered(kernel.executable.inner().clone(), inputs, given);
+    let results = bound.map_err(CallError::from).and_then(|bound| Ok(bound.run()?));
+    let of_whole = |mut error: CallError| {
+        if let Some((expr, _)) = error.origin_mut() {
+            *expr = kernel.part.origins[expr.index()];
+        }
+        error
+    };
+    Ok(results.map_err(of_whole)?.into_arrays().collect())
 }
 
 /// The results of two neighbouring pieces as one.
@@ -494,41 +500,25 @@ fn merged(
 
 /// An error of a chunk as one of all rows: positions along the rows count those before.
 fn after_rows(error: CallError, chunked: &Chunked, before: usize) -> ChunkError {
-    let graph = chunked.0.whole.graph();
-    let rows = &chunked.0.split.axis_of_rows;
-    // Of calls in one place, as in a loop, what fails behind other rows is one that has rows. Places are told apart by
-    // their addresses, because all those of a text claim to be the same.
-    let axis = |of: &dyn Fn(&CheckedGraph, &Node, broadloom_ir::ExprId) -> Option<broadloom_ir::ExprId>| {
-        graph.exprs().find_map(|expr| rows[of(graph, graph.node(expr), expr)?.index()])
-    };
-    let error = match error {
+    let mut error = match error {
         CallError::Bind(error) => return ChunkError::Bind(error),
         CallError::Run(error) => error,
     };
-    ChunkError::Run(match error {
-        RunError::IndexOutOfRange { site, mut position, index, size } => {
-            let axis = axis(&|graph, node, expr| match node {
-                Node::Take { indices, .. } if std::ptr::eq(graph.site(expr), site) => Some(*indices),
-                _ => None,
-            });
-            if let Some(at) = axis.and_then(|axis| position.get_mut(axis)) {
-                *at += before;
+    let (graph, axes) = (chunked.0.whole.graph(), &chunked.0.split.axis_of_rows);
+    let shift = |of: ExprId, position: &mut Vec<usize>| {
+        if let Some(at) = axes[of.index()].and_then(|axis| position.get_mut(axis)) {
+            *at += before;
+        }
+    };
+    match &mut error {
+        RunError::IndexOutOfRange { expr, position, .. } => {
+            if let Node::Take { indices, .. } = graph.node(*expr) {
+                shift(*indices, position);
             }
-            RunError::IndexOutOfRange { site, position, index, size }
         }
-        RunError::NegativeExponent { site, mut position, exponent } => {
-            let axis = axis(&|graph, node, expr| match node {
-                Node::Elementwise { .. } if std::ptr::eq(graph.site(expr), site) => Some(expr),
-                _ => None,
-            });
-            if let Some(at) = axis.and_then(|axis| position.get_mut(axis)) {
-                *at += before;
-            }
-            RunError::NegativeExponent { site, position, exponent }
-        }
-        RunError::NoSuchSegment { site, row, id, segments } => {
-            RunError::NoSuchSegment { site, row: row + before, id, segments }
-        }
-        error => error,
-    })
+        RunError::NegativeExponent { expr, position, .. } => shift(*expr, position),
+        RunError::NoSuchSegment { row, .. } => *row += before,
+        RunError::Memory(_) | RunError::UnknownKernel(_) => {}
+    }
+    ChunkError::Run(error)
 }

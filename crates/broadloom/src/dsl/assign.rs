@@ -7,7 +7,6 @@ use super::tensor::Tensor;
 use broadloom_ir::ExprId;
 use broadloom_ir::graph::{self as ir, Site};
 use broadloom_ir::ops::Op;
-use std::panic::Location;
 
 impl Graph {
     /// [`Tensor::assign`] with the input first: the array passed for `target` will hold `value`.
@@ -28,7 +27,7 @@ impl Graph {
     /// ```
     #[track_caller]
     pub fn assign(&self, target: Tensor, value: impl Into<Operand>) -> Tensor {
-        assign(target, value.into(), Location::caller(), None)
+        assign(target, value.into(), Site::caller(), None)
     }
 }
 
@@ -57,7 +56,7 @@ impl Tensor {
     /// ```
     #[track_caller]
     pub fn assign(self, value: impl Into<Operand>) -> Tensor {
-        assign(self, value.into(), Location::caller(), None)
+        assign(self, value.into(), Site::caller(), None)
     }
 }
 
@@ -98,7 +97,7 @@ macro_rules! updates {
                 )]
                 #[track_caller]
                 pub fn $name(self, other: impl Into<Operand>) -> Tensor {
-                    assign(self, other.into(), Location::caller(), Some(Op::$op))
+                    assign(self, other.into(), Site::caller(), Some(Op::$op))
                 }
             )*
         }
@@ -135,6 +134,6 @@ impl Tensor {
     /// ```
     #[track_caller]
     pub fn divide_(self, other: impl Into<Operand>) -> Tensor {
-        assign(self, other.into(), Location::caller(), Some(Op::Divide))
+        assign(self, other.into(), Site::caller(), Some(Op::Divide))
     }
 }

@@ -7,7 +7,6 @@ use broadloom_ir::dim::{self, DimError};
 use broadloom_ir::graph::{InputDim, Site};
 use std::fmt;
 use std::ops::{Add, Bound, Deref, Div, Mul, Neg, RangeBounds, Sub};
-use std::panic::Location;
 
 /// A size that is known only when a kernel runs. Made by [`Graph::symbols`](crate::Graph::symbols); two axes of one
 /// symbol have the same size.
@@ -126,7 +125,7 @@ impl Dim {
     /// ```
     #[track_caller]
     pub fn ceil_div(self, divisor: i64) -> Dim {
-        Dim::combine(self, Dim::from(0), Location::caller(), |dim, _| dim.ceil_div(divisor))
+        Dim::combine(self, Dim::from(0), Site::caller(), |dim, _| dim.ceil_div(divisor))
     }
 
     /// As a size of the graph of `key`, which `state` is.
@@ -241,7 +240,7 @@ impl Symbol {
     /// ```
     #[track_caller]
     pub fn range(self, bounds: impl RangeBounds<i64>) -> Symbol {
-        let site = Location::caller();
+        let site = Site::caller();
         let lower = match bounds.start_bound() {
             Bound::Included(lower) => Some(*lower),
             Bound::Excluded(lower) => Some(lower.saturating_add(1)),
@@ -268,7 +267,7 @@ impl Symbol {
     /// ```
     #[track_caller]
     pub fn multiple_of(self, divisor: i64) -> Symbol {
-        let site = Location::caller();
+        let site = Site::caller();
         registry::with(self.graph, |state| state.graph.state_multiple(self.id, divisor, site));
         self
     }
@@ -329,7 +328,7 @@ macro_rules! arithmetic {
             type Output = Dim;
             #[track_caller]
             fn $method(self, other: D) -> Dim {
-                Dim::combine(self, other.into(), Location::caller(), |left, right| left.$method(right))
+                Dim::combine(self, other.into(), Site::caller(), |left, right| left.$method(right))
             }
         }
 
@@ -371,7 +370,7 @@ macro_rules! division {
             type Output = Dim;
             #[track_caller]
             fn div(self, divisor: i64) -> Dim {
-                Dim::combine(self.into(), Dim::from(0), Location::caller(), |dim, _| dim.floor_div(divisor))
+                Dim::combine(self.into(), Dim::from(0), Site::caller(), |dim, _| dim.floor_div(divisor))
             }
         }
 
@@ -379,7 +378,7 @@ macro_rules! division {
             type Output = Dim;
             #[track_caller]
             fn neg(self) -> Dim {
-                Dim::combine(self.into(), Dim::from(0), Location::caller(), |dim, _| dim.neg())
+                Dim::combine(self.into(), Dim::from(0), Site::caller(), |dim, _| dim.neg())
             }
         }
     )*};

@@ -9,7 +9,6 @@ use broadloom_ir::dtype::{DType, Element};
 use broadloom_ir::for_each_op;
 use broadloom_ir::graph::{Graph, Site};
 use broadloom_ir::ops::Op;
-use std::panic::Location;
 
 /// An op of the table on operands of which at least one is a tensor.
 pub(super) fn elementwise(op: Op, operands: &[Operand], site: Site) -> Tensor {
@@ -48,7 +47,7 @@ fn exprs(graph: &mut Graph, operands: &[Operand], site: Site) -> Vec<ExprId> {
 /// ```
 #[track_caller]
 pub fn select(condition: Tensor, on_true: impl Into<Operand>, on_false: impl Into<Operand>) -> Tensor {
-    let site = Location::caller();
+    let site = Site::caller();
     let sides = [on_true.into(), on_false.into()];
     let mut tensors = vec![condition];
     tensors.extend(sides.iter().filter_map(Operand::as_tensor));
@@ -72,7 +71,7 @@ macro_rules! methods {
         #[doc = example!($name)]
         #[track_caller]
         pub fn $name(self) -> Tensor {
-            elementwise(Op::$variant, &[self.into()], Location::caller())
+            elementwise(Op::$variant, &[self.into()], Site::caller())
         }
     };
     (@method $variant:ident $name:ident ($x:ident, $($other:ident),+) $($doc:literal)+) => {
@@ -81,7 +80,7 @@ macro_rules! methods {
         #[track_caller]
         #[allow(clippy::should_implement_trait, reason = "a name of the op table beside the operator")]
         pub fn $name(self, $($other: impl Into<Operand>),+) -> Tensor {
-            elementwise(Op::$variant, &[self.into(), $($other.into()),+], Location::caller())
+            elementwise(Op::$variant, &[self.into(), $($other.into()),+], Site::caller())
         }
     };
 }
@@ -125,7 +124,7 @@ impl Tensor {
     /// ```
     #[track_caller]
     pub fn cast<T: Element>(self) -> Tensor {
-        self.convert(T::DTYPE, Location::caller())
+        self.convert(T::DTYPE, Site::caller())
     }
 
     /// Like [`Tensor::cast`], to a dtype that is known only when the graph is built.
@@ -138,7 +137,7 @@ impl Tensor {
     /// ```
     #[track_caller]
     pub fn cast_to(self, dtype: DType) -> Tensor {
-        self.convert(dtype, Location::caller())
+        self.convert(dtype, Site::caller())
     }
 
     fn convert(self, dtype: DType, site: Site) -> Tensor {
@@ -160,7 +159,7 @@ macro_rules! fallible {
                     "assert!(g.check().is_ok());\n```")]
                 #[track_caller]
                 pub fn $try_name(self, other: impl Into<Operand>) -> Result<Tensor, Diagnostics> {
-                    attempt(Op::$variant, &[self.into(), other.into()], Location::caller())
+                    attempt(Op::$variant, &[self.into(), other.into()], Site::caller())
                 }
             )*
         }

@@ -10,7 +10,6 @@ use broadloom_ir::dtype::{DType, Element};
 use broadloom_ir::graph::{CheckedGraph, Declared, Site};
 use broadloom_ir::{ExprId, SymbolId};
 use std::fmt;
-use std::panic::Location;
 
 /// The owner of tensors and symbols: expressions are written with their handles, and dropping the graph frees them.
 ///
@@ -35,7 +34,7 @@ impl Graph {
     #[track_caller]
     #[allow(clippy::new_without_default, reason = "a default graph would have no place where it was made")]
     pub fn new() -> Graph {
-        Graph { key: registry::insert(Location::caller()) }
+        Graph { key: registry::insert(Site::caller()) }
     }
 
     /// Symbols for sizes that are known only at run time. In one graph the same name is the same size.
@@ -48,7 +47,7 @@ impl Graph {
     /// ```
     #[track_caller]
     pub fn symbols<const N: usize>(&self, names: [&str; N]) -> [Symbol; N] {
-        let site = Location::caller();
+        let site = Site::caller();
         names.map(|name| self.add_symbol(name, site))
     }
 
@@ -61,7 +60,7 @@ impl Graph {
     /// ```
     #[track_caller]
     pub fn symbol(&self, name: &str) -> Symbol {
-        self.add_symbol(name, Location::caller())
+        self.add_symbol(name, Site::caller())
     }
 
     /// A symbol for a size that each call gives by name, so that no array need determine it: see
@@ -78,7 +77,7 @@ impl Graph {
     /// ```
     #[track_caller]
     pub fn parameter(&self, name: &str) -> Symbol {
-        let site = Location::caller();
+        let site = Site::caller();
         let id = registry::with(self.key, |state| state.graph.parameter(name, site));
         Symbol { graph: self.key, id: id.unwrap_or(SymbolId::new(0)) }
     }
@@ -97,7 +96,7 @@ impl Graph {
     /// ```
     #[track_caller]
     pub fn declare_equal(&self, left: impl Into<Dim>, right: impl Into<Dim>) -> Declared {
-        let (site, left, right) = (Location::caller(), left.into(), right.into());
+        let (site, left, right) = (Site::caller(), left.into(), right.into());
         let declared = registry::with(self.key, |state| {
             let sides =
                 left.resolve(self.key, state).and_then(|left| Ok((left, right.resolve(self.key, state)?)));
@@ -134,7 +133,7 @@ impl Graph {
     /// assert!(broadloom::Graph::new().warnings().is_empty());
     /// ```
     pub fn warnings(&self) -> Vec<Diagnostic> {
-        registry::with(self.key, |state| state.graph.warnings().to_vec()).unwrap_or_default()
+        registry::with(self.key, |state| state.graph.warnings()).unwrap_or_default()
     }
 
     pub(super) fn key(&self) -> GraphKey {
@@ -156,7 +155,7 @@ impl Graph {
     /// ```
     #[track_caller]
     pub fn input<T: Element>(&self, name: &str, shape: impl Into<Shape>) -> Tensor {
-        self.add_input(name, T::DTYPE, &shape.into(), Location::caller())
+        self.add_input(name, T::DTYPE, &shape.into(), Site::caller())
     }
 
     /// Like [`Graph::input`], of a dtype that is known only when the graph is built.
@@ -168,7 +167,7 @@ impl Graph {
     /// ```
     #[track_caller]
     pub fn input_dyn(&self, name: &str, dtype: DType, shape: impl Into<Shape>) -> Tensor {
-        self.add_input(name, dtype, &shape.into(), Location::caller())
+        self.add_input(name, dtype, &shape.into(), Site::caller())
     }
 
     fn add_input(&self, name: &str, dtype: DType, shape: &Shape, site: Site) -> Tensor {
@@ -193,7 +192,7 @@ impl Graph {
     /// ```
     #[track_caller]
     pub fn constant<T: Element>(&self, value: T) -> Tensor {
-        let site = Location::caller();
+        let site = Site::caller();
         registry::build(self.key, &[], &[], site, |graph, _| graph.constant(value.into_scalar(), site))
     }
 
@@ -233,7 +232,7 @@ impl Graph {
         outputs: impl IntoIterator<Item = (&'a str, Tensor)>,
     ) -> Result<CheckedGraph, Diagnostics> {
         let outputs: Vec<_> = outputs.into_iter().collect();
-        finish(self.key, &outputs, Location::caller())
+        finish(self.key, &outputs, Site::caller())
     }
 
     /// Compiles one kernel for several named outputs, which share what they have in common.
@@ -319,8 +318,8 @@ impl Drop for Graph {
 
 impl fmt::Debug for Graph {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let made_at = registry::find(self.key).map(|entry| entry.made_at);
+        let made_at = registry::find(self.key).and_then(|entry| entry.made_at.location());
         write!(f, "Graph")?;
-        made_at.map_or(Ok(()), |site| write!(f, "(made at {site})"))
+        made_at.map_or(Ok(()), |location| write!(f, "(made at {location})"))
     }
 }

@@ -6,12 +6,11 @@ use super::graph::Graph;
 use super::registry;
 use super::tensor::Tensor;
 use broadloom_ir::ExprId;
-use broadloom_ir::diagnostics::{Diagnostic, Problem};
+use broadloom_ir::diagnostics::Problem;
 use broadloom_ir::dim;
 use broadloom_ir::dtype::{DType, Scalar};
 use broadloom_ir::graph::{self as ir, Site};
 use broadloom_ir::ops::Op;
-use std::panic::Location;
 
 impl Graph {
     /// The integers 0, 1, 2, .. (`i64`) along one axis.
@@ -31,7 +30,7 @@ impl Graph {
     /// ```
     #[track_caller]
     pub fn iota(&self, length: impl Into<Dim>) -> Tensor {
-        let site = Location::caller();
+        let site = Site::caller();
         registry::build(self.key(), &[], &[length.into()], site, |graph, dims| {
             graph.iota(dims[0].clone(), site)
         })
@@ -51,7 +50,7 @@ impl Graph {
     /// ```
     #[track_caller]
     pub fn arange<T: RangeNumber>(&self, start: T, stop: T, step: T) -> Tensor {
-        let site = Location::caller();
+        let site = Site::caller();
         registry::build(self.key(), &[], &[], site, |graph, _| match T::count(start, stop, step) {
             Ok(length) => {
                 let position = graph.iota(dim::Dim::constant(length), site);
@@ -60,7 +59,7 @@ impl Graph {
                 let distance = graph.elementwise(Op::Multiply, &[position, step], site);
                 graph.elementwise(Op::Add, &[start, distance], site)
             }
-            Err(problem) => graph.report(Diagnostic::new(problem, Some("arange"), site)),
+            Err(problem) => graph.report(problem, Some("arange"), site),
         })
     }
 
@@ -75,7 +74,7 @@ impl Graph {
     /// ```
     #[track_caller]
     pub fn linspace(&self, start: impl Into<f64>, stop: impl Into<f64>, length: impl Into<Dim>) -> Tensor {
-        let (site, start, stop) = (Location::caller(), start.into(), stop.into());
+        let (site, start, stop) = (Site::caller(), start.into(), stop.into());
         registry::build(self.key(), &[], &[length.into()], site, |graph, dims| {
             graph.linspace(start, stop, dims[0].clone(), site)
         })
@@ -93,7 +92,7 @@ impl Tensor {
     /// ```
     #[track_caller]
     pub fn size(self, axis: impl IntoAxis) -> Tensor {
-        let (site, axis) = (Location::caller(), axis.into_axis());
+        let (site, axis) = (Site::caller(), axis.into_axis());
         registry::build(self.graph, &[self], &[], site, |graph, _| size(graph, self.expr, axis, site))
     }
 }
@@ -108,7 +107,7 @@ fn size(graph: &mut ir::Graph, operand: ExprId, axis: i64, site: Site) -> ExprId
     let position = position.and_then(|axis| usize::try_from(axis).ok());
     match position.and_then(|axis| shape.get(axis)).cloned() {
         Some(dim) => graph.size_value(dim, site),
-        None => graph.report(Diagnostic::new(Problem::NoAxis { axis, rank }, Some("size"), site)),
+        None => graph.report(Problem::NoAxis { axis, rank }, Some("size"), site),
     }
 }
 

@@ -6,7 +6,6 @@ use super::registry;
 use super::tensor::Tensor;
 use broadloom_ir::ExprId;
 use broadloom_ir::graph::{Graph, SegmentOp, Site};
-use std::panic::Location;
 
 /// The tensors one after the other along an axis. They take their common dtype; all other sizes must be equal (the
 /// constant 1 does not stretch). Of no tensors there is nothing to make one of: the result is a stale tensor.
@@ -19,7 +18,7 @@ use std::panic::Location;
 /// ```
 #[track_caller]
 pub fn concat(tensors: impl AsRef<[Tensor]>, axis: impl IntoAxis) -> Tensor {
-    join(tensors.as_ref(), axis.into_axis(), Location::caller(), Graph::concat)
+    join(tensors.as_ref(), axis.into_axis(), Site::caller(), Graph::concat)
 }
 
 /// The tensors, of equal shapes, side by side along a new axis. They take their common dtype. Of no tensors there is
@@ -35,7 +34,7 @@ pub fn concat(tensors: impl AsRef<[Tensor]>, axis: impl IntoAxis) -> Tensor {
 /// ```
 #[track_caller]
 pub fn stack(tensors: impl AsRef<[Tensor]>, axis: impl IntoAxis) -> Tensor {
-    join(tensors.as_ref(), axis.into_axis(), Location::caller(), Graph::stack)
+    join(tensors.as_ref(), axis.into_axis(), Site::caller(), Graph::stack)
 }
 
 fn join(
@@ -73,7 +72,7 @@ macro_rules! segments {
                 )]
                 #[track_caller]
                 pub fn $name(self, ids: Tensor, segments: impl Into<Dim>) -> Tensor {
-                    let (site, tensors) = (Location::caller(), [self, ids]);
+                    let (site, tensors) = (Site::caller(), [self, ids]);
                     registry::build(registry::home(&tensors), &tensors, &[segments.into()], site, |graph, dims| {
                         graph.segment(SegmentOp::$op, self.expr, ids.expr, dims[0].clone(), site)
                     })
@@ -90,7 +89,7 @@ macro_rules! segments {
             /// ```
             #[track_caller]
             pub fn segment_count(self, segments: impl Into<Dim>) -> Tensor {
-                let site = Location::caller();
+                let site = Site::caller();
                 registry::build(self.graph, &[self], &[segments.into()], site, |graph, dims| {
                     graph.segment_count(self.expr, dims[0].clone(), site)
                 })

@@ -8,13 +8,13 @@ use super::elementwise::elementwise;
 use super::operand::Operand;
 use super::registry;
 use super::tensor::Tensor;
+use broadloom_ir::graph::Site;
 use broadloom_ir::ops::Op;
 use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Neg, Not, Rem, Shl, Shr, Sub};
 use std::ops::{
     AddAssign, BitAndAssign, BitOrAssign, BitXorAssign, DivAssign, MulAssign, RemAssign, ShlAssign,
     ShrAssign, SubAssign,
 };
-use std::panic::Location;
 
 /// A binary operator and its assigning form.
 macro_rules! operators {
@@ -24,7 +24,7 @@ macro_rules! operators {
             type Output = Tensor;
             #[track_caller]
             fn $method(self, other: T) -> Tensor {
-                elementwise(Op::$op, &[self.into(), other.into()], Location::caller())
+                elementwise(Op::$op, &[self.into(), other.into()], Site::caller())
             }
         }
 
@@ -32,7 +32,7 @@ macro_rules! operators {
         impl<T: Into<Operand>> $assign<T> for Tensor {
             #[track_caller]
             fn $assign_method(&mut self, other: T) {
-                *self = elementwise(Op::$op, &[(*self).into(), other.into()], Location::caller());
+                *self = elementwise(Op::$op, &[(*self).into(), other.into()], Site::caller());
             }
         }
     )*};
@@ -85,7 +85,7 @@ macro_rules! placed {
                 /// ```
                 #[track_caller]
                 pub fn $name(self, other: Tensor, axis: impl IntoAxis) -> Tensor {
-                    let (site, axis) = (Location::caller(), axis.into_axis());
+                    let (site, axis) = (Site::caller(), axis.into_axis());
                     registry::build(self.graph, &[self, other], &[], site, |graph, _| {
                         graph.elementwise_at(Op::$op, [self.expr, other.expr], axis, site)
                     })
@@ -122,7 +122,7 @@ macro_rules! numbers_on_the_left {
             type Output = Tensor;
             #[track_caller]
             fn $method(self, other: Tensor) -> Tensor {
-                elementwise(Op::$op, &[self.into(), other.into()], Location::caller())
+                elementwise(Op::$op, &[self.into(), other.into()], Site::caller())
             }
         }
     )*)*};
@@ -143,7 +143,7 @@ impl Neg for Tensor {
     type Output = Tensor;
     #[track_caller]
     fn neg(self) -> Tensor {
-        elementwise(Op::Negative, &[self.into()], Location::caller())
+        elementwise(Op::Negative, &[self.into()], Site::caller())
     }
 }
 
@@ -152,6 +152,6 @@ impl Not for Tensor {
     type Output = Tensor;
     #[track_caller]
     fn not(self) -> Tensor {
-        elementwise(Op::BitwiseInvert, &[self.into()], Location::caller())
+        elementwise(Op::BitwiseInvert, &[self.into()], Site::caller())
     }
 }

@@ -6,7 +6,6 @@ use super::tensor::Tensor;
 use broadloom_ir::ExprId;
 use broadloom_ir::graph::{Graph, Norm, Site};
 use broadloom_ir::reduce::ReduceOp;
-use std::panic::Location;
 
 /// The axes as the graph takes them; `None` for all.
 type Axes<'a> = Option<&'a [i64]>;
@@ -27,7 +26,7 @@ macro_rules! reductions {
                 )]
                 #[track_caller]
                 pub fn $name(self, axes: impl IntoAxes) -> Tensor {
-                    self.over(axes, false, Location::caller(), $build)
+                    self.over(axes, false, Site::caller(), $build)
                 }
 
                 #[doc = concat!(
@@ -39,7 +38,7 @@ macro_rules! reductions {
                 )]
                 #[track_caller]
                 pub fn $keepdims(self, axes: impl IntoAxes) -> Tensor {
-                    self.over(axes, true, Location::caller(), $build)
+                    self.over(axes, true, Site::caller(), $build)
                 }
             )*
         }
@@ -100,7 +99,7 @@ impl Tensor {
     #[track_caller]
     pub fn var_with_correction(self, axes: impl IntoAxes, correction: impl Into<f64>) -> Tensor {
         let correction = correction.into();
-        self.over(axes, false, Location::caller(), |graph, operand, axes, keepdims, site| {
+        self.over(axes, false, Site::caller(), |graph, operand, axes, keepdims, site| {
             graph.var(operand, axes, correction, keepdims, site)
         })
     }
@@ -116,7 +115,7 @@ impl Tensor {
     #[track_caller]
     pub fn var_with_correction_keepdims(self, axes: impl IntoAxes, correction: impl Into<f64>) -> Tensor {
         let correction = correction.into();
-        self.over(axes, true, Location::caller(), |graph, operand, axes, keepdims, site| {
+        self.over(axes, true, Site::caller(), |graph, operand, axes, keepdims, site| {
             graph.var(operand, axes, correction, keepdims, site)
         })
     }
@@ -132,7 +131,7 @@ impl Tensor {
     #[track_caller]
     pub fn std_with_correction(self, axes: impl IntoAxes, correction: impl Into<f64>) -> Tensor {
         let correction = correction.into();
-        self.over(axes, false, Location::caller(), |graph, operand, axes, keepdims, site| {
+        self.over(axes, false, Site::caller(), |graph, operand, axes, keepdims, site| {
             graph.std(operand, axes, correction, keepdims, site)
         })
     }
@@ -148,7 +147,7 @@ impl Tensor {
     #[track_caller]
     pub fn std_with_correction_keepdims(self, axes: impl IntoAxes, correction: impl Into<f64>) -> Tensor {
         let correction = correction.into();
-        self.over(axes, true, Location::caller(), |graph, operand, axes, keepdims, site| {
+        self.over(axes, true, Site::caller(), |graph, operand, axes, keepdims, site| {
             graph.std(operand, axes, correction, keepdims, site)
         })
     }
@@ -165,7 +164,7 @@ impl Tensor {
     /// ```
     #[track_caller]
     pub fn norm(self, norm: Norm, axes: impl IntoAxes) -> Tensor {
-        self.over(axes, false, Location::caller(), |graph, operand, axes, keepdims, site| {
+        self.over(axes, false, Site::caller(), |graph, operand, axes, keepdims, site| {
             graph.norm(norm, operand, axes, keepdims, site)
         })
     }
@@ -180,7 +179,7 @@ impl Tensor {
     /// ```
     #[track_caller]
     pub fn norm_keepdims(self, norm: Norm, axes: impl IntoAxes) -> Tensor {
-        self.over(axes, true, Location::caller(), |graph, operand, axes, keepdims, site| {
+        self.over(axes, true, Site::caller(), |graph, operand, axes, keepdims, site| {
             graph.norm(norm, operand, axes, keepdims, site)
         })
     }
@@ -195,7 +194,7 @@ impl Tensor {
     /// ```
     #[track_caller]
     pub fn softmax(self, axes: impl IntoAxes) -> Tensor {
-        self.over(axes, true, Location::caller(), |graph, operand, axes, _, site| {
+        self.over(axes, true, Site::caller(), |graph, operand, axes, _, site| {
             graph.softmax(operand, axes, site)
         })
     }
@@ -210,7 +209,7 @@ impl Tensor {
     /// ```
     #[track_caller]
     pub fn log_softmax(self, axes: impl IntoAxes) -> Tensor {
-        self.over(axes, true, Location::caller(), |graph, operand, axes, _, site| {
+        self.over(axes, true, Site::caller(), |graph, operand, axes, _, site| {
             graph.log_softmax(operand, axes, site)
         })
     }
@@ -243,7 +242,7 @@ macro_rules! with_value {
                 )]
                 #[track_caller]
                 pub fn $name(self, axes: impl IntoAxes) -> (Tensor, Tensor) {
-                    self.extreme([ReduceOp::$arg, ReduceOp::$extreme], axes, false, Location::caller())
+                    self.extreme([ReduceOp::$arg, ReduceOp::$extreme], axes, false, Site::caller())
                 }
 
                 #[doc = concat!(
@@ -254,7 +253,7 @@ macro_rules! with_value {
                 )]
                 #[track_caller]
                 pub fn $keepdims(self, axes: impl IntoAxes) -> (Tensor, Tensor) {
-                    self.extreme([ReduceOp::$arg, ReduceOp::$extreme], axes, true, Location::caller())
+                    self.extreme([ReduceOp::$arg, ReduceOp::$extreme], axes, true, Site::caller())
                 }
             )*
         }

@@ -96,7 +96,7 @@ impl State {
 
     /// Records a mistake in the use of handles.
     pub(crate) fn report(&mut self, problem: Problem, site: Site) -> ExprId {
-        self.graph.report(Diagnostic::new(problem, None, site))
+        self.graph.report(problem, None, site)
     }
 }
 
@@ -162,7 +162,7 @@ fn insert_in<'e>(
         Problem::ForeignTensor { here: entry.made_at, there }
     });
     let mut state = entry.lock();
-    let mark = state.graph.diagnostics().len();
+    let mark = state.graph.mistakes().len();
     let resolved: Result<Vec<ir::Dim>, Unusable> = match foreign {
         Some(problem) => Err(Unusable::Problem(problem)),
         None => dims.iter().map(|dim| dim.resolve(key, &state)).collect(),

@@ -8,9 +8,8 @@ use crate::executable::Executable;
 use broadloom_ir::ExprId;
 use broadloom_ir::diagnostics::Diagnostics;
 use broadloom_ir::dtype::DType;
-use broadloom_ir::graph::CheckedGraph;
+use broadloom_ir::graph::{CheckedGraph, Site};
 use std::fmt;
-use std::panic::Location;
 
 /// An expression of a [`Graph`](crate::Graph): a small `Copy` handle that is written like a number.
 ///
@@ -103,7 +102,7 @@ impl Tensor {
     /// All mistakes made so far in the graph.
     #[track_caller]
     pub fn finish(self) -> Result<CheckedGraph, Diagnostics> {
-        graph::finish(self.graph, &[("out", self)], Location::caller())
+        graph::finish(self.graph, &[("out", self)], Site::caller())
     }
 
     /// Compiles a kernel that computes this tensor; its only output is named `out`.

@@ -4,12 +4,11 @@ use super::axes::{IntoAxes, IntoAxis};
 use super::dims::{Dim, Shape, Symbol};
 use super::registry;
 use super::tensor::Tensor;
-use broadloom_ir::diagnostics::{Diagnostic, Problem};
+use broadloom_ir::diagnostics::Problem;
 use broadloom_ir::dim;
 use broadloom_ir::graph::{Site, SliceSpec};
 use broadloom_ir::shape;
 use std::ops::{Range, RangeFrom, RangeFull, RangeTo};
-use std::panic::Location;
 
 /// A size in [`Tensor::reshape`]: a [`Dim`], or `-1` for the one that follows from the others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -157,7 +156,7 @@ impl Tensor {
     /// ```
     #[track_caller]
     pub fn reshape<S: IntoNewShape>(self, shape: S) -> Tensor {
-        let site = Location::caller();
+        let site = Site::caller();
         let sizes = shape.into_new_shape();
         let given: Vec<Dim> = sizes.iter().filter_map(|size| size.0).collect();
         registry::build(self.graph, &[self], &given, site, |graph, dims| {
@@ -185,7 +184,7 @@ impl Tensor {
     /// ```
     #[track_caller]
     pub fn rebind(self, shape: impl Into<Shape>) -> Tensor {
-        let site = Location::caller();
+        let site = Site::caller();
         let sizes: Shape = shape.into();
         let given: Vec<Dim> = sizes.iter().copied().filter(|size| !size.is_inferred()).collect();
         registry::build(self.graph, &[self], &given, site, |graph, dims| {
@@ -208,7 +207,7 @@ impl Tensor {
     /// ```
     #[track_caller]
     pub fn permute_dims(self, axes: impl IntoAxes) -> Tensor {
-        let site = Location::caller();
+        let site = Site::caller();
         let axes = axes.into_axes();
         registry::build(self.graph, &[self], &[], site, |graph, _| {
             let axes = axes.unwrap_or_else(|| (0..graph.shape(self.expr).rank() as i64).rev().collect());
@@ -241,7 +240,7 @@ impl Tensor {
     /// ```
     #[track_caller]
     pub fn t(self) -> Tensor {
-        let site = Location::caller();
+        let site = Site::caller();
         registry::build(self.graph, &[self], &[], site, |graph, _| {
             let rank = graph.shape(self.expr).rank();
             let mut axes: Vec<i64> = (0..rank as i64).collect();
@@ -264,7 +263,7 @@ impl Tensor {
     /// ```
     #[track_caller]
     pub fn unsqueeze(self, axis: impl IntoAxis) -> Tensor {
-        self.insert_axes(&[axis.into_axis()], Location::caller())
+        self.insert_axes(&[axis.into_axis()], Site::caller())
     }
 
     /// Inserts axes of size 1 at these positions of the result.
@@ -278,7 +277,7 @@ impl Tensor {
     /// ```
     #[track_caller]
     pub fn expand_dims(self, axes: impl IntoAxes) -> Tensor {
-        self.insert_axes(&axes.into_axes().unwrap_or_default(), Location::caller())
+        self.insert_axes(&axes.into_axes().unwrap_or_default(), Site::caller())
     }
 
     fn insert_axes(self, axes: &[i64], site: Site) -> Tensor {
@@ -297,7 +296,7 @@ impl Tensor {
     /// ```
     #[track_caller]
     pub fn squeeze(self, axes: impl IntoAxes) -> Tensor {
-        let site = Location::caller();
+        let site = Site::caller();
         let axes = axes.into_axes();
         registry::build(self.graph, &[self], &[], site, |graph, _| {
             let ones = || graph.unit_axes(self.expr).into_iter().map(|axis| axis as i64).collect();
@@ -316,7 +315,7 @@ impl Tensor {
     /// ```
     #[track_caller]
     pub fn broadcast_to(self, shape: impl Into<Shape>) -> Tensor {
-        let site = Location::caller();
+        let site = Site::caller();
         registry::build(self.graph, &[self], &shape.into(), site, |graph, dims| {
             graph.broadcast_to(self.expr, shape::Shape::from(dims), site)
         })
@@ -333,7 +332,7 @@ impl Tensor {
     /// ```
     #[track_caller]
     pub fn slice(self, items: impl AsRef<[SliceItem]>) -> Tensor {
-        self.take_slice(items.as_ref(), Location::caller())
+        self.take_slice(items.as_ref(), Site::caller())
     }
 
     /// A range of one axis, with a step of either sign; the other axes are kept whole.
@@ -346,7 +345,7 @@ impl Tensor {
     /// ```
     #[track_caller]
     pub fn slice_axis(self, axis: impl IntoAxis, range: impl Into<SliceItem>, step: i64) -> Tensor {
-        self.slice_at(axis.into_axis(), range.into().step(step), Location::caller())
+        self.slice_at(axis.into_axis(), range.into().step(step), Site::caller())
     }
 
     /// The part at one index of an axis, which is dropped. A negative number counts from the end.
@@ -359,7 +358,7 @@ impl Tensor {
     /// ```
     #[track_caller]
     pub fn index(self, axis: impl IntoAxis, index: impl Into<Dim>) -> Tensor {
-        self.slice_at(axis.into_axis(), SliceItem(Item::At(index.into())), Location::caller())
+        self.slice_at(axis.into_axis(), SliceItem(Item::At(index.into())), Site::caller())
     }
 
     /// The elements in reverse order along axes.
@@ -372,7 +371,7 @@ impl Tensor {
     /// ```
     #[track_caller]
     pub fn flip(self, axes: impl IntoAxes) -> Tensor {
-        let site = Location::caller();
+        let site = Site::caller();
         let reversed = SliceItem(Item::Range { start: None, stop: None, step: -1 });
         match axes.into_axes() {
             Some(axes) => axes.into_iter().fold(self, |tensor, axis| tensor.slice_at(axis, reversed, site)),
@@ -391,7 +390,7 @@ impl Tensor {
     /// ```
     #[track_caller]
     pub fn take(self, indices: Tensor, axis: impl IntoAxis) -> Tensor {
-        let site = Location::caller();
+        let site = Site::caller();
         let (operands, axis) = ([self, indices], axis.into_axis());
         registry::build(registry::home(&operands), &operands, &[], site, |graph, _| {
             graph.take(self.expr, indices.expr, axis, site)
@@ -406,9 +405,7 @@ impl Tensor {
             return registry::build(self.graph, &[self], &[], site, |graph, _| {
                 match graph.is_poisoned(self.expr) {
                     true => graph.poison(),
-                    false => {
-                        graph.report(Diagnostic::new(Problem::NoAxis { axis, rank }, Some("slice"), site))
-                    }
+                    false => graph.report(Problem::NoAxis { axis, rank }, Some("slice"), site),
                 }
             });
         };

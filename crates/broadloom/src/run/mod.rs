@@ -14,13 +14,13 @@ use crate::cache::lock;
 use crate::compiled::Inner;
 use crate::explain::Explanation;
 use crate::memory::{OutOfMemory, Storage};
+use broadloom_ir::ExprId;
 use broadloom_ir::diagnostics::{Places, Row, Style, Text};
 use broadloom_ir::graph::{CheckedGraph, Node, Site};
 use broadloom_jit::{FailureAt, UnknownKernel};
 use overlap::destinations;
 use smallvec::SmallVec;
 use std::fmt;
-use std::panic::Location;
 use std::sync::{Arc, Mutex, MutexGuard};
 use thiserror::Error;
 
@@ -117,7 +117,7 @@ impl<'a> Bound<'a> {
     /// If the arrays do not fit, or the data are such that there is no result; then the outputs are unspecified.
     #[track_caller]
     pub fn run_into<'b>(&self, outputs: impl IntoOutputs<'b>) -> Result<(), CallError> {
-        let site = Location::caller();
+        let site = Site::caller();
         let _writing = self.writes();
         run_into(&self.inner, &self.inputs, &self.given, outputs.into_outputs())
             .map_err(|error| error.called_from(site))
@@ -218,6 +218,8 @@ fn geometries<'i>(inputs: &'i Ordered<'_>) -> SmallVec<[Option<&'i Geometry>; 4]
 pub enum RunError {
     /// `take` met an index outside of the axis.
     IndexOutOfRange {
+        /// Which expression of the executable's graph.
+        expr: ExprId,
         /// Where `take` was called.
         site: Site,
         /// Which of the indices; the first that is out of range.
@@ -229,6 +231,8 @@ pub enum RunError {
     },
     /// A segmented reduction met an id that is no segment.
     NoSuchSegment {
+        /// Which expression of the executable's graph.
+        expr: ExprId,
         /// Where it was called.
         site: Site,
         /// Which row; the first whose id is out of range.
@@ -240,6 +244,8 @@ pub enum RunError {
     },
     /// An integer was raised to a negative power.
     NegativeExponent {
+        /// Which expression of the executable's graph.
+        expr: ExprId,
         /// Where `pow` was called.
         site: Site,
         /// Which element of the result; the first that has none.
@@ -289,13 +295,13 @@ impl RunError {
             }
             RunError::Memory(_) | RunError::UnknownKernel(_) => return text,
         };
-        text.source(site, Style::Error);
+        text.source(*site, Style::Error);
         text.rows(vec![Row::new(reason, None)]);
         text
     }
 
     fn new(graph: &CheckedGraph, binding: &Binding, failure: &FailureAt) -> RunError {
-        let site = graph.site(failure.origin);
+        let (expr, site) = (failure.origin, graph.site(failure.origin));
         let index = |shape: &broadloom_ir::shape::Shape| {
             let mut rest = failure.position;
             let mut index: Vec<usize> = Vec::new();
@@ -307,22 +313,25 @@ impl RunError {
             index.reverse();
             index
         };
-        match graph.node(failure.origin) {
+        match graph.node(expr) {
             Node::Take { indices, .. } => RunError::IndexOutOfRange {
+                expr,
                 site,
                 position: index(graph.shape(*indices)),
                 index: failure.value,
                 size: failure.size,
             },
             Node::Segment { .. } => RunError::NoSuchSegment {
+                expr,
                 site,
                 row: failure.position.try_into().unwrap_or(0),
                 id: failure.value,
                 segments: failure.size,
             },
             _ => RunError::NegativeExponent {
+                expr,
                 site,
-                position: index(graph.shape(failure.origin)),
+                position: index(graph.shape(expr)),
                 exponent: failure.value,
             },
         }
@@ -379,6 +388,19 @@ pub enum CallError {
 }
 
 impl CallError {
+    /// The expression to blame, of the graph that was compiled, and where it was made.
+    pub(crate) fn origin_mut(&mut self) -> Option<(&mut ExprId, &mut Site)> {
+        match self {
+            CallError::Run(
+                RunError::IndexOutOfRange { expr, site, .. }
+                | RunError::NoSuchSegment { expr, site, .. }
+                | RunError::NegativeExponent { expr, site, .. },
+            ) => Some((expr, site)),
+            CallError::Bind(BindError::EmptyTable(table)) => Some((&mut table.expr, &mut table.site)),
+            CallError::Run(RunError::Memory(_) | RunError::UnknownKernel(_)) | CallError::Bind(_) => None,
+        }
+    }
+
     /// The error, of a call at this place.
     pub(crate) fn called_from(self, site: Site) -> CallError {
         match self {

@@ -1,6 +1,6 @@
 //! A graph for fixed sizes of some of its symbols.
 
-use super::{Checked, CheckedGraph, Found};
+use super::{Checked, CheckedGraph, Substitution};
 use crate::dim::{Dim, DimError};
 use crate::ids::SymbolId;
 use std::collections::HashMap;
@@ -20,19 +20,19 @@ impl CheckedGraph {
             sizes.iter().map(|&(symbol, value)| (symbol, Dim::constant(value))).collect();
         let mut checked = Checked::clone(&self.0);
         checked.solutions.retain(|solution| !found.contains_key(&solution.symbol));
-        let mut found = Found { found, error: None };
+        let mut found = Substitution { values: found, error: None };
         for entry in &mut checked.entries {
-            found.put_into(&mut entry.shape);
-            entry.node.visit_dims(&mut |dim| *dim = found.put(dim));
+            found.apply_to(&mut entry.shape);
+            entry.node.visit_dims(&mut |dim| *dim = found.apply(dim));
         }
         for input in &mut checked.inputs {
-            found.put_into(&mut input.shape);
+            found.apply_to(&mut input.shape);
         }
         for size in checked.declared.values_mut() {
-            *size = found.put(size);
+            *size = found.apply(size);
         }
         for obligation in &mut checked.obligations {
-            obligation.demand = obligation.demand.map(&mut |dim| found.put(dim));
+            obligation.demand = obligation.demand.map(&mut |dim| found.apply(dim));
         }
         match found.error {
             Some(error) => Err(error),

@@ -48,7 +48,7 @@ impl Literal {
     }
 
     /// The value as the nearest float.
-    pub(super) fn to_f64(self) -> f64 {
+    pub(crate) fn to_f64(self) -> f64 {
         match self {
             Literal::Bool(value) => value.into(),
             Literal::Int(value) => value as f64,

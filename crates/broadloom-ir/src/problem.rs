@@ -1,100 +1,20 @@
-//! The kinds of mistakes, with the sizes, axes and dtypes involved.
+//! What is wrong, as plain data: the kinds of mistakes, with the sizes, axes and dtypes involved.
+//!
+//! This knows nothing of the graph, which makes it. How it is explained is told in [`diagnostics`](crate::diagnostics).
 
-use super::headline::rightmost;
-use super::{Inferred, Operand, Size};
+mod conflict;
+mod operand;
+mod requirement;
+
 use crate::dim::DimError;
 use crate::dtype::DType;
-use crate::graph::{Literal, Site};
+use crate::literal::Literal;
+use crate::site::Site;
+pub(crate) use conflict::rightmost;
+pub use conflict::{Certainty, Conflict, Inferred, Size};
+pub use operand::{Made, Operand};
+pub use requirement::Requirement;
 use std::fmt;
-
-/// Whether two sizes that should be equal can ever be.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Certainty {
-    /// They never are.
-    Never,
-    /// They are for some values of the symbols only.
-    Sometimes,
-}
-
-/// An axis of the result on which two operands do not fit.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Conflict {
-    /// The axis of the result.
-    pub axis: usize,
-    /// Position of the operand that has `left`.
-    pub left_operand: usize,
-    /// Position of the operand that has `right`.
-    pub right_operand: usize,
-    /// What a sentence calls the two, such as "on the left" and "on the right".
-    pub names: [Box<str>; 2],
-    /// The one size.
-    pub left: Size,
-    /// The other size.
-    pub right: Size,
-    /// Whether they can ever be equal.
-    pub certainty: Certainty,
-    /// The simplest two sizes that must be equal for these to be.
-    pub only_if: [Size; 2],
-    /// Why inferred sizes among them are what they are.
-    pub inferred: Vec<Inferred>,
-}
-
-/// A demand on run-time values that a graph makes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Requirement {
-    /// A slice begins at or after the beginning of the axis.
-    SliceStart,
-    /// A slice does not end before it begins.
-    SliceOrder,
-    /// A slice does not end after the end of the axis.
-    SliceStop,
-    /// An index is not below zero.
-    IndexStart,
-    /// An index is below the size of the axis.
-    IndexStop,
-    /// A reduction without identity has elements.
-    NotEmpty,
-    /// A size is not negative.
-    Size,
-    /// A declared equality holds.
-    Declared,
-    /// A symbol's stated range holds of what was declared to be equal to it.
-    Range,
-    /// The sizes of a `rebind` are those of its operand.
-    Rebound,
-}
-
-impl Requirement {
-    /// What makes the demand.
-    pub fn subject(self) -> &'static str {
-        match self {
-            Requirement::SliceStart | Requirement::SliceOrder | Requirement::SliceStop => "the slice",
-            Requirement::IndexStart | Requirement::IndexStop => "the index",
-            Requirement::NotEmpty => "the reduction",
-            Requirement::Size => "the size",
-            Requirement::Declared => "the declaration",
-            Requirement::Range => "the stated range",
-            Requirement::Rebound => "`rebind`",
-        }
-    }
-}
-
-impl fmt::Display for Requirement {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Requirement::SliceStart => "the slice starts before the axis does",
-            Requirement::SliceOrder => "the slice ends before it starts",
-            Requirement::SliceStop => "the slice ends after the axis does",
-            Requirement::IndexStart => "the index is before the first element",
-            Requirement::IndexStop => "the index is after the last element",
-            Requirement::NotEmpty => "an empty axis has no such value",
-            Requirement::Size => "the size is negative",
-            Requirement::Declared => "the sizes were declared to be equal",
-            Requirement::Range => "the size is outside of its stated range",
-            Requirement::Rebound => "the sizes were stated to be equal",
-        })
-    }
-}
 
 /// What a name belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -459,19 +379,6 @@ impl fmt::Debug for Code {
 }
 
 impl Problem {
-    /// How a headline begins that names no op.
-    pub(super) fn subject(&self) -> &'static str {
-        match self {
-            Problem::ForeignSymbol
-            | Problem::ForeignTensor { .. }
-            | Problem::NotOfInput
-            | Problem::Size(_)
-            | Problem::TooManyElements => "the expression ",
-            Problem::NeverEqual { .. } => "the equality ",
-            _ => "",
-        }
-    }
-
     /// The code.
     pub fn code(&self) -> Code {
         let of = |certainty: Certainty| if certainty == Certainty::Never { "S001" } else { "S002" };

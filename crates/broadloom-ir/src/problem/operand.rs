@@ -1,0 +1,42 @@
+//! Operands as a diagnostic shows them.
+
+use super::Size;
+use crate::dtype::{DType, Scalar};
+use crate::site::Site;
+
+/// How an operand came to be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Made {
+    /// An input of this name.
+    Input(Box<str>),
+    /// The result of an op, applied to this input if its first operand is one.
+    Op {
+        /// Name of the op.
+        op: &'static str,
+        /// Name of the input.
+        of: Option<Box<str>>,
+    },
+    /// A constant.
+    Constant(Scalar),
+    /// A shape that was asked for, such as the target of `broadcast_to`.
+    Wanted,
+    /// The shape of a result that is not possible.
+    Result,
+}
+
+/// An operand of an op that failed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Operand {
+    /// The input's name, or the operand's role: `lhs`, `rhs`, `condition`.
+    pub name: Box<str>,
+    /// Its dtype, if it is a tensor.
+    pub dtype: Option<DType>,
+    /// Its sizes.
+    pub dims: Vec<Size>,
+    /// The axis of the result where its first axis is placed, if its last axis is not placed at the last one.
+    pub placed: Option<usize>,
+    /// How it was made.
+    pub made: Made,
+    /// Where it was made.
+    pub site: Site,
+}

@@ -1,0 +1,60 @@
+//! What a graph demands of the sizes at run time.
+
+use std::fmt;
+
+/// A demand on run-time values that a graph makes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Requirement {
+    /// A slice begins at or after the beginning of the axis.
+    SliceStart,
+    /// A slice does not end before it begins.
+    SliceOrder,
+    /// A slice does not end after the end of the axis.
+    SliceStop,
+    /// An index is not below zero.
+    IndexStart,
+    /// An index is below the size of the axis.
+    IndexStop,
+    /// A reduction without identity has elements.
+    NotEmpty,
+    /// A size is not negative.
+    Size,
+    /// A declared equality holds.
+    Declared,
+    /// A symbol's stated range holds of what was declared to be equal to it.
+    Range,
+    /// The sizes of a `rebind` are those of its operand.
+    Rebound,
+}
+
+impl Requirement {
+    /// What makes the demand.
+    pub fn subject(self) -> &'static str {
+        match self {
+            Requirement::SliceStart | Requirement::SliceOrder | Requirement::SliceStop => "the slice",
+            Requirement::IndexStart | Requirement::IndexStop => "the index",
+            Requirement::NotEmpty => "the reduction",
+            Requirement::Size => "the size",
+            Requirement::Declared => "the declaration",
+            Requirement::Range => "the stated range",
+            Requirement::Rebound => "`rebind`",
+        }
+    }
+}
+
+impl fmt::Display for Requirement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Requirement::SliceStart => "the slice starts before the axis does",
+            Requirement::SliceOrder => "the slice ends before it starts",
+            Requirement::SliceStop => "the slice ends after the axis does",
+            Requirement::IndexStart => "the index is before the first element",
+            Requirement::IndexStop => "the index is after the last element",
+            Requirement::NotEmpty => "an empty axis has no such value",
+            Requirement::Size => "the size is negative",
+            Requirement::Declared => "the sizes were declared to be equal",
+            Requirement::Range => "the size is outside of its stated range",
+            Requirement::Rebound => "the sizes were stated to be equal",
+        })
+    }
+}
