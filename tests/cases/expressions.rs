@@ -96,7 +96,7 @@ pub const CASES: &[(&str, Build)] = &[
     ("columns normalised", |b| {
         let x = b.input("x", DType::U8, &["n", "m", "5"]);
         let (mean, var) = (b.input("mean", F32, &["5"]), b.input("var", F32, &["5"]));
-        let x = b.graph.cast(x, F32, Location::caller());
+        let x = b.graph.cast(x, F32, Site::caller());
         let d = b.op(Op::Subtract, &[x, mean]);
         let var = b.op(Op::Abs, &[var]);
         let std = b.op(Op::Sqrt, &[var]);
@@ -141,7 +141,7 @@ pub const CASES: &[(&str, Build)] = &[
     ("sum with a transpose", |b| {
         let (x, y) = (b.input("x", F32, &["n", "m"]), b.input("y", F32, &["m", "n"]));
         let (z, w) = (b.input("z", F32, &["n", "1"]), b.input("w", F32, &["m", "n"]));
-        let [y, w] = [y, w].map(|y| b.graph.permute_dims(y, &[1, 0], Location::caller()));
+        let [y, w] = [y, w].map(|y| b.graph.permute_dims(y, &[1, 0], Site::caller()));
         let sum = b.op(Op::Add, &[x, y]);
         let sum = b.op(Op::Multiply, &[sum, z]);
         vec![b.op(Op::Subtract, &[sum, w])]

@@ -6,7 +6,6 @@
 
 use crate::Target;
 use crate::kernel::*;
-use crate::place::BLOCK_COLUMNS;
 use broadloom_ir::reduce::BLOCK;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -27,7 +26,8 @@ const SHORTEST: usize = 64;
 enum Level {
     /// In the first-level cache: it is met in every step.
     First,
-    /// In the second: a lane of a block, which is met in one step of `LANES`.
+    /// In the second: a lane of a block, which is met in one step of `LANES`, or a row of a block that is transposed,
+    /// one of many.
     Second,
     /// Anywhere: a rank of blocks, which is met once in `2^rank` blocks, and of most axes hardly any is met at all.
     Memory,
@@ -67,9 +67,8 @@ pub(crate) fn lay_out(kernel: &mut Kernel, row_axes: &[AxisId], read_kept: &[Axi
         let of_axis = kernel.rows.iter().zip(row_axes).filter(|(_, of)| **of == axis);
         let longest = of_axis.map(|(row, _)| match row.span {
             Span::Periodic { .. } => PERIODIC,
-            Span::Block { .. } => BLOCK_COLUMNS,
             _ if met.by_tiles.contains(&axis) => STRIP,
-            Span::Strip | Span::Axis | Span::Stretched { .. } => COLUMNS,
+            Span::Strip | Span::Axis | Span::Stretched { .. } | Span::Block { .. } => COLUMNS,
         });
         let longest = longest.min().unwrap_or(COLUMNS);
         let units = |bytes: usize, of: usize, unit: usize| (bytes / of / unit * unit).max(unit);
@@ -150,6 +149,7 @@ impl Met {
                 Stmt::Pairs(pairs) => {
                     met.by_tiles.insert(pairs.strip);
                 }
+                Stmt::Transpose { row, .. } => met.levels[row.index()] = Level::Second,
                 Stmt::Stream(stream) => {
                     for tree in stream.accumulators.iter().filter_map(|entry| entry.tree) {
                         met.levels[tree.lanes.index()] = Level::Second;
@@ -162,7 +162,6 @@ impl Met {
                 | Stmt::Put { .. }
                 | Stmt::For { .. }
                 | Stmt::Strip { .. }
-                | Stmt::Transpose { .. }
                 | Stmt::Reduce(_) => {}
             }
         }

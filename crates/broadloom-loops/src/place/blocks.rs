@@ -16,8 +16,6 @@ pub(crate) struct Blocks {
 
 /// Rows of a block: two cache lines of elements of 32 bits, for CPUs fetch pairs of lines.
 pub(crate) const BLOCK_ROWS: usize = 32;
-/// Columns of a block, so that its rows and what they are copied from share the first-level cache.
-pub(crate) const BLOCK_COLUMNS: usize = 128;
 /// Loads by blocks in one loop, at most: their rows share the first-level cache.
 const MOST_LOADS: usize = 4;
 
