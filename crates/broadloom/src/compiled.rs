@@ -1,8 +1,6 @@
 //! What clones of an executable share.
 
-use crate::bind::Program;
-use crate::bind::facts::ShortSizes;
-use crate::bind::plan::Binding;
+use crate::bind::{BindError, Binding, Destination, Given, Ordered, Program, Request, ShortSizes, bind};
 use crate::cache::lock;
 use crate::memory::{Block, OutOfMemory};
 use crate::options::CompileOptions;
@@ -39,12 +37,23 @@ impl Inner {
         }
     }
 
-    pub(crate) fn last_binding(&self) -> Option<Arc<Binding>> {
-        lock(&self.last).clone()
-    }
-
-    pub(crate) fn keep_binding(&self, binding: &Arc<Binding>) {
+    /// The binding of these arrays: the last one, if nothing has changed but where they are.
+    pub(crate) fn bind(
+        &self,
+        inputs: &Ordered<'_>,
+        given: &Given,
+        destinations: &[Destination<'_>],
+    ) -> Result<Arc<Binding>, BindError> {
+        let threads = self.options.threads.count();
+        let last = lock(&self.last).clone();
+        if let Some(binding) = last.filter(|last| last.key.is(threads, inputs, given, destinations)) {
+            return Ok(binding);
+        }
+        let Inner { graph, options, program, short, variants, .. } = self;
+        let request = Request { graph, options, program, short, variants, threads };
+        let binding = Arc::new(bind(&request, inputs, given, destinations)?);
         *lock(&self.last) = Some(binding.clone());
+        Ok(binding)
     }
 
     /// Runs `action` with memory for temporaries.

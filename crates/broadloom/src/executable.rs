@@ -139,7 +139,8 @@ impl Executable {
     /// exponent of an integer.
     #[track_caller]
     pub fn run<'a>(&self, inputs: impl IntoInputs<'a>) -> Result<Outputs, CallError> {
-        Ok(self.bind(inputs)?.run()?)
+        let site = Location::caller();
+        crate::run::run_inputs(&self.inner, inputs.into_inputs()).map_err(|error| error.called_from(site))
     }
 
     /// Computes the outputs in arrays of the caller, of any strides, and allocates nothing for them.

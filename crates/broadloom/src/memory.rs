@@ -205,6 +205,9 @@ thread_local! {
 /// Runs `action` with at least `bytes` bytes of this thread's scratch memory, which stays with the thread for the
 /// next kernel. Schedules ask for little more than 1 MiB, most of it for ranks of blocks, of which few are ever touched.
 pub(crate) fn with_scratch<R>(bytes: usize, action: impl FnOnce(*mut u8) -> R) -> Result<R, OutOfMemory> {
+    if bytes == 0 {
+        return Ok(action(std::ptr::null_mut()));
+    }
     SCRATCH.with(|scratch| match scratch.try_borrow_mut() {
         Ok(mut block) => {
             if block.bytes() < bytes {

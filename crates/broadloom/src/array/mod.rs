@@ -15,4 +15,4 @@ pub(crate) use input::Argument;
 pub use input::{Input, IntoInput};
 pub use owned::{AnyArray, Array, FromArray};
 pub use view::{ArrayView, ArrayViewMut, LayoutError};
-pub(crate) use view::{AxisLayout, Geometry};
+pub(crate) use view::Geometry;

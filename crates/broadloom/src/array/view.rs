@@ -121,15 +121,31 @@ impl Geometry {
         Geometry::new(self.dtype, shape, Some(&strides))
     }
 
+    /// One axis of as many elements as there are in memory, so that nothing overflows.
+    #[inline]
+    pub(crate) fn line(dtype: DType, count: usize) -> Geometry {
+        let mut axes = SmallVec::new();
+        axes.push(AxisLayout { size: count as i64, stride: 1 });
+        Geometry { dtype, axes }
+    }
+
     /// Row-major order over sizes of which there are that many elements in memory, so that nothing overflows.
+    #[inline]
     pub(crate) fn dense(dtype: DType, shape: &[usize]) -> Geometry {
-        let mut axes: SmallVec<[AxisLayout; 4]> = SmallVec::with_capacity(shape.len());
+        if let [count] = shape {
+            return Geometry::line(dtype, *count);
+        }
+        Geometry::dense_along(dtype, shape)
+    }
+
+    fn dense_along(dtype: DType, shape: &[usize]) -> Geometry {
+        let mut axes: SmallVec<[AxisLayout; 4]> =
+            SmallVec::from_elem(AxisLayout { size: 0, stride: 0 }, shape.len());
         let mut stride: i64 = 1;
-        for &size in shape.iter().rev() {
-            axes.push(AxisLayout { size: size as i64, stride });
+        for (axis, &size) in axes.iter_mut().zip(shape).rev() {
+            *axis = AxisLayout { size: size as i64, stride };
             stride = stride.wrapping_mul(size as i64);
         }
-        axes.reverse();
         Geometry { dtype, axes }
     }
 
@@ -279,9 +295,7 @@ impl<'a> ArrayView<'a> {
 
     /// A slice along one axis.
     pub(super) fn line<T: Element>(data: &'a [T]) -> Self {
-        // The length of a slice is at most `isize::MAX`.
-        let axes = SmallVec::from_slice(&[AxisLayout { size: data.len() as i64, stride: 1 }]);
-        let geometry = Geometry { dtype: T::DTYPE, axes };
+        let geometry = Geometry::line(T::DTYPE, data.len());
         ArrayView { base: Base::Pointer(data.as_ptr().cast()), geometry, lifetime: PhantomData }
     }
 
@@ -491,6 +505,12 @@ impl<'a> ArrayViewMut<'a> {
     pub fn new<T: Element>(data: &'a mut [T], shape: &[usize]) -> Result<Self, LayoutError> {
         let geometry = counted(T::DTYPE, shape, data.len())?;
         Ok(ArrayViewMut { pointer: data.as_mut_ptr().cast(), geometry, lifetime: PhantomData })
+    }
+
+    /// A slice along one axis.
+    pub(super) fn line<T: Element>(data: &'a mut [T]) -> Self {
+        let geometry = Geometry::line(T::DTYPE, data.len());
+        ArrayViewMut { pointer: data.as_mut_ptr().cast(), geometry, lifetime: PhantomData }
     }
 
     /// Elements of a slice: that of index 0 at `offset`, its neighbours along each axis `strides` elements away.

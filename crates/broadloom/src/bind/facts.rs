@@ -1,8 +1,9 @@
 //! Of which facts of a call its machine code makes use.
 
+use super::destination::Destination;
 use super::error::BindError;
-use super::plan::Destination;
-use super::program::{Values, count, evaluate};
+use super::plan::Request;
+use super::sizes::{Values, count, evaluate};
 use crate::array::Geometry;
 use crate::variant::{Variant, Variants};
 use broadloom_ir::SymbolId;
@@ -126,7 +127,7 @@ fn facts(
 }
 
 /// The machine code for a call.
-pub(super) fn variant(
+fn variant(
     variants: &Variants,
     short: &ShortSizes,
     inputs: &[Option<&Geometry>],
@@ -153,6 +154,28 @@ pub(super) fn variant(
             }
         }
         if holds {
+            return Ok(variant);
+        }
+    }
+}
+
+/// The machine code for the layouts. Outputs that it may not write in place are set aside.
+pub(super) fn choose_variant(
+    request: &Request<'_>,
+    inputs: &[Option<&Geometry>],
+    destinations: &mut [Destination<'_>],
+    values: &Values,
+) -> Result<Arc<Variant>, BindError> {
+    loop {
+        let variant = variant(request.variants, request.short, inputs, destinations, values)?;
+        let mut is_final = true;
+        for (destination, aside) in destinations.iter_mut().zip(&variant.asides) {
+            if let (Destination::InPlace(geometry), Some(_)) = (*destination, aside) {
+                *destination = Destination::Aside(geometry);
+                is_final = false;
+            }
+        }
+        if is_final {
             return Ok(variant);
         }
     }

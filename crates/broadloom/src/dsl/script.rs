@@ -165,8 +165,7 @@ fn declare(graph: &mut Graph, declarations: &Declarations, site: Site) -> SmallV
                 graph.symbol_size(symbol)
             }
         };
-        let sizes: Vec<InputDim> =
-            declaration.sizes.iter().map(|of| InputDim::Size(size(of))).collect();
+        let sizes: Vec<InputDim> = declaration.sizes.iter().map(|of| InputDim::Size(size(of))).collect();
         graph.input_of(&input_name(position), declaration.dtype, &sizes, site)
     };
     declarations.iter().enumerate().map(&mut input).collect()
