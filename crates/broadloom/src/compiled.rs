@@ -7,6 +7,7 @@ use crate::options::CompileOptions;
 use crate::variant::Variants;
 use broadloom_ir::graph::CheckedGraph;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 /// A compiled graph.
 pub(crate) struct Inner {
@@ -15,6 +16,7 @@ pub(crate) struct Inner {
     pub(crate) program: Program,
     pub(crate) short: ShortSizes,
     pub(crate) variants: Variants,
+    pub(crate) compile_time: Duration,
     /// The last binding: most calls repeat its sizes and strides.
     last: Mutex<Option<Arc<Binding>>>,
     /// Temporaries of the last call, for the next one.
@@ -25,13 +27,19 @@ pub(crate) struct Inner {
 const MAX_KEPT_ARENA: usize = 64 << 20;
 
 impl Inner {
-    pub(crate) fn new(graph: CheckedGraph, options: CompileOptions, variants: Variants) -> Inner {
+    pub(crate) fn new(
+        graph: CheckedGraph,
+        options: CompileOptions,
+        variants: Variants,
+        compile_time: Duration,
+    ) -> Inner {
         Inner {
             program: Program::new(&graph),
             short: ShortSizes::new(&graph, variants.general.facts.tail.as_ref()),
             graph,
             options,
             variants,
+            compile_time,
             last: Mutex::default(),
             arena: Mutex::default(),
         }

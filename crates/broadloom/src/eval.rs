@@ -9,13 +9,14 @@
 //! A closure that writes what it wrote before builds nothing: its calls are compared with those of then, which lead to
 //! the same place in the cache.
 
-use crate::array::{ArrayView, IntoArrayView};
+use crate::array::{ArrayView, IntoArrayView, IntoInput};
 use crate::bind::{BindError, Inputs};
 use crate::cache::{Cache, Slots};
-use crate::compile::{CompileError, CompileOptions, compile};
-use crate::dsl::{Declaration, Declarations, Graph, Script, Scripts, Size, Tensor, input_name};
+use crate::dsl::{Declaration, Declarations, Graph, Script, Scripts, Size, Tensor};
 use crate::executable::Executable;
+use crate::options::CompileOptions;
 use crate::run::{CallError, OutputError, Outputs, RunError};
+use crate::variant::CompileError;
 use broadloom_ir::diagnostics::{Diagnostics, Requirement};
 use broadloom_ir::dtype::DType;
 use broadloom_ir::graph::{CheckedGraph, Demand, Node, Site};
@@ -246,8 +247,10 @@ fn finish(graph: &Graph, results: Vec<Tensor>) -> Result<CheckedGraph, Diagnosti
 fn run(kept: &Kept, views: &[ArrayView<'_>]) -> Result<Outputs, EvalError> {
     let executable = kept.executable()?;
     let mut inputs = Inputs::new();
-    for (position, view) in views.iter().enumerate() {
-        inputs = inputs.named(input_name(position), view);
+    for (view, required) in views.iter().zip(&executable.inner().program.required) {
+        if *required {
+            inputs.add(view.into_input());
+        }
     }
     Ok(executable.run(inputs).map_err(|error| placed(error, executable.graph(), &kept.graph))?)
 }
@@ -348,7 +351,9 @@ impl Kept {
             slots.make_room(CAPACITY);
             key
         };
-        CACHE.get_or_make(self.key.clone(), admit, |_| compile(&self.graph, &CompileOptions::default()))
+        CACHE.get_or_make(self.key.clone(), admit, |_| {
+            Executable::compile(&self.graph, &CompileOptions::default())
+        })
     }
 }
 

@@ -14,5 +14,5 @@ pub use convert::{IntoArrayView, IntoArrayViewMut};
 pub(crate) use input::Argument;
 pub use input::{Input, IntoInput};
 pub use owned::{AnyArray, Array, FromArray};
-pub use view::{ArrayView, ArrayViewMut, LayoutError};
 pub(crate) use view::Geometry;
+pub use view::{ArrayView, ArrayViewMut, LayoutError};

@@ -158,6 +158,11 @@ impl AnyArray {
         AnyArray { storage, shape }
     }
 
+    /// Room for so many elements, which is what the shape has. It is no array before they have been written to the storage.
+    pub(crate) fn unwritten(dtype: DType, count: usize, shape: &[usize]) -> Result<Self, OutOfMemory> {
+        Ok(AnyArray { storage: Storage::allocate(dtype, count)?, shape: SmallVec::from_slice(shape) })
+    }
+
     /// Type of the elements.
     ///
     /// ```
@@ -237,6 +242,10 @@ impl AnyArray {
 
     pub(super) fn storage(&self) -> &Storage {
         &self.storage
+    }
+
+    pub(crate) fn storage_mut(&mut self) -> &mut Storage {
+        &mut self.storage
     }
 }
 

@@ -124,7 +124,8 @@ impl<'a> Inputs<'a> {
 }
 
 impl<'a> Inputs<'a> {
-    fn add(&mut self, input: Input<'a>) {
+    /// Adds an array for the next input, or what was passed for it and is none.
+    pub(crate) fn add(&mut self, input: Input<'a>) {
         match input.0 {
             Ok(array) => self.arrays.push(Some(array)),
             Err(reason) => self.refused.push((self.len(), reason)),

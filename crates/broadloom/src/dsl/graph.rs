@@ -4,8 +4,9 @@ use super::Tensor;
 use super::dims::{Dim, Shape, Symbol};
 use super::registry::{self, GraphKey};
 use super::script::{Declarations, Script, Scripts};
-use crate::compile::{CompileError, CompileOptions};
 use crate::executable::Executable;
+use crate::options::CompileOptions;
+use crate::variant::CompileError;
 use broadloom_ir::diagnostics::{Diagnostic, Diagnostics, Problem};
 use broadloom_ir::dtype::{DType, Element};
 use broadloom_ir::graph::{CheckedGraph, Declared, Site};
@@ -277,7 +278,7 @@ impl Graph {
         &self,
         outputs: impl IntoIterator<Item = (&'a str, Tensor)>,
     ) -> Result<Executable, CompileError> {
-        crate::compile::compile(&self.finish(outputs)?, &CompileOptions::default())
+        Executable::compile(&self.finish(outputs)?, &CompileOptions::default())
     }
 
     /// Like [`Graph::compile`], with options.
@@ -299,7 +300,7 @@ impl Graph {
         outputs: impl IntoIterator<Item = (&'a str, Tensor)>,
         options: &CompileOptions,
     ) -> Result<Executable, CompileError> {
-        crate::compile::compile(&self.finish(outputs)?, options)
+        Executable::compile(&self.finish(outputs)?, options)
     }
 }
 

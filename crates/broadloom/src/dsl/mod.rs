@@ -27,6 +27,6 @@ pub use graph::Graph;
 pub use grids::RangeNumber;
 pub use join::{concat, stack};
 pub use operand::Operand;
-pub(crate) use script::{Declaration, Declarations, Script, Scripts, Size, input_name};
+pub(crate) use script::{Declaration, Declarations, Script, Scripts, Size};
 pub use tensor::Tensor;
 pub use views::{IntoNewShape, NewSize, SliceItem};

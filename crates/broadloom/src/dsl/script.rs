@@ -150,11 +150,6 @@ impl Replay {
     }
 }
 
-/// The name of an input by its position.
-pub(crate) fn input_name(position: usize) -> String {
-    format!("arg{position}")
-}
-
 /// Adds inputs to an empty graph.
 fn declare(graph: &mut Graph, declarations: &Declarations, site: Site) -> SmallVec<[ExprId; 4]> {
     let mut input = |(position, declaration): (usize, &Declaration)| {
@@ -166,7 +161,7 @@ fn declare(graph: &mut Graph, declarations: &Declarations, site: Site) -> SmallV
             }
         };
         let sizes: Vec<InputDim> = declaration.sizes.iter().map(|of| InputDim::Size(size(of))).collect();
-        graph.input_of(&input_name(position), declaration.dtype, &sizes, site)
+        graph.input_of(&format!("arg{position}"), declaration.dtype, &sizes, site)
     };
     declarations.iter().enumerate().map(&mut input).collect()
 }

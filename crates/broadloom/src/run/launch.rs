@@ -2,34 +2,34 @@
 #![allow(unsafe_code, reason = "machine code is called with pointers that the binding proves valid")]
 
 use super::RunError;
-use crate::array::{ArrayViewMut, Geometry};
+use crate::array::{AnyArray, ArrayViewMut, Geometry};
 use crate::bind::{Base, Binding, Launch, Ordered};
 use crate::compiled::Inner;
-use crate::memory::{Storage, copy_to_array, with_scratch};
+use crate::memory::{copy_to_array, with_scratch};
 use broadloom_jit::Failure;
 use rayon::iter::{IndexedParallelIterator, IntoParallelIterator, ParallelIterator};
 use smallvec::SmallVec;
 use std::ops::Range;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Runs into arrays that were allocated for this binding, and declares them written.
 ///
-/// `storage` has been allocated by the plan of `binding`, whose inputs have the geometries of `inputs`.
+/// `arrays` have been allocated by the plan of `binding`, whose inputs have the geometries of `inputs`.
 pub(super) fn run_allocated(
     inner: &Inner,
     binding: &Binding,
     inputs: &Ordered<'_>,
-    storage: &mut [Storage],
+    arrays: &mut [(Arc<str>, AnyArray)],
 ) -> Result<(), RunError> {
     let mut targets = Targets::new();
-    for storage in storage.iter_mut() {
-        targets.push(Target(storage.as_mut_ptr(), None));
+    for (_, array) in arrays.iter_mut() {
+        targets.push(Target(array.storage_mut().as_mut_ptr(), None));
     }
     run(inner, binding, inputs, targets)?;
-    for (storage, plan) in storage.iter_mut().zip(&binding.outputs) {
+    for ((_, array), plan) in arrays.iter_mut().zip(&binding.outputs) {
         // SAFETY: `plan.count` elements were allocated, and the kernels of a schedule write every element of every
         // output, with values of its dtype.
-        unsafe { storage.assume_written(plan.count) };
+        unsafe { array.storage_mut().assume_written(plan.count) };
     }
     Ok(())
 }
@@ -63,6 +63,9 @@ struct Trouble {
 
 impl Trouble {
     fn add(&mut self, failure: Failure, error: Option<RunError>) {
+        if failure.first.is_none() && error.is_none() {
+            return;
+        }
         self.failure.merge(failure);
         self.error = self.error.take().or(error);
     }

@@ -11,12 +11,12 @@ use crate::bind::{BindError, Binding, Given, Inputs, Ordered, given, type_text};
 use crate::cache::lock;
 use crate::compiled::Inner;
 use crate::explain::Explanation;
-use crate::memory::{OutOfMemory, Storage};
+use crate::memory::OutOfMemory;
 use broadloom_ir::diagnostics::{Places, Row, Style, Text};
 use broadloom_ir::graph::{CheckedGraph, Node, Site};
 use broadloom_jit::{FailureAt, UnknownKernel};
+use outputs::NamedArrays;
 use overlap::destinations;
-use smallvec::SmallVec;
 use std::fmt;
 use std::panic::Location;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -180,17 +180,12 @@ pub(crate) fn run_inputs_into(
 }
 
 fn run(inner: &Inner, binding: &Binding, inputs: &Ordered<'_>) -> Result<Outputs, RunError> {
-    let plans = &binding.outputs[..inner.graph.results().len()];
-    let mut storage: SmallVec<[Storage; 2]> = SmallVec::new();
-    for plan in plans {
-        storage.push(Storage::allocate(plan.dtype, plan.count)?);
+    let mut arrays = NamedArrays::new();
+    for plan in &binding.outputs[..inner.graph.results().len()] {
+        arrays.push((plan.name.clone(), AnyArray::unwritten(plan.dtype, plan.count, &plan.shape)?));
     }
-    launch::run_allocated(inner, binding, inputs, &mut storage)?;
-    let mut outputs = Outputs::none();
-    for (plan, storage) in plans.iter().zip(storage) {
-        outputs.push(plan.name.clone(), AnyArray::from_parts(storage, SmallVec::from_slice(&plan.shape)));
-    }
-    Ok(outputs)
+    launch::run_allocated(inner, binding, inputs, &mut arrays)?;
+    Ok(Outputs::written(arrays))
 }
 
 fn run_into(

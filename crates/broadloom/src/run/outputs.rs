@@ -73,8 +73,11 @@ pub enum OutputError {
 /// ```
 #[derive(Debug, Clone)]
 pub struct Outputs {
-    arrays: SmallVec<[(Arc<str>, AnyArray); 1]>,
+    arrays: NamedArrays,
 }
+
+/// Results by name, in order.
+pub(super) type NamedArrays = SmallVec<[(Arc<str>, AnyArray); 1]>;
 
 impl Outputs {
     pub(crate) fn new<N: Into<Arc<str>>>(arrays: impl IntoIterator<Item = (N, AnyArray)>) -> Self {
@@ -85,8 +88,8 @@ impl Outputs {
         Outputs { arrays: SmallVec::new() }
     }
 
-    pub(super) fn push(&mut self, name: Arc<str>, array: AnyArray) {
-        self.arrays.push((name, array));
+    pub(super) fn written(arrays: NamedArrays) -> Self {
+        Outputs { arrays }
     }
 
     pub(crate) fn into_arrays(self) -> impl Iterator<Item = AnyArray> {
