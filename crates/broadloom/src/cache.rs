@@ -42,7 +42,7 @@ impl<K, V> Default for Cache<K, V> {
 
 impl<K: Eq + Hash + Clone, V: Clone> Cache<K, V> {
     /// The value of a key, if it has been made.
-    pub(crate) fn get(&self, key: &K) -> Option<V> {
+    fn get(&self, key: &K) -> Option<V> {
         let mut slots = lock(&self.0);
         let value = slots.touch(key)?.made.get().cloned()?;
         slots.hits += 1;
@@ -62,6 +62,9 @@ impl<K: Eq + Hash + Clone, V: Clone> Cache<K, V> {
         admit: impl FnOnce(K, &mut Slots<K, V>) -> K,
         make: impl FnOnce(&K) -> Result<V, E>,
     ) -> Result<V, E> {
+        if let Some(value) = self.get(&key) {
+            return Ok(value);
+        }
         let (key, slot) = {
             let mut slots = lock(&self.0);
             let key = if slots.contains(&key) { key } else { admit(key, &mut slots) };

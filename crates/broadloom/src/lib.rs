@@ -46,7 +46,7 @@ mod variant;
 
 pub use array::{
     AnyArray, Array, ArrayView, ArrayViewMut, FromArray, Input, IntoArrayView, IntoArrayViewMut, IntoInput,
-    LayoutError,
+    LayoutError, OutputError,
 };
 pub use bind::{
     ArrayName, BindError, EmptyTable, GivenSize, Inputs, IntoInputs, MissedObligation, Role, SizeMismatch,
@@ -63,7 +63,7 @@ pub use executable::{ArrayInfo, Executable};
 pub use explain::{ArrayPlace, Bytes, Explanation, KernelInfo, TemporaryInfo};
 pub use memory::OutOfMemory;
 pub use options::{CompileOptions, Threads};
-pub use run::{Bound, CallError, IntoOutputs, OutputError, Outputs, OutputsMut, RunError};
+pub use run::{Bound, CallError, IntoOutputs, Outputs, OutputsMut, RunError};
 pub use variant::CompileError;
 
 pub use broadloom_ir::diagnostics::{self, Diagnostic, Diagnostics};

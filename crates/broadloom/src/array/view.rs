@@ -219,6 +219,36 @@ impl Geometry {
     }
 }
 
+/// Copies elements in row-major order to an array.
+///
+/// # Safety
+/// As many elements as the array has can be read from `source`, all of the array's can be written, and the two do not
+/// overlap.
+pub(crate) unsafe fn copy_to_array(source: *const u8, target: *mut u8, geometry: &Geometry) {
+    let (count, size) = (geometry.count(), geometry.dtype.size());
+    if geometry.is_dense() {
+        // SAFETY: the caller's promises; the array's elements lie as those of the source.
+        unsafe { std::ptr::copy_nonoverlapping(source, target, count * size) };
+        return;
+    }
+    let mut index: SmallVec<[i64; 8]> = SmallVec::from_elem(0, geometry.axes.len());
+    let mut position = 0i64;
+    for element in 0..count {
+        let to = target.wrapping_offset(position as isize * size as isize);
+        // SAFETY: `element` is below the count, and `position` is that of the array's element of this index.
+        unsafe { std::ptr::copy_nonoverlapping(source.add(element * size), to, size) };
+        for (index, axis) in index.iter_mut().zip(&geometry.axes).rev() {
+            *index += 1;
+            position += axis.stride;
+            if *index < axis.size {
+                break;
+            }
+            position -= *index * axis.stride;
+            *index = 0;
+        }
+    }
+}
+
 /// Where the elements are. A scalar is carried along, so that a number can be passed like an array.
 #[derive(Clone, Copy)]
 enum Base {

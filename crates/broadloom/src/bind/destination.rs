@@ -47,12 +47,12 @@ pub(crate) struct Key {
     threads: usize,
     given: Given,
     inputs: Vec<Option<Geometry>>,
-    outputs: Vec<(Place, Option<Geometry>)>,
+    outputs: Vec<(Kind, Option<Geometry>)>,
 }
 
 /// A [`Destination`] without its array.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum Kind {
     Own,
     Array,
     InPlace,
@@ -60,14 +60,14 @@ enum Place {
 }
 
 impl<'g> Destination<'g> {
-    fn parts(self) -> (Place, Option<&'g Geometry>) {
-        let place = match self {
-            Destination::Own => Place::Own,
-            Destination::Array(_) => Place::Array,
-            Destination::InPlace(_) => Place::InPlace,
-            Destination::Aside(_) => Place::Aside,
+    fn parts(self) -> (Kind, Option<&'g Geometry>) {
+        let kind = match self {
+            Destination::Own => Kind::Own,
+            Destination::Array(_) => Kind::Array,
+            Destination::InPlace(_) => Kind::InPlace,
+            Destination::Aside(_) => Kind::Aside,
         };
-        (place, self.array())
+        (kind, self.array())
     }
 }
 
@@ -80,8 +80,8 @@ impl Key {
     ) -> Key {
         let input = inputs.iter().map(|input| input.as_ref().map(|input| input.view.geometry().clone()));
         let output = destinations.iter().map(|destination| {
-            let (place, geometry) = destination.parts();
-            (place, geometry.cloned())
+            let (kind, geometry) = destination.parts();
+            (kind, geometry.cloned())
         });
         Key { threads, given: given.clone(), inputs: input.collect(), outputs: output.collect() }
     }
@@ -97,8 +97,8 @@ impl Key {
         let same_input = |(known, input): (&Option<Geometry>, &Option<Argument<'_>>)| {
             known.as_ref() == input.as_ref().map(|input| input.view.geometry())
         };
-        let same_output = |((place, known), destination): (&(Place, Option<Geometry>), &Destination<'_>)| {
-            (*place, known.as_ref()) == destination.parts()
+        let same_output = |((kind, known), destination): (&(Kind, Option<Geometry>), &Destination<'_>)| {
+            (*kind, known.as_ref()) == destination.parts()
         };
         self.threads == threads
             && self.given == *given

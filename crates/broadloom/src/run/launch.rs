@@ -2,10 +2,10 @@
 #![allow(unsafe_code, reason = "machine code is called with pointers that the binding proves valid")]
 
 use super::RunError;
-use crate::array::{AnyArray, ArrayViewMut, Geometry};
+use crate::array::{AnyArray, ArrayViewMut, Geometry, copy_to_array};
 use crate::bind::{Base, Binding, Launch, Ordered};
 use crate::compiled::Inner;
-use crate::memory::{copy_to_array, with_scratch};
+use crate::memory::with_scratch;
 use broadloom_jit::Failure;
 use rayon::iter::{IndexedParallelIterator, IntoParallelIterator, ParallelIterator};
 use smallvec::SmallVec;

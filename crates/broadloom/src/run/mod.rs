@@ -4,7 +4,7 @@ mod launch;
 mod outputs;
 mod overlap;
 
-pub use outputs::{IntoOutputs, OutputError, Outputs, OutputsMut};
+pub use outputs::{IntoOutputs, Outputs, OutputsMut};
 
 use crate::array::AnyArray;
 use crate::bind::{BindError, Binding, Given, Inputs, Ordered, given, type_text};

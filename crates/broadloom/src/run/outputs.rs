@@ -1,58 +1,13 @@
 //! Results, and arrays to write them to.
 
-use crate::array::{AnyArray, Array, ArrayViewMut, FromArray, IntoArrayViewMut, LayoutError};
+use crate::array::{AnyArray, Array, ArrayViewMut, FromArray, IntoArrayViewMut, LayoutError, OutputError};
 use crate::bind::{ArrayName, BindError, Role, check_output_type, nearest};
-use broadloom_ir::dtype::{DType, Element};
+use broadloom_ir::dtype::Element;
 use broadloom_ir::for_each_dtype;
 use broadloom_ir::graph::CheckedGraph;
 use smallvec::SmallVec;
 use std::borrow::Cow;
 use std::sync::Arc;
-use thiserror::Error;
-
-/// A result is not what is asked for.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[non_exhaustive]
-pub enum OutputError {
-    /// The elements are of another dtype.
-    #[error("the result has elements of {found}, not {wanted}")]
-    DType {
-        /// What it has.
-        found: DType,
-        /// What is asked for.
-        wanted: DType,
-    },
-    /// The number of axes is another.
-    #[error("the result has {found} axes, not {wanted}")]
-    Rank {
-        /// What it has.
-        found: usize,
-        /// What is asked for.
-        wanted: usize,
-    },
-    /// A number is asked for, but there is not one element.
-    #[error("the result has shape {shape:?}, not one element")]
-    NotOneElement {
-        /// What it has.
-        shape: Vec<usize>,
-    },
-    /// The only output is asked for, but there are several.
-    #[error("there are {} outputs, not {wanted}: {names:?}", names.len())]
-    Number {
-        /// Their names.
-        names: Vec<String>,
-        /// How many are asked for.
-        wanted: usize,
-    },
-    /// There is no output of this name, or it was taken already.
-    #[error("there is no output {name:?}; there are {names:?}")]
-    NoSuchName {
-        /// What is asked for.
-        name: String,
-        /// The names that there are.
-        names: Vec<String>,
-    },
-}
 
 /// The results of a call, by name or in order.
 ///
