@@ -23,7 +23,7 @@ pub(super) enum Call {
 /// Operands of an elementwise call.
 type Arguments = SmallVec<[Argument; 3]>;
 
-/// A [`Operand`] of the graph at hand.
+/// An [`Operand`] of the graph at hand.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Argument {
     Expr(ExprId),
