@@ -53,7 +53,41 @@ fn nearest_code(d: usize, threads: Threads) -> Result<Executable, Box<dyn std::e
 #[test]
 fn runs_need_little_memory_beside_their_arrays() -> Result<(), Box<dyn std::error::Error>> {
     nearest_code_is_never_stored()?;
-    updates_in_place_need_nothing()
+    updates_in_place_need_nothing()?;
+    short_calls_allocate_results_and_nothing_else()
+}
+
+fn short_calls_allocate_results_and_nothing_else() -> Result<(), Box<dyn std::error::Error>> {
+    let g = Graph::new();
+    let n = g.symbol("n");
+    let [x, y] = ["x", "y"].map(|name| g.input::<f32>(name, shape![n]));
+    let kernel = (2.5 * x + y).compile()?;
+    let (x, y, mut out) = ([1.0f32; 16], [2.0f32; 16], [0.0f32; 16]);
+    let bound = kernel.bind((&x, &y))?;
+    bound.run_into(&mut out)?;
+    let mut result = Ok(());
+    let bytes = peak(|| result = kernel.run_into((&x, &y), &mut out));
+    result?;
+    assert_eq!(bytes, 0, "by position");
+    let mut result = Ok(());
+    let bytes = peak(|| result = kernel.run_into(inputs! { "x" => &x, "y" => &y }, &mut out));
+    result?;
+    assert_eq!(bytes, 0, "by name");
+    let mut result = Ok(());
+    let bytes = peak(|| result = bound.run_into(&mut out));
+    result?;
+    assert_eq!((bytes, out), (0, [4.5; 16]), "what is bound, into an array");
+    bound.run()?;
+    let mut result = None;
+    let bytes = peak(|| result = Some(bound.run()));
+    result.transpose()?;
+    assert_eq!(bytes, size_of_val(&out), "what is bound");
+    kernel.run((&x, &y))?;
+    let mut result = None;
+    let bytes = peak(|| result = Some(kernel.run((&x, &y))));
+    result.transpose()?;
+    assert_eq!(bytes, size_of_val(&out), "in an array of its own");
+    Ok(())
 }
 
 fn updates_in_place_need_nothing() -> Result<(), Box<dyn std::error::Error>> {

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::hash::Hash;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// Values by key. While a value is made, others wait for that one alone.
 pub(crate) struct Cache<K, V>(Mutex<Slots<K, V>>);
@@ -17,9 +17,21 @@ pub(crate) struct Slots<K, V> {
 }
 
 struct Slot<V> {
-    value: Arc<Mutex<Option<V>>>,
+    value: Arc<Value<V>>,
     since: u64,
     used: u64,
+}
+
+/// A value, or that one is being made.
+struct Value<V> {
+    made: OnceLock<V>,
+    making: Mutex<()>,
+}
+
+impl<V> Default for Value<V> {
+    fn default() -> Self {
+        Value { made: OnceLock::new(), making: Mutex::new(()) }
+    }
 }
 
 impl<K, V> Default for Cache<K, V> {
@@ -29,40 +41,54 @@ impl<K, V> Default for Cache<K, V> {
 }
 
 impl<K: Eq + Hash + Clone, V: Clone> Cache<K, V> {
-    /// The value of a key; if there is none, what `make` gives. `admit` says which key is used in place of a new one,
-    /// or makes room for it.
+    /// The value of a key, if it has been made.
+    fn get(&self, key: &K) -> Option<V> {
+        let mut slots = lock(&self.0);
+        let value = slots.touch(key)?.made.get().cloned()?;
+        slots.hits += 1;
+        Some(value)
+    }
+
+    /// A key that is equal, the one that is kept if there is one: comparing a key with itself may be cheap.
+    pub(crate) fn same(&self, key: K) -> K {
+        lock(&self.0).of_key.get_key_value(&key).map_or(key, |(kept, _)| kept.clone())
+    }
+
+    /// The value of a key; if there is none, what `make` gives, while no lock but that of this value is held. `admit`
+    /// says which key is used in place of a new one, or makes room for it.
     pub(crate) fn get_or_make<E>(
         &self,
         key: K,
         admit: impl FnOnce(K, &mut Slots<K, V>) -> K,
         make: impl FnOnce(&K) -> Result<V, E>,
     ) -> Result<V, E> {
+        if let Some(value) = self.get(&key) {
+            return Ok(value);
+        }
         let (key, slot) = {
             let mut slots = lock(&self.0);
             let key = if slots.contains(&key) { key } else { admit(key, &mut slots) };
             let slot = slots.slot(&key);
             (key, slot)
         };
-        let mut value = lock(&slot);
-        if let Some(value) = &*value {
+        let _making = lock(&slot.making);
+        if let Some(value) = slot.made.get() {
             lock(&self.0).hits += 1;
             return Ok(value.clone());
         }
         let made = make(&key)?;
-        *value = Some(made.clone());
+        let made = slot.made.get_or_init(|| made).clone();
         lock(&self.0).made += 1;
         Ok(made)
     }
 
     /// The values that are there, in the order in which they were first asked for.
     pub(crate) fn values(&self) -> Vec<V> {
-        let mut slots: Vec<(u64, Arc<Mutex<Option<V>>>)> = {
-            let slots = lock(&self.0);
-            slots.of_key.values().map(|slot| (slot.since, slot.value.clone())).collect()
-        };
-        slots.sort_by_key(|(since, _)| *since);
-        // One that is locked is being made.
-        slots.into_iter().filter_map(|(_, slot)| slot.try_lock().ok()?.clone()).collect()
+        let slots = lock(&self.0);
+        let made = |slot: &Slot<V>| Some((slot.since, slot.value.made.get()?.clone()));
+        let mut values: Vec<(u64, V)> = slots.of_key.values().filter_map(made).collect();
+        values.sort_by_key(|(since, _)| *since);
+        values.into_iter().map(|(_, value)| value).collect()
     }
 
     /// How many values were found and how many were made, and the number of keys.
@@ -91,20 +117,22 @@ impl<K: Eq + Hash + Clone, V> Slots<K, V> {
         }
     }
 
-    fn slot(&mut self, key: &K) -> Arc<Mutex<Option<V>>> {
+    /// What is kept for a key, used now.
+    fn touch(&mut self, key: &K) -> Option<&Arc<Value<V>>> {
         self.clock += 1;
-        let used = self.clock;
-        match self.of_key.get_mut(key) {
-            Some(slot) => {
-                slot.used = used;
-                slot.value.clone()
-            }
-            None => {
-                let value = Arc::<Mutex<Option<V>>>::default();
-                self.of_key.insert(key.clone(), Slot { value: value.clone(), since: used, used });
-                value
-            }
+        let slot = self.of_key.get_mut(key)?;
+        slot.used = self.clock;
+        Some(&slot.value)
+    }
+
+    fn slot(&mut self, key: &K) -> Arc<Value<V>> {
+        if let Some(value) = self.touch(key) {
+            return value.clone();
         }
+        let value = Arc::<Value<V>>::default();
+        let slot = Slot { value: value.clone(), since: self.clock, used: self.clock };
+        self.of_key.insert(key.clone(), slot);
+        value
     }
 }
 

@@ -14,10 +14,8 @@
 //! speaks of the expressions of the graph that the user wrote, and so do errors of runs and explanations.
 
 use crate::compiled::Inner;
-use crate::executable::Executable;
-pub use crate::options::{CompileOptions, Threads};
-pub use crate::variant::CompileError;
-use crate::variant::{Variant, Variants};
+use crate::options::CompileOptions;
+use crate::variant::{CompileError, Variant, Variants};
 use broadloom_ir::SymbolId;
 use broadloom_ir::dim::Dim;
 use broadloom_ir::graph::CheckedGraph;
@@ -28,7 +26,7 @@ use broadloom_loops::{IndexWidth, LowerOptions};
 use std::time::Instant;
 
 /// Compiles a checked graph for dense arrays; other layouts are compiled when they are met.
-pub(crate) fn compile(graph: &CheckedGraph, options: &CompileOptions) -> Result<Executable, CompileError> {
+pub(crate) fn compile(graph: &CheckedGraph, options: &CompileOptions) -> Result<Inner, CompileError> {
     compile_part(graph, options, None)
 }
 
@@ -37,7 +35,7 @@ pub(crate) fn compile_part(
     graph: &CheckedGraph,
     options: &CompileOptions,
     tail: Option<Dim>,
-) -> Result<Executable, CompileError> {
+) -> Result<Inner, CompileError> {
     let start = Instant::now();
     let level = options.level.unwrap_or_else(CpuLevel::detect);
     let facts = LowerOptions {
@@ -53,8 +51,7 @@ pub(crate) fn compile_part(
     if is_likely_wide {
         variants.get(LowerOptions { index_width: IndexWidth::Wide, ..facts })?;
     }
-    let inner = Inner::new(graph.clone(), options.clone(), variants);
-    Ok(Executable::new(inner, start.elapsed()))
+    Ok(Inner::new(graph.clone(), options.clone(), variants, start.elapsed()))
 }
 
 /// Whether axes of the sizes to be expected are too long for indices of 32 bits.

@@ -5,27 +5,35 @@
 //!                                          │ does not infer                └──miss──▶ compile
 //!                                          └──▶ closure builds it with the real sizes
 //! ```
+//!
+//! A closure that writes what it wrote before builds nothing: its calls are compared with those of then, which lead to
+//! the same place in the cache.
 
-use crate::array::{ArrayView, IntoArrayView};
+use crate::array::{ArrayView, IntoArrayView, IntoInput, OutputError};
 use crate::bind::{BindError, Inputs};
 use crate::cache::{Cache, Slots};
-use crate::compile::{CompileError, CompileOptions, compile};
-use crate::dsl::{Dim, Graph, Shape, Tensor};
+use crate::dsl::{Declaration, Declarations, Graph, Script, Scripts, Size, Tensor};
 use crate::executable::Executable;
-use crate::run::{CallError, OutputError, Outputs};
+use crate::options::CompileOptions;
+use crate::run::{CallError, Outputs};
+use crate::variant::CompileError;
 use broadloom_ir::diagnostics::{Diagnostics, Requirement};
 use broadloom_ir::dtype::DType;
-use broadloom_ir::graph::{CheckedGraph, Demand, Node};
+use broadloom_ir::graph::{CheckedGraph, Demand, Node, Site};
 use broadloom_ir::shape;
 use broadloom_ir::{ExprId, InputId};
+use smallvec::SmallVec;
+use std::collections::HashMap;
 use std::fmt;
-use std::sync::LazyLock;
+use std::hash::{BuildHasher, Hash, Hasher, RandomState};
+use std::panic::Location;
+use std::sync::{Arc, LazyLock, PoisonError, RwLock};
 use thiserror::Error;
 
 /// Most kernels that are kept; the one not used for longest makes room.
 const CAPACITY: usize = 256;
 /// Trailing sizes up to this one are part of the kernel.
-const SMALL: usize = 8;
+const SMALL: i64 = 8;
 
 /// Computes an expression of arrays that are there.
 ///
@@ -52,7 +60,7 @@ where
 {
     let views = arrays.into_views();
     let outputs = match symbolic::<A, E>(&views, &expression) {
-        Ok(graph) => match run(&graph, &views) {
+        Ok(kept) => match run(&kept, &views) {
             // The sizes do not satisfy what the expression demands of them: say so with the sizes.
             Err(EvalError::Call(CallError::Bind(BindError::Size(_) | BindError::Obligation(_)))) => {
                 run(&concrete::<A, E>(&views, &expression)?, &views)
@@ -176,19 +184,35 @@ results!((a)(a b)(a b c)(a b c d));
 fn symbolic<'a, A: EvalArrays<'a>, E: EvalResult>(
     views: &[ArrayView<'a>],
     expression: &impl Fn(A::Tensors) -> E,
-) -> Result<CheckedGraph, Diagnostics> {
-    let mut known: Vec<(usize, Dim)> = Vec::new();
-    build::<A, E>(views, expression, |graph, size, trailing| {
+) -> Result<Arc<Kept>, Diagnostics> {
+    let site = Location::caller();
+    let mut known: SmallVec<[i64; 8]> = SmallVec::new();
+    let declarations = declarations(views, |size, trailing| {
         if size == 1 || trailing && (1..=SMALL).contains(&size) {
-            return Dim::from(size);
+            return Size::Constant(size);
         }
-        if let Some((_, dim)) = known.iter().find(|(known, _)| *known == size) {
-            return *dim;
-        }
-        let dim = Dim::from(graph.symbol(&format!("n{}", known.len())));
-        known.push((size, dim));
-        dim
-    })
+        let number = known.iter().position(|known| *known == size).unwrap_or_else(|| {
+            known.push(size);
+            known.len() - 1
+        });
+        Size::Symbol(number)
+    });
+    let place = Place { site, declarations };
+    let written = WRITTEN.get(&place);
+    let scripts = written.as_ref().map(|written| written.scripts.clone()).unwrap_or_default();
+    let (graph, inputs) = Graph::scripted(&place.declarations, &scripts, Site::Rust(site));
+    let results = expression(A::tensors(|position| inputs[position])).into_tensors();
+    if let Some(written) = &written
+        && let Some(position) = graph.finished(&results)
+    {
+        return Ok(written.kept[position].clone());
+    }
+    let script = graph.script(&results);
+    let kept = Arc::new(Kept::new(finish(&graph, results)?));
+    if let Some(script) = script {
+        WRITTEN.add(place, script, kept.clone());
+    }
+    Ok(kept)
 }
 
 /// The graph over the real sizes.
@@ -196,41 +220,38 @@ fn symbolic<'a, A: EvalArrays<'a>, E: EvalResult>(
 fn concrete<'a, A: EvalArrays<'a>, E: EvalResult>(
     views: &[ArrayView<'a>],
     expression: &impl Fn(A::Tensors) -> E,
-) -> Result<CheckedGraph, Diagnostics> {
-    build::<A, E>(views, expression, |_, size, _| Dim::from(size))
+) -> Result<Kept, Diagnostics> {
+    let declarations = declarations(views, |size, _| Size::Constant(size));
+    let (graph, inputs) = Graph::scripted(&declarations, &Scripts::default(), Site::caller());
+    let results = expression(A::tensors(|position| inputs[position])).into_tensors();
+    Ok(Kept::new(finish(&graph, results)?))
+}
+
+/// The inputs for arrays; `size` says of a size, and whether it is that of the last axis, what is declared.
+fn declarations(views: &[ArrayView<'_>], mut size: impl FnMut(i64, bool) -> Size) -> Declarations {
+    let mut declaration = |view: &ArrayView<'_>| {
+        let axes = &view.geometry().axes;
+        let sizes = axes.iter().enumerate().map(|(axis, of)| size(of.size, axis + 1 == axes.len()));
+        Declaration { dtype: view.dtype(), sizes: sizes.collect() }
+    };
+    views.iter().map(&mut declaration).collect()
 }
 
 #[track_caller]
-fn build<'a, A: EvalArrays<'a>, E: EvalResult>(
-    views: &[ArrayView<'a>],
-    expression: &impl Fn(A::Tensors) -> E,
-    mut dim: impl FnMut(&Graph, usize, bool) -> Dim,
-) -> Result<CheckedGraph, Diagnostics> {
-    let graph = Graph::new();
-    let mut inputs = Vec::with_capacity(views.len());
-    for (position, view) in views.iter().enumerate() {
-        let sizes = view.shape();
-        let last = sizes.len().wrapping_sub(1);
-        let shape: Shape =
-            sizes.iter().enumerate().map(|(axis, size)| dim(&graph, *size, axis == last)).collect();
-        inputs.push(graph.input_dyn(&input_name(position), view.dtype(), shape));
-    }
-    let results = expression(A::tensors(|position| inputs[position])).into_tensors();
+fn finish(graph: &Graph, results: Vec<Tensor>) -> Result<CheckedGraph, Diagnostics> {
     let names: Vec<String> = (0..results.len()).map(|position| format!("out{position}")).collect();
     graph.finish(names.iter().map(String::as_str).zip(results))
 }
 
-fn input_name(position: usize) -> String {
-    format!("arg{position}")
-}
-
-fn run(graph: &CheckedGraph, views: &[ArrayView<'_>]) -> Result<Outputs, EvalError> {
-    let executable = cached(graph)?;
+fn run(kept: &Kept, views: &[ArrayView<'_>]) -> Result<Outputs, EvalError> {
+    let executable = kept.executable()?;
     let mut inputs = Inputs::new();
-    for (position, view) in views.iter().enumerate() {
-        inputs = inputs.named(input_name(position), view);
+    for (view, required) in views.iter().zip(&executable.inner().program.required) {
+        if *required {
+            inputs.add(view.into_input());
+        }
     }
-    Ok(executable.run(inputs).map_err(|error| placed(error, graph))?)
+    Ok(executable.run(inputs).map_err(|error| placed(error, &kept.graph))?)
 }
 
 /// What a kernel reports, at the place where this call wrote the op: the kernel may have been compiled for another
@@ -243,7 +264,7 @@ fn placed(mut error: CallError, graph: &CheckedGraph) -> CallError {
 }
 
 /// What kernels are kept by: everything of a graph but names and places.
-#[derive(Clone, PartialEq, Eq, Hash)]
+#[derive(PartialEq, Eq, Hash)]
 struct Structure {
     inputs: Vec<(DType, shape::Shape)>,
     nodes: Vec<(Node, DType, shape::Shape)>,
@@ -271,14 +292,108 @@ impl Structure {
     }
 }
 
-static CACHE: LazyLock<Cache<Structure, Executable>> = LazyLock::new(Cache::default);
+/// A structure that is hashed once.
+#[derive(Clone)]
+struct Key {
+    structure: Arc<Structure>,
+    hash: u64,
+}
 
-fn cached(graph: &CheckedGraph) -> Result<Executable, CompileError> {
-    let admit = |structure, slots: &mut Slots<Structure, Executable>| {
-        slots.make_room(CAPACITY);
-        structure
-    };
-    CACHE.get_or_make(Structure::of(graph), admit, |_| compile(graph, &CompileOptions::default()))
+impl PartialEq for Key {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.structure, &other.structure)
+            || self.hash == other.hash && self.structure == other.structure
+    }
+}
+
+impl Eq for Key {}
+
+impl Hash for Key {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.hash.hash(state);
+    }
+}
+
+/// A graph, and where its kernel is kept.
+struct Kept {
+    graph: CheckedGraph,
+    key: Key,
+}
+
+impl Kept {
+    fn new(graph: CheckedGraph) -> Kept {
+        let structure = Structure::of(&graph);
+        let hash = HASHER.hash_one(&structure);
+        Kept { graph, key: CACHE.same(Key { structure: Arc::new(structure), hash }) }
+    }
+
+    fn executable(&self) -> Result<Executable, CompileError> {
+        let admit = |key, slots: &mut Slots<Key, Executable>| {
+            slots.make_room(CAPACITY);
+            key
+        };
+        CACHE.get_or_make(self.key.clone(), admit, |_| {
+            Executable::compile(&self.graph, &CompileOptions::default())
+        })
+    }
+}
+
+static HASHER: LazyLock<RandomState> = LazyLock::new(RandomState::new);
+static CACHE: LazyLock<Cache<Key, Executable>> = LazyLock::new(Cache::default);
+static WRITTEN: LazyLock<Writings> = LazyLock::new(Writings::default);
+
+/// Where [`eval`] was called, and for which arrays.
+struct Place {
+    site: &'static Location<'static>,
+    declarations: Declarations,
+}
+
+impl PartialEq for Place {
+    fn eq(&self, other: &Self) -> bool {
+        std::ptr::eq(self.site, other.site) && self.declarations == other.declarations
+    }
+}
+
+impl Eq for Place {}
+
+impl Hash for Place {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        std::ptr::hash(self.site, state);
+        self.declarations.hash(state);
+    }
+}
+
+/// What closures wrote at one place: the scripts, and what became of each.
+#[derive(Default)]
+struct Writing {
+    scripts: Scripts,
+    kept: Vec<Arc<Kept>>,
+}
+
+/// What closures wrote.
+#[derive(Default)]
+struct Writings(RwLock<HashMap<Place, Arc<Writing>>>);
+
+/// Most scripts of one place: a closure may write other numbers each time.
+const MAX_SCRIPTS: usize = 8;
+
+impl Writings {
+    fn get(&self, place: &Place) -> Option<Arc<Writing>> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).get(place).cloned()
+    }
+
+    /// Keeps a script, for which the oldest one of its place makes room, and all places for a new one.
+    fn add(&self, place: Place, script: Script, kept: Arc<Kept>) {
+        let mut written = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        if written.len() >= CAPACITY && !written.contains_key(&place) {
+            written.clear();
+        }
+        let of_place = written.entry(place).or_default();
+        let others = of_place.scripts.iter().cloned().zip(of_place.kept.iter().cloned());
+        let all = std::iter::once((Arc::new(script), kept)).chain(others).take(MAX_SCRIPTS);
+        let (scripts, kept): (Vec<Arc<Script>>, Vec<Arc<Kept>>) = all.unzip();
+        *of_place = Arc::new(Writing { scripts: scripts.into(), kept });
+    }
 }
 
 /// How often [`eval`] found a kernel, or had to compile one.

@@ -1,17 +1,16 @@
 //! Compiled kernels.
 
-use crate::bind::{SymbolNames, type_text};
-use crate::compile::{CompileError, CompileOptions};
+use crate::bind::{BindError, IntoInputs, SymbolNames, type_text};
 use crate::compiled::Inner;
 use crate::explain::Explanation;
+use crate::options::CompileOptions;
 use crate::run::{Bound, CallError, IntoOutputs, Outputs};
-use crate::{BindError, IntoInputs};
+use crate::variant::CompileError;
 use broadloom_ir::dtype::DType;
 use broadloom_ir::graph::{CheckedGraph, InputInfo, OutputInfo, Site};
 use broadloom_ir::shape::Shape;
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
 
 /// A compiled graph, to be called any number of times with arrays of any sizes. Cloning shares it, and any number
 /// of threads may run it at once.
@@ -31,7 +30,6 @@ use std::time::Duration;
 #[derive(Clone)]
 pub struct Executable {
     inner: Arc<Inner>,
-    compile_time: Duration,
 }
 
 /// What an executable expects or gives: a name, a dtype, and sizes in symbols.
@@ -56,8 +54,8 @@ impl fmt::Display for ArrayInfo {
 }
 
 impl Executable {
-    pub(crate) fn new(inner: Inner, compile_time: Duration) -> Executable {
-        Executable { inner: Arc::new(inner), compile_time }
+    pub(crate) fn new(inner: Inner) -> Executable {
+        Executable { inner: Arc::new(inner) }
     }
 
     /// Compiles a graph that was checked before: one kept from [`Graph::finish`](crate::Graph::finish), or read from a
@@ -77,7 +75,7 @@ impl Executable {
     /// # Errors
     /// What the compiler cannot do.
     pub fn compile(graph: &CheckedGraph, options: &CompileOptions) -> Result<Executable, CompileError> {
-        crate::compile::compile(graph, options)
+        Ok(Executable::new(crate::compile::compile(graph, options)?))
     }
 
     /// The arrays to pass, in the order in which they are passed by position. Declared inputs on which the outputs
@@ -138,7 +136,8 @@ impl Executable {
     /// exponent of an integer.
     #[track_caller]
     pub fn run<'a>(&self, inputs: impl IntoInputs<'a>) -> Result<Outputs, CallError> {
-        Ok(self.bind(inputs)?.run()?)
+        let site = Site::caller();
+        crate::run::run_inputs(&self.inner, inputs.into_inputs()).map_err(|error| error.called_from(site))
     }
 
     /// Computes the outputs in arrays of the caller, of any strides, and allocates nothing for them.
@@ -218,7 +217,7 @@ impl Executable {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn explain(&self) -> Explanation {
-        Explanation::new(self.inner.clone(), self.inner.variants.general.clone(), self.compile_time)
+        Explanation::new(self.inner.clone(), self.inner.variants.general.clone(), self.inner.compile_time)
     }
 
     pub(crate) fn options(&self) -> &CompileOptions {

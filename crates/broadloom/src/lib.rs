@@ -46,14 +46,13 @@ mod variant;
 
 pub use array::{
     AnyArray, Array, ArrayView, ArrayViewMut, FromArray, Input, IntoArrayView, IntoArrayViewMut, IntoInput,
-    LayoutError,
+    LayoutError, OutputError,
 };
 pub use bind::{
     ArrayName, BindError, EmptyTable, GivenSize, Inputs, IntoInputs, MissedObligation, Role, SizeMismatch,
     Solved, SolvedFrom,
 };
 pub use chunks::{ChunkError, ChunkRun, Chunked};
-pub use compile::{CompileError, CompileOptions, Threads};
 pub use dsl::{
     Dim, Graph, IntoAxes, IntoAxis, IntoNewShape, NewSize, Operand, RangeNumber, Shape, SliceItem, Symbol,
     Tensor, concat, select, stack,
@@ -63,7 +62,9 @@ pub use eval::{EvalError, eval};
 pub use executable::{ArrayInfo, Executable};
 pub use explain::{ArrayPlace, Bytes, Explanation, KernelInfo, TemporaryInfo};
 pub use memory::OutOfMemory;
-pub use run::{Bound, CallError, IntoOutputs, OutputError, Outputs, OutputsMut, RunError};
+pub use options::{CompileOptions, Threads};
+pub use run::{Bound, CallError, IntoOutputs, Outputs, OutputsMut, RunError};
+pub use variant::CompileError;
 
 pub use broadloom_ir::diagnostics::{self, Diagnostic, Diagnostics};
 pub use broadloom_ir::dtype::{DType, Element, Scalar};

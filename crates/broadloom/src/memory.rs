@@ -1,10 +1,8 @@
 //! Memory that kernels write before anyone reads it: results, temporaries, scratch.
 #![allow(unsafe_code, reason = "results are handed out as initialised once kernels have written them")]
 
-use crate::array::Geometry;
 use broadloom_ir::dtype::{DType, Element};
 use broadloom_ir::for_each_dtype;
-use smallvec::SmallVec;
 use std::any::Any;
 use std::cell::RefCell;
 use thiserror::Error;
@@ -168,36 +166,6 @@ impl Block {
     }
 }
 
-/// Copies elements in row-major order to an array.
-///
-/// # Safety
-/// As many elements as the array has can be read from `source`, all of the array's can be written, and the two do not
-/// overlap.
-pub(crate) unsafe fn copy_to_array(source: *const u8, target: *mut u8, geometry: &Geometry) {
-    let (count, size) = (geometry.count(), geometry.dtype.size());
-    if geometry.is_dense() {
-        // SAFETY: the caller's promises; the array's elements lie as those of the source.
-        unsafe { std::ptr::copy_nonoverlapping(source, target, count * size) };
-        return;
-    }
-    let mut index: SmallVec<[i64; 8]> = SmallVec::from_elem(0, geometry.axes.len());
-    let mut position = 0i64;
-    for element in 0..count {
-        let to = target.wrapping_offset(position as isize * size as isize);
-        // SAFETY: `element` is below the count, and `position` is that of the array's element of this index.
-        unsafe { std::ptr::copy_nonoverlapping(source.add(element * size), to, size) };
-        for (index, axis) in index.iter_mut().zip(&geometry.axes).rev() {
-            *index += 1;
-            position += axis.stride;
-            if *index < axis.size {
-                break;
-            }
-            position -= *index * axis.stride;
-            *index = 0;
-        }
-    }
-}
-
 thread_local! {
     static SCRATCH: RefCell<Block> = RefCell::default();
 }
@@ -205,6 +173,9 @@ thread_local! {
 /// Runs `action` with at least `bytes` bytes of this thread's scratch memory, which stays with the thread for the
 /// next kernel. Schedules ask for little more than 1 MiB, most of it for ranks of blocks, of which few are ever touched.
 pub(crate) fn with_scratch<R>(bytes: usize, action: impl FnOnce(*mut u8) -> R) -> Result<R, OutOfMemory> {
+    if bytes == 0 {
+        return Ok(action(std::ptr::null_mut()));
+    }
     SCRATCH.with(|scratch| match scratch.try_borrow_mut() {
         Ok(mut block) => {
             if block.bytes() < bytes {

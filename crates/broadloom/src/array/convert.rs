@@ -78,14 +78,13 @@ impl<'a> IntoArrayViewMut<'a> for &'a mut ArrayViewMut<'_> {
 
 impl<'a, T: Element> IntoArrayViewMut<'a> for &'a mut [T] {
     fn into_array_view_mut(self) -> Result<ArrayViewMut<'a>, LayoutError> {
-        let length = self.len();
-        ArrayViewMut::new(self, &[length])
+        Ok(ArrayViewMut::line(self))
     }
 }
 
 impl<'a, T: Element, const N: usize> IntoArrayViewMut<'a> for &'a mut [T; N] {
     fn into_array_view_mut(self) -> Result<ArrayViewMut<'a>, LayoutError> {
-        ArrayViewMut::new(self, &[N])
+        Ok(ArrayViewMut::line(self))
     }
 }
 

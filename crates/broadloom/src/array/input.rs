@@ -8,7 +8,7 @@ use broadloom_ir::for_each_dtype;
 
 /// An array for an input, and whether a run may write to it.
 #[derive(Debug)]
-pub struct Input<'a>(pub(crate) Result<Argument<'a>, LayoutError>);
+pub struct Input<'a>(pub(crate) Result<Argument<'a>, Box<LayoutError>>);
 
 /// An array for an input.
 #[derive(Debug, Clone)]
@@ -45,7 +45,7 @@ macro_rules! exclusive {
             fn into_input(self) -> Input<'a> {
                 match self.into_array_view_mut() {
                     Ok(view) => view.into_input(),
-                    Err(error) => Input(Err(error)),
+                    Err(error) => Input(Err(Box::new(error))),
                 }
             }
         }

@@ -13,6 +13,6 @@ mod view;
 pub use convert::{IntoArrayView, IntoArrayViewMut};
 pub(crate) use input::Argument;
 pub use input::{Input, IntoInput};
-pub use owned::{AnyArray, Array, FromArray};
+pub use owned::{AnyArray, Array, FromArray, OutputError};
 pub use view::{ArrayView, ArrayViewMut, LayoutError};
-pub(crate) use view::{AxisLayout, Geometry};
+pub(crate) use view::{Geometry, copy_to_array};

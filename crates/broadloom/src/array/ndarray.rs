@@ -2,9 +2,8 @@
 #![allow(unsafe_code, reason = "pointers are taken from arrays of another crate")]
 
 use super::convert::{IntoArrayView, IntoArrayViewMut};
-use super::owned::{AnyArray, FromArray};
+use super::owned::{AnyArray, FromArray, OutputError};
 use super::view::{ArrayView, ArrayViewMut, LayoutError};
-use crate::run::OutputError;
 use broadloom_ir::dtype::Element;
 use ndarray::{ArrayBase, Data, DataMut, Dimension, IxDyn, OwnedRepr, ViewRepr};
 

@@ -2,10 +2,10 @@
 
 use super::view::{ArrayView, LayoutError};
 use crate::memory::{OutOfMemory, Storage};
-use crate::run::OutputError;
 use broadloom_ir::dtype::{DType, Element};
 use smallvec::SmallVec;
 use std::fmt;
+use thiserror::Error;
 
 /// An owned array of elements of type `T` in row-major order.
 ///
@@ -158,6 +158,11 @@ impl AnyArray {
         AnyArray { storage, shape }
     }
 
+    /// Room for so many elements, which is what the shape has. It is no array before they have been written to the storage.
+    pub(crate) fn unwritten(dtype: DType, count: usize, shape: &[usize]) -> Result<Self, OutOfMemory> {
+        Ok(AnyArray { storage: Storage::allocate(dtype, count)?, shape: SmallVec::from_slice(shape) })
+    }
+
     /// Type of the elements.
     ///
     /// ```
@@ -238,12 +243,60 @@ impl AnyArray {
     pub(super) fn storage(&self) -> &Storage {
         &self.storage
     }
+
+    pub(crate) fn storage_mut(&mut self) -> &mut Storage {
+        &mut self.storage
+    }
 }
 
 impl fmt::Debug for AnyArray {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}{:?}", self.dtype(), self.shape)
     }
+}
+
+/// A result is not what is asked for.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum OutputError {
+    /// The elements are of another dtype.
+    #[error("the result has elements of {found}, not {wanted}")]
+    DType {
+        /// What it has.
+        found: DType,
+        /// What is asked for.
+        wanted: DType,
+    },
+    /// The number of axes is another.
+    #[error("the result has {found} axes, not {wanted}")]
+    Rank {
+        /// What it has.
+        found: usize,
+        /// What is asked for.
+        wanted: usize,
+    },
+    /// A number is asked for, but there is not one element.
+    #[error("the result has shape {shape:?}, not one element")]
+    NotOneElement {
+        /// What it has.
+        shape: Vec<usize>,
+    },
+    /// The only output is asked for, but there are several.
+    #[error("there are {} outputs, not {wanted}: {names:?}", names.len())]
+    Number {
+        /// Their names.
+        names: Vec<String>,
+        /// How many are asked for.
+        wanted: usize,
+    },
+    /// There is no output of this name, or it was taken already.
+    #[error("there is no output {name:?}; there are {names:?}")]
+    NoSuchName {
+        /// What is asked for.
+        name: String,
+        /// The names that there are.
+        names: Vec<String>,
+    },
 }
 
 /// What a result can be turned into: [`Array<T>`](Array), [`AnyArray`], `Vec<T>` (of any shape, in row-major

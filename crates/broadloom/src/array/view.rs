@@ -121,15 +121,31 @@ impl Geometry {
         Geometry::new(self.dtype, shape, Some(&strides))
     }
 
+    /// One axis of as many elements as there are in memory, so that nothing overflows.
+    #[inline]
+    pub(crate) fn line(dtype: DType, count: usize) -> Geometry {
+        let mut axes = SmallVec::new();
+        axes.push(AxisLayout { size: count as i64, stride: 1 });
+        Geometry { dtype, axes }
+    }
+
     /// Row-major order over sizes of which there are that many elements in memory, so that nothing overflows.
+    #[inline]
     pub(crate) fn dense(dtype: DType, shape: &[usize]) -> Geometry {
-        let mut axes: SmallVec<[AxisLayout; 4]> = SmallVec::with_capacity(shape.len());
+        if let [count] = shape {
+            return Geometry::line(dtype, *count);
+        }
+        Geometry::dense_along(dtype, shape)
+    }
+
+    fn dense_along(dtype: DType, shape: &[usize]) -> Geometry {
+        let mut axes: SmallVec<[AxisLayout; 4]> =
+            SmallVec::from_elem(AxisLayout { size: 0, stride: 0 }, shape.len());
         let mut stride: i64 = 1;
-        for &size in shape.iter().rev() {
-            axes.push(AxisLayout { size: size as i64, stride });
+        for (axis, &size) in axes.iter_mut().zip(shape).rev() {
+            *axis = AxisLayout { size: size as i64, stride };
             stride = stride.wrapping_mul(size as i64);
         }
-        axes.reverse();
         Geometry { dtype, axes }
     }
 
@@ -200,6 +216,36 @@ impl Geometry {
             position = position.wrapping_add(index.wrapping_mul(axis.stride));
         }
         isize::try_from(position).ok()
+    }
+}
+
+/// Copies elements in row-major order to an array.
+///
+/// # Safety
+/// As many elements as the array has can be read from `source`, all of the array's can be written, and the two do not
+/// overlap.
+pub(crate) unsafe fn copy_to_array(source: *const u8, target: *mut u8, geometry: &Geometry) {
+    let (count, size) = (geometry.count(), geometry.dtype.size());
+    if geometry.is_dense() {
+        // SAFETY: the caller's promises; the array's elements lie as those of the source.
+        unsafe { std::ptr::copy_nonoverlapping(source, target, count * size) };
+        return;
+    }
+    let mut index: SmallVec<[i64; 8]> = SmallVec::from_elem(0, geometry.axes.len());
+    let mut position = 0i64;
+    for element in 0..count {
+        let to = target.wrapping_offset(position as isize * size as isize);
+        // SAFETY: `element` is below the count, and `position` is that of the array's element of this index.
+        unsafe { std::ptr::copy_nonoverlapping(source.add(element * size), to, size) };
+        for (index, axis) in index.iter_mut().zip(&geometry.axes).rev() {
+            *index += 1;
+            position += axis.stride;
+            if *index < axis.size {
+                break;
+            }
+            position -= *index * axis.stride;
+            *index = 0;
+        }
     }
 }
 
@@ -279,9 +325,7 @@ impl<'a> ArrayView<'a> {
 
     /// A slice along one axis.
     pub(super) fn line<T: Element>(data: &'a [T]) -> Self {
-        // The length of a slice is at most `isize::MAX`.
-        let axes = SmallVec::from_slice(&[AxisLayout { size: data.len() as i64, stride: 1 }]);
-        let geometry = Geometry { dtype: T::DTYPE, axes };
+        let geometry = Geometry::line(T::DTYPE, data.len());
         ArrayView { base: Base::Pointer(data.as_ptr().cast()), geometry, lifetime: PhantomData }
     }
 
@@ -491,6 +535,12 @@ impl<'a> ArrayViewMut<'a> {
     pub fn new<T: Element>(data: &'a mut [T], shape: &[usize]) -> Result<Self, LayoutError> {
         let geometry = counted(T::DTYPE, shape, data.len())?;
         Ok(ArrayViewMut { pointer: data.as_mut_ptr().cast(), geometry, lifetime: PhantomData })
+    }
+
+    /// A slice along one axis.
+    pub(super) fn line<T: Element>(data: &'a mut [T]) -> Self {
+        let geometry = Geometry::line(T::DTYPE, data.len());
+        ArrayViewMut { pointer: data.as_mut_ptr().cast(), geometry, lifetime: PhantomData }
     }
 
     /// Elements of a slice: that of index 0 at `offset`, its neighbours along each axis `strides` elements away.

@@ -1,7 +1,7 @@
 //! What can be wrong with arrays. `message.rs` says it in words.
 
 use crate::array::LayoutError;
-use crate::compile::CompileError;
+use crate::variant::CompileError;
 use broadloom_ir::ExprId;
 use broadloom_ir::diagnostics::Requirement;
 use broadloom_ir::dim::DimError;

@@ -1,11 +1,10 @@
 //! Of which facts of a call its machine code makes use.
 
+use super::destination::Destination;
 use super::error::BindError;
-use super::plan::Destination;
-use super::program::{Values, count, evaluate};
+use super::plan::Request;
+use super::sizes::{Values, count, evaluate};
 use crate::array::Geometry;
-use crate::compiled::Inner;
-use crate::options::CompileOptions;
 use crate::variant::Variant;
 use broadloom_ir::SymbolId;
 use broadloom_ir::dim::{Dim, DimError};
@@ -140,8 +139,8 @@ impl SmallResults {
     }
 
     /// The shapes of those for which threads share the reduced axes in a call.
-    fn of_call(&self, values: &Values, options: &CompileOptions) -> Vec<Shape> {
-        let threads = options.threads.count() as i64;
+    fn of_call(&self, values: &Values, threads: usize, parallel_threshold: usize) -> Vec<Shape> {
+        let threads = threads as i64;
         let is_small = |result: &&SmallResult| {
             let least = if result.is_by_columns { COLUMNS_OF_THREAD } else { RESULTS_OF_THREAD };
             let (Ok(results), Ok(elements)) = (count(&result.shape, values), count(&result.operand, values))
@@ -150,7 +149,7 @@ impl SmallResults {
             };
             (1..least.saturating_mul(threads)).contains(&results)
                 && elements / results >= WORTH_PARTS
-                && elements >= options.parallel_threshold as i64 / 4
+                && elements >= parallel_threshold as i64 / 4
         };
         let small = self.0.iter().filter(|_| threads > 1).filter(is_small);
         let mut shapes: Vec<Shape> = small.map(|result| result.shape.clone()).collect();
@@ -161,7 +160,7 @@ impl SmallResults {
 
 /// The facts of a call that its code relies on, but for what only a schedule says that it assumes.
 fn facts(
-    inner: &Inner,
+    request: &Request<'_>,
     inputs: &[Option<&Geometry>],
     destinations: &[Destination<'_>],
     values: &Values,
@@ -176,23 +175,23 @@ fn facts(
     LowerOptions {
         inputs: inputs.iter().map(|geometry| of(*geometry)).collect(),
         outputs: destinations.iter().map(|destination| of(destination.written())).collect(),
-        sizes: inner.short.of_call(values),
-        shared: inner.small.of_call(values, &inner.options),
-        ..inner.variants.general.facts.clone()
+        sizes: request.short.of_call(values),
+        shared: request.small.of_call(values, request.threads, request.options.parallel_threshold),
+        ..request.variants.general.facts.clone()
     }
 }
 
 /// The machine code for a call.
-pub(super) fn variant(
-    inner: &Inner,
+fn variant(
+    request: &Request<'_>,
     inputs: &[Option<&Geometry>],
     destinations: &[Destination<'_>],
     values: &Values,
 ) -> Result<Arc<Variant>, BindError> {
-    let mut facts = facts(inner, inputs, destinations, values);
+    let mut facts = facts(request, inputs, destinations, values);
     loop {
-        let variant =
-            inner.variants.get(facts.clone()).map_err(|error| BindError::Compile(Arc::new(error)))?;
+        let variant = request.variants.get(facts.clone());
+        let variant = variant.map_err(|error| BindError::Compile(Arc::new(error)))?;
         let mut holds = true;
         for assumption in &variant.schedule.assumptions {
             // An axis whose length depends on groups is no longer than the axis that is cut.
@@ -211,6 +210,28 @@ pub(super) fn variant(
             }
         }
         if holds {
+            return Ok(variant);
+        }
+    }
+}
+
+/// The machine code for the layouts. Outputs that it may not write in place are set aside.
+pub(super) fn choose_variant(
+    request: &Request<'_>,
+    inputs: &[Option<&Geometry>],
+    destinations: &mut [Destination<'_>],
+    values: &Values,
+) -> Result<Arc<Variant>, BindError> {
+    loop {
+        let variant = variant(request, inputs, destinations, values)?;
+        let mut is_final = true;
+        for (destination, aside) in destinations.iter_mut().zip(&variant.asides) {
+            if let (Destination::InPlace(geometry), Some(_)) = (*destination, aside) {
+                *destination = Destination::Aside(geometry);
+                is_final = false;
+            }
+        }
+        if is_final {
             return Ok(variant);
         }
     }

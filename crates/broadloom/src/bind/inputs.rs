@@ -2,8 +2,8 @@
 
 use super::error::{ArrayName, BindError, Role};
 use super::names::{nearest, stated, type_text};
-use super::program::Given;
-use crate::array::{Argument, ArrayView, Geometry, Input, IntoInput};
+use super::sizes::Given;
+use crate::array::{Argument, ArrayView, Geometry, Input, IntoInput, LayoutError};
 use broadloom_ir::dim::Facts;
 use broadloom_ir::graph::{CheckedGraph, InputInfo, SymbolInfo, SymbolKind};
 use broadloom_ir::{InputId, SymbolId};
@@ -37,8 +37,12 @@ macro_rules! inputs {
 /// Arrays for the inputs of a kernel; see [`inputs!`](crate::inputs).
 #[derive(Debug, Default)]
 pub struct Inputs<'a> {
-    arrays: SmallVec<[(Option<Cow<'a, str>>, Input<'a>); 4]>,
-    sizes: SmallVec<[(Cow<'a, str>, i64); 2]>,
+    arrays: Ordered<'a>,
+    /// Names of arrays, as far as the last one that has a name. What is refused is counted among them.
+    names: SmallVec<[Option<Cow<'a, str>>; 4]>,
+    /// What cannot be passed, and how many arrays there were before it.
+    refused: Vec<(usize, Box<LayoutError>)>,
+    sizes: Vec<(Cow<'a, str>, i64)>,
 }
 
 impl<'a> Inputs<'a> {
@@ -71,7 +75,10 @@ impl<'a> Inputs<'a> {
     /// ```
     #[must_use]
     pub fn named(mut self, name: impl Into<Cow<'a, str>>, array: impl IntoInput<'a>) -> Self {
-        self.arrays.push((Some(name.into()), array.into_input()));
+        let passed = self.len();
+        self.names.resize(passed, None);
+        self.names.push(Some(name.into()));
+        self.add(array.into_input());
         self
     }
 
@@ -111,12 +118,25 @@ impl<'a> Inputs<'a> {
     /// ```
     #[must_use]
     pub fn next(mut self, array: impl IntoInput<'a>) -> Self {
-        self.arrays.push((None, array.into_input()));
+        self.add(array.into_input());
         self
     }
 }
 
-impl Inputs<'_> {
+impl<'a> Inputs<'a> {
+    /// Adds an array for the next input, or what was passed for it and is none.
+    pub(crate) fn add(&mut self, input: Input<'a>) {
+        match input.0 {
+            Ok(array) => self.arrays.push(Some(array)),
+            Err(reason) => self.refused.push((self.len(), reason)),
+        }
+    }
+
+    /// The number of arrays that were passed.
+    fn len(&self) -> usize {
+        self.arrays.len() + self.refused.len()
+    }
+
     /// The names of sizes that are given.
     pub(crate) fn sizes(&self) -> impl Iterator<Item = &str> {
         self.sizes.iter().map(|(name, _)| &**name)
@@ -124,7 +144,7 @@ impl Inputs<'_> {
 
     /// The names that are given, of those that are passed by name.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
-        self.arrays.iter().filter_map(|(name, _)| name.as_deref())
+        self.names.iter().filter_map(Option::as_deref)
     }
 }
 
@@ -143,7 +163,9 @@ impl<'a> IntoInputs<'a> for Inputs<'a> {
 
 impl<'a, V: IntoInput<'a>> IntoInputs<'a> for V {
     fn into_inputs(self) -> Inputs<'a> {
-        Inputs::new().next(self)
+        let mut inputs = Inputs::new();
+        inputs.add(self.into_input());
+        inputs
     }
 }
 
@@ -165,7 +187,10 @@ macro_rules! tuples {
             #[allow(non_snake_case, reason = "the types name the values")]
             fn into_inputs(self) -> Inputs<'a> {
                 let ($($array,)*) = self;
-                Inputs::new()$(.next($array))*
+                #[allow(unused_mut, reason = "nothing is added of an empty tuple")]
+                let mut inputs = Inputs::new();
+                $(inputs.add($array.into_input());)*
+                inputs
             }
         }
     )*};
@@ -175,57 +200,102 @@ tuples!(()(A)(A B)(A B C)(A B C D)(A B C D E)(A B C D E F)(A B C D E F G)(A B C 
 /// Arrays in order of the graph's inputs; `None` for those that need not be passed and are not.
 pub(crate) type Ordered<'a> = SmallVec<[Option<Argument<'a>>; 4]>;
 
-/// The arrays in order of the graph's inputs, with the right dtypes and numbers of axes.
-pub(crate) fn order<'a>(
-    graph: &CheckedGraph,
-    required: &[bool],
-    inputs: Inputs<'a>,
-) -> Result<Ordered<'a>, BindError> {
-    let mut ordered: Ordered<'a> = smallvec::smallvec![None; graph.inputs().len()];
-    let passed = inputs.arrays.len();
-    let mut positions = (0..required.len()).filter(|position| required[*position]);
-    let mut names = Names { inputs: graph.inputs(), next: 0, of_name: HashMap::new() };
-    for (name, array) in inputs.arrays {
-        let position = match &name {
-            Some(name) => names.position(name),
-            None => positions.next(),
-        };
-        let Some(position) = position else {
-            let known = || graph.inputs().iter().map(|input| &*input.name);
-            return Err(match name {
-                Some(name) => BindError::Unknown {
-                    suggestion: nearest(&name, known()).map(str::to_string),
-                    array: ArrayName { role: Role::Input, name: name.into_owned() },
-                    known: known().map(str::to_string).collect(),
-                },
-                None => number(graph, required, passed),
-            });
-        };
-        if ordered[position].is_some() {
-            return Err(BindError::Repeated { array: input_name(graph, position) });
-        }
-        if required[position] {
-            let array = array.0.map_err(|reason| BindError::Layout {
-                array: input_name(graph, position),
-                reason: Box::new(reason),
-            })?;
-            check_type(graph, position, array.view.geometry())?;
-            let is_assigned =
-                || graph.outputs().iter().any(|output| output.assigned == Some(InputId::new(position)));
-            if !array.is_exclusive && is_assigned() {
-                return Err(BindError::Shared { array: input_name(graph, position) });
+impl<'a> Inputs<'a> {
+    /// The arrays in order of the graph's inputs, with the right dtypes and numbers of axes.
+    pub(crate) fn order(
+        &mut self,
+        graph: &CheckedGraph,
+        required: &[bool],
+    ) -> Result<&Ordered<'a>, BindError> {
+        if self.is_ordered(graph, required) {
+            for (position, array) in self.arrays.iter().enumerate() {
+                if let Some(array) = array {
+                    check(graph, position, array)?;
+                }
             }
-            ordered[position] = Some(array);
+        } else {
+            self.arrays = self.reorder(graph, required)?;
+        }
+        Ok(&self.arrays)
+    }
+
+    pub(crate) fn into_ordered(
+        mut self,
+        graph: &CheckedGraph,
+        required: &[bool],
+    ) -> Result<Ordered<'a>, BindError> {
+        self.order(graph, required)?;
+        Ok(self.arrays)
+    }
+
+    /// Whether all inputs are needed, and were passed one after the other, all by name or all by position.
+    fn is_ordered(&self, graph: &CheckedGraph, required: &[bool]) -> bool {
+        let mut names = self.names.iter().zip(graph.inputs());
+        self.refused.is_empty()
+            && self.arrays.len() == required.len()
+            && (self.names.is_empty() || self.names.len() == required.len())
+            && names.all(|(name, input)| name.as_ref().is_some_and(|name| **name == *input.name))
+            && required.iter().all(|required| *required)
+    }
+
+    fn reorder(&mut self, graph: &CheckedGraph, required: &[bool]) -> Result<Ordered<'a>, BindError> {
+        let mut ordered: Ordered<'a> = smallvec::smallvec![None; graph.inputs().len()];
+        let passed = self.len();
+        let mut positions = (0..required.len()).filter(|position| required[*position]);
+        let mut names = Names { inputs: graph.inputs(), next: 0, of_name: HashMap::new() };
+        let mut arrays = std::mem::take(&mut self.arrays).into_iter();
+        let mut refused = std::mem::take(&mut self.refused).into_iter().peekable();
+        for index in 0..passed {
+            let name = self.names.get_mut(index).and_then(Option::take);
+            let reason = refused.next_if(|(at, _)| *at == index).map(|(_, reason)| reason);
+            let array = if reason.is_none() { arrays.next().flatten() } else { None };
+            let position = match &name {
+                Some(name) => names.position(name),
+                None => positions.next(),
+            };
+            let Some(position) = position else {
+                let known = || graph.inputs().iter().map(|input| &*input.name);
+                return Err(match name {
+                    Some(name) => BindError::Unknown {
+                        suggestion: nearest(&name, known()).map(str::to_string),
+                        array: ArrayName { role: Role::Input, name: name.into_owned() },
+                        known: known().map(str::to_string).collect(),
+                    },
+                    None => number(graph, required, passed),
+                });
+            };
+            if ordered[position].is_some() {
+                return Err(BindError::Repeated { array: input_name(graph, position) });
+            }
+            if required[position] {
+                if let Some(reason) = reason {
+                    return Err(BindError::Layout { array: input_name(graph, position), reason });
+                }
+                if let Some(array) = &array {
+                    check(graph, position, array)?;
+                }
+                ordered[position] = array;
+            }
+        }
+        match (0..required.len()).find(|position| required[*position] && ordered[*position].is_none()) {
+            Some(position) => {
+                let info = &graph.inputs()[position];
+                let expected = type_text(graph, info.dtype, &info.shape);
+                Err(BindError::Missing { name: info.name.to_string(), expected })
+            }
+            None => Ok(ordered),
         }
     }
-    match (0..required.len()).find(|position| required[*position] && ordered[*position].is_none()) {
-        Some(position) => {
-            let info = &graph.inputs()[position];
-            let expected = type_text(graph, info.dtype, &info.shape);
-            Err(BindError::Missing { name: info.name.to_string(), expected })
-        }
-        None => Ok(ordered),
+}
+
+/// Whether an array has the dtype and rank of an input, and can be written to if it is.
+fn check(graph: &CheckedGraph, position: usize, array: &Argument<'_>) -> Result<(), BindError> {
+    check_type(graph, position, array.view.geometry())?;
+    let is_assigned = || graph.outputs().iter().any(|output| output.assigned == Some(InputId::new(position)));
+    if !array.is_exclusive && is_assigned() {
+        return Err(BindError::Shared { array: input_name(graph, position) });
     }
+    Ok(())
 }
 
 /// Finds inputs by name.

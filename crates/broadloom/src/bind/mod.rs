@@ -1,25 +1,37 @@
 //! From arrays to safe pointers.
 //!
 //! ```text
-//! Inputs ──match names──▶ arrays in order ──program──▶ values of symbols ──plan──▶ Binding ──▶ run
+//! Inputs ──match names──▶ arrays in order ──check by the program──▶ values of symbols ──plan──▶ Binding ──▶ run
 //! ```
 //!
-//! A [`Binding`](plan::Binding) is proof that the arrays have the dtypes, ranks and sizes that the graph wants, that
+//! A [`Binding`] is proof that the arrays have the dtypes, ranks and sizes that the graph wants, that
 //! what the graph demands of sizes holds, and that every position that kernels compute fits 64 bits. It depends on
 //! sizes and strides alone, so the last one is kept and an unchanged call skips all of this.
 
+mod arena;
+mod check;
+mod destination;
 mod error;
-pub(crate) mod facts;
+mod facts;
 mod inputs;
 mod message;
 mod names;
-pub(crate) mod plan;
+mod outputs;
+mod plan;
 mod program;
+mod sizes;
+mod threads;
 
+pub(crate) use destination::{Destination, Destinations};
 pub use error::{
     ArrayName, BindError, EmptyTable, GivenSize, MissedObligation, Role, SizeMismatch, Solved, SolvedFrom,
 };
+pub(crate) use facts::{ShortSizes, SmallResults};
 pub use inputs::{Inputs, IntoInputs};
-pub(crate) use inputs::{Ordered, given, order};
+pub(crate) use inputs::{Ordered, given};
 pub(crate) use names::{SymbolNames, nearest, type_text};
-pub(crate) use program::{Given, Program, Values, evaluate};
+pub(crate) use outputs::check_output_type;
+pub(crate) use plan::{Base, Binding, Request, bind};
+pub(crate) use program::Program;
+pub(crate) use sizes::{Given, Values, evaluate};
+pub(crate) use threads::Launch;

@@ -1,6 +1,6 @@
 //! Text of sizes and types.
 
-use super::program::evaluate;
+use super::sizes::evaluate;
 use broadloom_ir::dim::{Dim, Facts};
 use broadloom_ir::dtype::DType;
 use broadloom_ir::graph::{CheckedGraph, Demand, InputInfo, SymbolInfo};

@@ -1,8 +1,8 @@
 //! Why something cannot be computed chunk by chunk.
 
 use crate::bind::BindError;
-use crate::compile::CompileError;
 use crate::run::{CallError, RunError};
+use crate::variant::CompileError;
 use broadloom_ir::ExprId;
 use broadloom_ir::chunks::Refusal;
 use broadloom_ir::diagnostics::{Places, Row, Style, Text};

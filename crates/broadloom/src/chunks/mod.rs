@@ -14,8 +14,9 @@ pub use run::ChunkRun;
 
 use crate::IntoInputs;
 use crate::bind::{Program, nearest};
-use crate::compile::{CompileError, CompileOptions};
 use crate::executable::{ArrayInfo, Executable, info, input_info};
+use crate::options::CompileOptions;
+use crate::variant::CompileError;
 use broadloom_ir::chunks::{Destination, Part, Refusal, Split, split};
 use broadloom_ir::dim::Dim;
 use broadloom_ir::graph::Site;
@@ -77,7 +78,7 @@ impl Kernel {
         tail: Option<Dim>,
     ) -> Result<Option<Kernel>, CompileError> {
         let Some(part) = part else { return Ok(None) };
-        let executable = crate::compile::compile_part(&part.graph, options, tail)?;
+        let executable = Executable::new(crate::compile::compile_part(&part.graph, options, tail)?);
         Ok(Some(Kernel { part: part.clone(), executable }))
     }
 }

@@ -4,7 +4,7 @@ use super::counter::{Counter, pieces};
 use super::error::ChunkError;
 use super::{Chunked, Kernel, Pass};
 use crate::array::{AnyArray, Argument, ArrayView, Geometry, IntoArrayView};
-use crate::bind::{BindError, Given, Inputs, IntoInputs, Ordered, Values, evaluate, given, order};
+use crate::bind::{BindError, Given, Inputs, IntoInputs, Ordered, Values, evaluate, given};
 use crate::memory::Storage;
 use crate::run::{Bound, CallError, Outputs, RunError};
 use broadloom_ir::chunks::{Destination, Source};
@@ -460,7 +460,7 @@ impl Chunked {
         }
         let required = self.0.of_chunk.required.iter().zip(&split.streamed);
         let required: Vec<bool> = required.map(|(required, of)| *required && *of == streamed).collect();
-        Ok(order(graph, &required, inputs)?)
+        Ok(inputs.into_ordered(graph, &required)?)
     }
 }
 

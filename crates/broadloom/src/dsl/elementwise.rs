@@ -1,40 +1,23 @@
 //! Elementwise operations: the rows of the op table as methods, and the usual short names.
 
-use super::operand::{Kind, Operand};
+use super::call::Call;
+use super::operand::Operand;
 use super::registry;
 use super::tensor::Tensor;
-use broadloom_ir::ExprId;
 use broadloom_ir::diagnostics::Diagnostics;
 use broadloom_ir::dtype::{DType, Element};
 use broadloom_ir::for_each_op;
-use broadloom_ir::graph::{Graph, Site};
+use broadloom_ir::graph::Site;
 use broadloom_ir::ops::Op;
+use smallvec::SmallVec;
 
 /// An op of the table on operands of which at least one is a tensor.
 pub(super) fn elementwise(op: Op, operands: &[Operand], site: Site) -> Tensor {
-    let tensors: Vec<Tensor> = operands.iter().filter_map(Operand::as_tensor).collect();
-    registry::build(registry::home(&tensors), &tensors, &[], site, |graph, _| {
-        insert(graph, op, operands, site)
-    })
+    registry::call(&tensors(operands), Call::elementwise(op, operands), site)
 }
 
-fn insert(graph: &mut Graph, op: Op, operands: &[Operand], site: Site) -> ExprId {
-    if let (Op::Pow, [Operand(Kind::Tensor(base)), Operand(Kind::Literal(exponent))]) = (op, operands) {
-        return graph.power_literal(base.expr, *exponent, site);
-    }
-    let exprs = exprs(graph, operands, site);
-    graph.elementwise(op, &exprs, site)
-}
-
-/// Expressions of the operands; literals meet the common dtype of the tensors.
-fn exprs(graph: &mut Graph, operands: &[Operand], site: Site) -> Vec<ExprId> {
-    let dtypes = operands.iter().filter_map(Operand::as_tensor).map(|tensor| graph.dtype(tensor.expr));
-    let meets = DType::promote_all(dtypes).unwrap_or(DType::Bool);
-    let mut expr = |operand: &Operand| match operand.0 {
-        Kind::Tensor(tensor) => tensor.expr,
-        Kind::Literal(literal) => graph.literal(literal, meets, site),
-    };
-    operands.iter().map(&mut expr).collect()
+fn tensors(operands: &[Operand]) -> SmallVec<[Tensor; 3]> {
+    operands.iter().filter_map(Operand::as_tensor).collect()
 }
 
 /// `on_true` where `condition` holds, else `on_false`; the three broadcast. Both sides are computed everywhere.
@@ -49,12 +32,9 @@ fn exprs(graph: &mut Graph, operands: &[Operand], site: Site) -> Vec<ExprId> {
 pub fn select(condition: Tensor, on_true: impl Into<Operand>, on_false: impl Into<Operand>) -> Tensor {
     let site = Site::caller();
     let sides = [on_true.into(), on_false.into()];
-    let mut tensors = vec![condition];
-    tensors.extend(sides.iter().filter_map(Operand::as_tensor));
-    registry::build(registry::home(&tensors), &tensors, &[], site, |graph, _| {
-        let exprs = exprs(graph, &sides, site);
-        graph.select(condition.expr, exprs[0], exprs[1], site)
-    })
+    let mut operands = tensors(&sides);
+    operands.insert(0, condition);
+    registry::call(&operands, Call::select(condition.expr, &sides), site)
 }
 
 /// A method per row of the table, with its documentation.
@@ -141,7 +121,7 @@ impl Tensor {
     }
 
     fn convert(self, dtype: DType, site: Site) -> Tensor {
-        registry::build(self.graph, &[self], &[], site, |graph, _| graph.cast(self.expr, dtype, site))
+        registry::call(&[self], Call::Cast(self.expr, dtype), site)
     }
 }
 
@@ -200,6 +180,6 @@ fallible! {
 }
 
 fn attempt(op: Op, operands: &[Operand], site: Site) -> Result<Tensor, Diagnostics> {
-    let tensors: Vec<Tensor> = operands.iter().filter_map(Operand::as_tensor).collect();
-    registry::attempt(registry::home(&tensors), &tensors, site, |graph, _| insert(graph, op, operands, site))
+    let (tensors, call) = (tensors(operands), Call::elementwise(op, operands));
+    registry::attempt(registry::home(&tensors), &tensors, site, |graph, _| call.apply(graph, site))
 }

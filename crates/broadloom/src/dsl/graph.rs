@@ -3,12 +3,15 @@
 use super::Tensor;
 use super::dims::{Dim, Shape, Symbol};
 use super::registry::{self, GraphKey};
-use crate::compile::{CompileError, CompileOptions};
+use super::script::{Declarations, Script, Scripts};
 use crate::executable::Executable;
+use crate::options::CompileOptions;
+use crate::variant::CompileError;
 use broadloom_ir::diagnostics::{Diagnostic, Diagnostics, Problem};
 use broadloom_ir::dtype::{DType, Element};
 use broadloom_ir::graph::{CheckedGraph, Declared, Site};
 use broadloom_ir::{ExprId, SymbolId};
+use smallvec::SmallVec;
 use std::fmt;
 
 /// The owner of tensors and symbols: expressions are written with their handles, and dropping the graph frees them.
@@ -35,6 +38,26 @@ impl Graph {
     #[allow(clippy::new_without_default, reason = "a default graph would have no place where it was made")]
     pub fn new() -> Graph {
         Graph { key: registry::insert(Site::caller()) }
+    }
+
+    /// A graph with inputs, which costs next to nothing as long as it is written like one of the scripts.
+    pub(crate) fn scripted(
+        declarations: &Declarations,
+        scripts: &Scripts,
+        made_at: Site,
+    ) -> (Graph, SmallVec<[Tensor; 4]>) {
+        let (key, inputs) = registry::insert_scripted(declarations, scripts, made_at);
+        (Graph { key }, inputs)
+    }
+
+    /// The position of the script that was written again, with these outputs.
+    pub(crate) fn finished(&self, outputs: &[Tensor]) -> Option<usize> {
+        registry::finished(self.key, outputs)
+    }
+
+    /// How this graph is written again, unless more was done than a script tells.
+    pub(crate) fn script(&self, outputs: &[Tensor]) -> Option<Script> {
+        registry::script(self.key, outputs)
     }
 
     /// Symbols for sizes that are known only at run time. In one graph the same name is the same size.
@@ -254,7 +277,7 @@ impl Graph {
         &self,
         outputs: impl IntoIterator<Item = (&'a str, Tensor)>,
     ) -> Result<Executable, CompileError> {
-        crate::compile::compile(&self.finish(outputs)?, &CompileOptions::default())
+        Executable::compile(&self.finish(outputs)?, &CompileOptions::default())
     }
 
     /// Like [`Graph::compile`], with options.
@@ -276,7 +299,7 @@ impl Graph {
         outputs: impl IntoIterator<Item = (&'a str, Tensor)>,
         options: &CompileOptions,
     ) -> Result<Executable, CompileError> {
-        crate::compile::compile(&self.finish(outputs)?, options)
+        Executable::compile(&self.finish(outputs)?, options)
     }
 }
 

@@ -6,6 +6,7 @@ mod examples;
 
 mod assign;
 mod axes;
+mod call;
 mod dims;
 mod elementwise;
 mod graph;
@@ -15,6 +16,7 @@ mod operand;
 mod operators;
 mod reductions;
 mod registry;
+mod script;
 mod tensor;
 mod views;
 
@@ -25,5 +27,6 @@ pub use graph::Graph;
 pub use grids::RangeNumber;
 pub use join::{concat, stack};
 pub use operand::Operand;
+pub(crate) use script::{Declaration, Declarations, Script, Scripts, Size};
 pub use tensor::Tensor;
 pub use views::{IntoNewShape, NewSize, SliceItem};

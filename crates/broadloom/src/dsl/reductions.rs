@@ -1,6 +1,7 @@
 //! Reductions over axes, and what is made of them.
 
 use super::axes::IntoAxes;
+use super::call::{Along, AlongFn, Call};
 use super::registry;
 use super::tensor::Tensor;
 use broadloom_ir::ExprId;
@@ -26,7 +27,7 @@ macro_rules! reductions {
                 )]
                 #[track_caller]
                 pub fn $name(self, axes: impl IntoAxes) -> Tensor {
-                    self.over(axes, false, Site::caller(), $build)
+                    self.along(stringify!($name), $build, axes, false, Site::caller())
                 }
 
                 #[doc = concat!(
@@ -38,7 +39,7 @@ macro_rules! reductions {
                 )]
                 #[track_caller]
                 pub fn $keepdims(self, axes: impl IntoAxes) -> Tensor {
-                    self.over(axes, true, Site::caller(), $build)
+                    self.along(stringify!($name), $build, axes, true, Site::caller())
                 }
             )*
         }
@@ -46,32 +47,34 @@ macro_rules! reductions {
 }
 
 /// A row of the table of reductions.
-fn reduce(op: ReduceOp) -> impl Fn(&mut Graph, ExprId, Axes<'_>, bool, Site) -> ExprId {
-    move |graph, operand, axes, keepdims, site| graph.reduce(op, operand, axes, keepdims, site)
+macro_rules! reduce {
+    ($op:ident) => {
+        |graph, operand, axes, keepdims, site| graph.reduce(ReduceOp::$op, operand, axes, keepdims, site)
+    };
 }
 
 reductions! {
     /// Sum; of bool and integers in 64 bits. Float sums have a fixed order, so that the bits never depend on layout
     /// or threads. An empty axis gives 0.
-    sum, sum_keepdims: "[3i64, 1, 2]" => i64 "6" = reduce(ReduceOp::Sum);
+    sum, sum_keepdims: "[3i64, 1, 2]" => i64 "6" = reduce!(Sum);
     /// Product; of bool and integers in 64 bits. An empty axis gives 1.
-    prod, prod_keepdims: "[3i64, 1, 2]" => i64 "6" = reduce(ReduceOp::Prod);
+    prod, prod_keepdims: "[3i64, 1, 2]" => i64 "6" = reduce!(Prod);
     /// Least element; NaN if there is one. The axes must not be empty.
-    min, min_keepdims: "[3, 1, 2]" => i32 "1" = reduce(ReduceOp::Min);
+    min, min_keepdims: "[3, 1, 2]" => i32 "1" = reduce!(Min);
     /// Greatest element; NaN if there is one. The axes must not be empty.
-    max, max_keepdims: "[3, 1, 2]" => i32 "3" = reduce(ReduceOp::Max);
+    max, max_keepdims: "[3, 1, 2]" => i32 "3" = reduce!(Max);
     /// Mean; of integers in `f64`. An empty axis gives NaN.
-    mean, mean_keepdims: "[3, 1, 2]" => f64 "2.0" = reduce(ReduceOp::Mean);
+    mean, mean_keepdims: "[3, 1, 2]" => f64 "2.0" = reduce!(Mean);
     /// Index (`i64`) of the least element: the first of equal ones, or of NaNs. Over several axes it is the
     /// row-major index. The axes must not be empty.
-    argmin, argmin_keepdims: "[3, 1, 2]" => i64 "1" = reduce(ReduceOp::ArgMin);
+    argmin, argmin_keepdims: "[3, 1, 2]" => i64 "1" = reduce!(ArgMin);
     /// Index (`i64`) of the greatest element: the first of equal ones, or of NaNs. Over several axes it is the
     /// row-major index. The axes must not be empty.
-    argmax, argmax_keepdims: "[3, 1, 2]" => i64 "0" = reduce(ReduceOp::ArgMax);
+    argmax, argmax_keepdims: "[3, 1, 2]" => i64 "0" = reduce!(ArgMax);
     /// Whether any element is true (not zero). An empty axis gives false.
-    any, any_keepdims: "[0, 0, 2]" => bool "true" = reduce(ReduceOp::Any);
+    any, any_keepdims: "[0, 0, 2]" => bool "true" = reduce!(Any);
     /// Whether all elements are true (not zero). An empty axis gives true.
-    all, all_keepdims: "[0, 0, 2]" => bool "false" = reduce(ReduceOp::All);
+    all, all_keepdims: "[0, 0, 2]" => bool "false" = reduce!(All);
     /// Number of elements that are not zero (`i64`).
     count_nonzero, count_nonzero_keepdims: "[0, 1, 2]" => i64 "2" = Graph::count_nonzero;
     /// Variance: the mean squared deviation from the mean, in two passes; of integers in `f64`. See
@@ -194,9 +197,8 @@ impl Tensor {
     /// ```
     #[track_caller]
     pub fn softmax(self, axes: impl IntoAxes) -> Tensor {
-        self.over(axes, true, Site::caller(), |graph, operand, axes, _, site| {
-            graph.softmax(operand, axes, site)
-        })
+        let softmax: AlongFn = |graph, operand, axes, _, site| graph.softmax(operand, axes, site);
+        self.along("softmax", softmax, axes, true, Site::caller())
     }
 
     /// The logarithm of [`Tensor::softmax`], `x - logsumexp(x)`.
@@ -209,9 +211,22 @@ impl Tensor {
     /// ```
     #[track_caller]
     pub fn log_softmax(self, axes: impl IntoAxes) -> Tensor {
-        self.over(axes, true, Site::caller(), |graph, operand, axes, _, site| {
-            graph.log_softmax(operand, axes, site)
-        })
+        let log_softmax: AlongFn = |graph, operand, axes, _, site| graph.log_softmax(operand, axes, site);
+        self.along("log_softmax", log_softmax, axes, true, Site::caller())
+    }
+
+    /// What a function makes of this tensor and axes; `name` says all that it does.
+    pub(super) fn along(
+        self,
+        name: &'static str,
+        function: AlongFn,
+        axes: impl IntoAxes,
+        keepdims: bool,
+        site: Site,
+    ) -> Tensor {
+        let axes = axes.into_axes();
+        let along = Along { name, function, operand: self.expr, axes, keepdims };
+        registry::call(&[self], Call::Along(along), site)
     }
 
     fn over(

@@ -4,13 +4,17 @@
 //! finds nothing, and what is done with it becomes a poisoned tensor instead of a panic. At most one graph is
 //! locked at a time, and never while code of the user runs.
 
+use super::call::Call;
 use super::dims::{Dim, Unusable};
+use super::script::{Declarations, Draft, Replay, Script, Scripts};
 use super::tensor::Tensor;
 use broadloom_ir::diagnostics::{Diagnostic, Diagnostics, Problem};
 use broadloom_ir::dim::{self as ir, Named};
 use broadloom_ir::graph::{Graph, Site, SymbolInfo};
 use broadloom_ir::{ExprId, SymbolId};
+use smallvec::SmallVec;
 use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError, RwLock};
 
@@ -22,7 +26,15 @@ pub(crate) struct GraphKey(u64);
 pub(crate) struct Entry {
     /// Where `Graph::new` was called.
     pub(crate) made_at: Site,
-    state: Mutex<State>,
+    content: Mutex<Content>,
+}
+
+/// A graph, built when it is needed.
+#[derive(Default)]
+struct Content {
+    /// While it is written like one before.
+    replay: Option<Replay>,
+    state: Option<Box<State>>,
 }
 
 /// What is built in a graph.
@@ -30,16 +42,63 @@ pub(crate) struct State {
     pub(crate) graph: Graph,
     dims: Vec<ir::Dim>,
     interned: HashMap<ir::Dim, usize>,
+    /// What made the graph, if that is asked for and all of it can be told.
+    draft: Option<Draft>,
 }
 
-static GRAPHS: LazyLock<RwLock<HashMap<GraphKey, Arc<Entry>>>> = LazyLock::new(RwLock::default);
+/// Keys are counted, so that a product spreads them enough.
+#[derive(Default)]
+struct KeyHasher(u64);
+
+impl Hasher for KeyHasher {
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|byte| self.write_u64((*byte).into()));
+    }
+
+    fn write_u64(&mut self, value: u64) {
+        self.0 = (self.0.rotate_left(5) ^ value).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
+}
+
+type Entries = HashMap<GraphKey, Arc<Entry>, BuildHasherDefault<KeyHasher>>;
+
+static GRAPHS: LazyLock<RwLock<Entries>> = LazyLock::new(RwLock::default);
 static NEXT: AtomicU64 = AtomicU64::new(0);
 
 /// Enters an empty graph.
 pub(crate) fn insert(made_at: Site) -> GraphKey {
+    enter(made_at, Content { replay: None, state: Some(Box::new(State::new(Graph::new(), None))) })
+}
+
+/// Enters a graph with inputs, which will be told as a script if it can be. Where scripts that begin with these inputs
+/// are known, nothing is built as long as it is written like one of them.
+pub(crate) fn insert_scripted(
+    declarations: &Declarations,
+    scripts: &Scripts,
+    made_at: Site,
+) -> (GraphKey, SmallVec<[Tensor; 4]>) {
+    let (content, inputs) = match Replay::new(scripts) {
+        Some(replay) => {
+            let inputs: SmallVec<[ExprId; 4]> = replay.inputs().into();
+            (Content { replay: Some(replay), state: None }, inputs)
+        }
+        None => {
+            let (graph, draft) = Draft::begin(declarations.clone(), made_at);
+            let inputs = draft.inputs.clone();
+            (Content { replay: None, state: Some(Box::new(State::new(graph, Some(draft)))) }, inputs)
+        }
+    };
+    let key = enter(made_at, content);
+    (key, inputs.into_iter().map(|expr| Tensor { graph: key, expr }).collect())
+}
+
+fn enter(made_at: Site, content: Content) -> GraphKey {
     let key = GraphKey(NEXT.fetch_add(1, Ordering::Relaxed));
-    let state = State { graph: Graph::new(), dims: Vec::new(), interned: HashMap::new() };
-    let entry = Arc::new(Entry { made_at, state: Mutex::new(state) });
+    let entry = Arc::new(Entry { made_at, content: Mutex::new(content) });
     GRAPHS.write().unwrap_or_else(PoisonError::into_inner).insert(key, entry);
     key
 }
@@ -55,18 +114,60 @@ pub(crate) fn find(key: GraphKey) -> Option<Arc<Entry>> {
     GRAPHS.read().unwrap_or_else(PoisonError::into_inner).get(&key).cloned()
 }
 
-/// Runs `action` in a graph, if it still lives.
+/// Runs `action` in a graph, if it still lives. What it does is not taken down.
 pub(crate) fn with<R>(key: GraphKey, action: impl FnOnce(&mut State) -> R) -> Option<R> {
-    Some(action(&mut find(key)?.lock()))
+    let entry = find(key)?;
+    let mut content = entry.lock();
+    let state = content.state();
+    state.draft = None;
+    Some(action(state))
+}
+
+/// Which of the scripts of [`insert_scripted`] a graph with these outputs was written like, from beginning to end.
+pub(crate) fn finished(key: GraphKey, outputs: &[Tensor]) -> Option<usize> {
+    let outputs = exprs_of(key, outputs)?;
+    find(key)?.lock().replay.as_ref()?.finished(&outputs)
+}
+
+/// What made a graph with these outputs, if all of it can be told.
+pub(crate) fn script(key: GraphKey, outputs: &[Tensor]) -> Option<Script> {
+    let outputs = exprs_of(key, outputs)?;
+    let draft = find(key)?.lock().state().draft.take();
+    draft.map(|draft| draft.end(&outputs))
+}
+
+/// The expressions, if all are of one graph.
+fn exprs_of(key: GraphKey, tensors: &[Tensor]) -> Option<SmallVec<[ExprId; 4]>> {
+    tensors.iter().map(|tensor| (tensor.graph == key).then_some(tensor.expr)).collect()
 }
 
 impl Entry {
-    pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Content> {
+        self.content.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Content {
+    fn state(&mut self) -> &mut State {
+        let replay = &mut self.replay;
+        self.state.get_or_insert_with(|| {
+            let (graph, draft) = match replay.take() {
+                Some(replay) => {
+                    let (graph, draft) = replay.build();
+                    (graph, Some(draft))
+                }
+                None => (Graph::new(), None),
+            };
+            Box::new(State::new(graph, draft))
+        })
     }
 }
 
 impl State {
+    fn new(graph: Graph, draft: Option<Draft>) -> State {
+        State { graph, dims: Vec::new(), interned: HashMap::new(), draft }
+    }
+
     /// The index under which a dim is kept for `Copy` handles.
     pub(crate) fn intern(&mut self, dim: ir::Dim) -> usize {
         let State { dims, interned, .. } = self;
@@ -104,8 +205,12 @@ impl State {
 ///
 /// `operands` must not be empty.
 pub(crate) fn home(operands: &[Tensor]) -> GraphKey {
+    let first = operands[0].graph;
+    if operands.iter().all(|tensor| tensor.graph == first) {
+        return first;
+    }
     let alive = operands.iter().map(|tensor| tensor.graph).find(|key| find(*key).is_some());
-    alive.unwrap_or(operands[0].graph)
+    alive.unwrap_or(first)
 }
 
 /// Builds an expression of a graph from tensors and sizes that should be of that graph. Those of other graphs, and
@@ -118,10 +223,32 @@ pub(crate) fn build(
     site: Site,
     action: impl FnOnce(&mut Graph, Vec<ir::Dim>) -> ExprId,
 ) -> Tensor {
-    match find(key) {
-        Some(entry) => Tensor { graph: key, expr: insert_in(key, &entry, operands, dims, site, action).0 },
-        None => Tensor { graph: key, expr: ExprId::new(0) },
+    let Some(entry) = find(key) else { return Tensor { graph: key, expr: ExprId::new(0) } };
+    let foreign = foreign(key, &entry, operands);
+    let mut content = entry.lock();
+    let state = content.state();
+    state.draft = None;
+    Tensor { graph: key, expr: state.insert(key, foreign, dims, site, action) }
+}
+
+/// Like [`build`], by a call as data, which is taken down.
+pub(crate) fn call(operands: &[Tensor], call: Call, site: Site) -> Tensor {
+    let key = home(operands);
+    let Some(entry) = find(key) else { return Tensor { graph: key, expr: ExprId::new(0) } };
+    let foreign = foreign(key, &entry, operands);
+    let is_own = foreign.is_none();
+    let mut content = entry.lock();
+    let known = content.replay.as_mut().filter(|_| is_own).and_then(|replay| replay.next(&call, site));
+    if let Some(expr) = known {
+        return Tensor { graph: key, expr };
     }
+    let state = content.state();
+    let expr = state.insert(key, foreign, &[], site, |graph, _| call.apply(graph, site));
+    match &mut state.draft {
+        Some(draft) if is_own => draft.add(call, site, expr),
+        draft => *draft = None,
+    }
+    Tensor { graph: key, expr }
 }
 
 /// Like [`build`], but what was recorded is taken back and returned.
@@ -134,7 +261,12 @@ pub(crate) fn attempt(
     let gone =
         || Diagnostics::from(Diagnostic::new(Problem::ForeignTensor { here: site, there: None }, None, site));
     let entry = find(key).ok_or_else(gone)?;
-    let (expr, mut state, mark) = insert_in(key, &entry, operands, &[], site, action);
+    let foreign = foreign(key, &entry, operands);
+    let mut content = entry.lock();
+    let state = content.state();
+    state.draft = None;
+    let mark = state.graph.mistakes().len();
+    let expr = state.insert(key, foreign, &[], site, action);
     match state.graph.withdraw_diagnostics(mark) {
         Some(diagnostics) => Err(diagnostics),
         None if state.graph.is_poisoned(expr) => Err(state.graph.check().err().unwrap_or_else(gone)),
@@ -147,29 +279,31 @@ pub(crate) fn stale() -> Tensor {
     Tensor { graph: GraphKey(u64::MAX), expr: ExprId::new(0) }
 }
 
-/// The expression, the locked graph, and how many diagnostics it had before.
-fn insert_in<'e>(
-    key: GraphKey,
-    entry: &'e Entry,
-    operands: &[Tensor],
-    dims: &[Dim],
-    site: Site,
-    action: impl FnOnce(&mut Graph, Vec<ir::Dim>) -> ExprId,
-) -> (ExprId, MutexGuard<'e, State>, usize) {
-    // Looked up before this graph is locked: no thread ever holds two locks.
-    let foreign = operands.iter().find(|tensor| tensor.graph != key).map(|tensor| {
+/// The mistake of operands of another graph. Looked up before this graph is locked: no thread ever holds two locks.
+fn foreign(key: GraphKey, entry: &Entry, operands: &[Tensor]) -> Option<Problem> {
+    operands.iter().find(|tensor| tensor.graph != key).map(|tensor| {
         let there = find(tensor.graph).map(|entry| entry.made_at);
         Problem::ForeignTensor { here: entry.made_at, there }
-    });
-    let mut state = entry.lock();
-    let mark = state.graph.mistakes().len();
-    let resolved: Result<Vec<ir::Dim>, Unusable> = match foreign {
-        Some(problem) => Err(Unusable::Problem(problem)),
-        None => dims.iter().map(|dim| dim.resolve(key, &state)).collect(),
-    };
-    let expr = match resolved {
-        Ok(dims) => action(&mut state.graph, dims),
-        Err(unusable) => state.poison(unusable, site),
-    };
-    (expr, state, mark)
+    })
+}
+
+impl State {
+    /// The expression of an action on the graph of `key`, which this is, unless there is a mistake in its operands.
+    fn insert(
+        &mut self,
+        key: GraphKey,
+        foreign: Option<Problem>,
+        dims: &[Dim],
+        site: Site,
+        action: impl FnOnce(&mut Graph, Vec<ir::Dim>) -> ExprId,
+    ) -> ExprId {
+        let resolved: Result<Vec<ir::Dim>, Unusable> = match foreign {
+            Some(problem) => Err(Unusable::Problem(problem)),
+            None => dims.iter().map(|dim| dim.resolve(key, self)).collect(),
+        };
+        match resolved {
+            Ok(dims) => action(&mut self.graph, dims),
+            Err(unusable) => self.poison(unusable, site),
+        }
+    }
 }

@@ -3,8 +3,9 @@
 use super::dims::{Dim, Shape};
 use super::graph;
 use super::registry::{self, GraphKey};
-use crate::compile::{CompileError, CompileOptions};
 use crate::executable::Executable;
+use crate::options::CompileOptions;
+use crate::variant::CompileError;
 use broadloom_ir::ExprId;
 use broadloom_ir::diagnostics::Diagnostics;
 use broadloom_ir::dtype::DType;
@@ -120,7 +121,7 @@ impl Tensor {
     /// All mistakes made so far in the graph, or what the compiler cannot do.
     #[track_caller]
     pub fn compile(self) -> Result<Executable, CompileError> {
-        crate::compile::compile(&self.finish()?, &CompileOptions::default())
+        Executable::compile(&self.finish()?, &CompileOptions::default())
     }
 
     /// Like [`Tensor::compile`], with options.
@@ -138,7 +139,7 @@ impl Tensor {
     /// All mistakes made so far in the graph, or what the compiler cannot do.
     #[track_caller]
     pub fn compile_with(self, options: &CompileOptions) -> Result<Executable, CompileError> {
-        crate::compile::compile(&self.finish()?, options)
+        Executable::compile(&self.finish()?, options)
     }
 }
 

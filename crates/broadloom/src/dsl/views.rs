@@ -1,6 +1,7 @@
 //! Views: the same elements under other indices. They copy nothing; kernels read through them.
 
 use super::axes::{IntoAxes, IntoAxis};
+use super::call::AlongFn;
 use super::dims::{Dim, Shape, Symbol};
 use super::registry;
 use super::tensor::Tensor;
@@ -207,12 +208,14 @@ impl Tensor {
     /// ```
     #[track_caller]
     pub fn permute_dims(self, axes: impl IntoAxes) -> Tensor {
-        let site = Site::caller();
-        let axes = axes.into_axes();
-        registry::build(self.graph, &[self], &[], site, |graph, _| {
-            let axes = axes.unwrap_or_else(|| (0..graph.shape(self.expr).rank() as i64).rev().collect());
-            graph.permute_dims(self.expr, &axes, site)
-        })
+        let permute: AlongFn = |graph, operand, axes, _, site| match axes {
+            Some(axes) => graph.permute_dims(operand, axes, site),
+            None => {
+                let axes: Vec<i64> = (0..graph.shape(operand).rank() as i64).rev().collect();
+                graph.permute_dims(operand, &axes, site)
+            }
+        };
+        self.along("permute_dims", permute, axes, false, Site::caller())
     }
 
     /// [`Tensor::permute_dims`] under its other name; see [`Tensor::t`] for that of matrices.
@@ -240,15 +243,15 @@ impl Tensor {
     /// ```
     #[track_caller]
     pub fn t(self) -> Tensor {
-        let site = Site::caller();
-        registry::build(self.graph, &[self], &[], site, |graph, _| {
-            let rank = graph.shape(self.expr).rank();
+        let transpose: AlongFn = |graph, operand, _, _, site| {
+            let rank = graph.shape(operand).rank();
             let mut axes: Vec<i64> = (0..rank as i64).collect();
             if rank >= 2 {
                 axes.swap(rank - 1, rank - 2);
             }
-            graph.permute_dims(self.expr, &axes, site)
-        })
+            graph.permute_dims(operand, &axes, site)
+        };
+        self.along("t", transpose, .., false, Site::caller())
     }
 
     /// Inserts an axis of size 1 at this position of the result.
@@ -263,7 +266,7 @@ impl Tensor {
     /// ```
     #[track_caller]
     pub fn unsqueeze(self, axis: impl IntoAxis) -> Tensor {
-        self.insert_axes(&[axis.into_axis()], Site::caller())
+        self.insert_axes([axis.into_axis()], Site::caller())
     }
 
     /// Inserts axes of size 1 at these positions of the result.
@@ -277,11 +280,13 @@ impl Tensor {
     /// ```
     #[track_caller]
     pub fn expand_dims(self, axes: impl IntoAxes) -> Tensor {
-        self.insert_axes(&axes.into_axes().unwrap_or_default(), Site::caller())
+        self.insert_axes(axes, Site::caller())
     }
 
-    fn insert_axes(self, axes: &[i64], site: Site) -> Tensor {
-        registry::build(self.graph, &[self], &[], site, |graph, _| graph.expand_dims(self.expr, axes, site))
+    fn insert_axes(self, axes: impl IntoAxes, site: Site) -> Tensor {
+        let expand: AlongFn =
+            |graph, operand, axes, _, site| graph.expand_dims(operand, axes.unwrap_or_default(), site);
+        self.along("expand_dims", expand, axes, false, site)
     }
 
     /// Removes axes, each of which must be the constant 1; `..` removes all that are.
@@ -296,13 +301,15 @@ impl Tensor {
     /// ```
     #[track_caller]
     pub fn squeeze(self, axes: impl IntoAxes) -> Tensor {
-        let site = Site::caller();
-        let axes = axes.into_axes();
-        registry::build(self.graph, &[self], &[], site, |graph, _| {
-            let ones = || graph.unit_axes(self.expr).into_iter().map(|axis| axis as i64).collect();
-            let axes = axes.unwrap_or_else(ones);
-            graph.squeeze(self.expr, &axes, site)
-        })
+        let squeeze: AlongFn = |graph, operand, axes, _, site| match axes {
+            Some(axes) => graph.squeeze(operand, axes, site),
+            None => {
+                let ones = graph.unit_axes(operand).into_iter().map(|axis| axis as i64);
+                let ones: Vec<i64> = ones.collect();
+                graph.squeeze(operand, &ones, site)
+            }
+        };
+        self.along("squeeze", squeeze, axes, false, Site::caller())
     }
 
     /// Stretched to a shape by the broadcast rule.

@@ -4,22 +4,20 @@ mod launch;
 mod outputs;
 mod overlap;
 
-pub(crate) use outputs::OutputViews;
-pub use outputs::{IntoOutputs, OutputError, Outputs, OutputsMut};
+pub use outputs::{IntoOutputs, Outputs, OutputsMut};
 
-use crate::array::{AnyArray, Geometry};
-use crate::bind::plan::{self, Binding};
-use crate::bind::{BindError, Given, Inputs, Ordered, given, order, type_text};
+use crate::array::AnyArray;
+use crate::bind::{BindError, Binding, Given, Inputs, Ordered, given, type_text};
 use crate::cache::lock;
 use crate::compiled::Inner;
 use crate::explain::Explanation;
-use crate::memory::{OutOfMemory, Storage};
+use crate::memory::OutOfMemory;
 use broadloom_ir::ExprId;
 use broadloom_ir::diagnostics::{Places, Row, Style, Text};
 use broadloom_ir::graph::{CheckedGraph, Node, Site};
 use broadloom_jit::{FailureAt, UnknownKernel};
+use outputs::NamedArrays;
 use overlap::destinations;
-use smallvec::SmallVec;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard};
 use thiserror::Error;
@@ -49,7 +47,7 @@ pub struct Bound<'a> {
 impl<'a> Bound<'a> {
     pub(crate) fn new(inner: Arc<Inner>, inputs: Inputs<'a>) -> Result<Self, BindError> {
         let given = given(&inner.graph, &inputs)?;
-        let inputs = order(&inner.graph, &inner.program.required, inputs)?;
+        let inputs = inputs.into_ordered(&inner.graph, &inner.program.required)?;
         Bound::of_ordered(inner, inputs, &given)
     }
 
@@ -62,7 +60,7 @@ impl<'a> Bound<'a> {
         require_all(&inner, &inputs)?;
         let binding = {
             let destinations = destinations(&inner.graph, &inputs, None)?;
-            plan::bind(&inner, &geometries(&inputs), given, &destinations)?
+            inner.bind(&inputs, given, &destinations)?
         };
         Ok(Bound { inner, binding, inputs, given: given.clone(), writing: Mutex::new(()) })
     }
@@ -86,17 +84,8 @@ impl<'a> Bound<'a> {
     /// # Errors
     /// If the data are such that there is no result, or memory cannot be had.
     pub fn run(&self) -> Result<Outputs, RunError> {
-        let graph = &self.inner.graph;
         let _writing = self.writes();
-        let plans = &self.binding.outputs[..graph.results().len()];
-        let storage = plans.iter().map(|plan| Storage::allocate(plan.dtype, plan.count));
-        let mut storage = storage.collect::<Result<SmallVec<[Storage; 2]>, OutOfMemory>>()?;
-        let pointers: SmallVec<[*mut u8; 4]> = storage.iter_mut().map(Storage::as_mut_ptr).collect();
-        launch::run_allocated(&self.inner, &self.binding, &self.inputs, &pointers, &mut storage)?;
-        let arrays = plans.iter().zip(storage).map(|(plan, storage)| {
-            (plan.name.clone(), AnyArray::from_parts(storage, SmallVec::from_slice(&plan.shape)))
-        });
-        Ok(Outputs::new(arrays))
+        run(&self.inner, &self.binding, &self.inputs)
     }
 
     /// Computes the outputs in arrays of the caller, like [`Executable::run_into`](crate::Executable::run_into).
@@ -171,27 +160,43 @@ impl fmt::Debug for Bound<'_> {
     }
 }
 
+/// Computes the outputs of given arrays in arrays of their own.
+pub(crate) fn run_inputs(inner: &Inner, mut inputs: Inputs<'_>) -> Result<Outputs, CallError> {
+    let given = given(&inner.graph, &inputs)?;
+    let inputs = inputs.order(&inner.graph, &inner.program.required)?;
+    let binding = inner.bind(inputs, &given, &destinations(&inner.graph, inputs, None)?)?;
+    Ok(run(inner, &binding, inputs)?)
+}
+
 /// Computes the outputs of given arrays in arrays of the caller.
 pub(crate) fn run_inputs_into(
     inner: &Inner,
-    inputs: Inputs<'_>,
+    mut inputs: Inputs<'_>,
     outputs: OutputsMut<'_>,
 ) -> Result<(), CallError> {
     let given = given(&inner.graph, &inputs)?;
-    let inputs = order(&inner.graph, &inner.program.required, inputs)?;
-    run_into(inner, &inputs, &given, outputs)
+    let inputs = inputs.order(&inner.graph, &inner.program.required)?;
+    run_into(inner, inputs, &given, outputs)
+}
+
+fn run(inner: &Inner, binding: &Binding, inputs: &Ordered<'_>) -> Result<Outputs, RunError> {
+    let mut arrays = NamedArrays::new();
+    for plan in &binding.outputs[..inner.graph.results().len()] {
+        arrays.push((plan.name.clone(), AnyArray::unwritten(plan.dtype, plan.count, &plan.shape)?));
+    }
+    launch::run_allocated(inner, binding, inputs, &mut arrays)?;
+    Ok(Outputs::written(arrays))
 }
 
 fn run_into(
     inner: &Inner,
     inputs: &Ordered<'_>,
     given: &Given,
-    outputs: OutputsMut<'_>,
+    mut outputs: OutputsMut<'_>,
 ) -> Result<(), CallError> {
-    let outputs: OutputViews<'_> = outputs.order(&inner.graph)?;
-    let destinations = destinations(&inner.graph, inputs, Some(&outputs))?;
-    let binding = plan::bind(inner, &geometries(inputs), given, &destinations)?;
-    launch::run_borrowed(inner, &binding, inputs, &outputs)?;
+    let outputs = outputs.order(&inner.graph)?;
+    let binding = inner.bind(inputs, given, &destinations(&inner.graph, inputs, Some(outputs))?)?;
+    launch::run_borrowed(inner, &binding, inputs, outputs)?;
     Ok(())
 }
 
@@ -206,10 +211,6 @@ fn require_all(inner: &Inner, inputs: &Ordered<'_>) -> Result<(), BindError> {
             Err(BindError::Missing { name: info.name.to_string(), expected })
         }
     }
-}
-
-fn geometries<'i>(inputs: &'i Ordered<'_>) -> SmallVec<[Option<&'i Geometry>; 4]> {
-    inputs.iter().map(|input| input.as_ref().map(|input| input.view.geometry())).collect()
 }
 
 /// Why data have no result. `{}` is one line, `{:#}` and `{:?}` show the line of the program.

@@ -1,59 +1,13 @@
 //! Results, and arrays to write them to.
 
-use crate::array::{AnyArray, Array, ArrayViewMut, FromArray, IntoArrayViewMut, LayoutError};
-use crate::bind::plan::check_output_type;
-use crate::bind::{ArrayName, BindError, Role, nearest};
-use broadloom_ir::dtype::{DType, Element};
+use crate::array::{AnyArray, Array, ArrayViewMut, FromArray, IntoArrayViewMut, LayoutError, OutputError};
+use crate::bind::{ArrayName, BindError, Role, check_output_type, nearest};
+use broadloom_ir::dtype::Element;
 use broadloom_ir::for_each_dtype;
 use broadloom_ir::graph::CheckedGraph;
 use smallvec::SmallVec;
 use std::borrow::Cow;
 use std::sync::Arc;
-use thiserror::Error;
-
-/// A result is not what is asked for.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[non_exhaustive]
-pub enum OutputError {
-    /// The elements are of another dtype.
-    #[error("the result has elements of {found}, not {wanted}")]
-    DType {
-        /// What it has.
-        found: DType,
-        /// What is asked for.
-        wanted: DType,
-    },
-    /// The number of axes is another.
-    #[error("the result has {found} axes, not {wanted}")]
-    Rank {
-        /// What it has.
-        found: usize,
-        /// What is asked for.
-        wanted: usize,
-    },
-    /// A number is asked for, but there is not one element.
-    #[error("the result has shape {shape:?}, not one element")]
-    NotOneElement {
-        /// What it has.
-        shape: Vec<usize>,
-    },
-    /// The only output is asked for, but there are several.
-    #[error("there are {} outputs, not {wanted}: {names:?}", names.len())]
-    Number {
-        /// Their names.
-        names: Vec<String>,
-        /// How many are asked for.
-        wanted: usize,
-    },
-    /// There is no output of this name, or it was taken already.
-    #[error("there is no output {name:?}; there are {names:?}")]
-    NoSuchName {
-        /// What is asked for.
-        name: String,
-        /// The names that there are.
-        names: Vec<String>,
-    },
-}
 
 /// The results of a call, by name or in order.
 ///
@@ -74,8 +28,11 @@ pub enum OutputError {
 /// ```
 #[derive(Debug, Clone)]
 pub struct Outputs {
-    arrays: SmallVec<[(Arc<str>, AnyArray); 1]>,
+    arrays: NamedArrays,
 }
+
+/// Results by name, in order.
+pub(super) type NamedArrays = SmallVec<[(Arc<str>, AnyArray); 1]>;
 
 impl Outputs {
     pub(crate) fn new<N: Into<Arc<str>>>(arrays: impl IntoIterator<Item = (N, AnyArray)>) -> Self {
@@ -84,6 +41,10 @@ impl Outputs {
 
     pub(crate) fn none() -> Self {
         Outputs { arrays: SmallVec::new() }
+    }
+
+    pub(super) fn written(arrays: NamedArrays) -> Self {
+        Outputs { arrays }
     }
 
     pub(crate) fn into_arrays(self) -> impl Iterator<Item = AnyArray> {
@@ -277,11 +238,12 @@ macro_rules! outputs {
 /// Arrays to write to; see [`outputs!`](crate::outputs).
 #[derive(Debug, Default)]
 pub struct OutputsMut<'a> {
-    arrays: SmallVec<[Passed<'a>; 2]>,
+    arrays: OutputViews<'a>,
+    /// Names of arrays, as far as the last one that has a name. What is refused is counted among them.
+    names: SmallVec<[Option<Cow<'a, str>>; 2]>,
+    /// What cannot be written, and how many arrays there were before it: reported when its output is known.
+    refused: Vec<(usize, Box<LayoutError>)>,
 }
-
-/// An array and perhaps a name; that an array cannot be written is reported when its output is known.
-type Passed<'a> = (Option<Cow<'a, str>>, Result<ArrayViewMut<'a>, LayoutError>);
 
 /// Arrays in order of the graph's outputs.
 pub(crate) type OutputViews<'a> = SmallVec<[ArrayViewMut<'a>; 2]>;
@@ -317,7 +279,10 @@ impl<'a> OutputsMut<'a> {
     /// ```
     #[must_use]
     pub fn named(mut self, name: impl Into<Cow<'a, str>>, array: impl IntoArrayViewMut<'a>) -> Self {
-        self.arrays.push((Some(name.into()), array.into_array_view_mut()));
+        let passed = self.len();
+        self.names.resize(passed, None);
+        self.names.push(Some(name.into()));
+        self.add(array.into_array_view_mut());
         self
     }
 
@@ -335,20 +300,50 @@ impl<'a> OutputsMut<'a> {
     /// ```
     #[must_use]
     pub fn next(mut self, array: impl IntoArrayViewMut<'a>) -> Self {
-        self.arrays.push((None, array.into_array_view_mut()));
+        self.add(array.into_array_view_mut());
         self
     }
 
+    fn add(&mut self, array: Result<ArrayViewMut<'a>, LayoutError>) {
+        match array {
+            Ok(array) => self.arrays.push(array),
+            Err(reason) => self.refused.push((self.len(), Box::new(reason))),
+        }
+    }
+
+    /// The number of arrays that were passed.
+    fn len(&self) -> usize {
+        self.arrays.len() + self.refused.len()
+    }
+
     /// The arrays in order of the graph's outputs.
-    pub(super) fn order(self, graph: &CheckedGraph) -> Result<OutputViews<'a>, BindError> {
+    pub(super) fn order(&mut self, graph: &CheckedGraph) -> Result<&OutputViews<'a>, BindError> {
+        let results = graph.results();
+        let is_ordered =
+            self.refused.is_empty() && self.names.is_empty() && self.arrays.len() == results.len();
+        if !is_ordered {
+            self.arrays = self.reorder(graph)?;
+        }
+        for (output, view) in results.iter().zip(&self.arrays) {
+            check_output_type(graph, output, view.geometry())?;
+        }
+        Ok(&self.arrays)
+    }
+
+    fn reorder(&mut self, graph: &CheckedGraph) -> Result<OutputViews<'a>, BindError> {
         let known = || graph.results().iter().map(|output| &*output.name);
         let names = || known().map(str::to_string).collect::<Vec<String>>();
         let number = |found| BindError::Number { role: Role::Output, expected: names(), found };
-        let passed = self.arrays.len();
+        let passed = self.len();
         let mut ordered: SmallVec<[Option<ArrayViewMut<'a>>; 2]> = SmallVec::new();
         ordered.resize_with(graph.results().len(), || None);
         let mut positions = 0..ordered.len();
-        for (name, array) in self.arrays {
+        let mut arrays = std::mem::take(&mut self.arrays).into_iter();
+        let mut refused = std::mem::take(&mut self.refused).into_iter().peekable();
+        for index in 0..passed {
+            let name = self.names.get_mut(index).and_then(Option::take);
+            let reason = refused.next_if(|(at, _)| *at == index).map(|(_, reason)| reason);
+            let array = if reason.is_none() { arrays.next() } else { None };
             let position = match &name {
                 Some(name) => known().position(|known| known == name),
                 None => positions.next(),
@@ -361,20 +356,17 @@ impl<'a> OutputsMut<'a> {
                     known: names(),
                 });
             };
-            let array_name =
-                || ArrayName { role: Role::Output, name: graph.results()[position].name.to_string() };
-            let array = array
-                .map_err(|reason| BindError::Layout { array: array_name(), reason: Box::new(reason) })?;
-            if ordered[position].replace(array).is_some() {
-                return Err(BindError::Repeated { array: array_name() });
+            let name = || ArrayName { role: Role::Output, name: graph.results()[position].name.to_string() };
+            if let Some(reason) = reason {
+                return Err(BindError::Layout { array: name(), reason });
             }
+            if ordered[position].is_some() {
+                return Err(BindError::Repeated { array: name() });
+            }
+            ordered[position] = array;
         }
         let views: Option<OutputViews<'a>> = ordered.into_iter().collect();
-        let views = views.ok_or_else(|| number(passed))?;
-        for (output, view) in graph.results().iter().zip(&views) {
-            check_output_type(graph, output, view.geometry())?;
-        }
-        Ok(views)
+        views.ok_or_else(|| number(passed))
     }
 }
 
@@ -393,7 +385,9 @@ impl<'a> IntoOutputs<'a> for OutputsMut<'a> {
 
 impl<'a, V: IntoArrayViewMut<'a>> IntoOutputs<'a> for V {
     fn into_outputs(self) -> OutputsMut<'a> {
-        OutputsMut::new().next(self)
+        let mut outputs = OutputsMut::new();
+        outputs.add(self.into_array_view_mut());
+        outputs
     }
 }
 
@@ -403,7 +397,10 @@ macro_rules! tuples {
             #[allow(non_snake_case, reason = "the types name the values")]
             fn into_outputs(self) -> OutputsMut<'a> {
                 let ($($array,)*) = self;
-                OutputsMut::new()$(.next($array))*
+                #[allow(unused_mut, reason = "nothing is added of an empty tuple")]
+                let mut outputs = OutputsMut::new();
+                $(outputs.add($array.into_array_view_mut());)*
+                outputs
             }
         }
     )*};

@@ -5,17 +5,16 @@
 //! computed aside and copied when all inputs have been read.
 
 use crate::array::{ArrayViewMut, Geometry};
-use crate::bind::plan::Destination;
-use crate::bind::{ArrayName, BindError, Ordered, Role};
+use crate::bind::{ArrayName, BindError, Destination, Destinations, Ordered, Role};
 use broadloom_ir::graph::{CheckedGraph, OutputInfo};
 use smallvec::SmallVec;
 use std::ops::Range;
 
 /// An array that is written to.
-struct Written<'g> {
+struct Written {
     start: *const u8,
     range: Option<Range<i128>>,
-    destination: Destination<'g>,
+    is_aside: bool,
 }
 
 /// Where the outputs go: to `arrays`, in order, or to arrays yet to be allocated; and assigned ones to their inputs.
@@ -23,49 +22,58 @@ pub(super) fn destinations<'g>(
     graph: &CheckedGraph,
     inputs: &'g Ordered<'_>,
     arrays: Option<&'g [ArrayViewMut<'_>]>,
-) -> Result<SmallVec<[Destination<'g>; 4]>, BindError> {
-    let mut written: SmallVec<[Written<'g>; 4]> = SmallVec::new();
-    for (index, output) in graph.outputs().iter().enumerate() {
+) -> Result<Destinations<'g>, BindError> {
+    let outputs = graph.outputs();
+    let mut destinations = Destinations::new();
+    let mut written: SmallVec<[Written; 2]> = SmallVec::new();
+    for (index, output) in outputs.iter().enumerate() {
         let input = output.assigned.and_then(|input| inputs[input.index()].as_ref());
         let array = arrays.and_then(|arrays| arrays.get(index));
-        written.push(match (input, array) {
+        let (destination, start, range) = match (input, array) {
             (Some(input), _) => {
                 let (start, geometry) = (input.view.pointer(), input.view.geometry());
-                Written { start, range: range(start, geometry), destination: Destination::InPlace(geometry) }
+                (Destination::InPlace(geometry), start, range(start, geometry))
             }
             (None, Some(array)) => {
                 let (start, geometry) = (array.pointer().cast_const(), array.geometry());
-                Written { start, range: range(start, geometry), destination: Destination::Array(geometry) }
+                (Destination::Array(geometry), start, range(start, geometry))
             }
-            (None, None) => Written { start: std::ptr::null(), range: None, destination: Destination::Own },
-        });
+            (None, None) => (Destination::Own, std::ptr::null(), None),
+        };
+        destinations.push(destination);
+        written.push(Written { start, range, is_aside: false });
     }
-    let mut aside: SmallVec<[bool; 4]> = SmallVec::from_elem(false, written.len());
-    for (index, this) in written.iter().enumerate() {
-        let own = graph.outputs()[index].assigned.map(|input| input.index());
-        let others = inputs.iter().enumerate().filter(|(input, _)| Some(*input) != own);
-        let read = others.filter_map(|(_, input)| input.as_ref());
-        aside[index] |= read
-            .into_iter()
-            .any(|input| overlap(&this.range, &range(input.view.pointer(), input.view.geometry())));
-        for (other, that) in written.iter().enumerate().skip(index + 1) {
-            if overlap(&this.range, &that.range) {
-                if this.start == that.start {
-                    let [first, second] = [index, other].map(|index| name(&graph.outputs()[index]));
+    if written.iter().all(|this| this.range.is_none()) {
+        return Ok(destinations);
+    }
+    for (index, input) in inputs.iter().enumerate() {
+        let Some(input) = input else { continue };
+        let read = range(input.view.pointer(), input.view.geometry());
+        for (this, output) in written.iter_mut().zip(outputs) {
+            let is_own = output.assigned.is_some_and(|own| own.index() == index);
+            this.is_aside |= !is_own && overlap(&this.range, &read);
+        }
+    }
+    for index in 0..written.len() {
+        for other in index + 1..written.len() {
+            if overlap(&written[index].range, &written[other].range) {
+                if written[index].start == written[other].start {
+                    let [first, second] = [index, other].map(|index| name(&outputs[index]));
                     return Err(BindError::SameArray { first, second });
                 }
-                aside[index] = true;
-                aside[other] = true;
+                written[index].is_aside = true;
+                written[other].is_aside = true;
             }
         }
     }
-    let settle = |(written, aside): (&Written<'g>, bool)| match written.destination {
-        Destination::Array(geometry) | Destination::InPlace(geometry) if aside => {
-            Destination::Aside(geometry)
+    for (destination, this) in destinations.iter_mut().zip(&written) {
+        if let (Destination::Array(geometry) | Destination::InPlace(geometry), true) =
+            (*destination, this.is_aside)
+        {
+            *destination = Destination::Aside(geometry);
         }
-        destination => destination,
-    };
-    Ok(written.iter().zip(aside).map(settle).collect())
+    }
+    Ok(destinations)
 }
 
 fn name(output: &OutputInfo) -> ArrayName {

@@ -1,0 +1,71 @@
+//! Where temporaries lie, and outputs that are computed aside, in the one piece of memory of a call.
+
+use super::error::BindError;
+use super::sizes::{Values, addressable, count, fits_isize};
+use broadloom_ir::dtype::DType;
+use broadloom_loops::kernel::{Kernel, Role, Schedule};
+
+/// Arrays begin at multiples of this many bytes.
+const ALIGNMENT: usize = 64;
+
+/// The memory of a call.
+pub(super) struct Arena {
+    /// How much it takes.
+    pub(super) bytes: usize,
+}
+
+impl Arena {
+    /// The position of so many more elements, which share bytes with nothing.
+    pub(super) fn add(&mut self, count: usize, dtype: DType) -> Result<usize, BindError> {
+        let start = self.bytes;
+        let end = start.checked_add(count * dtype.size());
+        let end = end.and_then(|end| end.checked_next_multiple_of(ALIGNMENT));
+        let too_large = BindError::TooLarge { elements: count as i64, dtype };
+        self.bytes = end.filter(|end| fits_isize(*end)).ok_or(too_large)?;
+        Ok(start)
+    }
+}
+
+/// Where temporaries lie in one arena: those that are not alive at the same time may share bytes.
+pub(super) fn place_temporaries(
+    schedule: &Schedule,
+    values: &Values,
+) -> Result<(Vec<usize>, Arena), BindError> {
+    struct Placed {
+        first: usize,
+        last: usize,
+        start: usize,
+        end: usize,
+    }
+    let mut placed: Vec<Placed> = Vec::new();
+    let mut starts = vec![0; schedule.buffers.len()];
+    let mut arena_bytes = 0;
+    for (index, buffer) in schedule.buffers.iter().enumerate() {
+        if buffer.role != Role::Temporary {
+            continue;
+        }
+        let uses = |kernel: &Kernel| {
+            kernel.accesses.iter().any(|access| access.buffer.is_some_and(|buffer| buffer.index() == index))
+        };
+        let Some(first) = schedule.kernels.iter().position(uses) else { continue };
+        let last = schedule.kernels.iter().rposition(uses).unwrap_or(first);
+        let elements = count(&buffer.shape, values)?;
+        let bytes = addressable(elements, buffer.dtype)? * buffer.dtype.size();
+        let too_large = || BindError::TooLarge { elements, dtype: buffer.dtype };
+        let mut start = 0usize;
+        // The lowest gap: `placed` is sorted by `start`.
+        for other in placed.iter().filter(|other| other.first <= last && first <= other.last) {
+            if start.checked_add(bytes).ok_or_else(too_large)? <= other.start {
+                break;
+            }
+            start = start.max(other.end);
+        }
+        let end = start.checked_add(bytes).and_then(|end| end.checked_next_multiple_of(ALIGNMENT));
+        let end = end.filter(|end| fits_isize(*end)).ok_or_else(too_large)?;
+        let position = placed.partition_point(|other| other.start <= start);
+        placed.insert(position, Placed { first, last, start, end });
+        starts[index] = start;
+        arena_bytes = arena_bytes.max(end);
+    }
+    Ok((starts, Arena { bytes: arena_bytes }))
+}

@@ -1,0 +1,103 @@
+//! Sizes of the outputs, and whether arrays for them fit.
+
+use super::destination::Destination;
+use super::error::{ArrayName, BindError, Role, SizeMismatch};
+use super::names::SymbolNames;
+use super::plan::Request;
+use super::sizes::{Values, addressable, count, size};
+use crate::array::Geometry;
+use broadloom_ir::dtype::DType;
+use broadloom_ir::graph::{CheckedGraph, OutputInfo};
+use smallvec::SmallVec;
+use std::sync::Arc;
+
+/// What becomes of an output.
+#[derive(Debug)]
+pub(crate) struct OutputPlan {
+    pub(crate) name: Arc<str>,
+    pub(crate) dtype: DType,
+    pub(crate) shape: SmallVec<[usize; 4]>,
+    pub(crate) count: usize,
+    /// Where in the arena it is computed, if it is copied to its array afterwards.
+    pub(crate) aside: Option<usize>,
+}
+
+/// Sizes of the outputs; if there are arrays for them, they must have these.
+pub(super) fn plan_outputs(
+    request: &Request<'_>,
+    inputs: &[Option<&Geometry>],
+    destinations: &[Destination<'_>],
+    values: &Values,
+) -> Result<Vec<OutputPlan>, BindError> {
+    let graph = request.graph;
+    let mut plans = Vec::with_capacity(graph.outputs().len());
+    for (position, output) in graph.outputs().iter().enumerate() {
+        let (shape, dtype) = (graph.shape(output.expr), graph.dtype(output.expr));
+        let elements = count(shape, values)?;
+        let plan = OutputPlan {
+            name: (*output.name).into(),
+            dtype,
+            shape: shape.iter().map(|dim| size(dim, values)).collect::<Result<_, _>>()?,
+            count: addressable(elements, dtype)?,
+            aside: None,
+        };
+        if let Some(geometry) = destinations[position].array() {
+            check_output(request, inputs, values, output, geometry, &plan)?;
+        }
+        plans.push(plan);
+    }
+    Ok(plans)
+}
+
+/// Whether an array for an output has its dtype and rank. That is checked at every call, before a binding of the same
+/// sizes and strides is looked up.
+pub(crate) fn check_output_type(
+    graph: &CheckedGraph,
+    output: &OutputInfo,
+    geometry: &Geometry,
+) -> Result<(), BindError> {
+    let array = || ArrayName { role: Role::Output, name: output.name.to_string() };
+    let expected = graph.dtype(output.expr);
+    if geometry.dtype != expected {
+        return Err(BindError::DType { array: array(), expected, found: geometry.dtype });
+    }
+    let shape = graph.shape(output.expr);
+    if geometry.axes.len() != shape.rank() {
+        let (declared, found) = (SymbolNames(graph).shape(shape), geometry.shape());
+        return Err(BindError::Rank { array: array(), rank: shape.rank(), declared, found });
+    }
+    Ok(())
+}
+
+/// Whether an array for an output, of its dtype and rank, has its sizes.
+fn check_output(
+    request: &Request<'_>,
+    inputs: &[Option<&Geometry>],
+    values: &Values,
+    output: &OutputInfo,
+    geometry: &Geometry,
+    plan: &OutputPlan,
+) -> Result<(), BindError> {
+    let array = || ArrayName { role: Role::Output, name: output.name.to_string() };
+    let (graph, program) = (request.graph, request.program);
+    let shape = graph.shape(output.expr);
+    let found = geometry.shape();
+    match (0..found.len()).find(|axis| found[*axis] != plan.shape[*axis]) {
+        None => Ok(()),
+        Some(axis) => Err(BindError::Size(Box::new(SizeMismatch {
+            array: array(),
+            axis,
+            declared: SymbolNames(graph).dim(&shape[axis]),
+            expected: Some(plan.shape[axis] as i64),
+            stated: None,
+            or_one: false,
+            found: found[axis] as i64,
+            shape: found,
+            declared_shape: SymbolNames(graph).shape(shape),
+            site: graph.site(output.expr),
+            solved: program.solved(graph, inputs, values, program.len()),
+            needed_by: None,
+            called: None,
+        }))),
+    }
+}

@@ -1,0 +1,150 @@
+//! Who computes how much: groups of reductions, chunks of the parallel axis.
+
+use super::sizes::{Values, evaluate};
+use broadloom_ir::dim::{Dim, DimError};
+use broadloom_loops::kernel::{Extent, Kernel, KernelId, Schedule, Stmt, Work};
+
+/// One run of a kernel.
+#[derive(Debug)]
+pub(crate) struct Launch {
+    pub(crate) kernel: KernelId,
+    /// The first arguments.
+    pub(crate) params: Vec<u64>,
+    /// The base pointers that follow: a buffer and a distance in bytes.
+    pub(crate) bases: Vec<(usize, i64)>,
+    /// Steps of the parallel axis.
+    pub(crate) extent: i64,
+    /// Steps that one thread does at once; `extent` if the calling thread does all.
+    pub(crate) chunk: i64,
+    pub(crate) scratch_bytes: usize,
+}
+
+/// Binds groups and plans the kernels for some threads: few, if there is little to do.
+pub(super) fn plan_launches(
+    schedule: &Schedule,
+    values: &mut Values,
+    threads: usize,
+    threshold: usize,
+) -> Result<Vec<Launch>, DimError> {
+    let single = |extent: i64, unit: i64| extent.max(unit);
+    bind_groups(schedule, values, single)?;
+    let work: f64 =
+        schedule.kernels.iter().map(|kernel| total_work(kernel, values)).sum::<Result<f64, DimError>>()?;
+    let threshold = threshold as f64;
+    if threads > 1 && work >= threshold && !schedule.groups.is_empty() {
+        bind_groups(schedule, values, |extent, unit| group_length(extent, unit, threads))?;
+    }
+    let launches = schedule.kernels.iter().enumerate().map(|(index, kernel)| {
+        let work = total_work(kernel, values)?;
+        let threads = if work >= threshold { threads } else { 1 };
+        plan_launch(schedule, KernelId::new(index), kernel, values, threads, work)
+    });
+    launches.collect()
+}
+
+/// Binds the number and length of groups to what `length(extent, unit)` chooses.
+fn bind_groups(
+    schedule: &Schedule,
+    values: &mut Values,
+    length: impl Fn(i64, i64) -> i64,
+) -> Result<(), DimError> {
+    for group in &schedule.groups {
+        let extent = evaluate(&group.extent, values)?;
+        let length = length(extent, group.unit as i64);
+        values[group.length.index()] = Some(length);
+        values[group.count.index()] = Some(extent.div_ceil_by(length).max(1));
+    }
+    Ok(())
+}
+
+trait DivCeil {
+    fn div_ceil_by(self, divisor: i64) -> i64;
+}
+
+impl DivCeil for i64 {
+    /// `ceil(self / divisor)` for sizes and positive divisors.
+    fn div_ceil_by(self, divisor: i64) -> i64 {
+        self / divisor + i64::from(self % divisor != 0)
+    }
+}
+
+/// The least `unit * 2^k` that gives about four groups per thread.
+fn group_length(extent: i64, unit: i64, threads: usize) -> i64 {
+    let groups = 4 * threads as i64;
+    let mut length = unit.max(1);
+    while extent.div_ceil_by(length) > groups {
+        length = length.saturating_mul(2);
+    }
+    length
+}
+
+/// Steps of the parallel axis.
+fn extent(kernel: &Kernel, values: &Values) -> Result<i64, DimError> {
+    let Some(axis) = kernel.parallel else { return Ok(1) };
+    match kernel.axes[axis.index()].extent {
+        Extent::Constant(extent) => Ok(extent),
+        Extent::Param(param) => evaluate(&kernel.params[param.index()], values),
+    }
+}
+
+/// Work of a kernel, in bytes of traffic or what takes as long: vector code does an operation on `f32` in the time of
+/// about four bytes from the cache.
+///
+/// The estimate leaves zeros out of account, so that it may be more than fits where the arrays are empty: then it is
+/// simply large.
+fn total_work(kernel: &Kernel, values: &Values) -> Result<f64, DimError> {
+    let estimate = |dim: &Dim| evaluate(dim, values).map_or(f64::MAX, |value| value as f64);
+    let time = |work: &Work| estimate(&work.bytes).max(4.0 * estimate(&work.operations));
+    Ok(time(&kernel.cost.step) * extent(kernel, values)? as f64 + time(&kernel.cost.outside))
+}
+
+fn plan_launch(
+    schedule: &Schedule,
+    id: KernelId,
+    kernel: &Kernel,
+    values: &Values,
+    threads: usize,
+    work: f64,
+) -> Result<Launch, DimError> {
+    /// Work of a chunk, so that handing it to a thread costs little beside it.
+    const CHUNK_WORK: f64 = (512 << 10) as f64;
+    /// Steps at which chunks are cut if they are four times as long, so that vector loops have few remainders and
+    /// no thread loses much of its share.
+    const ALIGNMENTS: [i64; 2] = [64, 16];
+    /// Fewest columns that a thread takes. Threads with a few columns each would read the same cache lines: over 16
+    /// columns, two threads took twice the time of one.
+    const COLUMNS: i64 = 64;
+    let params = kernel.params.iter().map(|dim| Ok(evaluate(dim, values)?.cast_unsigned()));
+    let mut bases = Vec::new();
+    for access in &kernel.accesses {
+        if let Some(buffer) = access.buffer {
+            let size = schedule.buffers[buffer.index()].dtype.size() as i64;
+            let offset = evaluate(&access.offset, values)?.checked_mul(size).ok_or(DimError::Overflow)?;
+            bases.push((buffer.index(), offset));
+        }
+    }
+    let extent = extent(kernel, values)?;
+    let by_columns = is_by_columns(kernel);
+    // Of columns every chunk walks over all rows: as few chunks as there are threads, each as wide as can be.
+    let most = if by_columns { threads as i64 } else { 4 * threads as i64 };
+    let chunks = if threads > 1 { ((work / CHUNK_WORK) as i64).clamp(threads as i64, most) } else { 1 };
+    let chunk = extent.div_ceil_by(chunks).max(if by_columns { COLUMNS } else { 1 });
+    let alignment = ALIGNMENTS.into_iter().find(|alignment| chunk >= 4 * alignment).unwrap_or(1);
+    Ok(Launch {
+        kernel: id,
+        params: params.collect::<Result<_, DimError>>()?,
+        bases,
+        extent,
+        chunk: chunk.div_ceil_by(alignment).saturating_mul(alignment),
+        scratch_bytes: kernel.scratch_bytes(),
+    })
+}
+
+/// Whether steps are columns that are streamed row by row.
+fn is_by_columns(kernel: &Kernel) -> bool {
+    let streams = |body: &[Stmt]| body.iter().any(|stmt| matches!(stmt, Stmt::Stream(_)));
+    kernel.body.iter().any(|stmt| match stmt {
+        Stmt::Strip { axis, body, .. } => Some(*axis) == kernel.parallel && streams(body),
+        _ => false,
+    })
+}

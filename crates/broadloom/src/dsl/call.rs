@@ -1,0 +1,125 @@
+//! Calls of the language as data: they can be compared, and made again.
+
+use super::operand::{Kind, Operand};
+use broadloom_ir::ExprId;
+use broadloom_ir::dtype::DType;
+use broadloom_ir::graph::{Graph, Literal, Site};
+use broadloom_ir::ops::Op;
+use smallvec::SmallVec;
+
+/// A call that adds expressions to a graph, with all that the result depends on.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Call {
+    /// A row of the op table.
+    Elementwise(Op, Arguments),
+    /// A choice by a condition.
+    Select(ExprId, Arguments),
+    /// A conversion.
+    Cast(ExprId, DType),
+    /// A function of axes.
+    Along(Along),
+}
+
+/// Operands of an elementwise call.
+type Arguments = SmallVec<[Argument; 3]>;
+
+/// An [`Operand`] of the graph at hand.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Argument {
+    Expr(ExprId),
+    Literal(Literal),
+}
+
+/// A function of an expression and axes.
+#[derive(Debug, Clone)]
+pub(super) struct Along {
+    /// Of all that the function does.
+    pub(super) name: &'static str,
+    pub(super) function: AlongFn,
+    pub(super) operand: ExprId,
+    pub(super) axes: Option<Vec<i64>>,
+    pub(super) keepdims: bool,
+}
+
+/// `None` stands for all axes.
+pub(super) type AlongFn = fn(&mut Graph, ExprId, Option<&[i64]>, bool, Site) -> ExprId;
+
+impl PartialEq for Argument {
+    /// Numbers are the same if their bits are: 0.0 is not -0.0.
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Argument::Expr(this), Argument::Expr(that)) => this == that,
+            (Argument::Literal(Literal::Float(this)), Argument::Literal(Literal::Float(that))) => {
+                this.to_bits() == that.to_bits()
+            }
+            (Argument::Literal(this), Argument::Literal(that)) => this == that,
+            (Argument::Expr(_), Argument::Literal(_)) | (Argument::Literal(_), Argument::Expr(_)) => false,
+        }
+    }
+}
+
+impl PartialEq for Along {
+    /// Functions are told apart by their names: their addresses may be the same, or not.
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+            && self.operand == other.operand
+            && self.axes == other.axes
+            && self.keepdims == other.keepdims
+    }
+}
+
+impl From<&Operand> for Argument {
+    fn from(operand: &Operand) -> Self {
+        match operand.0 {
+            Kind::Tensor(tensor) => Argument::Expr(tensor.expr),
+            Kind::Literal(literal) => Argument::Literal(literal),
+        }
+    }
+}
+
+impl Call {
+    pub(super) fn elementwise(op: Op, operands: &[Operand]) -> Call {
+        Call::Elementwise(op, operands.iter().map(Argument::from).collect())
+    }
+
+    pub(super) fn select(condition: ExprId, sides: &[Operand; 2]) -> Call {
+        Call::Select(condition, sides.iter().map(Argument::from).collect())
+    }
+
+    /// Makes the call.
+    pub(super) fn apply(&self, graph: &mut Graph, site: Site) -> ExprId {
+        match self {
+            Call::Elementwise(op, operands) => match (op, operands.as_slice()) {
+                (Op::Pow, [Argument::Expr(base), Argument::Literal(exponent)]) => {
+                    graph.power_literal(*base, *exponent, site)
+                }
+                (op, operands) => {
+                    let exprs = exprs(graph, operands, site);
+                    graph.elementwise(*op, &exprs, site)
+                }
+            },
+            Call::Select(condition, sides) => {
+                let exprs = exprs(graph, sides, site);
+                graph.select(*condition, exprs[0], exprs[1], site)
+            }
+            Call::Cast(operand, dtype) => graph.cast(*operand, *dtype, site),
+            Call::Along(Along { function, operand, axes, keepdims, .. }) => {
+                function(graph, *operand, axes.as_deref(), *keepdims, site)
+            }
+        }
+    }
+}
+
+/// Expressions of the operands; literals meet the common dtype of the tensors.
+fn exprs(graph: &mut Graph, operands: &[Argument], site: Site) -> SmallVec<[ExprId; 3]> {
+    let dtypes = operands.iter().filter_map(|operand| match operand {
+        Argument::Expr(expr) => Some(graph.dtype(*expr)),
+        Argument::Literal(_) => None,
+    });
+    let meets = DType::promote_all(dtypes).unwrap_or(DType::Bool);
+    let mut expr = |operand: &Argument| match operand {
+        Argument::Expr(expr) => *expr,
+        Argument::Literal(literal) => graph.literal(*literal, meets, site),
+    };
+    operands.iter().map(&mut expr).collect()
+}
