@@ -9,8 +9,8 @@
 //! three times each.
 
 use crate::LowerError;
-use crate::kernel::{AxisId, Def, Value};
-use crate::nest::{AxisSet, MAX_AXES, Nest, NestAxis, Part, bit};
+use crate::kernel::{AccessId, AxisId, Def, Value};
+use crate::nest::{AxisSet, MAX_AXES, Nest, NestAxis, NestStore, Part, bit};
 use broadloom_ir::dim::Dim;
 
 impl Nest<'_> {
@@ -153,17 +153,18 @@ impl Nest<'_> {
             && !of(bit(outer)).any(is_called);
         // What stands in the loop over the merged axis may not address an array by a part of it.
         let both = bit(outer) | bit(inner);
+        let moved = |access: AccessId| self.accesses[access.index()].axes() & both;
         let addresses = |(value, depends): (&Value, &AxisSet)| {
-            value.def.accesses().into_iter().all(|(access, _)| {
-                let moved = self.accesses[access.index()].axes() & both;
-                moved == 0 || moved == depends & both
-            })
+            let mut accesses = value.def.accesses().into_iter().map(|(access, _)| moved(access));
+            accesses.all(|moved| moved == 0 || moved == depends & both)
         };
+        // The strides of an array without elements may be zero.
+        let stores = |store: &NestStore| store.scatter.is_none() && [0, both].contains(&moved(store.access));
         (may_recur || !merge.recurs)
             && (may_stretch || !merge.stretches)
             && self.values.iter().zip(&self.depends).all(addresses)
             && self.axes.iter().all(|axis| axis.parent != Some(inner))
-            && self.stores.iter().all(|store| store.scatter.is_none())
+            && self.stores.iter().all(stores)
             && self.axes.len() + 2 <= MAX_AXES
     }
 

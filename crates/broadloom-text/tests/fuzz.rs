@@ -60,6 +60,8 @@ fn found_before() {
         "input x: f32[n]\noutput y = x[9223372036854775807:]",
         // Printed as `size(1)`, which is a constant where it is read.
         "input x: u16[_]\noutput y = stack([1], axis=0) / len(x)\noutput z = segment_sum(y, x, 3)",
+        // An array without elements was stored to by an axis without a loop.
+        "input x: f32[0, m]\nlet v = x.T\nw = v.astype(f16)\nl = where(x > 7, x, x)\ntan(w)",
         // A slice that ends before the first element wherever it begins.
         "input x: f32[n]\nlet one = array([2])\noutput y = one[n - 1:-2]",
     ] {
