@@ -303,7 +303,7 @@ impl Maker<'_, '_, '_> {
                 maker.segments(axis, Some(axis), &items, &wanted, |maker, body| {
                     reduced.iter().map(|value| maker.accumulator(*value, body)).collect::<Vec<_>>()
                 })?;
-            let row = maker.plan.forms[&axis] == Form::Row && maker.plan.is_vector();
+            let row = maker.plan.forms[&axis] == Form::Contiguous && maker.plan.is_vector();
             let short = maker.nest.axes[axis.index()].extent.as_constant().is_some_and(|extent| extent < 8);
             let values = maker.plan.subtree(axis).into_iter().chain(wanted.iter().copied());
             let lanes = if row && !short { maker.plan.lanes(axis, values).max(8) } else { 1 };

@@ -25,22 +25,22 @@ use std::collections::HashMap;
 /// How a reduction runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Form {
-    /// One accumulator per lane of the vector loop around it.
-    InVector,
-    /// Along its own axis, several elements at once.
-    Row,
-    /// Along its own axis, one by one: there are loops inside.
-    Scalar,
+    /// An accumulator per lane of the vector loop around it.
+    PerLane,
+    /// Along its own axis, several neighbours in memory at once.
+    Contiguous,
+    /// Along its own axis, element by element: there are loops inside.
+    Serial,
     /// Rows of accumulators over the strip of the loop around it.
-    Stream,
-    /// A tile function over the strip of the loop around it.
-    Pairs,
+    AccumulatorRows,
+    /// A tile function on pairs, over the strip of the loop around it.
+    PairwiseTile,
 }
 
 impl Form {
     /// Whether the reduction works on whole rows over the strip of the loop around it, and so ends a segment.
     pub fn is_by_rows(self) -> bool {
-        matches!(self, Form::Stream | Form::Pairs)
+        matches!(self, Form::AccumulatorRows | Form::PairwiseTile)
     }
 }
 
@@ -324,30 +324,34 @@ impl<'n, 'a> Plan<'n, 'a> {
         let has_calls =
             self.live_values().any(|value| self.position(value) == Some(axis) && self.is_call(value));
         let forms: Vec<Form> = inside.iter().filter_map(|inner| self.forms.get(inner).copied()).collect();
-        let inside_in_vector = forms.iter().all(|form| *form == Form::InVector || form.is_by_rows());
+        let inside_in_vector = forms.iter().all(|form| *form == Form::PerLane || form.is_by_rows());
         let by_rows = has_calls || forms.iter().any(|form| form.is_by_rows());
         let per_lane = matches!(order, Order::Free | Order::Sequential) && !by_rows && inside_in_vector;
-        let along_itself = if inside_in_vector { Form::Row } else { Form::Scalar };
+        let along_itself = if inside_in_vector { Form::Contiguous } else { Form::Serial };
         let Some(neighbour) = self.neighbour(axis) else { return along_itself };
         if !inside.is_empty() {
-            return if per_lane { Form::InVector } else { along_itself };
+            return if per_lane { Form::PerLane } else { along_itself };
         }
         if self.options.vectorize && self.pairing(axis).is_some() {
-            return Form::Pairs;
+            return Form::PairwiseTile;
         }
         let (along, across, other) = self.directions(axis, neighbour);
         let streams = order != Order::Counter;
         if has_calls {
-            return if streams && across > 0 && along == 0 { Form::Stream } else { Form::Row };
+            return if streams && across > 0 && along == 0 {
+                Form::AccumulatorRows
+            } else {
+                Form::Contiguous
+            };
         }
         match (along, across, other) {
-            (0, 0, 0) if per_lane => Form::InVector,
-            (_, _, _) if order == Order::Sequential && per_lane => Form::InVector,
-            (1.., 0, 0) => Form::Row,
-            (0, 1.., 0) if streams => Form::Stream,
-            _ if per_lane => Form::InVector,
-            (0, 1.., _) if streams => Form::Stream,
-            _ => Form::Row,
+            (0, 0, 0) if per_lane => Form::PerLane,
+            (_, _, _) if order == Order::Sequential && per_lane => Form::PerLane,
+            (1.., 0, 0) => Form::Contiguous,
+            (0, 1.., 0) if streams => Form::AccumulatorRows,
+            _ if per_lane => Form::PerLane,
+            (0, 1.., _) if streams => Form::AccumulatorRows,
+            _ => Form::Contiguous,
         }
     }
 
@@ -380,7 +384,7 @@ impl<'n, 'a> Plan<'n, 'a> {
         self.options.vectorize
             && !counts
             && !short
-            && inside.iter().all(|inner| self.forms.get(inner) == Some(&Form::InVector))
+            && inside.iter().all(|inner| self.forms.get(inner) == Some(&Form::PerLane))
     }
 
     /// Steps computed at once for values of these dtypes.
@@ -419,7 +423,7 @@ impl<'n, 'a> Plan<'n, 'a> {
         };
         // Tile functions on pairs count in 32 bits, too.
         let is_narrow = |axis: &AxisId, values: &[ValueId]| {
-            self.forms.get(axis) == Some(&Form::Pairs) || values.iter().any(is_narrow)
+            self.forms.get(axis) == Some(&Form::PairwiseTile) || values.iter().any(is_narrow)
         };
         let narrow = self.reduced.iter().filter(|(axis, values)| is_narrow(axis, values));
         let narrow = narrow.map(|(axis, _)| (*axis, i64::from(i32::MAX), Specialisation::NarrowIndices));

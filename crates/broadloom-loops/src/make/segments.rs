@@ -50,7 +50,7 @@ impl Maker<'_, '_, '_> {
                             }
                         }
                     }
-                    Item::Loop(axis) if self.plan.forms.get(axis) == Some(&Form::Pairs) => {
+                    Item::Loop(axis) if self.plan.forms.get(axis) == Some(&Form::PairwiseTile) => {
                         pairings.extend(self.plan.pairing(*axis).map(|pairing| (*axis, pairing)));
                     }
                     Item::Loop(_) | Item::Store(_) => {}
@@ -151,7 +151,7 @@ impl Maker<'_, '_, '_> {
                     let stmt = self.part(axis, part)?;
                     before.push(stmt);
                 }
-                (None, Some(Form::Stream)) => {
+                (None, Some(Form::AccumulatorRows)) => {
                     let stream = self.stream(axis, strip)?;
                     before.push(Stmt::Stream(stream));
                 }
@@ -266,7 +266,7 @@ impl Maker<'_, '_, '_> {
             let read: Vec<ValueId> = match reader {
                 Item::Value(value) => self.plan.sources(*value).into_vec(),
                 // The rows of pairs are filled where they are used.
-                Item::Loop(axis) if self.plan.forms.get(axis) == Some(&Form::Pairs) => continue,
+                Item::Loop(axis) if self.plan.forms.get(axis) == Some(&Form::PairwiseTile) => continue,
                 Item::Loop(axis) => self.plan.read_from_outside(*axis),
                 Item::Store(store) => self.nest.stores[*store].reads().collect(),
             };

@@ -22,7 +22,7 @@ impl Plan<'_, '_> {
         let nest = self.nest;
         let mut kept = HashMap::new();
         let mut axes: Vec<AxisId> = self.reduced.keys().copied().collect();
-        axes.retain(|axis| self.forms[axis] == Form::Row);
+        axes.retain(|axis| self.forms[axis] == Form::Contiguous);
         axes.sort();
         for axis in axes {
             // Between the two loops no segment of the loop around may end, for the row lasts one step of it.
