@@ -20,6 +20,7 @@ pub fn entries(suite: &mut Suite) {
     for (n, m) in [(2000, 500), (16, 62_500), (62_500, 16), (250_000, 4)] {
         outer_product(suite, n, m);
     }
+    functions_by_column(suite, 2000, 1024);
     let graphs = suite.size(GRAPHS as usize) as u64;
     suite.entry(&format!("{GRAPHS} random graphs, cut at random"), |is_quick| {
         let mut ratios: Vec<f64> = Vec::new();
@@ -62,6 +63,20 @@ fn outer_product(suite: &mut Suite, n: usize, m: usize) {
             Step { make: Make::Binary("multiply", |x, y| x * y), of: [2, 3], form: Form::Table },
         ];
         Case { steps, sizes, cuts: vec![2, 3], are_outputs: false, seed: 0 }.contenders()
+    });
+}
+
+/// `exp(x).mean(0)`.
+fn functions_by_column(suite: &mut Suite, n: usize, m: usize) {
+    let sizes = [suite.size(n), suite.size(m)];
+    suite.ratio(&format!("exp(x).mean(0), {n} x {m}"), Asked::Ratio(MOST), || {
+        let (name, mean, form) = REDUCE[0];
+        let steps = vec![
+            Step { make: Make::Input, of: [0, 0], form: Form::Table },
+            Step { make: Make::Unary("exp", |x| x.exp()), of: [0, 0], form: Form::Table },
+            Step { make: Make::Unary(name, mean), of: [1, 1], form },
+        ];
+        Case { steps, sizes, cuts: vec![1], are_outputs: false, seed: 0 }.contenders()
     });
 }
 

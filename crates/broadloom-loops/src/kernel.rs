@@ -71,7 +71,8 @@ pub struct Assumption {
 impl Assumption {
     /// Whether it holds for a size.
     pub fn holds(&self, size: i64) -> bool {
-        (self.least..=self.most).contains(&size)
+        // An axis without elements takes no time, whatever the code.
+        (self.least..=self.most).contains(&size) || self.of == Specialisation::LongRows && size == 0
     }
 }
 
@@ -558,7 +559,7 @@ pub struct Stream {
     pub axis: AxisId,
     /// The axis whose current strip the rows are over.
     pub strip: AxisId,
-    /// In which order elements combine: `Free`, `Sequential` or `Tree`.
+    /// In which order elements combine: `Free`, `Sequential`, `Tree` or `Blocks`.
     pub order: Order,
     /// Steps of the strip that the body computes at once.
     pub lanes: usize,
@@ -643,6 +644,10 @@ pub struct Pairs {
     /// Where their positions on the axis are left (i64), if they are wanted.
     pub indices: Option<RowId>,
 }
+
+/// Rows of fewer elements stream through memory one after the other, whatever [`Stream::steps`] says: several at once
+/// gain nothing.
+pub const SHORT_ROW: i64 = 64;
 
 /// Number of ranks that the binary counter over blocks can need: an axis has fewer than 2^63 elements.
 pub const RANKS: usize = 54;

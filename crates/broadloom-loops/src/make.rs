@@ -404,9 +404,6 @@ const REPEATED: usize = 24;
 /// More rows of accumulators do not stay in registers.
 const ACCUMULATORS: usize = 4;
 
-/// Elements of a row below which several rows at once gain nothing.
-const SHORT_ROW: i64 = 64;
-
 fn steps(stream: &Stream, extent: Extent, row: Extent) -> usize {
     // Rows of a few cache lines stream through memory one after the other.
     if matches!(row, Extent::Constant(length) if length < SHORT_ROW) {

@@ -145,10 +145,11 @@ impl Nest<'_> {
         let extent = self.axes[inner.index()].extent.as_constant();
         // Rows of what recurs are filled once, or beside loops that would be too short for vectors.
         let longest = if self.around(outer).is_none() { LONGEST_PERIOD } else { LONGEST_PERIOD_INSIDE };
-        let may_recur = extent.is_some_and(|extent| (2..=longest).contains(&extent));
+        let may_recur =
+            extent.is_some_and(|extent| (2..=longest).contains(&extent)) && !of(bit(inner)).any(is_called);
         // Rows of what is stretched are filled for each strip: less work than functions of short rows, or than loops
         // over a few elements.
-        let shorter_than = if calls { LONG_ROW } else { SHORT_ROW };
+        let shorter_than = if calls { LONG_ROW } else { SHORT_LOOP };
         let may_stretch = extent.map_or(calls, |extent| (2..shorter_than).contains(&extent))
             && !of(bit(outer)).any(is_called);
         // What stands in the loop over the merged axis may not address an array by a part of it.
@@ -229,4 +230,4 @@ const LONGEST_PERIOD_INSIDE: i64 = 8;
 /// Rows so long waste little of the calls of functions.
 pub(crate) const LONG_ROW: i64 = 256;
 /// Rows so long fill vectors.
-const SHORT_ROW: i64 = 16;
+const SHORT_LOOP: i64 = 16;

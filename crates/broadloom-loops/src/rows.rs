@@ -240,9 +240,7 @@ impl Lives {
             *end = (*end).max(self.position);
         }
     }
-}
 
-impl Lives {
     fn body(&mut self, kernel: &Kernel, body: &[Stmt]) {
         for stmt in body {
             self.position += 1;

@@ -7,7 +7,9 @@
 //!    walks the strip of a `Strip`, of a `Reduce` with a prologue, or of a `Stream`;
 //! 3. rows are used over the strip of their axis, which is no longer than they are, and are written before they are
 //!    read; no row that is written in between shares their memory; periodic ones are written by the loop over their
-//!    period, a constant, are longer by that, and hold it a whole number of times;
+//!    period, a constant, before any strip that reads them, are longer by that, and hold it a whole number of times;
+//!    stretched ones are written in the strip, by the one-lane loop over the axis that is stretched, and are longer by
+//!    [`STRETCH`]; blocks are written by a `Transpose` alone, in the strips of both axes in which they are read;
 //! 4. an access is moved only by axes whose loops are around it, and has a buffer of its dtype, or none if it is a
 //!    position;
 //! 5. dtypes of operands agree as the op table demands, stores keep the dtype of the buffer, and the rows of calls,
@@ -106,6 +108,7 @@ pub fn verify(schedule: &Schedule) -> Result<(), Broken> {
             strips_seen: 0,
             vector: None,
             scratch: Scratch::of(kernel),
+            blocks: vec![None; kernel.rows.len()],
         };
         scope.body(&kernel.body).map_err(broken)?;
     }
@@ -142,6 +145,8 @@ struct Scope<'k> {
     /// The axis of the vector loop around.
     vector: Option<AxisId>,
     scratch: Scratch,
+    /// By row, of a block: the strip of the axis whose steps have rows, in which it was written.
+    blocks: Vec<Option<Strip>>,
 }
 
 fn find<'k, T>(list: &'k [T], index: usize, what: &'static str) -> Result<&'k T, Fault> {
@@ -283,8 +288,12 @@ impl<'k> Scope<'k> {
         let Row { length, span, .. } = *self.row(row)?;
         let strip = match span {
             // All of it is written by the loop over the period, for every strip after that.
-            Span::Periodic { period, .. } if period == axis => {
+            Span::Periodic { period, along } if period == axis => {
                 self.period(row, period)?;
+                self.axis(along)?;
+                if self.strips[along.index()].is_some() {
+                    return Err(Fault::Row(row));
+                }
                 Strip { number: usize::MAX, length }
             }
             Span::Stretched { over, along } if over == axis => {
@@ -293,8 +302,11 @@ impl<'k> Scope<'k> {
                 }
                 self.strip(row, along)?
             }
-            Span::Periodic { .. } | Span::Stretched { .. } => return Err(Fault::Row(row)),
-            Span::Strip | Span::Axis | Span::Block { .. } => self.strip(row, axis)?,
+            // Blocks are transposed, see `transpose`.
+            Span::Periodic { .. } | Span::Stretched { .. } | Span::Block { .. } => {
+                return Err(Fault::Row(row));
+            }
+            Span::Strip | Span::Axis => self.strip(row, axis)?,
         };
         self.scratch.write(row, (axis, strip));
         Ok(())
@@ -308,7 +320,8 @@ impl<'k> Scope<'k> {
         let same = match self.kernel.rows[row.index()].span {
             Span::Strip => written_in == strip,
             Span::Block { rows } => {
-                written_in == strip && self.walked[rows.index()] && self.is_block(row, rows)
+                let here = self.strips.get(rows.index()).copied().flatten();
+                written_in == strip && self.walked[rows.index()] && here == self.blocks[row.index()]
             }
             Span::Stretched { along, .. } => along == axis && written_in == strip,
             Span::Axis => written_in == strip || extent(written_for) == extent(axis),
@@ -317,10 +330,34 @@ impl<'k> Scope<'k> {
         if same { Ok(self.kernel.rows[row.index()].dtype) } else { Err(Fault::Row(row)) }
     }
 
-    /// Whether there is a row for each step of the strip of an axis.
-    fn is_block(&self, row: RowId, rows: AxisId) -> bool {
-        let strip = self.strips.get(rows.index()).copied().flatten();
-        strip.is_some_and(|strip| strip.length <= self.kernel.rows[row.index()].count)
+    /// What the strips of two axes meet of an array, into as many rows as there are steps of one of them.
+    fn transpose(&mut self, id: AccessId, row: RowId, rows: AxisId, axis: AxisId) -> Result<(), Fault> {
+        self.axis(rows)?;
+        self.axis(axis)?;
+        let Row { span, count, dtype, .. } = *self.row(row)?;
+        let block = self.strips[rows.index()].filter(|strip| strip.length <= count);
+        let is_free = !self.walked[rows.index()] && !self.walked[axis.index()] && rows != axis;
+        if !is_free || block.is_none() || span != (Span::Block { rows }) {
+            return Err(Fault::Row(row));
+        }
+        let access = find(&self.kernel.accesses, id.index(), "access")?;
+        for &(of, stride) in &access.strides {
+            self.axis(of)?;
+            self.stride(stride)?;
+            if !self.walked[of.index()] && of != rows && of != axis {
+                return Err(Fault::Moved(id));
+            }
+        }
+        if !access.is_unit(rows) {
+            return Err(Fault::Moved(id));
+        }
+        if self.buffer(id, access)?.dtype != dtype {
+            return Err(Fault::RowDtype(row));
+        }
+        let strip = self.strip(row, axis)?;
+        self.scratch.write(row, (axis, strip));
+        self.blocks[row.index()] = block;
+        Ok(())
     }
 
     /// A loop, and what runs at the end of each of its innermost turns.
@@ -460,28 +497,7 @@ impl<'k> Scope<'k> {
                 }
             }
             Stmt::Pairs(pairs) => self.pairs(pairs),
-            Stmt::Transpose { access, row, rows, axis, .. } => {
-                self.axis(*rows)?;
-                self.axis(*axis)?;
-                let along = [*rows, *axis];
-                let free = along.iter().all(|axis| !self.walked[axis.index()]) && rows != axis;
-                if !free
-                    || self.row(*row)?.span != (Span::Block { rows: *rows })
-                    || !self.is_block(*row, *rows)
-                {
-                    return Err(Fault::Row(*row));
-                }
-                let read = find(&self.kernel.accesses, access.index(), "access")?;
-                let others = read.strides.iter().filter(|(axis, _)| !along.contains(axis));
-                if !read.is_unit(*rows) || others.into_iter().any(|(axis, _)| !self.walked[axis.index()]) {
-                    return Err(Fault::Moved(*access));
-                }
-                read.strides.iter().try_for_each(|(_, stride)| self.stride(*stride))?;
-                if self.buffer(*access, read)?.dtype != self.row(*row)?.dtype {
-                    return Err(Fault::RowDtype(*row));
-                }
-                self.write_row(*row, *axis)
-            }
+            Stmt::Transpose { access, row, rows, axis, .. } => self.transpose(*access, *row, *rows, *axis),
             Stmt::Reduce(reduce) => self.reduce(reduce, stmt),
             Stmt::Stream(stream) => self.stream(stream, stmt),
             Stmt::For { .. } | Stmt::Strip { .. } => match stmt.as_loop() {

@@ -110,6 +110,22 @@ const CASES: &[(&str, &str, Break)] = &[
         schedule.kernels[0].rows.iter_mut().for_each(|row| row.length -= 1);
     }),
     ("Row", "sum with a transpose", |schedule| {
+        // Only a transposition writes a block.
+        storing(schedule, |body, _| {
+            let (row, part, axis) = (RowId::new(0), 0, AxisId::new(1));
+            let defined =
+                body.iter().find_map(|stmt| if let Stmt::Let(value) = stmt { Some(*value) } else { None });
+            body.push(Stmt::Put { row, part, axis, value: defined.unwrap() });
+        });
+    }),
+    ("Row", "bias", |schedule| {
+        // The row is filled for the strips of a loop around, not for those that read it.
+        let body = &mut schedule.kernels[0].body;
+        let filling = body.remove(0);
+        let Stmt::Strip { body, .. } = &mut body[0] else { panic!("a strip reads the row") };
+        body.insert(0, filling);
+    }),
+    ("Row", "sum with a transpose", |schedule| {
         // Fewer rows than steps of the strip.
         schedule.kernels[0].rows.iter_mut().for_each(|row| row.count -= 1);
     }),

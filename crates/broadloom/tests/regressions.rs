@@ -1,7 +1,7 @@
 //! Mistakes that were made once.
 
 use broadloom::prelude::*;
-use broadloom::{BindError, CallError};
+use broadloom::{BindError, CallError, OutputsMut};
 use std::time::Instant;
 
 /// A binding of the same sizes and strides was used for outputs of another dtype or in another order.
@@ -205,4 +205,25 @@ fn signs_of_nans_are_not_seen() {
     let negative = [-f32::NAN; 21];
     let found: (Vec<bool>, Vec<bool>) = kernel.run((&negative, &ys)).unwrap().try_into().unwrap();
     assert_eq!(found, (vec![false; 21], vec![false; 21]));
+}
+
+/// A function of what recurs along a row was looked for where its own loop had left it.
+#[test]
+fn functions_of_columns_are_outputs_too() {
+    let g = Graph::new();
+    let n = g.symbol("n");
+    let (x, c) = (g.input::<f32>("x", shape![n, 3]), g.input::<f32>("c", shape![3]));
+    let e = c.exp();
+    let kernel = g.compile([("e", e), ("y", x * e)]).unwrap();
+    let xs: Vec<f32> = (0..3000).map(|i| i as f32).collect();
+    let cs = [0.5f32, 1.0, -1.0];
+    let dense: (Vec<f32>, Vec<f32>) =
+        kernel.run((ArrayView::new(&xs, &[1000, 3]).unwrap(), &cs)).unwrap().try_into().unwrap();
+    let (mut es, mut ys) = ([0.0f32; 6], vec![0.0f32; 3000]);
+    let every_other = ArrayViewMut::strided(&mut es, 0, &[3], &[2]).unwrap();
+    let outputs = OutputsMut::new().next(every_other).next(ArrayViewMut::new(&mut ys, &[1000, 3]).unwrap());
+    kernel.run_into((ArrayView::new(&xs, &[1000, 3]).unwrap(), &cs), outputs).unwrap();
+    assert_eq!([es[0], es[2], es[4]], dense.0[..]);
+    assert_eq!(ys, dense.1);
+    assert_eq!([es[1], es[3], es[5]], [0.0; 3]);
 }

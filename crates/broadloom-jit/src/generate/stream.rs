@@ -7,6 +7,7 @@ use broadloom_ir::reduce::{BLOCK, LANES, ReduceOp, SEQUENTIAL_LIMIT};
 use broadloom_loops::kernel::*;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder};
+use std::collections::HashMap;
 
 impl Generator<'_, '_, '_> {
     pub(super) fn stream(&mut self, stream: &Stream) {
@@ -145,22 +146,26 @@ impl Generator<'_, '_, '_> {
     }
 
     /// As many steps of the reduction axis, so far apart, from a position on: every element of the strip onto the
-    /// rows that start at `targets`. What is left of the strip beside whole vectors goes step by step.
+    /// rows that start at `targets`. Where there are several steps, what is left of the strip beside whole vectors goes
+    /// step by step.
     fn step(
         &mut self,
         stream: &Stream,
         (first, steps, apart): (ir::Value, i64, ir::Value),
         targets: &[ir::Value],
     ) {
-        let (mut start, end) = self.bounds(stream.strip);
-        if stream.lanes > 1 {
-            start = self.walk(stream, (first, steps, apart), (start, end), stream.lanes, targets);
-        }
-        if steps == 1 {
-            self.walk(stream, (first, 1, apart), (start, end), 1, targets);
+        let strip = self.bounds(stream.strip);
+        let around = self.before_walk(stream, first, steps, apart);
+        if stream.lanes == 1 {
+            self.walk(stream, &around, strip, 1, targets);
             return;
         }
-        let left = self.ins().icmp(IntCC::SignedLessThan, start, end);
+        let start = self.walk(stream, &around, strip, stream.lanes, targets);
+        if steps == 1 {
+            self.walk(stream, &around, (start, strip.1), 1, targets);
+            return;
+        }
+        let left = self.ins().icmp(IntCC::SignedLessThan, start, strip.1);
         let one_by_one = |generator: &mut Self| {
             let length = generator.ins().imul_imm_s(apart, steps);
             let behind = generator.ins().iadd(first, length);
@@ -169,7 +174,8 @@ impl Generator<'_, '_, '_> {
                 &[],
                 |generator, state| generator.ins().icmp(IntCC::SignedLessThan, state[0], behind),
                 |generator, state, _| {
-                    generator.walk(stream, (state[0], 1, apart), (start, end), 1, targets);
+                    let around = generator.before_walk(stream, state[0], 1, apart);
+                    generator.walk(stream, &around, (start, strip.1), 1, targets);
                     (vec![generator.ins().iadd(state[0], apart)], Vec::new())
                 },
             );
@@ -178,15 +184,15 @@ impl Generator<'_, '_, '_> {
         self.branch(left, &[], one_by_one, |_| Vec::new());
     }
 
-    /// Walks along a part of the strip, so many lanes at once, as far as they go. Gives where it has stopped.
-    fn walk(
+    /// What steps of the reduction axis need before they walk along the strip: the position of each, and the values
+    /// that are in scope then.
+    fn before_walk(
         &mut self,
         stream: &Stream,
-        (first, steps, apart): (ir::Value, i64, ir::Value),
-        (start, end): (ir::Value, ir::Value),
-        lanes: usize,
-        targets: &[ir::Value],
-    ) -> ir::Value {
+        first: ir::Value,
+        steps: i64,
+        apart: ir::Value,
+    ) -> Vec<Around> {
         let outer = self.env.clone();
         let mut around = Vec::new();
         let mut position = first;
@@ -198,10 +204,24 @@ impl Generator<'_, '_, '_> {
                 generator.body(&stream.per_step);
                 generator.body(&stream.prologue);
             });
-            around.push((position, std::mem::replace(&mut self.env, outer.clone())));
+            let env = std::mem::replace(&mut self.env, outer.clone());
+            around.push(Around { position, env });
         }
+        around
+    }
+
+    /// Walks along a part of the strip, so many lanes at once, as far as they go. Gives where it has stopped.
+    fn walk(
+        &mut self,
+        stream: &Stream,
+        around: &[Around],
+        (start, end): (ir::Value, ir::Value),
+        lanes: usize,
+        targets: &[ir::Value],
+    ) -> ir::Value {
         let accumulators: Vec<Accumulator> =
             stream.accumulators.iter().map(|entry| entry.accumulator.clone()).collect();
+        let outer = self.env.clone();
         let over = |generator: &mut Self| {
             let zero = generator.constant(0);
             // The shapes of the state; the values are dead code.
@@ -216,7 +236,7 @@ impl Generator<'_, '_, '_> {
                 .zip(&addresses)
                 .map(|(like, address)| generator.emit.load(*address, 0, like.dtype, lanes, LaneStride::Unit))
                 .collect();
-            for (position, env) in &around {
+            for Around { position, env } in around {
                 generator.env.clone_from(env);
                 state = generator.at(stream.axis, *position, 1, |generator| {
                     generator.body(&stream.body);
@@ -447,6 +467,13 @@ enum ByBlocks {
     If(ir::Value),
 }
 
+/// A step of the reduction axis.
+struct Around {
+    position: ir::Value,
+    /// The values that are in scope, those of the step among them.
+    env: HashMap<ValueId, Val>,
+}
+
 /// The rows that elements are dealt onto.
 struct RowsOfLanes {
     /// How many lanes there are: 1, or [`LANES`].
@@ -457,5 +484,3 @@ struct RowsOfLanes {
 
 /// Steps at once of what is done once for many rows.
 const FEW_LANES: usize = 4;
-/// Elements of a strip below which several rows at once gain nothing.
-const SHORT_ROW: i64 = 64;

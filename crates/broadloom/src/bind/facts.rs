@@ -151,9 +151,12 @@ impl SmallResults {
                 && elements / results >= WORTH_PARTS
                 && elements >= parallel_threshold as i64 / 4
         };
-        let small = self.0.iter().filter(|_| threads > 1).filter(is_small);
-        let mut shapes: Vec<Shape> = small.map(|result| result.shape.clone()).collect();
-        shapes.dedup();
+        let mut shapes: Vec<Shape> = Vec::new();
+        for result in self.0.iter().filter(|_| threads > 1).filter(is_small) {
+            if !shapes.contains(&result.shape) {
+                shapes.push(result.shape.clone());
+            }
+        }
         shapes
     }
 }
@@ -189,6 +192,11 @@ fn variant(
     values: &Values,
 ) -> Result<Arc<Variant>, BindError> {
     let mut facts = facts(request, inputs, destinations, values);
+    let outputs = request.graph.outputs();
+    let is_little = || {
+        let shapes = outputs.iter().map(|output| request.graph.shape(output.expr));
+        shapes.into_iter().all(|shape| count(shape, values).is_ok_and(|count| count < WORTH_ELEMENTS))
+    };
     loop {
         let variant = request.variants.get(facts.clone());
         let variant = variant.map_err(|error| BindError::Compile(Arc::new(error)))?;
@@ -199,7 +207,8 @@ fn variant(
                 Err(DimError::Unbound(_)) => continue,
                 size => size?,
             };
-            if !assumption.holds(size) {
+            let is_worth = assumption.of != Specialisation::LongRows || !is_little();
+            if !assumption.holds(size) && is_worth {
                 holds = false;
                 match assumption.of {
                     Specialisation::NarrowIndices => facts.index_width = IndexWidth::Wide,
