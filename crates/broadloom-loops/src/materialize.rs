@@ -15,7 +15,7 @@ mod sections;
 use crate::cost;
 use crate::flat::{Flat, FlatId, Kind, Reduction, dense_strides};
 use crate::kernel::{Assumption, AxisId, BufferId, Specialisation};
-use crate::nest::{Index, Map};
+use crate::nest::{AffineIndex, AffineMap};
 use crate::plan::{Choice, Planned, Reason};
 use crate::{Layout, LowerError, LowerOptions};
 use broadloom_ir::dim::Dim;
@@ -230,7 +230,7 @@ struct Planner<'f> {
     next_class: usize,
     reductions: HashMap<ReductionKey, AxisId>,
     /// Under which maps nodes are read that have not been looked at.
-    demands: BTreeMap<FlatId, HashSet<Map>>,
+    demands: BTreeMap<FlatId, HashSet<AffineMap>>,
     /// Per axis, the sizes of the space that it belongs to.
     sizes: Vec<Rc<[Dim]>>,
     /// Arrays whose elements an innermost loop would gather, each time that it repeats.
@@ -257,7 +257,7 @@ impl Planner<'_> {
         Ok(())
     }
 
-    fn visit(&mut self, id: FlatId, maps: &HashSet<Map>) -> Result<(), LowerError> {
+    fn visit(&mut self, id: FlatId, maps: &HashSet<AffineMap>) -> Result<(), LowerError> {
         let flat = self.flat;
         if let Kind::Reduce(reduction) = &flat.node(id).kind
             && flat.unrolls(reduction)
@@ -286,7 +286,7 @@ impl Planner<'_> {
     }
 
     /// Why a tensor that is read under these maps is materialised, if it is.
-    fn reason(&self, id: FlatId, maps: &HashSet<Map>, is_output: bool) -> Option<Reason> {
+    fn reason(&self, id: FlatId, maps: &HashSet<AffineMap>, is_output: bool) -> Option<Reason> {
         let flat = self.flat;
         let node = flat.node(id);
         if flat.stored.contains(&id) {
@@ -307,7 +307,7 @@ impl Planner<'_> {
         }
         if is_output {
             // An output of the same sizes is computed by the same kernel.
-            let shared = |map: &&Map| !self.is_whole(id, map);
+            let shared = |map: &&AffineMap| !self.is_whole(id, map);
             let others = maps.iter().filter(shared).count();
             // An array of the caller that does not lie as arrays between kernels do cannot be read: it takes another one.
             let is_dense = |buffer: &BufferId| flat.layouts[buffer.index()] == Layout::Dense;
@@ -342,7 +342,7 @@ impl Planner<'_> {
     }
 
     /// Notes that the innermost free loop gathers elements of an array, again for each step of a loop around.
-    fn note_gathered(&mut self, id: FlatId, map: &Map) -> Result<(), LowerError> {
+    fn note_gathered(&mut self, id: FlatId, map: &AffineMap) -> Result<(), LowerError> {
         let flat = self.flat;
         let strides = match flat.node(id).kind {
             Kind::Buffer(buffer) if self.plan.reason(id).is_none() => flat.strides(buffer)?,
@@ -353,7 +353,7 @@ impl Planner<'_> {
             !self.axes[axis.index()].reduction && !self.inner.keys().any(|(around, _)| around == axis)
         };
         let Some(vector) = self.deepest(&read).filter(is_innermost) else { return Ok(()) };
-        let along = |index: &Index| index.axis == Some(vector);
+        let along = |index: &AffineIndex| index.axis == Some(vector);
         let Some(axis) = map.iter().position(along) else { return Ok(()) };
         let is_side_by_side =
             map.iter().zip(&strides).any(|(index, stride)| index.axis.is_some() && stride.is_one());
@@ -375,7 +375,7 @@ impl Planner<'_> {
 
     /// The length of the strips over which a function is called in each step of a reduction that streams along
     /// another axis, if it is short: then the calls cost more than what they compute.
-    fn short_strip(&self, id: FlatId, map: &Map) -> Option<i64> {
+    fn short_strip(&self, id: FlatId, map: &AffineMap) -> Option<i64> {
         let Kind::Op { op, .. } = self.flat.node(id).kind else { return None };
         let strip = map.iter().rev().find_map(|index| index.axis)?;
         let streams = |axis: AxisId| {
@@ -394,8 +394,8 @@ impl Planner<'_> {
     }
 
     /// The part of a map that moves, by axes or by classes of axes.
-    fn moving<'m>(&self, map: &'m Map, by_class: bool) -> Vec<(usize, i64, &'m Dim)> {
-        let of = |index: &'m Index| {
+    fn moving<'m>(&self, map: &'m AffineMap, by_class: bool) -> Vec<(usize, i64, &'m Dim)> {
+        let of = |index: &'m AffineIndex| {
             let axis = index.axis?.index();
             Some((if by_class { self.axes[axis].class } else { axis }, index.step, &index.start))
         };
@@ -403,9 +403,9 @@ impl Planner<'_> {
     }
 
     /// Whether a map reads all of a tensor in the order of the loops of a space of its sizes.
-    fn is_whole(&self, id: FlatId, map: &Map) -> bool {
+    fn is_whole(&self, id: FlatId, map: &AffineMap) -> bool {
         let sizes: Vec<&Dim> = self.flat.node(id).shape.iter().filter(|dim| !dim.is_one()).collect();
-        let moving: Vec<&Index> = map.iter().filter(|index| index.axis.is_some()).collect();
+        let moving: Vec<&AffineIndex> = map.iter().filter(|index| index.axis.is_some()).collect();
         let Some(first) = moving.first().and_then(|index| index.axis) else { return sizes.is_empty() };
         let space = &self.sizes[first.index()];
         let starts_at_zero = moving.iter().all(|index| index.step == 1 && index.start.is_zero());
@@ -418,7 +418,7 @@ impl Planner<'_> {
     }
 
     /// Whether a value under a map is computed anew in each step of a loop that it does not depend on.
-    fn is_repeated(&self, map: &Map) -> bool {
+    fn is_repeated(&self, map: &AffineMap) -> bool {
         let mut read: Vec<AxisId> = map.iter().filter_map(|index| index.axis).collect();
         let groups: Vec<AxisId> = read.iter().filter_map(|axis| self.axes[axis.index()].group).collect();
         // The groups of an axis part it among them: along both together nothing is computed twice.
@@ -473,15 +473,15 @@ impl Planner<'_> {
     }
 
     /// Loops in one another for dims that are no literal 1, and the index map along them.
-    fn chain(&mut self, space: &Space, around: Option<AxisId>, dims: &[Dim], sizes: &Rc<[Dim]>) -> Map {
+    fn chain(&mut self, space: &Space, around: Option<AxisId>, dims: &[Dim], sizes: &Rc<[Dim]>) -> AffineMap {
         let mut parent = around;
         let index = |dim: &Dim| {
             if dim.is_one() {
-                return Index::at(0);
+                return AffineIndex::at(0);
             }
             let axis = self.free_axis(space, parent, dim, sizes);
             parent = Some(axis);
-            Index::along(axis)
+            AffineIndex::along(axis)
         };
         dims.iter().map(index).collect()
     }
@@ -505,7 +505,7 @@ impl Planner<'_> {
         let block = self.free_axis(&space, None, &node.shape[0], &sizes);
         let row = self.free_axis(&space, Some(block), &flat.node(ids).shape[0], &sizes);
         self.axes[row.index()].group = Some(block);
-        let mut of_values: Map = std::iter::once(Index::along(row)).collect();
+        let mut of_values: AffineMap = std::iter::once(AffineIndex::along(row)).collect();
         of_values.extend(self.chain(&space, Some(row), &node.shape[2..], &sizes));
         self.demand(ids, of_values[..1].into());
         self.demand(values, of_values);
@@ -513,7 +513,7 @@ impl Planner<'_> {
     }
 
     /// Hands the demand for a node on to its operands.
-    fn propagate(&mut self, id: FlatId, map: &Map) -> Result<(), LowerError> {
+    fn propagate(&mut self, id: FlatId, map: &AffineMap) -> Result<(), LowerError> {
         let flat = self.flat;
         let node = flat.node(id);
         let mut terms = Vec::new();
@@ -539,8 +539,10 @@ impl Planner<'_> {
                 return Ok(());
             }
             Kind::Take { table, .. } => self.demand_table(*table)?,
-            Kind::Reduce(reduction) if flat.unrolls(reduction) => terms.push(Index::at(0)),
-            Kind::Reduce(reduction) => terms.push(Index::along(self.reduction_axis(id, reduction, map))),
+            Kind::Reduce(reduction) if flat.unrolls(reduction) => terms.push(AffineIndex::at(0)),
+            Kind::Reduce(reduction) => {
+                terms.push(AffineIndex::along(self.reduction_axis(id, reduction, map)))
+            }
             _ => {}
         }
         let extents = |axis: AxisId| self.axes[axis.index()].extent.clone();
@@ -551,7 +553,7 @@ impl Planner<'_> {
         Ok(())
     }
 
-    fn demand(&mut self, id: FlatId, map: Map) {
+    fn demand(&mut self, id: FlatId, map: AffineMap) {
         self.demands.entry(id).or_default().insert(map);
     }
 
@@ -583,7 +585,7 @@ impl Planner<'_> {
         }
     }
 
-    fn reduction_axis(&mut self, id: FlatId, reduction: &Reduction, map: &Map) -> AxisId {
+    fn reduction_axis(&mut self, id: FlatId, reduction: &Reduction, map: &AffineMap) -> AxisId {
         let around: Vec<AxisId> = map.iter().filter_map(|index| index.axis).collect();
         let parent = self.deepest(&around);
         let extent = self.flat.node(reduction.operand).shape[reduction.axis].clone();

@@ -14,7 +14,7 @@ mod reductions;
 mod reshape;
 mod roots;
 
-pub(crate) use maps::{Index, Map};
+pub(crate) use maps::{AffineIndex, AffineMap};
 pub(crate) use roots::{Short, Target};
 
 use crate::LowerError;
@@ -166,7 +166,7 @@ pub(crate) struct Nest<'a> {
     pub wanted: Vec<(FlatId, Reason)>,
     /// Symbolic lengths of rows that are taken to be long.
     pub long_rows: Vec<Dim>,
-    memo: HashMap<(FlatId, Map), ValueId>,
+    memo: HashMap<(FlatId, AffineMap), ValueId>,
     by_def: HashMap<(Def, DType), ValueId>,
     reduction_axes: HashMap<AxisKey, AxisId>,
 }
@@ -196,10 +196,11 @@ impl<'a> Nest<'a> {
 
     /// Pairs of values that are the same function, one of a reduction axis and one of a free axis.
     pub fn twins(&self, reduction: AxisId, free: AxisId) -> Vec<(ValueId, ValueId)> {
-        let along = |map: &Map| map.iter().any(|index| index.axes().any(|axis| axis == reduction));
-        let moved =
-            |map: &Map| -> Map { map.iter().map(|index| index.along_other(reduction, free)).collect() };
-        let pair = |((node, map), value): (&(FlatId, Map), &ValueId)| {
+        let along = |map: &AffineMap| map.iter().any(|index| index.axes().any(|axis| axis == reduction));
+        let moved = |map: &AffineMap| -> AffineMap {
+            map.iter().map(|index| index.along_other(reduction, free)).collect()
+        };
+        let pair = |((node, map), value): (&(FlatId, AffineMap), &ValueId)| {
             along(map).then(|| Some((*value, *self.memo.get(&(*node, moved(map)))?)))?
         };
         self.memo.iter().filter_map(pair).collect()
@@ -231,7 +232,7 @@ impl<'a> Nest<'a> {
             .max_by_key(|axis| self.depth(*axis))
     }
 
-    fn instantiate(&mut self, root: FlatId, map: Map) -> Result<ValueId, LowerError> {
+    fn instantiate(&mut self, root: FlatId, map: AffineMap) -> Result<ValueId, LowerError> {
         let mut stack = vec![(root, map.clone())];
         while let Some((node, map)) = stack.last().cloned() {
             if self.memo.contains_key(&(node, map.clone())) {
@@ -277,11 +278,11 @@ impl<'a> Nest<'a> {
     }
 
     /// What a node under a map is computed from.
-    fn operands(&mut self, id: FlatId, map: &Map) -> Result<Reads, LowerError> {
+    fn operands(&mut self, id: FlatId, map: &AffineMap) -> Result<Reads, LowerError> {
         if self.is_loaded(id) {
             return Ok(smallvec![]);
         }
-        if map.iter().any(Index::has_values) && !self.is_gathered(id) {
+        if map.iter().any(AffineIndex::has_values) && !self.is_gathered(id) {
             return Ok(smallvec![]);
         }
         if let Kind::Reshape(operand) = self.flat.node(id).kind
@@ -293,9 +294,9 @@ impl<'a> Nest<'a> {
         if let Kind::Reduce(reduction) = &self.flat.node(id).kind {
             if self.flat.unrolls(reduction) {
                 let extent = &self.flat.node(reduction.operand).shape[reduction.axis];
-                terms.extend((0..extent.as_constant().unwrap_or(0)).map(Index::at));
+                terms.extend((0..extent.as_constant().unwrap_or(0)).map(AffineIndex::at));
             } else {
-                terms.push(Index::along(self.reduction_axis(id, reduction, map)?));
+                terms.push(AffineIndex::along(self.reduction_axis(id, reduction, map)?));
             }
         }
         self.flat.reads(id, map, &terms, &|axis| self.axes[axis.index()].extent.clone())
@@ -372,13 +373,13 @@ impl<'a> Nest<'a> {
         }
     }
 
-    fn build(&mut self, id: FlatId, map: &Map, args: &[ValueId]) -> Result<ValueId, LowerError> {
+    fn build(&mut self, id: FlatId, map: &AffineMap, args: &[ValueId]) -> Result<ValueId, LowerError> {
         let flat = self.flat;
         let node = flat.node(id);
         if self.is_loaded(id) {
             return self.load_packed(self.stored[&id], map, id);
         }
-        if map.iter().any(Index::has_values) && !self.is_gathered(id) {
+        if map.iter().any(AffineIndex::has_values) && !self.is_gathered(id) {
             return Ok(self.want(id, Reason::Reshaped, id));
         }
         Ok(match &node.kind {
@@ -425,7 +426,7 @@ impl<'a> Nest<'a> {
         self.constant(Scalar::I64(0).cast(self.flat.node(user).dtype), user)
     }
 
-    fn iota(&mut self, index: &Index, node: FlatId) -> ValueId {
+    fn iota(&mut self, index: &AffineIndex, node: FlatId) -> ValueId {
         let start = self.size(&index.start, node);
         let mut sum = None;
         for (term, step) in index.terms() {

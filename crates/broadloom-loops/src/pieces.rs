@@ -11,7 +11,7 @@
 use crate::LowerError;
 use crate::flat::{Flat, FlatId, Kind};
 use crate::kernel::AxisId;
-use crate::nest::{Index, Map};
+use crate::nest::{AffineIndex, AffineMap};
 use broadloom_ir::dim::Dim;
 use std::collections::HashSet;
 
@@ -106,7 +106,7 @@ impl Flat {
         // Axes of the piece, then those of reductions, which cannot be cut.
         let mut extents: Vec<Dim> = piece.ranges.iter().map(|(_, length)| length.clone()).collect();
         piece.reduces = false;
-        let mut seen: HashSet<(FlatId, Map)> = HashSet::new();
+        let mut seen: HashSet<(FlatId, AffineMap)> = HashSet::new();
         let mut stack = vec![(root, self.map_of(root, piece)?)];
         while let Some((id, map)) = stack.pop() {
             let node = self.node(id);
@@ -121,10 +121,10 @@ impl Flat {
             if let Kind::Reduce(reduction) = &node.kind {
                 let extent = &self.node(reduction.operand).shape[reduction.axis];
                 if self.unrolls(reduction) {
-                    terms.extend((0..extent.as_constant().unwrap_or(0)).map(Index::at));
+                    terms.extend((0..extent.as_constant().unwrap_or(0)).map(AffineIndex::at));
                 } else {
                     piece.reduces = true;
-                    terms.push(Index::along(AxisId::new(extents.len())));
+                    terms.push(AffineIndex::along(AxisId::new(extents.len())));
                     extents.push(extent.clone());
                 }
             }
@@ -147,20 +147,22 @@ impl Flat {
     }
 
     /// The map of a piece of a node, whose loop axes are numbered like its ranges.
-    fn map_of(&self, root: FlatId, piece: &Piece) -> Result<Map, LowerError> {
+    fn map_of(&self, root: FlatId, piece: &Piece) -> Result<AffineMap, LowerError> {
         let mut ranges = piece.ranges.iter().enumerate();
         let shape = &self.node(root).shape;
         let index = |dim: &Dim| match if dim.is_one() { None } else { ranges.next() } {
-            Some((axis, (start, length))) if !length.is_one() => Index::along(AxisId::new(axis)).moved(start),
-            Some((_, (start, _))) => Ok(Index::at_dim(start.clone())),
-            None => Ok(Index::at(0)),
+            Some((axis, (start, length))) if !length.is_one() => {
+                AffineIndex::along(AxisId::new(axis)).moved(start)
+            }
+            Some((_, (start, _))) => Ok(AffineIndex::at_dim(start.clone())),
+            None => Ok(AffineIndex::at(0)),
         };
         shape.iter().map(index).collect()
     }
 
     /// Where an index along an axis of some length passes from one operand of a join to the next, in ascending order;
     /// nothing if that depends on sizes.
-    fn places(&self, ends: &[Dim], index: &Index, length: &Dim) -> Result<Vec<Dim>, LowerError> {
+    fn places(&self, ends: &[Dim], index: &AffineIndex, length: &Dim) -> Result<Vec<Dim>, LowerError> {
         let Some((total, ends)) = ends.split_last() else { return Ok(Vec::new()) };
         let whole = match index.step {
             1 => index.start.is_zero() && length == total,

@@ -1,7 +1,7 @@
 //! Accesses: where the elements of arrays are, as strides along loop axes.
 
 use super::maps::Term;
-use super::{Index, MAX_AXES, Map, Nest, NestAccess};
+use super::{AffineIndex, AffineMap, MAX_AXES, Nest, NestAccess};
 use crate::LowerError;
 use crate::flat::{FlatId, Kind, dense_strides};
 use crate::kernel::*;
@@ -24,8 +24,13 @@ impl Nest<'_> {
         (self.flat.layouts[buffer.index()] == crate::Layout::Dense).then_some(buffer)
     }
 
-    pub(super) fn load(&mut self, buffer: BufferId, map: &Map, node: FlatId) -> Result<ValueId, LowerError> {
-        if map.iter().any(Index::has_values) {
+    pub(super) fn load(
+        &mut self,
+        buffer: BufferId,
+        map: &AffineMap,
+        node: FlatId,
+    ) -> Result<ValueId, LowerError> {
+        if map.iter().any(AffineIndex::has_values) {
             let strides = self.flat.strides(buffer)?;
             let shape = self.flat.buffers[buffer.index()].shape.clone();
             return self.gather(buffer, &strides, &shape, map, node);
@@ -38,7 +43,7 @@ impl Nest<'_> {
     pub(super) fn load_packed(
         &mut self,
         buffer: BufferId,
-        map: &Map,
+        map: &AffineMap,
         node: FlatId,
     ) -> Result<ValueId, LowerError> {
         let makes = |of: FlatId| self.roots.contains(&of);
@@ -66,7 +71,7 @@ impl Nest<'_> {
         buffer: BufferId,
         strides: &[Dim],
         shape: &[Dim],
-        map: &Map,
+        map: &AffineMap,
         node: FlatId,
     ) -> Result<ValueId, LowerError> {
         let moving: Vec<usize> = (0..map.len()).filter(|axis| map[*axis].has_values()).collect();
@@ -85,19 +90,19 @@ impl Nest<'_> {
         let access = located(Some(buffer), dtype, strides, map)?;
         let access = self.interned(access);
         // No index is out of range, so no report names a position.
-        let position = self.position(&Shape::default(), &Map::new())?;
+        let position = self.position(&Shape::default(), &AffineMap::new())?;
         Ok(self.taken(access, index, &stride, &size, position, dtype, node))
     }
 
     /// The part of a sum of indices that values give.
     fn by_values<'i>(
         &mut self,
-        parts: impl IntoIterator<Item = (&'i Index, Dim)>,
+        parts: impl IntoIterator<Item = (&'i AffineIndex, Dim)>,
         node: FlatId,
     ) -> Result<ValueId, LowerError> {
-        let sum = Index::sum(parts)?;
+        let sum = AffineIndex::sum(parts)?;
         let values = sum.more.into_iter().filter(|(term, _)| matches!(term, Term::Value(_))).collect();
-        Ok(self.iota(&Index { more: values, ..Index::at(0) }, node))
+        Ok(self.iota(&AffineIndex { more: values, ..AffineIndex::at(0) }, node))
     }
 
     /// Loads from a dense buffer under another shape of as many elements.
@@ -105,11 +110,11 @@ impl Nest<'_> {
         &mut self,
         buffer: BufferId,
         shape: &Shape,
-        map: &Map,
+        map: &AffineMap,
         node: FlatId,
     ) -> Result<ValueId, LowerError> {
         let strides = dense_strides(shape)?;
-        if map.iter().any(Index::has_values) {
+        if map.iter().any(AffineIndex::has_values) {
             return self.gather(buffer, &strides, shape, map, node);
         }
         let dtype = self.flat.buffers[buffer.index()].dtype;
@@ -123,7 +128,11 @@ impl Nest<'_> {
         self.value(Def::Load { access, delta }, dtype, depends, node)
     }
 
-    pub(super) fn address(&mut self, buffer: BufferId, map: &Map) -> Result<(AccessId, i64), LowerError> {
+    pub(super) fn address(
+        &mut self,
+        buffer: BufferId,
+        map: &AffineMap,
+    ) -> Result<(AccessId, i64), LowerError> {
         let strides = self.flat.strides(buffer)?;
         let dtype = self.flat.buffers[buffer.index()].dtype;
         self.access(Some(buffer), dtype, &strides, map)
@@ -135,7 +144,7 @@ impl Nest<'_> {
         buffer: Option<BufferId>,
         dtype: DType,
         strides: &[Dim],
-        map: &Map,
+        map: &AffineMap,
     ) -> Result<(AccessId, i64), LowerError> {
         let mut access = located(buffer, dtype, strides, map)?;
         let short = |delta: &i64| buffer.is_some() && i32::try_from(delta.saturating_mul(8)).is_ok();
@@ -155,7 +164,7 @@ impl Nest<'_> {
     }
 
     /// The row-major position in a tensor of a shape, for error reports.
-    pub(super) fn position(&mut self, shape: &Shape, map: &Map) -> Result<AccessId, LowerError> {
+    pub(super) fn position(&mut self, shape: &Shape, map: &AffineMap) -> Result<AccessId, LowerError> {
         let strides = dense_strides(shape)?;
         Ok(self.access(None, DType::I64, &strides, map)?.0)
     }
@@ -165,7 +174,7 @@ impl Nest<'_> {
         table: FlatId,
         indices: FlatId,
         axis: usize,
-        map: &Map,
+        map: &AffineMap,
         index: ValueId,
         node: FlatId,
     ) -> Result<ValueId, LowerError> {
@@ -173,8 +182,8 @@ impl Nest<'_> {
         let rank = flat.node(indices).shape.rank();
         // The table's axis moves along an axis of its own, whose stride is taken out of the access again.
         let data = AxisId::new(MAX_AXES);
-        let mut table_map: Map = map[..axis].into();
-        table_map.push(Index::along(data));
+        let mut table_map: AffineMap = map[..axis].into();
+        table_map.push(AffineIndex::along(data));
         table_map.extend(map[axis + rank..].iter().cloned());
         let size = flat.node(table).shape[axis].clone();
         let Some((buffer, shape, table_map)) = self.resolve(table, table_map)? else {
@@ -189,7 +198,7 @@ impl Nest<'_> {
         let along = access.stride(data);
         access.strides.retain(|(of, _)| *of != data);
         let access = self.interned(access);
-        let indices_map: Map = map[axis..axis + rank].into();
+        let indices_map: AffineMap = map[axis..axis + rank].into();
         let shape = flat.node(indices).shape.clone();
         let position = self.position(&shape, &indices_map)?;
         Ok(self.taken(access, index, &along, &size, position, dtype, node))
@@ -220,8 +229,8 @@ impl Nest<'_> {
     pub(super) fn resolve(
         &mut self,
         node: FlatId,
-        map: Map,
-    ) -> Result<Option<(BufferId, Option<Shape>, Map)>, LowerError> {
+        map: AffineMap,
+    ) -> Result<Option<(BufferId, Option<Shape>, AffineMap)>, LowerError> {
         let (mut node, mut map) = (node, map);
         loop {
             if self.is_loaded(node) {
@@ -257,7 +266,7 @@ fn located(
     buffer: Option<BufferId>,
     dtype: DType,
     strides: &[Dim],
-    map: &Map,
+    map: &AffineMap,
 ) -> Result<NestAccess, LowerError> {
     let mut offset = Dim::ZERO;
     let mut by_axis: SmallVec<[(AxisId, Dim); 4]> = smallvec![];

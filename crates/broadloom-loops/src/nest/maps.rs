@@ -1,4 +1,4 @@
-//! Index maps: where the elements of a node are, for the loops of a kernel.
+//! Affine maps: where the elements of a node are, for the loops of a kernel.
 
 use crate::LowerError;
 use crate::flat::{Flat, FlatId, Kind};
@@ -8,7 +8,7 @@ use smallvec::{SmallVec, smallvec};
 
 /// One axis of a tensor as a function of a loop axis: `start + step * axis`, and what reshapes add.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(crate) struct Index {
+pub(crate) struct AffineIndex {
     pub axis: Option<AxisId>,
     pub step: i64,
     pub start: Dim,
@@ -25,26 +25,28 @@ pub(crate) enum Term {
     Value(ValueId),
 }
 
-impl Index {
-    pub fn at(position: i64) -> Index {
-        Index::at_dim(Dim::constant(position))
+impl AffineIndex {
+    pub fn at(position: i64) -> AffineIndex {
+        AffineIndex::at_dim(Dim::constant(position))
     }
 
-    pub fn at_dim(start: Dim) -> Index {
-        Index { axis: None, step: 0, start, more: Vec::new() }
+    pub fn at_dim(start: Dim) -> AffineIndex {
+        AffineIndex { axis: None, step: 0, start, more: Vec::new() }
     }
 
-    pub fn along(axis: AxisId) -> Index {
-        Index { axis: Some(axis), step: 1, start: Dim::ZERO, more: Vec::new() }
+    pub fn along(axis: AxisId) -> AffineIndex {
+        AffineIndex { axis: Some(axis), step: 1, start: Dim::ZERO, more: Vec::new() }
     }
 
     /// The index that a value gives.
-    pub fn by_value(value: ValueId) -> Index {
-        Index { more: vec![(Term::Value(value), Dim::ONE)], ..Index::at(0) }
+    pub fn by_value(value: ValueId) -> AffineIndex {
+        AffineIndex { more: vec![(Term::Value(value), Dim::ONE)], ..AffineIndex::at(0) }
     }
 
     /// The sum of indices, each times a number of elements.
-    pub fn sum<'i>(parts: impl IntoIterator<Item = (&'i Index, Dim)>) -> Result<Index, LowerError> {
+    pub fn sum<'i>(
+        parts: impl IntoIterator<Item = (&'i AffineIndex, Dim)>,
+    ) -> Result<AffineIndex, LowerError> {
         let mut start = Dim::ZERO;
         let mut more: Vec<(Term, Dim)> = Vec::new();
         for (index, factor) in parts {
@@ -60,9 +62,9 @@ impl Index {
         if let [(Term::Axis(axis), step)] = more.as_slice()
             && let Some(step) = step.as_constant()
         {
-            return Ok(Index { axis: Some(*axis), step, start, more: Vec::new() });
+            return Ok(AffineIndex { axis: Some(*axis), step, start, more: Vec::new() });
         }
-        Ok(Index { more, ..Index::at_dim(start) })
+        Ok(AffineIndex { more, ..AffineIndex::at_dim(start) })
     }
 
     /// What moves it, and by how many elements a step.
@@ -85,18 +87,18 @@ impl Index {
     }
 
     /// The index with one loop axis in place of another.
-    pub fn along_other(&self, axis: AxisId, other: AxisId) -> Index {
+    pub fn along_other(&self, axis: AxisId, other: AxisId) -> AffineIndex {
         let swap = |of: AxisId| if of == axis { other } else { of };
         let more = self.more.iter().map(|(term, factor)| match term {
             Term::Axis(of) => (Term::Axis(swap(*of)), factor.clone()),
             Term::Value(_) => (*term, factor.clone()),
         });
-        Index { axis: self.axis.map(swap), more: more.collect(), ..self.clone() }
+        AffineIndex { axis: self.axis.map(swap), more: more.collect(), ..self.clone() }
     }
 
     /// The index moved by a number of elements.
-    pub fn moved(&self, by: &Dim) -> Result<Index, LowerError> {
-        Ok(Index { start: self.start.add(by)?, ..self.clone() })
+    pub fn moved(&self, by: &Dim) -> Result<AffineIndex, LowerError> {
+        Ok(AffineIndex { start: self.start.add(by)?, ..self.clone() })
     }
 
     /// The least and the greatest position of an index with at most one term, if the loop axis has this many steps.
@@ -110,10 +112,10 @@ impl Index {
 }
 
 /// Per axis of a node where its elements are.
-pub(crate) type Map = SmallVec<[Index; 4]>;
+pub(crate) type AffineMap = SmallVec<[AffineIndex; 4]>;
 
 /// Nodes and the maps under which they are read.
-pub(crate) type Reads = SmallVec<[(FlatId, Map); 4]>;
+pub(crate) type Reads = SmallVec<[(FlatId, AffineMap); 4]>;
 
 impl Flat {
     /// What a node under a map is computed from. A reduction reads its axis at each of the `terms`; a join reads
@@ -121,16 +123,18 @@ impl Flat {
     pub fn reads(
         &self,
         id: FlatId,
-        map: &Map,
-        terms: &[Index],
+        map: &AffineMap,
+        terms: &[AffineIndex],
         extent: &dyn Fn(AxisId) -> Dim,
     ) -> Result<Reads, LowerError> {
         let node = self.node(id);
-        let broadcast = |operand: FlatId, map: &Map, result: &[Dim]| -> (FlatId, Map) {
+        let broadcast = |operand: FlatId, map: &AffineMap, result: &[Dim]| -> (FlatId, AffineMap) {
             let axes = self.aligned(operand, result);
             (
                 operand,
-                axes.iter().map(|axis| axis.map_or_else(|| Index::at(0), |axis| map[axis].clone())).collect(),
+                axes.iter()
+                    .map(|axis| axis.map_or_else(|| AffineIndex::at(0), |axis| map[axis].clone()))
+                    .collect(),
             )
         };
         Ok(match &node.kind {
@@ -146,21 +150,22 @@ impl Flat {
             Kind::Reindex { operand, axes } => {
                 let map = axes
                     .iter()
-                    .map(|axis| axis.map_or_else(|| Index::at(0), |axis| map[axis].clone()))
+                    .map(|axis| axis.map_or_else(|| AffineIndex::at(0), |axis| map[axis].clone()))
                     .collect();
                 smallvec![(*operand, map)]
             }
             Kind::Slice { operand, axes } => {
-                let map = axes.iter().zip(map).map(|((start, step), index)| -> Result<Index, LowerError> {
-                    let more = index.more.iter().map(|(term, factor)| Ok((*term, factor.scale(*step)?)));
-                    Ok(Index {
-                        axis: index.axis,
-                        step: index.step.checked_mul(*step).ok_or(LowerError::TooLarge)?,
-                        start: start.add(&index.start.scale(*step)?)?,
-                        more: more.collect::<Result<_, LowerError>>()?,
-                    })
-                });
-                smallvec![(*operand, map.collect::<Result<Map, _>>()?)]
+                let map =
+                    axes.iter().zip(map).map(|((start, step), index)| -> Result<AffineIndex, LowerError> {
+                        let more = index.more.iter().map(|(term, factor)| Ok((*term, factor.scale(*step)?)));
+                        Ok(AffineIndex {
+                            axis: index.axis,
+                            step: index.step.checked_mul(*step).ok_or(LowerError::TooLarge)?,
+                            start: start.add(&index.start.scale(*step)?)?,
+                            more: more.collect::<Result<_, LowerError>>()?,
+                        })
+                    });
+                smallvec![(*operand, map.collect::<Result<AffineMap, _>>()?)]
             }
             Kind::Take { indices, axis, .. } => {
                 let rank = self.node(*indices).shape.rank();
@@ -182,7 +187,7 @@ impl Flat {
                 let operand_shape = &self.node(reduction.operand).shape;
                 let mut reads = smallvec![];
                 for term in terms {
-                    let mut inner: Map =
+                    let mut inner: AffineMap =
                         if reduction.group.is_some() { map[1..].into() } else { map.clone() };
                     inner.insert(reduction.axis, term.clone());
                     match reduction.factors {
@@ -204,9 +209,9 @@ impl Flat {
     fn operand_around(
         &self,
         ends: &[Dim],
-        index: &Index,
+        index: &AffineIndex,
         extent: &Dim,
-    ) -> Result<Option<(usize, Index)>, LowerError> {
+    ) -> Result<Option<(usize, AffineIndex)>, LowerError> {
         if !index.more.is_empty() {
             return Ok(None);
         }

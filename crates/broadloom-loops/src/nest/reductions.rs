@@ -1,6 +1,6 @@
 //! Reductions as values: loops over axes of their own, or, where they are short, chains of ops.
 
-use super::{AxisKey, Index, Map, Nest, NestAxis, NestReduction, PairSum, bit};
+use super::{AffineIndex, AffineMap, AxisKey, Nest, NestAxis, NestReduction, PairSum, bit};
 use crate::LowerError;
 use crate::flat::{FlatId, Reduction};
 use crate::kernel::*;
@@ -17,9 +17,9 @@ impl Nest<'_> {
         &mut self,
         id: FlatId,
         reduction: &Reduction,
-        map: &Map,
+        map: &AffineMap,
     ) -> Result<AxisId, LowerError> {
-        let around = map.iter().flat_map(Index::axes).fold(0, |set, axis| set | bit(axis));
+        let around = map.iter().flat_map(AffineIndex::axes).fold(0, |set, axis| set | bit(axis));
         let parent = self.deepest(around);
         let extent = self.flat.node(reduction.operand).shape[reduction.axis].clone();
         let least = reduction.op.beats() == Some(Op::Less);
@@ -155,7 +155,7 @@ impl Nest<'_> {
     pub(super) fn looped(
         &mut self,
         reduction: &Reduction,
-        map: &Map,
+        map: &AffineMap,
         args: &[ValueId],
         node: FlatId,
     ) -> Result<ValueId, LowerError> {

@@ -9,7 +9,7 @@
 //! array which it reads, and divided through if it is a broadcast of smaller arrays.
 
 use super::maps::{Reads, Term};
-use super::{Index, Map, Nest};
+use super::{AffineIndex, AffineMap, Nest};
 use crate::LowerError;
 use crate::flat::{FlatId, Kind, dense_strides, runs};
 use crate::plan::Reason;
@@ -25,11 +25,16 @@ const REACH: usize = 64;
 
 impl Nest<'_> {
     /// Where a reshape reads its operand, which is no array; nothing if something has to be stored first.
-    pub(super) fn reshaped(&mut self, id: FlatId, operand: FlatId, map: &Map) -> Result<Reads, LowerError> {
+    pub(super) fn reshaped(
+        &mut self,
+        id: FlatId,
+        operand: FlatId,
+        map: &AffineMap,
+    ) -> Result<Reads, LowerError> {
         let (from, to) = (self.flat.node(operand).shape.clone(), self.flat.node(id).shape.clone());
-        let mut inner: Map = smallvec![Index::at(0); from.rank()];
+        let mut inner: AffineMap = smallvec![AffineIndex::at(0); from.rank()];
         for [old, new] in runs(&from, &to)? {
-            let position = Index::sum(map[new.clone()].iter().zip(dense_strides(&to[new])?))?;
+            let position = AffineIndex::sum(map[new.clone()].iter().zip(dense_strides(&to[new])?))?;
             let axes: Vec<usize> = old.filter(|axis| !from[*axis].is_one()).collect();
             let sizes: Vec<Dim> = axes.iter().map(|axis| from[*axis].clone()).collect();
             let parts = match self.unmerged(&position, &sizes)? {
@@ -51,7 +56,11 @@ impl Nest<'_> {
     }
 
     /// The indices along axes of some sizes of a row-major position in them, if loops go along these axes.
-    fn unmerged(&self, position: &Index, sizes: &[Dim]) -> Result<Option<Vec<Index>>, LowerError> {
+    fn unmerged(
+        &self,
+        position: &AffineIndex,
+        sizes: &[Dim],
+    ) -> Result<Option<Vec<AffineIndex>>, LowerError> {
         if let [_] = sizes {
             return Ok(Some(vec![position.clone()]));
         }
@@ -63,24 +72,24 @@ impl Nest<'_> {
                 Term::Value(_) => false,
             };
             parts.push(match rest.iter().position(along).map(|place| rest.swap_remove(place).0) {
-                Some(Term::Axis(axis)) => Index::along(axis),
-                Some(Term::Value(_)) | None => Index::at(0),
+                Some(Term::Axis(axis)) => AffineIndex::along(axis),
+                Some(Term::Value(_)) | None => AffineIndex::at(0),
             });
         }
         Ok((rest.is_empty() && position.start.is_zero()).then_some(parts))
     }
 
     /// The same by division.
-    fn divided(&mut self, position: &Index, sizes: &[Dim], node: FlatId) -> Vec<Index> {
+    fn divided(&mut self, position: &AffineIndex, sizes: &[Dim], node: FlatId) -> Vec<AffineIndex> {
         let mut rest = self.iota(position, node);
-        let mut parts = vec![Index::at(0); sizes.len()];
+        let mut parts = vec![AffineIndex::at(0); sizes.len()];
         for (part, size) in parts.iter_mut().zip(sizes).skip(1).rev() {
             let size = self.size(size, node);
-            *part = Index::by_value(self.op(Op::Remainder, smallvec![rest, size], node));
+            *part = AffineIndex::by_value(self.op(Op::Remainder, smallvec![rest, size], node));
             rest = self.op(Op::FloorDivide, smallvec![rest, size], node);
         }
         if let Some(outermost) = parts.first_mut() {
-            *outermost = Index::by_value(rest);
+            *outermost = AffineIndex::by_value(rest);
         }
         parts
     }

@@ -1,6 +1,6 @@
 //! What a kernel writes, and its loops over free axes: one chain per piece, shared as far as lengths agree.
 
-use super::{Index, Map, Nest, NestAxis, NestScatter, NestStore, bit};
+use super::{AffineIndex, AffineMap, Nest, NestAxis, NestScatter, NestStore, bit};
 use crate::LowerError;
 use crate::flat::{Flat, FlatId, Kind, dense_strides, merged_axes};
 use crate::kernel::*;
@@ -90,26 +90,27 @@ impl<'a> Nest<'a> {
             for (root, targets) in roots {
                 for last in 0..unrolled.unwrap_or(1) {
                     let mut indices = indices.iter().cloned();
-                    let ranges: Vec<Index> = piece
+                    let ranges: Vec<AffineIndex> = piece
                         .ranges
                         .iter()
                         .zip(&loops)
                         .map(|((start, length), sizes)| match length.is_one() {
-                            true => Ok(Index::at_dim(start.clone())),
+                            true => Ok(AffineIndex::at_dim(start.clone())),
                             false => {
-                                let mut along = || indices.next().unwrap_or_else(|| Index::at(last));
-                                let parts: Vec<Index> = sizes.iter().map(|_| along()).collect();
-                                Index::sum(parts.iter().zip(dense_strides(sizes)?))?.moved(start)
+                                let mut along = || indices.next().unwrap_or_else(|| AffineIndex::at(last));
+                                let parts: Vec<AffineIndex> = sizes.iter().map(|_| along()).collect();
+                                AffineIndex::sum(parts.iter().zip(dense_strides(sizes)?))?.moved(start)
                             }
                         })
                         .collect::<Result<_, _>>()?;
                     let mut ranges = ranges.into_iter();
-                    let map: Map = flat
+                    let map: AffineMap = flat
                         .node(*root)
                         .shape
                         .iter()
                         .map(|dim| {
-                            if dim.is_one() { None } else { ranges.next() }.unwrap_or_else(|| Index::at(0))
+                            if dim.is_one() { None } else { ranges.next() }
+                                .unwrap_or_else(|| AffineIndex::at(0))
                         })
                         .collect();
                     let value = nest.instantiate(*root, map.clone())?;
@@ -160,8 +161,8 @@ impl<'a> Nest<'a> {
                 .collect();
             // Loops of its own can merge.
             let (level, indices) = nest.chain(Some(block), &axes, &mut Shared::new())?;
-            let mut map: Map = smallvec![Index::at(0); node.shape.rank()];
-            map[0] = Index::along(block);
+            let mut map: AffineMap = smallvec![AffineIndex::at(0); node.shape.rank()];
+            map[0] = AffineIndex::along(block);
             for ((axis, _), index) in axes.iter().zip(indices) {
                 map[*axis] = index;
             }
@@ -175,7 +176,7 @@ impl<'a> Nest<'a> {
         let id_shape = &flat.node(ids).shape;
         let row = nest.free_axis(Some(block), id_shape[0].clone())?;
         nest.axes[row.index()].group = Some((block, Dim::constant(SEGMENT_BLOCK as i64)));
-        let along: Map = smallvec![Index::along(row)];
+        let along: AffineMap = smallvec![AffineIndex::along(row)];
         let id = nest.instantiate(ids, along.clone())?;
         let position = nest.position(id_shape, &along)?;
         let size = nest.extent(&segments);
@@ -194,13 +195,14 @@ impl<'a> Nest<'a> {
             let looped = &axes[..axes.len() - usize::from(unrolled.is_some())];
             let (level, indices) = nest.chain(Some(row), looped, &mut shared)?;
             for last in 0..unrolled.unwrap_or(1) {
-                let mut map: Map = smallvec![Index::at(0); node.shape.rank()];
-                map[0] = Index::along(block);
-                let indices = indices.iter().cloned().chain(unrolled.map(|_| Index::at(last)));
+                let mut map: AffineMap = smallvec![AffineIndex::at(0); node.shape.rank()];
+                map[0] = AffineIndex::along(block);
+                let indices = indices.iter().cloned().chain(unrolled.map(|_| AffineIndex::at(last)));
                 for ((axis, _), index) in axes.iter().zip(indices) {
                     map[*axis] = index;
                 }
-                let rows: Map = std::iter::once(Index::along(row)).chain(map[2..].iter().cloned()).collect();
+                let rows: AffineMap =
+                    std::iter::once(AffineIndex::along(row)).chain(map[2..].iter().cloned()).collect();
                 let value = nest.instantiate(values, rows)?;
                 for &target in targets {
                     let stride = flat.strides(target)?[1].clone();
@@ -269,7 +271,7 @@ impl<'a> Nest<'a> {
         around: Option<AxisId>,
         axes: &[(usize, &Dim)],
         shared: &mut Shared,
-    ) -> Result<(Option<AxisId>, Vec<Index>), LowerError> {
+    ) -> Result<(Option<AxisId>, Vec<AffineIndex>), LowerError> {
         let mut level = around;
         let mut indices = Vec::with_capacity(axes.len());
         for &(of, length) in axes {
@@ -279,7 +281,7 @@ impl<'a> Nest<'a> {
                 None => self.free_axis(level, length.clone())?,
             };
             shared.insert(key, axis);
-            indices.push(Index::along(axis));
+            indices.push(AffineIndex::along(axis));
             level = Some(axis);
         }
         Ok((level, indices))
