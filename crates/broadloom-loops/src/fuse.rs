@@ -15,7 +15,7 @@ use crate::make::make;
 use crate::materialize::Materialization;
 use crate::nest::{Nest, Short, Target};
 use crate::pieces::{Piece, by_kernels};
-use crate::place::Plan;
+use crate::place::Placement;
 use crate::plan::Reason;
 use crate::rows::near_bytes;
 use crate::{IndexWidth, Layout, LowerError, LowerOptions};
@@ -230,17 +230,17 @@ impl Fusion {
         }
         let mut wanted = std::mem::take(&mut nest.wanted);
         if wanted.is_empty() {
-            let plan = Plan::new(&nest, options);
-            wanted = plan.recomputed().into_iter().map(|node| (node, Reason::Loops)).collect();
+            let placement = Placement::new(&nest, options);
+            wanted = placement.recomputed().into_iter().map(|node| (node, Reason::Loops)).collect();
             if crowded {
                 wanted.extend(self.cut(&nest, roots).map(|node| (node, Reason::Large)));
             }
             wanted.retain(|(node, _)| !roots.contains(node) && !self.stored.contains_key(node));
             if wanted.is_empty() {
-                let kernel = make(&plan, name)?;
+                let kernel = make(&placement, name)?;
                 let too_much = near_bytes(&kernel) > options.target.scratch_bytes();
                 let Some(node) = self.cut(&nest, roots).filter(|_| too_much) else {
-                    return Ok(Attempt::Made(Box::new(kernel), plan.assumptions()));
+                    return Ok(Attempt::Made(Box::new(kernel), placement.assumptions()));
                 };
                 if divisible {
                     return Ok(Attempt::Large(vec![node]));

@@ -19,7 +19,7 @@ mod segments;
 
 use crate::kernel::*;
 use crate::nest::{Nest, NestScatter, NestStore, Part, bit};
-use crate::place::{BLOCK_ROWS, Blocks, Form, Item, Pairing, Plan};
+use crate::place::{BLOCK_ROWS, Blocks, Form, Item, Pairing, Placement};
 use crate::{LowerError, rows};
 use broadloom_ir::dim::Dim;
 use broadloom_ir::dtype::DType;
@@ -27,12 +27,15 @@ use broadloom_ir::reduce::LANES;
 use smallvec::SmallVec;
 use std::collections::HashMap;
 
-/// The kernel of a plan. `params` are those that the nest has made.
-pub(crate) fn make(plan: &Plan<'_, '_>, axis_names: &dyn Fn(&Dim) -> String) -> Result<Kernel, LowerError> {
+/// The kernel of a placed nest. `params` are those that the nest has made.
+pub(crate) fn make(
+    placement: &Placement<'_, '_>,
+    axis_names: &dyn Fn(&Dim) -> String,
+) -> Result<Kernel, LowerError> {
     let mut maker = Maker {
-        plan,
-        nest: plan.nest,
-        kernel: Kernel { params: plan.nest.params.clone(), ..Kernel::default() },
+        placement,
+        nest: placement.nest,
+        kernel: Kernel { params: placement.nest.params.clone(), ..Kernel::default() },
         env: HashMap::new(),
         rows: HashMap::new(),
         row_axes: Vec::new(),
@@ -42,15 +45,15 @@ pub(crate) fn make(plan: &Plan<'_, '_>, axis_names: &dyn Fn(&Dim) -> String) -> 
     maker.accesses();
     let body = maker.level(None)?;
     maker.kernel.body = body;
-    maker.kernel.parallel = plan.nest.free.first().copied();
-    rows::lay_out(&mut maker.kernel, &maker.row_axes, &maker.read_kept, plan.target());
+    maker.kernel.parallel = placement.nest.free.first().copied();
+    rows::lay_out(&mut maker.kernel, &maker.row_axes, &maker.read_kept, placement.target());
     maker.kernel.cost = maker.cost();
-    maker.kernel.exprs = plan.nest.exprs();
+    maker.kernel.exprs = placement.nest.exprs();
     Ok(maker.kernel)
 }
 
 struct Maker<'p, 'n, 'a> {
-    plan: &'p Plan<'n, 'a>,
+    placement: &'p Placement<'n, 'a>,
     nest: &'n Nest<'a>,
     kernel: Kernel,
     /// The kernel's value for a value of the nest, where it is in scope.
@@ -142,17 +145,17 @@ impl Maker<'_, '_, '_> {
     /// The row of a value, and whose strip it is over: its own loop's, that of the loop along which it recurs, or that
     /// of the loop around.
     fn row_of(&self, value: ValueId) -> Option<(RowId, AxisId)> {
-        let own = self.plan.position(value)?;
+        let own = self.placement.position(value)?;
         let parent = self.nest.axes[own.index()].parent;
         std::iter::once(own)
-            .chain(self.plan.merged_axis(value))
+            .chain(self.placement.merged_axis(value))
             .chain(parent)
             .find_map(|axis| Some((*self.rows.get(&(value, axis))?, axis)))
     }
 
     /// Whether a value is made again where it is needed, rather than kept in a row.
     fn is_leaf(&self, value: ValueId) -> bool {
-        self.plan.kept.contains_key(&value)
+        self.placement.kept.contains_key(&value)
             || matches!(
                 self.nest.values[value.index()].def,
                 Def::Constant(_) | Def::Param(_) | Def::Index(_) | Def::Load { .. }
@@ -170,7 +173,7 @@ impl Maker<'_, '_, '_> {
     /// The statements of a level without row items.
     fn level(&mut self, level: Option<AxisId>) -> Result<Vec<Stmt>, LowerError> {
         let mut body = Vec::new();
-        for item in self.plan.items(level) {
+        for item in self.placement.items(level) {
             self.item(item, &mut body)?;
         }
         Ok(body)
@@ -196,8 +199,8 @@ impl Maker<'_, '_, '_> {
             }
             Item::Loop(axis) => {
                 // What the loop reads is brought into scope before it, once; what recurs along it is read from rows.
-                for value in self.plan.read_from_outside(axis) {
-                    if self.plan.merged_axis(value) != Some(axis) {
+                for value in self.placement.read_from_outside(axis) {
+                    if self.placement.merged_axis(value) != Some(axis) {
                         self.get(value, body);
                     }
                 }
@@ -218,14 +221,15 @@ impl Maker<'_, '_, '_> {
 
     /// The loop over a free axis.
     fn free(&mut self, axis: AxisId) -> Result<Stmt, LowerError> {
-        if let Some(blocks) = self.plan.blocks(axis) {
+        if let Some(blocks) = self.placement.blocks(axis) {
             return self.blocks(axis, &blocks);
         }
-        let items = self.plan.items(Some(axis));
+        let items = self.placement.items(Some(axis));
         let (mut prologue, last, lanes, ()) = self.segments(axis, Some(axis), &items, &[], |_, _| ())?;
         let last = Stmt::For { axis, lanes, body: last };
-        let reads_kept = self.plan.kept.keys().any(|value| self.plan.position(*value) == Some(axis));
-        let reads_parts = self.rows.keys().any(|(value, _)| self.plan.merged_axis(*value) == Some(axis));
+        let reads_kept =
+            self.placement.kept.keys().any(|value| self.placement.position(*value) == Some(axis));
+        let reads_parts = self.rows.keys().any(|(value, _)| self.placement.merged_axis(*value) == Some(axis));
         if prologue.is_empty() && !reads_kept && !reads_parts {
             return Ok(last);
         }
@@ -258,8 +262,8 @@ impl Maker<'_, '_, '_> {
             Part::Inner(along) => (along, Span::Periodic { period: axis, along }),
             Part::Outer(along, _) => (along, Span::Stretched { over: axis, along }),
         };
-        let items = self.plan.items(Some(axis));
-        let wanted = self.plan.read_from_part(axis);
+        let items = self.placement.items(Some(axis));
+        let wanted = self.placement.read_from_part(axis);
         let rows: Vec<RowId> =
             wanted.iter().map(|value| self.row(self.nest.values[value.index()].dtype, 1, along)).collect();
         for row in &rows {
@@ -294,21 +298,21 @@ impl Maker<'_, '_, '_> {
 
     /// A reduction into values.
     fn reduce(&mut self, axis: AxisId) -> Result<Reduce, LowerError> {
-        let reduced = self.plan.reduced[&axis].clone();
+        let reduced = self.placement.reduced[&axis].clone();
         let wanted: Vec<ValueId> =
             reduced.iter().flat_map(|value| self.nest.reductions[value].operand.operands()).collect();
         let (reduce, results) = self.scoped(|maker| {
-            let items = maker.plan.items(Some(axis));
+            let items = maker.placement.items(Some(axis));
             let (prologue, body, _, accumulators) =
                 maker.segments(axis, Some(axis), &items, &wanted, |maker, body| {
                     reduced.iter().map(|value| maker.accumulator(*value, body)).collect::<Vec<_>>()
                 })?;
-            let row = maker.plan.forms[&axis] == Form::Contiguous && maker.plan.is_vector();
+            let row = maker.placement.forms[&axis] == Form::Contiguous && maker.placement.is_vector();
             let short = maker.nest.axes[axis.index()].extent.as_constant().is_some_and(|extent| extent < 8);
-            let values = maker.plan.subtree(axis).into_iter().chain(wanted.iter().copied());
-            let lanes = if row && !short { maker.plan.lanes(axis, values).max(8) } else { 1 };
+            let values = maker.placement.subtree(axis).into_iter().chain(wanted.iter().copied());
+            let lanes = if row && !short { maker.placement.lanes(axis, values).max(8) } else { 1 };
             let results: Vec<ValueId> = accumulators.iter().map(|accumulator| accumulator.result).collect();
-            let order = maker.plan.orders[&axis];
+            let order = maker.placement.orders[&axis];
             Ok((Reduce { axis, order, lanes, prologue, body, accumulators }, results))
         })?;
         self.env.extend(reduced.iter().copied().zip(results));
@@ -318,7 +322,7 @@ impl Maker<'_, '_, '_> {
     /// A reduction of pairs into rows; `left` holds what stands still.
     fn pairs(&mut self, axis: AxisId, strip: AxisId, pairing: Pairing, left: RowId) -> Pairs {
         let (mut values, mut indices) = (None, None);
-        for value in self.plan.reduced[&axis].clone() {
+        for value in self.placement.reduced[&axis].clone() {
             let result = if self.nest.reductions[&value].op.is_arg() { &mut indices } else { &mut values };
             let row = match *result {
                 Some(row) => row,
@@ -344,13 +348,12 @@ impl Maker<'_, '_, '_> {
 
     /// A reduction into rows over the strip of the axis around it.
     fn stream(&mut self, axis: AxisId, strip: AxisId) -> Result<Stream, LowerError> {
-        let reduced = self.plan.reduced[&axis].clone();
+        let reduced = self.placement.reduced[&axis].clone();
         let wanted: Vec<ValueId> =
             reduced.iter().flat_map(|value| self.nest.reductions[value].operand.operands()).collect();
-        let order = self.plan.orders[&axis];
+        let order = self.placement.orders[&axis];
         let mut stream = self.scoped(|maker| {
-            let (varying, uniform): (Vec<Item>, Vec<Item>) = maker
-                .plan
+            let (varying, uniform): (Vec<Item>, Vec<Item>) = maker.placement
                 .items(Some(axis))
                 .into_iter()
                 .partition(|item| matches!(item, Item::Value(value) if maker.nest.depends[value.index()] & bit(strip) != 0));
@@ -371,7 +374,7 @@ impl Maker<'_, '_, '_> {
                     tree: None,
                 })
                 .collect();
-            let lanes = if maker.plan.is_vector() { lanes.max(if body.is_empty() { 8 } else { 1 }) } else { 1 };
+            let lanes = if maker.placement.is_vector() { lanes.max(if body.is_empty() { 8 } else { 1 }) } else { 1 };
             let mut stream =
                 Stream { axis, strip, order, lanes, steps: 1, per_step, prologue, body, accumulators };
             let [extent, row] = [axis, strip].map(|axis| maker.kernel.axes[axis.index()].extent);

@@ -54,7 +54,7 @@ pub(crate) enum Item {
 
 /// A nest with places.
 #[derive(Debug)]
-pub(crate) struct Plan<'n, 'a> {
+pub(crate) struct Placement<'n, 'a> {
     pub nest: &'n Nest<'a>,
     position: Vec<Option<AxisId>>,
     live: Vec<bool>,
@@ -67,9 +67,9 @@ pub(crate) struct Plan<'n, 'a> {
     options: &'n LowerOptions,
 }
 
-impl<'n, 'a> Plan<'n, 'a> {
-    pub fn new(nest: &'n Nest<'a>, options: &'n LowerOptions) -> Plan<'n, 'a> {
-        let mut plan = Plan {
+impl<'n, 'a> Placement<'n, 'a> {
+    pub fn new(nest: &'n Nest<'a>, options: &'n LowerOptions) -> Placement<'n, 'a> {
+        let mut plan = Placement {
             nest,
             position: Vec::new(),
             live: vec![false; nest.values.len()],

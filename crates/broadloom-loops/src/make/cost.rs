@@ -33,10 +33,10 @@ impl Maker<'_, '_, '_> {
             };
             *sum = sum.add(&product).unwrap_or_else(|_| sum.clone());
         };
-        for value in self.plan.live_values() {
+        for value in self.placement.live_values() {
             let entry = &self.nest.values[value.index()];
             // Once for each step of an outer part, not in every step of the merged axis that it stands in.
-            let mut path = self.nest.path(self.plan.position(value));
+            let mut path = self.nest.path(self.placement.position(value));
             path.retain(|axis| !matches!(self.nest.axes[axis.index()].part, Some(Part::Outer(..))));
             match &entry.def {
                 Def::Load { .. } | Def::Take { .. } => add(Unit::Bytes, entry.dtype.size() as u32, &path),

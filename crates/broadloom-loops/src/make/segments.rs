@@ -11,10 +11,10 @@ use std::collections::{HashMap, HashSet};
 impl Maker<'_, '_, '_> {
     pub(super) fn is_row_item(&self, item: Item, level: Option<AxisId>) -> bool {
         match item {
-            Item::Value(value) => level.is_some() && self.plan.is_call(value),
+            Item::Value(value) => level.is_some() && self.placement.is_call(value),
             Item::Loop(axis) => {
                 matches!(self.nest.axes[axis.index()].part, Some(Part::Outer(..)))
-                    || self.plan.forms.get(&axis).is_some_and(|form| form.is_by_rows())
+                    || self.placement.forms.get(&axis).is_some_and(|form| form.is_by_rows())
             }
             Item::Store(_) => false,
         }
@@ -44,14 +44,14 @@ impl Maker<'_, '_, '_> {
             for item in &row_items {
                 match item {
                     Item::Value(call) => {
-                        for source in self.plan.sources(*call) {
+                        for source in self.placement.sources(*call) {
                             if !self.rows.contains_key(&(source, strip)) && !for_rows.contains(&source) {
                                 for_rows.push(source);
                             }
                         }
                     }
-                    Item::Loop(axis) if self.plan.forms.get(axis) == Some(&Form::PairwiseTile) => {
-                        pairings.extend(self.plan.pairing(*axis).map(|pairing| (*axis, pairing)));
+                    Item::Loop(axis) if self.placement.forms.get(axis) == Some(&Form::PairwiseTile) => {
+                        pairings.extend(self.placement.pairing(*axis).map(|pairing| (*axis, pairing)));
                     }
                     Item::Loop(_) | Item::Store(_) => {}
                 }
@@ -65,7 +65,7 @@ impl Maker<'_, '_, '_> {
                 let kept = plain.iter().filter_map(|item| match item {
                     Item::Value(value) if crossing.contains(value) => Some(vec![*value]),
                     Item::Loop(axis) => {
-                        let reduced = maker.plan.reduced.get(axis)?;
+                        let reduced = maker.placement.reduced.get(axis)?;
                         Some(reduced.iter().copied().filter(|value| crossing.contains(value)).collect())
                     }
                     Item::Value(_) | Item::Store(_) => None,
@@ -135,18 +135,18 @@ impl Maker<'_, '_, '_> {
                     let target = self.row(self.nest.values[value.index()].dtype, 1, strip);
                     before.push(Stmt::Call { op, target, args, axis: strip });
                     self.rows.insert((value, strip), target);
-                    for (again, kept) in self.plan.kept.iter().filter(|(_, kept)| kept.call == value) {
+                    for (again, kept) in self.placement.kept.iter().filter(|(_, kept)| kept.call == value) {
                         let row = &mut self.kernel.rows[target.index()];
                         row.span = Span::Axis;
                         row.length = kept.at_most;
-                        if let Some(free) = self.plan.position(*again) {
+                        if let Some(free) = self.placement.position(*again) {
                             self.rows.insert((*again, free), target);
                             self.read_kept.push(free);
                         }
                     }
                 }
             }
-            Item::Loop(axis) => match (self.nest.axes[axis.index()].part, self.plan.forms.get(&axis)) {
+            Item::Loop(axis) => match (self.nest.axes[axis.index()].part, self.placement.forms.get(&axis)) {
                 (Some(part), _) => {
                     let stmt = self.part(axis, part)?;
                     before.push(stmt);
@@ -171,10 +171,10 @@ impl Maker<'_, '_, '_> {
                 Item::Value(_) | Item::Store(_) => None,
             })
             .collect();
-        if !self.plan.vectorizes(strip, &loops) || self.mostly_scatters(strip, items) {
+        if !self.placement.vectorizes(strip, &loops) || self.mostly_scatters(strip, items) {
             return 1;
         }
-        let mut values: Vec<ValueId> = loops.iter().flat_map(|axis| self.plan.subtree(*axis)).collect();
+        let mut values: Vec<ValueId> = loops.iter().flat_map(|axis| self.placement.subtree(*axis)).collect();
         for item in items {
             match item {
                 Item::Value(value) => values.push(*value),
@@ -183,7 +183,7 @@ impl Maker<'_, '_, '_> {
             }
         }
         values.extend(for_rows);
-        self.plan.lanes(strip, values.into_iter())
+        self.placement.lanes(strip, values.into_iter())
     }
 
     /// Whether the work of a loop is to combine rows with their segments, which goes one by one anyway.
@@ -213,7 +213,7 @@ impl Maker<'_, '_, '_> {
         let sources: HashMap<Item, Vec<Item>> = items
             .iter()
             .map(|item| {
-                let mut sources = self.plan.item_sources(*item, level);
+                let mut sources = self.placement.item_sources(*item, level);
                 sources.retain(|source| here.contains(source));
                 (*item, sources)
             })
@@ -256,7 +256,7 @@ impl Maker<'_, '_, '_> {
         last: usize,
     ) -> HashSet<ValueId> {
         let kept = |value: &ValueId| {
-            let item = self.plan.item_of(*value);
+            let item = self.placement.item_of(*value);
             stages.get(&item).is_some_and(|stage| *stage < last)
                 && !self.is_row_item(item, level)
                 && !self.is_leaf(*value)
@@ -264,14 +264,14 @@ impl Maker<'_, '_, '_> {
         let mut crossing: HashSet<ValueId> = wanted.iter().copied().filter(kept).collect();
         for reader in items {
             let read: Vec<ValueId> = match reader {
-                Item::Value(value) => self.plan.sources(*value).into_vec(),
+                Item::Value(value) => self.placement.sources(*value).into_vec(),
                 // The rows of pairs are filled where they are used.
-                Item::Loop(axis) if self.plan.forms.get(axis) == Some(&Form::PairwiseTile) => continue,
-                Item::Loop(axis) => self.plan.read_from_outside(*axis),
+                Item::Loop(axis) if self.placement.forms.get(axis) == Some(&Form::PairwiseTile) => continue,
+                Item::Loop(axis) => self.placement.read_from_outside(*axis),
                 Item::Store(store) => self.nest.stores[*store].reads().collect(),
             };
             for value in read {
-                let item = self.plan.item_of(value);
+                let item = self.placement.item_of(value);
                 let Some(stage) = stages.get(&item) else { continue };
                 let leaves = stages[reader] > *stage
                     || self.is_row_item(*reader, level) && matches!(reader, Item::Loop(_));

@@ -1,6 +1,6 @@
 //! Two loops in blocks, where an array is read against the order of its elements: `x + y.T`.
 
-use super::Plan;
+use super::Placement;
 use crate::kernel::{AxisId, Def, ValueId};
 use crate::nest::NestAxis;
 use broadloom_ir::dim::Dim;
@@ -19,7 +19,7 @@ pub(crate) const BLOCK_ROWS: usize = 32;
 /// Loads by blocks in one loop, at most: their rows share the first-level cache.
 const MOST_LOADS: usize = 4;
 
-impl Plan<'_, '_> {
+impl Placement<'_, '_> {
     /// The blocks of the loop over an axis, if it is worth cutting into them: elementwise work on arrays some of which
     /// have neighbours along this axis and some along the axis inside.
     pub fn blocks(&self, outer: AxisId) -> Option<Blocks> {

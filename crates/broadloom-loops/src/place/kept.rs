@@ -1,6 +1,6 @@
 //! Rows of function values that are read again.
 
-use super::{Form, Plan};
+use super::{Form, Placement};
 use crate::kernel::{AxisId, ValueId};
 use std::collections::HashMap;
 
@@ -15,7 +15,7 @@ pub(crate) struct Kept {
     pub at_most: usize,
 }
 
-impl Plan<'_, '_> {
+impl Placement<'_, '_> {
     /// Finds the calls of reductions that a loop over a free axis beside them would repeat, and keeps their rows for it
     /// as far as they fit into the cache: `exp(x)` and `exp(x) / sum(exp(x))`.
     pub(super) fn keep_rows(&mut self) {

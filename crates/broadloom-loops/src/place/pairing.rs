@@ -1,6 +1,6 @@
 //! Reductions that are the work of tile functions on pairs.
 
-use super::Plan;
+use super::Placement;
 use crate::kernel::*;
 use crate::nest::bit;
 use broadloom_ir::dtype::DType;
@@ -20,7 +20,7 @@ pub(crate) struct Pairing {
     pub step: i64,
 }
 
-impl Plan<'_, '_> {
+impl Placement<'_, '_> {
     /// The tile function on pairs that a reduction comes to, if it does.
     pub fn pairing(&self, axis: AxisId) -> Option<Pairing> {
         let neighbour = self.neighbour(axis)?;
