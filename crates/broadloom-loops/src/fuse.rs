@@ -266,8 +266,7 @@ impl Fusion {
         let new = |short| {
             Nest::new(&self.flat, &self.stored, targets, pieces, narrow, short)?.arranged(options.long_rows)
         };
-        let reduces = |(root, _): &Target| matches!(self.flat.node(*root).kind, Kind::Reduce(_));
-        if !pieces.iter().any(|piece| piece.reduces) && !targets.iter().any(reduces) {
+        if !pieces.iter().any(|piece| piece.reduces) {
             let nest = new(Short::Looped)?;
             if !nest.has_short_loops() {
                 return Ok(nest);

@@ -142,8 +142,8 @@ impl Maker<'_, '_, '_> {
         defined
     }
 
-    /// The row of a value, and whose strip it is over: its own loop's, that of the loop along which it recurs, or that
-    /// of the loop around.
+    /// The row of a value, and whose strip it is over: its own loop's, that of the merged loop of which that is a
+    /// part, or that of the loop around.
     fn row_of(&self, value: ValueId) -> Option<(RowId, AxisId)> {
         let own = self.placement.position(value)?;
         let parent = self.nest.axes[own.index()].parent;
@@ -269,24 +269,24 @@ impl Maker<'_, '_, '_> {
         for row in &rows {
             self.kernel.rows[row.index()].span = span;
         }
-        let stmt = self.scoped(|maker| {
-            let (mut prologue, body, lanes, ()) =
-                maker.segments(axis, Some(axis), &items, &wanted, |maker, body| {
-                    for (value, row) in wanted.iter().zip(&rows) {
-                        let value = maker.get(*value, body);
-                        body.push(Stmt::Put { row: *row, part: 0, axis, value });
-                    }
-                })?;
-            let lanes = if matches!(part, Part::Outer(..)) { 1 } else { lanes };
-            let last = Stmt::For { axis, lanes, body };
-            if prologue.is_empty() {
-                return Ok(last);
+        // No function of whole rows is among them, see `merge`: one loop is enough.
+        let body = self.scoped(|maker| {
+            let mut body = Vec::new();
+            for &item in &items {
+                maker.item(item, &mut body)?;
             }
-            prologue.push(last);
-            Ok(Stmt::Strip { axis, length: 0, body: prologue })
+            for (value, &row) in wanted.iter().zip(&rows) {
+                let value = maker.get(*value, &mut body);
+                body.push(Stmt::Put { row, part: 0, axis, value });
+            }
+            Ok(body)
         })?;
+        let lanes = match part {
+            Part::Inner(_) => self.segment_lanes(axis, &items, &wanted),
+            Part::Outer(..) => 1,
+        };
         self.rows.extend(wanted.into_iter().zip(rows).map(|(value, row)| ((value, along), row)));
-        Ok(stmt)
+        Ok(Stmt::For { axis, lanes, body })
     }
 
     fn accumulator(&mut self, value: ValueId, body: &mut Vec<Stmt>) -> Accumulator {

@@ -172,23 +172,21 @@ impl Nest<'_> {
     /// Merges two axes, with axes of their own for what moves along one of them alone.
     fn merge_with_parts(&mut self, outer: AxisId, inner: AxisId, merge: Merge) -> Result<(), LowerError> {
         let steps = self.axes[inner.index()].extent.clone();
-        let new = |extent: &Dim, parent: Option<AxisId>, part: Part| NestAxis {
-            extent: extent.clone(),
-            parent,
-            reduction: false,
-            group: None,
-            combines: false,
-            part: Some(part),
-        };
         let mut parts = Vec::new();
         if merge.recurs {
-            let axis = self.axis(new(&steps, self.around(outer), Part::Inner(inner)))?;
+            let axis = self.axis(NestAxis {
+                part: Some(Part::Inner(inner)),
+                ..NestAxis::free(steps.clone(), self.around(outer))
+            })?;
             parts.push((inner, outer, axis));
         }
         if merge.stretches {
             let extent = self.axes[outer.index()].extent.clone();
             let steps = self.extent(&steps);
-            let axis = self.axis(new(&extent, Some(inner), Part::Outer(inner, steps)))?;
+            let axis = self.axis(NestAxis {
+                part: Some(Part::Outer(inner, steps)),
+                ..NestAxis::free(extent, Some(inner))
+            })?;
             parts.push((outer, inner, axis));
         }
         for (alone, other, part) in parts {

@@ -52,6 +52,13 @@ pub(crate) struct NestAxis {
     pub part: Option<Part>,
 }
 
+impl NestAxis {
+    /// The axis of a free loop.
+    pub fn free(extent: Dim, parent: Option<AxisId>) -> NestAxis {
+        NestAxis { extent, parent, reduction: false, group: None, combines: false, part: None }
+    }
+}
+
 /// An axis that was merged into another and still stands for what moves along it alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Part {

@@ -25,7 +25,7 @@ const PIECES_OF_KERNEL: usize = 16;
 pub(crate) struct Piece {
     /// The first element and the number of elements along each axis of the tensor that is not a literal 1.
     pub ranges: Vec<(Dim, Dim)>,
-    /// Whether reductions are among what it is computed from.
+    /// Whether it, or what it is computed from, is a reduction.
     pub reduces: bool,
 }
 
@@ -51,7 +51,8 @@ impl Flat {
         let node = self.node(root);
         let sizes = node.shape.iter().filter(|dim| !dim.is_one());
         let ranges = sizes.map(|size| (Dim::ZERO, size.clone())).collect();
-        let mut waiting = vec![Piece { ranges, reduces: node.nested > 0 }];
+        let reduces = node.nested > 0 || matches!(node.kind, Kind::Reduce(_));
+        let mut waiting = vec![Piece { ranges, reduces }];
         let mut pieces = Vec::new();
         while let Some(mut piece) = waiting.pop() {
             let cut = if node.joins { self.cut(root, &mut piece, loaded)? } else { None };

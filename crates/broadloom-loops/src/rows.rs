@@ -85,17 +85,12 @@ pub(crate) fn lay_out(kernel: &mut Kernel, row_axes: &[AxisId], read_kept: &[Axi
             lengths.insert(rows, row.count);
         }
     }
-    let period = |axis: AxisId| match kernel.axes[axis.index()].extent {
-        Extent::Constant(extent) => usize::try_from(extent).unwrap_or(1).max(1),
-        Extent::Param(_) => 1,
-    };
-    let periods: HashMap<AxisId, usize> =
-        (0..kernel.axes.len()).map(AxisId::new).map(|axis| (axis, period(axis))).collect();
     let mut placed: Vec<(usize, usize, usize)> = Vec::new();
     let mut order: Vec<usize> = (0..kernel.rows.len()).collect();
     order.sort_by_key(|row| met.levels[*row]);
     for index in order {
-        let row = &mut kernel.rows[index];
+        let Kernel { rows, axes, .. } = kernel;
+        let row = &mut rows[index];
         // Rows that begin whole pages apart would all fall into one set of the cache.
         let apart = if row.count > 1 { LINE / row.dtype.size() } else { 0 };
         row.length = match row.span {
@@ -103,7 +98,8 @@ pub(crate) fn lay_out(kernel: &mut Kernel, row_axes: &[AxisId], read_kept: &[Axi
             Span::Axis => row.length,
             Span::Stretched { .. } => lengths[&row_axes[index]] + STRETCH,
             Span::Periodic { period, .. } => {
-                let period = periods[&period];
+                let Extent::Constant(period) = axes[period.index()].extent else { continue };
+                let period = period as usize;
                 (lengths[&row_axes[index]] + period).next_multiple_of(period)
             }
         };

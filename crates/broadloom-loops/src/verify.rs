@@ -22,11 +22,15 @@
 //!    no two write the same element;
 //! 9. an axis that is counted in 32 bits is as short as that, as a constant or by an [assumption](Schedule::assumptions).
 
+mod rows;
+mod scratch;
+
 use crate::kernel::*;
 use broadloom_ir::dim::Dim;
 use broadloom_ir::dtype::DType;
 use broadloom_ir::ops::Op;
 use broadloom_ir::reduce::{LANES, ReduceOp, SEQUENTIAL_LIMIT};
+use scratch::Scratch;
 
 /// A broken promise of a schedule: a bug of this crate.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -257,107 +261,6 @@ impl<'k> Scope<'k> {
             }
             _ => Ok(buffer.dtype),
         }
-    }
-
-    /// The strip of an axis, which a row is as long as, at least.
-    fn strip(&self, row: RowId, axis: AxisId) -> Result<Strip, Fault> {
-        self.axis(axis)?;
-        let strip = self.strips[axis.index()].ok_or(Fault::Row(row))?;
-        let Row { length, span, .. } = *self.row(row)?;
-        let long = match span {
-            Span::Strip | Span::Block { .. } => strip.length <= length,
-            Span::Axis => self.is_at_most(axis, length as i64),
-            Span::Stretched { .. } => strip.length + STRETCH <= length,
-            Span::Periodic { period, .. } => {
-                let period = self.period(row, period)?;
-                strip.length + period <= length && length.is_multiple_of(period)
-            }
-        };
-        if long { Ok(strip) } else { Err(Fault::Short(row)) }
-    }
-
-    /// The length of an axis that recurs.
-    fn period(&self, row: RowId, axis: AxisId) -> Result<usize, Fault> {
-        match self.axis(axis)?.extent {
-            Extent::Constant(extent @ 1..) => Ok(extent as usize),
-            Extent::Constant(_) | Extent::Param(_) => Err(Fault::Row(row)),
-        }
-    }
-
-    fn write_row(&mut self, row: RowId, axis: AxisId) -> Result<(), Fault> {
-        let Row { length, span, .. } = *self.row(row)?;
-        let strip = match span {
-            // All of it is written by the loop over the period, for every strip after that.
-            Span::Periodic { period, along } if period == axis => {
-                self.period(row, period)?;
-                self.axis(along)?;
-                if self.strips[along.index()].is_some() {
-                    return Err(Fault::Row(row));
-                }
-                Strip { number: usize::MAX, length }
-            }
-            Span::Stretched { over, along } if over == axis => {
-                if !matches!(self.axis(over)?.stretched, Some((merged, _)) if merged == along) {
-                    return Err(Fault::Row(row));
-                }
-                self.strip(row, along)?
-            }
-            // Blocks are transposed, see `transpose`.
-            Span::Periodic { .. } | Span::Stretched { .. } | Span::Block { .. } => {
-                return Err(Fault::Row(row));
-            }
-            Span::Strip | Span::Axis => self.strip(row, axis)?,
-        };
-        self.scratch.write(row, (axis, strip));
-        Ok(())
-    }
-
-    /// Of a row that was written in the strip, or holds the whole of an axis as long as this one.
-    fn read_row(&mut self, row: RowId, axis: AxisId) -> Result<DType, Fault> {
-        let strip = self.strip(row, axis)?;
-        let (written_for, written_in) = self.scratch.read(row)?;
-        let extent = |axis: AxisId| self.kernel.axes[axis.index()].extent;
-        let same = match self.kernel.rows[row.index()].span {
-            Span::Strip => written_in == strip,
-            Span::Block { rows } => {
-                let here = self.strips.get(rows.index()).copied().flatten();
-                written_in == strip && self.walked[rows.index()] && here == self.blocks[row.index()]
-            }
-            Span::Stretched { along, .. } => along == axis && written_in == strip,
-            Span::Axis => written_in == strip || extent(written_for) == extent(axis),
-            Span::Periodic { along, .. } => along == axis && !self.walked[written_for.index()],
-        };
-        if same { Ok(self.kernel.rows[row.index()].dtype) } else { Err(Fault::Row(row)) }
-    }
-
-    /// What the strips of two axes meet of an array, into as many rows as there are steps of one of them.
-    fn transpose(&mut self, id: AccessId, row: RowId, rows: AxisId, axis: AxisId) -> Result<(), Fault> {
-        self.axis(rows)?;
-        self.axis(axis)?;
-        let Row { span, count, dtype, .. } = *self.row(row)?;
-        let block = self.strips[rows.index()].filter(|strip| strip.length <= count);
-        let is_free = !self.walked[rows.index()] && !self.walked[axis.index()] && rows != axis;
-        if !is_free || block.is_none() || span != (Span::Block { rows }) {
-            return Err(Fault::Row(row));
-        }
-        let access = find(&self.kernel.accesses, id.index(), "access")?;
-        for &(of, stride) in &access.strides {
-            self.axis(of)?;
-            self.stride(stride)?;
-            if !self.walked[of.index()] && of != rows && of != axis {
-                return Err(Fault::Moved(id));
-            }
-        }
-        if !access.is_unit(rows) {
-            return Err(Fault::Moved(id));
-        }
-        if self.buffer(id, access)?.dtype != dtype {
-            return Err(Fault::RowDtype(row));
-        }
-        let strip = self.strip(row, axis)?;
-        self.scratch.write(row, (axis, strip));
-        self.blocks[row.index()] = block;
-        Ok(())
     }
 
     /// A loop, and what runs at the end of each of its innermost turns.
@@ -694,89 +597,4 @@ impl<'k> Scope<'k> {
 /// Whether values of a dtype are computed with; floats of 16 bits are only stored and converted.
 fn is_computed(dtype: DType) -> bool {
     dtype.arithmetic() == dtype
-}
-
-/// What lies in the scratch memory. Not by the lives of rows, by which they were laid out, but byte by byte: a row
-/// can be read while no other has been written to its bytes.
-struct Scratch {
-    rows: Vec<Place>,
-    /// Which row was written last, by [`Scratch::UNIT`] bytes.
-    holds: Vec<Option<RowId>>,
-    /// Reads and writes so far.
-    time: usize,
-    /// When each loop around began, and what it reads that was written before it, and when.
-    loops: Vec<(usize, Vec<(RowId, usize)>)>,
-}
-
-/// The place of a row, in units.
-#[derive(Clone, Copy)]
-struct Place {
-    start: usize,
-    end: usize,
-    /// When it was written last, and over which strip.
-    written: Option<(usize, (AxisId, Strip))>,
-}
-
-impl Scratch {
-    const UNIT: usize = 64;
-
-    fn of(kernel: &Kernel) -> Scratch {
-        let place = |row: &Row| Place {
-            start: row.offset / Self::UNIT,
-            end: (row.offset + row.dtype.size() * row.length * row.count).div_ceil(Self::UNIT),
-            written: None,
-        };
-        let rows: Vec<Place> = kernel.rows.iter().map(place).collect();
-        let units = rows.iter().map(|place| place.end).max().unwrap_or(0);
-        Scratch { rows, holds: vec![None; units], time: 0, loops: Vec::new() }
-    }
-
-    fn write(&mut self, row: RowId, over: (AxisId, Strip)) {
-        let place = &mut self.rows[row.index()];
-        self.time += 1;
-        place.written = Some((self.time, over));
-        self.holds[place.start..place.end].fill(Some(row));
-    }
-
-    /// Over which strip the row was written.
-    fn read(&mut self, row: RowId) -> Result<(AxisId, Strip), Fault> {
-        self.time += 1;
-        let Some((time, over)) = self.rows[row.index()].written else { return Err(Fault::Row(row)) };
-        self.intact(row)?;
-        self.repeated(row, time);
-        Ok(over)
-    }
-
-    fn intact(&self, row: RowId) -> Result<(), Fault> {
-        let place = self.rows[row.index()];
-        match self.holds[place.start..place.end].iter().all(|holds| *holds == Some(row)) {
-            true => Ok(()),
-            false => Err(Fault::Overwritten(row)),
-        }
-    }
-
-    fn enter(&mut self) {
-        self.time += 1;
-        self.loops.push((self.time, Vec::new()));
-    }
-
-    /// The next turn of a loop reads again what the first one has read: it must still be there.
-    fn leave(&mut self) -> Result<(), Fault> {
-        let (_, reads) = self.loops.pop().unwrap_or_default();
-        for (row, time) in reads {
-            self.intact(row)?;
-            self.repeated(row, time);
-        }
-        Ok(())
-    }
-
-    /// Notes for the loop around that it reads a row that was written at some time.
-    fn repeated(&mut self, row: RowId, time: usize) {
-        if let Some((start, reads)) = self.loops.last_mut()
-            && time < *start
-            && reads.iter().all(|(noted, _)| *noted != row)
-        {
-            reads.push((row, time));
-        }
-    }
 }

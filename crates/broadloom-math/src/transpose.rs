@@ -4,6 +4,8 @@
 //! cache line uses each line that it touches as a whole; its columns, copied to rows, are then read like any others.
 #![allow(unsafe_code, reason = "an entry point that compiled kernels call with addresses")]
 
+use std::ops::Range;
+
 /// The entry point: `target[r][c] = source[c][r]` for `r < rows` and `c < columns`. Strides are bytes from one row of
 /// `target`, and from one row of `source`, to the next; elements within a row are contiguous, of any alignment.
 ///
@@ -31,6 +33,11 @@ pub fn transpose_function(size: usize) -> Option<TransposeFn> {
     }
 }
 
+/// The address of an element of a row of a table.
+fn element<T>(table: *const u8, stride: isize, row: usize, element: usize) -> *const T {
+    table.wrapping_offset(row as isize * stride).cast::<T>().wrapping_add(element)
+}
+
 /// Elements of which square blocks are transposed in registers.
 trait Element: Copy {
     /// Rows and columns of a block.
@@ -44,15 +51,31 @@ trait Element: Copy {
     #[inline(always)]
     unsafe fn block(target: *mut u8, target_stride: isize, source: *const u8, source_stride: isize) {
         for r in 0..Self::SIDE {
-            for c in 0..Self::SIDE {
-                // SAFETY: within the caller's rows and columns.
-                unsafe {
-                    let element = source.offset(c as isize * source_stride).cast::<Self>().add(r);
-                    let place = target.offset(r as isize * target_stride).cast::<Self>().add(c);
-                    place.write_unaligned(element.read_unaligned());
-                }
-            }
+            // SAFETY: the caller's.
+            unsafe { one_by_one::<Self>(target, target_stride, source, source_stride, r, 0..Self::SIDE) };
         }
+    }
+}
+
+/// A part of a row, element by element.
+///
+/// # Safety
+///
+/// As [`TransposeFn`]; row `r` and these columns are the caller's.
+#[inline(always)]
+unsafe fn one_by_one<T: Copy>(
+    target: *mut u8,
+    target_stride: isize,
+    source: *const u8,
+    source_stride: isize,
+    r: usize,
+    columns: Range<usize>,
+) {
+    for c in columns {
+        let from = element::<T>(source, source_stride, c, r);
+        let to = element::<T>(target, target_stride, r, c).cast_mut();
+        // SAFETY: the caller's.
+        unsafe { to.write_unaligned(from.read_unaligned()) };
     }
 }
 
@@ -112,27 +135,19 @@ unsafe extern "C" fn run<T: Element>(
     columns: usize,
 ) {
     let (whole_rows, whole_columns) = (rows - rows % T::SIDE, columns - columns % T::SIDE);
-    let from = |r: usize, c: usize| {
-        // SAFETY: within the caller's rows of `source`.
-        unsafe { source.offset(c as isize * source_stride).cast::<T>().add(r) }
-    };
-    let to = |r: usize, c: usize| {
-        // SAFETY: within the caller's rows of `target`.
-        unsafe { target.offset(r as isize * target_stride).cast::<T>().add(c) }
-    };
     // All rows of a few columns, so that a page of `source` is met once.
     for c in (0..whole_columns).step_by(T::SIDE) {
         for r in (0..whole_rows).step_by(T::SIDE) {
+            let from = element::<T>(source, source_stride, c, r).cast();
+            let to = element::<T>(target, target_stride, r, c).cast_mut().cast();
             // SAFETY: the columns from c on and the rows from r on, as many as a block has, are the caller's.
-            unsafe { T::block(to(r, c).cast(), target_stride, from(r, c).cast(), source_stride) };
+            unsafe { T::block(to, target_stride, from, source_stride) };
         }
     }
     for r in 0..rows {
         let first = if r < whole_rows { whole_columns } else { 0 };
-        for c in first..columns {
-            // SAFETY: r < rows and c < columns.
-            unsafe { to(r, c).write_unaligned(from(r, c).read_unaligned()) };
-        }
+        // SAFETY: r < rows and c < columns.
+        unsafe { one_by_one::<T>(target, target_stride, source, source_stride, r, first..columns) };
     }
 }
 

@@ -104,3 +104,59 @@ fn what_a_loop_gathers_again_and_again_is_packed_once() {
         }
     }
 }
+
+/// The loops said so, and the code called it twice for each row.
+#[test]
+fn functions_of_streamed_rows_are_called_once() {
+    let g = Graph::new();
+    let x = g.input::<f32>("x", shape![g.symbol("n"), g.symbol("m")]);
+    let explanation = x.exp().sum(0).compile().unwrap().explain();
+    assert_eq!(calls(&explanation, "exp"), 1);
+    assert_eq!(
+        explanation.clif().unwrap().matches("call_indirect").count(),
+        1,
+        "{}",
+        explanation.clif().unwrap()
+    );
+}
+
+#[test]
+fn what_lies_across_is_transposed_block_by_block() {
+    let g = Graph::new();
+    let n = g.symbol("n");
+    let (x, y) = (g.input::<f32>("x", shape![n, n]), g.input::<f32>("y", shape![n, n]));
+    let kernel = (x + y.t()).compile().unwrap();
+    let explanation = kernel.explain();
+    assert!(explanation.to_string().contains("transpose "), "{explanation}");
+    assert_eq!(stored(&explanation), []);
+    for n in [0, 1, 31, 33, 150] {
+        let (xs, ys) = (vector(1, n * n), vector(2, n * n));
+        let views = [&xs, &ys].map(|data| ArrayView::new(data, &[n, n]).unwrap());
+        let sum: Vec<f32> = kernel.run(Vec::from(views)).unwrap().try_into().unwrap();
+        let expected = (0..n * n).map(|at| xs[at] + ys[at % n * n + at / n]);
+        assert_eq!(sum, expected.collect::<Vec<f32>>());
+    }
+}
+
+#[test]
+fn loops_run_over_whole_arrays_beside_short_operands() {
+    let g = Graph::new();
+    let n = g.symbol("n");
+    let (x, w, c) = (
+        g.input::<f32>("x", shape![n, 3]),
+        g.input::<f32>("w", shape![n, 1]),
+        g.input::<f32>("c", shape![3]),
+    );
+    let kernel = (x * w + c).compile().unwrap();
+    let text = kernel.explain().to_string();
+    assert!(text.contains("for 3*n vector 16"), "{text}");
+    assert!(text.contains(", over and over]") && text.contains(", stretched]"), "{text}");
+    for n in [0, 1, 170, 171, 1000] {
+        let (xs, ws, cs) = (vector(1, 3 * n), vector(2, n), vector(3, 3));
+        let x = ArrayView::new(&xs, &[n, 3]).unwrap();
+        let w = ArrayView::new(&ws, &[n, 1]).unwrap();
+        let found: Vec<f32> = kernel.run((x, w, &cs)).unwrap().try_into().unwrap();
+        let expected = (0..3 * n).map(|at| xs[at] * ws[at / 3] + cs[at % 3]);
+        assert_eq!(found, expected.collect::<Vec<f32>>());
+    }
+}

@@ -2,8 +2,9 @@
 
 use broadloom::eval::cache_stats;
 use broadloom::prelude::*;
-use broadloom::{Bound, CpuLevel, Norm};
+use broadloom::{Bound, CompileOptions, CpuLevel, Norm, Threads};
 use broadloom_ir::interp::{self, interpret};
+use std::sync::Arc;
 
 const CODES: usize = 16;
 const POINTS: usize = 80;
@@ -180,4 +181,64 @@ fn eval_has_code_for_short_sizes_as_well() {
     let before = cache_stats();
     (10..14).for_each(nearest);
     assert_eq!(cache_stats().compiles, before.compiles);
+}
+
+/// Few columns of many rows: threads share the rows, in code of its own for such calls, and the bits stay.
+#[test]
+fn threads_share_what_is_reduced_to_few() {
+    const ROWS: usize = 40_000;
+    let kernel = |threads: Threads, is_constant: bool| {
+        let g = Graph::new();
+        let n = g.symbol("n");
+        let shape = if is_constant { shape![n, 17] } else { shape![n, g.symbol("m")] };
+        let options = CompileOptions { threads, ..CompileOptions::default() };
+        let x = g.input::<f32>("x", shape);
+        g.compile_with([("sums", x.sum(0)), ("least", x.argmin(0))], &options).unwrap()
+    };
+    let numbers = numbers(ROWS * 17, 5);
+    let x = ArrayView::new(&numbers, &[ROWS, 17]).unwrap();
+    let few = ArrayView::new(&numbers[..17 * 100], &[100, 17]).unwrap();
+    let arrays = [interp::Array::new(&[ROWS, 17], &numbers)];
+    for is_constant in [true, false] {
+        let alone = kernel(Threads::Calling, is_constant);
+        let want = interpret(alone.graph(), &arrays, CpuLevel::detect().is_fused()).unwrap();
+        let bits = |values: &[f32]| values.iter().map(|value| value.to_bits()).collect::<Vec<u32>>();
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+        let two = kernel(Threads::Pool(Arc::new(pool)), is_constant);
+        for (kernel, is_shared) in [(alone, false), (two, true)] {
+            // So few rows are no work for two.
+            let text = kernel.bind(inputs![few.clone()]).unwrap().explain().to_string();
+            assert!(!text.contains("threads share what is reduced to"), "{text}");
+            let bound = kernel.bind(inputs![x.clone()]).unwrap();
+            let text = bound.explain().to_string();
+            assert_eq!(text.contains("threads share what is reduced to"), is_shared, "{text}");
+            let (sums, least): (Vec<f32>, Vec<i64>) = bound.run().unwrap().try_into().unwrap();
+            assert_eq!(bits(&sums), bits(&want[0].to_vec::<f32>().unwrap()));
+            assert_eq!(least, want[1].to_vec::<i64>().unwrap());
+        }
+    }
+}
+
+/// Functions of short rows beside one number for each row are called on several rows at once; of long ones, row by row.
+#[test]
+fn functions_of_short_rows_have_code_of_their_own() {
+    let g = Graph::new();
+    let [n, m] = g.symbols(["n", "m"]);
+    let (x, w) = (g.input::<f32>("x", shape![n, m]), g.input::<f32>("w", shape![n, 1]));
+    let kernel = (x - w).exp().compile().unwrap();
+    for (rows, columns, is_short) in
+        [(100, 100, true), (7, 255, true), (40, 256, false), (3, 10, false), (9, 0, false)]
+    {
+        let (x, w) = (numbers(rows * columns, 1), numbers(rows, 2));
+        let views = (ArrayView::new(&x, &[rows, columns]).unwrap(), ArrayView::new(&w, &[rows, 1]).unwrap());
+        let bound = kernel.bind(views).unwrap();
+        let text = bound.explain().to_string();
+        assert_eq!(text.contains("only where short rows\n"), is_short, "{rows} x {columns}\n{text}");
+        let arrays = [interp::Array::new(&[rows, columns], &x), interp::Array::new(&[rows, 1], &w)];
+        let want = interpret(kernel.graph(), &arrays, CpuLevel::detect().is_fused()).unwrap();
+        let got: Vec<f32> = bound.run().unwrap().try_into().unwrap();
+        assert!(
+            got.iter().map(|x| x.to_bits()).eq(want[0].to_vec::<f32>().unwrap().iter().map(|x| x.to_bits()))
+        );
+    }
 }

@@ -163,7 +163,7 @@ impl Maker<'_, '_, '_> {
     }
 
     /// Lanes of a segment: as the loops inside it allow.
-    fn segment_lanes(&self, strip: AxisId, items: &[Item], for_rows: &[ValueId]) -> usize {
+    pub(super) fn segment_lanes(&self, strip: AxisId, items: &[Item], for_rows: &[ValueId]) -> usize {
         let loops: Vec<AxisId> = items
             .iter()
             .filter_map(|item| match item {

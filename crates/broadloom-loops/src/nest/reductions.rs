@@ -37,12 +37,10 @@ impl Nest<'_> {
         let length = |group: usize| Dim::symbol(self.flat.groups[group].length);
         let group = reduction.group.and_then(|group| Some((map[0].axis?, length(group))));
         let axis = self.axis(NestAxis {
-            extent,
-            parent,
             reduction: true,
             group,
             combines: reduction.combines,
-            part: None,
+            ..NestAxis::free(extent, parent)
         })?;
         self.reduction_axes.insert(key, axis);
         Ok(axis)

@@ -253,14 +253,7 @@ impl<'a> Nest<'a> {
     }
 
     fn free_axis(&mut self, parent: Option<AxisId>, extent: Dim) -> Result<AxisId, LowerError> {
-        let axis = self.axis(NestAxis {
-            extent,
-            parent,
-            reduction: false,
-            group: None,
-            combines: false,
-            part: None,
-        })?;
+        let axis = self.axis(NestAxis::free(extent, parent))?;
         self.free.push(axis);
         Ok(axis)
     }

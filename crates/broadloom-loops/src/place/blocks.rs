@@ -16,7 +16,7 @@ pub(crate) struct Blocks {
 
 /// Rows of a block: two cache lines of elements of 32 bits, for CPUs fetch pairs of lines.
 pub(crate) const BLOCK_ROWS: usize = 32;
-/// Loads by blocks in one loop, at most: their rows share the first-level cache.
+/// Loads by blocks in one loop, at most: their rows share the second-level cache.
 const MOST_LOADS: usize = 4;
 
 impl Placement<'_, '_> {

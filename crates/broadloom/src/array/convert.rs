@@ -1,7 +1,8 @@
 //! What can be passed as an array.
 
+use super::geometry::LayoutError;
 use super::owned::{AnyArray, Array};
-use super::view::{ArrayView, ArrayViewMut, LayoutError};
+use super::view::{ArrayView, ArrayViewMut};
 use broadloom_ir::dtype::Element;
 use broadloom_ir::for_each_dtype;
 

@@ -1,8 +1,9 @@
 //! What can be passed for an input: anything that can be read, and by `&mut` anything that can be written.
 
 use super::convert::{IntoArrayView, IntoArrayViewMut};
+use super::geometry::LayoutError;
 use super::owned::Array;
-use super::view::{ArrayView, ArrayViewMut, LayoutError};
+use super::view::{ArrayView, ArrayViewMut};
 use broadloom_ir::dtype::Element;
 use broadloom_ir::for_each_dtype;
 

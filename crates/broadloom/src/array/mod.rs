@@ -4,6 +4,7 @@
 //! dense memory, of a dtype known at compile time or at run time.
 
 mod convert;
+mod geometry;
 mod input;
 #[cfg(feature = "ndarray")]
 mod ndarray;
@@ -11,8 +12,9 @@ mod owned;
 mod view;
 
 pub use convert::{IntoArrayView, IntoArrayViewMut};
+pub use geometry::LayoutError;
+pub(crate) use geometry::{Geometry, copy_to_array};
 pub(crate) use input::Argument;
 pub use input::{Input, IntoInput};
 pub use owned::{AnyArray, Array, FromArray, OutputError};
-pub use view::{ArrayView, ArrayViewMut, LayoutError};
-pub(crate) use view::{Geometry, copy_to_array};
+pub use view::{ArrayView, ArrayViewMut};

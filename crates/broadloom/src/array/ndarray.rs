@@ -2,8 +2,9 @@
 #![allow(unsafe_code, reason = "pointers are taken from arrays of another crate")]
 
 use super::convert::{IntoArrayView, IntoArrayViewMut};
+use super::geometry::LayoutError;
 use super::owned::{AnyArray, FromArray, OutputError};
-use super::view::{ArrayView, ArrayViewMut, LayoutError};
+use super::view::{ArrayView, ArrayViewMut};
 use broadloom_ir::dtype::Element;
 use ndarray::{ArrayBase, Data, DataMut, Dimension, IxDyn, OwnedRepr, ViewRepr};
 

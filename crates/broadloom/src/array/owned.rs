@@ -1,6 +1,7 @@
 //! Owned arrays, dense in row-major order.
 
-use super::view::{ArrayView, LayoutError};
+use super::geometry::LayoutError;
+use super::view::ArrayView;
 use crate::memory::{OutOfMemory, Storage};
 use broadloom_ir::dtype::{DType, Element};
 use smallvec::SmallVec;

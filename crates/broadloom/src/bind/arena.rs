@@ -18,12 +18,15 @@ impl Arena {
     /// The position of so many more elements, which share bytes with nothing.
     pub(super) fn add(&mut self, count: usize, dtype: DType) -> Result<usize, BindError> {
         let start = self.bytes;
-        let end = start.checked_add(count * dtype.size());
-        let end = end.and_then(|end| end.checked_next_multiple_of(ALIGNMENT));
         let too_large = BindError::TooLarge { elements: count as i64, dtype };
-        self.bytes = end.filter(|end| fits_isize(*end)).ok_or(too_large)?;
+        self.bytes = end(start, count * dtype.size()).ok_or(too_large)?;
         Ok(start)
     }
+}
+
+/// Where the next array may begin after so many bytes from a position on, if that can be addressed.
+fn end(start: usize, bytes: usize) -> Option<usize> {
+    start.checked_add(bytes)?.checked_next_multiple_of(ALIGNMENT).filter(|end| fits_isize(*end))
 }
 
 /// Where temporaries lie in one arena: those that are not alive at the same time may share bytes.
@@ -60,8 +63,7 @@ pub(super) fn place_temporaries(
             }
             start = start.max(other.end);
         }
-        let end = start.checked_add(bytes).and_then(|end| end.checked_next_multiple_of(ALIGNMENT));
-        let end = end.filter(|end| fits_isize(*end)).ok_or_else(too_large)?;
+        let end = end(start, bytes).ok_or_else(too_large)?;
         let position = placed.partition_point(|other| other.start <= start);
         placed.insert(position, Placed { first, last, start, end });
         starts[index] = start;

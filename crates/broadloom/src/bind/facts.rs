@@ -4,6 +4,7 @@ use super::destination::Destination;
 use super::error::BindError;
 use super::plan::Request;
 use super::sizes::{Values, count, evaluate};
+use super::threads::COLUMNS;
 use crate::array::Geometry;
 use crate::variant::Variant;
 use broadloom_ir::SymbolId;
@@ -115,9 +116,7 @@ struct SmallResult {
     is_by_columns: bool,
 }
 
-/// Columns that a thread takes at least, so that it reads cache lines of its own.
-const COLUMNS_OF_THREAD: i64 = 128;
-/// Other results that a thread takes at least, so that the last ones keep no thread waiting.
+/// Results beside columns that a thread takes at least, so that the last ones keep no thread waiting.
 const RESULTS_OF_THREAD: i64 = 4;
 /// With fewer elements for each, results are not worth to be put together from parts.
 const WORTH_PARTS: i64 = 4 * BLOCK as i64;
@@ -142,7 +141,7 @@ impl SmallResults {
     fn of_call(&self, values: &Values, threads: usize, parallel_threshold: usize) -> Vec<Shape> {
         let threads = threads as i64;
         let is_small = |result: &&SmallResult| {
-            let least = if result.is_by_columns { COLUMNS_OF_THREAD } else { RESULTS_OF_THREAD };
+            let least = if result.is_by_columns { COLUMNS } else { RESULTS_OF_THREAD };
             let (Ok(results), Ok(elements)) = (count(&result.shape, values), count(&result.operand, values))
             else {
                 return false;

@@ -2,8 +2,9 @@
 
 use super::error::{ArrayName, BindError, Role};
 use super::names::{nearest, stated, type_text};
+use super::passed::Passed;
 use super::sizes::Given;
-use crate::array::{Argument, ArrayView, Geometry, Input, IntoInput, LayoutError};
+use crate::array::{Argument, ArrayView, Geometry, Input, IntoInput};
 use broadloom_ir::dim::Facts;
 use broadloom_ir::graph::{CheckedGraph, InputInfo, SymbolInfo, SymbolKind};
 use broadloom_ir::{InputId, SymbolId};
@@ -37,11 +38,7 @@ macro_rules! inputs {
 /// Arrays for the inputs of a kernel; see [`inputs!`](crate::inputs).
 #[derive(Debug, Default)]
 pub struct Inputs<'a> {
-    arrays: Ordered<'a>,
-    /// Names of arrays, as far as the last one that has a name. What is refused is counted among them.
-    names: SmallVec<[Option<Cow<'a, str>>; 4]>,
-    /// What cannot be passed, and how many arrays there were before it.
-    refused: Vec<(usize, Box<LayoutError>)>,
+    passed: Passed<'a, [Option<Argument<'a>>; 4]>,
     sizes: Vec<(Cow<'a, str>, i64)>,
 }
 
@@ -75,10 +72,7 @@ impl<'a> Inputs<'a> {
     /// ```
     #[must_use]
     pub fn named(mut self, name: impl Into<Cow<'a, str>>, array: impl IntoInput<'a>) -> Self {
-        let passed = self.len();
-        self.names.resize(passed, None);
-        self.names.push(Some(name.into()));
-        self.add(array.into_input());
+        self.passed.add_named(name.into(), array.into_input().0.map(Some));
         self
     }
 
@@ -126,15 +120,7 @@ impl<'a> Inputs<'a> {
 impl<'a> Inputs<'a> {
     /// Adds an array for the next input, or what was passed for it and is none.
     pub(crate) fn add(&mut self, input: Input<'a>) {
-        match input.0 {
-            Ok(array) => self.arrays.push(Some(array)),
-            Err(reason) => self.refused.push((self.len(), reason)),
-        }
-    }
-
-    /// The number of arrays that were passed.
-    fn len(&self) -> usize {
-        self.arrays.len() + self.refused.len()
+        self.passed.add(input.0.map(Some));
     }
 
     /// The names of sizes that are given.
@@ -144,7 +130,7 @@ impl<'a> Inputs<'a> {
 
     /// The names that are given, of those that are passed by name.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
-        self.names.iter().filter_map(Option::as_deref)
+        self.passed.names.iter().filter_map(Option::as_deref)
     }
 }
 
@@ -207,16 +193,17 @@ impl<'a> Inputs<'a> {
         graph: &CheckedGraph,
         required: &[bool],
     ) -> Result<&Ordered<'a>, BindError> {
-        if self.is_ordered(graph, required) {
-            for (position, array) in self.arrays.iter().enumerate() {
+        let names = graph.inputs().iter().map(|input| &*input.name);
+        if required.iter().all(|required| *required) && self.passed.are_in_order(required.len(), names) {
+            for (position, array) in self.passed.arrays.iter().enumerate() {
                 if let Some(array) = array {
                     check(graph, position, array)?;
                 }
             }
         } else {
-            self.arrays = self.reorder(graph, required)?;
+            self.passed.arrays = self.reorder(graph, required)?;
         }
-        Ok(&self.arrays)
+        Ok(&self.passed.arrays)
     }
 
     pub(crate) fn into_ordered(
@@ -225,30 +212,15 @@ impl<'a> Inputs<'a> {
         required: &[bool],
     ) -> Result<Ordered<'a>, BindError> {
         self.order(graph, required)?;
-        Ok(self.arrays)
-    }
-
-    /// Whether all inputs are needed, and were passed one after the other, all by name or all by position.
-    fn is_ordered(&self, graph: &CheckedGraph, required: &[bool]) -> bool {
-        let mut names = self.names.iter().zip(graph.inputs());
-        self.refused.is_empty()
-            && self.arrays.len() == required.len()
-            && (self.names.is_empty() || self.names.len() == required.len())
-            && names.all(|(name, input)| name.as_ref().is_some_and(|name| **name == *input.name))
-            && required.iter().all(|required| *required)
+        Ok(self.passed.arrays)
     }
 
     fn reorder(&mut self, graph: &CheckedGraph, required: &[bool]) -> Result<Ordered<'a>, BindError> {
         let mut ordered: Ordered<'a> = smallvec::smallvec![None; graph.inputs().len()];
-        let passed = self.len();
+        let passed = self.passed.len();
         let mut positions = (0..required.len()).filter(|position| required[*position]);
         let mut names = Names { inputs: graph.inputs(), next: 0, of_name: HashMap::new() };
-        let mut arrays = std::mem::take(&mut self.arrays).into_iter();
-        let mut refused = std::mem::take(&mut self.refused).into_iter().peekable();
-        for index in 0..passed {
-            let name = self.names.get_mut(index).and_then(Option::take);
-            let reason = refused.next_if(|(at, _)| *at == index).map(|(_, reason)| reason);
-            let array = if reason.is_none() { arrays.next().flatten() } else { None };
+        for (name, array) in self.passed.take() {
             let position = match &name {
                 Some(name) => names.position(name),
                 None => positions.next(),
@@ -268,9 +240,8 @@ impl<'a> Inputs<'a> {
                 return Err(BindError::Repeated { array: input_name(graph, position) });
             }
             if required[position] {
-                if let Some(reason) = reason {
-                    return Err(BindError::Layout { array: input_name(graph, position), reason });
-                }
+                let layout = |reason| BindError::Layout { array: input_name(graph, position), reason };
+                let array = array.map_err(layout)?;
                 if let Some(array) = &array {
                     check(graph, position, array)?;
                 }

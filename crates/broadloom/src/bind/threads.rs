@@ -4,6 +4,10 @@ use super::sizes::{Values, evaluate};
 use broadloom_ir::dim::{Dim, DimError};
 use broadloom_loops::kernel::{Extent, Kernel, KernelId, Schedule, Stmt, Work};
 
+/// Fewest columns that a thread takes. Threads with a few columns each would read the same cache lines: over 16 columns,
+/// two threads took twice the time of one.
+pub(super) const COLUMNS: i64 = 64;
+
 /// One run of a kernel.
 #[derive(Debug)]
 pub(crate) struct Launch {
@@ -111,9 +115,6 @@ fn plan_launch(
     /// Steps at which chunks are cut if they are four times as long, so that vector loops have few remainders and
     /// no thread loses much of its share.
     const ALIGNMENTS: [i64; 2] = [64, 16];
-    /// Fewest columns that a thread takes. Threads with a few columns each would read the same cache lines: over 16
-    /// columns, two threads took twice the time of one.
-    const COLUMNS: i64 = 64;
     let params = kernel.params.iter().map(|dim| Ok(evaluate(dim, values)?.cast_unsigned()));
     let mut bases = Vec::new();
     for access in &kernel.accesses {

@@ -1,7 +1,7 @@
 //! Results, and arrays to write them to.
 
 use crate::array::{AnyArray, Array, ArrayViewMut, FromArray, IntoArrayViewMut, LayoutError, OutputError};
-use crate::bind::{ArrayName, BindError, Role, check_output_type, nearest};
+use crate::bind::{ArrayName, BindError, Passed, Role, check_output_type, nearest};
 use broadloom_ir::dtype::Element;
 use broadloom_ir::for_each_dtype;
 use broadloom_ir::graph::CheckedGraph;
@@ -238,11 +238,7 @@ macro_rules! outputs {
 /// Arrays to write to; see [`outputs!`](crate::outputs).
 #[derive(Debug, Default)]
 pub struct OutputsMut<'a> {
-    arrays: OutputViews<'a>,
-    /// Names of arrays, as far as the last one that has a name. What is refused is counted among them.
-    names: SmallVec<[Option<Cow<'a, str>>; 2]>,
-    /// What cannot be written, and how many arrays there were before it: reported when its output is known.
-    refused: Vec<(usize, Box<LayoutError>)>,
+    passed: Passed<'a, [ArrayViewMut<'a>; 2]>,
 }
 
 /// Arrays in order of the graph's outputs.
@@ -279,10 +275,7 @@ impl<'a> OutputsMut<'a> {
     /// ```
     #[must_use]
     pub fn named(mut self, name: impl Into<Cow<'a, str>>, array: impl IntoArrayViewMut<'a>) -> Self {
-        let passed = self.len();
-        self.names.resize(passed, None);
-        self.names.push(Some(name.into()));
-        self.add(array.into_array_view_mut());
+        self.passed.add_named(name.into(), array.into_array_view_mut().map_err(Box::new));
         self
     }
 
@@ -305,45 +298,31 @@ impl<'a> OutputsMut<'a> {
     }
 
     fn add(&mut self, array: Result<ArrayViewMut<'a>, LayoutError>) {
-        match array {
-            Ok(array) => self.arrays.push(array),
-            Err(reason) => self.refused.push((self.len(), Box::new(reason))),
-        }
-    }
-
-    /// The number of arrays that were passed.
-    fn len(&self) -> usize {
-        self.arrays.len() + self.refused.len()
+        self.passed.add(array.map_err(Box::new));
     }
 
     /// The arrays in order of the graph's outputs.
     pub(super) fn order(&mut self, graph: &CheckedGraph) -> Result<&OutputViews<'a>, BindError> {
         let results = graph.results();
-        let is_ordered =
-            self.refused.is_empty() && self.names.is_empty() && self.arrays.len() == results.len();
-        if !is_ordered {
-            self.arrays = self.reorder(graph)?;
+        let names = results.iter().map(|output| &*output.name);
+        if !self.passed.are_in_order(results.len(), names) {
+            self.passed.arrays = self.reorder(graph)?;
         }
-        for (output, view) in results.iter().zip(&self.arrays) {
+        for (output, view) in results.iter().zip(&self.passed.arrays) {
             check_output_type(graph, output, view.geometry())?;
         }
-        Ok(&self.arrays)
+        Ok(&self.passed.arrays)
     }
 
     fn reorder(&mut self, graph: &CheckedGraph) -> Result<OutputViews<'a>, BindError> {
         let known = || graph.results().iter().map(|output| &*output.name);
         let names = || known().map(str::to_string).collect::<Vec<String>>();
         let number = |found| BindError::Number { role: Role::Output, expected: names(), found };
-        let passed = self.len();
+        let passed = self.passed.len();
         let mut ordered: SmallVec<[Option<ArrayViewMut<'a>>; 2]> = SmallVec::new();
         ordered.resize_with(graph.results().len(), || None);
         let mut positions = 0..ordered.len();
-        let mut arrays = std::mem::take(&mut self.arrays).into_iter();
-        let mut refused = std::mem::take(&mut self.refused).into_iter().peekable();
-        for index in 0..passed {
-            let name = self.names.get_mut(index).and_then(Option::take);
-            let reason = refused.next_if(|(at, _)| *at == index).map(|(_, reason)| reason);
-            let array = if reason.is_none() { arrays.next() } else { None };
+        for (name, array) in self.passed.take() {
             let position = match &name {
                 Some(name) => known().position(|known| known == name),
                 None => positions.next(),
@@ -357,13 +336,10 @@ impl<'a> OutputsMut<'a> {
                 });
             };
             let name = || ArrayName { role: Role::Output, name: graph.results()[position].name.to_string() };
-            if let Some(reason) = reason {
-                return Err(BindError::Layout { array: name(), reason });
-            }
-            if ordered[position].is_some() {
+            let array = array.map_err(|reason| BindError::Layout { array: name(), reason })?;
+            if ordered[position].replace(array).is_some() {
                 return Err(BindError::Repeated { array: name() });
             }
-            ordered[position] = array;
         }
         let views: Option<OutputViews<'a>> = ordered.into_iter().collect();
         views.ok_or_else(|| number(passed))

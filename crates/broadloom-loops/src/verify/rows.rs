@@ -1,0 +1,114 @@
+//! Promise 3: rows hold what is read from them.
+
+use super::{Fault, Scope, Strip, find};
+use crate::kernel::*;
+use broadloom_ir::dtype::DType;
+
+impl Scope<'_> {
+    /// The strip of an axis, which a row is as long as, at least.
+    pub(super) fn strip(&self, row: RowId, axis: AxisId) -> Result<Strip, Fault> {
+        self.axis(axis)?;
+        let strip = self.strips[axis.index()].ok_or(Fault::Row(row))?;
+        let Row { length, span, .. } = *self.row(row)?;
+        let long = match span {
+            Span::Strip | Span::Block { .. } => strip.length <= length,
+            Span::Axis => self.is_at_most(axis, length as i64),
+            Span::Stretched { .. } => strip.length + STRETCH <= length,
+            Span::Periodic { period, .. } => {
+                let period = self.period(row, period)?;
+                strip.length + period <= length && length.is_multiple_of(period)
+            }
+        };
+        if long { Ok(strip) } else { Err(Fault::Short(row)) }
+    }
+
+    /// The length of an axis that recurs.
+    fn period(&self, row: RowId, axis: AxisId) -> Result<usize, Fault> {
+        match self.axis(axis)?.extent {
+            Extent::Constant(extent @ 1..) => Ok(extent as usize),
+            Extent::Constant(_) | Extent::Param(_) => Err(Fault::Row(row)),
+        }
+    }
+
+    pub(super) fn write_row(&mut self, row: RowId, axis: AxisId) -> Result<(), Fault> {
+        let Row { length, span, .. } = *self.row(row)?;
+        let strip = match span {
+            // All of it is written by the loop over the period, for every strip after that.
+            Span::Periodic { period, along } if period == axis => {
+                self.period(row, period)?;
+                self.axis(along)?;
+                if self.strips[along.index()].is_some() {
+                    return Err(Fault::Row(row));
+                }
+                Strip { number: usize::MAX, length }
+            }
+            Span::Stretched { over, along } if over == axis => {
+                if !matches!(self.axis(over)?.stretched, Some((merged, _)) if merged == along) {
+                    return Err(Fault::Row(row));
+                }
+                self.strip(row, along)?
+            }
+            // Blocks are transposed, see `transpose`.
+            Span::Periodic { .. } | Span::Stretched { .. } | Span::Block { .. } => {
+                return Err(Fault::Row(row));
+            }
+            Span::Strip | Span::Axis => self.strip(row, axis)?,
+        };
+        self.scratch.write(row, (axis, strip));
+        Ok(())
+    }
+
+    /// Of a row that was written in the strip, or holds the whole of an axis as long as this one.
+    pub(super) fn read_row(&mut self, row: RowId, axis: AxisId) -> Result<DType, Fault> {
+        let strip = self.strip(row, axis)?;
+        let (written_for, written_in) = self.scratch.read(row)?;
+        let extent = |axis: AxisId| self.kernel.axes[axis.index()].extent;
+        let same = match self.kernel.rows[row.index()].span {
+            Span::Strip => written_in == strip,
+            Span::Block { rows } => {
+                let here = self.strips.get(rows.index()).copied().flatten();
+                written_in == strip && self.walked[rows.index()] && here == self.blocks[row.index()]
+            }
+            Span::Stretched { along, .. } => along == axis && written_in == strip,
+            Span::Axis => written_in == strip || extent(written_for) == extent(axis),
+            Span::Periodic { along, .. } => along == axis && !self.walked[written_for.index()],
+        };
+        if same { Ok(self.kernel.rows[row.index()].dtype) } else { Err(Fault::Row(row)) }
+    }
+
+    /// What the strips of two axes meet of an array, into as many rows as there are steps of one of them.
+    pub(super) fn transpose(
+        &mut self,
+        id: AccessId,
+        row: RowId,
+        rows: AxisId,
+        axis: AxisId,
+    ) -> Result<(), Fault> {
+        self.axis(rows)?;
+        self.axis(axis)?;
+        let Row { span, count, dtype, .. } = *self.row(row)?;
+        let block = self.strips[rows.index()].filter(|strip| strip.length <= count);
+        let is_free = !self.walked[rows.index()] && !self.walked[axis.index()] && rows != axis;
+        if !is_free || block.is_none() || span != (Span::Block { rows }) {
+            return Err(Fault::Row(row));
+        }
+        let access = find(&self.kernel.accesses, id.index(), "access")?;
+        for &(of, stride) in &access.strides {
+            self.axis(of)?;
+            self.stride(stride)?;
+            if !self.walked[of.index()] && of != rows && of != axis {
+                return Err(Fault::Moved(id));
+            }
+        }
+        if !access.is_unit(rows) {
+            return Err(Fault::Moved(id));
+        }
+        if self.buffer(id, access)?.dtype != dtype {
+            return Err(Fault::RowDtype(row));
+        }
+        let strip = self.strip(row, axis)?;
+        self.scratch.write(row, (axis, strip));
+        self.blocks[row.index()] = block;
+        Ok(())
+    }
+}

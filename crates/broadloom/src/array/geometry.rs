@@ -1,0 +1,308 @@
+//! Sizes and strides: where the elements of an array are.
+#![allow(unsafe_code, reason = "elements are copied to where the strides say")]
+
+use broadloom_ir::dtype::DType;
+use smallvec::SmallVec;
+use std::fmt;
+use thiserror::Error;
+
+/// Sizes and strides that do not fit the memory behind them.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum LayoutError {
+    /// A dense shape needs another number of elements.
+    #[error("shape {shape:?} has {expected} elements, but the slice has {found}")]
+    Count {
+        /// The sizes asked for.
+        shape: Vec<usize>,
+        /// Their product.
+        expected: usize,
+        /// Length of the slice.
+        found: usize,
+    },
+    /// Not one stride per axis.
+    #[error("shape {shape:?} has {} axes, but {strides} strides are given", shape.len())]
+    Strides {
+        /// The sizes asked for.
+        shape: Vec<usize>,
+        /// Number of strides.
+        strides: usize,
+    },
+    /// The number of elements, or of bytes spanned, cannot be represented.
+    #[error("an array of shape {shape:?} is too large")]
+    TooLarge {
+        /// The sizes asked for.
+        shape: Vec<usize>,
+    },
+    /// Some element lies outside the slice.
+    #[error(
+        "shape {shape:?} with strides {strides:?} from element {offset} reaches from element {first} to {last}, \
+         but the slice has {length}"
+    )]
+    OutOfBounds {
+        /// The sizes asked for.
+        shape: Vec<usize>,
+        /// The strides, in elements.
+        strides: Vec<isize>,
+        /// Where in the slice the element of index 0 is.
+        offset: usize,
+        /// Least position reached.
+        first: i128,
+        /// Greatest position reached.
+        last: i128,
+        /// Length of the slice.
+        length: usize,
+    },
+    /// Different indices may mean the same element of an array that is to be written.
+    #[error(
+        "shape {shape:?} with strides {strides:?} may reach one element by two indices; it cannot be written to"
+    )]
+    Overlap {
+        /// The sizes asked for.
+        shape: Vec<usize>,
+        /// The strides, in elements.
+        strides: Vec<isize>,
+    },
+}
+
+/// Size of an axis and its stride in elements.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct AxisLayout {
+    pub(crate) size: i64,
+    pub(crate) stride: i64,
+}
+
+/// Dtype, sizes and strides. Axes of at most one element, and all axes of arrays without elements, have the stride
+/// that they would have in a dense array, whatever the caller said: no index depends on it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Geometry {
+    pub(crate) dtype: DType,
+    pub(crate) axes: SmallVec<[AxisLayout; 4]>,
+}
+
+impl Geometry {
+    /// Sizes and strides in elements, normalised. `strides` of `None` is row-major order.
+    pub(super) fn new(
+        dtype: DType,
+        shape: &[usize],
+        strides: Option<&[isize]>,
+    ) -> Result<Geometry, LayoutError> {
+        let too_large = || LayoutError::TooLarge { shape: shape.to_vec() };
+        let mut axes: SmallVec<[AxisLayout; 4]> = SmallVec::with_capacity(shape.len());
+        let empty = shape.contains(&0);
+        let mut dense: i64 = 1;
+        for (axis, &size) in shape.iter().enumerate().rev() {
+            let size = i64::try_from(size).map_err(|_| too_large())?;
+            let stride = match strides {
+                Some(strides) if size > 1 && !empty => {
+                    i64::try_from(strides[axis]).map_err(|_| too_large())?
+                }
+                _ => dense,
+            };
+            axes.push(AxisLayout { size, stride });
+            // Saturation is harmless: without elements strides are never used, with elements it is refused.
+            dense = if empty {
+                dense.saturating_mul(size)
+            } else {
+                dense.checked_mul(size).ok_or_else(too_large)?
+            };
+        }
+        axes.reverse();
+        Ok(Geometry { dtype, axes })
+    }
+
+    /// The same elements along axes of other sizes: one that had size 1 is stretched, by a stride of 0.
+    pub(crate) fn stretched(&self, shape: &[usize]) -> Result<Geometry, LayoutError> {
+        let axes = self.axes.iter().zip(shape);
+        let strides: SmallVec<[isize; 4]> = axes
+            .map(|(axis, &size)| if axis.size == size as i64 { axis.stride as isize } else { 0 })
+            .collect();
+        Geometry::new(self.dtype, shape, Some(&strides))
+    }
+
+    /// One axis of as many elements as there are in memory, so that nothing overflows.
+    #[inline]
+    pub(crate) fn line(dtype: DType, count: usize) -> Geometry {
+        let mut axes = SmallVec::new();
+        axes.push(AxisLayout { size: count as i64, stride: 1 });
+        Geometry { dtype, axes }
+    }
+
+    /// Row-major order over sizes of which there are that many elements in memory, so that nothing overflows.
+    #[inline]
+    pub(crate) fn dense(dtype: DType, shape: &[usize]) -> Geometry {
+        if let [count] = shape {
+            return Geometry::line(dtype, *count);
+        }
+        Geometry::dense_along(dtype, shape)
+    }
+
+    fn dense_along(dtype: DType, shape: &[usize]) -> Geometry {
+        let mut axes: SmallVec<[AxisLayout; 4]> =
+            SmallVec::from_elem(AxisLayout { size: 0, stride: 0 }, shape.len());
+        let mut stride: i64 = 1;
+        for (axis, &size) in axes.iter_mut().zip(shape).rev() {
+            *axis = AxisLayout { size: size as i64, stride };
+            stride = stride.wrapping_mul(size as i64);
+        }
+        Geometry { dtype, axes }
+    }
+
+    /// The positions reached, relative to the element of index 0; `None` without elements.
+    pub(crate) fn span(&self) -> Option<(i128, i128)> {
+        let (mut first, mut last) = (0i128, 0i128);
+        for axis in &self.axes {
+            if axis.size == 0 {
+                return None;
+            }
+            let reach = i128::from(axis.size - 1) * i128::from(axis.stride);
+            if reach < 0 { first += reach } else { last += reach }
+        }
+        Some((first, last))
+    }
+
+    /// Whether different indices are provably different elements.
+    fn is_injective(&self) -> bool {
+        let mut axes: SmallVec<[AxisLayout; 4]> =
+            self.axes.iter().copied().filter(|axis| axis.size > 1).collect();
+        axes.sort_by_key(|axis| axis.stride.unsigned_abs());
+        let mut reach = 0i128;
+        self.span().is_none()
+            || axes.iter().all(|axis| {
+                let stride = i128::from(axis.stride.unsigned_abs());
+                let distinct = stride > reach;
+                reach += i128::from(axis.size - 1) * stride;
+                distinct
+            })
+    }
+
+    /// Number of elements. Representable, as the constructor has checked.
+    pub(crate) fn count(&self) -> usize {
+        if self.axes.iter().any(|axis| axis.size == 0) {
+            return 0;
+        }
+        self.axes.iter().map(|axis| axis.size as usize).product()
+    }
+
+    pub(crate) fn shape(&self) -> Vec<usize> {
+        self.axes.iter().map(|axis| axis.size as usize).collect()
+    }
+
+    pub(super) fn strides(&self) -> Vec<isize> {
+        self.axes.iter().map(|axis| axis.stride as isize).collect()
+    }
+
+    /// Whether the strides are those of row-major order.
+    pub(crate) fn is_dense(&self) -> bool {
+        let mut dense = 1i64;
+        self.count() == 0
+            || self.axes.iter().rev().all(|axis| {
+                let expected = dense;
+                dense = dense.wrapping_mul(axis.size);
+                axis.size == 1 || axis.stride == expected
+            })
+    }
+
+    /// Position of an element relative to that of index 0, if the index lies within the shape.
+    pub(super) fn position(&self, index: &[usize]) -> Option<isize> {
+        if index.len() != self.axes.len() {
+            return None;
+        }
+        let mut position = 0i64;
+        for (&index, axis) in index.iter().zip(&self.axes) {
+            let index = i64::try_from(index).ok().filter(|index| *index < axis.size)?;
+            // Wraps only where the shape has no elements, so that a later axis refuses the index.
+            position = position.wrapping_add(index.wrapping_mul(axis.stride));
+        }
+        isize::try_from(position).ok()
+    }
+}
+
+/// Copies elements in row-major order to an array.
+///
+/// # Safety
+/// As many elements as the array has can be read from `source`, all of the array's can be written, and the two do not
+/// overlap.
+pub(crate) unsafe fn copy_to_array(source: *const u8, target: *mut u8, geometry: &Geometry) {
+    let (count, size) = (geometry.count(), geometry.dtype.size());
+    if geometry.is_dense() {
+        // SAFETY: the caller's promises; the array's elements lie as those of the source.
+        unsafe { std::ptr::copy_nonoverlapping(source, target, count * size) };
+        return;
+    }
+    let mut index: SmallVec<[i64; 8]> = SmallVec::from_elem(0, geometry.axes.len());
+    let mut position = 0i64;
+    for element in 0..count {
+        let to = target.wrapping_offset(position as isize * size as isize);
+        // SAFETY: `element` is below the count, and `position` is that of the array's element of this index.
+        unsafe { std::ptr::copy_nonoverlapping(source.add(element * size), to, size) };
+        for (index, axis) in index.iter_mut().zip(&geometry.axes).rev() {
+            *index += 1;
+            position += axis.stride;
+            if *index < axis.size {
+                break;
+            }
+            position -= *index * axis.stride;
+            *index = 0;
+        }
+    }
+}
+
+/// A dense array of as many elements as there are.
+pub(super) fn counted(dtype: DType, shape: &[usize], found: usize) -> Result<Geometry, LayoutError> {
+    let geometry = Geometry::new(dtype, shape, None)?;
+    let expected = geometry.count();
+    if expected != found {
+        return Err(LayoutError::Count { shape: shape.to_vec(), expected, found });
+    }
+    Ok(geometry)
+}
+
+/// An array somewhere in memory.
+pub(super) fn checked(dtype: DType, shape: &[usize], strides: &[isize]) -> Result<Geometry, LayoutError> {
+    if shape.len() != strides.len() {
+        return Err(LayoutError::Strides { shape: shape.to_vec(), strides: strides.len() });
+    }
+    let geometry = Geometry::new(dtype, shape, Some(strides))?;
+    if let Some((first, last)) = geometry.span()
+        && (last - first).saturating_mul(dtype.size() as i128) > isize::MAX as i128
+    {
+        return Err(LayoutError::TooLarge { shape: shape.to_vec() });
+    }
+    Ok(geometry)
+}
+
+/// An array whose elements lie within a slice of so many.
+pub(super) fn strided(
+    dtype: DType,
+    length: usize,
+    offset: usize,
+    shape: &[usize],
+    strides: &[isize],
+) -> Result<Geometry, LayoutError> {
+    let geometry = checked(dtype, shape, strides)?;
+    if let Some((first, last)) = geometry.span() {
+        let (first, last) = (first + offset as i128, last + offset as i128);
+        if first < 0 || last >= length as i128 {
+            let (shape, strides) = (shape.to_vec(), strides.to_vec());
+            return Err(LayoutError::OutOfBounds { shape, strides, offset, first, last, length });
+        }
+    }
+    Ok(geometry)
+}
+
+/// An array of which no element has two indices.
+pub(super) fn injective(geometry: Geometry) -> Result<Geometry, LayoutError> {
+    if !geometry.is_injective() {
+        return Err(LayoutError::Overlap { shape: geometry.shape(), strides: geometry.strides() });
+    }
+    Ok(geometry)
+}
+
+/// Dtype and sizes, and strides unless it is dense.
+pub(super) fn describe(f: &mut fmt::Formatter<'_>, geometry: &Geometry) -> fmt::Result {
+    write!(f, "{}{:?}", geometry.dtype, geometry.shape())?;
+    if !geometry.is_dense() {
+        write!(f, " strides {:?}", geometry.strides())?;
+    }
+    Ok(())
+}

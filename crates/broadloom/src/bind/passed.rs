@@ -1,0 +1,82 @@
+//! Arrays as they were passed, by name or by position.
+
+use crate::array::LayoutError;
+use smallvec::{Array, SmallVec};
+use std::borrow::Cow;
+use std::fmt;
+
+/// Arrays where the caller has put them: there they stay, if that is the order in which they are needed.
+pub(crate) struct Passed<'a, A: Array> {
+    pub(crate) arrays: SmallVec<A>,
+    /// Names, as far as the last array that has one. What is refused is counted among the arrays.
+    pub(crate) names: SmallVec<[Name<'a>; 4]>,
+    /// What is no array, and how many arrays there were before it: reported when it is known what it was meant for.
+    refused: Vec<(usize, Box<LayoutError>)>,
+}
+
+/// The name of an array, if it was passed by name.
+type Name<'a> = Option<Cow<'a, str>>;
+
+impl<A: Array> Default for Passed<'_, A> {
+    fn default() -> Self {
+        Passed { arrays: SmallVec::new(), names: SmallVec::new(), refused: Vec::new() }
+    }
+}
+
+impl<A: Array<Item: fmt::Debug>> fmt::Debug for Passed<'_, A> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Passed { arrays, names, refused } = self;
+        let mut f = f.debug_struct("Passed");
+        f.field("arrays", arrays).field("names", names).field("refused", refused).finish()
+    }
+}
+
+impl<'a, A: Array> Passed<'a, A> {
+    pub(crate) fn add(&mut self, array: Result<A::Item, Box<LayoutError>>) {
+        match array {
+            Ok(array) => self.arrays.push(array),
+            Err(reason) => self.refused.push((self.len(), reason)),
+        }
+    }
+
+    pub(crate) fn add_named(&mut self, name: Cow<'a, str>, array: Result<A::Item, Box<LayoutError>>) {
+        let passed = self.len();
+        self.names.resize(passed, None);
+        self.names.push(Some(name));
+        self.add(array);
+    }
+
+    /// How many were passed.
+    pub(crate) fn len(&self) -> usize {
+        self.arrays.len() + self.refused.len()
+    }
+
+    /// Whether they are so many arrays, passed one after the other, all with these names or all without.
+    pub(crate) fn are_in_order<'n>(&self, count: usize, mut names: impl Iterator<Item = &'n str>) -> bool {
+        self.refused.is_empty()
+            && self.arrays.len() == count
+            && (self.names.is_empty()
+                || self.names.len() == count
+                    && self
+                        .names
+                        .iter()
+                        .all(|name| name.as_deref().is_some_and(|name| names.next() == Some(name))))
+    }
+
+    /// Takes all, in the order in which they were passed.
+    pub(crate) fn take(
+        &mut self,
+    ) -> impl Iterator<Item = (Name<'a>, Result<A::Item, Box<LayoutError>>)> + use<'a, A> {
+        let Passed { arrays, names, refused } = std::mem::take(self);
+        let passed = arrays.len() + refused.len();
+        let (mut arrays, mut refused) = (arrays.into_iter(), refused.into_iter().peekable());
+        let names = names.into_iter().chain(std::iter::repeat_with(|| None));
+        (0..passed).zip(names).filter_map(move |(index, name)| {
+            let array = match refused.next_if(|(at, _)| *at == index) {
+                Some((_, reason)) => Err(reason),
+                None => Ok(arrays.next()?),
+            };
+            Some((name, array))
+        })
+    }
+}
