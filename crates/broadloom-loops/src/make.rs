@@ -19,7 +19,7 @@ mod segments;
 
 use crate::kernel::*;
 use crate::nest::{Nest, NestScatter, NestStore, Part, bit};
-use crate::place::{BLOCK_ROWS, Blocks, Form, Item, Pairing, Placement};
+use crate::place::{Blocks, Form, Item, Pairing, Placement};
 use crate::{LowerError, rows};
 use broadloom_ir::dim::Dim;
 use broadloom_ir::dtype::DType;
@@ -245,7 +245,7 @@ impl Maker<'_, '_, '_> {
             let Value { dtype, def: Def::Load { access, delta }, .. } = self.nest.values[load.index()] else {
                 continue;
             };
-            let row = self.row(dtype, BLOCK_ROWS, inner);
+            let row = self.row(dtype, blocks.rows, inner);
             self.kernel.rows[row.index()].span = Span::Block { rows: outer };
             block.push(Stmt::Transpose { access, delta, row, rows: outer, axis: inner });
             self.rows.insert((*load, inner), row);

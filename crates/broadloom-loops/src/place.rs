@@ -8,7 +8,7 @@ mod blocks;
 mod kept;
 mod pairing;
 
-pub(crate) use blocks::{BLOCK_ROWS, Blocks};
+pub(crate) use blocks::Blocks;
 pub(crate) use kept::Kept;
 pub(crate) use pairing::Pairing;
 

@@ -26,10 +26,11 @@ const SHORTEST: usize = 64;
 enum Level {
     /// In the first-level cache: it is met in every step.
     First,
-    /// In the second: a lane of a block, which is met in one step of `LANES`, or a row of a block that is transposed,
-    /// one of many.
+    /// In the second: a lane of a block, which is met in one step of `LANES`.
     Second,
-    /// Anywhere: a rank of blocks, which is met once in `2^rank` blocks, and of most axes hardly any is met at all.
+    /// Anywhere: a rank of blocks, which is met once in `2^rank` blocks, and of most axes hardly any is met at all; and
+    /// a row of a block that is transposed, one of many, each of which is written and read once. That the other arrays
+    /// are read by whole rows is worth more.
     Memory,
 }
 
@@ -145,7 +146,7 @@ impl Met {
                 Stmt::Pairs(pairs) => {
                     met.by_tiles.insert(pairs.strip);
                 }
-                Stmt::Transpose { row, .. } => met.levels[row.index()] = Level::Second,
+                Stmt::Transpose { row, .. } => met.levels[row.index()] = Level::Memory,
                 Stmt::Stream(stream) => {
                     for tree in stream.accumulators.iter().filter_map(|entry| entry.tree) {
                         met.levels[tree.lanes.index()] = Level::Second;

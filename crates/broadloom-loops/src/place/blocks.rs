@@ -12,11 +12,18 @@ pub(crate) struct Blocks {
     pub inner: AxisId,
     /// The loads whose neighbours lie side by side along the outer axis.
     pub loads: Vec<ValueId>,
+    /// Steps of the outer axis in a block.
+    pub rows: usize,
 }
 
-/// Rows of a block: two cache lines of elements of 32 bits, for CPUs fetch pairs of lines.
-pub(crate) const BLOCK_ROWS: usize = 32;
-/// Loads by blocks in one loop, at most: their rows share the second-level cache.
+/// What a block takes at once of the memory that lies side by side. Of a table of `f32` beyond the caches, blocks of
+/// 64 rows took 0.7 of the time of 32 rows, and more rows no less.
+const BLOCK_BYTES: usize = 256;
+/// Rows of a block, at most.
+const MOST_ROWS: usize = 64;
+/// Shorter axes are not cut into blocks.
+const SHORTEST: i64 = 32;
+/// Loads by blocks in one loop, at most: their rows share the caches.
 const MOST_LOADS: usize = 4;
 
 impl Placement<'_, '_> {
@@ -25,9 +32,9 @@ impl Placement<'_, '_> {
     pub fn blocks(&self, outer: AxisId) -> Option<Blocks> {
         let nest = self.nest;
         let &[inner] = self.loops(Some(outer)).as_slice() else { return None };
-        let is_plain = |axis: AxisId, shortest: usize| {
+        let is_plain = |axis: AxisId, shortest: i64| {
             let NestAxis { extent, reduction, group, part, .. } = &nest.axes[axis.index()];
-            let is_long = extent.as_constant().is_none_or(|extent| extent >= shortest as i64);
+            let is_long = extent.as_constant().is_none_or(|extent| extent >= shortest);
             is_long && !reduction && group.is_none() && part.is_none()
         };
         let is_inside = |axis: Option<AxisId>| axis == Some(outer) || axis == Some(inner);
@@ -36,8 +43,8 @@ impl Placement<'_, '_> {
         if !self.is_vector()
             || !nest.reductions.is_empty()
             || !self.loops(Some(inner)).is_empty()
-            || !is_plain(outer, BLOCK_ROWS / 2)
-            || !is_plain(inner, BLOCK_ROWS)
+            || !is_plain(outer, SHORTEST / 2)
+            || !is_plain(inner, SHORTEST)
             || values.any(|value| self.is_call(value))
             || stores.any(|store| store.level != Some(inner) || store.scatter.is_some())
         {
@@ -54,6 +61,8 @@ impl Placement<'_, '_> {
         let is_read = |value: &ValueId| self.position(*value) == Some(inner);
         let loads: Vec<ValueId> = self.live_values().filter(is_read).filter(is_across).collect();
         let has_rows = nest.accesses.iter().any(|access| access.stride(inner).is_one());
-        (has_rows && (1..=MOST_LOADS).contains(&loads.len())).then_some(Blocks { inner, loads })
+        let widest = loads.iter().map(|load| nest.values[load.index()].dtype.size()).max()?;
+        let rows = (BLOCK_BYTES / widest).min(MOST_ROWS);
+        (has_rows && loads.len() <= MOST_LOADS).then_some(Blocks { inner, loads, rows })
     }
 }
