@@ -257,6 +257,22 @@ pub const CASES: &[(&str, Build)] = &[
         let least = b.reduce(ReduceOp::Min, d, &[1], false);
         vec![b.reduce(ReduceOp::Mean, least, &[0], false)]
     }),
+    ("many columns of a kind", |b| {
+        let x = b.input("x", F32, &["n", "m"]);
+        let y = b.op(Op::Square, &[x]);
+        let z = b.op(Op::Negative, &[y]);
+        let wide = b.graph.cast(x, F64, Site::caller());
+        let less = b.op(Op::Subtract, &[wide, wide]);
+        let reduced = [
+            (ReduceOp::Sum, [x, y, z]),
+            (ReduceOp::Prod, [z, y, x]),
+            (ReduceOp::Mean, [wide, less, wide]),
+            (ReduceOp::Max, [y, x, wide]),
+            (ReduceOp::ArgMin, [x, y, z]),
+        ];
+        let reduced = reduced.into_iter().flat_map(|(op, operands)| operands.map(|operand| (op, operand)));
+        reduced.map(|(op, operand)| b.reduce(op, operand, &[0], false)).collect()
+    }),
 ];
 
 /// Joins, segments, truth values and statistics: with sizes that may be 0.
@@ -484,12 +500,26 @@ pub const HALVES: &[(&str, Build)] = &[
 ];
 
 /// The graph of a case, its outputs named `out0`, `out1`, ..
-pub fn graph(build: Build) -> CheckedGraph {
+pub fn graph(build: impl FnOnce(&mut Builder) -> Vec<ExprId>) -> CheckedGraph {
     let mut builder = Builder { graph: Graph::new() };
     let results = build(&mut builder);
     let names: Vec<String> = (0..results.len()).map(|index| format!("out{index}")).collect();
     let outputs: Vec<(&str, ExprId)> = names.iter().map(String::as_str).zip(results).collect();
     builder.graph.finish(&outputs).expect("the cases are well shaped")
+}
+
+/// As many sums of columns.
+#[allow(dead_code, reason = "not every crate's tests need many sums")]
+pub fn sums_of_columns(count: usize) -> CheckedGraph {
+    graph(|b| {
+        let x = b.input("x", F32, &["n", "m"]);
+        let sum = |index: usize| {
+            let factor = b.graph.constant(Scalar::F32(index as f32), Site::caller());
+            let product = b.op(Op::Multiply, &[x, factor]);
+            b.reduce(ReduceOp::Sum, product, &[0], false)
+        };
+        (0..count).map(sum).collect()
+    })
 }
 
 /// Sums and numbers of the rows of an array by their ids, which are an input.

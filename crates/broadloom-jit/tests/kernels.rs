@@ -180,6 +180,19 @@ fn floats_of_16_bits_agree_with_the_interpreter() {
     }
 }
 
+/// What is done once for many rows is one loop over accumulators of a kind, not code for each.
+#[test]
+fn sums_of_columns_share_code() {
+    let bytes = |sums: usize| {
+        let graph = expressions::sums_of_columns(sums);
+        let options = JitOptions { keep_text: false, verify: true, ..JitOptions::default() };
+        let schedule = lower(&graph, &LowerOptions::dense(&graph, options.level.is_fused())).unwrap();
+        compile(&schedule, &options).unwrap().code_bytes()
+    };
+    let each = (bytes(40) - bytes(10)) / 30;
+    assert!(each < 1000, "{each} bytes for each sum");
+}
+
 #[test]
 fn segments_of_several_blocks_agree_with_the_interpreter() {
     let sizes: &[Sizes] = &[[("n", 140_000), ("m", 2), ("k", 3)].into()];

@@ -5,7 +5,7 @@
 //! address.rs  where accesses and rows point at the current position
 //! reduce.rs   reductions into values: in vectors, along rows, by the tree
 //! tree.rs     the parts of the fixed tree: lanes of a block, the counter over blocks
-//! stream.rs   reductions into rows
+//! stream.rs   reductions into rows: their steps; stream/ends.rs: before and after them
 //! scatter.rs  rows into their segments
 //! ```
 //!

@@ -1,9 +1,10 @@
 //! Reductions into rows: the reduction axis outside, the strip of the axis around it inside.
 
+mod ends;
+
 use super::Generator;
 use crate::emit::{LaneStride, Val};
-use broadloom_ir::dtype::DType;
-use broadloom_ir::reduce::{BLOCK, LANES, ReduceOp, SEQUENTIAL_LIMIT};
+use broadloom_ir::reduce::{BLOCK, LANES, SEQUENTIAL_LIMIT};
 use broadloom_loops::kernel::*;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder};
@@ -27,18 +28,7 @@ impl Generator<'_, '_, '_> {
             });
             self.if_by_blocks(by_blocks, |generator| generator.collect_rows(stream, count));
         }
-        for entry in &stream.accumulators {
-            let op = entry.accumulator.op;
-            match entry.state[..] {
-                [_, index] => {
-                    self.each(stream, index, entry.target, |generator, index| {
-                        generator.emit.cast(index, DType::I64)
-                    });
-                }
-                _ => self
-                    .each(stream, entry.target, entry.target, |generator, value| generator.finish(op, value)),
-            }
-        }
+        self.finish_rows(stream);
     }
 
     /// Whether what is accumulated goes onto the lanes of blocks, or onto the state in order.
@@ -255,208 +245,6 @@ impl Generator<'_, '_, '_> {
         self.env = outer;
         stop
     }
-
-    /// Sets the rows of all accumulators to the state before the first element.
-    fn clear(&mut self, stream: &Stream, first: ir::Value) {
-        for entry in &stream.accumulators {
-            let rows: Vec<ir::Value> = entry.state.iter().map(|row| self.row_start(*row)).collect();
-            self.fill(stream, &entry.accumulator, &rows, first);
-        }
-    }
-
-    /// Sets the lanes of a block to the state before the first element.
-    fn clear_lanes(&mut self, stream: &Stream, first: ir::Value) {
-        for entry in &stream.accumulators {
-            let Some(tree) = entry.tree else { continue };
-            let start = self.row_start(tree.lanes);
-            let bytes = self.row_bytes(tree.lanes);
-            let end = self.ins().iadd_imm_s(start, bytes * LANES as i64);
-            self.loop_while(
-                &[start],
-                &[],
-                |generator, state| generator.ins().icmp(IntCC::UnsignedLessThan, state[0], end),
-                |generator, state, _| {
-                    generator.fill(stream, &entry.accumulator, &[state[0]], first);
-                    (vec![generator.ins().iadd_imm_s(state[0], bytes)], Vec::new())
-                },
-            );
-        }
-    }
-
-    /// Adds the results of a block to the counters.
-    fn count_block(&mut self, stream: &Stream, count: ir::Value) {
-        for entry in &stream.accumulators {
-            if let Some(tree) = entry.tree {
-                self.fold_rows(stream, entry, tree.lanes);
-                self.push_row(stream, entry, tree, count);
-            }
-        }
-    }
-
-    fn fill(&mut self, stream: &Stream, accumulator: &Accumulator, rows: &[ir::Value], first: ir::Value) {
-        self.over_strip(stream, |generator, lanes| {
-            let begin = generator.begin(std::slice::from_ref(accumulator), lanes, first);
-            for (row, value) in rows.iter().zip(begin) {
-                let address = generator.row_element(*row, value.dtype, stream.strip);
-                generator.emit.store(address, 0, &value, LaneStride::Unit);
-            }
-        });
-    }
-
-    /// What is done once for many rows, over the strip: few lanes at a time, for the sake of short code.
-    fn over_strip(&mut self, stream: &Stream, mut body: impl FnMut(&mut Self, usize)) {
-        self.steps(stream.strip, stream.lanes.min(FEW_LANES), |generator| {
-            let lanes = generator.lanes_along(Some(stream.strip));
-            body(generator, lanes);
-        });
-    }
-
-    /// `target[j] = change(source[j])` over the strip.
-    fn each(
-        &mut self,
-        stream: &Stream,
-        source: RowId,
-        target: RowId,
-        mut change: impl FnMut(&mut Self, &Val) -> Val,
-    ) {
-        let (from, to) = (self.row_start(source), self.row_start(target));
-        let (from_dtype, to_dtype) =
-            (self.kernel.rows[source.index()].dtype, self.kernel.rows[target.index()].dtype);
-        self.over_strip(stream, |generator, lanes| {
-            let address = generator.row_element(from, from_dtype, stream.strip);
-            let value = generator.emit.load(address, 0, from_dtype, lanes, LaneStride::Unit);
-            let value = change(generator, &value);
-            let address = generator.row_element(to, to_dtype, stream.strip);
-            generator.emit.store(address, 0, &value, LaneStride::Unit);
-        });
-    }
-
-    fn each_at(
-        &mut self,
-        stream: &Stream,
-        dtype: DType,
-        sources: &[ir::Value],
-        combine: &mut dyn FnMut(&mut Self, &[Val]) -> Val,
-        target: ir::Value,
-    ) {
-        self.over_strip(stream, |generator, lanes| {
-            let values: Vec<Val> = sources
-                .iter()
-                .map(|source| {
-                    let address = generator.row_element(*source, dtype, stream.strip);
-                    generator.emit.load(address, 0, dtype, lanes, LaneStride::Unit)
-                })
-                .collect();
-            let value = combine(generator, &values);
-            let address = generator.row_element(target, dtype, stream.strip);
-            generator.emit.store(address, 0, &value, LaneStride::Unit);
-        });
-    }
-
-    /// Combines two rows, the elements of the first before those of the second.
-    fn combine_rows(
-        &mut self,
-        stream: &Stream,
-        entry: &StreamAccumulator,
-        left: ir::Value,
-        right: ir::Value,
-        target: ir::Value,
-    ) {
-        let accumulator = &entry.accumulator;
-        let mut combine = |generator: &mut Self, rows: &[Val]| {
-            generator.emit.accumulate(accumulator.op, accumulator.dtype, &rows[0], &rows[1])
-        };
-        self.each_at(stream, accumulator.dtype, &[left, right], &mut combine, target);
-    }
-
-    /// The start of the row of a number that is known at run time.
-    fn row_of(&mut self, row: RowId, index: ir::Value) -> ir::Value {
-        let bytes = self.row_bytes(row);
-        let start = self.row_start(row);
-        let offset = self.ins().imul_imm_s(index, bytes);
-        self.ins().iadd(start, offset)
-    }
-
-    /// The lanes of a block combined by halves, into the first.
-    fn fold_rows(&mut self, stream: &Stream, entry: &StreamAccumulator, lanes: RowId) {
-        let Accumulator { op, dtype, .. } = entry.accumulator;
-        let (start, bytes) = (self.row_start(lanes), self.row_bytes(lanes) as i32);
-        self.over_strip(stream, |generator, count| {
-            let address = generator.row_element(start, dtype, stream.strip);
-            let mut load = |generator: &mut Self, lane: usize| {
-                generator.emit.load(address, lane as i32 * bytes, dtype, count, LaneStride::Unit)
-            };
-            let value = generator.folded(op, dtype, &mut load, 0, 1);
-            generator.emit.store(address, 0, &value, LaneStride::Unit);
-        });
-    }
-
-    /// Every `apart`-th lane from one on, combined by halves, so that few are held at a time.
-    fn folded(
-        &mut self,
-        op: ReduceOp,
-        dtype: DType,
-        load: &mut dyn FnMut(&mut Self, usize) -> Val,
-        lane: usize,
-        apart: usize,
-    ) -> Val {
-        if apart == LANES {
-            return load(self, lane);
-        }
-        let low = self.folded(op, dtype, load, lane, 2 * apart);
-        let high = self.folded(op, dtype, load, lane + apart, 2 * apart);
-        self.emit.accumulate(op, dtype, &low, &high)
-    }
-
-    /// Adds the block result in the first lane to the counter.
-    fn push_row(&mut self, stream: &Stream, entry: &StreamAccumulator, tree: StreamTree, count: ir::Value) {
-        let StreamTree { lanes, ranks } = tree;
-        let result = self.row_at(lanes, 0);
-        let zero = self.constant(0);
-        let merged = self.loop_while(
-            &[count, zero],
-            &[],
-            |generator, state| {
-                let odd = generator.ins().band_imm_u(state[0], 1);
-                generator.ins().icmp_imm_s(IntCC::NotEqual, odd, 0)
-            },
-            |generator, state, _| {
-                let older = generator.row_of(ranks, state[1]);
-                generator.combine_rows(stream, entry, older, result, result);
-                let rest = generator.ins().ushr_imm_u(state[0], 1);
-                (vec![rest, generator.ins().iadd_imm_s(state[1], 1)], Vec::new())
-            },
-        );
-        let target = self.row_of(ranks, merged.state[1]);
-        let dtype = entry.accumulator.dtype;
-        self.each_at(stream, dtype, &[result], &mut |_, rows| rows[0].clone(), target);
-    }
-
-    /// What the counters hold in the end, from right to left, onto the target rows.
-    fn collect_rows(&mut self, stream: &Stream, count: ir::Value) {
-        let counted = stream.accumulators.iter().filter_map(|entry| Some((entry, entry.tree?.ranks)));
-        let zero = self.constant(0);
-        for (entry, ranks) in counted {
-            let target = self.row_start(entry.target);
-            self.loop_while(
-                &[count, zero],
-                &[],
-                |generator, state| generator.ins().icmp_imm_s(IntCC::NotEqual, state[0], 0),
-                |generator, state, _| {
-                    let odd = generator.ins().band_imm_u(state[0], 1);
-                    let odd = generator.ins().icmp_imm_s(IntCC::NotEqual, odd, 0);
-                    let combine = |generator: &mut Self| {
-                        let older = generator.row_of(ranks, state[1]);
-                        generator.combine_rows(stream, entry, older, target, target);
-                        Vec::new()
-                    };
-                    generator.branch(odd, &[], combine, |_| Vec::new());
-                    let rest = generator.ins().ushr_imm_u(state[0], 1);
-                    (vec![rest, generator.ins().iadd_imm_s(state[1], 1)], Vec::new())
-                },
-            );
-        }
-    }
 }
 
 /// Whether elements go onto the lanes of blocks.
@@ -481,6 +269,3 @@ struct RowsOfLanes {
     /// For each row of the state where that of the first lane starts, and bytes from one lane to the next.
     rows: Vec<(ir::Value, i64)>,
 }
-
-/// Steps at once of what is done once for many rows.
-const FEW_LANES: usize = 4;

@@ -1,0 +1,323 @@
+//! What a reduction into rows does before its steps, after each block of them, and in the end.
+//!
+//! All of it walks over whole rows once for many steps, so that short code is worth more than speed: few lanes at a
+//! time, and one loop for all accumulators of a kind.
+
+use super::Generator;
+use crate::emit::{LaneStride, Val};
+use broadloom_ir::dtype::DType;
+use broadloom_ir::reduce::{LANES, ReduceOp};
+use broadloom_loops::kernel::*;
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{self, InstBuilder};
+
+/// Vector lanes of these walks.
+const FEW_LANES: usize = 4;
+/// Fewer accumulators of a kind have code each.
+const WORTH_A_LOOP: usize = 3;
+
+/// Accumulators of one kind whose rows begin equally far apart.
+struct Alike<'s> {
+    entries: &'s [StreamAccumulator],
+    /// Bytes from the rows of one to those of the next.
+    apart: Option<Apart>,
+}
+
+/// Bytes between the rows of two accumulators.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Apart {
+    state: i64,
+    lanes: i64,
+    ranks: i64,
+}
+
+/// Where the rows of an accumulator begin. Without blocks, there are no lanes and ranks.
+#[derive(Clone, Copy)]
+struct Begins {
+    state: ir::Value,
+    lanes: ir::Value,
+    ranks: ir::Value,
+}
+
+impl Generator<'_, '_, '_> {
+    /// Sets the rows of all accumulators to the state before the first element.
+    pub(super) fn clear(&mut self, stream: &Stream, first: ir::Value) {
+        self.for_alike(stream, |generator, entry, begins| {
+            let mut rows = vec![begins.state];
+            rows.extend(entry.state[1..].iter().map(|row| generator.row_start(*row)));
+            generator.fill(stream, &entry.accumulator, &rows, first);
+        });
+    }
+
+    /// Sets the lanes of a block to the state before the first element.
+    pub(super) fn clear_lanes(&mut self, stream: &Stream, first: ir::Value) {
+        self.for_trees(stream, |generator, entry, tree, begins| {
+            let bytes = generator.row_bytes(tree.lanes);
+            let end = generator.ins().iadd_imm_s(begins.lanes, bytes * LANES as i64);
+            generator.loop_while(
+                &[begins.lanes],
+                &[],
+                |generator, state| generator.ins().icmp(IntCC::UnsignedLessThan, state[0], end),
+                |generator, state, _| {
+                    generator.fill(stream, &entry.accumulator, &[state[0]], first);
+                    (vec![generator.ins().iadd_imm_s(state[0], bytes)], Vec::new())
+                },
+            );
+        });
+    }
+
+    /// Adds the results of a block to the counters.
+    pub(super) fn count_block(&mut self, stream: &Stream, count: ir::Value) {
+        self.for_trees(stream, |generator, entry, tree, begins| {
+            generator.fold_rows(stream, entry, tree, begins);
+            generator.push_row(stream, entry, tree, begins, count);
+        });
+    }
+
+    /// What the counters hold in the end, from right to left, onto the state.
+    pub(super) fn collect_rows(&mut self, stream: &Stream, count: ir::Value) {
+        self.for_trees(stream, |generator, entry, tree, begins| {
+            let zero = generator.constant(0);
+            generator.loop_while(
+                &[count, zero],
+                &[],
+                |generator, state| generator.ins().icmp_imm_s(IntCC::NotEqual, state[0], 0),
+                |generator, state, _| {
+                    let odd = generator.ins().band_imm_u(state[0], 1);
+                    let odd = generator.ins().icmp_imm_s(IntCC::NotEqual, odd, 0);
+                    let combine = |generator: &mut Self| {
+                        let older = generator.rank(tree, begins, state[1]);
+                        generator.combine_rows(stream, entry, older, begins.state, begins.state);
+                        Vec::new()
+                    };
+                    generator.branch(odd, &[], combine, |_| Vec::new());
+                    let rest = generator.ins().ushr_imm_u(state[0], 1);
+                    (vec![rest, generator.ins().iadd_imm_s(state[1], 1)], Vec::new())
+                },
+            );
+        });
+    }
+
+    /// From the states of all accumulators to their results.
+    pub(super) fn finish_rows(&mut self, stream: &Stream) {
+        self.for_alike(stream, |generator, entry, begins| {
+            let Accumulator { op, dtype, .. } = entry.accumulator;
+            match entry.state[..] {
+                [_, index] => {
+                    let (from, to) = (generator.row_start(index), generator.row_start(entry.target));
+                    let dtype = generator.kernel.rows[index.index()].dtype;
+                    generator.each(stream, dtype, &[from], to, |generator, index| {
+                        generator.emit.cast(&index[0], DType::I64)
+                    });
+                }
+                _ if op.finish(dtype).is_none() => {}
+                _ => generator.each(stream, dtype, &[begins.state], begins.state, |generator, value| {
+                    generator.finish(op, &value[0])
+                }),
+            }
+        });
+    }
+
+    /// Emits code for every accumulator: one loop for those of a kind, if there are several.
+    fn for_alike(&mut self, stream: &Stream, mut emit: impl FnMut(&mut Self, &StreamAccumulator, Begins)) {
+        let mut rest = &stream.accumulators[..];
+        while let Some(alike) = self.first_alike(rest) {
+            rest = &rest[alike.entries.len()..];
+            let first = &alike.entries[0];
+            let begins = self.begins(first);
+            let Some(apart) = alike.apart else {
+                emit(self, first, begins);
+                continue;
+            };
+            let many = self.constant(alike.entries.len() as i64);
+            let zero = self.constant(0);
+            self.repeat(zero, many, 1, &[], |generator, index, _| {
+                let mut moved = |start: ir::Value, apart: i64| {
+                    let offset = generator.ins().imul_imm_s(index, apart);
+                    generator.ins().iadd(start, offset)
+                };
+                let state = moved(begins.state, apart.state);
+                let lanes = moved(begins.lanes, apart.lanes);
+                let ranks = moved(begins.ranks, apart.ranks);
+                emit(generator, first, Begins { state, lanes, ranks });
+                Vec::new()
+            });
+        }
+    }
+
+    /// The same for those that add by blocks.
+    fn for_trees(
+        &mut self,
+        stream: &Stream,
+        mut emit: impl FnMut(&mut Self, &StreamAccumulator, StreamTree, Begins),
+    ) {
+        self.for_alike(stream, |generator, entry, begins| {
+            if let Some(tree) = entry.tree {
+                emit(generator, entry, tree, begins);
+            }
+        });
+    }
+
+    /// The first accumulators that have code in common.
+    fn first_alike<'s>(&self, entries: &'s [StreamAccumulator]) -> Option<Alike<'s>> {
+        let first = entries.first()?;
+        let apart = entries.get(1).and_then(|second| self.apart(first, second));
+        let mut count = 1;
+        while apart.is_some()
+            && entries.get(count).is_some_and(|next| self.apart(&entries[count - 1], next) == apart)
+        {
+            count += 1;
+        }
+        let (count, apart) = if count < WORTH_A_LOOP { (1, None) } else { (count, apart) };
+        Some(Alike { entries: &entries[..count], apart })
+    }
+
+    /// How far the rows of two accumulators begin apart, if they are of one kind.
+    fn apart(&self, one: &StreamAccumulator, other: &StreamAccumulator) -> Option<Apart> {
+        let (a, b) = (&one.accumulator, &other.accumulator);
+        let (&[from], &[to]) = (&one.state[..], &other.state[..]) else { return None };
+        let between = |from: RowId, to: RowId| {
+            let [from, to] = [from, to].map(|row| &self.kernel.rows[row.index()]);
+            (from.length == to.length).then(|| to.offset as i64 - from.offset as i64)
+        };
+        if (a.op, a.dtype) != (b.op, b.dtype) {
+            return None;
+        }
+        let (lanes, ranks) = match (one.tree, other.tree) {
+            (None, None) => (0, 0),
+            (Some(one), Some(other)) => (between(one.lanes, other.lanes)?, between(one.ranks, other.ranks)?),
+            _ => return None,
+        };
+        Some(Apart { state: between(from, to)?, lanes, ranks })
+    }
+
+    fn begins(&mut self, entry: &StreamAccumulator) -> Begins {
+        let state = self.row_start(entry.state[0]);
+        let [lanes, ranks] = match entry.tree {
+            Some(tree) => [tree.lanes, tree.ranks].map(|row| self.row_start(row)),
+            None => [state, state],
+        };
+        Begins { state, lanes, ranks }
+    }
+
+    fn fill(&mut self, stream: &Stream, accumulator: &Accumulator, rows: &[ir::Value], first: ir::Value) {
+        self.over_strip(stream, |generator, lanes| {
+            let begin = generator.begin(std::slice::from_ref(accumulator), lanes, first);
+            for (row, value) in rows.iter().zip(begin) {
+                let address = generator.row_element(*row, value.dtype, stream.strip);
+                generator.emit.store(address, 0, &value, LaneStride::Unit);
+            }
+        });
+    }
+
+    fn over_strip(&mut self, stream: &Stream, mut body: impl FnMut(&mut Self, usize)) {
+        self.steps(stream.strip, stream.lanes.min(FEW_LANES), |generator| {
+            let lanes = generator.lanes_along(Some(stream.strip));
+            body(generator, lanes);
+        });
+    }
+
+    /// `target[j] = change(sources[0][j], ..)` over the strip.
+    fn each(
+        &mut self,
+        stream: &Stream,
+        dtype: DType,
+        sources: &[ir::Value],
+        target: ir::Value,
+        mut change: impl FnMut(&mut Self, &[Val]) -> Val,
+    ) {
+        self.over_strip(stream, |generator, lanes| {
+            let mut load = |source: &ir::Value| {
+                let address = generator.row_element(*source, dtype, stream.strip);
+                generator.emit.load(address, 0, dtype, lanes, LaneStride::Unit)
+            };
+            let values: Vec<Val> = sources.iter().map(&mut load).collect();
+            let value = change(generator, &values);
+            let address = generator.row_element(target, value.dtype, stream.strip);
+            generator.emit.store(address, 0, &value, LaneStride::Unit);
+        });
+    }
+
+    /// Combines two rows, the elements of the first before those of the second.
+    fn combine_rows(
+        &mut self,
+        stream: &Stream,
+        entry: &StreamAccumulator,
+        left: ir::Value,
+        right: ir::Value,
+        target: ir::Value,
+    ) {
+        let Accumulator { op, dtype, .. } = entry.accumulator;
+        self.each(stream, dtype, &[left, right], target, |generator, rows| {
+            generator.emit.accumulate(op, dtype, &rows[0], &rows[1])
+        });
+    }
+
+    /// The start of the row of a rank that is known at run time.
+    fn rank(&mut self, tree: StreamTree, begins: Begins, rank: ir::Value) -> ir::Value {
+        let bytes = self.row_bytes(tree.ranks);
+        let offset = self.ins().imul_imm_s(rank, bytes);
+        self.ins().iadd(begins.ranks, offset)
+    }
+
+    /// The lanes of a block combined by halves, into the first.
+    fn fold_rows(&mut self, stream: &Stream, entry: &StreamAccumulator, tree: StreamTree, begins: Begins) {
+        let Accumulator { op, dtype, .. } = entry.accumulator;
+        let bytes = self.row_bytes(tree.lanes) as i32;
+        self.over_strip(stream, |generator, count| {
+            let address = generator.row_element(begins.lanes, dtype, stream.strip);
+            let mut load = |generator: &mut Self, lane: usize| {
+                generator.emit.load(address, lane as i32 * bytes, dtype, count, LaneStride::Unit)
+            };
+            let value = generator.folded(op, dtype, &mut load, 0, 1);
+            generator.emit.store(address, 0, &value, LaneStride::Unit);
+        });
+    }
+
+    /// Every `apart`-th lane from one on, combined by halves, so that few are held at a time.
+    fn folded(
+        &mut self,
+        op: ReduceOp,
+        dtype: DType,
+        load: &mut dyn FnMut(&mut Self, usize) -> Val,
+        lane: usize,
+        apart: usize,
+    ) -> Val {
+        if apart == LANES {
+            return load(self, lane);
+        }
+        let low = self.folded(op, dtype, load, lane, 2 * apart);
+        let high = self.folded(op, dtype, load, lane + apart, 2 * apart);
+        self.emit.accumulate(op, dtype, &low, &high)
+    }
+
+    /// Adds the block result in the first lane to the counter.
+    fn push_row(
+        &mut self,
+        stream: &Stream,
+        entry: &StreamAccumulator,
+        tree: StreamTree,
+        begins: Begins,
+        count: ir::Value,
+    ) {
+        let result = begins.lanes;
+        let zero = self.constant(0);
+        let merged = self.loop_while(
+            &[count, zero],
+            &[],
+            |generator, state| {
+                let odd = generator.ins().band_imm_u(state[0], 1);
+                generator.ins().icmp_imm_s(IntCC::NotEqual, odd, 0)
+            },
+            |generator, state, _| {
+                let older = generator.rank(tree, begins, state[1]);
+                generator.combine_rows(stream, entry, older, result, result);
+                let rest = generator.ins().ushr_imm_u(state[0], 1);
+                (vec![rest, generator.ins().iadd_imm_s(state[1], 1)], Vec::new())
+            },
+        );
+        let target = self.rank(tree, begins, merged.state[1]);
+        let dtype = entry.accumulator.dtype;
+        self.each(stream, dtype, &[result], target, |_, rows| rows[0].clone());
+    }
+}
