@@ -252,7 +252,8 @@ impl Fusion {
     }
 
     /// The values of some pieces over axes that are ordered and merged. A short last axis that does not become part of
-    /// a longer loop is unrolled, and so is one around reductions: their loops read once what all of it needs.
+    /// a longer loop is unrolled, and so is one around reductions, unless they walk over several rows at once: their
+    /// loops read once what all of it needs.
     fn nest(
         &self,
         targets: &[Target],
@@ -266,13 +267,12 @@ impl Fusion {
         let new = |short| {
             Nest::new(&self.flat, &self.stored, targets, pieces, narrow, short)?.arranged(options.long_rows)
         };
-        if !pieces.iter().any(|piece| piece.reduces) {
-            let nest = new(Short::Looped)?;
-            if !nest.has_short_loops() {
-                return Ok(nest);
-            }
-        }
-        new(Short::Unrolled)
+        let nest = new(Short::Looped)?;
+        let is_better = match pieces.iter().any(|piece| piece.reduces) {
+            true => nest.wanted.is_empty() && Placement::new(&nest, options).is_over_dense_rows(),
+            false => !nest.has_short_loops(),
+        };
+        if is_better { Ok(nest) } else { new(Short::Unrolled) }
     }
 
     /// A node in the middle of a kernel that is too large: computed, and not stored already.

@@ -22,7 +22,7 @@
 //!             | strip AXIS of LENGTH { stmt .. }                  strip by strip
 //!             | call rN = OP(rN ..)                               a function of whole rows
 //!             | reduce AXIS [vector LANES] ORDER { stmt .. vN = OP vN .. }        accumulators in values
-//!             | stream AXIS [by STEPS] over rows of AXIS [vector LANES] ORDER { stmt .. rN = OP vN .. }   in rows
+//!             | stream AXIS [by STEPS] over [dense] rows of AXIS [vector LANES] ORDER { stmt .. rN = OP vN .. }
 //!             | pairs AXIS over rows of AXIS { left, right; rN = OP sum of N TERM }    by a tile function
 //! def       ::= CONSTANT | size | index AXIS | load NAME[access] | row rN[AXIS] | OP vN .. | select vN vN vN
 //!             | cast vN | take NAME[access] at vN | segment vN of SIZE

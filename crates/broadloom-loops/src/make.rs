@@ -282,7 +282,7 @@ impl Maker<'_, '_, '_> {
             Ok(body)
         })?;
         let lanes = match part {
-            Part::Inner(_) => self.segment_lanes(axis, &items, &wanted),
+            Part::Inner(_) => self.segment_lanes(axis, Some(axis), &items, &wanted),
             Part::Outer(..) => 1,
         };
         self.rows.extend(wanted.into_iter().zip(rows).map(|(value, row)| ((value, along), row)));
@@ -310,7 +310,8 @@ impl Maker<'_, '_, '_> {
             let row = maker.placement.forms[&axis] == Form::Contiguous && maker.placement.is_vector();
             let short = maker.nest.axes[axis.index()].extent.as_constant().is_some_and(|extent| extent < 8);
             let values = maker.placement.subtree(axis).into_iter().chain(wanted.iter().copied());
-            let lanes = if row && !short { maker.placement.lanes(axis, values).max(8) } else { 1 };
+            let lanes =
+                if row && !short { maker.placement.lanes(axis, Some(axis), values).max(8) } else { 1 };
             let results: Vec<ValueId> = accumulators.iter().map(|accumulator| accumulator.result).collect();
             let order = maker.placement.orders[&axis];
             Ok((Reduce { axis, order, lanes, prologue, body, accumulators }, results))
@@ -375,8 +376,9 @@ impl Maker<'_, '_, '_> {
                 })
                 .collect();
             let lanes = if maker.placement.is_vector() { lanes.max(if body.is_empty() { 8 } else { 1 }) } else { 1 };
+            let dense = maker.placement.has_dense_rows(axis);
             let mut stream =
-                Stream { axis, strip, order, lanes, steps: 1, per_step, prologue, body, accumulators };
+                Stream { axis, strip, order, lanes, steps: 1, dense, per_step, prologue, body, accumulators };
             let [extent, row] = [axis, strip].map(|axis| maker.kernel.axes[axis.index()].extent);
             stream.steps = steps(&stream, extent, row);
             Ok(stream)
@@ -389,10 +391,10 @@ impl Maker<'_, '_, '_> {
                 entry.state.push(self.row(if narrow { DType::I32 } else { DType::I64 }, 1, strip));
                 entry.target = self.row(DType::I64, 1, strip);
             }
-            entry.tree =
-                (matches!(order, Order::Tree | Order::Blocks) && !op.is_order_free(dtype)).then(|| {
-                    StreamTree { lanes: self.row(dtype, LANES, strip), ranks: self.row(dtype, RANKS, strip) }
-                });
+            entry.tree = (is_by_tree(order) && !op.is_order_free(dtype)).then(|| StreamTree {
+                lanes: self.row(dtype, LANES, strip),
+                ranks: self.row(dtype, RANKS, strip),
+            });
             self.rows.insert((*value, strip), entry.target);
         }
         Ok(stream)
@@ -407,6 +409,10 @@ const REPEATED: usize = 24;
 /// More rows of accumulators do not stay in registers.
 const ACCUMULATORS: usize = 4;
 
+fn is_by_tree(order: Order) -> bool {
+    matches!(order, Order::Tree | Order::Blocks)
+}
+
 fn steps(stream: &Stream, extent: Extent, row: Extent) -> usize {
     // Rows of a few cache lines stream through memory one after the other.
     if matches!(row, Extent::Constant(length) if length < SHORT_ROW) {
@@ -415,7 +421,7 @@ fn steps(stream: &Stream, extent: Extent, row: Extent) -> usize {
     let short = matches!(extent, Extent::Constant(extent) if extent < STEPS as i64);
     let repeatable = stream.prologue.is_empty() && stream.per_step.len() + stream.body.len() <= REPEATED;
     // The lanes of a block are taken one by one, but among equal elements the first one counts.
-    let by_lanes = matches!(stream.order, Order::Tree | Order::Blocks);
+    let by_lanes = is_by_tree(stream.order);
     let ordered = stream
         .accumulators
         .iter()

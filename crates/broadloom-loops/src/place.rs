@@ -5,6 +5,7 @@
 //! stored by a kernel of its own.
 
 mod blocks;
+mod dense;
 mod kept;
 mod pairing;
 
@@ -378,17 +379,24 @@ impl<'n, 'a> Placement<'n, 'a> {
 
     /// Whether a loop over a free axis (or over one in a strip) may compute several steps at once, for the loops
     /// that stand inside it.
-    pub fn vectorizes(&self, axis: AxisId, inside: &[AxisId]) -> bool {
+    pub fn vectorizes(&self, axis: AxisId, level: Option<AxisId>, inside: &[AxisId]) -> bool {
         let counts = self.is_counter(axis);
-        let short = self.nest.axes[axis.index()].extent.as_constant().is_some_and(|extent| extent < 4);
+        let short = self.steps(axis, level).is_some_and(|steps| steps < 4);
         self.options.vectorize
             && !counts
             && !short
             && inside.iter().all(|inner| self.forms.get(inner) == Some(&Form::PerLane))
     }
 
+    /// Steps of the loop over an axis at a level, if that is a constant: in a reduction over dense rows, the loop may go
+    /// on from one row into the next.
+    fn steps(&self, axis: AxisId, level: Option<AxisId>) -> Option<i64> {
+        let is_dense = level.is_some_and(|level| level != axis && self.has_dense_rows(level));
+        self.nest.axes[axis.index()].extent.as_constant().filter(|_| !is_dense)
+    }
+
     /// Steps computed at once for values of these dtypes.
-    pub fn lanes(&self, axis: AxisId, values: impl Iterator<Item = ValueId>) -> usize {
+    pub fn lanes(&self, axis: AxisId, level: Option<AxisId>, values: impl Iterator<Item = ValueId>) -> usize {
         let (mut count, mut widest, mut narrowest) = (0, 1, 8);
         for value in values.filter(|value| self.nest.varies[value.index()] & bit(axis) != 0) {
             let entry = &self.nest.values[value.index()];
@@ -409,9 +417,9 @@ impl<'n, 'a> Placement<'n, 'a> {
         // Four registers of each value hide latencies; two, where so many values would not stay in registers.
         let is_crowded = element == 4 && narrowest > 1 && count > registers * 5 / 2;
         let preferred = if is_crowded { 2 } else { 4 } * vector_bytes / element;
-        match self.nest.axes[axis.index()].extent.as_constant() {
-            Some(extent) if extent < 8 => 4,
-            Some(extent) if extent < 16 => preferred.min(8),
+        match self.steps(axis, level) {
+            Some(steps) if steps < 8 => 4,
+            Some(steps) if steps < 16 => preferred.min(8),
             _ => preferred,
         }
     }

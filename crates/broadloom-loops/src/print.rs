@@ -207,7 +207,8 @@ impl Printer<'_> {
                         if stream.steps == 1 { String::new() } else { format!(" by {}", stream.steps) };
                     writeln!(
                         f,
-                        "{pad}stream {axis}{steps} over rows of {strip}{lanes} {} {{",
+                        "{pad}stream {axis}{steps} over {}rows of {strip}{lanes} {} {{",
+                        if stream.dense { "dense " } else { "" },
                         order(stream.order)
                     )?;
                     self.body(f, &stream.per_step, depth + 1)?;

@@ -152,10 +152,10 @@ fn of_columns(op: ReduceOp) -> String {
 #[test]
 fn columns_are_reduced_over_pages_of_several_rows_at_once() {
     // A strip of 256 columns, of one row at a time, took three times as long as the sums of rows.
-    for op in [ReduceOp::Sum, ReduceOp::Max] {
+    for (op, rows) in [(ReduceOp::Sum, "dense rows"), (ReduceOp::Max, "rows")] {
         let text = of_columns(op);
         assert!(text.contains("strip m of 2048 {"), "{text}");
-        assert!(text.contains("stream n by 4 over rows of m vector 16"), "{text}");
+        assert!(text.contains(&format!("stream n by 4 over {rows} of m vector 16")), "{text}");
     }
     // The first of equal elements counts: as they come.
     assert!(

@@ -202,6 +202,15 @@ const CASES: &[(&str, &str, Break)] = &[
             _ => false,
         });
     }),
+    ("Form", "rows, columns, all", |schedule| {
+        change(schedule, &mut |stmt| match stmt {
+            Stmt::Stream(stream) => {
+                stream.dense = true;
+                true
+            }
+            _ => false,
+        });
+    }),
     ("Order", "rows, columns, all", |schedule| {
         change(schedule, &mut |stmt| match stmt {
             Stmt::Reduce(reduce) if reduce.order == Order::Tree => {

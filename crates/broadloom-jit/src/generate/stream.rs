@@ -15,15 +15,15 @@ impl Generator<'_, '_, '_> {
         let (start, end) = self.bounds(stream.axis);
         self.clear(stream, start);
         let by_blocks = self.goes_by_blocks(stream);
-        let rows = self.rows_of_lanes(stream, by_blocks);
+        let lanes = self.lanes_of(stream, by_blocks);
         if by_blocks == ByBlocks::Never {
-            self.deal(stream, start, end, &rows);
+            self.deal(stream, start, end, &lanes);
         } else {
             let zero = self.constant(0);
             let (count, _) = self.counted(start, end, BLOCK as i64, zero, |generator, first, last, count| {
-                generator.if_by_blocks(by_blocks, |generator| generator.clear_lanes(stream, start));
-                generator.deal(stream, first, last, &rows);
-                generator.if_by_blocks(by_blocks, |generator| generator.count_block(stream, count));
+                generator.if_by_blocks(by_blocks, |generator| generator.clear_lanes(stream, &lanes, start));
+                generator.deal(stream, first, last, &lanes);
+                generator.if_by_blocks(by_blocks, |generator| generator.count_block(stream, &lanes, count));
                 generator.ins().iadd_imm_s(count, 1)
             });
             self.if_by_blocks(by_blocks, |generator| generator.collect_rows(stream, count));
@@ -61,8 +61,8 @@ impl Generator<'_, '_, '_> {
         }
     }
 
-    /// The rows that elements are dealt onto: one code for those of a block and for the state alone.
-    fn rows_of_lanes(&mut self, stream: &Stream, by_blocks: ByBlocks) -> RowsOfLanes {
+    /// The lanes that elements are dealt onto: one code for those of a block and for the state alone.
+    fn lanes_of(&mut self, stream: &Stream, by_blocks: ByBlocks) -> Lanes {
         let one = self.constant(1);
         let many = self.constant(LANES as i64);
         let count = match by_blocks {
@@ -70,46 +70,110 @@ impl Generator<'_, '_, '_> {
             ByBlocks::Always => many,
             ByBlocks::If(condition) => self.ins().select(condition, many, one),
         };
-        let mut rows = Vec::new();
+        let dense = stream.dense.then(|| self.dense_rows(stream));
+        let at_once = match dense {
+            Some(Dense { most, .. }) => self.least(most, count),
+            None => one,
+        };
+        let mut starts = Vec::new();
         for entry in &stream.accumulators {
             let state: Vec<ir::Value> = entry.state.iter().map(|row| self.row_start(*row)).collect();
             let Some(tree) = entry.tree else {
-                rows.extend(state.into_iter().map(|row| (row, 0)));
+                starts.extend(state.into_iter().map(|row| (row, None)));
                 continue;
             };
             let lanes = self.row_start(tree.lanes);
-            let row = match by_blocks {
+            let start = match by_blocks {
                 ByBlocks::Never => state[0],
                 ByBlocks::Always => lanes,
                 ByBlocks::If(condition) => self.ins().select(condition, lanes, state[0]),
             };
-            rows.push((row, self.row_bytes(tree.lanes)));
+            starts.push((start, Some(tree.lanes)));
         }
-        RowsOfLanes { count, rows }
+        Lanes { count, at_once, dense, starts }
+    }
+
+    /// Whether short rows are walked several at once here, which is so if the strip has all of a row.
+    fn dense_rows(&mut self, stream: &Stream) -> Dense {
+        let (start, end) = self.bounds(stream.strip);
+        let length = self.ins().isub(end, start);
+        let extent = self.extent(self.kernel.axes[stream.strip.index()].extent);
+        let is_whole = self.ins().icmp(IntCC::Equal, length, extent);
+        let is_short = self.ins().icmp_imm_s(IntCC::SignedLessThanOrEqual, length, DENSE_ROW);
+        let holds = self.ins().band(is_whole, is_short);
+        let values = &self.kernel.values;
+        let filled = stream.prologue.iter().flat_map(|stmt| match stmt {
+            Stmt::For { body, .. } => body.iter().flat_map(|stmt| stmt.rows(values)).collect(),
+            stmt => stmt.rows(values),
+        });
+        let room = filled.map(|(row, _)| self.kernel.rows[row.index()].length).min();
+        let most = match room {
+            None => self.constant(LANES as i64),
+            // The power of two of rows that the scratch rows have room for.
+            Some(room) => {
+                let room = self.constant(room as i64);
+                let rows = self.ins().udiv(room, length);
+                let zeros = self.ins().clz(rows);
+                let top = self.constant(1 << 62);
+                let shift = self.ins().iadd_imm_s(zeros, -1);
+                self.ins().ushr(top, shift)
+            }
+        };
+        let one = self.constant(1);
+        Dense { holds, length, most: self.ins().select(holds, most, one) }
+    }
+
+    /// Bytes from the row of one lane to that of the next: dense rows have dense lanes.
+    fn lane_bytes(&mut self, lanes: &Lanes, row: RowId) -> ir::Value {
+        let apart = self.row_bytes(row);
+        let apart = self.constant(apart);
+        match lanes.dense {
+            None => apart,
+            Some(Dense { holds, length, .. }) => {
+                let bytes = self.scaled(length, self.kernel.rows[row.index()].dtype.size() as i64);
+                self.ins().select(holds, bytes, apart)
+            }
+        }
+    }
+
+    /// Runs `emit` with a strip of as many rows, one behind the other.
+    fn over_rows(&mut self, stream: &Stream, lanes: &Lanes, rows: ir::Value, emit: impl FnOnce(&mut Self)) {
+        let Some(Dense { length, .. }) = lanes.dense else { return emit(self) };
+        let (start, _) = self.bounds(stream.strip);
+        let length = self.ins().imul(length, rows);
+        let end = self.ins().iadd(start, length);
+        self.within(stream.strip, (start, end), emit);
     }
 
     /// Elements of the reduction axis onto lanes. While several steps of every lane are left, a lane takes as many at
     /// once: its row is loaded and stored once for all of them.
-    fn deal(&mut self, stream: &Stream, first: ir::Value, last: ir::Value, rows: &RowsOfLanes) {
-        let onto_lane = |generator: &mut Self, position: ir::Value, steps: i64| {
+    fn deal(&mut self, stream: &Stream, first: ir::Value, last: ir::Value, lanes: &Lanes) {
+        let onto_lanes = |generator: &mut Self, position: ir::Value, steps: i64, rows: ir::Value| {
             let local = generator.ins().isub(position, first);
-            let mask = generator.ins().iadd_imm_s(rows.count, -1);
+            let mask = generator.ins().iadd_imm_s(lanes.count, -1);
             let lane = generator.ins().band(local, mask);
-            let target = |(start, bytes): &(ir::Value, i64)| match bytes {
-                0 => *start,
-                bytes => {
-                    let offset = generator.ins().imul_imm_s(lane, *bytes);
+            let target = |(start, row): &(ir::Value, Option<RowId>)| match row {
+                None => *start,
+                Some(row) => {
+                    let bytes = generator.lane_bytes(lanes, *row);
+                    let offset = generator.ins().imul(lane, bytes);
                     generator.ins().iadd(*start, offset)
                 }
             };
-            let targets: Vec<ir::Value> = rows.rows.iter().map(target).collect();
-            generator.step(stream, (position, steps, rows.count), &targets);
-            Vec::new()
+            let targets: Vec<ir::Value> = lanes.starts.iter().map(target).collect();
+            generator.over_rows(stream, lanes, rows, |generator| {
+                generator.step(stream, (position, steps, lanes.count), &targets);
+            });
+        };
+        let is_before = |last: ir::Value| {
+            move |generator: &mut Self, state: &[ir::Value]| {
+                generator.ins().icmp(IntCC::SignedLessThan, state[0], last)
+            }
         };
         let mut next = first;
         if stream.steps > 1 {
             let steps = stream.steps as i64;
-            let group = self.ins().imul_imm_s(rows.count, steps);
+            let group = self.ins().imul_imm_s(lanes.count, steps);
             // Short rows stream through memory one after the other.
             let (start, end) = self.bounds(stream.strip);
             let length = self.ins().isub(end, start);
@@ -123,16 +187,22 @@ impl Generator<'_, '_, '_> {
                     &[],
                     |generator, state| generator.ins().icmp(IntCC::SignedLessThanOrEqual, state[0], limit),
                     |generator, state, _| {
-                        let end = generator.ins().iadd(state[0], rows.count);
-                        generator.repeat(state[0], end, 1, &[], |generator, position, _| {
-                            onto_lane(generator, position, steps)
+                        let end = generator.ins().iadd(state[0], lanes.count);
+                        generator.loop_while(&[state[0]], &[], is_before(end), |generator, state, _| {
+                            onto_lanes(generator, state[0], steps, lanes.at_once);
+                            (vec![generator.ins().iadd(state[0], lanes.at_once)], Vec::new())
                         });
                         (vec![generator.ins().iadd(state[0], group)], Vec::new())
                     },
                 )
                 .state[0];
         }
-        self.repeat(next, last, 1, &[], |generator, position, _| onto_lane(generator, position, 1));
+        self.loop_while(&[next], &[], is_before(last), |generator, state, _| {
+            let left = generator.ins().isub(last, state[0]);
+            let rows = generator.least(left, lanes.at_once);
+            onto_lanes(generator, state[0], 1, rows);
+            (vec![generator.ins().iadd(state[0], lanes.at_once)], Vec::new())
+        });
     }
 
     /// As many steps of the reduction axis, so far apart, from a position on: every element of the strip onto the
@@ -262,10 +332,25 @@ struct Around {
     env: HashMap<ValueId, Val>,
 }
 
-/// The rows that elements are dealt onto.
-struct RowsOfLanes {
-    /// How many lanes there are: 1, or [`LANES`].
+/// The lanes that elements are dealt onto.
+struct Lanes {
+    /// How many there are: 1, or [`LANES`].
     count: ir::Value,
-    /// For each row of the state where that of the first lane starts, and bytes from one lane to the next.
-    rows: Vec<(ir::Value, i64)>,
+    /// How many one walk along the strip goes over: a power of two.
+    at_once: ir::Value,
+    /// For a stream over dense rows.
+    dense: Option<Dense>,
+    /// For each row of the state where that of the first lane starts, and the rows of the lanes if there are several.
+    starts: Vec<(ir::Value, Option<RowId>)>,
+}
+
+/// Rows that may be walked as one.
+#[derive(Clone, Copy)]
+struct Dense {
+    /// Whether they are: the strip has all of a row, and that is short.
+    holds: ir::Value,
+    /// Elements of the strip.
+    length: ir::Value,
+    /// Rows at once, at most: a power of two, 1 if they are not.
+    most: ir::Value,
 }

@@ -95,7 +95,7 @@ impl Maker<'_, '_, '_> {
                 for (value, row) in made {
                     maker.rows.insert((value, strip), row);
                 }
-                let lanes = maker.segment_lanes(strip, &plain, &for_lanes);
+                let lanes = maker.segment_lanes(strip, level, &plain, &for_lanes);
                 Ok((body, lanes, left))
             })?;
             if !body.is_empty() {
@@ -116,7 +116,7 @@ impl Maker<'_, '_, '_> {
                 maker.item(item, &mut body)?;
             }
             let made = finish(maker, &mut body);
-            Ok((body, made, maker.segment_lanes(strip, &here, &[])))
+            Ok((body, made, maker.segment_lanes(strip, level, &here, &[])))
         })?;
         Ok((before, body, lanes, made))
     }
@@ -162,8 +162,14 @@ impl Maker<'_, '_, '_> {
         Ok(())
     }
 
-    /// Lanes of a segment: as the loops inside it allow.
-    pub(super) fn segment_lanes(&self, strip: AxisId, items: &[Item], for_rows: &[ValueId]) -> usize {
+    /// Lanes of a segment of a level: as the loops inside it allow.
+    pub(super) fn segment_lanes(
+        &self,
+        strip: AxisId,
+        level: Option<AxisId>,
+        items: &[Item],
+        for_rows: &[ValueId],
+    ) -> usize {
         let loops: Vec<AxisId> = items
             .iter()
             .filter_map(|item| match item {
@@ -171,7 +177,7 @@ impl Maker<'_, '_, '_> {
                 Item::Value(_) | Item::Store(_) => None,
             })
             .collect();
-        if !self.placement.vectorizes(strip, &loops) || self.mostly_scatters(strip, items) {
+        if !self.placement.vectorizes(strip, level, &loops) || self.mostly_scatters(strip, items) {
             return 1;
         }
         let mut values: Vec<ValueId> = loops.iter().flat_map(|axis| self.placement.subtree(*axis)).collect();
@@ -183,7 +189,7 @@ impl Maker<'_, '_, '_> {
             }
         }
         values.extend(for_rows);
-        self.placement.lanes(strip, values.into_iter())
+        self.placement.lanes(strip, level, values.into_iter())
     }
 
     /// Whether the work of a loop is to combine rows with their segments, which goes one by one anyway.

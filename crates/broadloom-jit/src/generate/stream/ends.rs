@@ -3,7 +3,7 @@
 //! All of it walks over whole rows once for many steps, so that short code is worth more than speed: few lanes at a
 //! time, and one loop for all accumulators of a kind.
 
-use super::Generator;
+use super::{Generator, Lanes};
 use crate::emit::{LaneStride, Val};
 use broadloom_ir::dtype::DType;
 use broadloom_ir::reduce::{LANES, ReduceOp};
@@ -50,26 +50,31 @@ impl Generator<'_, '_, '_> {
     }
 
     /// Sets the lanes of a block to the state before the first element.
-    pub(super) fn clear_lanes(&mut self, stream: &Stream, first: ir::Value) {
+    pub(super) fn clear_lanes(&mut self, stream: &Stream, lanes: &Lanes, first: ir::Value) {
         self.for_trees(stream, |generator, entry, tree, begins| {
-            let bytes = generator.row_bytes(tree.lanes);
-            let end = generator.ins().iadd_imm_s(begins.lanes, bytes * LANES as i64);
+            let bytes = generator.lane_bytes(lanes, tree.lanes);
+            let all = generator.ins().imul_imm_s(bytes, LANES as i64);
+            let end = generator.ins().iadd(begins.lanes, all);
+            let bytes = generator.ins().imul(bytes, lanes.at_once);
             generator.loop_while(
                 &[begins.lanes],
                 &[],
                 |generator, state| generator.ins().icmp(IntCC::UnsignedLessThan, state[0], end),
                 |generator, state, _| {
-                    generator.fill(stream, &entry.accumulator, &[state[0]], first);
-                    (vec![generator.ins().iadd_imm_s(state[0], bytes)], Vec::new())
+                    generator.over_rows(stream, lanes, lanes.at_once, |generator| {
+                        generator.fill(stream, &entry.accumulator, &[state[0]], first);
+                    });
+                    (vec![generator.ins().iadd(state[0], bytes)], Vec::new())
                 },
             );
         });
     }
 
     /// Adds the results of a block to the counters.
-    pub(super) fn count_block(&mut self, stream: &Stream, count: ir::Value) {
+    pub(super) fn count_block(&mut self, stream: &Stream, lanes: &Lanes, count: ir::Value) {
         self.for_trees(stream, |generator, entry, tree, begins| {
-            generator.fold_rows(stream, entry, tree, begins);
+            let bytes = generator.lane_bytes(lanes, tree.lanes);
+            generator.fold_rows(stream, entry, begins.lanes, bytes);
             generator.push_row(stream, entry, tree, begins, count);
         });
     }
@@ -260,17 +265,18 @@ impl Generator<'_, '_, '_> {
         self.ins().iadd(begins.ranks, offset)
     }
 
-    /// The lanes of a block combined by halves, into the first.
-    fn fold_rows(&mut self, stream: &Stream, entry: &StreamAccumulator, tree: StreamTree, begins: Begins) {
+    /// The lanes of a block, so many bytes apart, combined by halves into the first.
+    fn fold_rows(&mut self, stream: &Stream, entry: &StreamAccumulator, lanes: ir::Value, bytes: ir::Value) {
         let Accumulator { op, dtype, .. } = entry.accumulator;
-        let bytes = self.row_bytes(tree.lanes) as i32;
         self.over_strip(stream, |generator, count| {
-            let address = generator.row_element(begins.lanes, dtype, stream.strip);
+            let first = generator.row_element(lanes, dtype, stream.strip);
             let mut load = |generator: &mut Self, lane: usize| {
-                generator.emit.load(address, lane as i32 * bytes, dtype, count, LaneStride::Unit)
+                let offset = generator.ins().imul_imm_s(bytes, lane as i64);
+                let address = generator.ins().iadd(first, offset);
+                generator.emit.load(address, 0, dtype, count, LaneStride::Unit)
             };
             let value = generator.folded(op, dtype, &mut load, 0, 1);
-            generator.emit.store(address, 0, &value, LaneStride::Unit);
+            generator.emit.store(first, 0, &value, LaneStride::Unit);
         });
     }
 

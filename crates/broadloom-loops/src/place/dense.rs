@@ -1,0 +1,42 @@
+//! Rows that lie one behind the other, so that reductions into rows walk several short ones as one.
+
+use super::{Form, Placement};
+use crate::kernel::{AccessId, AxisId, Contribution, Def, Order, ValueId};
+use crate::nest::bit;
+
+impl Placement<'_, '_> {
+    /// Whether there are reductions, and all of them are over dense rows.
+    pub fn is_over_dense_rows(&self) -> bool {
+        !self.reduced.is_empty() && self.reduced.keys().all(|axis| self.has_dense_rows(*axis))
+    }
+
+    /// Whether all that a reduction into rows reads of them lies row behind row, and nothing else tells the elements of
+    /// two rows apart. Where the order of the reduction is free, there is but one row of accumulators to walk along.
+    pub fn has_dense_rows(&self, axis: AxisId) -> bool {
+        let nest = self.nest;
+        let Some(strip) = nest.axes[axis.index()].parent else { return false };
+        let row = &nest.axes[strip.index()].extent;
+        let both = bit(axis) | bit(strip);
+        let along = |value: ValueId| nest.depends[value.index()] & both;
+        let is_dense = |access: AccessId| {
+            let access = &nest.accesses[access.index()];
+            let (down, across) = (access.stride(axis), access.stride(strip));
+            across.is_one() && down == *row || across.is_zero() && down.is_zero()
+        };
+        let is_plain = |value: ValueId| {
+            let def = &nest.values[value.index()].def;
+            let is_known = !matches!(def, Def::Index(_) | Def::Take { .. } | Def::Segment { .. });
+            is_known && along(value) == both && def.accesses().into_iter().all(|(access, _)| is_dense(access))
+        };
+        let is_value = |value: &ValueId| {
+            let operand = &nest.reductions[value].operand;
+            matches!(operand, Contribution::Value(_) | Contribution::Product(..))
+        };
+        self.forms.get(&axis) == Some(&Form::AccumulatorRows)
+            && matches!(self.orders.get(&axis), Some(Order::Tree | Order::Blocks))
+            && self.loops(Some(axis)).is_empty()
+            && self.reduced[&axis].iter().all(is_value)
+            && self.subtree(axis).into_iter().all(is_plain)
+            && self.read_from_outside(axis).into_iter().all(|value| along(value) == 0)
+    }
+}
