@@ -257,6 +257,13 @@ pub const CASES: &[(&str, Build)] = &[
         let least = b.reduce(ReduceOp::Min, d, &[1], false);
         vec![b.reduce(ReduceOp::Mean, least, &[0], false)]
     }),
+    ("sums of functions of columns", |b| {
+        let x = b.input("x", F32, &["n", "m"]);
+        let y = b.input("y", F32, &["n", "7"]);
+        let e = b.op(Op::Exp, &[x]);
+        let (f, s) = (b.op(Op::Exp, &[y]), b.op(Op::Sin, &[y]));
+        [e, f, s, y].map(|operand| b.reduce(ReduceOp::Sum, operand, &[0], false)).to_vec()
+    }),
     ("many columns of a kind", |b| {
         let x = b.input("x", F32, &["n", "m"]);
         let y = b.op(Op::Square, &[x]);
