@@ -257,6 +257,19 @@ pub const CASES: &[(&str, Build)] = &[
         let least = b.reduce(ReduceOp::Min, d, &[1], false);
         vec![b.reduce(ReduceOp::Mean, least, &[0], false)]
     }),
+    ("functions of what short rows gather", |b| {
+        let x = b.input("x", F32, &["n", "8"]);
+        let w = b.input("w", F64, &["n", "1"]);
+        let y = b.input("y", F64, &["n", "m"]);
+        let row = b.input("row", F64, &["m"]);
+        let flipped = b.flip(x);
+        let cosine = b.op(Op::Cos, &[flipped]);
+        let part = b.inner(x);
+        let part = b.op(Op::Exp, &[part]);
+        let scaled = b.op(Op::Multiply, &[y, row]);
+        let scaled = b.op(Op::Subtract, &[scaled, w]);
+        vec![b.op(Op::Multiply, &[cosine, x]), part, b.op(Op::Tanh, &[scaled])]
+    }),
     ("sums of functions of columns", |b| {
         let x = b.input("x", F32, &["n", "m"]);
         let y = b.input("y", F32, &["n", "7"]);

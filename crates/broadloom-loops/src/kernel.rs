@@ -479,6 +479,22 @@ pub enum Stmt {
         /// The axis over whose strip the rows are.
         axis: AxisId,
     },
+    /// Copies what the strip of an axis that stands for two meets of an array into a row: along the two, its elements
+    /// do not lie as along one.
+    Gather {
+        /// Of which array.
+        access: AccessId,
+        /// Added to the position, in elements.
+        delta: i64,
+        /// Where.
+        row: RowId,
+        /// The axis that stands for two.
+        axis: AxisId,
+        /// Steps of the inner one of the two.
+        steps: Extent,
+        /// From one step to the next of the outer one and of the inner one, in elements.
+        strides: [Stride; 2],
+    },
 }
 
 /// In which order a reduction combines. See [`broadloom_ir::reduce`].

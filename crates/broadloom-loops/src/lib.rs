@@ -18,6 +18,7 @@
 //!             | put rN[axis, over and over] <- vN               to one for strips of an axis along which that recurs
 //!             | put rN[axis, stretched] <- vN                   to one over the strip of an axis that is longer
 //!             | transpose rN[axis] by AXIS = load NAME[access]  what two strips meet, to a row for each step
+//!             | gather rN[AXIS] by STEPS = load NAME[access] by STRIDE, STRIDE   the strip of two axes in one to a row
 //!             | for AXIS [vector LANES] { stmt .. }               every step of the axis, or of its strip
 //!             | strip AXIS of LENGTH { stmt .. }                  strip by strip
 //!             | call rN = OP(rN ..)                               a function of whole rows

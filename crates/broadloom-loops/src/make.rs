@@ -18,7 +18,7 @@ mod cost;
 mod segments;
 
 use crate::kernel::*;
-use crate::nest::{Nest, NestScatter, NestStore, Part, bit};
+use crate::nest::{Gathered, Nest, NestScatter, NestStore, Part, bit};
 use crate::place::{Blocks, Form, Item, Pairing, Placement};
 use crate::{LowerError, rows};
 use broadloom_ir::dim::Dim;
@@ -75,16 +75,27 @@ impl Maker<'_, '_, '_> {
         }))
     }
 
+    fn extent(&mut self, dim: &Dim) -> Extent {
+        match dim.as_constant() {
+            Some(extent) => Extent::Constant(extent),
+            None => Extent::Param(self.param(dim)),
+        }
+    }
+
+    fn stride(&mut self, dim: &Dim) -> Stride {
+        match dim.as_constant() {
+            Some(stride) => Stride::Constant(stride),
+            None => Stride::Param(self.param(dim)),
+        }
+    }
+
     fn axes(&mut self, names: &dyn Fn(&Dim) -> String) {
         for axis in &self.nest.axes {
             let mut name = names(&axis.extent);
             while self.kernel.axes.iter().any(|other| other.name == name) {
                 name.push('\'');
             }
-            let extent = match axis.extent.as_constant() {
-                Some(extent) => Extent::Constant(extent),
-                None => Extent::Param(self.param(&axis.extent)),
-            };
+            let extent = self.extent(&axis.extent);
             let group = axis.group.as_ref().map(|(counter, length)| (*counter, self.param(length)));
             let stretched = match axis.part {
                 Some(Part::Outer(merged, steps)) => Some((merged, steps)),
@@ -96,14 +107,7 @@ impl Maker<'_, '_, '_> {
 
     fn accesses(&mut self) {
         for access in &self.nest.accesses {
-            let strides = access
-                .strides
-                .iter()
-                .map(|(axis, stride)| match stride.as_constant() {
-                    Some(stride) => (*axis, Stride::Constant(stride)),
-                    None => (*axis, Stride::Param(self.param(stride))),
-                })
-                .collect();
+            let strides = access.strides.iter().map(|(axis, stride)| (*axis, self.stride(stride))).collect();
             let offset_param = access.buffer.is_none().then(|| self.param(&access.offset));
             self.kernel.accesses.push(Access {
                 buffer: access.buffer,
@@ -224,17 +228,35 @@ impl Maker<'_, '_, '_> {
         if let Some(blocks) = self.placement.blocks(axis) {
             return self.blocks(axis, &blocks);
         }
+        let mut before = self.gathers(axis);
         let items = self.placement.items(Some(axis));
-        let (mut prologue, last, lanes, ()) = self.segments(axis, Some(axis), &items, &[], |_, _| ())?;
+        let (prologue, last, lanes, ()) = self.segments(axis, Some(axis), &items, &[], |_, _| ())?;
+        before.extend(prologue);
         let last = Stmt::For { axis, lanes, body: last };
         let reads_kept =
             self.placement.kept.keys().any(|value| self.placement.position(*value) == Some(axis));
         let reads_parts = self.rows.keys().any(|(value, _)| self.placement.merged_axis(*value) == Some(axis));
-        if prologue.is_empty() && !reads_kept && !reads_parts {
+        if before.is_empty() && !reads_kept && !reads_parts {
             return Ok(last);
         }
-        prologue.push(last);
-        Ok(Stmt::Strip { axis, length: 0, body: prologue })
+        before.push(last);
+        Ok(Stmt::Strip { axis, length: 0, body: before })
+    }
+
+    /// What the loop over an axis that stands for two reads otherwise than as along one comes into rows before it.
+    fn gathers(&mut self, axis: AxisId) -> Vec<Stmt> {
+        let mut gathers = Vec::new();
+        for (load, Gathered { steps, strides: [outer, inner], .. }) in self.placement.gathered(axis) {
+            let Value { dtype, def: Def::Load { access, delta }, .. } = self.nest.values[load.index()] else {
+                continue;
+            };
+            let row = self.row(dtype, 1, axis);
+            let steps = self.extent(steps);
+            let strides = [self.stride(outer), self.stride(inner)];
+            gathers.push(Stmt::Gather { access, delta, row, axis, steps, strides });
+            self.rows.insert((load, axis), row);
+        }
+        gathers
     }
 
     /// The loop over an axis, block by block: strips of it and of the loop inside.

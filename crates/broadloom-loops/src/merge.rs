@@ -6,11 +6,12 @@
 //!
 //! A short axis merges even if some operands move along it alone, or along the one around it alone: `(n,3) * (n,1) + (3)`
 //! runs as `[n*3]`. Scratch rows hold the three elements of the last operand over and over, and those of the second one
-//! three times each.
+//! three times each. For the sake of functions, what moves along both axes but not as along one, such as `x[:, ::-1]`,
+//! is gathered into such a row strip by strip.
 
 use crate::LowerError;
 use crate::kernel::{AccessId, AxisId, Def, Value};
-use crate::nest::{AxisSet, MAX_AXES, Nest, NestAxis, NestStore, Part, bit};
+use crate::nest::{AxisSet, Gathered, MAX_AXES, Nest, NestAxis, NestStore, Part, bit};
 use broadloom_ir::dim::Dim;
 
 impl Nest<'_> {
@@ -63,7 +64,7 @@ impl Nest<'_> {
         for inner in (1..self.free.len()).rev() {
             let axis = self.free[inner];
             if let Some(outer) = self.around(axis)
-                && self.merging(outer, axis)? == Some(Merge { recurs: false, stretches: false })
+                && self.merging(outer, axis)? == Some(Merge::default())
             {
                 self.merge(outer, axis)?;
             }
@@ -71,15 +72,13 @@ impl Nest<'_> {
         let Some(&inner) = self.free.last() else { return Ok(()) };
         let Some(outer) = self.around(inner) else { return Ok(()) };
         let Some(merge) = self.merging(outer, inner)? else { return Ok(()) };
-        if !self.may_keep_parts(outer, inner, merge) {
-            return Ok(());
-        }
+        let Some(recurring) = self.may_keep_parts(outer, inner, &merge) else { return Ok(()) };
         let extent = self.axes[inner.index()].extent.clone();
-        if merge.stretches && extent.as_constant().is_none() && takes_rows_for_long {
+        if extent.as_constant().is_none() && takes_rows_for_long {
             self.long_rows.push(extent);
             return Ok(());
         }
-        self.merge_with_parts(outer, inner, merge)
+        self.merge_with_parts(outer, inner, &merge, recurring)
     }
 
     fn around(&self, axis: AxisId) -> Option<AxisId> {
@@ -119,21 +118,22 @@ impl Nest<'_> {
             return Ok(None);
         }
         let extent = &self.axes[inner.index()].extent;
-        let mut merge = Merge { recurs: false, stretches: false };
-        for access in &self.accesses {
+        let mut merge = Merge::default();
+        for (access, id) in self.accesses.iter().zip(0..) {
             let (along_outer, along_inner) = (access.stride(outer), access.stride(inner));
             match () {
                 () if along_outer == extent.mul(&along_inner)? => {}
-                () if along_outer.is_zero() => merge.recurs = true,
+                () if along_outer.is_zero() => merge.recurring.push(AccessId::new(id)),
                 () if along_inner.is_zero() => merge.stretches = true,
-                () => return Ok(None),
+                () => merge.gathered.push(AccessId::new(id)),
             }
         }
         Ok(Some(merge))
     }
 
-    /// Whether what moves along one of two axes alone may be kept in rows, and is worth it.
-    fn may_keep_parts(&self, outer: AxisId, inner: AxisId, merge: Merge) -> bool {
+    /// Whether what does not move along two axes as along one may be kept in rows, and is worth it; and how what recurs
+    /// comes there.
+    fn may_keep_parts(&self, outer: AxisId, inner: AxisId, merge: &Merge) -> Option<Recurring> {
         let is_called =
             |value: &Value| matches!(&value.def, Def::Op { op, .. } if op.tile(value.dtype).is_some());
         let of = |axes: AxisSet| {
@@ -145,13 +145,22 @@ impl Nest<'_> {
         let extent = self.axes[inner.index()].extent.as_constant();
         // Rows of what recurs are filled once, or beside loops that would be too short for vectors.
         let longest = if self.around(outer).is_none() { LONGEST_PERIOD } else { LONGEST_PERIOD_INSIDE };
-        let may_recur =
-            extent.is_some_and(|extent| (2..=longest).contains(&extent)) && !of(bit(inner)).any(is_called);
+        let is_period = extent.is_some_and(|extent| (2..=longest).contains(&extent));
         // Rows of what is stretched are filled for each strip: less work than functions of short rows, or than loops
         // over a few elements.
         let shorter_than = if calls { LONG_ROW } else { SHORT_LOOP };
         let may_stretch = extent.map_or(calls, |extent| (2..shorter_than).contains(&extent))
             && !of(bit(outer)).any(is_called);
+        // So are gathered ones, at more cost.
+        let may_gather = calls && may_stretch;
+        let is_loaded = |access: &AccessId| {
+            let mut users =
+                self.values.iter().filter(|value| value.def.accesses().iter().any(|(of, _)| of == access));
+            users.all(|value| matches!(value.def, Def::Load { .. }))
+        };
+        let recurring = if is_period { Recurring::Periodic } else { Recurring::Gathered };
+        let gathered: Vec<AccessId> = merge.gathered(recurring).collect();
+        let may_recur = !of(bit(inner)).any(is_called);
         // What stands in the loop over the merged axis may not address an array by a part of it.
         let both = bit(outer) | bit(inner);
         let moved = |access: AccessId| self.accesses[access.index()].axes() & both;
@@ -160,20 +169,40 @@ impl Nest<'_> {
             accesses.all(|moved| moved == 0 || moved == depends & both)
         };
         // The strides of an array without elements may be zero.
-        let stores = |store: &NestStore| store.scatter.is_none() && [0, both].contains(&moved(store.access));
-        (may_recur || !merge.recurs)
+        let stores = |store: &NestStore| {
+            let is_plain =
+                [0, both].contains(&moved(store.access)) && !merge.gathered.contains(&store.access);
+            store.scatter.is_none() && is_plain
+        };
+        let may = (may_recur || merge.recurring.is_empty())
             && (may_stretch || !merge.stretches)
+            && (may_gather || gathered.is_empty())
+            && gathered.len() <= MOST_GATHERED
+            && gathered.iter().all(is_loaded)
             && self.values.iter().zip(&self.depends).all(addresses)
             && self.axes.iter().all(|axis| axis.parent != Some(inner))
             && self.stores.iter().all(stores)
-            && self.axes.len() + 2 <= MAX_AXES
+            && self.axes.len() + 2 <= MAX_AXES;
+        may.then_some(recurring)
     }
 
     /// Merges two axes, with axes of their own for what moves along one of them alone.
-    fn merge_with_parts(&mut self, outer: AxisId, inner: AxisId, merge: Merge) -> Result<(), LowerError> {
+    fn merge_with_parts(
+        &mut self,
+        outer: AxisId,
+        inner: AxisId,
+        merge: &Merge,
+        recurring: Recurring,
+    ) -> Result<(), LowerError> {
         let steps = self.axes[inner.index()].extent.clone();
+        for access in merge.gathered(recurring) {
+            let access = &mut self.accesses[access.index()];
+            let strides = [outer, inner].map(|axis| access.stride(axis));
+            access.strides.retain(|(axis, _)| *axis != outer && *axis != inner);
+            access.gathered = Some(Gathered { axis: inner, steps: steps.clone(), strides });
+        }
         let mut parts = Vec::new();
-        if merge.recurs {
+        if !merge.recurring.is_empty() && recurring == Recurring::Periodic {
             let axis = self.axis(NestAxis {
                 part: Some(Part::Inner(inner)),
                 ..NestAxis::free(steps.clone(), self.around(outer))
@@ -213,13 +242,35 @@ impl Nest<'_> {
 }
 
 /// How two axes become one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Default, PartialEq, Eq)]
 struct Merge {
-    /// Some accesses move along the inner one alone: what they read recurs.
-    recurs: bool,
+    /// What moves along the inner one alone: what that reads recurs.
+    recurring: Vec<AccessId>,
     /// Some accesses move along the outer one alone: what they read is stretched.
     stretches: bool,
+    /// What moves along both, but not as along one.
+    gathered: Vec<AccessId>,
 }
+
+impl Merge {
+    /// What is gathered strip by strip.
+    fn gathered(&self, recurring: Recurring) -> impl Iterator<Item = AccessId> + '_ {
+        let recurring = self.recurring.iter().filter(move |_| recurring == Recurring::Gathered);
+        self.gathered.iter().chain(recurring).copied()
+    }
+}
+
+/// How what recurs comes into rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Recurring {
+    /// Once, as often as a strip may need it.
+    Periodic,
+    /// For each strip anew.
+    Gathered,
+}
+
+/// Arrays that are gathered strip by strip, at most.
+const MOST_GATHERED: usize = 4;
 
 /// Longest axis whose elements recur along another. Longer rows keep a vector loop busy by themselves.
 const LONGEST_PERIOD: i64 = 64;

@@ -76,6 +76,18 @@ pub(crate) struct NestAccess {
     pub dtype: DType,
     pub offset: Dim,
     pub strides: SmallVec<[(AxisId, Dim); 4]>,
+    /// How it moves along an axis that stands for two, if not as along one: strides say nothing of that axis.
+    pub gathered: Option<Gathered>,
+}
+
+/// How an access moves along an axis that stands for two.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct Gathered {
+    pub axis: AxisId,
+    /// Steps of the inner one of the two.
+    pub steps: Dim,
+    /// Along the outer one and the inner one.
+    pub strides: [Dim; 2],
 }
 
 impl NestAccess {

@@ -113,7 +113,8 @@ fn loops(body: &[Stmt]) -> Vec<Loop> {
             | Stmt::Scatter { .. }
             | Stmt::Put { .. }
             | Stmt::Call { .. }
-            | Stmt::Transpose { .. } => {}
+            | Stmt::Transpose { .. }
+            | Stmt::Gather { .. } => {}
         }
     }
     found

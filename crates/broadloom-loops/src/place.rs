@@ -16,7 +16,7 @@ pub(crate) use pairing::Pairing;
 use crate::flat::FlatId;
 use crate::kernel::*;
 use crate::merge::LONG_ROW;
-use crate::nest::{AxisSet, Nest, NestAxis, NestStore, Part, bit};
+use crate::nest::{AxisSet, Gathered, Nest, NestAxis, NestStore, Part, bit};
 use crate::{LowerOptions, Target, cost};
 use broadloom_ir::dtype::DType;
 use broadloom_ir::reduce::SEQUENTIAL_LIMIT;
@@ -235,6 +235,16 @@ impl<'n, 'a> Placement<'n, 'a> {
         read.sort();
         read.dedup();
         read
+    }
+
+    /// The loads that are gathered into rows over the strip of an axis.
+    pub fn gathered(&self, axis: AxisId) -> Vec<(ValueId, &Gathered)> {
+        let of = |value: ValueId| match self.nest.values[value.index()].def {
+            Def::Load { access, .. } => self.nest.accesses[access.index()].gathered.as_ref(),
+            _ => None,
+        };
+        let loads = self.live_values().filter_map(|value| Some((value, of(value)?)));
+        loads.filter(|(_, gathered)| gathered.axis == axis).collect()
     }
 
     /// The item that produces a value.

@@ -68,14 +68,7 @@ impl Printer<'_> {
             .iter()
             .map(|(axis, stride)| match stride {
                 Stride::Constant(1) => self.axis(*axis).to_string(),
-                Stride::Constant(stride) => format!("{} by {stride}", self.axis(*axis)),
-                Stride::Param(param) => {
-                    format!(
-                        "{} by {}",
-                        self.axis(*axis),
-                        self.schedule.show(&self.kernel.params[param.index()])
-                    )
-                }
+                stride => format!("{} by {}", self.axis(*axis), self.stride(*stride)),
             })
             .collect();
         if !access.offset.is_zero() {
@@ -85,6 +78,13 @@ impl Printer<'_> {
             terms.push(format!("{delta:+}"));
         }
         format!("{}[{}]", self.schedule.buffers[buffer.index()].name, terms.join(", "))
+    }
+
+    fn stride(&self, stride: Stride) -> String {
+        match stride {
+            Stride::Constant(stride) => stride.to_string(),
+            Stride::Param(param) => self.schedule.show(&self.kernel.params[param.index()]),
+        }
     }
 
     fn value(&self, id: ValueId) -> String {
@@ -176,6 +176,12 @@ impl Printer<'_> {
                     let (access, rows, axis) =
                         (self.access(*access, *delta), self.axis(*rows), self.axis(*axis));
                     writeln!(f, "{pad}transpose {row}[{axis}] by {rows} = load {access}")?;
+                }
+                Stmt::Gather { access, delta, row, axis, steps, strides } => {
+                    let (access, axis) = (self.access(*access, *delta), self.axis(*axis));
+                    let [outer, inner] = strides.map(|stride| self.stride(stride));
+                    let steps = self.extent(*steps);
+                    writeln!(f, "{pad}gather {row}[{axis}] by {steps} = load {access} by {outer}, {inner}")?;
                 }
                 Stmt::Pairs(pairs) => {
                     let term = match pairs.term {

@@ -157,6 +157,7 @@ impl Met {
                 | Stmt::Store { .. }
                 | Stmt::Scatter { .. }
                 | Stmt::Put { .. }
+                | Stmt::Gather { .. }
                 | Stmt::For { .. }
                 | Stmt::Strip { .. }
                 | Stmt::Reduce(_) => {}

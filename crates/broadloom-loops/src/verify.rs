@@ -402,6 +402,11 @@ impl<'k> Scope<'k> {
             }
             Stmt::Pairs(pairs) => self.pairs(pairs),
             Stmt::Transpose { access, row, rows, axis, .. } => self.transpose(*access, *row, *rows, *axis),
+            Stmt::Gather { access, row, axis, steps, strides, .. } => {
+                strides.iter().try_for_each(|stride| self.stride(*stride))?;
+                self.extent(*steps)?;
+                self.gather(*access, *row, *axis)
+            }
             Stmt::Reduce(reduce) => self.reduce(reduce, stmt),
             Stmt::Stream(stream) => self.stream(stream, stmt),
             Stmt::For { .. } | Stmt::Strip { .. } => match stmt.as_loop() {

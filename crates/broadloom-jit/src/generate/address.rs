@@ -10,7 +10,7 @@ use smallvec::SmallVec;
 
 impl Generator<'_, '_, '_> {
     /// A stride in units of `size` bytes.
-    fn stride(&mut self, stride: Stride, size: usize) -> LaneStride {
+    pub(super) fn stride(&mut self, stride: Stride, size: usize) -> LaneStride {
         match stride {
             Stride::Constant(1) => LaneStride::Unit,
             Stride::Constant(stride) => LaneStride::Bytes(stride.wrapping_mul(size as i64)),

@@ -6,6 +6,7 @@
 //! reduce.rs   reductions into values: in vectors, along rows, by the tree
 //! tree.rs     the parts of the fixed tree: lanes of a block, the counter over blocks
 //! stream.rs   reductions into rows: their steps; stream/ends.rs: before and after them
+//! rows.rs     what comes into scratch rows: element by element, in blocks, gathered
 //! scatter.rs  rows into their segments
 //! ```
 //!
@@ -16,19 +17,18 @@
 
 mod address;
 mod reduce;
+mod rows;
 mod scatter;
 mod stream;
 mod tree;
 
-use crate::emit::{Emitter, Host, LaneStride, Val};
+use crate::emit::{Emitter, Host, Val};
 use crate::failure::REPORT;
 use broadloom_ir::dtype::DType;
 use broadloom_ir::ops::Op;
 use broadloom_ir::reduce::ReduceOp;
 use broadloom_loops::kernel::*;
-use broadloom_math::{
-    CpuLevel, Extreme, Pairing, Precision, Term, pair_function, tile_function, transpose_function,
-};
+use broadloom_math::{CpuLevel, Extreme, Pairing, Precision, Term, pair_function, tile_function};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, AbiParam, Block, InstBuilder, MemFlagsData, Signature, types};
 use cranelift_codegen::isa::CallConv;
@@ -299,6 +299,9 @@ impl<'f> Generator<'_, 'f, '_> {
                 Stmt::Reduce(reduce) => self.reduce(reduce),
                 Stmt::Stream(stream) => self.stream(stream),
                 Stmt::Pairs(pairs) => self.pairs(pairs),
+                Stmt::Gather { access, delta, row, axis, steps, strides } => {
+                    self.gather((*access, *delta), *row, *axis, *steps, *strides);
+                }
                 Stmt::Transpose { access, delta, row, rows, axis } => {
                     self.transpose(*access, *delta, *row, *rows, *axis);
                 }
@@ -541,101 +544,6 @@ impl<'f> Generator<'_, 'f, '_> {
         let args =
             [values, indices, left_start, left_stride, right, right_stride, right_step, terms, count, length];
         self.call_host(address, &args);
-    }
-
-    /// Copies what the strips of two axes meet of an array into rows.
-    fn transpose(&mut self, access: AccessId, delta: i64, row: RowId, rows: AxisId, axis: AxisId) {
-        let size = self.kernel.accesses[access.index()].dtype.size();
-        let Some(function) = transpose_function(size) else {
-            self.refused = Some(format!("there is no copy of elements of {size} bytes"));
-            return;
-        };
-        let ((first_row, last_row), (first, last)) = (self.bounds(rows), self.bounds(axis));
-        let source = self.at(rows, first_row, 1, |generator| {
-            generator.at(axis, first, 1, |generator| generator.address(access))
-        });
-        let source = self.ins().iadd_imm_s(source, delta * size as i64);
-        let source_stride = match self.kernel.accesses[access.index()].stride(axis) {
-            None => self.constant(0),
-            Some(Stride::Constant(stride)) => self.constant(stride.wrapping_mul(size as i64)),
-            Some(Stride::Param(param)) => {
-                let stride = self.params[param.index()];
-                self.scaled(stride, size as i64)
-            }
-        };
-        let target = self.row_start(row);
-        let target_stride = self.row_bytes(row);
-        let target_stride = self.constant(target_stride);
-        let count = self.ins().isub(last_row, first_row);
-        let length = self.ins().isub(last, first);
-        self.call_host(function as usize, &[target, target_stride, source, source_stride, count, length]);
-    }
-
-    fn put(&mut self, row: RowId, part: usize, axis: AxisId, value: ValueId) {
-        let lanes = self.lanes_along(Some(axis));
-        let value = self.get(value);
-        let value = self.emit.splat(&value, lanes);
-        let Row { dtype, span, length, .. } = self.kernel.rows[row.index()];
-        match span {
-            Span::Strip | Span::Axis | Span::Block { .. } => {
-                let start = self.row_within(row, part, axis);
-                let address = self.row_element(start, dtype, axis);
-                self.emit.store(address, 0, &value, LaneStride::Unit);
-            }
-            Span::Periodic { along, .. } => {
-                // Over and over, but not more often than there are elements.
-                let Extent::Constant(period) = self.kernel.axes[axis.index()].extent else { return };
-                let (first, last) = self.bounds(along);
-                let needed = self.ins().isub(last, first);
-                let needed = self.ins().iadd_imm_s(needed, period);
-                let length = self.constant(length as i64);
-                let end = self.least(needed, length);
-                let (start, position) = (self.row_at(row, part), self.positions[&axis]);
-                self.fill_row((start, dtype), (position, end), period, &value);
-            }
-            Span::Stretched { along, .. } => {
-                let Some((_, steps)) = self.kernel.axes[axis.index()].stretched else { return };
-                let width = match steps {
-                    Extent::Constant(steps) if steps <= STRETCH as i64 / 4 => STRETCH / 4,
-                    Extent::Constant(steps) if steps <= STRETCH as i64 / 2 => STRETCH / 2,
-                    Extent::Constant(_) | Extent::Param(_) => STRETCH,
-                };
-                let value = self.emit.splat(&value, width);
-                // The steps of the strip that are this one's; what is filled beyond them is so by the next one again.
-                let (first, last) = self.bounds(along);
-                let steps = self.extent(steps);
-                let position = self.positions[&axis];
-                let start = self.ins().imul(position, steps);
-                let end = self.ins().iadd(start, steps);
-                let end = self.least(end, last);
-                let later = self.ins().icmp(IntCC::SignedGreaterThan, start, first);
-                let start = self.ins().select(later, start, first);
-                let [start, end] = [start, end].map(|position| self.ins().isub(position, first));
-                let row = self.row_at(row, part);
-                self.fill_row((row, dtype), (start, end), width as i64, &value);
-            }
-        }
-    }
-
-    /// Writes lanes into a row at every `step`-th position of a range.
-    fn fill_row(
-        &mut self,
-        (row, dtype): (ir::Value, DType),
-        (start, end): (ir::Value, ir::Value),
-        step: i64,
-        lanes: &Val,
-    ) {
-        self.loop_while(
-            &[start],
-            &[],
-            |generator, state| generator.ins().icmp(IntCC::SignedLessThan, state[0], end),
-            |generator, state, _| {
-                let bytes = generator.scaled(state[0], dtype.size() as i64);
-                let address = generator.ins().iadd(row, bytes);
-                generator.emit.store(address, 0, lanes, LaneStride::Unit);
-                (vec![generator.ins().iadd_imm_s(state[0], step)], Vec::new())
-            },
-        );
     }
 }
 

@@ -36,7 +36,8 @@ impl Kernel {
             | Stmt::Reduce(_)
             | Stmt::Stream(_)
             | Stmt::Pairs(_)
-            | Stmt::Transpose { .. } => false,
+            | Stmt::Transpose { .. }
+            | Stmt::Gather { .. } => false,
         })
     }
 

@@ -134,7 +134,8 @@ impl Stmt {
             | Stmt::Put { .. }
             | Stmt::Call { .. }
             | Stmt::Pairs(_)
-            | Stmt::Transpose { .. } => None,
+            | Stmt::Transpose { .. }
+            | Stmt::Gather { .. } => None,
         }
     }
 
@@ -164,7 +165,8 @@ impl Stmt {
             | Stmt::Put { .. }
             | Stmt::Call { .. }
             | Stmt::Pairs(_)
-            | Stmt::Transpose { .. } => smallvec![],
+            | Stmt::Transpose { .. }
+            | Stmt::Gather { .. } => smallvec![],
         }
     }
 
@@ -175,7 +177,9 @@ impl Stmt {
             Stmt::Store { access, delta, .. } => smallvec![(*access, Use::Write(*delta))],
             Stmt::Scatter { access, .. } => smallvec![(*access, Use::Combine)],
             Stmt::Pairs(pairs) => smallvec![(pairs.right, Use::ReadAny)],
-            Stmt::Transpose { access, .. } => smallvec![(*access, Use::ReadAny)],
+            Stmt::Transpose { access, .. } | Stmt::Gather { access, .. } => {
+                smallvec![(*access, Use::ReadAny)]
+            }
             Stmt::Put { .. }
             | Stmt::For { .. }
             | Stmt::Strip { .. }
@@ -193,7 +197,7 @@ impl Stmt {
                 _ => smallvec![],
             },
             Stmt::Put { row, axis, .. } => smallvec![(*row, RowUse::Put(*axis))],
-            Stmt::Transpose { row, .. } => smallvec![(*row, RowUse::Write)],
+            Stmt::Transpose { row, .. } | Stmt::Gather { row, .. } => smallvec![(*row, RowUse::Write)],
             Stmt::Call { target, args, .. } => {
                 let read = args.iter().map(|row| (*row, RowUse::Read));
                 read.chain([(*target, RowUse::Write)]).collect()

@@ -284,5 +284,5 @@ fn located(
     }
     by_axis.retain(|(_, stride)| !stride.is_zero());
     by_axis.sort_by_key(|(axis, _)| *axis);
-    Ok(NestAccess { buffer, dtype, offset, strides: by_axis })
+    Ok(NestAccess { buffer, dtype, offset, strides: by_axis, gathered: None })
 }

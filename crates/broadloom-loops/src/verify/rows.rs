@@ -111,4 +111,17 @@ impl Scope<'_> {
         self.blocks[row.index()] = block;
         Ok(())
     }
+
+    /// What the strip of an axis meets of an array, which that axis does not move otherwise, into a row.
+    pub(super) fn gather(&mut self, id: AccessId, row: RowId, axis: AxisId) -> Result<(), Fault> {
+        let access = self.moved(id, None)?;
+        let Row { span, dtype, .. } = *self.row(row)?;
+        if span != Span::Strip || self.walked[axis.index()] || access.stride(axis).is_some() {
+            return Err(Fault::Row(row));
+        }
+        if self.buffer(id, access)?.dtype != dtype {
+            return Err(Fault::RowDtype(row));
+        }
+        self.write_row(row, axis)
+    }
 }

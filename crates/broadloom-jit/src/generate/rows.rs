@@ -1,0 +1,168 @@
+//! What comes into scratch rows: values, element by element, and parts of arrays that do not lie as loops meet them.
+
+use super::Generator;
+use crate::emit::{LaneStride, Val};
+use broadloom_ir::dtype::DType;
+use broadloom_loops::kernel::*;
+use broadloom_math::transpose_function;
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{self, InstBuilder};
+
+/// Elements that are gathered at once.
+const COPIED_LANES: usize = 8;
+
+impl Generator<'_, '_, '_> {
+    /// Copies what the strips of two axes meet of an array into rows.
+    pub(super) fn transpose(&mut self, access: AccessId, delta: i64, row: RowId, rows: AxisId, axis: AxisId) {
+        let size = self.kernel.accesses[access.index()].dtype.size();
+        let Some(function) = transpose_function(size) else {
+            self.refused = Some(format!("there is no copy of elements of {size} bytes"));
+            return;
+        };
+        let ((first_row, last_row), (first, last)) = (self.bounds(rows), self.bounds(axis));
+        let source = self.at(rows, first_row, 1, |generator| {
+            generator.at(axis, first, 1, |generator| generator.address(access))
+        });
+        let source = self.ins().iadd_imm_s(source, delta * size as i64);
+        let source_stride = match self.kernel.accesses[access.index()].stride(axis) {
+            None => self.constant(0),
+            Some(stride) => self.stride_bytes(stride, size as i64),
+        };
+        let target = self.row_start(row);
+        let target_stride = self.row_bytes(row);
+        let target_stride = self.constant(target_stride);
+        let count = self.ins().isub(last_row, first_row);
+        let length = self.ins().isub(last, first);
+        self.call_host(function as usize, &[target, target_stride, source, source_stride, count, length]);
+    }
+
+    pub(super) fn put(&mut self, row: RowId, part: usize, axis: AxisId, value: ValueId) {
+        let lanes = self.lanes_along(Some(axis));
+        let value = self.get(value);
+        let value = self.emit.splat(&value, lanes);
+        let Row { dtype, span, length, .. } = self.kernel.rows[row.index()];
+        match span {
+            Span::Strip | Span::Axis | Span::Block { .. } => {
+                let start = self.row_within(row, part, axis);
+                let address = self.row_element(start, dtype, axis);
+                self.emit.store(address, 0, &value, LaneStride::Unit);
+            }
+            Span::Periodic { along, .. } => {
+                // Over and over, but not more often than there are elements.
+                let Extent::Constant(period) = self.kernel.axes[axis.index()].extent else { return };
+                let (first, last) = self.bounds(along);
+                let needed = self.ins().isub(last, first);
+                let needed = self.ins().iadd_imm_s(needed, period);
+                let length = self.constant(length as i64);
+                let end = self.least(needed, length);
+                let (start, position) = (self.row_at(row, part), self.positions[&axis]);
+                self.fill_row((start, dtype), (position, end), period, &value);
+            }
+            Span::Stretched { along, .. } => {
+                let Some((_, steps)) = self.kernel.axes[axis.index()].stretched else { return };
+                let width = match steps {
+                    Extent::Constant(steps) if steps <= STRETCH as i64 / 4 => STRETCH / 4,
+                    Extent::Constant(steps) if steps <= STRETCH as i64 / 2 => STRETCH / 2,
+                    Extent::Constant(_) | Extent::Param(_) => STRETCH,
+                };
+                let value = self.emit.splat(&value, width);
+                // The steps of the strip that are this one's; what is filled beyond them is so by the next one again.
+                let (first, last) = self.bounds(along);
+                let steps = self.extent(steps);
+                let position = self.positions[&axis];
+                let start = self.ins().imul(position, steps);
+                let end = self.ins().iadd(start, steps);
+                let end = self.least(end, last);
+                let later = self.ins().icmp(IntCC::SignedGreaterThan, start, first);
+                let start = self.ins().select(later, start, first);
+                let [start, end] = [start, end].map(|position| self.ins().isub(position, first));
+                let row = self.row_at(row, part);
+                self.fill_row((row, dtype), (start, end), width as i64, &value);
+            }
+        }
+    }
+
+    /// Copies what the strip of an axis that stands for two meets of an array, step by step of the outer one.
+    pub(super) fn gather(
+        &mut self,
+        (access, delta): (AccessId, i64),
+        row: RowId,
+        axis: AxisId,
+        steps: Extent,
+        [outer, inner]: [Stride; 2],
+    ) {
+        let dtype = self.kernel.rows[row.index()].dtype;
+        let size = dtype.size() as i64;
+        let (first, last) = self.bounds(axis);
+        let (source, target) = (self.address(access), self.row_start(row));
+        let source = self.ins().iadd_imm_s(source, delta * size);
+        let steps = self.extent(steps);
+        let [outer, inner_bytes] = [outer, inner].map(|stride| self.stride_bytes(stride, size));
+        let lane_stride = self.stride(inner, dtype.size());
+        // A strip is not empty, so there are steps to divide by.
+        let step = self.ins().udiv(first, steps);
+        let start = self.ins().imul(step, steps);
+        let offset = self.ins().imul(step, outer);
+        let source = self.ins().iadd(source, offset);
+        self.loop_while(
+            &[start, source],
+            &[],
+            |generator, state| generator.ins().icmp(IntCC::SignedLessThan, state[0], last),
+            |generator, state, _| {
+                let (start, source) = (state[0], state[1]);
+                let next = generator.ins().iadd(start, steps);
+                let is_later = generator.ins().icmp(IntCC::SignedGreaterThan, start, first);
+                let begin = generator.ins().select(is_later, start, first);
+                let end = generator.least(next, last);
+                let copy = |generator: &mut Self, position: ir::Value, lanes: usize| {
+                    let within = generator.ins().isub(position, start);
+                    let offset = generator.ins().imul(within, inner_bytes);
+                    let address = generator.ins().iadd(source, offset);
+                    let value = generator.emit.load(address, 0, dtype, lanes, lane_stride);
+                    let local = generator.ins().isub(position, first);
+                    let local = generator.scaled(local, size);
+                    let address = generator.ins().iadd(target, local);
+                    generator.emit.store(address, 0, &value, LaneStride::Unit);
+                    Vec::new()
+                };
+                let many =
+                    |generator: &mut Self, position, _: &[Val]| copy(generator, position, COPIED_LANES);
+                let (begin, _) = generator.repeat(begin, end, COPIED_LANES as i64, &[], many);
+                generator.repeat(begin, end, 1, &[], |generator, position, _| copy(generator, position, 1));
+                (vec![next, generator.ins().iadd(source, outer)], Vec::new())
+            },
+        );
+    }
+
+    /// A stride in bytes.
+    fn stride_bytes(&mut self, stride: Stride, size: i64) -> ir::Value {
+        match stride {
+            Stride::Constant(stride) => self.constant(stride.wrapping_mul(size)),
+            Stride::Param(param) => {
+                let stride = self.params[param.index()];
+                self.scaled(stride, size)
+            }
+        }
+    }
+
+    /// Writes lanes into a row at every `step`-th position of a range.
+    fn fill_row(
+        &mut self,
+        (row, dtype): (ir::Value, DType),
+        (start, end): (ir::Value, ir::Value),
+        step: i64,
+        lanes: &Val,
+    ) {
+        self.loop_while(
+            &[start],
+            &[],
+            |generator, state| generator.ins().icmp(IntCC::SignedLessThan, state[0], end),
+            |generator, state, _| {
+                let bytes = generator.scaled(state[0], dtype.size() as i64);
+                let address = generator.ins().iadd(row, bytes);
+                generator.emit.store(address, 0, lanes, LaneStride::Unit);
+                (vec![generator.ins().iadd_imm_s(state[0], step)], Vec::new())
+            },
+        );
+    }
+}
