@@ -229,6 +229,7 @@ impl Module {
     ///
     /// # Errors
     /// If the schedule that was compiled has no such kernel.
+    #[inline]
     pub unsafe fn run(
         &self,
         kernel: KernelId,

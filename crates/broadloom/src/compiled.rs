@@ -8,7 +8,8 @@ use crate::memory::{Block, OutOfMemory};
 use crate::options::CompileOptions;
 use crate::variant::Variants;
 use broadloom_ir::graph::CheckedGraph;
-use std::sync::{Arc, Mutex};
+use std::borrow::Cow;
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 /// A compiled graph.
@@ -20,7 +21,9 @@ pub(crate) struct Inner {
     pub(crate) small: SmallResults,
     pub(crate) variants: Variants,
     pub(crate) compile_time: Duration,
-    /// The last binding: most calls repeat its sizes and strides.
+    /// The binding of the first call: most others repeat its sizes and strides, and find it without a lock.
+    first: OnceLock<Arc<Binding>>,
+    /// The last binding that was another.
     last: Mutex<Option<Arc<Binding>>>,
     /// Temporaries of the last call, for the next one.
     arena: Mutex<Block>,
@@ -44,38 +47,45 @@ impl Inner {
             options,
             variants,
             compile_time,
+            first: OnceLock::new(),
             last: Mutex::default(),
             arena: Mutex::default(),
         }
     }
 
-    /// The binding of these arrays: the last one, if nothing has changed but where they are.
+    /// The binding of these arrays: one that is kept, if nothing is other than then but where they are.
     pub(crate) fn bind(
         &self,
         inputs: &Ordered<'_>,
         given: &Given,
         destinations: &[Destination<'_>],
-    ) -> Result<Arc<Binding>, BindError> {
+    ) -> Result<Cow<'_, Arc<Binding>>, BindError> {
         let threads = self.options.threads.count();
+        let is_it = |known: &Arc<Binding>| known.key.is(threads, inputs, given, destinations);
+        if let Some(first) = self.first.get().filter(|first| is_it(first)) {
+            return Ok(Cow::Borrowed(first));
+        }
         let last = lock(&self.last).clone();
-        if let Some(binding) = last.filter(|last| last.key.is(threads, inputs, given, destinations)) {
-            return Ok(binding);
+        if let Some(last) = last.filter(is_it) {
+            return Ok(Cow::Owned(last));
         }
         let Inner { graph, options, program, short, small, variants, .. } = self;
         let request = Request { graph, options, program, short, small, variants, threads };
         let binding = Arc::new(bind(&request, inputs, given, destinations)?);
-        *lock(&self.last) = Some(binding.clone());
-        Ok(binding)
+        if self.first.set(binding.clone()).is_err() {
+            *lock(&self.last) = Some(binding.clone());
+        }
+        Ok(Cow::Owned(binding))
     }
 
     /// Runs `action` with memory for temporaries.
-    pub(crate) fn with_arena<R>(
+    pub(crate) fn with_arena<R, E: From<OutOfMemory>>(
         &self,
         bytes: usize,
-        action: impl FnOnce(*mut u8) -> R,
-    ) -> Result<R, OutOfMemory> {
+        action: impl FnOnce(*mut u8) -> Result<R, E>,
+    ) -> Result<R, E> {
         if bytes == 0 {
-            return Ok(action(std::ptr::null_mut()));
+            return action(std::ptr::null_mut());
         }
         let mut block = std::mem::take(&mut *lock(&self.arena));
         if block.bytes() < bytes {
@@ -86,6 +96,6 @@ impl Inner {
         if block.bytes() <= MAX_KEPT_ARENA {
             *lock(&self.arena) = block;
         }
-        Ok(result)
+        result
     }
 }

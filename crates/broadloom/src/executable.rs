@@ -137,7 +137,10 @@ impl Executable {
     #[track_caller]
     pub fn run<'a>(&self, inputs: impl IntoInputs<'a>) -> Result<Outputs, CallError> {
         let site = Site::caller();
-        crate::run::run_inputs(&self.inner, inputs.into_inputs()).map_err(|error| error.called_from(site))
+        let mut outputs = Outputs::none();
+        crate::run::run_inputs(&self.inner, &mut inputs.into_inputs(), &mut outputs)
+            .map_err(|error| error.called_from(site))?;
+        Ok(outputs)
     }
 
     /// Computes the outputs in arrays of the caller, of any strides, and allocates nothing for them.
@@ -163,7 +166,7 @@ impl Executable {
         outputs: impl IntoOutputs<'b>,
     ) -> Result<(), CallError> {
         let site = Site::caller();
-        crate::run::run_inputs_into(&self.inner, inputs.into_inputs(), outputs.into_outputs())
+        crate::run::run_inputs_into(&self.inner, &mut inputs.into_inputs(), &mut outputs.into_outputs())
             .map_err(|error| error.called_from(site))
     }
 

@@ -29,6 +29,7 @@ macro_rules! define_storage {
 
         impl Storage {
             /// Room for `count` elements, not written.
+            #[inline]
             pub(crate) fn allocate(dtype: DType, count: usize) -> Result<Storage, OutOfMemory> {
                 match dtype { $(DType::$variant => Ok(Storage::$variant(reserve(count)?)),)* }
             }
@@ -172,9 +173,13 @@ thread_local! {
 
 /// Runs `action` with at least `bytes` bytes of this thread's scratch memory, which stays with the thread for the
 /// next kernel. Schedules ask for little more than 1 MiB, most of it for ranks of blocks, of which few are ever touched.
-pub(crate) fn with_scratch<R>(bytes: usize, action: impl FnOnce(*mut u8) -> R) -> Result<R, OutOfMemory> {
+#[inline]
+pub(crate) fn with_scratch<R, E: From<OutOfMemory>>(
+    bytes: usize,
+    action: impl FnOnce(*mut u8) -> Result<R, E>,
+) -> Result<R, E> {
     if bytes == 0 {
-        return Ok(action(std::ptr::null_mut()));
+        return action(std::ptr::null_mut());
     }
     SCRATCH.with(|scratch| match scratch.try_borrow_mut() {
         Ok(mut block) => {
@@ -182,8 +187,8 @@ pub(crate) fn with_scratch<R>(bytes: usize, action: impl FnOnce(*mut u8) -> R) -
                 *block = Block::default();
                 *block = Block::new(bytes)?;
             }
-            Ok(action(block.as_mut_ptr()))
+            action(block.as_mut_ptr())
         }
-        Err(_) => Ok(action(Block::new(bytes)?.as_mut_ptr())),
+        Err(_) => action(Block::new(bytes)?.as_mut_ptr()),
     })
 }

@@ -371,11 +371,13 @@ impl CheckedGraph {
     }
 
     /// The dtype of an expression.
+    #[inline]
     pub fn dtype(&self, expr: ExprId) -> DType {
         self.0.entries[expr.index()].dtype
     }
 
     /// The shape of an expression.
+    #[inline]
     pub fn shape(&self, expr: ExprId) -> &Shape {
         &self.0.entries[expr.index()].shape
     }
@@ -391,22 +393,27 @@ impl CheckedGraph {
     }
 
     /// All declared inputs in order of declaration, whether the outputs need them or not.
+    #[inline]
     pub fn inputs(&self) -> &[InputInfo] {
         &self.0.inputs
     }
 
     /// The outputs in the given order, then the assignments; at least one.
+    #[inline]
     pub fn outputs(&self) -> &[OutputInfo] {
         &self.0.outputs
     }
 
     /// The outputs that are no assignments, in the given order.
+    #[inline]
     pub fn results(&self) -> &[OutputInfo] {
         let outputs = self.outputs();
-        &outputs[..outputs.partition_point(|output| output.assigned.is_none())]
+        let assigned = outputs.iter().rev().take_while(|output| output.assigned.is_some()).count();
+        &outputs[..outputs.len() - assigned]
     }
 
     /// All symbols in order of creation. Some that the outputs do not need may have no solution.
+    #[inline]
     pub fn symbols(&self) -> &[SymbolInfo] {
         &self.0.symbols
     }

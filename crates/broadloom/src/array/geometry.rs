@@ -4,6 +4,7 @@
 use broadloom_ir::dtype::DType;
 use smallvec::SmallVec;
 use std::fmt;
+use std::ops::Range;
 use thiserror::Error;
 
 /// Sizes and strides that do not fit the memory behind them.
@@ -148,7 +149,7 @@ impl Geometry {
     }
 
     /// The positions reached, relative to the element of index 0; `None` without elements.
-    pub(crate) fn span(&self) -> Option<(i128, i128)> {
+    fn span(&self) -> Option<(i128, i128)> {
         let (mut first, mut last) = (0i128, 0i128);
         for axis in &self.axes {
             if axis.size == 0 {
@@ -158,6 +159,22 @@ impl Geometry {
             if reach < 0 { first += reach } else { last += reach }
         }
         Some((first, last))
+    }
+
+    /// The addresses of the array's bytes, from the first element in memory to the last, if that of index 0 is at
+    /// `start`; none without elements. As the elements are there, no address wraps.
+    pub(crate) fn addresses(&self, start: *const u8) -> Range<usize> {
+        let size = self.dtype.size();
+        let (mut first, mut end) = (start.addr(), start.addr().wrapping_add(size));
+        for axis in &self.axes {
+            if axis.size == 0 {
+                return 0..0;
+            }
+            let reach = (axis.size - 1).wrapping_mul(axis.stride).wrapping_mul(size as i64) as isize;
+            let side = if reach < 0 { &mut first } else { &mut end };
+            *side = side.wrapping_add_signed(reach);
+        }
+        first..end
     }
 
     /// Whether different indices are provably different elements.

@@ -160,6 +160,7 @@ impl AnyArray {
     }
 
     /// Room for so many elements, which is what the shape has. It is no array before they have been written to the storage.
+    #[inline]
     pub(crate) fn unwritten(dtype: DType, count: usize, shape: &[usize]) -> Result<Self, OutOfMemory> {
         Ok(AnyArray { storage: Storage::allocate(dtype, count)?, shape: SmallVec::from_slice(shape) })
     }

@@ -29,6 +29,11 @@ impl<'g> Destination<'g> {
         }
     }
 
+    /// The same array, to which the output is copied.
+    pub(crate) fn aside(self) -> Self {
+        self.array().map_or(self, Destination::Aside)
+    }
+
     /// The array that kernels write to, unless it is dense memory of the call.
     pub(super) fn written(self) -> Option<&'g Geometry> {
         match self {

@@ -55,6 +55,7 @@ impl<'a> Inputs<'a> {
     /// assert!(kernel.run(broadloom::Inputs::new()).is_err());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
+    #[inline]
     pub fn new() -> Self {
         Inputs::default()
     }
@@ -110,6 +111,7 @@ impl<'a> Inputs<'a> {
     /// assert!(kernel.run(arrays).is_ok());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
+    #[inline]
     #[must_use]
     pub fn next(mut self, array: impl IntoInput<'a>) -> Self {
         self.add(array.into_input());
@@ -119,6 +121,7 @@ impl<'a> Inputs<'a> {
 
 impl<'a> Inputs<'a> {
     /// Adds an array for the next input, or what was passed for it and is none.
+    #[inline]
     pub(crate) fn add(&mut self, input: Input<'a>) {
         self.passed.add(input.0.map(Some));
     }
@@ -260,10 +263,15 @@ impl<'a> Inputs<'a> {
 }
 
 /// Whether an array has the dtype and rank of an input, and can be written to if it is.
+#[inline]
 fn check(graph: &CheckedGraph, position: usize, array: &Argument<'_>) -> Result<(), BindError> {
-    check_type(graph, position, array.view.geometry())?;
-    let is_assigned = || graph.outputs().iter().any(|output| output.assigned == Some(InputId::new(position)));
-    if !array.is_exclusive && is_assigned() {
+    let (info, geometry) = (&graph.inputs()[position], array.view.geometry());
+    if geometry.dtype != info.dtype || geometry.axes.len() != info.shape.rank() {
+        return Err(wrong_type(graph, position, geometry));
+    }
+    let is_it = |assigned: InputId| assigned.index() == position;
+    let mut outputs = graph.outputs().iter();
+    if !array.is_exclusive && outputs.any(|output| output.assigned.is_some_and(is_it)) {
         return Err(BindError::Shared { array: input_name(graph, position) });
     }
     Ok(())
@@ -331,23 +339,22 @@ fn number(graph: &CheckedGraph, required: &[bool], found: usize) -> BindError {
     BindError::Number { role: Role::Input, expected, found }
 }
 
+#[cold]
 fn input_name(graph: &CheckedGraph, position: usize) -> ArrayName {
     ArrayName { role: Role::Input, name: graph.inputs()[position].name.to_string() }
 }
 
-fn check_type(graph: &CheckedGraph, position: usize, geometry: &Geometry) -> Result<(), BindError> {
-    let info = &graph.inputs()[position];
+/// Of an array whose dtype or rank is not that of the input.
+#[cold]
+fn wrong_type(graph: &CheckedGraph, position: usize, geometry: &Geometry) -> BindError {
+    let (info, array) = (&graph.inputs()[position], input_name(graph, position));
     if geometry.dtype != info.dtype {
-        let array = input_name(graph, position);
-        return Err(BindError::DType { array, expected: info.dtype, found: geometry.dtype });
+        return BindError::DType { array, expected: info.dtype, found: geometry.dtype };
     }
-    if geometry.axes.len() != info.shape.rank() {
-        return Err(BindError::Rank {
-            array: input_name(graph, position),
-            rank: info.shape.rank(),
-            declared: super::SymbolNames(graph).shape(&info.shape),
-            found: geometry.shape(),
-        });
+    BindError::Rank {
+        array,
+        rank: info.shape.rank(),
+        declared: super::SymbolNames(graph).shape(&info.shape),
+        found: geometry.shape(),
     }
-    Ok(())
 }

@@ -6,7 +6,7 @@
 //!
 //! A [`Binding`] is proof that the arrays have the dtypes, ranks and sizes that the graph wants, that
 //! what the graph demands of sizes holds, and that every position that kernels compute fits 64 bits. It depends on
-//! sizes and strides alone, so the last one is kept and an unchanged call skips all of this.
+//! sizes and strides alone, so two are kept and a call that repeats one skips all of this.
 
 mod arena;
 mod check;

@@ -18,8 +18,6 @@ pub(crate) struct OutputPlan {
     pub(crate) dtype: DType,
     pub(crate) shape: SmallVec<[usize; 4]>,
     pub(crate) count: usize,
-    /// Where in the arena it is computed, if it is copied to its array afterwards.
-    pub(crate) aside: Option<usize>,
 }
 
 /// Sizes of the outputs; if there are arrays for them, they must have these.
@@ -39,7 +37,6 @@ pub(super) fn plan_outputs(
             dtype,
             shape: shape.iter().map(|dim| size(dim, values)).collect::<Result<_, _>>()?,
             count: addressable(elements, dtype)?,
-            aside: None,
         };
         if let Some(geometry) = destinations[position].array() {
             check_output(request, inputs, values, output, geometry, &plan)?;
@@ -51,22 +48,29 @@ pub(super) fn plan_outputs(
 
 /// Whether an array for an output has its dtype and rank. That is checked at every call, before a binding of the same
 /// sizes and strides is looked up.
+#[inline]
 pub(crate) fn check_output_type(
     graph: &CheckedGraph,
     output: &OutputInfo,
     geometry: &Geometry,
 ) -> Result<(), BindError> {
-    let array = || ArrayName { role: Role::Output, name: output.name.to_string() };
-    let expected = graph.dtype(output.expr);
-    if geometry.dtype != expected {
-        return Err(BindError::DType { array: array(), expected, found: geometry.dtype });
-    }
-    let shape = graph.shape(output.expr);
-    if geometry.axes.len() != shape.rank() {
-        let (declared, found) = (SymbolNames(graph).shape(shape), geometry.shape());
-        return Err(BindError::Rank { array: array(), rank: shape.rank(), declared, found });
+    let (expected, shape) = (graph.dtype(output.expr), graph.shape(output.expr));
+    if geometry.dtype != expected || geometry.axes.len() != shape.rank() {
+        return Err(wrong_type(graph, output, geometry));
     }
     Ok(())
+}
+
+/// Of an array whose dtype or rank is not that of the output.
+#[cold]
+fn wrong_type(graph: &CheckedGraph, output: &OutputInfo, geometry: &Geometry) -> BindError {
+    let array = ArrayName { role: Role::Output, name: output.name.to_string() };
+    let (expected, shape) = (graph.dtype(output.expr), graph.shape(output.expr));
+    if geometry.dtype != expected {
+        return BindError::DType { array, expected, found: geometry.dtype };
+    }
+    let (declared, found) = (SymbolNames(graph).shape(shape), geometry.shape());
+    BindError::Rank { array, rank: shape.rank(), declared, found }
 }
 
 /// Whether an array for an output, of its dtype and rank, has its sizes.

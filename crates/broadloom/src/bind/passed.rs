@@ -18,6 +18,7 @@ pub(crate) struct Passed<'a, A: Array> {
 type Name<'a> = Option<Cow<'a, str>>;
 
 impl<A: Array> Default for Passed<'_, A> {
+    #[inline]
     fn default() -> Self {
         Passed { arrays: SmallVec::new(), names: SmallVec::new(), refused: Vec::new() }
     }
@@ -32,11 +33,17 @@ impl<A: Array<Item: fmt::Debug>> fmt::Debug for Passed<'_, A> {
 }
 
 impl<'a, A: Array> Passed<'a, A> {
+    #[inline]
     pub(crate) fn add(&mut self, array: Result<A::Item, Box<LayoutError>>) {
         match array {
             Ok(array) => self.arrays.push(array),
-            Err(reason) => self.refused.push((self.len(), reason)),
+            Err(reason) => self.refuse(reason),
         }
+    }
+
+    #[cold]
+    fn refuse(&mut self, reason: Box<LayoutError>) {
+        self.refused.push((self.len(), reason));
     }
 
     pub(crate) fn add_named(&mut self, name: Cow<'a, str>, array: Result<A::Item, Box<LayoutError>>) {

@@ -8,7 +8,7 @@ use super::inputs::Ordered;
 use super::outputs::{OutputPlan, plan_outputs};
 use super::program::Program;
 use super::sizes::{Given, Values};
-use super::threads::{Launch, plan_launches};
+use super::threads::{Launch, plan_groups, plan_launches};
 use crate::array::Geometry;
 use crate::options::CompileOptions;
 use crate::variant::{Variant, Variants};
@@ -26,10 +26,18 @@ pub(crate) struct Binding {
     /// In order of the graph's outputs.
     pub(crate) outputs: Vec<OutputPlan>,
     pub(crate) launches: Vec<Launch>,
-    /// Where the buffers of the schedule are.
-    pub(crate) buffers: Vec<Base>,
+    /// What is done when the kernels have run and no data has failed.
+    pub(crate) copies: Vec<CopyBack>,
     /// Bytes of all temporaries that are alive at once.
     pub(crate) arena_bytes: usize,
+}
+
+/// An output that is computed in the memory of the call, and the array where it goes.
+#[derive(Debug)]
+pub(crate) struct CopyBack {
+    pub(crate) start: usize,
+    pub(crate) target: Base,
+    pub(crate) geometry: Geometry,
 }
 
 /// Where an array is that kernels read or write.
@@ -65,7 +73,7 @@ pub(crate) fn bind(
         arrays.iter().map(|input| input.as_ref().map(|input| input.view.geometry())).collect();
     let mut values = program.run(graph, &inputs, given)?;
     let stretched = program.stretched(graph, &inputs, &values)?;
-    let mut outputs = plan_outputs(request, &inputs, destinations, &values)?;
+    let outputs = plan_outputs(request, &inputs, destinations, &values)?;
     let mut destinations: Destinations<'_> = destinations.into();
     let inputs: SmallVec<[Option<&Geometry>; 4]> =
         stretched.iter().zip(inputs).map(|(stretched, input)| stretched.as_ref().or(input)).collect();
@@ -86,20 +94,32 @@ pub(crate) fn bind(
     };
     values.resize(schedule.symbols.len(), None);
     values.extend(schedule.host_symbols.iter().map(host));
-    let launches = plan_launches(schedule, &mut values, threads, options.parallel_threshold)?;
+    plan_groups(schedule, &mut values, threads, options.parallel_threshold)?;
     let (temporaries, mut arena) = place_temporaries(schedule, &values)?;
-    for (output, destination) in outputs.iter_mut().zip(&destinations) {
-        if let Destination::Aside(_) = destination {
-            output.aside = Some(arena.add(output.count, output.dtype)?);
-        }
+    let target = |output: usize| match graph.outputs()[output].assigned {
+        Some(input) => Base::Input(input.index()),
+        None => Base::Output(output),
+    };
+    let mut copies = Vec::new();
+    let mut places: SmallVec<[Base; 4]> = SmallVec::new();
+    for (index, (output, destination)) in outputs.iter().zip(&destinations).enumerate() {
+        places.push(match destination {
+            Destination::Aside(geometry) => {
+                let start = arena.add(output.count, output.dtype)?;
+                copies.push(CopyBack { start, target: target(index), geometry: (*geometry).clone() });
+                Base::Arena(start)
+            }
+            Destination::Own | Destination::Array(_) | Destination::InPlace(_) => target(index),
+        });
     }
     let base = |(role, temporary): (Role, usize)| match role {
         Role::Input(input) => Base::Input(input.index()),
-        Role::Output(output) => outputs[output].aside.map_or(Base::Output(output), Base::Arena),
+        Role::Output(output) => places[output],
         Role::Temporary => Base::Arena(temporary),
     };
     let roles = schedule.buffers.iter().map(|buffer| buffer.role);
-    let buffers = roles.zip(temporaries).map(base).collect();
+    let buffers: Vec<Base> = roles.zip(temporaries).map(base).collect();
+    let launches = plan_launches(schedule, &values, &buffers, threads, options.parallel_threshold)?;
     let arena_bytes = arena.bytes;
-    Ok(Binding { key, variant: variant.clone(), values, outputs, launches, buffers, arena_bytes })
+    Ok(Binding { key, variant: variant.clone(), values, outputs, launches, copies, arena_bytes })
 }

@@ -1,5 +1,6 @@
 //! Who computes how much: groups of reductions, chunks of the parallel axis.
 
+use super::plan::Base;
 use super::sizes::{Values, evaluate};
 use broadloom_ir::dim::{Dim, DimError};
 use broadloom_loops::kernel::{Extent, Kernel, KernelId, Schedule, Stmt, Work};
@@ -12,10 +13,9 @@ pub(super) const COLUMNS: i64 = 64;
 #[derive(Debug)]
 pub(crate) struct Launch {
     pub(crate) kernel: KernelId,
-    /// The first arguments.
-    pub(crate) params: Vec<u64>,
-    /// The base pointers that follow: a buffer and a distance in bytes.
-    pub(crate) bases: Vec<(usize, i64)>,
+    /// The params, then as many distances in bytes as there are `bases`, in whose places come pointers so far from them.
+    pub(crate) arguments: Vec<u64>,
+    pub(crate) bases: Vec<Base>,
     /// Steps of the parallel axis.
     pub(crate) extent: i64,
     /// Steps that one thread does at once; `extent` if the calling thread does all.
@@ -23,25 +23,35 @@ pub(crate) struct Launch {
     pub(crate) scratch_bytes: usize,
 }
 
-/// Binds groups and plans the kernels for some threads: few, if there is little to do.
-pub(super) fn plan_launches(
+/// Binds groups for some threads: few, if there is little to do.
+pub(super) fn plan_groups(
     schedule: &Schedule,
     values: &mut Values,
     threads: usize,
     threshold: usize,
-) -> Result<Vec<Launch>, DimError> {
+) -> Result<(), DimError> {
     let single = |extent: i64, unit: i64| extent.max(unit);
     bind_groups(schedule, values, single)?;
     let work: f64 =
         schedule.kernels.iter().map(|kernel| total_work(kernel, values)).sum::<Result<f64, DimError>>()?;
-    let threshold = threshold as f64;
-    if threads > 1 && work >= threshold && !schedule.groups.is_empty() {
+    if threads > 1 && work >= threshold as f64 && !schedule.groups.is_empty() {
         bind_groups(schedule, values, |extent, unit| group_length(extent, unit, threads))?;
     }
+    Ok(())
+}
+
+/// Plans the kernels for some threads. `buffers` says where the buffers of the schedule are.
+pub(super) fn plan_launches(
+    schedule: &Schedule,
+    values: &Values,
+    buffers: &[Base],
+    threads: usize,
+    threshold: usize,
+) -> Result<Vec<Launch>, DimError> {
     let launches = schedule.kernels.iter().enumerate().map(|(index, kernel)| {
         let work = total_work(kernel, values)?;
-        let threads = if work >= threshold { threads } else { 1 };
-        plan_launch(schedule, KernelId::new(index), kernel, values, threads, work)
+        let threads = if work >= threshold as f64 { threads } else { 1 };
+        plan_launch(schedule, KernelId::new(index), kernel, values, buffers, threads, work)
     });
     launches.collect()
 }
@@ -107,6 +117,7 @@ fn plan_launch(
     id: KernelId,
     kernel: &Kernel,
     values: &Values,
+    buffers: &[Base],
     threads: usize,
     work: f64,
 ) -> Result<Launch, DimError> {
@@ -116,12 +127,14 @@ fn plan_launch(
     /// no thread loses much of its share.
     const ALIGNMENTS: [i64; 2] = [64, 16];
     let params = kernel.params.iter().map(|dim| Ok(evaluate(dim, values)?.cast_unsigned()));
+    let mut arguments = params.collect::<Result<Vec<u64>, DimError>>()?;
     let mut bases = Vec::new();
     for access in &kernel.accesses {
         if let Some(buffer) = access.buffer {
             let size = schedule.buffers[buffer.index()].dtype.size() as i64;
             let offset = evaluate(&access.offset, values)?.checked_mul(size).ok_or(DimError::Overflow)?;
-            bases.push((buffer.index(), offset));
+            arguments.push(offset.cast_unsigned());
+            bases.push(buffers[buffer.index()]);
         }
     }
     let extent = extent(kernel, values)?;
@@ -133,7 +146,7 @@ fn plan_launch(
     let alignment = ALIGNMENTS.into_iter().find(|alignment| chunk >= 4 * alignment).unwrap_or(1);
     Ok(Launch {
         kernel: id,
-        params: params.collect::<Result<_, DimError>>()?,
+        arguments,
         bases,
         extent,
         chunk: chunk.div_ceil_by(alignment).saturating_mul(alignment),

@@ -16,7 +16,6 @@ use broadloom_ir::ExprId;
 use broadloom_ir::diagnostics::{Places, Row, Style, Text};
 use broadloom_ir::graph::{CheckedGraph, Node, Site};
 use broadloom_jit::{FailureAt, UnknownKernel};
-use outputs::NamedArrays;
 use overlap::destinations;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -40,8 +39,8 @@ pub struct Bound<'a> {
     binding: Arc<Binding>,
     inputs: Ordered<'a>,
     given: Given,
-    /// Held by a run that writes to inputs: no two may at once.
-    writing: Mutex<()>,
+    /// Held by a run, if it writes to inputs: no two may at once.
+    writing: Option<Mutex<()>>,
 }
 
 impl<'a> Bound<'a> {
@@ -60,9 +59,11 @@ impl<'a> Bound<'a> {
         require_all(&inner, &inputs)?;
         let binding = {
             let destinations = destinations(&inner.graph, &inputs, None)?;
-            inner.bind(&inputs, given, &destinations)?
+            inner.bind(&inputs, given, &destinations)?.into_owned()
         };
-        Ok(Bound { inner, binding, inputs, given: given.clone(), writing: Mutex::new(()) })
+        let writes = inner.graph.results().len() < inner.graph.outputs().len();
+        let writing = writes.then(Mutex::default);
+        Ok(Bound { inner, binding, inputs, given: given.clone(), writing })
     }
 
     /// Computes the outputs in arrays of their own. Inputs that are [assigned](crate::Tensor::assign) to are written
@@ -85,7 +86,9 @@ impl<'a> Bound<'a> {
     /// If the data are such that there is no result, or memory cannot be had.
     pub fn run(&self) -> Result<Outputs, RunError> {
         let _writing = self.writes();
-        run(&self.inner, &self.binding, &self.inputs)
+        let mut outputs = Outputs::none();
+        run(&self.inner, &self.binding, &self.inputs, &mut outputs)?;
+        Ok(outputs)
     }
 
     /// Computes the outputs in arrays of the caller, like [`Executable::run_into`](crate::Executable::run_into).
@@ -108,14 +111,13 @@ impl<'a> Bound<'a> {
     pub fn run_into<'b>(&self, outputs: impl IntoOutputs<'b>) -> Result<(), CallError> {
         let site = Site::caller();
         let _writing = self.writes();
-        run_into(&self.inner, &self.inputs, &self.given, outputs.into_outputs())
+        run_into(&self.inner, &self.inputs, &self.given, &mut outputs.into_outputs())
             .map_err(|error| error.called_from(site))
     }
 
     /// Held while inputs are written to, if some are.
     fn writes(&self) -> Option<MutexGuard<'_, ()>> {
-        let graph = &self.inner.graph;
-        (graph.results().len() < graph.outputs().len()).then(|| lock(&self.writing))
+        self.writing.as_ref().map(lock)
     }
 
     /// What was made of the graph for these arrays: it may rely on their layouts, and on sizes that are short.
@@ -160,39 +162,50 @@ impl fmt::Debug for Bound<'_> {
     }
 }
 
-/// Computes the outputs of given arrays in arrays of their own.
-pub(crate) fn run_inputs(inner: &Inner, mut inputs: Inputs<'_>) -> Result<Outputs, CallError> {
-    let given = given(&inner.graph, &inputs)?;
+/// Computes the outputs of given arrays in arrays that it puts into `outputs`.
+pub(crate) fn run_inputs(
+    inner: &Inner,
+    inputs: &mut Inputs<'_>,
+    outputs: &mut Outputs,
+) -> Result<(), CallError> {
+    let given = given(&inner.graph, inputs)?;
     let inputs = inputs.order(&inner.graph, &inner.program.required)?;
     let binding = inner.bind(inputs, &given, &destinations(&inner.graph, inputs, None)?)?;
-    Ok(run(inner, &binding, inputs)?)
+    run(inner, &binding, inputs, outputs)?;
+    Ok(())
 }
 
 /// Computes the outputs of given arrays in arrays of the caller.
 pub(crate) fn run_inputs_into(
     inner: &Inner,
-    mut inputs: Inputs<'_>,
-    outputs: OutputsMut<'_>,
+    inputs: &mut Inputs<'_>,
+    outputs: &mut OutputsMut<'_>,
 ) -> Result<(), CallError> {
-    let given = given(&inner.graph, &inputs)?;
+    let given = given(&inner.graph, inputs)?;
     let inputs = inputs.order(&inner.graph, &inner.program.required)?;
     run_into(inner, inputs, &given, outputs)
 }
 
-fn run(inner: &Inner, binding: &Binding, inputs: &Ordered<'_>) -> Result<Outputs, RunError> {
-    let mut arrays = NamedArrays::new();
+/// Computes the outputs in arrays that it puts into `outputs`, where there were none; in case of an error they are of no
+/// use.
+fn run(
+    inner: &Inner,
+    binding: &Binding,
+    inputs: &Ordered<'_>,
+    outputs: &mut Outputs,
+) -> Result<(), RunError> {
+    let arrays = &mut outputs.arrays;
     for plan in &binding.outputs[..inner.graph.results().len()] {
         arrays.push((plan.name.clone(), AnyArray::unwritten(plan.dtype, plan.count, &plan.shape)?));
     }
-    launch::run_allocated(inner, binding, inputs, &mut arrays)?;
-    Ok(Outputs::written(arrays))
+    launch::run_allocated(inner, binding, inputs, arrays)
 }
 
 fn run_into(
     inner: &Inner,
     inputs: &Ordered<'_>,
     given: &Given,
-    mut outputs: OutputsMut<'_>,
+    outputs: &mut OutputsMut<'_>,
 ) -> Result<(), CallError> {
     let outputs = outputs.order(&inner.graph)?;
     let binding = inner.bind(inputs, given, &destinations(&inner.graph, inputs, Some(outputs))?)?;

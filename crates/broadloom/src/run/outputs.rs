@@ -28,23 +28,20 @@ use std::sync::Arc;
 /// ```
 #[derive(Debug, Clone)]
 pub struct Outputs {
-    arrays: NamedArrays,
+    pub(super) arrays: NamedArrays,
 }
 
 /// Results by name, in order.
-pub(super) type NamedArrays = SmallVec<[(Arc<str>, AnyArray); 1]>;
+type NamedArrays = SmallVec<[(Arc<str>, AnyArray); 1]>;
 
 impl Outputs {
     pub(crate) fn new<N: Into<Arc<str>>>(arrays: impl IntoIterator<Item = (N, AnyArray)>) -> Self {
         Outputs { arrays: arrays.into_iter().map(|(name, array)| (name.into(), array)).collect() }
     }
 
+    #[inline]
     pub(crate) fn none() -> Self {
         Outputs { arrays: SmallVec::new() }
-    }
-
-    pub(super) fn written(arrays: NamedArrays) -> Self {
-        Outputs { arrays }
     }
 
     pub(crate) fn into_arrays(self) -> impl Iterator<Item = AnyArray> {
@@ -257,6 +254,7 @@ impl<'a> OutputsMut<'a> {
     /// assert_eq!(data, [2.0]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
+    #[inline]
     pub fn new() -> Self {
         OutputsMut::default()
     }
@@ -291,12 +289,14 @@ impl<'a> OutputsMut<'a> {
     /// assert_eq!(data, [2.0]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
+    #[inline]
     #[must_use]
     pub fn next(mut self, array: impl IntoArrayViewMut<'a>) -> Self {
         self.add(array.into_array_view_mut());
         self
     }
 
+    #[inline]
     fn add(&mut self, array: Result<ArrayViewMut<'a>, LayoutError>) {
         self.passed.add(array.map_err(Box::new));
     }

@@ -11,10 +11,17 @@ use smallvec::SmallVec;
 use std::ops::Range;
 
 /// An array that is written to.
-struct Written {
+struct Written<'g> {
+    destination: Destination<'g>,
     start: *const u8,
-    range: Option<Range<i128>>,
-    is_aside: bool,
+    /// Addresses; none of an array yet to be allocated.
+    bytes: Range<usize>,
+}
+
+impl<'g> Written<'g> {
+    fn new(start: *const u8, geometry: &'g Geometry, to: fn(&'g Geometry) -> Destination<'g>) -> Self {
+        Written { destination: to(geometry), start, bytes: geometry.addresses(start) }
+    }
 }
 
 /// Where the outputs go: to `arrays`, in order, or to arrays yet to be allocated; and assigned ones to their inputs.
@@ -24,56 +31,59 @@ pub(super) fn destinations<'g>(
     arrays: Option<&'g [ArrayViewMut<'_>]>,
 ) -> Result<Destinations<'g>, BindError> {
     let outputs = graph.outputs();
-    let mut destinations = Destinations::new();
-    let mut written: SmallVec<[Written; 2]> = SmallVec::new();
+    if arrays.is_none() && graph.results().len() == outputs.len() {
+        return Ok(Destinations::from_elem(Destination::Own, outputs.len()));
+    }
+    let mut written: SmallVec<[Written<'g>; 2]> = SmallVec::new();
     for (index, output) in outputs.iter().enumerate() {
         let input = output.assigned.and_then(|input| inputs[input.index()].as_ref());
         let array = arrays.and_then(|arrays| arrays.get(index));
-        let (destination, start, range) = match (input, array) {
+        written.push(match (input, array) {
             (Some(input), _) => {
-                let (start, geometry) = (input.view.pointer(), input.view.geometry());
-                (Destination::InPlace(geometry), start, range(start, geometry))
+                Written::new(input.view.pointer(), input.view.geometry(), Destination::InPlace)
             }
-            (None, Some(array)) => {
-                let (start, geometry) = (array.pointer().cast_const(), array.geometry());
-                (Destination::Array(geometry), start, range(start, geometry))
-            }
-            (None, None) => (Destination::Own, std::ptr::null(), None),
-        };
-        destinations.push(destination);
-        written.push(Written { start, range, is_aside: false });
+            (None, Some(array)) => Written::new(array.pointer(), array.geometry(), Destination::Array),
+            (None, None) => Written { destination: Destination::Own, start: std::ptr::null(), bytes: 0..0 },
+        });
     }
-    if written.iter().all(|this| this.range.is_none()) {
-        return Ok(destinations);
+    put_aside(outputs, inputs, &mut written)?;
+    let mut destinations = Destinations::new();
+    for this in &written {
+        destinations.push(this.destination);
     }
+    Ok(destinations)
+}
+
+/// Puts aside what would be written where something else is read or written.
+fn put_aside(
+    outputs: &[OutputInfo],
+    inputs: &Ordered<'_>,
+    written: &mut [Written<'_>],
+) -> Result<(), BindError> {
     for (index, input) in inputs.iter().enumerate() {
         let Some(input) = input else { continue };
-        let read = range(input.view.pointer(), input.view.geometry());
+        let read = input.view.geometry().addresses(input.view.pointer());
         for (this, output) in written.iter_mut().zip(outputs) {
             let is_own = output.assigned.is_some_and(|own| own.index() == index);
-            this.is_aside |= !is_own && overlap(&this.range, &read);
+            if !is_own && overlap(&this.bytes, &read) {
+                this.destination = this.destination.aside();
+            }
         }
     }
     for index in 0..written.len() {
         for other in index + 1..written.len() {
-            if overlap(&written[index].range, &written[other].range) {
+            if overlap(&written[index].bytes, &written[other].bytes) {
                 if written[index].start == written[other].start {
                     let [first, second] = [index, other].map(|index| name(&outputs[index]));
                     return Err(BindError::SameArray { first, second });
                 }
-                written[index].is_aside = true;
-                written[other].is_aside = true;
+                for this in [index, other] {
+                    written[this].destination = written[this].destination.aside();
+                }
             }
         }
     }
-    for (destination, this) in destinations.iter_mut().zip(&written) {
-        if let (Destination::Array(geometry) | Destination::InPlace(geometry), true) =
-            (*destination, this.is_aside)
-        {
-            *destination = Destination::Aside(geometry);
-        }
-    }
-    Ok(destinations)
+    Ok(())
 }
 
 fn name(output: &OutputInfo) -> ArrayName {
@@ -81,13 +91,6 @@ fn name(output: &OutputInfo) -> ArrayName {
     ArrayName { role, name: output.name.to_string() }
 }
 
-/// The addresses of an array's bytes, from the first element in memory to the last; `None` without elements.
-fn range(start: *const u8, geometry: &Geometry) -> Option<Range<i128>> {
-    let (first, last) = geometry.span()?;
-    let (start, size) = (start.addr() as i128, geometry.dtype.size() as i128);
-    Some(start + first * size..start + (last + 1) * size)
-}
-
-fn overlap(a: &Option<Range<i128>>, b: &Option<Range<i128>>) -> bool {
-    matches!((a, b), (Some(a), Some(b)) if a.start < b.end && b.start < a.end)
+fn overlap(a: &Range<usize>, b: &Range<usize>) -> bool {
+    a.start < b.end && b.start < a.end
 }
