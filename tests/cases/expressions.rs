@@ -277,6 +277,15 @@ pub const CASES: &[(&str, Build)] = &[
         let (f, s) = (b.op(Op::Exp, &[y]), b.op(Op::Sin, &[y]));
         [e, f, s, y].map(|operand| b.reduce(ReduceOp::Sum, operand, &[0], false)).to_vec()
     }),
+    ("sums of columns beside their extremes", |b| {
+        let (x, k) = (b.input("x", F32, &["n", "3"]), b.input("k", DType::U32, &["n", "m"]));
+        vec![
+            b.reduce(ReduceOp::Sum, x, &[0], false),
+            b.reduce(ReduceOp::Max, x, &[0], false),
+            b.reduce(ReduceOp::Mean, k, &[0], false),
+            b.reduce(ReduceOp::Sum, k, &[0], false),
+        ]
+    }),
     ("many columns of a kind", |b| {
         let x = b.input("x", F32, &["n", "m"]);
         let y = b.op(Op::Square, &[x]);

@@ -165,14 +165,24 @@ impl Walk<'_> {
                 Stmt::Transpose { row, .. } => {
                     self.add("transposed by blocks", self.kernel.rows[row.index()].dtype);
                 }
+                Stmt::Gather { row, .. } => self.add("gathered", self.kernel.rows[row.index()].dtype),
             }
         }
         self.forms.extend(stored.values().any(|count| *count > 1).then(|| "unrolled axis".to_string()));
     }
 
     fn call(&mut self, stmt: &Stmt, place: &str) {
-        if let Stmt::Call { op, target, .. } = stmt {
-            let dtype = self.kernel.rows[target.index()].dtype;
+        if let Stmt::Call { op, target, args, .. } = stmt {
+            let dtype = match *target {
+                Operand::Row(row) => self.kernel.rows[row.index()].dtype,
+                Operand::Array { access, .. } => self.kernel.accesses[access.index()].dtype,
+            };
+            if target.array().is_some() {
+                self.add("call that writes to an array", dtype);
+            }
+            if args.iter().any(|arg| arg.array().is_some()) {
+                self.add("call that reads an array", dtype);
+            }
             self.add(format!("call of {op}"), dtype);
             self.add(format!("call in {place}"), dtype);
         }
@@ -203,6 +213,9 @@ impl Walk<'_> {
             self.accumulator(&accumulator.accumulator, &format!("stream, {:?}", stream.order));
         }
         self.forms.extend((!stream.per_step.is_empty()).then(|| "stream with a part per step".to_string()));
+        if stream.dense {
+            self.add("stream over dense rows", stream.accumulators[0].accumulator.dtype);
+        }
         stream.prologue.iter().for_each(|stmt| self.call(stmt, "stream"));
         self.body(&stream.per_step, 1);
         self.body(&stream.prologue, 1);
@@ -260,6 +273,9 @@ const LOOPS: &[(&str, &[DType])] = &[
     ("row that recurs", FLOATS),
     ("row that is stretched", FLOATS),
     ("transposed by blocks", FLOATS),
+    ("gathered", FLOATS),
+    ("call that reads an array", FLOATS),
+    ("call that writes to an array", FLOATS),
     ("call in strip", FLOATS),
     ("call in reduction", FLOATS),
     ("call in stream", FLOATS),
@@ -279,6 +295,7 @@ const LOOPS: &[(&str, &[DType])] = &[
     ("reduce one by one, Tree", FLOATS),
     ("stream, Free", MAIN),
     ("stream, Tree", FLOATS),
+    ("stream over dense rows", FLOATS),
     ("sum reduce row, Tree", FLOATS),
     ("sum reduce row, Counter", FLOATS),
     ("sum reduce in a vector loop, Free", &[I64]),

@@ -226,10 +226,15 @@ fn pixels(builder: &mut Builder, draw: &mut Draw) -> Tensor {
     let image = builder.input(draw.of(&[DType::U8, DType::F32, DType::F64]), [n, m, channels]);
     let scale = builder.input(DType::F32, [channels]);
     let scaled = (image - scale) / scale.maximum(1);
-    match draw.next(4) {
+    match draw.next(6) {
         0 => scaled.mean([0, 1]),
         1 => scaled.sum(2),
         2 => scaled.slice(slice![.., .., ..;-1]),
+        3 => function(scaled.slice(slice![.., .., 1..]), draw),
+        4 => {
+            let other = builder.input(float(draw), [n, m, channels]);
+            function(other.slice(slice![.., .., ..;-1]), draw) * scaled
+        }
         _ => scaled,
     }
 }

@@ -454,9 +454,9 @@ pub enum Stmt {
         /// An op that has tile functions.
         op: Op,
         /// Result; may be one of the arguments.
-        target: RowId,
+        target: Operand,
         /// Arguments.
-        args: SmallVec<[RowId; 2]>,
+        args: SmallVec<[Operand; 2]>,
         /// Whose strip.
         axis: AxisId,
     },
@@ -495,6 +495,38 @@ pub enum Stmt {
         /// From one step to the next of the outer one and of the inner one, in elements.
         strides: [Stride; 2],
     },
+}
+
+/// What a [`Stmt::Call`] reads or writes over the strip of an axis.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Operand {
+    /// A scratch row.
+    Row(RowId),
+    /// The elements of an array that the strip meets, which lie side by side.
+    Array {
+        /// How the array is addressed.
+        access: AccessId,
+        /// Added to the position, in elements.
+        delta: i64,
+    },
+}
+
+impl Operand {
+    /// The row, if it is one.
+    pub fn row(self) -> Option<RowId> {
+        match self {
+            Operand::Row(row) => Some(row),
+            Operand::Array { .. } => None,
+        }
+    }
+
+    /// The array, if it is one.
+    pub fn array(self) -> Option<(AccessId, i64)> {
+        match self {
+            Operand::Row(_) => None,
+            Operand::Array { access, delta } => Some((access, delta)),
+        }
+    }
 }
 
 /// In which order a reduction combines. See [`broadloom_ir::reduce`].

@@ -21,7 +21,8 @@
 //!             | gather rN[AXIS] by STEPS = load NAME[access] by STRIDE, STRIDE   the strip of two axes in one to a row
 //!             | for AXIS [vector LANES] { stmt .. }               every step of the axis, or of its strip
 //!             | strip AXIS of LENGTH { stmt .. }                  strip by strip
-//!             | call rN = OP(rN ..)                               a function of whole rows
+//!             | call operand = OP(operand ..)                     a function of whole rows, or of elements side by side
+//! operand   ::= rN | NAME[access]
 //!             | reduce AXIS [vector LANES] ORDER { stmt .. vN = OP vN .. }        accumulators in values
 //!             | stream AXIS [by STEPS] over [dense] rows of AXIS [vector LANES] ORDER { stmt .. rN = OP vN .. }
 //!             | pairs AXIS over rows of AXIS { left, right; rN = OP sum of N TERM }    by a tile function

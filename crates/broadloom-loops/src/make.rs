@@ -232,15 +232,17 @@ impl Maker<'_, '_, '_> {
         let items = self.placement.items(Some(axis));
         let (prologue, last, lanes, ()) = self.segments(axis, Some(axis), &items, &[], |_, _| ())?;
         before.extend(prologue);
-        let last = Stmt::For { axis, lanes, body: last };
+        let last = (!last.is_empty()).then_some(Stmt::For { axis, lanes, body: last });
         let reads_kept =
             self.placement.kept.keys().any(|value| self.placement.position(*value) == Some(axis));
         let reads_parts = self.rows.keys().any(|(value, _)| self.placement.merged_axis(*value) == Some(axis));
-        if before.is_empty() && !reads_kept && !reads_parts {
-            return Ok(last);
+        match last {
+            Some(last) if before.is_empty() && !reads_kept && !reads_parts => Ok(last),
+            last => {
+                before.extend(last);
+                Ok(Stmt::Strip { axis, length: 0, body: before })
+            }
         }
-        before.push(last);
-        Ok(Stmt::Strip { axis, length: 0, body: before })
     }
 
     /// What the loop over an axis that stands for two reads otherwise than as along one comes into rows before it.

@@ -65,6 +65,8 @@ pub(crate) struct Placement<'n, 'a> {
     pub reduced: HashMap<AxisId, Vec<ValueId>>,
     /// Calls that are read from the row in which a reduction before has left the same results.
     pub kept: HashMap<ValueId, Kept>,
+    /// Calls that write to arrays themselves, and the stores for which they stand.
+    pub stored_calls: HashMap<ValueId, usize>,
     options: &'n LowerOptions,
 }
 
@@ -78,6 +80,7 @@ impl<'n, 'a> Placement<'n, 'a> {
             orders: HashMap::new(),
             reduced: HashMap::new(),
             kept: HashMap::new(),
+            stored_calls: HashMap::new(),
             options,
         };
         plan.position = (0..nest.values.len())
@@ -101,6 +104,7 @@ impl<'n, 'a> Placement<'n, 'a> {
             plan.forms.insert(axis, form);
         }
         plan.keep_rows();
+        plan.find_stored_calls();
         plan
     }
 
@@ -235,6 +239,39 @@ impl<'n, 'a> Placement<'n, 'a> {
         read.sort();
         read.dedup();
         read
+    }
+
+    /// The array that a value is loaded from, if a strip of an axis meets it side by side.
+    pub fn side_by_side(&self, value: ValueId, strip: AxisId) -> Option<Operand> {
+        match self.nest.values[value.index()].def {
+            Def::Load { access, delta } if self.nest.accesses[access.index()].stride(strip).is_one() => {
+                Some(Operand::Array { access, delta })
+            }
+            _ => None,
+        }
+    }
+
+    /// Finds the calls that are made for one store alone, which puts their results side by side.
+    fn find_stored_calls(&mut self) {
+        let nest = self.nest;
+        let mut readers = vec![0usize; nest.values.len()];
+        let stored = nest.stores.iter().flat_map(NestStore::reads);
+        let read = self.live_values().flat_map(|value| self.sources(value)).chain(stored);
+        read.for_each(|value| readers[value.index()] += 1);
+        for call in self.kept.values().map(|kept| kept.call) {
+            readers[call.index()] += 1;
+        }
+        let is_direct = |store: &NestStore| {
+            let access = &nest.accesses[store.access.index()];
+            readers[store.value.index()] == 1
+                && store.scatter.is_none()
+                && self.is_call(store.value)
+                && self.position(store.value) == store.level
+                && store.level.is_some_and(|strip| access.stride(strip).is_one())
+                && access.dtype == nest.values[store.value.index()].dtype
+        };
+        let direct = nest.stores.iter().enumerate().filter(|(_, store)| is_direct(store));
+        self.stored_calls = direct.map(|(index, store)| (store.value, index)).collect();
     }
 
     /// The loads that are gathered into rows over the strip of an axis.

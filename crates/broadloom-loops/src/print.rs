@@ -158,8 +158,12 @@ impl Printer<'_> {
                     writeln!(f, "{pad}}}")?;
                 }
                 Stmt::Call { op, target, args, .. } => {
-                    let args: Vec<String> = args.iter().map(RowId::to_string).collect();
-                    writeln!(f, "{pad}call {target} = {op}({})", args.join(", "))?;
+                    let operand = |operand: &Operand| match *operand {
+                        Operand::Row(row) => row.to_string(),
+                        Operand::Array { access, delta } => self.access(access, delta),
+                    };
+                    let args: Vec<String> = args.iter().map(operand).collect();
+                    writeln!(f, "{pad}call {} = {op}({})", operand(target), args.join(", "))?;
                 }
                 Stmt::Reduce(reduce) => {
                     let order = order(reduce.order);

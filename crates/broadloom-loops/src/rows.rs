@@ -272,7 +272,8 @@ impl Lives {
 fn set_strips(body: &mut [Stmt], lengths: &HashMap<AxisId, usize>) {
     for stmt in body {
         if let Stmt::Strip { axis, length, .. } = stmt {
-            *length = lengths[axis];
+            // Without rows, what is called on the arrays themselves.
+            *length = lengths.get(axis).copied().unwrap_or(STRIP);
         }
         stmt.children_mut().into_iter().for_each(|body| set_strips(body, lengths));
     }

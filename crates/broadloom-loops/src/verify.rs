@@ -245,15 +245,17 @@ impl<'k> Scope<'k> {
     }
 
     /// The dtype of what is written.
-    fn target(&self, id: AccessId) -> Result<DType, Fault> {
-        let access = self.moved(id, None)?;
+    fn target(&self, id: AccessId, also: Option<AxisId>) -> Result<DType, Fault> {
+        let access = self.moved(id, also)?;
         let buffer = self.buffer(id, access)?;
         if matches!(buffer.role, Role::Input(_)) {
             return Err(Fault::Buffer(id));
         }
         // A stride of the caller's array is not zero: what is written does not overlap itself.
-        let own =
-            |axis: AxisId| self.walked[axis.index()] && access.stride(axis) != Some(Stride::Constant(0));
+        let own = |axis: AxisId| {
+            let is_met = self.walked[axis.index()] || also == Some(axis);
+            is_met && access.stride(axis) != Some(Stride::Constant(0))
+        };
         // Nothing is written to an array without elements, whose strides may all be zero.
         let is_empty = buffer.shape.iter().any(Dim::is_zero);
         match self.kernel.parallel {
@@ -262,6 +264,16 @@ impl<'k> Scope<'k> {
             }
             _ => Ok(buffer.dtype),
         }
+    }
+
+    /// The dtype of what the current strip of an axis meets of an array, if it lies side by side.
+    fn side_by_side(&self, id: AccessId, axis: AxisId) -> Result<DType, Fault> {
+        self.axis(axis)?;
+        let access = self.moved(id, Some(axis))?;
+        if self.walked[axis.index()] || self.strips[axis.index()].is_none() || !access.is_unit(axis) {
+            return Err(Fault::Moved(id));
+        }
+        Ok(self.buffer(id, access)?.dtype)
     }
 
     /// A loop, and what runs at the end of each of its innermost turns.
@@ -366,13 +378,13 @@ impl<'k> Scope<'k> {
         match stmt {
             Stmt::Let(value) => self.value(*value),
             Stmt::Store { access, value, .. } => {
-                let stored = self.target(*access)?;
+                let stored = self.target(*access, None)?;
                 if self.read(*value)? == stored { Ok(()) } else { Err(Fault::Dtype(*value)) }
             }
             Stmt::Scatter { access, index, stride, size, op, value, .. } => {
                 self.stride(*stride)?;
                 self.extent(*size)?;
-                let stored = self.target(*access)?;
+                let stored = self.target(*access, None)?;
                 let good = self.read(*value)? == stored && self.read(*index)? == DType::I64;
                 match op {
                     _ if !good || !is_computed(stored) => Err(Fault::Dtype(*value)),
@@ -389,14 +401,28 @@ impl<'k> Scope<'k> {
                 if self.read(*value)? == dtype { Ok(()) } else { Err(Fault::Dtype(*value)) }
             }
             Stmt::Call { op, target, args, axis } => {
-                let dtype = self.row(*target)?.dtype;
+                let dtype = match *target {
+                    Operand::Row(row) => self.row(row)?.dtype,
+                    Operand::Array { access, .. } => {
+                        self.side_by_side(access, *axis)?;
+                        self.target(access, Some(*axis))?
+                    }
+                };
                 for arg in args {
-                    if self.read_row(*arg, *axis)? != dtype {
-                        return Err(Fault::RowDtype(*arg));
+                    match *arg {
+                        Operand::Row(row) if self.read_row(row, *axis)? != dtype => {
+                            return Err(Fault::RowDtype(row));
+                        }
+                        Operand::Array { access, .. } if self.side_by_side(access, *axis)? != dtype => {
+                            return Err(Fault::Buffer(access));
+                        }
+                        _ => {}
                     }
                 }
                 match op.tile(dtype) {
-                    Some((function, _)) if function.arity() == args.len() => self.write_row(*target, *axis),
+                    Some((function, _)) if function.arity() == args.len() => {
+                        target.row().map_or(Ok(()), |row| self.write_row(row, *axis))
+                    }
                     _ => Err(Fault::NoTile(*op, dtype)),
                 }
             }

@@ -90,7 +90,7 @@ const CASES: &[(&str, &str, Break)] = &[
     ("Row", "tile call", |schedule| {
         first(&mut schedule.kernels[0].body, &mut |body| {
             let puts = body.len();
-            body.retain(|stmt| !matches!(stmt, Stmt::Put { .. }));
+            body.retain(|stmt| !matches!(stmt, Stmt::Put { .. } | Stmt::Call { .. }));
             body.len() < puts
         });
     }),
@@ -156,16 +156,27 @@ const CASES: &[(&str, &str, Break)] = &[
         let access = stored_access(schedule);
         schedule.kernels[0].accesses[access.index()].buffer = Some(BufferId::new(0));
     }),
+    // A function that writes to what it reads.
+    ("Buffer", "tile call", |schedule| {
+        change(schedule, &mut |stmt| match stmt {
+            Stmt::Call { target, args, .. } => {
+                *target = args[0];
+                true
+            }
+            _ => false,
+        });
+    }),
     ("Dtype", "bias", |schedule| {
         let mut values = schedule.kernels[0].values.iter_mut();
         values.find(|value| matches!(value.def, Def::Op { .. })).unwrap().dtype = DType::F64;
     }),
-    ("RowDtype", "tile call", |schedule| {
-        let call = schedule.kernels[0].statements().find_map(|stmt| match stmt {
-            Stmt::Call { target, .. } => Some(*target),
+    // A function of floats writes to where others are expected.
+    ("Buffer", "tile call", |schedule| {
+        let called = schedule.kernels[0].statements().find_map(|stmt| match stmt {
+            Stmt::Call { target, .. } => target.row(),
             _ => None,
         });
-        schedule.kernels[0].rows[call.unwrap().index()].dtype = DType::F64;
+        schedule.kernels[0].rows[called.unwrap().index()].dtype = DType::F64;
     }),
     // The row of an index.
     ("RowDtype", "nearest code", |schedule| {
@@ -201,6 +212,16 @@ const CASES: &[(&str, &str, Break)] = &[
             }
             _ => false,
         });
+    }),
+    // The elements of an array that a function reads lie apart.
+    ("Moved", "tile call", |schedule| {
+        let read = schedule.kernels[0].statements().find_map(|stmt| match stmt {
+            Stmt::Call { args, axis, .. } => Some((args[0].array()?.0, *axis)),
+            _ => None,
+        });
+        let (access, axis) = read.unwrap();
+        let strides = &mut schedule.kernels[0].accesses[access.index()].strides;
+        strides.iter_mut().find(|(of, _)| *of == axis).unwrap().1 = Stride::Constant(2);
     }),
     ("Form", "rows, columns, all", |schedule| {
         change(schedule, &mut |stmt| match stmt {

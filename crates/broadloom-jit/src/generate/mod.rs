@@ -491,8 +491,11 @@ impl<'f> Generator<'_, 'f, '_> {
     }
 
     /// Applies a tile function to the rows of the current strip.
-    fn call(&mut self, op: Op, target: RowId, args: &[RowId], axis: AxisId) {
-        let dtype = self.kernel.rows[target.index()].dtype;
+    fn call(&mut self, op: Op, target: Operand, args: &[Operand], axis: AxisId) {
+        let dtype = match target {
+            Operand::Row(row) => self.kernel.rows[row.index()].dtype,
+            Operand::Array { access, .. } => self.kernel.accesses[access.index()].dtype,
+        };
         let Some((function, precision)) = op.tile(dtype) else {
             self.refused = Some(format!("{op} has no tile function for {dtype}"));
             return;
@@ -500,10 +503,23 @@ impl<'f> Generator<'_, 'f, '_> {
         let address = tile_function(function, precision, self.level) as usize;
         let (start, end) = self.bounds(axis);
         let length = self.ins().isub(end, start);
-        let target = self.row_within(target, 0, axis);
-        let first = self.row_within(args[0], 0, axis);
-        let second = args.get(1).map(|row| self.row_within(*row, 0, axis)).unwrap_or(first);
+        let target = self.operand(target, axis);
+        let first = self.operand(args[0], axis);
+        let second = args.get(1).map_or(first, |arg| self.operand(*arg, axis));
         self.call_host(address, &[target, first, second, length]);
+    }
+
+    /// Where the current strip of an axis begins in an operand.
+    fn operand(&mut self, operand: Operand, axis: AxisId) -> ir::Value {
+        match operand {
+            Operand::Row(row) => self.row_within(row, 0, axis),
+            Operand::Array { access, delta } => {
+                let (first, _) = self.bounds(axis);
+                let address = self.at(axis, first, 1, |generator| generator.address(access));
+                let size = self.kernel.accesses[access.index()].dtype.size() as i64;
+                self.ins().iadd_imm_s(address, delta * size)
+            }
+        }
     }
 
     /// Applies a tile function on pairs to the rows of the current strip.

@@ -4,14 +4,15 @@ use super::*;
 
 impl Kernel {
     /// Whether all that a [`Stream`] reads of its rows lies row behind row, as along one axis, and nothing else tells
-    /// the elements of two rows apart: then a walk may go on from one row into the next.
+    /// the elements of two rows apart, and there are lanes for several: then a walk may go on from one row into the next.
     pub fn has_dense_rows(&self, stream: &Stream) -> bool {
-        let is_value = |entry: &StreamAccumulator| {
-            matches!(entry.accumulator.operand, Contribution::Value(_) | Contribution::Product(..))
+        let has_lanes = |entry: &StreamAccumulator| {
+            let operand = &entry.accumulator.operand;
+            entry.tree.is_some() && matches!(operand, Contribution::Value(_) | Contribution::Product(..))
         };
         let mut filled = Vec::new();
         stream.per_step.is_empty()
-            && stream.accumulators.iter().all(is_value)
+            && stream.accumulators.iter().all(has_lanes)
             && [&stream.prologue, &stream.body]
                 .into_iter()
                 .all(|body| self.is_dense(stream, body, &mut filled))
@@ -26,9 +27,13 @@ impl Kernel {
             }
             Stmt::For { axis, body, .. } => *axis == stream.strip && self.is_dense(stream, body, filled),
             Stmt::Call { target, args, axis, .. } => {
-                let are_filled = args.iter().all(|row| filled.contains(row));
-                filled.push(*target);
-                *axis == stream.strip && are_filled
+                let is_dense = |arg: &Operand| match *arg {
+                    Operand::Row(row) => filled.contains(&row),
+                    Operand::Array { access, .. } => self.is_dense_access(stream, access),
+                };
+                let are_dense = args.iter().all(is_dense);
+                filled.extend(target.row());
+                *axis == stream.strip && are_dense && target.row().is_some()
             }
             Stmt::Store { .. }
             | Stmt::Scatter { .. }
@@ -42,18 +47,6 @@ impl Kernel {
     }
 
     fn is_dense_value(&self, stream: &Stream, def: &Def, filled: &[RowId]) -> bool {
-        let along_rows = match self.axes[stream.strip.index()].extent {
-            Extent::Constant(extent) => Stride::Constant(extent),
-            Extent::Param(extent) => Stride::Param(extent),
-        };
-        let is_dense = |access: AccessId| {
-            let access = &self.accesses[access.index()];
-            match (access.stride(stream.axis), access.stride(stream.strip)) {
-                (None, None) => true,
-                (along, Some(Stride::Constant(1))) => along == Some(along_rows),
-                _ => false,
-            }
-        };
         match def {
             Def::Index(axis) => *axis != stream.axis && *axis != stream.strip,
             Def::Row(row, axis) => *axis == stream.strip && filled.contains(row),
@@ -64,7 +57,22 @@ impl Kernel {
             | Def::Op { .. }
             | Def::Select(_)
             | Def::Cast(_)
-            | Def::Reduced => def.accesses().into_iter().all(|(access, _)| is_dense(access)),
+            | Def::Reduced => {
+                def.accesses().into_iter().all(|(access, _)| self.is_dense_access(stream, access))
+            }
+        }
+    }
+
+    fn is_dense_access(&self, stream: &Stream, access: AccessId) -> bool {
+        let along_rows = match self.axes[stream.strip.index()].extent {
+            Extent::Constant(extent) => Stride::Constant(extent),
+            Extent::Param(extent) => Stride::Param(extent),
+        };
+        let access = &self.accesses[access.index()];
+        match (access.stride(stream.axis), access.stride(stream.strip)) {
+            (None, None) => true,
+            (along, Some(Stride::Constant(1))) => along == Some(along_rows),
+            _ => false,
         }
     }
 }

@@ -180,12 +180,15 @@ impl Stmt {
             Stmt::Transpose { access, .. } | Stmt::Gather { access, .. } => {
                 smallvec![(*access, Use::ReadAny)]
             }
-            Stmt::Put { .. }
-            | Stmt::For { .. }
-            | Stmt::Strip { .. }
-            | Stmt::Call { .. }
-            | Stmt::Reduce(_)
-            | Stmt::Stream(_) => smallvec![],
+            Stmt::Call { target, args, .. } => {
+                let read = args.iter().filter_map(|arg| arg.array());
+                let read = read.map(|(access, delta)| (access, Use::Read(delta)));
+                let written = target.array().map(|(access, delta)| (access, Use::Write(delta)));
+                read.chain(written).collect()
+            }
+            Stmt::Put { .. } | Stmt::For { .. } | Stmt::Strip { .. } | Stmt::Reduce(_) | Stmt::Stream(_) => {
+                smallvec![]
+            }
         }
     }
 
@@ -199,8 +202,8 @@ impl Stmt {
             Stmt::Put { row, axis, .. } => smallvec![(*row, RowUse::Put(*axis))],
             Stmt::Transpose { row, .. } | Stmt::Gather { row, .. } => smallvec![(*row, RowUse::Write)],
             Stmt::Call { target, args, .. } => {
-                let read = args.iter().map(|row| (*row, RowUse::Read));
-                read.chain([(*target, RowUse::Write)]).collect()
+                let read = args.iter().filter_map(|arg| Some((arg.row()?, RowUse::Read)));
+                read.chain(target.row().map(|row| (row, RowUse::Write))).collect()
             }
             Stmt::Stream(stream) => {
                 let rows = stream.accumulators.iter().flat_map(StreamAccumulator::rows);

@@ -3,7 +3,7 @@
 use super::Maker;
 use crate::LowerError;
 use crate::kernel::*;
-use crate::nest::{Part, bit};
+use crate::nest::{NestStore, Part, bit};
 use crate::place::{Form, Item, Pairing};
 use smallvec::SmallVec;
 use std::collections::{HashMap, HashSet};
@@ -30,6 +30,16 @@ impl Maker<'_, '_, '_> {
         wanted: &[ValueId],
         finish: impl FnOnce(&mut Self, &mut Vec<Stmt>) -> T,
     ) -> Result<(Vec<Stmt>, Vec<Stmt>, usize, T), LowerError> {
+        // A function writes to the array itself what is only stored.
+        let is_written = |item: &Item| match item {
+            Item::Store(store) => {
+                let stored = self.placement.stored_calls.get(&self.nest.stores[*store].value);
+                level == Some(strip) && stored == Some(store)
+            }
+            Item::Value(_) | Item::Loop(_) => false,
+        };
+        let items: Vec<Item> = items.iter().copied().filter(|item| !is_written(item)).collect();
+        let items = items.as_slice();
         let (stages, last) = self.stages(level, items);
         let crossing = self.crossing(level, items, &stages, wanted, last);
         let mut before = Vec::new();
@@ -45,7 +55,7 @@ impl Maker<'_, '_, '_> {
                 match item {
                     Item::Value(call) => {
                         for source in self.placement.sources(*call) {
-                            if !self.rows.contains_key(&(source, strip)) && !for_rows.contains(&source) {
+                            if self.operand(source, strip).is_none() && !for_rows.contains(&source) {
                                 for_rows.push(source);
                             }
                         }
@@ -121,19 +131,26 @@ impl Maker<'_, '_, '_> {
         Ok((before, body, lanes, made))
     }
 
-    pub(super) fn row_item(
-        &mut self,
-        item: Item,
-        strip: AxisId,
-        before: &mut Vec<Stmt>,
-    ) -> Result<(), LowerError> {
+    /// Where the function of a whole strip finds an argument: in a row, or in the array itself.
+    fn operand(&self, value: ValueId, strip: AxisId) -> Option<Operand> {
+        let row = self.rows.get(&(value, strip)).map(|row| Operand::Row(*row));
+        row.or_else(|| self.placement.side_by_side(value, strip))
+    }
+
+    fn row_item(&mut self, item: Item, strip: AxisId, before: &mut Vec<Stmt>) -> Result<(), LowerError> {
         match item {
             Item::Value(value) => {
                 if let Def::Op { op, args, .. } = self.nest.values[value.index()].def.clone() {
-                    let args: SmallVec<[RowId; 2]> =
-                        args.iter().filter_map(|arg| self.rows.get(&(*arg, strip)).copied()).collect();
+                    let args: SmallVec<[Operand; 2]> =
+                        args.iter().filter_map(|arg| self.operand(*arg, strip)).collect();
+                    if let Some(store) = self.placement.stored_calls.get(&value) {
+                        let NestStore { access, delta, .. } = self.nest.stores[*store];
+                        let target = Operand::Array { access, delta };
+                        before.push(Stmt::Call { op, target, args, axis: strip });
+                        return Ok(());
+                    }
                     let target = self.row(self.nest.values[value.index()].dtype, 1, strip);
-                    before.push(Stmt::Call { op, target, args, axis: strip });
+                    before.push(Stmt::Call { op, target: Operand::Row(target), args, axis: strip });
                     self.rows.insert((value, strip), target);
                     for (again, kept) in self.placement.kept.iter().filter(|(_, kept)| kept.call == value) {
                         let row = &mut self.kernel.rows[target.index()];

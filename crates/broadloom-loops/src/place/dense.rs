@@ -2,7 +2,7 @@
 
 use super::{Form, Placement};
 use crate::kernel::{AccessId, AxisId, Contribution, Def, Order, ValueId};
-use crate::nest::bit;
+use crate::nest::{NestReduction, bit};
 
 impl Placement<'_, '_> {
     /// Whether there are reductions, and all of them are over dense rows.
@@ -11,7 +11,7 @@ impl Placement<'_, '_> {
     }
 
     /// Whether all that a reduction into rows reads of them lies row behind row, and nothing else tells the elements of
-    /// two rows apart. Where the order of the reduction is free, there is but one row of accumulators to walk along.
+    /// two rows apart.
     pub fn has_dense_rows(&self, axis: AxisId) -> bool {
         let nest = self.nest;
         let Some(strip) = nest.axes[axis.index()].parent else { return false };
@@ -28,14 +28,16 @@ impl Placement<'_, '_> {
             let is_known = !matches!(def, Def::Index(_) | Def::Take { .. } | Def::Segment { .. });
             is_known && along(value) == both && def.accesses().into_iter().all(|(access, _)| is_dense(access))
         };
-        let is_value = |value: &ValueId| {
-            let operand = &nest.reductions[value].operand;
-            matches!(operand, Contribution::Value(_) | Contribution::Product(..))
+        // What combines in any order has one row, and no lanes.
+        let has_lanes = |value: &ValueId| {
+            let NestReduction { op, dtype, operand, .. } = &nest.reductions[value];
+            let is_value = matches!(operand, Contribution::Value(_) | Contribution::Product(..));
+            is_value && !op.is_order_free(*dtype)
         };
         self.forms.get(&axis) == Some(&Form::AccumulatorRows)
             && matches!(self.orders.get(&axis), Some(Order::Tree | Order::Blocks))
             && self.loops(Some(axis)).is_empty()
-            && self.reduced[&axis].iter().all(is_value)
+            && self.reduced[&axis].iter().all(has_lanes)
             && self.subtree(axis).into_iter().all(is_plain)
             && self.read_from_outside(axis).into_iter().all(|value| along(value) == 0)
     }
