@@ -22,6 +22,7 @@ pub use reductions::is_few;
 pub(crate) use views::{merged_axes, runs};
 
 use crate::kernel::{Buffer, BufferId, Group, HostSymbol, Role};
+use crate::thresholds::MAX_NESTED_REDUCTIONS;
 use crate::{Layout, LowerError, LowerOptions};
 use broadloom_ir::dim::{Dim, Facts};
 use broadloom_ir::dtype::{DType, Scalar};
@@ -37,9 +38,6 @@ define_ids! {
     /// A node of the flat graph.
     FlatId "f";
 }
-
-/// Reductions inside one another's bodies, at most, before one is stored.
-const MAX_NESTED: usize = 6;
 
 /// A tensor of the flat graph.
 #[derive(Debug, Clone)]
@@ -275,7 +273,7 @@ impl Flat {
             || self.operands_of(&kind).iter().any(|operand| self.node(*operand).joins);
         self.nodes.push(FlatNode { kind, dtype, shape, origin, nested: nested + loops, weight, joins });
         let id = FlatId::new(self.nodes.len() - 1);
-        if nested + loops > MAX_NESTED {
+        if nested + loops > MAX_NESTED_REDUCTIONS {
             // What is reduced as well, so that a chain of such steps is cut, and not computed from its beginning by
             // each of them.
             if let Kind::Reduce(reduction) = &self.node(id).kind {

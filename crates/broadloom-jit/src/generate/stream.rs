@@ -99,7 +99,7 @@ impl Generator<'_, '_, '_> {
         let length = self.ins().isub(end, start);
         let extent = self.extent(self.kernel.axes[stream.strip.index()].extent);
         let is_whole = self.ins().icmp(IntCC::Equal, length, extent);
-        let is_short = self.ins().icmp_imm_s(IntCC::SignedLessThanOrEqual, length, DENSE_ROW);
+        let is_short = self.ins().icmp_imm_s(IntCC::SignedLessThanOrEqual, length, MAX_DENSE_ROW);
         let holds = self.ins().band(is_whole, is_short);
         let values = &self.kernel.values;
         let filled = stream.prologue.iter().flat_map(|stmt| match stmt {
@@ -177,7 +177,7 @@ impl Generator<'_, '_, '_> {
             // Short rows stream through memory one after the other.
             let (start, end) = self.bounds(stream.strip);
             let length = self.ins().isub(end, start);
-            let long = self.ins().icmp_imm_s(IntCC::SignedGreaterThanOrEqual, length, SHORT_ROW);
+            let long = self.ins().icmp_imm_s(IntCC::SignedGreaterThanOrEqual, length, MIN_STEPPED_ROW);
             let limit = self.ins().isub(last, group);
             let none = self.ins().iadd_imm_s(first, -1);
             let limit = self.ins().select(long, limit, none);
