@@ -102,6 +102,34 @@ pub(crate) enum Kind {
     },
 }
 
+impl Kind {
+    /// The nodes that it is computed from.
+    pub fn operands(&self) -> SmallVec<[FlatId; 3]> {
+        match self {
+            Kind::Buffer(_) | Kind::Constant(_) | Kind::Size(_) | Kind::Iota => smallvec![],
+            Kind::Op { args, .. } => args.clone(),
+            Kind::Select(args) => SmallVec::from_slice(args),
+            Kind::Cast(operand)
+            | Kind::Reindex { operand, .. }
+            | Kind::Slice { operand, .. }
+            | Kind::Reshape(operand) => {
+                smallvec![*operand]
+            }
+            Kind::Reduce(reduction) => {
+                let mut operands: SmallVec<[FlatId; 3]> = match reduction.factors {
+                    Some(factors) => SmallVec::from_slice(&factors),
+                    None => smallvec![reduction.operand],
+                };
+                operands.extend(reduction.index);
+                operands
+            }
+            Kind::Take { table, indices, .. } => smallvec![*table, *indices],
+            Kind::Concat { operands, .. } => operands.clone(),
+            Kind::Segment { values, ids, .. } => smallvec![*values, *ids],
+        }
+    }
+}
+
 /// A reduction over one axis, which disappears.
 #[derive(Debug, Clone)]
 pub(crate) struct Reduction {
@@ -258,7 +286,7 @@ impl Flat {
         let loops = usize::from(matches!(&kind, Kind::Reduce(_)) && unrolled.is_none());
         let mut nested = 0;
         let mut weight: u32 = 1;
-        for operand in self.operands_of(&kind) {
+        for operand in kind.operands() {
             nested = nested.max(self.node(operand).nested);
             weight = match kind {
                 // Each element is computed from one operand.
@@ -270,7 +298,7 @@ impl Flat {
         let times = unrolled.and_then(|extent| u32::try_from(extent).ok()).unwrap_or(1).max(1);
         let weight = weight.saturating_mul(times);
         let joins = matches!(kind, Kind::Concat { .. })
-            || self.operands_of(&kind).iter().any(|operand| self.node(*operand).joins);
+            || kind.operands().iter().any(|operand| self.node(*operand).joins);
         self.nodes.push(FlatNode { kind, dtype, shape, origin, nested: nested + loops, weight, joins });
         let id = FlatId::new(self.nodes.len() - 1);
         if nested + loops > MAX_NESTED_REDUCTIONS {
@@ -330,32 +358,6 @@ impl Flat {
             self.buffers.iter().position(|buffer| matches!(buffer.role, Role::Output(_))).unwrap_or(0);
         let of = self.outputs.iter().enumerate().filter(|(_, output)| **output == node);
         of.map(|(index, _)| BufferId::new(first + index)).collect()
-    }
-
-    /// The nodes that a kind reads.
-    pub fn operands_of(&self, kind: &Kind) -> SmallVec<[FlatId; 3]> {
-        match kind {
-            Kind::Buffer(_) | Kind::Constant(_) | Kind::Size(_) | Kind::Iota => smallvec![],
-            Kind::Op { args, .. } => args.clone(),
-            Kind::Select(args) => SmallVec::from_slice(args),
-            Kind::Cast(operand)
-            | Kind::Reindex { operand, .. }
-            | Kind::Slice { operand, .. }
-            | Kind::Reshape(operand) => {
-                smallvec![*operand]
-            }
-            Kind::Reduce(reduction) => {
-                let mut operands: SmallVec<[FlatId; 3]> = match reduction.factors {
-                    Some(factors) => SmallVec::from_slice(&factors),
-                    None => smallvec![reduction.operand],
-                };
-                operands.extend(reduction.index);
-                operands
-            }
-            Kind::Take { table, indices, .. } => smallvec![*table, *indices],
-            Kind::Concat { operands, .. } => operands.clone(),
-            Kind::Segment { values, ids, .. } => smallvec![*values, *ids],
-        }
     }
 
     fn translate(&mut self, graph: &CheckedGraph, expr: ExprId) -> Result<FlatId, LowerError> {

@@ -106,7 +106,7 @@ impl Fusion {
         let mut below = BTreeSet::new();
         let mut stack = vec![node];
         while let Some(node) = stack.pop() {
-            for operand in self.flat.operands_of(&self.flat.node(node).kind) {
+            for operand in self.flat.node(node).kind.operands() {
                 if below.insert(operand) {
                     stack.push(operand);
                 }

@@ -14,7 +14,7 @@ mod dense;
 mod visit;
 
 pub use crate::thresholds::{MAX_DENSE_ROW, MIN_STEPPED_ROW};
-pub use visit::{Loop, RowUse, Turn, Use};
+pub use visit::{Loop, RowUse, Turn, Use, statements};
 
 define_ids! {
     /// A value of a kernel: defined once, by its place among the statements.

@@ -128,7 +128,7 @@ impl Materialization {
 fn estimates(flat: &Flat) -> Vec<Estimate> {
     let mut costs: Vec<Estimate> = Vec::with_capacity(flat.nodes.len());
     for (index, node) in flat.nodes.iter().enumerate() {
-        let operands = flat.operands_of(&node.kind);
+        let operands = node.kind.operands();
         // Operands of fewer axes are computed outside of the innermost loop, or stored.
         let axes = |id: FlatId| flat.node(id).shape.iter().filter(|dim| !dim.is_one()).count();
         let own_axes = node.shape.iter().filter(|dim| !dim.is_one()).count();

@@ -130,13 +130,8 @@ impl Met {
     fn of(kernel: &Kernel) -> Met {
         let mut met = Met { levels: vec![Level::First; kernel.rows.len()], by_tiles: HashSet::new() };
         for stmt in kernel.statements() {
+            met.by_tiles.extend(stmt.tiled());
             match stmt {
-                Stmt::Call { axis, .. } => {
-                    met.by_tiles.insert(*axis);
-                }
-                Stmt::Pairs(pairs) => {
-                    met.by_tiles.insert(pairs.strip);
-                }
                 Stmt::Transpose { row, .. } => met.levels[row.index()] = Level::Memory,
                 Stmt::Stream(stream) => {
                     for tree in stream.accumulators.iter().filter_map(|entry| entry.tree) {
@@ -148,10 +143,12 @@ impl Met {
                 | Stmt::Store { .. }
                 | Stmt::Scatter { .. }
                 | Stmt::Put { .. }
+                | Stmt::Call { .. }
                 | Stmt::Gather { .. }
                 | Stmt::For { .. }
                 | Stmt::Strip { .. }
-                | Stmt::Reduce(_) => {}
+                | Stmt::Reduce(_)
+                | Stmt::Pairs(_) => {}
             }
         }
         met

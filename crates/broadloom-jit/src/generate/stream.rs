@@ -102,10 +102,7 @@ impl Generator<'_, '_, '_> {
         let is_short = self.ins().icmp_imm_s(IntCC::SignedLessThanOrEqual, length, MAX_DENSE_ROW);
         let holds = self.ins().band(is_whole, is_short);
         let values = &self.kernel.values;
-        let filled = stream.prologue.iter().flat_map(|stmt| match stmt {
-            Stmt::For { body, .. } => body.iter().flat_map(|stmt| stmt.rows(values)).collect(),
-            stmt => stmt.rows(values),
-        });
+        let filled = statements(&stream.prologue).flat_map(|stmt| stmt.rows(values));
         let room = filled.map(|(row, _)| self.kernel.rows[row.index()].length).min();
         let most = match room {
             None => self.constant(LANES as i64),

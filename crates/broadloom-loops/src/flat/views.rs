@@ -175,7 +175,7 @@ impl Flat {
                 Kind::Buffer(_) | Kind::Reshape(_) => order.push(id),
                 Kind::Op { .. } | Kind::Select(_) | Kind::Cast(_) => {
                     stack.push((id, true));
-                    for arg in self.operands_of(&node.kind) {
+                    for arg in node.kind.operands() {
                         // An operand of one element must have rank 0 to stay aligned under any new shape.
                         if single(arg) && self.node(arg).shape.rank() == 0 {
                             continue;

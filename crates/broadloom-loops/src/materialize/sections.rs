@@ -38,7 +38,7 @@ impl Sections {
         }
         let mut last_use: Vec<usize> = (0..flat.nodes.len()).collect();
         for (index, node) in flat.nodes.iter().enumerate() {
-            for operand in flat.operands_of(&node.kind) {
+            for operand in node.kind.operands() {
                 last_use[operand.index()] = index;
             }
         }

@@ -140,7 +140,7 @@ impl Nest<'_> {
             if !is_gathered || is_costly && !is_large {
                 stored.push(id);
             } else {
-                stack.extend(self.flat.operands_of(&node.kind));
+                stack.extend(node.kind.operands());
             }
         }
         Ok(stored)

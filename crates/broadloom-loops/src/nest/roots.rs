@@ -229,7 +229,7 @@ impl<'a> Nest<'a> {
             }
             match &node.kind {
                 Kind::Op { .. } | Kind::Select(_) | Kind::Cast(_) => {
-                    stack.extend(self.flat.operands_of(&node.kind));
+                    stack.extend(node.kind.operands());
                 }
                 Kind::Reshape(from) if self.dense(*from).is_none() => {
                     let from = &self.flat.node(*from).shape;
