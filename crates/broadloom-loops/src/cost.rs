@@ -1,7 +1,7 @@
 //! What things cost: the one table on which every choice between computing again and storing rests.
 //!
 //! The unit is the time that a vector loop takes for one addition per element. The figures are estimates, not
-//! measurements; only their order of magnitude matters.
+//! measurements; only their order of magnitude matters. From which cost on something is done stands in `thresholds`.
 
 use broadloom_ir::dtype::{Class, DType};
 use broadloom_ir::ops::Op;
@@ -14,8 +14,6 @@ pub const MATERIALISE: u32 = 24;
 pub const GATHER: u32 = 4;
 /// A select, or a conversion between dtypes.
 pub const SELECT: u32 = 1;
-/// A loop-invariant value that costs at least this is materialised rather than computed in every step.
-pub const INVARIANT: u32 = 4;
 /// What a reduction costs at least, whatever it reads: it is a loop of its own.
 pub const REDUCTION: u32 = 16;
 

@@ -22,6 +22,7 @@ pub use reductions::is_few;
 pub(crate) use views::{merged_axes, runs};
 
 use crate::kernel::{Buffer, BufferId, Group, HostSymbol, Role};
+use crate::thresholds::MAX_NESTED_REDUCTIONS;
 use crate::{Layout, LowerError, LowerOptions};
 use broadloom_ir::dim::{Dim, Facts};
 use broadloom_ir::dtype::{DType, Scalar};
@@ -37,9 +38,6 @@ define_ids! {
     /// A node of the flat graph.
     FlatId "f";
 }
-
-/// Reductions inside one another's bodies, at most, before one is stored.
-const MAX_NESTED: usize = 6;
 
 /// A tensor of the flat graph.
 #[derive(Debug, Clone)]
@@ -102,6 +100,34 @@ pub(crate) enum Kind {
         values: FlatId,
         ids: FlatId,
     },
+}
+
+impl Kind {
+    /// The nodes that it is computed from.
+    pub fn operands(&self) -> SmallVec<[FlatId; 3]> {
+        match self {
+            Kind::Buffer(_) | Kind::Constant(_) | Kind::Size(_) | Kind::Iota => smallvec![],
+            Kind::Op { args, .. } => args.clone(),
+            Kind::Select(args) => SmallVec::from_slice(args),
+            Kind::Cast(operand)
+            | Kind::Reindex { operand, .. }
+            | Kind::Slice { operand, .. }
+            | Kind::Reshape(operand) => {
+                smallvec![*operand]
+            }
+            Kind::Reduce(reduction) => {
+                let mut operands: SmallVec<[FlatId; 3]> = match reduction.factors {
+                    Some(factors) => SmallVec::from_slice(&factors),
+                    None => smallvec![reduction.operand],
+                };
+                operands.extend(reduction.index);
+                operands
+            }
+            Kind::Take { table, indices, .. } => smallvec![*table, *indices],
+            Kind::Concat { operands, .. } => operands.clone(),
+            Kind::Segment { values, ids, .. } => smallvec![*values, *ids],
+        }
+    }
 }
 
 /// A reduction over one axis, which disappears.
@@ -260,7 +286,7 @@ impl Flat {
         let loops = usize::from(matches!(&kind, Kind::Reduce(_)) && unrolled.is_none());
         let mut nested = 0;
         let mut weight: u32 = 1;
-        for operand in self.operands_of(&kind) {
+        for operand in kind.operands() {
             nested = nested.max(self.node(operand).nested);
             weight = match kind {
                 // Each element is computed from one operand.
@@ -272,10 +298,10 @@ impl Flat {
         let times = unrolled.and_then(|extent| u32::try_from(extent).ok()).unwrap_or(1).max(1);
         let weight = weight.saturating_mul(times);
         let joins = matches!(kind, Kind::Concat { .. })
-            || self.operands_of(&kind).iter().any(|operand| self.node(*operand).joins);
+            || kind.operands().iter().any(|operand| self.node(*operand).joins);
         self.nodes.push(FlatNode { kind, dtype, shape, origin, nested: nested + loops, weight, joins });
         let id = FlatId::new(self.nodes.len() - 1);
-        if nested + loops > MAX_NESTED {
+        if nested + loops > MAX_NESTED_REDUCTIONS {
             // What is reduced as well, so that a chain of such steps is cut, and not computed from its beginning by
             // each of them.
             if let Kind::Reduce(reduction) = &self.node(id).kind {
@@ -332,32 +358,6 @@ impl Flat {
             self.buffers.iter().position(|buffer| matches!(buffer.role, Role::Output(_))).unwrap_or(0);
         let of = self.outputs.iter().enumerate().filter(|(_, output)| **output == node);
         of.map(|(index, _)| BufferId::new(first + index)).collect()
-    }
-
-    /// The nodes that a kind reads.
-    pub fn operands_of(&self, kind: &Kind) -> SmallVec<[FlatId; 3]> {
-        match kind {
-            Kind::Buffer(_) | Kind::Constant(_) | Kind::Size(_) | Kind::Iota => smallvec![],
-            Kind::Op { args, .. } => args.clone(),
-            Kind::Select(args) => SmallVec::from_slice(args),
-            Kind::Cast(operand)
-            | Kind::Reindex { operand, .. }
-            | Kind::Slice { operand, .. }
-            | Kind::Reshape(operand) => {
-                smallvec![*operand]
-            }
-            Kind::Reduce(reduction) => {
-                let mut operands: SmallVec<[FlatId; 3]> = match reduction.factors {
-                    Some(factors) => SmallVec::from_slice(&factors),
-                    None => smallvec![reduction.operand],
-                };
-                operands.extend(reduction.index);
-                operands
-            }
-            Kind::Take { table, indices, .. } => smallvec![*table, *indices],
-            Kind::Concat { operands, .. } => operands.clone(),
-            Kind::Segment { values, ids, .. } => smallvec![*values, *ids],
-        }
     }
 
     fn translate(&mut self, graph: &CheckedGraph, expr: ExprId) -> Result<FlatId, LowerError> {

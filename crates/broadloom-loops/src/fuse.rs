@@ -18,16 +18,12 @@ use crate::pieces::{Piece, by_kernels};
 use crate::place::Placement;
 use crate::plan::Reason;
 use crate::rows::near_bytes;
+use crate::thresholds::{MAX_KERNEL_REDUCTIONS, MAX_KERNEL_VALUES};
 use crate::{IndexWidth, Layout, LowerError, LowerOptions};
 use broadloom_ir::dim::Dim;
 use broadloom_ir::graph::{CheckedGraph, SymbolInfo};
 use petgraph::graph::{DiGraph, NodeIndex};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-
-/// A kernel with more values than this is cut in two.
-const MAX_VALUES: usize = 2000;
-/// A kernel with more reductions than this is cut as well: each takes half a kilobyte of the stack.
-const MAX_REDUCTIONS: usize = 128;
 
 /// The schedule of a graph: the kernels that compute its outputs, in launch order.
 ///
@@ -110,7 +106,7 @@ impl Fusion {
         let mut below = BTreeSet::new();
         let mut stack = vec![node];
         while let Some(node) = stack.pop() {
-            for operand in self.flat.operands_of(&self.flat.node(node).kind) {
+            for operand in self.flat.node(node).kind.operands() {
                 if below.insert(operand) {
                     stack.push(operand);
                 }
@@ -223,7 +219,7 @@ impl Fusion {
             Err(LowerError::TooManyAxes) => return Ok(Attempt::Large(self.reductions_below(roots))),
             nest => nest?,
         };
-        let crowded = nest.values.len() > MAX_VALUES || nest.reductions.len() > MAX_REDUCTIONS;
+        let crowded = nest.values.len() > MAX_KERNEL_VALUES || nest.reductions.len() > MAX_KERNEL_REDUCTIONS;
         let divisible = roots.len() > 1 || pieces.len() > 1;
         if crowded && divisible {
             return Ok(Attempt::Large(Vec::new()));

@@ -13,7 +13,8 @@ use smallvec::SmallVec;
 mod dense;
 mod visit;
 
-pub use visit::{Loop, RowUse, Turn, Use};
+pub use crate::thresholds::{MAX_DENSE_ROW, MIN_STEPPED_ROW};
+pub use visit::{Loop, RowUse, Turn, Use, statements};
 
 define_ids! {
     /// A value of a kernel: defined once, by its place among the statements.
@@ -319,6 +320,9 @@ pub enum Span {
 /// A row of stretched elements is filled by so many at once, and longer by that.
 pub const STRETCH: usize = 16;
 
+/// The fewest lanes of a vector loop; more are a multiple of them.
+pub const LEAST_LANES: usize = 4;
+
 /// A value of a kernel.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Value {
@@ -435,7 +439,7 @@ pub enum Stmt {
     For {
         /// The axis.
         axis: AxisId,
-        /// Steps done at once: 1, or a multiple of 4. What remains is done one by one.
+        /// Steps done at once: 1, or a multiple of [`LEAST_LANES`]. What remains is done one by one.
         lanes: usize,
         /// What.
         body: Vec<Stmt>,
@@ -696,13 +700,6 @@ pub struct Pairs {
     /// Where their positions on the axis are left (i64), if they are wanted.
     pub indices: Option<RowId>,
 }
-
-/// Rows of fewer elements stream through memory one after the other, whatever [`Stream::steps`] says: of a table of 17
-/// columns in memory, four steps at once took 1.5 times as long.
-pub const SHORT_ROW: i64 = 64;
-
-/// Rows of at most so many elements are walked several at once, if they are [dense](Stream::dense).
-pub const DENSE_ROW: i64 = 256;
 
 /// Number of ranks that the binary counter over blocks can need: an axis has fewer than 2^63 elements.
 pub const RANKS: usize = 54;

@@ -52,6 +52,7 @@ pub mod plan;
 mod print;
 mod rows;
 mod target;
+mod thresholds;
 mod verify;
 
 pub use alias::{Hazard, in_place};

@@ -20,6 +20,9 @@ mod segments;
 use crate::kernel::*;
 use crate::nest::{Gathered, Nest, NestScatter, NestStore, Part, bit};
 use crate::place::{Blocks, Form, Item, Pairing, Placement};
+use crate::thresholds::{
+    MAX_REPEATED_ACCUMULATORS, MAX_REPEATED_STATEMENTS, MIN_REDUCTION_LANES, STREAM_STEPS,
+};
 use crate::{LowerError, rows};
 use broadloom_ir::dim::Dim;
 use broadloom_ir::dtype::DType;
@@ -332,10 +335,13 @@ impl Maker<'_, '_, '_> {
                     reduced.iter().map(|value| maker.accumulator(*value, body)).collect::<Vec<_>>()
                 })?;
             let row = maker.placement.forms[&axis] == Form::Contiguous && maker.placement.is_vector();
-            let short = maker.nest.axes[axis.index()].extent.as_constant().is_some_and(|extent| extent < 8);
+            let extent = maker.nest.axes[axis.index()].extent.as_constant();
+            let short = extent.is_some_and(|extent| extent < MIN_REDUCTION_LANES as i64);
             let values = maker.placement.subtree(axis).into_iter().chain(wanted.iter().copied());
-            let lanes =
-                if row && !short { maker.placement.lanes(axis, Some(axis), values).max(8) } else { 1 };
+            let lanes = match row && !short {
+                true => maker.placement.lanes(axis, Some(axis), values).max(MIN_REDUCTION_LANES),
+                false => 1,
+            };
             let results: Vec<ValueId> = accumulators.iter().map(|accumulator| accumulator.result).collect();
             let order = maker.placement.orders[&axis];
             Ok((Reduce { axis, order, lanes, prologue, body, accumulators }, results))
@@ -399,7 +405,11 @@ impl Maker<'_, '_, '_> {
                     tree: None,
                 })
                 .collect();
-            let lanes = if maker.placement.is_vector() { lanes.max(if body.is_empty() { 8 } else { 1 }) } else { 1 };
+            let lanes = match maker.placement.is_vector() {
+                true if body.is_empty() => lanes.max(MIN_REDUCTION_LANES),
+                true => lanes,
+                false => 1,
+            };
             let dense = maker.placement.has_dense_rows(axis);
             let mut stream =
                 Stream { axis, strip, order, lanes, steps: 1, dense, per_step, prologue, body, accumulators };
@@ -425,31 +435,24 @@ impl Maker<'_, '_, '_> {
     }
 }
 
-/// Steps of the reduction axis that a walk along the strip takes. Of columns of a table that is read from memory, four
-/// rows at once took 0.5 of the time of one by one.
-const STEPS: usize = 4;
-/// A body of more statements is not repeated.
-const REPEATED: usize = 24;
-/// More rows of accumulators do not stay in registers.
-const ACCUMULATORS: usize = 4;
-
 fn is_by_tree(order: Order) -> bool {
     matches!(order, Order::Tree | Order::Blocks)
 }
 
 fn steps(stream: &Stream, extent: Extent, row: Extent) -> usize {
     // Rows of a few cache lines stream through memory one after the other.
-    if matches!(row, Extent::Constant(length) if length < SHORT_ROW) {
+    if matches!(row, Extent::Constant(length) if length < MIN_STEPPED_ROW) {
         return 1;
     }
-    let short = matches!(extent, Extent::Constant(extent) if extent < STEPS as i64);
-    let repeatable = stream.prologue.is_empty() && stream.per_step.len() + stream.body.len() <= REPEATED;
+    let short = matches!(extent, Extent::Constant(extent) if extent < STREAM_STEPS as i64);
+    let repeatable =
+        stream.prologue.is_empty() && stream.per_step.len() + stream.body.len() <= MAX_REPEATED_STATEMENTS;
     // The lanes of a block are taken one by one, but among equal elements the first one counts.
     let by_lanes = is_by_tree(stream.order);
     let ordered = stream
         .accumulators
         .iter()
         .any(|entry| matches!(entry.accumulator.operand, Contribution::Indexed { .. }));
-    let few = stream.accumulators.len() <= ACCUMULATORS;
-    if repeatable && few && !short && !(by_lanes && ordered) { STEPS } else { 1 }
+    let few = stream.accumulators.len() <= MAX_REPEATED_ACCUMULATORS;
+    if repeatable && few && !short && !(by_lanes && ordered) { STREAM_STEPS } else { 1 }
 }

@@ -17,25 +17,15 @@ use crate::flat::{Flat, FlatId, Kind, Reduction, dense_strides};
 use crate::kernel::{Assumption, AxisId, BufferId, Specialisation};
 use crate::nest::{AffineIndex, AffineMap};
 use crate::plan::{Choice, Planned, Reason};
+use crate::thresholds::{
+    LIKELY_EXTENT, MAX_BROADCAST_MAPS, MAX_RECOMPUTED_OUTPUT_COST, MAX_RECOMPUTED_ROW_COST, MIN_CALLED_STRIP,
+    MIN_INVARIANT_COST, MIN_PACKED_REPETITIONS,
+};
 use crate::{Layout, LowerError, LowerOptions};
 use broadloom_ir::dim::Dim;
 use sections::Sections;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::rc::Rc;
-
-/// Elements of a reduction axis whose length is a symbol, in estimates.
-const LIKELY_EXTENT: u32 = 64;
-/// What reading a stored output costs less than, so that it is not computed again.
-const SHARED: u32 = 2 * cost::LOAD;
-
-/// Index maps under which a broadcast is computed before it is stored all the same, so that code stays finite.
-const EXPANDED_INSTANCES: usize = 8;
-
-/// Shorter rows are not worth a call of a function each.
-const SHORT_STRIP: i64 = 64;
-
-/// Repetitions of a loop that are worth a copy of what it gathers.
-const WORTH_PACKING: i64 = 8;
 
 /// The plan of a graph.
 #[derive(Debug)]
@@ -89,7 +79,7 @@ impl Materialization {
                 plan.choices.push(Choice::Materialise(Reason::Packed));
                 plan.costs.push(Estimate { total: cost::LOAD, most: (cost::LOAD, "load"), widest: 0 });
                 if reused.as_constant().is_none() {
-                    let (least, most, of) = (WORTH_PACKING, i64::MAX, Specialisation::Packing);
+                    let (least, most, of) = (MIN_PACKED_REPETITIONS, i64::MAX, Specialisation::Packing);
                     assumptions.push(Assumption { size: reused, least, most, of });
                 }
             }
@@ -138,7 +128,7 @@ impl Materialization {
 fn estimates(flat: &Flat) -> Vec<Estimate> {
     let mut costs: Vec<Estimate> = Vec::with_capacity(flat.nodes.len());
     for (index, node) in flat.nodes.iter().enumerate() {
-        let operands = flat.operands_of(&node.kind);
+        let operands = node.kind.operands();
         // Operands of fewer axes are computed outside of the innermost loop, or stored.
         let axes = |id: FlatId| flat.node(id).shape.iter().filter(|dim| !dim.is_one()).count();
         let own_axes = node.shape.iter().filter(|dim| !dim.is_one()).count();
@@ -312,17 +302,18 @@ impl Planner<'_> {
             // An array of the caller that does not lie as arrays between kernels do cannot be read: it takes another one.
             let is_dense = |buffer: &BufferId| flat.layouts[buffer.index()] == Layout::Dense;
             let worth = match flat.output_buffers(id).iter().any(is_dense) {
-                true => SHARED,
+                true => MAX_RECOMPUTED_OUTPUT_COST,
                 false => cost::MATERIALISE,
             };
             return (others > 0 && (total > worth || node.nested > 0))
                 .then_some(Reason::Shared { op: name, cost: most });
         }
         let invariant = maps.iter().any(|map| self.is_repeated(map));
-        if invariant && total >= cost::INVARIANT + cost::LOAD && !matches!(node.kind, Kind::Concat { .. }) {
+        if invariant && total >= MIN_INVARIANT_COST + cost::LOAD && !matches!(node.kind, Kind::Concat { .. })
+        {
             return Some(Reason::Invariant { op: name, cost: most });
         }
-        let by_class = total <= 2 * cost::MATERIALISE;
+        let by_class = total <= MAX_RECOMPUTED_ROW_COST;
         let instances: HashSet<Vec<(usize, i64, &Dim)>> =
             maps.iter().map(|map| self.moving(map, by_class)).collect();
         // A broadcast that no array holds may be larger than all of them: never for the sake of a few repetitions.
@@ -330,7 +321,7 @@ impl Planner<'_> {
         if let Some(length) = maps.iter().find_map(|map| self.short_strip(id, map)).filter(|_| !expands) {
             return Some(Reason::ShortStrip { op: name, length });
         }
-        if expands && instances.len() <= EXPANDED_INSTANCES {
+        if expands && instances.len() <= MAX_BROADCAST_MAPS {
             return None;
         }
         let again = (instances.len() as u32).saturating_sub(1);
@@ -367,7 +358,7 @@ impl Planner<'_> {
             return Ok(());
         }
         let reused = Dim::product(around)?;
-        if reused.as_constant().is_none_or(|reused| reused >= WORTH_PACKING) {
+        if reused.as_constant().is_none_or(|reused| reused >= MIN_PACKED_REPETITIONS) {
             self.gathered.entry(id).or_insert(Gathered { axis, reused });
         }
         Ok(())
@@ -383,7 +374,8 @@ impl Planner<'_> {
                 && self.path(axis).any(|around| around == strip)
                 && axis != strip
         };
-        let length = self.axes[strip.index()].extent.as_constant().filter(|length| *length < SHORT_STRIP)?;
+        let length =
+            self.axes[strip.index()].extent.as_constant().filter(|length| *length < MIN_CALLED_STRIP)?;
         let is_called = op.tile(self.flat.node(id).dtype).is_some();
         (is_called && map.iter().filter_map(|index| index.axis).any(streams)).then_some(length)
     }

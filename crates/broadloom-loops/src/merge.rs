@@ -12,6 +12,7 @@
 use crate::LowerError;
 use crate::kernel::{AccessId, AxisId, Def, Value};
 use crate::nest::{AxisSet, Gathered, MAX_AXES, Nest, NestAxis, NestStore, Part, bit};
+use crate::thresholds::{LOADS_OF_STORE, LONG_LOOP, LONG_ROW, MAX_GATHERED, MAX_PERIOD, MAX_PERIOD_INSIDE};
 use broadloom_ir::dim::Dim;
 
 impl Nest<'_> {
@@ -42,7 +43,7 @@ impl Nest<'_> {
                 .zip(0..)
                 .filter(|(access, _)| access.stride(axis) == Dim::ONE && access.axes() != bit(axis));
             let is_stored = |id: usize| self.stores.iter().any(|store| store.access.index() == id);
-            unit.map(|(_, id)| if is_stored(id) { 2 } else { 1 }).sum()
+            unit.map(|(_, id)| if is_stored(id) { LOADS_OF_STORE } else { 1 }).sum()
         };
         let innermost = self.free.len() - 1;
         let best =
@@ -144,11 +145,11 @@ impl Nest<'_> {
         let calls = of(bit(outer) | bit(inner)).any(is_called);
         let extent = self.axes[inner.index()].extent.as_constant();
         // Rows of what recurs are filled once, or beside loops that would be too short for vectors.
-        let longest = if self.around(outer).is_none() { LONGEST_PERIOD } else { LONGEST_PERIOD_INSIDE };
+        let longest = if self.around(outer).is_none() { MAX_PERIOD } else { MAX_PERIOD_INSIDE };
         let is_period = extent.is_some_and(|extent| (2..=longest).contains(&extent));
         // Rows of what is stretched are filled for each strip: less work than functions of short rows, or than loops
         // over a few elements.
-        let shorter_than = if calls { LONG_ROW } else { SHORT_LOOP };
+        let shorter_than = if calls { LONG_ROW } else { LONG_LOOP };
         let may_stretch = extent.map_or(calls, |extent| (2..shorter_than).contains(&extent))
             && !of(bit(outer)).any(is_called);
         // So are gathered ones, at more cost.
@@ -177,7 +178,7 @@ impl Nest<'_> {
         let may = (may_recur || merge.recurring.is_empty())
             && (may_stretch || !merge.stretches)
             && (may_gather || gathered.is_empty())
-            && gathered.len() <= MOST_GATHERED
+            && gathered.len() <= MAX_GATHERED
             && gathered.iter().all(is_loaded)
             && self.values.iter().zip(&self.depends).all(addresses)
             && self.axes.iter().all(|axis| axis.parent != Some(inner))
@@ -268,15 +269,3 @@ enum Recurring {
     /// For each strip anew.
     Gathered,
 }
-
-/// Arrays that are gathered strip by strip, at most.
-const MOST_GATHERED: usize = 4;
-
-/// Longest axis whose elements recur along another. Longer rows keep a vector loop busy by themselves.
-const LONGEST_PERIOD: i64 = 64;
-/// The same where loops stand around, in each step of which the rows are filled anew.
-const LONGEST_PERIOD_INSIDE: i64 = 8;
-/// Rows so long waste little of the calls of functions.
-pub(crate) const LONG_ROW: i64 = 256;
-/// Rows so long fill vectors.
-const SHORT_LOOP: i64 = 16;

@@ -4,13 +4,13 @@ use crate::kernel::*;
 use std::fmt::Write as _;
 
 /// A loop with what stands in it.
-struct Loop {
+struct Outlined {
     axis: AxisId,
     /// `for`, `reduce`, ..
     verb: &'static str,
     lanes: usize,
     strip: Option<usize>,
-    inside: Vec<Loop>,
+    inside: Vec<Outlined>,
 }
 
 impl Kernel {
@@ -28,7 +28,7 @@ impl Kernel {
         text
     }
 
-    fn write_loops(&self, text: &mut String, loops: &[Loop]) {
+    fn write_loops(&self, text: &mut String, loops: &[Outlined]) {
         for (index, each) in loops.iter().enumerate() {
             let name = &self.axes[each.axis.index()].name;
             let mut facts = Vec::new();
@@ -62,66 +62,42 @@ impl Kernel {
 }
 
 /// The loops among statements. They nest as deep as loops do, of which there are few.
-fn loops(body: &[Stmt]) -> Vec<Loop> {
-    let mut found: Vec<Loop> = Vec::new();
+fn loops(body: &[Stmt]) -> Vec<Outlined> {
+    let mut found: Vec<Outlined> = Vec::new();
     for stmt in body {
-        match stmt {
-            Stmt::For { axis, lanes, body } => {
-                add(
-                    &mut found,
-                    Loop { axis: *axis, verb: "for", lanes: *lanes, strip: None, inside: loops(body) },
-                );
-            }
-            Stmt::Strip { axis, length, body } => {
-                let mut whole =
-                    Loop { axis: *axis, verb: "for", lanes: 1, strip: Some(*length), inside: Vec::new() };
-                for segment in loops(body) {
-                    if segment.axis == *axis && segment.verb == "for" {
-                        whole.lanes = whole.lanes.max(segment.lanes);
-                        segment.inside.into_iter().for_each(|each| add(&mut whole.inside, each));
-                    } else {
-                        add(&mut whole.inside, segment);
-                    }
-                }
-                add(&mut found, whole);
-            }
-            Stmt::Reduce(reduce) => {
-                let mut inside = loops(&reduce.prologue);
-                loops(&reduce.body).into_iter().for_each(|each| add(&mut inside, each));
-                // Rows over a block of the axis are filled along the axis itself.
-                inside.retain(|each| each.axis != reduce.axis);
-                add(
-                    &mut found,
-                    Loop { axis: reduce.axis, verb: "reduce", lanes: reduce.lanes, strip: None, inside },
-                );
-            }
-            Stmt::Stream(stream) => {
-                let mut inside = Vec::new();
-                for part in [&stream.per_step, &stream.prologue, &stream.body] {
-                    loops(part).into_iter().for_each(|each| add(&mut inside, each));
-                }
-                inside.retain(|each| each.axis != stream.strip);
-                let lanes = stream.lanes;
-                add(&mut found, Loop { axis: stream.axis, verb: "reduce", lanes, strip: None, inside });
-            }
-            Stmt::Pairs(pairs) => {
-                let verb = "reduce pairs over";
-                add(&mut found, Loop { axis: pairs.axis, verb, lanes: 1, strip: None, inside: Vec::new() });
-            }
-            Stmt::Let(_)
-            | Stmt::Store { .. }
-            | Stmt::Scatter { .. }
-            | Stmt::Put { .. }
-            | Stmt::Call { .. }
-            | Stmt::Transpose { .. }
-            | Stmt::Gather { .. } => {}
+        if let Stmt::Pairs(Pairs { axis, .. }) = stmt {
+            let verb = "reduce pairs over";
+            add(&mut found, Outlined { axis: *axis, verb, lanes: 1, strip: None, inside: Vec::new() });
         }
+        let Some(each) = stmt.as_loop() else { continue };
+        let walk = each.innermost();
+        let (mut lanes, strip) = match walk.turn {
+            Turn::Steps(lanes) => (lanes, None),
+            Turn::Strip(length) => (1, Some(length)),
+        };
+        let mut inside = Vec::new();
+        for part in stmt.children().into_iter().flat_map(loops) {
+            // What walks the strip is this loop itself.
+            if strip.is_some() && part.axis == each.axis {
+                lanes = lanes.max(part.lanes);
+                part.inside.into_iter().for_each(|each| add(&mut inside, each));
+            } else {
+                add(&mut inside, part);
+            }
+        }
+        let reduces = matches!(stmt, Stmt::Reduce(_) | Stmt::Stream(_));
+        if reduces {
+            // Rows over a block or a strip are filled along the axis itself.
+            inside.retain(|part| part.axis != walk.axis);
+        }
+        let verb = if reduces { "reduce" } else { "for" };
+        add(&mut found, Outlined { axis: each.axis, verb, lanes, strip, inside });
     }
     found
 }
 
 /// Adds a loop, as part of the one before if that is over the same axis for the same purpose.
-fn add(loops: &mut Vec<Loop>, next: Loop) {
+fn add(loops: &mut Vec<Outlined>, next: Outlined) {
     match loops.last_mut() {
         Some(last) if last.axis == next.axis && last.verb == next.verb => {
             last.lanes = last.lanes.max(next.lanes);

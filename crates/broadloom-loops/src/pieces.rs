@@ -12,13 +12,9 @@ use crate::LowerError;
 use crate::flat::{Flat, FlatId, Kind};
 use crate::kernel::AxisId;
 use crate::nest::{AffineIndex, AffineMap};
+use crate::thresholds::{MAX_KERNEL_PIECES, MAX_PIECES};
 use broadloom_ir::dim::Dim;
 use std::collections::HashSet;
-
-/// A node is cut into no more pieces than this for the sake of joins that lie below another one.
-const MANY_PIECES: usize = 64;
-/// Pieces of one kernel, at most.
-const PIECES_OF_KERNEL: usize = 16;
 
 /// A part of a tensor.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -56,7 +52,7 @@ impl Flat {
         let mut pieces = Vec::new();
         while let Some(mut piece) = waiting.pop() {
             let cut = if node.joins { self.cut(root, &mut piece, loaded)? } else { None };
-            let Some((axis, places)) = cut.filter(|_| pieces.len() + waiting.len() < MANY_PIECES) else {
+            let Some((axis, places)) = cut.filter(|_| pieces.len() + waiting.len() < MAX_PIECES) else {
                 pieces.push(piece);
                 continue;
             };
@@ -198,7 +194,7 @@ pub(crate) fn by_kernels(pieces: Vec<Piece>) -> Vec<Vec<Piece>> {
     let mut kernels: Vec<Vec<Piece>> = Vec::new();
     for piece in pieces {
         let fits = |kernel: &&mut Vec<Piece>| {
-            kernel.len() < PIECES_OF_KERNEL
+            kernel.len() < MAX_KERNEL_PIECES
                 && kernel[0].reduces == piece.reduces
                 && kernel[0].outermost() == piece.outermost()
         };

@@ -15,8 +15,11 @@ pub(crate) use pairing::Pairing;
 
 use crate::flat::FlatId;
 use crate::kernel::*;
-use crate::merge::LONG_ROW;
 use crate::nest::{AxisSet, Gathered, Nest, NestAxis, NestStore, Part, bit};
+use crate::thresholds::{
+    LONG_ROW, MIN_INVARIANT_COST, MIN_LANE_BYTES, REGISTERS_OF_CROWDED_VALUE, REGISTERS_OF_VALUE,
+    max_uncrowded_values,
+};
 use crate::{LowerOptions, Target, cost};
 use broadloom_ir::dtype::DType;
 use broadloom_ir::reduce::SEQUENTIAL_LIMIT;
@@ -428,7 +431,7 @@ impl<'n, 'a> Placement<'n, 'a> {
     /// that stand inside it.
     pub fn vectorizes(&self, axis: AxisId, level: Option<AxisId>, inside: &[AxisId]) -> bool {
         let counts = self.is_counter(axis);
-        let short = self.steps(axis, level).is_some_and(|steps| steps < 4);
+        let short = self.steps(axis, level).is_some_and(|steps| steps < LEAST_LANES as i64);
         self.options.vectorize
             && !counts
             && !short
@@ -459,14 +462,15 @@ impl<'n, 'a> Placement<'n, 'a> {
                 narrowest = narrowest.min(entry.dtype.size());
             }
         }
-        let Target { vector_bytes, registers, .. } = *self.target();
-        let element = widest.max(4);
-        // Four registers of each value hide latencies; two, where so many values would not stay in registers.
-        let is_crowded = element == 4 && narrowest > 1 && count > registers * 5 / 2;
-        let preferred = if is_crowded { 2 } else { 4 } * vector_bytes / element;
+        let element = widest.max(MIN_LANE_BYTES);
+        let is_crowded =
+            element == MIN_LANE_BYTES && narrowest > 1 && count > max_uncrowded_values(self.target());
+        let registers = if is_crowded { REGISTERS_OF_CROWDED_VALUE } else { REGISTERS_OF_VALUE };
+        let preferred = registers * self.target().vector_bytes / element;
+        // A short axis has whole vectors, too.
         match self.steps(axis, level) {
-            Some(steps) if steps < 8 => 4,
-            Some(steps) if steps < 16 => preferred.min(8),
+            Some(steps) if steps < 2 * LEAST_LANES as i64 => LEAST_LANES,
+            Some(steps) if steps < 4 * LEAST_LANES as i64 => preferred.min(2 * LEAST_LANES),
             _ => preferred,
         }
     }
@@ -548,7 +552,7 @@ impl<'n, 'a> Placement<'n, 'a> {
                 .iter()
                 .fold(own, |sum, source| sum.saturating_add(totals.get(source).copied().unwrap_or(0)));
             totals.insert(value, total);
-            repeated[value.index()] = total >= cost::INVARIANT && own > 0;
+            repeated[value.index()] = total >= MIN_INVARIANT_COST && own > 0;
         }
         // Of a chain of such values only the last is stored.
         let mut covered = vec![true; nest.values.len()];

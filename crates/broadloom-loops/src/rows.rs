@@ -6,20 +6,11 @@
 
 use crate::Target;
 use crate::kernel::*;
+use crate::thresholds::{
+    MAX_COLUMN_STRIP, MAX_PERIODIC_STRIP, MAX_TILE_STRIP, MIN_STRIP, PARTS_OF_SCRATCH, STRIP_UNIT,
+};
 use broadloom_ir::reduce::BLOCK;
 use std::collections::{BTreeMap, HashMap, HashSet};
-
-/// Longest strip.
-const STRIP: usize = 1024;
-/// Longest strip of columns that are summed while their table is read row by row: what a row has of the strip should
-/// be a page or more.
-const COLUMNS: usize = 2048;
-/// Longest strip beside rows that are filled with elements over and over, which a call does once.
-const PERIODIC: usize = 512;
-/// Strips that could be longer are a multiple of this.
-const STRIP_UNIT: usize = 256;
-/// Shortest strip, for kernels with very many rows.
-const SHORTEST: usize = 64;
 
 /// Where a row should stay while a strip is computed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -67,15 +58,15 @@ pub(crate) fn lay_out(kernel: &mut Kernel, row_axes: &[AxisId], read_kept: &[Axi
         let (near, with_lanes) = (peak(Level::First), peak(Level::Second));
         let of_axis = kernel.rows.iter().zip(row_axes).filter(|(_, of)| **of == axis);
         let longest = of_axis.map(|(row, _)| match row.span {
-            Span::Periodic { .. } => PERIODIC,
-            _ if met.by_tiles.contains(&axis) => STRIP,
-            Span::Strip | Span::Axis | Span::Stretched { .. } | Span::Block { .. } => COLUMNS,
+            Span::Periodic { .. } => MAX_PERIODIC_STRIP,
+            _ if met.by_tiles.contains(&axis) => MAX_TILE_STRIP,
+            Span::Strip | Span::Axis | Span::Stretched { .. } | Span::Block { .. } => MAX_COLUMN_STRIP,
         });
-        let longest = longest.min().unwrap_or(COLUMNS);
+        let longest = longest.min().unwrap_or(MAX_COLUMN_STRIP);
         let units = |bytes: usize, of: usize, unit: usize| (bytes / of / unit * unit).max(unit);
         let in_first = units(target.row_bytes(), near, STRIP_UNIT).min(longest);
-        let in_second = units(target.lanes_bytes(), with_lanes, SHORTEST);
-        let in_scratch = units(target.scratch_bytes() / 2, near, SHORTEST);
+        let in_second = units(target.lanes_bytes(), with_lanes, MIN_STRIP);
+        let in_scratch = units(target.scratch_bytes() / PARTS_OF_SCRATCH, near, MIN_STRIP);
         // Rows inside a reduction are over its blocks.
         let block = kernel.axes[axis.index()].reduction || read_kept.contains(&axis);
         let length = if block { BLOCK } else { in_first.min(in_second).min(in_scratch) };
@@ -139,13 +130,8 @@ impl Met {
     fn of(kernel: &Kernel) -> Met {
         let mut met = Met { levels: vec![Level::First; kernel.rows.len()], by_tiles: HashSet::new() };
         for stmt in kernel.statements() {
+            met.by_tiles.extend(stmt.tiled());
             match stmt {
-                Stmt::Call { axis, .. } => {
-                    met.by_tiles.insert(*axis);
-                }
-                Stmt::Pairs(pairs) => {
-                    met.by_tiles.insert(pairs.strip);
-                }
                 Stmt::Transpose { row, .. } => met.levels[row.index()] = Level::Memory,
                 Stmt::Stream(stream) => {
                     for tree in stream.accumulators.iter().filter_map(|entry| entry.tree) {
@@ -157,10 +143,12 @@ impl Met {
                 | Stmt::Store { .. }
                 | Stmt::Scatter { .. }
                 | Stmt::Put { .. }
+                | Stmt::Call { .. }
                 | Stmt::Gather { .. }
                 | Stmt::For { .. }
                 | Stmt::Strip { .. }
-                | Stmt::Reduce(_) => {}
+                | Stmt::Reduce(_)
+                | Stmt::Pairs(_) => {}
             }
         }
         met

@@ -304,7 +304,7 @@ impl<'k> Scope<'k> {
             }
             Turn::Steps(1) => self.walked[index] = true,
             Turn::Steps(lanes) => {
-                if self.vector.is_some() || lanes == 0 || !lanes.is_multiple_of(4) {
+                if self.vector.is_some() || lanes == 0 || !lanes.is_multiple_of(LEAST_LANES) {
                     return Err(Fault::Form(axis));
                 }
                 self.walked[index] = true;

@@ -99,13 +99,10 @@ impl Generator<'_, '_, '_> {
         let length = self.ins().isub(end, start);
         let extent = self.extent(self.kernel.axes[stream.strip.index()].extent);
         let is_whole = self.ins().icmp(IntCC::Equal, length, extent);
-        let is_short = self.ins().icmp_imm_s(IntCC::SignedLessThanOrEqual, length, DENSE_ROW);
+        let is_short = self.ins().icmp_imm_s(IntCC::SignedLessThanOrEqual, length, MAX_DENSE_ROW);
         let holds = self.ins().band(is_whole, is_short);
         let values = &self.kernel.values;
-        let filled = stream.prologue.iter().flat_map(|stmt| match stmt {
-            Stmt::For { body, .. } => body.iter().flat_map(|stmt| stmt.rows(values)).collect(),
-            stmt => stmt.rows(values),
-        });
+        let filled = statements(&stream.prologue).flat_map(|stmt| stmt.rows(values));
         let room = filled.map(|(row, _)| self.kernel.rows[row.index()].length).min();
         let most = match room {
             None => self.constant(LANES as i64),
@@ -177,7 +174,7 @@ impl Generator<'_, '_, '_> {
             // Short rows stream through memory one after the other.
             let (start, end) = self.bounds(stream.strip);
             let length = self.ins().isub(end, start);
-            let long = self.ins().icmp_imm_s(IntCC::SignedGreaterThanOrEqual, length, SHORT_ROW);
+            let long = self.ins().icmp_imm_s(IntCC::SignedGreaterThanOrEqual, length, MIN_STEPPED_ROW);
             let limit = self.ins().isub(last, group);
             let none = self.ins().iadd_imm_s(first, -1);
             let limit = self.ins().select(long, limit, none);

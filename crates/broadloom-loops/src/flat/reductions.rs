@@ -4,42 +4,34 @@ use super::views::merged_axes;
 use super::{Flat, FlatId, FlatNode, Kind, Reduction};
 use crate::LowerError;
 use crate::kernel::{Group, HostSymbol};
+use crate::thresholds::{
+    MAX_GROUPED_RESULT, MAX_UNROLLED_NODES, MAX_UNROLLED_PAIRS, MAX_UNROLLED_REDUCTION, MIN_GROUPED_AXIS,
+};
 use broadloom_ir::ExprId;
 use broadloom_ir::dim::Dim;
 use broadloom_ir::dtype::DType;
 use broadloom_ir::ops::Op;
-use broadloom_ir::reduce::{BLOCK, ReduceOp, SEQUENTIAL_LIMIT};
+use broadloom_ir::reduce::{BLOCK, ReduceOp};
 use broadloom_ir::shape::Shape;
 use smallvec::smallvec;
 use std::ops::Range;
 
-/// A result of at most this many elements is reduced by groups: it has too few for the threads to share.
-const FEW: i64 = 16;
-/// A constant axis that is shorter is not worth cutting into groups.
-const WORTH_GROUPS: i64 = 65_536;
-/// An inner constant axis of at most this length is unrolled into its consumer.
-const UNROLL_REDUCTION: i64 = 8;
-/// How many nodes an unrolled body may have.
-const UNROLL_NODES: u32 = 24;
-/// A sum over pairs of a broadcast is unrolled up to the length of which the order is that of the index.
-const UNROLL_PAIRS: i64 = SEQUENTIAL_LIMIT as i64;
-
 /// Whether a result has too few elements for threads to share, whatever the sizes: they always share what is reduced.
 pub fn is_few(shape: &Shape) -> bool {
     let count = shape.iter().try_fold(1i64, |count, dim| count.checked_mul(dim.as_constant()?));
-    count.is_some_and(|count| count <= FEW)
+    count.is_some_and(|count| count <= MAX_GROUPED_RESULT)
 }
 
 impl Flat {
     /// Whether a reduction is a short chain of ops rather than a loop.
     pub fn unrolls(&self, reduction: &Reduction) -> bool {
         let operand = self.node(reduction.operand);
-        let longest = if self.sums_pairs(reduction) { UNROLL_PAIRS } else { UNROLL_REDUCTION };
+        let longest = if self.sums_pairs(reduction) { MAX_UNROLLED_PAIRS } else { MAX_UNROLLED_REDUCTION };
         reduction.group.is_none()
             && !reduction.combines
             && operand.nested == 0
             && operand.shape[reduction.axis].as_constant().is_some_and(|extent| extent <= longest)
-            && operand.weight <= UNROLL_NODES
+            && operand.weight <= MAX_UNROLLED_NODES
     }
 
     /// Whether a reduction sums products or differences of two tensors, each of which stretches along an axis of the
@@ -256,7 +248,7 @@ impl Flat {
     /// The groups into which the axis of a reduction to `shape` is cut, if it is, and the shape of partial results.
     fn grouped(&mut self, operand: FlatId, axis: usize, shape: &Shape) -> Option<(usize, Shape)> {
         let extent = self.node(operand).shape[axis].clone();
-        let short = extent.as_constant().is_some_and(|extent| extent < WORTH_GROUPS)
+        let short = extent.as_constant().is_some_and(|extent| extent < MIN_GROUPED_AXIS)
             // Blocks of rows are few.
             || matches!(self.behind_cast(operand).kind, Kind::Segment { .. });
         if short || !self.is_few(shape) {

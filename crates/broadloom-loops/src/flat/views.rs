@@ -2,6 +2,7 @@
 
 use super::{Flat, FlatId, Kind};
 use crate::LowerError;
+use crate::thresholds::MAX_RESHAPED_NODES;
 use broadloom_ir::ExprId;
 use broadloom_ir::dim::Dim;
 use broadloom_ir::graph::View;
@@ -9,9 +10,6 @@ use broadloom_ir::shape::Shape;
 use smallvec::{SmallVec, smallvec};
 use std::collections::HashMap;
 use std::ops::Range;
-
-/// A reshape moves through at most this many nodes.
-const RESHAPE_REACH: usize = 64;
 
 impl Flat {
     pub(super) fn view(
@@ -170,14 +168,14 @@ impl Flat {
                 order.push(id);
                 continue;
             }
-            if order.len() + stack.len() > RESHAPE_REACH || self.stored.contains(&id) {
+            if order.len() + stack.len() > MAX_RESHAPED_NODES || self.stored.contains(&id) {
                 return None;
             }
             match &node.kind {
                 Kind::Buffer(_) | Kind::Reshape(_) => order.push(id),
                 Kind::Op { .. } | Kind::Select(_) | Kind::Cast(_) => {
                     stack.push((id, true));
-                    for arg in self.operands_of(&node.kind) {
+                    for arg in node.kind.operands() {
                         // An operand of one element must have rank 0 to stay aligned under any new shape.
                         if single(arg) && self.node(arg).shape.rank() == 0 {
                             continue;

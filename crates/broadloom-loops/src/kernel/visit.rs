@@ -66,23 +66,28 @@ pub enum RowUse {
     Accumulate,
 }
 
+/// Statements and those inside them, each before those inside it.
+pub fn statements(body: &[Stmt]) -> impl Iterator<Item = &Stmt> {
+    let mut stack = vec![body.iter()];
+    std::iter::from_fn(move || {
+        loop {
+            match stack.last_mut()?.next() {
+                Some(stmt) => {
+                    stack.extend(stmt.children().into_iter().rev().map(<[Stmt]>::iter));
+                    return Some(stmt);
+                }
+                None => {
+                    stack.pop();
+                }
+            }
+        }
+    })
+}
+
 impl Kernel {
     /// All statements, each before those inside it.
     pub fn statements(&self) -> impl Iterator<Item = &Stmt> {
-        let mut stack = vec![self.body.iter()];
-        std::iter::from_fn(move || {
-            loop {
-                match stack.last_mut()?.next() {
-                    Some(stmt) => {
-                        stack.extend(stmt.children().into_iter().rev().map(<[Stmt]>::iter));
-                        return Some(stmt);
-                    }
-                    None => {
-                        stack.pop();
-                    }
-                }
-            }
-        })
+        statements(&self.body)
     }
 
     /// The arrays that it writes, one as often as there are statements that do.
@@ -90,6 +95,13 @@ impl Kernel {
         let accesses = self.statements().flat_map(|stmt| stmt.accesses(&self.values));
         let written = accesses.filter(|(_, used)| used.writes());
         written.filter_map(|(access, _)| self.accesses[access.index()].buffer)
+    }
+}
+
+impl Loop<'_> {
+    /// This loop, or the one deepest inside it, which goes through the elements.
+    pub fn innermost(&self) -> &Self {
+        self.inner.as_deref().map_or(self, Loop::innermost)
     }
 }
 
@@ -189,6 +201,24 @@ impl Stmt {
             Stmt::Put { .. } | Stmt::For { .. } | Stmt::Strip { .. } | Stmt::Reduce(_) | Stmt::Stream(_) => {
                 smallvec![]
             }
+        }
+    }
+
+    /// The axis over whose strip the statement runs a tile function, if it does.
+    pub fn tiled(&self) -> Option<AxisId> {
+        match self {
+            Stmt::Call { axis, .. } => Some(*axis),
+            Stmt::Pairs(pairs) => Some(pairs.strip),
+            Stmt::Let(_)
+            | Stmt::Store { .. }
+            | Stmt::Scatter { .. }
+            | Stmt::Put { .. }
+            | Stmt::For { .. }
+            | Stmt::Strip { .. }
+            | Stmt::Reduce(_)
+            | Stmt::Stream(_)
+            | Stmt::Transpose { .. }
+            | Stmt::Gather { .. } => None,
         }
     }
 

@@ -5,6 +5,7 @@ use crate::LowerError;
 use crate::kernel::*;
 use crate::nest::{NestStore, Part, bit};
 use crate::place::{Form, Item, Pairing};
+use crate::thresholds::MIN_OPS_OF_SCATTER;
 use smallvec::SmallVec;
 use std::collections::{HashMap, HashSet};
 
@@ -226,7 +227,7 @@ impl Maker<'_, '_, '_> {
                 Item::Loop(_) => {}
             }
         }
-        work < 2 * scatters
+        work < MIN_OPS_OF_SCATTER * scatters
     }
 
     /// The segment of every item, as late as those who read it allow, and the number of the last segment. A row

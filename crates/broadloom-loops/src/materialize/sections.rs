@@ -8,12 +8,7 @@
 //! again is most of it.
 
 use crate::flat::{Flat, FlatId, Kind};
-use std::ops::Range;
-
-/// Longer graphs are cut.
-const LONGEST: usize = 2000;
-/// Ops of a section.
-const SECTION: Range<usize> = 512..1024;
+use crate::thresholds::{MAX_UNCUT_OPS, OPS_OF_SECTION};
 
 /// Where a graph is cut.
 #[derive(Debug)]
@@ -30,7 +25,7 @@ impl Sections {
         let is_leaf = |kind: &Kind| matches!(kind, Kind::Buffer(_) | Kind::Constant(_) | Kind::Size(_));
         let ops: Vec<usize> =
             (0..flat.nodes.len()).filter(|index| !is_leaf(&flat.nodes[*index].kind)).collect();
-        if ops.len() <= LONGEST {
+        if ops.len() <= MAX_UNCUT_OPS {
             return None;
         }
         let shape = &flat.nodes[ops[0]].shape;
@@ -43,7 +38,7 @@ impl Sections {
         }
         let mut last_use: Vec<usize> = (0..flat.nodes.len()).collect();
         for (index, node) in flat.nodes.iter().enumerate() {
-            for operand in flat.operands_of(&node.kind) {
+            for operand in node.kind.operands() {
                 last_use[operand.index()] = index;
             }
         }
@@ -59,8 +54,8 @@ impl Sections {
             *change = alive;
         }
         let (mut starts, mut from) = (Vec::new(), 0);
-        while ops.len() - from > SECTION.end {
-            let places = from + SECTION.start..=from + SECTION.end;
+        while ops.len() - from > OPS_OF_SECTION.end {
+            let places = from + OPS_OF_SECTION.start..=from + OPS_OF_SECTION.end;
             let place = places.min_by_key(|place| (crossing[ops[*place]], std::cmp::Reverse(*place)))?;
             starts.push(ops[place]);
             from = place;

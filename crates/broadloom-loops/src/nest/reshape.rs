@@ -13,15 +13,11 @@ use super::{AffineIndex, AffineMap, Nest};
 use crate::LowerError;
 use crate::flat::{FlatId, Kind, dense_strides, runs};
 use crate::plan::Reason;
+use crate::thresholds::{MAX_RESHAPED_NODES, MAX_STORED_BROADCAST};
 use broadloom_ir::dim::Dim;
 use broadloom_ir::ops::Op;
 use smallvec::smallvec;
 use std::collections::HashSet;
-
-/// A broadcast of at most this many elements is stored rather than divided through.
-const SMALL: i64 = 1 << 20;
-/// What is divided through is computed from at most this many nodes.
-const REACH: usize = 64;
 
 impl Nest<'_> {
     /// Where a reshape reads its operand, which is no array; nothing if something has to be stored first.
@@ -119,7 +115,7 @@ impl Nest<'_> {
     /// reads is as large, and what would be computed again and again for its elements.
     fn stored_before_division(&self, root: FlatId) -> Result<Vec<FlatId>, LowerError> {
         let total = Dim::product(self.flat.node(root).shape.iter())?;
-        if total.as_constant().is_some_and(|total| total <= SMALL) {
+        if total.as_constant().is_some_and(|total| total <= MAX_STORED_BROADCAST) {
             return Ok(vec![root]);
         }
         let mut seen = HashSet::new();
@@ -133,7 +129,7 @@ impl Nest<'_> {
             let is_large = Dim::product(node.shape.iter())? == total;
             let is_array = self.is_loaded(id) || matches!(node.kind, Kind::Buffer(_));
             let is_gathered = self.is_gathered(id);
-            if is_large && (is_array || !is_gathered) || seen.len() > REACH {
+            if is_large && (is_array || !is_gathered) || seen.len() > MAX_RESHAPED_NODES {
                 return Ok(vec![root]);
             }
             if is_array {
@@ -144,7 +140,7 @@ impl Nest<'_> {
             if !is_gathered || is_costly && !is_large {
                 stored.push(id);
             } else {
-                stack.extend(self.flat.operands_of(&node.kind));
+                stack.extend(node.kind.operands());
             }
         }
         Ok(stored)

@@ -5,14 +5,12 @@ use crate::LowerError;
 use crate::flat::{Flat, FlatId, Kind, dense_strides, merged_axes};
 use crate::kernel::*;
 use crate::pieces::Piece;
+use crate::thresholds::MAX_UNROLLED_TRAILING;
 use broadloom_ir::dim::Dim;
 use broadloom_ir::dtype::DType;
 use broadloom_ir::reduce::SEGMENT_BLOCK;
 use smallvec::smallvec;
 use std::collections::{BTreeSet, HashMap};
-
-/// A trailing constant axis of at most this length is unrolled rather than looped over.
-const UNROLL_FREE: i64 = 4;
 
 /// What becomes of a short last axis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -127,7 +125,7 @@ impl<'a> Nest<'a> {
     /// Whether a loop inside others is short, for it did not become part of a longer one.
     pub fn has_short_loops(&self) -> bool {
         self.free.iter().map(|axis| &self.axes[axis.index()]).any(|axis| {
-            let is_short = axis.extent.as_constant().is_some_and(|extent| extent <= UNROLL_FREE);
+            let is_short = axis.extent.as_constant().is_some_and(|extent| extent <= MAX_UNROLLED_TRAILING);
             is_short && axis.parent.is_some() && axis.part.is_none()
         })
     }
@@ -231,7 +229,7 @@ impl<'a> Nest<'a> {
             }
             match &node.kind {
                 Kind::Op { .. } | Kind::Select(_) | Kind::Cast(_) => {
-                    stack.extend(self.flat.operands_of(&node.kind));
+                    stack.extend(node.kind.operands());
                 }
                 Kind::Reshape(from) if self.dense(*from).is_none() => {
                     let from = &self.flat.node(*from).shape;
@@ -284,5 +282,5 @@ impl<'a> Nest<'a> {
 /// The length of the last axis, if it is unrolled.
 fn unrolled(axes: &[(usize, &Dim)], alone: bool) -> Option<i64> {
     let length = axes.last()?.1.as_constant()?;
-    ((1..=UNROLL_FREE).contains(&length) && (axes.len() > 1 || alone)).then_some(length)
+    ((1..=MAX_UNROLLED_TRAILING).contains(&length) && (axes.len() > 1 || alone)).then_some(length)
 }

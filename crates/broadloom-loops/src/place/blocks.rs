@@ -3,6 +3,9 @@
 use super::Placement;
 use crate::kernel::{AxisId, Def, ValueId};
 use crate::nest::NestAxis;
+use crate::thresholds::{
+    BLOCK_BYTES, MAX_BLOCK_ROWS, MAX_BLOCKED_LOADS, MIN_BLOCKED_AXIS, MIN_BLOCKED_OUTER_AXIS,
+};
 use broadloom_ir::dim::Dim;
 
 /// What is read by blocks in the loop over an axis.
@@ -15,16 +18,6 @@ pub(crate) struct Blocks {
     /// Steps of the outer axis in a block.
     pub rows: usize,
 }
-
-/// What a block takes at once of the memory that lies side by side. Of a table of `f32` beyond the caches, blocks of
-/// 64 rows took 0.7 of the time of 32 rows, and more rows no less.
-const BLOCK_BYTES: usize = 256;
-/// Rows of a block, at most.
-const MOST_ROWS: usize = 64;
-/// Shorter axes are not cut into blocks.
-const SHORTEST: i64 = 32;
-/// Loads by blocks in one loop, at most: their rows share the caches.
-const MOST_LOADS: usize = 4;
 
 impl Placement<'_, '_> {
     /// The blocks of the loop over an axis, if it is worth cutting into them: elementwise work on arrays some of which
@@ -43,8 +36,8 @@ impl Placement<'_, '_> {
         if !self.is_vector()
             || !nest.reductions.is_empty()
             || !self.loops(Some(inner)).is_empty()
-            || !is_plain(outer, SHORTEST / 2)
-            || !is_plain(inner, SHORTEST)
+            || !is_plain(outer, MIN_BLOCKED_OUTER_AXIS)
+            || !is_plain(inner, MIN_BLOCKED_AXIS)
             || values.any(|value| self.is_call(value))
             || stores.any(|store| store.level != Some(inner) || store.scatter.is_some())
         {
@@ -62,7 +55,7 @@ impl Placement<'_, '_> {
         let loads: Vec<ValueId> = self.live_values().filter(is_read).filter(is_across).collect();
         let has_rows = nest.accesses.iter().any(|access| access.stride(inner).is_one());
         let widest = loads.iter().map(|load| nest.values[load.index()].dtype.size()).max()?;
-        let rows = (BLOCK_BYTES / widest).min(MOST_ROWS);
-        (has_rows && loads.len() <= MOST_LOADS).then_some(Blocks { inner, loads, rows })
+        let rows = (BLOCK_BYTES / widest).min(MAX_BLOCK_ROWS);
+        (has_rows && loads.len() <= MAX_BLOCKED_LOADS).then_some(Blocks { inner, loads, rows })
     }
 }

@@ -156,9 +156,7 @@ fn plan_launch(
 
 /// Whether steps are columns that are streamed row by row.
 fn is_by_columns(kernel: &Kernel) -> bool {
-    let streams = |body: &[Stmt]| body.iter().any(|stmt| matches!(stmt, Stmt::Stream(_)));
-    kernel.body.iter().any(|stmt| match stmt {
-        Stmt::Strip { axis, body, .. } => Some(*axis) == kernel.parallel && streams(body),
-        _ => false,
-    })
+    let is_shared = |stmt: &&Stmt| stmt.as_loop().is_some_and(|each| Some(each.axis) == kernel.parallel);
+    let mut inside = kernel.body.iter().filter(is_shared).flat_map(Stmt::children).flatten();
+    inside.any(|stmt| matches!(stmt, Stmt::Stream(_)))
 }

@@ -302,16 +302,11 @@ impl Explanation {
 }
 
 fn is_vectorized(kernel: &Kernel, stmt: &Stmt, name: &str) -> bool {
-    // A tile function computes whole strips.
-    let tiled = match stmt {
-        Stmt::Call { axis, .. } => Some(*axis),
-        Stmt::Pairs(pairs) => Some(pairs.strip),
-        _ => None,
-    };
     let outer = stmt.as_loop();
     let loops = std::iter::successors(outer.as_ref(), |each| each.inner.as_deref());
     let vector = loops.filter(|each| matches!(each.turn, Turn::Steps(2..))).map(|each| each.axis);
-    tiled.into_iter().chain(vector).any(|axis| kernel.axes[axis.index()].name == name)
+    // A tile function computes whole strips.
+    stmt.tiled().into_iter().chain(vector).any(|axis| kernel.axes[axis.index()].name == name)
 }
 
 impl fmt::Display for Explanation {
