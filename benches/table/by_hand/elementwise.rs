@@ -66,4 +66,37 @@ at_every_level! {
             }
         }
     }
+
+    /// `x + y.T` of square tables, by blocks of 64 rows whose part of y is turned around first, in tiles.
+    fn plus_transposed(x: &[f32], y: &[f32], block: &mut [f32], size: usize, out: &mut [f32]) {
+        const ROWS: usize = 64;
+        const SIDE: usize = 8;
+        for (number, (out, x)) in out.chunks_mut(ROWS * size).zip(x.chunks(ROWS * size)).enumerate() {
+            let (first, rows) = (number * ROWS, out.len() / size);
+            for column in (0..size).step_by(SIDE) {
+                for row in (0..rows).step_by(SIDE) {
+                    let part = &y[column * size + first + row..];
+                    if row + SIDE <= rows && column + SIDE <= size {
+                        let mut tile = [[0.0; SIDE]; SIDE];
+                        for (of, tile) in tile.iter_mut().enumerate() {
+                            tile.copy_from_slice(&part[of * size..][..SIDE]);
+                        }
+                        for of in 0..SIDE {
+                            let turned: [f32; SIDE] = std::array::from_fn(|at| tile[at][of]);
+                            block[(row + of) * size + column..][..SIDE].copy_from_slice(&turned);
+                        }
+                        continue;
+                    }
+                    for of in 0..SIDE.min(rows - row) {
+                        for at in 0..SIDE.min(size - column) {
+                            block[(row + of) * size + column + at] = part[at * size + of];
+                        }
+                    }
+                }
+            }
+            for ((out, x), y) in out.iter_mut().zip(x).zip(&*block) {
+                *out = x + y;
+            }
+        }
+    }
 }

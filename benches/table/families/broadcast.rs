@@ -1,8 +1,8 @@
 //! Operands that are stretched, transposed, or reshaped.
 
-use crate::by_hand::elementwise::outer_norm;
+use crate::by_hand::elementwise::{outer_norm, plus_transposed};
 use crate::harness::contest::{Loop, agreeing, alone, array, is_close, kernel, of};
-use crate::harness::{Asked, Suite};
+use crate::harness::{Asked, Contender, Suite};
 use broadloom::Array;
 use broadloom::prelude::*;
 use std::rc::Rc;
@@ -48,7 +48,7 @@ fn outer(suite: &mut Suite) {
 
 /// One operand is met along its columns.
 fn transposed(suite: &mut Suite) {
-    let count = suite.size(1200);
+    let (level, count) = (suite.level, suite.size(1200));
     suite.ratio("x + y.T, 1200 x 1200", Asked::Ratio(1.4), || {
         let (x, y) = (array(&[count, count], 23), array(&[count, count], 24));
         let sum = |second: fn(Tensor) -> Tensor| -> Loop<f32> {
@@ -57,8 +57,16 @@ fn transposed(suite: &mut Suite) {
             let [a, b] = ["x", "y"].map(|name| g.input::<f32>(name, shape![n, n]));
             kernel(alone(a + second(b)), vec![x.clone(), y.clone()], &[count, count])
         };
-        let loops = [("broadloom", sum(Tensor::t)), ("x + y", sum(|y| y))];
-        loops.into_iter().flat_map(|part| agreeing(count * count, |_, _| true, vec![part])).collect()
+        let (transposed, plain) = (sum(Tensor::t), sum(|y| y));
+        let mut block = vec![0.0; 64 * count];
+        let hand: Loop<f32> = Box::new(move |out| {
+            plus_transposed(level, x.as_slice(), y.as_slice(), &mut block, count, out);
+        });
+        let same = agreeing(count * count, |a, b| a == b, vec![("broadloom", transposed), ("by hand", hand)]);
+        let other = agreeing(count * count, |_, _| true, vec![("x + y", plain)]);
+        let mut contenders: Vec<Contender> = same.into_iter().chain(other).collect();
+        contenders.swap(1, 2);
+        contenders
     });
 }
 

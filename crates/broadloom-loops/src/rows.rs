@@ -261,7 +261,7 @@ fn set_strips(body: &mut [Stmt], lengths: &HashMap<AxisId, usize>) {
     for stmt in body {
         if let Stmt::Strip { axis, length, .. } = stmt {
             // Without rows, what is called on the arrays themselves.
-            *length = lengths.get(axis).copied().unwrap_or(STRIP);
+            *length = lengths.get(axis).copied().unwrap_or(MAX_TILE_STRIP);
         }
         stmt.children_mut().into_iter().for_each(|body| set_strips(body, lengths));
     }
