@@ -11,8 +11,8 @@
 //!   the store, and both begin at the same element.
 //!
 //! The store reaches every element once, so equal addresses mean equal steps of the common loops. An elementwise
-//! update, and one of whole rows such as a softmax, is safe by this; a transpose, a shift or `x - x.mean(..)` of many
-//! rows is not.
+//! update, and one of whole rows of a table such as a softmax, is safe by this; a transpose, a shift or
+//! `x - x.mean(..)` of many rows is not.
 
 use crate::kernel::*;
 use broadloom_ir::dim::Dim;

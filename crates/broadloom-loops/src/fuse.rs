@@ -124,17 +124,17 @@ impl Fusion {
         while let Some(last) = self.next(&pending) {
             let mut roots = self.group(last, &pending)?;
             roots.truncate(most_roots);
-            let mut waiting = self.parts(last)?;
+            let mut waiting = self.pieces_by_kernel(last)?;
             let mut kernels = Vec::new();
             let mut refused = None;
-            while let Some(part) = waiting.pop() {
-                match self.kernel(&roots, &part, options, &name)? {
+            while let Some(pieces) = waiting.pop() {
+                match self.kernel(&roots, &pieces, options, &name)? {
                     Attempt::Made(kernel, assumptions) => {
                         self.made.extend(assumptions);
                         kernels.push(*kernel);
                     }
-                    Attempt::Large(_) if part.len() > 1 => {
-                        let (first, second) = part.split_at(part.len() / 2);
+                    Attempt::Large(_) if pieces.len() > 1 => {
+                        let (first, second) = pieces.split_at(pieces.len() / 2);
                         waiting.extend([first.to_vec(), second.to_vec()]);
                     }
                     attempt => {
@@ -195,7 +195,7 @@ impl Fusion {
     }
 
     /// The pieces of a node by kernels. The partial results of segments are one piece, and not cut.
-    fn parts(&self, root: FlatId) -> Result<Vec<Vec<Piece>>, LowerError> {
+    fn pieces_by_kernel(&self, root: FlatId) -> Result<Vec<Vec<Piece>>, LowerError> {
         if matches!(self.flat.node(root).kind, Kind::Segment { .. }) {
             return Ok(vec![Vec::new()]);
         }
@@ -248,8 +248,8 @@ impl Fusion {
     }
 
     /// The values of some pieces over axes that are ordered and merged. A short last axis that does not become part of
-    /// a longer loop is unrolled, and so is one around reductions, unless they walk over several rows at once: their
-    /// loops read once what all of it needs.
+    /// a longer loop is unrolled, and so is one around reductions, unless they walk over several rows of a table at
+    /// once: their loops read once what all of it needs.
     fn nest(
         &self,
         targets: &[Target],

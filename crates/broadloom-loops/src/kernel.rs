@@ -352,9 +352,9 @@ pub enum Def {
     },
     /// The element of a scratch row at the current position within the strip of the axis.
     Row(RowId, AxisId),
-    /// A row of the op table.
+    /// An op of the op table.
     Op {
-        /// The row.
+        /// Which.
         op: Op,
         /// Operands of one dtype.
         args: SmallVec<[ValueId; 3]>,
@@ -379,7 +379,7 @@ pub enum Def {
         /// The row-major position of the index, that the report names.
         position: AccessId,
     },
-    /// The segment of a row: an index in `0..size`. Others are reported, and become 0.
+    /// The segment of a row of a table: an index in `0..size`. Others are reported, and become 0.
     Segment {
         /// The index (i64).
         index: ValueId,
@@ -619,7 +619,7 @@ pub struct Stream {
     /// Steps of the reduction axis that one walk along the strip takes, so that its accumulators are loaded and stored
     /// once for all of them: more than 1 only without a prologue. By the tree they are steps of one lane.
     pub steps: usize,
-    /// Whether short rows are walked several at once, where the strip has all of a row: see
+    /// Whether short rows of the table are walked several at once, where the strip has all of a row: see
     /// [`Kernel::has_dense_rows`]. By the tree they are steps of as many lanes.
     pub dense: bool,
     /// Run per step of the reduction axis: what does not depend on the strip.

@@ -1,9 +1,10 @@
 //! In which loops an expression graph is computed.
 //!
 //! ```text
-//! CheckedGraph ──flat──▶ few forms ──fuse──▶ groups ──nest──▶ values over axes ──merge, place──▶ plan ──make──▶ Schedule
-//!                                     ▲                                                         │
-//!                                     └────────── nodes that must be stored after all ◀─────────┘
+//! CheckedGraph ──flat──▶ few forms ──materialize──▶ plan: what is stored
+//!     ──fuse──▶ roots of a kernel ──nest──▶ values over axes ──merge, place──▶ placement ──make──▶ Schedule
+//!         ▲                                                         │
+//!         └────────────── nodes that must be stored after all ◀─────┘
 //! ```
 //!
 //! [`lower`] is the whole pipeline. A [`kernel::Schedule`] prints as text; its grammar:

@@ -1,21 +1,21 @@
 //! From a placed nest to the statements of a kernel.
 //!
 //! A level of the loop tree becomes one loop, unless some of its items work on whole rows: tile functions and
-//! streamed reductions. Then the loop is cut into strips, and a strip into segments:
+//! streamed reductions. Then the loop is cut into strips, and a strip into stages:
 //!
 //! ```text
 //! strip n of 1024 {
-//!   for n vector 16 { v1 = load x; put r0 <- v1 }        segment 0: what the row items read
-//!   call r1 = exp(r0)                                     row items of segment 0
-//!   for n vector 16 { v2 = row r1; .. store }             segment 1
+//!   for n vector 16 { v1 = load x; put r0 <- v1 }        stage 0: what the row items read
+//!   call r1 = exp(r0)                                     row items of stage 0
+//!   for n vector 16 { v2 = row r1; .. store }             stage 1
 //! }
 //! ```
 //!
-//! A value that crosses from one segment to a later one goes through a scratch row, or is loaded again if it is a
-//! load. Every value stands in the last segment that serves all who read it.
+//! A value that crosses from one stage to a later one goes through a scratch row, or is loaded again if it is a
+//! load. Every value stands in the last stage that serves all who read it.
 
 mod cost;
-mod segments;
+mod stages;
 
 use crate::kernel::*;
 use crate::nest::{Gathered, Nest, NestScatter, NestStore, Part, bit};
@@ -233,7 +233,7 @@ impl Maker<'_, '_, '_> {
         }
         let mut before = self.gathers(axis);
         let items = self.placement.items(Some(axis));
-        let (prologue, last, lanes, ()) = self.segments(axis, Some(axis), &items, &[], |_, _| ())?;
+        let (prologue, last, lanes, ()) = self.in_stages(axis, Some(axis), &items, &[], |_, _| ())?;
         before.extend(prologue);
         let last = (!last.is_empty()).then_some(Stmt::For { axis, lanes, body: last });
         let reads_kept =
@@ -309,7 +309,7 @@ impl Maker<'_, '_, '_> {
             Ok(body)
         })?;
         let lanes = match part {
-            Part::Inner(_) => self.segment_lanes(axis, Some(axis), &items, &wanted),
+            Part::Inner(_) => self.stage_lanes(axis, Some(axis), &items, &wanted),
             Part::Outer(..) => 1,
         };
         self.rows.extend(wanted.into_iter().zip(rows).map(|(value, row)| ((value, along), row)));
@@ -331,14 +331,14 @@ impl Maker<'_, '_, '_> {
         let (reduce, results) = self.scoped(|maker| {
             let items = maker.placement.items(Some(axis));
             let (prologue, body, _, accumulators) =
-                maker.segments(axis, Some(axis), &items, &wanted, |maker, body| {
+                maker.in_stages(axis, Some(axis), &items, &wanted, |maker, body| {
                     reduced.iter().map(|value| maker.accumulator(*value, body)).collect::<Vec<_>>()
                 })?;
-            let row = maker.placement.forms[&axis] == Form::Contiguous && maker.placement.is_vector();
+            let is_vector = maker.placement.forms[&axis] == Form::Contiguous && maker.placement.is_vector();
             let extent = maker.nest.axes[axis.index()].extent.as_constant();
             let short = extent.is_some_and(|extent| extent < MIN_REDUCTION_LANES as i64);
             let values = maker.placement.subtree(axis).into_iter().chain(wanted.iter().copied());
-            let lanes = match row && !short {
+            let lanes = match is_vector && !short {
                 true => maker.placement.lanes(axis, Some(axis), values).max(MIN_REDUCTION_LANES),
                 false => 1,
             };
@@ -393,7 +393,7 @@ impl Maker<'_, '_, '_> {
                 maker.item(item, &mut per_step)?;
             }
             let (prologue, body, lanes, accumulators) =
-                maker.segments(strip, Some(axis), &varying, &wanted, |maker, body| {
+                maker.in_stages(strip, Some(axis), &varying, &wanted, |maker, body| {
                     reduced.iter().map(|value| maker.accumulator(*value, body)).collect::<Vec<_>>()
                 })?;
             let accumulators = accumulators
@@ -413,8 +413,8 @@ impl Maker<'_, '_, '_> {
             let dense = maker.placement.has_dense_rows(axis);
             let mut stream =
                 Stream { axis, strip, order, lanes, steps: 1, dense, per_step, prologue, body, accumulators };
-            let [extent, row] = [axis, strip].map(|axis| maker.kernel.axes[axis.index()].extent);
-            stream.steps = steps(&stream, extent, row);
+            let [extent, width] = [axis, strip].map(|axis| maker.kernel.axes[axis.index()].extent);
+            stream.steps = steps(&stream, extent, width);
             Ok(stream)
         })?;
         for (value, entry) in reduced.iter().zip(&mut stream.accumulators) {
@@ -439,9 +439,10 @@ fn is_by_tree(order: Order) -> bool {
     matches!(order, Order::Tree | Order::Blocks)
 }
 
-fn steps(stream: &Stream, extent: Extent, row: Extent) -> usize {
-    // Rows of a few cache lines stream through memory one after the other.
-    if matches!(row, Extent::Constant(length) if length < MIN_STEPPED_ROW) {
+/// Steps of the reduction axis that one walk along the strip takes, if rows of the table are so wide.
+fn steps(stream: &Stream, extent: Extent, width: Extent) -> usize {
+    // Rows of a table that are a few cache lines stream through memory one after the other.
+    if matches!(width, Extent::Constant(width) if width < MIN_STEPPED_ROW) {
         return 1;
     }
     let short = matches!(extent, Extent::Constant(extent) if extent < STREAM_STEPS as i64);

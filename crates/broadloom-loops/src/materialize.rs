@@ -190,7 +190,7 @@ struct PlanAxis {
     reduction: bool,
     /// The axis that counts the groups into which this one is cut.
     group: Option<AxisId>,
-    /// Axes of equal extent in the same loop are of one class: a reduction and a loop over the same row.
+    /// Axes of equal extent in the same loop are of one class: a reduction and a loop over the same row of a table.
     class: usize,
 }
 
@@ -493,7 +493,7 @@ impl Planner<'_> {
             let map = self.chain(&space, None, &node.shape, &sizes);
             return self.propagate(id, &map);
         };
-        // Rows by block, and what a row has.
+        // Rows of the table by block, and what a row has.
         let block = self.free_axis(&space, None, &node.shape[0], &sizes);
         let row = self.free_axis(&space, Some(block), &flat.node(ids).shape[0], &sizes);
         self.axes[row.index()].group = Some(block);

@@ -147,7 +147,7 @@ impl Nest<'_> {
         // Rows of what recurs are filled once, or beside loops that would be too short for vectors.
         let longest = if self.around(outer).is_none() { MAX_PERIOD } else { MAX_PERIOD_INSIDE };
         let is_period = extent.is_some_and(|extent| (2..=longest).contains(&extent));
-        // Rows of what is stretched are filled for each strip: less work than functions of short rows, or than loops
+        // Rows of what is stretched are filled for each strip: less work than functions along short axes, or than loops
         // over a few elements.
         let shorter_than = if calls { LONG_ROW } else { LONG_LOOP };
         let may_stretch = extent.map_or(calls, |extent| (2..shorter_than).contains(&extent))

@@ -17,7 +17,8 @@ impl Kernel {
     /// The loops, without what they compute: `for n (threads) for m (4 lanes)`,
     /// `for n (threads) { reduce m (16 lanes); for m (4 lanes) }`, or `once`.
     ///
-    /// A loop that is cut into strips and segments is one loop here, and segments that follow each other as well.
+    /// A loop that is cut into strips and stages is one loop here, and loops over one axis that follow each other as
+    /// well.
     pub fn outline(&self) -> String {
         let loops = loops(&self.body);
         if loops.is_empty() {

@@ -42,7 +42,7 @@ pub(crate) enum Form {
 }
 
 impl Form {
-    /// Whether the reduction works on whole rows over the strip of the loop around it, and so ends a segment.
+    /// Whether the reduction works on whole rows over the strip of the loop around it, and so ends a stage.
     pub fn is_by_rows(self) -> bool {
         matches!(self, Form::AccumulatorRows | Form::PairwiseTile)
     }
@@ -75,7 +75,7 @@ pub(crate) struct Placement<'n, 'a> {
 
 impl<'n, 'a> Placement<'n, 'a> {
     pub fn new(nest: &'n Nest<'a>, options: &'n LowerOptions) -> Placement<'n, 'a> {
-        let mut plan = Placement {
+        let mut placement = Placement {
             nest,
             position: Vec::new(),
             live: vec![false; nest.values.len()],
@@ -86,29 +86,29 @@ impl<'n, 'a> Placement<'n, 'a> {
             stored_calls: HashMap::new(),
             options,
         };
-        plan.position = (0..nest.values.len())
+        placement.position = (0..nest.values.len())
             .map(|index| match nest.reductions.get(&ValueId::new(index)) {
                 Some(reduction) => nest.axes[reduction.axis.index()].parent,
                 None => nest.deepest(nest.depends[index]),
             })
             .collect();
-        plan.mark_live();
-        for value in plan.live_values() {
+        placement.mark_live();
+        for value in placement.live_values() {
             if let Some(reduction) = nest.reductions.get(&value) {
-                plan.reduced.entry(reduction.axis).or_default().push(value);
+                placement.reduced.entry(reduction.axis).or_default().push(value);
             }
         }
-        let mut axes: Vec<AxisId> = plan.reduced.keys().copied().collect();
+        let mut axes: Vec<AxisId> = placement.reduced.keys().copied().collect();
         axes.sort_by_key(|axis| (std::cmp::Reverse(nest.depth(*axis)), *axis));
         for axis in axes {
-            let order = plan.order(axis);
-            plan.orders.insert(axis, order);
-            let form = plan.form(axis, order);
-            plan.forms.insert(axis, form);
+            let order = placement.order(axis);
+            placement.orders.insert(axis, order);
+            let form = placement.form(axis, order);
+            placement.forms.insert(axis, form);
         }
-        plan.keep_rows();
-        plan.find_stored_calls();
-        plan
+        placement.keep_rows();
+        placement.find_stored_calls();
+        placement
     }
 
     /// Marks what stores are computed from.

@@ -6,10 +6,10 @@
 //! thresholds.rs    from where on something is worth it, or too much    measured where it says so
 //! ```
 //!
-//! Together with the graph and the options of lowering, these three are all on which decisions rest. No figure changes a
-//! result: another one makes other loops, of the same bits. A figure that follows from another one, or from the table of
-//! costs, is written so. Blocks, lanes and the like belong to the fixed order of sums or to the form of kernels; they
-//! stand where those are defined.
+//! Together with the graph and the options of lowering, these three are all on which decisions rest. No figure changes
+//! a result: another one makes other loops, of the same bits. A figure that follows from another one, or from the table
+//! of costs, is written so. Blocks, lanes and the like belong to the fixed order of sums or to the form of kernels;
+//! they stand where those are defined.
 
 use crate::Target;
 use crate::cost;
@@ -26,7 +26,8 @@ pub(crate) const MIN_INVARIANT_COST: u32 = 4;
 /// stored anyway, so that this takes a load or two.
 pub(crate) const MAX_RECOMPUTED_OUTPUT_COST: u32 = 2 * cost::LOAD;
 
-/// Up to this cost, what a reduction and a loop over the same row read counts as read once: it is computed in both.
+/// Up to this cost, what a reduction and a loop over the same row of a table read counts as read once: it is computed
+/// in both.
 pub(crate) const MAX_RECOMPUTED_ROW_COST: u32 = 2 * cost::MATERIALISE;
 
 /// Index maps under which a broadcast that no array holds is computed, rather than stored: it may be larger than all
@@ -76,8 +77,8 @@ pub(crate) const MAX_UNROLLED_TRAILING: i64 = 4;
 /// read by blocks.
 pub(crate) const LOADS_OF_STORE: usize = 2;
 
-/// The longest axis whose elements recur along another in a row that is filled once. Longer ones keep a vector loop busy
-/// by themselves.
+/// The longest axis whose elements recur along another in a row that is filled once. Longer ones keep a vector loop
+/// busy by themselves.
 pub(crate) const MAX_PERIOD: i64 = 64;
 
 /// The same where loops stand around, in each step of which the row is filled anew.
@@ -86,9 +87,9 @@ pub(crate) const MAX_PERIOD_INSIDE: i64 = 8;
 /// Arrays that one loop gathers strip by strip, at most.
 pub(crate) const MAX_GATHERED: usize = 4;
 
-/// The shortest axis that wastes little of the calls of functions along it. A shorter one is merged with the axis around
-/// it, even if some operands have to be stretched or gathered for that; where its length is a symbol, in a variant of
-/// the code.
+/// The shortest axis that wastes little of the calls of functions along it. A shorter one is merged with the axis
+/// around it, even if some operands have to be stretched or gathered for that; where its length is a symbol, in a
+/// variant of the code.
 pub(crate) const LONG_ROW: i64 = 256;
 
 /// The shortest axis that fills vectors. A shorter one, without calls, is merged even if some operands have to be
@@ -111,8 +112,8 @@ pub(crate) fn max_uncrowded_values(target: &Target) -> usize {
     target.registers * 5 / 2
 }
 
-/// Lanes of a loop along a reduction axis, and of one whose operands come out of rows, at least. An axis that is shorter
-/// is walked one by one.
+/// Lanes of a loop along a reduction axis, and of one whose operands come out of rows, at least. An axis that is
+/// shorter is walked one by one.
 pub(crate) const MIN_REDUCTION_LANES: usize = 2 * LEAST_LANES;
 
 /// Ops for each scatter below which a loop is for scattering, which goes one by one anyway: it has no lanes.
@@ -123,8 +124,8 @@ pub(crate) const MIN_OPS_OF_SCATTER: usize = 2;
 /// The longest strip over which tile functions run.
 pub(crate) const MAX_TILE_STRIP: usize = 1024;
 
-/// The longest other strip: one of columns that are summed while their table is read row by row. What a row of the table
-/// has of the strip should be a page or more.
+/// The longest other strip: one of columns that are summed while their table is read row by row. What a row of the
+/// table has of the strip should be a page or more.
 pub(crate) const MAX_COLUMN_STRIP: usize = 2048;
 
 /// The longest strip beside rows that are filled with elements over and over, which a call does once.
@@ -139,8 +140,8 @@ pub(crate) const MIN_STRIP: usize = 64;
 /// The rows over the strips of one axis take one in so many parts of the scratch memory, at most.
 pub(crate) const PARTS_OF_SCRATCH: usize = 2;
 
-/// Bytes that a block takes at once of the memory that lies side by side, where an array is read against its order. Of a
-/// table of `f32` beyond the caches, blocks of 64 rows took 0.7 of the time of 32 rows, and more rows no less.
+/// Bytes that a block takes at once of the memory that lies side by side, where an array is read against its order. Of
+/// a table of `f32` beyond the caches, blocks of 64 rows took 0.7 of the time of 32 rows, and more rows no less.
 pub(crate) const BLOCK_BYTES: usize = 256;
 
 /// Rows of a block, at most: those of `f32`, for narrower elements too.
@@ -167,9 +168,9 @@ pub(crate) const MAX_REPEATED_STATEMENTS: usize = 24;
 /// Rows of accumulators for which several steps are taken, at most: more do not stay in registers.
 pub(crate) const MAX_REPEATED_ACCUMULATORS: usize = 4;
 
-/// The shortest row of a table of which several steps are taken, whatever [`Stream::steps`](crate::kernel::Stream::steps)
-/// says. Those of a few cache lines stream through memory one after the other: of a table of 17 columns in memory, four
-/// steps at once took 1.5 times as long.
+/// The shortest row of a table of which several steps are taken, whatever
+/// [`Stream::steps`](crate::kernel::Stream::steps) says. Those of a few cache lines stream through memory one after the
+/// other: of a table of 17 columns in memory, four steps at once took 1.5 times as long.
 pub const MIN_STEPPED_ROW: i64 = 64;
 
 /// The longest rows of a table that are walked several as one, if they are [dense](crate::kernel::Stream::dense).
@@ -177,7 +178,8 @@ pub const MAX_DENSE_ROW: i64 = 256;
 
 // Groups, which threads share.
 
-/// Elements of the largest result that is reduced by groups, whatever the sizes: it has too few for the threads to share.
+/// Elements of the largest result that is reduced by groups, whatever the sizes: it has too few for the threads to
+/// share.
 pub(crate) const MAX_GROUPED_RESULT: i64 = 16;
 
 /// Elements of the shortest constant axis that is worth cutting into groups.

@@ -3,11 +3,11 @@
 //! ```text
 //! mod.rs      the function, loops, strips, statements
 //! address.rs  where accesses and rows point at the current position
-//! reduce.rs   reductions into values: in vectors, along rows, by the tree
+//! reduce.rs   reductions into values: in vectors, along their axis, by the tree
 //! tree.rs     the parts of the fixed tree: lanes of a block, the counter over blocks
-//! stream.rs   reductions into rows: their steps; stream/ends.rs: before and after them
+//! stream.rs   reductions into scratch rows: their steps; stream/ends.rs: before and after them
 //! rows.rs     what comes into scratch rows: element by element, in blocks, gathered
-//! scatter.rs  rows into their segments
+//! scatter.rs  rows of a table into their segments
 //! ```
 //!
 //! The generated function is `fn(args, first, last, scratch, failure)`: it runs the steps `first..last` of the

@@ -1,4 +1,4 @@
-//! Rows combined with the element of their segment, which the data give.
+//! Rows of a table combined with the element of their segment, which the data give.
 
 use super::Generator;
 use crate::emit::{LaneStride, Val};
@@ -65,8 +65,8 @@ impl Generator<'_, '_, '_> {
         );
     }
 
-    /// Neighbours along an axis of the buffer at once; neighbours among the rows one after the other, because they
-    /// may belong to one segment.
+    /// Neighbours along an axis of the buffer at once; neighbours among the rows of the table one after the other,
+    /// because they may belong to one segment.
     fn combine_in_memory(&mut self, place: &Place, op: ReduceOp, value: ValueId) {
         let dtype = self.kernel.accesses[place.access.index()].dtype;
         let start = self.address(place.access);

@@ -1,4 +1,4 @@
-//! Reductions into rows: the reduction axis outside, the strip of the axis around it inside.
+//! Reductions into scratch rows: the reduction axis outside, the strip of the axis around it inside.
 
 mod ends;
 
@@ -93,7 +93,7 @@ impl Generator<'_, '_, '_> {
         Lanes { count, at_once, dense, starts }
     }
 
-    /// Whether short rows are walked several at once here, which is so if the strip has all of a row.
+    /// Whether short rows of the table are walked several at once here: if the strip has all of a row.
     fn dense_rows(&mut self, stream: &Stream) -> Dense {
         let (start, end) = self.bounds(stream.strip);
         let length = self.ins().isub(end, start);
@@ -106,7 +106,7 @@ impl Generator<'_, '_, '_> {
         let room = filled.map(|(row, _)| self.kernel.rows[row.index()].length).min();
         let most = match room {
             None => self.constant(LANES as i64),
-            // The power of two of rows that the scratch rows have room for.
+            // The power of two of rows of the table that the scratch rows have room for.
             Some(room) => {
                 let room = self.constant(room as i64);
                 let rows = self.ins().udiv(room, length);
@@ -133,7 +133,7 @@ impl Generator<'_, '_, '_> {
         }
     }
 
-    /// Runs `emit` with a strip of as many rows, one behind the other.
+    /// Runs `emit` with a strip of as many rows of the table, one behind the other.
     fn over_rows(&mut self, stream: &Stream, lanes: &Lanes, rows: ir::Value, emit: impl FnOnce(&mut Self)) {
         let Some(Dense { length, .. }) = lanes.dense else { return emit(self) };
         let (start, _) = self.bounds(stream.strip);
@@ -171,7 +171,7 @@ impl Generator<'_, '_, '_> {
         if stream.steps > 1 {
             let steps = stream.steps as i64;
             let group = self.ins().imul_imm_s(lanes.count, steps);
-            // Short rows stream through memory one after the other.
+            // Short rows of a table stream through memory one after the other.
             let (start, end) = self.bounds(stream.strip);
             let length = self.ins().isub(end, start);
             let long = self.ins().icmp_imm_s(IntCC::SignedGreaterThanOrEqual, length, MIN_STEPPED_ROW);
@@ -335,13 +335,13 @@ struct Lanes {
     count: ir::Value,
     /// How many one walk along the strip goes over: a power of two.
     at_once: ir::Value,
-    /// For a stream over dense rows.
+    /// For a stream over dense rows of a table.
     dense: Option<Dense>,
     /// For each row of the state where that of the first lane starts, and the rows of the lanes if there are several.
     starts: Vec<(ir::Value, Option<RowId>)>,
 }
 
-/// Rows that may be walked as one.
+/// Rows of a table that may be walked as one.
 #[derive(Clone, Copy)]
 struct Dense {
     /// Whether they are: the strip has all of a row, and that is short.

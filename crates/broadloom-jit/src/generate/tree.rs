@@ -184,8 +184,9 @@ impl Generator<'_, '_, '_> {
         );
         let whole: State = (0..part.len())
             .map(|component| {
-                let pieces: Vec<Val> = state.chunks(part.len()).map(|part| part[component].clone()).collect();
-                self.emit.concat(&pieces)
+                let vectors: Vec<Val> =
+                    state.chunks(part.len()).map(|part| part[component].clone()).collect();
+                self.emit.concat(&vectors)
             })
             .collect();
         self.fold(accumulators, &whole, LANES)

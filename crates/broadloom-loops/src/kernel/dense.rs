@@ -1,10 +1,11 @@
-//! Whether short rows can be walked as one.
+//! Whether short rows of a table can be walked as one.
 
 use super::*;
 
 impl Kernel {
-    /// Whether all that a [`Stream`] reads of its rows lies row behind row, as along one axis, and nothing else tells
-    /// the elements of two rows apart, and there are lanes for several: then a walk may go on from one row into the next.
+    /// Whether all that a [`Stream`] reads of the rows of tables lies row behind row, as along one axis, nothing else
+    /// tells the elements of two rows apart, and there are lanes for several: then a walk may go on from one row into
+    /// the next.
     pub fn has_dense_rows(&self, stream: &Stream) -> bool {
         let has_lanes = |entry: &StreamAccumulator| {
             let operand = &entry.accumulator.operand;

@@ -130,7 +130,7 @@ impl<'a> Nest<'a> {
         })
     }
 
-    /// The partial results of segmented reductions by the same ids, in one pass over the rows:
+    /// The partial results of segmented reductions by the same ids, in one walk over the rows of their tables:
     ///
     /// ```text
     /// for block { for segment, .. { store identity }   for row of block { id; for .. { value; scatter } } }

@@ -1,17 +1,17 @@
-//! Rows that lie one behind the other, so that reductions into rows walk several short ones as one.
+//! Rows of a table that lie one behind the other, so that reductions into scratch rows walk several short ones as one.
 
 use super::{Form, Placement};
 use crate::kernel::{AccessId, AxisId, Contribution, Def, Order, ValueId};
 use crate::nest::{NestReduction, bit};
 
 impl Placement<'_, '_> {
-    /// Whether there are reductions, and all of them are over dense rows.
+    /// Whether there are reductions, and all of them are over dense rows of tables.
     pub fn is_over_dense_rows(&self) -> bool {
         !self.reduced.is_empty() && self.reduced.keys().all(|axis| self.has_dense_rows(*axis))
     }
 
-    /// Whether all that a reduction into rows reads of them lies row behind row, and nothing else tells the elements of
-    /// two rows apart.
+    /// Whether all that a reduction into scratch rows reads of the rows of tables lies row behind row, and nothing else
+    /// tells the elements of two rows apart.
     pub fn has_dense_rows(&self, axis: AxisId) -> bool {
         let nest = self.nest;
         let Some(strip) = nest.axes[axis.index()].parent else { return false };

@@ -25,7 +25,7 @@ impl Placement<'_, '_> {
         axes.retain(|axis| self.forms[axis] == Form::Contiguous);
         axes.sort();
         for axis in axes {
-            // Between the two loops no segment of the loop around may end, for the row lasts one step of it.
+            // Between the two loops no stage of the loop around may end, for the row lasts one step of it.
             let Some(around) = nest.axes[axis.index()].parent.filter(|axis| !self.has_row_items(*axis))
             else {
                 continue;

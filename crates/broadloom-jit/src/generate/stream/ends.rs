@@ -1,7 +1,7 @@
-//! What a reduction into rows does before its steps, after each block of them, and in the end.
+//! What a reduction into scratch rows does before its steps, after each block of them, and in the end.
 //!
-//! All of it walks over whole rows once for many steps, so that short code is worth more than speed: few lanes at a
-//! time, and one loop for all accumulators of a kind.
+//! All of it walks over whole scratch rows once for many steps, so that short code is worth more than speed: few lanes
+//! at a time, and one loop for all accumulators of a kind.
 
 use super::{Generator, Lanes};
 use crate::emit::{LaneStride, Val};

@@ -1,4 +1,4 @@
-//! A loop cut into strips, and strips into segments, around what works on whole rows.
+//! A loop cut into strips, and strips into stages, around what works on whole rows.
 
 use super::Maker;
 use crate::LowerError;
@@ -21,9 +21,9 @@ impl Maker<'_, '_, '_> {
         }
     }
 
-    /// Cuts the items of a level into segments over the strips of `strip`. Gives the statements before the last
-    /// segment, the body of the last one, its lanes, and what `finish` makes at the end of that body from `wanted`.
-    pub(super) fn segments<T>(
+    /// Cuts the items of a level into stages over the strips of `strip`. Gives the statements before the last
+    /// stage, the body of the last one, its lanes, and what `finish` makes at the end of that body from `wanted`.
+    pub(super) fn in_stages<T>(
         &mut self,
         strip: AxisId,
         level: Option<AxisId>,
@@ -48,7 +48,7 @@ impl Maker<'_, '_, '_> {
             let here: Vec<Item> = items.iter().copied().filter(|item| stages[item] == stage).collect();
             let (row_items, mut plain): (Vec<Item>, Vec<Item>) =
                 here.into_iter().partition(|item| self.is_row_item(*item, level));
-            // Loads are made where they are read, if anywhere in this segment.
+            // Loads are made where they are read, if anywhere in this stage.
             plain.retain(|item| !matches!(item, Item::Value(value) if self.is_leaf(*value)));
             let mut for_rows: Vec<ValueId> = Vec::new();
             let mut pairings: Vec<(AxisId, Pairing)> = Vec::new();
@@ -106,7 +106,7 @@ impl Maker<'_, '_, '_> {
                 for (value, row) in made {
                     maker.rows.insert((value, strip), row);
                 }
-                let lanes = maker.segment_lanes(strip, level, &plain, &for_lanes);
+                let lanes = maker.stage_lanes(strip, level, &plain, &for_lanes);
                 Ok((body, lanes, left))
             })?;
             if !body.is_empty() {
@@ -127,7 +127,7 @@ impl Maker<'_, '_, '_> {
                 maker.item(item, &mut body)?;
             }
             let made = finish(maker, &mut body);
-            Ok((body, made, maker.segment_lanes(strip, level, &here, &[])))
+            Ok((body, made, maker.stage_lanes(strip, level, &here, &[])))
         })?;
         Ok((before, body, lanes, made))
     }
@@ -180,8 +180,8 @@ impl Maker<'_, '_, '_> {
         Ok(())
     }
 
-    /// Lanes of a segment of a level: as the loops inside it allow.
-    pub(super) fn segment_lanes(
+    /// Lanes of a stage of a level: as the loops inside it allow.
+    pub(super) fn stage_lanes(
         &self,
         strip: AxisId,
         level: Option<AxisId>,
@@ -210,7 +210,7 @@ impl Maker<'_, '_, '_> {
         self.placement.lanes(strip, level, values.into_iter())
     }
 
-    /// Whether the work of a loop is to combine rows with their segments, which goes one by one anyway.
+    /// Whether the work of a loop is to combine rows of a table with their segments, which goes one by one anyway.
     fn mostly_scatters(&self, strip: AxisId, items: &[Item]) -> bool {
         let (mut scatters, mut work) = (0, 0);
         for item in items {
@@ -230,8 +230,8 @@ impl Maker<'_, '_, '_> {
         work < MIN_OPS_OF_SCATTER * scatters
     }
 
-    /// The segment of every item, as late as those who read it allow, and the number of the last segment. A row
-    /// item ends its segment.
+    /// The stage of every item, as late as those who read it allow, and the number of the last stage. A row item
+    /// ends its stage.
     fn stages(&self, level: Option<AxisId>, items: &[Item]) -> (HashMap<Item, usize>, usize) {
         let here: HashSet<Item> = items.iter().copied().collect();
         let sources: HashMap<Item, Vec<Item>> = items
@@ -270,7 +270,7 @@ impl Maker<'_, '_, '_> {
         (stages, last)
     }
 
-    /// Values that a later segment or a streamed reduction reads, and that are not simply made again there.
+    /// Values that a later stage or a streamed reduction reads, and that are not simply made again there.
     fn crossing(
         &self,
         level: Option<AxisId>,
