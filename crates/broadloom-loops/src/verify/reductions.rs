@@ -1,0 +1,194 @@
+//! Promises of reductions: orders, forms, and the rows that they leave results in.
+
+use super::{Fault, Scope, find, is_computed};
+use crate::kernel::*;
+use broadloom_ir::dtype::DType;
+use broadloom_ir::reduce::{LANES, ReduceOp, SEQUENTIAL_LIMIT};
+
+impl Scope<'_> {
+    /// What an element contributes, where the innermost loop of a reduction ends.
+    fn contribution(&self, accumulator: &Accumulator, axis: AxisId, order: Order) -> Result<(), Fault> {
+        let Accumulator { op, dtype, operand, result } = accumulator;
+        for value in operand.operands() {
+            let index =
+                matches!(operand, Contribution::Indexed { index: Some(index), .. } if *index == value);
+            let expected = if index { DType::I64 } else { *dtype };
+            if self.read(value)? != expected {
+                return Err(Fault::Dtype(*result));
+            }
+        }
+        let allowed = match operand {
+            Contribution::Value(_) => !op.is_arg() && *op != ReduceOp::Mean,
+            Contribution::Product(..) => *op == ReduceOp::Sum,
+            Contribution::Indexed { .. } => op.is_arg(),
+        };
+        let extent = self.axis(axis)?.extent;
+        let ordered = match order {
+            Order::Free => op.is_order_free(*dtype),
+            Order::Sequential => {
+                matches!(extent, Extent::Constant(extent) if extent <= SEQUENTIAL_LIMIT as i64)
+            }
+            Order::Tree | Order::Blocks | Order::Counter => true,
+        };
+        if !allowed || !ordered || !is_computed(*dtype) {
+            return Err(Fault::Order(*op));
+        }
+        if matches!(operand, Contribution::Indexed { narrow: true, .. }) {
+            self.counted(axis)
+        } else {
+            Ok(())
+        }
+    }
+
+    /// An axis that is counted in 32 bits.
+    fn counted(&self, axis: AxisId) -> Result<(), Fault> {
+        match self.is_at_most(axis, i32::MAX.into()) {
+            true => Ok(()),
+            false => Err(Fault::Count(axis)),
+        }
+    }
+
+    /// Whether an axis has at most so many steps, whatever the sizes that the schedule is run with.
+    pub(super) fn is_at_most(&self, axis: AxisId, most: i64) -> bool {
+        match self.kernel.axes[axis.index()].extent {
+            Extent::Constant(extent) => extent <= most,
+            Extent::Param(param) => {
+                let size = self.kernel.params.get(param.index());
+                let assumptions = &self.schedule.assumptions;
+                assumptions.iter().any(|known| Some(&known.size) == size && known.most <= most)
+            }
+        }
+    }
+
+    /// The value that an accumulator leaves behind.
+    fn result(&self, accumulator: &Accumulator) -> Result<(), Fault> {
+        let Accumulator { op, dtype, result, .. } = accumulator;
+        let value = find(&self.kernel.values, result.index(), "value")?;
+        let expected = if op.is_arg() { DType::I64 } else { *dtype };
+        match value.def == Def::Reduced && value.dtype == expected {
+            true => Ok(()),
+            false => Err(Fault::Dtype(*result)),
+        }
+    }
+
+    pub(super) fn reduce(&mut self, reduce: &Reduce, stmt: &Stmt) -> Result<(), Fault> {
+        let per_lane = matches!(reduce.order, Order::Free | Order::Sequential) && reduce.prologue.is_empty();
+        if self.vector.is_some() && !per_lane {
+            return Err(Fault::Form(reduce.axis));
+        }
+        let Some(each) = stmt.as_loop() else { return Ok(()) };
+        self.scoped(|scope| {
+            scope.looped(&each, &mut |scope| {
+                let mut accumulators = reduce.accumulators.iter();
+                accumulators.try_for_each(|each| scope.contribution(each, reduce.axis, reduce.order))
+            })
+        })?;
+        for accumulator in &reduce.accumulators {
+            self.result(accumulator)?;
+            self.define(accumulator.result)?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn stream(&mut self, stream: &Stream, stmt: &Stmt) -> Result<(), Fault> {
+        self.axis(stream.strip)?;
+        let by_lanes = matches!(stream.order, Order::Tree | Order::Blocks);
+        let ordered =
+            |entry: &StreamAccumulator| matches!(entry.accumulator.operand, Contribution::Indexed { .. });
+        let one_by_one = !stream.prologue.is_empty() || by_lanes && stream.accumulators.iter().any(ordered);
+        if stream.order == Order::Counter
+            || stream.axis == stream.strip
+            || stream.steps == 0
+            || stream.steps > 1 && one_by_one
+            || self.vector.is_some()
+            || self.strips[stream.strip.index()].is_none()
+        {
+            return Err(Fault::Form(stream.axis));
+        }
+        for entry in &stream.accumulators {
+            self.stream_rows(entry, stream.order)?;
+            entry.rows().try_for_each(|row| self.write_row(row, stream.strip))?;
+        }
+        let Some(each) = stmt.as_loop() else { return Ok(()) };
+        self.scoped(|scope| {
+            scope.looped(&each, &mut |scope| {
+                for StreamAccumulator { accumulator, .. } in &stream.accumulators {
+                    scope.contribution(accumulator, stream.axis, stream.order)?;
+                }
+                // Each step continues with what the one before has left.
+                let mut rows = stream.accumulators.iter().flat_map(StreamAccumulator::rows);
+                rows.try_for_each(|row| scope.read_row(row, stream.strip).map(|_| ()))
+            })
+        })?;
+        if stream.dense && !(by_lanes && self.kernel.has_dense_rows(stream)) {
+            return Err(Fault::Form(stream.axis));
+        }
+        // The results are read from rows.
+        self.scoped(|scope| {
+            let mut accumulators = stream.accumulators.iter().map(|entry| &entry.accumulator);
+            accumulators.try_for_each(|accumulator| {
+                scope.result(accumulator)?;
+                scope.define(accumulator.result)
+            })
+        })
+    }
+
+    /// The dtypes and numbers of the rows of a streamed accumulator.
+    fn stream_rows(&self, entry: &StreamAccumulator, order: Order) -> Result<(), Fault> {
+        let Accumulator { op, dtype, operand, .. } = &entry.accumulator;
+        let holds = |row: RowId, dtype: DType, count: usize| -> Result<(), Fault> {
+            let Row { dtype: held, count: rows, .. } = *self.row(row)?;
+            if held == dtype && rows >= count { Ok(()) } else { Err(Fault::RowDtype(row)) }
+        };
+        match (operand, &entry.state[..]) {
+            (Contribution::Indexed { narrow, .. }, &[value, index]) => {
+                holds(value, *dtype, 1)?;
+                holds(index, if *narrow { DType::I32 } else { DType::I64 }, 1)?;
+                holds(entry.target, DType::I64, 1)?;
+            }
+            (Contribution::Value(_) | Contribution::Product(..), &[value]) if entry.target == value => {
+                holds(value, *dtype, 1)?;
+            }
+            _ => return Err(Fault::RowDtype(entry.target)),
+        }
+        let by_the_tree = matches!(order, Order::Tree | Order::Blocks) && !op.is_order_free(*dtype);
+        match entry.tree {
+            Some(tree) if by_the_tree => {
+                holds(tree.lanes, *dtype, LANES)?;
+                holds(tree.ranks, *dtype, RANKS)
+            }
+            None if !by_the_tree => Ok(()),
+            _ => Err(Fault::Order(*op)),
+        }
+    }
+
+    pub(super) fn pairs(&mut self, pairs: &Pairs) -> Result<(), Fault> {
+        self.extent(self.axis(pairs.axis)?.extent)?;
+        self.axis(pairs.strip)?;
+        if self.walked[pairs.axis.index()] {
+            return Err(Fault::Nested(pairs.axis));
+        }
+        if self.vector.is_some() || pairs.axis == pairs.strip || self.walked[pairs.strip.index()] {
+            return Err(Fault::Form(pairs.axis));
+        }
+        self.counted(pairs.axis)?;
+        let right = self.moved(pairs.right, Some(pairs.axis))?;
+        let dtype = self.buffer(pairs.right, right)?.dtype;
+        let left = self.read_row(pairs.left, pairs.strip)?;
+        let is_tile = matches!(dtype, DType::F32 | DType::F64) && left == dtype;
+        if !is_tile || self.row(pairs.left)?.count != pairs.terms {
+            return Err(Fault::RowDtype(pairs.left));
+        }
+        if !matches!(pairs.extreme, ReduceOp::Min | ReduceOp::Max) {
+            return Err(Fault::Order(pairs.extreme));
+        }
+        let results = [(pairs.values, dtype), (pairs.indices, DType::I64)];
+        for (row, dtype) in results.into_iter().filter_map(|(row, dtype)| Some((row?, dtype))) {
+            if self.row(row)?.dtype != dtype {
+                return Err(Fault::RowDtype(row));
+            }
+            self.write_row(row, pairs.strip)?;
+        }
+        Ok(())
+    }
+}
