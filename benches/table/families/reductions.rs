@@ -69,13 +69,14 @@ fn columns_and_rows(suite: &mut Suite, rows: usize, columns: usize) {
 fn shared_columns(suite: &mut Suite, columns: usize, is_constant: bool) {
     let rows = suite.size(10_000_000);
     let size = if is_constant { columns.to_string() } else { format!("m = {columns}") };
-    let name = format!("sums of the columns of [10 M, {size}], two threads");
+    let (level, name) = (suite.level, format!("sums of the columns of [10 M, {size}], two threads"));
     suite.ratio(&name, Asked::RatioOrThird(0.6), || {
         let x = array(&[rows, columns], 33);
         vec![
             sum("two threads", &x, 0, pool(2), is_constant),
             sum("one thread", &x, 0, Threads::Calling, is_constant),
             copying(rows * columns / 2),
+            reading(level, x.clone()),
         ]
     });
 }
@@ -91,6 +92,19 @@ fn copying(count: usize) -> Contender {
             high.copy_from_slice(&source[half..]);
         });
         std::hint::black_box(&mut target);
+    })
+}
+
+/// Two threads that read an array, each its half: the one sum of all its squares, by hand.
+fn reading(level: Level, x: Rc<Array<f32>>) -> Contender {
+    Contender::new("two threads reading", move || {
+        let (low, high) = x.as_slice().split_at(x.as_slice().len() / 2);
+        let (mut first, mut second) = ([0.0_f32], [0.0_f32]);
+        std::thread::scope(|scope| {
+            scope.spawn(|| full_sum(level, low, &mut first));
+            full_sum(level, high, &mut second);
+        });
+        std::hint::black_box((first, second));
     })
 }
 
