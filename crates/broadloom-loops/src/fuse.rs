@@ -228,6 +228,7 @@ impl Fusion {
         if wanted.is_empty() {
             let placement = Placement::new(&nest, options);
             wanted = placement.recomputed().into_iter().map(|node| (node, Reason::Loops)).collect();
+            wanted.extend(placement.short_calls());
             if crowded {
                 wanted.extend(self.cut(&nest, roots).map(|node| (node, Reason::Large)));
             }

@@ -18,7 +18,7 @@ use crate::kernel::{Assumption, AxisId, BufferId, Specialisation};
 use crate::nest::{AffineIndex, AffineMap};
 use crate::plan::{Choice, Planned, Reason};
 use crate::thresholds::{
-    LIKELY_EXTENT, MAX_BROADCAST_MAPS, MAX_RECOMPUTED_OUTPUT_COST, MAX_RECOMPUTED_ROW_COST, MIN_CALLED_STRIP,
+    LIKELY_EXTENT, MAX_BROADCAST_MAPS, MAX_RECOMPUTED_OUTPUT_COST, MAX_RECOMPUTED_ROW_COST,
     MIN_INVARIANT_COST, MIN_PACKED_REPETITIONS,
 };
 use crate::{Layout, LowerError, LowerOptions};
@@ -318,9 +318,6 @@ impl Planner<'_> {
             maps.iter().map(|map| self.moving(map, by_class)).collect();
         // A broadcast that no array holds may be larger than all of them: never for the sake of a few repetitions.
         let expands = self.axes_of(id) > widest;
-        if let Some(length) = maps.iter().find_map(|map| self.short_strip(id, map)).filter(|_| !expands) {
-            return Some(Reason::ShortStrip { op: name, length });
-        }
         if expands && instances.len() <= MAX_BROADCAST_MAPS {
             return None;
         }
@@ -362,22 +359,6 @@ impl Planner<'_> {
             self.gathered.entry(id).or_insert(Gathered { axis, reused });
         }
         Ok(())
-    }
-
-    /// The length of the strips over which a function is called in each step of a reduction that streams along
-    /// another axis, if it is short: then the calls cost more than what they compute.
-    fn short_strip(&self, id: FlatId, map: &AffineMap) -> Option<i64> {
-        let Kind::Op { op, .. } = self.flat.node(id).kind else { return None };
-        let strip = map.iter().rev().find_map(|index| index.axis)?;
-        let streams = |axis: AxisId| {
-            self.axes[axis.index()].reduction
-                && self.path(axis).any(|around| around == strip)
-                && axis != strip
-        };
-        let length =
-            self.axes[strip.index()].extent.as_constant().filter(|length| *length < MIN_CALLED_STRIP)?;
-        let is_called = op.tile(self.flat.node(id).dtype).is_some();
-        (is_called && map.iter().filter_map(|index| index.axis).any(streams)).then_some(length)
     }
 
     /// The number of axes of a node that are no literal 1.

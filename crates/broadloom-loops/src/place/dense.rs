@@ -1,8 +1,11 @@
 //! Rows of a table that lie one behind the other, so that reductions into scratch rows walk several short ones as one.
 
 use super::{Form, Placement};
+use crate::flat::FlatId;
 use crate::kernel::{AccessId, AxisId, Contribution, Def, Order, ValueId};
 use crate::nest::{NestReduction, bit};
+use crate::plan::Reason;
+use crate::thresholds::MIN_CALLED_STRIP;
 
 impl Placement<'_, '_> {
     /// Whether there are reductions, and all of them are over dense rows of tables.
@@ -40,5 +43,38 @@ impl Placement<'_, '_> {
             && self.reduced[&axis].iter().all(has_lanes)
             && self.subtree(axis).into_iter().all(is_plain)
             && self.read_from_outside(axis).into_iter().all(|value| along(value) == 0)
+    }
+
+    /// The calls of functions over short strips, in each step of a reduction that streams along another axis: they cost
+    /// more than what they compute, which is stored instead, unless rows are walked several at once. A broadcast that no
+    /// array holds may be larger than all of them, and is not stored for that.
+    pub fn short_calls(&self) -> impl Iterator<Item = (FlatId, Reason)> {
+        let nest = self.nest;
+        let is_held = |call: ValueId| {
+            let axes = nest.depends[call.index()].count_ones();
+            let (mut seen, mut stack) = (vec![call], vec![call]);
+            while let Some(value) = stack.pop() {
+                let is_whole = |access: AccessId| nest.accesses[access.index()].axes().count_ones() >= axes;
+                if matches!(nest.values[value.index()].def, Def::Load { access, .. } if is_whole(access)) {
+                    return true;
+                }
+                let sources = self.sources(value).into_iter().filter(|source| !seen.contains(source));
+                let sources: Vec<ValueId> = sources.collect();
+                seen.extend(&sources);
+                stack.extend(sources);
+            }
+            false
+        };
+        let short = move |value: ValueId| {
+            let axis =
+                self.position(value).filter(|axis| self.forms.get(axis) == Some(&Form::AccumulatorRows))?;
+            let strip = nest.axes[axis.index()].parent?;
+            let length = nest.axes[strip.index()].extent.as_constant()?;
+            let Def::Op { op, .. } = nest.values[value.index()].def else { return None };
+            let is_short = length < MIN_CALLED_STRIP && !self.has_dense_rows(axis);
+            (self.is_call(value) && is_short && is_held(value))
+                .then(|| (nest.nodes[value.index()], Reason::ShortStrip { op: op.name(), length }))
+        };
+        self.live_values().filter_map(short)
     }
 }
