@@ -17,10 +17,11 @@ use crate::flat::FlatId;
 use crate::kernel::*;
 use crate::nest::{AxisSet, Gathered, Nest, NestAxis, NestStore, Part, bit};
 use crate::thresholds::{
-    LONG_ROW, MIN_INVARIANT_COST, MIN_LANE_BYTES, REGISTERS_OF_CROWDED_VALUE, REGISTERS_OF_VALUE,
-    max_uncrowded_values,
+    LONG_ROW, MIN_CALLED_STRIP, MIN_INVARIANT_COST, MIN_LANE_BYTES, REGISTERS_OF_CROWDED_VALUE,
+    REGISTERS_OF_VALUE, max_uncrowded_values,
 };
 use crate::{LowerOptions, Target, cost};
+use broadloom_ir::dim::Dim;
 use broadloom_ir::dtype::DType;
 use broadloom_ir::reduce::SEQUENTIAL_LIMIT;
 use smallvec::{SmallVec, smallvec};
@@ -494,13 +495,12 @@ impl<'n, 'a> Placement<'n, 'a> {
             let holds = size.as_constant().is_some_and(|size| size <= most);
             (!holds).then_some(Assumption { size, least: 0, most, of })
         };
-        let long = self.nest.long_rows.iter().map(|size| Assumption {
-            size: size.clone(),
-            least: LONG_ROW,
-            most: i64::MAX,
-            of: Specialisation::LongRows,
-        });
-        narrow.chain(kept).filter_map(assumption).chain(long).collect()
+        let long =
+            |size: Dim, least: i64| Assumption { size, least, most: i64::MAX, of: Specialisation::LongRows };
+        let merged = self.nest.long_rows.iter().map(|size| long(size.clone(), LONG_ROW));
+        let called = self.called_strips().into_iter().filter(|_| self.options.long_rows);
+        let called = called.map(|size| long(size, MIN_CALLED_STRIP));
+        narrow.chain(kept).filter_map(assumption).chain(merged).chain(called).collect()
     }
 
     /// The machine that the kernel is made for.

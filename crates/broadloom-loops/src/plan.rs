@@ -44,8 +44,8 @@ pub enum Reason {
     ShortStrip {
         /// The function.
         op: &'static str,
-        /// Elements of a strip.
-        length: i64,
+        /// Elements of a strip, if that is a constant.
+        length: Option<i64>,
     },
     /// It is indexed by data.
     Table,
@@ -81,9 +81,10 @@ impl fmt::Display for Reason {
             Reason::Maps { count, op, cost } => write!(f, "read under {count} index maps, {op} costs {cost}"),
             Reason::Invariant { op, cost } => write!(f, "loop-invariant, {op} costs {cost}"),
             Reason::Shared { op, cost } => write!(f, "an output that another one reads, {op} costs {cost}"),
-            Reason::ShortStrip { op, length } => {
+            Reason::ShortStrip { op, length: Some(length) } => {
                 write!(f, "strips of {length} elements are too short for calls of {op}")
             }
+            Reason::ShortStrip { op, length: None } => write!(f, "short strips cost too many calls of {op}"),
             Reason::Table => f.write_str("indexed by data"),
             Reason::Reshaped => f.write_str("read in another shape"),
             Reason::Packed => f.write_str("copied once so that neighbours lie side by side"),

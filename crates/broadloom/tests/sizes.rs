@@ -219,6 +219,27 @@ fn threads_share_what_is_reduced_to_few() {
     }
 }
 
+/// Functions of a few columns beside extremes are stored once, rather than called on every row of the table.
+#[test]
+fn functions_of_few_columns_have_code_of_their_own() {
+    let g = Graph::new();
+    let x = g.input::<f32>("x", shape![g.symbol("n"), g.symbol("m")]);
+    let kernel = g.compile([("sums", x.exp().sum(0)), ("greatest", x.exp().max(0))]).unwrap();
+    for (rows, columns, is_short) in [(300, 17, true), (100, 63, true), (100, 64, false), (40, 300, false)] {
+        let x = numbers(rows * columns, 3);
+        let bound = kernel.bind(ArrayView::new(&x, &[rows, columns]).unwrap()).unwrap();
+        let stored = bound.temporary_bytes() >= rows * columns * size_of::<f32>();
+        assert_eq!(stored, is_short, "{rows} x {columns}");
+        let arrays = [interp::Array::new(&[rows, columns], &x)];
+        let want = interpret(kernel.graph(), &arrays, CpuLevel::detect().is_fused()).unwrap();
+        let (sums, greatest): (Vec<f32>, Vec<f32>) = bound.run().unwrap().try_into().unwrap();
+        for (got, want) in [sums, greatest].iter().zip(&want) {
+            let want = want.to_vec::<f32>().unwrap();
+            assert!(got.iter().map(|x| x.to_bits()).eq(want.iter().map(|x| x.to_bits())));
+        }
+    }
+}
+
 /// Functions of short rows beside one number for each row are called on several rows at once; of long ones, row by row.
 #[test]
 fn functions_of_short_rows_have_code_of_their_own() {

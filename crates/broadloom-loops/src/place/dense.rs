@@ -6,6 +6,7 @@ use crate::kernel::{AccessId, AxisId, Contribution, Def, Order, ValueId};
 use crate::nest::{NestReduction, bit};
 use crate::plan::Reason;
 use crate::thresholds::MIN_CALLED_STRIP;
+use broadloom_ir::dim::Dim;
 
 impl Placement<'_, '_> {
     /// Whether there are reductions, and all of them are over dense rows of tables.
@@ -49,32 +50,51 @@ impl Placement<'_, '_> {
     /// more than what they compute, which is stored instead, unless rows are walked several at once. A broadcast that no
     /// array holds may be larger than all of them, and is not stored for that.
     pub fn short_calls(&self) -> impl Iterator<Item = (FlatId, Reason)> {
-        let nest = self.nest;
-        let is_held = |call: ValueId| {
-            let axes = nest.depends[call.index()].count_ones();
-            let (mut seen, mut stack) = (vec![call], vec![call]);
-            while let Some(value) = stack.pop() {
-                let is_whole = |access: AccessId| nest.accesses[access.index()].axes().count_ones() >= axes;
-                if matches!(nest.values[value.index()].def, Def::Load { access, .. } if is_whole(access)) {
-                    return true;
-                }
-                let sources = self.sources(value).into_iter().filter(|source| !seen.contains(source));
-                let sources: Vec<ValueId> = sources.collect();
-                seen.extend(&sources);
-                stack.extend(sources);
-            }
-            false
+        let short = |(call, strip): (ValueId, &Dim)| {
+            let Def::Op { op, .. } = self.nest.values[call.index()].def else { return None };
+            let length = strip.as_constant();
+            let is_short = length.map_or(!self.options.long_rows, |length| length < MIN_CALLED_STRIP);
+            is_short.then(|| (self.nest.nodes[call.index()], Reason::ShortStrip { op: op.name(), length }))
         };
-        let short = move |value: ValueId| {
+        self.streamed_calls().filter_map(short)
+    }
+
+    /// The lengths of strips, as far as they are symbols, over which functions are called in each step of a reduction.
+    pub(super) fn called_strips(&self) -> Vec<Dim> {
+        let strips = self.streamed_calls().map(|(_, strip)| strip);
+        let mut lengths: Vec<Dim> = strips.filter(|strip| strip.as_constant().is_none()).cloned().collect();
+        lengths.dedup();
+        lengths
+    }
+
+    /// The calls in each step of a reduction that streams along another axis row by row, of what may be stored, and the
+    /// lengths of the strips.
+    fn streamed_calls(&self) -> impl Iterator<Item = (ValueId, &Dim)> {
+        let streamed = |call: ValueId| {
             let axis =
-                self.position(value).filter(|axis| self.forms.get(axis) == Some(&Form::AccumulatorRows))?;
-            let strip = nest.axes[axis.index()].parent?;
-            let length = nest.axes[strip.index()].extent.as_constant()?;
-            let Def::Op { op, .. } = nest.values[value.index()].def else { return None };
-            let is_short = length < MIN_CALLED_STRIP && !self.has_dense_rows(axis);
-            (self.is_call(value) && is_short && is_held(value))
-                .then(|| (nest.nodes[value.index()], Reason::ShortStrip { op: op.name(), length }))
+                self.position(call).filter(|axis| self.forms.get(axis) == Some(&Form::AccumulatorRows))?;
+            let strip = self.nest.axes[axis.index()].parent?;
+            let is_one = self.is_call(call) && !self.has_dense_rows(axis) && self.is_held(call);
+            is_one.then(|| (call, &self.nest.axes[strip.index()].extent))
         };
-        self.live_values().filter_map(short)
+        self.live_values().filter_map(streamed)
+    }
+
+    /// Whether an array that a value is computed from has all axes of the value.
+    fn is_held(&self, value: ValueId) -> bool {
+        let nest = self.nest;
+        let axes = nest.depends[value.index()].count_ones();
+        let is_whole = |access: AccessId| nest.accesses[access.index()].axes().count_ones() >= axes;
+        let (mut seen, mut stack) = (vec![value], vec![value]);
+        while let Some(value) = stack.pop() {
+            if matches!(nest.values[value.index()].def, Def::Load { access, .. } if is_whole(access)) {
+                return true;
+            }
+            let sources = self.sources(value).into_iter().filter(|source| !seen.contains(source));
+            let sources: Vec<ValueId> = sources.collect();
+            seen.extend(&sources);
+            stack.extend(sources);
+        }
+        false
     }
 }

@@ -191,10 +191,11 @@ fn variant(
     values: &Values,
 ) -> Result<Arc<Variant>, BindError> {
     let mut facts = facts(request, inputs, destinations, values);
-    let outputs = request.graph.outputs();
+    let (given, outputs) = (request.graph.inputs(), request.graph.outputs());
     let is_little = || {
-        let shapes = outputs.iter().map(|output| request.graph.shape(output.expr));
-        shapes.into_iter().all(|shape| count(shape, values).is_ok_and(|count| count < WORTH_ELEMENTS))
+        let shapes = given.iter().map(|input| &input.shape);
+        let mut shapes = shapes.chain(outputs.iter().map(|output| request.graph.shape(output.expr)));
+        shapes.all(|shape| count(shape, values).is_ok_and(|count| count < WORTH_ELEMENTS))
     };
     loop {
         let variant = request.variants.get(facts.clone());
