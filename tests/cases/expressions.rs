@@ -655,6 +655,19 @@ pub const RESHAPES: &[(&str, Build)] = &[
             b.reduce(ReduceOp::Sum, other, &[2], false),
         ]
     }),
+    ("extremes over an axis of one element beside merged ones", |b| {
+        let x = b.input("x", F32, &["n", "m"]);
+        let x = b.op(Op::Exp, &[x]);
+        let flat = b.reshape(x, &[&["1"], &["n", "m"]]);
+        let y = b.input("y", DType::I32, &["4", "5"]);
+        let y = b.op(Op::Add, &[y, y]);
+        let row = b.reshape(y, &[&["1"], &["20"]]);
+        vec![
+            b.reduce(ReduceOp::Max, flat, &[0], false),
+            b.reduce(ReduceOp::ArgMax, row, &[0], false),
+            b.reduce(ReduceOp::Sum, row, &[0], false),
+        ]
+    }),
     ("ravelled functions", |b| {
         let x = b.input("x", F32, &["n", "1"]);
         let y = b.input("y", F32, &["m"]);

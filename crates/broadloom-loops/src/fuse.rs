@@ -266,6 +266,7 @@ impl Fusion {
         };
         let nest = new(Short::Looped)?;
         let is_better = match pieces.iter().any(|piece| piece.reduces) {
+            _ if !nest.has_short_axis => true,
             true => nest.wanted.is_empty() && Placement::new(&nest, options).is_over_dense_rows(),
             false => !nest.has_short_loops(),
         };

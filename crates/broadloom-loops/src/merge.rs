@@ -12,7 +12,9 @@
 use crate::LowerError;
 use crate::kernel::{AccessId, AxisId, Def, Value};
 use crate::nest::{AxisSet, Gathered, MAX_AXES, Nest, NestAxis, NestStore, Part, bit};
-use crate::thresholds::{LOADS_OF_STORE, LONG_LOOP, LONG_ROW, MAX_GATHERED, MAX_PERIOD, MAX_PERIOD_INSIDE};
+use crate::thresholds::{
+    LOADS_OF_STORE, LONG_GATHERED_ROW, LONG_LOOP, LONG_ROW, MAX_GATHERED, MAX_PERIOD, MAX_PERIOD_INSIDE,
+};
 use broadloom_ir::dim::Dim;
 
 impl Nest<'_> {
@@ -76,7 +78,7 @@ impl Nest<'_> {
         let Some(recurring) = self.may_keep_parts(outer, inner, &merge) else { return Ok(()) };
         let extent = self.axes[inner.index()].extent.clone();
         if extent.as_constant().is_none() && takes_rows_for_long {
-            self.long_rows.push(extent);
+            self.long_rows.push((extent, merge.long_row()));
             return Ok(());
         }
         self.merge_with_parts(outer, inner, &merge, recurring)
@@ -149,18 +151,15 @@ impl Nest<'_> {
         let is_period = extent.is_some_and(|extent| (2..=longest).contains(&extent));
         // Rows of what is stretched are filled for each strip: less work than functions along short axes, or than loops
         // over a few elements.
-        let shorter_than = if calls { LONG_ROW } else { LONG_LOOP };
+        let shorter_than = if calls { merge.long_row() } else { LONG_LOOP };
         let may_stretch = extent.map_or(calls, |extent| (2..shorter_than).contains(&extent))
             && !of(bit(outer)).any(is_called);
         // So are gathered ones, at more cost.
         let may_gather = calls && may_stretch;
-        let is_loaded = |access: &AccessId| {
-            let mut users =
-                self.values.iter().filter(|value| value.def.accesses().iter().any(|(of, _)| of == access));
-            users.all(|value| matches!(value.def, Def::Load { .. }))
-        };
         let recurring = if is_period { Recurring::Periodic } else { Recurring::Gathered };
         let gathered: Vec<AccessId> = merge.gathered(recurring).collect();
+        let is_gathered = |value: &&Value| value.def.accesses().iter().any(|(of, _)| gathered.contains(of));
+        let gathering: Vec<&Value> = self.values.iter().filter(is_gathered).collect();
         let may_recur = !of(bit(inner)).any(is_called);
         // What stands in the loop over the merged axis may not address an array by a part of it.
         let both = bit(outer) | bit(inner);
@@ -178,8 +177,8 @@ impl Nest<'_> {
         let may = (may_recur || merge.recurring.is_empty())
             && (may_stretch || !merge.stretches)
             && (may_gather || gathered.is_empty())
-            && gathered.len() <= MAX_GATHERED
-            && gathered.iter().all(is_loaded)
+            && gathering.len() <= MAX_GATHERED
+            && gathering.iter().all(|value| matches!(value.def, Def::Load { .. }))
             && self.values.iter().zip(&self.depends).all(addresses)
             && self.axes.iter().all(|axis| axis.parent != Some(inner))
             && self.stores.iter().all(stores)
@@ -254,6 +253,11 @@ struct Merge {
 }
 
 impl Merge {
+    /// The shortest inner axis along which functions are called row by row instead.
+    fn long_row(&self) -> i64 {
+        if self.gathered.is_empty() { LONG_ROW } else { LONG_GATHERED_ROW }
+    }
+
     /// What is gathered strip by strip.
     fn gathered(&self, recurring: Recurring) -> impl Iterator<Item = AccessId> + '_ {
         let recurring = self.recurring.iter().filter(move |_| recurring == Recurring::Gathered);

@@ -183,8 +183,10 @@ pub(crate) struct Nest<'a> {
     pub narrow: bool,
     /// Nodes that have to be stored before this nest can be made, and why.
     pub wanted: Vec<(FlatId, Reason)>,
-    /// Symbolic lengths of rows that are taken to be long.
-    pub long_rows: Vec<Dim>,
+    /// Symbolic lengths of rows that are taken to be long, and from where on they are.
+    pub long_rows: Vec<(Dim, i64)>,
+    /// Whether a last axis is so short that it may be unrolled.
+    pub has_short_axis: bool,
     memo: HashMap<(FlatId, AffineMap), ValueId>,
     by_def: HashMap<(Def, DType), ValueId>,
     reduction_axes: HashMap<AxisKey, AxisId>,

@@ -17,15 +17,15 @@ use crate::flat::FlatId;
 use crate::kernel::*;
 use crate::nest::{AxisSet, Gathered, Nest, NestAxis, NestStore, Part, bit};
 use crate::thresholds::{
-    LONG_ROW, MIN_CALLED_STRIP, MIN_INVARIANT_COST, MIN_LANE_BYTES, REGISTERS_OF_CROWDED_VALUE,
-    REGISTERS_OF_VALUE, max_uncrowded_values,
+    MIN_CALLED_STRIP, MIN_INVARIANT_COST, MIN_LANE_BYTES, REGISTERS_OF_CROWDED_VALUE, REGISTERS_OF_VALUE,
+    max_uncrowded_values,
 };
 use crate::{LowerOptions, Target, cost};
 use broadloom_ir::dim::Dim;
 use broadloom_ir::dtype::DType;
 use broadloom_ir::reduce::SEQUENTIAL_LIMIT;
 use smallvec::{SmallVec, smallvec};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// How a reduction runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,6 +71,8 @@ pub(crate) struct Placement<'n, 'a> {
     pub kept: HashMap<ValueId, Kept>,
     /// Calls that write to arrays themselves, and the stores for which they stand.
     pub stored_calls: HashMap<ValueId, usize>,
+    /// The reductions over dense rows.
+    dense: HashSet<AxisId>,
     options: &'n LowerOptions,
 }
 
@@ -85,6 +87,7 @@ impl<'n, 'a> Placement<'n, 'a> {
             reduced: HashMap::new(),
             kept: HashMap::new(),
             stored_calls: HashMap::new(),
+            dense: HashSet::new(),
             options,
         };
         placement.position = (0..nest.values.len())
@@ -107,6 +110,7 @@ impl<'n, 'a> Placement<'n, 'a> {
             let form = placement.form(axis, order);
             placement.forms.insert(axis, form);
         }
+        placement.dense = placement.find_dense_rows();
         placement.keep_rows();
         placement.find_stored_calls();
         placement
@@ -307,7 +311,7 @@ impl<'n, 'a> Placement<'n, 'a> {
         let stores = (0..self.nest.stores.len()).filter(|store| self.nest.stores[*store].level == level);
         items.extend(stores.map(Item::Store));
         let mut sorted: Vec<Item> = Vec::with_capacity(items.len());
-        let mut done: std::collections::HashSet<Item> = std::collections::HashSet::new();
+        let mut done: HashSet<Item> = HashSet::new();
         for item in items {
             let mut stack = vec![item];
             while let Some(&top) = stack.last() {
@@ -497,7 +501,7 @@ impl<'n, 'a> Placement<'n, 'a> {
         };
         let long =
             |size: Dim, least: i64| Assumption { size, least, most: i64::MAX, of: Specialisation::LongRows };
-        let merged = self.nest.long_rows.iter().map(|size| long(size.clone(), LONG_ROW));
+        let merged = self.nest.long_rows.iter().map(|(size, least)| long(size.clone(), *least));
         let called = self.called_strips().into_iter().filter(|_| self.options.long_rows);
         let called = called.map(|size| long(size, MIN_CALLED_STRIP));
         narrow.chain(kept).filter_map(assumption).chain(merged).chain(called).collect()

@@ -84,13 +84,17 @@ pub(crate) const MAX_PERIOD: i64 = 64;
 /// The same where loops stand around, in each step of which the row is filled anew.
 pub(crate) const MAX_PERIOD_INSIDE: i64 = 8;
 
-/// Arrays that one loop gathers strip by strip, at most.
+/// Loads that one loop gathers strip by strip, at most. `exp` of the sum of 24 slices of rows of 128 took twice the time
+/// when all of them were gathered.
 pub(crate) const MAX_GATHERED: usize = 4;
 
 /// The shortest axis that wastes little of the calls of functions along it. A shorter one is merged with the axis
-/// around it, even if some operands have to be stretched or gathered for that; where its length is a symbol, in a
-/// variant of the code.
+/// around it, even if some operands have to be stretched for that, or recur; where its length is a symbol, in a variant
+/// of the code.
 pub(crate) const LONG_ROW: i64 = 256;
+
+/// The same where operands have to be gathered that move along both axes: `exp` of a slice of rows of 128 lost a fifth.
+pub(crate) const LONG_GATHERED_ROW: i64 = 64;
 
 /// The shortest axis that fills vectors. A shorter one, without calls, is merged even if some operands have to be
 /// stretched.

@@ -432,7 +432,7 @@ impl<'k> Scope<'k> {
             Stmt::Gather { access, row, axis, steps, strides, .. } => {
                 strides.iter().try_for_each(|stride| self.stride(*stride))?;
                 self.extent(*steps)?;
-                self.gather(*access, *row, *axis)
+                self.gather(*access, *row, *axis, *steps)
             }
             Stmt::Reduce(reduce) => self.reduce(reduce, stmt),
             Stmt::Stream(stream) => self.stream(stream, stmt),

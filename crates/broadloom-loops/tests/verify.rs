@@ -213,6 +213,15 @@ const CASES: &[(&str, &str, Break)] = &[
             _ => false,
         });
     }),
+    ("Row", "functions of what short rows gather", |schedule| {
+        change(schedule, &mut |stmt| match stmt {
+            Stmt::Gather { steps, .. } => {
+                *steps = Extent::Constant(0);
+                true
+            }
+            _ => false,
+        });
+    }),
     // The elements of an array that a function reads lie apart.
     ("Moved", "tile call", |schedule| {
         let read = schedule.kernels[0].statements().find_map(|stmt| match stmt {

@@ -160,3 +160,19 @@ fn loops_run_over_whole_arrays_beside_short_operands() {
         assert_eq!(found, expected.collect::<Vec<f32>>());
     }
 }
+
+#[test]
+fn functions_of_a_few_slices_of_short_rows_are_called_on_long_strips() {
+    let text = |columns: i64, slices: i64| {
+        let g = Graph::new();
+        let x = g.input::<f32>("x", shape![g.symbol("n"), columns]);
+        let slice = |from: i64| x.slice(slice![.., from..columns - slices + from]);
+        let sum = (1..slices).fold(slice(0), |sum, from| sum + slice(from));
+        sum.exp().compile().unwrap().explain().to_string()
+    };
+    assert!(text(8, 2).contains("gather"), "{}", text(8, 2));
+    // Copies of many slices, or of long rows, take more than calls of short ones.
+    for (columns, slices) in [(40, 8), (128, 1)] {
+        assert!(!text(columns, slices).contains("gather"), "{}", text(columns, slices));
+    }
+}

@@ -227,3 +227,27 @@ fn functions_of_columns_are_outputs_too() {
     assert_eq!(ys, dense.1);
     assert_eq!([es[1], es[3], es[5]], [0.0; 3]);
 }
+
+/// Such an axis was counted in 32 bits, and refused.
+#[test]
+fn positions_on_constant_axes_of_any_length_are_counted() {
+    let g = Graph::new();
+    let x = g.input::<f32>("x", shape![3_000_000_000_i64]);
+    let y = g.input::<f32>("y", shape![3_000_000_000_i64, g.symbol("n")]);
+    g.compile([("x", x.argmax(0)), ("y", y.argmin(0))]).unwrap();
+}
+
+/// The axis of one element took the place of those merged beside it: elements were read far outside of the array.
+#[test]
+fn axes_of_one_element_beside_merged_ones_are_reduced() {
+    let g = Graph::new();
+    let x = g.input::<f32>("x", shape![4, 5]);
+    let flat = x.exp().reshape([1, 20]);
+    let kernel = g.compile([("greatest", flat.max(0)), ("place", flat.argmax(0))]).unwrap();
+    let x: Vec<f32> = (0..20_u8).map(|x| f32::from(x) * 0.25).collect();
+    let view = ArrayView::new(&x, &[4, 5]).unwrap();
+    let (greatest, place): (Vec<f32>, Vec<i64>) = kernel.run(view).unwrap().try_into().unwrap();
+    let alone: Vec<f32> = x.iter().map(|x| x.exp()).collect();
+    assert!(greatest.iter().zip(&alone).all(|(a, b)| (a - b).abs() <= 1e-6 * b));
+    assert_eq!(place, [0; 20]);
+}

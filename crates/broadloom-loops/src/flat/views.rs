@@ -230,6 +230,10 @@ pub(crate) fn runs(from: &[Dim], to: &[Dim]) -> Result<Vec<[Range<usize>; 2]>, L
 
 /// The sizes that a reshape has merged into an axis, if they are several.
 pub(crate) fn merged_axes(from: &[Dim], to: &[Dim], axis: usize) -> Option<Vec<Dim>> {
+    // An axis of one element beside merged ones is none of them.
+    if to[axis].is_one() {
+        return None;
+    }
     let found = runs(from, to).ok()?.into_iter().find(|[_, new]| new.contains(&axis));
     let [old, new] = found?;
     let parts: Vec<Dim> = from[old].iter().filter(|dim| !dim.is_one()).cloned().collect();

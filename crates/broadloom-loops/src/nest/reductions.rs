@@ -159,12 +159,15 @@ impl Nest<'_> {
     ) -> Result<ValueId, LowerError> {
         let axis = self.reduction_axis(node, reduction, map)?;
         let accumulator = self.flat.node(reduction.operand).dtype;
+        // Whether a symbolic axis is as short is assumed, and asked when it is bound.
+        let is_countable =
+            self.axes[axis.index()].extent.as_constant().is_none_or(|extent| i32::try_from(extent).is_ok());
         let operand = match (reduction.factors, reduction.op.is_arg()) {
             (Some(_), _) => Contribution::Product(args[0], args[1]),
             (None, true) => Contribution::Indexed {
                 value: args[0],
                 index: args.get(1).copied(),
-                narrow: self.narrow && accumulator.size() <= 4 && args.len() == 1,
+                narrow: self.narrow && is_countable && accumulator.size() <= 4 && args.len() == 1,
             },
             (None, false) => Contribution::Value(args[0]),
         };

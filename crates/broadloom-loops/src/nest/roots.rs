@@ -53,6 +53,7 @@ impl<'a> Nest<'a> {
             narrow,
             wanted: Vec::new(),
             long_rows: Vec::new(),
+            has_short_axis: false,
             memo: HashMap::new(),
             by_def: HashMap::new(),
             reduction_axes: HashMap::new(),
@@ -81,7 +82,9 @@ impl<'a> Nest<'a> {
                 .flat_map(|(of, sizes)| sizes.iter().map(move |size| (of, size)))
                 .filter(|of| !of.1.is_one())
                 .collect();
-            let unrolled = unrolled(&axes, piece.reduces && single).filter(|_| short == Short::Unrolled);
+            let unrolled = unrolled(&axes, piece.reduces && single);
+            nest.has_short_axis |= unrolled.is_some();
+            let unrolled = unrolled.filter(|_| short == Short::Unrolled);
             let looped = &axes[..axes.len() - usize::from(unrolled.is_some())];
             let (level, indices) = nest.chain(None, looped, &mut shared)?;
             nest.innermost = level;

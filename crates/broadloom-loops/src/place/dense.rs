@@ -7,6 +7,7 @@ use crate::nest::{NestReduction, bit};
 use crate::plan::Reason;
 use crate::thresholds::MIN_CALLED_STRIP;
 use broadloom_ir::dim::Dim;
+use std::collections::HashSet;
 
 impl Placement<'_, '_> {
     /// Whether there are reductions, and all of them are over dense rows of tables.
@@ -14,9 +15,18 @@ impl Placement<'_, '_> {
         !self.reduced.is_empty() && self.reduced.keys().all(|axis| self.has_dense_rows(*axis))
     }
 
+    /// Whether a reduction is over dense rows of tables.
+    pub fn has_dense_rows(&self, axis: AxisId) -> bool {
+        self.dense.contains(&axis)
+    }
+
+    pub(super) fn find_dense_rows(&self) -> HashSet<AxisId> {
+        self.reduced.keys().copied().filter(|axis| self.is_dense(*axis)).collect()
+    }
+
     /// Whether all that a reduction into scratch rows reads of the rows of tables lies row behind row, and nothing else
     /// tells the elements of two rows apart.
-    pub fn has_dense_rows(&self, axis: AxisId) -> bool {
+    fn is_dense(&self, axis: AxisId) -> bool {
         let nest = self.nest;
         let Some(strip) = nest.axes[axis.index()].parent else { return false };
         let row = &nest.axes[strip.index()].extent;

@@ -113,10 +113,17 @@ impl Scope<'_> {
     }
 
     /// What the strip of an axis meets of an array, which that axis does not move otherwise, into a row.
-    pub(super) fn gather(&mut self, id: AccessId, row: RowId, axis: AxisId) -> Result<(), Fault> {
+    pub(super) fn gather(
+        &mut self,
+        id: AccessId,
+        row: RowId,
+        axis: AxisId,
+        steps: Extent,
+    ) -> Result<(), Fault> {
         let access = self.moved(id, None)?;
         let Row { span, dtype, .. } = *self.row(row)?;
-        if span != Span::Strip || self.walked[axis.index()] || access.stride(axis).is_some() {
+        let has_steps = !matches!(steps, Extent::Constant(..1));
+        if span != Span::Strip || !has_steps || self.walked[axis.index()] || access.stride(axis).is_some() {
             return Err(Fault::Row(row));
         }
         if self.buffer(id, access)?.dtype != dtype {

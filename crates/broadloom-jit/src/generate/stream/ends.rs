@@ -42,11 +42,15 @@ struct Begins {
 impl Generator<'_, '_, '_> {
     /// Sets the rows of all accumulators to the state before the first element.
     pub(super) fn clear(&mut self, stream: &Stream, first: ir::Value) {
-        self.for_alike(stream, |generator, entry, begins| {
-            let mut rows = vec![begins.state];
-            rows.extend(entry.state[1..].iter().map(|row| generator.row_start(*row)));
-            generator.fill(stream, &entry.accumulator, &rows, first);
-        });
+        self.for_alike(
+            stream,
+            |_| true,
+            |generator, entry, begins| {
+                let mut rows = vec![begins.state];
+                rows.extend(entry.state[1..].iter().map(|row| generator.row_start(*row)));
+                generator.fill(stream, &entry.accumulator, &rows, first);
+            },
+        );
     }
 
     /// Sets the lanes of a block to the state before the first element.
@@ -105,7 +109,11 @@ impl Generator<'_, '_, '_> {
 
     /// From the states of all accumulators to their results.
     pub(super) fn finish_rows(&mut self, stream: &Stream) {
-        self.for_alike(stream, |generator, entry, begins| {
+        let is_due = |entry: &StreamAccumulator| {
+            let Accumulator { op, dtype, .. } = entry.accumulator;
+            entry.state.len() > 1 || op.finish(dtype).is_some()
+        };
+        self.for_alike(stream, is_due, |generator, entry, begins| {
             let Accumulator { op, dtype, .. } = entry.accumulator;
             match entry.state[..] {
                 [_, index] => {
@@ -115,7 +123,6 @@ impl Generator<'_, '_, '_> {
                         generator.emit.cast(&index[0], DType::I64)
                     });
                 }
-                _ if op.finish(dtype).is_none() => {}
                 _ => generator.each(stream, dtype, &[begins.state], begins.state, |generator, value| {
                     generator.finish(op, &value[0])
                 }),
@@ -123,12 +130,21 @@ impl Generator<'_, '_, '_> {
         });
     }
 
-    /// Emits code for every accumulator: one loop for those of a kind, if there are several.
-    fn for_alike(&mut self, stream: &Stream, mut emit: impl FnMut(&mut Self, &StreamAccumulator, Begins)) {
+    /// Emits code for every accumulator for which something is to be done: one loop for those of a kind, if there are
+    /// several.
+    fn for_alike(
+        &mut self,
+        stream: &Stream,
+        is_due: impl Fn(&StreamAccumulator) -> bool,
+        mut emit: impl FnMut(&mut Self, &StreamAccumulator, Begins),
+    ) {
         let mut rest = &stream.accumulators[..];
         while let Some(alike) = self.first_alike(rest) {
             rest = &rest[alike.entries.len()..];
             let first = &alike.entries[0];
+            if !is_due(first) {
+                continue;
+            }
             let begins = self.begins(first);
             let Some(apart) = alike.apart else {
                 emit(self, first, begins);
@@ -156,7 +172,8 @@ impl Generator<'_, '_, '_> {
         stream: &Stream,
         mut emit: impl FnMut(&mut Self, &StreamAccumulator, StreamTree, Begins),
     ) {
-        self.for_alike(stream, |generator, entry, begins| {
+        let has_tree = |entry: &StreamAccumulator| entry.tree.is_some();
+        self.for_alike(stream, has_tree, |generator, entry, begins| {
             if let Some(tree) = entry.tree {
                 emit(generator, entry, tree, begins);
             }
