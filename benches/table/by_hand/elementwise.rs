@@ -67,23 +67,25 @@ at_every_level! {
         }
     }
 
-    /// `x + y.T` of square tables, by blocks of 64 rows whose part of y is turned around first, in tiles.
+    /// `x + y.T` of square tables, by blocks of 64 rows whose part of y is turned around first, in tiles, and asked of
+    /// the memory some rows ahead.
     fn plus_transposed(x: &[f32], y: &[f32], block: &mut [f32], size: usize, out: &mut [f32]) {
         const ROWS: usize = 64;
-        const SIDE: usize = 8;
+        const AHEAD: usize = 16;
         for (number, (out, x)) in out.chunks_mut(ROWS * size).zip(x.chunks(ROWS * size)).enumerate() {
             let (first, rows) = (number * ROWS, out.len() / size);
             for column in (0..size).step_by(SIDE) {
+                for ahead in (column + AHEAD..size).take(SIDE) {
+                    ask_ahead(&y[ahead * size + first..][..rows]);
+                }
                 for row in (0..rows).step_by(SIDE) {
                     let part = &y[column * size + first + row..];
                     if row + SIDE <= rows && column + SIDE <= size {
-                        let mut tile = [[0.0; SIDE]; SIDE];
-                        for (of, tile) in tile.iter_mut().enumerate() {
-                            tile.copy_from_slice(&part[of * size..][..SIDE]);
-                        }
-                        for of in 0..SIDE {
-                            let turned: [f32; SIDE] = std::array::from_fn(|at| tile[at][of]);
-                            block[(row + of) * size + column..][..SIDE].copy_from_slice(&turned);
+                        let tile = turned(std::array::from_fn(|of| {
+                            std::array::from_fn(|at| part[of * size..][..SIDE][at])
+                        }));
+                        for (of, turned) in tile.iter().enumerate() {
+                            block[(row + of) * size + column..][..SIDE].copy_from_slice(turned);
                         }
                         continue;
                     }
@@ -99,4 +101,41 @@ at_every_level! {
             }
         }
     }
+}
+
+/// Rows and columns of a tile.
+const SIDE: usize = 4;
+
+/// The columns of a tile as rows.
+#[inline(always)]
+fn turned(tile: [[f32; SIDE]; SIDE]) -> [[f32; SIDE]; SIDE] {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::x86_64::{_MM_TRANSPOSE4_PS, _mm_loadu_ps, _mm_storeu_ps};
+        let mut turned = [[0.0; SIDE]; SIDE];
+        // SAFETY: every row has four floats; x86-64 has these instructions.
+        unsafe {
+            let [mut a, mut b, mut c, mut d] = tile.map(|row| _mm_loadu_ps(row.as_ptr()));
+            _MM_TRANSPOSE4_PS(&mut a, &mut b, &mut c, &mut d);
+            for (row, register) in turned.iter_mut().zip([a, b, c, d]) {
+                _mm_storeu_ps(row.as_mut_ptr(), register);
+            }
+        }
+        turned
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    std::array::from_fn(|of| tile.map(|row| row[of]))
+}
+
+/// Asks for the memory of a slice.
+#[inline(always)]
+fn ask_ahead(slice: &[f32]) {
+    #[cfg(target_arch = "x86_64")]
+    for line in slice.chunks(64 / size_of::<f32>()) {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: a hint accesses nothing.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(line.as_ptr().cast()) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = slice;
 }

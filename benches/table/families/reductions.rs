@@ -15,11 +15,13 @@ pub fn entries(suite: &mut Suite) {
     columns_and_rows(suite, 2048, 2048);
     columns_and_rows(suite, 8192, 4096);
     for columns in [3, 17, 64] {
-        shared_columns(suite, columns, true);
+        shared_columns(suite, Asked::RatioOrThird(0.6), 10_000_000, columns, true);
     }
     for columns in [3, 17] {
-        shared_columns(suite, columns, false);
+        shared_columns(suite, Asked::RatioOrThird(0.6), 10_000_000, columns, false);
     }
+    // One thread has more than half of the memory's bandwidth.
+    shared_columns(suite, Asked::Ratio(0.85), 600_000, 200, false);
     standardised(suite);
 }
 
@@ -65,12 +67,13 @@ fn columns_and_rows(suite: &mut Suite, rows: usize, columns: usize) {
     });
 }
 
-/// A few columns of ten million rows.
-fn shared_columns(suite: &mut Suite, columns: usize, is_constant: bool) {
-    let rows = suite.size(10_000_000);
+/// Columns, of which the rows are many.
+fn shared_columns(suite: &mut Suite, asked: Asked, rows: usize, columns: usize, is_constant: bool) {
     let size = if is_constant { columns.to_string() } else { format!("m = {columns}") };
-    let (level, name) = (suite.level, format!("sums of the columns of [10 M, {size}], two threads"));
-    suite.ratio(&name, Asked::RatioOrThird(0.6), || {
+    let many = if rows < 1_000_000 { rows.to_string() } else { format!("{} M", rows / 1_000_000) };
+    let (level, name) = (suite.level, format!("sums of the columns of [{many}, {size}], two threads"));
+    let rows = suite.size(rows);
+    suite.ratio(&name, asked, || {
         let x = array(&[rows, columns], 33);
         vec![
             sum("two threads", &x, 0, pool(2), is_constant),

@@ -10,7 +10,6 @@ use broadloom_ir::shape::Shape;
 use broadloom_ir::{ExprId, InputId, SymbolId, define_ids};
 use smallvec::SmallVec;
 
-mod dense;
 mod reductions;
 mod stmt;
 mod visit;

@@ -23,6 +23,7 @@
 //!    no two write the same element;
 //! 9. an axis that is counted in 32 bits is as short as that, as a constant or by an [assumption](Schedule::assumptions).
 
+mod dense;
 mod reductions;
 mod rows;
 mod scratch;

@@ -219,6 +219,32 @@ fn threads_share_what_is_reduced_to_few() {
     }
 }
 
+/// Columns are shared as columns only where each thread has some pages of a row of them.
+#[test]
+fn threads_share_rows_of_up_to_some_thousand_columns() {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+    let options = CompileOptions { threads: Threads::Pool(Arc::new(pool)), ..CompileOptions::default() };
+    for (rows, columns, is_shared) in [
+        (10_000, 128, true),
+        (10_000, 255, true),
+        (5000, 1000, true),
+        (5000, 4096, false),
+        (3000, 1000, false),
+    ] {
+        let g = Graph::new();
+        let [n, m] = g.symbols(["n", "m"]);
+        let kernel = g.compile_with([("sums", g.input::<f32>("x", shape![n, m]).sum(0))], &options).unwrap();
+        let x = vec![0.0_f32; rows * columns];
+        let bound = kernel.bind(ArrayView::new(&x, &[rows, columns]).unwrap()).unwrap();
+        let text = bound.explain().to_string();
+        assert_eq!(
+            text.contains("threads share what is reduced to"),
+            is_shared,
+            "{rows} x {columns}\n{text}"
+        );
+    }
+}
+
 /// Functions of a few columns beside extremes are stored once, rather than called on every row of the table.
 #[test]
 fn functions_of_few_columns_have_code_of_their_own() {

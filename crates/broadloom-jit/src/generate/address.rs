@@ -21,6 +21,17 @@ impl Generator<'_, '_, '_> {
         }
     }
 
+    /// A stride in bytes.
+    pub(super) fn stride_bytes(&mut self, stride: Stride, size: i64) -> ir::Value {
+        match stride {
+            Stride::Constant(stride) => self.constant(stride.wrapping_mul(size)),
+            Stride::Param(param) => {
+                let stride = self.params[param.index()];
+                self.scaled(stride, size)
+            }
+        }
+    }
+
     pub(super) fn scaled(&mut self, value: ir::Value, factor: i64) -> ir::Value {
         match factor {
             1 => value,
@@ -51,7 +62,15 @@ impl Generator<'_, '_, '_> {
         address
     }
 
-    pub(super) fn address(&mut self, access: AccessId) -> ir::Value {
+    /// So many elements behind the current position of an access.
+    pub(super) fn address(&mut self, access: AccessId, delta: i64) -> ir::Value {
+        let address = self.origin(access);
+        let size = self.kernel.accesses[access.index()].dtype.size() as i64;
+        self.ins().iadd_imm_s(address, delta * size)
+    }
+
+    /// The current position of an access.
+    pub(super) fn origin(&mut self, access: AccessId) -> ir::Value {
         let size = self.kernel.accesses[access.index()].dtype.size();
         // Accesses that are addressed have a buffer, by the verifier.
         let base = self.bases[access.index()].unwrap_or(self.scratch);
@@ -91,7 +110,7 @@ impl Generator<'_, '_, '_> {
     pub(super) fn load(&mut self, access: AccessId, delta: i64) -> Val {
         let dtype = self.kernel.accesses[access.index()].dtype;
         let (lanes, stride) = self.lane_stride(access).unwrap_or((1, LaneStride::Unit));
-        let address = self.address(access);
+        let address = self.origin(access);
         // Deltas were made to fit 32 bits of bytes.
         self.emit.load(address, (delta * dtype.size() as i64) as i32, dtype, lanes, stride)
     }
@@ -99,7 +118,7 @@ impl Generator<'_, '_, '_> {
     pub(super) fn store(&mut self, access: AccessId, delta: i64, value: ValueId) {
         let size = self.kernel.accesses[access.index()].dtype.size();
         let (lanes, stride) = self.lane_stride(access).unwrap_or((1, LaneStride::Unit));
-        let address = self.address(access);
+        let address = self.origin(access);
         let value = self.get(value);
         // Lanes that would all go to one element are those of an array without elements.
         let value = if lanes == 1 { self.emit.lane(&value, 0) } else { self.emit.splat(&value, lanes) };
@@ -183,7 +202,7 @@ impl Generator<'_, '_, '_> {
     ) -> Val {
         let bytes = value.dtype.size() as i64;
         let extent = self.extent(size);
-        let start = self.address(access);
+        let start = self.origin(access);
         let axis = self.vector.map(|(axis, _)| axis);
         let across = self.lane_stride(access);
         let lanes = across.map_or(index.lanes, |(lanes, _)| lanes);

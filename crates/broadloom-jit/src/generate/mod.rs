@@ -515,9 +515,7 @@ impl<'f> Generator<'_, 'f, '_> {
             Operand::Row(row) => self.row_within(row, 0, axis),
             Operand::Array { access, delta } => {
                 let (first, _) = self.bounds(axis);
-                let address = self.at(axis, first, 1, |generator| generator.address(access));
-                let size = self.kernel.accesses[access.index()].dtype.size() as i64;
-                self.ins().iadd_imm_s(address, delta * size)
+                self.at(axis, first, 1, |generator| generator.address(access, delta))
             }
         }
     }
@@ -542,16 +540,8 @@ impl<'f> Generator<'_, 'f, '_> {
         let indices = pairs.indices.map_or(null, |row| self.row_start(row));
         let left_start = self.row_start(pairs.left);
         let left_stride = self.constant((left.length * left.dtype.size()) as i64);
-        let right = self.at(pairs.axis, null, 1, |generator| generator.address(pairs.right));
-        let right = self.ins().iadd_imm_s(right, pairs.delta * size);
-        let right_stride = match access.stride(pairs.axis) {
-            None => null,
-            Some(Stride::Constant(stride)) => self.constant(stride.wrapping_mul(size)),
-            Some(Stride::Param(param)) => {
-                let stride = self.params[param.index()];
-                self.ins().imul_imm_s(stride, size)
-            }
-        };
+        let right = self.at(pairs.axis, null, 1, |generator| generator.address(pairs.right, pairs.delta));
+        let right_stride = access.stride(pairs.axis).map_or(null, |stride| self.stride_bytes(stride, size));
         let right_step = self.constant(pairs.step.wrapping_mul(size));
         let terms = self.constant(pairs.terms as i64);
         let count = self.extent(kernel.axes[pairs.axis.index()].extent);

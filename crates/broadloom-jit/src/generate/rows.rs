@@ -21,9 +21,8 @@ impl Generator<'_, '_, '_> {
         };
         let ((first_row, last_row), (first, last)) = (self.bounds(rows), self.bounds(axis));
         let source = self.at(rows, first_row, 1, |generator| {
-            generator.at(axis, first, 1, |generator| generator.address(access))
+            generator.at(axis, first, 1, |generator| generator.address(access, delta))
         });
-        let source = self.ins().iadd_imm_s(source, delta * size as i64);
         let source_stride = match self.kernel.accesses[access.index()].stride(axis) {
             None => self.constant(0),
             Some(stride) => self.stride_bytes(stride, size as i64),
@@ -94,8 +93,7 @@ impl Generator<'_, '_, '_> {
         let dtype = self.kernel.rows[row.index()].dtype;
         let size = dtype.size() as i64;
         let (first, last) = self.bounds(axis);
-        let (source, target) = (self.address(access), self.row_start(row));
-        let source = self.ins().iadd_imm_s(source, delta * size);
+        let (source, target) = (self.address(access, delta), self.row_start(row));
         let steps = self.extent(steps);
         let [outer, inner_bytes] = [outer, inner].map(|stride| self.stride_bytes(stride, size));
         let lane_stride = self.stride(inner, dtype.size());
@@ -132,17 +130,6 @@ impl Generator<'_, '_, '_> {
                 (vec![next, generator.ins().iadd(source, outer)], Vec::new())
             },
         );
-    }
-
-    /// A stride in bytes.
-    fn stride_bytes(&mut self, stride: Stride, size: i64) -> ir::Value {
-        match stride {
-            Stride::Constant(stride) => self.constant(stride.wrapping_mul(size)),
-            Stride::Param(param) => {
-                let stride = self.params[param.index()];
-                self.scaled(stride, size)
-            }
-        }
     }
 
     /// Writes lanes into a row at every `step`-th position of a range.

@@ -69,7 +69,7 @@ impl Generator<'_, '_, '_> {
     /// because they may belong to one segment.
     fn combine_in_memory(&mut self, place: &Place, op: ReduceOp, value: ValueId) {
         let dtype = self.kernel.accesses[place.access.index()].dtype;
-        let start = self.address(place.access);
+        let start = self.origin(place.access);
         let (index, value) = (self.get(place.index), self.get(value));
         let offset = (place.delta * dtype.size() as i64) as i32;
         if let Some((lanes, stride)) = self.lane_stride(place.access) {

@@ -70,10 +70,12 @@ impl Generator<'_, '_, '_> {
             ByBlocks::Always => many,
             ByBlocks::If(condition) => self.ins().select(condition, many, one),
         };
-        let dense = stream.dense.then(|| self.dense_rows(stream));
-        let at_once = match dense {
-            Some(Dense { most, .. }) => self.least(most, count),
-            None => one,
+        let (dense, at_once) = match stream.dense {
+            true => {
+                let (dense, most) = self.dense_rows(stream);
+                (Some(dense), self.least(most, count))
+            }
+            false => (None, one),
         };
         let mut starts = Vec::new();
         for entry in &stream.accumulators {
@@ -93,8 +95,9 @@ impl Generator<'_, '_, '_> {
         Lanes { count, at_once, dense, starts }
     }
 
-    /// Whether short rows of the table are walked several at once here: if the strip has all of a row.
-    fn dense_rows(&mut self, stream: &Stream) -> Dense {
+    /// Whether short rows of the table are walked several at once here, if the strip has all of a row; and how many at
+    /// most: a power of two, 1 if they are not.
+    fn dense_rows(&mut self, stream: &Stream) -> (Dense, ir::Value) {
         let (start, end) = self.bounds(stream.strip);
         let length = self.ins().isub(end, start);
         let extent = self.extent(self.kernel.axes[stream.strip.index()].extent);
@@ -117,7 +120,7 @@ impl Generator<'_, '_, '_> {
             }
         };
         let one = self.constant(1);
-        Dense { holds, length, most: self.ins().select(holds, most, one) }
+        (Dense { holds, length }, self.ins().select(holds, most, one))
     }
 
     /// Bytes from the row of one lane to that of the next: dense rows have dense lanes.
@@ -348,6 +351,4 @@ struct Dense {
     holds: ir::Value,
     /// Elements of the strip.
     length: ir::Value,
-    /// Rows at once, at most: a power of two, 1 if they are not.
-    most: ir::Value,
 }

@@ -88,8 +88,8 @@ pub struct Stream {
     /// Steps of the reduction axis that one walk along the strip takes, so that its accumulators are loaded and stored
     /// once for all of them: more than 1 only without a prologue. By the tree they are steps of one lane.
     pub steps: usize,
-    /// Whether short rows of the table are walked several at once, where the strip has all of a row: see
-    /// [`Kernel::has_dense_rows`]. By the tree they are steps of as many lanes.
+    /// Whether short rows of the table are walked several at once, where the strip has all of a row: all that is read
+    /// of them lies row behind row, as along one axis. By the tree they are steps of as many lanes.
     pub dense: bool,
     /// Run per step of the reduction axis: what does not depend on the strip.
     pub per_step: Vec<Stmt>,

@@ -120,7 +120,7 @@ impl Scope<'_> {
                 rows.try_for_each(|row| scope.read_row(row, stream.strip).map(|_| ()))
             })
         })?;
-        if stream.dense && !(by_lanes && self.kernel.has_dense_rows(stream)) {
+        if stream.dense && !(by_lanes && self.has_dense_rows(stream)) {
             return Err(Fault::Form(stream.axis));
         }
         // The results are read from rows.

@@ -4,16 +4,15 @@ use super::destination::Destination;
 use super::error::BindError;
 use super::plan::Request;
 use super::sizes::{Values, count, evaluate};
-use super::threads::COLUMNS;
 use crate::array::Geometry;
 use crate::variant::Variant;
 use broadloom_ir::SymbolId;
 use broadloom_ir::dim::{Dim, DimError};
 use broadloom_ir::graph::{CheckedGraph, Node, symbol_named};
-use broadloom_ir::reduce::{BLOCK, ReduceOp};
+use broadloom_ir::reduce::{BLOCK, ReduceOp, SEQUENTIAL_LIMIT};
 use broadloom_ir::shape::Shape;
 use broadloom_loops::kernel::Specialisation;
-use broadloom_loops::{IndexWidth, Layout, LowerOptions};
+use broadloom_loops::{IndexWidth, Layout, LowerOptions, MAX_UNROLLED_REDUCTION};
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
@@ -32,9 +31,9 @@ struct ShortSize {
 }
 
 /// A sum of these lengths adds in index order, and may be the sum of a tile of pairs.
-const SHORT_SUM: RangeInclusive<i64> = 2..=64;
+const SHORT_SUM: RangeInclusive<i64> = 2..=SEQUENTIAL_LIMIT as i64;
 /// Any other reduction of these lengths is unrolled.
-const SHORT_REDUCTION: RangeInclusive<i64> = 2..=8;
+const SHORT_REDUCTION: RangeInclusive<i64> = 2..=MAX_UNROLLED_REDUCTION;
 /// Trailing axes of these lengths become part of a vector loop.
 const SHORT_TRAILING: RangeInclusive<i64> = 2..=16;
 /// With fewer elements, a call takes no longer than what surrounds it.
@@ -116,8 +115,11 @@ struct SmallResult {
     is_by_columns: bool,
 }
 
-/// Results beside columns that a thread takes at least, so that the last ones keep no thread waiting.
+/// Results for each thread from which on threads take results of their own, so that the last ones keep none waiting.
 const RESULTS_OF_THREAD: i64 = 4;
+/// The same of columns, each thread's part of a row of which should be some pages: of 120 M elements in 200 to 1,000
+/// columns, two threads with columns of their own took 1.3 times as long as one thread, with rows of their own 0.6.
+const COLUMNS_OF_THREAD: i64 = 2048;
 /// With fewer elements for each, results are not worth to be put together from parts.
 const WORTH_PARTS: i64 = 4 * BLOCK as i64;
 
@@ -141,7 +143,7 @@ impl SmallResults {
     fn of_call(&self, values: &Values, threads: usize, parallel_threshold: usize) -> Vec<Shape> {
         let threads = threads as i64;
         let is_small = |result: &&SmallResult| {
-            let least = if result.is_by_columns { COLUMNS } else { RESULTS_OF_THREAD };
+            let least = if result.is_by_columns { COLUMNS_OF_THREAD } else { RESULTS_OF_THREAD };
             let (Ok(results), Ok(elements)) = (count(&result.shape, values), count(&result.operand, values))
             else {
                 return false;

@@ -7,7 +7,11 @@ use broadloom_loops::kernel::{Extent, Kernel, KernelId, Schedule, Stmt, Work};
 
 /// Fewest columns that a thread takes. Threads with a few columns each would read the same cache lines: over 16 columns,
 /// two threads took twice the time of one.
-pub(super) const COLUMNS: i64 = 64;
+const MIN_COLUMNS: i64 = 64;
+
+/// Groups or chunks for each thread, at most. Chunks are of one length, so that with few of them a thread may have to
+/// wait while another computes the last one: five for two threads take 0.6 of the time of one thread, not 0.5.
+const MAX_CHUNKS_OF_THREAD: i64 = 16;
 
 /// One run of a kernel.
 #[derive(Debug)]
@@ -82,9 +86,9 @@ impl DivCeil for i64 {
     }
 }
 
-/// The least `unit * 2^k` that gives about four groups per thread.
+/// The least `unit * 2^k` that gives no more groups than threads are worth.
 fn group_length(extent: i64, unit: i64, threads: usize) -> i64 {
-    let groups = 4 * threads as i64;
+    let groups = MAX_CHUNKS_OF_THREAD * threads as i64;
     let mut length = unit.max(1);
     while extent.div_ceil_by(length) > groups {
         length = length.saturating_mul(2);
@@ -140,9 +144,9 @@ fn plan_launch(
     let extent = extent(kernel, values)?;
     let by_columns = is_by_columns(kernel);
     // Of columns every chunk walks over all rows: as few chunks as there are threads, each as wide as can be.
-    let most = if by_columns { threads as i64 } else { 4 * threads as i64 };
+    let most = if by_columns { threads as i64 } else { MAX_CHUNKS_OF_THREAD * threads as i64 };
     let chunks = if threads > 1 { ((work / CHUNK_WORK) as i64).clamp(threads as i64, most) } else { 1 };
-    let chunk = extent.div_ceil_by(chunks).max(if by_columns { COLUMNS } else { 1 });
+    let chunk = extent.div_ceil_by(chunks).max(if by_columns { MIN_COLUMNS } else { 1 });
     let alignment = ALIGNMENTS.into_iter().find(|alignment| chunk >= 4 * alignment).unwrap_or(1);
     Ok(Launch {
         kernel: id,

@@ -68,7 +68,11 @@ fn run(
                 let distance = argument.cast_signed() as isize;
                 *argument = pointer(*base).wrapping_offset(distance).expose_provenance() as u64;
             }
-            run_launch(inner, binding, launch, &arguments, &mut failure)?;
+            if launch.chunk < launch.extent {
+                run_chunks(inner, binding, launch, &arguments, &mut failure)?;
+            } else if launch.extent > 0 {
+                run_range(binding, launch, &arguments, 0..launch.extent, &mut failure)?;
+            }
         }
         if let Some(failure) = failure.first {
             return Err(RunError::new(&inner.graph, binding, &failure));
@@ -83,24 +87,7 @@ fn run(
     })
 }
 
-/// Runs a kernel, on several threads if that was planned. What data have no result is added to `failure`.
-#[inline]
-fn run_launch(
-    inner: &Inner,
-    binding: &Binding,
-    launch: &Launch,
-    arguments: &[u64],
-    failure: &mut Failure,
-) -> Result<(), RunError> {
-    if launch.chunk < launch.extent {
-        run_chunks(inner, binding, launch, arguments, failure)
-    } else if launch.extent > 0 {
-        run_range(binding, launch, arguments, 0..launch.extent, failure)
-    } else {
-        Ok(())
-    }
-}
-
+/// Runs a kernel on several threads. What data have no result is added to `failure`.
 fn run_chunks(
     inner: &Inner,
     binding: &Binding,

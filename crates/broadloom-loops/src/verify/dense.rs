@@ -1,12 +1,12 @@
-//! Whether short rows of a table can be walked as one.
+//! Whether short rows of a table can be walked as one: promise 7.
 
 use super::*;
 
-impl Kernel {
+impl Scope<'_> {
     /// Whether all that a [`Stream`] reads of the rows of tables lies row behind row, as along one axis, nothing else
     /// tells the elements of two rows apart, and there are lanes for several: then a walk may go on from one row into
     /// the next.
-    pub fn has_dense_rows(&self, stream: &Stream) -> bool {
+    pub(super) fn has_dense_rows(&self, stream: &Stream) -> bool {
         let has_lanes = |entry: &StreamAccumulator| {
             let operand = &entry.accumulator.operand;
             entry.tree.is_some() && matches!(operand, Contribution::Value(_) | Contribution::Product(..))
@@ -21,7 +21,7 @@ impl Kernel {
 
     fn is_dense(&self, stream: &Stream, body: &[Stmt], filled: &mut Vec<RowId>) -> bool {
         body.iter().all(|stmt| match stmt {
-            Stmt::Let(value) => self.is_dense_value(stream, &self.values[value.index()].def, filled),
+            Stmt::Let(value) => self.is_dense_value(stream, &self.kernel.values[value.index()].def, filled),
             Stmt::Put { row, axis, .. } => {
                 filled.push(*row);
                 *axis == stream.strip
@@ -65,11 +65,11 @@ impl Kernel {
     }
 
     fn is_dense_access(&self, stream: &Stream, access: AccessId) -> bool {
-        let along_rows = match self.axes[stream.strip.index()].extent {
+        let along_rows = match self.kernel.axes[stream.strip.index()].extent {
             Extent::Constant(extent) => Stride::Constant(extent),
             Extent::Param(extent) => Stride::Param(extent),
         };
-        let access = &self.accesses[access.index()];
+        let access = &self.kernel.accesses[access.index()];
         match (access.stride(stream.axis), access.stride(stream.strip)) {
             (None, None) => true,
             (along, Some(Stride::Constant(1))) => along == Some(along_rows),
