@@ -1,7 +1,7 @@
 //! Every dtype to every other.
 
 use super::masks::Narrowing;
-use super::value::{Regs, scalar_type, vector_type, width_of};
+use super::value::{Regs, scalar_type, width_of};
 use super::{Emitter, Val};
 use broadloom_ir::dtype::{Class, DType, Scalar};
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
@@ -27,33 +27,34 @@ impl Emitter<'_, '_> {
         if x.lanes == 1 {
             return self.cast_scalar(x, to);
         }
+        // Where floats and integers of one size meet, all registers are of the type of the result.
+        let ty = self.host.vector_type(to, width_of(to));
         let regs = match (x.dtype, to) {
             (Bool, _) if to == to.arithmetic() => self.ones_of_mask(x, to),
             (_, F16 | Bf16) => return self.cast_to_half(x, to),
             (I8 | I16 | U8 | U16, F32 | F64) => return self.cast_via(x, I32, to),
-            (I32, F32) => self.map(x, |builder, reg| builder.ins().fcvt_from_sint(types::F32X4, reg)).regs,
-            (U32, F32) => self.map(x, |builder, reg| builder.ins().fcvt_from_uint(types::F32X4, reg)).regs,
-            (I64, F64) => self.map(x, |builder, reg| builder.ins().fcvt_from_sint(types::F64X2, reg)).regs,
-            (U64, F64) => self.map(x, |builder, reg| builder.ins().fcvt_from_uint(types::F64X2, reg)).regs,
+            (I32, F32) => self.map(x, |builder, reg| builder.ins().fcvt_from_sint(ty, reg)).regs,
+            (U32, F32) => self.map(x, |builder, reg| builder.ins().fcvt_from_uint(ty, reg)).regs,
+            (I64, F64) => self.map(x, |builder, reg| builder.ins().fcvt_from_sint(ty, reg)).regs,
+            (U64, F64) => self.map(x, |builder, reg| builder.ins().fcvt_from_uint(ty, reg)).regs,
             // Cranelift knows the instruction for the low half of a register only.
             (I32, F64) => self.halves(x, |emitter, low| {
                 let wide = emitter.builder.ins().swiden_low(low);
-                emitter.builder.ins().fcvt_from_sint(types::F64X2, wide)
+                emitter.builder.ins().fcvt_from_sint(ty, wide)
             }),
             (U32, F64) => self.halves(x, |emitter, low| {
                 let wide = emitter.builder.ins().uwiden_low(low);
-                emitter.builder.ins().fcvt_from_uint(types::F64X2, wide)
+                emitter.builder.ins().fcvt_from_uint(ty, wide)
             }),
             (F32, F64) => self.halves(x, |emitter, low| emitter.builder.ins().fvpromote_low(low)),
-            (F64, F32) => {
-                self.join_halves(x, types::F32X4, |emitter, reg| emitter.builder.ins().fvdemote(reg))
-            }
-            (F32, I32) => self.map(x, |builder, reg| builder.ins().fcvt_to_sint_sat(types::I32X4, reg)).regs,
-            (F32, U32) => self.map(x, |builder, reg| builder.ins().fcvt_to_uint_sat(types::I32X4, reg)).regs,
-            (F64, I32) => self.join_halves(x, types::I32X4, |emitter, reg| {
+            (F64, F32) => self.join_halves(x, ty, |emitter, reg| emitter.builder.ins().fvdemote(reg)),
+            (F32, I32) => self.map(x, |builder, reg| builder.ins().fcvt_to_sint_sat(ty, reg)).regs,
+            (F32, U32) => self.map(x, |builder, reg| builder.ins().fcvt_to_uint_sat(ty, reg)).regs,
+            (F64, I32) => self.join_halves(x, ty, |emitter, reg| {
                 // Together with the zeros this is one truncation on x86-64, where the parts do not exist.
-                let zeros = emitter.vector_constant(types::I64X2, vec![0; 16].into());
-                let wide = emitter.builder.ins().fcvt_to_sint_sat(types::I64X2, reg);
+                let long = emitter.host.vector_of(types::I64);
+                let zeros = emitter.vector_constant(long, vec![0; emitter.host.vector_bytes].into());
+                let wide = emitter.builder.ins().fcvt_to_sint_sat(long, reg);
                 emitter.builder.ins().snarrow(wide, zeros)
             }),
             (F64, U32) => self.words_of_doubles(x),
@@ -129,7 +130,7 @@ impl Emitter<'_, '_> {
             let narrowing = match (lanes.width, width_of(to)) {
                 // Cut once, words and their halves are numbers that every narrowing keeps.
                 (4, 1) => {
-                    let low = self.splat_bits(types::I32X4, 0xff);
+                    let low = self.splat_bits(self.host.vector_of(types::I32), 0xff);
                     lanes = self.map(&lanes, |builder, reg| builder.ins().band(reg, low));
                     let regs = self.narrow(&lanes, Narrowing::Signed);
                     lanes = Val { width: 2, ..lanes.with_regs(regs) };
@@ -147,8 +148,8 @@ impl Emitter<'_, '_> {
     fn ones_of_mask(&mut self, x: &Val, to: DType) -> Regs {
         let mask = self.resize_mask(x, width_of(to));
         let one = Scalar::Bool(true).cast(to).bits().cast_signed();
-        let ones = self.splat_bits(mask.register_type(), one);
-        let ty = vector_type(to, mask.width);
+        let ones = self.splat_bits(self.host.register_type(&mask), one);
+        let ty = self.host.vector_type(to, mask.width);
         let bits = self.map(&mask, |builder, reg| builder.ins().band(reg, ones));
         bits.regs.iter().map(|reg| self.bitcast(ty, *reg)).collect()
     }
@@ -205,10 +206,11 @@ impl Emitter<'_, '_> {
             let bound = self.constant(bound.cast(DType::F32));
             self.splat(&bound, x.lanes).regs[0]
         });
+        let [floats, words] = [types::F32, types::I32].map(|lane| self.host.vector_of(lane));
         let clamped = self.map(x, |builder, reg| {
             let number = if to.is_signed_integer() {
                 let number = builder.ins().fcmp(FloatCC::Equal, reg, reg);
-                let number = builder.ins().bitcast(types::F32X4, ir::MemFlagsData::new(), number);
+                let number = builder.ins().bitcast(floats, ir::MemFlagsData::new(), number);
                 builder.ins().band(reg, number)
             } else {
                 let positive = builder.ins().fcmp(FloatCC::LessThan, bounds[0], reg);
@@ -217,7 +219,7 @@ impl Emitter<'_, '_> {
             let small = builder.ins().fcmp(FloatCC::LessThan, number, bounds[1]);
             bitselect_floats(builder, small, number, bounds[1])
         });
-        self.map(&clamped, |builder, reg| builder.ins().x86_cvtt2dq(types::I32X4, reg)).regs
+        self.map(&clamped, |builder, reg| builder.ins().x86_cvtt2dq(words, reg)).regs
     }
 
     /// `f64` truncated to `u32`, saturating.
@@ -225,8 +227,9 @@ impl Emitter<'_, '_> {
     /// Bounded, a number is rounded to the nearest integer by adding and taking off 2^52, and down by comparing; added
     /// once more, the integer is the low half of the bits.
     fn words_of_doubles(&mut self, x: &Val) -> Regs {
+        let [doubles, long] = [types::F64, types::I64].map(|lane| self.host.vector_of(lane));
         let [zero, greatest, one, large] =
-            [0.0, f64::from(u32::MAX), 1.0, 2f64.powi(52)].map(|value| self.splat_float(types::F64X2, value));
+            [0.0, f64::from(u32::MAX), 1.0, 2f64.powi(52)].map(|value| self.splat_float(doubles, value));
         let bits = self.map(x, |builder, reg| {
             let positive = builder.ins().fcmp(FloatCC::LessThan, zero, reg);
             let lifted = bitselect_floats(builder, positive, reg, zero);
@@ -235,11 +238,11 @@ impl Emitter<'_, '_> {
             let sum = builder.ins().fadd(bounded, large);
             let nearest = builder.ins().fsub(sum, large);
             let above = builder.ins().fcmp(FloatCC::LessThan, bounded, nearest);
-            let above = builder.ins().bitcast(types::F64X2, ir::MemFlagsData::new(), above);
+            let above = builder.ins().bitcast(doubles, ir::MemFlagsData::new(), above);
             let step = builder.ins().band(above, one);
             builder.ins().fsub(sum, step)
         });
-        let bits: Regs = bits.regs.iter().map(|reg| self.bitcast(types::I64X2, *reg)).collect();
+        let bits: Regs = bits.regs.iter().map(|reg| self.bitcast(long, *reg)).collect();
         let bits = Val::vector(DType::U64, x.lanes, bits);
         self.narrow(&bits, Narrowing::Low)
     }

@@ -2,21 +2,21 @@
 
 use super::casts::bitselect_floats;
 use super::ops::Extreme;
+use super::value::width_of;
 use super::{Emitter, Val};
 use broadloom_ir::dtype::{DType, Scalar};
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
-use cranelift_codegen::ir::{self, InstBuilder, Type, types};
+use cranelift_codegen::ir::{self, InstBuilder, Type};
 use cranelift_frontend::FunctionBuilder;
 
-/// The vector types of floats, of their bits, and the bit of the sign.
-fn bits_of(dtype: DType) -> (Type, Type, i64) {
-    match dtype {
-        DType::F64 => (types::F64X2, types::I64X2, i64::MIN),
-        _ => (types::F32X4, types::I32X4, 0x8000_0000),
-    }
-}
-
 impl Emitter<'_, '_> {
+    /// The vector types of floats, of their bits, and the bit of the sign.
+    fn bits_of(&self, dtype: DType) -> (Type, Type, i64) {
+        let sign = if dtype == DType::F64 { i64::MIN } else { 0x8000_0000 };
+        let width = width_of(dtype);
+        (self.host.vector_type(dtype, width), self.host.mask_type(width), sign)
+    }
+
     /// A float constant in the lanes of `like`.
     fn float_like(&mut self, like: &Val, value: f64) -> Val {
         let constant = self.constant(Scalar::F64(value).cast(like.dtype));
@@ -49,7 +49,7 @@ impl Emitter<'_, '_> {
             _ => (DType::I32, f32::NEG_INFINITY.to_bits().cast_signed().into()),
         };
         let bits = Val { dtype: integer, ..x.clone() };
-        let ty = bits.register_type();
+        let ty = self.host.register_type(&bits);
         let regs: Vec<ir::Value> = x.regs.iter().map(|reg| self.bitcast(ty, *reg)).collect();
         let above = self.constant(Scalar::I64(infinity + 1).cast(integer));
         let above = self.splat(&above, x.lanes);
@@ -58,7 +58,7 @@ impl Emitter<'_, '_> {
 
     /// -1, +0 or 1 by the sign; NaN for NaN.
     pub(super) fn sign_of_floats(&mut self, x: &Val) -> Val {
-        let (ty, bits, sign) = bits_of(x.dtype);
+        let (ty, bits, sign) = self.bits_of(x.dtype);
         let (zero, one) = (self.splat_float(ty, 0.0), self.splat_float(ty, 1.0));
         let (one, sign) = (self.bitcast(bits, one), self.splat_bits(bits, sign));
         self.in_vectors(&[x], |emitter, args| {
@@ -76,7 +76,7 @@ impl Emitter<'_, '_> {
 
     /// `x` with the sign of `y`, and with none of a NaN.
     pub(super) fn copysign(&mut self, x: &Val, y: &Val) -> Val {
-        let (ty, bits, sign) = bits_of(x.dtype);
+        let (ty, bits, sign) = self.bits_of(x.dtype);
         let sign = self.splat_bits(bits, sign);
         self.in_vectors(&[x, y], |emitter, args| {
             let number = emitter.builder.ins().fcmp(FloatCC::Ordered, args[1], args[1]);
@@ -92,7 +92,7 @@ impl Emitter<'_, '_> {
     /// The neighbour of `x` in the direction of `y`: one more or less as an integer, but from zero the least number
     /// with the sign of `y`, and `y` itself where both are equal.
     pub(super) fn nextafter(&mut self, x: &Val, y: &Val) -> Val {
-        let (ty, bits, sign) = bits_of(x.dtype);
+        let (ty, bits, sign) = self.bits_of(x.dtype);
         let (zero, one, sign) =
             (self.splat_float(ty, 0.0), self.splat_bits(bits, 1), self.splat_bits(bits, sign));
         self.in_vectors(&[x, y], |emitter, args| {

@@ -65,10 +65,11 @@ impl Emitter<'_, '_> {
     /// number that weight no longer falls.
     fn round_by_adding(&mut self, x: &Val, to: DType) -> Val {
         let Format { fraction, least, infinite } = Format::of(to);
-        let (ty, bits, sign, exponent, own) = match x.dtype {
-            DType::F64 => (types::F64X2, types::I64X2, i64::MIN, 0x7ff << 52, 52),
-            _ => (types::F32X4, types::I32X4, SIGN, EXPONENT, 23),
+        let (sign, exponent, own) = match x.dtype {
+            DType::F64 => (i64::MIN, 0x7ff << 52, 52),
+            _ => (SIGN, EXPONENT, 23),
         };
+        let (ty, bits) = (self.host.vector_type(x.dtype, x.width), self.host.mask_type(x.width));
         let (sign, exponent) = (self.splat_bits(bits, sign), self.splat_bits(bits, exponent));
         let (least, infinite) =
             (self.splat_float(ty, 2f64.powi(least)), self.splat_float(ty, 2f64.powi(infinite)));
@@ -95,8 +96,9 @@ impl Emitter<'_, '_> {
 
     /// Infinity for what is too large for `f16`: scaled so that `f32` overflows at the same place, and back.
     fn overflow_f16(&mut self, x: &Val) -> Val {
-        let up = self.splat_float(types::F32X4, 2f64.powi(112));
-        let down = self.splat_float(types::F32X4, 2f64.powi(-112));
+        let floats = self.host.vector_of(types::F32);
+        let (up, down) =
+            (self.splat_float(floats, 2f64.powi(112)), self.splat_float(floats, 2f64.powi(-112)));
         self.in_vectors(&[x], |emitter, args| {
             let scaled = emitter.builder.ins().fmul(args[0], up);
             emitter.builder.ins().fmul(scaled, down)
@@ -105,7 +107,7 @@ impl Emitter<'_, '_> {
 
     /// `f32` rounded to `bf16`, its upper half: half a unit is added to the bits, less one if the last bit is even.
     fn round_bf16(&mut self, x: &Val) -> Val {
-        let ty = types::I32X4;
+        let [ty, floats] = [types::I32, types::F32].map(|lane| self.host.vector_of(lane));
         let (one, half, upper) =
             (self.splat_bits(ty, 1), self.splat_bits(ty, 0x7fff), self.splat_bits(ty, 0xffff_0000));
         let quiet = self.splat_bits(ty, 0x7fc0_0000);
@@ -121,15 +123,16 @@ impl Emitter<'_, '_> {
             let nan = emitter.builder.ins().fcmp(FloatCC::Unordered, args[0], args[0]);
             let nan = emitter.builder.ins().band(nan, quiet);
             let result = emitter.builder.ins().bor(rounded, nan);
-            emitter.bitcast(types::F32X4, result)
+            emitter.bitcast(floats, result)
         })
     }
 
     /// The floats of 16 bits that a `u16` value holds.
     pub(super) fn half_of_bits(&mut self, bits: &Val, dtype: DType) -> Val {
+        let [ty, float_type] = [types::I32, types::F32].map(|lane| self.host.vector_of(lane));
         let words: Regs = if bits.lanes == 1 {
             let word = self.builder.ins().sextend(types::I32, bits.regs[0]);
-            [self.builder.ins().scalar_to_vector(types::I32X4, word)].into_iter().collect()
+            [self.builder.ins().scalar_to_vector(ty, word)].into_iter().collect()
         } else {
             self.widen(bits, true)
         };
@@ -139,7 +142,7 @@ impl Emitter<'_, '_> {
                 DType::F16 => self.f32_of_f16(words),
                 _ => {
                     let upper = self.builder.ins().ishl_imm_u(words, 16);
-                    self.bitcast(types::F32X4, upper)
+                    self.bitcast(float_type, upper)
                 }
             };
             floats.push(match bits.lanes {
@@ -155,35 +158,36 @@ impl Emitter<'_, '_> {
     /// Shifted to their places in an `f32` they read as 2^-112 times the number, also a subnormal one; the exponent of
     /// infinities and NaNs is set by hand.
     fn f32_of_f16(&mut self, words: ir::Value) -> ir::Value {
-        let ty = types::I32X4;
+        let [ty, floats] = [types::I32, types::F32].map(|lane| self.host.vector_of(lane));
         // Three copies of the sign stand where the longer exponent begins.
         let places = self.splat_bits(ty, 0x8fff_ffff);
         let special = self.splat_bits(ty, 0x0f80_0000);
         let exponent = self.splat_bits(ty, EXPONENT);
-        let scale = self.splat_float(types::F32X4, 2f64.powi(112));
+        let scale = self.splat_float(floats, 2f64.powi(112));
         let shifted = self.builder.ins().ishl_imm_u(words, 13);
         let small = self.builder.ins().band(shifted, places);
         let top = self.builder.ins().band(shifted, special);
         let is_special = self.builder.ins().icmp(IntCC::Equal, top, special);
         let exponent = self.builder.ins().band(is_special, exponent);
-        let small = self.bitcast(types::F32X4, small);
+        let small = self.bitcast(floats, small);
         let scaled = self.builder.ins().fmul(small, scale);
         let scaled = self.bitcast(ty, scaled);
         let result = self.builder.ins().bor(scaled, exponent);
-        self.bitcast(types::F32X4, result)
+        self.bitcast(floats, result)
     }
 
     /// The bits of 16-bit floats as `u16`: the inverse of [`Emitter::half_of_bits`].
     pub(super) fn bits_of_half(&mut self, x: &Val) -> Val {
+        let [ty, floats] = [types::I32, types::F32].map(|lane| self.host.vector_of(lane));
         let mut words = Regs::new();
         for reg in &x.regs {
             let float = match x.lanes {
-                1 => self.builder.ins().scalar_to_vector(types::F32X4, *reg),
+                1 => self.builder.ins().scalar_to_vector(floats, *reg),
                 _ => *reg,
             };
             words.push(match x.dtype {
                 DType::F16 => self.f16_of_f32(float),
-                _ => self.bitcast(types::I32X4, float),
+                _ => self.bitcast(ty, float),
             });
         }
         // The bits are in the upper halves: taken with their signs, they fit the signed narrowing of SSE2.
@@ -200,8 +204,8 @@ impl Emitter<'_, '_> {
     /// `f32` values of `f16` as the bits of those, in the upper half of each word. Infinities and NaNs keep an
     /// exponent of ones, of which the upper bits fall off.
     fn f16_of_f32(&mut self, x: ir::Value) -> ir::Value {
-        let ty = types::I32X4;
-        let scale = self.splat_float(types::F32X4, 2f64.powi(-112));
+        let ty = self.host.vector_of(types::I32);
+        let scale = self.splat_float(self.host.vector_of(types::F32), 2f64.powi(-112));
         let (sign, rest) = (self.splat_bits(ty, SIGN), self.splat_bits(ty, 0x7fff_0000));
         let scaled = self.builder.ins().fmul(x, scale);
         let bits = self.bitcast(ty, scaled);

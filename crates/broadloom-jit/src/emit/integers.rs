@@ -76,10 +76,11 @@ impl Emitter<'_, '_> {
     /// from there it is taken at the end, too, and wraps as it must: the least integer divided by -1. Whatever a zero
     /// divisor gives is replaced.
     fn integer_quotient(&mut self, op: Op, dtype: DType, a: &Val, b: &Val, quotient: &Val) -> Val {
-        let (ty, bits, integer, sign, large) = match a.dtype {
-            DType::F64 => (types::F64X2, types::I64X2, DType::I64, i64::MIN, 1.5 * 2f64.powi(52)),
-            _ => (types::F32X4, types::I32X4, DType::I32, 0x8000_0000, 1.5 * 2f64.powi(23)),
+        let (integer, sign, large) = match a.dtype {
+            DType::F64 => (DType::I64, i64::MIN, 1.5 * 2f64.powi(52)),
+            _ => (DType::I32, 0x8000_0000, 1.5 * 2f64.powi(23)),
         };
+        let (ty, bits) = (self.host.vector_type(a.dtype, a.width), self.host.mask_type(a.width));
         let (zero, one, large) =
             (self.splat_float(ty, 0.0), self.splat_float(ty, 1.0), self.splat_float(ty, large));
         let (one, sign) = (self.bitcast(bits, one), self.splat_bits(bits, sign));
@@ -255,10 +256,10 @@ impl Emitter<'_, '_> {
             let ones = self.map(x, |builder, x| builder.ins().popcnt(x));
             return Val::scalar(DType::U8, self.resize_int(&ones, 1));
         }
-        let ty = x.register_type();
+        let ty = self.host.register_type(x);
         let mut ones = x.clone();
         for reg in &mut ones.regs {
-            let bytes = self.bitcast(types::I8X16, *reg);
+            let bytes = self.bitcast(self.host.vector_of(types::I8), *reg);
             let counts = self.builder.ins().popcnt(bytes);
             *reg = self.bitcast(ty, counts);
         }

@@ -1,6 +1,6 @@
 //! From scalars to vectors and back.
 
-use super::value::{Regs, VECTOR_BYTES, mask_type, register_count, vector_type, width_of};
+use super::value::{Regs, width_of};
 use super::{Emitter, Val};
 use broadloom_ir::dtype::DType;
 use cranelift_codegen::ir::{self, ConstantData, InstBuilder, types};
@@ -15,8 +15,8 @@ impl Emitter<'_, '_> {
         if x.dtype == DType::Bool {
             return self.splat_mask(x, lanes, 1);
         }
-        let reg = self.builder.ins().splat(vector_type(x.dtype, x.width), x.regs[0]);
-        Val::vector(x.dtype, lanes, smallvec![reg; register_count(lanes, x.width)])
+        let reg = self.builder.ins().splat(self.host.vector_type(x.dtype, x.width), x.regs[0]);
+        Val::vector(x.dtype, lanes, smallvec![reg; self.host.register_count(lanes, x.width)])
     }
 
     /// `first`, `first + 1`, .. as I64 or I32, wrapping.
@@ -27,13 +27,13 @@ impl Emitter<'_, '_> {
             return first;
         }
         let start = self.splat(&first, lanes);
-        let per_register = start.per_register();
+        let per_register = self.host.per_register(start.width);
         let mut regs = Regs::new();
         for (index, reg) in start.regs.iter().enumerate() {
             let width = usize::from(start.width);
             let offsets = (index * per_register..(index + 1) * per_register)
                 .flat_map(|offset| offset.to_le_bytes().into_iter().take(width));
-            let offsets = self.vector_constant(start.register_type(), offsets.collect());
+            let offsets = self.vector_constant(self.host.register_type(&start), offsets.collect());
             regs.push(self.builder.ins().iadd(*reg, offsets));
         }
         start.with_regs(regs)
@@ -44,8 +44,8 @@ impl Emitter<'_, '_> {
         if x.lanes == 1 {
             return x.clone();
         }
-        let per_register = x.per_register();
-        // At most 16 lanes fit a register.
+        let per_register = self.host.per_register(x.width);
+        // At most 32 lanes fit a register.
         let element =
             self.builder.ins().extractlane(x.regs[index / per_register], (index % per_register) as u8);
         if x.dtype != DType::Bool {
@@ -68,7 +68,7 @@ impl Emitter<'_, '_> {
         let width = width_of(dtype);
         let storage = if dtype == DType::Bool { DType::U8 } else { dtype };
         let mut regs = Regs::new();
-        for part in scalars.chunks(VECTOR_BYTES / usize::from(width)) {
+        for part in scalars.chunks(self.host.vector_bytes / usize::from(width)) {
             let mut part = part.iter().map(|scalar| scalar.regs[0]);
             let Some(first) = part.next() else { continue };
             let mut reg = self.first_lane(storage, first);
@@ -83,13 +83,13 @@ impl Emitter<'_, '_> {
 
     /// A register whose first lane is the scalar.
     fn first_lane(&mut self, dtype: DType, scalar: ir::Value) -> ir::Value {
-        let ty = vector_type(dtype, width_of(dtype));
+        let ty = self.host.vector_type(dtype, width_of(dtype));
         if width_of(dtype) >= 4 {
             return self.builder.ins().scalar_to_vector(ty, scalar);
         }
         // x86-64 moves nothing shorter into a vector register.
         let word = self.builder.ins().uextend(types::I32, scalar);
-        let reg = self.builder.ins().scalar_to_vector(types::I32X4, word);
+        let reg = self.builder.ins().scalar_to_vector(self.host.vector_of(types::I32), word);
         self.bitcast(ty, reg)
     }
 
@@ -102,8 +102,8 @@ impl Emitter<'_, '_> {
             return self.lane(x, first);
         }
         let width = usize::from(x.width);
-        let per_register = x.per_register();
-        if first.is_multiple_of(per_register) && (count * width).is_multiple_of(VECTOR_BYTES) {
+        let per_register = self.host.per_register(x.width);
+        if first.is_multiple_of(per_register) && (count * width).is_multiple_of(self.host.vector_bytes) {
             let from = first / per_register;
             return Val {
                 lanes: count,
@@ -139,12 +139,12 @@ impl Emitter<'_, '_> {
             .iter()
             .map(|part| if part.is_mask() { self.resize_mask(part, width) } else { part.clone() })
             .collect();
-        let full = |part: &Val| (part.lanes * usize::from(part.width)).is_multiple_of(VECTOR_BYTES);
+        let full = |part: &Val| (part.lanes * usize::from(part.width)).is_multiple_of(self.host.vector_bytes);
         let regs: Regs = if parts.iter().all(full) {
             parts.iter().flat_map(|part| part.regs.iter().copied()).collect()
         } else {
             // Lanes of 1 or 2 bytes leave a register unfilled, and then a part is one or more words of 4 bytes.
-            let ty = vector_type(dtype, width);
+            let ty = self.host.vector_type(dtype, width);
             let words: SmallVec<[(ir::Value, usize); 16]> = parts
                 .iter()
                 .flat_map(|part| {
@@ -170,9 +170,10 @@ impl Emitter<'_, '_> {
             return result;
         }
         // As floats, which stay in vector registers on their way.
-        result = self.bitcast(types::F32X4, result);
+        let floats = self.host.vector_of(types::F32);
+        result = self.bitcast(floats, result);
         for (lane, (reg, word)) in (0u8..).zip(words).skip(1) {
-            let source = self.bitcast(types::F32X4, *reg);
+            let source = self.bitcast(floats, *reg);
             let value = self.builder.ins().extractlane(source, *word as u8);
             result = self.builder.ins().insertlane(result, value, lane);
         }
@@ -213,11 +214,11 @@ impl Emitter<'_, '_> {
 
     /// A scalar bool as a mask of a width.
     pub(super) fn splat_mask(&mut self, x: &Val, lanes: usize, width: u8) -> Val {
-        let ty = mask_type(width);
+        let ty = self.host.mask_type(width);
         let truth = x.regs[0];
         let wide = if width == 1 { truth } else { self.builder.ins().uextend(ty.lane_type(), truth) };
         let ones = self.builder.ins().ineg(wide);
         let reg = self.builder.ins().splat(ty, ones);
-        Val::mask(lanes, width, smallvec![reg; register_count(lanes, width)])
+        Val::mask(lanes, width, smallvec![reg; self.host.register_count(lanes, width)])
     }
 }

@@ -1,6 +1,6 @@
 //! Truth values in vectors: masks, their widths, and what they select.
 
-use super::value::{Regs, register_count, width_of};
+use super::value::{Regs, width_of};
 use super::{Emitter, Val};
 use broadloom_ir::dtype::DType;
 use cranelift_codegen::ir::{self, InstBuilder, Opcode, types};
@@ -38,7 +38,7 @@ impl Emitter<'_, '_> {
         let compared = matches!(opcode, Some(Opcode::Fcmp | Opcode::Icmp));
         let mask_type = match dfg.value_type(mask) {
             // There is no `blendv` of 2 bytes.
-            types::I16X8 if !compared => types::I8X16,
+            ty if ty.lane_type() == types::I16 && !compared => self.host.vector_of(types::I8),
             ty => ty,
         };
         let mask = self.bitcast(mask_type, mask);
@@ -73,7 +73,7 @@ impl Emitter<'_, '_> {
     /// Lanes of integers twice as wide, with sign or zeros.
     pub(super) fn widen(&mut self, x: &Val, signed: bool) -> Regs {
         let mut wide = Regs::new();
-        for index in 0..register_count(x.lanes, x.width * 2) {
+        for index in 0..self.host.register_count(x.lanes, x.width * 2) {
             let (reg, high, ins) = (x.regs[index / 2], index % 2 == 1, self.builder.ins());
             wide.push(match (signed, high) {
                 (true, false) => ins.swiden_low(reg),
@@ -90,7 +90,7 @@ impl Emitter<'_, '_> {
         if x.width == 8 {
             return self.narrow_words(&x.regs);
         }
-        let (ty, low) = if x.width == 4 { (types::I32X4, 0xffff) } else { (types::I16X8, 0xff) };
+        let (ty, low) = (self.host.mask_type(x.width), if x.width == 4 { 0xffff } else { 0xff });
         let (x, signed) = match narrowing {
             Narrowing::Signed => (x.clone(), true),
             Narrowing::Unsigned => (x.clone(), false),
@@ -117,10 +117,11 @@ impl Emitter<'_, '_> {
 
     /// Words of 8 bytes to 4, by their low halves.
     fn narrow_words(&mut self, regs: &[ir::Value]) -> Regs {
+        let ty = self.host.vector_of(types::I32);
         let mut narrow = Regs::new();
         for pair in regs.chunks(2) {
             let reg = self.shuffle_words(pair[0], pair[pair.len() - 1], [0, 2, 4, 6]);
-            narrow.push(self.bitcast(types::I32X4, reg));
+            narrow.push(self.bitcast(ty, reg));
         }
         narrow
     }

@@ -1,6 +1,6 @@
 //! Loads and stores of lanes.
 
-use super::value::{Regs, VECTOR_BYTES, mask_type, scalar_type, vector_type, width_of};
+use super::value::{Regs, scalar_type, width_of};
 use super::{Emitter, Val};
 use broadloom_ir::dtype::DType;
 use cranelift_codegen::ir::{self, ConstantData, InstBuilder, types};
@@ -158,18 +158,19 @@ impl Emitter<'_, '_> {
 
     fn load_unit(&mut self, address: ir::Value, offset: i64, dtype: DType, lanes: usize) -> Val {
         let bytes = lanes * dtype.size();
-        let ty = vector_type(dtype, width_of(dtype));
+        let ty = self.host.vector_type(dtype, width_of(dtype));
         let mut regs = Regs::new();
-        if let Some(part) = part_type(bytes) {
+        if let Some(part) = self.part_type(bytes) {
             let (address, offset) = self.place(address, offset);
             let element = self.builder.ins().load(part.lane_type(), self.flags, address, offset);
             let reg = self.builder.ins().scalar_to_vector(part, element);
             regs.push(self.bitcast(ty, reg));
         } else {
-            for start in (0..bytes).step_by(VECTOR_BYTES) {
+            for start in (0..bytes).step_by(self.host.vector_bytes) {
                 let (address, offset) = self.place(address, offset.wrapping_add(start as i64));
                 // A load that is read as another type becomes an instruction of its own, not a memory operand.
-                let loaded = if self.host.compares_unaligned { ty } else { mask_type(width_of(dtype)) };
+                let loaded =
+                    if self.host.compares_unaligned { ty } else { self.host.mask_type(width_of(dtype)) };
                 let reg = self.builder.ins().load(loaded, self.flags, address, offset);
                 regs.push(self.bitcast(ty, reg));
             }
@@ -178,16 +179,26 @@ impl Emitter<'_, '_> {
     }
 
     fn store_unit(&mut self, address: ir::Value, offset: i64, value: &Val) {
-        if let Some(part) = part_type(value.lanes * usize::from(value.width)) {
+        if let Some(part) = self.part_type(value.lanes * usize::from(value.width)) {
             let (address, offset) = self.place(address, offset);
             let reg = self.bitcast(part, value.regs[0]);
             let part = self.builder.ins().extractlane(reg, 0u8);
             self.builder.ins().store(self.flags, part, address, offset);
             return;
         }
-        for (reg, start) in value.regs.iter().zip((0..).step_by(VECTOR_BYTES)) {
+        for (reg, start) in value.regs.iter().zip((0..).step_by(self.host.vector_bytes)) {
             let (address, offset) = self.place(address, offset.wrapping_add(start));
             self.builder.ins().store(self.flags, *reg, address, offset);
+        }
+    }
+
+    /// The vector type whose first lane is as large as a value that does not fill a register: only lanes of 1 and 2
+    /// bytes are so small.
+    fn part_type(&self, bytes: usize) -> Option<ir::Type> {
+        match bytes {
+            4 => Some(self.host.vector_of(types::F32)),
+            8 => Some(self.host.vector_of(types::F64)),
+            _ => None,
         }
     }
 
@@ -212,8 +223,10 @@ impl Emitter<'_, '_> {
                 }
                 _ => {
                     // Indices of bytes, below 16; those beyond the lanes do not matter.
-                    let lane = |lane: usize| ((x.lanes + VECTOR_BYTES - 1 - lane) % VECTOR_BYTES) as u8;
-                    let order: ConstantData = (0..VECTOR_BYTES).map(lane).collect();
+                    let lane = |lane: usize| {
+                        ((x.lanes + self.host.vector_bytes - 1 - lane) % self.host.vector_bytes) as u8
+                    };
+                    let order: ConstantData = (0..self.host.vector_bytes).map(lane).collect();
                     let order = self.builder.func.dfg.immediates.push(order);
                     self.builder.ins().shuffle(*reg, *reg, order)
                 }
@@ -238,16 +251,6 @@ fn storage(dtype: DType) -> DType {
         DType::Bool => DType::U8,
         DType::F16 | DType::Bf16 => DType::U16,
         _ => dtype,
-    }
-}
-
-/// The vector type whose first lane is as large as a value that does not fill a register: only lanes of 1 and 2 bytes
-/// are so small.
-fn part_type(bytes: usize) -> Option<ir::Type> {
-    match bytes {
-        4 => Some(types::F32X4),
-        8 => Some(types::F64X2),
-        _ => None,
     }
 }
 

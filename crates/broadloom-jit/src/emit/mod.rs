@@ -43,13 +43,15 @@ use cranelift_codegen::settings::Value as Setting;
 use cranelift_frontend::FunctionBuilder;
 use smallvec::SmallVec;
 use std::collections::BTreeSet;
-use value::{Regs, scalar_type, vector_type, width_of};
+use value::{Regs, scalar_type, width_of};
 
 /// What the emitter must know of the target.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Host {
     call_conv: CallConv,
     pointer: ir::Type,
+    /// Bytes of a vector register.
+    vector_bytes: usize,
     /// The target is x86-64, whose own min, max and truncation are worth a special case.
     is_x64: bool,
     /// Vectors can be rounded to integers, and bytes shuffled: SSE4.1 on x86-64 (which is never without SSSE3).
@@ -69,6 +71,7 @@ impl Host {
         Host {
             call_conv: isa.default_call_conv(),
             pointer: isa.pointer_type(),
+            vector_bytes: VECTOR_BYTES,
             is_x64,
             has_rounding: !is_x64 || has("has_sse41"),
             compares_unaligned: !is_x64 || has("has_avx"),
@@ -172,7 +175,7 @@ impl<'a, 'f> Emitter<'a, 'f> {
         for index in 0..x.regs.len() {
             let mut regs: SmallVec<[ir::Value; 3]> = args.iter().map(|arg| arg.regs[index]).collect();
             if x.lanes == 1 {
-                let ty = vector_type(x.dtype, x.width);
+                let ty = self.host.vector_type(x.dtype, x.width);
                 for reg in &mut regs {
                     *reg = self.builder.ins().scalar_to_vector(ty, *reg);
                 }

@@ -7,7 +7,6 @@ use broadloom_ir::ops::Op;
 use broadloom_math::Real;
 use cranelift_codegen::ir::condcodes::{CondCode, FloatCC, IntCC};
 use cranelift_codegen::ir::{self, InstBuilder, types};
-use cranelift_frontend::FunctionBuilder;
 use smallvec::SmallVec;
 
 /// A greatest or a least.
@@ -191,10 +190,28 @@ impl Emitter<'_, '_> {
     fn multiply(&mut self, x: &Val, y: &Val) -> Val {
         match x.dtype.class() {
             Class::Bool => self.and(x, y),
-            Class::Int if x.lanes > 1 && x.width == 1 => self.zip(x, y, multiply_bytes),
+            Class::Int if x.lanes > 1 && x.width == 1 => self.multiply_bytes(x, y),
             Class::Int => self.zip(x, y, |builder, x, y| builder.ins().imul(x, y)),
             Class::Float => self.zip(x, y, |builder, x, y| builder.ins().fmul(x, y)),
         }
+    }
+
+    /// Products of bytes, modulo 256, by products of 2-byte words: there is no instruction for bytes on x86-64.
+    fn multiply_bytes(&mut self, x: &Val, y: &Val) -> Val {
+        let little = ir::MemFlagsData::new().with_endianness(ir::Endianness::Little);
+        let [bytes, words] = [types::I8, types::I16].map(|lane| self.host.vector_of(lane));
+        self.zip(x, y, |builder, x, y| {
+            let [x, y] = [x, y].map(|bytes| builder.ins().bitcast(words, little, bytes));
+            let even = builder.ins().imul(x, y);
+            let low = builder.ins().iconst(types::I16, 0xff);
+            let low = builder.ins().splat(words, low);
+            let even = builder.ins().band(even, low);
+            let [x, y] = [x, y].map(|words| builder.ins().ushr_imm_u(words, 8));
+            let odd = builder.ins().imul(x, y);
+            let odd = builder.ins().ishl_imm_u(odd, 8);
+            let product = builder.ins().bor(even, odd);
+            builder.ins().bitcast(bytes, little, product)
+        })
     }
 
     fn magnitude(&mut self, x: &Val) -> Val {
@@ -262,19 +279,4 @@ impl Emitter<'_, '_> {
             Class::Float => self.extreme_floats(which, x, y),
         }
     }
-}
-
-/// Products of bytes, modulo 256, by products of 2-byte words: there is no instruction for bytes on x86-64.
-fn multiply_bytes(builder: &mut FunctionBuilder<'_>, x: ir::Value, y: ir::Value) -> ir::Value {
-    let little = ir::MemFlagsData::new().with_endianness(ir::Endianness::Little);
-    let [x, y] = [x, y].map(|bytes| builder.ins().bitcast(types::I16X8, little, bytes));
-    let even = builder.ins().imul(x, y);
-    let low = builder.ins().iconst(types::I16, 0xff);
-    let low = builder.ins().splat(types::I16X8, low);
-    let even = builder.ins().band(even, low);
-    let [x, y] = [x, y].map(|words| builder.ins().ushr_imm_u(words, 8));
-    let odd = builder.ins().imul(x, y);
-    let odd = builder.ins().ishl_imm_u(odd, 8);
-    let product = builder.ins().bor(even, odd);
-    builder.ins().bitcast(types::I8X16, little, product)
 }

@@ -1,10 +1,11 @@
 //! Values of neighbouring elements, and how they lie in registers.
 
+use super::Host;
 use broadloom_ir::dtype::DType;
 use cranelift_codegen::ir::{self, types};
 use smallvec::SmallVec;
 
-/// Bytes of a vector register: Cranelift has 128-bit vectors on every target that matters here.
+/// Bytes of a vector register of Cranelift: it has 128-bit vectors on every target that matters here.
 pub(crate) const VECTOR_BYTES: usize = 16;
 
 /// CLIF values, one per register.
@@ -14,8 +15,8 @@ pub(super) type Regs = SmallVec<[ir::Value; 8]>;
 ///
 /// ```text
 /// lanes == 1        one scalar CLIF value; bool is an I8 of 0 or 1
-/// lanes 4, 8, 16    ceil(lanes * width / 16) registers in lane order; when the lanes do not fill one
-///                   register, its upper lanes are unspecified
+/// lanes 4, 8, 16    as many registers as the lanes fill, in lane order; when they do not fill one register,
+///                   its upper lanes are unspecified
 /// ```
 ///
 /// A float of 16 bits is held as the `f32` of its value, scalar or vector: its width is 4, and 2 in memory only.
@@ -55,16 +56,6 @@ impl Val {
         Val { regs: regs.into_iter().collect(), ..*self }
     }
 
-    /// The CLIF type of each register.
-    pub(crate) fn register_type(&self) -> ir::Type {
-        if self.lanes == 1 { scalar_type(self.dtype) } else { vector_type(self.dtype, self.width) }
-    }
-
-    /// Lanes per register, counting unspecified ones.
-    pub(super) fn per_register(&self) -> usize {
-        VECTOR_BYTES / usize::from(self.width)
-    }
-
     /// Whether the value is a vector of truth values.
     pub(super) fn is_mask(&self) -> bool {
         self.dtype == DType::Bool && self.lanes > 1
@@ -88,30 +79,46 @@ pub(super) fn scalar_type(dtype: DType) -> ir::Type {
     }
 }
 
-/// The CLIF type of a register of lanes, where `width` matters for masks only.
-pub(super) fn vector_type(dtype: DType, width: u8) -> ir::Type {
-    match dtype {
-        DType::Bool => mask_type(width),
-        DType::I8 | DType::U8 => types::I8X16,
-        DType::I16 | DType::U16 => types::I16X8,
-        DType::I32 | DType::U32 => types::I32X4,
-        DType::I64 | DType::U64 => types::I64X2,
-        DType::F16 | DType::Bf16 | DType::F32 => types::F32X4,
-        DType::F64 => types::F64X2,
+/// How values lie in the vector registers of the target.
+impl Host {
+    /// The CLIF type of each register of a value.
+    pub(crate) fn register_type(self, value: &Val) -> ir::Type {
+        match value.lanes {
+            1 => scalar_type(value.dtype),
+            _ => self.vector_type(value.dtype, value.width),
+        }
     }
-}
 
-/// The CLIF type of a register of a mask.
-pub(super) fn mask_type(width: u8) -> ir::Type {
-    match width {
-        2 => types::I16X8,
-        4 => types::I32X4,
-        8 => types::I64X2,
-        _ => types::I8X16,
+    /// The CLIF type of a register of lanes, where `width` matters for masks only.
+    pub(super) fn vector_type(self, dtype: DType, width: u8) -> ir::Type {
+        match dtype {
+            DType::Bool => self.mask_type(width),
+            _ => self.vector_of(scalar_type(dtype)),
+        }
     }
-}
 
-/// Number of registers of a vector.
-pub(super) fn register_count(lanes: usize, width: u8) -> usize {
-    (lanes * usize::from(width)).div_ceil(VECTOR_BYTES)
+    /// The CLIF type of a register of a mask.
+    pub(super) fn mask_type(self, width: u8) -> ir::Type {
+        self.vector_of(match width {
+            2 => types::I16,
+            4 => types::I32,
+            8 => types::I64,
+            _ => types::I8,
+        })
+    }
+
+    /// The CLIF type of a register of lanes of a scalar type.
+    pub(super) fn vector_of(self, lane: ir::Type) -> ir::Type {
+        lane.by(self.vector_bytes as u32 / lane.bytes()).expect("registers have a power of two of lanes")
+    }
+
+    /// Number of registers of a vector.
+    pub(super) fn register_count(self, lanes: usize, width: u8) -> usize {
+        (lanes * usize::from(width)).div_ceil(self.vector_bytes)
+    }
+
+    /// Lanes per register, counting unspecified ones.
+    pub(super) fn per_register(self, width: u8) -> usize {
+        self.vector_bytes / usize::from(width)
+    }
 }

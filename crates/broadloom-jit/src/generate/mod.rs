@@ -256,7 +256,7 @@ impl<'f> Generator<'_, 'f, '_> {
         }
         for value in values {
             for _ in &value.regs {
-                self.emit.builder.append_block_param(block, value.register_type());
+                self.emit.builder.append_block_param(block, self.emit.host.register_type(value));
             }
         }
         block
