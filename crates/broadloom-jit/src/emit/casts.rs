@@ -1,5 +1,6 @@
 //! Every dtype to every other.
 
+use super::intrinsics::Intrinsic;
 use super::masks::Narrowing;
 use super::value::{Regs, scalar_type, width_of};
 use super::{Emitter, Val};
@@ -46,7 +47,13 @@ impl Emitter<'_, '_> {
                 let wide = emitter.builder.ins().uwiden_low(low);
                 emitter.builder.ins().fcvt_from_uint(ty, wide)
             }),
+            (F32, F64) if self.host.is_wide() => {
+                self.halves(x, |emitter, low| emitter.intrinsic(Intrinsic::Promote, &[low], ty))
+            }
             (F32, F64) => self.halves(x, |emitter, low| emitter.builder.ins().fvpromote_low(low)),
+            (F64, F32) if self.host.is_wide() => {
+                self.join_halves(x, ty, |emitter, reg| emitter.intrinsic(Intrinsic::Demote, &[reg], ty))
+            }
             (F64, F32) => self.join_halves(x, ty, |emitter, reg| emitter.builder.ins().fvdemote(reg)),
             (F32, I32) => self.map(x, |builder, reg| builder.ins().fcvt_to_sint_sat(ty, reg)).regs,
             (F32, U32) => self.map(x, |builder, reg| builder.ins().fcvt_to_uint_sat(ty, reg)).regs,
@@ -154,18 +161,18 @@ impl Emitter<'_, '_> {
         bits.regs.iter().map(|reg| self.bitcast(ty, *reg)).collect()
     }
 
-    /// Two registers from each: `emit` widens the low half of what it gets.
+    /// A register from each half that has lanes: `emit` widens the low half of what it gets.
     fn halves(&mut self, x: &Val, emit: impl Fn(&mut Self, ir::Value) -> ir::Value) -> Regs {
         let mut wide = Regs::new();
-        for reg in &x.regs {
-            wide.push(emit(self, *reg));
-            let high = self.rotate_words(*reg, 2);
-            wide.push(emit(self, high));
+        for index in 0..self.host.register_count(x.lanes, x.width * 2) {
+            let reg = x.regs[index / 2];
+            let half = if index % 2 == 0 { reg } else { self.upper_half(reg) };
+            wide.push(emit(self, half));
         }
         wide
     }
 
-    /// One register from each pair: `emit` narrows into the low half of what it gives.
+    /// One register from each pair, or from what is left: `emit` narrows into the low half of what it gives.
     fn join_halves(
         &mut self,
         x: &Val,
@@ -174,9 +181,12 @@ impl Emitter<'_, '_> {
     ) -> Regs {
         let mut narrow = Regs::new();
         for pair in x.regs.chunks(2) {
-            let low = emit(self, pair[0]);
-            let high = emit(self, pair[pair.len() - 1]);
-            let joined = self.shuffle_words(low, high, [0, 1, 4, 5]);
+            let parts: Regs = pair.iter().map(|reg| emit(self, *reg)).collect();
+            let joined = match *parts {
+                [low, high] if self.host.is_wide() => self.lower_halves(low, high),
+                [low, high] => self.shuffle_words(low, high, [0, 1, 4, 5]),
+                _ => parts[0],
+            };
             narrow.push(self.bitcast(ty, joined));
         }
         narrow

@@ -1,6 +1,7 @@
 //! From scalars to vectors and back.
 
-use super::value::{Regs, width_of};
+use super::intrinsics::Intrinsic;
+use super::value::{Regs, VECTOR_BYTES, width_of};
 use super::{Emitter, Val};
 use broadloom_ir::dtype::DType;
 use cranelift_codegen::ir::{self, ConstantData, InstBuilder, types};
@@ -68,7 +69,7 @@ impl Emitter<'_, '_> {
         let width = width_of(dtype);
         let storage = if dtype == DType::Bool { DType::U8 } else { dtype };
         let mut regs = Regs::new();
-        for part in scalars.chunks(self.host.vector_bytes / usize::from(width)) {
+        for part in scalars.chunks(VECTOR_BYTES / usize::from(width)) {
             let mut part = part.iter().map(|scalar| scalar.regs[0]);
             let Some(first) = part.next() else { continue };
             let mut reg = self.first_lane(storage, first);
@@ -77,7 +78,7 @@ impl Emitter<'_, '_> {
             }
             regs.push(reg);
         }
-        let vector = Val::vector(storage, scalars.len(), regs);
+        let vector = Val::vector(storage, scalars.len(), self.filled(&regs));
         if dtype == DType::Bool { self.mask_of_bytes(&vector) } else { vector }
     }
 
@@ -111,8 +112,9 @@ impl Emitter<'_, '_> {
             };
         }
         let within = first % per_register;
-        if within + count <= per_register && (within * width).is_multiple_of(4) {
-            let reg = self.rotate_words(x.regs[first / per_register], within * width / 4);
+        let start = within * width;
+        if start % VECTOR_BYTES + count * width <= VECTOR_BYTES && start.is_multiple_of(4) {
+            let reg = self.words_from(x.regs[first / per_register], start / 4);
             return Val { lanes: count, ..x.with_regs([reg]) };
         }
         let scalars: SmallVec<[Val; 16]> = (first..first + count).map(|index| self.lane(x, index)).collect();
@@ -143,29 +145,63 @@ impl Emitter<'_, '_> {
         let regs: Regs = if parts.iter().all(full) {
             parts.iter().flat_map(|part| part.regs.iter().copied()).collect()
         } else {
-            // Lanes of 1 or 2 bytes leave a register unfilled, and then a part is one or more words of 4 bytes.
+            // Lanes of 1 or 2 bytes leave a register unfilled, and a wide one those of 4 bytes. Then a part is one or
+            // more words of 4 bytes.
             let ty = self.host.vector_type(dtype, width);
+            let per_register = self.host.per_register(4);
             let words: SmallVec<[(ir::Value, usize); 16]> = parts
                 .iter()
                 .flat_map(|part| {
                     let words = part.lanes * usize::from(part.width) / 4;
-                    (0..words).map(|word| (part.regs[word / 4], word % 4))
+                    (0..words).map(|word| (part.regs[word / per_register], word % per_register))
                 })
                 .collect();
-            words.chunks(4).map(|words| self.gather_words(ty, words)).collect()
+            let gathered: Regs = words.chunks(4).map(|words| self.gather_words(ty, words)).collect();
+            self.filled(&gathered)
         };
         let whole = Val::vector(dtype, lanes, regs);
         Val { width, ..whole }
     }
 
-    /// A register of the given 4-byte words of registers of a type; what is not given is unspecified.
+    /// Registers of what is in the first 16 bytes of each: the registers themselves, or pairs of them in a wide one.
+    pub(super) fn filled(&mut self, parts: &[ir::Value]) -> Regs {
+        let pairs = parts.chunks(self.host.vector_bytes / VECTOR_BYTES);
+        pairs
+            .map(|pair| match *pair {
+                [low, high] => self.lower_halves(low, high),
+                _ => pair[0],
+            })
+            .collect()
+    }
+
+    /// The lower halves of two wide registers in one.
+    pub(super) fn lower_halves(&mut self, low: ir::Value, high: ir::Value) -> ir::Value {
+        let ty = self.builder.func.dfg.value_type(low);
+        self.intrinsic(Intrinsic::LowerHalves, &[low, high], ty)
+    }
+
+    /// The upper half of a register in the place of the lower one; the upper one is unspecified.
+    pub(super) fn upper_half(&mut self, reg: ir::Value) -> ir::Value {
+        self.words_from(reg, self.host.per_register(4) / 2)
+    }
+
+    /// A register that begins with the given 4-byte words of registers of a type, at most four; what is not given is
+    /// unspecified.
     fn gather_words(&mut self, ty: ir::Type, words: &[(ir::Value, usize)]) -> ir::Value {
+        let (reg, first) = words[0];
+        if self.host.is_wide()
+            && first % 4 + words.len() <= 4
+            && words.iter().zip(first..).all(|(word, index)| *word == (reg, index))
+        {
+            return self.words_from(reg, first);
+        }
         if let [(a, first), (b, second), (c, third), (d, fourth)] = *words
             && (a, c) == (b, d)
+            && words.iter().all(|(_, word)| *word < 4)
         {
             return self.shuffle_words(a, c, [first, second, 4 + third, 4 + fourth]);
         }
-        let mut result = self.rotate_words(words[0].0, words[0].1);
+        let mut result = self.words_from(reg, first);
         if words.len() == 1 {
             return result;
         }
@@ -180,23 +216,57 @@ impl Emitter<'_, '_> {
         self.bitcast(ty, result)
     }
 
-    /// A register with its 4-byte words moved down by `count`, the lowest ones following the highest.
+    /// A register that begins with the 4-byte words of another from `first` on, up to the next multiple of four; the
+    /// others are unspecified.
+    pub(super) fn words_from(&mut self, reg: ir::Value, first: usize) -> ir::Value {
+        let part = match first {
+            0..4 => reg,
+            _ => {
+                let ty = self.builder.func.dfg.value_type(reg);
+                self.intrinsic(Intrinsic::UpperHalf, &[reg], ty)
+            }
+        };
+        self.rotate_words(part, first % 4)
+    }
+
+    /// A register with the 4-byte words of each 16 bytes moved down by `count`, the lowest ones following the highest.
     pub(super) fn rotate_words(&mut self, reg: ir::Value, count: usize) -> ir::Value {
         let word = |index: usize| (index + count) % 4;
         if count == 0 { reg } else { self.shuffle_words(reg, reg, [word(0), word(1), word(2), word(3)]) }
     }
 
-    /// A register of 4-byte words chosen among the four of `low` (0 to 3) and of `high` (4 to 7).
+    /// A register of 4-byte words chosen among the four of `low` (0 to 3) and of `high` (4 to 7), in each 16 bytes: two
+    /// of `low` and then two of `high`, which may be the same register.
     ///
-    /// Every choice in use is one instruction on SSE2; byte shuffles would need SSSE3.
+    /// Every such choice is one instruction on SSE2; byte shuffles would need SSSE3.
     pub(super) fn shuffle_words(&mut self, low: ir::Value, high: ir::Value, words: [usize; 4]) -> ir::Value {
         let ty = self.builder.func.dfg.value_type(low);
+        if self.host.is_wide() {
+            let choice = words.iter().rev().fold(0, |choice, word| choice << 2 | (word % 4) as u8);
+            return self.intrinsic(Intrinsic::Words(choice), &[low, high], ty);
+        }
         // Indices of bytes are below 32.
         let bytes = words.iter().flat_map(|word| (0..4).map(move |byte| (4 * word + byte) as u8)).collect();
         let mask = self.builder.func.dfg.immediates.push(bytes);
         let low = self.bitcast(types::I8X16, low);
         let high = self.bitcast(types::I8X16, high);
         let shuffled = self.builder.ins().shuffle(low, high, mask);
+        self.bitcast(ty, shuffled)
+    }
+
+    /// A register of bytes chosen from one, in each 16 bytes. On x86-64 only with SSSE3, or where every choice is an
+    /// instruction of SSE2.
+    pub(super) fn shuffle_bytes(&mut self, reg: ir::Value, order: [u8; VECTOR_BYTES]) -> ir::Value {
+        let ty = self.builder.func.dfg.value_type(reg);
+        let byte_type = self.host.vector_of(types::I8);
+        let bytes = self.bitcast(byte_type, reg);
+        let shuffled = if self.host.is_wide() {
+            let order = self.vector_constant(byte_type, order.repeat(2).into());
+            self.intrinsic(Intrinsic::Bytes, &[bytes, order], byte_type)
+        } else {
+            let order = self.builder.func.dfg.immediates.push(order.to_vec().into());
+            self.builder.ins().shuffle(bytes, bytes, order)
+        };
         self.bitcast(ty, shuffled)
     }
 

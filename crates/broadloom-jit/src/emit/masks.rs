@@ -1,5 +1,6 @@
 //! Truth values in vectors: masks, their widths, and what they select.
 
+use super::intrinsics::Intrinsic;
 use super::value::{Regs, width_of};
 use super::{Emitter, Val};
 use broadloom_ir::dtype::DType;
@@ -72,6 +73,11 @@ impl Emitter<'_, '_> {
 
     /// Lanes of integers twice as wide, with sign or zeros.
     pub(super) fn widen(&mut self, x: &Val, signed: bool) -> Regs {
+        if self.host.is_wide() && x.width == 1 {
+            // The lanes, 16 at most, are in the lower half of one register.
+            let ty = self.host.vector_of(types::I16);
+            return Regs::from_elem(self.intrinsic(Intrinsic::Widen { signed }, &x.regs, ty), 1);
+        }
         let mut wide = Regs::new();
         for index in 0..self.host.register_count(x.lanes, x.width * 2) {
             let (reg, high, ins) = (x.regs[index / 2], index % 2 == 1, self.builder.ins());
@@ -107,6 +113,10 @@ impl Emitter<'_, '_> {
                 (self.map(x, |builder, reg| builder.ins().band(reg, low)), false)
             }
         };
+        if self.host.is_wide() && x.width == 2 {
+            let ty = self.host.vector_of(types::I8);
+            return Regs::from_elem(self.intrinsic(Intrinsic::Narrow { signed }, &x.regs, ty), 1);
+        }
         let mut narrow = Regs::new();
         for pair in x.regs.chunks(2) {
             let (low, high, ins) = (pair[0], pair[pair.len() - 1], self.builder.ins());
@@ -115,12 +125,24 @@ impl Emitter<'_, '_> {
         narrow
     }
 
+    /// The lower halves of two wide registers in one, and the upper ones in another: what becomes neighbours when words
+    /// are chosen, which stay within their 16 bytes.
+    fn interleave_halves(&mut self, low: ir::Value, high: ir::Value) -> (ir::Value, ir::Value) {
+        let uppers = [low, high].map(|reg| self.upper_half(reg));
+        (self.lower_halves(low, high), self.lower_halves(uppers[0], uppers[1]))
+    }
+
     /// Words of 8 bytes to 4, by their low halves.
     fn narrow_words(&mut self, regs: &[ir::Value]) -> Regs {
         let ty = self.host.vector_of(types::I32);
         let mut narrow = Regs::new();
         for pair in regs.chunks(2) {
-            let reg = self.shuffle_words(pair[0], pair[pair.len() - 1], [0, 2, 4, 6]);
+            let (low, high) = match *pair {
+                [low, high] if self.host.is_wide() => self.interleave_halves(low, high),
+                [low] if self.host.is_wide() => (low, self.upper_half(low)),
+                _ => (pair[0], pair[pair.len() - 1]),
+            };
+            let reg = self.shuffle_words(low, high, [0, 2, 4, 6]);
             narrow.push(self.bitcast(ty, reg));
         }
         narrow

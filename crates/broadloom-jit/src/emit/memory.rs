@@ -1,9 +1,9 @@
 //! Loads and stores of lanes.
 
-use super::value::{Regs, scalar_type, width_of};
+use super::value::{Regs, VECTOR_BYTES, scalar_type, width_of};
 use super::{Emitter, Val};
 use broadloom_ir::dtype::DType;
-use cranelift_codegen::ir::{self, ConstantData, InstBuilder, types};
+use cranelift_codegen::ir::{self, InstBuilder, types};
 use smallvec::{SmallVec, smallvec};
 
 /// How far apart the elements of neighbouring lanes are in memory.
@@ -192,56 +192,66 @@ impl Emitter<'_, '_> {
         }
     }
 
-    /// The vector type whose first lane is as large as a value that does not fill a register: only lanes of 1 and 2
-    /// bytes are so small.
+    /// The vector type whose first lane is as large as a value that does not fill a register: lanes of 1 and 2 bytes
+    /// are so small, and in wide registers four of 4 bytes.
     fn part_type(&self, bytes: usize) -> Option<ir::Type> {
-        match bytes {
-            4 => Some(self.host.vector_of(types::F32)),
-            8 => Some(self.host.vector_of(types::F64)),
-            _ => None,
-        }
+        let lane = match bytes {
+            4 => types::F32,
+            8 => types::F64,
+            VECTOR_BYTES if self.host.is_wide() => types::I128,
+            _ => return None,
+        };
+        Some(self.host.vector_of(lane))
     }
 
     /// The lanes in reverse order. For lanes of 1 byte on x86-64 only with SSSE3.
     fn reverse(&mut self, x: &Val) -> Val {
-        let regs: Regs = x
-            .regs
-            .iter()
-            .rev()
-            .map(|reg| match x.width {
-                8 => self.shuffle_words(*reg, *reg, [2, 3, 0, 1]),
-                4 => self.shuffle_words(*reg, *reg, [3, 2, 1, 0]),
-                2 => {
-                    // Each half in an instruction of its own, and then the halves.
-                    let low = self.shuffle_pairs(*reg, [3, 2, 1, 0, 4, 5, 6, 7]);
-                    if x.lanes == 4 {
-                        low
-                    } else {
-                        let both = self.shuffle_pairs(low, [0, 1, 2, 3, 7, 6, 5, 4]);
-                        self.rotate_words(both, 2)
-                    }
-                }
-                _ => {
-                    // Indices of bytes, below 16; those beyond the lanes do not matter.
-                    let lane = |lane: usize| {
-                        ((x.lanes + self.host.vector_bytes - 1 - lane) % self.host.vector_bytes) as u8
-                    };
-                    let order: ConstantData = (0..self.host.vector_bytes).map(lane).collect();
-                    let order = self.builder.func.dfg.immediates.push(order);
-                    self.builder.ins().shuffle(*reg, *reg, order)
-                }
-            })
-            .collect();
+        let filled = (x.lanes * usize::from(x.width)).min(self.host.vector_bytes);
+        let mut regs = Regs::new();
+        for reg in x.regs.iter().rev() {
+            let mut reversed = self.reverse_parts(*reg, x);
+            if filled > VECTOR_BYTES {
+                let upper = self.upper_half(reversed);
+                reversed = self.lower_halves(upper, reversed);
+            }
+            regs.push(reversed);
+        }
         x.with_regs(regs)
+    }
+
+    /// The lanes of a register of a value in reverse order in each 16 bytes, or in those that are filled.
+    fn reverse_parts(&mut self, reg: ir::Value, x: &Val) -> ir::Value {
+        let width = usize::from(x.width);
+        match width {
+            8 => self.shuffle_words(reg, reg, [2, 3, 0, 1]),
+            4 => self.shuffle_words(reg, reg, [3, 2, 1, 0]),
+            2 if !self.host.is_wide() => {
+                // Each half in an instruction of its own, and then the halves.
+                let low = self.shuffle_pairs(reg, [3, 2, 1, 0, 4, 5, 6, 7]);
+                if x.lanes == 4 {
+                    low
+                } else {
+                    let both = self.shuffle_pairs(low, [0, 1, 2, 3, 7, 6, 5, 4]);
+                    self.rotate_words(both, 2)
+                }
+            }
+            _ => {
+                // Those beyond the lanes do not matter.
+                let lanes = VECTOR_BYTES / width;
+                let last = x.lanes.min(lanes) - 1;
+                let order = std::array::from_fn(|byte| {
+                    let lane = (last + lanes - byte / width) % lanes;
+                    (lane * width + byte % width) as u8
+                });
+                self.shuffle_bytes(reg, order)
+            }
+        }
     }
 
     /// A register of 2-byte lanes chosen from one.
     fn shuffle_pairs(&mut self, reg: ir::Value, lanes: [u8; 8]) -> ir::Value {
-        let order: ConstantData = lanes.iter().flat_map(|lane| [2 * lane, 2 * lane + 1]).collect();
-        let order = self.builder.func.dfg.immediates.push(order);
-        let bytes = self.bitcast(types::I8X16, reg);
-        let shuffled = self.builder.ins().shuffle(bytes, bytes, order);
-        self.bitcast(types::I16X8, shuffled)
+        let order = std::array::from_fn(|byte| 2 * lanes[byte / 2] + (byte % 2) as u8);
+        self.shuffle_bytes(reg, order)
     }
 }
 

@@ -1,16 +1,17 @@
 //! CLIF of elementwise ops, casts, loads and stores on values of several lanes.
 //!
 //! ```text
-//! value.rs     Val: a value of 1, 4, 8 or 16 neighbours in registers
-//! memory.rs    load, store, gathers
-//! lanes.rs     splat, lane, slice, concat, iota
-//! masks.rs     truth values in vectors: change of width, select
-//! ops.rs       the one match on Op
-//! casts.rs     every dtype to every other
-//! halves.rs    floats of 16 bits, held as f32
-//! floats.rs    ops on floats that are more than an instruction
-//! integers.rs  ops on integers without vector instructions
-//! reduce.rs    accumulate, compare for arg-reductions, fold lanes
+//! value.rs       Val: a value of 1, 4, 8 or 16 neighbours in registers
+//! memory.rs      load, store, gathers
+//! lanes.rs       splat, lane, slice, concat, iota
+//! intrinsics.rs  what vectors of 32 bytes need beyond CLIF
+//! masks.rs       truth values in vectors: change of width, select
+//! ops.rs         the one match on Op
+//! casts.rs       every dtype to every other
+//! halves.rs      floats of 16 bits, held as f32
+//! floats.rs      ops on floats that are more than an instruction
+//! integers.rs    ops on integers without vector instructions
+//! reduce.rs      accumulate, compare for arg-reductions, fold lanes
 //! ```
 //!
 //! Everything is exact: a lane has the bits that [`Op::evaluate`] or `Scalar::cast` gives for its element, with
@@ -18,11 +19,15 @@
 //! or by a call of the row's reference function; the latter are recorded, so that `explain()` can show them.
 //! All of it lowers on x86-64 with SSE2 alone: Cranelift would otherwise stop compiling, or emit library calls that
 //! nobody resolves.
+//!
+//! For the wide back end, every vector has 32 bytes, and what CLIF cannot say of those is an intrinsic. Lanes are
+//! inserted into the first 16 bytes of a register only, and then nothing reads the others.
 
 mod casts;
 mod floats;
 mod halves;
 mod integers;
+mod intrinsics;
 mod lanes;
 mod masks;
 mod memory;
@@ -32,6 +37,8 @@ mod reduce;
 mod tests;
 mod value;
 
+#[cfg_attr(not(test), expect(unused_imports, reason = "the wide back end is not there yet"))]
+pub(crate) use intrinsics::Intrinsic;
 pub(crate) use memory::LaneStride;
 pub(crate) use value::{VECTOR_BYTES, Val};
 
@@ -76,6 +83,14 @@ impl Host {
             has_rounding: !is_x64 || has("has_sse41"),
             compares_unaligned: !is_x64 || has("has_avx"),
         }
+    }
+}
+
+#[cfg_attr(not(test), expect(dead_code, reason = "the wide back end is not there yet"))]
+impl Host {
+    /// The same target with vector registers of another size.
+    pub(crate) fn with_vector_bytes(self, vector_bytes: usize) -> Host {
+        Host { vector_bytes, ..self }
     }
 }
 
@@ -128,14 +143,19 @@ impl<'a, 'f> Emitter<'a, 'f> {
         let mut signature = Signature::new(self.host.call_conv);
         signature.params.extend((0..function.arity).map(|_| parameter(function.operand)));
         signature.returns.push(parameter(function.result));
-        let known = self.builder.func.dfg.signatures.iter().find(|(_, known)| **known == signature);
-        let signature = match known {
-            Some((known, _)) => known,
-            None => self.builder.import_signature(signature),
-        };
+        let signature = self.signature(signature);
         let address = self.builder.ins().iconst(self.host.pointer, function.address.cast_signed() as i64);
         let call = self.builder.ins().call_indirect(signature, address, args);
         self.builder.inst_results(call)[0]
+    }
+
+    /// A signature, imported into the function once.
+    fn signature(&mut self, signature: Signature) -> ir::SigRef {
+        let known = self.builder.func.dfg.signatures.iter().find(|(_, known)| **known == signature);
+        match known {
+            Some((known, _)) => known,
+            None => self.builder.import_signature(signature),
+        }
     }
 
     /// Reads a register as another type of the same size.

@@ -90,7 +90,7 @@ impl Emitter<'_, '_> {
                 upper
             } else {
                 let words = distance * usize::from(folded.width) / 4;
-                let moved = self.rotate_words(folded.regs[0], words);
+                let moved = self.words_from(folded.regs[0], words);
                 folded.with_regs([moved])
             };
             folded = self.accumulate(op, folded.dtype, &folded, &other);

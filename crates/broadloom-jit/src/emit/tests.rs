@@ -5,6 +5,8 @@ mod exhaustive;
 mod harness;
 mod memory;
 mod reductions;
+#[cfg(target_arch = "x86_64")]
+mod wide;
 
 /// Every number of lanes.
 const LANES: [usize; 4] = [1, 4, 8, 16];

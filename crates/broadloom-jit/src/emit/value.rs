@@ -5,7 +5,8 @@ use broadloom_ir::dtype::DType;
 use cranelift_codegen::ir::{self, types};
 use smallvec::SmallVec;
 
-/// Bytes of a vector register of Cranelift: it has 128-bit vectors on every target that matters here.
+/// Bytes of a vector register of Cranelift, which has 128-bit vectors on every target that matters here. The wide back
+/// end has registers of two times as many, and instructions that move something within each of the two.
 pub(crate) const VECTOR_BYTES: usize = 16;
 
 /// CLIF values, one per register.
@@ -110,6 +111,11 @@ impl Host {
     /// The CLIF type of a register of lanes of a scalar type.
     pub(super) fn vector_of(self, lane: ir::Type) -> ir::Type {
         lane.by(self.vector_bytes as u32 / lane.bytes()).expect("registers have a power of two of lanes")
+    }
+
+    /// Whether vector registers are those of the wide back end, of 32 bytes.
+    pub(super) fn is_wide(self) -> bool {
+        self.vector_bytes > VECTOR_BYTES
     }
 
     /// Number of registers of a vector.

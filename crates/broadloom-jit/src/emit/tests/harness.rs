@@ -3,8 +3,9 @@
 
 use super::super::{Emitter, Host, LaneStride, Val};
 use broadloom_ir::dtype::{Class, DType, Scalar};
+use broadloom_ir::ops::Op;
 use cranelift_codegen::ir::{self, AbiParam, InstBuilder, types};
-use cranelift_codegen::isa::OwnedTargetIsa;
+use cranelift_codegen::isa::{OwnedTargetIsa, TargetIsa};
 use cranelift_codegen::settings::{self, Configurable};
 use cranelift_codegen::{Context, ir::UserFuncName};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
@@ -65,6 +66,33 @@ pub(super) struct Params {
 
 type Function = extern "C" fn(*const u8, *mut u8, i64);
 
+/// Emits a function of [`Params`] into an empty one.
+pub(super) fn build(
+    func: &mut ir::Function,
+    isa: &dyn TargetIsa,
+    host: Host,
+    fused: bool,
+    scalar_calls: &mut BTreeSet<(Op, DType)>,
+    emit: impl FnOnce(&mut Emitter<'_, '_>, Params),
+) {
+    func.signature = ir::Signature::new(isa.default_call_conv());
+    func.signature.params.extend([AbiParam::new(types::I64); 3]);
+    let mut scratch = FunctionBuilderContext::new();
+    let mut builder = FunctionBuilder::new(func, &mut scratch);
+    let block = builder.create_block();
+    builder.append_block_params_for_function_params(block);
+    builder.switch_to_block(block);
+    let (source, target, number) = match builder.block_params(block) {
+        [source, target, number] => (*source, *target, *number),
+        _ => panic!("three parameters"),
+    };
+    let mut emitter = Emitter::new(&mut builder, host, fused, scalar_calls);
+    emit(&mut emitter, Params { source, target, number });
+    builder.ins().return_(&[]);
+    builder.seal_all_blocks();
+    builder.finalize(isa.frontend_config());
+}
+
 /// A module of functions under test.
 pub(super) struct Code {
     module: Option<JITModule>,
@@ -72,7 +100,7 @@ pub(super) struct Code {
     fused: bool,
     functions: Vec<FuncId>,
     /// What was called element by element.
-    pub scalar_calls: BTreeSet<(broadloom_ir::ops::Op, DType)>,
+    pub scalar_calls: BTreeSet<(Op, DType)>,
 }
 
 impl Code {
@@ -89,23 +117,8 @@ impl Code {
         let module = self.module.as_mut().expect("a module until it is dropped");
         let mut context = Context::new();
         context.func.name = UserFuncName::user(0, self.functions.len() as u32);
-        context.func.signature = module.make_signature();
-        context.func.signature.params.extend([AbiParam::new(types::I64); 3]);
-        let mut scratch = FunctionBuilderContext::new();
-        let mut builder = FunctionBuilder::new(&mut context.func, &mut scratch);
-        let block = builder.create_block();
-        builder.append_block_params_for_function_params(block);
-        builder.switch_to_block(block);
-        let (source, target, number) = match builder.block_params(block) {
-            [source, target, number] => (*source, *target, *number),
-            _ => panic!("three parameters"),
-        };
         let host = Host::of(&*self.isa);
-        let mut emitter = Emitter::new(&mut builder, host, self.fused, &mut self.scalar_calls);
-        emit(&mut emitter, Params { source, target, number });
-        builder.ins().return_(&[]);
-        builder.seal_all_blocks();
-        builder.finalize(self.isa.frontend_config());
+        build(&mut context.func, &*self.isa, host, self.fused, &mut self.scalar_calls, emit);
         let symbol = format!("f{}", self.functions.len());
         let id =
             module.declare_function(&symbol, Linkage::Local, &context.func.signature).expect("a new name");

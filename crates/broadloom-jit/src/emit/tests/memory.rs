@@ -6,7 +6,7 @@ use super::harness::{ARRAY, Case, Code, SKEW, Target, check, corners, get, put};
 use broadloom_ir::dtype::{DType, Scalar};
 
 /// Distances of lanes, in elements.
-const STRIDES: [i64; 7] = [1, -1, 0, 2, -3, 5, 7];
+pub(super) const STRIDES: [i64; 7] = [1, -1, 0, 2, -3, 5, 7];
 
 /// Every kind of stride that comes to some distance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,7 +8,7 @@ use broadloom_ir::ops::Op;
 use broadloom_ir::reduce::ReduceOp;
 
 /// Every reduction that accumulates by an op of the table, with that op, on every dtype that it meets.
-fn accumulations() -> Vec<(ReduceOp, Op, DType)> {
+pub(super) fn accumulations() -> Vec<(ReduceOp, Op, DType)> {
     let mut all = Vec::new();
     for dtype in DType::ALL.iter().copied() {
         all.extend([(ReduceOp::Min, Op::Minimum, dtype), (ReduceOp::Max, Op::Maximum, dtype)]);

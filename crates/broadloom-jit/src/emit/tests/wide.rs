@@ -1,0 +1,293 @@
+//! CLIF with vectors of 32 bytes: everything that can be emitted is of the right types, and of no other size.
+
+use super::super::{Emitter, Host, Intrinsic, LaneStride, Val};
+use super::LANES;
+use super::elementwise::rows;
+use super::harness::{ARRAY, Params, Target, build};
+use super::memory::STRIDES;
+use super::reductions::accumulations;
+use broadloom_ir::dtype::{DType, Scalar};
+use broadloom_ir::ops::Op;
+use broadloom_ir::reduce::ReduceOp;
+use cranelift_codegen::ir::{self, ExternalName, Function, InstructionData, types};
+use cranelift_codegen::isa::OwnedTargetIsa;
+use cranelift_codegen::verify_function;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Bytes of a vector register.
+const WIDE: usize = 32;
+
+/// Checks functions as they are added, and counts what they are made of.
+struct Checker {
+    isa: OwnedTargetIsa,
+    fused: bool,
+    scalar_calls: BTreeSet<(Op, DType)>,
+    /// How often each instruction was met, by its opcode and types.
+    met: BTreeMap<String, usize>,
+}
+
+impl Checker {
+    fn new(fused: bool) -> Checker {
+        const AVX2: &[&str] = &[
+            "has_sse3",
+            "has_ssse3",
+            "has_sse41",
+            "has_sse42",
+            "has_popcnt",
+            "has_avx",
+            "has_avx2",
+            "has_fma",
+        ];
+        let isa = Target { features: Some(AVX2), fused }.isa();
+        Checker { isa, fused, scalar_calls: BTreeSet::new(), met: BTreeMap::new() }
+    }
+
+    fn add(&mut self, name: &str, emit: impl FnOnce(&mut Emitter<'_, '_>, Params)) {
+        let mut func = Function::new();
+        let host = Host::of(&*self.isa).with_vector_bytes(WIDE);
+        build(&mut func, &*self.isa, host, self.fused, &mut self.scalar_calls, emit);
+        if let Err(errors) = verify_function(&func, &*self.isa) {
+            panic!("{name}: {errors}\n{func}");
+        }
+        for value in func.dfg.values() {
+            let ty = func.dfg.value_type(value);
+            assert!(!ty.is_vector() || ty.bytes() as usize == WIDE, "{name}: {value} is {ty}\n{func}");
+        }
+        for (_, constant) in func.dfg.constants.iter() {
+            assert_eq!(constant.len(), WIDE, "{name}\n{func}");
+        }
+        for block in func.layout.blocks() {
+            for inst in func.layout.block_insts(block) {
+                *self.met.entry(described(&func, inst)).or_default() += 1;
+            }
+        }
+    }
+
+    /// Adds a function of loaded operands, masks of a width, that stores a value.
+    fn value(
+        &mut self,
+        name: &str,
+        operands: &[(DType, usize)],
+        mask_width: u8,
+        emit: impl FnOnce(&mut Emitter<'_, '_>, &[Val]) -> Val,
+    ) {
+        self.add(name, |emitter, params| {
+            let operands: Vec<Val> = (0..)
+                .zip(operands)
+                .map(|(at, (dtype, lanes))| {
+                    let offset = at * ARRAY as i32;
+                    let value = emitter.load(params.source, offset, *dtype, *lanes, LaneStride::Unit);
+                    if value.is_mask() { emitter.resize_mask(&value, mask_width) } else { value }
+                })
+                .collect();
+            let result = emit(emitter, &operands);
+            emitter.store(params.target, 0, &result, LaneStride::Unit);
+        });
+    }
+
+    fn ops(&mut self) {
+        for (op, dtype) in rows() {
+            for lanes in LANES {
+                self.value(&format!("{op}"), &vec![(dtype, lanes); op.arity()], 1, |emitter, args| {
+                    emitter.op(op, args)
+                });
+            }
+            if op.arity() == 2 {
+                for (x, y) in [(4, 1), (1, 4), (8, 1), (1, 8), (16, 1), (1, 16)] {
+                    self.value(&format!("{op}"), &[(dtype, x), (dtype, y)], 1, |emitter, args| {
+                        emitter.op(op, args)
+                    });
+                }
+                // Constants take other ways than values, shifts above all.
+                self.value(&format!("{op}"), &[(dtype, 8)], 1, |emitter, args| {
+                    let constant = emitter.constant(Scalar::I64(3).cast(dtype));
+                    emitter.op(op, &[args[0].clone(), constant])
+                });
+            }
+        }
+    }
+
+    fn casts_and_choices(&mut self) {
+        for from in DType::ALL.iter().copied() {
+            for (lanes, width) in LANES.into_iter().flat_map(|lanes| [1, 2, 4, 8].map(|width| (lanes, width)))
+            {
+                for to in DType::ALL.iter().copied() {
+                    let name = format!("cast of {lanes} {from} to {to}");
+                    self.value(&name, &[(from, lanes)], width, |emitter, args| emitter.cast(&args[0], to));
+                }
+                let name = format!("select of {lanes} {from}");
+                let operands = [(DType::Bool, lanes), (from, lanes), (from, lanes)];
+                self.value(&name, &operands, width, |emitter, args| {
+                    emitter.select(&args[0], &args[1], &args[2])
+                });
+                self.value(&name, &operands[1..], width, |emitter, args| {
+                    let less = emitter.op(Op::Less, args);
+                    emitter.select(&less, &args[0], &args[1])
+                });
+            }
+        }
+    }
+
+    fn memory(&mut self) {
+        for dtype in DType::ALL.iter().copied() {
+            for lanes in LANES {
+                let name = format!("{lanes} strided lanes of {dtype}");
+                for stride in STRIDES {
+                    let stride = LaneStride::Bytes(stride * dtype.size() as i64);
+                    self.strided(&name, dtype, lanes, |_| stride);
+                }
+                self.strided(&name, dtype, lanes, |params| LaneStride::Dynamic(params.number));
+            }
+        }
+    }
+
+    fn strided(&mut self, name: &str, dtype: DType, lanes: usize, stride: impl Fn(Params) -> LaneStride) {
+        self.add(name, |emitter, params| {
+            let value = emitter.load(params.source, 0, dtype, lanes, stride(params));
+            emitter.store(params.target, 0, &value, stride(params));
+        });
+    }
+
+    fn lanes(&mut self) {
+        for dtype in DType::ALL.iter().copied() {
+            for width in if dtype == DType::Bool { &[1, 2, 4, 8][..] } else { &[1] } {
+                for (lanes, count) in [(16, 8), (16, 4), (8, 4), (4, 1)] {
+                    for first in 0..=lanes - count {
+                        let name = format!("{count} lanes of {dtype} from {first} of {lanes}");
+                        self.value(&name, &[(dtype, lanes)], *width, |emitter, args| {
+                            emitter.lanes_slice(&args[0], first, count)
+                        });
+                    }
+                }
+                for parts in [&[4, 4][..], &[8, 8], &[4, 4, 4, 4], &[8, 4, 4], &[4, 8, 4], &[1, 1, 1, 1]] {
+                    let name = format!("{parts:?} lanes of {dtype} together");
+                    let operands: Vec<(DType, usize)> = parts.iter().map(|lanes| (dtype, *lanes)).collect();
+                    self.value(&name, &operands, *width, |emitter, args| emitter.concat(args));
+                }
+            }
+        }
+        for lanes in LANES {
+            for dtype in [DType::I64, DType::I32] {
+                self.value("iota", &[(DType::I64, 1)], 1, |emitter, args| {
+                    emitter.iota(args[0].regs[0], lanes, dtype)
+                });
+            }
+        }
+    }
+
+    fn reductions(&mut self) {
+        for (op, _, dtype) in accumulations() {
+            for lanes in LANES {
+                let name = format!("{op} of {lanes} {dtype}");
+                self.value(&name, &[(dtype, lanes); 2], 1, |emitter, args| {
+                    emitter.accumulate(op, dtype, &args[0], &args[1])
+                });
+                if op == ReduceOp::Sum {
+                    self.value(&name, &[(dtype, lanes); 3], 1, |emitter, args| {
+                        emitter.accumulate_product(&args[0], &args[1], &args[2])
+                    });
+                }
+            }
+            for width in if dtype == DType::Bool { &[1, 2, 4, 8][..] } else { &[1] } {
+                let name = format!("{op} of the lanes of {dtype}");
+                self.value(&name, &[(dtype, 16)], *width, |emitter, args| emitter.fold_halves(op, &args[0]));
+            }
+        }
+        for dtype in DType::ALL.iter().copied() {
+            for (op, lanes) in
+                [ReduceOp::ArgMin, ReduceOp::ArgMax].into_iter().flat_map(|op| LANES.map(|lanes| (op, lanes)))
+            {
+                for index in [DType::I32, DType::I64] {
+                    let operands = [(dtype, lanes), (index, lanes), (dtype, lanes), (index, lanes)];
+                    let name = format!("{op} of {lanes} {dtype} with {index}");
+                    self.value(&name, &operands, 1, |emitter, args| {
+                        emitter.better_or_tied(op, &args[0], &args[1], &args[2], &args[3])
+                    });
+                }
+            }
+        }
+    }
+
+    fn everything(&mut self) {
+        self.ops();
+        self.casts_and_choices();
+        self.memory();
+        self.lanes();
+        self.reductions();
+    }
+}
+
+/// The opcode of an instruction, or the intrinsic that it calls, and the types of its operands and results.
+fn described(func: &Function, inst: ir::Inst) -> String {
+    let dfg = &func.dfg;
+    let types = |values: &[ir::Value]| {
+        values.iter().map(|value| dfg.value_type(*value).to_string()).collect::<Vec<_>>().join(", ")
+    };
+    let (args, results) = (types(dfg.inst_args(inst)), types(dfg.inst_results(inst)));
+    let name = match &dfg.insts[inst] {
+        InstructionData::Call { func_ref, .. } => match &dfg.ext_funcs[*func_ref].name {
+            ExternalName::User(name) => match Intrinsic::of(&func.params.user_named_funcs()[*name]) {
+                Some(intrinsic) => format!("{intrinsic:?}"),
+                None => panic!("a call of {name:?}"),
+            },
+            name => panic!("a call of {name:?}"),
+        },
+        InstructionData::IntCompare { cond, .. } => format!("icmp {cond}"),
+        InstructionData::FloatCompare { cond, .. } => format!("fcmp {cond}"),
+        InstructionData::BinaryImm8 { opcode, imm, .. } => format!("{opcode} {imm}"),
+        InstructionData::TernaryImm8 { opcode, imm, .. } => format!("{opcode} {imm}"),
+        data => data.opcode().to_string(),
+    };
+    format!("{name} ({args}) -> {results}")
+}
+
+#[test]
+fn everything_has_the_right_types() {
+    for fused in [false, true] {
+        Checker::new(fused).everything();
+    }
+}
+
+/// What the back end has to know: run with `--ignored --nocapture`.
+#[test]
+#[ignore = "it prints, and checks nothing"]
+fn list_of_instructions() {
+    let mut checker = Checker::new(true);
+    checker.everything();
+    for (described, count) in &checker.met {
+        eprintln!("{count:8} {described}");
+    }
+}
+
+#[test]
+fn intrinsics_are_known_by_their_names() {
+    let mut checker = Checker::new(false);
+    checker.add("intrinsics", |emitter, params| {
+        let value = emitter.load(params.source, 0, DType::F32, 8, LaneStride::Unit);
+        let reg = value.regs[0];
+        for intrinsic in [
+            Intrinsic::UpperHalf,
+            Intrinsic::LowerHalves,
+            Intrinsic::Words(0),
+            Intrinsic::Words(255),
+            Intrinsic::Bytes,
+            Intrinsic::Promote,
+            Intrinsic::Demote,
+            Intrinsic::Widen { signed: false },
+            Intrinsic::Widen { signed: true },
+            Intrinsic::Narrow { signed: false },
+            Intrinsic::Narrow { signed: true },
+        ] {
+            let called = emitter.intrinsic(intrinsic, &[reg], types::F32X8);
+            let again = emitter.intrinsic(intrinsic, &[reg], types::F32X8);
+            let dfg = &emitter.builder.func.dfg;
+            let names = [called, again].map(|value| {
+                let inst = dfg.value_def(value).inst().expect("a call");
+                described(emitter.builder.func, inst)
+            });
+            assert_eq!(names[0], format!("{intrinsic:?} (f32x8) -> f32x8"));
+            assert_eq!(names[0], names[1]);
+        }
+        assert_eq!(emitter.builder.func.dfg.ext_funcs.len(), 11, "each is imported once");
+    });
+}
