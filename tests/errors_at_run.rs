@@ -124,7 +124,13 @@ fn numbers(count: usize, bound: usize, wrong: usize, others: [i64; 3], seed: &mu
 #[test]
 fn the_first_wrong_datum_is_reported_on_every_path() -> Result<(), Box<dyn std::error::Error>> {
     let pool = Arc::new(rayon::ThreadPoolBuilder::new().num_threads(3).build()?);
-    let way = |level, vectorize, threads| CompileOptions { level, vectorize, threads, parallel_threshold: 0 };
+    let way = |level, vectorize, threads| CompileOptions {
+        level,
+        vectorize,
+        threads,
+        parallel_threshold: 0,
+        ..CompileOptions::default()
+    };
     let ways = [
         way(None, true, Threads::Calling),
         way(None, true, Threads::Pool(pool)),

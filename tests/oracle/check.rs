@@ -31,9 +31,11 @@ fn ways() -> Vec<CompileOptions> {
         level,
         vectorize,
         parallel_threshold: 0,
+        ..CompileOptions::default()
     };
     let mut ways = vec![
         way(None, true, false),
+        CompileOptions { vector_bytes: 16, ..way(None, true, false) },
         way(None, true, true),
         way(None, false, false),
         way(Some(CpuLevel::Baseline), true, true),

@@ -4,15 +4,16 @@
 use crate::emit::{Host, VECTOR_BYTES};
 use crate::failure::Failure;
 use crate::generate::{generate, signature};
+use crate::wide;
 use broadloom_ir::dtype::DType;
 use broadloom_ir::ops::Op;
 use broadloom_loops::Target;
-use broadloom_loops::kernel::{KernelId, Schedule};
+use broadloom_loops::kernel::{Kernel, KernelId, Schedule};
 use broadloom_math::CpuLevel;
+use cranelift_codegen::Context;
 use cranelift_codegen::ir::{Function, UserFuncName};
 use cranelift_codegen::isa::OwnedTargetIsa;
 use cranelift_codegen::settings::{self, Configurable};
-use cranelift_codegen::{Context, isa};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use cranelift_jit::{JITBuilder, JITModule};
 use cranelift_module::{FuncId, Module as _, default_libcall_names};
@@ -25,6 +26,8 @@ use std::sync::Mutex;
 pub struct JitOptions {
     /// The instructions that may be used, and the numerics that go with them.
     pub level: CpuLevel,
+    /// Bytes of the widest vectors to use. There is code for 16 bytes on every machine, and for 32 from AVX2 on.
+    pub vector_bytes: usize,
     /// Whether the CLIF and the assembly are kept as text.
     pub keep_text: bool,
     /// Whether Cranelift checks its input; on in debug builds and tests.
@@ -34,7 +37,14 @@ pub struct JitOptions {
 impl Default for JitOptions {
     /// The level of this machine, no text, checks in debug builds.
     fn default() -> Self {
-        JitOptions { level: CpuLevel::detect(), keep_text: false, verify: cfg!(debug_assertions) }
+        JitOptions::of(CpuLevel::detect())
+    }
+}
+
+impl JitOptions {
+    /// A level, the widest vectors that there is code for, no text, checks in debug builds.
+    pub fn of(level: CpuLevel) -> JitOptions {
+        JitOptions { level, vector_bytes: usize::MAX, keep_text: false, verify: cfg!(debug_assertions) }
     }
 }
 
@@ -86,6 +96,7 @@ type Entry = unsafe extern "C" fn(*const u64, i64, i64, *mut u8, *mut Failure);
 
 struct Compiled {
     entry: Entry,
+    vector_bytes: usize,
     clif: Option<String>,
     disassembly: Option<String>,
 }
@@ -114,68 +125,126 @@ impl std::fmt::Debug for Module {
 /// If the level is not this machine's, if Cranelift refuses a kernel, or if memory for code cannot be had.
 pub fn compile(schedule: &Schedule, options: &JitOptions) -> Result<Module, CompileError> {
     let isa = target(options)?;
-    let call_conv = isa.default_call_conv();
     let host = Host::of(&*isa);
-    let mut memory = JITModule::new(JITBuilder::with_isa(isa, default_libcall_names()));
-    match define(&mut memory, schedule, options, host, call_conv) {
-        Ok((kernels, scalar_calls, code_bytes)) => {
+    let mut definer = Definer {
+        options,
+        host,
+        memory: JITModule::new(JITBuilder::with_isa(isa, default_libcall_names())),
+        context: Context::new(),
+        builder_context: FunctionBuilderContext::new(),
+        scalar_calls: BTreeSet::new(),
+        code_bytes: 0,
+    };
+    match definer.define_all(schedule) {
+        Ok(kernels) => {
+            let Definer { memory, scalar_calls, code_bytes, .. } = definer;
             let scalar_calls = scalar_calls.into_iter().collect();
             Ok(Module { kernels, scalar_calls, code_bytes, memory: Mutex::new(Some(memory)) })
         }
         Err(error) => {
-            // SAFETY: no pointer into the memory has left `define`, which failed.
-            unsafe { memory.free_memory() };
+            // SAFETY: no pointer into the memory has left `define_all`, which failed.
+            unsafe { definer.memory.free_memory() };
             Err(error)
         }
     }
 }
 
-type Defined = (Vec<Compiled>, BTreeSet<(Op, DType)>, usize);
-
-fn define(
-    memory: &mut JITModule,
-    schedule: &Schedule,
-    options: &JitOptions,
+/// Defines functions in code memory.
+struct Definer<'o> {
+    options: &'o JitOptions,
     host: Host,
-    call_conv: isa::CallConv,
-) -> Result<Defined, CompileError> {
-    let mut context = Context::new();
-    context.set_disasm(options.keep_text);
-    let mut builder_context = FunctionBuilderContext::new();
-    let mut scalar_calls = BTreeSet::new();
-    let mut code_bytes = 0;
-    let mut defined: Vec<(FuncId, Option<String>, Option<String>)> = Vec::new();
-    for (index, kernel) in schedule.kernels.iter().enumerate() {
-        let refused = |reason: String| CompileError::Kernel { kernel: KernelId::new(index), reason };
-        context.func =
-            Function::with_name_signature(UserFuncName::user(0, index as u32), signature(call_conv));
-        let builder = FunctionBuilder::new(&mut context.func, &mut builder_context);
-        let config = memory.isa().frontend_config();
-        generate(builder, kernel, options.level, host, call_conv, &mut scalar_calls, config)
-            .map_err(refused)?;
-        let clif = options.keep_text.then(|| context.func.display().to_string());
-        let id = memory
-            .declare_anonymous_function(&context.func.signature)
-            .map_err(|error| refused(error.to_string()))?;
-        memory.define_function(id, &mut context).map_err(|error| refused(format!("{error:?}")))?;
-        let compiled = context.compiled_code();
-        code_bytes += compiled.map_or(0, |code| code.code_buffer().len());
-        defined.push((id, clif, compiled.and_then(|code| code.vcode.clone())));
-        memory.clear_context(&mut context);
-        context.set_disasm(options.keep_text);
-    }
-    memory.finalize_definitions().map_err(|error| CompileError::Memory { reason: error.to_string() })?;
-    let kernels = defined
-        .into_iter()
-        .map(|(id, clif, disassembly)| {
-            let code = memory.get_finalized_function(id);
+    memory: JITModule,
+    context: Context,
+    builder_context: FunctionBuilderContext,
+    scalar_calls: BTreeSet<(Op, DType)>,
+    code_bytes: usize,
+}
+
+/// A function in code memory.
+struct Defined {
+    id: FuncId,
+    vector_bytes: usize,
+    clif: Option<String>,
+    disassembly: Option<String>,
+}
+
+impl Definer<'_> {
+    fn define_all(&mut self, schedule: &Schedule) -> Result<Vec<Compiled>, CompileError> {
+        let mut defined = Vec::new();
+        for (index, kernel) in schedule.kernels.iter().enumerate() {
+            let refused = |reason: String| CompileError::Kernel { kernel: KernelId::new(index), reason };
+            let function = match self.define_wide(kernel).map_err(refused)? {
+                Some(function) => function,
+                None => self.define(kernel).map_err(refused)?,
+            };
+            defined.push(function);
+        }
+        self.memory
+            .finalize_definitions()
+            .map_err(|error| CompileError::Memory { reason: error.to_string() })?;
+        let compiled = |Defined { id, vector_bytes, clif, disassembly }: Defined| {
+            let code = self.memory.get_finalized_function(id);
             // SAFETY: the code at the address was generated with the signature of `Entry` in the C calling
             // convention, and stays mapped until the module is dropped.
             let entry = unsafe { std::mem::transmute::<*const u8, Entry>(code) };
-            Compiled { entry, clif, disassembly }
-        })
-        .collect();
-    Ok((kernels, scalar_calls, code_bytes))
+            Compiled { entry, vector_bytes, clif, disassembly }
+        };
+        Ok(defined.into_iter().map(compiled).collect())
+    }
+
+    /// Emits a kernel into the context. Gives what it calls per element.
+    fn emit(&mut self, kernel: &Kernel, host: Host) -> Result<BTreeSet<(Op, DType)>, String> {
+        self.memory.clear_context(&mut self.context);
+        self.context.set_disasm(self.options.keep_text);
+        let config = self.memory.isa().frontend_config();
+        let call_conv = config.default_call_conv;
+        self.context.func = Function::with_name_signature(UserFuncName::default(), signature(call_conv));
+        let builder = FunctionBuilder::new(&mut self.context.func, &mut self.builder_context);
+        let mut called = BTreeSet::new();
+        generate(builder, kernel, self.options.level, host, call_conv, &mut called, config)?;
+        Ok(called)
+    }
+
+    fn declare(&mut self) -> Result<FuncId, String> {
+        let signature = &self.context.func.signature;
+        self.memory.declare_anonymous_function(signature).map_err(|error| error.to_string())
+    }
+
+    fn clif(&self) -> Option<String> {
+        self.options.keep_text.then(|| self.context.func.display().to_string())
+    }
+
+    /// Defines a kernel by Cranelift.
+    fn define(&mut self, kernel: &Kernel) -> Result<Defined, String> {
+        let called = self.emit(kernel, self.host)?;
+        let clif = self.clif();
+        let id = self.declare()?;
+        self.memory.define_function(id, &mut self.context).map_err(|error| format!("{error:?}"))?;
+        let code = self.context.compiled_code();
+        self.code_bytes += code.map_or(0, |code| code.code_buffer().len());
+        self.scalar_calls.extend(called);
+        let disassembly = code.and_then(|code| code.vcode.clone());
+        Ok(Defined { id, vector_bytes: VECTOR_BYTES, clif, disassembly })
+    }
+
+    /// Defines a kernel by the back end for wider vectors, if there is one here that knows all that it consists of.
+    fn define_wide(&mut self, kernel: &Kernel) -> Result<Option<Defined>, String> {
+        let has_level = matches!(self.options.level, CpuLevel::Avx2Fma | CpuLevel::Avx512);
+        if !has_level || self.options.vector_bytes < wide::VECTOR_BYTES || !wide::serves(self.memory.isa()) {
+            return Ok(None);
+        }
+        let called = self.emit(kernel, self.host.with_vector_bytes(wide::VECTOR_BYTES))?;
+        let clif = self.clif();
+        let Ok(code) = wide::compile(&mut self.context, self.memory.isa()) else { return Ok(None) };
+        let id = self.declare()?;
+        self.memory
+            .define_function_bytes(id, wide::ALIGNMENT, &code.bytes, &[])
+            .map_err(|error| error.to_string())?;
+        self.code_bytes += code.bytes.len();
+        self.scalar_calls.extend(called);
+        let disassembly = self.options.keep_text.then(|| code.assembly());
+        Ok(Some(Defined { id, vector_bytes: wide::VECTOR_BYTES, clif, disassembly }))
+    }
 }
 
 /// The instruction set of a level.
@@ -252,6 +321,11 @@ impl Module {
     /// The assembly of a kernel, if it was kept.
     pub fn disassembly(&self, kernel: KernelId) -> Option<&str> {
         self.kernels.get(kernel.index())?.disassembly.as_deref()
+    }
+
+    /// Bytes of the vectors of a kernel.
+    pub fn vector_bytes(&self, kernel: KernelId) -> Option<usize> {
+        self.kernels.get(kernel.index()).map(|compiled| compiled.vector_bytes)
     }
 
     /// Bytes of machine code.

@@ -185,7 +185,7 @@ fn floats_of_16_bits_agree_with_the_interpreter() {
 fn sums_of_columns_share_code() {
     let bytes = |sums: usize| {
         let graph = expressions::sums_of_columns(sums);
-        let options = JitOptions { keep_text: false, verify: true, ..JitOptions::default() };
+        let options = JitOptions { verify: true, ..JitOptions::default() };
         let schedule = lower(&graph, &LowerOptions::dense(&graph, options.level.is_fused())).unwrap();
         compile(&schedule, &options).unwrap().code_bytes()
     };
@@ -221,7 +221,7 @@ fn agrees(name: &str, graph: &CheckedGraph, sizes: &[Sizes]) {
                 let schedule =
                     lower(graph, &LowerOptions { vectorize, index_width, long_rows: groups == 1, ..dense })
                         .unwrap();
-                let options = JitOptions { level, keep_text: false, verify: true };
+                let options = JitOptions { verify: true, ..JitOptions::of(level) };
                 let module = compile(&schedule, &options).unwrap();
                 for (symbols, inputs, expected) in &expected {
                     let found = run(&schedule, &module, inputs, symbols, groups).unwrap();
@@ -292,7 +292,7 @@ fn segments_out_of_range_are_reported_and_write_nothing_outside() {
             for vectorize in [true, false] {
                 let dense = LowerOptions::dense(&graph, level.is_fused());
                 let schedule = lower(&graph, &LowerOptions { vectorize, ..dense }).unwrap();
-                let options = JitOptions { level, keep_text: false, verify: true };
+                let options = JitOptions { verify: true, ..JitOptions::of(level) };
                 let module = compile(&schedule, &options).unwrap();
                 let found = run(&schedule, &module, &inputs, &symbols, 1);
                 assert_eq!(found, Err(Failure { first: Some(expected) }), "{schedule}");
@@ -321,7 +321,7 @@ fn tile_call() -> Schedule {
 
 #[test]
 fn what_has_no_code_is_refused() {
-    let options = JitOptions { level: CpuLevel::Baseline, ..JitOptions::default() };
+    let options = JitOptions::of(CpuLevel::Baseline);
     let mut schedule = tile_call();
     for stmt in &mut schedule.kernels[0].body {
         for inside in stmt.children_mut().into_iter().flatten() {
@@ -339,7 +339,7 @@ fn what_has_no_code_is_refused() {
 
 #[test]
 fn a_kernel_of_another_schedule_is_an_error() {
-    let options = JitOptions { level: CpuLevel::Baseline, ..JitOptions::default() };
+    let options = JitOptions::of(CpuLevel::Baseline);
     let module = compile(&tile_call(), &options).unwrap();
     let unknown = KernelId::new(1);
     // SAFETY: the module has one kernel, so nothing is called.

@@ -20,7 +20,7 @@ use broadloom_ir::SymbolId;
 use broadloom_ir::dim::Dim;
 use broadloom_ir::graph::CheckedGraph;
 use broadloom_ir::transform::prepare;
-use broadloom_jit::CpuLevel;
+use broadloom_jit::{CpuLevel, JitOptions};
 use broadloom_loops::kernel::{Schedule, Specialisation};
 use broadloom_loops::{IndexWidth, LowerOptions};
 use std::time::Instant;
@@ -38,6 +38,7 @@ pub(crate) fn compile_part(
 ) -> Result<Inner, CompileError> {
     let start = Instant::now();
     let level = options.level.unwrap_or_else(CpuLevel::detect);
+    let machine = JitOptions { vector_bytes: options.vector_bytes, ..JitOptions::of(level) };
     let facts = LowerOptions {
         vectorize: options.vectorize,
         tail,
@@ -45,9 +46,9 @@ pub(crate) fn compile_part(
         ..LowerOptions::dense(graph, level.is_fused())
     };
     let prepared = prepare(graph);
-    let general = Variant::compile(&prepared, &facts, level, false)?;
+    let general = Variant::compile(&prepared, &facts, &machine)?;
     let is_likely_wide = is_likely_wide(graph, &general.schedule);
-    let variants = Variants::new(prepared, level, general);
+    let variants = Variants::new(prepared, machine, general);
     if is_likely_wide {
         variants.get(LowerOptions { index_width: IndexWidth::Wide, ..facts })?;
     }

@@ -56,6 +56,9 @@ pub struct CompileOptions {
     pub threads: Threads,
     /// The instructions to use, and with them the last bits of elementary functions; by default those of this CPU.
     pub level: Option<CpuLevel>,
+    /// Bytes of the widest vector registers to use. There is code for 16 bytes on every CPU, and for 32 bytes from AVX2
+    /// on; by default the widest is taken. The results are the same.
+    pub vector_bytes: usize,
     /// Whether loops compute several neighbours at once. Without it the results are the same.
     pub vectorize: bool,
     /// Below this many bytes of traffic, or operations that take as long, a kernel stays on the calling thread. The
@@ -68,6 +71,7 @@ impl Default for CompileOptions {
         CompileOptions {
             threads: Threads::default(),
             level: None,
+            vector_bytes: usize::MAX,
             vectorize: true,
             parallel_threshold: 2 << 20,
         }

@@ -4,7 +4,7 @@ use crate::cache::{Cache, Slots};
 use broadloom_ir::diagnostics::Diagnostics;
 use broadloom_ir::graph::CheckedGraph;
 use broadloom_ir::transform::Rewritten;
-use broadloom_jit::{CpuLevel, JitOptions, Module};
+use broadloom_jit::{JitOptions, Module};
 use broadloom_loops::kernel::Schedule;
 use broadloom_loops::{Hazard, Layout, LowerError, LowerOptions};
 use std::fmt;
@@ -28,17 +28,13 @@ impl Variant {
     pub(crate) fn compile(
         prepared: &Rewritten,
         facts: &LowerOptions,
-        level: CpuLevel,
-        keep_text: bool,
+        options: &JitOptions,
     ) -> Result<Variant, CompileError> {
         let start = Instant::now();
         let graph = &prepared.graph;
         let mut schedule = broadloom_loops::lower(graph, facts)?;
         name_as_written(&mut schedule, prepared);
-        let module = broadloom_jit::compile(
-            &schedule,
-            &JitOptions { level, keep_text, verify: cfg!(debug_assertions) },
-        )?;
+        let module = broadloom_jit::compile(&schedule, options)?;
         let asides = graph.outputs().iter().enumerate().map(|(index, output)| match output.assigned {
             Some(_) if graph.can_fail() => Some(Aside::CanFail),
             Some(input) => broadloom_loops::in_place(&schedule, index, input).err().map(Aside::Hazard),
@@ -75,7 +71,8 @@ impl fmt::Debug for Variant {
 pub(crate) struct Variants {
     /// The graph that is lowered.
     prepared: Rewritten,
-    pub(crate) level: CpuLevel,
+    /// How machine code is made.
+    pub(crate) options: JitOptions,
     /// For dense arrays of all sizes.
     pub(crate) general: Arc<Variant>,
     others: Cache<LowerOptions, Arc<Variant>>,
@@ -87,8 +84,8 @@ const MAX_LAYOUTS: usize = 16;
 const MAX_SIZED: usize = 8;
 
 impl Variants {
-    pub(crate) fn new(prepared: Rewritten, level: CpuLevel, general: Variant) -> Variants {
-        Variants { prepared, level, general: Arc::new(general), others: Cache::default() }
+    pub(crate) fn new(prepared: Rewritten, options: JitOptions, general: Variant) -> Variants {
+        Variants { prepared, options, general: Arc::new(general), others: Cache::default() }
     }
 
     /// The graph in the form that is lowered.
@@ -108,7 +105,7 @@ impl Variants {
                 if *facts == self.general.facts {
                     return Ok(self.general.clone());
                 }
-                match Variant::compile(&self.prepared, facts, self.level, false) {
+                match Variant::compile(&self.prepared, facts, &self.options) {
                     // What is too large with this size unrolled may not be for all sizes.
                     Err(_) if !facts.sizes.is_empty() || !facts.shared.is_empty() => {
                         self.get(LowerOptions { sizes: Vec::new(), shared: Vec::new(), ..facts.clone() })
@@ -154,7 +151,8 @@ impl Variants {
 
     /// The same code with its text.
     pub(crate) fn with_text(&self, variant: &Variant) -> Result<Variant, CompileError> {
-        Variant::compile(&self.prepared, &variant.facts, self.level, true)
+        let options = JitOptions { keep_text: true, ..self.options };
+        Variant::compile(&self.prepared, &variant.facts, &options)
     }
 }
 

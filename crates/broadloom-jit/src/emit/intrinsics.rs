@@ -54,8 +54,15 @@ impl Intrinsic {
         UserExternalName::new(Intrinsic::NAMESPACE, u16::from_le_bytes(index).into())
     }
 
+    /// The intrinsic that a function is, if it is one.
+    pub(crate) fn of_function(func: &ir::Function, callee: ir::FuncRef) -> Option<Intrinsic> {
+        match func.dfg.ext_funcs[callee].name {
+            ExternalName::User(name) => Intrinsic::of(&func.params.user_named_funcs()[name]),
+            _ => None,
+        }
+    }
+
     /// The intrinsic of a name, if it is that of one.
-    #[cfg_attr(not(test), expect(dead_code, reason = "the wide back end is not there yet"))]
     pub(crate) fn of(name: &UserExternalName) -> Option<Intrinsic> {
         if name.namespace != Intrinsic::NAMESPACE {
             return None;

@@ -37,7 +37,6 @@ mod reduce;
 mod tests;
 mod value;
 
-#[cfg_attr(not(test), expect(unused_imports, reason = "the wide back end is not there yet"))]
 pub(crate) use intrinsics::Intrinsic;
 pub(crate) use memory::LaneStride;
 pub(crate) use value::{VECTOR_BYTES, Val};
@@ -86,7 +85,6 @@ impl Host {
     }
 }
 
-#[cfg_attr(not(test), expect(dead_code, reason = "the wide back end is not there yet"))]
 impl Host {
     /// The same target with vector registers of another size.
     pub(crate) fn with_vector_bytes(self, vector_bytes: usize) -> Host {

@@ -274,6 +274,22 @@ impl Explanation {
         self.text(|module, kernel| module.clif(kernel).map(str::to_string))
     }
 
+    /// Bytes of the vector registers that the code of each kernel uses: 16, or 32 where the CPU has AVX2 and the code
+    /// generator for it knows all that the kernel consists of.
+    ///
+    /// ```
+    /// use broadloom::prelude::*;
+    /// let g = Graph::new();
+    /// let x = g.input::<f32>("x", shape![g.symbol("n")]);
+    /// let kernel = (2 * x).compile()?;
+    /// assert!([16, 32].contains(&kernel.explain().vector_bytes()[0]));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn vector_bytes(&self) -> Vec<usize> {
+        let kernels = (0..self.kernels()).map(KernelId::new);
+        kernels.filter_map(|kernel| self.variant.module.vector_bytes(kernel)).collect()
+    }
+
     /// The machine code of all kernels as assembly, compiled once more to keep it.
     ///
     /// ```
@@ -322,10 +338,10 @@ impl fmt::Display for Explanation {
             let (bytes, operations) = (schedule.show(&step.bytes), schedule.show(&step.operations));
             let scratch = kernel.scratch_bytes();
             let id = KernelId::new(index);
-            writeln!(
-                f,
-                "{id}: {bytes} bytes and {operations} operations {per}, {scratch} bytes of scratch per thread"
-            )?;
+            write!(f, "{id}: {bytes} bytes and {operations} operations {per}, ")?;
+            write!(f, "{scratch} bytes of scratch per thread")?;
+            let vectors = self.variant.module.vector_bytes(id).unwrap_or_default();
+            writeln!(f, ", vectors of {vectors} bytes")?;
         }
         for buffer in &schedule.buffers {
             if let Some(reason) = buffer.reason {
@@ -345,7 +361,7 @@ impl fmt::Display for Explanation {
             writeln!(f, "called once per element: {}", names.join(", "))?;
         }
         write!(f, "compiled in {:.2} ms", self.compile_time.as_secs_f64() * 1e3)?;
-        writeln!(f, " for {} to {} bytes of code", self.inner.variants.level, self.code_bytes())?;
+        writeln!(f, " for {} to {} bytes of code", self.inner.variants.options.level, self.code_bytes())?;
         let of_arrays = variants::facts(&self.inner, &self.variant);
         if !of_arrays.is_empty() {
             return writeln!(f, "only where {of_arrays}");

@@ -1,0 +1,204 @@
+//! Virtual registers to those of the machine.
+
+use super::Unsupported;
+use super::machine::{Arg, Base, Block, Function, Inst, Kind, vector};
+use regalloc2::{
+    Inst as InstId, InstRange, MachineEnv, Operand, Output, PReg, PRegSet, RegClass, RegallocOptions, VReg,
+};
+
+/// Registers of a spilled value, in words of 8 bytes.
+pub(super) const VECTOR_WORDS: usize = super::VECTOR_BYTES / 8;
+
+/// Registers that a function saves if it uses them: rbx, rbp, r12 to r15.
+pub(super) const SAVED: [usize; 6] = [3, 5, 12, 13, 14, 15];
+/// The stack pointer.
+const RSP: usize = 4;
+
+/// Where values are.
+pub(super) struct Allocation {
+    pub(super) output: Output,
+    view: View,
+}
+
+impl Allocation {
+    /// Instructions and moves of a block, in order.
+    pub(super) fn steps(&self, block: usize) -> regalloc2::OutputIter<'_> {
+        self.output.block_insts_and_edits(&self.view, regalloc2::Block::new(block))
+    }
+
+    /// The number of the first instruction of a block.
+    pub(super) fn first_inst(&self, block: usize) -> usize {
+        self.view.ranges[block].first().index()
+    }
+}
+
+/// Allocates registers.
+pub(super) fn allocate(function: &Function) -> Result<Allocation, Unsupported> {
+    let view = View::of(function);
+    let options = RegallocOptions { validate_ssa: cfg!(debug_assertions), ..RegallocOptions::default() };
+    let output =
+        regalloc2::run(&view, &environment(), &options).map_err(|error| Unsupported(format!("{error:?}")))?;
+    Ok(Allocation { output, view })
+}
+
+fn set(class: RegClass, numbers: impl IntoIterator<Item = usize>) -> PRegSet {
+    numbers.into_iter().fold(PRegSet::empty(), |set, number| set.with(PReg::new(number, class)))
+}
+
+/// The registers of the System V calling convention: those first that nobody saves.
+fn environment() -> MachineEnv {
+    let free = (0..16).filter(|number| *number != RSP && !SAVED.contains(number));
+    MachineEnv {
+        preferred_regs_by_class: [set(RegClass::Int, free), set(RegClass::Float, 0..16), PRegSet::empty()],
+        non_preferred_regs_by_class: [set(RegClass::Int, SAVED), PRegSet::empty(), PRegSet::empty()],
+        scratch_by_class: [None, None, None],
+        fixed_stack_slots: Vec::new(),
+    }
+}
+
+/// A function as the allocator looks at it.
+struct View {
+    operands: Vec<Vec<Operand>>,
+    kinds: Vec<Kind>,
+    ranges: Vec<InstRange>,
+    params: Vec<Vec<VReg>>,
+    successors: Vec<Vec<regalloc2::Block>>,
+    predecessors: Vec<Vec<regalloc2::Block>>,
+    passed: Vec<Vec<Vec<VReg>>>,
+    clobbers: Vec<PRegSet>,
+    vregs: usize,
+}
+
+impl View {
+    fn of(function: &Function) -> View {
+        let count = function.blocks.len();
+        let mut view = View {
+            operands: Vec::new(),
+            kinds: Vec::new(),
+            ranges: Vec::new(),
+            params: Vec::new(),
+            successors: Vec::new(),
+            predecessors: vec![Vec::new(); count],
+            passed: Vec::new(),
+            clobbers: Vec::new(),
+            vregs: function.vregs,
+        };
+        for (index, Block { insts, params, successors }) in function.blocks.iter().enumerate() {
+            let start = view.operands.len();
+            for inst in insts {
+                view.operands.push(operands(inst));
+                view.kinds.push(inst.kind);
+                view.clobbers.push(clobbers(inst));
+            }
+            view.ranges.push(InstRange::new(InstId::new(start), InstId::new(view.operands.len())));
+            view.params.push(params.clone());
+            view.successors.push(successors.iter().map(|(to, _)| regalloc2::Block::new(*to)).collect());
+            view.passed.push(successors.iter().map(|(_, passed)| passed.clone()).collect());
+            for (to, _) in successors {
+                view.predecessors[*to].push(regalloc2::Block::new(index));
+            }
+        }
+        view
+    }
+}
+
+/// The operands of an instruction, in the order in which `encode` asks for them.
+fn operands(inst: &Inst) -> Vec<Operand> {
+    let mut operands = Vec::new();
+    for arg in &inst.args {
+        match *arg {
+            Arg::Def(reg) => operands.push(Operand::reg_def(reg)),
+            Arg::Use(reg) => operands.push(Operand::reg_use(reg)),
+            Arg::Tied(def, from) => {
+                let place = operands.len();
+                operands.push(Operand::reg_use(from));
+                operands.push(Operand::reg_reuse_def(def, place));
+            }
+            Arg::Memory(memory) => {
+                if let Base::Register(base) = memory.base {
+                    operands.push(Operand::reg_use(base));
+                }
+                if let Some((index, _)) = memory.index {
+                    operands.push(Operand::reg_use(index));
+                }
+            }
+            Arg::Immediate(_) => {}
+        }
+    }
+    operands.extend(inst.fixed_uses.iter().map(|(reg, at)| Operand::reg_fixed_use(*reg, *at)));
+    operands.extend(inst.fixed_defs.iter().map(|(reg, at)| Operand::reg_fixed_def(*reg, *at)));
+    operands
+}
+
+/// What a call leaves in disorder: all that the convention does not save, but for its results.
+fn clobbers(inst: &Inst) -> PRegSet {
+    if inst.kind != Kind::Call {
+        return PRegSet::empty();
+    }
+    let integers = (0..16).filter(|number| *number != RSP && !SAVED.contains(number));
+    let integers = integers.map(|number| PReg::new(number, RegClass::Int));
+    let all = integers.chain((0..16).map(vector));
+    let mut set = PRegSet::empty();
+    for reg in all.filter(|reg| inst.fixed_defs.iter().all(|(_, at)| at != reg)) {
+        set.add(reg);
+    }
+    set
+}
+
+impl regalloc2::Function for View {
+    fn num_insts(&self) -> usize {
+        self.operands.len()
+    }
+
+    fn num_blocks(&self) -> usize {
+        self.ranges.len()
+    }
+
+    fn entry_block(&self) -> regalloc2::Block {
+        regalloc2::Block::new(0)
+    }
+
+    fn block_insns(&self, block: regalloc2::Block) -> InstRange {
+        self.ranges[block.index()]
+    }
+
+    fn block_succs(&self, block: regalloc2::Block) -> &[regalloc2::Block] {
+        &self.successors[block.index()]
+    }
+
+    fn block_preds(&self, block: regalloc2::Block) -> &[regalloc2::Block] {
+        &self.predecessors[block.index()]
+    }
+
+    fn block_params(&self, block: regalloc2::Block) -> &[VReg] {
+        &self.params[block.index()]
+    }
+
+    fn is_ret(&self, inst: InstId) -> bool {
+        self.kinds[inst.index()] == Kind::Return
+    }
+
+    fn is_branch(&self, inst: InstId) -> bool {
+        matches!(self.kinds[inst.index()], Kind::Jump | Kind::Branch(_))
+    }
+
+    fn branch_blockparams(&self, block: regalloc2::Block, _: InstId, successor: usize) -> &[VReg] {
+        &self.passed[block.index()][successor]
+    }
+
+    fn inst_operands(&self, inst: InstId) -> &[Operand] {
+        &self.operands[inst.index()]
+    }
+
+    fn inst_clobbers(&self, inst: InstId) -> PRegSet {
+        self.clobbers[inst.index()]
+    }
+
+    fn num_vregs(&self) -> usize {
+        self.vregs
+    }
+
+    fn spillslot_size(&self, class: RegClass) -> usize {
+        if class == RegClass::Int { 1 } else { VECTOR_WORDS }
+    }
+}

@@ -1,0 +1,442 @@
+//! From allocated instructions to bytes.
+
+use super::allocate::{Allocation, SAVED};
+use super::machine::{Arg, Base, Condition, Function, Inst, Kind};
+use super::{Code, Unsupported};
+use iced_x86::{Code as Encoding, Encoder, Instruction, OpCodeOperandKind, OpKind, Register};
+use regalloc2::{Allocation as Place, Edit, InstOrEdit, PReg, RegClass};
+
+/// Bytes of a page, or less: the guard of a stack is one at least.
+const PAGE: u32 = 4096;
+/// Largest frame, each page of which is touched.
+const MAX_FRAME: u32 = 16 * PAGE;
+
+/// Bytes of an allocated function.
+pub(super) fn encode(function: &Function, allocation: &Allocation) -> Result<Code, Unsupported> {
+    let frame = Frame::of(function, allocation)?;
+    let mut writer = Writer {
+        encoder: Encoder::new(64),
+        bytes: Vec::new(),
+        frame,
+        blocks: vec![0; function.blocks.len()],
+        branches: Vec::new(),
+        constants: Vec::new(),
+    };
+    writer.prologue()?;
+    for index in 0..function.blocks.len() {
+        writer.blocks[index] = writer.bytes.len();
+        if !is_empty(function, allocation, index) {
+            writer.block(function, allocation, index)?;
+        }
+    }
+    let instructions = writer.bytes.len();
+    Ok(Code { bytes: writer.finish(function), instructions })
+}
+
+/// Whether a block does nothing but go on to another one.
+fn is_empty(function: &Function, allocation: &Allocation, index: usize) -> bool {
+    let block = &function.blocks[index];
+    let only_jumps = matches!(block.insts.as_slice(), [inst] if inst.kind == Kind::Jump);
+    // A block that jumps to itself runs for ever wherever it stands.
+    let is_move = |step: InstOrEdit<'_>| match step {
+        InstOrEdit::Edit(Edit::Move { from, to }) => from != to,
+        InstOrEdit::Inst(_) => false,
+    };
+    only_jumps && block.successors[0].0 != index && !allocation.steps(index).any(is_move)
+}
+
+/// The stack of a function, from the lowest address: arguments for others, slots, spilled values, saved registers.
+struct Frame {
+    slots: u32,
+    spills: u32,
+    bytes: u32,
+    saved: Vec<PReg>,
+}
+
+impl Frame {
+    fn of(function: &Function, allocation: &Allocation) -> Result<Frame, Unsupported> {
+        let mut used = [false; 16];
+        let mut mark = |place: &Place| {
+            if let Some(reg) = place.as_reg().filter(|reg| reg.class() == RegClass::Int) {
+                used[reg.hw_enc()] = true;
+            }
+        };
+        allocation.output.allocs.iter().for_each(&mut mark);
+        for (_, Edit::Move { from, to }) in &allocation.output.edits {
+            mark(from);
+            mark(to);
+        }
+        let saved: Vec<PReg> = SAVED
+            .into_iter()
+            .filter(|number| used[*number])
+            .map(|number| PReg::new(number, RegClass::Int))
+            .collect();
+        let slots = function.outgoing_bytes.next_multiple_of(16);
+        let spills = (slots + function.slot_bytes).next_multiple_of(16);
+        let end = spills + 8 * allocation.output.num_spillslots as u32;
+        // Calls find the stack aligned to 16 bytes: below it are the return address and the saved registers.
+        let pushed = 8 * (1 + saved.len() as u32);
+        let bytes = (end + pushed).next_multiple_of(16) - pushed;
+        if bytes > MAX_FRAME {
+            return Err(Unsupported(format!("a frame of {bytes} bytes")));
+        }
+        Ok(Frame { slots, spills, bytes, saved })
+    }
+}
+
+struct Writer {
+    encoder: Encoder,
+    bytes: Vec<u8>,
+    frame: Frame,
+    /// Where blocks begin.
+    blocks: Vec<usize>,
+    /// Distances of 4 bytes to blocks, to be filled in: where they stand, and to which block.
+    branches: Vec<(usize, usize)>,
+    constants: Vec<Distance>,
+}
+
+/// A distance of 4 bytes to a constant, to be filled in.
+struct Distance {
+    /// Where it stands.
+    at: usize,
+    /// From where it counts: the end of its instruction.
+    end: usize,
+    which: usize,
+    offset: usize,
+}
+
+fn register(reg: PReg, kind: OpCodeOperandKind) -> Register {
+    use OpCodeOperandKind as K;
+    let base = match kind {
+        K::r8_reg | K::r8_opcode | K::r8_or_mem => Register::AL,
+        K::r16_reg | K::r16_opcode | K::r16_rm | K::r16_or_mem => Register::AX,
+        K::r32_reg | K::r32_opcode | K::r32_rm | K::r32_or_mem | K::r32_vvvv => Register::EAX,
+        K::r64_reg | K::r64_rm | K::r64_or_mem | K::r64_vvvv | K::r64_opcode => Register::RAX,
+        K::ymm_reg | K::ymm_rm | K::ymm_vvvv | K::ymm_is4 | K::ymm_or_mem => Register::YMM0,
+        _ => Register::XMM0,
+    };
+    match base {
+        // Without the high halves of ax, cx, dx and bx, which are numbered between.
+        Register::AL => BYTES[reg.hw_enc()],
+        base => base + reg.hw_enc() as u32,
+    }
+}
+
+/// The low bytes of the general purpose registers, by number.
+const BYTES: [Register; 16] = [
+    Register::AL,
+    Register::CL,
+    Register::DL,
+    Register::BL,
+    Register::SPL,
+    Register::BPL,
+    Register::SIL,
+    Register::DIL,
+    Register::R8L,
+    Register::R9L,
+    Register::R10L,
+    Register::R11L,
+    Register::R12L,
+    Register::R13L,
+    Register::R14L,
+    Register::R15L,
+];
+
+impl Writer {
+    fn write(&mut self, instruction: &Instruction) -> Result<usize, Unsupported> {
+        let before = self.bytes.len();
+        self.encoder
+            .encode(instruction, before as u64)
+            .map_err(|error| Unsupported(format!("{instruction:?}: {error}")))?;
+        let mut bytes = self.encoder.take_buffer();
+        self.bytes.append(&mut bytes);
+        self.encoder.set_buffer(bytes);
+        Ok(before)
+    }
+
+    fn prologue(&mut self) -> Result<(), Unsupported> {
+        for reg in self.frame.saved.clone() {
+            self.write(&simple(Encoding::Push_r64, &[Register::RAX + reg.hw_enc() as u32]))?;
+        }
+        // A frame of several pages does not skip over the guard of the stack.
+        for page in 1..=self.frame.bytes / PAGE {
+            let mut touch = Instruction::default();
+            touch.set_code(Encoding::Or_rm32_imm8);
+            touch.set_op_kind(0, OpKind::Memory);
+            touch.set_memory_base(Register::RSP);
+            set_offset(&mut touch, -i64::from(page * PAGE));
+            touch.set_op_kind(1, OpKind::Immediate8to32);
+            self.write(&touch)?;
+        }
+        self.move_stack(Encoding::Sub_rm64_imm32)
+    }
+
+    fn epilogue(&mut self) -> Result<(), Unsupported> {
+        self.move_stack(Encoding::Add_rm64_imm32)?;
+        for reg in self.frame.saved.clone().into_iter().rev() {
+            self.write(&simple(Encoding::Pop_r64, &[Register::RAX + reg.hw_enc() as u32]))?;
+        }
+        self.write(&simple(Encoding::VEX_Vzeroupper, &[]))?;
+        self.write(&simple(Encoding::Retnq, &[])).map(|_| ())
+    }
+
+    fn move_stack(&mut self, code: Encoding) -> Result<(), Unsupported> {
+        if self.frame.bytes > 0 {
+            let mut instruction = simple(code, &[Register::RSP]);
+            instruction.set_op_kind(1, OpKind::Immediate32to64);
+            instruction.set_immediate32to64(i64::from(self.frame.bytes));
+            self.write(&instruction)?;
+        }
+        Ok(())
+    }
+
+    fn block(
+        &mut self,
+        function: &Function,
+        allocation: &Allocation,
+        index: usize,
+    ) -> Result<(), Unsupported> {
+        let block = &function.blocks[index];
+        let first = allocation.first_inst(index);
+        for step in allocation.steps(index) {
+            match step {
+                InstOrEdit::Edit(Edit::Move { from, to }) => self.transfer(*from, *to)?,
+                InstOrEdit::Inst(inst) => {
+                    let places = allocation.output.inst_allocs(inst);
+                    let inst = &block.insts[inst.index() - first];
+                    match inst.kind {
+                        Kind::Machine(code) => self.machine(code, inst, places)?,
+                        Kind::Arguments => {}
+                        Kind::Call => {
+                            // What is called may use instructions that are slow while upper halves are in use.
+                            self.write(&simple(Encoding::VEX_Vzeroupper, &[]))?;
+                            self.machine(Encoding::Call_rm64, inst, places)?;
+                        }
+                        Kind::Jump => {
+                            let target = follow(function, allocation, block.successors[0].0);
+                            self.jump(function, allocation, index, target)?;
+                        }
+                        Kind::Branch(condition) => {
+                            let [yes, no] =
+                                [0, 1].map(|which| follow(function, allocation, block.successors[which].0));
+                            if is_next(function, allocation, index, yes) {
+                                self.branch(conditional(condition.negated()), no)?;
+                            } else {
+                                self.branch(conditional(condition), yes)?;
+                                self.jump(function, allocation, index, no)?;
+                            }
+                        }
+                        Kind::Return => self.epilogue()?,
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn jump(
+        &mut self,
+        function: &Function,
+        allocation: &Allocation,
+        from: usize,
+        to: usize,
+    ) -> Result<(), Unsupported> {
+        if is_next(function, allocation, from, to) { Ok(()) } else { self.branch(Encoding::Jmp_rel32_64, to) }
+    }
+
+    fn branch(&mut self, code: Encoding, to: usize) -> Result<(), Unsupported> {
+        let mut instruction = Instruction::default();
+        instruction.set_code(code);
+        instruction.set_op0_kind(OpKind::NearBranch64);
+        instruction.set_near_branch64(0);
+        self.write(&instruction)?;
+        self.branches.push((self.bytes.len() - 4, to));
+        Ok(())
+    }
+
+    /// An instruction with the registers and addresses of its operands.
+    fn machine(&mut self, code: Encoding, inst: &Inst, places: &[Place]) -> Result<(), Unsupported> {
+        let mut instruction = Instruction::default();
+        instruction.set_code(code);
+        let kinds = code.op_code();
+        let mut places = places.iter().copied();
+        let mut next = || {
+            let reg = places.next().and_then(Place::as_reg);
+            reg.ok_or_else(|| Unsupported("an operand without a register".to_string()))
+        };
+        let mut constant = None;
+        for (number, arg) in (0_u32..).zip(&inst.args) {
+            match arg {
+                Arg::Def(_) | Arg::Use(_) => {
+                    instruction.set_op_kind(number, OpKind::Register);
+                    instruction.set_op_register(number, register(next()?, kinds.op_kind(number)));
+                }
+                Arg::Tied(..) => {
+                    next()?;
+                    instruction.set_op_kind(number, OpKind::Register);
+                    instruction.set_op_register(number, register(next()?, kinds.op_kind(number)));
+                }
+                Arg::Memory(memory) => {
+                    instruction.set_op_kind(number, OpKind::Memory);
+                    let mut offset = i64::from(memory.offset);
+                    instruction.set_memory_base(match memory.base {
+                        Base::Register(_) => Register::RAX + next()?.hw_enc() as u32,
+                        Base::Constant(which) => {
+                            constant = Some((which, memory.offset as usize));
+                            Register::RIP
+                        }
+                        Base::Slots => {
+                            offset += i64::from(self.frame.slots);
+                            Register::RSP
+                        }
+                        Base::Outgoing => Register::RSP,
+                    });
+                    if let Some((_, scale)) = memory.index {
+                        instruction.set_memory_index(Register::RAX + next()?.hw_enc() as u32);
+                        instruction.set_memory_index_scale(scale);
+                    }
+                    set_offset(&mut instruction, offset);
+                }
+                Arg::Immediate(value) => {
+                    set_immediate(&mut instruction, number, kinds.op_kind(number), *value)
+                }
+            }
+        }
+        let start = self.write(&instruction)?;
+        if let Some((which, offset)) = constant {
+            let at = start + self.encoder.get_constant_offsets().displacement_offset();
+            self.constants.push(Distance { at, end: self.bytes.len(), which, offset });
+        }
+        Ok(())
+    }
+
+    /// A move between registers, or between a register and the stack.
+    fn transfer(&mut self, from: Place, to: Place) -> Result<(), Unsupported> {
+        if from == to {
+            return Ok(());
+        }
+        let class = from.as_reg().or(to.as_reg()).map_or(RegClass::Int, PReg::class);
+        let (load, store) = match class {
+            RegClass::Int => (Encoding::Mov_r64_rm64, Encoding::Mov_rm64_r64),
+            _ => (Encoding::VEX_Vmovups_ymm_ymmm256, Encoding::VEX_Vmovups_ymmm256_ymm),
+        };
+        let code = if to.is_reg() { load } else { store };
+        let mut instruction = Instruction::default();
+        instruction.set_code(code);
+        for (number, place) in [to, from].into_iter().enumerate() {
+            let number = number as u32;
+            if let Some(reg) = place.as_reg() {
+                instruction.set_op_kind(number, OpKind::Register);
+                instruction.set_op_register(number, register(reg, code.op_code().op_kind(number)));
+            } else if let Some(slot) = place.as_stack() {
+                instruction.set_op_kind(number, OpKind::Memory);
+                instruction.set_memory_base(Register::RSP);
+                set_offset(&mut instruction, i64::from(self.frame.spills) + 8 * slot.index() as i64);
+            }
+        }
+        self.write(&instruction).map(|_| ())
+    }
+
+    /// The code with its distances filled in, and the constants behind it.
+    fn finish(mut self, function: &Function) -> Vec<u8> {
+        let mut starts = Vec::new();
+        let mut end = self.bytes.len().next_multiple_of(super::ALIGNMENT as usize);
+        for constant in &function.constants {
+            end = end.next_multiple_of(constant.len());
+            starts.push(end);
+            end += constant.len();
+        }
+        for &(at, block) in &self.branches {
+            let distance = self.blocks[block] as i64 - (at as i64 + 4);
+            self.bytes[at..at + 4].copy_from_slice(&(distance as i32).to_le_bytes());
+        }
+        for &Distance { at, end, which, offset } in &self.constants {
+            let distance = (starts[which] + offset) as i64 - end as i64;
+            self.bytes[at..at + 4].copy_from_slice(&(distance as i32).to_le_bytes());
+        }
+        for (constant, start) in function.constants.iter().zip(starts) {
+            self.bytes.resize(start, 0);
+            self.bytes.extend_from_slice(constant);
+        }
+        self.bytes
+    }
+}
+
+/// The block at which control arrives: beyond those that do nothing.
+fn follow(function: &Function, allocation: &Allocation, mut block: usize) -> usize {
+    for _ in 0..function.blocks.len() {
+        if !is_empty(function, allocation, block) {
+            return block;
+        }
+        block = function.blocks[block].successors[0].0;
+    }
+    block
+}
+
+/// Whether nothing stands between two blocks.
+fn is_next(function: &Function, allocation: &Allocation, from: usize, to: usize) -> bool {
+    to > from && (from + 1..to).all(|between| is_empty(function, allocation, between))
+}
+
+/// An instruction on registers.
+fn simple(code: Encoding, registers: &[Register]) -> Instruction {
+    let mut instruction = Instruction::default();
+    instruction.set_code(code);
+    for (number, reg) in (0_u32..).zip(registers) {
+        instruction.set_op_kind(number, OpKind::Register);
+        instruction.set_op_register(number, *reg);
+    }
+    instruction
+}
+
+fn set_offset(instruction: &mut Instruction, offset: i64) {
+    instruction.set_memory_displacement64(offset.cast_unsigned());
+    // One byte where that is enough; distances to constants have four.
+    let is_relative = instruction.memory_base() == Register::RIP;
+    instruction.set_memory_displ_size(if is_relative { 8 } else { u32::from(offset != 0) });
+}
+
+fn set_immediate(instruction: &mut Instruction, number: u32, kind: OpCodeOperandKind, value: i64) {
+    use OpCodeOperandKind as K;
+    match kind {
+        K::imm8 => {
+            instruction.set_op_kind(number, OpKind::Immediate8);
+            instruction.set_immediate8(value as u8);
+        }
+        K::imm8sex32 => {
+            instruction.set_op_kind(number, OpKind::Immediate8to32);
+            instruction.set_immediate8to32(value as i32);
+        }
+        K::imm8sex64 => {
+            instruction.set_op_kind(number, OpKind::Immediate8to64);
+            instruction.set_immediate8to64(value);
+        }
+        K::imm32 => {
+            instruction.set_op_kind(number, OpKind::Immediate32);
+            instruction.set_immediate32(value as u32);
+        }
+        K::imm32sex64 => {
+            instruction.set_op_kind(number, OpKind::Immediate32to64);
+            instruction.set_immediate32to64(value);
+        }
+        _ => {
+            instruction.set_op_kind(number, OpKind::Immediate64);
+            instruction.set_immediate64(value.cast_unsigned());
+        }
+    }
+}
+
+fn conditional(condition: Condition) -> Encoding {
+    match condition {
+        Condition::Equal => Encoding::Je_rel32_64,
+        Condition::NotEqual => Encoding::Jne_rel32_64,
+        Condition::Less => Encoding::Jl_rel32_64,
+        Condition::LessEqual => Encoding::Jle_rel32_64,
+        Condition::Greater => Encoding::Jg_rel32_64,
+        Condition::GreaterEqual => Encoding::Jge_rel32_64,
+        Condition::Below => Encoding::Jb_rel32_64,
+        Condition::BelowEqual => Encoding::Jbe_rel32_64,
+        Condition::Above => Encoding::Ja_rel32_64,
+        Condition::AboveEqual => Encoding::Jae_rel32_64,
+    }
+}

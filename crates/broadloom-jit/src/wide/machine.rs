@@ -1,0 +1,147 @@
+//! Instructions of x86-64 on virtual registers.
+
+use iced_x86::Code;
+use regalloc2::{PReg, RegClass, VReg};
+use smallvec::SmallVec;
+
+/// Where an operand of an instruction is.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Arg {
+    /// A register that is written.
+    Def(VReg),
+    /// A register that is read.
+    Use(VReg),
+    /// The first is written to the register in which the second is read.
+    Tied(VReg, VReg),
+    /// Memory.
+    Memory(Memory),
+    /// A number.
+    Immediate(i64),
+}
+
+/// An address: `base + index * scale + offset`.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Memory {
+    pub(super) base: Base,
+    pub(super) index: Option<(VReg, u32)>,
+    pub(super) offset: i32,
+}
+
+/// What an address counts from.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Base {
+    Register(VReg),
+    /// A constant of the function, by its number.
+    Constant(usize),
+    /// The stack slots of the function.
+    Slots,
+    /// The arguments on the stack for the functions that are called.
+    Outgoing,
+}
+
+/// What an instruction does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// An instruction of the machine.
+    Machine(Code),
+    /// Takes the arguments of the function from where the caller has put them.
+    Arguments,
+    /// Calls the function at the address in the first operand.
+    Call,
+    Jump,
+    /// Jumps to the first successor if the condition holds, else to the second.
+    Branch(Condition),
+    Return,
+}
+
+/// A condition on the flags.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Condition {
+    Equal,
+    NotEqual,
+    Less,
+    LessEqual,
+    Greater,
+    GreaterEqual,
+    Below,
+    BelowEqual,
+    Above,
+    AboveEqual,
+}
+
+impl Condition {
+    pub(super) fn negated(self) -> Condition {
+        match self {
+            Condition::Equal => Condition::NotEqual,
+            Condition::NotEqual => Condition::Equal,
+            Condition::Less => Condition::GreaterEqual,
+            Condition::LessEqual => Condition::Greater,
+            Condition::Greater => Condition::LessEqual,
+            Condition::GreaterEqual => Condition::Less,
+            Condition::Below => Condition::AboveEqual,
+            Condition::BelowEqual => Condition::Above,
+            Condition::Above => Condition::BelowEqual,
+            Condition::AboveEqual => Condition::Below,
+        }
+    }
+}
+
+/// An instruction.
+#[derive(Debug, Clone)]
+pub(super) struct Inst {
+    pub(super) kind: Kind,
+    /// In the order of the encoding.
+    pub(super) args: SmallVec<[Arg; 4]>,
+    /// What it reads in certain registers.
+    pub(super) fixed_uses: SmallVec<[(VReg, PReg); 2]>,
+    /// What it writes to certain registers.
+    pub(super) fixed_defs: SmallVec<[(VReg, PReg); 2]>,
+}
+
+impl Inst {
+    pub(super) fn new(kind: Kind, args: &[Arg]) -> Inst {
+        let (fixed_uses, fixed_defs) = (SmallVec::new(), SmallVec::new());
+        Inst { kind, args: args.iter().copied().collect(), fixed_uses, fixed_defs }
+    }
+}
+
+/// A block: instructions, the last of which passes control on.
+#[derive(Debug, Default)]
+pub(super) struct Block {
+    pub(super) insts: Vec<Inst>,
+    pub(super) params: Vec<VReg>,
+    /// Where control goes, and what is passed there.
+    pub(super) successors: Vec<(usize, Vec<VReg>)>,
+}
+
+/// A function. Control flow has no critical edges; the first block is the entry.
+#[derive(Debug, Default)]
+pub(super) struct Function {
+    pub(super) blocks: Vec<Block>,
+    pub(super) vregs: usize,
+    /// Constants and their bytes: powers of two of them.
+    pub(super) constants: Vec<Vec<u8>>,
+    /// Bytes of the stack slots.
+    pub(super) slot_bytes: u32,
+    /// Bytes of arguments on the stack for the functions that are called.
+    pub(super) outgoing_bytes: u32,
+}
+
+/// General purpose registers by their numbers in encodings.
+pub(super) const RAX: PReg = PReg::new(0, RegClass::Int);
+pub(super) const RCX: PReg = PReg::new(1, RegClass::Int);
+pub(super) const RDX: PReg = PReg::new(2, RegClass::Int);
+pub(super) const RSI: PReg = PReg::new(6, RegClass::Int);
+pub(super) const RDI: PReg = PReg::new(7, RegClass::Int);
+pub(super) const R8: PReg = PReg::new(8, RegClass::Int);
+pub(super) const R9: PReg = PReg::new(9, RegClass::Int);
+
+/// A vector register by its number.
+pub(super) const fn vector(number: usize) -> PReg {
+    PReg::new(number, RegClass::Float)
+}
+
+/// The registers of integer arguments, in order.
+pub(super) const INTEGER_ARGUMENTS: [PReg; 6] = [RDI, RSI, RDX, RCX, R8, R9];
+/// Number of vector registers of float arguments.
+pub(super) const FLOAT_ARGUMENTS: usize = 8;

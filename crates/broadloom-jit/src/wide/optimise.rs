@@ -1,0 +1,160 @@
+//! What Cranelift's optimiser does for its own back ends, and cannot do on vectors of 32 bytes, for which many of its
+//! rules have no right side: every pure instruction is moved out of the loops that it does not depend on, and one that
+//! was computed before where control came by is taken from there.
+//!
+//! One walk over the blocks, dominators first: what an instruction reads has its final place before it.
+
+use super::Unsupported;
+use crate::emit::Intrinsic;
+use cranelift_codegen::Context;
+use cranelift_codegen::cursor::{Cursor, FuncCursor};
+use cranelift_codegen::dominator_tree::DominatorTree;
+use cranelift_codegen::ir::{
+    Block, FuncRef, Function, Inst, InstBuilder, InstructionData, Opcode, Type, Value, ValueDef,
+};
+use cranelift_codegen::isa::TargetIsa;
+use cranelift_codegen::loop_analysis::LoopAnalysis;
+use std::collections::HashMap;
+
+/// Optimises the function of a context.
+pub(super) fn optimise(context: &mut Context, isa: &dyn TargetIsa) -> Result<(), Unsupported> {
+    context.compute_cfg();
+    context.compute_domtree();
+    context.eliminate_unreachable_code(isa).map_err(|error| Unsupported(error.to_string()))?;
+    context.compute_loop_analysis();
+    let order: Vec<Block> = context.domtree.cfg_rpo().copied().collect();
+    let Context { func, domtree, loop_analysis, .. } = context;
+    let mut known: HashMap<Key, Vec<(Block, Value)>> = HashMap::new();
+    for block in order {
+        let insts: Vec<Inst> = func.layout.block_insts(block).collect();
+        for inst in insts {
+            let func = &mut *func;
+            let mut resolved: Vec<Value> = func.dfg.inst_values(inst).collect();
+            resolved.iter_mut().for_each(|value| *value = func.dfg.resolve_aliases(*value));
+            let mut values = resolved.into_iter();
+            func.dfg.map_inst_values(inst, |value| values.next().unwrap_or(value));
+            if let Some(simpler) = simplified(func, inst) {
+                replace(func, inst, simpler);
+                continue;
+            }
+            let Some(key) = Key::of(func, inst) else { continue };
+            let home = home(func, domtree, loop_analysis, inst, block);
+            let places = known.entry(key).or_default();
+            let before = places.iter().find(|(place, _)| domtree.block_dominates(*place, home));
+            match before {
+                Some(&(_, value)) => replace(func, inst, value),
+                None => {
+                    places.push((home, func.dfg.first_result(inst)));
+                    if home != block
+                        && let Some(last) = func.layout.last_inst(home)
+                    {
+                        func.layout.remove_inst(inst);
+                        func.layout.insert_inst(inst, last);
+                    }
+                }
+            }
+        }
+    }
+    context.func.dfg.resolve_all_aliases();
+    Ok(())
+}
+
+/// Takes a value for the result of an instruction, which goes.
+fn replace(func: &mut Function, inst: Inst, value: Value) {
+    let result = func.dfg.first_result(inst);
+    func.layout.remove_inst(inst);
+    func.dfg.clear_results(inst);
+    func.dfg.change_to_alias(result, value);
+}
+
+/// The outermost block in which an instruction of a block can stand: out of the loops in which nothing stands that it
+/// reads.
+fn home(func: &Function, domtree: &DominatorTree, loops: &LoopAnalysis, inst: Inst, block: Block) -> Block {
+    let mut home = block;
+    while let Some(around) = loops.innermost_loop(home) {
+        let is_inside = |value: Value| {
+            let at = match func.dfg.value_def(value) {
+                ValueDef::Result(inst, _) => func.layout.inst_block(inst),
+                ValueDef::Param(block, _) => Some(block),
+                ValueDef::Union(..) => None,
+            };
+            at.is_none_or(|at| loops.is_in_loop(at, around))
+        };
+        let Some(before) = domtree.idom(loops.loop_header(around)) else { break };
+        if func.dfg.inst_values(inst).any(is_inside) {
+            break;
+        }
+        home = before;
+    }
+    home
+}
+
+/// What tells pure instructions apart.
+#[derive(PartialEq, Eq, Hash)]
+struct Key {
+    data: InstructionData,
+    ty: Type,
+    /// Of a call of an intrinsic, whose arguments lie elsewhere.
+    called: Option<(FuncRef, Vec<Value>)>,
+}
+
+impl Key {
+    /// That of an instruction, if it has no effect and may stand where it was not.
+    fn of(func: &Function, inst: Inst) -> Option<Key> {
+        let data = func.dfg.insts[inst];
+        let opcode = data.opcode();
+        let &[result] = func.dfg.inst_results(inst) else { return None };
+        let ty = func.dfg.value_type(result);
+        if let InstructionData::Call { func_ref, .. } = data {
+            Intrinsic::of_function(func, func_ref)?;
+            let args = func.dfg.inst_args(inst).to_vec();
+            return Some(Key {
+                data: InstructionData::NullAry { opcode },
+                ty,
+                called: Some((func_ref, args)),
+            });
+        }
+        let is_pure = !(opcode.is_call()
+            || opcode.is_branch()
+            || opcode.is_terminator()
+            || opcode.can_load()
+            || opcode.can_store()
+            || opcode.can_trap()
+            || opcode.other_side_effects());
+        is_pure.then_some(Key { data, ty, called: None })
+    }
+}
+
+/// The value of an integer constant.
+fn number(func: &Function, value: Value) -> Option<i64> {
+    let inst = func.dfg.value_def(value).inst()?;
+    match func.dfg.insts[inst] {
+        InstructionData::UnaryImm { opcode: Opcode::Iconst, imm } => Some(imm.bits()),
+        _ => None,
+    }
+}
+
+/// What a scalar instruction comes to, if it is one of its operands or a number: distances and strides that are known.
+fn simplified(func: &mut Function, inst: Inst) -> Option<Value> {
+    let InstructionData::Binary { opcode, args: [x, y] } = func.dfg.insts[inst] else { return None };
+    let ty = func.dfg.value_type(func.dfg.first_result(inst));
+    if ty.is_vector() || !ty.is_int() {
+        return None;
+    }
+    match (opcode, number(func, x), number(func, y)) {
+        (Opcode::Iadd | Opcode::Isub | Opcode::Ishl | Opcode::Ushr | Opcode::Sshr, _, Some(0))
+        | (Opcode::Imul, _, Some(1)) => Some(x),
+        (Opcode::Iadd, Some(0), _) | (Opcode::Imul, Some(1), _) => Some(y),
+        (Opcode::Iadd | Opcode::Isub | Opcode::Imul, Some(a), Some(b)) if ty.bits() == 64 => {
+            let value = match opcode {
+                Opcode::Iadd => a.wrapping_add(b),
+                Opcode::Isub => a.wrapping_sub(b),
+                _ => a.wrapping_mul(b),
+            };
+            let mut cursor = FuncCursor::new(func);
+            cursor.goto_inst(inst);
+            Some(cursor.ins().iconst(ty, value))
+        }
+        _ => None,
+    }
+}

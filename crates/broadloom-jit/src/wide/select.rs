@@ -1,0 +1,631 @@
+//! From CLIF to instructions of the machine.
+//!
+//! Blocks are walked in reverse, from users to what they use: what nobody needs is skipped, and what one instruction
+//! takes into itself (addresses, numbers, loads, comparisons before branches) is not computed beside it.
+
+mod convert;
+mod floats;
+mod integers;
+mod lanes;
+mod vectors;
+
+use super::Unsupported;
+use super::machine::*;
+use cranelift_codegen::dominator_tree::DominatorTree;
+use cranelift_codegen::entity::SecondaryMap;
+use cranelift_codegen::flowgraph::ControlFlowGraph;
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{self, ArgumentExtension, InstructionData, Opcode, Type, types};
+use iced_x86::Code;
+use regalloc2::{RegClass, VReg};
+use std::collections::HashMap;
+
+type Result<T> = std::result::Result<T, Unsupported>;
+
+/// Selects instructions for a function.
+pub(super) fn select(
+    func: &ir::Function,
+    cfg: &ControlFlowGraph,
+    domtree: &DominatorTree,
+) -> Result<Function> {
+    let mut order: Vec<ir::Block> = domtree.cfg_postorder().to_vec();
+    order.reverse();
+    let entry = order[0];
+    if cfg.pred_iter(entry).next().is_some() {
+        return Err(Unsupported("a loop from the entry".to_string()));
+    }
+    let mut selector = Selector::new(func);
+    selector.place_slots();
+    let mut bodies: HashMap<ir::Block, Vec<Inst>> = HashMap::new();
+    for &block in order.iter().rev() {
+        let body = selector.block(block)?;
+        bodies.insert(block, body);
+    }
+    let blocks = selector.connect(&order, bodies, cfg);
+    let Selector { vregs, constants, slot_bytes, outgoing_bytes, .. } = selector;
+    Ok(Function { blocks, vregs, constants, slot_bytes, outgoing_bytes })
+}
+
+/// What is known of the function, and what has been selected of it.
+struct Selector<'f> {
+    func: &'f ir::Function,
+    /// Virtual registers of values.
+    regs: SecondaryMap<ir::Value, Option<VReg>>,
+    /// Whether what has been selected reads a value in its register.
+    needed: SecondaryMap<ir::Value, bool>,
+    /// How often values are used, anywhere.
+    uses: SecondaryMap<ir::Value, u32>,
+    /// How many instructions with effects stand before one in its block.
+    effects: SecondaryMap<ir::Inst, u32>,
+    /// The instruction that is being selected, and its block.
+    current: Option<(ir::Inst, ir::Block)>,
+    /// What the current instruction becomes.
+    made: Vec<Inst>,
+    vregs: usize,
+    constants: Vec<Vec<u8>>,
+    known_constants: HashMap<Vec<u8>, usize>,
+    slots: SecondaryMap<ir::StackSlot, u32>,
+    slot_bytes: u32,
+    outgoing_bytes: u32,
+}
+
+/// How control leaves a block.
+enum Exit {
+    Jump(ir::BlockCall),
+    Branch([ir::BlockCall; 2]),
+    Return,
+}
+
+impl<'f> Selector<'f> {
+    fn new(func: &'f ir::Function) -> Self {
+        let mut uses: SecondaryMap<ir::Value, u32> = SecondaryMap::new();
+        let mut effects = SecondaryMap::new();
+        for block in func.layout.blocks() {
+            let mut before = 0;
+            for inst in func.layout.block_insts(block) {
+                effects[inst] = before;
+                let opcode = func.dfg.insts[inst].opcode();
+                before += u32::from(opcode.can_store() || opcode.is_call());
+                func.dfg.inst_values(inst).for_each(|value| uses[value] += 1);
+            }
+        }
+        Selector {
+            func,
+            regs: SecondaryMap::new(),
+            needed: SecondaryMap::new(),
+            uses,
+            effects,
+            current: None,
+            made: Vec::new(),
+            vregs: 0,
+            constants: Vec::new(),
+            known_constants: HashMap::new(),
+            slots: SecondaryMap::new(),
+            slot_bytes: 0,
+            outgoing_bytes: 0,
+        }
+    }
+
+    fn place_slots(&mut self) {
+        for (slot, data) in &self.func.sized_stack_slots {
+            self.slots[slot] = self.slot_bytes;
+            self.slot_bytes += data.size.next_multiple_of(16);
+        }
+    }
+
+    fn type_of(&self, value: ir::Value) -> Type {
+        self.func.dfg.value_type(value)
+    }
+
+    // Registers.
+
+    fn fresh(&mut self, class: RegClass) -> VReg {
+        self.vregs += 1;
+        VReg::new(self.vregs - 1, class)
+    }
+
+    fn integer(&mut self) -> VReg {
+        self.fresh(RegClass::Int)
+    }
+
+    fn vector(&mut self) -> VReg {
+        self.fresh(RegClass::Float)
+    }
+
+    /// The vector whose bits a value is: the same register holds both.
+    fn uncast(&self, value: ir::Value) -> ir::Value {
+        let mut value = value;
+        while let Some(&[inner]) = self.defined_by(value, Opcode::Bitcast)
+            && self.type_of(inner).is_vector()
+            && self.type_of(value).is_vector()
+        {
+            value = inner;
+        }
+        value
+    }
+
+    /// The register of a value.
+    fn reg_of(&mut self, value: ir::Value) -> VReg {
+        let value = self.uncast(value);
+        if let Some(reg) = self.regs[value] {
+            return reg;
+        }
+        let ty = self.type_of(value);
+        let class = if ty.is_int() && ty.bits() <= 64 { RegClass::Int } else { RegClass::Float };
+        let reg = self.fresh(class);
+        self.regs[value] = Some(reg);
+        reg
+    }
+
+    /// A value that is read in its register. A number is made where it is needed.
+    fn get(&mut self, value: ir::Value) -> VReg {
+        if let Some(number) = self.known(value) {
+            return self.number_in(number);
+        }
+        self.need(value);
+        self.reg_of(value)
+    }
+
+    fn need(&mut self, value: ir::Value) {
+        let value = self.uncast(value);
+        self.needed[value] = true;
+    }
+
+    fn emit(&mut self, code: Code, args: &[Arg]) {
+        self.made.push(Inst::new(Kind::Machine(code), args));
+    }
+
+    /// A vector that an instruction makes of others.
+    fn compute(&mut self, code: Code, args: &[Arg]) -> VReg {
+        let reg = self.vector();
+        let mut all = vec![Arg::Def(reg)];
+        all.extend_from_slice(args);
+        self.emit(code, &all);
+        reg
+    }
+
+    // Definitions.
+
+    fn definition(&self, value: ir::Value) -> Option<(ir::Inst, &'f InstructionData)> {
+        let inst = self.func.dfg.value_def(value).inst()?;
+        Some((inst, &self.func.dfg.insts[inst]))
+    }
+
+    /// The arguments of the instruction that defines a value, if it is one of this kind.
+    fn defined_by(&self, value: ir::Value, opcode: Opcode) -> Option<&'f [ir::Value]> {
+        let (inst, data) = self.definition(value)?;
+        (data.opcode() == opcode).then(|| self.func.dfg.inst_args(inst))
+    }
+
+    fn is_in_current_block(&self, inst: ir::Inst) -> bool {
+        self.current.is_some_and(|(_, block)| self.func.layout.inst_block(inst) == Some(block))
+    }
+
+    /// The value of an integer constant, with the sign of its type.
+    fn known(&self, value: ir::Value) -> Option<i64> {
+        match self.definition(value)?.1 {
+            InstructionData::UnaryImm { opcode: Opcode::Iconst, imm } => {
+                let unused = 64 - self.type_of(value).bits();
+                Some(imm.bits() << unused >> unused)
+            }
+            _ => None,
+        }
+    }
+
+    fn known_i32(&self, value: ir::Value) -> Option<i64> {
+        self.known(value).filter(|value| i32::try_from(*value).is_ok())
+    }
+
+    /// A constant in memory.
+    fn constant(&mut self, bytes: &[u8]) -> Memory {
+        let known = self.known_constants.get(bytes).copied();
+        let index = known.unwrap_or_else(|| {
+            self.constants.push(bytes.to_vec());
+            self.known_constants.insert(bytes.to_vec(), self.constants.len() - 1);
+            self.constants.len() - 1
+        });
+        Memory { base: Base::Constant(index), index: None, offset: 0 }
+    }
+
+    /// A vector constant of one lane, over and over.
+    fn lanes_constant(&mut self, lane: &[u8]) -> Arg {
+        let bytes: Vec<u8> = lane.iter().copied().cycle().take(super::VECTOR_BYTES).collect();
+        Arg::Memory(self.constant(&bytes))
+    }
+
+    // Addresses and memory operands.
+
+    /// The address of `value + offset`, with as much of its computation as an instruction takes into itself.
+    fn address(&mut self, value: ir::Value, offset: i32) -> Memory {
+        let here = |selector: &Self, value: ir::Value| {
+            let (inst, data) = selector.definition(value)?;
+            let args = selector.func.dfg.inst_args(inst);
+            (data.opcode() == Opcode::Iadd && selector.is_in_current_block(inst)).then(|| [args[0], args[1]])
+        };
+        let (mut base, mut offset) = (value, offset);
+        // Constant distances first.
+        while let Some([x, y]) = here(self, base) {
+            let sum = |distance: i64| i32::try_from(i64::from(offset) + distance).ok();
+            if let Some(sum) = self.known(y).and_then(sum) {
+                (base, offset) = (x, sum);
+            } else if let Some(sum) = self.known(x).and_then(sum) {
+                (base, offset) = (y, sum);
+            } else {
+                break;
+            }
+        }
+        if let Some((_, &InstructionData::StackAddr { stack_slot, offset: within, .. })) =
+            self.definition(base)
+        {
+            let offset = offset + i32::from(within) + self.slots[stack_slot] as i32;
+            return Memory { base: Base::Slots, index: None, offset };
+        }
+        let Some([x, y]) = here(self, base) else {
+            return Memory { base: Base::Register(self.get(base)), index: None, offset };
+        };
+        for (base, index) in [(x, y), (y, x)] {
+            if let Some(&[index, count]) = self.defined_by(index, Opcode::Ishl)
+                && let Some(count @ 1..=3) = self.known(count)
+            {
+                let (base, index) = (self.get(base), self.get(index));
+                return Memory { base: Base::Register(base), index: Some((index, 1 << count)), offset };
+            }
+        }
+        let (base, index) = (self.get(x), self.get(y));
+        Memory { base: Base::Register(base), index: Some((index, 1)), offset }
+    }
+
+    /// The memory that a value is loaded from, if the current instruction may load it instead.
+    fn loaded(&mut self, value: ir::Value) -> Option<Memory> {
+        let (current, _) = self.current?;
+        let source = self.uncast(value);
+        let (inst, data) = self.definition(source)?;
+        let &InstructionData::Load { opcode: Opcode::Load, arg, offset, .. } = data else { return None };
+        let is_alone = |value: ir::Value| self.uses[value] == 1;
+        let may = is_alone(source)
+            && (source == value
+                || is_alone(value) && self.defined_by(value, Opcode::Bitcast) == Some(&[source]))
+            && self.is_in_current_block(inst)
+            && self.effects[inst] == self.effects[current];
+        may.then(|| self.address(arg, offset.into()))
+    }
+
+    /// A vector or a float of at least 4 bytes: in its register, or in the memory it is loaded from.
+    fn operand(&mut self, value: ir::Value) -> Arg {
+        match self.loaded(value) {
+            Some(memory) => Arg::Memory(memory),
+            None => Arg::Use(self.get(value)),
+        }
+    }
+
+    fn fetch(&mut self, value: ir::Value) -> Arg {
+        Arg::Use(self.get(value))
+    }
+
+    // Blocks.
+
+    /// The instructions of a block, in order.
+    fn block(&mut self, block: ir::Block) -> Result<Vec<Inst>> {
+        let mut reversed: Vec<Inst> = Vec::new();
+        let insts: Vec<ir::Inst> = self.func.layout.block_insts(block).collect();
+        for inst in insts.into_iter().rev() {
+            let dfg = &self.func.dfg;
+            let opcode = dfg.insts[inst].opcode();
+            let results = dfg.inst_results(inst);
+            // What is a vector as another type lies where the other one does.
+            let is_cast = |value: ir::Value| self.uncast(value) != value;
+            let is_wanted = results.iter().any(|value| self.needed[*value] && !is_cast(*value));
+            let has_effect = opcode.is_terminator() || opcode.can_store() || opcode == Opcode::CallIndirect;
+            if is_wanted || has_effect {
+                self.current = Some((inst, block));
+                self.inst(inst)?;
+                reversed.extend(self.made.drain(..).rev());
+            }
+        }
+        if self.func.layout.entry_block() == Some(block) {
+            let params = self.func.dfg.block_params(block);
+            let mut arguments = Inst::new(Kind::Arguments, &[]);
+            for (&param, place) in params.iter().zip(INTEGER_ARGUMENTS) {
+                arguments.fixed_defs.push((self.reg_of(param), place));
+            }
+            reversed.push(arguments);
+        }
+        reversed.reverse();
+        Ok(reversed)
+    }
+
+    /// How control leaves a block.
+    fn exit(&self, block: ir::Block) -> Exit {
+        let last = self.func.layout.last_inst(block);
+        match last.map(|inst| &self.func.dfg.insts[inst]) {
+            Some(InstructionData::Jump { destination, .. }) => Exit::Jump(*destination),
+            Some(InstructionData::Brif { blocks, .. }) => Exit::Branch(*blocks),
+            _ => Exit::Return,
+        }
+    }
+
+    fn passed(&mut self, call: &ir::BlockCall) -> Vec<VReg> {
+        let values: Vec<ir::Value> =
+            call.args(&self.func.dfg.value_lists).filter_map(|arg| arg.as_value()).collect();
+        values.into_iter().map(|value| self.reg_of(value)).collect()
+    }
+
+    /// Blocks in order, with a block on every edge from one with several successors to one with several
+    /// predecessors, or to which something is passed.
+    fn connect(
+        &mut self,
+        order: &[ir::Block],
+        mut bodies: HashMap<ir::Block, Vec<Inst>>,
+        cfg: &ControlFlowGraph,
+    ) -> Vec<Block> {
+        let pool = &self.func.dfg.value_lists;
+        let needs_own = |call: &ir::BlockCall| {
+            cfg.pred_iter(call.block(pool)).count() > 1 || call.args(pool).next().is_some()
+        };
+        // Numbers of blocks: those on edges behind the block that they leave.
+        let mut numbers: HashMap<ir::Block, usize> = HashMap::new();
+        let mut count = 0;
+        for &block in order {
+            numbers.insert(block, count);
+            count += 1;
+            if let Exit::Branch(calls) = self.exit(block) {
+                count += calls.iter().filter(|call| needs_own(call)).count();
+            }
+        }
+        let mut blocks: Vec<Block> = Vec::new();
+        for &block in order {
+            let params: Vec<ir::Value> = self.func.dfg.block_params(block).to_vec();
+            let params = match blocks.is_empty() {
+                true => Vec::new(),
+                false => params.into_iter().map(|param| self.reg_of(param)).collect(),
+            };
+            let insts = bodies.remove(&block).unwrap_or_default();
+            let number = blocks.len();
+            let (mut successors, mut edges) = (Vec::new(), Vec::new());
+            match self.exit(block) {
+                Exit::Return => {}
+                Exit::Jump(call) => successors.push((numbers[&call.block(pool)], self.passed(&call))),
+                Exit::Branch(calls) => {
+                    for call in calls {
+                        let target = numbers[&call.block(pool)];
+                        if needs_own(&call) {
+                            successors.push((number + 1 + edges.len(), Vec::new()));
+                            edges.push(Block {
+                                insts: vec![Inst::new(Kind::Jump, &[])],
+                                params: Vec::new(),
+                                successors: vec![(target, self.passed(&call))],
+                            });
+                        } else {
+                            successors.push((target, Vec::new()));
+                        }
+                    }
+                }
+            }
+            blocks.push(Block { insts, params, successors });
+            blocks.extend(edges);
+        }
+        blocks
+    }
+
+    // Instructions.
+
+    fn unsupported<T>(&self, inst: ir::Inst) -> Result<T> {
+        Err(Unsupported(self.func.dfg.display_inst(inst).to_string()))
+    }
+
+    /// Selects an instruction.
+    fn inst(&mut self, inst: ir::Inst) -> Result<()> {
+        let dfg = &self.func.dfg;
+        let data = &dfg.insts[inst];
+        match *data {
+            InstructionData::Jump { destination, .. } => {
+                self.need_passed(&destination);
+                self.made.push(Inst::new(Kind::Jump, &[]));
+                return Ok(());
+            }
+            InstructionData::Brif { arg, ref blocks, .. } => {
+                blocks.iter().for_each(|call| self.need_passed(call));
+                let condition = self.condition(arg)?;
+                self.made.push(Inst::new(Kind::Branch(condition), &[]));
+                return Ok(());
+            }
+            InstructionData::Store { opcode: Opcode::Store, args: [value, address], offset, .. } => {
+                return self.store(inst, value, address, offset.into());
+            }
+            InstructionData::CallIndirect { sig_ref, .. } => return self.call(inst, sig_ref),
+            InstructionData::MultiAry { opcode: Opcode::Return, .. } => {
+                self.made.push(Inst::new(Kind::Return, &[]));
+                return Ok(());
+            }
+            _ => {}
+        }
+        let &[result] = dfg.inst_results(inst) else { return self.unsupported(inst) };
+        let ty = self.type_of(result);
+        let target = self.reg_of(result);
+        match *data {
+            InstructionData::Load { opcode: Opcode::Load, arg, offset, .. } => {
+                let memory = self.address(arg, offset.into());
+                self.load(inst, ty, target, memory)
+            }
+            InstructionData::StackAddr { .. } => {
+                let memory = self.address(result, 0);
+                self.emit(Code::Lea_r64_m, &[Arg::Def(target), Arg::Memory(memory)]);
+                Ok(())
+            }
+            _ if ty.is_vector() => self.vectors(inst, data, target),
+            _ if ty.is_float() => self.floats(inst, data, target),
+            _ if ty.bits() <= 64 => self.integers(inst, data, target),
+            _ => self.unsupported(inst),
+        }
+    }
+
+    fn need_passed(&mut self, call: &ir::BlockCall) {
+        let pool = &self.func.dfg.value_lists;
+        for value in call.args(pool).filter_map(|arg| arg.as_value()) {
+            self.need(value);
+        }
+    }
+
+    fn load(&mut self, inst: ir::Inst, ty: Type, target: VReg, memory: Memory) -> Result<()> {
+        let code = match ty {
+            types::I8 => Code::Movzx_r32_rm8,
+            types::I16 => Code::Movzx_r32_rm16,
+            types::I32 => Code::Mov_r32_rm32,
+            types::I64 => Code::Mov_r64_rm64,
+            types::F32 => Code::VEX_Vmovss_xmm_m32,
+            types::F64 => Code::VEX_Vmovsd_xmm_m64,
+            types::I128 => Code::VEX_Vmovups_xmm_xmmm128,
+            _ if ty.bytes() as usize == super::VECTOR_BYTES => Code::VEX_Vmovups_ymm_ymmm256,
+            _ => return self.unsupported(inst),
+        };
+        self.emit(code, &[Arg::Def(target), Arg::Memory(memory)]);
+        Ok(())
+    }
+
+    fn store(&mut self, inst: ir::Inst, value: ir::Value, address: ir::Value, offset: i32) -> Result<()> {
+        let ty = self.type_of(value);
+        let memory = Arg::Memory(self.address(address, offset));
+        // The first lanes of a vector need no way over other registers.
+        let mut value = value;
+        if let Some((_, &InstructionData::BinaryImm8 { opcode: Opcode::Extractlane, arg, imm: 0 })) =
+            self.definition(value)
+        {
+            let stays = ty.bits() >= 32;
+            value = if stays { arg } else { value };
+        }
+        let is_lane = self.type_of(value).is_vector() && !ty.is_vector();
+        let code = match (ty, is_lane) {
+            (types::I32 | types::F32, true) | (types::F32, _) => Code::VEX_Vmovss_m32_xmm,
+            (types::I64 | types::F64, true) | (types::F64, _) => Code::VEX_Vmovsd_m64_xmm,
+            (types::I128, true) => Code::VEX_Vmovups_xmmm128_xmm,
+            (types::I8, _) => Code::Mov_rm8_r8,
+            (types::I16, _) => Code::Mov_rm16_r16,
+            (types::I32, _) => Code::Mov_rm32_r32,
+            (types::I64, _) => Code::Mov_rm64_r64,
+            _ if ty.bytes() as usize == super::VECTOR_BYTES => Code::VEX_Vmovups_ymmm256_ymm,
+            _ => return self.unsupported(inst),
+        };
+        let value = self.fetch(value);
+        self.emit(code, &[memory, value]);
+        Ok(())
+    }
+
+    /// A call by the System V convention.
+    fn call(&mut self, inst: ir::Inst, signature: ir::SigRef) -> Result<()> {
+        let values: Vec<ir::Value> = self.func.dfg.inst_args(inst).to_vec();
+        let params = &self.func.dfg.signatures[signature].params;
+        let callee = self.get(values[0]);
+        let mut call = Inst::new(Kind::Call, &[Arg::Use(callee)]);
+        let (mut integers, mut floats, mut on_stack) = (INTEGER_ARGUMENTS.into_iter(), 0, 0);
+        for (&value, param) in values[1..].iter().zip(params) {
+            let ty = self.type_of(value);
+            if ty.is_float() && !ty.is_vector() && floats < FLOAT_ARGUMENTS {
+                call.fixed_uses.push((self.get(value), vector(floats)));
+                floats += 1;
+                continue;
+            }
+            if !ty.is_int() || ty.bits() > 64 {
+                return self.unsupported(inst);
+            }
+            let source = match param.extension {
+                ArgumentExtension::None => self.get(value),
+                ArgumentExtension::Uext => self.extended(value, false),
+                ArgumentExtension::Sext => self.extended(value, true),
+            };
+            match integers.next() {
+                Some(place) => call.fixed_uses.push((source, place)),
+                None => {
+                    let memory = Memory { base: Base::Outgoing, index: None, offset: on_stack };
+                    self.emit(Code::Mov_rm64_r64, &[Arg::Memory(memory), Arg::Use(source)]);
+                    on_stack += 8;
+                }
+            }
+        }
+        self.outgoing_bytes = self.outgoing_bytes.max(on_stack as u32);
+        match *self.func.dfg.inst_results(inst) {
+            [] => {}
+            [result] => {
+                let place = if self.type_of(result).is_float() { vector(0) } else { RAX };
+                call.fixed_defs.push((self.reg_of(result), place));
+            }
+            _ => return self.unsupported(inst),
+        }
+        self.made.push(call);
+        Ok(())
+    }
+
+    // Conditions.
+
+    /// Sets the flags for a truth value.
+    fn condition(&mut self, value: ir::Value) -> Result<Condition> {
+        let mut value = value;
+        while let Some(&[inner]) = self.defined_by(value, Opcode::Uextend) {
+            value = inner;
+        }
+        if let Some((_, &InstructionData::IntCompare { args: [x, y], cond, .. })) = self.definition(value)
+            && !self.type_of(x).is_vector()
+        {
+            return Ok(self.compare(cond, x, y));
+        }
+        let truth = self.get(value);
+        let code = match self.type_of(value).bits() {
+            8 => Code::Test_rm8_r8,
+            16 => Code::Test_rm16_r16,
+            32 => Code::Test_rm32_r32,
+            _ => Code::Test_rm64_r64,
+        };
+        self.emit(code, &[Arg::Use(truth), Arg::Use(truth)]);
+        Ok(Condition::NotEqual)
+    }
+
+    /// Compares scalar integers.
+    fn compare(&mut self, condition: IntCC, x: ir::Value, y: ir::Value) -> Condition {
+        let is_wide = self.type_of(x).bits() == 64;
+        let signed = !matches!(
+            condition,
+            IntCC::UnsignedLessThan
+                | IntCC::UnsignedLessThanOrEqual
+                | IntCC::UnsignedGreaterThan
+                | IntCC::UnsignedGreaterThanOrEqual
+        );
+        let left = self.extended(x, signed);
+        match self.known_i32(y).filter(|number| signed || *number >= 0) {
+            Some(number) => {
+                let code = if is_wide { Code::Cmp_rm64_imm32 } else { Code::Cmp_rm32_imm32 };
+                self.emit(code, &[Arg::Use(left), Arg::Immediate(number)]);
+            }
+            None => {
+                let right = self.extended(y, signed);
+                let code = if is_wide { Code::Cmp_r64_rm64 } else { Code::Cmp_r32_rm32 };
+                self.emit(code, &[Arg::Use(left), Arg::Use(right)]);
+            }
+        }
+        match condition {
+            IntCC::Equal => Condition::Equal,
+            IntCC::NotEqual => Condition::NotEqual,
+            IntCC::SignedLessThan => Condition::Less,
+            IntCC::SignedLessThanOrEqual => Condition::LessEqual,
+            IntCC::SignedGreaterThan => Condition::Greater,
+            IntCC::SignedGreaterThanOrEqual => Condition::GreaterEqual,
+            IntCC::UnsignedLessThan => Condition::Below,
+            IntCC::UnsignedLessThanOrEqual => Condition::BelowEqual,
+            IntCC::UnsignedGreaterThan => Condition::Above,
+            IntCC::UnsignedGreaterThanOrEqual => Condition::AboveEqual,
+        }
+    }
+
+    /// A scalar integer that fills 32 bits at least; one of 64 bits as it is.
+    fn extended(&mut self, value: ir::Value, signed: bool) -> VReg {
+        let source = self.get(value);
+        let code = match (self.type_of(value), signed) {
+            (types::I8, true) => Code::Movsx_r32_rm8,
+            (types::I8, false) => Code::Movzx_r32_rm8,
+            (types::I16, true) => Code::Movsx_r32_rm16,
+            (types::I16, false) => Code::Movzx_r32_rm16,
+            _ => return source,
+        };
+        let target = self.integer();
+        self.emit(code, &[Arg::Def(target), Arg::Use(source)]);
+        target
+    }
+}

@@ -1,0 +1,288 @@
+//! Lanes of vectors: into them, out of them, among them.
+
+use super::*;
+use crate::emit::Intrinsic;
+
+/// Takes the upper half of a register.
+const UPPER: Arg = Arg::Immediate(1);
+
+impl Selector<'_> {
+    pub(super) fn lanes(&mut self, inst: ir::Inst, data: &InstructionData, target: VReg) -> Result<()> {
+        let ty = self.type_of(self.func.dfg.first_result(inst));
+        let lane = ty.lane_type();
+        let args: Vec<ir::Value> = self.func.dfg.inst_args(inst).to_vec();
+        match (data.opcode(), args.as_slice()) {
+            (Opcode::Vconst, []) => {
+                let InstructionData::UnaryConst { constant_handle, .. } = *data else {
+                    return self.unsupported(inst);
+                };
+                let bytes = self.func.dfg.constants.get(constant_handle).as_slice().to_vec();
+                let memory = self.constant(&bytes);
+                self.emit(Code::VEX_Vmovups_ymm_ymmm256, &[Arg::Def(target), Arg::Memory(memory)]);
+            }
+            (Opcode::Splat, &[x]) => return self.splat(inst, lane, target, x),
+            (Opcode::ScalarToVector, &[x]) => match self.type_of(x) {
+                types::I8 | types::I16 => {
+                    let x = self.extended(x, false);
+                    self.emit(Code::VEX_Vmovd_xmm_rm32, &[Arg::Def(target), Arg::Use(x)]);
+                }
+                types::I32 => self.one(Code::VEX_Vmovd_xmm_rm32, target, x),
+                types::I64 => self.one(Code::VEX_Vmovq_xmm_rm64, target, x),
+                // Loads into vector registers leave zeros above what they load.
+                types::I128 => self.one(Code::VEX_Vmovups_xmm_xmmm128, target, x),
+                types::F64 => self.one(Code::VEX_Vmovq_xmm_xmmm64, target, x),
+                types::F32 => match self.loaded(x) {
+                    Some(memory) => {
+                        self.emit(Code::VEX_Vmovss_xmm_m32, &[Arg::Def(target), Arg::Memory(memory)]);
+                    }
+                    None => {
+                        let x = self.fetch(x);
+                        let kept = Arg::Immediate(0x0e);
+                        self.emit(Code::VEX_Vinsertps_xmm_xmm_xmmm32_imm8, &[Arg::Def(target), x, x, kept]);
+                    }
+                },
+                _ => return self.unsupported(inst),
+            },
+            (Opcode::Insertlane, &[x, y]) => {
+                let InstructionData::TernaryImm8 { imm, .. } = *data else { return self.unsupported(inst) };
+                return self.insert(inst, lane, target, x, y, imm);
+            }
+            (opcode @ (Opcode::SwidenLow | Opcode::SwidenHigh), &[x]) => {
+                let code = match lane {
+                    types::I16 => Code::VEX_Vpmovsxbw_ymm_xmmm128,
+                    types::I32 => Code::VEX_Vpmovsxwd_ymm_xmmm128,
+                    _ => Code::VEX_Vpmovsxdq_ymm_xmmm128,
+                };
+                let half = self.half(x, opcode == Opcode::SwidenHigh);
+                self.emit(code, &[Arg::Def(target), half]);
+            }
+            (opcode @ (Opcode::UwidenLow | Opcode::UwidenHigh), &[x]) => {
+                let code = match lane {
+                    types::I16 => Code::VEX_Vpmovzxbw_ymm_xmmm128,
+                    types::I32 => Code::VEX_Vpmovzxwd_ymm_xmmm128,
+                    _ => Code::VEX_Vpmovzxdq_ymm_xmmm128,
+                };
+                let half = self.half(x, opcode == Opcode::UwidenHigh);
+                self.emit(code, &[Arg::Def(target), half]);
+            }
+            (opcode @ (Opcode::Snarrow | Opcode::Unarrow), &[x, y]) => {
+                let code = match (opcode, lane) {
+                    (Opcode::Snarrow, types::I8) => Code::VEX_Vpacksswb_ymm_ymm_ymmm256,
+                    (Opcode::Snarrow, types::I16) => Code::VEX_Vpackssdw_ymm_ymm_ymmm256,
+                    (Opcode::Unarrow, types::I8) => Code::VEX_Vpackuswb_ymm_ymm_ymmm256,
+                    (Opcode::Unarrow, types::I16) => Code::VEX_Vpackusdw_ymm_ymm_ymmm256,
+                    (Opcode::Snarrow, types::I32) => return self.narrowed_doubles(inst, target, x, y),
+                    _ => return self.unsupported(inst),
+                };
+                let (x, y) = (self.fetch(x), self.operand(y));
+                let mixed = self.compute(code, &[x, y]);
+                // The machine narrows the lower halves of both, then the upper ones.
+                let order = Arg::Immediate(0xd8);
+                self.emit(Code::VEX_Vpermq_ymm_ymmm256_imm8, &[Arg::Def(target), Arg::Use(mixed), order]);
+            }
+            (Opcode::Call, args) => {
+                let InstructionData::Call { func_ref, .. } = *data else { return self.unsupported(inst) };
+                let Some(intrinsic) = Intrinsic::of_function(self.func, func_ref) else {
+                    return self.unsupported(inst);
+                };
+                return self.intrinsic(inst, intrinsic, lane, target, args);
+            }
+            _ => return self.convert(inst, data, target),
+        }
+        Ok(())
+    }
+
+    /// Half of a register as the lower part of one.
+    pub(super) fn half(&mut self, x: ir::Value, upper: bool) -> Arg {
+        let x = self.fetch(x);
+        if !upper {
+            return x;
+        }
+        Arg::Use(self.compute(Code::VEX_Vextracti128_xmmm128_ymm_imm8, &[x, UPPER]))
+    }
+
+    fn splat(&mut self, inst: ir::Inst, lane: Type, target: VReg, x: ir::Value) -> Result<()> {
+        let (from_integer, code) = match lane {
+            types::F32 => (None, Code::VEX_Vbroadcastss_ymm_xmm),
+            types::F64 => (None, Code::VEX_Vbroadcastsd_ymm_xmm),
+            types::I8 => (Some(Code::VEX_Vmovd_xmm_rm32), Code::VEX_Vpbroadcastb_ymm_xmmm8),
+            types::I16 => (Some(Code::VEX_Vmovd_xmm_rm32), Code::VEX_Vpbroadcastw_ymm_xmmm16),
+            types::I32 => (Some(Code::VEX_Vmovd_xmm_rm32), Code::VEX_Vpbroadcastd_ymm_xmmm32),
+            types::I64 => (Some(Code::VEX_Vmovq_xmm_rm64), Code::VEX_Vpbroadcastq_ymm_xmmm64),
+            _ => return self.unsupported(inst),
+        };
+        // A number that is known comes out of memory with all its lanes.
+        if let Some(number) = self.known(x) {
+            let bytes = number.to_le_bytes();
+            let constant = self.lanes_constant(&bytes[..lane.bytes() as usize]);
+            self.emit(Code::VEX_Vmovups_ymm_ymmm256, &[Arg::Def(target), constant]);
+            return Ok(());
+        }
+        let float = match self.definition(x) {
+            Some((_, InstructionData::UnaryIeee32 { imm, .. })) => Some(imm.bits().to_le_bytes().to_vec()),
+            Some((_, InstructionData::UnaryIeee64 { imm, .. })) => Some(imm.bits().to_le_bytes().to_vec()),
+            _ => None,
+        };
+        if let Some(bytes) = float {
+            let constant = self.lanes_constant(&bytes);
+            self.emit(Code::VEX_Vmovups_ymm_ymmm256, &[Arg::Def(target), constant]);
+            return Ok(());
+        }
+        if let Some(memory) = self.loaded(x) {
+            let code = match lane {
+                types::F32 => Code::VEX_Vbroadcastss_ymm_m32,
+                types::F64 => Code::VEX_Vbroadcastsd_ymm_m64,
+                _ => code,
+            };
+            self.emit(code, &[Arg::Def(target), Arg::Memory(memory)]);
+            return Ok(());
+        }
+        let x = match from_integer {
+            Some(through) => {
+                let x = self.fetch(x);
+                Arg::Use(self.compute(through, &[x]))
+            }
+            None => self.fetch(x),
+        };
+        self.emit(code, &[Arg::Def(target), x]);
+        Ok(())
+    }
+
+    /// A lane as a scalar.
+    pub(super) fn extract(
+        &mut self,
+        inst: ir::Inst,
+        x: ir::Value,
+        data: &InstructionData,
+        target: VReg,
+    ) -> Result<()> {
+        let InstructionData::BinaryImm8 { imm, .. } = *data else { return self.unsupported(inst) };
+        let ty = self.type_of(x);
+        let per_half = ty.lane_count() / 2;
+        let (upper, place) = (u32::from(imm) >= per_half, i64::from(u32::from(imm) % per_half));
+        let half = self.half(x, upper);
+        let place = Arg::Immediate(place);
+        match (ty.lane_type(), place) {
+            (types::F32 | types::F64, Arg::Immediate(0)) => {
+                self.emit(Code::VEX_Vmovaps_xmm_xmmm128, &[Arg::Def(target), half]);
+            }
+            (types::F32, _) => {
+                self.emit(Code::VEX_Vpermilps_xmm_xmmm128_imm8, &[Arg::Def(target), half, place]);
+            }
+            (types::F64, _) => {
+                self.emit(Code::VEX_Vunpckhpd_xmm_xmm_xmmm128, &[Arg::Def(target), half, half]);
+            }
+            (types::I8, _) => self.emit(Code::VEX_Vpextrb_r32m8_xmm_imm8, &[Arg::Def(target), half, place]),
+            (types::I16, _) => self.emit(Code::VEX_Vpextrw_r32_xmm_imm8, &[Arg::Def(target), half, place]),
+            (types::I32, _) => self.emit(Code::VEX_Vpextrd_rm32_xmm_imm8, &[Arg::Def(target), half, place]),
+            (types::I64, _) => self.emit(Code::VEX_Vpextrq_rm64_xmm_imm8, &[Arg::Def(target), half, place]),
+            _ => return self.unsupported(inst),
+        }
+        Ok(())
+    }
+
+    /// A vector with another lane.
+    fn insert(
+        &mut self,
+        inst: ir::Inst,
+        lane: Type,
+        target: VReg,
+        x: ir::Value,
+        y: ir::Value,
+        place: u8,
+    ) -> Result<()> {
+        let per_half = 16 / lane.bytes();
+        let (upper, place) = (u32::from(place) >= per_half, i64::from(u32::from(place) % per_half));
+        let half = self.half(x, upper);
+        let (x, y) = (self.fetch(x), self.fetch(y));
+        let changed = match lane {
+            types::I8 => {
+                self.compute(Code::VEX_Vpinsrb_xmm_xmm_r32m8_imm8, &[half, y, Arg::Immediate(place)])
+            }
+            types::I16 => {
+                self.compute(Code::VEX_Vpinsrw_xmm_xmm_r32m16_imm8, &[half, y, Arg::Immediate(place)])
+            }
+            types::I32 => {
+                self.compute(Code::VEX_Vpinsrd_xmm_xmm_rm32_imm8, &[half, y, Arg::Immediate(place)])
+            }
+            types::I64 => {
+                self.compute(Code::VEX_Vpinsrq_xmm_xmm_rm64_imm8, &[half, y, Arg::Immediate(place)])
+            }
+            types::F32 => {
+                self.compute(Code::VEX_Vinsertps_xmm_xmm_xmmm32_imm8, &[half, y, Arg::Immediate(place << 4)])
+            }
+            types::F64 if place == 0 => {
+                self.compute(Code::VEX_Vblendpd_xmm_xmm_xmmm128_imm8, &[half, y, Arg::Immediate(1)])
+            }
+            types::F64 => self.compute(Code::VEX_Vunpcklpd_xmm_xmm_xmmm128, &[half, y]),
+            _ => return self.unsupported(inst),
+        };
+        let changed = Arg::Use(changed);
+        if upper {
+            self.emit(Code::VEX_Vinserti128_ymm_ymm_xmmm128_imm8, &[Arg::Def(target), x, changed, UPPER]);
+        } else {
+            let low = Arg::Immediate(0x0f);
+            self.emit(Code::VEX_Vpblendd_ymm_ymm_ymmm256_imm8, &[Arg::Def(target), x, changed, low]);
+        }
+        Ok(())
+    }
+
+    fn intrinsic(
+        &mut self,
+        inst: ir::Inst,
+        intrinsic: Intrinsic,
+        lane: Type,
+        target: VReg,
+        args: &[ir::Value],
+    ) -> Result<()> {
+        match (intrinsic, args) {
+            (Intrinsic::UpperHalf, &[x]) => {
+                let x = self.fetch(x);
+                self.emit(Code::VEX_Vextracti128_xmmm128_ymm_imm8, &[Arg::Def(target), x, UPPER]);
+            }
+            (Intrinsic::LowerHalves, &[x, y]) => {
+                let (x, y) = (self.fetch(x), self.fetch(y));
+                self.emit(Code::VEX_Vinserti128_ymm_ymm_xmmm128_imm8, &[Arg::Def(target), x, y, UPPER]);
+            }
+            (Intrinsic::Words(words), &[x, y]) => {
+                let words = Arg::Immediate(words.into());
+                if x == y && lane.is_int() {
+                    let x = self.operand(x);
+                    self.emit(Code::VEX_Vpshufd_ymm_ymmm256_imm8, &[Arg::Def(target), x, words]);
+                } else {
+                    let (x, y) = (self.fetch(x), self.fetch(y));
+                    self.emit(Code::VEX_Vshufps_ymm_ymm_ymmm256_imm8, &[Arg::Def(target), x, y, words]);
+                }
+            }
+            (Intrinsic::Bytes, &[x, order]) => {
+                self.two(Code::VEX_Vpshufb_ymm_ymm_ymmm256, target, x, order);
+            }
+            (Intrinsic::Promote, &[x]) => {
+                let x = self.fetch(x);
+                self.emit(Code::VEX_Vcvtps2pd_ymm_xmmm128, &[Arg::Def(target), x]);
+            }
+            (Intrinsic::Demote, &[x]) => {
+                let x = self.fetch(x);
+                self.emit(Code::VEX_Vcvtpd2ps_xmm_ymmm256, &[Arg::Def(target), x]);
+            }
+            (Intrinsic::Widen { signed }, &[x]) => {
+                let code =
+                    if signed { Code::VEX_Vpmovsxbw_ymm_xmmm128 } else { Code::VEX_Vpmovzxbw_ymm_xmmm128 };
+                let x = self.fetch(x);
+                self.emit(code, &[Arg::Def(target), x]);
+            }
+            (Intrinsic::Narrow { signed }, &[x]) => {
+                let code = if signed {
+                    Code::VEX_Vpacksswb_xmm_xmm_xmmm128
+                } else {
+                    Code::VEX_Vpackuswb_xmm_xmm_xmmm128
+                };
+                let upper = self.half(x, true);
+                let x = self.fetch(x);
+                self.emit(code, &[Arg::Def(target), x, upper]);
+            }
+            _ => return self.unsupported(inst),
+        }
+        Ok(())
+    }
+}
