@@ -36,6 +36,33 @@ const KNOWN: &[(&str, Build)] = &[
         let standardised = (x - x.mean_keepdims(0)) / (x.std_keepdims(0) + 1);
         vec![standardised.log_softmax(1).softmax(1), standardised, y.log_softmax(1)]
     }),
+    ("extremes with numbers that are known", |g| {
+        let [n, m] = g.symbols(["n", "m"]);
+        let (x, y) = (g.input::<f32>("x", shape![n, m]), g.input::<f64>("y", shape![n, m]));
+        vec![
+            x.maximum(2.5),
+            x.minimum(-1.0),
+            x.clip(-1.0, 1.0),
+            x.maximum(f32::NAN).minimum(1.0),
+            x.maximum(0.0) / x,
+            x.minimum(-0.0) / x,
+            y.maximum(f64::INFINITY).minimum(y.maximum(-0.5)),
+            y.clip(0.0, 1.0) / y,
+            y.relu(),
+        ]
+    }),
+    ("quotients and rests of numbers that are known", |g| {
+        let [n, m] = g.symbols(["n", "m"]);
+        let (x, y) = (g.input::<i64>("x", shape![n, m]), g.input::<u64>("y", shape![n, m]));
+        let mut results = Vec::new();
+        for divisor in [1_i64, 2, 3, 7, -1, -5, -8, 1000, i64::MAX, i64::MIN, 0] {
+            results.extend([x.floor_divide(divisor), x.remainder(divisor), x.fmod(divisor)]);
+        }
+        for divisor in [1_u64, 6, 64, 641, u64::MAX, (1 << 63) + 1, 0] {
+            results.extend([y.floor_divide(divisor), y.remainder(divisor)]);
+        }
+        results
+    }),
     ("sums of few rows beside a piece with loops over them", |g| {
         let [n, m] = g.symbols(["n", "m"]);
         let (x, y) = (g.input::<f32>("x", shape![3, n]), g.input::<f32>("y", shape![n, 3, m]));

@@ -28,6 +28,9 @@ enum Level {
 /// Bytes of a cache line.
 const LINE: usize = 64;
 
+/// Strips are of so many elements, or a multiple: the lanes of the longest vector loops.
+const STRIP_LANES: usize = 16;
+
 /// Gives strips and rows their lengths, and rows their places. `row_axes` are the strip axes of the rows;
 /// along the axes `read_kept` strips are blocks.
 pub(crate) fn lay_out(kernel: &mut Kernel, row_axes: &[AxisId], read_kept: &[AxisId], target: &Target) {
@@ -70,6 +73,14 @@ pub(crate) fn lay_out(kernel: &mut Kernel, row_axes: &[AxisId], read_kept: &[Axi
         // Rows inside a reduction are over its blocks.
         let block = kernel.axes[axis.index()].reduction || read_kept.contains(&axis);
         let length = if block { BLOCK } else { in_first.min(in_second).min(in_scratch) };
+        // A strip of whole periods, and of whole vectors, begins where the rows do: none of its vectors lies over the
+        // end of a cache line.
+        let periods = kernel.rows.iter().zip(row_axes).filter(|(_, of)| **of == axis);
+        let unit = periods.fold(STRIP_LANES, |unit, (row, _)| match row.period(&kernel.axes) {
+            Some(period) => unit / common_factor(unit, period) * period,
+            None => unit,
+        });
+        let length = if unit <= length { length / unit * unit } else { length };
         lengths.insert(axis, length);
     }
     for row in &kernel.rows {
@@ -89,9 +100,8 @@ pub(crate) fn lay_out(kernel: &mut Kernel, row_axes: &[AxisId], read_kept: &[Axi
             Span::Strip | Span::Block { .. } => lengths[&row_axes[index]] + apart,
             Span::Axis => row.length,
             Span::Stretched { .. } => lengths[&row_axes[index]] + STRETCH,
-            Span::Periodic { period, .. } => {
-                let Extent::Constant(period) = axes[period.index()].extent else { continue };
-                let period = period as usize;
+            Span::Periodic { .. } => {
+                let Some(period) = row.period(axes) else { continue };
                 (lengths[&row_axes[index]] + period).next_multiple_of(period)
             }
         };
@@ -110,6 +120,24 @@ pub(crate) fn lay_out(kernel: &mut Kernel, row_axes: &[AxisId], read_kept: &[Axi
         placed.push((index, offset, offset + bytes));
     }
     set_strips(&mut kernel.body, &lengths);
+}
+
+/// The greatest common divisor of positive numbers.
+fn common_factor(x: usize, y: usize) -> usize {
+    if y == 0 { x } else { common_factor(y, x % y) }
+}
+
+impl Row {
+    /// After how many elements those of the row recur.
+    fn period(&self, axes: &[Axis]) -> Option<usize> {
+        match self.span {
+            Span::Periodic { period, .. } => match axes[period.index()].extent {
+                Extent::Constant(period) => Some(period as usize),
+                Extent::Param(_) => None,
+            },
+            Span::Strip | Span::Axis | Span::Stretched { .. } | Span::Block { .. } => None,
+        }
+    }
 }
 
 /// Bytes of scratch memory that the rows take which should stay in the first-level cache.

@@ -132,6 +132,21 @@ impl Emitter<'_, '_> {
 
     /// The greater or the lesser, NaN where either is, -0 below +0.
     pub(super) fn extreme_floats(&mut self, which: Extreme, x: &Val, y: &Val) -> Val {
+        if self.host.is_x64 && x.lanes > 1 {
+            // One instruction, which gives its second operand if both are equal or either is NaN, does where the other
+            // is neither NaN nor a zero.
+            let is_plain = |known: f64| !known.is_nan() && known != 0.0;
+            for (known, other) in [(x, y), (y, x)] {
+                if self.known_float(known).is_some_and(is_plain) {
+                    return self.zip(known, other, |builder, known, other| {
+                        let [low, high] =
+                            if which == Extreme::Least { [known, other] } else { [other, known] };
+                        let below = builder.ins().fcmp(FloatCC::LessThan, low, high);
+                        bitselect_floats(builder, below, known, other)
+                    });
+                }
+            }
+        }
         match (self.host.is_x64 && x.lanes > 1, which) {
             (true, Extreme::Least) => self.zip(x, y, least_floats),
             (true, Extreme::Greatest) => self.zip(x, y, |builder, x, y| {
@@ -143,6 +158,21 @@ impl Emitter<'_, '_> {
             }),
             (false, Extreme::Least) => self.zip(x, y, |builder, x, y| builder.ins().fmin(x, y)),
             (false, Extreme::Greatest) => self.zip(x, y, |builder, x, y| builder.ins().fmax(x, y)),
+        }
+    }
+
+    /// The float in all lanes of a value, if it is a constant.
+    fn known_float(&self, x: &Val) -> Option<f64> {
+        let dfg = &self.builder.func.dfg;
+        let splat = dfg.value_def(x.regs[0]).inst()?;
+        let lane = match dfg.insts[splat] {
+            ir::InstructionData::Unary { opcode: ir::Opcode::Splat, arg } => dfg.value_def(arg).inst()?,
+            _ => return None,
+        };
+        match dfg.insts[lane] {
+            ir::InstructionData::UnaryIeee32 { imm, .. } => Some(f32::from_bits(imm.bits()).into()),
+            ir::InstructionData::UnaryIeee64 { imm, .. } => Some(f64::from_bits(imm.bits())),
+            _ => None,
         }
     }
 

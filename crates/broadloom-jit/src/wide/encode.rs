@@ -3,8 +3,10 @@
 use super::allocate::{Allocation, SAVED};
 use super::machine::{Arg, Base, Condition, Function, Inst, Kind};
 use super::{Code, Unsupported};
-use iced_x86::{Code as Encoding, Encoder, Instruction, OpCodeOperandKind, OpKind, Register};
+use iced_x86::{Code as Encoding, Encoder, Instruction, OpKind, Register};
 use regalloc2::{Allocation as Place, Edit, InstOrEdit, PReg, RegClass};
+use smallvec::SmallVec;
+use std::collections::HashMap;
 
 /// Bytes of a page, or less: the guard of a stack is one at least.
 const PAGE: u32 = 4096;
@@ -18,6 +20,7 @@ pub(super) fn encode(function: &Function, allocation: &Allocation) -> Result<Cod
         encoder: Encoder::new(64),
         bytes: Vec::new(),
         frame,
+        views: HashMap::new(),
         blocks: vec![0; function.blocks.len()],
         branches: Vec::new(),
         constants: Vec::new(),
@@ -76,7 +79,8 @@ impl Frame {
         let end = spills + 8 * allocation.output.num_spillslots as u32;
         // Calls find the stack aligned to 16 bytes: below it are the return address and the saved registers.
         let pushed = 8 * (1 + saved.len() as u32);
-        let bytes = (end + pushed).next_multiple_of(16) - pushed;
+        let calls = function.blocks.iter().flat_map(|block| &block.insts).any(|inst| inst.kind == Kind::Call);
+        let bytes = if calls { (end + pushed).next_multiple_of(16) - pushed } else { end };
         if bytes > MAX_FRAME {
             return Err(Unsupported(format!("a frame of {bytes} bytes")));
         }
@@ -88,6 +92,8 @@ struct Writer {
     encoder: Encoder,
     bytes: Vec<u8>,
     frame: Frame,
+    /// What the operands of encodings are.
+    views: HashMap<Encoding, SmallVec<[View; 4]>>,
     /// Where blocks begin.
     blocks: Vec<usize>,
     /// Distances of 4 bytes to blocks, to be filled in: where they stand, and to which block.
@@ -105,21 +111,52 @@ struct Distance {
     offset: usize,
 }
 
-fn register(reg: PReg, kind: OpCodeOperandKind) -> Register {
-    use OpCodeOperandKind as K;
-    let base = match kind {
-        K::r8_reg | K::r8_opcode | K::r8_or_mem => Register::AL,
-        K::r16_reg | K::r16_opcode | K::r16_rm | K::r16_or_mem => Register::AX,
-        K::r32_reg | K::r32_opcode | K::r32_rm | K::r32_or_mem | K::r32_vvvv => Register::EAX,
-        K::r64_reg | K::r64_rm | K::r64_or_mem | K::r64_vvvv | K::r64_opcode => Register::RAX,
-        K::ymm_reg | K::ymm_rm | K::ymm_vvvv | K::ymm_is4 | K::ymm_or_mem => Register::YMM0,
-        _ => Register::XMM0,
-    };
-    match base {
-        // Without the high halves of ax, cx, dx and bx, which are numbered between.
-        Register::AL => BYTES[reg.hw_enc()],
-        base => base + reg.hw_enc() as u32,
+/// As what an encoding takes a register, or how it writes a number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum View {
+    Xmm,
+    Ymm,
+    /// So many bits of a general purpose register.
+    Bits(u32),
+    Immediate(OpKind),
+}
+
+/// What the operands of an encoding are, as its name says: `VEX_Vextracti128_xmmm128_ymm_imm8`. The tables of iced-x86
+/// say it as well, but take milliseconds to be made.
+fn views(code: Encoding) -> SmallVec<[View; 4]> {
+    let name = format!("{code:?}");
+    let parts = name.split('_').skip(if name.starts_with("VEX_") { 2 } else { 1 });
+    let mut views: SmallVec<[View; 4]> = SmallVec::new();
+    for part in parts {
+        let bits = |of: &str| part.trim_start_matches(['r', 'm']).starts_with(of);
+        views.push(match part {
+            "imm8" => View::Immediate(OpKind::Immediate8),
+            // A number of 32 bits is extended with its sign.
+            "imm32" if views.first() == Some(&View::Bits(64)) => View::Immediate(OpKind::Immediate32to64),
+            "imm32" => View::Immediate(OpKind::Immediate32),
+            "imm64" => View::Immediate(OpKind::Immediate64),
+            _ if part.starts_with("ymm") => View::Ymm,
+            _ if part.starts_with("xmm") => View::Xmm,
+            _ if bits("16") => View::Bits(16),
+            _ if bits("32") => View::Bits(32),
+            _ if bits("64") => View::Bits(64),
+            _ => View::Bits(8),
+        });
     }
+    views
+}
+
+fn register(reg: PReg, view: View) -> Register {
+    let base = match view {
+        // Without the high halves of ax, cx, dx and bx, which are numbered between.
+        View::Bits(8) => return BYTES[reg.hw_enc()],
+        View::Bits(16) => Register::AX,
+        View::Bits(32) => Register::EAX,
+        View::Bits(_) | View::Immediate(_) => Register::RAX,
+        View::Xmm => Register::XMM0,
+        View::Ymm => Register::YMM0,
+    };
+    base + reg.hw_enc() as u32
 }
 
 /// The low bytes of the general purpose registers, by number.
@@ -258,23 +295,23 @@ impl Writer {
     fn machine(&mut self, code: Encoding, inst: &Inst, places: &[Place]) -> Result<(), Unsupported> {
         let mut instruction = Instruction::default();
         instruction.set_code(code);
-        let kinds = code.op_code();
+        let views = self.views.entry(code).or_insert_with(|| views(code)).clone();
         let mut places = places.iter().copied();
         let mut next = || {
             let reg = places.next().and_then(Place::as_reg);
             reg.ok_or_else(|| Unsupported("an operand without a register".to_string()))
         };
         let mut constant = None;
-        for (number, arg) in (0_u32..).zip(&inst.args) {
+        for ((number, arg), view) in (0_u32..).zip(&inst.args).zip(views) {
             match arg {
                 Arg::Def(_) | Arg::Use(_) => {
                     instruction.set_op_kind(number, OpKind::Register);
-                    instruction.set_op_register(number, register(next()?, kinds.op_kind(number)));
+                    instruction.set_op_register(number, register(next()?, view));
                 }
                 Arg::Tied(..) => {
                     next()?;
                     instruction.set_op_kind(number, OpKind::Register);
-                    instruction.set_op_register(number, register(next()?, kinds.op_kind(number)));
+                    instruction.set_op_register(number, register(next()?, view));
                 }
                 Arg::Memory(memory) => {
                     instruction.set_op_kind(number, OpKind::Memory);
@@ -297,9 +334,7 @@ impl Writer {
                     }
                     set_offset(&mut instruction, offset);
                 }
-                Arg::Immediate(value) => {
-                    set_immediate(&mut instruction, number, kinds.op_kind(number), *value)
-                }
+                Arg::Immediate(value) => set_immediate(&mut instruction, number, view, *value),
             }
         }
         let start = self.write(&instruction)?;
@@ -327,7 +362,10 @@ impl Writer {
             let number = number as u32;
             if let Some(reg) = place.as_reg() {
                 instruction.set_op_kind(number, OpKind::Register);
-                instruction.set_op_register(number, register(reg, code.op_code().op_kind(number)));
+                instruction.set_op_register(
+                    number,
+                    register(reg, if class == RegClass::Int { View::Bits(64) } else { View::Ymm }),
+                );
             } else if let Some(slot) = place.as_stack() {
                 instruction.set_op_kind(number, OpKind::Memory);
                 instruction.set_memory_base(Register::RSP);
@@ -396,33 +434,14 @@ fn set_offset(instruction: &mut Instruction, offset: i64) {
     instruction.set_memory_displ_size(if is_relative { 8 } else { u32::from(offset != 0) });
 }
 
-fn set_immediate(instruction: &mut Instruction, number: u32, kind: OpCodeOperandKind, value: i64) {
-    use OpCodeOperandKind as K;
+fn set_immediate(instruction: &mut Instruction, number: u32, view: View, value: i64) {
+    let View::Immediate(kind) = view else { return };
+    instruction.set_op_kind(number, kind);
     match kind {
-        K::imm8 => {
-            instruction.set_op_kind(number, OpKind::Immediate8);
-            instruction.set_immediate8(value as u8);
-        }
-        K::imm8sex32 => {
-            instruction.set_op_kind(number, OpKind::Immediate8to32);
-            instruction.set_immediate8to32(value as i32);
-        }
-        K::imm8sex64 => {
-            instruction.set_op_kind(number, OpKind::Immediate8to64);
-            instruction.set_immediate8to64(value);
-        }
-        K::imm32 => {
-            instruction.set_op_kind(number, OpKind::Immediate32);
-            instruction.set_immediate32(value as u32);
-        }
-        K::imm32sex64 => {
-            instruction.set_op_kind(number, OpKind::Immediate32to64);
-            instruction.set_immediate32to64(value);
-        }
-        _ => {
-            instruction.set_op_kind(number, OpKind::Immediate64);
-            instruction.set_immediate64(value.cast_unsigned());
-        }
+        OpKind::Immediate8 => instruction.set_immediate8(value as u8),
+        OpKind::Immediate32 => instruction.set_immediate32(value as u32),
+        OpKind::Immediate32to64 => instruction.set_immediate32to64(value),
+        _ => instruction.set_immediate64(value.cast_unsigned()),
     }
 }
 

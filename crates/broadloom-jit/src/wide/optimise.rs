@@ -9,6 +9,7 @@ use crate::emit::Intrinsic;
 use cranelift_codegen::Context;
 use cranelift_codegen::cursor::{Cursor, FuncCursor};
 use cranelift_codegen::dominator_tree::DominatorTree;
+use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{
     Block, FuncRef, Function, Inst, InstBuilder, InstructionData, Opcode, Type, Value, ValueDef,
 };
@@ -121,7 +122,14 @@ impl Key {
             || opcode.can_store()
             || opcode.can_trap()
             || opcode.other_side_effects());
-        is_pure.then_some(Key { data, ty, called: None })
+        // A quotient of a number that is known and not zero is a product.
+        let divisor = match data {
+            InstructionData::Binary { args: [_, divisor], .. } => number(func, divisor),
+            _ => None,
+        };
+        let divides = matches!(opcode, Opcode::Udiv | Opcode::Urem | Opcode::Sdiv | Opcode::Srem)
+            && divisor.is_some_and(|divisor| divisor != 0);
+        (is_pure || divides).then_some(Key { data, ty, called: None })
     }
 }
 
@@ -129,18 +137,35 @@ impl Key {
 fn number(func: &Function, value: Value) -> Option<i64> {
     let inst = func.dfg.value_def(value).inst()?;
     match func.dfg.insts[inst] {
-        InstructionData::UnaryImm { opcode: Opcode::Iconst, imm } => Some(imm.bits()),
+        InstructionData::UnaryImm { opcode: Opcode::Iconst, imm } => {
+            let unused = 64 - func.dfg.value_type(value).bits();
+            Some(imm.bits() << unused >> unused)
+        }
         _ => None,
     }
 }
 
-/// What a scalar instruction comes to, if it is one of its operands or a number: distances and strides that are known.
+/// What a scalar instruction comes to, if it is one of its operands or a number: distances, strides and divisors that are
+/// known.
 fn simplified(func: &mut Function, inst: Inst) -> Option<Value> {
-    let InstructionData::Binary { opcode, args: [x, y] } = func.dfg.insts[inst] else { return None };
-    let ty = func.dfg.value_type(func.dfg.first_result(inst));
-    if ty.is_vector() || !ty.is_int() {
-        return None;
-    }
+    let &[result] = func.dfg.inst_results(inst) else { return None };
+    let ty = func.dfg.value_type(result);
+    let (opcode, [x, y]) = match func.dfg.insts[inst] {
+        InstructionData::Ternary { opcode: Opcode::Select, args: [condition, on_true, on_false] } => {
+            return Some(if number(func, condition)? != 0 { on_true } else { on_false });
+        }
+        InstructionData::IntCompare { args: [x, y], cond, .. } => {
+            let is_equal = number(func, x)? == number(func, y)?;
+            let holds = match cond {
+                IntCC::Equal => is_equal,
+                IntCC::NotEqual => !is_equal,
+                _ => return None,
+            };
+            return Some(number_before(func, inst, ty, holds.into()));
+        }
+        InstructionData::Binary { opcode, args } if !ty.is_vector() && ty.is_int() => (opcode, args),
+        _ => return None,
+    };
     match (opcode, number(func, x), number(func, y)) {
         (Opcode::Iadd | Opcode::Isub | Opcode::Ishl | Opcode::Ushr | Opcode::Sshr, _, Some(0))
         | (Opcode::Imul, _, Some(1)) => Some(x),
@@ -151,10 +176,15 @@ fn simplified(func: &mut Function, inst: Inst) -> Option<Value> {
                 Opcode::Isub => a.wrapping_sub(b),
                 _ => a.wrapping_mul(b),
             };
-            let mut cursor = FuncCursor::new(func);
-            cursor.goto_inst(inst);
-            Some(cursor.ins().iconst(ty, value))
+            Some(number_before(func, inst, ty, value))
         }
         _ => None,
     }
+}
+
+/// A number that is made before an instruction.
+fn number_before(func: &mut Function, inst: Inst, ty: Type, value: i64) -> Value {
+    let mut cursor = FuncCursor::new(func);
+    cursor.goto_inst(inst);
+    cursor.ins().iconst(ty, value)
 }

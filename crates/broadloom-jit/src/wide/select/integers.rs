@@ -88,11 +88,30 @@ impl Selector<'_> {
             (Opcode::Smax, &[x, y]) => self.extreme(Condition::Greater, true, wide, target, x, y),
             (Opcode::Umin, &[x, y]) => self.extreme(Condition::Below, false, wide, target, x, y),
             (Opcode::Umax, &[x, y]) => self.extreme(Condition::Above, false, wide, target, x, y),
-            // Cranelift makes products of these.
-            (Opcode::Udiv | Opcode::Urem | Opcode::Sdiv | Opcode::Srem, &[_, y])
-                if self.known(y).is_some() =>
+            (opcode @ (Opcode::Udiv | Opcode::Urem), &[x, y])
+                if let Some(divisor) = self.known_unsigned(y) =>
             {
-                return self.unsupported(inst);
+                let x = self.wide_unsigned(ty, x);
+                let quotient = self.divided(x, divisor);
+                self.quotient_or_rest(opcode == Opcode::Urem, target, x, quotient, divisor.cast_signed());
+            }
+            (opcode @ (Opcode::Sdiv | Opcode::Srem), &[x, y])
+                if let Some(divisor) = self.known(y).filter(|number| *number != 0) =>
+            {
+                let x = self.wide_signed(ty, x);
+                let sign = self.integer();
+                self.emit(Code::Sar_rm64_imm8, &[Arg::Tied(sign, x), Arg::Immediate(63)]);
+                let magnitude = self.with_sign(x, sign);
+                let quotient = self.divided(magnitude, divisor.unsigned_abs());
+                let sign = if divisor < 0 {
+                    let other = self.integer();
+                    self.emit(Code::Not_rm64, &[Arg::Tied(other, sign)]);
+                    other
+                } else {
+                    sign
+                };
+                let quotient = self.with_sign(quotient, sign);
+                self.quotient_or_rest(opcode == Opcode::Srem, target, x, quotient, divisor);
             }
             (opcode @ (Opcode::Udiv | Opcode::Urem | Opcode::Sdiv | Opcode::Srem), &[x, y]) => {
                 self.divide(opcode, ty, target, x, y);
@@ -299,6 +318,92 @@ impl Selector<'_> {
             _ => return self.unsupported(inst),
         }
         Ok(())
+    }
+
+    /// The value of an integer constant without a sign, unless it is zero.
+    fn known_unsigned(&self, value: ir::Value) -> Option<u64> {
+        let unused = 64 - self.type_of(value).bits();
+        let number = self.known(value)?.cast_unsigned() << unused >> unused;
+        (number != 0).then_some(number)
+    }
+
+    /// A scalar without a sign in 64 bits.
+    fn wide_unsigned(&mut self, ty: Type, x: ir::Value) -> VReg {
+        let x = self.extended(x, false);
+        if ty != types::I32 {
+            return x;
+        }
+        let wide = self.integer();
+        self.emit(Code::Mov_r32_rm32, &[Arg::Def(wide), Arg::Use(x)]);
+        wide
+    }
+
+    /// A scalar with a sign in 64 bits.
+    fn wide_signed(&mut self, ty: Type, x: ir::Value) -> VReg {
+        let x = self.extended(x, true);
+        if ty == types::I64 {
+            return x;
+        }
+        let wide = self.integer();
+        self.emit(Code::Movsxd_r64_rm32, &[Arg::Def(wide), Arg::Use(x)]);
+        wide
+    }
+
+    /// A number of 64 bits, or its negative where the other is -1 rather than 0.
+    fn with_sign(&mut self, x: VReg, sign: VReg) -> VReg {
+        let [turned, signed] = [self.integer(), self.integer()];
+        self.emit(Code::Xor_r64_rm64, &[Arg::Tied(turned, x), Arg::Use(sign)]);
+        self.emit(Code::Sub_r64_rm64, &[Arg::Tied(signed, turned), Arg::Use(sign)]);
+        signed
+    }
+
+    /// The quotient of a number of 64 bits without a sign and one that is known: a product with the inverse, as in
+    /// Granlund and Montgomery, "Division by Invariant Integers using Multiplication", 1994, figure 4.1.
+    fn divided(&mut self, x: VReg, divisor: u64) -> VReg {
+        // The least power of two that is not below the divisor.
+        let bits = 64 - (divisor - 1).leading_zeros();
+        let shifted = |selector: &mut Self, x: VReg, count: u32| {
+            let quotient = selector.integer();
+            let count = Arg::Immediate(count.into());
+            selector.emit(Code::Shr_rm64_imm8, &[Arg::Tied(quotient, x), count]);
+            quotient
+        };
+        if divisor.is_power_of_two() {
+            return shifted(self, x, bits);
+        }
+        // 2^64 * (2^bits - divisor) / divisor + 1, below 2^64.
+        let inverse = (((1_u128 << bits) - u128::from(divisor)) << 64) / u128::from(divisor) + 1;
+        let inverse = self.number_in((inverse as u64).cast_signed());
+        let [low, high] = [self.integer(), self.integer()];
+        let mut multiply = Inst::new(Kind::Machine(Code::Mul_rm64), &[Arg::Use(inverse)]);
+        multiply.fixed_uses.push((x, RAX));
+        multiply.fixed_defs.extend([(low, RAX), (high, RDX)]);
+        self.made.push(multiply);
+        let [rest, sum] = [self.integer(), self.integer()];
+        self.emit(Code::Sub_r64_rm64, &[Arg::Tied(rest, x), Arg::Use(high)]);
+        let half = shifted(self, rest, 1);
+        self.emit(Code::Add_r64_rm64, &[Arg::Tied(sum, half), Arg::Use(high)]);
+        shifted(self, sum, bits - 1)
+    }
+
+    fn quotient_or_rest(&mut self, is_rest: bool, target: VReg, x: VReg, quotient: VReg, divisor: i64) {
+        if !is_rest {
+            self.emit(Code::Mov_r64_rm64, &[Arg::Def(target), Arg::Use(quotient)]);
+            return;
+        }
+        let product = self.integer();
+        match i32::try_from(divisor) {
+            Ok(divisor) => {
+                let divisor = Arg::Immediate(divisor.into());
+                let args = [Arg::Def(product), Arg::Use(quotient), divisor];
+                self.emit(Code::Imul_r64_rm64_imm32, &args);
+            }
+            Err(_) => {
+                let divisor = self.number_in(divisor);
+                self.emit(Code::Imul_r64_rm64, &[Arg::Tied(product, quotient), Arg::Use(divisor)]);
+            }
+        }
+        self.emit(Code::Sub_r64_rm64, &[Arg::Tied(target, x), Arg::Use(product)]);
     }
 
     /// Quotient or rest of numbers for which the machine has them: divisors are not zero, nor does a quotient overflow.

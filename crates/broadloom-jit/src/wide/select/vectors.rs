@@ -252,20 +252,18 @@ impl Selector<'_> {
         target: VReg,
         args: &[ir::Value],
     ) -> Result<()> {
-        let sign = match ty.lane_type() {
-            types::F32 => i32::MIN.to_le_bytes().to_vec(),
-            _ => i64::MIN.to_le_bytes().to_vec(),
+        let [sign, others] = match ty.lane_type() {
+            types::F32 => [i32::MIN, i32::MAX].map(|bits| self.lanes_constant(&bits.to_le_bytes())),
+            _ => [i64::MIN, i64::MAX].map(|bits| self.lanes_constant(&bits.to_le_bytes())),
         };
-        let sign = self.lanes_constant(&sign);
         match (opcode, args) {
             (Opcode::Fneg, &[x]) => {
                 let x = self.fetch(x);
                 self.emit(Code::VEX_Vxorps_ymm_ymm_ymmm256, &[Arg::Def(target), x, sign]);
             }
             (Opcode::Fabs, &[x]) => {
-                let sign = self.compute(Code::VEX_Vmovups_ymm_ymmm256, &[sign]);
                 let x = self.fetch(x);
-                self.emit(Code::VEX_Vandnps_ymm_ymm_ymmm256, &[Arg::Def(target), Arg::Use(sign), x]);
+                self.emit(Code::VEX_Vandps_ymm_ymm_ymmm256, &[Arg::Def(target), x, others]);
             }
             (Opcode::Fcopysign, &[x, y]) => {
                 let sign = self.compute(Code::VEX_Vmovups_ymm_ymmm256, &[sign]);
