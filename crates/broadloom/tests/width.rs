@@ -1,0 +1,97 @@
+//! Every loop runs at the full width of the vector registers, wherever the CPU has them.
+
+use broadloom::prelude::*;
+use broadloom::{CompileOptions, CpuLevel, Executable};
+
+/// What is compiled, by name.
+type Family = (&'static str, fn(&Graph) -> Vec<Tensor>);
+
+const FAMILIES: &[Family] = &[
+    ("saxpy", |g| vec![2.5 * vector::<f32>(g, "x") + vector::<f32>(g, "y")]),
+    ("a chain", |g| {
+        let (x, y) = (vector::<f32>(g, "x"), vector::<f32>(g, "y"));
+        vec![((x * 1.5 - y).abs() + 0.25).square().minimum(4.0)]
+    }),
+    ("Horner", |g| {
+        let x = vector::<f64>(g, "x");
+        vec![(1..9).fold(x * 9.0, |sum, coefficient| (sum + coefficient) * x)]
+    }),
+    ("an outer product", |g| {
+        let x = g.input::<f32>("x", shape![g.symbol("n"), 1]);
+        vec![(x.square() + vector::<f32>(g, "y").square()).sqrt()]
+    }),
+    ("a count of a comparison", |g| {
+        let x = vector::<f32>(g, "x");
+        vec![x.gt(0.5).sum(..), select(x.gt(0.5), x, x * 0.5).sum(..)]
+    }),
+    ("thresholds of bytes", |g| vec![vector::<u8>(g, "x").gt(100).cast::<u8>() * 255]),
+    ("a picture normalised", |g| {
+        let x = g.input::<u8>("x", shape![g.symbol("h"), g.symbol("w"), 3]);
+        let [mean, scale] = ["mean", "scale"].map(|name| g.input::<f32>(name, shape![3]));
+        vec![(x.cast::<f32>() - mean) * scale]
+    }),
+    ("functions", |g| {
+        let (x, y) = (vector::<f32>(g, "x"), vector::<f32>(g, "y"));
+        vec![(-x * x).exp() * y.sin() + x.abs().log1p(), x.gelu()]
+    }),
+    ("softmax", |g| vec![matrix::<f32>(g).softmax(1)]),
+    ("standardised columns", |g| {
+        let x = matrix::<f64>(g);
+        vec![(x - x.mean(0)) / x.std(0)]
+    }),
+    ("sums, products and extremes", |g| {
+        let x = matrix::<f32>(g);
+        vec![x.sum(0), x.sum(1), x.prod(1), x.max(0), x.argmin(1), x.argmax(0)]
+    }),
+    ("integers", |g| {
+        let (x, y) = (vector::<i64>(g, "x"), vector::<i64>(g, "y"));
+        vec![(x * y + x).remainder(7), x.floor_divide(y), x.maximum(y), x.count_ones()]
+    }),
+    ("16-bit floats", |g| {
+        let x = vector::<f16>(g, "x");
+        vec![x.exp() + 1, x.cast::<bf16>()]
+    }),
+    ("a transpose", |g| {
+        let n = g.symbol("n");
+        let [x, y] = ["x", "y"].map(|name| g.input::<f32>(name, shape![n, n]));
+        vec![x + y.t()]
+    }),
+    ("rows that data choose", |g| {
+        let rows = g.input::<i64>("rows", shape![g.symbol("k")]);
+        vec![matrix::<f32>(g).take(rows, 0)]
+    }),
+];
+
+fn vector<T: Element>(g: &Graph, name: &str) -> Tensor {
+    g.input::<T>(name, shape![g.symbol("m")])
+}
+
+fn matrix<T: Element>(g: &Graph) -> Tensor {
+    g.input::<T>("table", shape![g.symbol("rows"), g.symbol("columns")])
+}
+
+fn compiled(family: &Family, vector_bytes: usize) -> Executable {
+    let graph = Graph::new();
+    let outputs: Vec<(String, Tensor)> =
+        (0..).zip(family.1(&graph)).map(|(at, tensor)| (format!("out{at}"), tensor)).collect();
+    let options = CompileOptions { vector_bytes, ..CompileOptions::default() };
+    graph.compile_with(outputs.iter().map(|(name, tensor)| (name.as_str(), *tensor)), &options).unwrap()
+}
+
+#[test]
+fn loops_are_as_wide_as_the_registers() {
+    let is_wide = cfg!(all(target_arch = "x86_64", unix)) && CpuLevel::detect() != CpuLevel::Baseline;
+    for family in FAMILIES {
+        let widths = compiled(family, usize::MAX).explain().vector_bytes();
+        assert!(widths.iter().all(|bytes| *bytes == if is_wide { 32 } else { 16 }), "{}: {widths:?}", family.0);
+    }
+}
+
+#[test]
+fn the_width_can_be_limited() {
+    for limit in [0, 16, 31] {
+        let kernel = compiled(&FAMILIES[0], limit);
+        assert_eq!(kernel.explain().vector_bytes(), [16]);
+        assert!(kernel.explain().to_string().contains("vectors of 16 bytes"));
+    }
+}
