@@ -83,7 +83,11 @@ fn loops_are_as_wide_as_the_registers() {
     let is_wide = cfg!(all(target_arch = "x86_64", unix)) && CpuLevel::detect() != CpuLevel::Baseline;
     for family in FAMILIES {
         let widths = compiled(family, usize::MAX).explain().vector_bytes();
-        assert!(widths.iter().all(|bytes| *bytes == if is_wide { 32 } else { 16 }), "{}: {widths:?}", family.0);
+        assert!(
+            widths.iter().all(|bytes| *bytes == if is_wide { 32 } else { 16 }),
+            "{}: {widths:?}",
+            family.0
+        );
     }
 }
 
