@@ -26,7 +26,8 @@ use std::sync::Mutex;
 pub struct JitOptions {
     /// The instructions that may be used, and the numerics that go with them.
     pub level: CpuLevel,
-    /// Bytes of the widest vectors to use. There is code for 16 bytes on every machine, and for 32 from AVX2 on.
+    /// Bytes of the widest vectors to use. There is code for 16 bytes on every machine, and for 32 on
+    /// x86-64 with AVX2, but for Windows.
     pub vector_bytes: usize,
     /// Whether the CLIF and the assembly are kept as text.
     pub keep_text: bool,

@@ -28,7 +28,7 @@ enum Level {
 /// Bytes of a cache line.
 const LINE: usize = 64;
 
-/// Strips are of so many elements, or a multiple: the lanes of the longest vector loops.
+/// Lanes of the longest vector loops.
 const STRIP_LANES: usize = 16;
 
 /// Gives strips and rows their lengths, and rows their places. `row_axes` are the strip axes of the rows;
@@ -72,15 +72,19 @@ pub(crate) fn lay_out(kernel: &mut Kernel, row_axes: &[AxisId], read_kept: &[Axi
         let in_scratch = units(target.scratch_bytes() / PARTS_OF_SCRATCH, near, MIN_STRIP);
         // Rows inside a reduction are over its blocks.
         let block = kernel.axes[axis.index()].reduction || read_kept.contains(&axis);
-        let length = if block { BLOCK } else { in_first.min(in_second).min(in_scratch) };
-        // A strip of whole periods, and of whole vectors, begins where the rows do: none of its vectors lies over the
-        // end of a cache line.
+        let length = in_first.min(in_second).min(in_scratch);
+        // A strip of whole periods, and of whole vectors, begins where the rows do, where that fits: then none of its
+        // vectors lies over the end of a cache line.
         let periods = kernel.rows.iter().zip(row_axes).filter(|(_, of)| **of == axis);
         let unit = periods.fold(STRIP_LANES, |unit, (row, _)| match row.period(&kernel.axes) {
             Some(period) => unit / common_factor(unit, period) * period,
             None => unit,
         });
-        let length = if unit <= length { length / unit * unit } else { length };
+        let length = match () {
+            () if block => BLOCK,
+            () if unit <= length => length / unit * unit,
+            () => length,
+        };
         lengths.insert(axis, length);
     }
     for row in &kernel.rows {

@@ -164,6 +164,9 @@ impl Emitter<'_, '_> {
     /// The float in all lanes of a value, if it is a constant.
     fn known_float(&self, x: &Val) -> Option<f64> {
         let dfg = &self.builder.func.dfg;
+        if x.regs.iter().any(|reg| *reg != x.regs[0]) {
+            return None;
+        }
         let splat = dfg.value_def(x.regs[0]).inst()?;
         let lane = match dfg.insts[splat] {
             ir::InstructionData::Unary { opcode: ir::Opcode::Splat, arg } => dfg.value_def(arg).inst()?,

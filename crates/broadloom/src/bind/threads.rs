@@ -86,7 +86,7 @@ impl DivCeil for i64 {
     }
 }
 
-/// The least `unit * 2^k` that gives no more groups than threads are worth.
+/// The least `unit * 2^k` that gives at most [`MAX_CHUNKS_OF_THREAD`] groups for each thread.
 fn group_length(extent: i64, unit: i64, threads: usize) -> i64 {
     let groups = MAX_CHUNKS_OF_THREAD * threads as i64;
     let mut length = unit.max(1);

@@ -274,8 +274,8 @@ impl Explanation {
         self.text(|module, kernel| module.clif(kernel).map(str::to_string))
     }
 
-    /// Bytes of the vector registers that the code of each kernel uses: 16, or 32 where the CPU has AVX2 and the code
-    /// generator for it knows all that the kernel consists of.
+    /// Bytes of the vector registers that the code of each kernel uses: 16, or 32 on x86-64 with AVX2, but for Windows,
+    /// where the back end for them knows all that the kernel consists of.
     ///
     /// ```
     /// use broadloom::prelude::*;
