@@ -1,5 +1,8 @@
 //! From allocated instructions to bytes.
 
+#[cfg(all(test, target_arch = "x86_64"))]
+mod tests;
+
 use super::allocate::{Allocation, SAVED};
 use super::machine::{Arg, Base, Condition, Function, Inst, Kind};
 use super::{Code, Unsupported};
@@ -37,12 +40,11 @@ pub(super) fn encode(function: &Function, allocation: &Allocation) -> Result<Cod
 fn is_empty(function: &Function, allocation: &Allocation, index: usize) -> bool {
     let block = &function.blocks[index];
     let only_jumps = matches!(block.insts.as_slice(), [inst] if inst.kind == Kind::Jump);
-    // A block that jumps to itself runs for ever wherever it stands.
     let is_move = |step: InstOrEdit<'_>| match step {
         InstOrEdit::Edit(Edit::Move { from, to }) => from != to,
         InstOrEdit::Inst(_) => false,
     };
-    only_jumps && block.successors[0].0 != index && !allocation.steps(index).any(is_move)
+    only_jumps && !allocation.steps(index).any(is_move)
 }
 
 /// The stack of a function, from the lowest address: arguments for others, slots, spilled values, saved registers.
@@ -213,12 +215,13 @@ impl Writer {
                             self.machine(Encoding::Call_rm64, inst, places)?;
                         }
                         Kind::Jump => {
-                            let target = follow(function, allocation, block.successors[0].0);
+                            let target = follow(function, allocation, block.successors[0].0)?;
                             self.jump(function, allocation, index, target)?;
                         }
                         Kind::Branch(condition) => {
-                            let [yes, no] =
-                                [0, 1].map(|which| follow(function, allocation, block.successors[which].0));
+                            let target =
+                                |which: usize| follow(function, allocation, block.successors[which].0);
+                            let (yes, no) = (target(0)?, target(1)?);
                             if is_next(function, allocation, index, yes) {
                                 self.branch(conditional(condition.negated()), no)?;
                             } else {
@@ -363,14 +366,14 @@ impl Writer {
 }
 
 /// The block at which control arrives: beyond those that do nothing.
-fn follow(function: &Function, allocation: &Allocation, mut block: usize) -> usize {
+fn follow(function: &Function, allocation: &Allocation, mut block: usize) -> Result<usize, Unsupported> {
     for _ in 0..function.blocks.len() {
         if !is_empty(function, allocation, block) {
-            return block;
+            return Ok(block);
         }
         block = function.blocks[block].successors[0].0;
     }
-    block
+    Err(Unsupported("a loop that does nothing".to_string()))
 }
 
 /// Whether nothing stands between two blocks.

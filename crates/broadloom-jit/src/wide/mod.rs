@@ -7,7 +7,8 @@
 //! | file | what |
 //! | --- | --- |
 //! | `machine.rs` | an instruction: an encoding of iced-x86, and virtual registers for its operands |
-//! | `select.rs` | walks a function from its end to its start and takes what is needed; blocks, control flow, addresses |
+//! | `select.rs` | walks a function from its end to its start and takes what is needed; blocks, control flow, calls |
+//! | `select/memory.rs` | addresses, loads and stores |
 //! | `select/integers.rs`, `select/floats.rs` | scalars |
 //! | `select/vectors.rs`, `select/convert.rs`, `select/lanes.rs` | vectors |
 //! | `allocate.rs` | registers, by regalloc2 |
@@ -22,6 +23,8 @@ mod encode;
 mod machine;
 mod optimise;
 mod select;
+#[cfg(all(test, target_arch = "x86_64"))]
+mod tests;
 
 use cranelift_codegen::Context;
 use cranelift_codegen::isa::{CallConv, TargetIsa};

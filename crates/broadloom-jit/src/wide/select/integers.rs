@@ -89,12 +89,11 @@ impl Selector<'_> {
             (Opcode::Umin, &[x, y]) => self.extreme(Condition::Below, false, wide, target, x, y),
             (Opcode::Umax, &[x, y]) => self.extreme(Condition::Above, false, wide, target, x, y),
             // Cranelift makes products of these.
-            (Opcode::Udiv | Opcode::Urem | Opcode::Sdiv | Opcode::Srem, &[_, y])
-                if self.known(y).is_some() =>
-            {
+            (Opcode::Udiv | Opcode::Urem | Opcode::Sdiv, &[_, y]) if self.known(y).is_some() => {
                 return self.unsupported(inst);
             }
-            (opcode @ (Opcode::Udiv | Opcode::Urem | Opcode::Sdiv | Opcode::Srem), &[x, y]) => {
+            // Not the signed rest, which is zero where the machine finds that the quotient overflows.
+            (opcode @ (Opcode::Udiv | Opcode::Urem | Opcode::Sdiv), &[x, y]) => {
                 self.divide(opcode, ty, target, x, y);
             }
             (opcode @ (Opcode::Smulhi | Opcode::Umulhi), &[x, y]) => {
@@ -301,10 +300,10 @@ impl Selector<'_> {
         Ok(())
     }
 
-    /// Quotient or rest of numbers for which the machine has them: divisors are not zero, nor does a quotient overflow.
+    /// Quotient or rest. The machine traps where they do: divisors that are zero, and quotients that overflow.
     fn divide(&mut self, opcode: Opcode, ty: Type, target: VReg, x: ir::Value, y: ir::Value) {
         let wide = usize::from(ty.bits() == 64);
-        let signed = matches!(opcode, Opcode::Sdiv | Opcode::Srem);
+        let signed = opcode == Opcode::Sdiv;
         let (x, y) = (self.extended(x, signed), self.extended(y, signed));
         let above = self.integer();
         if signed {
@@ -320,8 +319,7 @@ impl Selector<'_> {
         let mut divide = Inst::new(Kind::Machine(codes[wide]), &[Arg::Use(y)]);
         divide.fixed_uses.extend([(x, RAX), (above, RDX)]);
         let other = self.integer();
-        let is_rest = matches!(opcode, Opcode::Urem | Opcode::Srem);
-        let [quotient, rest] = if is_rest { [other, target] } else { [target, other] };
+        let [quotient, rest] = if opcode == Opcode::Urem { [other, target] } else { [target, other] };
         divide.fixed_defs.extend([(quotient, RAX), (rest, RDX)]);
         self.made.push(divide);
     }
