@@ -83,7 +83,7 @@ impl Intrinsic {
 
 impl Emitter<'_, '_> {
     /// Calls an intrinsic; gives its result.
-    pub(super) fn intrinsic(
+    pub(crate) fn intrinsic(
         &mut self,
         intrinsic: Intrinsic,
         args: &[ir::Value],

@@ -2,6 +2,7 @@
 
 mod elementwise;
 mod exhaustive;
+mod guarded;
 mod harness;
 mod memory;
 mod reductions;

@@ -6,8 +6,8 @@ use regalloc2::{
     Inst as InstId, InstRange, MachineEnv, Operand, Output, PReg, PRegSet, RegClass, RegallocOptions, VReg,
 };
 
-/// Registers of a spilled value, in words of 8 bytes.
-pub(super) const VECTOR_WORDS: usize = super::VECTOR_BYTES / 8;
+/// Spilled vectors in words of 8 bytes.
+const VECTOR_WORDS: usize = super::VECTOR_BYTES / 8;
 
 /// Registers that a function saves if it uses them: rbx, rbp, r12 to r15.
 pub(super) const SAVED: [usize; 6] = [3, 5, 12, 13, 14, 15];

@@ -1,5 +1,8 @@
 //! From allocated instructions to bytes.
 
+#[cfg(all(test, target_arch = "x86_64"))]
+mod tests;
+
 use super::allocate::{Allocation, SAVED};
 use super::machine::{Arg, Base, Condition, Function, Inst, Kind};
 use super::{Code, Unsupported};
@@ -40,12 +43,11 @@ pub(super) fn encode(function: &Function, allocation: &Allocation) -> Result<Cod
 fn is_empty(function: &Function, allocation: &Allocation, index: usize) -> bool {
     let block = &function.blocks[index];
     let only_jumps = matches!(block.insts.as_slice(), [inst] if inst.kind == Kind::Jump);
-    // A block that jumps to itself runs for ever wherever it stands.
     let is_move = |step: InstOrEdit<'_>| match step {
         InstOrEdit::Edit(Edit::Move { from, to }) => from != to,
         InstOrEdit::Inst(_) => false,
     };
-    only_jumps && block.successors[0].0 != index && !allocation.steps(index).any(is_move)
+    only_jumps && !allocation.steps(index).any(is_move)
 }
 
 /// The stack of a function, from the lowest address: arguments for others, slots, spilled values, saved registers.
@@ -77,10 +79,10 @@ impl Frame {
         let slots = function.outgoing_bytes.next_multiple_of(16);
         let spills = (slots + function.slot_bytes).next_multiple_of(16);
         let end = spills + 8 * allocation.output.num_spillslots as u32;
-        // Calls find the stack aligned to 16 bytes: below it are the return address and the saved registers.
+        // Calls and slots find the stack aligned to 16 bytes: below it are the return address and the saved registers.
         let pushed = 8 * (1 + saved.len() as u32);
         let calls = function.blocks.iter().flat_map(|block| &block.insts).any(|inst| inst.kind == Kind::Call);
-        let bytes = if calls { (end + pushed).next_multiple_of(16) - pushed } else { end };
+        let bytes = if calls || end > 0 { (end + pushed).next_multiple_of(16) - pushed } else { 0 };
         if bytes > MAX_FRAME {
             return Err(Unsupported(format!("a frame of {bytes} bytes")));
         }
@@ -250,12 +252,13 @@ impl Writer {
                             self.machine(Encoding::Call_rm64, inst, places)?;
                         }
                         Kind::Jump => {
-                            let target = follow(function, allocation, block.successors[0].0);
+                            let target = follow(function, allocation, block.successors[0].0)?;
                             self.jump(function, allocation, index, target)?;
                         }
                         Kind::Branch(condition) => {
-                            let [yes, no] =
-                                [0, 1].map(|which| follow(function, allocation, block.successors[which].0));
+                            let target =
+                                |which: usize| follow(function, allocation, block.successors[which].0);
+                            let (yes, no) = (target(0)?, target(1)?);
                             if is_next(function, allocation, index, yes) {
                                 self.branch(conditional(condition.negated()), no)?;
                             } else {
@@ -401,14 +404,14 @@ impl Writer {
 }
 
 /// The block at which control arrives: beyond those that do nothing.
-fn follow(function: &Function, allocation: &Allocation, mut block: usize) -> usize {
+fn follow(function: &Function, allocation: &Allocation, mut block: usize) -> Result<usize, Unsupported> {
     for _ in 0..function.blocks.len() {
         if !is_empty(function, allocation, block) {
-            return block;
+            return Ok(block);
         }
         block = function.blocks[block].successors[0].0;
     }
-    block
+    Err(Unsupported("a loop that does nothing".to_string()))
 }
 
 /// Whether nothing stands between two blocks.

@@ -7,21 +7,25 @@
 //! | file | what |
 //! | --- | --- |
 //! | `machine.rs` | an instruction: an encoding of iced-x86, and virtual registers for its operands |
-//! | `select.rs` | walks a function from its end to its start and takes what is needed; blocks, control flow, addresses |
+//! | `optimise.rs` | moves pure instructions out of loops, and computes none twice |
+//! | `select.rs` | walks a function from its end to its start and takes what is needed; blocks, control flow, calls |
+//! | `select/memory.rs` | addresses, loads and stores |
 //! | `select/integers.rs`, `select/floats.rs` | scalars |
 //! | `select/vectors.rs`, `select/convert.rs`, `select/lanes.rs` | vectors |
 //! | `allocate.rs` | registers, by regalloc2 |
 //! | `encode.rs` | the frame, moves, branches, constants: bytes, by iced-x86 |
 //!
-//! One CLIF instruction becomes a few of x86-64, always the same ones: the optimising is done by Cranelift before, on
-//! types that only its back ends lack. What this back end does not know is [`Unsupported`]; the kernel is then emitted
-//! once more with vectors of 16 bytes, for Cranelift. So an instruction may be missing here, but never wrong.
+//! One CLIF instruction becomes one or a few of x86-64, which take addresses, loads and comparisons into themselves.
+//! What this back end does not know is [`Unsupported`]; the kernel is then emitted once more with vectors of 16 bytes,
+//! for Cranelift. So an instruction may be missing here, but never wrong.
 
 mod allocate;
 mod encode;
 mod machine;
 mod optimise;
 mod select;
+#[cfg(all(test, target_arch = "x86_64"))]
+mod tests;
 
 use cranelift_codegen::Context;
 use cranelift_codegen::isa::{CallConv, TargetIsa};

@@ -7,15 +7,18 @@ mod convert;
 mod floats;
 mod integers;
 mod lanes;
+mod memory;
 mod vectors;
 
 use super::Unsupported;
 use super::machine::*;
+use crate::emit::Intrinsic;
 use cranelift_codegen::dominator_tree::DominatorTree;
 use cranelift_codegen::entity::SecondaryMap;
 use cranelift_codegen::flowgraph::ControlFlowGraph;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, ArgumentExtension, InstructionData, Opcode, Type, types};
+use cranelift_codegen::isa::CallConv;
 use iced_x86::Code;
 use regalloc2::{RegClass, VReg};
 use std::collections::HashMap;
@@ -34,8 +37,13 @@ pub(super) fn select(
     if cfg.pred_iter(entry).next().is_some() {
         return Err(Unsupported("a loop from the entry".to_string()));
     }
+    let is_integer = |param: &ir::AbiParam| param.value_type.is_int() && param.value_type.bits() <= 64;
+    let ir::Signature { params, returns, .. } = &func.signature;
+    if params.len() > INTEGER_ARGUMENTS.len() || !params.iter().all(is_integer) || !returns.is_empty() {
+        return Err(Unsupported(format!("a function of the type {}", func.signature)));
+    }
     let mut selector = Selector::new(func);
-    selector.place_slots();
+    selector.place_slots()?;
     let mut bodies: HashMap<ir::Block, Vec<Inst>> = HashMap::new();
     for &block in order.iter().rev() {
         let body = selector.block(block)?;
@@ -45,6 +53,11 @@ pub(super) fn select(
     let Selector { vregs, constants, slot_bytes, outgoing_bytes, .. } = selector;
     Ok(Function { blocks, vregs, constants, slot_bytes, outgoing_bytes })
 }
+
+/// Alignment of stack slots: that of the stack.
+const SLOT_ALIGNMENT: u32 = 16;
+/// Bytes of the largest stack slot, so that sums of offsets stay far from what they are held in.
+const MAX_SLOT: u32 = 1 << 16;
 
 /// What is known of the function, and what has been selected of it.
 struct Selector<'f> {
@@ -85,7 +98,7 @@ impl<'f> Selector<'f> {
             for inst in func.layout.block_insts(block) {
                 effects[inst] = before;
                 let opcode = func.dfg.insts[inst].opcode();
-                before += u32::from(opcode.can_store() || opcode.is_call());
+                before += u32::from(opcode.can_store() || opcode == Opcode::CallIndirect);
                 func.dfg.inst_values(inst).for_each(|value| uses[value] += 1);
             }
         }
@@ -106,11 +119,15 @@ impl<'f> Selector<'f> {
         }
     }
 
-    fn place_slots(&mut self) {
+    fn place_slots(&mut self) -> Result<()> {
         for (slot, data) in &self.func.sized_stack_slots {
+            if 1 << data.align_shift > SLOT_ALIGNMENT || data.size > MAX_SLOT {
+                return Err(Unsupported(format!("the slot {data}")));
+            }
             self.slots[slot] = self.slot_bytes;
-            self.slot_bytes += data.size.next_multiple_of(16);
+            self.slot_bytes += data.size.next_multiple_of(SLOT_ALIGNMENT);
         }
+        Ok(())
     }
 
     fn type_of(&self, value: ir::Value) -> Type {
@@ -233,75 +250,6 @@ impl<'f> Selector<'f> {
         Arg::Memory(self.constant(&bytes))
     }
 
-    // Addresses and memory operands.
-
-    /// The address of `value + offset`, with as much of its computation as an instruction takes into itself.
-    fn address(&mut self, value: ir::Value, offset: i32) -> Memory {
-        let here = |selector: &Self, value: ir::Value| {
-            let (inst, data) = selector.definition(value)?;
-            let args = selector.func.dfg.inst_args(inst);
-            (data.opcode() == Opcode::Iadd && selector.is_in_current_block(inst)).then(|| [args[0], args[1]])
-        };
-        let (mut base, mut offset) = (value, offset);
-        // Constant distances first.
-        while let Some([x, y]) = here(self, base) {
-            let sum = |distance: i64| i32::try_from(i64::from(offset) + distance).ok();
-            if let Some(sum) = self.known(y).and_then(sum) {
-                (base, offset) = (x, sum);
-            } else if let Some(sum) = self.known(x).and_then(sum) {
-                (base, offset) = (y, sum);
-            } else {
-                break;
-            }
-        }
-        if let Some((_, &InstructionData::StackAddr { stack_slot, offset: within, .. })) =
-            self.definition(base)
-        {
-            let offset = offset + i32::from(within) + self.slots[stack_slot] as i32;
-            return Memory { base: Base::Slots, index: None, offset };
-        }
-        let Some([x, y]) = here(self, base) else {
-            return Memory { base: Base::Register(self.get(base)), index: None, offset };
-        };
-        for (base, index) in [(x, y), (y, x)] {
-            if let Some(&[index, count]) = self.defined_by(index, Opcode::Ishl)
-                && let Some(count @ 1..=3) = self.known(count)
-            {
-                let (base, index) = (self.get(base), self.get(index));
-                return Memory { base: Base::Register(base), index: Some((index, 1 << count)), offset };
-            }
-        }
-        let (base, index) = (self.get(x), self.get(y));
-        Memory { base: Base::Register(base), index: Some((index, 1)), offset }
-    }
-
-    /// The memory that a value is loaded from, if the current instruction may load it instead.
-    fn loaded(&mut self, value: ir::Value) -> Option<Memory> {
-        let (current, _) = self.current?;
-        let source = self.uncast(value);
-        let (inst, data) = self.definition(source)?;
-        let &InstructionData::Load { opcode: Opcode::Load, arg, offset, .. } = data else { return None };
-        let is_alone = |value: ir::Value| self.uses[value] == 1;
-        let may = is_alone(source)
-            && (source == value
-                || is_alone(value) && self.defined_by(value, Opcode::Bitcast) == Some(&[source]))
-            && self.is_in_current_block(inst)
-            && self.effects[inst] == self.effects[current];
-        may.then(|| self.address(arg, offset.into()))
-    }
-
-    /// A vector or a float of at least 4 bytes: in its register, or in the memory it is loaded from.
-    fn operand(&mut self, value: ir::Value) -> Arg {
-        match self.loaded(value) {
-            Some(memory) => Arg::Memory(memory),
-            None => Arg::Use(self.get(value)),
-        }
-    }
-
-    fn fetch(&mut self, value: ir::Value) -> Arg {
-        Arg::Use(self.get(value))
-    }
-
     // Blocks.
 
     /// The instructions of a block, in order.
@@ -315,7 +263,11 @@ impl<'f> Selector<'f> {
             // What is a vector as another type lies where the other one does.
             let is_cast = |value: ir::Value| self.uncast(value) != value;
             let is_wanted = results.iter().any(|value| self.needed[*value] && !is_cast(*value));
-            let has_effect = opcode.is_terminator() || opcode.can_store() || opcode == Opcode::CallIndirect;
+            let has_effect = opcode.is_terminator()
+                || opcode.can_store()
+                || opcode.can_trap()
+                || opcode.other_side_effects()
+                || opcode.is_call() && !self.is_intrinsic(inst);
             if is_wanted || has_effect {
                 self.current = Some((inst, block));
                 self.inst(inst)?;
@@ -332,6 +284,13 @@ impl<'f> Selector<'f> {
         }
         reversed.reverse();
         Ok(reversed)
+    }
+
+    fn is_intrinsic(&self, inst: ir::Inst) -> bool {
+        match self.func.dfg.insts[inst] {
+            InstructionData::Call { func_ref, .. } => Intrinsic::of_function(self.func, func_ref).is_some(),
+            _ => false,
+        }
     }
 
     /// How control leaves a block.
@@ -417,6 +376,12 @@ impl<'f> Selector<'f> {
     fn inst(&mut self, inst: ir::Inst) -> Result<()> {
         let dfg = &self.func.dfg;
         let data = &dfg.insts[inst];
+        // Numbers of 16 bytes are only moved between memory and the first lanes of vectors.
+        let is_long = |value: &ir::Value| self.type_of(*value) == types::I128;
+        let moves = matches!(data.opcode(), Opcode::Store | Opcode::ScalarToVector);
+        if !moves && dfg.inst_args(inst).iter().any(is_long) {
+            return self.unsupported(inst);
+        }
         match *data {
             InstructionData::Jump { destination, .. } => {
                 self.need_passed(&destination);
@@ -466,54 +431,13 @@ impl<'f> Selector<'f> {
         }
     }
 
-    fn load(&mut self, inst: ir::Inst, ty: Type, target: VReg, memory: Memory) -> Result<()> {
-        let code = match ty {
-            types::I8 => Code::Movzx_r32_rm8,
-            types::I16 => Code::Movzx_r32_rm16,
-            types::I32 => Code::Mov_r32_rm32,
-            types::I64 => Code::Mov_r64_rm64,
-            types::F32 => Code::VEX_Vmovss_xmm_m32,
-            types::F64 => Code::VEX_Vmovsd_xmm_m64,
-            types::I128 => Code::VEX_Vmovups_xmm_xmmm128,
-            _ if ty.bytes() as usize == super::VECTOR_BYTES => Code::VEX_Vmovups_ymm_ymmm256,
-            _ => return self.unsupported(inst),
-        };
-        self.emit(code, &[Arg::Def(target), Arg::Memory(memory)]);
-        Ok(())
-    }
-
-    fn store(&mut self, inst: ir::Inst, value: ir::Value, address: ir::Value, offset: i32) -> Result<()> {
-        let ty = self.type_of(value);
-        let memory = Arg::Memory(self.address(address, offset));
-        // The first lanes of a vector need no way over other registers.
-        let mut value = value;
-        if let Some((_, &InstructionData::BinaryImm8 { opcode: Opcode::Extractlane, arg, imm: 0 })) =
-            self.definition(value)
-        {
-            let stays = ty.bits() >= 32;
-            value = if stays { arg } else { value };
-        }
-        let is_lane = self.type_of(value).is_vector() && !ty.is_vector();
-        let code = match (ty, is_lane) {
-            (types::I32 | types::F32, true) | (types::F32, _) => Code::VEX_Vmovss_m32_xmm,
-            (types::I64 | types::F64, true) | (types::F64, _) => Code::VEX_Vmovsd_m64_xmm,
-            (types::I128, true) => Code::VEX_Vmovups_xmmm128_xmm,
-            (types::I8, _) => Code::Mov_rm8_r8,
-            (types::I16, _) => Code::Mov_rm16_r16,
-            (types::I32, _) => Code::Mov_rm32_r32,
-            (types::I64, _) => Code::Mov_rm64_r64,
-            _ if ty.bytes() as usize == super::VECTOR_BYTES => Code::VEX_Vmovups_ymmm256_ymm,
-            _ => return self.unsupported(inst),
-        };
-        let value = self.fetch(value);
-        self.emit(code, &[memory, value]);
-        Ok(())
-    }
-
     /// A call by the System V convention.
     fn call(&mut self, inst: ir::Inst, signature: ir::SigRef) -> Result<()> {
         let values: Vec<ir::Value> = self.func.dfg.inst_args(inst).to_vec();
-        let params = &self.func.dfg.signatures[signature].params;
+        let ir::Signature { params, call_conv, .. } = &self.func.dfg.signatures[signature];
+        if *call_conv != CallConv::SystemV {
+            return self.unsupported(inst);
+        }
         let callee = self.get(values[0]);
         let mut call = Inst::new(Kind::Call, &[Arg::Use(callee)]);
         let (mut integers, mut floats, mut on_stack) = (INTEGER_ARGUMENTS.into_iter(), 0, 0);
@@ -545,7 +469,11 @@ impl<'f> Selector<'f> {
         match *self.func.dfg.inst_results(inst) {
             [] => {}
             [result] => {
-                let place = if self.type_of(result).is_float() { vector(0) } else { RAX };
+                let place = match self.type_of(result) {
+                    types::F32 | types::F64 => vector(0),
+                    ty if ty.is_int() && ty.bits() <= 64 => RAX,
+                    _ => return self.unsupported(inst),
+                };
                 call.fixed_defs.push((self.reg_of(result), place));
             }
             _ => return self.unsupported(inst),

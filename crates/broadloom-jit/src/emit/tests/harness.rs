@@ -1,7 +1,8 @@
 //! Compiles many small functions into one module and runs them on arrays of scalars.
 #![allow(unsafe_code, reason = "compiled functions are called through raw pointers")]
 
-use super::super::{Emitter, Host, LaneStride, Val};
+use super::super::{Emitter, Host, LaneStride, VECTOR_BYTES, Val};
+use crate::wide;
 use broadloom_ir::dtype::{Class, DType, Scalar};
 use broadloom_ir::ops::Op;
 use cranelift_codegen::ir::{self, AbiParam, InstBuilder, types};
@@ -25,13 +26,15 @@ pub(super) struct Target {
     /// Flags of the instruction set, or those of this machine.
     pub features: Option<&'static [&'static str]>,
     pub fused: bool,
+    /// Compiled by the wide back end, for its vectors.
+    pub wide: bool,
 }
 
 impl Target {
     /// Every target that kernels are compiled for, and the leanest that Cranelift accepts.
     pub fn all() -> Vec<Target> {
         const SSE: &[&str] = &["has_sse3", "has_ssse3", "has_sse41", "has_sse42"];
-        let target = |features, fused| Target { features, fused };
+        let target = |features, fused| Target { features, fused, wide: false };
         let mut targets = vec![target(None, false), target(Some(&[]), false)];
         if broadloom_math::CpuLevel::detect().is_fused() {
             targets.push(target(None, true));
@@ -39,7 +42,14 @@ impl Target {
         if cfg!(target_arch = "x86_64") && std::arch::is_x86_feature_detected!("sse4.2") {
             targets.push(target(Some(SSE), false));
         }
+        targets.extend(Target::wide());
         targets
+    }
+
+    /// The wide back end, where there is one and this machine runs its code: all levels that it serves are fused.
+    pub fn wide() -> Option<Target> {
+        let target = Target { features: None, fused: true, wide: true };
+        (broadloom_math::CpuLevel::Avx2Fma.is_supported() && wide::serves(&*target.isa())).then_some(target)
     }
 
     pub fn isa(self) -> OwnedTargetIsa {
@@ -97,7 +107,7 @@ pub(super) fn build(
 pub(super) struct Code {
     module: Option<JITModule>,
     isa: OwnedTargetIsa,
-    fused: bool,
+    target: Target,
     functions: Vec<FuncId>,
     /// What was called element by element.
     pub scalar_calls: BTreeSet<(Op, DType)>,
@@ -108,23 +118,38 @@ impl Code {
         let isa = target.isa();
         // No instruction may come down to a library call.
         let builder = JITBuilder::with_isa(isa.clone(), Box::new(|call| panic!("library call {call:?}")));
-        let module = Some(JITModule::new(builder));
-        Code { module, isa, fused: target.fused, functions: Vec::new(), scalar_calls: BTreeSet::new() }
+        Code {
+            module: Some(JITModule::new(builder)),
+            isa,
+            target,
+            functions: Vec::new(),
+            scalar_calls: BTreeSet::new(),
+        }
     }
 
-    /// Compiles a function; gives its index.
+    /// Compiles a function; gives its index. There is nothing in it that the wide back end would not know.
     pub fn add(&mut self, name: &str, emit: impl FnOnce(&mut Emitter<'_, '_>, Params)) -> usize {
+        let Code { isa, target, scalar_calls, .. } = self;
         let module = self.module.as_mut().expect("a module until it is dropped");
         let mut context = Context::new();
         context.func.name = UserFuncName::user(0, self.functions.len() as u32);
-        let host = Host::of(&*self.isa);
-        build(&mut context.func, &*self.isa, host, self.fused, &mut self.scalar_calls, emit);
+        let vector_bytes = if target.wide { wide::VECTOR_BYTES } else { VECTOR_BYTES };
+        let host = Host::of(&**isa).with_vector_bytes(vector_bytes);
+        build(&mut context.func, &**isa, host, target.fused, scalar_calls, emit);
         let symbol = format!("f{}", self.functions.len());
         let id =
             module.declare_function(&symbol, Linkage::Local, &context.func.signature).expect("a new name");
         let clif = context.func.to_string();
-        if let Err(error) = module.define_function(id, &mut context) {
-            panic!("{name} does not compile: {error:?}\n{clif}");
+        let defined = if target.wide {
+            wide::compile(&mut context, &**isa).map_err(|error| format!("{error:?}")).map(|code| {
+                let defined = module.define_function_bytes(id, wide::ALIGNMENT, &code.bytes, &[]);
+                defined.expect("memory for code");
+            })
+        } else {
+            module.define_function(id, &mut context).map_err(|error| format!("{error:?}"))
+        };
+        if let Err(error) = defined {
+            panic!("{target:?}: {name} does not compile: {error}\n{clif}");
         }
         self.functions.push(id);
         self.functions.len() - 1
@@ -204,7 +229,7 @@ pub(super) fn check(cases: impl Fn(Target) -> Vec<Case>) {
         let mut code = Code::new(target);
         let cases = cases(target);
         for case in &cases {
-            code.add(&format!("{target:?} {}", case.name), |emitter, params| {
+            code.add(&case.name, |emitter, params| {
                 let operands: Vec<Val> = (0..)
                     .zip(&case.operands)
                     .map(|(at, (dtype, lanes))| {

@@ -38,7 +38,7 @@ impl Checker {
             "has_avx2",
             "has_fma",
         ];
-        let isa = Target { features: Some(AVX2), fused }.isa();
+        let isa = Target { features: Some(AVX2), fused, wide: false }.isa();
         Checker { isa, fused, scalar_calls: BTreeSet::new(), met: BTreeMap::new() }
     }
 

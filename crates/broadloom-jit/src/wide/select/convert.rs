@@ -124,7 +124,7 @@ impl Selector<'_> {
     }
 
     /// `f64` truncated to numbers of 8 bytes that saturate, narrowed to 4: the instruction goes there at once. The second
-    /// operand makes the upper half, of which nothing is asked, or is of the same kind.
+    /// operand is of the same kind, or zeros.
     pub(super) fn narrowed_doubles(
         &mut self,
         inst: ir::Inst,
@@ -153,11 +153,20 @@ impl Selector<'_> {
                 let args = [Arg::Def(target), Arg::Use(low), Arg::Use(high), Arg::Immediate(1)];
                 self.emit(Code::VEX_Vinserti128_ymm_ymm_xmmm128_imm8, &args);
             }
-            [low] if self.defined_by(x, Opcode::FcvtToSintSat).is_some() => {
+            [low] if self.defined_by(x, Opcode::FcvtToSintSat).is_some() && self.is_zeros(y) => {
                 self.emit(Code::VEX_Vmovaps_xmm_xmmm128, &[Arg::Def(target), Arg::Use(low)]);
             }
             _ => return self.unsupported(inst),
         }
         Ok(())
+    }
+
+    fn is_zeros(&self, value: ir::Value) -> bool {
+        match self.definition(value) {
+            Some((_, &InstructionData::UnaryConst { constant_handle, .. })) => {
+                self.func.dfg.constants.get(constant_handle).iter().all(|byte| *byte == 0)
+            }
+            _ => false,
+        }
     }
 }

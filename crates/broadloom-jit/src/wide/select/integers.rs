@@ -113,7 +113,8 @@ impl Selector<'_> {
                 let quotient = self.with_sign(quotient, sign);
                 self.quotient_or_rest(opcode == Opcode::Srem, target, x, quotient, divisor);
             }
-            (opcode @ (Opcode::Udiv | Opcode::Urem | Opcode::Sdiv | Opcode::Srem), &[x, y]) => {
+            // Not the signed rest, which is zero where the machine finds that the quotient overflows.
+            (opcode @ (Opcode::Udiv | Opcode::Urem | Opcode::Sdiv), &[x, y]) => {
                 self.divide(opcode, ty, target, x, y);
             }
             (opcode @ (Opcode::Smulhi | Opcode::Umulhi), &[x, y]) => {
@@ -406,10 +407,10 @@ impl Selector<'_> {
         self.emit(Code::Sub_r64_rm64, &[Arg::Tied(target, x), Arg::Use(product)]);
     }
 
-    /// Quotient or rest of numbers for which the machine has them: divisors are not zero, nor does a quotient overflow.
+    /// Quotient or rest. The machine traps where they do: divisors that are zero, and quotients that overflow.
     fn divide(&mut self, opcode: Opcode, ty: Type, target: VReg, x: ir::Value, y: ir::Value) {
         let wide = usize::from(ty.bits() == 64);
-        let signed = matches!(opcode, Opcode::Sdiv | Opcode::Srem);
+        let signed = opcode == Opcode::Sdiv;
         let (x, y) = (self.extended(x, signed), self.extended(y, signed));
         let above = self.integer();
         if signed {
@@ -425,8 +426,7 @@ impl Selector<'_> {
         let mut divide = Inst::new(Kind::Machine(codes[wide]), &[Arg::Use(y)]);
         divide.fixed_uses.extend([(x, RAX), (above, RDX)]);
         let other = self.integer();
-        let is_rest = matches!(opcode, Opcode::Urem | Opcode::Srem);
-        let [quotient, rest] = if is_rest { [other, target] } else { [target, other] };
+        let [quotient, rest] = if opcode == Opcode::Urem { [other, target] } else { [target, other] };
         divide.fixed_defs.extend([(quotient, RAX), (rest, RDX)]);
         self.made.push(divide);
     }

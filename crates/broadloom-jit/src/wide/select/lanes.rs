@@ -1,7 +1,6 @@
 //! Lanes of vectors: into them, out of them, among them.
 
 use super::*;
-use crate::emit::Intrinsic;
 
 /// Takes the upper half of a register.
 const UPPER: Arg = Arg::Immediate(1);

@@ -8,7 +8,7 @@ use cranelift_codegen::ir::condcodes::FloatCC;
 type BySize = [Option<Code>; 4];
 
 fn by_size(lane: Type, codes: BySize) -> Option<Code> {
-    codes[lane.bytes().trailing_zeros() as usize]
+    codes.get(lane.bytes().trailing_zeros() as usize).copied().flatten()
 }
 
 /// Encodings for `f32` and `f64`.
@@ -207,7 +207,8 @@ impl Selector<'_> {
                 self.emit(code, &[Arg::Def(target), x, y, Arg::Immediate(predicate(cond))]);
             }
             (Opcode::Bitselect, &[c, x, y]) => self.bitselect(ty, target, c, x, y),
-            (Opcode::Blendv, &[c, x, y]) => self.blend(lane, target, c, x, y),
+            // The machine blends lanes of 2 bytes as twice as many of one.
+            (Opcode::Blendv, &[c, x, y]) if lane != types::I16 => self.blend(lane, target, c, x, y),
             (Opcode::Select, &[c, x, y]) => {
                 let mask = self.truth_in_lanes(c)?;
                 let (x, y) = (self.get(x), self.get(y));

@@ -1,0 +1,122 @@
+//! Addresses, loads and stores, and operands that are in memory.
+
+use super::*;
+
+impl Selector<'_> {
+    /// The address of `value + offset`, with as much of its computation as an instruction takes into itself.
+    pub(super) fn address(&mut self, value: ir::Value, offset: i32) -> Memory {
+        let here = |selector: &Self, value: ir::Value| {
+            let (inst, data) = selector.definition(value)?;
+            let args = selector.func.dfg.inst_args(inst);
+            (data.opcode() == Opcode::Iadd && selector.is_in_current_block(inst)).then(|| [args[0], args[1]])
+        };
+        let (mut base, mut offset) = (value, offset);
+        // Constant distances first.
+        while let Some([x, y]) = here(self, base) {
+            let sum = |distance: i64| i32::try_from(i64::from(offset) + distance).ok();
+            if let Some(sum) = self.known(y).and_then(sum) {
+                (base, offset) = (x, sum);
+            } else if let Some(sum) = self.known(x).and_then(sum) {
+                (base, offset) = (y, sum);
+            } else {
+                break;
+            }
+        }
+        if let Some((_, &InstructionData::StackAddr { stack_slot, offset: within, .. })) =
+            self.definition(base)
+        {
+            let offset = offset + i32::from(within) + self.slots[stack_slot] as i32;
+            return Memory { base: Base::Slots, index: None, offset };
+        }
+        let Some([x, y]) = here(self, base) else {
+            return Memory { base: Base::Register(self.get(base)), index: None, offset };
+        };
+        for (base, index) in [(x, y), (y, x)] {
+            if let Some(&[index, count]) = self.defined_by(index, Opcode::Ishl)
+                && let Some(count @ 1..=3) = self.known(count)
+            {
+                let (base, index) = (self.get(base), self.get(index));
+                return Memory { base: Base::Register(base), index: Some((index, 1 << count)), offset };
+            }
+        }
+        let (base, index) = (self.get(x), self.get(y));
+        Memory { base: Base::Register(base), index: Some((index, 1)), offset }
+    }
+
+    /// The memory that a value is loaded from, if the current instruction may load it instead.
+    pub(super) fn loaded(&mut self, value: ir::Value) -> Option<Memory> {
+        let (current, _) = self.current?;
+        let source = self.uncast(value);
+        let (inst, data) = self.definition(source)?;
+        let &InstructionData::Load { opcode: Opcode::Load, arg, offset, .. } = data else { return None };
+        let is_alone = |value: ir::Value| self.uses[value] == 1;
+        let may = is_alone(source)
+            && (source == value
+                || is_alone(value) && self.defined_by(value, Opcode::Bitcast) == Some(&[source]))
+            && self.is_in_current_block(inst)
+            && self.effects[inst] == self.effects[current];
+        may.then(|| self.address(arg, offset.into()))
+    }
+
+    /// A vector or a float of at least 4 bytes: in its register, or in the memory it is loaded from.
+    pub(super) fn operand(&mut self, value: ir::Value) -> Arg {
+        match self.loaded(value) {
+            Some(memory) => Arg::Memory(memory),
+            None => Arg::Use(self.get(value)),
+        }
+    }
+
+    pub(super) fn fetch(&mut self, value: ir::Value) -> Arg {
+        Arg::Use(self.get(value))
+    }
+
+    pub(super) fn load(&mut self, inst: ir::Inst, ty: Type, target: VReg, memory: Memory) -> Result<()> {
+        let code = match ty {
+            types::I8 => Code::Movzx_r32_rm8,
+            types::I16 => Code::Movzx_r32_rm16,
+            types::I32 => Code::Mov_r32_rm32,
+            types::I64 => Code::Mov_r64_rm64,
+            types::F32 => Code::VEX_Vmovss_xmm_m32,
+            types::F64 => Code::VEX_Vmovsd_xmm_m64,
+            types::I128 => Code::VEX_Vmovups_xmm_xmmm128,
+            _ if ty.bytes() as usize == super::super::VECTOR_BYTES => Code::VEX_Vmovups_ymm_ymmm256,
+            _ => return self.unsupported(inst),
+        };
+        self.emit(code, &[Arg::Def(target), Arg::Memory(memory)]);
+        Ok(())
+    }
+
+    pub(super) fn store(
+        &mut self,
+        inst: ir::Inst,
+        value: ir::Value,
+        address: ir::Value,
+        offset: i32,
+    ) -> Result<()> {
+        let ty = self.type_of(value);
+        let memory = Arg::Memory(self.address(address, offset));
+        // The first lanes of a vector need no way over other registers.
+        let mut value = value;
+        if let Some((_, &InstructionData::BinaryImm8 { opcode: Opcode::Extractlane, arg, imm: 0 })) =
+            self.definition(value)
+        {
+            let stays = ty.bits() >= 32;
+            value = if stays { arg } else { value };
+        }
+        let is_lane = self.type_of(value).is_vector() && !ty.is_vector();
+        let code = match (ty, is_lane) {
+            (types::I32 | types::F32, true) | (types::F32, _) => Code::VEX_Vmovss_m32_xmm,
+            (types::I64 | types::F64, true) | (types::F64, _) => Code::VEX_Vmovsd_m64_xmm,
+            (types::I128, true) => Code::VEX_Vmovups_xmmm128_xmm,
+            (types::I8, _) => Code::Mov_rm8_r8,
+            (types::I16, _) => Code::Mov_rm16_r16,
+            (types::I32, _) => Code::Mov_rm32_r32,
+            (types::I64, _) => Code::Mov_rm64_r64,
+            _ if ty.bytes() as usize == super::super::VECTOR_BYTES => Code::VEX_Vmovups_ymmm256_ymm,
+            _ => return self.unsupported(inst),
+        };
+        let value = self.fetch(value);
+        self.emit(code, &[memory, value]);
+        Ok(())
+    }
+}

@@ -1,0 +1,162 @@
+//! Code in memory, called so that what it must not change is seen.
+#![allow(unsafe_code, reason = "compiled functions are called through raw pointers")]
+
+use crate::wide::{self, Code, Unsupported};
+use broadloom_math::CpuLevel;
+use cranelift_codegen::Context;
+use cranelift_codegen::ir::{AbiParam, Function, Signature, UserFuncName, types};
+use cranelift_codegen::isa::{CallConv, OwnedTargetIsa};
+use cranelift_codegen::settings::{self, Configurable};
+use cranelift_jit::{JITBuilder, JITModule};
+use cranelift_module::{FuncId, Module as _};
+use std::arch::global_asm;
+
+/// Parameters of the functions under test: as many as arrive in registers.
+pub(in crate::wide) const PARAMS: usize = 6;
+
+/// What the registers that a function saves hold while it is called.
+const KEPT: [u64; 6] = [0x1b1b_0001, 0x1b1b_0002, 0x1b1b_0003, 0x1b1b_0004, 0x1b1b_0005, 0x1b1b_0006];
+
+// Calls a function (rdi) with arguments (rsi), with the saved registers as they are told (rdx) and everything else in
+// disorder; what they hold afterwards goes where they were told.
+global_asm!(
+    ".globl broadloom_wide_test_call",
+    "broadloom_wide_test_call:",
+    "push rbx",
+    "push rbp",
+    "push r12",
+    "push r13",
+    "push r14",
+    "push r15",
+    "push rdx",
+    "mov rax, rdi",
+    "mov r10, rsi",
+    "mov rbx, [rdx]",
+    "mov rbp, [rdx + 8]",
+    "mov r12, [rdx + 16]",
+    "mov r13, [rdx + 24]",
+    "mov r14, [rdx + 32]",
+    "mov r15, [rdx + 40]",
+    "mov rdi, [r10]",
+    "mov rsi, [r10 + 8]",
+    "mov rdx, [r10 + 16]",
+    "mov rcx, [r10 + 24]",
+    "mov r8, [r10 + 32]",
+    "mov r9, [r10 + 40]",
+    "mov r10, -1",
+    "mov r11, r10",
+    "vpcmpeqd ymm0, ymm0, ymm0",
+    "vmovaps ymm1, ymm0",
+    "vmovaps ymm2, ymm0",
+    "vmovaps ymm7, ymm0",
+    "vmovaps ymm8, ymm0",
+    "vmovaps ymm15, ymm0",
+    "call rax",
+    "vzeroupper",
+    "pop rdx",
+    "mov [rdx], rbx",
+    "mov [rdx + 8], rbp",
+    "mov [rdx + 16], r12",
+    "mov [rdx + 24], r13",
+    "mov [rdx + 32], r14",
+    "mov [rdx + 40], r15",
+    "pop r15",
+    "pop r14",
+    "pop r13",
+    "pop r12",
+    "pop rbp",
+    "pop rbx",
+    "ret",
+);
+
+unsafe extern "C" {
+    fn broadloom_wide_test_call(function: *const u8, args: *const u64, kept: *mut u64);
+}
+
+/// The instruction set of this machine, if the back end serves it and the machine has what it needs.
+pub(in crate::wide) fn isa() -> Option<OwnedTargetIsa> {
+    let mut flags = settings::builder();
+    for (name, value) in [("opt_level", "speed"), ("enable_verifier", "true"), ("is_pic", "false")] {
+        flags.set(name, value).expect("a flag of Cranelift");
+    }
+    let builder = cranelift_native::builder().expect("a known host");
+    let isa = builder.finish(settings::Flags::new(flags)).expect("valid flags");
+    (CpuLevel::Avx2Fma.is_supported() && wide::serves(&*isa)).then_some(isa)
+}
+
+/// The signature of the functions under test.
+pub(in crate::wide) fn signature() -> Signature {
+    let mut signature = Signature::new(CallConv::SystemV);
+    signature.params.extend([AbiParam::new(types::I64); PARAMS]);
+    signature
+}
+
+/// A module of functions under test.
+pub(in crate::wide) struct Machine {
+    module: Option<JITModule>,
+    pub(in crate::wide) isa: OwnedTargetIsa,
+}
+
+/// A function of a [`Machine`] that has been finished.
+#[derive(Clone, Copy)]
+pub(in crate::wide) struct Callable(FuncId);
+
+impl Machine {
+    /// One for this machine, if it runs the code of the back end.
+    pub(in crate::wide) fn new() -> Option<Machine> {
+        let isa = isa()?;
+        let builder = JITBuilder::with_isa(isa.clone(), Box::new(|call| panic!("library call {call:?}")));
+        Some(Machine { module: Some(JITModule::new(builder)), isa })
+    }
+
+    fn module(&mut self) -> &mut JITModule {
+        self.module.as_mut().expect("a module until it is dropped")
+    }
+
+    /// Compiles a function by the wide back end.
+    pub(in crate::wide) fn wide(&mut self, func: &Function) -> Result<Callable, Unsupported> {
+        let Code { bytes, .. } = wide::compile(&mut Context::for_function(func.clone()), &*self.isa)?;
+        let id = self.module().declare_anonymous_function(&func.signature).expect("a declaration");
+        self.module().define_function_bytes(id, wide::ALIGNMENT, &bytes, &[]).expect("memory for code");
+        Ok(Callable(id))
+    }
+
+    /// Compiles a function by Cranelift.
+    pub(in crate::wide) fn cranelift(&mut self, func: &Function) -> Callable {
+        let mut func = func.clone();
+        func.name = UserFuncName::default();
+        let text = func.to_string();
+        let id = self.module().declare_anonymous_function(&func.signature).expect("a declaration");
+        if let Err(error) = self.module().define_function(id, &mut Context::for_function(func)) {
+            panic!("{error:?}\n{text}");
+        }
+        Callable(id)
+    }
+
+    /// Makes functions callable.
+    pub(in crate::wide) fn finish(&mut self) {
+        self.module().finalize_definitions().expect("memory for code");
+    }
+
+    /// Calls a function.
+    ///
+    /// # Safety
+    /// Its loads and stores are valid for these arguments.
+    pub(in crate::wide) unsafe fn call(&self, function: Callable, args: [u64; PARAMS]) {
+        let module = self.module.as_ref().expect("a module until it is dropped");
+        let mut kept = KEPT;
+        let address = module.get_finalized_function(function.0);
+        // SAFETY: the function has the signature of those under test, and the caller vouches for its arguments.
+        unsafe { broadloom_wide_test_call(address, args.as_ptr(), kept.as_mut_ptr()) };
+        assert_eq!(kept, KEPT, "registers that the caller keeps");
+    }
+}
+
+impl Drop for Machine {
+    fn drop(&mut self) {
+        if let Some(module) = self.module.take() {
+            // SAFETY: no function runs, and no pointer to one is kept.
+            unsafe { module.free_memory() };
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! Optimised functions are valid, do the same, and have what touches memory or traps where it was.
+
+use super::super::optimise::optimise;
+use super::generate::{Generated, Kinds, function};
+use super::machine::Machine;
+use super::numbers::Random;
+use super::random::{Arrays, assert_same};
+use cranelift_codegen::Context;
+use cranelift_codegen::ir::{Block, Function, Inst, Opcode};
+use cranelift_codegen::verify_function;
+
+/// Instructions that must stay, in order, in the blocks that are reached.
+fn anchored(func: &Function, reached: &[Block]) -> Vec<(Block, Vec<(Inst, Opcode)>)> {
+    let stays = |opcode: Opcode| {
+        opcode.can_load()
+            || opcode.can_store()
+            || opcode.can_trap()
+            || opcode.is_terminator()
+            || opcode.is_branch()
+            || opcode == Opcode::CallIndirect
+    };
+    let insts = |block: Block| {
+        func.layout
+            .block_insts(block)
+            .map(|inst| (inst, func.dfg.insts[inst].opcode()))
+            .filter(|(_, opcode)| stays(*opcode))
+            .collect()
+    };
+    reached.iter().map(|block| (*block, insts(*block))).collect()
+}
+
+fn check(kinds: Kinds, seeds: std::ops::Range<u64>) {
+    let Some(mut machine) = Machine::new() else { return };
+    let isa = machine.isa.clone();
+    let mut all = Vec::new();
+    let (mut before, mut after) = (0, 0);
+    for seed in seeds {
+        let Generated { func, results } = function(&*isa, seed, kinds);
+        let mut context = Context::for_function(func.clone());
+        optimise(&mut context, &*isa).expect("an optimised function");
+        let optimised = context.func;
+        if let Err(errors) = verify_function(&optimised, &*isa) {
+            panic!("seed {seed}: {errors}\n{func}\n{optimised}");
+        }
+        let reached: Vec<Block> = optimised.layout.blocks().collect();
+        assert_eq!(anchored(&func, &reached), anchored(&optimised, &reached), "seed {seed}\n{func}");
+        let count = |func: &Function| {
+            reached.iter().map(|block| func.layout.block_insts(*block).count()).sum::<usize>()
+        };
+        before += count(&func);
+        after += count(&optimised);
+        let compiled = (!kinds.vectors).then(|| [&func, &optimised].map(|func| machine.cranelift(func)));
+        all.push((seed, func, optimised, results, compiled));
+    }
+    assert!(after * 20 < before * 19, "{after} of {before} instructions are left");
+    machine.finish();
+    for (seed, func, optimised, results, compiled) in all {
+        let arrays = Arrays::of(&mut Random(seed));
+        let expected = arrays.interpret(&func);
+        let name = format!("seed {seed}");
+        assert_same(&name, &optimised, &results, &arrays.interpret(&optimised), &expected);
+        for callable in compiled.into_iter().flatten() {
+            assert_same(&name, &optimised, &results, &arrays.call(&machine, callable), &expected);
+        }
+    }
+}
+
+#[test]
+fn scalars_stay_what_they_are() {
+    check(Kinds { vectors: false, slot: 64 }, 5000..5250);
+}
+
+#[test]
+fn vectors_stay_what_they_are() {
+    check(Kinds { vectors: true, slot: 64 }, 6000..6400);
+}
