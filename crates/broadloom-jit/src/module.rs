@@ -10,10 +10,10 @@ use broadloom_ir::ops::Op;
 use broadloom_loops::Target;
 use broadloom_loops::kernel::{Kernel, KernelId, Schedule};
 use broadloom_math::CpuLevel;
+use cranelift_codegen::Context;
 use cranelift_codegen::ir::{Function, UserFuncName};
 use cranelift_codegen::isa::OwnedTargetIsa;
 use cranelift_codegen::settings::{self, Configurable};
-use cranelift_codegen::{Context, verify_function};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use cranelift_jit::{JITBuilder, JITModule};
 use cranelift_module::{FuncId, Module as _, default_libcall_names};
@@ -77,6 +77,7 @@ pub enum CompileError {
 
 /// What schedules may know of the machine on which code of a level runs.
 ///
+/// Vectors are those that every code generator has: schedules do not depend on which one a kernel is for.
 /// Cache sizes are the least that machines of the level have, not those of this one: virtual machines often tell them
 /// wrong, and a schedule can be read without asking where it was made.
 pub fn target_of(level: CpuLevel) -> Target {
@@ -236,10 +237,8 @@ impl Definer<'_> {
         }
         let called = self.emit(kernel, self.host.with_vector_bytes(wide::VECTOR_BYTES))?;
         let clif = self.clif();
-        if self.options.verify {
-            verify_function(&self.context.func, self.memory.isa()).map_err(|errors| errors.to_string())?;
-        }
-        let Ok(code) = wide::compile(&mut self.context, self.memory.isa()) else { return Ok(None) };
+        wide::optimise(&mut self.context, self.memory.isa()).map_err(|error| error.to_string())?;
+        let Ok(code) = wide::compile(&self.context) else { return Ok(None) };
         let id = self.declare()?;
         self.memory
             .define_function_bytes(id, wide::ALIGNMENT, &code.bytes, &[])

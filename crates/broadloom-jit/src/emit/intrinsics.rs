@@ -63,7 +63,7 @@ impl Intrinsic {
     }
 
     /// The intrinsic of a name, if it is that of one.
-    pub(crate) fn of(name: &UserExternalName) -> Option<Intrinsic> {
+    fn of(name: &UserExternalName) -> Option<Intrinsic> {
         if name.namespace != Intrinsic::NAMESPACE {
             return None;
         }

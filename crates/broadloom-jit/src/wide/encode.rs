@@ -193,6 +193,10 @@ impl Writer {
         Ok(before)
     }
 
+    fn views(&mut self, code: Encoding) -> SmallVec<[View; 4]> {
+        self.views.entry(code).or_insert_with(|| views(code)).clone()
+    }
+
     fn prologue(&mut self) -> Result<(), Unsupported> {
         for reg in self.frame.saved.clone() {
             self.write(&simple(Encoding::Push_r64, &[Register::RAX + reg.hw_enc() as u32]))?;
@@ -245,6 +249,7 @@ impl Writer {
                     let inst = &block.insts[inst.index() - first];
                     match inst.kind {
                         Kind::Machine(code) => self.machine(code, inst, places)?,
+                        Kind::Idiom(code) => self.idiom(code, places)?,
                         Kind::Arguments => {}
                         Kind::Call => {
                             // What is called may use instructions that are slow while upper halves are in use.
@@ -298,7 +303,7 @@ impl Writer {
     fn machine(&mut self, code: Encoding, inst: &Inst, places: &[Place]) -> Result<(), Unsupported> {
         let mut instruction = Instruction::default();
         instruction.set_code(code);
-        let views = self.views.entry(code).or_insert_with(|| views(code)).clone();
+        let views = self.views(code);
         let mut places = places.iter().copied();
         let mut next = || {
             let reg = places.next().and_then(Place::as_reg);
@@ -346,6 +351,16 @@ impl Writer {
             self.constants.push(Distance { at, end: self.bytes.len(), which, offset });
         }
         Ok(())
+    }
+
+    /// An instruction that has the register it writes for all its operands.
+    fn idiom(&mut self, code: Encoding, places: &[Place]) -> Result<(), Unsupported> {
+        let Some(reg) = places[0].as_reg() else {
+            return Err(Unsupported("a result without a register".to_string()));
+        };
+        let registers: SmallVec<[Register; 4]> =
+            self.views(code).into_iter().map(|view| register(reg, view)).collect();
+        self.write(&simple(code, &registers)).map(|_| ())
     }
 
     /// A move between registers, or between a register and the stack.

@@ -44,6 +44,8 @@ pub(super) enum Base {
 pub(super) enum Kind {
     /// An instruction of the machine.
     Machine(Code),
+    /// An instruction on the one register that it writes, whatever is in it: zeros and ones.
+    Idiom(Code),
     /// Takes the arguments of the function from where the caller has put them.
     Arguments,
     /// Calls the function at the address in the first operand.

@@ -27,6 +27,8 @@ mod select;
 #[cfg(all(test, target_arch = "x86_64"))]
 mod tests;
 
+pub(crate) use optimise::optimise;
+
 use cranelift_codegen::Context;
 use cranelift_codegen::isa::{CallConv, TargetIsa};
 use iced_x86::{Decoder, DecoderOptions, Formatter, IntelFormatter};
@@ -72,9 +74,11 @@ pub(crate) fn serves(isa: &dyn TargetIsa) -> bool {
     isa.name() == "x64" && isa.default_call_conv() == CallConv::SystemV
 }
 
-/// Compiles the function of a context, for machines with AVX2, FMA, BMI2, LZCNT and POPCNT.
-pub(crate) fn compile(context: &mut Context, isa: &dyn TargetIsa) -> Result<Code, Unsupported> {
-    optimise::optimise(context, isa)?;
+/// Compiles the [optimised](optimise) function of a context, for machines with AVX2, FMA, BMI2, LZCNT and POPCNT.
+///
+/// # Errors
+/// The first thing that is not known here.
+pub(crate) fn compile(context: &Context) -> Result<Code, Unsupported> {
     let function = select::select(&context.func, &context.cfg, &context.domtree)?;
     let allocation = allocate::allocate(&function)?;
     encode::encode(&function, &allocation)

@@ -4,24 +4,23 @@
 //!
 //! One walk over the blocks, dominators first: what an instruction reads has its final place before it.
 
-use super::Unsupported;
 use crate::emit::Intrinsic;
-use cranelift_codegen::Context;
-use cranelift_codegen::cursor::{Cursor, FuncCursor};
 use cranelift_codegen::dominator_tree::DominatorTree;
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::{
-    Block, FuncRef, Function, Inst, InstBuilder, InstructionData, Opcode, Type, Value, ValueDef,
-};
+use cranelift_codegen::ir::{Block, FuncRef, Function, Inst, InstructionData, Opcode, Type, Value, ValueDef};
 use cranelift_codegen::isa::TargetIsa;
 use cranelift_codegen::loop_analysis::LoopAnalysis;
+use cranelift_codegen::{CodegenResult, Context};
 use std::collections::HashMap;
 
-/// Optimises the function of a context.
-pub(super) fn optimise(context: &mut Context, isa: &dyn TargetIsa) -> Result<(), Unsupported> {
+/// Optimises the function of a context. If the instruction set asks for that, CLIF is verified before and after.
+///
+/// # Errors
+/// If CLIF is not valid: a bug.
+pub(crate) fn optimise(context: &mut Context, isa: &dyn TargetIsa) -> CodegenResult<()> {
     context.compute_cfg();
     context.compute_domtree();
-    context.eliminate_unreachable_code(isa).map_err(|error| Unsupported(error.to_string()))?;
+    context.eliminate_unreachable_code(isa)?;
     context.compute_loop_analysis();
     let order: Vec<Block> = context.domtree.cfg_rpo().copied().collect();
     let Context { func, domtree, loop_analysis, .. } = context;
@@ -30,13 +29,20 @@ pub(super) fn optimise(context: &mut Context, isa: &dyn TargetIsa) -> Result<(),
         let insts: Vec<Inst> = func.layout.block_insts(block).collect();
         for inst in insts {
             let func = &mut *func;
-            let mut resolved: Vec<Value> = func.dfg.inst_values(inst).collect();
-            resolved.iter_mut().for_each(|value| *value = func.dfg.resolve_aliases(*value));
-            let mut values = resolved.into_iter();
-            func.dfg.map_inst_values(inst, |value| values.next().unwrap_or(value));
-            if let Some(simpler) = simplified(func, inst) {
-                replace(func, inst, simpler);
-                continue;
+            let values: Vec<Value> = func.dfg.inst_values(inst).collect();
+            let values: Vec<Value> =
+                values.into_iter().map(|value| func.dfg.resolve_aliases(value)).collect();
+            func.dfg.overwrite_inst_values(inst, values.into_iter());
+            match simplified(func, inst) {
+                Some(Simpler::Value(value)) => {
+                    replace(func, inst, value);
+                    continue;
+                }
+                Some(Simpler::Number(number)) => {
+                    func.dfg.insts[inst] =
+                        InstructionData::UnaryImm { opcode: Opcode::Iconst, imm: number.into() };
+                }
+                None => {}
             }
             let Some(key) = Key::of(func, inst) else { continue };
             let home = home(func, domtree, loop_analysis, inst, block);
@@ -56,8 +62,9 @@ pub(super) fn optimise(context: &mut Context, isa: &dyn TargetIsa) -> Result<(),
             }
         }
     }
+    // What comes in from the end of a loop is known now.
     context.func.dfg.resolve_all_aliases();
-    Ok(())
+    context.verify_if(isa)
 }
 
 /// Takes a value for the result of an instruction, which goes.
@@ -145,14 +152,20 @@ fn number(func: &Function, value: Value) -> Option<i64> {
     }
 }
 
-/// What a scalar instruction comes to, if it is one of its operands or a number: distances, strides and divisors that are
-/// known.
-fn simplified(func: &mut Function, inst: Inst) -> Option<Value> {
+/// What does as well as an instruction.
+enum Simpler {
+    /// One of its operands.
+    Value(Value),
+    Number(i64),
+}
+
+/// What a scalar instruction comes to where distances, strides and divisors are known.
+fn simplified(func: &Function, inst: Inst) -> Option<Simpler> {
     let &[result] = func.dfg.inst_results(inst) else { return None };
     let ty = func.dfg.value_type(result);
     let (opcode, [x, y]) = match func.dfg.insts[inst] {
         InstructionData::Ternary { opcode: Opcode::Select, args: [condition, on_true, on_false] } => {
-            return Some(if number(func, condition)? != 0 { on_true } else { on_false });
+            return Some(Simpler::Value(if number(func, condition)? != 0 { on_true } else { on_false }));
         }
         InstructionData::IntCompare { args: [x, y], cond, .. } => {
             let is_equal = number(func, x)? == number(func, y)?;
@@ -161,30 +174,22 @@ fn simplified(func: &mut Function, inst: Inst) -> Option<Value> {
                 IntCC::NotEqual => !is_equal,
                 _ => return None,
             };
-            return Some(number_before(func, inst, ty, holds.into()));
+            return Some(Simpler::Number(holds.into()));
         }
         InstructionData::Binary { opcode, args } if !ty.is_vector() && ty.is_int() => (opcode, args),
         _ => return None,
     };
     match (opcode, number(func, x), number(func, y)) {
         (Opcode::Iadd | Opcode::Isub | Opcode::Ishl | Opcode::Ushr | Opcode::Sshr, _, Some(0))
-        | (Opcode::Imul, _, Some(1)) => Some(x),
-        (Opcode::Iadd, Some(0), _) | (Opcode::Imul, Some(1), _) => Some(y),
+        | (Opcode::Imul, _, Some(1)) => Some(Simpler::Value(x)),
+        (Opcode::Iadd, Some(0), _) | (Opcode::Imul, Some(1), _) => Some(Simpler::Value(y)),
         (Opcode::Iadd | Opcode::Isub | Opcode::Imul, Some(a), Some(b)) if ty.bits() == 64 => {
-            let value = match opcode {
+            Some(Simpler::Number(match opcode {
                 Opcode::Iadd => a.wrapping_add(b),
                 Opcode::Isub => a.wrapping_sub(b),
                 _ => a.wrapping_mul(b),
-            };
-            Some(number_before(func, inst, ty, value))
+            }))
         }
         _ => None,
     }
-}
-
-/// A number that is made before an instruction.
-fn number_before(func: &mut Function, inst: Inst, ty: Type, value: i64) -> Value {
-    let mut cursor = FuncCursor::new(func);
-    cursor.goto_inst(inst);
-    cursor.ins().iconst(ty, value)
 }

@@ -1,6 +1,7 @@
 //! The back end against an interpreter of CLIF and against Cranelift's own.
 
 mod cases;
+mod folded;
 pub(super) mod generate;
 mod hosts;
 mod instructions;

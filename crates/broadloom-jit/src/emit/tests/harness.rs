@@ -141,7 +141,8 @@ impl Code {
             module.declare_function(&symbol, Linkage::Local, &context.func.signature).expect("a new name");
         let clif = context.func.to_string();
         let defined = if target.wide {
-            wide::compile(&mut context, &**isa).map_err(|error| format!("{error:?}")).map(|code| {
+            wide::optimise(&mut context, &**isa).expect("valid CLIF");
+            wide::compile(&context).map_err(|error| format!("{error:?}")).map(|code| {
                 let defined = module.define_function_bytes(id, wide::ALIGNMENT, &code.bytes, &[]);
                 defined.expect("memory for code");
             })
@@ -298,8 +299,17 @@ fn integer_corners() -> Vec<i64> {
     let ends =
         [8, 16, 24, 31, 32, 53].into_iter().flat_map(|bits| [(1 << bits) - 1, 1 << bits, (1 << bits) + 1]);
     let ties = [2049, 46_341, 65_519, 65_520, 4_294_967_167, 6_442_450_944, 36_028_799_166_447_617];
+    // Without a sign, just above the middle of two floats.
+    let middles = [i64::MIN + 1025, i64::MIN + (1 << 39) + 1];
     let wide = [i64::MIN, i64::MIN + 1, i64::MIN + 513, i64::MAX, i64::MAX - 512, 128, 32_768, 32_767, 127];
-    small.into_iter().chain(ends).chain(ties).flat_map(|value| [value, -value]).chain(wide).collect()
+    small
+        .into_iter()
+        .chain(ends)
+        .chain(ties)
+        .flat_map(|value| [value, -value])
+        .chain(wide)
+        .chain(middles)
+        .collect()
 }
 
 fn float_corners(dtype: DType) -> Vec<Scalar> {

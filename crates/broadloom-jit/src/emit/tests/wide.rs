@@ -9,21 +9,19 @@ use super::reductions::accumulations;
 use broadloom_ir::dtype::{DType, Scalar};
 use broadloom_ir::ops::Op;
 use broadloom_ir::reduce::ReduceOp;
-use cranelift_codegen::ir::{self, ExternalName, Function, InstructionData, types};
+use cranelift_codegen::ir::{Function, InstructionData, types};
 use cranelift_codegen::isa::OwnedTargetIsa;
 use cranelift_codegen::verify_function;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 /// Bytes of a vector register.
 const WIDE: usize = 32;
 
-/// Checks functions as they are added, and counts what they are made of.
+/// Checks functions as they are added.
 struct Checker {
     isa: OwnedTargetIsa,
     fused: bool,
     scalar_calls: BTreeSet<(Op, DType)>,
-    /// How often each instruction was met, by its opcode and types.
-    met: BTreeMap<String, usize>,
 }
 
 impl Checker {
@@ -39,7 +37,7 @@ impl Checker {
             "has_fma",
         ];
         let isa = Target { features: Some(AVX2), fused, wide: false }.isa();
-        Checker { isa, fused, scalar_calls: BTreeSet::new(), met: BTreeMap::new() }
+        Checker { isa, fused, scalar_calls: BTreeSet::new() }
     }
 
     fn add(&mut self, name: &str, emit: impl FnOnce(&mut Emitter<'_, '_>, Params)) {
@@ -55,11 +53,6 @@ impl Checker {
         }
         for (_, constant) in func.dfg.constants.iter() {
             assert_eq!(constant.len(), WIDE, "{name}\n{func}");
-        }
-        for block in func.layout.blocks() {
-            for inst in func.layout.block_insts(block) {
-                *self.met.entry(described(&func, inst)).or_default() += 1;
-            }
         }
     }
 
@@ -217,45 +210,10 @@ impl Checker {
     }
 }
 
-/// The opcode of an instruction, or the intrinsic that it calls, and the types of its operands and results.
-fn described(func: &Function, inst: ir::Inst) -> String {
-    let dfg = &func.dfg;
-    let types = |values: &[ir::Value]| {
-        values.iter().map(|value| dfg.value_type(*value).to_string()).collect::<Vec<_>>().join(", ")
-    };
-    let (args, results) = (types(dfg.inst_args(inst)), types(dfg.inst_results(inst)));
-    let name = match &dfg.insts[inst] {
-        InstructionData::Call { func_ref, .. } => match &dfg.ext_funcs[*func_ref].name {
-            ExternalName::User(name) => match Intrinsic::of(&func.params.user_named_funcs()[*name]) {
-                Some(intrinsic) => format!("{intrinsic:?}"),
-                None => panic!("a call of {name:?}"),
-            },
-            name => panic!("a call of {name:?}"),
-        },
-        InstructionData::IntCompare { cond, .. } => format!("icmp {cond}"),
-        InstructionData::FloatCompare { cond, .. } => format!("fcmp {cond}"),
-        InstructionData::BinaryImm8 { opcode, imm, .. } => format!("{opcode} {imm}"),
-        InstructionData::TernaryImm8 { opcode, imm, .. } => format!("{opcode} {imm}"),
-        data => data.opcode().to_string(),
-    };
-    format!("{name} ({args}) -> {results}")
-}
-
 #[test]
 fn everything_has_the_right_types() {
     for fused in [false, true] {
         Checker::new(fused).everything();
-    }
-}
-
-/// What the back end has to know: run with `--ignored --nocapture`.
-#[test]
-#[ignore = "it prints, and checks nothing"]
-fn list_of_instructions() {
-    let mut checker = Checker::new(true);
-    checker.everything();
-    for (described, count) in &checker.met {
-        eprintln!("{count:8} {described}");
     }
 }
 
@@ -278,15 +236,15 @@ fn intrinsics_are_known_by_their_names() {
             Intrinsic::Narrow { signed: false },
             Intrinsic::Narrow { signed: true },
         ] {
-            let called = emitter.intrinsic(intrinsic, &[reg], types::F32X8);
-            let again = emitter.intrinsic(intrinsic, &[reg], types::F32X8);
-            let dfg = &emitter.builder.func.dfg;
-            let names = [called, again].map(|value| {
-                let inst = dfg.value_def(value).inst().expect("a call");
-                described(emitter.builder.func, inst)
-            });
-            assert_eq!(names[0], format!("{intrinsic:?} (f32x8) -> f32x8"));
-            assert_eq!(names[0], names[1]);
+            for _ in 0..2 {
+                let called = emitter.intrinsic(intrinsic, &[reg], types::F32X8);
+                let func = &*emitter.builder.func;
+                let inst = func.dfg.value_def(called).inst().expect("a call");
+                let InstructionData::Call { func_ref, .. } = func.dfg.insts[inst] else {
+                    panic!("{intrinsic:?} is no call");
+                };
+                assert_eq!(Intrinsic::of_function(func, func_ref), Some(intrinsic));
+            }
         }
         assert_eq!(emitter.builder.func.dfg.ext_funcs.len(), 11, "each is imported once");
     });

@@ -1,10 +1,9 @@
 //! What was encoded, decoded again and compared with what was meant.
 
 use super::super::tests::generate::{Generated, Kinds, function};
-use super::super::tests::machine::isa;
-use super::super::{allocate, optimise, select};
+use super::super::tests::machine::{isa, optimised};
+use super::super::{allocate, select};
 use super::*;
-use cranelift_codegen::Context;
 use iced_x86::{Decoder, DecoderOptions, Mnemonic, OpCodeOperandKind};
 use std::collections::{BTreeSet, HashMap};
 
@@ -281,6 +280,13 @@ fn check(function: &Function, allocation: &Allocation, code: &Code) -> BTreeSet<
                         Kind::Machine(encoding) => {
                             checker.machine(&decoded.next(), encoding, inst, places, &code.bytes);
                         }
+                        Kind::Idiom(encoding) => {
+                            let decoded = decoded.next();
+                            assert_eq!(decoded.code(), encoding, "{decoded}");
+                            let reg = places[0].as_reg().expect("a register");
+                            let same = |operand| is_register(&decoded, operand, reg);
+                            assert!((0..decoded.op_count()).all(same), "{decoded}");
+                        }
                         Kind::Call => {
                             assert_eq!(decoded.next().mnemonic(), Mnemonic::Vzeroupper);
                             let call = decoded.next();
@@ -352,8 +358,7 @@ fn what_is_decoded_is_what_was_meant() {
         (7000 + seed, Kinds { vectors: seed % 3 > 0, slot })
     }) {
         let Generated { func, .. } = function(&*isa, seed, kinds);
-        let mut context = Context::for_function(func);
-        optimise::optimise(&mut context, &*isa).expect("an optimised function");
+        let context = optimised(&*isa, &func);
         let function =
             select::select(&context.func, &context.cfg, &context.domtree).expect("a known function");
         let allocation = allocate::allocate(&function).expect("registers");

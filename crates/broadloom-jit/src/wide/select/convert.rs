@@ -1,11 +1,10 @@
 //! Floats to integers and back, in vectors.
 
-use super::floats::predicate;
-use super::vectors::by_float;
+use super::floats::{ByFloat, of, predicate};
 use super::*;
 use cranelift_codegen::ir::condcodes::FloatCC;
 
-const COMPARE: [Code; 2] = [Code::VEX_Vcmpps_ymm_ymm_ymmm256_imm8, Code::VEX_Vcmppd_ymm_ymm_ymmm256_imm8];
+const COMPARE: ByFloat = [Code::VEX_Vcmpps_ymm_ymm_ymmm256_imm8, Code::VEX_Vcmppd_ymm_ymm_ymmm256_imm8];
 
 impl Selector<'_> {
     pub(super) fn convert(&mut self, inst: ir::Inst, data: &InstructionData, target: VReg) -> Result<()> {
@@ -37,7 +36,7 @@ impl Selector<'_> {
 
     /// Floats with zeros for what is no number, and a mask of those that are at least a bound.
     fn bounded(&mut self, lane: Type, x: VReg, bound: f64) -> [VReg; 2] {
-        let compare = by_float(lane, COMPARE);
+        let compare = of(lane, COMPARE);
         let ordered = Arg::Immediate(predicate(FloatCC::Ordered));
         let is_number = self.compute(compare, &[Arg::Use(x), Arg::Use(x), ordered]);
         let number = self.compute(Code::VEX_Vandps_ymm_ymm_ymmm256, &[Arg::Use(x), Arg::Use(is_number)]);

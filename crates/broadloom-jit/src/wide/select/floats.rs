@@ -4,8 +4,44 @@ use super::*;
 use cranelift_codegen::ir::condcodes::FloatCC;
 
 /// Encodings for `f32` and `f64`.
-fn of(ty: Type, codes: [Code; 2]) -> Code {
+pub(super) type ByFloat = [Code; 2];
+
+/// That for the floats of a type, or of its lanes.
+pub(super) fn of(ty: Type, codes: ByFloat) -> Code {
     codes[usize::from(ty.lane_type() == types::F64)]
+}
+
+/// Encodings of an op on two floats: of scalars, and of vectors.
+pub(super) fn arithmetic(opcode: Opcode) -> Option<[ByFloat; 2]> {
+    Some(match opcode {
+        Opcode::Fadd => [
+            [Code::VEX_Vaddss_xmm_xmm_xmmm32, Code::VEX_Vaddsd_xmm_xmm_xmmm64],
+            [Code::VEX_Vaddps_ymm_ymm_ymmm256, Code::VEX_Vaddpd_ymm_ymm_ymmm256],
+        ],
+        Opcode::Fsub => [
+            [Code::VEX_Vsubss_xmm_xmm_xmmm32, Code::VEX_Vsubsd_xmm_xmm_xmmm64],
+            [Code::VEX_Vsubps_ymm_ymm_ymmm256, Code::VEX_Vsubpd_ymm_ymm_ymmm256],
+        ],
+        Opcode::Fmul => [
+            [Code::VEX_Vmulss_xmm_xmm_xmmm32, Code::VEX_Vmulsd_xmm_xmm_xmmm64],
+            [Code::VEX_Vmulps_ymm_ymm_ymmm256, Code::VEX_Vmulpd_ymm_ymm_ymmm256],
+        ],
+        Opcode::Fdiv => [
+            [Code::VEX_Vdivss_xmm_xmm_xmmm32, Code::VEX_Vdivsd_xmm_xmm_xmmm64],
+            [Code::VEX_Vdivps_ymm_ymm_ymmm256, Code::VEX_Vdivpd_ymm_ymm_ymmm256],
+        ],
+        _ => return None,
+    })
+}
+
+/// The number of a rounding in its instruction, without a report of inexactness.
+pub(super) fn rounding(opcode: Opcode) -> i64 {
+    match opcode {
+        Opcode::Floor => 0x09,
+        Opcode::Ceil => 0x0a,
+        Opcode::Trunc => 0x0b,
+        _ => 0x08,
+    }
 }
 
 /// The number of a comparison in its instruction: quiet, and false where the condition is.
@@ -47,37 +83,8 @@ impl Selector<'_> {
                     self.emit(code, &[Arg::Def(target), Arg::Memory(memory)]);
                 }
             }
-            (Opcode::Fadd, &[x, y]) => {
-                self.two(
-                    of(ty, [Code::VEX_Vaddss_xmm_xmm_xmmm32, Code::VEX_Vaddsd_xmm_xmm_xmmm64]),
-                    target,
-                    x,
-                    y,
-                );
-            }
-            (Opcode::Fsub, &[x, y]) => {
-                self.two(
-                    of(ty, [Code::VEX_Vsubss_xmm_xmm_xmmm32, Code::VEX_Vsubsd_xmm_xmm_xmmm64]),
-                    target,
-                    x,
-                    y,
-                );
-            }
-            (Opcode::Fmul, &[x, y]) => {
-                self.two(
-                    of(ty, [Code::VEX_Vmulss_xmm_xmm_xmmm32, Code::VEX_Vmulsd_xmm_xmm_xmmm64]),
-                    target,
-                    x,
-                    y,
-                );
-            }
-            (Opcode::Fdiv, &[x, y]) => {
-                self.two(
-                    of(ty, [Code::VEX_Vdivss_xmm_xmm_xmmm32, Code::VEX_Vdivsd_xmm_xmm_xmmm64]),
-                    target,
-                    x,
-                    y,
-                );
+            (opcode, &[x, y]) if let Some([codes, _]) = arithmetic(opcode) => {
+                self.two(of(ty, codes), target, x, y);
             }
             (opcode @ (Opcode::Fmin | Opcode::Fmax), &[x, y]) => {
                 self.extreme_floats(opcode, ty, target, x, y)
@@ -91,7 +98,7 @@ impl Selector<'_> {
                 let code =
                     of(ty, [Code::VEX_Vroundss_xmm_xmm_xmmm32_imm8, Code::VEX_Vroundsd_xmm_xmm_xmmm64_imm8]);
                 let x = self.fetch(x);
-                self.emit(code, &[Arg::Def(target), x, x, Arg::Immediate(vectors::rounding(opcode))]);
+                self.emit(code, &[Arg::Def(target), x, x, Arg::Immediate(rounding(opcode))]);
             }
             (Opcode::Fma, &[x, y, z]) => {
                 let products =
@@ -166,8 +173,7 @@ impl Selector<'_> {
 
     /// A vector of zeros.
     pub(super) fn zeros(&mut self, target: VReg) {
-        let memory = self.constant(&[0; super::super::VECTOR_BYTES]);
-        self.emit(Code::VEX_Vmovups_ymm_ymmm256, &[Arg::Def(target), Arg::Memory(memory)]);
+        self.made.push(Inst::new(Kind::Idiom(Code::VEX_Vxorps_xmm_xmm_xmmm128), &[Arg::Def(target)]));
     }
 
     pub(super) fn some_zeros(&mut self) -> VReg {

@@ -192,38 +192,49 @@ impl Selector<'_> {
     ) -> Result<()> {
         let per_half = 16 / lane.bytes();
         let (upper, place) = (u32::from(place) >= per_half, i64::from(u32::from(place) % per_half));
+        let is_all = !upper && self.has_zeros_above(x);
         let half = self.half(x, upper);
         let (x, y) = (self.fetch(x), self.fetch(y));
-        let changed = match lane {
-            types::I8 => {
-                self.compute(Code::VEX_Vpinsrb_xmm_xmm_r32m8_imm8, &[half, y, Arg::Immediate(place)])
-            }
-            types::I16 => {
-                self.compute(Code::VEX_Vpinsrw_xmm_xmm_r32m16_imm8, &[half, y, Arg::Immediate(place)])
-            }
-            types::I32 => {
-                self.compute(Code::VEX_Vpinsrd_xmm_xmm_rm32_imm8, &[half, y, Arg::Immediate(place)])
-            }
-            types::I64 => {
-                self.compute(Code::VEX_Vpinsrq_xmm_xmm_rm64_imm8, &[half, y, Arg::Immediate(place)])
-            }
-            types::F32 => {
-                self.compute(Code::VEX_Vinsertps_xmm_xmm_xmmm32_imm8, &[half, y, Arg::Immediate(place << 4)])
-            }
-            types::F64 if place == 0 => {
-                self.compute(Code::VEX_Vblendpd_xmm_xmm_xmmm128_imm8, &[half, y, Arg::Immediate(1)])
-            }
-            types::F64 => self.compute(Code::VEX_Vunpcklpd_xmm_xmm_xmmm128, &[half, y]),
+        let (code, how) = match lane {
+            types::I8 => (Code::VEX_Vpinsrb_xmm_xmm_r32m8_imm8, Some(place)),
+            types::I16 => (Code::VEX_Vpinsrw_xmm_xmm_r32m16_imm8, Some(place)),
+            types::I32 => (Code::VEX_Vpinsrd_xmm_xmm_rm32_imm8, Some(place)),
+            types::I64 => (Code::VEX_Vpinsrq_xmm_xmm_rm64_imm8, Some(place)),
+            types::F32 => (Code::VEX_Vinsertps_xmm_xmm_xmmm32_imm8, Some(place << 4)),
+            types::F64 if place == 0 => (Code::VEX_Vblendpd_xmm_xmm_xmmm128_imm8, Some(1)),
+            types::F64 => (Code::VEX_Vunpcklpd_xmm_xmm_xmmm128, None),
             _ => return self.unsupported(inst),
         };
+        let changed = if is_all { target } else { self.vector() };
+        let mut args = vec![Arg::Def(changed), half, y];
+        args.extend(how.map(Arg::Immediate));
+        self.emit(code, &args);
         let changed = Arg::Use(changed);
         if upper {
             self.emit(Code::VEX_Vinserti128_ymm_ymm_xmmm128_imm8, &[Arg::Def(target), x, changed, UPPER]);
-        } else {
+        } else if !is_all {
             let low = Arg::Immediate(0x0f);
             self.emit(Code::VEX_Vpblendd_ymm_ymm_ymmm256_imm8, &[Arg::Def(target), x, changed, low]);
         }
         Ok(())
+    }
+
+    /// Whether the upper half of a vector is known to be zeros, as instructions on the lower one leave it: where a scalar
+    /// was made a vector, and lanes were put into its lower half.
+    fn has_zeros_above(&self, value: ir::Value) -> bool {
+        let mut value = self.uncast(value);
+        loop {
+            match self.definition(value) {
+                Some((_, InstructionData::Unary { opcode: Opcode::ScalarToVector, .. })) => return true,
+                Some((
+                    _,
+                    &InstructionData::TernaryImm8 { opcode: Opcode::Insertlane, args: [x, _], imm },
+                )) if u32::from(imm) < self.type_of(x).lane_count() / 2 => {
+                    value = self.uncast(x);
+                }
+                _ => return false,
+            }
+        }
     }
 
     fn intrinsic(

@@ -1,6 +1,6 @@
 //! Vectors of 32 bytes: arithmetic, comparisons, masks, shifts.
 
-use super::floats::predicate;
+use super::floats::{arithmetic, of, predicate, rounding};
 use super::*;
 use cranelift_codegen::ir::condcodes::FloatCC;
 
@@ -9,21 +9,6 @@ type BySize = [Option<Code>; 4];
 
 fn by_size(lane: Type, codes: BySize) -> Option<Code> {
     codes.get(lane.bytes().trailing_zeros() as usize).copied().flatten()
-}
-
-/// Encodings for `f32` and `f64`.
-pub(super) fn by_float(lane: Type, codes: [Code; 2]) -> Code {
-    codes[usize::from(lane == types::F64)]
-}
-
-/// The number of a rounding in its instruction, without a report of inexactness.
-pub(super) fn rounding(opcode: Opcode) -> i64 {
-    match opcode {
-        Opcode::Floor => 0x09,
-        Opcode::Ceil => 0x0a,
-        Opcode::Trunc => 0x0b,
-        _ => 0x08,
-    }
 }
 
 const EQUAL: BySize = [
@@ -120,36 +105,23 @@ impl Selector<'_> {
         let lane = ty.lane_type();
         let args: Vec<ir::Value> = self.func.dfg.inst_args(inst).to_vec();
         match (data.opcode(), args.as_slice()) {
-            (Opcode::Fadd, &[x, y]) => {
-                let codes = [Code::VEX_Vaddps_ymm_ymm_ymmm256, Code::VEX_Vaddpd_ymm_ymm_ymmm256];
-                self.two(by_float(lane, codes), target, x, y);
-            }
-            (Opcode::Fsub, &[x, y]) => {
-                let codes = [Code::VEX_Vsubps_ymm_ymm_ymmm256, Code::VEX_Vsubpd_ymm_ymm_ymmm256];
-                self.two(by_float(lane, codes), target, x, y);
-            }
-            (Opcode::Fmul, &[x, y]) => {
-                let codes = [Code::VEX_Vmulps_ymm_ymm_ymmm256, Code::VEX_Vmulpd_ymm_ymm_ymmm256];
-                self.two(by_float(lane, codes), target, x, y);
-            }
-            (Opcode::Fdiv, &[x, y]) => {
-                let codes = [Code::VEX_Vdivps_ymm_ymm_ymmm256, Code::VEX_Vdivpd_ymm_ymm_ymmm256];
-                self.two(by_float(lane, codes), target, x, y);
+            (opcode, &[x, y]) if let Some([_, codes]) = arithmetic(opcode) => {
+                self.two(of(lane, codes), target, x, y);
             }
             (Opcode::Fma, &[x, y, z]) => {
                 let products = [Code::VEX_Vfmadd213ps_ymm_ymm_ymmm256, Code::VEX_Vfmadd213pd_ymm_ymm_ymmm256];
                 let sums = [Code::VEX_Vfmadd231ps_ymm_ymm_ymmm256, Code::VEX_Vfmadd231pd_ymm_ymm_ymmm256];
-                self.fused(by_float(lane, products), by_float(lane, sums), target, [x, y, z]);
+                self.fused(of(lane, products), of(lane, sums), target, [x, y, z]);
             }
             (Opcode::Sqrt, &[x]) => {
                 let codes = [Code::VEX_Vsqrtps_ymm_ymmm256, Code::VEX_Vsqrtpd_ymm_ymmm256];
-                self.one(by_float(lane, codes), target, x);
+                self.one(of(lane, codes), target, x);
             }
             (opcode @ (Opcode::Floor | Opcode::Ceil | Opcode::Trunc | Opcode::Nearest), &[x]) => {
                 let codes = [Code::VEX_Vroundps_ymm_ymmm256_imm8, Code::VEX_Vroundpd_ymm_ymmm256_imm8];
                 let x = self.operand(x);
                 let how = Arg::Immediate(rounding(opcode));
-                self.emit(by_float(lane, codes), &[Arg::Def(target), x, how]);
+                self.emit(of(lane, codes), &[Arg::Def(target), x, how]);
             }
             (opcode @ (Opcode::Fneg | Opcode::Fabs | Opcode::Fcopysign), args) => {
                 return self.signs(inst, opcode, ty, target, args);
@@ -171,13 +143,12 @@ impl Selector<'_> {
             (Opcode::Imul, &[x, y]) => match lane {
                 types::I16 => self.two(Code::VEX_Vpmullw_ymm_ymm_ymmm256, target, x, y),
                 types::I32 => self.two(Code::VEX_Vpmulld_ymm_ymm_ymmm256, target, x, y),
-                types::I64 => self.multiply_words(target, x, y),
+                types::I64 => self.multiply_quadwords(target, x, y),
                 _ => return self.unsupported(inst),
             },
-            (Opcode::Smin, &[x, y]) => self.extreme_lanes(inst, SIGNED_LEAST, target, x, y)?,
-            (Opcode::Smax, &[x, y]) => self.extreme_lanes(inst, SIGNED_GREATEST, target, x, y)?,
-            (Opcode::Umin, &[x, y]) => self.extreme_lanes(inst, UNSIGNED_LEAST, target, x, y)?,
-            (Opcode::Umax, &[x, y]) => self.extreme_lanes(inst, UNSIGNED_GREATEST, target, x, y)?,
+            (opcode @ (Opcode::Smin | Opcode::Smax | Opcode::Umin | Opcode::Umax), &[x, y]) => {
+                return self.extreme_lanes(inst, opcode, target, x, y);
+            }
             (Opcode::Iabs, &[x]) => match by_size(lane, MAGNITUDE) {
                 Some(code) => self.one(code, target, x),
                 None => {
@@ -202,7 +173,7 @@ impl Selector<'_> {
             (Opcode::Fcmp, &[x, y]) => {
                 let InstructionData::FloatCompare { cond, .. } = *data else { return self.unsupported(inst) };
                 let codes = [Code::VEX_Vcmpps_ymm_ymm_ymmm256_imm8, Code::VEX_Vcmppd_ymm_ymm_ymmm256_imm8];
-                let code = by_float(self.type_of(x).lane_type(), codes);
+                let code = of(self.type_of(x).lane_type(), codes);
                 let (x, y) = (self.fetch(x), self.operand(y));
                 self.emit(code, &[Arg::Def(target), x, y, Arg::Immediate(predicate(cond))]);
             }
@@ -239,9 +210,10 @@ impl Selector<'_> {
     }
 
     /// A vector of ones.
-    pub(super) fn ones(&mut self) -> VReg {
-        let ones = self.lanes_constant(&[0xff]);
-        self.compute(Code::VEX_Vmovups_ymm_ymmm256, &[ones])
+    fn ones(&mut self) -> VReg {
+        let ones = self.vector();
+        self.made.push(Inst::new(Kind::Idiom(Code::VEX_Vpcmpeqd_ymm_ymm_ymmm256), &[Arg::Def(ones)]));
+        ones
     }
 
     /// The sign of floats, scalar or vector: turned, cleared or taken from another.
@@ -316,7 +288,7 @@ impl Selector<'_> {
     }
 
     /// Low halves of products of 8 bytes: the products of the low halves, and those of low with high ones above.
-    fn multiply_words(&mut self, target: VReg, x: ir::Value, y: ir::Value) {
+    fn multiply_quadwords(&mut self, target: VReg, x: ir::Value, y: ir::Value) {
         let [x, y] = [x, y].map(|value| Arg::Use(self.get(value)));
         let product = Code::VEX_Vpmuludq_ymm_ymm_ymmm256;
         let low = Arg::Use(self.compute(product, &[x, y]));
@@ -333,22 +305,27 @@ impl Selector<'_> {
     fn extreme_lanes(
         &mut self,
         inst: ir::Inst,
-        codes: BySize,
+        opcode: Opcode,
         target: VReg,
         x: ir::Value,
         y: ir::Value,
     ) -> Result<()> {
-        if let Some(code) = by_size(self.type_of(x).lane_type(), codes) {
+        let (codes, signed, least) = match opcode {
+            Opcode::Smin => (SIGNED_LEAST, true, true),
+            Opcode::Smax => (SIGNED_GREATEST, true, false),
+            Opcode::Umin => (UNSIGNED_LEAST, false, true),
+            _ => (UNSIGNED_GREATEST, false, false),
+        };
+        let lane = self.type_of(x).lane_type();
+        if let Some(code) = by_size(lane, codes) {
             self.two(code, target, x, y);
             return Ok(());
         }
-        let signed = codes == SIGNED_LEAST || codes == SIGNED_GREATEST;
-        let least = codes == SIGNED_LEAST || codes == UNSIGNED_LEAST;
-        if self.type_of(x).lane_type() != types::I64 {
+        if lane != types::I64 {
             return self.unsupported(inst);
         }
         let [x, y] = [x, y].map(|value| self.get(value));
-        let [a, b] = if signed { [x, y] } else { [x, y].map(|reg| self.without_sign(types::I64, reg)) };
+        let [a, b] = if signed { [x, y] } else { [x, y].map(|reg| self.without_sign(lane, reg)) };
         let greater = self.compute(Code::VEX_Vpcmpgtq_ymm_ymm_ymmm256, &[Arg::Use(a), Arg::Use(b)]);
         let [on_greater, otherwise] = if least { [y, x] } else { [x, y] };
         let args = [Arg::Def(target), Arg::Use(otherwise), Arg::Use(on_greater), Arg::Use(greater)];
@@ -418,7 +395,6 @@ impl Selector<'_> {
         if lane == types::I8 {
             // In words of 2 bytes, without what comes over from the neighbour.
             let (Some(left), Some(right)) = (left[1], right[1]) else { return self.unsupported(inst) };
-            let ones = Arg::Use(self.ones());
             let shifted = self.compute(if opcode == Opcode::Ishl { left } else { right }, &[x, count]);
             let kept = if opcode == Opcode::Ishl {
                 // Of the low byte of shifted ones, in both bytes.
@@ -428,6 +404,7 @@ impl Selector<'_> {
                 let order = self.lanes_constant(&[0, 0, 2, 2, 4, 4, 6, 6, 8, 8, 10, 10, 12, 12, 14, 14]);
                 self.compute(Code::VEX_Vpshufb_ymm_ymm_ymmm256, &[low, order])
             } else {
+                let ones = Arg::Use(self.ones());
                 let high = Arg::Use(self.compute(right, &[ones, count]));
                 let order = self.lanes_constant(&[1, 1, 3, 3, 5, 5, 7, 7, 9, 9, 11, 11, 13, 13, 15, 15]);
                 self.compute(Code::VEX_Vpshufb_ymm_ymm_ymmm256, &[high, order])
@@ -477,7 +454,7 @@ impl Selector<'_> {
         let is_signed =
             condition.unsigned() != condition || matches!(condition, IntCC::Equal | IntCC::NotEqual);
         let [x, y] = if is_signed { [x, y] } else { [x, y].map(|reg| self.without_sign(lane, reg)) };
-        let (code, x, y, is_turned) = match condition {
+        let (code, x, y, is_inverted) = match condition {
             IntCC::Equal => (equal, x, y, false),
             IntCC::NotEqual => (equal, x, y, true),
             IntCC::SignedGreaterThan | IntCC::UnsignedGreaterThan => (greater, x, y, false),
@@ -485,7 +462,7 @@ impl Selector<'_> {
             IntCC::SignedGreaterThanOrEqual | IntCC::UnsignedGreaterThanOrEqual => (greater, y, x, true),
             IntCC::SignedLessThanOrEqual | IntCC::UnsignedLessThanOrEqual => (greater, x, y, true),
         };
-        if !is_turned {
+        if !is_inverted {
             self.emit(code, &[Arg::Def(target), Arg::Use(x), Arg::Use(y)]);
             return Ok(());
         }
@@ -514,7 +491,7 @@ impl Selector<'_> {
                         () => None,
                     };
                     if let Some((codes, first, second)) = codes {
-                        self.two(by_float(lane, codes), target, first, second);
+                        self.two(of(lane, codes), target, first, second);
                         return;
                     }
                 }

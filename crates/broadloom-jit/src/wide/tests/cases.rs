@@ -3,11 +3,11 @@
 
 use super::generate::{SCRATCH, SOURCE};
 use super::interpret::{self, Bits};
-use super::machine::{Callable, Machine, PARAMS, signature};
+use super::machine::{Callable, Machine, PARAMS, built, signature};
 use super::numbers::REALS;
 use cranelift_codegen::ir::{Endianness, Function, InstBuilder, MemFlagsData, Opcode, Type, Value, types};
 use cranelift_codegen::isa::TargetIsa;
-use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
+use cranelift_frontend::FunctionBuilder;
 
 /// Where operands come from.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -37,41 +37,35 @@ fn function(
     from: From,
     emit: impl FnOnce(&mut FunctionBuilder<'_>, &[Value]) -> Value,
 ) -> (Function, Type) {
-    let mut func = Function::new();
-    func.signature = signature();
-    let mut scratch = FunctionBuilderContext::new();
-    let mut builder = FunctionBuilder::new(&mut func, &mut scratch);
-    let entry = builder.create_block();
-    builder.append_block_params_for_function_params(entry);
-    builder.switch_to_block(entry);
-    let [source, target] = [0, 1].map(|at| builder.block_params(entry)[at]);
-    let flags = MemFlagsData::new().with_notrap();
-    let mut values = Vec::new();
-    for (at, ty) in operands.iter().enumerate() {
-        let offset = 32 * at as i32;
-        values.push(match from {
-            From::Constant(number) if at + 1 == operands.len() => {
-                let bits = number.cast_unsigned() & u64::MAX >> (64 - ty.bits());
-                builder.ins().iconst(*ty, bits.cast_signed())
-            }
-            From::Register if ty.is_int() && ty.bits() < 64 => {
-                let whole = builder.ins().load(types::I64, flags, source, offset);
-                builder.ins().ireduce(*ty, whole)
-            }
-            From::Register if ty.is_float() => {
-                let lanes = ty.by(32 / ty.bytes()).expect("lanes");
-                let whole = builder.ins().load(lanes, flags, source, offset);
-                builder.ins().extractlane(whole, 0)
-            }
-            _ => builder.ins().load(*ty, flags, source, offset),
-        });
-    }
-    let result = emit(&mut builder, &values);
-    let ty = builder.func.dfg.value_type(result);
-    builder.ins().store(flags, result, target, SCRATCH as i32);
-    builder.ins().return_(&[]);
-    builder.seal_all_blocks();
-    builder.finalize(isa.frontend_config());
+    let mut ty = types::INVALID;
+    let func = built(isa, signature(), |builder, params| {
+        let [source, target] = [params[0], params[1]];
+        let flags = MemFlagsData::new().with_notrap();
+        let mut values = Vec::new();
+        for (at, ty) in operands.iter().enumerate() {
+            let offset = 32 * at as i32;
+            values.push(match from {
+                From::Constant(number) if at + 1 == operands.len() => {
+                    let bits = number.cast_unsigned() & u64::MAX >> (64 - ty.bits());
+                    builder.ins().iconst(*ty, bits.cast_signed())
+                }
+                From::Register if ty.is_int() && ty.bits() < 64 => {
+                    let whole = builder.ins().load(types::I64, flags, source, offset);
+                    builder.ins().ireduce(*ty, whole)
+                }
+                From::Register if ty.is_float() => {
+                    let lanes = ty.by(32 / ty.bytes()).expect("lanes");
+                    let whole = builder.ins().load(lanes, flags, source, offset);
+                    builder.ins().extractlane(whole, 0)
+                }
+                _ => builder.ins().load(*ty, flags, source, offset),
+            });
+        }
+        let result = emit(builder, &values);
+        ty = builder.func.dfg.value_type(result);
+        builder.ins().store(flags, result, target, SCRATCH as i32);
+        builder.ins().return_(&[]);
+    });
     (func, ty)
 }
 
@@ -223,8 +217,12 @@ fn corners(ty: Type) -> Vec<u128> {
             let tops = (3..=bits).step_by(4).chain([7, 8, 15, 16, 24, 31, 32, 53, 63, 64]);
             let tops = tops.filter(|top| *top <= bits).map(|top| u64::MAX >> (64 - top));
             let tops = tops.flat_map(|top| [top, top.wrapping_add(1), !top, top - 1]);
+            // Between two floats, and just above the middle.
+            let ties = [(63, 10), (63, 39), (62, 9), (62, 38), (55, 2), (55, 31), (31, 7), (30, 6)];
+            let ties = ties.map(|(top, half)| 1 << top | 1 << half);
+            let ties = ties.into_iter().flat_map(|tie: u64| [tie, tie + 1, tie | tie << 1, !tie]);
             let mask = u64::MAX >> (64 - bits);
-            edges.into_iter().chain(tops).map(|value| u128::from(value & mask)).collect()
+            edges.into_iter().chain(tops).chain(ties).map(|value| u128::from(value & mask)).collect()
         }
     };
     all.sort_unstable();

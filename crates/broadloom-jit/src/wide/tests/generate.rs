@@ -6,7 +6,7 @@ mod control;
 mod vectors;
 
 use super::hosts;
-use super::machine::{PARAMS, signature};
+use super::machine::{built, signature};
 use super::numbers::*;
 use crate::emit::{Emitter, Host, Intrinsic};
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
@@ -15,7 +15,7 @@ use cranelift_codegen::ir::{
     StackSlotKind, Type, Value, types,
 };
 use cranelift_codegen::isa::TargetIsa;
-use cranelift_frontend::{FuncInstBuilder, FunctionBuilder, FunctionBuilderContext};
+use cranelift_frontend::FuncInstBuilder;
 use std::collections::BTreeSet;
 
 /// Bytes that functions read: their first argument points to them.
@@ -45,32 +45,24 @@ pub(in crate::wide) struct Generated {
 
 /// A function for a seed.
 pub(in crate::wide) fn function(isa: &dyn TargetIsa, seed: u64, kinds: Kinds) -> Generated {
-    let mut func = Function::new();
-    func.signature = signature();
-    let mut scratch = FunctionBuilderContext::new();
-    let mut builder = FunctionBuilder::new(&mut func, &mut scratch);
-    let entry = builder.create_block();
-    builder.append_block_params_for_function_params(entry);
-    builder.switch_to_block(entry);
-    let params = builder.block_params(entry).to_vec();
-    assert_eq!(params.len(), PARAMS);
-    let mut calls = BTreeSet::new();
-    let host = Host::of(isa).with_vector_bytes(super::super::VECTOR_BYTES);
-    let mut generator = Generator {
-        emitter: Emitter::new(&mut builder, host, true, &mut calls),
-        random: Random(seed),
-        kinds,
-        source: params[0],
-        target: params[1],
-        pool: params[2..].to_vec(),
-        slots: Vec::new(),
-        budget: 0,
-    };
-    generator.budget = 40 + generator.random.below(160);
-    let results = generator.body();
-    builder.ins().return_(&[]);
-    builder.seal_all_blocks();
-    builder.finalize(isa.frontend_config());
+    let mut results = Vec::new();
+    let func = built(isa, signature(), |builder, params| {
+        let mut calls = BTreeSet::new();
+        let host = Host::of(isa).with_vector_bytes(super::super::VECTOR_BYTES);
+        let mut generator = Generator {
+            emitter: Emitter::new(builder, host, true, &mut calls),
+            random: Random(seed),
+            kinds,
+            source: params[0],
+            target: params[1],
+            pool: params[2..].to_vec(),
+            slots: Vec::new(),
+            budget: 0,
+        };
+        generator.budget = 40 + generator.random.below(160);
+        results = generator.body();
+        builder.ins().return_(&[]);
+    });
     Generated { func, results }
 }
 
@@ -258,7 +250,7 @@ impl<'f> Generator<'_, 'f> {
                 self.unary(opcode, ty, x)
             }
             7..9 => {
-                let opcode = self.random.one_of(&[Opcode::Ishl, Opcode::Ushr, Opcode::Sshr]);
+                let opcode = self.random.one_of(&SHIFTS);
                 let count = self.integer();
                 self.binary(opcode, x, count)
             }
@@ -389,15 +381,7 @@ impl<'f> Generator<'_, 'f> {
     }
 
     fn rounding(&mut self) -> Opcode {
-        self.random.one_of(&[
-            Opcode::Sqrt,
-            Opcode::Floor,
-            Opcode::Ceil,
-            Opcode::Trunc,
-            Opcode::Nearest,
-            Opcode::Fneg,
-            Opcode::Fabs,
-        ])
+        self.random.one_of(&FLOAT_UNARY)
     }
 
     fn load_from_source(&mut self, ty: Type) -> Value {
@@ -474,7 +458,15 @@ impl<'f> Generator<'_, 'f> {
         };
         let flags = self.flags();
         if self.random.in_hundred(50) {
-            let loaded = self.ins().load(ty, flags, address, offset);
+            let mut loaded = self.ins().load(ty, flags, address, offset);
+            if self.random.in_hundred(40) {
+                // Used once, and perhaps no longer there by then.
+                let [other, new] = [0; 2].map(|_| self.value(ty));
+                if self.random.in_hundred(70) {
+                    self.ins().store(flags, new, address, offset);
+                }
+                loaded = self.binary(Opcode::Isub, other, loaded);
+            }
             self.pool.push(loaded);
             return;
         }

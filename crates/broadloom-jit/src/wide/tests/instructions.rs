@@ -10,21 +10,8 @@ use cranelift_frontend::FunctionBuilder;
 fn scalar_integers() {
     let Some(mut cases) = Cases::new() else { return };
     for ty in INTEGERS {
-        for opcode in [
-            Opcode::Iadd,
-            Opcode::Isub,
-            Opcode::Imul,
-            Opcode::Band,
-            Opcode::Bor,
-            Opcode::Bxor,
-            Opcode::Smin,
-            Opcode::Smax,
-            Opcode::Umin,
-            Opcode::Umax,
-            Opcode::Udiv,
-            Opcode::Urem,
-            Opcode::Sdiv,
-        ] {
+        for opcode in INTEGER_OPS.into_iter().chain([Opcode::Imul, Opcode::Udiv, Opcode::Urem, Opcode::Sdiv])
+        {
             cases.binary(opcode, ty, ty);
             // The same value twice.
             cases.loaded_and_held(&opcode.to_string(), &[ty, ty], |builder, args| {
@@ -40,10 +27,7 @@ fn scalar_integers() {
                 builder.ins().bxor(args[0], result)
             });
         }
-        for (opcode, count) in [Opcode::Ishl, Opcode::Ushr, Opcode::Sshr]
-            .into_iter()
-            .flat_map(|opcode| INTEGERS.map(|count| (opcode, count)))
-        {
+        for (opcode, count) in SHIFTS.into_iter().flat_map(|opcode| INTEGERS.map(|count| (opcode, count))) {
             cases.binary(opcode, ty, count);
         }
         for to in INTEGERS {
@@ -184,29 +168,10 @@ fn scalar_conditions() {
 fn scalar_floats() {
     let Some(mut cases) = Cases::new() else { return };
     for ty in FLOATS {
-        for opcode in [
-            Opcode::Fadd,
-            Opcode::Fsub,
-            Opcode::Fmul,
-            Opcode::Fdiv,
-            Opcode::Fmin,
-            Opcode::Fmax,
-            Opcode::Fcopysign,
-            Opcode::Band,
-            Opcode::Bor,
-            Opcode::Bxor,
-        ] {
+        for opcode in FLOAT_ARITHMETIC.into_iter().chain(FLOAT_BITS).chain([Opcode::Fmin, Opcode::Fmax]) {
             cases.binary(opcode, ty, ty);
         }
-        for opcode in [
-            Opcode::Sqrt,
-            Opcode::Floor,
-            Opcode::Ceil,
-            Opcode::Trunc,
-            Opcode::Nearest,
-            Opcode::Fneg,
-            Opcode::Fabs,
-        ] {
+        for opcode in FLOAT_UNARY {
             cases.unary(opcode, ty, ty);
         }
         for integer in INTEGERS {
@@ -252,17 +217,7 @@ fn vectors_of_integers() {
     let Some(mut cases) = Cases::new() else { return };
     for ty in INTEGER_VECTORS {
         let lane = ty.lane_type();
-        for opcode in [
-            Opcode::Iadd,
-            Opcode::Isub,
-            Opcode::Band,
-            Opcode::Bor,
-            Opcode::Bxor,
-            Opcode::Smin,
-            Opcode::Smax,
-            Opcode::Umin,
-            Opcode::Umax,
-        ] {
+        for opcode in INTEGER_OPS {
             cases.binary(opcode, ty, ty);
         }
         if lane != types::I8 {
@@ -276,7 +231,7 @@ fn vectors_of_integers() {
         for opcode in [Opcode::Bnot, Opcode::Ineg, Opcode::Iabs] {
             cases.unary(opcode, ty, ty);
         }
-        for opcode in [Opcode::Ishl, Opcode::Ushr, Opcode::Sshr] {
+        for opcode in SHIFTS {
             for count in INTEGERS {
                 cases.binary(opcode, ty, count);
             }
@@ -339,27 +294,10 @@ fn vectors_of_floats() {
     let Some(mut cases) = Cases::new() else { return };
     for ty in FLOAT_VECTORS {
         let bits = if ty == types::F32X8 { types::I32X8 } else { types::I64X4 };
-        for opcode in [
-            Opcode::Fadd,
-            Opcode::Fsub,
-            Opcode::Fmul,
-            Opcode::Fdiv,
-            Opcode::Fcopysign,
-            Opcode::Band,
-            Opcode::Bor,
-            Opcode::Bxor,
-        ] {
+        for opcode in FLOAT_ARITHMETIC.into_iter().chain(FLOAT_BITS) {
             cases.binary(opcode, ty, ty);
         }
-        for opcode in [
-            Opcode::Sqrt,
-            Opcode::Floor,
-            Opcode::Ceil,
-            Opcode::Trunc,
-            Opcode::Nearest,
-            Opcode::Fneg,
-            Opcode::Fabs,
-        ] {
+        for opcode in FLOAT_UNARY {
             cases.unary(opcode, ty, ty);
         }
         products(&mut cases, ty);

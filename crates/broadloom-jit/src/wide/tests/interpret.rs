@@ -287,6 +287,31 @@ fn whole(opcode: Opcode, ty: Type, from: &[Type], args: &[Bits]) -> Bits {
     }
 }
 
+/// A lane of a type of the lanes of operands, whose floats a function gives of their bits.
+macro_rules! element_of_floats {
+    ($float:ty, $of_bits:ident, $opcode:ident, $args:ident) => {{
+        let x: Vec<$float> = $args.iter().map(|bits| $of_bits(*bits)).collect();
+        let whole = match $opcode {
+            Opcode::Fadd => x[0] + x[1],
+            Opcode::Fsub => x[0] - x[1],
+            Opcode::Fmul => x[0] * x[1],
+            Opcode::Fdiv => x[0] / x[1],
+            Opcode::Fma => x[0].mul_add(x[1], x[2]),
+            Opcode::Sqrt => x[0].sqrt(),
+            Opcode::Floor => x[0].floor(),
+            Opcode::Ceil => x[0].ceil(),
+            Opcode::Trunc => x[0].trunc(),
+            Opcode::Nearest => x[0].round_ties_even(),
+            Opcode::Fneg => -x[0],
+            Opcode::Fabs => x[0].abs(),
+            Opcode::Fcopysign => x[0].copysign(x[1]),
+            Opcode::Fmin | Opcode::Fmax => extreme($opcode, x[0].into(), x[1].into()) as $float,
+            _ => panic!("{} of floats", $opcode),
+        };
+        whole.to_bits().into()
+    }};
+}
+
 /// A lane of the lanes of operands.
 fn element(opcode: Opcode, to: Type, from: &[Type], args: &[u128]) -> u128 {
     let lane = from[0].lane_type();
@@ -294,7 +319,6 @@ fn element(opcode: Opcode, to: Type, from: &[Type], args: &[u128]) -> u128 {
     let s = |arg: usize| signed(from[arg].lane_type(), args[arg]);
     let unsigned = |value: i128| value.cast_unsigned();
     let count = |arg: usize| (args[arg] % u128::from(bits)) as u32;
-    let is_float = lane.is_float();
     match opcode {
         Opcode::Band => args[0] & args[1],
         Opcode::Bor => args[0] | args[1],
@@ -338,48 +362,8 @@ fn element(opcode: Opcode, to: Type, from: &[Type], args: &[u128]) -> u128 {
             let fits = !single(args[0]).is_nan() && i32::try_from(whole).is_ok();
             unsigned(if fits { whole } else { i32::MIN.into() })
         }
-        _ if is_float && lane == types::F32 => {
-            let x: Vec<f32> = args.iter().map(|bits| single(*bits)).collect();
-            let whole = match opcode {
-                Opcode::Fadd => x[0] + x[1],
-                Opcode::Fsub => x[0] - x[1],
-                Opcode::Fmul => x[0] * x[1],
-                Opcode::Fdiv => x[0] / x[1],
-                Opcode::Fma => x[0].mul_add(x[1], x[2]),
-                Opcode::Sqrt => x[0].sqrt(),
-                Opcode::Floor => x[0].floor(),
-                Opcode::Ceil => x[0].ceil(),
-                Opcode::Trunc => x[0].trunc(),
-                Opcode::Nearest => x[0].round_ties_even(),
-                Opcode::Fneg => -x[0],
-                Opcode::Fabs => x[0].abs(),
-                Opcode::Fcopysign => x[0].copysign(x[1]),
-                Opcode::Fmin | Opcode::Fmax => extreme(opcode, x[0].into(), x[1].into()) as f32,
-                _ => panic!("{opcode} of floats"),
-            };
-            whole.to_bits().into()
-        }
-        _ if is_float => {
-            let x: Vec<f64> = args.iter().map(|bits| double(*bits)).collect();
-            let whole = match opcode {
-                Opcode::Fadd => x[0] + x[1],
-                Opcode::Fsub => x[0] - x[1],
-                Opcode::Fmul => x[0] * x[1],
-                Opcode::Fdiv => x[0] / x[1],
-                Opcode::Fma => x[0].mul_add(x[1], x[2]),
-                Opcode::Sqrt => x[0].sqrt(),
-                Opcode::Floor => x[0].floor(),
-                Opcode::Ceil => x[0].ceil(),
-                Opcode::Trunc => x[0].trunc(),
-                Opcode::Nearest => x[0].round_ties_even(),
-                Opcode::Fneg => -x[0],
-                Opcode::Fabs => x[0].abs(),
-                Opcode::Fcopysign => x[0].copysign(x[1]),
-                Opcode::Fmin | Opcode::Fmax => extreme(opcode, x[0], x[1]),
-                _ => panic!("{opcode} of floats"),
-            };
-            whole.to_bits().into()
-        }
+        _ if lane == types::F32 => element_of_floats!(f32, single, opcode, args),
+        _ if lane == types::F64 => element_of_floats!(f64, double, opcode, args),
         _ => panic!("{opcode} of integers"),
     }
 }

@@ -4,9 +4,10 @@
 use crate::wide::{self, Code, Unsupported};
 use broadloom_math::CpuLevel;
 use cranelift_codegen::Context;
-use cranelift_codegen::ir::{AbiParam, Function, Signature, UserFuncName, types};
-use cranelift_codegen::isa::{CallConv, OwnedTargetIsa};
+use cranelift_codegen::ir::{AbiParam, Function, Signature, UserFuncName, Value, types};
+use cranelift_codegen::isa::{CallConv, OwnedTargetIsa, TargetIsa};
 use cranelift_codegen::settings::{self, Configurable};
+use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use cranelift_jit::{JITBuilder, JITModule};
 use cranelift_module::{FuncId, Module as _};
 use std::arch::global_asm;
@@ -91,6 +92,35 @@ pub(in crate::wide) fn signature() -> Signature {
     signature
 }
 
+/// A function of a signature whose first block is made.
+pub(in crate::wide) fn built(
+    isa: &dyn TargetIsa,
+    signature: Signature,
+    emit: impl FnOnce(&mut FunctionBuilder<'_>, &[Value]),
+) -> Function {
+    let mut func = Function::with_name_signature(UserFuncName::default(), signature);
+    let mut scratch = FunctionBuilderContext::new();
+    let mut builder = FunctionBuilder::new(&mut func, &mut scratch);
+    let entry = builder.create_block();
+    builder.append_block_params_for_function_params(entry);
+    builder.switch_to_block(entry);
+    let params = builder.block_params(entry).to_vec();
+    emit(&mut builder, &params);
+    builder.seal_all_blocks();
+    builder.finalize(isa.frontend_config());
+    func
+}
+
+/// A function, verified and optimised, with what the back end asks of it.
+pub(in crate::wide) fn optimised(isa: &dyn TargetIsa, func: &Function) -> Context {
+    let mut context = Context::for_function(func.clone());
+    if let Err(error) = context.verify(isa) {
+        panic!("{error}\n{func}");
+    }
+    wide::optimise(&mut context, isa).unwrap_or_else(|error| panic!("{error}\n{func}\n{}", context.func));
+    context
+}
+
 /// A module of functions under test.
 pub(in crate::wide) struct Machine {
     module: Option<JITModule>,
@@ -115,7 +145,7 @@ impl Machine {
 
     /// Compiles a function by the wide back end.
     pub(in crate::wide) fn wide(&mut self, func: &Function) -> Result<Callable, Unsupported> {
-        let Code { bytes, .. } = wide::compile(&mut Context::for_function(func.clone()), &*self.isa)?;
+        let Code { bytes, .. } = wide::compile(&optimised(&*self.isa, func))?;
         let id = self.module().declare_anonymous_function(&func.signature).expect("a declaration");
         self.module().define_function_bytes(id, wide::ALIGNMENT, &bytes, &[]).expect("memory for code");
         Ok(Callable(id))

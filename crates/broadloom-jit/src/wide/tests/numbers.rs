@@ -1,12 +1,35 @@
 //! Types, conditions and numbers to test with.
 
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
-use cranelift_codegen::ir::{Type, types};
+use cranelift_codegen::ir::{Opcode, Type, types};
 
 pub(super) const INTEGERS: [Type; 4] = [types::I8, types::I16, types::I32, types::I64];
 pub(super) const FLOATS: [Type; 2] = [types::F32, types::F64];
 pub(super) const INTEGER_VECTORS: [Type; 4] = [types::I8X32, types::I16X16, types::I32X8, types::I64X4];
 pub(super) const FLOAT_VECTORS: [Type; 2] = [types::F32X8, types::F64X4];
+
+/// Binary operations on integers that all widths have, scalars and vectors.
+pub(super) const INTEGER_OPS: [Opcode; 9] = [
+    Opcode::Iadd,
+    Opcode::Isub,
+    Opcode::Band,
+    Opcode::Bor,
+    Opcode::Bxor,
+    Opcode::Smin,
+    Opcode::Smax,
+    Opcode::Umin,
+    Opcode::Umax,
+];
+
+pub(super) const SHIFTS: [Opcode; 3] = [Opcode::Ishl, Opcode::Ushr, Opcode::Sshr];
+
+pub(super) const FLOAT_ARITHMETIC: [Opcode; 4] = [Opcode::Fadd, Opcode::Fsub, Opcode::Fmul, Opcode::Fdiv];
+
+/// Operations that are one of bits: of floats as well.
+pub(super) const FLOAT_BITS: [Opcode; 4] = [Opcode::Fcopysign, Opcode::Band, Opcode::Bor, Opcode::Bxor];
+
+pub(super) const FLOAT_UNARY: [Opcode; 7] =
+    [Opcode::Sqrt, Opcode::Floor, Opcode::Ceil, Opcode::Trunc, Opcode::Nearest, Opcode::Fneg, Opcode::Fabs];
 
 pub(super) const CONDITIONS: [IntCC; 10] = [
     IntCC::Equal,

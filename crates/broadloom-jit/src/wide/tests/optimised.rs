@@ -1,13 +1,10 @@
 //! Optimised functions are valid, do the same, and have what touches memory or traps where it was.
 
-use super::super::optimise::optimise;
 use super::generate::{Generated, Kinds, function};
-use super::machine::Machine;
+use super::machine::{Machine, optimised};
 use super::numbers::Random;
 use super::random::{Arrays, assert_same};
-use cranelift_codegen::Context;
 use cranelift_codegen::ir::{Block, Function, Inst, Opcode};
-use cranelift_codegen::verify_function;
 
 /// Instructions that must stay, in order, in the blocks that are reached.
 fn anchored(func: &Function, reached: &[Block]) -> Vec<(Block, Vec<(Inst, Opcode)>)> {
@@ -36,12 +33,7 @@ fn check(kinds: Kinds, seeds: std::ops::Range<u64>) {
     let (mut before, mut after) = (0, 0);
     for seed in seeds {
         let Generated { func, results } = function(&*isa, seed, kinds);
-        let mut context = Context::for_function(func.clone());
-        optimise(&mut context, &*isa).expect("an optimised function");
-        let optimised = context.func;
-        if let Err(errors) = verify_function(&optimised, &*isa) {
-            panic!("seed {seed}: {errors}\n{func}\n{optimised}");
-        }
+        let optimised = optimised(&*isa, &func).func;
         let reached: Vec<Block> = optimised.layout.blocks().collect();
         assert_eq!(anchored(&func, &reached), anchored(&optimised, &reached), "seed {seed}\n{func}");
         let count = |func: &Function| {

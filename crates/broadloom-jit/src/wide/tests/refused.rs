@@ -1,37 +1,22 @@
 //! What the back end does not know it refuses, also where nothing reads a result.
 
 use super::super::compile;
-use super::machine::{isa, signature};
-use cranelift_codegen::Context;
+use super::machine::{built, isa, optimised, signature};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{
-    AbiParam, AtomicRmwOp, BlockCall, ExtFuncData, ExternalName, Function, InstBuilder, JumpTableData,
-    MemFlagsData, Signature, StackSlotData, StackSlotKind, TrapCode, UserExternalName, Value, types,
+    AbiParam, AtomicRmwOp, BlockCall, ExtFuncData, ExternalName, InstBuilder, JumpTableData, MemFlagsData,
+    Signature, StackSlotData, StackSlotKind, TrapCode, UserExternalName, Value, types,
 };
 use cranelift_codegen::isa::{CallConv, TargetIsa};
-use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
+use cranelift_frontend::FunctionBuilder;
 
-/// Compiles a function of a signature.
+/// Whether a function of a signature is refused.
 fn is_refused(
     isa: &dyn TargetIsa,
     signature: Signature,
     emit: impl FnOnce(&mut FunctionBuilder<'_>, &[Value]),
 ) -> bool {
-    let mut context = Context::new();
-    context.func.signature = signature;
-    let mut scratch = FunctionBuilderContext::new();
-    let mut builder = FunctionBuilder::new(&mut context.func, &mut scratch);
-    let entry = builder.create_block();
-    builder.append_block_params_for_function_params(entry);
-    builder.switch_to_block(entry);
-    let params = builder.block_params(entry).to_vec();
-    emit(&mut builder, &params);
-    builder.seal_all_blocks();
-    builder.finalize(isa.frontend_config());
-    if let Err(errors) = cranelift_codegen::verify_function(&context.func, isa) {
-        panic!("{errors}\n{}", context.func);
-    }
-    compile(&mut context, isa).is_err()
+    compile(&optimised(isa, &built(isa, signature, emit))).is_err()
 }
 
 /// Functions whose body is followed by a return.
@@ -260,22 +245,4 @@ fn control_flow_of_other_kinds() {
             builder.switch_to_block(after);
         });
     }
-    let Some(isa) = isa() else { return };
-    let mut func = Function::new();
-    func.signature = signature();
-    let mut scratch = FunctionBuilderContext::new();
-    let refused = {
-        let mut builder = FunctionBuilder::new(&mut func, &mut scratch);
-        let entry = builder.create_block();
-        builder.switch_to_block(entry);
-        for _ in 0..6 {
-            builder.append_block_param(entry, types::I64);
-        }
-        let args: Vec<_> = builder.block_params(entry).iter().map(|param| (*param).into()).collect();
-        builder.ins().jump(entry, &args);
-        builder.seal_all_blocks();
-        builder.finalize(isa.frontend_config());
-        compile(&mut Context::for_function(func), &*isa).is_err()
-    };
-    assert!(refused, "a loop from the entry");
 }

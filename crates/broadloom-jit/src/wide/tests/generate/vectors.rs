@@ -9,17 +9,7 @@ impl Generator<'_, '_> {
         let lane = ty.lane_type();
         let result = match self.random.below(16) {
             0..5 => {
-                let all = [
-                    Opcode::Iadd,
-                    Opcode::Isub,
-                    Opcode::Band,
-                    Opcode::Bor,
-                    Opcode::Bxor,
-                    Opcode::Smin,
-                    Opcode::Smax,
-                    Opcode::Umin,
-                    Opcode::Umax,
-                ];
+                let all = INTEGER_OPS;
                 let opcode = self.random.one_of(&all);
                 self.binary(opcode, x, y)
             }
@@ -35,7 +25,7 @@ impl Generator<'_, '_> {
                 self.binary(Opcode::Band, x, y)
             }
             8..10 => {
-                let opcode = self.random.one_of(&[Opcode::Ishl, Opcode::Ushr, Opcode::Sshr]);
+                let opcode = self.random.one_of(&SHIFTS);
                 let count = self.integer();
                 self.binary(opcode, x, count)
             }
@@ -76,7 +66,7 @@ impl Generator<'_, '_> {
         let integers = if ty == types::F32X8 { types::I32X8 } else { types::I64X4 };
         let result = match self.random.below(12) {
             0..3 => {
-                let opcode = self.random.one_of(&[Opcode::Fadd, Opcode::Fsub, Opcode::Fmul, Opcode::Fdiv]);
+                let opcode = self.random.one_of(&FLOAT_ARITHMETIC);
                 self.binary(opcode, x, y)
             }
             3..5 => self.ternary(Opcode::Fma, x, y, z),

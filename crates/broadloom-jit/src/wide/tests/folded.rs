@@ -1,0 +1,129 @@
+//! Loads that an instruction may take into itself, and stores and calls before it that change what is loaded.
+#![allow(unsafe_code, reason = "functions under test store where they are told to")]
+
+use super::cases::bitcast;
+use super::generate::SCRATCH;
+use super::hosts;
+use super::interpret;
+use super::machine::{Machine, PARAMS, built, signature};
+use super::numbers::Random;
+use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
+use cranelift_codegen::ir::{Function, InstBuilder, MemFlagsData, Type, Value, types};
+use cranelift_codegen::isa::TargetIsa;
+use cranelift_frontend::FunctionBuilder;
+
+/// Where the load and the stores meet.
+const PLACE: i32 = 48;
+
+const FLAGS: MemFlagsData = MemFlagsData::new().with_notrap();
+
+/// What stands between a load and its use.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Between {
+    Nothing,
+    /// A store over what was loaded.
+    Store,
+    /// A call that overwrites it.
+    Call,
+    /// The end of a block, and a store in the next one.
+    Block,
+}
+
+/// Uses a loaded value, and another one that is in a register.
+type Use = fn(&mut FunctionBuilder<'_>, Value, Value) -> Value;
+
+/// Uses whose operands may be in memory, with the types of what is loaded.
+const USES: [(&str, Type, Use); 22] = [
+    ("uextend 8", types::I8, |builder, x, _| builder.ins().uextend(types::I64, x)),
+    ("sextend 16", types::I16, |builder, x, _| builder.ins().sextend(types::I64, x)),
+    ("uextend 32", types::I32, |builder, x, _| builder.ins().uextend(types::I64, x)),
+    ("iadd", types::I64, |builder, x, y| builder.ins().iadd(y, x)),
+    ("icmp", types::I64, |builder, x, y| builder.ins().icmp(IntCC::UnsignedLessThan, y, x)),
+    ("fadd", types::F32, |builder, x, y| builder.ins().fadd(y, x)),
+    ("fma", types::F64, |builder, x, y| builder.ins().fma(y, y, x)),
+    ("fma with a factor", types::F64, |builder, x, y| builder.ins().fma(y, x, y)),
+    ("fcmp", types::F32, |builder, x, y| builder.ins().fcmp(FloatCC::LessThan, y, x)),
+    ("choice by fcmp", types::F64, |builder, x, y| {
+        let less = builder.ins().fcmp(FloatCC::LessThan, y, x);
+        let one = builder.ins().f64const(1.0);
+        builder.ins().select(less, one, y)
+    }),
+    ("vector iadd", types::I16X16, |builder, x, y| builder.ins().iadd(y, x)),
+    ("vector isub of a negative", types::I32X8, |builder, x, y| {
+        let negative = builder.ins().ineg(x);
+        builder.ins().isub(y, negative)
+    }),
+    ("vector iabs", types::I8X32, |builder, x, _| builder.ins().iabs(x)),
+    ("vector fma", types::F32X8, |builder, x, y| builder.ins().fma(y, y, x)),
+    ("vector sqrt", types::F64X4, |builder, x, _| builder.ins().sqrt(x)),
+    ("vector floor", types::F32X8, |builder, x, _| builder.ins().floor(x)),
+    ("vector fcmp", types::F64X4, |builder, x, y| builder.ins().fcmp(FloatCC::LessThan, y, x)),
+    ("vector as another", types::I64X4, |builder, x, y| {
+        let [x, y] = [x, y].map(|value| bitcast(builder, types::I8X32, value));
+        builder.ins().bxor(y, x)
+    }),
+    ("splat 8", types::I8, |builder, x, _| builder.ins().splat(types::I8X32, x)),
+    ("splat of a double", types::F64, |builder, x, _| builder.ins().splat(types::F64X4, x)),
+    ("first lane", types::F32, |builder, x, _| builder.ins().scalar_to_vector(types::F32X8, x)),
+    ("first long lane", types::I64, |builder, x, _| builder.ins().scalar_to_vector(types::I64X4, x)),
+];
+
+/// A function that loads from its second argument, does something between, and stores a use of what was loaded.
+fn function(isa: &dyn TargetIsa, ty: Type, between: Between, emit: Use) -> Function {
+    built(isa, signature(), |builder, params| {
+        let [source, target, index] = [params[0], params[1], params[2]];
+        let index = builder.ins().ishl_imm_u(index, 3);
+        let address = builder.ins().iadd(target, index);
+        let other = builder.ins().load(ty, FLAGS, source, 0);
+        let loaded = builder.ins().load(ty, FLAGS, address, 16);
+        if between == Between::Block {
+            let next = builder.create_block();
+            builder.ins().jump(next, &[]);
+            builder.switch_to_block(next);
+        }
+        match between {
+            Between::Nothing => {}
+            Between::Store | Between::Block => {
+                let ones = builder.ins().iconst(types::I64, -1);
+                builder.ins().store(FLAGS, ones, target, PLACE);
+            }
+            Between::Call => {
+                let poke = builder.import_signature(hosts::signature(hosts::POKE, None));
+                let callee = builder.ins().iconst(types::I64, hosts::poke_address() as i64);
+                let at = builder.ins().iadd_imm_s(target, i64::from(PLACE));
+                builder.ins().call_indirect(poke, callee, &[at, index]);
+            }
+        }
+        let result = emit(builder, loaded, other);
+        builder.ins().store(FLAGS, result, target, SCRATCH as i32);
+        builder.ins().return_(&[]);
+    })
+}
+
+#[test]
+fn loads_see_what_was_there() {
+    let Some(mut machine) = Machine::new() else { return };
+    let isa = machine.isa.clone();
+    let mut all = Vec::new();
+    for (name, ty, emit) in USES {
+        for between in [Between::Nothing, Between::Store, Between::Call, Between::Block] {
+            let func = function(&*isa, ty, between, emit);
+            let callable = machine.wide(&func).expect("a known function");
+            all.push((format!("{name}, {between:?}"), func, callable));
+        }
+    }
+    machine.finish();
+    let source = Random(1).bytes(64);
+    for (name, func, callable) in all {
+        let run = |call: &dyn Fn([u64; PARAMS])| {
+            let mut target = Random(2).bytes(SCRATCH + 32);
+            call([source.as_ptr() as u64, target.as_mut_ptr() as u64, (PLACE as u64 - 16) / 8, 0, 0, 0]);
+            target
+        };
+        // SAFETY: the function stays within the arrays.
+        let got = run(&|args| unsafe { machine.call(callable, args) });
+        // SAFETY: the same.
+        let expected = run(&|args| unsafe { interpret::run(&func, &args) });
+        assert!(got == expected, "{name}\n{func}");
+    }
+}
