@@ -113,13 +113,15 @@ fn run(command: &Typed, folder: &Path) -> String {
     prints
 }
 
-/// A text of which numbers, units of time and rates, columns and levels of processors are left out.
+/// A text of which numbers, units of time and rates, columns, levels of processors and what vectors they have are left
+/// out.
 fn stable(text: &str) -> String {
     const UNITS: &[&str] = &["ns", "us", "ms", "s", "k", "M", "G"];
     let levels = CpuLevel::ALL.map(CpuLevel::name);
     let mut words: Vec<&str> = Vec::new();
     for line in text.lines() {
         let mut after_number = false;
+        let line = line.split("vectors of").next().unwrap_or(line);
         for word in line.split_whitespace() {
             let is_number = word.starts_with(|first: char| first.is_ascii_digit());
             match () {

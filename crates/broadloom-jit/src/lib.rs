@@ -20,4 +20,5 @@ mod wide;
 /// The instructions that code may use, and the numerics that go with them.
 pub use broadloom_math::CpuLevel;
 pub use failure::{Failure, FailureAt};
-pub use module::{CompileError, JitOptions, Module, UnknownKernel, compile, target_of};
+pub use module::{CompileError, JitOptions, Module, UnknownKernel, Vectors, compile, target_of};
+pub use wide::Registers;

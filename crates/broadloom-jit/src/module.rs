@@ -4,7 +4,7 @@
 use crate::emit::{Host, VECTOR_BYTES};
 use crate::failure::Failure;
 use crate::generate::{generate, signature};
-use crate::wide;
+use crate::wide::{self, Registers};
 use broadloom_ir::dtype::DType;
 use broadloom_ir::ops::Op;
 use broadloom_loops::Target;
@@ -98,9 +98,18 @@ type Entry = unsafe extern "C" fn(*const u64, i64, i64, *mut u8, *mut Failure);
 
 struct Compiled {
     entry: Entry,
-    vector_bytes: usize,
+    vectors: Vectors,
     clif: Option<String>,
     disassembly: Option<String>,
+}
+
+/// The vectors of a kernel's code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Vectors {
+    /// Bytes of a vector.
+    pub bytes: usize,
+    /// What becomes of registers, where that is known: in the code of our own back end.
+    pub registers: Option<Registers>,
 }
 
 /// The compiled kernels of a schedule. Owns their memory, which is freed when the last owner of the module drops it.
@@ -165,7 +174,7 @@ struct Definer<'o> {
 /// A function in code memory.
 struct Defined {
     id: FuncId,
-    vector_bytes: usize,
+    vectors: Vectors,
     clif: Option<String>,
     disassembly: Option<String>,
 }
@@ -184,12 +193,12 @@ impl Definer<'_> {
         self.memory
             .finalize_definitions()
             .map_err(|error| CompileError::Memory { reason: error.to_string() })?;
-        let compiled = |Defined { id, vector_bytes, clif, disassembly }: Defined| {
+        let compiled = |Defined { id, vectors, clif, disassembly }: Defined| {
             let code = self.memory.get_finalized_function(id);
             // SAFETY: the code at the address was generated with the signature of `Entry` in the C calling
             // convention, and stays mapped until the module is dropped.
             let entry = unsafe { std::mem::transmute::<*const u8, Entry>(code) };
-            Compiled { entry, vector_bytes, clif, disassembly }
+            Compiled { entry, vectors, clif, disassembly }
         };
         Ok(defined.into_iter().map(compiled).collect())
     }
@@ -226,7 +235,8 @@ impl Definer<'_> {
         self.code_bytes += code.map_or(0, |code| code.code_buffer().len());
         self.scalar_calls.extend(called);
         let disassembly = code.and_then(|code| code.vcode.clone());
-        Ok(Defined { id, vector_bytes: VECTOR_BYTES, clif, disassembly })
+        let vectors = Vectors { bytes: VECTOR_BYTES, registers: None };
+        Ok(Defined { id, vectors, clif, disassembly })
     }
 
     /// Defines a kernel by the back end for wider vectors, if there is one here that knows all that it consists of.
@@ -246,7 +256,8 @@ impl Definer<'_> {
         self.code_bytes += code.bytes.len();
         self.scalar_calls.extend(called);
         let disassembly = self.options.keep_text.then(|| code.assembly());
-        Ok(Some(Defined { id, vector_bytes: wide::VECTOR_BYTES, clif, disassembly }))
+        let vectors = Vectors { bytes: wide::VECTOR_BYTES, registers: Some(code.registers) };
+        Ok(Some(Defined { id, vectors, clif, disassembly }))
     }
 }
 
@@ -326,9 +337,9 @@ impl Module {
         self.kernels.get(kernel.index())?.disassembly.as_deref()
     }
 
-    /// Bytes of the vectors of a kernel.
-    pub fn vector_bytes(&self, kernel: KernelId) -> Option<usize> {
-        self.kernels.get(kernel.index()).map(|compiled| compiled.vector_bytes)
+    /// The vectors of a kernel's code.
+    pub fn vectors(&self, kernel: KernelId) -> Option<Vectors> {
+        self.kernels.get(kernel.index()).map(|compiled| compiled.vectors)
     }
 
     /// Bytes of machine code.

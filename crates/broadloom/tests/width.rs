@@ -91,6 +91,31 @@ fn loops_are_as_wide_as_the_registers() {
     }
 }
 
+/// Of these, everything that an innermost loop needs is in registers, or a constant.
+const IN_REGISTERS: [&str; 8] = [
+    "saxpy",
+    "a chain",
+    "Horner",
+    "an outer product",
+    "a count of a comparison",
+    "thresholds of bytes",
+    "a picture normalised",
+    "a transpose",
+];
+
+#[test]
+fn inner_loops_of_arithmetic_do_not_spill() {
+    for name in IN_REGISTERS {
+        let family = FAMILIES.iter().find(|family| family.0 == name).unwrap();
+        let wide = compiled(family, usize::MAX);
+        let widths = wide.explain().vector_bytes();
+        for (bytes, spills) in widths.into_iter().zip(wide.explain().spills()) {
+            assert_eq!(spills, (bytes == 32).then_some(0), "{name}");
+        }
+        assert!(compiled(family, 16).explain().spills().iter().all(Option::is_none), "{name}");
+    }
+}
+
 #[test]
 fn the_width_can_be_limited() {
     for limit in [0, 16, 31] {

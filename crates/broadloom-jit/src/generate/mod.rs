@@ -34,7 +34,7 @@ use cranelift_codegen::ir::{self, AbiParam, Block, InstBuilder, MemFlagsData, Si
 use cranelift_codegen::isa::CallConv;
 use cranelift_frontend::FunctionBuilder;
 use scatter::Place;
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 use std::collections::{BTreeSet, HashMap};
 
 /// The signature of every kernel.
@@ -89,6 +89,9 @@ pub(crate) fn generate(
     builder.finalize(config);
     refused.map_or(Ok(()), Err)
 }
+
+/// Lanes of the vectors for what is left of an inner loop: the fewest that there are.
+const SHORT_LANES: usize = 4;
 
 struct Generator<'a, 'f, 'k> {
     emit: Emitter<'a, 'f>,
@@ -309,10 +312,10 @@ impl<'f> Generator<'_, 'f, '_> {
         }
     }
 
-    /// Emits a loop over an axis twice: for several lanes at once, then for what remains one by one.
+    /// Emits a loop over an axis for several lanes at once, and for what then remains.
     fn steps(&mut self, axis: AxisId, lanes: usize, mut body: impl FnMut(&mut Self)) {
         let (mut start, end) = self.bounds(axis);
-        if lanes > 1 {
+        for lanes in self.passes(axis, lanes) {
             start = self
                 .repeat(start, end, lanes as i64, &[], |generator, position, _| {
                     generator.at(axis, position, lanes, &mut body);
@@ -320,10 +323,34 @@ impl<'f> Generator<'_, 'f, '_> {
                 })
                 .0;
         }
-        self.repeat(start, end, 1, &[], |generator, position, _| {
-            generator.at(axis, position, 1, &mut body);
-            Vec::new()
+    }
+
+    /// The lanes of the loops that go over an axis one after the other, each as far as its vectors fit. An inner loop
+    /// has one for short vectors: it ends once for each step around it.
+    fn passes(&self, axis: AxisId, lanes: usize) -> SmallVec<[usize; 3]> {
+        let shorter = if self.positions.is_empty() { 1 } else { SHORT_LANES.min(lanes) };
+        let mut passes: SmallVec<[usize; 3]> = smallvec![lanes, shorter, 1];
+        passes.dedup();
+        let mut left = self.whole_extent(axis);
+        passes.retain(|lanes| {
+            let is_needed = left.is_none_or(|left| left >= *lanes as i64);
+            left = left.map(|left| left % *lanes as i64);
+            is_needed
         });
+        if passes.is_empty() {
+            passes.push(1);
+        }
+        passes
+    }
+
+    /// The steps of an axis that is run as a whole, if that is a number.
+    fn whole_extent(&self, axis: AxisId) -> Option<i64> {
+        let Axis { extent, group, stretched, .. } = self.kernel.axes[axis.index()];
+        let is_part = group.is_some() || stretched.is_some() || self.strips.contains_key(&axis);
+        match extent {
+            Extent::Constant(extent) if !is_part && self.kernel.parallel != Some(axis) => Some(extent),
+            _ => None,
+        }
     }
 
     /// Emits code at a position of an axis, for as many of its neighbours.

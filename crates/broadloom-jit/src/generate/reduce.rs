@@ -172,46 +172,74 @@ impl Generator<'_, '_, '_> {
         })
     }
 
+    /// Each pass over the axis has a state of its own: what it is about to begin with is known before any has run.
     fn in_any_order(&mut self, reduce: &Reduce, start: ir::Value, end: ir::Value) -> State {
         let accumulators = &reduce.accumulators;
-        let vector =
-            self.begin(accumulators, if reduce.lanes > 1 { reduce.lanes } else { self.around() }, start);
-        let rest = if reduce.lanes > 1 { self.begin_behind(accumulators) } else { State::new() };
-        let carried: Vec<Val> = vector.iter().chain(&rest).cloned().collect();
-        let count = vector.len();
-        let turn = |generator: &mut Self, range: (ir::Value, ir::Value), state: &[Val]| {
-            let (vector, rest) = state.split_at(count);
-            let step = |lanes: usize| {
-                move |generator: &mut Self, position: ir::Value, state: &[Val]| {
-                    generator.at(reduce.axis, position, lanes, |generator| {
-                        generator.body(&reduce.body);
-                        generator.accumulate(reduce.axis, accumulators, state)
-                    })
-                }
-            };
-            let (next, mut state) =
-                generator.repeat(range.0, range.1, reduce.lanes as i64, vector, step(reduce.lanes));
-            if reduce.lanes > 1 {
-                state.extend(generator.repeat(next, range.1, 1, rest, step(1)).1);
-            }
-            state
-        };
-        let state = if reduce.prologue.is_empty() {
-            turn(self, (start, end), &carried)
-        } else {
-            self.blocks(start, end, BLOCK as i64, &carried, |generator, block, state| {
-                generator.within(reduce.axis, block, |generator| {
-                    generator.body(&reduce.prologue);
-                    turn(generator, block, state)
-                })
-            })
-        };
         if reduce.lanes == 1 {
-            return state;
+            let begin = self.begin(accumulators, self.around(), start);
+            return self.in_blocks(reduce, (start, end), &begin, |generator, range, state| {
+                generator.pass(reduce, range, 1, state).1
+            });
         }
-        let (vector, rest) = state.split_at(count);
-        let folded = self.fold(accumulators, vector, reduce.lanes);
-        self.combine(accumulators, &folded, rest)
+        let passes = self.passes(reduce.axis, reduce.lanes);
+        let mut begin = self.begin(accumulators, passes[0], start);
+        let count = begin.len();
+        let behind = self.begin_behind(accumulators);
+        for lanes in &passes[1..] {
+            begin.extend(behind.iter().map(|value| self.emit.splat(value, *lanes)));
+        }
+        let state = self.in_blocks(reduce, (start, end), &begin, |generator, (mut start, end), state| {
+            let mut new = State::new();
+            for (lanes, part) in passes.iter().zip(state.chunks(count)) {
+                let (next, part) = generator.pass(reduce, (start, end), *lanes, part);
+                start = next;
+                new.extend(part);
+            }
+            new
+        });
+        let mut folded = passes.iter().zip(state.chunks(count)).map(|(lanes, part)| (*lanes, part));
+        let Some((lanes, first)) = folded.next() else { return state };
+        let mut result = self.fold(accumulators, first, lanes);
+        for (lanes, part) in folded {
+            let part = self.fold(accumulators, part, lanes);
+            result = self.combine(accumulators, &result, &part);
+        }
+        result
+    }
+
+    /// A range by blocks, each with its prologue, or as one if there is none.
+    fn in_blocks(
+        &mut self,
+        reduce: &Reduce,
+        range: (ir::Value, ir::Value),
+        begin: &[Val],
+        turn: impl FnOnce(&mut Self, (ir::Value, ir::Value), &[Val]) -> State,
+    ) -> State {
+        if reduce.prologue.is_empty() {
+            return turn(self, range, begin);
+        }
+        self.blocks(range.0, range.1, BLOCK as i64, begin, |generator, block, state| {
+            generator.within(reduce.axis, block, |generator| {
+                generator.body(&reduce.prologue);
+                turn(generator, block, state)
+            })
+        })
+    }
+
+    /// A range in steps of so many lanes, as far as they fit. Gives where it stops.
+    fn pass(
+        &mut self,
+        reduce: &Reduce,
+        (start, end): (ir::Value, ir::Value),
+        lanes: usize,
+        state: &[Val],
+    ) -> (ir::Value, State) {
+        self.repeat(start, end, lanes as i64, state, |generator, position, state| {
+            generator.at(reduce.axis, position, lanes, |generator| {
+                generator.body(&reduce.body);
+                generator.accumulate(reduce.axis, &reduce.accumulators, state)
+            })
+        })
     }
 
     /// The lanes of a state combined by halves.

@@ -206,8 +206,7 @@ impl Generator<'_, '_, '_> {
     }
 
     /// As many steps of the reduction axis, so far apart, from a position on: every element of the strip onto the
-    /// rows that start at `targets`. Where there are several steps, what is left of the strip beside whole vectors goes
-    /// step by step.
+    /// rows that start at `targets`. What is left of the strip beside whole vectors goes step by step.
     fn step(
         &mut self,
         stream: &Stream,
@@ -216,13 +215,16 @@ impl Generator<'_, '_, '_> {
     ) {
         let strip = self.bounds(stream.strip);
         let around = self.before_walk(stream, first, steps, apart);
-        if stream.lanes == 1 {
-            self.walk(stream, &around, strip, 1, targets);
-            return;
-        }
         let start = self.walk(stream, &around, strip, stream.lanes, targets);
+        let rest = |generator: &mut Self, around: &[Around]| {
+            let passes = generator.passes(stream.strip, stream.lanes);
+            let mut start = start;
+            for lanes in passes.into_iter().filter(|lanes| *lanes < stream.lanes) {
+                start = generator.walk(stream, around, (start, strip.1), lanes, targets);
+            }
+        };
         if steps == 1 {
-            self.walk(stream, &around, (start, strip.1), 1, targets);
+            rest(self, &around);
             return;
         }
         let left = self.ins().icmp(IntCC::SignedLessThan, start, strip.1);
@@ -235,7 +237,7 @@ impl Generator<'_, '_, '_> {
                 |generator, state| generator.ins().icmp(IntCC::SignedLessThan, state[0], behind),
                 |generator, state, _| {
                     let around = generator.before_walk(stream, state[0], 1, apart);
-                    generator.walk(stream, &around, (start, strip.1), 1, targets);
+                    rest(generator, &around);
                     (vec![generator.ins().iadd(state[0], apart)], Vec::new())
                 },
             );

@@ -1,7 +1,7 @@
 //! The parts of the fixed tree: the lanes of a block, and the binary counter over blocks.
 
-use super::Generator;
 use super::reduce::State;
+use super::{Generator, SHORT_LANES};
 use crate::emit::{LaneStride, Val};
 use broadloom_ir::reduce::{BLOCK, LANES};
 use broadloom_loops::kernel::*;
@@ -33,10 +33,10 @@ impl Generator<'_, '_, '_> {
         self.slots(accumulators, RANKS)
     }
 
-    fn read(&mut self, slots: &Slots, index: ir::Value) -> State {
+    fn read(&mut self, slots: &Slots, index: ir::Value, count: usize) -> State {
         let read = slots.arrays.iter().map(|(array, like)| {
             let address = self.slot_address(*array, like, index);
-            self.emit.load(address, 0, like.dtype, 1, LaneStride::Unit)
+            self.emit.load(address, 0, like.dtype, count, LaneStride::Unit)
         });
         read.collect()
     }
@@ -121,24 +121,34 @@ impl Generator<'_, '_, '_> {
     ) -> State {
         let identity = self.begin(&reduce.accumulators, LANES, first);
         self.write_lanes(lanes, 0, &identity);
-        self.rest_in_memory(reduce, block, lanes);
+        self.rest_in_memory(reduce, block, lanes, 1);
         let state = self.read_lanes(lanes, LANES, 0);
         self.fold(&reduce.accumulators, &state, LANES)
     }
 
-    /// Adds elements of a range that starts at a multiple of the number of lanes within its block.
-    fn rest_in_memory(&mut self, reduce: &Reduce, range: (ir::Value, ir::Value), lanes: &Slots) {
-        self.repeat(range.0, range.1, 1, &[], |generator, position, _| {
-            let local = generator.ins().isub(position, range.0);
-            let lane = generator.ins().band_imm_u(local, LANES as i64 - 1);
-            let new = generator.at(reduce.axis, position, 1, |generator| {
-                generator.body(&reduce.body);
-                let old = generator.read(lanes, lane);
-                generator.accumulate(reduce.axis, &reduce.accumulators, &old)
-            });
-            generator.write(lanes, lane, &new);
-            Vec::new()
-        });
+    /// Adds elements of a range that starts at a multiple of the number of lanes within its block, so many at once.
+    fn rest_in_memory(
+        &mut self,
+        reduce: &Reduce,
+        (first, last): (ir::Value, ir::Value),
+        lanes: &Slots,
+        at_once: usize,
+    ) {
+        let mut start = first;
+        for at_once in self.passes(reduce.axis, at_once) {
+            let pass = |generator: &mut Self, position: ir::Value, _: &[Val]| {
+                let local = generator.ins().isub(position, first);
+                let lane = generator.ins().band_imm_u(local, LANES as i64 - 1);
+                let new = generator.at(reduce.axis, position, at_once, |generator| {
+                    generator.body(&reduce.body);
+                    let old = generator.read(lanes, lane, at_once);
+                    generator.accumulate(reduce.axis, &reduce.accumulators, &old)
+                });
+                generator.write(lanes, lane, &new);
+                Vec::new()
+            };
+            start = self.repeat(start, last, at_once as i64, &[], pass).0;
+        }
     }
 
     /// The lanes of a block in registers, all lanes at once, the elements left over through memory.
@@ -175,7 +185,8 @@ impl Generator<'_, '_, '_> {
                 for (index, part) in state.chunks(part.len()).enumerate() {
                     generator.write_lanes(lanes, index * reduce.lanes, part);
                 }
-                generator.rest_in_memory(reduce, (next, block.1), lanes);
+                let short = if generator.positions.is_empty() { 1 } else { SHORT_LANES.min(reduce.lanes) };
+                generator.rest_in_memory(reduce, (next, block.1), lanes, short);
                 (0..parts)
                     .flat_map(|index| generator.read_lanes(lanes, reduce.lanes, index * reduce.lanes))
                     .collect()
@@ -209,7 +220,7 @@ impl Generator<'_, '_, '_> {
                 generator.ins().icmp_imm_s(IntCC::NotEqual, odd, 0)
             },
             |generator, state, carried| {
-                let older = generator.read(counter, state[1]);
+                let older = generator.read(counter, state[1], 1);
                 let both = generator.combine(accumulators, &older, carried);
                 let rest = generator.ins().ushr_imm_u(state[0], 1);
                 (vec![rest, generator.ins().iadd_imm_s(state[1], 1)], both)
@@ -239,7 +250,7 @@ impl Generator<'_, '_, '_> {
                     odd,
                     carried,
                     |generator| {
-                        let older = generator.read(counter, state[1]);
+                        let older = generator.read(counter, state[1], 1);
                         generator.combine(accumulators, &older, carried)
                     },
                     |_| carried.to_vec(),

@@ -1,9 +1,10 @@
 //! Virtual registers to those of the machine.
 
-use super::Unsupported;
 use super::machine::{Arg, Base, Block, Function, Inst, Kind, vector};
+use super::{Registers, Unsupported};
 use regalloc2::{
-    Inst as InstId, InstRange, MachineEnv, Operand, Output, PReg, PRegSet, RegClass, RegallocOptions, VReg,
+    Edit, Inst as InstId, InstOrEdit, InstRange, MachineEnv, Operand, Output, PReg, PRegSet, RegClass,
+    RegallocOptions, VReg,
 };
 
 /// Spilled vectors in words of 8 bytes.
@@ -29,6 +30,30 @@ impl Allocation {
     /// The number of the first instruction of a block.
     pub(super) fn first_inst(&self, block: usize) -> usize {
         self.view.ranges[block].first().index()
+    }
+}
+
+impl Allocation {
+    /// What becomes of registers. Blocks are in the order of the code, so that a loop is what a jump goes back over.
+    pub(super) fn registers(&self, function: &Function) -> Registers {
+        let places = self.output.allocs.iter().filter_map(|place| place.as_reg());
+        let vectors = places.filter(|reg| reg.class() == RegClass::Float);
+        let used = vectors.fold(PRegSet::empty(), |set, reg| set.with(reg)).into_iter().count();
+        let mut loops: Vec<(usize, usize)> = Vec::new();
+        for (last, block) in function.blocks.iter().enumerate() {
+            let back = block.successors.iter().map(|(to, _)| *to).filter(|first| *first <= last);
+            loops.extend(back.map(|first| (first, last)));
+        }
+        let is_inner = |(first, last): &&(usize, usize)| {
+            !loops.iter().any(|other| other != &(*first, *last) && *first <= other.0 && other.1 <= *last)
+        };
+        let on_stack = |step: &InstOrEdit<'_>| match step {
+            InstOrEdit::Edit(Edit::Move { from, to }) => from.is_stack() || to.is_stack(),
+            InstOrEdit::Inst(_) => false,
+        };
+        let inner = loops.iter().filter(is_inner).flat_map(|(first, last)| *first..=*last);
+        let spills = inner.map(|block| self.steps(block).filter(on_stack).count()).sum();
+        Registers { used, spills }
     }
 }
 

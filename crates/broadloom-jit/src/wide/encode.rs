@@ -36,7 +36,8 @@ pub(super) fn encode(function: &Function, allocation: &Allocation) -> Result<Cod
         }
     }
     let instructions = writer.bytes.len();
-    Ok(Code { bytes: writer.finish(function), instructions })
+    let registers = allocation.registers(function);
+    Ok(Code { bytes: writer.finish(function), instructions, registers })
 }
 
 /// Whether a block does nothing but go on to another one.

@@ -12,6 +12,7 @@
 //! | `select/memory.rs` | addresses, loads and stores |
 //! | `select/integers.rs`, `select/floats.rs` | scalars |
 //! | `select/vectors.rs`, `select/convert.rs`, `select/lanes.rs` | vectors |
+//! | `select/pressure.rs` | which constants stay in memory |
 //! | `allocate.rs` | registers, by regalloc2 |
 //! | `encode.rs` | the frame, moves, branches, constants: bytes, by iced-x86 |
 //!
@@ -46,6 +47,17 @@ pub(crate) struct Code {
     pub(crate) bytes: Vec<u8>,
     /// Bytes of the instructions.
     instructions: usize,
+    /// What it does with registers.
+    pub(crate) registers: Registers,
+}
+
+/// What the code of a kernel does with vector registers, as far as its loops are concerned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Registers {
+    /// How many of them it uses.
+    pub used: usize,
+    /// Moves of any registers to and from the stack in loops that have no loop in them.
+    pub spills: usize,
 }
 
 impl Code {
@@ -79,7 +91,7 @@ pub(crate) fn serves(isa: &dyn TargetIsa) -> bool {
 /// # Errors
 /// The first thing that is not known here.
 pub(crate) fn compile(context: &Context) -> Result<Code, Unsupported> {
-    let function = select::select(&context.func, &context.cfg, &context.domtree)?;
+    let function = select::select(&context.func, &context.cfg, &context.domtree, &context.loop_analysis)?;
     let allocation = allocate::allocate(&function)?;
     encode::encode(&function, &allocation)
 }

@@ -8,6 +8,7 @@ mod floats;
 mod integers;
 mod lanes;
 mod memory;
+mod pressure;
 mod vectors;
 
 use super::Unsupported;
@@ -19,6 +20,7 @@ use cranelift_codegen::flowgraph::ControlFlowGraph;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, ArgumentExtension, InstructionData, Opcode, Type, types};
 use cranelift_codegen::isa::CallConv;
+use cranelift_codegen::loop_analysis::LoopAnalysis;
 use iced_x86::Code;
 use regalloc2::{RegClass, VReg};
 use std::collections::HashMap;
@@ -30,6 +32,7 @@ pub(super) fn select(
     func: &ir::Function,
     cfg: &ControlFlowGraph,
     domtree: &DominatorTree,
+    loops: &LoopAnalysis,
 ) -> Result<Function> {
     let mut order: Vec<ir::Block> = domtree.cfg_postorder().to_vec();
     order.reverse();
@@ -44,6 +47,7 @@ pub(super) fn select(
     }
     let mut selector = Selector::new(func);
     selector.place_slots()?;
+    selector.leave_constants(loops);
     let mut bodies: HashMap<ir::Block, Vec<Inst>> = HashMap::new();
     for &block in order.iter().rev() {
         let body = selector.block(block)?;
@@ -66,6 +70,8 @@ struct Selector<'f> {
     regs: SecondaryMap<ir::Value, Option<VReg>>,
     /// Whether what has been selected reads a value in its register.
     needed: SecondaryMap<ir::Value, bool>,
+    /// Vector constants that stay in memory.
+    in_memory: SecondaryMap<ir::Value, bool>,
     /// How often values are used, anywhere.
     uses: SecondaryMap<ir::Value, u32>,
     /// How many instructions with effects stand before one in its block.
@@ -106,6 +112,7 @@ impl<'f> Selector<'f> {
             func,
             regs: SecondaryMap::new(),
             needed: SecondaryMap::new(),
+            in_memory: SecondaryMap::new(),
             uses,
             effects,
             current: None,
@@ -174,10 +181,19 @@ impl<'f> Selector<'f> {
         reg
     }
 
-    /// A value that is read in its register. A number is made where it is needed.
+    /// A value that is read in its register. A number is made where it is needed, and so is what stays in memory.
     fn get(&mut self, value: ir::Value) -> VReg {
         if let Some(number) = self.known(value) {
             return self.number_in(number);
+        }
+        let ty = self.type_of(value);
+        if let Some(bytes) = self.lane_constant(value).filter(|_| ty.is_float()) {
+            let reg = self.vector();
+            self.float_in(reg, ty, &bytes);
+            return reg;
+        }
+        if let Some(constant) = self.left_constant(value) {
+            return self.compute(Code::VEX_Vmovups_ymm_ymmm256, &[constant]);
         }
         self.need(value);
         self.reg_of(value)

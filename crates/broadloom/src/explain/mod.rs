@@ -11,6 +11,7 @@ use broadloom_ir::dim::Dim;
 use broadloom_ir::dtype::DType;
 use broadloom_ir::graph::CheckedGraph;
 use broadloom_ir::ops::Op;
+use broadloom_jit::{Registers, Vectors};
 use broadloom_loops::kernel::{Buffer, Kernel, KernelId, Role, Schedule, Stmt, Turn};
 use std::fmt;
 use std::sync::Arc;
@@ -286,8 +287,27 @@ impl Explanation {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn vector_bytes(&self) -> Vec<usize> {
+        self.vectors().map(|vectors| vectors.bytes).collect()
+    }
+
+    /// How often the innermost loops of each kernel move a register to the stack or back, summed over their code:
+    /// `None` where Cranelift has made the code, which does not tell.
+    ///
+    /// ```
+    /// use broadloom::prelude::*;
+    /// let g = Graph::new();
+    /// let x = g.input::<f32>("x", shape![g.symbol("n")]);
+    /// let kernel = (2 * x).compile()?;
+    /// assert!(matches!(kernel.explain().spills()[0], None | Some(0)));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn spills(&self) -> Vec<Option<usize>> {
+        self.vectors().map(|vectors| vectors.registers.map(|registers| registers.spills)).collect()
+    }
+
+    fn vectors(&self) -> impl Iterator<Item = Vectors> {
         let kernels = (0..self.kernels()).map(KernelId::new);
-        kernels.filter_map(|kernel| self.variant.module.vector_bytes(kernel)).collect()
+        kernels.filter_map(|kernel| self.variant.module.vectors(kernel))
     }
 
     /// The machine code of all kernels as assembly, compiled once more to keep it.
@@ -340,8 +360,19 @@ impl fmt::Display for Explanation {
             let id = KernelId::new(index);
             write!(f, "{id}: {bytes} bytes and {operations} operations {per}, ")?;
             write!(f, "{scratch} bytes of scratch per thread")?;
-            let vectors = self.variant.module.vector_bytes(id).unwrap_or_default();
-            writeln!(f, ", vectors of {vectors} bytes")?;
+            if let Some(Vectors { bytes, registers }) = self.variant.module.vectors(id) {
+                write!(f, ", vectors of {bytes} bytes")?;
+                match registers {
+                    Some(Registers { used, spills: 0 }) => {
+                        write!(f, " in {used} registers, no spills in loops")?
+                    }
+                    Some(Registers { used, spills }) => {
+                        write!(f, " in {used} registers, {spills} spills in loops")?
+                    }
+                    None => {}
+                }
+            }
+            writeln!(f)?;
         }
         for buffer in &schedule.buffers {
             if let Some(reason) = buffer.reason {

@@ -359,8 +359,8 @@ fn what_is_decoded_is_what_was_meant() {
     }) {
         let Generated { func, .. } = function(&*isa, seed, kinds);
         let context = optimised(&*isa, &func);
-        let function =
-            select::select(&context.func, &context.cfg, &context.domtree).expect("a known function");
+        let function = select::select(&context.func, &context.cfg, &context.domtree, &context.loop_analysis)
+            .expect("a known function");
         let allocation = allocate::allocate(&function).expect("registers");
         let code = encode(&function, &allocation).expect("code");
         met.extend(check(&function, &allocation, &code));

@@ -66,22 +66,13 @@ pub(super) fn predicate(condition: FloatCC) -> i64 {
 
 impl Selector<'_> {
     pub(super) fn floats(&mut self, inst: ir::Inst, data: &InstructionData, target: VReg) -> Result<()> {
-        let ty = self.type_of(self.func.dfg.first_result(inst));
+        let result = self.func.dfg.first_result(inst);
+        let ty = self.type_of(result);
         let args: Vec<ir::Value> = self.func.dfg.inst_args(inst).to_vec();
         match (data.opcode(), args.as_slice()) {
             (Opcode::F32const | Opcode::F64const, []) => {
-                let bytes = match *data {
-                    InstructionData::UnaryIeee32 { imm, .. } => imm.bits().to_le_bytes().to_vec(),
-                    InstructionData::UnaryIeee64 { imm, .. } => imm.bits().to_le_bytes().to_vec(),
-                    _ => return self.unsupported(inst),
-                };
-                if bytes.iter().all(|byte| *byte == 0) {
-                    self.zeros(target);
-                } else {
-                    let code = of(ty, [Code::VEX_Vmovss_xmm_m32, Code::VEX_Vmovsd_xmm_m64]);
-                    let memory = self.constant(&bytes);
-                    self.emit(code, &[Arg::Def(target), Arg::Memory(memory)]);
-                }
+                let Some(bytes) = self.lane_constant(result) else { return self.unsupported(inst) };
+                self.float_in(target, ty, &bytes);
             }
             (opcode, &[x, y]) if let Some([codes, _]) = arithmetic(opcode) => {
                 self.two(of(ty, codes), target, x, y);
@@ -172,6 +163,16 @@ impl Selector<'_> {
     }
 
     /// A vector of zeros.
+    /// A number of a scalar type in a register.
+    pub(super) fn float_in(&mut self, target: VReg, ty: Type, bytes: &[u8]) {
+        if bytes.iter().all(|byte| *byte == 0) {
+            return self.zeros(target);
+        }
+        let code = of(ty, [Code::VEX_Vmovss_xmm_m32, Code::VEX_Vmovsd_xmm_m64]);
+        let memory = self.constant(bytes);
+        self.emit(code, &[Arg::Def(target), Arg::Memory(memory)]);
+    }
+
     pub(super) fn zeros(&mut self, target: VReg) {
         self.made.push(Inst::new(Kind::Idiom(Code::VEX_Vxorps_xmm_xmm_xmmm128), &[Arg::Def(target)]));
     }

@@ -111,18 +111,7 @@ impl Selector<'_> {
             _ => return self.unsupported(inst),
         };
         // A number that is known comes out of memory with all its lanes.
-        if let Some(number) = self.known(x) {
-            let bytes = number.to_le_bytes();
-            let constant = self.lanes_constant(&bytes[..lane.bytes() as usize]);
-            self.emit(Code::VEX_Vmovups_ymm_ymmm256, &[Arg::Def(target), constant]);
-            return Ok(());
-        }
-        let float = match self.definition(x) {
-            Some((_, InstructionData::UnaryIeee32 { imm, .. })) => Some(imm.bits().to_le_bytes().to_vec()),
-            Some((_, InstructionData::UnaryIeee64 { imm, .. })) => Some(imm.bits().to_le_bytes().to_vec()),
-            _ => None,
-        };
-        if let Some(bytes) = float {
+        if let Some(bytes) = self.lane_constant(x) {
             let constant = self.lanes_constant(&bytes);
             self.emit(Code::VEX_Vmovups_ymm_ymmm256, &[Arg::Def(target), constant]);
             return Ok(());

@@ -58,12 +58,10 @@ impl Selector<'_> {
         may.then(|| self.address(arg, offset.into()))
     }
 
-    /// A vector or a float of at least 4 bytes: in its register, or in the memory it is loaded from.
+    /// A vector or a float of at least 4 bytes: in its register, or in the memory where it is.
     pub(super) fn operand(&mut self, value: ir::Value) -> Arg {
-        match self.loaded(value) {
-            Some(memory) => Arg::Memory(memory),
-            None => Arg::Use(self.get(value)),
-        }
+        let memory = self.loaded(value).map(Arg::Memory).or_else(|| self.left_constant(value));
+        memory.unwrap_or_else(|| Arg::Use(self.get(value)))
     }
 
     pub(super) fn fetch(&mut self, value: ir::Value) -> Arg {

@@ -1,0 +1,100 @@
+//! Constants that loops have no registers for.
+
+use super::*;
+use cranelift_codegen::loop_analysis::{Loop, LoopAnalysis};
+use std::collections::{BTreeMap, HashSet};
+
+/// Vector registers that a loop may fill: one stays free for what instructions need on the way.
+const REGISTERS: usize = 15;
+
+impl Selector<'_> {
+    /// Leaves constants of inner loops in memory, where instructions read them as cheaply as what a register that is
+    /// short would have to be reloaded from: as many as there are too many values for the registers, and first those
+    /// that are read least often.
+    pub(super) fn leave_constants(&mut self, loops: &LoopAnalysis) {
+        let outer: HashSet<Loop> = loops.loops().filter_map(|each| loops.loop_parent(each)).collect();
+        for each in loops.loops().filter(|each| !outer.contains(each)) {
+            let func = self.func;
+            let is_inside = |block| loops.innermost_loop(block) == Some(each);
+            let blocks: Vec<ir::Block> = func.layout.blocks().filter(|block| is_inside(*block)).collect();
+            let mut invariants: BTreeMap<ir::Value, usize> = BTreeMap::new();
+            for inst in blocks.iter().flat_map(|block| func.layout.block_insts(*block)) {
+                for value in func.dfg.inst_values(inst).map(|value| self.uncast(value)) {
+                    if self.is_held(value) && !self.block_of(value).is_some_and(is_inside) {
+                        *invariants.entry(value).or_default() += 1;
+                    }
+                }
+            }
+            let alive = blocks.iter().map(|block| self.most_alive(*block, &invariants)).max().unwrap_or(0);
+            let excess = (invariants.len() + alive).saturating_sub(REGISTERS);
+            let mut constants: Vec<(usize, ir::Value)> = invariants
+                .into_iter()
+                .filter(|(value, _)| self.constant_lane(*value).is_some())
+                .map(|(value, uses)| (uses, value))
+                .collect();
+            constants.sort_unstable();
+            for (_, value) in constants.into_iter().take(excess) {
+                self.in_memory[value] = true;
+            }
+        }
+    }
+
+    /// Whether a value is in a vector register: what is loaded for one instruction is part of it.
+    fn is_held(&self, value: ir::Value) -> bool {
+        let is_operand = self.uses[value] == 1 && self.defined_by(value, Opcode::Load).is_some();
+        (self.type_of(value).is_vector() || self.type_of(value).is_float()) && !is_operand
+    }
+
+    fn block_of(&self, value: ir::Value) -> Option<ir::Block> {
+        match self.func.dfg.value_def(value) {
+            ir::ValueDef::Result(inst, _) => self.func.layout.inst_block(inst),
+            ir::ValueDef::Param(block, _) => Some(block),
+            ir::ValueDef::Union(..) => None,
+        }
+    }
+
+    /// The most values beside the invariant ones that are alive at once in a block.
+    fn most_alive(&self, block: ir::Block, invariants: &BTreeMap<ir::Value, usize>) -> usize {
+        let mut alive: HashSet<ir::Value> = HashSet::new();
+        let mut most = 0;
+        let insts: Vec<ir::Inst> = self.func.layout.block_insts(block).collect();
+        for inst in insts.into_iter().rev() {
+            for result in self.func.dfg.inst_results(inst) {
+                alive.remove(result);
+            }
+            let read = self.func.dfg.inst_values(inst).map(|value| self.uncast(value));
+            alive.extend(read.filter(|value| self.is_held(*value) && !invariants.contains_key(value)));
+            most = most.max(alive.len());
+        }
+        most
+    }
+
+    /// A constant that stays in memory: of scalar floats all, which loops for what vectors have left read rarely.
+    pub(super) fn left_constant(&mut self, value: ir::Value) -> Option<Arg> {
+        let value = self.uncast(value);
+        if self.type_of(value).is_float() {
+            let bytes = self.lane_constant(value)?;
+            return Some(Arg::Memory(self.constant(&bytes)));
+        }
+        let lane = self.constant_lane(value).filter(|_| self.in_memory[value])?;
+        Some(self.lanes_constant(&lane))
+    }
+
+    /// A lane of a vector constant that is a number over and over.
+    fn constant_lane(&self, vector: ir::Value) -> Option<Vec<u8>> {
+        let &[lane] = self.defined_by(vector, Opcode::Splat)? else { return None };
+        self.lane_constant(lane)
+    }
+
+    /// The bytes of a number that is known.
+    pub(super) fn lane_constant(&self, lane: ir::Value) -> Option<Vec<u8>> {
+        if let Some(number) = self.known(lane) {
+            return Some(number.to_le_bytes()[..self.type_of(lane).bytes() as usize].to_vec());
+        }
+        match self.definition(lane)?.1 {
+            InstructionData::UnaryIeee32 { imm, .. } => Some(imm.bits().to_le_bytes().to_vec()),
+            InstructionData::UnaryIeee64 { imm, .. } => Some(imm.bits().to_le_bytes().to_vec()),
+            _ => None,
+        }
+    }
+}
