@@ -292,8 +292,8 @@ fn isa_of(options: &JitOptions) -> Option<OwnedTargetIsa> {
     builder.finish(settings::Flags::new(flags)).ok()
 }
 
-/// Extensions that tile functions use, and Cranelift does not know.
-const UNUSED: &[&str] = &["avx512bw"];
+/// Extensions that tile functions or our own back end use, and Cranelift does not know.
+const UNUSED: &[&str] = &["avx512bw", "f16c"];
 
 /// Cranelift's name of an extension: `has_sse41` for `sse4.1`.
 fn setting(feature: &str) -> String {

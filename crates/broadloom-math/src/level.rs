@@ -159,7 +159,7 @@ macro_rules! features {
 /// Those of [`CpuLevel::Avx2Fma`]: what every CPU with AVX2 and FMA has, if nothing masks it. An instruction of one
 /// that is masked may still run as another: `lzcnt` as `bsr`, with another result.
 const AVX2: &[Feature] = features![
-    "sse3" "ssse3" "sse4.1" "sse4.2" "popcnt" "cmpxchg16b" "avx" "avx2" "fma" "bmi1" "bmi2" "lzcnt"
+    "sse3" "ssse3" "sse4.1" "sse4.2" "popcnt" "cmpxchg16b" "avx" "avx2" "fma" "f16c" "bmi1" "bmi2" "lzcnt"
 ];
 
 /// Those of [`CpuLevel::Avx512`] on top.

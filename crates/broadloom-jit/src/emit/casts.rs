@@ -162,7 +162,7 @@ impl Emitter<'_, '_> {
     }
 
     /// A register from each half that has lanes: `emit` widens the low half of what it gets.
-    fn halves(&mut self, x: &Val, emit: impl Fn(&mut Self, ir::Value) -> ir::Value) -> Regs {
+    pub(super) fn halves(&mut self, x: &Val, emit: impl Fn(&mut Self, ir::Value) -> ir::Value) -> Regs {
         let mut wide = Regs::new();
         for index in 0..self.host.register_count(x.lanes, x.width * 2) {
             let reg = x.regs[index / 2];
@@ -173,7 +173,7 @@ impl Emitter<'_, '_> {
     }
 
     /// One register from each pair, or from what is left: `emit` narrows into the low half of what it gives.
-    fn join_halves(
+    pub(super) fn join_halves(
         &mut self,
         x: &Val,
         ty: ir::Type,

@@ -2,10 +2,11 @@
 //!
 //! A value of `f16` or `bf16` is held as the `f32` values of its lanes, so that it is 16 bits wide in memory only:
 //! converting to `f32` is free, and only what rounds to the type costs something. No instruction for these types is in
-//! Cranelift; everything here is arithmetic on `f32` and its bits.
+//! Cranelift: everything here is arithmetic on `f32` and its bits, but for `f16` in wide registers, which x86-64 converts
+//! itself.
 
 use super::value::Regs;
-use super::{Emitter, Val};
+use super::{Emitter, Intrinsic, Val};
 use crate::emit::casts::bitselect_floats;
 use broadloom_ir::dtype::DType;
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
@@ -44,6 +45,10 @@ impl Emitter<'_, '_> {
                 let narrow = self.cast(&rounded, DType::F32);
                 if to == DType::F16 { self.overflow_f16(&narrow) } else { narrow }
             }
+            (DType::F32, DType::F16) if self.host.is_wide() => self.in_vectors(&[x], |emitter, args| {
+                let halves = emitter.to_halves(args[0]);
+                emitter.of_halves(halves)
+            }),
             (DType::F32, DType::F16) => {
                 let rounded = self.round_by_adding(x, to);
                 self.overflow_f16(&rounded)
@@ -129,6 +134,18 @@ impl Emitter<'_, '_> {
 
     /// The floats of 16 bits that a `u16` value holds.
     pub(super) fn half_of_bits(&mut self, bits: &Val, dtype: DType) -> Val {
+        if dtype == DType::F16 && self.host.is_wide() {
+            let floats = match bits.lanes {
+                1 => {
+                    let ty = self.host.vector_of(types::I16);
+                    let halves = self.builder.ins().scalar_to_vector(ty, bits.regs[0]);
+                    let floats = self.of_halves(halves);
+                    [self.builder.ins().extractlane(floats, 0u8)].into_iter().collect()
+                }
+                _ => self.halves(bits, |emitter, low| emitter.of_halves(low)),
+            };
+            return Val { dtype, width: 4, ..bits.with_regs(floats) };
+        }
         let [ty, float_type] = [types::I32, types::F32].map(|lane| self.host.vector_of(lane));
         let words: Regs = if bits.lanes == 1 {
             let word = self.builder.ins().sextend(types::I32, bits.regs[0]);
@@ -151,6 +168,16 @@ impl Emitter<'_, '_> {
             });
         }
         Val { dtype, width: 4, ..bits.with_regs(floats) }
+    }
+
+    fn of_halves(&mut self, halves: ir::Value) -> ir::Value {
+        let floats = self.host.vector_of(types::F32);
+        self.intrinsic(Intrinsic::OfHalves, &[halves], floats)
+    }
+
+    fn to_halves(&mut self, floats: ir::Value) -> ir::Value {
+        let halves = self.host.vector_of(types::I16);
+        self.intrinsic(Intrinsic::ToHalves, &[floats], halves)
     }
 
     /// Sign-extended `f16` bits as `f32`.
@@ -179,6 +206,16 @@ impl Emitter<'_, '_> {
     /// The bits of 16-bit floats as `u16`: the inverse of [`Emitter::half_of_bits`].
     pub(super) fn bits_of_half(&mut self, x: &Val) -> Val {
         let [ty, floats] = [types::I32, types::F32].map(|lane| self.host.vector_of(lane));
+        if x.dtype == DType::F16 && self.host.is_wide() {
+            if x.lanes == 1 {
+                let float = self.builder.ins().scalar_to_vector(floats, x.regs[0]);
+                let halves = self.to_halves(float);
+                return Val::scalar(DType::U16, self.builder.ins().extractlane(halves, 0u8));
+            }
+            let ty = self.host.vector_of(types::I16);
+            let halves = self.join_halves(x, ty, |emitter, floats| emitter.to_halves(floats));
+            return Val::vector(DType::U16, x.lanes, halves);
+        }
         let mut words = Regs::new();
         for reg in &x.regs {
             let float = match x.lanes {

@@ -21,6 +21,10 @@ pub(crate) enum Intrinsic {
     Promote,
     /// Four `f64` as `f32` in the lower half; the upper one is unspecified.
     Demote,
+    /// The eight `f16` of the lower half as `f32`.
+    OfHalves,
+    /// Eight `f32` rounded to `f16` in the lower half; the upper one is unspecified.
+    ToHalves,
     /// The 16 bytes of the lower half as lanes of 2 bytes, extended with their signs or with zeros. CLIF extends no
     /// register of more than 16 lanes.
     Widen {
@@ -50,6 +54,8 @@ impl Intrinsic {
             Intrinsic::Demote => [5, 0],
             Intrinsic::Widen { signed } => [6, signed.into()],
             Intrinsic::Narrow { signed } => [7, signed.into()],
+            Intrinsic::OfHalves => [8, 0],
+            Intrinsic::ToHalves => [9, 0],
         };
         UserExternalName::new(Intrinsic::NAMESPACE, u16::from_le_bytes(index).into())
     }
@@ -76,6 +82,8 @@ impl Intrinsic {
             [5, 0, 0, 0] => Some(Intrinsic::Demote),
             [6, signed @ 0..2, 0, 0] => Some(Intrinsic::Widen { signed: signed == 1 }),
             [7, signed @ 0..2, 0, 0] => Some(Intrinsic::Narrow { signed: signed == 1 }),
+            [8, 0, 0, 0] => Some(Intrinsic::OfHalves),
+            [9, 0, 0, 0] => Some(Intrinsic::ToHalves),
             _ => None,
         }
     }

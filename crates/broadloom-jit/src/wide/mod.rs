@@ -86,7 +86,7 @@ pub(crate) fn serves(isa: &dyn TargetIsa) -> bool {
     isa.name() == "x64" && isa.default_call_conv() == CallConv::SystemV
 }
 
-/// Compiles the [optimised](optimise) function of a context, for machines with AVX2, FMA, BMI2, LZCNT and POPCNT.
+/// Compiles the [optimised](optimise) function of a context, for machines with AVX2, FMA, F16C, BMI2, LZCNT and POPCNT.
 ///
 /// # Errors
 /// The first thing that is not known here.

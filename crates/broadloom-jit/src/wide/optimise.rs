@@ -164,6 +164,17 @@ fn simplified(func: &Function, inst: Inst) -> Option<Simpler> {
     let &[result] = func.dfg.inst_results(inst) else { return None };
     let ty = func.dfg.value_type(result);
     let (opcode, [x, y]) = match func.dfg.insts[inst] {
+        // What is rounded to be computed with is stored as it was rounded.
+        InstructionData::Call { func_ref, .. } => {
+            let called = |inst: Inst| match func.dfg.insts[inst] {
+                InstructionData::Call { func_ref, .. } => Intrinsic::of_function(func, func_ref),
+                _ => None,
+            };
+            let before = func.dfg.value_def(*func.dfg.inst_args(inst).first()?).inst()?;
+            let undone = Intrinsic::of_function(func, func_ref) == Some(Intrinsic::ToHalves)
+                && called(before) == Some(Intrinsic::OfHalves);
+            return undone.then(|| Simpler::Value(func.dfg.inst_args(before)[0]));
+        }
         InstructionData::Ternary { opcode: Opcode::Select, args: [condition, on_true, on_false] } => {
             return Some(Simpler::Value(if number(func, condition)? != 0 { on_true } else { on_false }));
         }

@@ -231,6 +231,8 @@ fn intrinsics_are_known_by_their_names() {
             Intrinsic::Bytes,
             Intrinsic::Promote,
             Intrinsic::Demote,
+            Intrinsic::OfHalves,
+            Intrinsic::ToHalves,
             Intrinsic::Widen { signed: false },
             Intrinsic::Widen { signed: true },
             Intrinsic::Narrow { signed: false },
@@ -246,6 +248,6 @@ fn intrinsics_are_known_by_their_names() {
                 assert_eq!(Intrinsic::of_function(func, func_ref), Some(intrinsic));
             }
         }
-        assert_eq!(emitter.builder.func.dfg.ext_funcs.len(), 11, "each is imported once");
+        assert_eq!(emitter.builder.func.dfg.ext_funcs.len(), 13, "each is imported once");
     });
 }

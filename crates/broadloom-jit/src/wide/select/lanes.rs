@@ -5,6 +5,9 @@ use super::*;
 /// Takes the upper half of a register.
 const UPPER: Arg = Arg::Immediate(1);
 
+/// Rounding to nearest, ties to even.
+const TO_NEAREST: Arg = Arg::Immediate(0);
+
 impl Selector<'_> {
     pub(super) fn lanes(&mut self, inst: ir::Inst, data: &InstructionData, target: VReg) -> Result<()> {
         let ty = self.type_of(self.func.dfg.first_result(inst));
@@ -263,6 +266,14 @@ impl Selector<'_> {
             (Intrinsic::Demote, &[x]) => {
                 let x = self.fetch(x);
                 self.emit(Code::VEX_Vcvtpd2ps_xmm_ymmm256, &[Arg::Def(target), x]);
+            }
+            (Intrinsic::OfHalves, &[x]) => {
+                let x = self.fetch(x);
+                self.emit(Code::VEX_Vcvtph2ps_ymm_xmmm128, &[Arg::Def(target), x]);
+            }
+            (Intrinsic::ToHalves, &[x]) => {
+                let x = self.fetch(x);
+                self.emit(Code::VEX_Vcvtps2ph_xmmm128_ymm_imm8, &[Arg::Def(target), x, TO_NEAREST]);
             }
             (Intrinsic::Widen { signed }, &[x]) => {
                 let code =

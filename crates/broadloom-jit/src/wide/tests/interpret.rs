@@ -11,6 +11,7 @@ use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::{
     Block, BlockCall, Function, Inst, InstructionData, Opcode, StackSlot, Type, Value, types,
 };
+use half::f16;
 use std::collections::HashMap;
 
 /// A value: lanes from the lowest byte on. What no lane covers does not count.
@@ -402,6 +403,13 @@ fn intrinsic_of(intrinsic: Intrinsic, ty: Type, args: &[Bits]) -> Bits {
             }
             bits
         }
+        Intrinsic::OfHalves => {
+            Bits::of(ty, |at| f16::from_bits(x.lane(types::I16, at) as u16).to_f32().to_bits().into())
+        }
+        Intrinsic::ToHalves => bytes(&|at| match at {
+            0..16 => f16::from_f32(single(x.lane(types::F32, at / 2))).to_le_bytes()[at % 2],
+            _ => UNSPECIFIED,
+        }),
         Intrinsic::Widen { signed: true } => {
             Bits::of(ty, |at| signed(types::I8, x.lane(types::I8, at)).cast_unsigned())
         }

@@ -183,6 +183,16 @@ impl Generator<'_, '_> {
                 let signed = self.random.in_hundred(50);
                 self.emitter.intrinsic(Intrinsic::Widen { signed }, &[low], types::I16X16)
             }
+            (0, types::I16) if self.random.in_hundred(50) => {
+                let floats = self.emitter.intrinsic(Intrinsic::OfHalves, &[low], types::F32X8);
+                let factor = self.value(types::F32X8);
+                let floats = self.binary(Opcode::Fmul, floats, factor);
+                let [low, high] = [floats, factor]
+                    .map(|value| self.emitter.intrinsic(Intrinsic::ToHalves, &[value], types::I16X16));
+                // What is no number may have any bits: it becomes one again.
+                let halves = self.emitter.intrinsic(Intrinsic::LowerHalves, &[low, high], types::I16X16);
+                self.emitter.intrinsic(Intrinsic::OfHalves, &[halves], types::F32X8)
+            }
             (0, types::I16) => {
                 let signed = self.random.in_hundred(50);
                 let [low, high] = [x, y].map(|value| {
