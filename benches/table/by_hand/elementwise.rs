@@ -19,6 +19,32 @@ at_every_level! {
         }
     }
 
+    /// `x - y` where x is greater, else half of y.
+    fn choose(x: &[f32], y: &[f32], out: &mut [f32]) {
+        for ((out, x), y) in out.iter_mut().zip(x).zip(y) {
+            *out = if x > y { x - y } else { 0.5 * y };
+        }
+    }
+
+    /// 255 for bytes above 100, else 0.
+    fn black_or_white(x: &[u8], out: &mut [u8]) {
+        for (out, x) in out.iter_mut().zip(x) {
+            *out = if *x > 100 { 255 } else { 0 };
+        }
+    }
+
+    /// How many of x are greater than y, by counts of 32 bits.
+    fn count_greater(x: &[f32], y: &[f32], out: &mut [i64]) {
+        out[0] = 0;
+        for (x, y) in x.chunks(1 << 16).zip(y.chunks(1 << 16)) {
+            let mut count = 0_u32;
+            for at in 0..x.len().min(y.len()) {
+                count += u32::from(x[at] > y[at]);
+            }
+            out[0] += i64::from(count);
+        }
+    }
+
     /// A polynomial of degree 8 with the coefficients 1, 2, .. 9.
     fn horner(x: &[f64], out: &mut [f64]) {
         for (out, x) in out.iter_mut().zip(x) {

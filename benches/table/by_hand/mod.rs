@@ -79,6 +79,7 @@ macro_rules! at_every_level {
 }
 
 pub mod elementwise;
+pub mod formulas;
 pub mod functions;
 pub mod nearest;
 pub mod reductions;

@@ -11,6 +11,7 @@ const TO_40: &[usize] = &[6, 8, 10, 12, 14, 16, 20, 24, 28, 32, 36, 40];
 
 pub fn entries(suite: &mut Suite) {
     suite.seconds("nearest code", 2e-3, || Contender::new("broadloom", nearest_code));
+    suite.growing("10 operations, each of the last", 1e-3, &[10], |steps| move || chain(steps));
     suite.growing("1,000 operations, each of the last", 0.06, &[1000], |steps| move || chain(steps));
     suite.growing("100,000 operations, each of the last", 5.0, TO_100_000, |steps| move || chain(steps));
     for (last, limit) in [(1000, 0.15), (4000, 0.6), (10_000, 1.5)] {

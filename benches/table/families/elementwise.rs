@@ -1,13 +1,19 @@
 //! Cheap operations, element by element.
 
 use crate::by_hand::Level;
-use crate::by_hand::elementwise::{axpy, chain, horner, normalise, normalise_bytes};
+use crate::by_hand::elementwise::{
+    axpy, black_or_white, chain, choose, count_greater, horner, normalise, normalise_bytes,
+};
 use crate::harness::contest::{Loop, agreeing, alone, array, is_close, kernel, numbers, of};
-use crate::harness::{Asked, Suite};
+use crate::harness::{Asked, Contender, Suite};
+use broadloom::Array;
 use broadloom::prelude::*;
+use std::rc::Rc;
 
 /// What recurs is read from rows in the first-level cache, where a loop by hand has it in registers.
 const OF_BY_HAND: Asked = Asked::Ratio(1.5);
+/// At the full width of the vectors.
+const FULL_WIDTH: Asked = Asked::Ratio(1.15);
 
 pub fn entries(suite: &mut Suite) {
     for (count, name) in [(64 << 10, "64 Ki"), (4 << 20, "4 Mi")] {
@@ -17,8 +23,13 @@ pub fn entries(suite: &mut Suite) {
             (t * t - x).minimum(4)
         };
         two_inputs(suite, &format!("seven cheap operations, {name} elements"), count, seven, chain);
+        let chosen = |x: Tensor, y: Tensor| select(x.gt(y), x - y, 0.5 * y);
+        two_inputs(suite, &format!("x - y where x > y, else y / 2, {name} elements"), count, chosen, choose);
+        threshold(suite, name, count);
+        count_above(suite, name, count);
     }
     polynomial(suite);
+    short_rows(suite);
     image(suite);
     trailing::<3, 48>(suite);
     trailing::<4, 64>(suite);
@@ -33,7 +44,7 @@ fn two_inputs(
     by_hand: fn(Level, &[f32], &[f32], &mut [f32]),
 ) {
     let (level, count) = (suite.level, suite.size(count));
-    suite.ratio(name, Asked::AsBefore, || {
+    suite.ratio(name, FULL_WIDTH, || {
         let g = Graph::new();
         let n = g.symbol("n");
         let [x, y] = ["x", "y"].map(|name| g.input::<f32>(name, shape![n]));
@@ -47,7 +58,7 @@ fn two_inputs(
 
 fn polynomial(suite: &mut Suite) {
     let (level, count) = (suite.level, suite.size(64 << 10));
-    suite.ratio("polynomial of degree 8, f64, 64 Ki elements", Asked::AsBefore, || {
+    suite.ratio("polynomial of degree 8, f64, 64 Ki elements", FULL_WIDTH, || {
         let g = Graph::new();
         let x = g.input::<f64>("x", shape![g.symbol("n")]);
         let compiled = alone((2..9).fold(9 * x + 8, |sum, coefficient| sum * x + (9 - coefficient)));
@@ -59,10 +70,61 @@ fn polynomial(suite: &mut Suite) {
     });
 }
 
+/// Bytes that are black or white.
+fn threshold(suite: &mut Suite, name: &str, count: usize) {
+    let (level, count) = (suite.level, suite.size(count));
+    suite.ratio(&format!("255 where x > 100, else 0, u8, {name} elements"), FULL_WIDTH, || {
+        let g = Graph::new();
+        let x = g.input::<u8>("x", shape![g.symbol("n")]);
+        let compiled = alone(x.gt(100).cast::<u8>() * 255);
+        let x = of(numbers(count, 6).map(|x| (x * 256.0) as u8).collect(), &[count]);
+        let broadloom = kernel(compiled, vec![x.clone()], &[count]);
+        let hand: Loop<u8> = Box::new(move |out| black_or_white(level, x.as_slice(), out));
+        agreeing(count, |a, b| a == b, vec![("broadloom", broadloom), ("by hand", hand)])
+    });
+}
+
+/// How many are greater than their neighbour in another array.
+fn count_above(suite: &mut Suite, name: &str, count: usize) {
+    let (level, count) = (suite.level, suite.size(count));
+    suite.ratio(&format!("the count of x > y, {name} elements"), FULL_WIDTH, || {
+        let g = Graph::new();
+        let n = g.symbol("n");
+        let [x, y] = ["x", "y"].map(|name| g.input::<f32>(name, shape![n]));
+        let compiled = alone(x.gt(y).sum(..));
+        let (x, y) = (array(&[count], 3), array(&[count], 4));
+        let broadloom = kernel(compiled, vec![x.clone(), y.clone()], &[]);
+        let hand: Loop<i64> = Box::new(move |out| count_greater(level, x.as_slice(), y.as_slice(), out));
+        agreeing(1, |a, b| a == b, vec![("broadloom", broadloom), ("by hand", hand)])
+    });
+}
+
+/// Rows whose length is a symbol, and no multiple of the lanes of a vector.
+fn short_rows(suite: &mut Suite) {
+    for m in [31, 47, 100] {
+        let longer = m + 1;
+        suite.ratio(&format!("(x + y) * c, rows of m = {m}"), Asked::Ratio(2.5), || {
+            let rows = |name, m: usize| {
+                let g = Graph::new();
+                let [n, columns] = g.symbols(["n", "m"]);
+                let x = g.input::<f32>("x", shape![n, columns]);
+                let (y, c) = (g.input::<f32>("y", shape![columns]), g.input::<f32>("c", shape![n, 1]));
+                let n = (64 << 10) / m;
+                let inputs: [Rc<Array<f32>>; 3] = [array(&[n, m], 3), array(&[m], 4), array(&[n, 1], 5)];
+                let [x_array, y_array, c_array] = inputs;
+                let mut run = kernel(alone((x + y) * c), vec![x_array, y_array, c_array], &[n, m]);
+                let mut out = vec![0.0_f32; n * m];
+                Contender::new(name, move || run(&mut out))
+            };
+            vec![rows("broadloom", m), rows("rows of one more", longer)]
+        });
+    }
+}
+
 /// Bytes of a picture, normalised by channel.
 fn image(suite: &mut Suite) {
     let (level, height) = (suite.level, suite.size(1080));
-    suite.ratio("u8 [1080, 1920, 3] normalised by channel", OF_BY_HAND, || {
+    suite.ratio("u8 [1080, 1920, 3] normalised by channel", FULL_WIDTH, || {
         let g = Graph::new();
         let [h, w] = g.symbols(["h", "w"]);
         let x = g.input::<u8>("x", shape![h, w, 3]);

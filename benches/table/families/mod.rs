@@ -4,6 +4,7 @@ mod broadcast;
 mod call;
 mod compile;
 mod elementwise;
+mod formulas;
 mod functions;
 mod fusion;
 mod nearest_code;
@@ -16,6 +17,7 @@ use crate::harness::Suite;
 pub fn run(suite: &mut Suite) {
     suite.family("elementwise", elementwise::entries);
     suite.family("functions", functions::entries);
+    suite.family("formulas", formulas::entries);
     suite.family("broadcast", broadcast::entries);
     suite.family("reductions", reductions::entries);
     suite.family("rows", rows::entries);

@@ -8,10 +8,14 @@ use broadloom::prelude::*;
 use broadloom::{Array, Threads};
 use std::rc::Rc;
 
+/// As fast as by hand, but for what two runs of one loop differ by.
+const SUMS: Asked = Asked::Ratio(1.03);
+
 pub fn entries(suite: &mut Suite) {
     squares(suite, "sums of the rows of x * x", |x| (x * x).sum(1), row_sums, |rows| vec![rows]);
     squares(suite, "sums of the columns of x * x", |x| (x * x).sum(0), column_sums, |_| vec![1024]);
     squares(suite, "the sum of x * x", |x| (x * x).sum(..), full_sum, |_| vec![]);
+    in_cache(suite);
     columns_and_rows(suite, 2048, 2048);
     columns_and_rows(suite, 8192, 4096);
     for columns in [3, 17, 64] {
@@ -34,7 +38,7 @@ fn squares(
     shape: fn(usize) -> Vec<usize>,
 ) {
     let (level, rows) = (suite.level, suite.size(4096));
-    suite.ratio(&format!("{name}, 4096 x 1024"), Asked::AsBefore, || {
+    suite.ratio(&format!("{name}, 4096 x 1024"), SUMS, || {
         let g = Graph::new();
         let [n, m] = g.symbols(["n", "m"]);
         let compiled = alone(expression(g.input::<f32>("x", shape![n, m])));
@@ -43,6 +47,20 @@ fn squares(
         let broadloom = kernel(compiled, vec![x.clone()], &shape);
         let hand: Loop<f32> = Box::new(move |out| by_hand(level, x.as_slice(), out));
         agreeing(shape.iter().product(), is_close, vec![("broadloom", broadloom), ("by hand", hand)])
+    });
+}
+
+/// A sum in the second-level cache.
+fn in_cache(suite: &mut Suite) {
+    let (level, count) = (suite.level, suite.size(64 << 10));
+    suite.ratio("the sum of x * x, 64 Ki elements", SUMS, || {
+        let g = Graph::new();
+        let x = g.input::<f32>("x", shape![g.symbol("n")]);
+        let compiled = alone((x * x).sum(..));
+        let x = array(&[count], 31);
+        let broadloom = kernel(compiled, vec![x.clone()], &[]);
+        let hand: Loop<f32> = Box::new(move |out| full_sum(level, x.as_slice(), out));
+        agreeing(1, is_close, vec![("broadloom", broadloom), ("by hand", hand)])
     });
 }
 

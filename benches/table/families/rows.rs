@@ -48,7 +48,7 @@ fn by_hand(
 ) {
     const M: usize = 1024;
     let (level, rows) = (suite.level, suite.size(ELEMENTS / M));
-    suite.ratio(name, Asked::AsBefore, || {
+    suite.ratio(name, Asked::Ratio(1.2), || {
         let x = array(&[rows, M], 42);
         let broadloom = kernel(of_rows(|_| M.into(), expression), vec![x.clone()], &[rows, M]);
         let hand: Loop<f32> = Box::new(move |out| by_hand(level, M, x.as_slice(), out));

@@ -57,7 +57,7 @@ pub(crate) struct Host {
     call_conv: CallConv,
     pointer: ir::Type,
     /// Bytes of a vector register.
-    vector_bytes: usize,
+    pub vector_bytes: usize,
     /// The target is x86-64, whose own min, max and truncation are worth a special case.
     is_x64: bool,
     /// Vectors can be rounded to integers, and bytes shuffled: SSE4.1 on x86-64 (which is never without SSSE3).

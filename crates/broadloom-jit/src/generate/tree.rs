@@ -8,6 +8,17 @@ use broadloom_loops::kernel::*;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder};
 
+/// The most statements of a loop in which several blocks go at once: beyond it there is enough to do in one.
+const MAX_INTERLEAVED: usize = 6;
+/// Vector registers for the lanes of blocks that go at once: half of those of x86-64.
+const INTERLEAVED_REGISTERS: usize = 8;
+/// The most blocks that go at once: enough to hide the latency of an addition.
+const MAX_BLOCKS: usize = 4;
+
+fn is_let(stmt: &Stmt) -> bool {
+    matches!(stmt, Stmt::Let(_))
+}
+
 /// Stack memory for states: an array per component of a state, of as many elements as there are slots.
 pub(super) struct Slots {
     arrays: Vec<(ir::Value, Val)>,
@@ -73,7 +84,12 @@ impl Generator<'_, '_, '_> {
         let counter = self.counter(accumulators);
         let lanes = self.slots(accumulators, LANES);
         let zero = self.constant(0);
-        let (count, _) = self.counted(start, end, BLOCK as i64, zero, |generator, first, last, count| {
+        let together = self.blocks_together(reduce);
+        let (rest, count) = match together {
+            1 => (start, zero),
+            _ => self.blocks_at_once(reduce, (start, end), together, &counter),
+        };
+        let (count, _) = self.counted(rest, end, BLOCK as i64, count, |generator, first, last, count| {
             let block = (first, last);
             let state = generator.within(reduce.axis, block, |generator| {
                 generator.body(&reduce.prologue);
@@ -86,6 +102,94 @@ impl Generator<'_, '_, '_> {
             generator.push(accumulators, &counter, &state, count)
         });
         self.collect(accumulators, &counter, count)
+    }
+
+    /// How many whole blocks go through a loop at once. The lanes of one wait for each other: where little is computed,
+    /// those of several keep the machine busy, as long as there are registers for them.
+    fn blocks_together(&mut self, reduce: &Reduce) -> i64 {
+        let is_short = reduce.body.len() <= MAX_INTERLEAVED && reduce.body.iter().all(is_let);
+        if reduce.lanes == 1 || !reduce.prologue.is_empty() || !is_short {
+            return 1;
+        }
+        let widths = reduce.accumulators.iter().map(|accumulator| accumulator.dtype.size());
+        let registers = (LANES * widths.sum::<usize>()).div_ceil(self.emit.host.vector_bytes);
+        let together = (INTERLEAVED_REGISTERS / registers).clamp(1, MAX_BLOCKS) as i64;
+        let extent = self.whole_extent(reduce.axis);
+        if extent.is_some_and(|extent| extent < together * BLOCK as i64) { 1 } else { together }
+    }
+
+    /// Whole blocks, so many at once, as far as they go. Gives where they stop, and the count of blocks.
+    fn blocks_at_once(
+        &mut self,
+        reduce: &Reduce,
+        (start, end): (ir::Value, ir::Value),
+        together: i64,
+        counter: &Slots,
+    ) -> (ir::Value, ir::Value) {
+        let accumulators = &reduce.accumulators;
+        let group = together * BLOCK as i64;
+        let limit = self.ins().iadd_imm_s(end, -group);
+        let zero = self.constant(0);
+        let looped = self.loop_while(
+            &[start, zero],
+            &[],
+            |generator, state| generator.ins().icmp(IntCC::SignedLessThanOrEqual, state[0], limit),
+            |generator, state, _| {
+                let (first, mut count) = (state[0], state[1]);
+                let stop = generator.ins().iadd_imm_s(first, BLOCK as i64);
+                let part = generator.begin(accumulators, reduce.lanes, start);
+                let parts = together as usize * LANES / reduce.lanes;
+                let begin: Vec<Val> = (0..parts).flat_map(|_| part.clone()).collect();
+                let (_, state) =
+                    generator.repeat(first, stop, LANES as i64, &begin, |generator, at, state| {
+                        let blocks = (0..together).map(|block| block * BLOCK as i64);
+                        let offsets = blocks.flat_map(|block| {
+                            (0..LANES).step_by(reduce.lanes).map(move |lane| block + lane as i64)
+                        });
+                        generator.parts(reduce, at, offsets, part.len(), state)
+                    });
+                for block in state.chunks(LANES / reduce.lanes * part.len()) {
+                    let state = generator.fold_block(accumulators, block, part.len());
+                    count = generator.push(accumulators, counter, &state, count);
+                }
+                (vec![generator.ins().iadd_imm_s(first, group), count], Vec::new())
+            },
+        );
+        (looped.state[0], looped.state[1])
+    }
+
+    /// One step of every part of the lanes, each so far behind a position.
+    fn parts(
+        &mut self,
+        reduce: &Reduce,
+        position: ir::Value,
+        offsets: impl Iterator<Item = i64>,
+        components: usize,
+        state: &[Val],
+    ) -> State {
+        let mut new = State::new();
+        for (offset, old) in offsets.zip(state.chunks(components)) {
+            let position = self.ins().iadd_imm_s(position, offset);
+            new.extend(self.scoped(|generator| {
+                generator.at(reduce.axis, position, reduce.lanes, |generator| {
+                    generator.body(&reduce.body);
+                    generator.accumulate(reduce.axis, &reduce.accumulators, old)
+                })
+            }));
+        }
+        new
+    }
+
+    /// The lanes of a block, in parts that have all components of a state each, as one state.
+    fn fold_block(&mut self, accumulators: &[Accumulator], state: &[Val], components: usize) -> State {
+        let whole: State = (0..components)
+            .map(|component| {
+                let vectors: Vec<Val> =
+                    state.chunks(components).map(|part| part[component].clone()).collect();
+                self.emit.concat(&vectors)
+            })
+            .collect();
+        self.fold(accumulators, &whole, LANES)
     }
 
     /// A loop over blocks that counts them; `body` gives the count after its block.
@@ -165,17 +269,8 @@ impl Generator<'_, '_, '_> {
         let begin: Vec<Val> = (0..parts).flat_map(|_| part.clone()).collect();
         let (next, state) =
             self.repeat(block.0, block.1, LANES as i64, &begin, |generator, position, state| {
-                let mut new = Vec::new();
-                for (index, old) in state.chunks(part.len()).enumerate() {
-                    let position = generator.ins().iadd_imm_s(position, (index * reduce.lanes) as i64);
-                    new.extend(generator.scoped(|generator| {
-                        generator.at(reduce.axis, position, reduce.lanes, |generator| {
-                            generator.body(&reduce.body);
-                            generator.accumulate(reduce.axis, accumulators, old)
-                        })
-                    }));
-                }
-                new
+                let offsets = (0..LANES as i64).step_by(reduce.lanes);
+                generator.parts(reduce, position, offsets, part.len(), state)
             });
         let left = self.ins().icmp(IntCC::SignedLessThan, next, block.1);
         let state = self.branch(
@@ -193,14 +288,7 @@ impl Generator<'_, '_, '_> {
             },
             |_| state.clone(),
         );
-        let whole: State = (0..part.len())
-            .map(|component| {
-                let vectors: Vec<Val> =
-                    state.chunks(part.len()).map(|part| part[component].clone()).collect();
-                self.emit.concat(&vectors)
-            })
-            .collect();
-        self.fold(accumulators, &whole, LANES)
+        self.fold_block(accumulators, &state, part.len())
     }
 
     /// Adds a block result to the counter: equal ranks merge as soon as both exist. Gives the new count.
