@@ -14,7 +14,9 @@ mod reductions;
 mod stmt;
 mod visit;
 
-pub use crate::thresholds::{MAX_DENSE_ROW, MIN_STEPPED_ROW};
+pub use crate::thresholds::{
+    INTERLEAVED_REGISTERS, MAX_DENSE_ROW, MAX_INTERLEAVED_BLOCKS, MAX_INTERLEAVED_STATEMENTS, MIN_STEPPED_ROW,
+};
 pub use reductions::*;
 pub use stmt::*;
 pub use visit::{Loop, RowUse, Turn, Use, statements};

@@ -8,13 +8,6 @@ use broadloom_loops::kernel::*;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder};
 
-/// The most statements of a loop in which several blocks go at once: beyond it there is enough to do in one.
-const MAX_INTERLEAVED: usize = 6;
-/// Vector registers for the lanes of blocks that go at once: half of those of x86-64.
-const INTERLEAVED_REGISTERS: usize = 8;
-/// The most blocks that go at once: enough to hide the latency of an addition.
-const MAX_BLOCKS: usize = 4;
-
 fn is_let(stmt: &Stmt) -> bool {
     matches!(stmt, Stmt::Let(_))
 }
@@ -107,13 +100,13 @@ impl Generator<'_, '_, '_> {
     /// How many whole blocks go through a loop at once. The lanes of one wait for each other: where little is computed,
     /// those of several keep the machine busy, as long as there are registers for them.
     fn blocks_together(&mut self, reduce: &Reduce) -> i64 {
-        let is_short = reduce.body.len() <= MAX_INTERLEAVED && reduce.body.iter().all(is_let);
+        let is_short = reduce.body.len() <= MAX_INTERLEAVED_STATEMENTS && reduce.body.iter().all(is_let);
         if reduce.lanes == 1 || !reduce.prologue.is_empty() || !is_short {
             return 1;
         }
         let widths = reduce.accumulators.iter().map(|accumulator| accumulator.dtype.size());
         let registers = (LANES * widths.sum::<usize>()).div_ceil(self.emit.host.vector_bytes);
-        let together = (INTERLEAVED_REGISTERS / registers).clamp(1, MAX_BLOCKS) as i64;
+        let together = (INTERLEAVED_REGISTERS / registers).clamp(1, MAX_INTERLEAVED_BLOCKS) as i64;
         let extent = self.whole_extent(reduce.axis);
         if extent.is_some_and(|extent| extent < together * BLOCK as i64) { 1 } else { together }
     }
