@@ -1,6 +1,7 @@
 //! Compiled lanes against `Op::evaluate` and `Scalar::cast`, bit for bit, on every kind of target.
 
 mod elementwise;
+mod emulator;
 mod exhaustive;
 mod guarded;
 mod harness;
