@@ -1,7 +1,6 @@
 //! Compiled lanes against `Op::evaluate` and `Scalar::cast`, bit for bit, on every kind of target.
 
 mod elementwise;
-mod emulator;
 mod exhaustive;
 mod guarded;
 mod harness;
@@ -9,6 +8,8 @@ mod memory;
 mod reductions;
 #[cfg(target_arch = "x86_64")]
 mod wide;
+
+pub(crate) use harness::get;
 
 /// Every number of lanes.
 const LANES: [usize; 4] = [1, 4, 8, 16];

@@ -2,12 +2,11 @@
 #![allow(unsafe_code, reason = "compiled functions are called through raw pointers")]
 
 use super::super::{Emitter, Host, LaneStride, VECTOR_BYTES, Val};
-use super::emulator::{self, Program};
+use crate::emulator::{self, Job, Program, Word};
 use crate::wide;
 use broadloom_ir::dtype::{Class, DType, Scalar};
 use broadloom_ir::ops::Op;
 use cranelift_codegen::Context;
-use cranelift_codegen::control::ControlPlane;
 use cranelift_codegen::ir::{self, AbiParam, InstBuilder, types};
 use cranelift_codegen::isa::{OwnedTargetIsa, TargetIsa};
 use cranelift_codegen::settings::{self, Configurable};
@@ -45,13 +44,14 @@ pub(super) struct Target {
 impl Target {
     /// Every target that kernels are compiled for, and the leanest that Cranelift accepts.
     pub fn all() -> Vec<Target> {
-        const SSE: &[&str] = &["has_sse3", "has_ssse3", "has_sse41", "has_sse42"];
         let target = |features, fused| Target { back_end: BackEnd::Own, features, fused };
         let mut targets = vec![target(None, false), target(Some(&[]), false)];
         if broadloom_math::CpuLevel::detect().is_fused() {
             targets.push(target(None, true));
         }
-        if cfg!(target_arch = "x86_64") && std::arch::is_x86_feature_detected!("sse4.2") {
+        #[cfg(target_arch = "x86_64")]
+        if std::arch::is_x86_feature_detected!("sse4.2") {
+            const SSE: &[&str] = &["has_sse3", "has_ssse3", "has_sse41", "has_sse42"];
             targets.push(target(Some(SSE), false));
         }
         targets.extend(Target::wide());
@@ -75,17 +75,16 @@ impl Target {
         for (name, value) in [("opt_level", "speed"), ("enable_verifier", "true"), ("is_pic", "false")] {
             flags.set(name, value).expect("a flag of Cranelift");
         }
-        let mut builder = match self.back_end {
-            BackEnd::AArch64 => cranelift_codegen::isa::lookup_by_name("aarch64-unknown-linux-gnu")
-                .expect("a back end of the tests"),
-            BackEnd::Own | BackEnd::Wide => {
-                cranelift_native::builder_with_options(self.features.is_none()).expect("a known host")
-            }
-        };
+        let flags = settings::Flags::new(flags);
+        if self.back_end == BackEnd::AArch64 {
+            return emulator::aarch64(flags);
+        }
+        let mut builder =
+            cranelift_native::builder_with_options(self.features.is_none()).expect("a known host");
         for feature in self.features.unwrap_or_default() {
             builder.enable(feature).expect("a feature of the host's architecture");
         }
-        builder.finish(settings::Flags::new(flags)).expect("valid flags")
+        builder.finish(flags).expect("valid flags")
     }
 }
 
@@ -129,7 +128,7 @@ pub(super) fn build(
 /// Where machine code goes.
 enum Memory<'c> {
     /// This machine's, with what each function is there.
-    Own(JITModule, Vec<FuncId>),
+    Own(Box<JITModule>, Vec<FuncId>),
     /// That of a program for an emulator, with where each function is in it: nowhere if it calls one of this machine.
     Emulated(Program<'c>, Vec<Option<usize>>),
 }
@@ -152,7 +151,8 @@ impl<'c> Code<'c> {
             BackEnd::Own | BackEnd::Wide => {
                 // No instruction may come down to a library call.
                 let no_library = Box::new(|call| panic!("library call {call:?}"));
-                Memory::Own(JITModule::new(JITBuilder::with_isa(isa.clone(), no_library)), Vec::new())
+                let module = JITModule::new(JITBuilder::with_isa(isa.clone(), no_library));
+                Memory::Own(Box::new(module), Vec::new())
             }
         };
         Code { memory: Some(memory), isa, target, scalar_calls: BTreeSet::new() }
@@ -168,7 +168,10 @@ impl<'c> Code<'c> {
         let clif = context.func.to_string();
         let defined = match self.memory.as_mut().expect("memory until it is dropped") {
             Memory::Own(module, functions) => define(module, functions, *target, &mut context),
-            Memory::Emulated(program, functions) => define_emulated(program, functions, &**isa, &mut context),
+            Memory::Emulated(program, functions) => program.define(&mut context, &**isa).map(|place| {
+                functions.push(place);
+                functions.len() - 1
+            }),
         };
         defined.unwrap_or_else(|error| panic!("{target:?}: {name} does not compile: {error}\n{clif}"))
     }
@@ -216,7 +219,17 @@ impl<'c> Code<'c> {
             }
             Memory::Emulated(program, functions) => {
                 let place = functions[function].expect("a function that runs");
-                program.call(place, source, target, number, check);
+                let zero = Word::Number(0);
+                program.submit(Job {
+                    source: source.to_vec(),
+                    pointers: Vec::new(),
+                    target: target.to_vec(),
+                    calls: vec![(
+                        place,
+                        [Word::Source(0), Word::Target(0), Word::Number(number), zero, zero],
+                    )],
+                    check: Box::new(check),
+                });
             }
         }
     }
@@ -258,24 +271,6 @@ fn define(
     Ok(functions.len() - 1)
 }
 
-/// Defines a function in a program; gives its index. One that calls another is compiled, and is not in the program: the
-/// callee is code of this machine.
-fn define_emulated(
-    program: &mut Program<'_>,
-    functions: &mut Vec<Option<usize>>,
-    isa: &dyn TargetIsa,
-    context: &mut Context,
-) -> Result<usize, String> {
-    let func = &context.func;
-    let mut instructions = func.layout.blocks().flat_map(|block| func.layout.block_insts(block));
-    let calls = instructions.any(|inst| func.dfg.insts[inst].opcode().is_call());
-    let code = context.compile(isa, &mut ControlPlane::default()).map_err(|error| format!("{error:?}"))?;
-    // Library calls and constants elsewhere.
-    assert!(code.buffer.relocs().is_empty(), "refers to {:?}", code.buffer.relocs());
-    functions.push((!calls).then(|| program.add(code.code_buffer())));
-    Ok(functions.len() - 1)
-}
-
 /// Writes a scalar into memory, where `index` counts elements of its dtype.
 pub(super) fn put(memory: &mut [u8], index: usize, value: Scalar) {
     let size = value.dtype().size();
@@ -283,7 +278,7 @@ pub(super) fn put(memory: &mut [u8], index: usize, value: Scalar) {
 }
 
 /// Reads a scalar from memory.
-pub(super) fn get(memory: &[u8], index: usize, dtype: DType) -> Scalar {
+pub(crate) fn get(memory: &[u8], index: usize, dtype: DType) -> Scalar {
     let size = dtype.size();
     let mut bytes = [0; 8];
     bytes[..size].copy_from_slice(&memory[index * size..][..size]);

@@ -8,6 +8,12 @@
 //!                             └ a page of its own      └─▶ printed
 //! ```
 
+use crate::failure::REPORT;
+use cranelift_codegen::Context;
+use cranelift_codegen::control::ControlPlane;
+use cranelift_codegen::ir::{Function, Inst, InstructionData};
+use cranelift_codegen::isa::{self, OwnedTargetIsa, TargetIsa};
+use cranelift_codegen::settings::Flags;
 use std::cell::RefCell;
 use std::io::Write;
 use std::process::Command;
@@ -25,25 +31,26 @@ const PAGE: usize = 4096;
 /// Bytes of the headers: one of the file and one of its only segment.
 const HEADERS: usize = 64 + 56;
 
-/// Alignment of functions.
-const ALIGNMENT: usize = 64;
+/// Alignment of functions, and of what is before arrays.
+pub(crate) const ALIGNMENT: usize = 64;
 
-/// Arrays are off this alignment by half of it: elements are aligned, registers are not.
-const ROW: usize = 16;
+/// Arrays begin this far behind a multiple of the alignment: elements are aligned, registers are not.
+pub(crate) const SKEW: usize = 8;
 
 /// Bytes of arrays of one program: beyond them another begins, so that no test needs much memory.
 const BATCH: usize = 16 << 20;
 
 /// The first instructions. In `x19`, which functions preserve, is the address of the next call.
-const START: [u32; 16] = [
-    0x5800_0213, //       ldr  x19, table
+const START: [u32; 17] = [
+    0x5800_0233, //       ldr  x19, table
     0xf940_0269, // next: ldr  x9, [x19]
-    0xb400_00c9, //       cbz  x9, done
+    0xb400_00e9, //       cbz  x9, done
     0xa940_8660, //       ldp  x0, x1, [x19, #8]
-    0xf940_0e62, //       ldr  x2, [x19, #24]
-    0x9100_8273, //       add  x19, x19, #32
+    0xa941_8e62, //       ldp  x2, x3, [x19, #24]
+    0xf940_1664, //       ldr  x4, [x19, #40]
+    0x9100_c273, //       add  x19, x19, #48
     0xd63f_0120, //       blr  x9
-    0x17ff_fffa, //       b    next
+    0x17ff_fff9, //       b    next
     0xd280_0020, // done: mov  x0, #1
     0x5800_0121, //       ldr  x1, results
     0x5800_0142, //       ldr  x2, length
@@ -55,7 +62,7 @@ const START: [u32; 16] = [
 ]; // table:, results:, length: follow, of 8 bytes each
 
 /// Whether the emulator is installed; says so once if not.
-pub(super) fn is_installed() -> bool {
+pub(crate) fn is_installed() -> bool {
     static IS_INSTALLED: OnceLock<bool> = OnceLock::new();
     *IS_INSTALLED.get_or_init(|| {
         let found = Command::new(EMULATOR).arg("--version").output();
@@ -69,73 +76,110 @@ pub(super) fn is_installed() -> bool {
     })
 }
 
-/// A call, and what is to be checked of what it writes.
-struct Call<'c> {
-    entry: usize,
-    source: Vec<u8>,
-    /// What is there before the call.
-    target: Vec<u8>,
-    number: i64,
-    check: Box<dyn FnOnce(&[u8]) + 'c>,
+/// The instructions of every AArch64.
+pub(crate) fn aarch64(flags: Flags) -> OwnedTargetIsa {
+    let builder = isa::lookup_by_name("aarch64-unknown-linux-gnu").expect("a back end of the tests");
+    builder.finish(flags).expect("valid flags")
 }
 
-/// Functions, and the calls of them that have not been done yet.
+/// What is known of a program before it is made: a number, or the address of a byte of the arrays of a job.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Word {
+    Number(i64),
+    Source(usize),
+    Target(usize),
+}
+
+/// A call: the place of a function, and what it gets.
+pub(crate) type Call = (usize, [Word; 5]);
+
+/// Gets what has been written.
+pub(crate) type Check<'c> = Box<dyn FnOnce(&[u8]) + 'c>;
+
+/// Calls on the same two arrays.
+pub(crate) struct Job<'c> {
+    /// What is read.
+    pub source: Vec<u8>,
+    /// Where in that there are addresses.
+    pub pointers: Vec<(usize, Word)>,
+    /// What is written to, and holds this before.
+    pub target: Vec<u8>,
+    pub calls: Vec<Call>,
+    pub check: Check<'c>,
+}
+
+/// Whether a call reports a failure. Jobs have none; if one did, its program would jump to where nothing is, and end.
+fn reports(func: &Function, call: Inst) -> bool {
+    let callee = func.dfg.inst_args(call).first().and_then(|callee| func.dfg.value_def(*callee).inst());
+    let Some(InstructionData::UnaryImm { imm, .. }) = callee.map(|inst| func.dfg.insts[inst]) else {
+        return false;
+    };
+    imm.bits() == REPORT.address() as i64
+}
+
+/// Functions, and jobs that have not been done yet.
 #[derive(Default)]
-pub(super) struct Program<'c> {
+pub(crate) struct Program<'c> {
     code: Vec<u8>,
-    calls: Vec<Call<'c>>,
+    jobs: Vec<Job<'c>>,
     /// Bytes of their arrays.
     waiting: usize,
 }
 
 impl<'c> Program<'c> {
-    /// Adds machine code that refers to nothing outside. Gives its place.
-    pub fn add(&mut self, code: &[u8]) -> usize {
-        let entry = self.code.len().next_multiple_of(ALIGNMENT);
-        self.code.resize(entry, 0);
-        self.code.extend(code);
-        entry
+    /// Compiles a function, and adds it unless it calls another, which would be code of this machine. Gives its place.
+    pub fn define(&mut self, context: &mut Context, isa: &dyn TargetIsa) -> Result<Option<usize>, String> {
+        let func = &context.func;
+        let mut instructions = func.layout.blocks().flat_map(|block| func.layout.block_insts(block));
+        let calls = instructions.any(|inst| func.dfg.insts[inst].opcode().is_call() && !reports(func, inst));
+        let code =
+            context.compile(isa, &mut ControlPlane::default()).map_err(|error| format!("{error:?}"))?;
+        // Library calls, and constants elsewhere.
+        assert!(code.buffer.relocs().is_empty(), "refers to {:?}", code.buffer.relocs());
+        Ok((!calls).then(|| self.add(code.code_buffer())))
     }
 
-    /// Will call the function at a place, and check the second array then.
-    pub fn call(
-        &mut self,
-        entry: usize,
-        source: &[u8],
-        target: &[u8],
-        number: i64,
-        check: impl FnOnce(&[u8]) + 'c,
-    ) {
-        let (source, target) = (source.to_vec(), target.to_vec());
-        self.waiting += source.len() + target.len();
-        self.calls.push(Call { entry, source, target, number, check: Box::new(check) });
+    /// Adds machine code that refers to nothing outside. Gives its place.
+    fn add(&mut self, code: &[u8]) -> usize {
+        let place = self.code.len().next_multiple_of(ALIGNMENT);
+        self.code.resize(place, 0);
+        self.code.extend(code);
+        place
+    }
+
+    /// Does a job, now or later.
+    pub fn submit(&mut self, job: Job<'c>) {
+        self.waiting += job.source.len() + job.target.len();
+        self.jobs.push(job);
         if self.waiting >= BATCH {
             self.run();
         }
     }
 
-    /// Does the calls that wait.
+    /// Does the jobs that wait.
     pub fn run(&mut self) {
-        let calls = std::mem::take(&mut self.calls);
+        let jobs = std::mem::take(&mut self.jobs);
         self.waiting = 0;
-        if calls.is_empty() {
+        if jobs.is_empty() {
             return;
         }
-        let results = Arrays::of(calls.iter().map(|call| &call.target[..]));
-        let printed = emulate(&self.image(&calls, &results));
+        let results = Arrays::of(jobs.iter().map(|job| &job.target[..]));
+        let printed = emulate(&self.image(&jobs, &results));
         assert_eq!(printed.len(), results.bytes.len(), "all results are printed");
-        for (call, place) in calls.into_iter().zip(results.places) {
-            (call.check)(&printed[place..][..call.target.len()]);
+        for (job, place) in jobs.into_iter().zip(results.places) {
+            (job.check)(&printed[place..][..job.target.len()]);
         }
     }
 
     /// The file, which is in memory as it is.
-    fn image(&self, calls: &[Call<'_>], results: &Arrays) -> Vec<u8> {
-        let operands = Arrays::of(calls.iter().map(|call| &call.source[..]));
+    fn image(&self, jobs: &[Job<'_>], results: &Arrays) -> Vec<u8> {
+        let mut operands = Arrays::of(jobs.iter().map(|job| &job.source[..]));
+        let calls: usize = jobs.iter().map(|job| job.calls.len()).sum();
         let start = HEADERS.next_multiple_of(ALIGNMENT);
         let functions = (start + 4 * START.len() + 8 * 3).next_multiple_of(ALIGNMENT);
         let table = (functions + self.code.len()).next_multiple_of(PAGE);
-        let written = (table + 8 * 4 * (calls.len() + 1)).next_multiple_of(ROW);
+        // After the last call is one of nothing.
+        let written = (table + 8 * 6 * (calls + 1)).next_multiple_of(ALIGNMENT);
         let read = written + results.bytes.len();
         let address = |offset: usize| ADDRESS + offset as u64;
 
@@ -146,12 +190,25 @@ impl<'c> Program<'c> {
         image.resize(functions, 0);
         image.extend(&self.code);
         image.resize(table, 0);
-        for (call, (target, source)) in calls.iter().zip(results.places.iter().zip(&operands.places)) {
-            let [entry, source, target] =
-                [functions + call.entry, read + source, written + target].map(address);
-            image.extend(words(&[entry, source, target, call.number.cast_unsigned()]));
+        for (index, job) in jobs.iter().enumerate() {
+            let value = |word: Word| match word {
+                Word::Number(number) => number.cast_unsigned(),
+                Word::Source(byte) => address(read + operands.places[index] + byte),
+                Word::Target(byte) => address(written + results.places[index] + byte),
+            };
+            for (place, arguments) in &job.calls {
+                image.extend(words(&[address(functions + place)]));
+                image.extend(words(&arguments.map(value)));
+            }
+            let pointers: Vec<(usize, u64)> = job
+                .pointers
+                .iter()
+                .map(|(byte, word)| (operands.places[index] + byte, value(*word)))
+                .collect();
+            for (byte, pointer) in pointers {
+                operands.bytes[byte..][..8].copy_from_slice(&pointer.to_le_bytes());
+            }
         }
-        // After the last call is one of nothing.
         image.resize(written, 0);
         image.extend(&results.bytes);
         image.extend(operands.bytes);
@@ -161,7 +218,7 @@ impl<'c> Program<'c> {
 
 impl Drop for Program<'_> {
     fn drop(&mut self) {
-        assert!(self.calls.is_empty() || std::thread::panicking(), "a call was never checked");
+        assert!(self.jobs.is_empty() || std::thread::panicking(), "a job was never done");
     }
 }
 
@@ -175,10 +232,10 @@ impl Arrays {
     fn of<'a>(arrays: impl Iterator<Item = &'a [u8]>) -> Arrays {
         let (mut bytes, mut places) = (Vec::new(), Vec::new());
         for array in arrays {
-            bytes.resize(bytes.len() + ROW / 2, 0);
+            bytes.resize(bytes.len() + SKEW, 0);
             places.push(bytes.len());
             bytes.extend(array);
-            bytes.resize(bytes.len().next_multiple_of(ROW), 0);
+            bytes.resize(bytes.len().next_multiple_of(ALIGNMENT), 0);
         }
         Arrays { bytes, places }
     }
@@ -231,30 +288,38 @@ fn executable() -> std::io::Result<tempfile::NamedTempFile> {
 }
 
 #[test]
-fn calls_are_done_in_turn_and_checked() {
+fn jobs_are_done_in_turn_and_checked() {
     if !is_installed() {
         return;
     }
     let results = RefCell::new(Vec::new());
-    let checked = &results;
+    let found = &results;
     let mut program = Program::default();
     let store = program.add(&words(&[0xd65f_03c0_f900_0022])); // str x2, [x1]; ret
     let copy = program.add(&words(&[0xf900_0023_f940_0003, 0xd65f_03c0])); // ldr x3, [x0]; str x3, [x1]; ret
-    // More than one program.
-    let large = vec![0xee; BATCH / 3];
-    for number in 1..=5 {
-        let mut check = |entry, result: u64| {
-            program.call(entry, &large, &[0xa5; 9], number, move |written| {
-                assert_eq!(written[..8], result.to_le_bytes());
-                assert_eq!(written[8], 0xa5);
-                checked.borrow_mut().push(result);
-            });
-        };
-        check(store, number.cast_unsigned());
-        check(copy, 0xeeee_eeee_eeee_eeee);
+    let zero = Word::Number(0);
+    // They are too large for one program.
+    for number in 1..=5u8 {
+        program.submit(Job {
+            source: vec![number; BATCH / 3],
+            pointers: vec![(8, Word::Target(8))],
+            target: vec![0xa5; 25],
+            calls: vec![
+                (store, [zero, Word::Target(0), Word::Number(number.into()), zero, zero]),
+                (copy, [Word::Source(0), Word::Target(8), zero, zero, zero]),
+                (copy, [Word::Source(8), Word::Target(16), zero, zero, zero]),
+            ],
+            check: Box::new(move |written| {
+                let [stored, copied, pointer] =
+                    [0, 8, 16].map(|at| u64::from_le_bytes(written[at..][..8].try_into().expect("8 bytes")));
+                assert_eq!((stored, copied), (number.into(), u64::from_le_bytes([number; 8])));
+                assert_eq!((pointer - ADDRESS) as usize % ALIGNMENT, SKEW + 8);
+                assert_eq!(written[24], 0xa5);
+                found.borrow_mut().push(number);
+            }),
+        });
     }
     program.run();
     drop(program);
-    let numbers: Vec<u64> = results.into_inner().into_iter().step_by(2).collect();
-    assert_eq!(numbers, [1, 2, 3, 4, 5]);
+    assert_eq!(results.into_inner(), [1, 2, 3, 4, 5]);
 }
