@@ -12,6 +12,8 @@
 #![deny(unsafe_code)]
 
 mod emit;
+#[cfg(test)]
+mod emulator;
 mod failure;
 mod generate;
 mod module;

@@ -272,10 +272,19 @@ fn target(options: &JitOptions) -> Result<OwnedTargetIsa, CompileError> {
 
 /// The instruction set of a level, whether or not this machine has it: nothing of the machine itself is asked.
 fn isa_of(options: &JitOptions) -> Option<OwnedTargetIsa> {
+    let mut builder = cranelift_native::builder_with_options(false).ok()?;
+    for feature in options.level.features().filter(|feature| !UNUSED.contains(feature)) {
+        builder.enable(&setting(feature)).ok()?;
+    }
+    builder.finish(flags(options.verify)?).ok()
+}
+
+/// What kernels are compiled with on every target.
+pub(crate) fn flags(verify: bool) -> Option<settings::Flags> {
     let mut flags = settings::builder();
     let set = [
         ("opt_level", "speed"),
-        ("enable_verifier", if options.verify { "true" } else { "false" }),
+        ("enable_verifier", if verify { "true" } else { "false" }),
         ("is_pic", "false"),
         ("unwind_info", "false"),
         // Frames may be larger than a guard page; the probes stand in the code, there is no library to call.
@@ -285,11 +294,7 @@ fn isa_of(options: &JitOptions) -> Option<OwnedTargetIsa> {
     for (name, value) in set {
         flags.set(name, value).ok()?;
     }
-    let mut builder = cranelift_native::builder_with_options(false).ok()?;
-    for feature in options.level.features().filter(|feature| !UNUSED.contains(feature)) {
-        builder.enable(&setting(feature)).ok()?;
-    }
-    builder.finish(settings::Flags::new(flags)).ok()
+    Some(settings::Flags::new(flags))
 }
 
 /// Extensions that tile functions or our own back end use, and Cranelift does not know.

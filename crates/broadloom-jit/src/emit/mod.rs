@@ -34,7 +34,7 @@ mod memory;
 mod ops;
 mod reduce;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod value;
 
 pub(crate) use intrinsics::Intrinsic;

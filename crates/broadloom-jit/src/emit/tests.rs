@@ -9,5 +9,7 @@ mod reductions;
 #[cfg(target_arch = "x86_64")]
 mod wide;
 
+pub(crate) use harness::get;
+
 /// Every number of lanes.
 const LANES: [usize; 4] = [1, 4, 8, 16];

@@ -20,6 +20,8 @@ mod reduce;
 mod rows;
 mod scatter;
 mod stream;
+#[cfg(test)]
+mod tests;
 mod tree;
 
 use crate::emit::{Emitter, Host, Val};

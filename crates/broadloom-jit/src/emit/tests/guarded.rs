@@ -49,7 +49,7 @@ struct Case {
 }
 
 struct Cases {
-    code: Code,
+    code: Code<'static>,
     all: Vec<Case>,
 }
 
@@ -116,7 +116,7 @@ impl Cases {
             for at_end in [false, true] {
                 let source = source.bytes(*read, at_end);
                 let target = target.bytes(*written, at_end);
-                self.code.call(*function, source, target, *number);
+                self.code.call(*function, source, target, *number, |_| ());
                 assert!(source.iter().all(|byte| *byte == 0), "{name}: its operands are overwritten");
                 target.fill(0);
             }

@@ -1,17 +1,18 @@
-//! Compiles many small functions into one module and runs them on arrays of scalars.
+//! Compiles many small functions and runs them on arrays of scalars.
 #![allow(unsafe_code, reason = "compiled functions are called through raw pointers")]
 
 use super::super::{Emitter, Host, LaneStride, VECTOR_BYTES, Val};
+use crate::emulator::{self, Job, Program, Word};
 use crate::wide;
 use broadloom_ir::dtype::{Class, DType, Scalar};
 use broadloom_ir::ops::Op;
+use cranelift_codegen::Context;
 use cranelift_codegen::ir::{self, AbiParam, InstBuilder, types};
 use cranelift_codegen::isa::{OwnedTargetIsa, TargetIsa};
 use cranelift_codegen::settings::{self, Configurable};
-use cranelift_codegen::{Context, ir::UserFuncName};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use cranelift_jit::{JITBuilder, JITModule};
-use cranelift_module::{FuncId, Linkage, Module};
+use cranelift_module::{FuncId, Module};
 use std::collections::{BTreeSet, HashSet};
 
 /// Bytes by which arrays are off the allocator's alignment: elements are aligned, registers are not.
@@ -20,35 +21,52 @@ pub(super) const SKEW: usize = 8;
 /// Bytes of one array.
 pub(super) const ARRAY: usize = 16 * 8;
 
+/// What makes machine code, and for which machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum BackEnd {
+    /// Cranelift's for this machine.
+    Own,
+    /// The wide one, for its vectors.
+    Wide,
+    /// Cranelift's for AArch64, whatever this machine is.
+    AArch64,
+}
+
 /// A set of instructions, and numerics on it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Target {
+    pub back_end: BackEnd,
     /// Flags of the instruction set, or those of this machine.
     pub features: Option<&'static [&'static str]>,
     pub fused: bool,
-    /// Compiled by the wide back end, for its vectors.
-    pub wide: bool,
 }
 
 impl Target {
     /// Every target that kernels are compiled for, and the leanest that Cranelift accepts.
     pub fn all() -> Vec<Target> {
-        const SSE: &[&str] = &["has_sse3", "has_ssse3", "has_sse41", "has_sse42"];
-        let target = |features, fused| Target { features, fused, wide: false };
+        let target = |features, fused| Target { back_end: BackEnd::Own, features, fused };
         let mut targets = vec![target(None, false), target(Some(&[]), false)];
         if broadloom_math::CpuLevel::detect().is_fused() {
             targets.push(target(None, true));
         }
-        if cfg!(target_arch = "x86_64") && std::arch::is_x86_feature_detected!("sse4.2") {
+        #[cfg(target_arch = "x86_64")]
+        if std::arch::is_x86_feature_detected!("sse4.2") {
+            const SSE: &[&str] = &["has_sse3", "has_ssse3", "has_sse41", "has_sse42"];
             targets.push(target(Some(SSE), false));
         }
         targets.extend(Target::wide());
+        // Once is enough: that code is the same for whatever level the workspace is built.
+        if !cfg!(any(target_arch = "aarch64", broadloom_level = "baseline", broadloom_level = "avx2")) {
+            targets.extend(
+                [false, true].map(|fused| Target { back_end: BackEnd::AArch64, ..target(Some(&[]), fused) }),
+            );
+        }
         targets
     }
 
     /// The wide back end, where there is one and this machine runs its code: all levels that it serves are fused.
     pub fn wide() -> Option<Target> {
-        let target = Target { features: None, fused: true, wide: true };
+        let target = Target { back_end: BackEnd::Wide, features: None, fused: true };
         (broadloom_math::CpuLevel::Avx2Fma.is_supported() && wide::serves(&*target.isa())).then_some(target)
     }
 
@@ -57,12 +75,16 @@ impl Target {
         for (name, value) in [("opt_level", "speed"), ("enable_verifier", "true"), ("is_pic", "false")] {
             flags.set(name, value).expect("a flag of Cranelift");
         }
+        let flags = settings::Flags::new(flags);
+        if self.back_end == BackEnd::AArch64 {
+            return emulator::aarch64(flags);
+        }
         let mut builder =
             cranelift_native::builder_with_options(self.features.is_none()).expect("a known host");
         for feature in self.features.unwrap_or_default() {
             builder.enable(feature).expect("a feature of the host's architecture");
         }
-        builder.finish(settings::Flags::new(flags)).expect("valid flags")
+        builder.finish(flags).expect("valid flags")
     }
 }
 
@@ -103,80 +125,150 @@ pub(super) fn build(
     builder.finalize(isa.frontend_config());
 }
 
-/// A module of functions under test.
-pub(super) struct Code {
-    module: Option<JITModule>,
+/// Where machine code goes.
+enum Memory<'c> {
+    /// This machine's, with what each function is there.
+    Own(Box<JITModule>, Vec<FuncId>),
+    /// That of a program for an emulator, with where each function is in it: nowhere if it calls one of this machine.
+    Emulated(Program<'c>, Vec<Option<usize>>),
+}
+
+/// Functions under test.
+pub(super) struct Code<'c> {
+    /// `None` only while dropping.
+    memory: Option<Memory<'c>>,
     isa: OwnedTargetIsa,
     target: Target,
-    functions: Vec<FuncId>,
     /// What was called element by element.
     pub scalar_calls: BTreeSet<(Op, DType)>,
 }
 
-impl Code {
-    pub fn new(target: Target) -> Code {
+impl<'c> Code<'c> {
+    pub fn new(target: Target) -> Code<'c> {
         let isa = target.isa();
-        // No instruction may come down to a library call.
-        let builder = JITBuilder::with_isa(isa.clone(), Box::new(|call| panic!("library call {call:?}")));
-        Code {
-            module: Some(JITModule::new(builder)),
-            isa,
-            target,
-            functions: Vec::new(),
-            scalar_calls: BTreeSet::new(),
-        }
+        let memory = match target.back_end {
+            BackEnd::AArch64 => Memory::Emulated(Program::default(), Vec::new()),
+            BackEnd::Own | BackEnd::Wide => {
+                // No instruction may come down to a library call.
+                let no_library = Box::new(|call| panic!("library call {call:?}"));
+                let module = JITModule::new(JITBuilder::with_isa(isa.clone(), no_library));
+                Memory::Own(Box::new(module), Vec::new())
+            }
+        };
+        Code { memory: Some(memory), isa, target, scalar_calls: BTreeSet::new() }
     }
 
     /// Compiles a function; gives its index. There is nothing in it that the wide back end would not know.
     pub fn add(&mut self, name: &str, emit: impl FnOnce(&mut Emitter<'_, '_>, Params)) -> usize {
         let Code { isa, target, scalar_calls, .. } = self;
-        let module = self.module.as_mut().expect("a module until it is dropped");
         let mut context = Context::new();
-        context.func.name = UserFuncName::user(0, self.functions.len() as u32);
-        let vector_bytes = if target.wide { wide::VECTOR_BYTES } else { VECTOR_BYTES };
+        let vector_bytes = if target.back_end == BackEnd::Wide { wide::VECTOR_BYTES } else { VECTOR_BYTES };
         let host = Host::of(&**isa).with_vector_bytes(vector_bytes);
         build(&mut context.func, &**isa, host, target.fused, scalar_calls, emit);
-        let symbol = format!("f{}", self.functions.len());
-        let id =
-            module.declare_function(&symbol, Linkage::Local, &context.func.signature).expect("a new name");
         let clif = context.func.to_string();
-        let defined = if target.wide {
-            wide::optimise(&mut context, &**isa).expect("valid CLIF");
-            wide::compile(&context).map_err(|error| format!("{error:?}")).map(|code| {
-                let defined = module.define_function_bytes(id, wide::ALIGNMENT, &code.bytes, &[]);
-                defined.expect("memory for code");
-            })
-        } else {
-            module.define_function(id, &mut context).map_err(|error| format!("{error:?}"))
+        let defined = match self.memory.as_mut().expect("memory until it is dropped") {
+            Memory::Own(module, functions) => define(module, functions, *target, &mut context),
+            Memory::Emulated(program, functions) => program.define(&mut context, &**isa).map(|place| {
+                functions.push(place);
+                functions.len() - 1
+            }),
         };
-        if let Err(error) = defined {
-            panic!("{target:?}: {name} does not compile: {error}\n{clif}");
-        }
-        self.functions.push(id);
-        self.functions.len() - 1
+        defined.unwrap_or_else(|error| panic!("{target:?}: {name} does not compile: {error}\n{clif}"))
     }
 
     /// Makes the functions callable.
     pub fn finish(&mut self) {
-        self.module.as_mut().expect("a module").finalize_definitions().expect("memory for code");
+        match self.memory.as_mut().expect("memory") {
+            Memory::Own(module, _) => module.finalize_definitions().expect("memory for code"),
+            Memory::Emulated(_, functions) => {
+                let left_out = functions.iter().filter(|place| place.is_none()).count();
+                eprintln!(
+                    "{:?}: {} functions, {left_out} of which call others and are not run",
+                    self.target,
+                    functions.len()
+                );
+            }
+        }
     }
 
-    pub fn call(&self, function: usize, source: &[u8], target: &mut [u8], number: i64) {
-        let address =
-            self.module.as_ref().expect("a module").get_finalized_function(self.functions[function]);
-        // SAFETY: `add` declared this signature, and the module lives; the tests access the arrays in bounds only.
-        let function = unsafe { std::mem::transmute::<*const u8, Function>(address) };
-        function(source.as_ptr(), target.as_mut_ptr(), number);
+    /// Whether calls are done: not by an emulator that is not there, nor of functions of another machine.
+    pub fn runs(&self, function: usize) -> bool {
+        match self.memory.as_ref().expect("memory") {
+            Memory::Own(..) => true,
+            Memory::Emulated(_, functions) => functions[function].is_some() && emulator::is_installed(),
+        }
+    }
+
+    /// Calls a function with an array to read, one to write to and a number, and checks what is written: now, or after
+    /// more calls, and by [`Code::check_all`] at the latest.
+    pub fn call(
+        &mut self,
+        function: usize,
+        source: &[u8],
+        target: &mut [u8],
+        number: i64,
+        check: impl FnOnce(&[u8]) + 'c,
+    ) {
+        match self.memory.as_mut().expect("memory") {
+            Memory::Own(module, functions) => {
+                let address = module.get_finalized_function(functions[function]);
+                // SAFETY: `add` declared this signature, and the module lives; the tests access arrays in bounds only.
+                let function = unsafe { std::mem::transmute::<*const u8, Function>(address) };
+                function(source.as_ptr(), target.as_mut_ptr(), number);
+                check(target);
+            }
+            Memory::Emulated(program, functions) => {
+                let place = functions[function].expect("a function that runs");
+                let zero = Word::Number(0);
+                program.submit(Job {
+                    source: source.to_vec(),
+                    pointers: Vec::new(),
+                    target: target.to_vec(),
+                    calls: vec![(
+                        place,
+                        [Word::Source(0), Word::Target(0), Word::Number(number), zero, zero],
+                    )],
+                    check: Box::new(check),
+                });
+            }
+        }
+    }
+
+    /// Checks what is still to be checked.
+    pub fn check_all(&mut self) {
+        if let Memory::Emulated(program, _) = self.memory.as_mut().expect("memory") {
+            program.run();
+        }
     }
 }
 
-impl Drop for Code {
+impl Drop for Code<'_> {
     fn drop(&mut self) {
-        if let Some(module) = self.module.take() {
+        if let Some(Memory::Own(module, _)) = self.memory.take() {
             // SAFETY: no function runs, and no pointer to one is kept.
             unsafe { module.free_memory() };
         }
     }
+}
+
+/// Defines a function in memory of this machine; gives its index.
+fn define(
+    module: &mut JITModule,
+    functions: &mut Vec<FuncId>,
+    target: Target,
+    context: &mut Context,
+) -> Result<usize, String> {
+    let id = module.declare_anonymous_function(&context.func.signature).expect("a new function");
+    if target.back_end == BackEnd::Wide {
+        wide::optimise(context, module.isa()).expect("valid CLIF");
+        let code = wide::compile(context).map_err(|error| format!("{error:?}"))?;
+        let defined = module.define_function_bytes(id, wide::ALIGNMENT, &code.bytes, &[]);
+        defined.expect("memory for code");
+    } else {
+        module.define_function(id, context).map_err(|error| format!("{error:?}"))?;
+    }
+    functions.push(id);
+    Ok(functions.len() - 1)
 }
 
 /// Writes a scalar into memory, where `index` counts elements of its dtype.
@@ -186,7 +278,7 @@ pub(super) fn put(memory: &mut [u8], index: usize, value: Scalar) {
 }
 
 /// Reads a scalar from memory.
-pub(super) fn get(memory: &[u8], index: usize, dtype: DType) -> Scalar {
+pub(crate) fn get(memory: &[u8], index: usize, dtype: DType) -> Scalar {
     let size = dtype.size();
     let mut bytes = [0; 8];
     bytes[..size].copy_from_slice(&memory[index * size..][..size]);
@@ -227,8 +319,8 @@ pub(super) struct Case {
 /// Runs all cases on all targets.
 pub(super) fn check(cases: impl Fn(Target) -> Vec<Case>) {
     for target in Target::all() {
-        let mut code = Code::new(target);
         let cases = cases(target);
+        let mut code = Code::new(target);
         for case in &cases {
             code.add(&case.name, |emitter, params| {
                 let operands: Vec<Val> = (0..)
@@ -245,12 +337,15 @@ pub(super) fn check(cases: impl Fn(Target) -> Vec<Case>) {
         }
         code.finish();
         for (function, case) in cases.iter().enumerate() {
-            run(&code, function, case, target);
+            if code.runs(function) {
+                run(&mut code, function, case, target);
+            }
         }
+        code.check_all();
     }
 }
 
-fn run(code: &Code, function: usize, case: &Case, target: Target) {
+fn run<'c>(code: &mut Code<'c>, function: usize, case: &'c Case, target: Target) {
     let lanes = case.operands.iter().map(|(_, lanes)| *lanes).max().expect("an operand");
     let cycle = || case.tuples.iter().cycle();
     for start in (0..case.tuples.len()).step_by(lanes) {
@@ -266,18 +361,22 @@ fn run(code: &Code, function: usize, case: &Case, target: Target) {
         }
         let expected = (case.expect)(&values);
         let mut result = vec![0xa5; SKEW + 2 * ARRAY];
-        let result = &mut result[SKEW..];
-        code.call(function, &source[SKEW..], result, 0);
-        for (index, expected) in expected.iter().enumerate() {
-            let got = get(result, index, expected.dtype());
+        code.call(function, &source[SKEW..], &mut result[SKEW..], 0, move |result| {
+            for (index, expected) in expected.iter().enumerate() {
+                let got = get(result, index, expected.dtype());
+                assert!(
+                    got.same(*expected),
+                    "{target:?} {}: lane {index} is {got} and not {expected}, of {values:?}",
+                    case.name
+                );
+            }
+            let size = expected.len() * expected[0].dtype().size();
             assert!(
-                got.same(*expected),
-                "{target:?} {}: lane {index} is {got} and not {expected}, of {values:?}",
+                result[size..].iter().all(|byte| *byte == 0xa5),
+                "{}: stores beyond its lanes",
                 case.name
             );
-        }
-        let size = expected.len() * expected[0].dtype().size();
-        assert!(result[size..].iter().all(|byte| *byte == 0xa5), "{}: stores beyond its lanes", case.name);
+        });
     }
 }
 

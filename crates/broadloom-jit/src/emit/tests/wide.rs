@@ -3,7 +3,7 @@
 use super::super::{Emitter, Host, Intrinsic, LaneStride, Val};
 use super::LANES;
 use super::elementwise::rows;
-use super::harness::{ARRAY, Params, Target, build};
+use super::harness::{ARRAY, BackEnd, Params, Target, build};
 use super::memory::STRIDES;
 use super::reductions::accumulations;
 use broadloom_ir::dtype::{DType, Scalar};
@@ -36,7 +36,7 @@ impl Checker {
             "has_avx2",
             "has_fma",
         ];
-        let isa = Target { features: Some(AVX2), fused, wide: false }.isa();
+        let isa = Target { back_end: BackEnd::Own, features: Some(AVX2), fused }.isa();
         Checker { isa, fused, scalar_calls: BTreeSet::new() }
     }
 
