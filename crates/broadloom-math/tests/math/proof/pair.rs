@@ -3,6 +3,7 @@
 //!
 //! Dekker, "A floating-point technique for extending the available precision" (1971); the names are his.
 
+use std::f64::consts;
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
 #[derive(Debug, Clone, Copy)]
@@ -11,9 +12,9 @@ pub struct Pair {
     pub lo: f64,
 }
 
-pub const LN2: Pair = Pair { hi: 0.6931471805599453, lo: 2.3190468138462996e-17 };
-pub const LN10: Pair = Pair { hi: 2.302585092994046, lo: -2.1707562233822494e-16 };
-pub const PI: Pair = Pair { hi: 3.141592653589793, lo: 1.2246467991473532e-16 };
+pub const LN2: Pair = Pair { hi: consts::LN_2, lo: 2.3190468138462996e-17 };
+pub const LN10: Pair = Pair { hi: consts::LN_10, lo: -2.1707562233822494e-16 };
+pub const PI: Pair = Pair { hi: consts::PI, lo: 1.2246467991473532e-16 };
 
 /// What pi/2 lacks as half of [`PI`].
 const HALF_PI_REST: f64 = -1.4973849048591833e-33;
