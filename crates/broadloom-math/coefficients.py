@@ -85,6 +85,10 @@ for single, degree in ((True, 4), (False, 9), (False, 5)):
                  lambda r: r**2 / exp(r) + tiny**4, -half, half, degree)
     show(f"exp f{32 if single else 64} degree {degree}", c, e, single)
 
+c, e = remez(near_zero(lambda r: (exp(r) - 1 - r - r * r / 2) / r**3, mpf(1) / 6, mpf(10) ** -10),
+             lambda r: abs(r) ** 3 / abs(exp(r) - 1) if abs(r) > tiny else r * r + tiny**4, -half, half, 9)
+show("expm1 f64 degree 9", c, e, False)
+
 lo, hi = sqrt(mpf(1) / 2) - 1, sqrt(mpf(2)) - 1
 c, e = remez(near_zero(lambda f: (log(1 + f) - f + f * f / 2) / f**3, mpf(1) / 3),
              lambda f: abs(f) ** 2 + tiny**4, lo, hi, 8)
@@ -101,8 +105,8 @@ def log_series(z):
 for degree in (6, 3):
     c, e = remez(near_zero(log_series, mpf(2) / 3), lambda z: z + tiny**4, mpf(0), top * mpf("1.0001"), degree)
     show(f"log f64 degree {degree}", c, e, False)
-c, e = remez(near_zero(lambda z: (log_series(z) - mpf(2) / 3) / z, mpf(2) / 5),
-             lambda z: z * z + tiny**4, mpf(0), top * mpf("1.0001"), 7)
+c, e = remez(near_zero(lambda z: ((log_series(z) - mpf(2) / 3) / z - mpf(2) / 5) / z, mpf(2) / 7, mpf(10) ** -8),
+             lambda z: z**2 * (z + mpf(10) ** -3) + mpf(10) ** -12, mpf(0), top * mpf("1.0001"), 6)
 show("pow log tail f64", c, e, False)
 
 def sin_series(z):
@@ -121,6 +125,12 @@ for single, slack, sin_degree, cos_degree in ((True, "1.02", 3, 2), (False, "1.0
     show(f"sin f{bits}", c, e, single)
     c, e = remez(near_zero(cos_series, mpf(1) / 24), lambda z: z**2 + tiny**4, mpf(0), edge, cos_degree)
     show(f"cos f{bits}", c, e, single)
+
+# As the f64 sine, after a rounded 1/6.
+sixth = mpf(1 / 6)
+c, e = remez(near_zero(lambda z: (sin_series(z) + sixth) / z, mpf(1) / 120), lambda z: z * z + mpf(10) ** -12,
+             mpf(0), (pi / 4 * mpf("1.0001")) ** 2, 4)
+show("sin after its cube f64", c, e, False)
 
 
 def odd_tail(f):

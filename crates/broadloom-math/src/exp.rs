@@ -4,8 +4,8 @@
 //! x = n ln 2 + r ──▶ e^r = 1 + r + r^2 Q(r), |r| <= ln 2 / 2 ──▶ times 2^n, in two factors
 //! ```
 
-use crate::exact::{fast_two_sum, two_sum};
-use crate::float::{Float, polynomial};
+use crate::exact::{fast_two_sum, two_product, two_sum};
+use crate::float::{Float, polynomial, polynomial_by_parity};
 use crate::level::Level;
 
 /// What the exponential and its relatives need per format.
@@ -15,8 +15,10 @@ pub trait ExpTable: Float {
     const LN2_HI: Self;
     /// ln 2 - `LN2_HI`.
     const LN2_LO: Self;
-    /// ln 2, whole, its head of half a mantissa, and the rest.
+    /// ln 2, rounded, and what it lacks.
     const LN2: Self;
+    const LN2_ERROR: Self;
+    /// The head of ln 2, of half a mantissa, and the rest.
     const LN2_HEAD: Self;
     const LN2_REST: Self;
     /// From here on the result is infinite.
@@ -29,9 +31,13 @@ pub trait ExpTable: Float {
     const EXP2_MIN: Self;
     /// From here down e^x - 1 rounds to -1.
     const EXPM1_MIN: Self;
+    /// Whether the rounding errors of r and of 1 + r are made good. For f32 that would cost a sixth of the time.
+    const COMPENSATED: bool;
 
     /// Q in e^r = 1 + r + r^2 Q(r) for |r| <= ln 2 / 2.
     fn exp_tail<L: Level>(r: Self) -> Self;
+    /// Q(r) - 1/2, such that e^r - 1 keeps its relative precision near zero.
+    fn expm1_tail<L: Level>(r: Self) -> Self;
 }
 
 // Coefficients here and in the other files: coefficients.py (Remez exchange in 60 digits, then rounded).
@@ -40,6 +46,7 @@ impl ExpTable for f32 {
     const LN2_HI: f32 = 0.69314575; // 15 bits
     const LN2_LO: f32 = 1.4286068e-6;
     const LN2: f32 = std::f32::consts::LN_2;
+    const LN2_ERROR: f32 = -1.9046542e-9;
     const LN2_HEAD: f32 = 0.69311523;
     const LN2_REST: f32 = 3.1946183e-5;
     const EXP_MAX: f32 = 89.0;
@@ -47,11 +54,17 @@ impl ExpTable for f32 {
     const EXP2_MAX: f32 = 128.0;
     const EXP2_MIN: f32 = -151.0;
     const EXPM1_MIN: f32 = -18.0;
+    const COMPENSATED: bool = false;
 
     #[inline(always)]
     fn exp_tail<L: Level>(r: f32) -> f32 {
         // Error relative to e^r: 2^-28.3.
         polynomial::<f32, L, 5>(r, [0.49999994, 0.16666521, 0.04166839, 0.008368717, 0.0013814599])
+    }
+
+    #[inline(always)]
+    fn expm1_tail<L: Level>(r: f32) -> f32 {
+        Self::exp_tail::<L>(r) - 0.5
     }
 }
 
@@ -60,6 +73,7 @@ impl ExpTable for f64 {
     const LN2_HI: f64 = 0.6931471805601177; // 41 bits
     const LN2_LO: f64 = -1.7239444525614835e-13;
     const LN2: f64 = std::f64::consts::LN_2;
+    const LN2_ERROR: f64 = 2.3190468138462996e-17;
     const LN2_HEAD: f64 = 0.6931471824645996;
     const LN2_REST: f64 = -1.904654299957768e-9;
     const EXP_MAX: f64 = 710.0;
@@ -67,6 +81,7 @@ impl ExpTable for f64 {
     const EXP2_MAX: f64 = 1024.0;
     const EXP2_MIN: f64 = -1076.0;
     const EXPM1_MIN: f64 = -38.0;
+    const COMPENSATED: bool = true;
 
     #[inline(always)]
     fn exp_tail<L: Level>(r: f64) -> f64 {
@@ -87,13 +102,51 @@ impl ExpTable for f64 {
             ],
         )
     }
+
+    #[inline(always)]
+    fn expm1_tail<L: Level>(r: f64) -> f64 {
+        // Q(r) = 1/2 + r P(r). Error relative to e^r - 1: 2^-61.7.
+        let p = polynomial_by_parity::<f64, L, 10>(
+            r,
+            [
+                0.16666666666666677,
+                0.04166666666666658,
+                0.008333333333322158,
+                0.001388888888894266,
+                0.0001984126988494493,
+                2.480158719823364e-05,
+                2.7557245291603845e-06,
+                2.7557387033436137e-07,
+                2.5108687410518117e-08,
+                2.087891555221135e-09,
+            ],
+        );
+        r * p
+    }
 }
 
 /// e^x.
 #[inline(always)]
 pub(crate) fn exp<T: ExpTable, L: Level>(x: T) -> T {
-    let result = exp_of_sum::<T, L>(x, T::ZERO);
+    let result = if T::COMPENSATED { lean_exp::<T, L>(x) } else { exp_of_sum::<T, L>(x, T::ZERO) };
     if x.unordered() { T::NAN } else { result }
+}
+
+/// As [`exp_of_sum`] of x alone, but for the rounding error of r: with a few operations more LLVM would not unroll the
+/// loop of the tile, which would then take a third longer.
+#[inline(always)]
+fn lean_exp<T: ExpTable, L: Level>(x: T) -> T {
+    let x = if x > T::EXP_MAX { T::EXP_MAX } else { x };
+    let x = if x < T::EXP_MIN { T::EXP_MIN } else { x };
+    let round = T::ROUND + (T::BIAS + T::BIAS);
+    let exponent = x.madd::<L>(T::LOG2_E, round);
+    let n = exponent - round;
+    let hi = (-n).madd::<L>(T::LN2_HI, x); // exact, see LN2_HI
+    let r = (-n).madd::<L>(T::LN2_LO, hi);
+    let (sum, error) = fast_two_sum(T::ONE, hi);
+    let lo = (-n).madd::<L>(T::LN2_LO, error);
+    let hi = sum + (r * r).madd::<L>(T::exp_tail::<L>(r), lo);
+    Scaled { hi, lo: T::ZERO, exponent }.scale(hi)
 }
 
 /// e^(x + dx) for a `dx` of at most some ulps of `x`.
@@ -102,8 +155,13 @@ pub(crate) fn exp_of_sum<T: ExpTable, L: Level>(x: T, dx: T) -> T {
     // Keeps 2^n in the range of its two factors; the last product then overflows or vanishes by itself.
     let x = if x > T::EXP_MAX { T::EXP_MAX } else { x };
     let x = if x < T::EXP_MIN { T::EXP_MIN } else { x };
-    let e = scaled_exp::<T, L>(x, dx);
-    e.scale(e.hi)
+    if !T::COMPENSATED {
+        let e = scaled_exp::<T, L>(x, dx);
+        return e.scale(e.hi);
+    }
+    let (hi, lo, exponent) = reduced::<T, L>(x, dx, T::ROUND + (T::BIAS + T::BIAS));
+    let power = careful_exp_of_small_sum::<T, L>(hi, lo);
+    Scaled { hi: power, lo: T::ZERO, exponent }.scale(power)
 }
 
 /// (hi + lo) 2^n, where 2^n may be beyond the format's exponents.
@@ -144,13 +202,20 @@ pub(crate) fn exp_and_exponent<T: ExpTable, L: Level>(x: T, dx: T, k: T) -> (T, 
 /// e^(x + dx) = (hi + lo) 2^n, and `round` + n.
 #[inline(always)]
 fn reduced_exp<T: ExpTable, L: Level>(x: T, dx: T, round: T) -> (T, T, T) {
+    let (hi, lo, exponent) = reduced::<T, L>(x, dx, round);
+    let (sum, sum_error) = fast_two_sum(hi, curve::<T, L>(hi, lo));
+    let (hi, error) = fast_two_sum(T::ONE, sum);
+    (hi, error + sum_error, exponent)
+}
+
+/// x + dx = hi + lo + n ln 2, and `round` + n.
+#[inline(always)]
+fn reduced<T: ExpTable, L: Level>(x: T, dx: T, round: T) -> (T, T, T) {
     let exponent = x.madd::<L>(T::LOG2_E, round);
     let n = exponent - round;
     let hi = (-n).madd::<L>(T::LN2_HI, x); // exact, see LN2_HI
     let lo = (-n).madd::<L>(T::LN2_LO, dx);
-    let (sum, sum_error) = fast_two_sum(hi, curve::<T, L>(hi, lo));
-    let (hi, error) = fast_two_sum(T::ONE, sum);
-    (hi, error + sum_error, exponent)
+    (hi, lo, exponent)
 }
 
 /// e^(hi + lo) - 1 - hi. The rounding error of the sum matters only in the linear term, and there is none.
@@ -158,6 +223,33 @@ fn reduced_exp<T: ExpTable, L: Level>(x: T, dx: T, round: T) -> (T, T, T) {
 fn curve<T: ExpTable, L: Level>(hi: T, lo: T) -> T {
     let r = hi + lo;
     (r * r).madd::<L>(T::exp_tail::<L>(r), lo)
+}
+
+/// e^(hi + lo), for a small lo, and |hi| <= ln 2 / 2. What is added last is at most a 90th of the sum, so that its own
+/// rounding errors hardly count.
+#[inline(always)]
+fn careful_exp_of_small_sum<T: ExpTable, L: Level>(hi: T, lo: T) -> T {
+    let r = hi + lo;
+    // Where lo is the larger, the error of this is far below the last place of 1.
+    let rest = lo - (r - hi);
+    let (linear, linear_error) = fast_two_sum(T::ONE, r);
+    let (sum, error) = plus_half_square::<T, L>(linear, r);
+    let tail = (r * r).madd::<L>(T::expm1_tail::<L>(r), r.madd::<L>(rest, rest));
+    sum + (linear_error + error + tail)
+}
+
+/// a + r^2/2 as a sum, for an `a` that is larger than the square.
+#[inline(always)]
+fn plus_half_square<T: Float, L: Level>(a: T, r: T) -> (T, T) {
+    if L::FUSED {
+        let half = T::HALF * r;
+        let sum = half.madd::<L>(r, a);
+        return (sum, half.madd::<L>(r, a - sum));
+    }
+    // The square of the head is exact.
+    let head = r.head();
+    let (sum, error) = fast_two_sum(a, T::HALF * head * head);
+    (sum, (T::HALF * (r - head)).madd::<L>(r + head, error))
 }
 
 /// 2^x, exact for integers.
@@ -168,11 +260,16 @@ pub(crate) fn exp2<T: ExpTable, L: Level>(x: T) -> T {
     let round = T::ROUND + (T::BIAS + T::BIAS);
     let exponent = a + round;
     let f = a - (exponent - round);
-    // f ln 2 as a sum: the product of the heads is exact.
-    let head = f.head();
-    let hi = head * T::LN2_HEAD;
-    let lo = head.madd::<L>(T::LN2_REST, (f - head) * T::LN2);
-    let power = T::ONE + (hi + curve::<T, L>(hi, lo));
+    // f ln 2 as a sum.
+    let power = if T::COMPENSATED && L::FUSED {
+        let (product, error) = two_product::<T, L>(f, T::LN2);
+        careful_exp_of_small_sum::<T, L>(product, f.madd::<L>(T::LN2_ERROR, error))
+    } else {
+        // The product of the heads is exact.
+        let head = f.head();
+        let (hi, lo) = (head * T::LN2_HEAD, head.madd::<L>(T::LN2_REST, (f - head) * T::LN2));
+        T::ONE + (hi + curve::<T, L>(hi, lo))
+    };
     let result = Scaled { hi: power, lo: T::ZERO, exponent }.scale(power);
     if x.unordered() { T::NAN } else { result }
 }
@@ -191,12 +288,18 @@ pub(crate) fn expm1<T: ExpTable, L: Level>(x: T) -> T {
     let hi = (-n).madd::<L>(T::LN2_HI, a);
     let lo = -n * T::LN2_LO;
     let r = hi + lo;
+    let (hi, lo) = if T::COMPENSATED {
+        let rest = lo - (r - hi);
+        (r, r.madd::<L>(rest, rest))
+    } else {
+        (hi, lo)
+    };
     // e^r - 1 = r + r^2/2 + .. with a share of the square that is exact, because what it is added to may
     // cancel: near x = ln 2 / 2 the square's rounding errors would count fourfold.
     let head = r.head();
     let (linear, error) = fast_two_sum(hi, T::HALF * head * head);
     let square_rest = (T::HALF * (r - head)).madd::<L>(r + head, lo);
-    let curve = (r * r).madd::<L>(T::exp_tail::<L>(r) - T::HALF, square_rest + error);
+    let curve = (r * r).madd::<L>(T::expm1_tail::<L>(r), square_rest + error);
     // Half of the result, 2^(n-1) (e^r - 1) + (2^(n-1) - 1/2), because 2^n may overflow before it. The second
     // term is zero or at least |2^(n-1) linear|.
     let half = (biased - T::ONE).two_to();

@@ -203,3 +203,18 @@ pub(crate) fn polynomial<T: Float, L: Level, const N: usize>(x: T, c: [T; N]) ->
     }
     sum
 }
+
+/// As [`polynomial`], by even and odd terms, which do not wait for each other: for long loops, which LLVM does not unroll.
+#[inline(always)]
+pub(crate) fn polynomial_by_parity<T: Float, L: Level, const N: usize>(x: T, c: [T; N]) -> T {
+    let square = x * x;
+    let terms_down_from = |last: usize| {
+        let mut sum = c[last];
+        for i in (0..last / 2).rev() {
+            sum = sum.madd::<L>(square, c[last % 2 + 2 * i]);
+        }
+        sum
+    };
+    let (even, odd) = (terms_down_from((N - 1) / 2 * 2), terms_down_from(N / 2 * 2 - 1));
+    odd.madd::<L>(x, even)
+}

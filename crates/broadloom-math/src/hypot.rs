@@ -1,53 +1,88 @@
 //! The length of a vector of two components.
 //!
 //! ```text
-//! both scaled by a power of two where squares could overflow or vanish ──▶ sqrt(x^2 + y^2) ──▶ scaled back
+//! f32: in f64, where no square overflows or vanishes
+//! f64: both times a power of two, so that none does ──▶ sqrt(x^2 + y^2) ──▶ scaled back ──▶ corrected
 //! ```
+//!
+//! The correction is that of C. F. Borges, "An improved algorithm for hypot(a, b)" (2019): one step of Newton's
+//! method, with the residue of the root computed as if exactly.
 
 use crate::exact::{fast_two_sum, two_product};
 use crate::float::Float;
 use crate::level::Level;
 
-/// What `hypot` needs per format.
+/// The length of (x, y), for finite x, y >= 0, by format; else any number.
 pub trait HypotTable: Float {
-    /// A power of two whose square and the square of whose reciprocal have room for a sum and for its last
-    /// places.
-    const SQUARABLE: Self;
-    /// A power of two that lifts the least subnormal above 1 / `SQUARABLE`, and no number below that beyond
-    /// `SQUARABLE`; and the reverse for its reciprocal.
-    const RESCALE: Self;
-    /// 1 / `RESCALE`.
-    const UNSCALE: Self;
+    fn length<L: Level>(x: Self, y: Self) -> Self;
 }
 
 impl HypotTable for f32 {
-    const SQUARABLE: f32 = 1152921504606846976.0; // 2^60
-    const RESCALE: f32 = 1237940039285380274899124224.0; // 2^90
-    const UNSCALE: f32 = 1.0 / Self::RESCALE;
+    #[inline(always)]
+    fn length<L: Level>(x: f32, y: f32) -> f32 {
+        let (x, y) = (f64::from(x), f64::from(y));
+        // The squares are exact.
+        x.madd::<L>(x, y * y).sqrt() as f32
+    }
 }
 
 impl HypotTable for f64 {
-    const SQUARABLE: f64 = 3.273390607896142e150; // 2^500
-    const RESCALE: f64 = 4.149515568880993e180; // 2^600
-    const UNSCALE: f64 = 1.0 / Self::RESCALE;
+    #[inline(always)]
+    fn length<L: Level>(x: f64, y: f64) -> f64 {
+        let (long, short) = if y > x { (y, x) } else { (x, y) };
+        let scale = scale_for(long);
+        let back = f64::from_bits((ONE + ONE) - scale.to_bits());
+        let (long, short) = (scale * long, scale * short);
+
+        // The short square may underflow only where it is far below the last place of the long one.
+        let (long_square, long_error) = two_product::<f64, L>(long, long);
+        let (short_square, short_error) = two_product::<f64, L>(short, short);
+        let (sum, error) = fast_two_sum(long_square, short_square);
+        // Rounded as the result will be, also below the normal numbers; the step then rounds once.
+        let rounded = back * sum.sqrt();
+        let rounded = if rounded > f64::MAX { f64::MAX } else { rounded };
+        let root = scale * rounded;
+        let residue = minus_square::<L>(sum, root) + (error + (long_error + short_error));
+        // The step is some tenths of an ulp, so it need not be known well.
+        back.madd::<L>(residue * rough_half_inverse(root), rounded)
+    }
+}
+
+const ONE: u64 = 1.0f64.to_bits();
+
+/// A power of two, of which the reciprocal is normal, too, that brings a float between 2^-179 and 2^129; zero and
+/// infinity stay.
+#[inline(always)]
+fn scale_for(x: f64) -> f64 {
+    // The upper three bits of the exponent, negated.
+    f64::from_bits((0x77f << 52) - (x.to_bits() & (0x700 << 52)))
+}
+
+/// 1 / (2x) to within a 15th of it, for an x of moderate size.
+#[inline(always)]
+fn rough_half_inverse(x: f64) -> f64 {
+    // The bits of a float fall short of its logarithm by at most 0.086; what both lack on average is taken off.
+    const HALF: u64 = 0.5f64.to_bits();
+    const LESS: u64 = (1 << 52) / 100 * 9;
+    f64::from_bits((HALF + ONE - LESS).wrapping_sub(x.to_bits()))
+}
+
+/// `c - a^2` with one rounding, or two, for an `a` next to the root of c.
+#[inline(always)]
+fn minus_square<L: Level>(c: f64, a: f64) -> f64 {
+    if L::FUSED {
+        return (-a).madd::<L>(a, c);
+    }
+    // The square of the head is exact, and so near c that their difference is, too.
+    let head = a.head();
+    (c - head * head) - (a - head) * (a + head)
 }
 
 /// sqrt(x^2 + y^2).
 #[inline(always)]
 pub(crate) fn hypot<T: HypotTable, L: Level>(x: T, y: T) -> T {
     let (ax, ay) = (x.magnitude(), y.magnitude());
-    let (long, short) = if ay > ax { (ay, ax) } else { (ax, ay) };
-    let (scale, back) = if long > T::SQUARABLE { (T::UNSCALE, T::RESCALE) } else { (T::ONE, T::ONE) };
-    let tiny = long < T::ONE / T::SQUARABLE;
-    let (scale, back) = if tiny { (T::RESCALE, T::UNSCALE) } else { (scale, back) };
-    let (long, short) = (scale * long, scale * short);
-
-    // The sum is rounded little more than once, and the root halves its error. The short square may underflow
-    // only where it is far below the last place of the long one.
-    let (long_square, long_lo) = two_product::<T, L>(long, long);
-    let (short_square, short_lo) = two_product::<T, L>(short, short);
-    let (sum, error) = fast_two_sum(long_square, short_square);
-    let result = back * (sum + (error + (long_lo + short_lo))).sqrt();
+    let result = T::length::<L>(ax, ay);
     let result = if x.unordered() | y.unordered() { T::NAN } else { result };
     if (ax == T::INFINITY) | (ay == T::INFINITY) { T::INFINITY } else { result }
 }

@@ -1,8 +1,8 @@
 //! Measures the largest errors of the functions, and writes `accuracy.tsv` and `docs/accuracy.md`.
 //!
 //! ```text
-//! all 2^32 f32, or samples ─▶ 64 pieces ─▶ the thousand worst ─▶ in multiple precision ─▶ table ─▶ page
-//!                               └─ state: which are done, and the worst so far
+//! all 2^32 f32, or samples and a search ─▶ 64 pieces ─▶ the thousand worst ─▶ in multiple precision ─▶ table ─▶ page
+//!                                            └─ state: which are done, and the worst so far
 //! ```
 //!
 //! A function has four lines in the table: f32 and f64, without and with fused multiply-add. The state is
@@ -13,6 +13,7 @@
 
 #[path = "../../tests/math/proof/mod.rs"]
 mod proof;
+mod search;
 mod sweep;
 
 use crate::proof::measure::{Finding, NUMERICS};
@@ -30,6 +31,7 @@ const HELP: &str = "Measures the accuracy of the elementary functions, in pieces
 
     --minutes N        stop after about N minutes
     --function NAME    measure only this function
+    --format NAME      measure only this format, f32 or f64
     --pieces N         measure N of the 64 pieces of each function, for a first look
     --state DIR        where the state is kept (target/accuracy)
     --render           only write the page from the table, measure nothing";
@@ -38,6 +40,7 @@ struct Options {
     until: Option<Instant>,
     pieces: u64,
     rows: Vec<&'static Row>,
+    formats: Vec<Format>,
     state: PathBuf,
 }
 
@@ -64,6 +67,7 @@ fn options() -> Result<Options, String> {
         until: None,
         pieces: sweep::PIECES,
         rows: FUNCTIONS.iter().collect(),
+        formats: Format::ALL.to_vec(),
         state: target.join("accuracy"),
     };
     let mut arguments = env::args().skip(1);
@@ -80,6 +84,13 @@ fn options() -> Result<Options, String> {
                 options.rows.retain(|row| row.function.name() == name);
                 if options.rows.is_empty() {
                     return Err(format!("no function `{name}`"));
+                }
+            }
+            "--format" => {
+                let name = value()?;
+                options.formats.retain(|format| format.name == name);
+                if options.formats.is_empty() {
+                    return Err(format!("no format `{name}`"));
                 }
             }
             "--pieces" => {
@@ -101,7 +112,7 @@ fn run(options: &Options) -> io::Result<bool> {
     let mut fit = true;
     let mut to_go = 0;
     for row in &options.rows {
-        for format in Format::ALL {
+        for &format in &options.formats {
             let file = options.state.join(format!("{}-{}.txt", row.function, format.name));
             let sweep = Sweep::resume(row, format, file)?;
             let left = sweep.run(options.until, options.pieces)?;

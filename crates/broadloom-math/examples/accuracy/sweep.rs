@@ -1,10 +1,11 @@
 //! The sweep over one function in one format, and its state.
 
 use crate::proof::measure::{Finding, NUMERICS, f32_errors, f64_errors, fingerprints, settled};
-use crate::proof::random::Format;
+use crate::proof::random::{Format, Random};
 use crate::proof::record::{Entry, rounded_up};
-use crate::proof::samples::{piece, probe};
-use crate::proof::table::Row;
+use crate::proof::samples::{Arguments, piece, probe};
+use crate::proof::table::{Row, Truth};
+use crate::search::Search;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
@@ -19,8 +20,14 @@ const KEPT: usize = 1000;
 /// Random pairs of f32 per piece: 33 million in all.
 const PAIRS: usize = 1 << 19;
 
-/// Random arguments of f64 per piece: a million in all.
-const DOUBLES: usize = 1 << 14;
+/// Random arguments of f64 per piece: a quarter of a million in all, and the search looks at seven times as many.
+const DOUBLES: usize = 1 << 12;
+
+/// Random pairs of f64 per piece for exact functions, of which the search finds nothing: two million in all.
+const EXACT_PAIRS: usize = 1 << 15;
+
+/// Errors from which on the search looks for worse ones: less than half an ulp, which rounding alone makes.
+const SEARCHED: f64 = 0.49;
 
 const THREADS: usize = 2;
 
@@ -180,19 +187,47 @@ impl Sweep {
     fn piece(&self, index: u64, thresholds: [f64; 2]) -> State {
         let worst = thresholds.map(|threshold| Worst { threshold, ..Worst::default() });
         let mut state = State { done: 1 << index, worst, ..State::default() };
-        let found = |numerics: usize, finding| state.worst[numerics].add(finding);
         let (row, format) = (self.row, self.format);
-        state.tested = if self.is_exhaustive() {
+        if self.is_exhaustive() {
             // Arguments of all sizes in each, so that the first one finds out what counts as bad.
             let bits = (index..1 << 32).step_by(PIECES as usize);
-            f32_errors(row, bits.map(|bits| (f32::from_bits(bits as u32), 0.0)), thresholds, found)
-        } else if format == Format::F32 {
-            let samples = piece(row, format, index, PAIRS);
-            f32_errors(row, samples.map(|(x, y)| (x as f32, y as f32)), thresholds, found)
-        } else {
-            f64_errors(row, piece(row, format, index, DOUBLES), thresholds, found)
+            let found = |numerics: usize, finding| state.worst[numerics].add(finding);
+            let arguments = bits.map(|bits| (f32::from_bits(bits as u32), 0.0));
+            state.tested = f32_errors(row, arguments, thresholds, found);
+            return state;
+        }
+        let count = match row.truth {
+            _ if format == Format::F32 => PAIRS,
+            Truth::Exact { .. } => EXACT_PAIRS,
+            Truth::Rounded { .. } => DOUBLES,
         };
+        let mut search = Search::default();
+        self.sample(&mut search, &mut state, piece(row, format, index, count));
+        // Other numbers than those of the samples, which begin with the index.
+        search.run(&mut Random(!index), format, |search, arguments| {
+            self.sample(search, &mut state, arguments.iter().map(|&(x, y)| (x, self.second(y))));
+        });
         state
+    }
+
+    /// The second operand, which functions of one ignore: a zero, so that it does not tell cells apart.
+    fn second(&self, y: f64) -> f64 {
+        if self.row.function.arity() == 2 { y } else { 0.0 }
+    }
+
+    /// Measures arguments for the state, and for the search the errors of which it may find worse ones.
+    fn sample(&self, search: &mut Search, state: &mut State, arguments: impl Iterator<Item = Arguments>) {
+        let State { tested, worst, .. } = state;
+        let found = |numerics: usize, finding| {
+            worst[numerics].add(finding);
+            search.add(numerics, finding);
+        };
+        *tested += match self.format {
+            Format::F32 => {
+                f32_errors(self.row, arguments.map(|(x, y)| (x as f32, y as f32)), [SEARCHED; 2], found)
+            }
+            _ => f64_errors(self.row, arguments, [SEARCHED; 2], found),
+        };
     }
 
     /// The lines of the table, of the pieces that are done: the worst in multiple precision.

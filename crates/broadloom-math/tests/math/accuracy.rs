@@ -106,3 +106,18 @@ fn f64_is_as_recorded() {
     let record = recorded();
     FUNCTIONS.iter().for_each(|row| compare(&record, row, Format::F64));
 }
+
+/// Next to the switch of a power of two, and where e^x is just above one and its quotient just below: arguments that
+/// random ones of every size had missed.
+#[test]
+fn the_record_covers_short_intervals() {
+    let record = recorded();
+    for (function, x) in [(Function::Sigmoid, -2.7445351205850876), (Function::Softplus, -2.758283745845752)]
+    {
+        let row = FUNCTIONS.iter().find(|row| row.function == function).expect("every function has a row");
+        for (numerics, error) in settled(row, Format::F64, (x, 0.0)).into_iter().enumerate() {
+            let recorded = of(&record, row, Format::F64, numerics).worst.error;
+            assert!(error <= recorded, "{function} at {x}: {error} ulp, recorded {recorded}");
+        }
+    }
+}

@@ -1,6 +1,10 @@
 //! The measure measures: distances worked out by hand.
 
+use crate::proof::measure::{f64_errors, settled};
+use crate::proof::quick;
 use crate::proof::random::Format;
+use crate::proof::samples::piece;
+use crate::proof::table::FUNCTIONS;
 use crate::proof::ulps::{Big, big, f32_from_f64, from_big};
 
 const INF: f64 = f64::INFINITY;
@@ -98,5 +102,20 @@ fn in_units_of_a_floor() {
     for (floor, distance) in [(power(-22), 0.125), (power(-25), 1.0), (power(-60), power(18))] {
         assert_eq!(f32_from_f64(got as f32, want, floor), distance);
         assert_eq!(from_big(got, &big(want), false, Format::F32, floor), distance);
+    }
+}
+
+/// Errors against sums of two f64 are those against multiple precision.
+#[test]
+fn of_f64_from_pairs() {
+    for row in FUNCTIONS {
+        let known = piece(row, Format::F64, 1, 400);
+        for at in known.filter(|at| quick::value(row.function, at.0, at.1).is_some()) {
+            let exact = settled(row, Format::F64, at);
+            f64_errors(row, [at], [-1.0; 2], |numerics, finding| {
+                let difference = (finding.error - exact[numerics]).abs();
+                assert!(difference < 1e-6, "{} at {at:?}: {} and {exact:?}", row.function, finding.error);
+            });
+        }
     }
 }

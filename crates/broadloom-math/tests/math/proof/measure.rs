@@ -1,9 +1,10 @@
 //! Errors of tiles over arguments.
 
+use crate::proof::quick;
 use crate::proof::random::Format;
 use crate::proof::samples::Arguments;
 use crate::proof::table::{Row, Truth};
-use crate::proof::ulps::{Big, big, bit_for_bit, f32_from_f64, from_big};
+use crate::proof::ulps::{Big, big, bit_for_bit, f32_from_f64, f64_from_pair, from_big};
 use broadloom_math::{CpuLevel, tile_f32, tile_f64};
 use std::cell::OnceCell;
 
@@ -79,7 +80,7 @@ pub fn f32_errors(
     }
 }
 
-/// As [`f32_errors`], of an f64 function: against multiple precision.
+/// As [`f32_errors`], of an f64 function: against sums of two f64, or against multiple precision.
 pub fn f64_errors(
     row: &Row,
     arguments: impl IntoIterator<Item = Arguments>,
@@ -89,13 +90,25 @@ pub fn f64_errors(
     let mut count = 0;
     for at in arguments {
         count += 1;
-        for (index, error) in settled(row, Format::F64, at).into_iter().enumerate() {
+        for (index, error) in quickly(row, at).into_iter().enumerate() {
             if error > beyond[index] {
                 found(index, Finding { error, at });
             }
         }
     }
     count
+}
+
+/// The errors of an f64 function at one pair of arguments, at each level, to about 2^-30 ulp.
+fn quickly(row: &Row, at: Arguments) -> [f64; 2] {
+    let (Truth::Rounded { floor, .. }, Some(want)) = (row.truth, quick::value(row.function, at.0, at.1))
+    else {
+        return settled(row, Format::F64, at);
+    };
+    levels().map(|level| {
+        let got = result(row, Format::F64, at, level);
+        f64_from_pair(got, want, floor(at.0, at.1) * Format::F64.epsilon())
+    })
 }
 
 /// A number for the bits of a function's results at each level (Fowler, Noll and Vo's hash FNV-1a by words):
@@ -121,18 +134,20 @@ pub fn fingerprints(row: &Row, format: Format, arguments: &[Arguments]) -> [u64;
 /// The errors at one pair of arguments, at each level: against multiple precision.
 pub fn settled(row: &Row, format: Format, at: Arguments) -> [f64; 2] {
     let value = Value::new(row, format, at);
-    levels().map(|level| {
-        let got = if format == Format::F32 {
-            let mut got = [0.0];
-            tile_f32(row.function, level, &mut got, &[at.0 as f32], Some(&[at.1 as f32]));
-            f64::from(got[0])
-        } else {
-            let mut got = [0.0];
-            tile_f64(row.function, level, &mut got, &[at.0], Some(&[at.1]));
-            got[0]
-        };
-        value.error(got)
-    })
+    levels().map(|level| value.error(result(row, format, at, level)))
+}
+
+/// The function's result at one pair of arguments.
+fn result(row: &Row, format: Format, at: Arguments, level: CpuLevel) -> f64 {
+    if format == Format::F32 {
+        let mut got = [0.0];
+        tile_f32(row.function, level, &mut got, &[at.0 as f32], Some(&[at.1 as f32]));
+        f64::from(got[0])
+    } else {
+        let mut got = [0.0];
+        tile_f64(row.function, level, &mut got, &[at.0], Some(&[at.1]));
+        got[0]
+    }
 }
 
 /// The true value of a function at some arguments.

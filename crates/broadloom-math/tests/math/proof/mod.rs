@@ -3,6 +3,8 @@
 //! To add a function, write a row in `table.rs`, and a file or a function of its arguments in `samples/`.
 
 pub mod measure;
+pub mod pair;
+pub mod quick;
 pub mod random;
 pub mod record;
 pub mod render;

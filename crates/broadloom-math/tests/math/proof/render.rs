@@ -51,7 +51,10 @@ How measured:
   precision, which decides.
 * f32, two operands: at least {pairs:.1} million pairs each: corners, hard cases, and random ones of every size,
   compared likewise.
-* f64: at least {doubles:.2} million arguments each, likewise chosen, in multiple precision (130 bits).
+* f64: at least {doubles:.2} million arguments each, likewise chosen, against sums of two f64 (some 100 bits), where these
+  are far from the ends of the format, or else in multiple precision (130 bits), which decides on the worst again.
+* Among them are arguments found by a search: next to the worst ones of each 32nd of a binade, at all distances, round
+  by round. So short intervals are met where terms cancel, or where an intermediate result passes a power of two.
 * `cargo test` repeats a part of it, and all worst arguments, and fails if an error is larger than recorded.
 
 There are no functions of f16 or bf16. Such a number is computed with as f32 and the result is rounded once, so

@@ -4,6 +4,7 @@
 //! counts as the power of two after the largest finite number, so that a result may round to infinity within
 //! its bound; any other disagreement about NaN, infinity, or the sign is an infinite distance.
 
+use crate::proof::pair::Pair;
 use crate::proof::random::Format;
 use dashu_float::{FBig, round::mode::HalfEven};
 
@@ -50,6 +51,19 @@ pub fn f32_from_f64(got: f32, want: f64, floor: f64) -> f64 {
         return (wide - want).abs() / f32_unit(want).max(floor);
     }
     f32_from_special(wide, want)
+}
+
+/// The distance from `got` to `want` in units of the last f64 place of `want`, or in units of `floor` if that is
+/// more; for a `want` far from the ends of the format.
+pub fn f64_from_pair(got: f64, want: Pair, floor: f64) -> f64 {
+    if !got.is_finite() || got.is_sign_negative() != want.hi.is_sign_negative() && floor == 0.0 {
+        return f64::INFINITY;
+    }
+    // Of a power of two less something, the unit is that below.
+    let power = want.hi.to_bits().trailing_zeros() >= 52;
+    let below = power && want.lo != 0.0 && (want.hi > 0.0) == (want.lo < 0.0);
+    let unit = libm::scalbn(1.0, libm::ilogb(want.hi) - 52 - i32::from(below));
+    ((got - want.hi) - want.lo).abs() / floor.max(unit)
 }
 
 /// The last place of an f32 near `x`.
