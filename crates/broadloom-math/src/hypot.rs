@@ -1,12 +1,12 @@
 //! The length of a vector of two components.
 //!
 //! ```text
-//! f32: in f64, where no square overflows or vanishes
-//! f64: both times a power of two, so that none does ──▶ sqrt(x^2 + y^2) ──▶ scaled back ──▶ corrected
+//! both times a power of two, so that no square overflows or vanishes ──▶ sqrt(x^2 + y^2) ──▶ scaled back
+//! f64:                                                                                      ──▶ corrected
 //! ```
 //!
-//! The correction is that of C. F. Borges, "An improved algorithm for hypot(a, b)" (2019): one step of Newton's
-//! method, with the residue of the root computed as if exactly.
+//! The correction is that of C. F. Borges, "An improved algorithm for hypot(a, b)" (2019): one step of Newton's method, with
+//! the residue of the root computed as if exactly. For f32 it would take a third longer, and a root in f64 a sixth.
 
 use crate::exact::{fast_two_sum, two_product};
 use crate::float::Float;
@@ -20,9 +20,24 @@ pub trait HypotTable: Float {
 impl HypotTable for f32 {
     #[inline(always)]
     fn length<L: Level>(x: f32, y: f32) -> f32 {
-        let (x, y) = (f64::from(x), f64::from(y));
-        // The squares are exact.
-        x.madd::<L>(x, y * y).sqrt() as f32
+        // A power of two whose square and the square of whose reciprocal have room for a sum and for its last places.
+        const SQUARABLE: f32 = 1152921504606846976.0; // 2^60
+        // One that lifts the least subnormal above 1 / SQUARABLE, and no number below that beyond SQUARABLE; and the
+        // reverse for its reciprocal.
+        const RESCALE: f32 = 1237940039285380274899124224.0; // 2^90
+        const UNSCALE: f32 = 1.0 / RESCALE;
+        let (long, short) = if y > x { (y, x) } else { (x, y) };
+        let (scale, back) = if long > SQUARABLE { (UNSCALE, RESCALE) } else { (1.0, 1.0) };
+        let tiny = long < 1.0 / SQUARABLE;
+        let (scale, back) = if tiny { (RESCALE, UNSCALE) } else { (scale, back) };
+        let (long, short) = (scale * long, scale * short);
+
+        // The sum is rounded little more than once, and the root halves its error. The short square may underflow only
+        // where it is far below the last place of the long one.
+        let (long_square, long_error) = two_product::<f32, L>(long, long);
+        let (short_square, short_error) = two_product::<f32, L>(short, short);
+        let (sum, error) = fast_two_sum(long_square, short_square);
+        back * (sum + (error + (long_error + short_error))).sqrt()
     }
 }
 

@@ -28,11 +28,6 @@ pub trait TrigTable: Float {
     fn sin_tail<L: Level>(z: Self) -> Self;
     /// C in cos r = 1 - r^2/2 + r^4 C(r^2) for |r| up to about pi/4.
     fn cos_tail<L: Level>(z: Self) -> Self;
-    /// sin (r + lo) and cos (r + lo), for |r| up to about pi/4; for f64 better than plainly.
-    #[inline(always)]
-    fn waves<L: Level>(r: Self, lo: Self) -> (Self, Self) {
-        plain_waves::<Self, L>(r, lo)
-    }
     /// The quadrant of any finite non-negative x.
     fn reduce_huge(self) -> Quadrant<Self>;
 }
@@ -103,34 +98,6 @@ impl TrigTable for f64 {
     }
 
     #[inline(always)]
-    fn waves<L: Level>(r: f64, lo: f64) -> (f64, f64) {
-        // Unfused, the rounding error of r^2 would cost too much.
-        if !L::FUSED {
-            return plain_waves::<f64, L>(r, lo);
-        }
-        const SIXTH: f64 = 1.0 / 6.0;
-        let (z, z_error) = two_product::<f64, L>(r, r);
-        let w = z.madd::<L>(-0.5, 1.0);
-        let w_error = z_error.madd::<L>(-0.5, z.madd::<L>(-0.5, 1.0 - w));
-        let (cube, cube_error) = (z * r, z_error * r);
-        // sin r = r - r^3 / 6 + r^5 S, where 1/6 is rounded. Error relative to sin r: 2^-57.4.
-        let series = polynomial::<f64, L, 5>(
-            z,
-            [
-                0.008333333333329031,
-                -0.000198412698341807,
-                2.755731499756384e-06,
-                -2.5050938891107487e-08,
-                1.5906239810176143e-10,
-            ],
-        );
-        let low = cube_error.madd::<L>(-SIXTH, lo * w);
-        let sin = r + cube.madd::<L>(-SIXTH, (cube * z).madd::<L>(series, low));
-        let cos = w + (w_error + (z * z).madd::<L>(Self::cos_tail::<L>(z), -(r * lo)));
-        (sin, cos)
-    }
-
-    #[inline(always)]
     fn reduce_huge(self) -> Quadrant<f64> {
         huge::reduce(self)
     }
@@ -187,23 +154,16 @@ pub(crate) fn reduce<T: TrigTable, L: Level>(a: T) -> Quadrant<T> {
     Quadrant { q, hi, lo }
 }
 
-/// [`TrigTable::waves`] but for the rounding error of r^2.
+/// The wave at `x`, whose magnitude lies at `at`.
 #[inline(always)]
-fn plain_waves<T: TrigTable, L: Level>(r: T, lo: T) -> (T, T) {
+fn on_quadrant<T: TrigTable, L: Level>(at: Quadrant<T>, x: T, wave: Wave) -> T {
+    let Quadrant { q, hi: r, lo } = at;
     let z = r * r;
     let half_z = T::HALF * z;
     let w = T::ONE - half_z;
     // sin (r + lo) = sin r + lo cos r, cos (r + lo) = cos r - lo sin r.
     let sin = r + (z * r).madd::<L>(T::sin_tail::<L>(z), lo * w);
     let cos = w + (((T::ONE - w) - half_z) + (z * z).madd::<L>(T::cos_tail::<L>(z), -(r * lo)));
-    (sin, cos)
-}
-
-/// The wave at `x`, whose magnitude lies at `at`.
-#[inline(always)]
-fn on_quadrant<T: TrigTable, L: Level>(at: Quadrant<T>, x: T, wave: Wave) -> T {
-    let Quadrant { q, hi: r, lo } = at;
-    let (sin, cos) = T::waves::<L>(r, lo);
     let quadrant = match wave {
         Wave::Sin => q + T::ROUND,
         Wave::Cos => q + T::ONE + T::ROUND,
