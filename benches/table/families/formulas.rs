@@ -69,8 +69,8 @@ fn distances(suite: &mut Suite) {
 
 /// Threads share what is bound by computing.
 fn two_threads(suite: &mut Suite) {
-    let count = suite.size(1 << 20);
-    suite.ratio("tanh(x) * exp(-x), 1 Mi elements, two threads", Asked::Ratio(0.55), || {
+    let count = suite.size(4 << 20);
+    suite.ratio("tanh(x) * exp(-x), 4 Mi elements, two threads", Asked::Ratio(0.55), || {
         let x = array(&[count], 26);
         let with = |name, threads: Threads| {
             let g = Graph::new();
