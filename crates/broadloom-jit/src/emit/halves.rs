@@ -46,8 +46,8 @@ impl Emitter<'_, '_> {
                 if to == DType::F16 { self.overflow_f16(&narrow) } else { narrow }
             }
             (DType::F32, DType::F16) if self.host.is_wide() => self.in_vectors(&[x], |emitter, args| {
-                let halves = emitter.to_halves(args[0]);
-                emitter.of_halves(halves)
+                let halves = emitter.encode_halves(args[0]);
+                emitter.decode_halves(halves)
             }),
             (DType::F32, DType::F16) => {
                 let rounded = self.round_by_adding(x, to);
@@ -139,10 +139,10 @@ impl Emitter<'_, '_> {
                 1 => {
                     let ty = self.host.vector_of(types::I16);
                     let halves = self.builder.ins().scalar_to_vector(ty, bits.regs[0]);
-                    let floats = self.of_halves(halves);
+                    let floats = self.decode_halves(halves);
                     [self.builder.ins().extractlane(floats, 0u8)].into_iter().collect()
                 }
-                _ => self.halves(bits, |emitter, low| emitter.of_halves(low)),
+                _ => self.halves(bits, |emitter, low| emitter.decode_halves(low)),
             };
             return Val { dtype, width: 4, ..bits.with_regs(floats) };
         }
@@ -170,12 +170,12 @@ impl Emitter<'_, '_> {
         Val { dtype, width: 4, ..bits.with_regs(floats) }
     }
 
-    fn of_halves(&mut self, halves: ir::Value) -> ir::Value {
+    fn decode_halves(&mut self, halves: ir::Value) -> ir::Value {
         let floats = self.host.vector_of(types::F32);
         self.intrinsic(Intrinsic::OfHalves, &[halves], floats)
     }
 
-    fn to_halves(&mut self, floats: ir::Value) -> ir::Value {
+    fn encode_halves(&mut self, floats: ir::Value) -> ir::Value {
         let halves = self.host.vector_of(types::I16);
         self.intrinsic(Intrinsic::ToHalves, &[floats], halves)
     }
@@ -209,11 +209,11 @@ impl Emitter<'_, '_> {
         if x.dtype == DType::F16 && self.host.is_wide() {
             if x.lanes == 1 {
                 let float = self.builder.ins().scalar_to_vector(floats, x.regs[0]);
-                let halves = self.to_halves(float);
+                let halves = self.encode_halves(float);
                 return Val::scalar(DType::U16, self.builder.ins().extractlane(halves, 0u8));
             }
             let ty = self.host.vector_of(types::I16);
-            let halves = self.join_halves(x, ty, |emitter, floats| emitter.to_halves(floats));
+            let halves = self.join_halves(x, ty, |emitter, floats| emitter.encode_halves(floats));
             return Val::vector(DType::U16, x.lanes, halves);
         }
         let mut words = Regs::new();
