@@ -25,13 +25,16 @@ impl Selector<'_> {
                     }
                 }
             }
+            let mut constants: Vec<(usize, ir::Value)> = invariants
+                .iter()
+                .filter(|(value, _)| self.constant_lane(**value).is_some())
+                .map(|(value, uses)| (*uses, *value))
+                .collect();
+            if constants.is_empty() {
+                continue;
+            }
             let alive = blocks.iter().map(|block| self.most_alive(*block, &invariants)).max().unwrap_or(0);
             let excess = (invariants.len() + alive).saturating_sub(REGISTERS);
-            let mut constants: Vec<(usize, ir::Value)> = invariants
-                .into_iter()
-                .filter(|(value, _)| self.constant_lane(*value).is_some())
-                .map(|(value, uses)| (uses, value))
-                .collect();
             constants.sort_unstable();
             for (_, value) in constants.into_iter().take(excess) {
                 self.in_memory[value] = true;
@@ -55,16 +58,19 @@ impl Selector<'_> {
 
     /// The most values beside the invariant ones that are alive at once in a block.
     fn most_alive(&self, block: ir::Block, invariants: &BTreeMap<ir::Value, usize>) -> usize {
-        let mut alive: HashSet<ir::Value> = HashSet::new();
-        let mut most = 0;
+        let mut alive: SecondaryMap<ir::Value, bool> = SecondaryMap::new();
+        let (mut count, mut most) = (0, 0_usize);
         let insts: Vec<ir::Inst> = self.func.layout.block_insts(block).collect();
         for inst in insts.into_iter().rev() {
             for result in self.func.dfg.inst_results(inst) {
-                alive.remove(result);
+                count -= usize::from(std::mem::take(&mut alive[*result]));
             }
-            let read = self.func.dfg.inst_values(inst).map(|value| self.uncast(value));
-            alive.extend(read.filter(|value| self.is_held(*value) && !invariants.contains_key(value)));
-            most = most.max(alive.len());
+            for value in self.func.dfg.inst_values(inst).map(|value| self.uncast(value)) {
+                if self.is_held(value) && !invariants.contains_key(&value) {
+                    count += usize::from(!std::mem::replace(&mut alive[value], true));
+                }
+            }
+            most = most.max(count);
         }
         most
     }
