@@ -4,9 +4,8 @@ use crate::by_hand::Level;
 use crate::by_hand::elementwise::{
     axpy, black_or_white, chain, choose, count_greater, horner, normalise, normalise_bytes,
 };
-use crate::harness::contest::{Loop, agreeing, alone, array, is_close, kernel, numbers, of};
+use crate::harness::contest::{Loop, Passed, agreeing, alone, array, is_close, kernel, numbers, of};
 use crate::harness::{Asked, Contender, Suite};
-use broadloom::Array;
 use broadloom::prelude::*;
 use std::rc::Rc;
 
@@ -102,7 +101,6 @@ fn count_above(suite: &mut Suite, name: &str, count: usize) {
 /// Rows whose length is a symbol, and no multiple of the lanes of a vector.
 fn short_rows(suite: &mut Suite) {
     for m in [31, 47, 100] {
-        let longer = m + 1;
         suite.ratio(&format!("(x + y) * c, rows of m = {m}"), Asked::Ratio(2.5), || {
             let rows = |name, m: usize| {
                 let g = Graph::new();
@@ -110,13 +108,12 @@ fn short_rows(suite: &mut Suite) {
                 let x = g.input::<f32>("x", shape![n, columns]);
                 let (y, c) = (g.input::<f32>("y", shape![columns]), g.input::<f32>("c", shape![n, 1]));
                 let n = (64 << 10) / m;
-                let inputs: [Rc<Array<f32>>; 3] = [array(&[n, m], 3), array(&[m], 4), array(&[n, 1], 5)];
-                let [x_array, y_array, c_array] = inputs;
-                let mut run = kernel(alone((x + y) * c), vec![x_array, y_array, c_array], &[n, m]);
+                let arrays: Vec<Rc<dyn Passed>> = vec![array(&[n, m], 3), array(&[m], 4), array(&[n, 1], 5)];
+                let mut run = kernel(alone((x + y) * c), arrays, &[n, m]);
                 let mut out = vec![0.0_f32; n * m];
                 Contender::new(name, move || run(&mut out))
             };
-            vec![rows("broadloom", m), rows("rows of one more", longer)]
+            vec![rows("broadloom", m), rows("rows of one more", m + 1)]
         });
     }
 }

@@ -2,7 +2,7 @@
 
 use super::Emitter;
 use cranelift_codegen::ir::{
-    self, AbiParam, ExtFuncData, ExternalName, InstBuilder, Signature, UserExternalName,
+    self, AbiParam, ExtFuncData, ExternalName, InstBuilder, InstructionData, Signature, UserExternalName,
 };
 
 /// What vectors of 32 bytes need and CLIF has no instruction for: calls of functions that only the wide back end knows.
@@ -60,9 +60,10 @@ impl Intrinsic {
         UserExternalName::new(Intrinsic::NAMESPACE, u16::from_le_bytes(index).into())
     }
 
-    /// The intrinsic that a function is, if it is one.
-    pub(crate) fn of_function(func: &ir::Function, callee: ir::FuncRef) -> Option<Intrinsic> {
-        match func.dfg.ext_funcs[callee].name {
+    /// The intrinsic that an instruction calls, if it calls one.
+    pub(crate) fn called(func: &ir::Function, inst: ir::Inst) -> Option<Intrinsic> {
+        let InstructionData::Call { func_ref, .. } = func.dfg.insts[inst] else { return None };
+        match func.dfg.ext_funcs[func_ref].name {
             ExternalName::User(name) => Intrinsic::of(&func.params.user_named_funcs()[name]),
             _ => None,
         }

@@ -330,8 +330,7 @@ impl<'f> Generator<'_, 'f, '_> {
     /// The lanes of the loops that go over an axis one after the other, each as far as its vectors fit. An inner loop
     /// has one for short vectors: it ends once for each step around it.
     fn passes(&self, axis: AxisId, lanes: usize) -> SmallVec<[usize; 3]> {
-        let shorter = if self.positions.is_empty() { 1 } else { SHORT_LANES.min(lanes) };
-        let mut passes: SmallVec<[usize; 3]> = smallvec![lanes, shorter, 1];
+        let mut passes: SmallVec<[usize; 3]> = smallvec![lanes, self.short_lanes(lanes), 1];
         passes.dedup();
         let mut left = self.whole_extent(axis);
         passes.retain(|lanes| {
@@ -343,6 +342,11 @@ impl<'f> Generator<'_, 'f, '_> {
             passes.push(1);
         }
         passes
+    }
+
+    /// The lanes of the vectors for what is left of a loop over so many, or 1.
+    fn short_lanes(&self, lanes: usize) -> usize {
+        if self.positions.is_empty() { 1 } else { SHORT_LANES.min(lanes) }
     }
 
     /// The steps of an axis that is run as a whole, if that is a number.

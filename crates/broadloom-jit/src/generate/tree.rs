@@ -1,7 +1,7 @@
 //! The parts of the fixed tree: the lanes of a block, and the binary counter over blocks.
 
+use super::Generator;
 use super::reduce::State;
-use super::{Generator, SHORT_LANES};
 use crate::emit::{LaneStride, Val};
 use broadloom_ir::reduce::{BLOCK, LANES};
 use broadloom_loops::kernel::*;
@@ -273,7 +273,7 @@ impl Generator<'_, '_, '_> {
                 for (index, part) in state.chunks(part.len()).enumerate() {
                     generator.write_lanes(lanes, index * reduce.lanes, part);
                 }
-                let short = if generator.positions.is_empty() { 1 } else { SHORT_LANES.min(reduce.lanes) };
+                let short = generator.short_lanes(reduce.lanes);
                 generator.rest_in_memory(reduce, (next, block.1), lanes, short);
                 (0..parts)
                     .flat_map(|index| generator.read_lanes(lanes, reduce.lanes, index * reduce.lanes))

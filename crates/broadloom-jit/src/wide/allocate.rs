@@ -34,25 +34,26 @@ impl Allocation {
 }
 
 impl Allocation {
-    /// What becomes of registers. Blocks are in the order of the code, so that a loop is what a jump goes back over.
+    /// What becomes of registers. Blocks are in the order of the code: a loop is what a jump goes back over, with what may
+    /// stand between its blocks.
     pub(super) fn registers(&self, function: &Function) -> Registers {
         let places = self.output.allocs.iter().filter_map(|place| place.as_reg());
         let vectors = places.filter(|reg| reg.class() == RegClass::Float);
         let used = vectors.fold(PRegSet::empty(), |set, reg| set.with(reg)).into_iter().count();
-        let mut loops: Vec<(usize, usize)> = Vec::new();
-        for (last, block) in function.blocks.iter().enumerate() {
-            let back = block.successors.iter().map(|(to, _)| *to).filter(|first| *first <= last);
-            loops.extend(back.map(|first| (first, last)));
-        }
-        let is_inner = |(first, last): &&(usize, usize)| {
-            !loops.iter().any(|other| other != &(*first, *last) && *first <= other.0 && other.1 <= *last)
-        };
         let on_stack = |step: &InstOrEdit<'_>| match step {
             InstOrEdit::Edit(Edit::Move { from, to }) => from.is_stack() || to.is_stack(),
             InstOrEdit::Inst(_) => false,
         };
-        let inner = loops.iter().filter(is_inner).flat_map(|(first, last)| *first..=*last);
-        let spills = inner.map(|block| self.steps(block).filter(on_stack).count()).sum();
+        let mut spills = 0;
+        // A loop that begins before the last begin of those that have ended has one of them inside.
+        let mut behind_begins = 0;
+        for (last, block) in function.blocks.iter().enumerate() {
+            let back = block.successors.iter().map(|(to, _)| *to).filter(|first| *first <= last).max();
+            if let Some(first) = back.filter(|first| *first >= behind_begins) {
+                spills += (first..=last).flat_map(|block| self.steps(block)).filter(on_stack).count();
+                behind_begins = first + 1;
+            }
+        }
         Registers { used, spills }
     }
 }

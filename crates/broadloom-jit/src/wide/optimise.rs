@@ -114,7 +114,7 @@ impl Key {
         let &[result] = func.dfg.inst_results(inst) else { return None };
         let ty = func.dfg.value_type(result);
         if let InstructionData::Call { func_ref, .. } = data {
-            Intrinsic::of_function(func, func_ref)?;
+            Intrinsic::called(func, inst)?;
             let args = func.dfg.inst_args(inst).to_vec();
             return Some(Key {
                 data: InstructionData::NullAry { opcode },
@@ -140,8 +140,8 @@ impl Key {
     }
 }
 
-/// The value of an integer constant.
-fn number(func: &Function, value: Value) -> Option<i64> {
+/// The value of an integer constant, with the sign of its type.
+pub(super) fn number(func: &Function, value: Value) -> Option<i64> {
     let inst = func.dfg.value_def(value).inst()?;
     match func.dfg.insts[inst] {
         InstructionData::UnaryImm { opcode: Opcode::Iconst, imm } => {
@@ -159,21 +159,17 @@ enum Simpler {
     Number(i64),
 }
 
-/// What a scalar instruction comes to where distances, strides and divisors are known.
+/// What an instruction comes to where distances, strides and divisors are known, or what it does was just undone.
 fn simplified(func: &Function, inst: Inst) -> Option<Simpler> {
     let &[result] = func.dfg.inst_results(inst) else { return None };
     let ty = func.dfg.value_type(result);
     let (opcode, [x, y]) = match func.dfg.insts[inst] {
         // What is rounded to be computed with is stored as it was rounded.
-        InstructionData::Call { func_ref, .. } => {
-            let called = |inst: Inst| match func.dfg.insts[inst] {
-                InstructionData::Call { func_ref, .. } => Intrinsic::of_function(func, func_ref),
-                _ => None,
-            };
+        InstructionData::Call { .. } => {
             let before = func.dfg.value_def(*func.dfg.inst_args(inst).first()?).inst()?;
-            let undone = Intrinsic::of_function(func, func_ref) == Some(Intrinsic::ToHalves)
-                && called(before) == Some(Intrinsic::OfHalves);
-            return undone.then(|| Simpler::Value(func.dfg.inst_args(before)[0]));
+            let is_undone = [inst, before].map(|inst| Intrinsic::called(func, inst))
+                == [Intrinsic::ToHalves, Intrinsic::OfHalves].map(Some);
+            return is_undone.then(|| Simpler::Value(func.dfg.inst_args(before)[0]));
         }
         InstructionData::Ternary { opcode: Opcode::Select, args: [condition, on_true, on_false] } => {
             return Some(Simpler::Value(if number(func, condition)? != 0 { on_true } else { on_false }));

@@ -13,6 +13,7 @@ mod vectors;
 
 use super::Unsupported;
 use super::machine::*;
+use super::optimise::number;
 use crate::emit::Intrinsic;
 use cranelift_codegen::dominator_tree::DominatorTree;
 use cranelift_codegen::entity::SecondaryMap;
@@ -236,13 +237,7 @@ impl<'f> Selector<'f> {
 
     /// The value of an integer constant, with the sign of its type.
     fn known(&self, value: ir::Value) -> Option<i64> {
-        match self.definition(value)?.1 {
-            InstructionData::UnaryImm { opcode: Opcode::Iconst, imm } => {
-                let unused = 64 - self.type_of(value).bits();
-                Some(imm.bits() << unused >> unused)
-            }
-            _ => None,
-        }
+        number(self.func, value)
     }
 
     fn known_i32(&self, value: ir::Value) -> Option<i64> {
@@ -283,7 +278,7 @@ impl<'f> Selector<'f> {
                 || opcode.can_store()
                 || opcode.can_trap()
                 || opcode.other_side_effects()
-                || opcode.is_call() && !self.is_intrinsic(inst);
+                || opcode.is_call() && Intrinsic::called(self.func, inst).is_none();
             if is_wanted || has_effect {
                 self.current = Some((inst, block));
                 self.inst(inst)?;
@@ -300,13 +295,6 @@ impl<'f> Selector<'f> {
         }
         reversed.reverse();
         Ok(reversed)
-    }
-
-    fn is_intrinsic(&self, inst: ir::Inst) -> bool {
-        match self.func.dfg.insts[inst] {
-            InstructionData::Call { func_ref, .. } => Intrinsic::of_function(self.func, func_ref).is_some(),
-            _ => false,
-        }
     }
 
     /// How control leaves a block.

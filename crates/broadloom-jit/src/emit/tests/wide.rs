@@ -9,7 +9,7 @@ use super::reductions::accumulations;
 use broadloom_ir::dtype::{DType, Scalar};
 use broadloom_ir::ops::Op;
 use broadloom_ir::reduce::ReduceOp;
-use cranelift_codegen::ir::{Function, InstructionData, types};
+use cranelift_codegen::ir::{Function, types};
 use cranelift_codegen::isa::OwnedTargetIsa;
 use cranelift_codegen::verify_function;
 use std::collections::BTreeSet;
@@ -242,10 +242,7 @@ fn intrinsics_are_known_by_their_names() {
                 let called = emitter.intrinsic(intrinsic, &[reg], types::F32X8);
                 let func = &*emitter.builder.func;
                 let inst = func.dfg.value_def(called).inst().expect("a call");
-                let InstructionData::Call { func_ref, .. } = func.dfg.insts[inst] else {
-                    panic!("{intrinsic:?} is no call");
-                };
-                assert_eq!(Intrinsic::of_function(func, func_ref), Some(intrinsic));
+                assert_eq!(Intrinsic::called(func, inst), Some(intrinsic));
             }
         }
         assert_eq!(emitter.builder.func.dfg.ext_funcs.len(), 13, "each is imported once");

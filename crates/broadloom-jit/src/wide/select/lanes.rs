@@ -83,8 +83,7 @@ impl Selector<'_> {
                 self.emit(Code::VEX_Vpermq_ymm_ymmm256_imm8, &[Arg::Def(target), Arg::Use(mixed), order]);
             }
             (Opcode::Call, args) => {
-                let InstructionData::Call { func_ref, .. } = *data else { return self.unsupported(inst) };
-                let Some(intrinsic) = Intrinsic::of_function(self.func, func_ref) else {
+                let Some(intrinsic) = Intrinsic::called(self.func, inst) else {
                     return self.unsupported(inst);
                 };
                 return self.intrinsic(inst, intrinsic, lane, target, args);

@@ -183,8 +183,8 @@ impl Run<'_> {
                 Bits::scalar(types::I64, start + i64::from(offset))
             }
             InstructionData::CallIndirect { .. } => hosts::call(&args[0], &args[1..])?,
-            InstructionData::Call { func_ref, .. } => {
-                let intrinsic = Intrinsic::of_function(self.func, func_ref).expect("an intrinsic");
+            InstructionData::Call { .. } => {
+                let intrinsic = Intrinsic::called(self.func, inst).expect("an intrinsic");
                 intrinsic_of(intrinsic, ty, args)
             }
             InstructionData::UnaryImm { imm, .. } => Bits::scalar(ty, imm.bits()),
