@@ -339,7 +339,7 @@ impl Maker<'_, '_, '_> {
             let short = extent.is_some_and(|extent| extent < MIN_REDUCTION_LANES as i64);
             let values = maker.placement.subtree(axis).into_iter().chain(wanted.iter().copied());
             let lanes = match is_vector && !short {
-                true => maker.placement.lanes(axis, Some(axis), values).max(MIN_REDUCTION_LANES),
+                true => maker.placement.lanes(axis, Some(axis), values).clamp(MIN_REDUCTION_LANES, LANES),
                 false => 1,
             };
             let results: Vec<ValueId> = accumulators.iter().map(|accumulator| accumulator.result).collect();

@@ -17,7 +17,7 @@ use crate::flat::FlatId;
 use crate::kernel::*;
 use crate::nest::{AxisSet, Gathered, Nest, NestAxis, NestStore, Part, bit};
 use crate::thresholds::{
-    MIN_CALLED_STRIP, MIN_INVARIANT_COST, MIN_LANE_BYTES, REGISTERS_OF_CROWDED_VALUE, REGISTERS_OF_VALUE,
+    MIN_CALLED_STRIP, MIN_INVARIANT_COST, REGISTERS_OF_CROWDED_VALUE, REGISTERS_OF_VALUE, USUAL_LANE_BYTES,
     max_uncrowded_values,
 };
 use crate::{LowerOptions, Target, cost};
@@ -452,7 +452,7 @@ impl<'n, 'a> Placement<'n, 'a> {
 
     /// Steps computed at once for values of these dtypes.
     pub fn lanes(&self, axis: AxisId, level: Option<AxisId>, values: impl Iterator<Item = ValueId>) -> usize {
-        let (mut count, mut widest, mut narrowest) = (0, 1, 8);
+        let (mut count, mut widest, mut narrowest) = (0, None, 8);
         for value in values.filter(|value| self.nest.varies[value.index()] & bit(axis) != 0) {
             let entry = &self.nest.values[value.index()];
             let narrow = self.nest.reductions.get(&value).is_some_and(|reduction| {
@@ -463,13 +463,14 @@ impl<'n, 'a> Placement<'n, 'a> {
             }
             count += 1;
             if entry.dtype != DType::Bool || matches!(entry.def, Def::Load { .. }) {
-                widest = widest.max(entry.dtype.size());
-                narrowest = narrowest.min(entry.dtype.size());
+                let size = entry.dtype.arithmetic().size();
+                widest = widest.max(Some(size));
+                narrowest = narrowest.min(size);
             }
         }
-        let element = widest.max(MIN_LANE_BYTES);
+        let element = widest.unwrap_or(USUAL_LANE_BYTES);
         let is_crowded =
-            element == MIN_LANE_BYTES && narrowest > 1 && count > max_uncrowded_values(self.target());
+            element == USUAL_LANE_BYTES && narrowest > 1 && count > max_uncrowded_values(self.target());
         let registers = if is_crowded { REGISTERS_OF_CROWDED_VALUE } else { REGISTERS_OF_VALUE };
         let preferred = registers * self.target().vector_bytes / element;
         // A short axis has whole vectors, too.

@@ -115,7 +115,7 @@ impl Printer<'_> {
 
     fn accumulator(&self, accumulator: &Accumulator) -> String {
         let operand = match &accumulator.operand {
-            Contribution::Value(value) => value.to_string(),
+            Contribution::Value(value) | Contribution::Count(value) => value.to_string(),
             Contribution::Product(x, y) => format!("{x} * {y}"),
             Contribution::Indexed { value, index: None, .. } => value.to_string(),
             Contribution::Indexed { value, index: Some(index), .. } => format!("{value} at {index}"),

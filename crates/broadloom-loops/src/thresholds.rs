@@ -104,8 +104,9 @@ pub(crate) const LONG_LOOP: i64 = 16;
 
 // How many lanes a vector loop has.
 
-/// Bytes of the narrowest element that lanes are counted in: narrower ones get as many lanes.
-pub(crate) const MIN_LANE_BYTES: usize = 4;
+/// Bytes of the elements of most loops: what has none of its own, like a fill, gets as many lanes as those. Of crowded
+/// loops, those of such elements have fewer.
+pub(crate) const USUAL_LANE_BYTES: usize = 4;
 
 /// Registers of each value in a vector loop, so that they hide latencies.
 pub(crate) const REGISTERS_OF_VALUE: usize = 4;

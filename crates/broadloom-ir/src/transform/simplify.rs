@@ -51,6 +51,7 @@ pub static RULES: &[Rule] = &[
     rule("x + 0 = x of integers, x + -0 = x of floats", |term| term.without(Op::Add, zero_of_sums)),
     rule("x - 0 = x", |term| term.without_right(Op::Subtract, |dtype| number(dtype, 0))),
     rule("x * 1 = x", |term| term.without(Op::Multiply, |dtype| number(dtype, 1))),
+    rule("c * x = select(c, x, 0) of a truth value and integers", |term| term.chosen()),
     rule("x / 1 = x", |term| term.without_right(Op::Divide, |dtype| number(dtype, 1))),
     rule("x // 1 = x of integers", |term| term.without_right(Op::FloorDivide, |dtype| integer(dtype, 1))),
     rule("x / c = x * (1 / c) of powers of two", |term| term.by_reciprocal()),
@@ -159,6 +160,8 @@ enum Simpler {
     /// Another one, converted.
     Cast(ExprId),
     Product(ExprId, Scalar),
+    /// An operand where a condition holds, else zero.
+    Where(ExprId, ExprId),
 }
 
 /// An expression that may be simplified, of operands that are.
@@ -240,6 +243,18 @@ impl Term<'_> {
         let reciprocal = Scalar::F64(1.0 / value).cast(self.dtype);
         let is_exact = reciprocal.cast(DType::F64).same(Scalar::F64(1.0 / value));
         (is_power && is_exact).then_some(Simpler::Product(operands[0], reciprocal))
+    }
+
+    /// A product by a truth value as a choice, which every integer has an instruction for.
+    fn chosen(&self) -> Option<Simpler> {
+        let Node::Elementwise { op: Op::Multiply, operands } = self.node else { return None };
+        let truth = |expr: ExprId| match *self.graph.node(expr) {
+            Node::Cast(of) if self.graph.dtype(of) == DType::Bool => Some(of),
+            _ => None,
+        };
+        let either = [(operands[0], operands[1]), (operands[1], operands[0])];
+        let (condition, chosen) = either.into_iter().find_map(|(of, other)| Some((truth(of)?, other)))?;
+        (self.dtype.class() == Class::Int).then_some(Simpler::Where(condition, chosen))
     }
 
     fn direct_cast(&self) -> Option<Simpler> {
@@ -354,6 +369,10 @@ pub fn simplify(graph: &CheckedGraph) -> Rewritten {
             Some(Simpler::Product(operand, by)) => {
                 let by = rewriter.builder().constant(by, site);
                 rewriter.builder().elementwise(Op::Multiply, &[operand, by], site)
+            }
+            Some(Simpler::Where(condition, chosen)) => {
+                let zero = rewriter.builder().constant(Scalar::I64(0).cast(dtype), site);
+                rewriter.builder().select(condition, chosen, zero, site)
             }
             None => return copied(rewriter, expr, node),
         };

@@ -226,6 +226,26 @@ const CASES: &[Case] = &[
         "input",
     ),
     Case(
+        "c * x = select(c, x, 0) of a truth value and integers",
+        &[INTEGERS],
+        |g, x, y| {
+            let below = op(g, Op::Less, &[x, y]);
+            let one = g.cast(below, g.dtype(x), here());
+            op(g, Op::Multiply, &[one, x])
+        },
+        "select",
+    ),
+    Case(
+        "c * x = select(c, x, 0) of a truth value and integers",
+        &[INTEGERS],
+        |g, x, y| {
+            let below = op(g, Op::Less, &[x, y]);
+            let one = g.cast(below, g.dtype(x), here());
+            op(g, Op::Multiply, &[y, one])
+        },
+        "select",
+    ),
+    Case(
         "cast of a cast that loses nothing = cast",
         &[FLOATS, INTEGERS, BOOL],
         |g, x, _| {

@@ -4,7 +4,7 @@ use super::intrinsics::Intrinsic;
 use super::value::{Regs, width_of};
 use super::{Emitter, Val};
 use broadloom_ir::dtype::DType;
-use cranelift_codegen::ir::{self, InstBuilder, Opcode, types};
+use cranelift_codegen::ir::{self, InstBuilder, InstructionData, Opcode, types};
 
 impl Emitter<'_, '_> {
     /// Elements of `t` where `c` holds, else of `f`.
@@ -14,14 +14,38 @@ impl Emitter<'_, '_> {
             let chosen = self.builder.ins().select(c.regs[0], t.regs[0], f.regs[0]);
             return Val::scalar(t.dtype, chosen);
         }
+        let is_zero = t.dtype != DType::Bool && self.is_zero(f);
         let (c, t, f) = if t.dtype == DType::Bool {
             let masks = self.spread(&[c.clone(), t.clone(), f.clone()]);
             (masks[0].clone(), masks[1].clone(), masks[2].clone())
         } else {
             (self.widen_mask(c, lanes, width_of(t.dtype)), self.splat(t, lanes), self.splat(f, lanes))
         };
-        let regs: Regs = (0..c.regs.len()).map(|at| self.blend(c.regs[at], t.regs[at], f.regs[at])).collect();
+        let choose = |at| match is_zero {
+            true => self.masked(c.regs[at], t.regs[at]),
+            false => self.blend(c.regs[at], t.regs[at], f.regs[at]),
+        };
+        let regs: Regs = (0..c.regs.len()).map(choose).collect();
         t.with_regs(regs)
+    }
+
+    /// Whether all bits of a scalar are known to be zero.
+    fn is_zero(&self, x: &Val) -> bool {
+        let dfg = &self.builder.func.dfg;
+        let definition = dfg.value_def(x.regs[0]).inst().map(|inst| dfg.insts[inst]);
+        match definition {
+            Some(InstructionData::UnaryImm { imm, .. }) => imm.bits() == 0,
+            Some(InstructionData::UnaryIeee32 { imm, .. }) => imm.bits() == 0,
+            Some(InstructionData::UnaryIeee64 { imm, .. }) => imm.bits() == 0,
+            _ => false,
+        }
+    }
+
+    /// Lanes where the mask is set, else zero.
+    fn masked(&mut self, mask: ir::Value, lanes: ir::Value) -> ir::Value {
+        let ty = self.builder.func.dfg.value_type(lanes);
+        let mask = self.bitcast(ty, mask);
+        self.builder.ins().band(mask, lanes)
     }
 
     /// Lanes of `t` where the mask is set, else of `f`; `t` and `f` of one type with lanes as wide as the mask's.
@@ -74,9 +98,8 @@ impl Emitter<'_, '_> {
     /// Lanes of integers twice as wide, with sign or zeros.
     pub(super) fn widen(&mut self, x: &Val, signed: bool) -> Regs {
         if self.host.is_wide() && x.width == 1 {
-            // The lanes, 16 at most, are in the lower half of one register.
             let ty = self.host.vector_of(types::I16);
-            return Regs::from_elem(self.intrinsic(Intrinsic::Widen { signed }, &x.regs, ty), 1);
+            return self.halves(x, |emit, half| emit.intrinsic(Intrinsic::Widen { signed }, &[half], ty));
         }
         let mut wide = Regs::new();
         for index in 0..self.host.register_count(x.lanes, x.width * 2) {
@@ -115,7 +138,8 @@ impl Emitter<'_, '_> {
         };
         if self.host.is_wide() && x.width == 2 {
             let ty = self.host.vector_of(types::I8);
-            return Regs::from_elem(self.intrinsic(Intrinsic::Narrow { signed }, &x.regs, ty), 1);
+            return self
+                .join_halves(&x, ty, |emit, reg| emit.intrinsic(Intrinsic::Narrow { signed }, &[reg], ty));
         }
         let mut narrow = Regs::new();
         for pair in x.regs.chunks(2) {

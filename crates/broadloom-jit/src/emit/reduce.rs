@@ -15,6 +15,18 @@ impl Emitter<'_, '_> {
         self.op(op.combine(), &[acc.clone(), x.clone()])
     }
 
+    /// One step of a count, in an integer dtype: `acc`, and one more where `x` holds.
+    pub(crate) fn count(&mut self, acc: &Val, x: &Val) -> Val {
+        let x = if x.lanes == 1 { self.splat(x, acc.lanes) } else { x.clone() };
+        if !x.is_mask() {
+            let one = self.cast(&x, acc.dtype);
+            return self.op(Op::Add, &[acc.clone(), one]);
+        }
+        // All ones are -1.
+        let mask = self.resize_mask(&x, acc.width);
+        self.zip(acc, &mask, |builder, acc, mask| builder.ins().isub(acc, mask))
+    }
+
     /// One step of a sum of products: rounded once where the level is fused.
     pub(crate) fn accumulate_product(&mut self, acc: &Val, x: &Val, y: &Val) -> Val {
         if self.fused && acc.dtype.is_float() {

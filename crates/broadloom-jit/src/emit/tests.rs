@@ -11,5 +11,14 @@ mod wide;
 
 pub(crate) use harness::get;
 
-/// Every number of lanes.
-const LANES: [usize; 4] = [1, 4, 8, 16];
+use broadloom_ir::dtype::DType;
+
+/// The numbers of lanes of values of these dtypes: as many as schedules have them together in a loop.
+fn lanes(dtypes: &[DType]) -> &'static [usize] {
+    let widest = dtypes.iter().map(|dtype| dtype.arithmetic().size()).max();
+    match widest {
+        Some(1) => &[1, 4, 8, 16, 32, 64],
+        Some(2) => &[1, 4, 8, 16, 32],
+        _ => &[1, 4, 8, 16],
+    }
+}

@@ -96,6 +96,10 @@ impl Generator<'_, '_, '_> {
                     let value = self.get(*value);
                     new.push(self.emit.accumulate(accumulator.op, accumulator.dtype, best, &value));
                 }
+                Contribution::Count(value) => {
+                    let value = self.get(*value);
+                    new.push(self.emit.count(best, &value));
+                }
                 Contribution::Product(x, y) => {
                     let (x, y) = (self.get(*x), self.get(*y));
                     new.push(self.emit.accumulate_product(best, &x, &y));
@@ -227,7 +231,78 @@ impl Generator<'_, '_, '_> {
     }
 
     /// A range in steps of so many lanes, as far as they fit. Gives where it stops.
+    ///
+    /// What is counted, is so in lanes as narrow as the masks, for as many steps as those can hold.
     fn pass(
+        &mut self,
+        reduce: &Reduce,
+        range: (ir::Value, ir::Value),
+        lanes: usize,
+        state: &[Val],
+    ) -> (ir::Value, State) {
+        let narrow = if lanes > 1 { self.counts(reduce, state) } else { Vec::new() };
+        let Some(least) = narrow.iter().map(|(_, dtype)| dtype.size()).min() else {
+            return self.steps_of_lanes(reduce, range, lanes, state);
+        };
+        let zeros: Vec<(usize, Val)> = narrow
+            .into_iter()
+            .map(|(at, dtype)| {
+                let zero = self.emit.constant(Scalar::I64(0).cast(dtype));
+                (at, self.emit.splat(&zero, lanes))
+            })
+            .collect();
+        let steps = (1_i64 << (8 * least)) - 1;
+        let limit = self.ins().iadd_imm_s(range.1, 1 - lanes as i64);
+        let looped = self.loop_while(
+            &[range.0],
+            state,
+            |generator, at| generator.ins().icmp(IntCC::SignedLessThan, at[0], limit),
+            |generator, at, state| {
+                let next = generator.ins().iadd_imm_s(at[0], steps * lanes as i64);
+                let stop = generator.least(next, range.1);
+                let mut begin = state.to_vec();
+                zeros.iter().for_each(|(at, zero)| begin[*at] = zero.clone());
+                let (next, mut new) = generator.steps_of_lanes(reduce, (at[0], stop), lanes, &begin);
+                for (at, _) in &zeros {
+                    let total = &state[*at];
+                    let counted = generator.emit.cast(&new[*at], total.dtype);
+                    new[*at] = generator.emit.accumulate(ReduceOp::Sum, total.dtype, total, &counted);
+                }
+                (vec![next], new)
+            },
+        );
+        (looped.state[0], looped.carried)
+    }
+
+    /// The counts of a state, by their places in it, with the dtypes of lanes as narrow as the masks.
+    fn counts(&self, reduce: &Reduce, state: &[Val]) -> Vec<(usize, DType)> {
+        let places = reduce.accumulators.iter().scan(0, |place, accumulator| {
+            let at = *place;
+            *place += 1 + usize::from(has_index(accumulator));
+            Some((at, accumulator))
+        });
+        let narrow = places.filter_map(|(at, accumulator)| {
+            let Contribution::Count(truth) = accumulator.operand else { return None };
+            let dtype = match self.compared(truth) {
+                1 => DType::U8,
+                2 => DType::U16,
+                _ => DType::U32,
+            };
+            (dtype.size() < state[at].dtype.size()).then_some((at, dtype))
+        });
+        narrow.collect()
+    }
+
+    /// Bytes of the values whose comparison a truth value comes from.
+    fn compared(&self, truth: ValueId) -> usize {
+        let mut value = &self.kernel.values[truth.index()];
+        while let (DType::Bool, Def::Op { args, .. }) = (value.dtype, &value.def) {
+            value = &self.kernel.values[args[0].index()];
+        }
+        value.dtype.arithmetic().size()
+    }
+
+    fn steps_of_lanes(
         &mut self,
         reduce: &Reduce,
         (start, end): (ir::Value, ir::Value),

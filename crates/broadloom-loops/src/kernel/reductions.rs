@@ -56,6 +56,8 @@ pub struct Accumulator {
 pub enum Contribution {
     /// A value.
     Value(ValueId),
+    /// One, where a truth value holds: a sum of integers.
+    Count(ValueId),
     /// A product, accumulated by one fma.
     Product(ValueId, ValueId),
     /// A value to compare and the index that is the result; no index means the position on the axis.

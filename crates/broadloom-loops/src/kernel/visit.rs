@@ -322,7 +322,7 @@ impl Contribution {
     /// The values that an element contributes.
     pub fn operands(&self) -> SmallVec<[ValueId; 3]> {
         match self {
-            Contribution::Value(value) => smallvec![*value],
+            Contribution::Value(value) | Contribution::Count(value) => smallvec![*value],
             Contribution::Product(x, y) => smallvec![*x, *y],
             Contribution::Indexed { value, index, .. } => std::iter::once(*value).chain(*index).collect(),
         }
@@ -333,6 +333,7 @@ impl Contribution {
     pub fn map_operands(self, mut map: impl FnMut(ValueId) -> ValueId) -> Contribution {
         match self {
             Contribution::Value(value) => Contribution::Value(map(value)),
+            Contribution::Count(value) => Contribution::Count(map(value)),
             Contribution::Product(x, y) => Contribution::Product(map(x), map(y)),
             Contribution::Indexed { value, index, narrow } => {
                 Contribution::Indexed { value: map(value), index: index.map(map), narrow }

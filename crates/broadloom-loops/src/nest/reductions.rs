@@ -5,7 +5,7 @@ use crate::LowerError;
 use crate::flat::{FlatId, Reduction};
 use crate::kernel::*;
 use broadloom_ir::dim::Dim;
-use broadloom_ir::dtype::Scalar;
+use broadloom_ir::dtype::{Class, DType, Scalar};
 use broadloom_ir::ops::Op;
 use broadloom_ir::reduce::ReduceOp;
 use smallvec::{SmallVec, smallvec};
@@ -169,7 +169,16 @@ impl Nest<'_> {
                 index: args.get(1).copied(),
                 narrow: self.narrow && is_countable && accumulator.size() <= 4 && args.len() == 1,
             },
-            (None, false) => Contribution::Value(args[0]),
+            (None, false) => match self.values[args[0].index()].def {
+                Def::Cast(truth)
+                    if reduction.op == ReduceOp::Sum
+                        && accumulator.class() == Class::Int
+                        && self.values[truth.index()].dtype == DType::Bool =>
+                {
+                    Contribution::Count(truth)
+                }
+                _ => Contribution::Value(args[0]),
+            },
         };
         let group = self.axes[axis.index()].group.as_ref().map_or(0, |(group, _)| bit(*group));
         let parent = self.axes[axis.index()].parent.map_or(0, bit);

@@ -43,7 +43,9 @@ impl Placement<'_, '_> {
                 {
                     value
                 }
-                Contribution::Indexed { .. } | Contribution::Product(..) => return None,
+                Contribution::Indexed { .. } | Contribution::Count(_) | Contribution::Product(..) => {
+                    return None;
+                }
             };
             if reduction.op.beats() != Some(beats) || *compared.get_or_insert(value) != value {
                 return None;

@@ -2,7 +2,7 @@
 
 use super::{Fault, Scope, find, is_computed};
 use crate::kernel::*;
-use broadloom_ir::dtype::DType;
+use broadloom_ir::dtype::{Class, DType};
 use broadloom_ir::reduce::{LANES, ReduceOp, SEQUENTIAL_LIMIT};
 
 impl Scope<'_> {
@@ -10,15 +10,18 @@ impl Scope<'_> {
     fn contribution(&self, accumulator: &Accumulator, axis: AxisId, order: Order) -> Result<(), Fault> {
         let Accumulator { op, dtype, operand, result } = accumulator;
         for value in operand.operands() {
-            let index =
-                matches!(operand, Contribution::Indexed { index: Some(index), .. } if *index == value);
-            let expected = if index { DType::I64 } else { *dtype };
+            let expected = match operand {
+                Contribution::Indexed { index: Some(index), .. } if *index == value => DType::I64,
+                Contribution::Count(_) => DType::Bool,
+                _ => *dtype,
+            };
             if self.read(value)? != expected {
                 return Err(Fault::Dtype(*result));
             }
         }
         let allowed = match operand {
             Contribution::Value(_) => !op.is_arg() && *op != ReduceOp::Mean,
+            Contribution::Count(_) => *op == ReduceOp::Sum && dtype.class() == Class::Int,
             Contribution::Product(..) => *op == ReduceOp::Sum,
             Contribution::Indexed { .. } => op.is_arg(),
         };
@@ -146,7 +149,9 @@ impl Scope<'_> {
                 holds(index, if *narrow { DType::I32 } else { DType::I64 }, 1)?;
                 holds(entry.target, DType::I64, 1)?;
             }
-            (Contribution::Value(_) | Contribution::Product(..), &[value]) if entry.target == value => {
+            (Contribution::Value(_) | Contribution::Count(_) | Contribution::Product(..), &[value])
+                if entry.target == value =>
+            {
                 holds(value, *dtype, 1)?;
             }
             _ => return Err(Fault::RowDtype(entry.target)),

@@ -2,8 +2,8 @@
 #![allow(unsafe_code, reason = "pages are protected, and arrays on them made by hand")]
 
 use super::super::{LaneStride, Val};
-use super::LANES;
 use super::harness::{Code, Params, Target};
+use super::lanes;
 use super::memory::STRIDES;
 use crate::emit::Emitter;
 use broadloom_ir::dtype::DType;
@@ -128,7 +128,8 @@ impl Cases {
 fn nothing_beyond_an_array_is_touched() {
     let Some(target) = Target::wide() else { return };
     let mut cases = Cases { code: Code::new(target), all: Vec::new() };
-    for (dtype, lanes) in DType::ALL.iter().copied().flat_map(|dtype| LANES.map(|lanes| (dtype, lanes))) {
+    let of_dtype = |dtype: DType| lanes(&[dtype]).iter().map(move |lanes| (dtype, *lanes));
+    for (dtype, lanes) in DType::ALL.iter().copied().flat_map(of_dtype) {
         for to in DType::ALL.iter().copied() {
             let name = format!("{lanes} lanes of {dtype} as {to}");
             cases.value(name, &[dtype], lanes, to, |emitter, args| emitter.cast(&args[0], to));

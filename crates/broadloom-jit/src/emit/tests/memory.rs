@@ -1,8 +1,8 @@
 //! Loads, stores, and the making of vectors.
 
 use super::super::{Emitter, LaneStride, Val};
-use super::LANES;
 use super::harness::{ARRAY, Case, Code, SKEW, Target, check, corners, get, put};
+use super::lanes;
 use broadloom_ir::dtype::{DType, Scalar};
 use cranelift_codegen::ir::InstBuilder;
 
@@ -20,12 +20,14 @@ enum Kind {
 /// Loads of a distance stored as neighbours, and neighbours stored at a distance.
 #[test]
 fn strides_address_the_same_elements() {
-    const MIDDLE: usize = 128;
+    const MIDDLE: usize = 512;
     for target in Target::all() {
         let mut code = Code::new(target);
         let mut cases = Vec::new();
         for dtype in DType::ALL.iter().copied() {
-            for (lanes, stride) in LANES.into_iter().flat_map(|lanes| STRIDES.map(|stride| (lanes, stride))) {
+            for (lanes, stride) in
+                lanes(&[dtype]).iter().flat_map(|&lanes| STRIDES.map(|stride| (lanes, stride)))
+            {
                 for (kind, scatter) in [Kind::Unit, Kind::Bytes, Kind::Dynamic]
                     .into_iter()
                     .flat_map(|kind| [(kind, false), (kind, true)])
@@ -187,8 +189,9 @@ fn lanes_come_apart_and_together() {
 fn iota_counts() {
     check(|_| {
         let mut cases = Vec::new();
-        for (dtype, lanes) in
-            [DType::I64, DType::I32].into_iter().flat_map(|dtype| LANES.map(|lanes| (dtype, lanes)))
+        for (dtype, lanes) in [DType::I64, DType::I32]
+            .into_iter()
+            .flat_map(|dtype| lanes(&[dtype]).iter().map(move |lanes| (dtype, *lanes)))
         {
             cases.push(case(
                 format!("iota of {dtype}, {lanes}"),

@@ -1,8 +1,8 @@
 //! The steps of reductions.
 
-use super::LANES;
 use super::elementwise::elementwise;
 use super::harness::{Case, check, corners, pairs};
+use super::lanes;
 use broadloom_ir::dtype::{DType, Scalar};
 use broadloom_ir::ops::Op;
 use broadloom_ir::reduce::ReduceOp;
@@ -25,7 +25,7 @@ fn accumulators_combine_as_ops_do() {
     check(|target| {
         let mut cases = Vec::new();
         for (reduce, op, dtype) in accumulations() {
-            for lanes in LANES {
+            for &lanes in lanes(&[dtype]) {
                 cases.push(elementwise(
                     format!("{reduce} of {dtype}, {lanes} lanes"),
                     vec![(dtype, lanes); 2],
@@ -40,12 +40,38 @@ fn accumulators_combine_as_ops_do() {
 }
 
 #[test]
+fn counts_count() {
+    check(|_| {
+        let mut cases = Vec::new();
+        for dtype in [DType::U8, DType::U16, DType::U32, DType::I64, DType::U64] {
+            for (&lanes, width) in
+                lanes(&[dtype]).iter().flat_map(|lanes| [1, 2, 4, 8].map(|width| (lanes, width)))
+            {
+                let numbers = corners(dtype);
+                let tuples = [true, false]
+                    .into_iter()
+                    .flat_map(|truth| numbers.iter().map(move |number| vec![*number, Scalar::Bool(truth)]));
+                let case = elementwise(
+                    format!("{lanes} counts in {dtype}, mask {width}"),
+                    vec![(dtype, lanes), (DType::Bool, lanes)],
+                    tuples.collect(),
+                    |emitter, args| emitter.count(&args[0], &args[1]),
+                    move |args| Op::Add.evaluate(false, &[args[0], args[1].cast(dtype)]).expect("numbers"),
+                );
+                cases.push(Case { mask_width: width, ..case });
+            }
+        }
+        cases
+    });
+}
+
+#[test]
 fn products_round_as_the_level_says() {
     check(|target| {
         let mut cases = Vec::new();
         for (dtype, lanes) in [DType::I64, DType::U64, DType::F32, DType::F64]
             .into_iter()
-            .flat_map(|dtype| LANES.map(|lanes| (dtype, lanes)))
+            .flat_map(|dtype| lanes(&[dtype]).iter().map(move |lanes| (dtype, *lanes)))
         {
             let values = corners(dtype);
             let tuples = pairs(&values, &values)
@@ -87,7 +113,7 @@ fn the_better_candidate_wins() {
             .flat_map(|op| DType::ALL.iter().map(move |dtype| (op, *dtype)))
         {
             let values = pairs(&corners(dtype), &corners(dtype));
-            for lanes in LANES {
+            for &lanes in lanes(&[dtype]) {
                 let case = elementwise(
                     format!("{op} of {dtype}, {lanes} lanes"),
                     vec![(dtype, lanes); 2],
@@ -96,7 +122,10 @@ fn the_better_candidate_wins() {
                     move |args| Scalar::Bool(better(op, args[0], args[1])),
                 );
                 cases.push(Case { mask_width: 4, ..case });
-                for index in [DType::I32, DType::I64] {
+                for index in [DType::I32, DType::I64]
+                    .into_iter()
+                    .filter(|index| super::lanes(&[dtype, *index]).contains(&lanes))
+                {
                     let tuples = values
                         .iter()
                         .step_by(7)

@@ -1,9 +1,9 @@
 //! CLIF with vectors of 32 bytes: everything that can be emitted is of the right types, and of no other size.
 
 use super::super::{Emitter, Host, Intrinsic, LaneStride, Val};
-use super::LANES;
 use super::elementwise::rows;
 use super::harness::{ARRAY, BackEnd, Params, Target, build};
+use super::lanes;
 use super::memory::STRIDES;
 use super::reductions::accumulations;
 use broadloom_ir::dtype::{DType, Scalar};
@@ -80,7 +80,7 @@ impl Checker {
 
     fn ops(&mut self) {
         for (op, dtype) in rows() {
-            for lanes in LANES {
+            for &lanes in lanes(&[dtype]) {
                 self.value(&format!("{op}"), &vec![(dtype, lanes); op.arity()], 1, |emitter, args| {
                     emitter.op(op, args)
                 });
@@ -102,7 +102,8 @@ impl Checker {
 
     fn casts_and_choices(&mut self) {
         for from in DType::ALL.iter().copied() {
-            for (lanes, width) in LANES.into_iter().flat_map(|lanes| [1, 2, 4, 8].map(|width| (lanes, width)))
+            for (lanes, width) in
+                lanes(&[from]).iter().flat_map(|&lanes| [1, 2, 4, 8].map(|width| (lanes, width)))
             {
                 for to in DType::ALL.iter().copied() {
                     let name = format!("cast of {lanes} {from} to {to}");
@@ -123,7 +124,7 @@ impl Checker {
 
     fn memory(&mut self) {
         for dtype in DType::ALL.iter().copied() {
-            for lanes in LANES {
+            for &lanes in lanes(&[dtype]) {
                 let name = format!("{lanes} strided lanes of {dtype}");
                 for stride in STRIDES {
                     let stride = LaneStride::Bytes(stride * dtype.size() as i64);
@@ -159,8 +160,8 @@ impl Checker {
                 }
             }
         }
-        for lanes in LANES {
-            for dtype in [DType::I64, DType::I32] {
+        for dtype in [DType::I64, DType::I32] {
+            for &lanes in lanes(&[dtype]) {
                 self.value("iota", &[(DType::I64, 1)], 1, |emitter, args| {
                     emitter.iota(args[0].regs[0], lanes, dtype)
                 });
@@ -170,7 +171,7 @@ impl Checker {
 
     fn reductions(&mut self) {
         for (op, _, dtype) in accumulations() {
-            for lanes in LANES {
+            for &lanes in lanes(&[dtype]) {
                 let name = format!("{op} of {lanes} {dtype}");
                 self.value(&name, &[(dtype, lanes); 2], 1, |emitter, args| {
                     emitter.accumulate(op, dtype, &args[0], &args[1])
@@ -187,8 +188,9 @@ impl Checker {
             }
         }
         for dtype in DType::ALL.iter().copied() {
-            for (op, lanes) in
-                [ReduceOp::ArgMin, ReduceOp::ArgMax].into_iter().flat_map(|op| LANES.map(|lanes| (op, lanes)))
+            for (op, lanes) in [ReduceOp::ArgMin, ReduceOp::ArgMax]
+                .into_iter()
+                .flat_map(|op| lanes(&[dtype]).iter().map(move |lanes| (op, *lanes)))
             {
                 for index in [DType::I32, DType::I64] {
                     let operands = [(dtype, lanes), (index, lanes), (dtype, lanes), (index, lanes)];

@@ -87,7 +87,7 @@ impl Selector<'_> {
     }
 
     /// A lane of a vector constant that is a number over and over.
-    fn constant_lane(&self, vector: ir::Value) -> Option<Vec<u8>> {
+    pub(super) fn constant_lane(&self, vector: ir::Value) -> Option<Vec<u8>> {
         let &[lane] = self.defined_by(vector, Opcode::Splat)? else { return None };
         self.lane_constant(lane)
     }

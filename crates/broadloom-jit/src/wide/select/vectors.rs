@@ -450,10 +450,19 @@ impl Selector<'_> {
         let (Some(equal), Some(greater)) = (by_size(lane, EQUAL), by_size(lane, GREATER)) else {
             return self.unsupported(inst);
         };
-        let [x, y] = [x, y].map(|value| self.get(value));
         let is_signed =
             condition.unsigned() != condition || matches!(condition, IntCC::Equal | IntCC::NotEqual);
-        let [x, y] = if is_signed { [x, y] } else { [x, y].map(|reg| self.without_sign(lane, reg)) };
+        let [x, y] = [x, y].map(|value| match self.constant_lane(value).filter(|_| !is_signed) {
+            Some(mut constant) => {
+                constant[lane.bytes() as usize - 1] ^= 0x80;
+                self.lanes_constant(&constant)
+            }
+            None if is_signed => Arg::Use(self.get(value)),
+            None => {
+                let value = self.get(value);
+                Arg::Use(self.without_sign(lane, value))
+            }
+        });
         let (code, x, y, is_inverted) = match condition {
             IntCC::Equal => (equal, x, y, false),
             IntCC::NotEqual => (equal, x, y, true),
@@ -462,11 +471,16 @@ impl Selector<'_> {
             IntCC::SignedGreaterThanOrEqual | IntCC::UnsignedGreaterThanOrEqual => (greater, y, x, true),
             IntCC::SignedLessThanOrEqual | IntCC::UnsignedLessThanOrEqual => (greater, x, y, true),
         };
+        // Only the second operand may be in memory.
+        let x = match x {
+            Arg::Memory(_) => Arg::Use(self.compute(Code::VEX_Vmovups_ymm_ymmm256, &[x])),
+            _ => x,
+        };
         if !is_inverted {
-            self.emit(code, &[Arg::Def(target), Arg::Use(x), Arg::Use(y)]);
+            self.emit(code, &[Arg::Def(target), x, y]);
             return Ok(());
         }
-        let compared = self.compute(code, &[Arg::Use(x), Arg::Use(y)]);
+        let compared = self.compute(code, &[x, y]);
         let ones = self.ones();
         let args = [Arg::Def(target), Arg::Use(compared), Arg::Use(ones)];
         self.emit(Code::VEX_Vpxor_ymm_ymm_ymmm256, &args);
