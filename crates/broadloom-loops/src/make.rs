@@ -14,6 +14,7 @@
 //! A value that crosses from one stage to a later one goes through a scratch row, or is loaded again if it is a
 //! load. Every value stands in the last stage that serves all who read it.
 
+mod contraction;
 mod cost;
 mod stages;
 
@@ -43,6 +44,7 @@ pub(crate) fn make(
         rows: HashMap::new(),
         row_axes: Vec::new(),
         read_kept: Vec::new(),
+        contracted: None,
     };
     maker.axes(axis_names);
     maker.accesses();
@@ -67,6 +69,8 @@ struct Maker<'p, 'n, 'a> {
     row_axes: Vec<AxisId>,
     /// Axes along which kept rows are read: their strips are blocks.
     read_kept: Vec<AxisId>,
+    /// The axis whose strip is that of a contraction.
+    contracted: Option<AxisId>,
 }
 
 impl Maker<'_, '_, '_> {
@@ -214,12 +218,14 @@ impl Maker<'_, '_, '_> {
                 if let Some(part) = self.nest.axes[axis.index()].part {
                     let stmt = self.part(axis, part)?;
                     body.push(stmt);
+                } else if self.placement.forms.get(&axis) == Some(&Form::Contraction) {
+                    // It stands before the loops around, which read its results from rows.
                 } else if self.nest.axes[axis.index()].reduction {
                     let reduce = self.reduce(axis)?;
                     body.push(Stmt::Reduce(reduce));
                 } else {
-                    let stmt = self.scoped(|maker| maker.free(axis))?;
-                    body.push(stmt);
+                    let stmts = self.scoped(|maker| maker.free(axis))?;
+                    body.extend(stmts);
                 }
             }
         }
@@ -227,9 +233,12 @@ impl Maker<'_, '_, '_> {
     }
 
     /// The loop over a free axis.
-    fn free(&mut self, axis: AxisId) -> Result<Stmt, LowerError> {
+    fn free(&mut self, axis: AxisId) -> Result<Vec<Stmt>, LowerError> {
         if let Some(blocks) = self.placement.blocks(axis) {
-            return self.blocks(axis, &blocks);
+            return Ok(vec![self.blocks(axis, &blocks)?]);
+        }
+        if let Some(contraction) = self.placement.contraction(axis) {
+            return Ok(vec![self.contraction(axis, &contraction)?]);
         }
         let mut before = self.gathers(axis);
         let items = self.placement.items(Some(axis));
@@ -240,10 +249,13 @@ impl Maker<'_, '_, '_> {
             self.placement.kept.keys().any(|value| self.placement.position(*value) == Some(axis));
         let reads_parts = self.rows.keys().any(|(value, _)| self.placement.merged_axis(*value) == Some(axis));
         match last {
-            Some(last) if before.is_empty() && !reads_kept && !reads_parts => Ok(last),
+            Some(last) if before.is_empty() && !reads_kept && !reads_parts => Ok(vec![last]),
             last => {
                 before.extend(last);
-                Ok(Stmt::Strip { axis, length: 0, body: before })
+                match self.contracted == Some(axis) {
+                    true => Ok(before),
+                    false => Ok(vec![Stmt::Strip { axis, length: 0, body: before }]),
+                }
             }
         }
     }

@@ -70,6 +70,11 @@ fn loops(body: &[Stmt]) -> Vec<Outlined> {
             let verb = "reduce pairs over";
             add(&mut found, Outlined { axis: *axis, verb, lanes: 1, strip: None, inside: Vec::new() });
         }
+        if let Stmt::Contract(Contract { axis, lanes, .. }) = stmt {
+            let inside = Vec::new();
+            add(&mut found, Outlined { axis: *axis, verb: "contract", lanes: *lanes, strip: None, inside });
+            continue;
+        }
         let Some(each) = stmt.as_loop() else { continue };
         let walk = each.innermost();
         let (mut lanes, strip) = match walk.turn {

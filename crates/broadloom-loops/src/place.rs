@@ -5,11 +5,13 @@
 //! stored by a kernel of its own.
 
 mod blocks;
+mod contraction;
 mod dense;
 mod kept;
 mod pairing;
 
 pub(crate) use blocks::Blocks;
+pub(crate) use contraction::Contraction;
 pub(crate) use kept::Kept;
 pub(crate) use pairing::Pairing;
 
@@ -40,6 +42,8 @@ pub(crate) enum Form {
     AccumulatorRows,
     /// A tile function on pairs, over the strip of the loop around it.
     PairwiseTile,
+    /// For the strips of both loops around it at once, before these loops: there its results are in rows.
+    Contraction,
 }
 
 impl Form {
@@ -110,6 +114,7 @@ impl<'n, 'a> Placement<'n, 'a> {
             let form = placement.form(axis, order);
             placement.forms.insert(axis, form);
         }
+        placement.find_contractions();
         placement.dense = placement.find_dense_rows();
         placement.keep_rows();
         placement.find_stored_calls();
@@ -440,7 +445,9 @@ impl<'n, 'a> Placement<'n, 'a> {
         self.options.vectorize
             && !counts
             && !short
-            && inside.iter().all(|inner| self.forms.get(inner) == Some(&Form::PerLane))
+            && inside
+                .iter()
+                .all(|inner| matches!(self.forms.get(inner), Some(Form::PerLane | Form::Contraction)))
     }
 
     /// Steps of the loop over an axis at a level, if that is a constant: in a reduction over dense rows, the loop may go
@@ -505,7 +512,8 @@ impl<'n, 'a> Placement<'n, 'a> {
         let merged = self.nest.long_rows.iter().map(|(size, least)| long(size.clone(), *least));
         let called = self.called_strips().into_iter().filter(|_| self.options.long_rows);
         let called = called.map(|size| long(size, MIN_CALLED_STRIP));
-        narrow.chain(kept).filter_map(assumption).chain(merged).chain(called).collect()
+        let contracted = self.contracted_sizes().into_iter().map(|(size, least)| long(size, least));
+        narrow.chain(kept).filter_map(assumption).chain(merged).chain(called).chain(contracted).collect()
     }
 
     /// The machine that the kernel is made for.

@@ -176,6 +176,19 @@ impl Printer<'_> {
                     }
                     writeln!(f, "{pad}}}")?;
                 }
+                Stmt::Contract(contract) => {
+                    let [axis, rows, strip] =
+                        [contract.axis, contract.rows, contract.strip].map(|axis| self.axis(axis));
+                    let lanes = Self::lanes(contract.lanes);
+                    let order = order(contract.order);
+                    writeln!(f, "{pad}contract {axis} for {rows} over rows of {strip}{lanes} {order} {{")?;
+                    self.body(f, &contract.prologue, depth + 1)?;
+                    self.body(f, &contract.body, depth + 1)?;
+                    for entry in &contract.accumulators {
+                        writeln!(f, "{pad}  {} = {}", entry.target, self.accumulator(&entry.accumulator))?;
+                    }
+                    writeln!(f, "{pad}}}")?;
+                }
                 Stmt::Transpose { access, delta, row, rows, axis } => {
                     let (access, rows, axis) =
                         (self.access(*access, *delta), self.axis(*rows), self.axis(*axis));

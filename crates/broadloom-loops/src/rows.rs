@@ -7,7 +7,8 @@
 use crate::Target;
 use crate::kernel::*;
 use crate::thresholds::{
-    MAX_COLUMN_STRIP, MAX_PERIODIC_STRIP, MAX_TILE_STRIP, MIN_STRIP, PARTS_OF_SCRATCH, STRIP_UNIT,
+    CONTRACTED_BYTES, MAX_COLUMN_STRIP, MAX_PERIODIC_STRIP, MAX_TILE_STRIP, MIN_STRIP, PARTS_OF_SCRATCH,
+    STRIP_UNIT,
 };
 use broadloom_ir::reduce::BLOCK;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -65,7 +66,7 @@ pub(crate) fn lay_out(kernel: &mut Kernel, row_axes: &[AxisId], read_kept: &[Axi
             _ if met.by_tiles.contains(&axis) => MAX_TILE_STRIP,
             Span::Strip | Span::Axis | Span::Stretched { .. } | Span::Block { .. } => MAX_COLUMN_STRIP,
         });
-        let longest = longest.min().unwrap_or(MAX_COLUMN_STRIP);
+        let longest = longest.chain(met.contracted.get(&axis).copied()).min().unwrap_or(MAX_COLUMN_STRIP);
         let units = |bytes: usize, of: usize, unit: usize| (bytes / of / unit * unit).max(unit);
         let in_first = units(target.row_bytes(), near, STRIP_UNIT).min(longest);
         let in_second = units(target.lanes_bytes(), with_lanes, MIN_STRIP);
@@ -89,7 +90,8 @@ pub(crate) fn lay_out(kernel: &mut Kernel, row_axes: &[AxisId], read_kept: &[Axi
     }
     for row in &kernel.rows {
         if let Span::Block { rows } = row.span {
-            lengths.insert(rows, row.count);
+            let length = lengths.entry(rows).or_insert(row.count);
+            *length = row.count.min(*length);
         }
     }
     let mut placed: Vec<(usize, usize, usize)> = Vec::new();
@@ -156,15 +158,34 @@ struct Met {
     levels: Vec<Level>,
     /// The axes over whose strips tile functions run.
     by_tiles: HashSet<AxisId>,
+    /// The axes over whose strips there are rows of contractions, and how long these are at most.
+    contracted: HashMap<AxisId, usize>,
 }
 
 impl Met {
     fn of(kernel: &Kernel) -> Met {
-        let mut met = Met { levels: vec![Level::First; kernel.rows.len()], by_tiles: HashSet::new() };
+        let mut met = Met {
+            levels: vec![Level::First; kernel.rows.len()],
+            by_tiles: HashSet::new(),
+            contracted: HashMap::new(),
+        };
         for stmt in kernel.statements() {
             met.by_tiles.extend(stmt.tiled());
             match stmt {
                 Stmt::Transpose { row, .. } => met.levels[row.index()] = Level::Memory,
+                Stmt::Contract(contract) => {
+                    let mut bytes = 0;
+                    for row in filled(kernel, &contract.prologue) {
+                        met.levels[row.index()] = Level::Memory;
+                        bytes += kernel.rows[row.index()].dtype.size();
+                    }
+                    for row in contract.accumulators.iter().flat_map(Contracted::rows) {
+                        met.levels[row.index()] = Level::Memory;
+                    }
+                    let length = (CONTRACTED_BYTES / bytes.max(1)).next_multiple_of(contract.lanes);
+                    let most = met.contracted.entry(contract.strip).or_insert(length);
+                    *most = length.min(*most);
+                }
                 Stmt::Stream(stream) => {
                     for tree in stream.accumulators.iter().filter_map(|entry| entry.tree) {
                         met.levels[tree.lanes.index()] = Level::Second;
@@ -185,6 +206,11 @@ impl Met {
         }
         met
     }
+}
+
+/// The rows that statements fill.
+fn filled(kernel: &Kernel, body: &[Stmt]) -> impl Iterator<Item = RowId> {
+    statements(body).flat_map(|stmt| stmt.rows(&kernel.values)).map(|(row, _)| row)
 }
 
 /// A loop around a statement.
@@ -221,6 +247,10 @@ impl Lives {
             loops: 0,
         };
         lives.body(kernel, &kernel.body);
+        // What was filled once is read again in later strips.
+        for row in kernel.statements().filter_map(Stmt::filled_once).flat_map(|body| filled(kernel, body)) {
+            lives.intervals[row.index()] = (0, usize::MAX - 1);
+        }
         lives
     }
 

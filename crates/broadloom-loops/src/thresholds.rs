@@ -164,6 +164,24 @@ pub(crate) const MIN_BLOCKED_OUTER_AXIS: i64 = MIN_BLOCKED_AXIS / 2;
 /// Loads by blocks in one loop, at most: their rows share the caches.
 pub(crate) const MAX_BLOCKED_LOADS: usize = 4;
 
+// Contractions: reductions of what two axes move, each some of it.
+
+/// Bytes of the strip of a contraction, for each step of the reduction axis: rows for a block of that should stay in the
+/// second-level cache.
+pub(crate) const CONTRACTED_BYTES: usize = 256;
+
+/// The shortest axis over whose strips a contraction runs. Vectors go on behind the end of a shorter one.
+pub(crate) const MIN_CONTRACTED_STRIP: i64 = 16;
+
+/// The shortest axis whose steps a contraction takes several at once.
+pub(crate) const MIN_CONTRACTED_ROWS: i64 = 8;
+
+/// Ops in the body of a contraction, at most: with more, there is enough to do for each element that is read.
+pub(crate) const MAX_CONTRACTED_OPS: usize = 8;
+
+/// Rows that a contraction fills for a block, at most, and what it accumulates.
+pub(crate) const MAX_CONTRACTED: usize = 2;
+
 // Reductions into rows. Lengths are in elements of a row of the table that is reduced.
 
 /// Steps of the reduction axis that a walk along the strip takes. Of columns of a table that is read from memory, four

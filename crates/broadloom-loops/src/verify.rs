@@ -9,7 +9,7 @@
 //!    read; no row that is written in between shares their memory; periodic ones are written by the loop over their
 //!    period, a constant, before any strip that reads them, are longer by that, and hold it a whole number of times;
 //!    stretched ones are written in the strip, by the one-lane loop over the axis that is stretched, and are longer by
-//!    [`STRETCH`]; blocks are written by a `Transpose` alone, in the strips of both axes in which they are read;
+//!    [`STRETCH`]; blocks are written in the strips of both axes in which they are read;
 //! 4. an access is moved only by axes whose loops are around it, and has a buffer of its dtype, or none if it is a
 //!    position;
 //! 5. dtypes of operands agree as the op table demands, stores keep the dtype of the buffer, and the rows of calls,
@@ -21,8 +21,12 @@
 //!    lies row behind row;
 //! 8. what a kernel writes is no input and stands in the loop that threads share, if there is one, whose axis moves it:
 //!    no two write the same element;
-//! 9. an axis that is counted in 32 bits is as short as that, as a constant or by an [assumption](Schedule::assumptions).
+//! 9. an axis that is counted in 32 bits is as short as that, as a constant or by an [assumption](Schedule::assumptions);
+//! 10. a `Contract` stands in strips of two axes, whose loops are not around it; it has as many rows of results as the
+//!     strip of one has steps, and rows of whole vectors over the strip of the other, which moves no array that its
+//!     body reads; its body cannot fail; the rows that its prologue fills share memory with no others.
 
+mod contraction;
 mod dense;
 mod reductions;
 mod rows;
@@ -437,6 +441,7 @@ impl<'k> Scope<'k> {
             }
             Stmt::Reduce(reduce) => self.reduce(reduce, stmt),
             Stmt::Stream(stream) => self.stream(stream, stmt),
+            Stmt::Contract(contract) => self.contract(contract, stmt),
             Stmt::For { .. } | Stmt::Strip { .. } => match stmt.as_loop() {
                 Some(each) => self.scoped(|scope| scope.looped(&each, &mut |_| Ok(()))),
                 None => Ok(()),

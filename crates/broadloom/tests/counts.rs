@@ -34,7 +34,8 @@ fn check<T: Element + PartialOrd>(of: impl Fn(usize) -> T, is_above: impl Fn(&Te
         ("halves", above.cast::<f64>().sum(..) * 0.5 + above.sum(..).cast::<f64>()),
     ];
     let checked = g.finish(outputs).unwrap();
-    for (threads, vectorize) in [(Threads::Calling, true), (Threads::Global, true), (Threads::Calling, false)] {
+    for (threads, vectorize) in [(Threads::Calling, true), (Threads::Global, true), (Threads::Calling, false)]
+    {
         let options =
             CompileOptions { threads, vectorize, parallel_threshold: 0, ..CompileOptions::default() };
         let kernel = broadloom::Executable::compile(&checked, &options).unwrap();

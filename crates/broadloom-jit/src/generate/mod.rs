@@ -6,6 +6,7 @@
 //! reduce.rs   reductions into values: in vectors, along their axis, by the tree
 //! tree.rs     the parts of the fixed tree: lanes of a block, the counter over blocks
 //! stream.rs   reductions into scratch rows: their steps; stream/ends.rs: before and after them
+//! contract.rs reductions of what two axes move, into rows for both
 //! rows.rs     what comes into scratch rows: element by element, in blocks, gathered
 //! scatter.rs  rows of a table into their segments
 //! ```
@@ -16,6 +17,7 @@
 //! address arithmetic and constants out of loops; loads stand where the schedule has put them.
 
 mod address;
+mod contract;
 mod reduce;
 mod rows;
 mod scatter;
@@ -80,10 +82,12 @@ pub(crate) fn generate(
         env: HashMap::new(),
         positions: HashMap::new(),
         strips: HashMap::new(),
+        met: HashMap::new(),
         vector: None,
         refused: None,
     };
     generator.load_arguments(args);
+    generator.remember_rows();
     generator.body(&kernel.body);
     let refused = generator.refused;
     builder.ins().return_(&[]);
@@ -113,6 +117,8 @@ struct Generator<'a, 'f, 'k> {
     positions: HashMap<AxisId, ir::Value>,
     /// The bounds of the current strip of an axis.
     strips: HashMap<AxisId, (ir::Value, ir::Value)>,
+    /// Where what the rows of contractions hold is remembered, by the rows of results.
+    met: HashMap<RowId, ir::Value>,
     /// The axis and the lanes of the vector loop around.
     vector: Option<(AxisId, usize)>,
     /// Why there is no code for some statement.
@@ -303,6 +309,7 @@ impl<'f> Generator<'_, 'f, '_> {
                 Stmt::Call { op, target, args, axis } => self.call(*op, *target, args, *axis),
                 Stmt::Reduce(reduce) => self.reduce(reduce),
                 Stmt::Stream(stream) => self.stream(stream),
+                Stmt::Contract(contract) => self.contract(contract),
                 Stmt::Pairs(pairs) => self.pairs(pairs),
                 Stmt::Gather { access, delta, row, axis, steps, strides } => {
                     self.gather((*access, *delta), *row, *axis, *steps, *strides);

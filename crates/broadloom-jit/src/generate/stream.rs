@@ -14,7 +14,7 @@ impl Generator<'_, '_, '_> {
     pub(super) fn stream(&mut self, stream: &Stream) {
         let (start, end) = self.bounds(stream.axis);
         self.clear(stream, start);
-        let by_blocks = self.goes_by_blocks(stream);
+        let by_blocks = self.goes_by_blocks(stream.axis, stream.order);
         let lanes = self.lanes_of(stream, by_blocks);
         if by_blocks == ByBlocks::Never {
             self.deal(stream, start, end, &lanes);
@@ -32,10 +32,10 @@ impl Generator<'_, '_, '_> {
     }
 
     /// Whether what is accumulated goes onto the lanes of blocks, or onto the state in order.
-    fn goes_by_blocks(&mut self, stream: &Stream) -> ByBlocks {
-        let extent = self.kernel.axes[stream.axis.index()].extent;
+    pub(super) fn goes_by_blocks(&mut self, axis: AxisId, order: Order) -> ByBlocks {
+        let extent = self.kernel.axes[axis.index()].extent;
         let limit = SEQUENTIAL_LIMIT as i64;
-        match (stream.order, extent) {
+        match (order, extent) {
             (Order::Free | Order::Sequential | Order::Counter, _) => ByBlocks::Never,
             (Order::Blocks, _) => ByBlocks::Always,
             (Order::Tree, Extent::Constant(extent)) if extent > limit => ByBlocks::Always,
@@ -321,7 +321,7 @@ impl Generator<'_, '_, '_> {
 
 /// Whether elements go onto the lanes of blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum ByBlocks {
+pub(super) enum ByBlocks {
     Always,
     Never,
     If(ir::Value),

@@ -103,6 +103,56 @@ pub struct Stream {
     pub accumulators: Vec<StreamAccumulator>,
 }
 
+/// Accumulates over an axis for all steps of the strips of two others, of which one moves some of what is read and the
+/// other the rest: products of matrices and what is like them. All that is read is read for a block of the axis at
+/// once, and each element of it is met by many steps before the next one is:
+///
+/// ```text
+/// for block of axis { prologue; for i in rows { for j in strip { for r in block { body; accumulators[i][j] } } } }
+/// ```
+#[derive(Debug, Clone)]
+pub struct Contract {
+    /// The reduction axis.
+    pub axis: AxisId,
+    /// The axis for each step of whose strip there is a row of results.
+    pub rows: AxisId,
+    /// The axis over whose strip the rows are.
+    pub strip: AxisId,
+    /// In which order elements combine: `Free`, `Sequential` or `Tree`.
+    pub order: Order,
+    /// Steps of the strip that the body computes at once, at most. The last ones may lie behind the end of the strip.
+    pub lanes: usize,
+    /// Run once per block of [`BLOCK`] steps of the axis, unless what it reads is what it read the last time: fills
+    /// scratch rows over the strip, one for each step.
+    pub prologue: Vec<Stmt>,
+    /// Run per element: computes of these rows, and of what the strip does not move.
+    pub body: Vec<Stmt>,
+    /// What is accumulated.
+    pub accumulators: Vec<Contracted>,
+}
+
+/// One accumulated result of each step of two axes.
+#[derive(Debug, Clone)]
+pub struct Contracted {
+    /// What each element contributes.
+    pub accumulator: Accumulator,
+    /// Where the results are left: [`CONTRACTED_ROWS`] rows over the strip.
+    pub target: RowId,
+    /// By the tree, if there may be several blocks: their results by rank, [`RANKS`] times as many rows.
+    pub ranks: Option<RowId>,
+}
+
+impl Contracted {
+    /// Its rows.
+    pub fn rows(&self) -> impl Iterator<Item = RowId> {
+        std::iter::once(self.target).chain(self.ranks)
+    }
+}
+
+/// Rows of results of a [`Contract`]: a multiple of the steps that are computed at once, 4 or 6, and so many that
+/// filling rows for a block is little beside computing with them.
+pub const CONTRACTED_ROWS: usize = 36;
+
 /// One accumulated row.
 #[derive(Debug, Clone)]
 pub struct StreamAccumulator {

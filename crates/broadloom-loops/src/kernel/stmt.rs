@@ -78,6 +78,8 @@ pub enum Stmt {
     Reduce(Reduce),
     /// Accumulates over an axis, into rows.
     Stream(Stream),
+    /// Accumulates over an axis, for the strips of two others at once, into rows.
+    Contract(Contract),
     /// Accumulates the extreme over an axis of sums over pairs, into rows, by a tile function.
     Pairs(Pairs),
     /// Copies what the strips of two axes meet of an array into rows, one for each step of `rows`.

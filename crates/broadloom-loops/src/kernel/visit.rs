@@ -140,6 +140,20 @@ impl Stmt {
                 bodies: smallvec![per_step.as_slice(), prologue.as_slice()],
                 inner: Some(Box::new(steps(*strip, *lanes, body))),
             }),
+            Stmt::Contract(Contract { axis, rows, strip, lanes, prologue, body, .. }) => {
+                let around = |axis: AxisId, inner| Loop {
+                    axis,
+                    turn: Turn::Steps(1),
+                    bodies: smallvec![],
+                    inner: Some(Box::new(inner)),
+                };
+                Some(Loop {
+                    axis: *axis,
+                    turn: Turn::Strip(BLOCK),
+                    bodies: smallvec![prologue.as_slice()],
+                    inner: Some(Box::new(around(*rows, around(*axis, steps(*strip, *lanes, body))))),
+                })
+            }
             Stmt::Let(_)
             | Stmt::Store { .. }
             | Stmt::Scatter { .. }
@@ -168,6 +182,7 @@ impl Stmt {
         match self {
             Stmt::For { body, .. } | Stmt::Strip { body, .. } => smallvec![body],
             Stmt::Reduce(reduce) => smallvec![&mut reduce.prologue, &mut reduce.body],
+            Stmt::Contract(contract) => smallvec![&mut contract.prologue, &mut contract.body],
             Stmt::Stream(stream) => {
                 smallvec![&mut stream.per_step, &mut stream.prologue, &mut stream.body]
             }
@@ -198,9 +213,20 @@ impl Stmt {
                 let written = target.array().map(|(access, delta)| (access, Use::Write(delta)));
                 read.chain(written).collect()
             }
-            Stmt::Put { .. } | Stmt::For { .. } | Stmt::Strip { .. } | Stmt::Reduce(_) | Stmt::Stream(_) => {
-                smallvec![]
-            }
+            Stmt::Put { .. }
+            | Stmt::For { .. }
+            | Stmt::Strip { .. }
+            | Stmt::Reduce(_)
+            | Stmt::Stream(_)
+            | Stmt::Contract(_) => smallvec![],
+        }
+    }
+
+    /// The statements inside that are not run again as long as the rows that they fill would stay the same.
+    pub fn filled_once(&self) -> Option<&[Stmt]> {
+        match self {
+            Stmt::Contract(contract) => Some(&contract.prologue),
+            _ => None,
         }
     }
 
@@ -217,6 +243,7 @@ impl Stmt {
             | Stmt::Strip { .. }
             | Stmt::Reduce(_)
             | Stmt::Stream(_)
+            | Stmt::Contract(_)
             | Stmt::Transpose { .. }
             | Stmt::Gather { .. } => None,
         }
@@ -237,6 +264,10 @@ impl Stmt {
             }
             Stmt::Stream(stream) => {
                 let rows = stream.accumulators.iter().flat_map(StreamAccumulator::rows);
+                rows.map(|row| (row, RowUse::Accumulate)).collect()
+            }
+            Stmt::Contract(contract) => {
+                let rows = contract.accumulators.iter().flat_map(Contracted::rows);
                 rows.map(|row| (row, RowUse::Accumulate)).collect()
             }
             Stmt::Pairs(pairs) => {

@@ -77,7 +77,9 @@ impl Maker<'_, '_, '_> {
                     Item::Value(value) if crossing.contains(value) => Some(vec![*value]),
                     Item::Loop(axis) => {
                         let reduced = maker.placement.reduced.get(axis)?;
-                        Some(reduced.iter().copied().filter(|value| crossing.contains(value)).collect())
+                        let has_row = |value: &ValueId| maker.rows.contains_key(&(*value, strip));
+                        let crosses = |value: &ValueId| crossing.contains(value) && !has_row(value);
+                        Some(reduced.iter().copied().filter(crosses).collect())
                     }
                     Item::Value(_) | Item::Store(_) => None,
                 });

@@ -41,6 +41,7 @@ impl Scope<'_> {
             | Stmt::Strip { .. }
             | Stmt::Reduce(_)
             | Stmt::Stream(_)
+            | Stmt::Contract(_)
             | Stmt::Pairs(_)
             | Stmt::Transpose { .. }
             | Stmt::Gather { .. } => false,

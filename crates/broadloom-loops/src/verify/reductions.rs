@@ -7,7 +7,12 @@ use broadloom_ir::reduce::{LANES, ReduceOp, SEQUENTIAL_LIMIT};
 
 impl Scope<'_> {
     /// What an element contributes, where the innermost loop of a reduction ends.
-    fn contribution(&self, accumulator: &Accumulator, axis: AxisId, order: Order) -> Result<(), Fault> {
+    pub(super) fn contribution(
+        &self,
+        accumulator: &Accumulator,
+        axis: AxisId,
+        order: Order,
+    ) -> Result<(), Fault> {
         let Accumulator { op, dtype, operand, result } = accumulator;
         for value in operand.operands() {
             let expected = match operand {
@@ -64,7 +69,7 @@ impl Scope<'_> {
     }
 
     /// The value that an accumulator leaves behind.
-    fn result(&self, accumulator: &Accumulator) -> Result<(), Fault> {
+    pub(super) fn result(&self, accumulator: &Accumulator) -> Result<(), Fault> {
         let Accumulator { op, dtype, result, .. } = accumulator;
         let value = find(&self.kernel.values, result.index(), "value")?;
         let expected = if op.is_arg() { DType::I64 } else { *dtype };

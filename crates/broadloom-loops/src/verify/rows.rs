@@ -48,10 +48,12 @@ impl Scope<'_> {
                 }
                 self.strip(row, along)?
             }
-            // Blocks are transposed, see `transpose`.
-            Span::Periodic { .. } | Span::Stretched { .. } | Span::Block { .. } => {
-                return Err(Fault::Row(row));
+            Span::Periodic { .. } | Span::Stretched { .. } => return Err(Fault::Row(row)),
+            // Row by row, in the loop over the other axis.
+            Span::Block { rows } if self.walked.get(rows.index()) == Some(&true) => {
+                return self.write_block(row, rows, axis);
             }
+            Span::Block { .. } => return Err(Fault::Row(row)),
             Span::Strip | Span::Axis => self.strip(row, axis)?,
         };
         self.scratch.write(row, (axis, strip));
@@ -86,10 +88,8 @@ impl Scope<'_> {
     ) -> Result<(), Fault> {
         self.axis(rows)?;
         self.axis(axis)?;
-        let Row { span, count, dtype, .. } = *self.row(row)?;
-        let block = self.strips[rows.index()].filter(|strip| strip.length <= count);
         let is_free = !self.walked[rows.index()] && !self.walked[axis.index()] && rows != axis;
-        if !is_free || block.is_none() || span != (Span::Block { rows }) {
+        if !is_free {
             return Err(Fault::Row(row));
         }
         let access = find(&self.kernel.accesses, id.index(), "access")?;
@@ -103,8 +103,19 @@ impl Scope<'_> {
         if !access.is_unit(rows) {
             return Err(Fault::Moved(id));
         }
-        if self.buffer(id, access)?.dtype != dtype {
+        if self.buffer(id, access)?.dtype != self.row(row)?.dtype {
             return Err(Fault::RowDtype(row));
+        }
+        self.write_block(row, rows, axis)
+    }
+
+    /// Rows over the strip of an axis, for the steps of the strip of another.
+    pub(super) fn write_block(&mut self, row: RowId, rows: AxisId, axis: AxisId) -> Result<(), Fault> {
+        self.axis(rows)?;
+        let Row { span, count, .. } = *self.row(row)?;
+        let block = self.strips[rows.index()].filter(|strip| strip.length <= count);
+        if block.is_none() || span != (Span::Block { rows }) {
+            return Err(Fault::Row(row));
         }
         let strip = self.strip(row, axis)?;
         self.scratch.write(row, (axis, strip));

@@ -1,0 +1,552 @@
+//! Reductions over an axis for the strips of two others at once.
+//!
+//! ```text
+//! for block of axis {
+//!   prologue                                   unless the rows hold what it fills them with
+//!   for 4 or 6 steps i of rows {               what they read stays in the first-level cache
+//!     for a vector j of strip {                what it reads comes from the second-level cache
+//!       for r in block { accumulators[i][j] }  in registers
+//!     }
+//!   }
+//! }
+//! ```
+//!
+//! By the tree, the lanes of a block are taken one after the other, each over its steps `r`, `r + 16`, .., in the order
+//! in which they are combined: the first with the ninth, the fifth with the thirteenth, both of these, and so on. So
+//! never more than five partial results are kept for a register tile, on the stack.
+
+use super::Generator;
+use super::reduce::State;
+use super::stream::ByBlocks;
+use crate::emit::{LaneStride, Val};
+use broadloom_ir::dtype::DType;
+use broadloom_ir::reduce::{BLOCK, LANES};
+use broadloom_loops::kernel::*;
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{self, InstBuilder};
+use std::collections::HashSet;
+
+/// Steps that are computed at once where only what is accumulated needs registers, and where more does.
+const STEPS_AT_ONCE: [usize; 2] = [6, 4];
+
+const _: () = assert!(CONTRACTED_ROWS.is_multiple_of(STEPS_AT_ONCE[0] * STEPS_AT_ONCE[1] / 2));
+
+/// Bytes of the registers of one accumulator.
+const ACCUMULATOR_REGISTERS: usize = 2;
+
+/// Partial results of a block that are there at once, at most: one of each level of the binary tree over its lanes.
+const LEVELS: usize = LANES.ilog2() as usize + 1;
+
+/// The steps of two axes that are computed at once.
+struct Tile<'k> {
+    contract: &'k Contract,
+    /// The definitions that the steps of the axis of rows share, and the others.
+    shared: Vec<ValueId>,
+    own: Vec<ValueId>,
+    /// Steps of the axis of rows, and of the other.
+    steps: usize,
+    lanes: usize,
+    /// A number for each element before the first one.
+    first: ir::Value,
+    /// Stack memory for partial results of a block, for each accumulator.
+    slots: Vec<ir::Value>,
+}
+
+/// Where a tile is.
+#[derive(Clone, Copy)]
+struct Place<'p> {
+    /// Steps of the axis of rows; the last of the strip over and over behind its end.
+    rows: &'p [ir::Value],
+    /// The first lane.
+    lane: ir::Value,
+    /// The row of results of the first step.
+    first: ir::Value,
+}
+
+impl Generator<'_, '_, '_> {
+    pub(super) fn contract(&mut self, contract: &Contract) {
+        let (start, end) = self.bounds(contract.axis);
+        let by_blocks = self.goes_by_blocks(contract.axis, contract.order);
+        let tile = self.tile(contract, start);
+        if contract.order == Order::Free {
+            // Each block continues with what the one before has left.
+            self.over_rows_of_results(contract, |generator, address, entry, lanes| {
+                let identity = entry.accumulator.op.identity(entry.accumulator.dtype);
+                let identity = generator.emit.constant(identity);
+                let identity = generator.emit.splat(&identity, lanes);
+                generator.emit.store(address, 0, &identity, LaneStride::Unit);
+            });
+        }
+        let zero = self.constant(0);
+        let (count, _) = self.counted(start, end, BLOCK as i64, zero, |generator, first, last, count| {
+            generator.within(contract.axis, (first, last), |generator| {
+                generator.fill_rows(contract, first);
+                generator.tiles(&tile, by_blocks, (first, last));
+            });
+            generator.if_several_blocks(contract, |generator| generator.push_rows(contract, count));
+            generator.ins().iadd_imm_s(count, 1)
+        });
+        if contract.order != Order::Free {
+            // Of an axis without steps, no tile was written.
+            let none = self.ins().icmp_imm_s(IntCC::Equal, count, 0);
+            self.when(none, |generator| {
+                generator.over_rows_of_results(contract, |generator, address, entry, lanes| {
+                    let Accumulator { op, dtype, .. } = entry.accumulator;
+                    let identity = generator.emit.constant(op.identity(dtype));
+                    let nothing = generator.finish(op, &identity);
+                    let nothing = generator.emit.splat(&nothing, lanes);
+                    generator.emit.store(address, 0, &nothing, LaneStride::Unit);
+                });
+            });
+        }
+        self.if_several_blocks(contract, |generator| generator.collect_ranks(contract, count));
+    }
+
+    fn tile<'k>(&mut self, contract: &'k Contract, first: ir::Value) -> Tile<'k> {
+        let kernel = self.kernel;
+        let mut moved: HashSet<ValueId> = HashSet::new();
+        let (mut shared, mut own) = (Vec::new(), Vec::new());
+        for stmt in &contract.body {
+            let Stmt::Let(id) = stmt else { continue };
+            let def = &kernel.values[id.index()].def;
+            let by_access = def.accesses();
+            let mut by_access = by_access.iter().map(|(access, _)| &kernel.accesses[access.index()]);
+            let is_moved = by_access.any(|access| access.stride(contract.rows).is_some())
+                || matches!(def, Def::Index(axis) if *axis == contract.rows)
+                || def.operands().iter().any(|operand| moved.contains(operand));
+            if is_moved {
+                moved.insert(*id);
+            }
+            if is_moved { own.push(*id) } else { shared.push(*id) }
+        }
+        let computes = own.iter().any(|id| !matches!(kernel.values[id.index()].def, Def::Load { .. }));
+        let several = contract.accumulators.len() > 1;
+        let steps = STEPS_AT_ONCE[usize::from(computes || several)];
+        // As many registers whatever their width.
+        let bytes = contract.accumulators.iter().map(|entry| entry.accumulator.dtype.size()).max();
+        let most = ACCUMULATOR_REGISTERS * self.emit.host.vector_bytes / bytes.unwrap_or(1);
+        let lanes = contract.lanes.min(most).max(LEAST_LANES);
+        let slots = match contract.order {
+            Order::Tree => {
+                let sizes = contract.accumulators.iter().map(|entry| entry.accumulator.dtype.size());
+                sizes.map(|size| self.stack((LEVELS * steps * lanes * size) as u32)).collect()
+            }
+            _ => Vec::new(),
+        };
+        Tile { contract, shared, own, steps, lanes, first, slots }
+    }
+
+    /// Fills rows for the current block of the axis, unless they hold already what they are filled with: the same
+    /// elements of the same arrays.
+    fn fill_rows(&mut self, contract: &Contract, first: ir::Value) {
+        let kernel = self.kernel;
+        let (strip, end) = self.bounds(contract.strip);
+        let mut met = vec![self.ins().isub(end, strip), strip, first];
+        for (access, _) in statements(&contract.prologue).flat_map(|stmt| stmt.accesses(&kernel.values)) {
+            let address = self.at(contract.axis, first, 1, |generator| {
+                generator.at(contract.strip, strip, 1, |generator| generator.address(access, 0))
+            });
+            met.push(address);
+        }
+        let kept = self.met[&contract.accumulators[0].target];
+        let mut is_other = self.emit.builder.ins().iconst(ir::types::I8, 0);
+        for (offset, value) in (0..).step_by(8).zip(&met) {
+            let flags = ir::MemFlagsData::trusted();
+            let before = self.ins().load(ir::types::I64, flags, kept, offset);
+            let differs = self.ins().icmp(IntCC::NotEqual, before, *value);
+            is_other = self.ins().bor(is_other, differs);
+            self.ins().store(flags, *value, kept, offset);
+        }
+        let is_other = self.ins().icmp_imm_s(IntCC::NotEqual, is_other, 0);
+        self.when(is_other, |generator| generator.body(&contract.prologue));
+    }
+
+    /// Memory for what the rows of contractions hold: the length of their strip, its position and that of the block, and
+    /// where in the arrays they were met. Before the first time, there is no such strip.
+    pub(super) fn remember_rows(&mut self) {
+        let kernel = self.kernel;
+        for stmt in kernel.statements() {
+            let Stmt::Contract(contract) = stmt else { continue };
+            let accesses = statements(&contract.prologue).flat_map(|stmt| stmt.accesses(&kernel.values));
+            let kept = self.stack(8 * (3 + accesses.count() as u32));
+            let nothing = self.constant(0);
+            self.ins().store(ir::MemFlagsData::trusted(), nothing, kept, 0);
+            self.met.insert(contract.accumulators[0].target, kept);
+        }
+    }
+
+    /// All tiles of the strips, over a block of the axis.
+    fn tiles(&mut self, tile: &Tile<'_>, by_blocks: ByBlocks, block: (ir::Value, ir::Value)) {
+        let Contract { rows, strip, .. } = *tile.contract;
+        let ((first_row, last_row), (first, last)) = (self.bounds(rows), self.bounds(strip));
+        let greatest = self.ins().iadd_imm_s(last_row, -1);
+        let all = |generator: &mut Self, emit: &dyn Fn(&mut Self, Place<'_>)| {
+            let is_before = |last: ir::Value| {
+                move |generator: &mut Self, state: &[ir::Value]| {
+                    generator.ins().icmp(IntCC::SignedLessThan, state[0], last)
+                }
+            };
+            generator.loop_while(&[first_row], &[], is_before(last_row), |generator, state, _| {
+                let positions: Vec<ir::Value> = (0..tile.steps as i64)
+                    .map(|step| {
+                        let position = generator.ins().iadd_imm_s(state[0], step);
+                        generator.least(position, greatest)
+                    })
+                    .collect();
+                generator.loop_while(&[first], &[], is_before(last), |generator, lane, _| {
+                    emit(generator, Place { rows: &positions, lane: lane[0], first: state[0] });
+                    (vec![generator.ins().iadd_imm_s(lane[0], tile.lanes as i64)], Vec::new())
+                });
+                (vec![generator.ins().iadd_imm_s(state[0], tile.steps as i64)], Vec::new())
+            });
+        };
+        let in_order = |generator: &mut Self| {
+            all(generator, &|generator, place| {
+                let begin = match tile.contract.order {
+                    Order::Free => generator.results(tile, place),
+                    _ => generator.begin_tile(tile),
+                };
+                let state = generator.along(tile, place, (block.0, block.1), 1, begin);
+                generator.leave(tile, place, &state);
+            });
+        };
+        let by_lanes = |generator: &mut Self| {
+            all(generator, &|generator, place| {
+                let state = generator.by_lanes(tile, place, block);
+                generator.leave(tile, place, &state);
+            });
+        };
+        match by_blocks {
+            ByBlocks::Never => in_order(self),
+            ByBlocks::Always => by_lanes(self),
+            ByBlocks::If(condition) => {
+                self.branch(
+                    condition,
+                    &[],
+                    |generator| {
+                        by_lanes(generator);
+                        Vec::new()
+                    },
+                    |generator| {
+                        in_order(generator);
+                        Vec::new()
+                    },
+                );
+            }
+        }
+    }
+
+    /// The accumulators of a tile before the first element, those of one step after those of another.
+    fn begin_tile(&mut self, tile: &Tile<'_>) -> State {
+        let accumulators = accumulators(tile.contract);
+        let begin = self.begin(&accumulators, tile.lanes, tile.first);
+        (0..tile.steps).flat_map(|_| begin.clone()).collect()
+    }
+
+    /// The elements of a range of the axis, so far apart.
+    fn along(
+        &mut self,
+        tile: &Tile<'_>,
+        place: Place<'_>,
+        (start, end): (ir::Value, ir::Value),
+        apart: i64,
+        begin: State,
+    ) -> State {
+        let Contract { axis, strip, rows, .. } = *tile.contract;
+        let accumulators = accumulators(tile.contract);
+        let is_before = |generator: &mut Self, state: &[ir::Value]| {
+            generator.ins().icmp(IntCC::SignedLessThan, state[0], end)
+        };
+        let looped = self.loop_while(&[start], &begin, is_before, |generator, position, state| {
+            let mut new = State::new();
+            generator.at(axis, position[0], 1, |generator| {
+                generator.at(strip, place.lane, tile.lanes, |generator| {
+                    generator.define(&tile.shared);
+                    for (row, old) in place.rows.iter().zip(state.chunks(accumulators.len())) {
+                        generator.at(rows, *row, 1, |generator| {
+                            generator.define(&tile.own);
+                            new.extend(generator.accumulate(axis, &accumulators, old));
+                        });
+                    }
+                });
+            });
+            (vec![generator.ins().iadd_imm_s(position[0], apart)], new)
+        });
+        looped.carried
+    }
+
+    fn define(&mut self, values: &[ValueId]) {
+        for id in values {
+            let value = self.value(*id);
+            self.env.insert(*id, value);
+        }
+    }
+
+    /// A block of the tree: lane after lane, each combined with those before as soon as both of a pair exist.
+    fn by_lanes(
+        &mut self,
+        tile: &Tile<'_>,
+        place: Place<'_>,
+        (first, last): (ir::Value, ir::Value),
+    ) -> State {
+        let zero = self.constant(0);
+        let lanes = self.constant(LANES as i64);
+        let is_before = |generator: &mut Self, state: &[ir::Value]| {
+            generator.ins().icmp(IntCC::SignedLessThan, state[0], lanes)
+        };
+        self.loop_while(&[zero, zero], &[], is_before, |generator, state, _| {
+            let (turn, depth) = (state[0], state[1]);
+            let lane = generator.reversed(turn);
+            let start = generator.ins().iadd(first, lane);
+            let begin = generator.begin_tile(tile);
+            let state = generator.along(tile, place, (start, last), LANES as i64, begin);
+            let top = generator.slot_places(tile, depth);
+            for ((address, offset), value) in top.into_iter().zip(&state) {
+                generator.emit.store(address, offset, value, LaneStride::Unit);
+            }
+            let merged = generator.loop_while(
+                &[turn, depth],
+                &[],
+                |generator, state| {
+                    let odd = generator.ins().band_imm_u(state[0], 1);
+                    generator.ins().icmp_imm_s(IntCC::NotEqual, odd, 0)
+                },
+                |generator, state, _| {
+                    let below = generator.ins().iadd_imm_s(state[1], -1);
+                    generator.merge_slots(tile, below, state[1]);
+                    (vec![generator.ins().ushr_imm_u(state[0], 1), below], Vec::new())
+                },
+            );
+            let next = generator.ins().iadd_imm_s(turn, 1);
+            (vec![next, generator.ins().iadd_imm_s(merged.state[1], 1)], Vec::new())
+        });
+        let places = self.slot_places(tile, zero);
+        places
+            .into_iter()
+            .zip(dtypes(tile.contract))
+            .map(|((address, offset), dtype)| {
+                self.emit.load(address, offset, dtype, tile.lanes, LaneStride::Unit)
+            })
+            .collect()
+    }
+
+    /// Combines two partial results in place of the older one. They stay in memory: registers are for what is
+    /// accumulated.
+    fn merge_slots(&mut self, tile: &Tile<'_>, older: ir::Value, newer: ir::Value) {
+        let [older, newer] = [older, newer].map(|depth| self.slot_places(tile, depth));
+        let entries = tile.contract.accumulators.iter().cycle();
+        for ((older, newer), entry) in older.into_iter().zip(newer).zip(entries) {
+            let accumulator = std::slice::from_ref(&entry.accumulator);
+            let dtype = entry.accumulator.dtype;
+            let both = [older, newer].map(|(address, offset)| {
+                vec![self.emit.load(address, offset, dtype, tile.lanes, LaneStride::Unit)]
+            });
+            let merged = self.combine(accumulator, &both[0], &both[1]);
+            self.emit.store(older.0, older.1, &merged[0], LaneStride::Unit);
+        }
+    }
+
+    /// The lane of a turn: the turn with its bits in the other order.
+    fn reversed(&mut self, turn: ir::Value) -> ir::Value {
+        let bits = i64::from(LANES.ilog2());
+        let mut lane = self.constant(0);
+        for bit in 0..bits {
+            let one = self.ins().ushr_imm_u(turn, bit);
+            let one = self.ins().band_imm_u(one, 1);
+            let one = self.ins().ishl_imm_u(one, bits - 1 - bit);
+            lane = self.ins().bor(lane, one);
+        }
+        lane
+    }
+
+    /// Where the values of a tile are so deep in the stack of partial results.
+    fn slot_places(&mut self, tile: &Tile<'_>, depth: ir::Value) -> Vec<(ir::Value, i32)> {
+        let sizes: Vec<usize> = dtypes(tile.contract).take(tile.slots.len()).map(DType::size).collect();
+        let starts: Vec<(ir::Value, usize)> = tile
+            .slots
+            .iter()
+            .zip(sizes)
+            .map(|(slots, size)| {
+                let offset = self.ins().imul_imm_s(depth, (tile.steps * tile.lanes * size) as i64);
+                (self.ins().iadd(*slots, offset), tile.lanes * size)
+            })
+            .collect();
+        (0..tile.steps)
+            .flat_map(|step| starts.iter().map(move |(start, bytes)| (*start, (step * bytes) as i32)))
+            .collect()
+    }
+
+    /// Where the results of a tile are, for each step those of all accumulators.
+    fn places(&mut self, tile: &Tile<'_>, place: Place<'_>) -> Vec<(ir::Value, i32)> {
+        let (first_row, _) = self.bounds(tile.contract.rows);
+        let number = self.ins().isub(place.first, first_row);
+        let starts: Vec<(ir::Value, i64)> = tile
+            .contract
+            .accumulators
+            .iter()
+            .map(|entry| {
+                let (start, bytes) = (self.row_start(entry.target), self.row_bytes(entry.target));
+                let offset = self.ins().imul_imm_s(number, bytes);
+                let start = self.ins().iadd(start, offset);
+                let dtype = entry.accumulator.dtype;
+                let start = self.at(tile.contract.strip, place.lane, tile.lanes, |generator| {
+                    generator.row_element(start, dtype, tile.contract.strip)
+                });
+                (start, bytes)
+            })
+            .collect();
+        (0..tile.steps as i64)
+            .flat_map(|step| starts.iter().map(move |(start, bytes)| (*start, (step * bytes) as i32)))
+            .collect()
+    }
+
+    /// What is in the rows of results.
+    fn results(&mut self, tile: &Tile<'_>, place: Place<'_>) -> State {
+        let places = self.places(tile, place);
+        let read = places.into_iter().zip(dtypes(tile.contract));
+        read.map(|((address, offset), dtype)| {
+            self.emit.load(address, offset, dtype, tile.lanes, LaneStride::Unit)
+        })
+        .collect()
+    }
+
+    /// Stores the results of a tile. Those of a block of a sum are no negative zeros any more, which does not matter for
+    /// what follows.
+    fn leave(&mut self, tile: &Tile<'_>, place: Place<'_>, state: &[Val]) {
+        let places = self.places(tile, place);
+        let ops = tile.contract.accumulators.iter().map(|entry| entry.accumulator.op).cycle();
+        for (((address, offset), value), op) in places.into_iter().zip(state).zip(ops) {
+            let value = self.finish(op, value);
+            self.emit.store(address, offset, &value, LaneStride::Unit);
+        }
+    }
+
+    /// Emits what is necessary only where the axis has more than a block.
+    fn if_several_blocks(&mut self, contract: &Contract, emit: impl FnOnce(&mut Self)) {
+        if contract.accumulators.iter().any(|entry| entry.ranks.is_some()) {
+            let (start, end) = self.bounds(contract.axis);
+            let length = self.ins().isub(end, start);
+            let are_several = self.ins().icmp_imm_s(IntCC::SignedGreaterThan, length, BLOCK as i64);
+            self.when(are_several, emit);
+        }
+    }
+
+    fn when(&mut self, condition: ir::Value, emit: impl FnOnce(&mut Self)) {
+        let emit = |generator: &mut Self| {
+            emit(generator);
+            Vec::new()
+        };
+        self.branch(condition, &[], emit, |_| Vec::new());
+    }
+
+    /// Runs `emit` for each vector of all rows of results, whether a strip has as many steps or not.
+    fn over_rows_of_results(
+        &mut self,
+        contract: &Contract,
+        mut emit: impl FnMut(&mut Self, ir::Value, &Contracted, usize),
+    ) {
+        for entry in &contract.accumulators {
+            self.over_results(entry, |generator, offset, lanes| {
+                let start = generator.row_start(entry.target);
+                let address = generator.ins().iadd(start, offset);
+                emit(generator, address, entry, lanes);
+            });
+        }
+    }
+
+    /// Runs `emit` with the offset in bytes of each vector of the rows of a result.
+    fn over_results(&mut self, entry: &Contracted, emit: impl FnOnce(&mut Self, ir::Value, usize)) {
+        let row = &self.kernel.rows[entry.target.index()];
+        let size = row.dtype.size();
+        let lanes = (self.emit.host.vector_bytes / size).clamp(LEAST_LANES, LANES);
+        // Rows are whole numbers of vectors.
+        let bytes = row.length * CONTRACTED_ROWS * size;
+        let (zero, end) = (self.constant(0), self.constant(bytes as i64));
+        self.repeat(zero, end, (lanes * size) as i64, &[], |generator, offset, _| {
+            emit(generator, offset, lanes);
+            Vec::new()
+        });
+    }
+
+    /// Adds the results of a block to those of the blocks before: equal ranks merge as soon as both exist.
+    fn push_rows(&mut self, contract: &Contract, count: ir::Value) {
+        let zero = self.constant(0);
+        let merged = self.loop_while(
+            &[count, zero],
+            &[],
+            |generator, state| {
+                let odd = generator.ins().band_imm_u(state[0], 1);
+                generator.ins().icmp_imm_s(IntCC::NotEqual, odd, 0)
+            },
+            |generator, state, _| {
+                generator.merge_rank(contract, state[1]);
+                let rest = generator.ins().ushr_imm_u(state[0], 1);
+                (vec![rest, generator.ins().iadd_imm_s(state[1], 1)], Vec::new())
+            },
+        );
+        let rank = merged.state[1];
+        for entry in &contract.accumulators {
+            let Some((target, ranks)) = self.ends(entry, rank) else { continue };
+            let dtype = entry.accumulator.dtype;
+            self.over_results(entry, |generator, offset, lanes| {
+                let [from, to] = [target, ranks].map(|start| generator.ins().iadd(start, offset));
+                let value = generator.emit.load(from, 0, dtype, lanes, LaneStride::Unit);
+                generator.emit.store(to, 0, &value, LaneStride::Unit);
+            });
+        }
+    }
+
+    /// Combines what a rank holds with the rows of results, which come after it.
+    fn merge_rank(&mut self, contract: &Contract, rank: ir::Value) {
+        for entry in &contract.accumulators {
+            let Some((target, ranks)) = self.ends(entry, rank) else { continue };
+            let accumulator = std::slice::from_ref(&entry.accumulator);
+            let dtype = entry.accumulator.dtype;
+            self.over_results(entry, |generator, offset, lanes| {
+                let [newer, older] = [target, ranks].map(|start| generator.ins().iadd(start, offset));
+                let both = [older, newer]
+                    .map(|address| vec![generator.emit.load(address, 0, dtype, lanes, LaneStride::Unit)]);
+                let merged = generator.combine(accumulator, &both[0], &both[1]);
+                generator.emit.store(newer, 0, &merged[0], LaneStride::Unit);
+            });
+        }
+    }
+
+    /// Where the rows of results begin, and those of a rank.
+    fn ends(&mut self, entry: &Contracted, rank: ir::Value) -> Option<(ir::Value, ir::Value)> {
+        let ranks = entry.ranks?;
+        let bytes = self.row_bytes(ranks) * CONTRACTED_ROWS as i64;
+        let (target, start) = (self.row_start(entry.target), self.row_start(ranks));
+        let offset = self.ins().imul_imm_s(rank, bytes);
+        Some((target, self.ins().iadd(start, offset)))
+    }
+
+    /// What the ranks hold in the end, from right to left.
+    fn collect_ranks(&mut self, contract: &Contract, count: ir::Value) {
+        // The last block went into the lowest rank that is held, and is in the rows of results as well.
+        let all = self.ins().iadd_imm_s(count, -1);
+        let above = self.ins().band(count, all);
+        let zero = self.constant(0);
+        self.loop_while(
+            &[above, zero],
+            &[],
+            |generator, state| generator.ins().icmp_imm_s(IntCC::NotEqual, state[0], 0),
+            |generator, state, _| {
+                let odd = generator.ins().band_imm_u(state[0], 1);
+                let odd = generator.ins().icmp_imm_s(IntCC::NotEqual, odd, 0);
+                generator.when(odd, |generator| generator.merge_rank(contract, state[1]));
+                let rest = generator.ins().ushr_imm_u(state[0], 1);
+                (vec![rest, generator.ins().iadd_imm_s(state[1], 1)], Vec::new())
+            },
+        );
+    }
+}
+
+/// The dtypes of accumulators, over and over.
+fn dtypes(contract: &Contract) -> impl Iterator<Item = DType> {
+    contract.accumulators.iter().map(|entry| entry.accumulator.dtype).cycle()
+}
+
+fn accumulators(contract: &Contract) -> Vec<Accumulator> {
+    contract.accumulators.iter().map(|entry| entry.accumulator.clone()).collect()
+}

@@ -1,0 +1,85 @@
+//! Reductions over what two loops move, before these loops, and the loops as blocks around them.
+
+use super::{Maker, is_by_tree};
+use crate::LowerError;
+use crate::kernel::*;
+use crate::nest::bit;
+use crate::place::Contraction;
+use broadloom_ir::reduce::BLOCK;
+
+impl Maker<'_, '_, '_> {
+    /// The loop over an axis and the one inside, strip by strip, with what they reduce before each.
+    pub(super) fn contraction(
+        &mut self,
+        outer: AxisId,
+        contraction: &Contraction,
+    ) -> Result<Stmt, LowerError> {
+        let inner = contraction.inner;
+        let contract = self.scoped(|maker| maker.contract(outer, contraction))?;
+        let before = self.contracted.replace(inner);
+        let body = self.level(Some(outer))?;
+        self.contracted = before;
+        let block = vec![Stmt::Contract(contract), Stmt::For { axis: outer, lanes: 1, body }];
+        // Rows for a block of the reduction axis serve all strips of the outer one.
+        let block = Stmt::Strip { axis: outer, length: 0, body: block };
+        Ok(Stmt::Strip { axis: inner, length: 0, body: vec![block] })
+    }
+
+    fn contract(&mut self, rows: AxisId, contraction: &Contraction) -> Result<Contract, LowerError> {
+        let &Contraction { inner: strip, reduction: axis, ref packed } = contraction;
+        let mut prologue = Vec::new();
+        let mut filled = Vec::new();
+        for &value in packed {
+            let row = self.block_of_rows(value, BLOCK, axis, strip);
+            prologue.push(self.scoped(|maker| Ok(maker.pack(value, row, axis, strip)))?);
+            filled.push(((value, strip), row));
+        }
+        self.rows.extend(filled);
+        let reduced = self.placement.reduced[&axis].clone();
+        let mut body = Vec::new();
+        let accumulators: Vec<Accumulator> =
+            reduced.iter().map(|value| self.accumulator(*value, &mut body)).collect();
+        let order = self.placement.orders[&axis];
+        let several_blocks =
+            self.nest.axes[axis.index()].extent.as_constant().is_none_or(|extent| extent > BLOCK as i64);
+        let accumulators = reduced
+            .iter()
+            .zip(accumulators)
+            .map(|(value, accumulator)| {
+                let target = self.block_of_rows(*value, CONTRACTED_ROWS, rows, strip);
+                let by_ranks = is_by_tree(order) && several_blocks;
+                let ranks =
+                    by_ranks.then(|| self.block_of_rows(*value, RANKS * CONTRACTED_ROWS, rows, strip));
+                self.rows.insert((*value, strip), target);
+                Contracted { accumulator, target, ranks }
+            })
+            .collect();
+        let values = self.placement.subtree(axis).into_iter().chain(reduced);
+        let lanes = self.placement.lanes(strip, Some(strip), values);
+        Ok(Contract { axis, rows, strip, order, lanes, prologue, body, accumulators })
+    }
+
+    /// Rows of a value over the strip of one axis, for steps of another.
+    fn block_of_rows(&mut self, value: ValueId, count: usize, rows: AxisId, strip: AxisId) -> RowId {
+        let row = self.row(self.nest.values[value.index()].dtype, count, strip);
+        self.kernel.rows[row.index()].span = Span::Block { rows };
+        row
+    }
+
+    /// Fills rows with a value, one for each step of an axis.
+    fn pack(&mut self, value: ValueId, row: RowId, axis: AxisId, strip: AxisId) -> Stmt {
+        if let Def::Load { access, delta } = self.nest.values[value.index()].def {
+            let entry = &self.nest.accesses[access.index()];
+            if entry.stride(axis).is_one() && !entry.stride(strip).is_one() {
+                return Stmt::Transpose { access, delta, row, rows: axis, axis: strip };
+            }
+        }
+        let mut body = Vec::new();
+        let made = self.get(value, &mut body);
+        body.push(Stmt::Put { row, part: 0, axis: strip, value: made });
+        let values = self.placement.subtree(axis);
+        let values = values.into_iter().filter(|value| self.nest.varies[value.index()] & bit(strip) != 0);
+        let lanes = self.placement.lanes(strip, Some(strip), values);
+        Stmt::For { axis, lanes: 1, body: vec![Stmt::For { axis: strip, lanes, body }] }
+    }
+}

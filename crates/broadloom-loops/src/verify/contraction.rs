@@ -1,0 +1,104 @@
+//! Contractions: promise 10.
+
+use super::{Fault, Scope};
+use crate::kernel::*;
+use broadloom_ir::reduce::BLOCK;
+
+impl Scope<'_> {
+    pub(super) fn contract(&mut self, contract: &Contract, stmt: &Stmt) -> Result<(), Fault> {
+        let &Contract { axis, rows, strip, order, lanes, .. } = contract;
+        let [of_rows, of_strip] = [rows, strip].map(|axis| self.strips.get(axis.index()).copied().flatten());
+        let (Some(of_rows), Some(of_strip)) = (of_rows, of_strip) else { return Err(Fault::Form(axis)) };
+        let is_summed = |entry: &Contracted| {
+            let operand = &entry.accumulator.operand;
+            matches!(operand, Contribution::Value(_) | Contribution::Count(_) | Contribution::Product(..))
+        };
+        let is_apart = axis != rows && axis != strip && rows != strip;
+        let is_walked = [rows, strip].into_iter().any(|axis| self.walked[axis.index()]);
+        if !is_apart
+            || is_walked
+            || self.vector.is_some()
+            || !matches!(order, Order::Free | Order::Sequential | Order::Tree)
+            || self.axis(axis)?.group.is_some()
+            || of_rows.length > CONTRACTED_ROWS
+            || lanes == 0
+            || !of_strip.length.is_multiple_of(lanes)
+            || !contract.accumulators.iter().all(is_summed)
+            || !contract.body.iter().all(|stmt| self.is_contracted(stmt, strip))
+        {
+            return Err(Fault::Form(axis));
+        }
+        let is_short = matches!(self.axis(axis)?.extent, Extent::Constant(extent) if extent <= BLOCK as i64);
+        for entry in &contract.accumulators {
+            let Accumulator { op, dtype, .. } = entry.accumulator;
+            let is_by_tree = order == Order::Tree && !is_short;
+            if entry.ranks.is_some() != is_by_tree {
+                return Err(Fault::Order(op));
+            }
+            for (row, count) in
+                [(Some(entry.target), CONTRACTED_ROWS), (entry.ranks, RANKS * CONTRACTED_ROWS)]
+            {
+                let Some(row) = row else { continue };
+                let held = self.row(row)?;
+                if held.dtype != dtype || held.count < count {
+                    return Err(Fault::RowDtype(row));
+                }
+                self.write_block(row, rows, strip)?;
+            }
+        }
+        let filled = statements(&contract.prologue).flat_map(|stmt| stmt.rows(&self.kernel.values));
+        filled.map(|(row, _)| row).try_for_each(|row| self.has_its_own(row))?;
+        let Some(each) = stmt.as_loop() else { return Ok(()) };
+        self.scoped(|scope| {
+            scope.looped(&each, &mut |scope| {
+                for entry in &contract.accumulators {
+                    scope.contribution(&entry.accumulator, axis, order)?;
+                    // Each block continues with what the one before has left.
+                    entry.rows().try_for_each(|row| scope.read_row(row, strip).map(|_| ()))?;
+                }
+                Ok(())
+            })
+        })?;
+        // The results are read from rows.
+        self.scoped(|scope| {
+            let mut accumulators = contract.accumulators.iter().map(|entry| &entry.accumulator);
+            accumulators.try_for_each(|accumulator| {
+                scope.result(accumulator)?;
+                scope.define(accumulator.result)
+            })
+        })
+    }
+
+    /// A row that no other shares memory with: it is not filled again for every strip that reads it.
+    fn has_its_own(&self, row: RowId) -> Result<(), Fault> {
+        let place = |row: &Row| row.offset..row.offset + row.dtype.size() * row.length * row.count;
+        let own = place(self.row(row)?);
+        let mut others = (0..).zip(&self.kernel.rows).filter(|(index, _)| *index != row.index());
+        match others.any(|(_, other)| place(other).start < own.end && own.start < place(other).end) {
+            true => Err(Fault::Overwritten(row)),
+            false => Ok(()),
+        }
+    }
+
+    /// Whether a statement can run for lanes behind the end of the strip: it reads no array that the strip moves, and
+    /// cannot fail.
+    fn is_contracted(&self, stmt: &Stmt, strip: AxisId) -> bool {
+        let Stmt::Let(value) = stmt else { return false };
+        match self.kernel.values.get(value.index()).map(|value| &value.def) {
+            Some(Def::Load { access, .. }) => {
+                let access = self.kernel.accesses.get(access.index());
+                access.is_some_and(|access| access.stride(strip).is_none())
+            }
+            Some(Def::Op { position, .. }) => position.is_none(),
+            Some(
+                Def::Constant(_)
+                | Def::Param(_)
+                | Def::Index(_)
+                | Def::Row(..)
+                | Def::Select(_)
+                | Def::Cast(_),
+            ) => true,
+            Some(Def::Take { .. } | Def::Segment { .. } | Def::Reduced) | None => false,
+        }
+    }
+}

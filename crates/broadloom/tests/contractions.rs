@@ -1,0 +1,258 @@
+//! Reductions of what two axes move, each some of it, computed for blocks of both: the bits of the interpreter.
+
+use broadloom::prelude::*;
+use broadloom::{AnyArray, CompileOptions, CpuLevel, Element, Executable, Threads};
+use broadloom_ir::interp::{self, interpret};
+
+/// Of `x[n, 1, r]` and `y[k, r]`.
+type Expression = fn(Tensor, Tensor) -> Vec<Tensor>;
+
+const EXPRESSIONS: &[(&str, Expression)] = &[
+    ("products", |x, y| vec![(x * y).sum(-1)]),
+    ("squared differences", |x, y| vec![(x - y).square().sum(-1)]),
+    ("differences", |x, y| vec![(x - y).abs().sum(-1)]),
+    ("the greatest sum", |x, y| vec![(x + y).max(-1)]),
+    ("a count", |x, y| vec![x.lt(y).sum(-1)]),
+    ("of what is computed of each", |x, y| vec![((x + 1) * (y * y - 0.5)).sum(-1)]),
+    ("two at once", |x, y| vec![(x * y).sum(-1), (x - y).abs().sum(-1)]),
+    ("products and what follows", |x, y| vec![((x * y).sum(-1) * 0.5 + 1).relu()]),
+    ("a function of sums", |x, y| vec![(-(x - y).square().sum(-1)).exp()]),
+    ("products of products", |x, y| vec![(x * 0.001 + y * 0.001 + 1).prod(-1)]),
+];
+
+/// Around whole blocks of rows, whole vectors, and whole blocks of the tree.
+const SIZES: [[usize; 3]; 17] = [
+    [36, 64, 64],
+    [8, 16, 9],
+    [9, 17, 0],
+    [37, 65, 1],
+    [35, 63, 10],
+    [80, 130, 63],
+    [41, 47, 65],
+    [8, 100, 80],
+    [73, 16, 300],
+    [12, 20, 1023],
+    [36, 64, 1024],
+    [11, 19, 1025],
+    [10, 70, 2047],
+    [9, 18, 2049],
+    [40, 17, 3100],
+    [8, 16, 5200],
+    [0, 16, 70],
+];
+
+fn numbers(count: usize, seed: u32) -> Vec<f32> {
+    let mut state = seed;
+    let mut next = || {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (state >> 8) as f32 / 4e6 - 2.0
+    };
+    (0..count).map(|_| next()).collect()
+}
+
+fn options() -> [CompileOptions; 3] {
+    let plain = CompileOptions { parallel_threshold: 0, ..CompileOptions::default() };
+    [
+        plain.clone(),
+        CompileOptions { threads: Threads::Calling, vector_bytes: 16, ..plain.clone() },
+        CompileOptions { vectorize: false, ..plain },
+    ]
+}
+
+fn bits<T: Element>(of: impl Fn(&T) -> u64) -> impl Fn(&[T]) -> Vec<u64> {
+    move |values| values.iter().map(&of).collect()
+}
+
+/// Whether the outputs of each kernel have the bits of the interpreter.
+fn compare(what: &str, kernels: &[Executable], views: &[ArrayView<'_>; 2], arrays: &[interp::Array]) {
+    let graph = kernels[0].graph();
+    let want = interpret(graph, arrays, CpuLevel::detect().is_fused());
+    for kernel in kernels {
+        let got = kernel.run(inputs! { "x" => views[0].clone(), "y" => views[1].clone() });
+        // An extreme of nothing is refused.
+        let Ok(want) = &want else {
+            assert!(got.is_err(), "{what}");
+            continue;
+        };
+        let mut got = got.unwrap();
+        for (output, want) in graph.outputs().iter().zip(want) {
+            let got: AnyArray = got.take(&output.name).unwrap();
+            if let Some(got) = got.as_slice::<f32>() {
+                let of = bits(|value: &f32| if value.is_nan() { 1 << 40 } else { value.to_bits().into() });
+                assert_eq!(of(got), of(&want.to_vec::<f32>().unwrap()), "{what}");
+            } else if let Some(got) = got.as_slice::<f64>() {
+                let of = bits(|value: &f64| value.to_bits());
+                assert_eq!(of(got), of(&want.to_vec::<f64>().unwrap()), "{what}");
+            } else {
+                assert_eq!(got.as_slice::<i64>().unwrap(), want.to_vec::<i64>().unwrap(), "{what}");
+            }
+        }
+    }
+}
+
+fn compiled(graph: &Graph, outputs: Vec<Tensor>, options: &CompileOptions) -> Executable {
+    graph.compile_with(["first", "second"].into_iter().zip(outputs), options).unwrap()
+}
+
+fn is_contraction(kernel: &Executable) -> bool {
+    kernel.explain().to_string().contains("contract r for n over rows of k")
+}
+
+#[test]
+fn all_sizes_have_the_bits_of_the_interpreter() {
+    for (name, expression) in EXPRESSIONS {
+        let kernels = options().map(|options| {
+            let g = Graph::new();
+            let [n, k, r] = g.symbols(["n", "k", "r"]);
+            let (x, y) = (g.input::<f32>("x", shape![n, r]), g.input::<f32>("y", shape![k, r]));
+            let kernel = compiled(&g, expression(x.unsqueeze(1), y), &options);
+            assert_eq!(is_contraction(&kernel), options.vectorize, "{name}: {}", kernel.explain());
+            kernel
+        });
+        for [n, k, r] in SIZES {
+            let (x, y) = (numbers(n * r, 1), numbers(k * r, 2));
+            let views = [ArrayView::new(&x, &[n, r]).unwrap(), ArrayView::new(&y, &[k, r]).unwrap()];
+            let arrays = [interp::Array::new(&[n, r], &x), interp::Array::new(&[k, r], &y)];
+            compare(&format!("{name} of {n}, {k}, {r}"), &kernels, &views, &arrays);
+        }
+    }
+}
+
+/// Sizes that were taken to be longer have other code.
+#[test]
+fn short_axes_are_no_contractions() {
+    let kernels = options().map(|options| {
+        let g = Graph::new();
+        let [n, k, r] = g.symbols(["n", "k", "r"]);
+        let (x, y) = (g.input::<f32>("x", shape![n, r]), g.input::<f32>("y", shape![k, r]));
+        compiled(&g, vec![(x.unsqueeze(1) * y).sum(-1)], &options)
+    });
+    for (n, k) in [(1, 1), (1, 1100), (7, 160), (80, 15), (1100, 1), (8, 16), (100, 16), (0, 0), (100, 0)] {
+        for r in [0, 1, 3, 64, 65, 1030] {
+            let (x, y) = (numbers(n * r, 1), numbers(k * r, 2));
+            let views = [ArrayView::new(&x, &[n, r]).unwrap(), ArrayView::new(&y, &[k, r]).unwrap()];
+            let arrays = [interp::Array::new(&[n, r], &x), interp::Array::new(&[k, r], &y)];
+            compare(&format!("{n}, {k}, {r}"), &kernels, &views, &arrays);
+            let bound = kernels[0].bind(inputs! { "x" => views[0].clone(), "y" => views[1].clone() }).unwrap();
+            let is_long = (n >= 8 || n == 0) && (k >= 16 || k == 0);
+            // With so few results, a call takes no longer than what surrounds it.
+            let is_little = n * k < 1024;
+            let is_contraction = bound.explain().to_string().contains("contract");
+            assert!(is_contraction == is_long || is_little, "{n}, {k}, {r}: {}", bound.explain());
+        }
+    }
+}
+
+/// Every order of the axes in memory, steps between elements, and batches, some of which share an operand.
+#[test]
+fn layouts_and_batches_have_the_same_bits() {
+    /// The name, the shapes of `x` and `y`, and what is computed of arrays of such shapes.
+    type Batches = (&'static str, [[usize; 3]; 2], fn(&Graph) -> Tensor);
+    fn inputs(g: &Graph, shapes: [broadloom::Shape; 2]) -> [Tensor; 2] {
+        let [x, y] = shapes;
+        [g.input::<f32>("x", x), g.input::<f32>("y", y)]
+    }
+    fn product([x, y]: [Tensor; 2]) -> Tensor {
+        (x.unsqueeze(-1) * y.unsqueeze(1)).sum(2)
+    }
+    let batches: [Batches; 4] = [
+        ("both", [[3, 37, 70], [3, 70, 35]], |g| {
+            let [b, n, k, r] = g.symbols(["b", "n", "k", "r"]);
+            product(inputs(g, [shape![b, n, r], shape![b, r, k]]))
+        }),
+        ("the left", [[3, 37, 70], [1, 70, 35]], |g| {
+            let [b, n, k, r] = g.symbols(["b", "n", "k", "r"]);
+            product(inputs(g, [shape![b, n, r], shape![1, r, k]]))
+        }),
+        ("the right", [[1, 37, 70], [3, 70, 35]], |g| {
+            let [b, n, k, r] = g.symbols(["b", "n", "k", "r"]);
+            product(inputs(g, [shape![1, n, r], shape![b, r, k]]))
+        }),
+        ("both, of rows", [[3, 37, 70], [3, 35, 70]], |g| {
+            let [b, n, k, r] = g.symbols(["b", "n", "k", "r"]);
+            let [x, y] = inputs(g, [shape![b, n, r], shape![b, k, r]]);
+            (x.unsqueeze(2) * y.unsqueeze(1)).sum(-1)
+        }),
+    ];
+    for (name, [left, right], expression) in batches {
+        let (left, right) = (left.as_slice(), right.as_slice());
+        let kernels = options().map(|options| {
+            let g = Graph::new();
+            let outputs = vec![expression(&g)];
+            compiled(&g, outputs, &options)
+        });
+        let count = |shape: &[usize]| shape.iter().product::<usize>();
+        let (x, y) = (numbers(count(left), 3), numbers(count(right), 4));
+        let arrays = [interp::Array::new(left, &x), interp::Array::new(right, &y)];
+        for order in [[0, 1, 2], [0, 2, 1], [2, 1, 0], [1, 0, 2]] {
+            for apart in [1, 2] {
+                let (x, strides_x) = laid_out(&x, left, order, apart);
+                let (y, strides_y) = laid_out(&y, right, order, apart);
+                let views = [
+                    ArrayView::strided(&x, 0, left, &strides_x).unwrap(),
+                    ArrayView::strided(&y, 0, right, &strides_y).unwrap(),
+                ];
+                compare(&format!("batches of {name}, {order:?} by {apart}"), &kernels, &views, &arrays);
+            }
+        }
+    }
+}
+
+/// Elements with the axes in another order in memory, the last of which steps by `apart`; and their strides.
+fn laid_out(values: &[f32], shape: &[usize], order: [usize; 3], apart: usize) -> (Vec<f32>, Vec<isize>) {
+    let mut strides = [0; 3];
+    let mut length = apart;
+    for axis in order.into_iter().rev() {
+        strides[axis] = length;
+        length *= shape[axis];
+    }
+    let mut laid_out = vec![f32::NAN; length];
+    for (at, value) in values.iter().enumerate() {
+        let index = [at / (shape[1] * shape[2]), at / shape[2] % shape[1], at % shape[2]];
+        laid_out[index.iter().zip(strides).map(|(at, stride)| at * stride).sum::<usize>()] = *value;
+    }
+    (laid_out, strides.map(|stride| stride as isize).to_vec())
+}
+
+/// Products, and greatest sums, of every dtype that is stored.
+#[test]
+fn dtypes_have_the_bits_of_the_interpreter() {
+    fn check<T: Element>(of: impl Fn(usize) -> T) {
+        for expression in [
+            |x: Tensor, y: Tensor| (x * y).sum(-1),
+            |x: Tensor, y: Tensor| x.minimum(y).max(-1).cast::<f64>(),
+        ] {
+            let kernels = options().map(|options| {
+                let g = Graph::new();
+                let [n, k, r] = g.symbols(["n", "k", "r"]);
+                let (x, y) = (g.input::<T>("x", shape![n, r]), g.input::<T>("y", shape![k, r]));
+                let sums = expression(x.unsqueeze(1), y);
+                let is_float = sums.dtype().is_some_and(broadloom::DType::is_float);
+                let sums = if is_float { sums.cast::<f64>() } else { sums.cast::<i64>() };
+                let kernel = compiled(&g, vec![sums], &options);
+                assert_eq!(is_contraction(&kernel), options.vectorize, "{}", kernel.explain());
+                kernel
+            });
+            for [n, k, r] in [[37, 70, 20], [9, 33, 100], [8, 40, 1100]] {
+                let x: Vec<T> = (0..n * r).map(|at| of(at * 7 + 1)).collect();
+                let y: Vec<T> = (0..k * r).map(|at| of(at * 5 + 3)).collect();
+                let views = [ArrayView::new(&x, &[n, r]).unwrap(), ArrayView::new(&y, &[k, r]).unwrap()];
+                let arrays = [interp::Array::new(&[n, r], &x), interp::Array::new(&[k, r], &y)];
+                compare(std::any::type_name::<T>(), &kernels, &views, &arrays);
+            }
+        }
+    }
+    check(|at| (at % 251) as i8);
+    check(|at| (at % 257) as u8);
+    check(|at| (at * 37) as i16);
+    check(|at| (at * 41) as u16);
+    check(|at| (at * 100_003) as i32);
+    check(|at| (at * 100_019) as u32);
+    check(|at| (at as i64).wrapping_mul(0x1234_5678_9abc_def1));
+    check(|at| (at as u64).wrapping_mul(0x9234_5678_9abc_def1));
+    check(|at| f16::from_f32((at % 1009) as f32 * 0.01 - 4.0));
+    check(|at| bf16::from_f32((at % 1009) as f32 * 0.01 - 4.0));
+    check(|at| (at % 1009) as f32 * 0.01 - 4.0);
+    check(|at| (at % 1009) as f64 * 0.01 - 4.0);
+    check(|at| at % 3 == 0);
+}
