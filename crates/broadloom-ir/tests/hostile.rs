@@ -5,7 +5,7 @@ mod support;
 
 use broadloom_ir::dim::Dim;
 use broadloom_ir::dtype::{DType, Scalar};
-use broadloom_ir::graph::{Graph, Literal, SliceSpec};
+use broadloom_ir::graph::{Graph, Literal, Pairs, Product, SliceSpec};
 use broadloom_ir::ops::Op;
 use broadloom_ir::reduce::ReduceOp;
 use broadloom_ir::shape::Shape;
@@ -77,6 +77,36 @@ impl Random {
         }
     }
 
+    fn product(&mut self) -> Product {
+        match self.below(8) {
+            0 => Product::Dot,
+            1 => Product::Vdot,
+            2 => Product::Vecdot(self.small()),
+            3 => Product::Inner,
+            4 => Product::Outer,
+            5 => Product::Kron,
+            6 => Product::Tensordot(match self.below(2) {
+                0 => Pairs::Adjacent(self.pick(&[0, 1, 2, usize::MAX])),
+                _ => Pairs::Axes(self.axes(), self.axes()),
+            }),
+            _ => Product::Matmul,
+        }
+    }
+
+    /// Subscripts, of which some are those of operands.
+    fn subscripts(&mut self) -> String {
+        let parts = [
+            "i", "j", "k", "A", "ij", "jk", ",", ",", "->", "...", " ", ".", "-", ">", "1", "é", "\n", "",
+            "{",
+        ];
+        let common = ["ij,jk", "ij,jk->ik", "i...,j...", "ii->i", ",->", "ij,kj,k->", "...,..."];
+        let mut text = if self.below(2) == 0 { self.pick(&common).to_owned() } else { String::new() };
+        for _ in 0..self.pick(&[0, 0, 1, 3, 9]) {
+            text += self.pick(&parts);
+        }
+        text
+    }
+
     fn literal(&mut self) -> Literal {
         match self.below(3) {
             0 => Literal::Bool(true),
@@ -91,7 +121,7 @@ fn step(random: &mut Random, graph: &mut Graph, made: &[ExprId]) -> ExprId {
     let x = random.pick(made);
     let y = random.pick(made);
     let z = random.pick(made);
-    match random.below(16) {
+    match random.below(20) {
         0 => {
             let name = random.pick(&["a", "b", "c", "", "d\n"]);
             let shape = random.shape();
@@ -137,6 +167,8 @@ fn step(random: &mut Random, graph: &mut Graph, made: &[ExprId]) -> ExprId {
             graph.slice(x, &slices, site)
         }
         14 => graph.take(x, y, random.small(), site),
+        15 | 16 => graph.product(&random.product(), [x, y], site),
+        17 | 18 => graph.einsum(&random.subscripts(), &[x, y, z][..random.below(4)], site),
         _ => {
             let (length, exponent) = (random.dim(), random.literal());
             if random.below(2) == 0 {

@@ -5,7 +5,9 @@
 //! before it is offered.
 
 use super::headline::{headline, quoted};
-use super::{Certainty, Conflict, Diagnostic, Help, Made, Operand, Origin, Problem, Size, advice, product};
+use super::{
+    Certainty, Conflict, Diagnostic, Help, Made, Operand, Origin, Problem, Rule, Size, advice, product,
+};
 use crate::dim::Dim;
 use crate::graph::elementwise::SELECT_ROLES;
 use crate::graph::{Graph, InputInfo, Mistake, Node, PLACED_OPS, SymbolKind, View, infer};
@@ -52,6 +54,12 @@ pub(super) fn explain(graph: &Graph, mistake: &Mistake) -> Diagnostic {
             described
                 .iter_mut()
                 .for_each(|operand| operand.columns = Some((0..operand.dims.len()).collect()));
+            &[]
+        }
+        // Both sizes of a diagonal would have one place.
+        Problem::Contraction { meetings, .. }
+            if meetings.iter().any(|meeting| meeting.rule == Rule::Diagonal) =>
+        {
             &[]
         }
         Problem::Contraction { alignment, conflicts, .. } => {

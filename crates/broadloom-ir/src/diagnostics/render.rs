@@ -81,7 +81,11 @@ fn table(diagnostic: &Diagnostic, explains: bool, severity: Style) -> Vec<Row> {
     let is_aligned =
         operands.len() == 1 || !marks.is_empty() || matches!(diagnostic.problem, Problem::Pointwise { .. });
     let heads: Vec<Box<str>> = match &diagnostic.problem {
-        Problem::Contraction { alignment, .. } => alignment.heads.clone(),
+        Problem::Contraction { alignment, .. }
+            if operands.iter().all(|operand| operand.columns.is_some()) =>
+        {
+            alignment.heads.clone()
+        }
         _ => {
             let rank = operands.iter().map(|operand| operand.dims.len()).max().unwrap_or(0);
             (0..rank).map(|axis| axis.to_string().into()).collect()
@@ -216,7 +220,6 @@ fn marks(diagnostic: &Diagnostic) -> Vec<usize> {
             let added = result.len() - target.len();
             (0..result.len()).filter(|&axis| axis < added || target[axis - added] != result[axis]).collect()
         }
-        // Both sizes have one place in the table.
         Problem::Contraction { meetings, .. }
             if meetings.iter().any(|meeting| meeting.rule == Rule::Diagonal) =>
         {

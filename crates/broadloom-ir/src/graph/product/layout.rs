@@ -23,6 +23,9 @@ pub(crate) struct Layout {
     pub(in crate::graph) heads: Vec<Option<Box<str>>>,
 }
 
+/// Compares the sizes that two operands have on axes that meet; neither is a literal 1 that stretches.
+pub(crate) type Compare<'a> = &'a mut dyn FnMut(Meeting, [(usize, &Dim); 2]) -> Fit;
+
 /// Axes of one label that do not fit.
 #[derive(Debug, Clone)]
 pub(crate) struct Clash {
@@ -146,11 +149,7 @@ impl Layout {
     }
 
     /// The size of each label: that of the first axis that has it, unless that is the literal 1 and stretches.
-    pub(crate) fn sizes(
-        &self,
-        shapes: &[&[Dim]],
-        compare: &mut dyn FnMut(Meeting, [(usize, &Dim); 2]) -> Fit,
-    ) -> Result<Vec<Dim>, Vec<Clash>> {
+    pub(crate) fn sizes(&self, shapes: &[&[Dim]], compare: Compare<'_>) -> Result<Vec<Dim>, Vec<Clash>> {
         let mut sizes = vec![Dim::ONE; self.rules.len()];
         let mut first: Vec<Option<(usize, usize)>> = vec![None; self.rules.len()];
         let mut clashes: Vec<Clash> = Vec::new();
