@@ -214,3 +214,49 @@ fn nothing_panics() {
     }
     assert!(finished > 1000 && mistakes > 1000, "{finished} expressions, {mistakes} mistakes");
 }
+
+/// Subscripts are text of strangers: each is read or refused with a place in it, whatever stands there.
+#[test]
+fn any_subscripts_are_read_or_refused() {
+    let mut graph = Graph::new();
+    let x = graph.input("x", DType::F32, Shape::from_iter([2.into(), 3.into()]), here());
+    let long =
+        ["i".repeat(100_000), ",".repeat(100_000), ".".repeat(10_001), "->".repeat(1000), "ab".repeat(40)];
+    let odd = [
+        "",
+        "->",
+        ",",
+        "...",
+        "....",
+        "i...j...",
+        "é",
+        "i\u{301}j",
+        "\0",
+        "ij\u{202e}",
+        "💥,",
+        "-",
+        ">",
+        "-->",
+        "->>",
+    ];
+    for text in long.iter().map(String::as_str).chain(odd) {
+        for count in [0, 1, 2, 65] {
+            let expr = graph.einsum(text, &vec![x; count], here());
+            let found = graph.withdraw_diagnostics(0);
+            assert_eq!(graph.is_poisoned(expr), found.is_some(), "{text:.20?}");
+            let Some(wrong) = found else { continue };
+            assert!(wrong.to_string().starts_with("`einsum` "), "{wrong}");
+            assert!(format!("{wrong:#}").len() < 20_000, "{text:.20?}");
+        }
+    }
+    // As many operands as are supported, in an order that is found at once.
+    let many = graph.einsum(&["ij"; 64].join(","), &[x; 64], here());
+    assert!(!graph.is_poisoned(many));
+    // More letters than a tensor has axes.
+    let letters: Vec<String> =
+        (b'a'..=b'z').chain(b'A'..=b'Z').map(|letter| char::from(letter).into()).collect();
+    let v = graph.input("v", DType::F32, Shape::from_iter([2.into()]), here());
+    let spread = graph.einsum(&letters.join(","), &[v; 52], here());
+    assert!(graph.is_poisoned(spread));
+    assert!(graph.withdraw_diagnostics(0).unwrap().to_string().contains("axes"));
+}
