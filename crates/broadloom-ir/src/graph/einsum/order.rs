@@ -24,12 +24,12 @@ pub(super) fn pairs(operands: &[&[Label]], out: &[Label], weights: &[f64]) -> Ve
 
 /// The number of elements that the labels span.
 fn elements(set: Set, weights: &[f64]) -> f64 {
-    weights
-        .iter()
-        .enumerate()
-        .filter(|(label, _)| set & (1 << label) != 0)
-        .map(|(_, weight)| weight)
-        .product()
+    let (mut left, mut elements) = (set, 1.0);
+    while left != 0 {
+        elements *= weights[left.trailing_zeros() as usize];
+        left &= left - 1;
+    }
+    elements
 }
 
 /// All ways to part each subset of the operands in two.
@@ -50,7 +50,8 @@ fn exact(operands: &[Set], out: Set, weights: &[f64]) -> Vec<[usize; 2]> {
             continue;
         }
         best[subset].0 = f64::INFINITY;
-        // The part with the last operand, from the smallest on: alone it is what goes from left to right.
+        // Each way to part it once: one part has the last operand. That operand alone comes first, which is to go from
+        // left to right.
         let last = 1 << subset.ilog2();
         for rest in (1..=subset & !last).rev().filter(|rest| rest & subset == *rest) {
             let other = subset & !rest;
