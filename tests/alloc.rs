@@ -53,6 +53,7 @@ fn nearest_code(d: usize, threads: Threads) -> Result<Executable, Box<dyn std::e
 #[test]
 fn runs_need_little_memory_beside_their_arrays() -> Result<(), Box<dyn std::error::Error>> {
     nearest_code_is_never_stored()?;
+    products_of_matrices_are_never_stored()?;
     updates_in_place_need_nothing()?;
     short_calls_allocate_results_and_nothing_else()
 }
@@ -109,6 +110,30 @@ fn updates_in_place_need_nothing() -> Result<(), Box<dyn std::error::Error>> {
     let bytes = peak(|| result = run());
     result?;
     assert_eq!(bytes, 0, "{:?}", kernel.explain());
+    Ok(())
+}
+
+fn products_of_matrices_are_never_stored() -> Result<(), Box<dyn std::error::Error>> {
+    const MIB: usize = 1 << 20;
+    let g = Graph::new();
+    let [n, k, m] = g.symbols(["n", "k", "m"]);
+    let (x, w) = (g.input::<f32>("x", shape![n, k]), g.input::<f32>("w", shape![k, m]));
+    let options = CompileOptions { threads: Threads::Calling, ..CompileOptions::default() };
+    let (n, k, m) = (200, 300, 250);
+    let (a, b) = (vec![0.5f32; n * k], vec![2.0f32; k * m]);
+    for product in [x.matmul(w).relu(), einsum("ij,jk->ik", [x, w]), x.tensordot(w, 1), x.inner(w.t())] {
+        let kernel = product.compile_with(&options)?;
+        let mut out = vec![0.0f32; n * m];
+        let mut result = Ok(());
+        let bytes = peak(|| {
+            let inputs = (ArrayView::new(&a, &[n, k]).unwrap(), ArrayView::new(&b, &[k, m]).unwrap());
+            result = kernel.run_into(inputs, ArrayViewMut::new(&mut out, &[n, m]).unwrap());
+        });
+        result?;
+        // The products themselves would be 57 MiB.
+        assert!(bytes <= MIB, "{bytes} bytes: {:?}", kernel.explain());
+        assert!(out.iter().all(|value| *value == 300.0));
+    }
     Ok(())
 }
 

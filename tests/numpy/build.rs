@@ -5,7 +5,7 @@ use crate::table::dtype_of;
 use broadloom_ir::ExprId;
 use broadloom_ir::dim::Dim;
 use broadloom_ir::dtype::DType;
-use broadloom_ir::graph::{Graph, Literal, Norm, SegmentOp, Site, SliceSpec};
+use broadloom_ir::graph::{Graph, Literal, Norm, Pairs, Product, SegmentOp, Site, SliceSpec};
 use broadloom_ir::ops::Op;
 use broadloom_ir::reduce::ReduceOp;
 use broadloom_ir::shape::Shape;
@@ -71,6 +71,39 @@ pub fn float(expression: &Expression) -> f64 {
         Expression::Float(value) => *value,
         other => integer(other) as f64,
     }
+}
+
+pub fn text(expression: &Expression) -> &str {
+    match expression {
+        Expression::Text(text) => text,
+        other => panic!("{other:?} is no text"),
+    }
+}
+
+/// The axes of a `tensordot`: a number of them, or those of both operands.
+pub fn pairs(expression: &Expression) -> Result<usize, [Vec<i64>; 2]> {
+    match expression {
+        Expression::List(sides) => Err([integers(&sides[0]), integers(&sides[1])]),
+        count => Ok(usize::try_from(integer(count)).expect("not negative")),
+    }
+}
+
+/// The product of two operands that a call is.
+fn product(call: &Arguments) -> Option<Product> {
+    Some(match call.call {
+        "matmul" => Product::Matmul,
+        "dot" => Product::Dot,
+        "vdot" => Product::Vdot,
+        "inner" => Product::Inner,
+        "outer" => Product::Outer,
+        "kron" => Product::Kron,
+        "vecdot" => Product::Vecdot(integer(call.at(2))),
+        "tensordot" => Product::Tensordot(match pairs(call.at(2)) {
+            Ok(count) => Pairs::Adjacent(count),
+            Err([left, right]) => Pairs::Axes(left, right),
+        }),
+        _ => return None,
+    })
 }
 
 fn dim(expression: &Expression) -> Dim {
@@ -165,6 +198,10 @@ impl Builder<'_> {
                 let operands = self.tensors(call.at(0));
                 return self.graph.stack(&operands, integer(call.at(1)), site);
             }
+            "einsum" => {
+                let operands = self.tensors(call.at(1));
+                return self.graph.einsum(text(call.at(0)), &operands, site);
+            }
             "iota" => return self.graph.iota(dim(call.at(0)), site),
             "linspace" => {
                 let (start, stop) = (float(call.at(0)), float(call.at(1)));
@@ -173,6 +210,10 @@ impl Builder<'_> {
             _ => {}
         }
         let x = self.tensor(call.at(0));
+        if let Some(product) = product(call) {
+            let y = self.tensor(call.at(1));
+            return self.graph.product(&product, [x, y], site);
+        }
         match call.call {
             "cast" => {
                 let Expression::Name(name) = call.at(1) else { panic!("the name of a dtype") };

@@ -1,6 +1,6 @@
 //! From the notation to tensors, as one would write them in Rust.
 
-use crate::build::{float, integer, integers};
+use crate::build::{float, integer, integers, pairs, text};
 use crate::expression::Expression;
 use crate::table::dtype_of;
 use broadloom::prelude::*;
@@ -131,6 +131,7 @@ impl Writer<'_> {
             }
             "concat" => return Some(concat(self.tensors(&arguments[0])?, integer(&arguments[1]))),
             "stack" => return Some(stack(self.tensors(&arguments[0])?, integer(&arguments[1]))),
+            "einsum" => return Some(einsum(text(&arguments[0]), self.tensors(&arguments[1])?)),
             "iota" => return Some(self.graph.iota(integer(&arguments[0]))),
             "linspace" => {
                 let (start, stop) = (float(&arguments[0]), float(&arguments[1]));
@@ -144,6 +145,20 @@ impl Writer<'_> {
             "cast" => {
                 let Expression::Name(name) = &arguments[1] else { panic!("the name of a dtype") };
                 x.cast_to(dtype_of(name))
+            }
+            "matmul" => x.matmul(self.tensor(&arguments[1])?),
+            "dot" => x.dot(self.tensor(&arguments[1])?),
+            "vdot" => x.vdot(self.tensor(&arguments[1])?),
+            "inner" => x.inner(self.tensor(&arguments[1])?),
+            "outer" => x.outer(self.tensor(&arguments[1])?),
+            "kron" => x.kron(self.tensor(&arguments[1])?),
+            "vecdot" => x.vecdot(self.tensor(&arguments[1])?, integer(&arguments[2])),
+            "tensordot" => {
+                let y = self.tensor(&arguments[1])?;
+                match pairs(&arguments[2]) {
+                    Ok(count) => x.tensordot(y, count),
+                    Err([left, right]) => x.tensordot(y, (left, right)),
+                }
             }
             "take" => x.take(self.tensor(&arguments[1])?, integer(&arguments[2])),
             "segment_count" => x.segment_count(integer(&arguments[1])),

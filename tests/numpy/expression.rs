@@ -14,6 +14,7 @@ pub enum Expression {
     Bool(bool),
     Int(i128),
     Float(f64),
+    Text(String),
     List(Vec<Expression>),
     Call {
         name: String,
@@ -50,6 +51,11 @@ fn expression(letters: &mut Peekable<Chars>) -> Expression {
     skip_spaces(letters);
     if letters.next_if_eq(&'[').is_some() {
         return Expression::List(list(letters, ']').0);
+    }
+    if letters.next_if_eq(&'"').is_some() {
+        let text = std::iter::from_fn(|| letters.next_if(|letter| *letter != '"')).collect();
+        assert_eq!(letters.next(), Some('"'), "a text ends");
+        return Expression::Text(text);
     }
     let negative = letters.next_if_eq(&'-').is_some();
     let word = word(letters);

@@ -35,6 +35,7 @@ DIFFERENCES = {
     "nan_sign": "signbit and copysign take a NaN for positive; the sign of a NaN that was computed says nothing",
     "condition": "the condition of select is bool; NumPy's where takes any dtype",
     "arg_axes": "argmin and argmax go over any axes; NumPy knows one or all",
+    "product_zero": "a product of which nothing is summed keeps the sign of its zeros; NumPy's einsum adds it to +0",
     "empty_extreme": "min and max over an empty axis are refused even if nothing is asked for; NumPy gives nothing",
 }
 """Rules of the language that differ from NumPy on purpose, each with its reason."""

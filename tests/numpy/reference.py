@@ -9,6 +9,7 @@ import pathlib
 import sys
 
 import compositions
+import contractions
 import elementwise
 import meaning
 import reduced
@@ -26,6 +27,7 @@ def main():
     elementwise.write(cases)
     reduced.write(cases)
     structure.write(cases)
+    contractions.write(cases)
     compositions.write(cases)
     cases.close()
     # A difference that decides nothing is one that is no more.

@@ -2,7 +2,7 @@
 
 use crate::build::{Builder, apply, reduce};
 use crate::recipe::Draw;
-use broadloom::{DType, Dim, Op, Tensor, select, slice};
+use broadloom::{DType, Dim, Op, Tensor, einsum, select, slice};
 use broadloom_ir::reduce::ReduceOp;
 
 const FUNCTIONS: [Op; 6] = [Op::Exp, Op::Sin, Op::Tanh, Op::Log, Op::Cos, Op::Pow];
@@ -40,7 +40,7 @@ const IDIOMS: &[Idiom] = &[
     gathered,
     nearest,
     nearest,
-    nearest,
+    contraction,
 ];
 
 /// A tensor of one of the forms, with its parts kept for other steps.
@@ -149,6 +149,29 @@ fn matrix_product(builder: &mut Builder, draw: &mut Draw) -> Tensor {
         return x;
     }
     (x.unsqueeze(axes.0) * y).sum(axes.1)
+}
+
+/// Sums of products as NumPy names them, of any dtype, between other steps.
+fn contraction(builder: &mut Builder, draw: &mut Draw) -> Tensor {
+    let [n, m, k] = builder.symbols.map(Dim::from);
+    let dtype = builder.dtype(draw);
+    let (x, y) = (builder.input(dtype, [n, m]), builder.input(dtype, [m, k]));
+    let batch = draw.of(&[n, Dim::from(1), Dim::from(2)]);
+    let other = draw.of(&[batch, Dim::from(1)]);
+    match draw.next(12) {
+        0 => x.matmul(y),
+        1 => x.t().matmul(x),
+        2 => builder.input(dtype, [batch, n, m]).matmul(y),
+        3 => builder.input(dtype, [batch, k, m]).matmul(builder.input(dtype, [other, m, k])),
+        4 => x.inner(y.t()),
+        5 => x.tensordot(builder.input(dtype, [n, m, k]), ([0, 1], [0, 1])),
+        6 => x.vecdot(builder.input(dtype, [m]), -1),
+        7 => builder.input(dtype, [m]).kron(builder.input(dtype, [k])),
+        8 => einsum("ij,jk,ik->i", [x, y, builder.input(dtype, [n, k])]),
+        9 => einsum("ii->i", [builder.input(dtype, [n, n])]),
+        10 => einsum("ij,jk,k", [x, y, builder.input(dtype, [k])]),
+        _ => x.matmul(y).matmul(y.t()),
+    }
 }
 
 /// A function of rows by a function of columns, which may be summed.

@@ -9,12 +9,14 @@ mod advice;
 mod check;
 mod headline;
 mod help;
+mod product;
 mod reason;
 mod render;
 mod text;
 
 pub use crate::problem::{
-    Certainty, Code, Conflict, Inferred, Made, Misplaced, NameKind, Operand, Problem, Requirement, Size,
+    Alignment, Certainty, Code, Conflict, Inferred, Made, Meeting, Misplaced, Misspelled, NameKind, Operand,
+    Problem, Requirement, Rule, Size, Subscripts,
 };
 use crate::site::Site;
 use std::fmt;
@@ -81,7 +83,8 @@ impl Diagnostic {
         match &self.problem {
             Problem::Broadcast(conflicts)
             | Problem::Stretch { conflicts, .. }
-            | Problem::Placed { conflicts, .. } => conflicts,
+            | Problem::Placed { conflicts, .. }
+            | Problem::Contraction { conflicts, .. } => conflicts,
             _ => &[],
         }
     }

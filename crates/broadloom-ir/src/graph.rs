@@ -13,6 +13,7 @@
 mod assign;
 mod checked;
 mod compose;
+mod einsum;
 pub(crate) mod elementwise;
 pub(crate) mod infer;
 mod join;
@@ -20,6 +21,7 @@ mod mistake;
 mod node;
 mod placed;
 mod print;
+pub(crate) mod product;
 pub(crate) mod reduction;
 mod solve;
 mod symbols;
@@ -41,6 +43,7 @@ pub use join::SegmentOp;
 pub use mistake::Mistake;
 pub use node::{Axes, Node, Operands, Permutation, SliceAxis, View};
 pub use placed::PLACED_OPS;
+pub use product::{Pairs, Product};
 pub use solve::Solution;
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -259,7 +262,7 @@ impl Graph {
                 name: name.into(),
                 dtype: Some(entry.dtype),
                 dims: self.sizes(&entry.shape),
-                placed: None,
+                columns: None,
                 made: Made::Input(name.into()),
                 site: entry.site,
             });

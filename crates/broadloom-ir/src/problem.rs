@@ -3,6 +3,7 @@
 //! This knows nothing of the graph, which makes it. How it is explained is told in [`diagnostics`](crate::diagnostics).
 
 mod conflict;
+mod contraction;
 mod operand;
 mod requirement;
 
@@ -12,9 +13,11 @@ use crate::literal::Literal;
 use crate::site::Site;
 pub(crate) use conflict::rightmost;
 pub use conflict::{Certainty, Conflict, Inferred, Size};
+pub use contraction::{Alignment, Meeting, Misspelled, Rule, Subscripts};
 pub use operand::{Made, Operand};
 pub use requirement::Requirement;
 use std::fmt;
+use std::sync::Arc;
 
 /// What a name belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,6 +70,33 @@ pub enum Problem {
         /// Why not.
         because: Misplaced,
     },
+    /// Operands of which products are summed do not fit.
+    Contraction {
+        /// Which axes meet.
+        alignment: Arc<Alignment>,
+        /// By which rules the axes of each conflict meet.
+        meetings: Vec<Meeting>,
+        /// In ascending order of columns; never empty.
+        conflicts: Vec<Conflict>,
+    },
+    /// An operand of which products are summed has too few axes for it.
+    TooFewAxes {
+        /// What a sentence calls the operand.
+        name: &'static str,
+        /// Number of axes that are summed over.
+        wanted: usize,
+        /// Number of axes.
+        rank: usize,
+    },
+    /// Axes to be summed over that are no pairs.
+    Unpaired {
+        /// Number of axes of the left operand.
+        left: usize,
+        /// Number of axes of the right operand.
+        right: usize,
+    },
+    /// Subscripts of an `einsum` that say nothing.
+    Subscripts(Box<Subscripts>),
     /// Operands with equally many elements of different shapes broadcast: a warning.
     Pointwise {
         /// Their number of elements.
@@ -383,7 +413,9 @@ impl Problem {
     pub fn code(&self) -> Code {
         let of = |certainty: Certainty| if certainty == Certainty::Never { "S001" } else { "S002" };
         Code(match self {
-            Problem::Broadcast(conflicts) | Problem::Stretch { conflicts, .. } => {
+            Problem::Broadcast(conflicts)
+            | Problem::Stretch { conflicts, .. }
+            | Problem::Contraction { conflicts, .. } => {
                 rightmost(conflicts).map_or("S001", |conflict| of(conflict.certainty))
             }
             Problem::Placed { axis: _, conflicts } => {
@@ -396,17 +428,24 @@ impl Problem {
             Problem::Grows { .. } | Problem::AssignedStretched { .. } => "S003",
             Problem::Indivisible { .. } | Problem::TwoInferred => "S004",
             Problem::NotOne { .. } => "S005",
-            Problem::NoAxis { .. } | Problem::RepeatedAxis { .. } | Problem::NotPermutation { .. } => "S006",
+            Problem::NoAxis { .. }
+            | Problem::RepeatedAxis { .. }
+            | Problem::NotPermutation { .. }
+            | Problem::Unpaired { .. } => "S006",
             Problem::ZeroStep
             | Problem::Outside { .. }
             | Problem::NeverMet { .. }
             | Problem::TooManyIndices { .. } => "S007",
-            Problem::RankTooLarge { .. } | Problem::RankTooSmall { .. } | Problem::Rank { .. } => "S008",
+            Problem::RankTooLarge { .. }
+            | Problem::RankTooSmall { .. }
+            | Problem::Rank { .. }
+            | Problem::TooFewAxes { .. } => "S008",
             Problem::NegativeSize { .. } | Problem::TooManyElements | Problem::Size(_) => "S009",
             Problem::EmptyReduction { .. } => "S010",
             Problem::Unsolvable { .. } => "S011",
             Problem::Placement { .. } => "S012",
             Problem::LateFact { .. } | Problem::ImpossibleFact { .. } | Problem::NotOfInput => "S013",
+            Problem::Subscripts(_) => "S014",
             Problem::Pointwise { .. } => "L001",
             Problem::NotDefined { .. } | Problem::Arity { .. } => "T001",
             Problem::LiteralDoesNotFit { .. } | Problem::NegativeExponent { .. } => "T002",

@@ -5,7 +5,7 @@ mod support;
 
 use broadloom_ir::dim::Dim;
 use broadloom_ir::dtype::{DType, Scalar};
-use broadloom_ir::graph::{Graph, Literal, SliceSpec};
+use broadloom_ir::graph::{Graph, Literal, Pairs, Product, SliceSpec};
 use broadloom_ir::ops::Op;
 use broadloom_ir::reduce::ReduceOp;
 use broadloom_ir::shape::Shape;
@@ -77,6 +77,36 @@ impl Random {
         }
     }
 
+    fn product(&mut self) -> Product {
+        match self.below(8) {
+            0 => Product::Dot,
+            1 => Product::Vdot,
+            2 => Product::Vecdot(self.small()),
+            3 => Product::Inner,
+            4 => Product::Outer,
+            5 => Product::Kron,
+            6 => Product::Tensordot(match self.below(2) {
+                0 => Pairs::Adjacent(self.pick(&[0, 1, 2, usize::MAX])),
+                _ => Pairs::Axes(self.axes(), self.axes()),
+            }),
+            _ => Product::Matmul,
+        }
+    }
+
+    /// Subscripts, of which some are those of operands.
+    fn subscripts(&mut self) -> String {
+        let parts = [
+            "i", "j", "k", "A", "ij", "jk", ",", ",", "->", "...", " ", ".", "-", ">", "1", "é", "\n", "",
+            "{",
+        ];
+        let common = ["ij,jk", "ij,jk->ik", "i...,j...", "ii->i", ",->", "ij,kj,k->", "...,..."];
+        let mut text = if self.below(2) == 0 { self.pick(&common).to_owned() } else { String::new() };
+        for _ in 0..self.pick(&[0, 0, 1, 3, 9]) {
+            text += self.pick(&parts);
+        }
+        text
+    }
+
     fn literal(&mut self) -> Literal {
         match self.below(3) {
             0 => Literal::Bool(true),
@@ -91,7 +121,7 @@ fn step(random: &mut Random, graph: &mut Graph, made: &[ExprId]) -> ExprId {
     let x = random.pick(made);
     let y = random.pick(made);
     let z = random.pick(made);
-    match random.below(16) {
+    match random.below(20) {
         0 => {
             let name = random.pick(&["a", "b", "c", "", "d\n"]);
             let shape = random.shape();
@@ -137,6 +167,8 @@ fn step(random: &mut Random, graph: &mut Graph, made: &[ExprId]) -> ExprId {
             graph.slice(x, &slices, site)
         }
         14 => graph.take(x, y, random.small(), site),
+        15 | 16 => graph.product(&random.product(), [x, y], site),
+        17 | 18 => graph.einsum(&random.subscripts(), &[x, y, z][..random.below(4)], site),
         _ => {
             let (length, exponent) = (random.dim(), random.literal());
             if random.below(2) == 0 {
@@ -181,4 +213,50 @@ fn nothing_panics() {
         finished += checked.len();
     }
     assert!(finished > 1000 && mistakes > 1000, "{finished} expressions, {mistakes} mistakes");
+}
+
+/// Subscripts are text of strangers: each is read or refused with a place in it, whatever stands there.
+#[test]
+fn any_subscripts_are_read_or_refused() {
+    let mut graph = Graph::new();
+    let x = graph.input("x", DType::F32, Shape::from_iter([2.into(), 3.into()]), here());
+    let long =
+        ["i".repeat(100_000), ",".repeat(100_000), ".".repeat(10_001), "->".repeat(1000), "ab".repeat(40)];
+    let odd = [
+        "",
+        "->",
+        ",",
+        "...",
+        "....",
+        "i...j...",
+        "é",
+        "i\u{301}j",
+        "\0",
+        "ij\u{202e}",
+        "💥,",
+        "-",
+        ">",
+        "-->",
+        "->>",
+    ];
+    for text in long.iter().map(String::as_str).chain(odd) {
+        for count in [0, 1, 2, 65] {
+            let expr = graph.einsum(text, &vec![x; count], here());
+            let found = graph.withdraw_diagnostics(0);
+            assert_eq!(graph.is_poisoned(expr), found.is_some(), "{text:.20?}");
+            let Some(wrong) = found else { continue };
+            assert!(wrong.to_string().starts_with("`einsum` "), "{wrong}");
+            assert!(format!("{wrong:#}").len() < 20_000, "{text:.20?}");
+        }
+    }
+    // As many operands as are supported, in an order that is found at once.
+    let many = graph.einsum(&["ij"; 64].join(","), &[x; 64], here());
+    assert!(!graph.is_poisoned(many));
+    // More letters than a tensor has axes.
+    let letters: Vec<String> =
+        (b'a'..=b'z').chain(b'A'..=b'Z').map(|letter| char::from(letter).into()).collect();
+    let v = graph.input("v", DType::F32, Shape::from_iter([2.into()]), here());
+    let spread = graph.einsum(&letters.join(","), &[v; 52], here());
+    assert!(graph.is_poisoned(spread));
+    assert!(graph.withdraw_diagnostics(0).unwrap().to_string().contains("axes"));
 }

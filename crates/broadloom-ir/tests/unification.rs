@@ -5,7 +5,7 @@ mod support;
 use broadloom_ir::ExprId;
 use broadloom_ir::diagnostics::Problem;
 use broadloom_ir::dtype::DType;
-use broadloom_ir::graph::{CheckedGraph, Graph, InputDim, SegmentOp};
+use broadloom_ir::graph::{CheckedGraph, Graph, InputDim, Product, SegmentOp};
 use broadloom_ir::interp::{Array, interpret};
 use broadloom_ir::ops::Op;
 use broadloom_ir::reduce::ReduceOp;
@@ -307,4 +307,70 @@ fn what_is_postponed_waits_once() {
     }
     assert!(graph.mistakes().is_empty());
     assert!(started.elapsed().as_secs() < 10, "{:?}", started.elapsed());
+}
+
+/// Sizes that are inferred are found by products as by any other op.
+#[test]
+fn products_find_sizes() {
+    let mut graph = Graph::new();
+    let n = dim(&mut graph, "n");
+    let x = graph.input("x", DType::F32, Shape::from_iter([n, 64.into()]), here());
+    let w = graph.input_of("w", DType::F32, &[InputDim::Inferred, InputDim::Inferred], here());
+    let v = graph.input_of("v", DType::F32, &[InputDim::Inferred], here());
+    let layer = graph.product(&Product::Matmul, [x, w], here());
+    let total = graph.einsum("ij,j->", &[layer, v], here());
+    let bias = input(&mut graph, "bias", "10");
+    let sum = graph.elementwise(Op::Add, &[v, bias], here());
+    assert_eq!(text(&graph, &graph.shape(w)), "64,10");
+    assert_eq!(text(&graph, &graph.shape(layer)), "n,10");
+    assert!(graph.finish(&[("total", total), ("sum", sum)]).is_ok());
+    // What was found is no literal 1, wherever it was found.
+    let one = input(&mut graph, "one", "1");
+    let u = graph.input_of("u", DType::F32, &[InputDim::Inferred], here());
+    let dot = graph.product(&Product::Dot, [one, u], here());
+    assert_eq!((text(&graph, &graph.shape(u)), graph.is_poisoned(dot)), ("1".to_owned(), false));
+    let stretched = graph.einsum("i,i->i", &[u, v], here());
+    assert!(graph.is_poisoned(stretched));
+    let [mistake] = &graph.diagnostics()[..] else { panic!() };
+    assert!(matches!(mistake.problem, Problem::Contraction { .. }), "{mistake:?}");
+    assert!(format!("{mistake:#}").contains("because of `dot`"), "{mistake:#}");
+}
+
+/// A refused product has found nothing.
+#[test]
+fn refused_products_find_no_sizes() {
+    let mut graph = Graph::new();
+    let x = graph.input_of(
+        "x",
+        DType::F32,
+        &[InputDim::Inferred, InputDim::Inferred, InputDim::Size(4.into())],
+        here(),
+    );
+    let w = input(&mut graph, "w", "2,3,5");
+    assert!({
+        let product = graph.product(&Product::Matmul, [x, w], here());
+        graph.is_poisoned(product)
+    });
+    assert_eq!(text(&graph, &graph.shape(x)), "?x.0,?x.1,4");
+}
+
+/// What no other op decides is asked once, in the product's own terms.
+#[test]
+fn undecided_products_say_so_once() {
+    let mut graph = Graph::new();
+    let open = |graph: &mut Graph, name: &str| {
+        graph.input_of(name, DType::F32, &[InputDim::Inferred, InputDim::Inferred], here())
+    };
+    let (x, y) = (open(&mut graph, "x"), open(&mut graph, "y"));
+    let flat = graph.reshape(x, &[None], here());
+    let w = graph.reshape(y, &[None], here());
+    let dot = graph.product(&Product::Dot, [flat, w], here());
+    let Err(mistakes) = graph.finish(&[("dot", dot)]) else { panic!("?x.0*?x.1 == ?y.0*?y.1 is open") };
+    let products = mistakes.iter().filter(|mistake| matches!(mistake.problem, Problem::Contraction { .. }));
+    assert_eq!(products.count(), 1, "{mistakes:#}");
+    assert_eq!(mistakes.iter().count(), 1, "{mistakes:#}");
+    assert!(
+        mistakes.to_string().starts_with("`dot` sums over axes of equal sizes: axis 0 is "),
+        "{mistakes}"
+    );
 }

@@ -198,7 +198,11 @@ impl Mistake {
             "select" => "where".into(),
             _ => op,
         });
-        diagnostic.helps = diagnostic.helps.into_iter().filter_map(in_text).collect();
+        // Of matrices, NumPy's users write `.T`.
+        let has_matrices = diagnostic.operands.iter().all(|operand| operand.dims.len() <= 2);
+        let transposed = if has_matrices { ".T" } else { ".mT" };
+        let helps = diagnostic.helps.into_iter();
+        diagnostic.helps = helps.filter_map(|help| in_text(help, transposed)).collect();
         Mistake::new(Problem::Graph(Box::new(diagnostic)), span)
     }
 }
@@ -357,7 +361,7 @@ fn is_primary(text: &str) -> bool {
 }
 
 /// A help of the graph, which speaks Rust, in this language; nothing if it has no like here.
-fn in_text(help: Help) -> Option<Help> {
+fn in_text(help: Help, transposed: &str) -> Option<Help> {
     let Some(code) = &help.code else { return Some(help) };
     let mut code = code.to_string();
     // Inferred sizes have no names here.
@@ -374,6 +378,10 @@ fn in_text(help: Help) -> Option<Help> {
     {
         let (left, op) = left.rsplit_once('.')?;
         code = format!("{op}({left}, {right}, axis={axis})");
+    }
+    code = code.replace(".t()", transposed);
+    if let Some((left, right)) = code.strip_suffix(')').and_then(|code| code.split_once(".matmul(")) {
+        code = format!("{left} @ {right}");
     }
     // A fact that comes too late.
     if code.starts_with("let ") && code.contains("g.symbol(") {

@@ -51,6 +51,9 @@
 //! | `assign x = ..` | a result that is written to the input `x` |
 //! | an expression alone | the only result, named `result` |
 //!
+//! `x @ w` is the matrix product. The subscripts of `einsum('ij,jk->ik', a, b)` stand in quotes of either kind; they are
+//! the only text among the arguments.
+//!
 //! Where an input has the name of a symbol, `symbols.n` is the symbol.
 //!
 //! Statements end at the end of a line or with `;`. `#` begins a comment. Names that are no identifiers stand in double

@@ -18,11 +18,26 @@ pub(crate) enum Statistic {
     Norm,
 }
 
+/// A sum of products of two operands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ProductOf {
+    Matmul,
+    Dot,
+    Vdot,
+    Vecdot,
+    Inner,
+    Outer,
+    Tensordot,
+    Kron,
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Function {
     Elementwise(Op),
     Reduce(ReduceOp),
     Statistic(Statistic),
+    Product(ProductOf),
+    Einsum,
     Select,
     Cast,
     Reshape,
@@ -50,6 +65,10 @@ pub(crate) enum Function {
     Size,
 }
 
+/// The only function that takes text, and its parameter for it.
+const EINSUM: &str = "einsum";
+const SUBSCRIPTS: &str = "subscripts";
+
 /// Functions beside the tables of elementwise ops and reductions, with their parameters. A `?` marks those that may be
 /// left out, a `*` one that takes all further arguments together.
 const FUNCTIONS: &[(&str, Function, &[&str])] = &[
@@ -60,6 +79,15 @@ const FUNCTIONS: &[(&str, Function, &[&str])] = &[
     ("softmax", Function::Statistic(Statistic::Softmax), &["x", "axis?"]),
     ("log_softmax", Function::Statistic(Statistic::LogSoftmax), &["x", "axis?"]),
     ("norm", Function::Statistic(Statistic::Norm), &["x", "ord?", "axis?", "keepdims?"]),
+    ("matmul", Function::Product(ProductOf::Matmul), &["x", "y"]),
+    ("dot", Function::Product(ProductOf::Dot), &["x", "y"]),
+    ("vdot", Function::Product(ProductOf::Vdot), &["x", "y"]),
+    ("vecdot", Function::Product(ProductOf::Vecdot), &["x", "y", "axis?"]),
+    ("inner", Function::Product(ProductOf::Inner), &["x", "y"]),
+    ("outer", Function::Product(ProductOf::Outer), &["x", "y"]),
+    ("tensordot", Function::Product(ProductOf::Tensordot), &["x", "y", "axes?"]),
+    ("kron", Function::Product(ProductOf::Kron), &["x", "y"]),
+    (EINSUM, Function::Einsum, &[SUBSCRIPTS, "operands*"]),
     ("where", Function::Select, &["condition", "x", "y"]),
     ("astype", Function::Cast, &["x", "dtype"]),
     ("reshape", Function::Reshape, &["x", "shape*"]),
@@ -159,6 +187,8 @@ const KEYWORDS: &[(&str, &str)] = &[
     ("newshape", "shape"),
     ("x1", "x"),
     ("x2", "y"),
+    ("b", "y"),
+    ("other", "y"),
     ("num_segments", "segments"),
 ];
 
@@ -192,11 +222,10 @@ const DTYPES: &[(&str, DType)] = &[
 
 /// What is often looked for and is said in another way here.
 const ELSEWHERE: &[(&str, &str)] = &[
-    ("matmul", "write a sum of products: `sum(a[:, :, None] * b[None, :, :], axis=1)`"),
-    ("dot", "write a sum of products: `sum(a * b, axis=-1)`"),
-    ("inner", "write a sum of products: `sum(a * b, axis=-1)`"),
-    ("einsum", "write a sum of products: `sum(a[:, :, None] * b[None, :, :], axis=1)`"),
-    ("outer", "write the product: `a[:, None] * b[None, :]`"),
+    ("trace", "write `einsum('ii', x)`"),
+    ("diagonal", "write `einsum('ii->i', x)`"),
+    ("cross", "write it by components: `stack([a[1] * b[2] - a[2] * b[1], ..])`"),
+    ("multi_dot", "write `a @ b @ c`, or `einsum('ij,jk,kl', a, b, c)`, which chooses the order"),
     ("average", "write `mean(x)`, or `sum(x * w) / sum(w)`"),
     ("ptp", "write `max(x) - min(x)`"),
     ("vstack", "write `concat([a, b], axis=0)`"),
@@ -272,6 +301,11 @@ pub fn other_names(own: &str) -> impl Iterator<Item = &'static str> {
 /// What to write in place of a function that does not exist.
 pub(crate) fn elsewhere(name: &str) -> Option<&'static str> {
     ELSEWHERE.iter().find(|(own, _)| *own == name).map(|(_, help)| *help)
+}
+
+/// The parameter of a function that takes text.
+pub(crate) fn text_parameter(function: &str) -> Option<&'static str> {
+    (function == EINSUM).then_some(SUBSCRIPTS)
 }
 
 /// The own name of a parameter.

@@ -10,6 +10,7 @@ mod fold;
 mod index;
 mod make;
 mod operator;
+mod product;
 
 use crate::Resolved;
 use crate::error::{Limit, Mistake, Mistakes, NameOf, Problem};
@@ -46,6 +47,7 @@ enum Value {
     DType(DType),
     None,
     Ellipsis,
+    Text(Box<str>),
 }
 
 impl Value {
@@ -60,6 +62,7 @@ impl Value {
             Value::DType(_) => "a dtype",
             Value::None => "`None`",
             Value::Ellipsis => "`...`",
+            Value::Text(_) => "text",
         }
     }
 }
@@ -362,6 +365,7 @@ impl Resolver<'_> {
             },
             Kind::None => Ok(Value::None),
             Kind::Ellipsis => Ok(Value::Ellipsis),
+            Kind::Text(text) => Ok(Value::Text(text.clone())),
             Kind::List(items) if items.iter().any(|item| self.is_poisoned(*item)) => Ok(Value::Poison),
             Kind::List(items) => Ok(Value::List(items.clone())),
             Kind::Name { text, is_quoted } => {
@@ -475,7 +479,12 @@ impl Resolver<'_> {
                 graph.elementwise(Op::Remainder, &[size, of], site)
             })?,
             Value::List(_) if let Some(array) = self.numbers(id, None)? => array,
-            other @ (Value::List(_) | Value::Sizes(_) | Value::DType(_) | Value::None | Value::Ellipsis) => {
+            other @ (Value::List(_)
+            | Value::Sizes(_)
+            | Value::DType(_)
+            | Value::None
+            | Value::Ellipsis
+            | Value::Text(_)) => {
                 let problem = Problem::Kind { expected: "a tensor or a number", found: other.describe() };
                 let mistake = Mistake::new(problem, span);
                 return Err(Box::new(match other {

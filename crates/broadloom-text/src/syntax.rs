@@ -31,6 +31,7 @@ pub(crate) enum Infix {
     Add,
     Subtract,
     Multiply,
+    MatMul,
     Divide,
     FloorDivide,
     Remainder,
@@ -67,6 +68,8 @@ pub(crate) enum Kind {
     Literal(Literal),
     None,
     Ellipsis,
+    /// Text in quotes, where a function takes one.
+    Text(Box<str>),
     /// `symbols.n`, where `n` alone means an input.
     Symbol(Name),
     /// In quotes, it is never a number.

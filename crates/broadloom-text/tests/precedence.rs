@@ -194,3 +194,32 @@ fn a_sign_is_below_a_power_and_above_a_product() {
         assert_eq!(run(text, &[]), [value], "{text}");
     }
 }
+
+/// `@` binds like `*`, and both associate to the left; the programs of each pair are one graph.
+#[test]
+fn matrix_products_bind_like_products() {
+    for (text, grouped) in [
+        ("a @ b @ c", "(a @ b) @ c"),
+        ("a @ b * c", "(a @ b) * c"),
+        ("a * b @ c", "(a * b) @ c"),
+        ("a + b @ c", "a + (b @ c)"),
+        ("a @ b + c", "(a @ b) + c"),
+        ("-a @ b", "(-a) @ b"),
+        ("a @ -b", "a @ (-b)"),
+        ("a @ b ** 2", "a @ (b ** 2)"),
+        ("a @ b.T", "a @ (b.T)"),
+        ("a / b @ c // b", "((a / b) @ c) // b"),
+        ("a @ b < c", "(a @ b) < c"),
+        ("a @ b << c @ c", "(a @ b) << (c @ c)"),
+    ] {
+        assert_eq!(of_matrices(text), of_matrices(grouped), "{text}");
+    }
+    assert_ne!(of_matrices("a @ b @ c"), of_matrices("a @ (b @ c)"));
+}
+
+/// The graph of an expression of square matrices.
+fn of_matrices(expression: &str) -> String {
+    let dtype = if expression.contains("<<") { "i32" } else { "f64" };
+    let inputs = ["a", "b", "c"].map(|name| format!("input {name}: {dtype}[n, n]"));
+    support::graph(&format!("{}\n{expression}", inputs.join("\n"))).to_string()
+}

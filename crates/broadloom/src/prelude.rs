@@ -1,4 +1,6 @@
 //! What is written in expressions and calls: `use broadloom::prelude::*;`
 
 pub use crate::{ArrayView, ArrayViewMut, CompileOptions, DType, Element, Executable, Graph, Norm, Outputs};
-pub use crate::{Symbol, Tensor, bf16, concat, eval, f16, inputs, outputs, select, shape, slice, stack};
+pub use crate::{
+    Symbol, Tensor, bf16, concat, einsum, eval, f16, inputs, outputs, select, shape, slice, stack,
+};

@@ -6,6 +6,7 @@ mod broadcasting;
 mod calls;
 mod joins;
 mod places;
+mod products;
 mod symbols;
 mod values;
 mod views;
@@ -49,6 +50,11 @@ pub const GALLERY: &[Section] = &[
         title: "Reductions, joins and segments",
         about: "Found at the line of the method.",
         mistakes: joins::MISTAKES,
+    },
+    Section {
+        title: "Sums of products",
+        about: "Found at the line of the method. Axes that meet stand in one column; what is summed over is headed `sum`.",
+        mistakes: products::MISTAKES,
     },
     Section {
         title: "Types, names and graphs",

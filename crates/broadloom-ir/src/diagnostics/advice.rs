@@ -28,11 +28,11 @@ pub(super) fn offer(
 }
 
 /// A change that is right if something holds that the shapes do not show.
-fn assuming(text: impl Into<Box<str>>, code: Option<String>) -> Help {
+pub(super) fn assuming(text: impl Into<Box<str>>, code: Option<String>) -> Help {
     Help { assumes: true, ..certain(text, code) }
 }
 
-fn certain(text: impl Into<Box<str>>, code: Option<String>) -> Help {
+pub(super) fn certain(text: impl Into<Box<str>>, code: Option<String>) -> Help {
     Help { text: text.into(), code: code.map(Into::into), result: None, assumes: false }
 }
 
@@ -124,7 +124,9 @@ fn state(problem: &Problem, op: &str, operands: &[Operand], helps: &mut Vec<Help
             let code = format!("g.parameter({symbol:?})");
             assuming("if each call should give it by name:", Some(code))
         }
-        (Problem::Undecided { .. }, _) => assuming("write a size in place of one `_`, or of each", None),
+        (Problem::Undecided { sizes, .. }, _) if sizes.iter().any(|size| size.text().contains('?')) => {
+            assuming("write a size in place of one `_`, or of each", None)
+        }
         (Problem::DuplicateInput { .. }, _) => certain("give one of the two another name", None),
         _ => return,
     };
@@ -132,7 +134,7 @@ fn state(problem: &Problem, op: &str, operands: &[Operand], helps: &mut Vec<Help
 }
 
 /// An operand as it is written in an expression.
-fn spelled(operand: &Operand) -> String {
+pub(super) fn spelled(operand: &Operand) -> String {
     match &operand.made {
         Made::Constant(value) => value.to_string(),
         Made::Input(_) | Made::Op { .. } | Made::Wanted | Made::Result => operand.name.to_string(),

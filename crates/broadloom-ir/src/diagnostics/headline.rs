@@ -1,5 +1,6 @@
 //! The headline of a mistake, without the op.
 
+use super::product;
 use crate::dtype::DType;
 use crate::problem::{Certainty, Conflict, Misplaced, NameKind, Problem, Size, rightmost};
 use std::fmt;
@@ -9,7 +10,9 @@ use std::fmt;
 pub(super) fn headline(problem: &Problem) -> Option<&Conflict> {
     match problem {
         Problem::Placed { conflicts, .. } => conflicts.first(),
-        Problem::Broadcast(conflicts) | Problem::Stretch { conflicts, .. } => rightmost(conflicts),
+        Problem::Broadcast(conflicts)
+        | Problem::Stretch { conflicts, .. }
+        | Problem::Contraction { conflicts, .. } => rightmost(conflicts),
         _ => None,
     }
 }
@@ -35,7 +38,7 @@ pub(super) fn quoted(size: &Size) -> String {
     }
 }
 
-fn doubt(certainty: Certainty) -> &'static str {
+pub(super) fn doubt(certainty: Certainty) -> &'static str {
     match certainty {
         Certainty::Never => "",
         Certainty::Sometimes => ", not known to be equal",
@@ -84,6 +87,20 @@ impl fmt::Display for Problem {
                     write!(f, "cannot place {placed} axes at axis={axis}: the rank is {rank}")
                 }
             },
+            Problem::Contraction { .. } => product::headline(self, f),
+            Problem::TooFewAxes { name, wanted, rank } => {
+                let axes = if *wanted == 1 { "an axis".to_owned() } else { format!("{wanted} axes") };
+                write!(f, "sums over {axes}, but {name} has rank {rank}")
+            }
+            Problem::Unpaired { left, right } => {
+                write!(
+                    f,
+                    "sums over pairs of axes, but is given {left} of the left operand and {right} of the right one"
+                )
+            }
+            Problem::Subscripts(subscripts) => {
+                write!(f, "cannot read its subscripts: {}", subscripts.because)
+            }
             Problem::Pointwise { count, result, .. } => {
                 write!(f, "broadcasts to {result:?}, although both operands have {} elements", quoted(count))
             }

@@ -5,7 +5,9 @@
 //! before it is offered.
 
 use super::headline::{headline, quoted};
-use super::{Certainty, Conflict, Diagnostic, Help, Made, Operand, Origin, Problem, Size, advice};
+use super::{
+    Certainty, Conflict, Diagnostic, Help, Made, Operand, Origin, Problem, Rule, Size, advice, product,
+};
 use crate::dim::Dim;
 use crate::graph::elementwise::SELECT_ROLES;
 use crate::graph::{Graph, InputInfo, Mistake, Node, PLACED_OPS, SymbolKind, View, infer};
@@ -25,7 +27,7 @@ pub(super) fn explain(graph: &Graph, mistake: &Mistake) -> Diagnostic {
         name: name.into(),
         dtype: None,
         dims: dims.to_vec(),
-        placed: None,
+        columns: None,
         made,
         site: *site,
     };
@@ -34,7 +36,8 @@ pub(super) fn explain(graph: &Graph, mistake: &Mistake) -> Diagnostic {
         Problem::Placed { axis, conflicts } => {
             if let Some([smaller, larger]) = by_rank(&described) {
                 let [small, large] = [smaller, larger].map(|operand| described[operand].dims.len());
-                described[smaller].placed = Some(usize::try_from(*axis).unwrap_or(large - small));
+                let first = usize::try_from(*axis).unwrap_or(large - small);
+                described[smaller].columns = Some((first..first + small).collect());
             }
             conflicts
         }
@@ -48,8 +51,22 @@ pub(super) fn explain(graph: &Graph, mistake: &Mistake) -> Diagnostic {
         }
         // Compared from the first axis on.
         Problem::Unequal { .. } => {
-            described.iter_mut().for_each(|operand| operand.placed = Some(0));
+            described
+                .iter_mut()
+                .for_each(|operand| operand.columns = Some((0..operand.dims.len()).collect()));
             &[]
+        }
+        // Both sizes of a diagonal would have one place.
+        Problem::Contraction { meetings, .. }
+            if meetings.iter().any(|meeting| meeting.rule == Rule::Diagonal) =>
+        {
+            &[]
+        }
+        Problem::Contraction { alignment, conflicts, .. } => {
+            for (operand, columns) in described.iter_mut().zip(&alignment.columns) {
+                operand.columns = Some(columns.clone());
+            }
+            conflicts
         }
         _ => &[],
     };
@@ -77,6 +94,7 @@ pub(super) fn explain(graph: &Graph, mistake: &Mistake) -> Diagnostic {
     if matches!(problem, Problem::Placed { .. } | Problem::Placement { .. }) {
         place(graph, op, &described, &mut helps);
     }
+    product::offer(graph, problem, op, &described, &mut helps);
     advice::offer(graph, mistake, op, &described, &mut helps);
     helps.truncate(MAX_HELPS);
     let (problem, op) = (problem.clone(), mistake.op.clone());
@@ -98,11 +116,15 @@ fn describe(graph: &Graph, mistake: &Mistake, op: &str) -> Vec<Operand> {
         let name = match &made {
             Made::Input(name) if is_identifier(name) && operands.len() < 3 => name.clone(),
             Made::Input(_) | Made::Op { .. } | Made::Constant(_) | Made::Wanted | Made::Result => {
-                roles.get(index).copied().unwrap_or("operand").into()
+                match op {
+                    // What subscripts call them.
+                    "einsum" => format!("operand {index}").into(),
+                    _ => roles.get(index).copied().unwrap_or("operand").into(),
+                }
             }
         };
         let (dtype, site) = (Some(graph.dtype(expr)), graph.site(expr));
-        Operand { name, dtype, dims: dims.clone(), placed: None, made, site }
+        Operand { name, dtype, dims: dims.clone(), columns: None, made, site }
     };
     operands.iter().zip(&mistake.dims).enumerate().map(operand).collect()
 }
@@ -143,6 +165,7 @@ fn inferred(graph: &Graph, inputs: &[InputInfo], problem: &Problem, operands: &[
     match problem {
         Problem::Broadcast(conflicts)
         | Problem::Placed { conflicts, .. }
+        | Problem::Contraction { conflicts, .. }
         | Problem::Stretch { conflicts, .. } => {
             let steps = conflicts.iter().flat_map(|conflict| &conflict.inferred);
             sizes.extend(steps.flat_map(|step| &*step.sizes));
@@ -512,7 +535,7 @@ fn place(graph: &Graph, op: &str, operands: &[Operand], helps: &mut Vec<Help>) {
 }
 
 /// Sizes of operands, in which everything has been put in that was found when the mistake was made.
-fn sizes(graph: &Graph, dims: &[Dim]) -> Vec<Size> {
+pub(super) fn sizes(graph: &Graph, dims: &[Dim]) -> Vec<Size> {
     dims.iter().map(|dim| graph.size_as_written(dim)).collect()
 }
 

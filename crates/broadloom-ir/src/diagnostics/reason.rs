@@ -1,6 +1,7 @@
 //! Sentences that say why: the rule that is broken, and for which sizes it is not.
 
 use super::headline::{headline, quoted};
+use super::product;
 use super::render::own_axis;
 use super::{Certainty, Conflict, Diagnostic, Misplaced, NameKind, Operand, Problem, Requirement, Size};
 use crate::dtype::{Class, DType, Scalar};
@@ -23,6 +24,10 @@ pub(super) fn caret_note(diagnostic: &Diagnostic) -> Option<String> {
     if clash.certainty == Certainty::Sometimes {
         let [a, b] = &clash.only_if;
         return Some(format!("equal only for some sizes ({a} = {b})"));
+    }
+    if product::is_summed(&diagnostic.problem) && clash.left.dim.as_constant().is_some() {
+        // The headline has said it.
+        return None;
     }
     match conflicts {
         [_] => match (clash.left.dim.as_constant(), clash.right.dim.as_constant()) {
@@ -100,6 +105,9 @@ pub(super) fn reasons(diagnostic: &Diagnostic) -> Vec<String> {
                 && slip(diagnostic).is_none() =>
         {
             return stretched(diagnostic, conflicts).into_iter().collect();
+        }
+        Problem::Contraction { .. } | Problem::TooFewAxes { .. } | Problem::Subscripts(_) => {
+            return product::reasons(diagnostic);
         }
         Problem::Unequal { sizes, .. } if sizes.iter().any(|size| size.dim.is_one()) => {
             format!("`{}` joins what is there and stretches nothing", diagnostic.op.as_deref().unwrap_or(""))

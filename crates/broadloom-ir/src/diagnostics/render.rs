@@ -17,10 +17,14 @@
 use super::headline::{headline, quoted};
 use super::reason::{caret_note, reasons, slip};
 use super::text::{Row, Style, Text};
-use super::{Certainty, Diagnostic, Made, Operand, Problem};
+use super::{Certainty, Diagnostic, Made, Operand, Problem, Rule, Subscripts};
 
 /// Longest text of a size in a table, in characters.
 const MAX_CELL: usize = 32;
+/// Longest subscripts that are shown, in characters.
+const MAX_SUBSCRIPTS: usize = 100;
+/// What stands before them.
+const SUBSCRIPTS: &str = "subscripts   ";
 
 /// The whole frame.
 pub(super) fn text(diagnostic: &Diagnostic) -> Text {
@@ -31,6 +35,9 @@ pub(super) fn text(diagnostic: &Diagnostic) -> Text {
     text.source(diagnostic.site, severity);
     let slip = slip(diagnostic);
     let mut rows = table(diagnostic, slip.is_none(), severity);
+    if let Problem::Subscripts(subscripts) = &diagnostic.problem {
+        rows.extend(pointed(subscripts, severity));
+    }
     rows.extend(slip.into_iter().chain(reasons(diagnostic)).map(|reason| Row::new(reason, None)));
     rows.extend(origins(diagnostic));
     text.rows(rows);
@@ -73,7 +80,18 @@ fn table(diagnostic: &Diagnostic, explains: bool, severity: Style) -> Vec<Row> {
     let marks = marks(diagnostic);
     let is_aligned =
         operands.len() == 1 || !marks.is_empty() || matches!(diagnostic.problem, Problem::Pointwise { .. });
-    let rank = operands.iter().map(|operand| operand.dims.len()).max().unwrap_or(0);
+    let heads: Vec<Box<str>> = match &diagnostic.problem {
+        Problem::Contraction { alignment, .. }
+            if operands.iter().all(|operand| operand.columns.is_some()) =>
+        {
+            alignment.heads.clone()
+        }
+        _ => {
+            let rank = operands.iter().map(|operand| operand.dims.len()).max().unwrap_or(0);
+            (0..rank).map(|axis| axis.to_string().into()).collect()
+        }
+    };
+    let rank = heads.len();
     let longest = |lengths: &mut dyn Iterator<Item = usize>| lengths.max().unwrap_or(0);
     let name_width = longest(&mut operands.iter().map(|operand| operand.name.chars().count())).max(4);
     let dtypes = operands.iter().filter_map(|operand| operand.dtype);
@@ -83,7 +101,7 @@ fn table(diagnostic: &Diagnostic, explains: bool, severity: Style) -> Vec<Row> {
     };
     let width = |axis: usize| {
         let cells = operands.iter().filter_map(|operand| cell(operand, axis));
-        longest(&mut cells.map(|text| text.chars().count())).max(axis.to_string().len()).max(2)
+        longest(&mut cells.map(|text| text.chars().count())).max(heads[axis].len()).max(2)
     };
     let widths: Vec<usize> = (0..rank).map(width).collect();
     let cells = |row: &mut Row, style: &dyn Fn(usize) -> Style, cell: &dyn Fn(usize) -> String| {
@@ -97,7 +115,7 @@ fn table(diagnostic: &Diagnostic, explains: bool, severity: Style) -> Vec<Row> {
     if is_aligned && rank > 0 {
         let mut row = Row::empty(None);
         row.add(Style::Frame, format!("{:margin$}", "axis"));
-        cells(&mut row, &|_| Style::Frame, &|axis| axis.to_string());
+        cells(&mut row, &|_| Style::Frame, &|axis| heads[axis].to_string());
         rows.push(row);
     }
     let descriptions: Vec<String> =
@@ -143,10 +161,23 @@ fn table(diagnostic: &Diagnostic, explains: bool, severity: Style) -> Vec<Row> {
     rows
 }
 
+/// Subscripts as written, with carets below the part that is wrong.
+fn pointed(subscripts: &Subscripts, severity: Style) -> Vec<Row> {
+    let Subscripts { text, at, .. } = subscripts;
+    let (before, part) = (text.get(..at.start).unwrap_or(text), text.get(at.clone()).unwrap_or(""));
+    if text.chars().count() > MAX_SUBSCRIPTS || text.contains(char::is_control) {
+        return Vec::new();
+    }
+    let mut carets = Row::empty(None);
+    carets.add(Style::Plain, format!("{:indent$}", "", indent = SUBSCRIPTS.len() + before.chars().count()));
+    carets.add(severity, "^".repeat(part.chars().count().max(1)));
+    vec![Row::new(format!("{SUBSCRIPTS}{text}"), None), carets]
+}
+
 /// The axis of an operand that stands at an axis of the result.
 pub(super) fn own_axis(operand: &Operand, axis: usize, rank: usize) -> Option<usize> {
-    match operand.placed {
-        Some(first) => axis.checked_sub(first),
+    match &operand.columns {
+        Some(columns) => columns.iter().position(|column| *column == axis),
         None => (axis + operand.dims.len()).checked_sub(rank),
     }
 }
@@ -167,7 +198,8 @@ fn description(diagnostic: &Diagnostic, index: usize, operand: &Operand) -> Stri
         Made::Wanted => "the wanted shape".to_owned(),
         Made::Result => "what would be written".to_owned(),
     };
-    match (&diagnostic.problem, operand.placed) {
+    let first = operand.columns.as_ref().and_then(|columns| columns.first());
+    match (&diagnostic.problem, first) {
         (Problem::Grows { .. }, _) if index == 0 => format!("{made}, written to"),
         (Problem::Placed { .. }, Some(axis)) => format!("{made}, placed at axis={axis}"),
         _ => made,
@@ -187,6 +219,11 @@ fn marks(diagnostic: &Diagnostic) -> Vec<usize> {
         Problem::Grows { target, result, .. } => {
             let added = result.len() - target.len();
             (0..result.len()).filter(|&axis| axis < added || target[axis - added] != result[axis]).collect()
+        }
+        Problem::Contraction { meetings, .. }
+            if meetings.iter().any(|meeting| meeting.rule == Rule::Diagonal) =>
+        {
+            Vec::new()
         }
         _ => diagnostic.conflicts().iter().map(|conflict| conflict.axis).collect(),
     }

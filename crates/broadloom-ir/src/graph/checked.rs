@@ -201,12 +201,23 @@ impl Graph {
                 let multiple = self.stated_multiple(&have, &by);
                 Problem::Indivisible { have: self.size(&have), by: self.size(&by), multiple }
             }
+            Compared::Meeting { meeting, operands, alignment } => {
+                let [one, other] = *operands;
+                let column = alignment.columns[other][meeting.axes[1]];
+                let certainty =
+                    infer::certainty(&self.resolved_dim(left), &self.resolved_dim(right), &|symbol| {
+                        self.facts(symbol)
+                    });
+                let sides = [(one, left.clone()), (other, right.clone())];
+                let conflicts = vec![self.met(column, sides, certainty, cause.operands.len())];
+                Problem::Contraction { alignment: alignment.clone(), meetings: vec![*meeting], conflicts }
+            }
             Compared::Axis { .. } | Compared::Count => {
                 let (known_left, known_right) = (self.resolved_dim(left), self.resolved_dim(right));
                 let certainty = infer::certainty(&known_left, &known_right, &|symbol| self.facts(symbol));
                 let axis = match cause.compared {
                     Compared::Axis { axis, .. } => Some(axis),
-                    Compared::Count | Compared::Quotient { .. } => None,
+                    Compared::Count | Compared::Meeting { .. } | Compared::Quotient { .. } => None,
                 };
                 let sizes = Box::new([self.size(left), self.size(right)]);
                 let only_if = Box::new(self.only_if(left, right));

@@ -226,7 +226,7 @@ impl Graph {
         self.settle(result, "size", &[], site)
     }
 
-    fn try_size(&mut self, size: Dim, site: Site) -> Result<ExprId, Problem> {
+    pub(super) fn try_size(&mut self, size: Dim, site: Site) -> Result<ExprId, Problem> {
         let size = self.symbols.accept(&size, site)?;
         match size.as_constant() {
             Some(value) => self.insert_constant(Scalar::I64(value), site),

@@ -97,7 +97,13 @@ impl Graph {
         self.settle(result, "take", &[table, indices], site)
     }
 
-    fn try_take(&mut self, table: ExprId, indices: ExprId, axis: i64, site: Site) -> Result<ExprId, Problem> {
+    pub(super) fn try_take(
+        &mut self,
+        table: ExprId,
+        indices: ExprId,
+        axis: i64,
+        site: Site,
+    ) -> Result<ExprId, Problem> {
         if self.any_poisoned(&[table, indices]) {
             return Ok(self.poison());
         }

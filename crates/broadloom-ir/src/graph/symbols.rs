@@ -35,7 +35,8 @@ pub struct SymbolInfo {
     pub unit: i64,
     /// What is known of the symbol's values, to be checked when a graph is bound.
     pub facts: Facts,
-    /// A size of this name that is to be expected: a hint which no result depends on.
+    /// A size of this name that is to be expected: a hint, on which no result depends but the rounding of an `einsum` of
+    /// three or more operands, whose order it may choose.
     pub likely: Option<i64>,
 }
 

@@ -15,8 +15,9 @@
 use super::{Operands, Site, Symbols};
 use crate::dim::{Dim, DimError};
 use crate::ids::SymbolId;
-use crate::problem::Certainty;
+use crate::problem::{Alignment, Certainty, Meeting};
 use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
 
 /// Why two sizes have to be equal.
 #[derive(Debug, Clone)]
@@ -35,6 +36,8 @@ pub(crate) struct Cause {
 pub(crate) enum Compared {
     /// The sizes that two of the operands have on an axis of the result.
     Axis { axis: usize, operands: [usize; 2] },
+    /// The sizes of two axes that meet in a product.
+    Meeting { meeting: Meeting, operands: [usize; 2], alignment: Arc<Alignment> },
     /// The numbers of elements.
     Count,
     /// The number of elements and the product of the given sizes (`by`) times the inferred one.
@@ -202,7 +205,7 @@ impl Unifier {
             self.shorten(&equation.right);
             let decision = match &equation.cause.compared {
                 Compared::Quotient { by, quotient } => self.divide(symbols, &equation.left, by, *quotient),
-                Compared::Axis { .. } | Compared::Count => {
+                Compared::Axis { .. } | Compared::Meeting { .. } | Compared::Count => {
                     self.compare(symbols, &equation.left, &equation.right)
                 }
             };

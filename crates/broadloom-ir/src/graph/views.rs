@@ -39,7 +39,12 @@ impl Graph {
         self.settle(result, "reshape", &[operand], site)
     }
 
-    fn try_reshape(&mut self, operand: ExprId, dims: &[Option<Dim>], site: Site) -> Result<ExprId, Problem> {
+    pub(super) fn try_reshape(
+        &mut self,
+        operand: ExprId,
+        dims: &[Option<Dim>],
+        site: Site,
+    ) -> Result<ExprId, Problem> {
         if self.is_poisoned(operand) {
             return Ok(operand);
         }
@@ -165,7 +170,12 @@ impl Graph {
         self.settle(result, "permute_dims", &[operand], site)
     }
 
-    fn try_permute(&mut self, operand: ExprId, axes: &[i64], site: Site) -> Result<ExprId, Problem> {
+    pub(super) fn try_permute(
+        &mut self,
+        operand: ExprId,
+        axes: &[i64],
+        site: Site,
+    ) -> Result<ExprId, Problem> {
         if self.is_poisoned(operand) {
             return Ok(operand);
         }

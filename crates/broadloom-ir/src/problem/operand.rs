@@ -33,8 +33,8 @@ pub struct Operand {
     pub dtype: Option<DType>,
     /// Its sizes.
     pub dims: Vec<Size>,
-    /// The axis of the result where its first axis is placed, if its last axis is not placed at the last one.
-    pub placed: Option<usize>,
+    /// The columns of a table in which its axes stand, if they do not end with the last column.
+    pub columns: Option<Vec<usize>>,
     /// How it was made.
     pub made: Made,
     /// Where it was made.

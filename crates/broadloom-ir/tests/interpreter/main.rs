@@ -4,6 +4,7 @@
 mod composed;
 mod inputs;
 mod order;
+mod products;
 
 use broadloom_ir::ExprId;
 use broadloom_ir::dim::Dim;

@@ -50,6 +50,7 @@ fn infix(token: Token) -> Option<(Infix, u8)> {
         Token::Plus => (Infix::Add, SUM),
         Token::Minus => (Infix::Subtract, SUM),
         Token::Star => (Infix::Multiply, PRODUCT),
+        Token::At => (Infix::MatMul, PRODUCT),
         Token::Slash => (Infix::Divide, PRODUCT),
         Token::SlashSlash => (Infix::FloorDivide, PRODUCT),
         Token::Percent => (Infix::Remainder, PRODUCT),
@@ -121,7 +122,7 @@ impl Parser<'_> {
                 let name = self.attribute()?;
                 let open = self.span();
                 let kind = if self.eat(Token::ParenOpen) {
-                    let arguments = self.arguments(open)?;
+                    let arguments = self.arguments(open, None)?;
                     Kind::Call { name, receiver: Some(base), arguments }
                 } else {
                     Kind::Attribute { base, name }
@@ -212,7 +213,7 @@ impl Parser<'_> {
         }
         let open = self.span();
         if self.eat(Token::ParenOpen) {
-            let arguments = self.arguments(open)?;
+            let arguments = self.arguments(open, names::text_parameter(&name.text))?;
             let span = start.to(self.previous());
             return Ok(self.push(Kind::Call { name, receiver: None, arguments }, span));
         }
@@ -243,7 +244,8 @@ impl Parser<'_> {
         Ok((items, has_comma))
     }
 
-    fn arguments(&mut self, open: Span) -> Parsed<Vec<Argument>> {
+    /// Arguments, of which the first one, or the one of the name `text`, may be text in quotes.
+    fn arguments(&mut self, open: Span, text: Option<&str>) -> Parsed<Vec<Argument>> {
         let mut arguments: Vec<Argument> = Vec::new();
         while self.peek() != Some(Token::ParenClose) {
             if self.is_at_end() {
@@ -257,7 +259,18 @@ impl Parser<'_> {
                 let mistake = self.unexpected("a keyword argument, as they come last");
                 return mistake.map_err(|mistake| Box::new(mistake.help("to compare, write `==`")));
             }
-            let value = self.expression()?;
+            let takes_text = text.is_some_and(|text| match &keyword {
+                Some(keyword) => *keyword.text == *text,
+                None => arguments.is_empty(),
+            });
+            let value = match self.quoted().filter(|_| takes_text) {
+                Some(text) => {
+                    let span = self.span();
+                    self.next += 1;
+                    self.push(Kind::Text(text), span)
+                }
+                None => self.expression()?,
+            };
             arguments.push(Argument { keyword, value });
             if !self.eat(Token::Comma) {
                 break;
@@ -265,6 +278,17 @@ impl Parser<'_> {
         }
         self.close(Token::ParenClose, open, "`,` or `)`")?;
         Ok(arguments)
+    }
+
+    /// What stands between the quotes of the next token, if it is such and not formatted.
+    fn quoted(&self) -> Option<Box<str>> {
+        let text = self.source.slice(self.span());
+        let quote = match self.peek() {
+            Some(Token::Quoted) => '"',
+            Some(Token::String) => '\'',
+            _ => return None,
+        };
+        text.strip_prefix(quote)?.strip_suffix(quote).map(Box::from)
     }
 
     fn items(&mut self, open: Span) -> Parsed<Vec<(Item, Span)>> {
@@ -342,10 +366,6 @@ impl Parser<'_> {
             (Some(Token::AndAnd), _) => ("`&&` is no operator", "write `&`: `(a > 0) & (b > 0)`"),
             (Some(Token::OrOr), _) => ("`||` is no operator", "write `|`: `(a > 0) | (b > 0)`"),
             (Some(Token::Bang), _) => ("`!` is no operator", "write `~`: `~(a > 0)`"),
-            (Some(Token::At), _) => (
-                "there is no matrix product `@`",
-                "write a sum of products: `sum(a[:, :, None] * b[None, :, :], axis=1)`",
-            ),
             (Some(Token::Equal), _) => {
                 ("`=` gives a name to a value and cannot stand here", "to compare, write `==`")
             }

@@ -23,7 +23,7 @@ pub(super) struct Call {
 
 impl Call {
     /// What is given for a parameter; nothing if it was left out.
-    fn all(&self, parameter: &str) -> &[Id] {
+    pub(super) fn all(&self, parameter: &str) -> &[Id] {
         self.given.iter().find(|(name, _)| *name == parameter).map_or(&[], |(_, ids)| ids)
     }
 
@@ -184,6 +184,8 @@ impl Resolver<'_> {
             Function::Elementwise(op) => return self.apply_elementwise(op, call),
             Function::Select => return self.select(call),
             Function::Concat | Function::Stack => return self.join(function, call),
+            Function::Product(product) => return self.apply_product(product, call),
+            Function::Einsum => return self.einsum(call),
             Function::Iota => return self.range_of_numbers(call),
             Function::Array => return self.array(call),
             Function::FromBits => return self.constant_of_bits(call),
@@ -434,7 +436,7 @@ impl Resolver<'_> {
     }
 
     /// The one axis that is given.
-    fn axis(&self, call: &Call) -> Outcome<Option<i64>> {
+    pub(super) fn axis(&self, call: &Call) -> Outcome<Option<i64>> {
         match self.axes(call)?.as_deref() {
             None => Ok(None),
             Some([axis]) => Ok(Some(*axis)),

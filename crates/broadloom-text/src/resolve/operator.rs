@@ -5,7 +5,7 @@ use crate::error::Problem;
 use crate::source::Span;
 use crate::syntax::{Id, Infix, Prefix};
 use broadloom_ir::dtype::DType;
-use broadloom_ir::graph::Graph;
+use broadloom_ir::graph::{Graph, Product};
 use broadloom_ir::ops::Op;
 
 impl Resolver<'_> {
@@ -38,7 +38,9 @@ impl Resolver<'_> {
         if left == Value::Poison || right == Value::Poison {
             return Ok(Value::Poison);
         }
-        if let (Value::Literal(left), Value::Literal(right)) = (&left, &right) {
+        if let (Value::Literal(left), Value::Literal(right)) = (&left, &right)
+            && infix != Infix::MatMul
+        {
             return fold::infix(infix, *left, *right)
                 .map(Value::Literal)
                 .or_else(|what| mistake(Problem::Calculation { what }, span));
@@ -57,6 +59,7 @@ impl Resolver<'_> {
             }
         }
         let op = match infix {
+            Infix::MatMul => return self.product(&Product::Matmul, &operands, span),
             Infix::Add => Op::Add,
             Infix::Subtract => Op::Subtract,
             Infix::Multiply => Op::Multiply,

@@ -3,7 +3,7 @@
 use super::operand::{Kind, Operand};
 use broadloom_ir::ExprId;
 use broadloom_ir::dtype::DType;
-use broadloom_ir::graph::{Graph, Literal, Site};
+use broadloom_ir::graph::{Graph, Literal, Product, Site};
 use broadloom_ir::ops::Op;
 use smallvec::SmallVec;
 
@@ -18,6 +18,10 @@ pub(super) enum Call {
     Cast(ExprId, DType),
     /// A function of axes.
     Along(Along),
+    /// A sum of products of two operands.
+    Product(Product, [Argument; 2]),
+    /// One that subscripts describe.
+    Einsum(Box<str>, SmallVec<[ExprId; 3]>),
 }
 
 /// Operands of an elementwise call.
@@ -86,6 +90,10 @@ impl Call {
         Call::Select(condition, sides.iter().map(Argument::from).collect())
     }
 
+    pub(super) fn product(product: Product, left: ExprId, right: &Operand) -> Call {
+        Call::Product(product, [Argument::Expr(left), Argument::from(right)])
+    }
+
     /// Makes the call.
     pub(super) fn apply(&self, graph: &mut Graph, site: Site) -> ExprId {
         match self {
@@ -103,6 +111,11 @@ impl Call {
                 graph.select(*condition, exprs[0], exprs[1], site)
             }
             Call::Cast(operand, dtype) => graph.cast(*operand, *dtype, site),
+            Call::Product(product, operands) => {
+                let exprs = exprs(graph, operands, site);
+                graph.product(product, [exprs[0], exprs[1]], site)
+            }
+            Call::Einsum(subscripts, operands) => graph.einsum(subscripts, operands, site),
             Call::Along(Along { function, operand, axes, keepdims, .. }) => {
                 function(graph, *operand, axes.as_deref(), *keepdims, site)
             }

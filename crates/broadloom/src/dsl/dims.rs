@@ -272,8 +272,9 @@ impl Symbol {
         self
     }
 
-    /// A size to be expected: a hint for what is compiled in advance. No result depends on it, and it may be stated at
-    /// any time.
+    /// A size to be expected: a hint for what is compiled in advance, and for the order of products in an
+    /// [`einsum`](crate::einsum) that is written later. Of results, only the rounding of such an `einsum` of three or more
+    /// tensors depends on it. It may be stated at any time.
     ///
     /// ```
     /// use broadloom::prelude::*;

@@ -1,0 +1,330 @@
+//! Sums of products: `matmul`, `dot` and their kin, and what they share with `einsum`.
+//!
+//! ```text
+//! op, ranks ──▶ Layout: a label for each axis; equal labels meet, those that the result lacks are summed over
+//! Layout, shapes ──meet──▶ the size of each label ──▶ permute, expand, multiply, sum
+//! ```
+//!
+//! All of it is made of views, one multiplication and one sum for two operands: `x @ w` is
+//! `sum(x[:, :, None] * w, axis=1)`, and everything that holds of that holds of a product. Integers keep their dtype,
+//! and wrap in it, as in NumPy; bool is `or` of `and`.
+
+mod layout;
+
+use super::reduction::Empty;
+use super::unify::{Cause, Compared, Fit};
+use super::{Axes, Graph, Node, Operands, Site};
+use crate::dim::Dim;
+use crate::dtype::DType;
+use crate::ids::ExprId;
+use crate::ops::Op;
+use crate::problem::{Alignment, Certainty, Conflict, Meeting, Problem, Rule};
+use crate::reduce::ReduceOp;
+use crate::shape::Shape;
+use layout::Clash;
+pub(crate) use layout::Layout;
+pub(in crate::graph) use layout::{Label, distinct, merged};
+use smallvec::smallvec;
+use std::sync::Arc;
+
+/// A product of two operands, by NumPy's rules.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Product {
+    /// Matrices times matrices: `[.., n, k]` and `[.., k, m]` give `[.., n, m]`. The axes in front broadcast; an operand
+    /// of one axis is a row on the left, a column on the right, and its axis is not in the result.
+    Matmul,
+    /// The last axis of the one summed with the last but one, or the only one, of the other; all other axes stay. If one
+    /// of them has rank 0, the product of the two.
+    Dot,
+    /// The sum of the products of all elements, in row-major order.
+    Vdot,
+    /// The products of vectors, which lie along this axis of both operands; all other axes broadcast.
+    Vecdot(i64),
+    /// The last axes summed; all other axes stay. If an operand has rank 0, the product of the two.
+    Inner,
+    /// Each element of the one times each of the other, both in row-major order.
+    Outer,
+    /// The given axes summed in pairs; all other axes stay.
+    Tensordot(Pairs),
+    /// Each element of the left operand replaced by its product with the right one.
+    Kron,
+}
+
+/// The axes that a `tensordot` sums over.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Pairs {
+    /// So many last axes of the left operand with as many first ones of the right.
+    Adjacent(usize),
+    /// Axes of the left operand, and of the right one.
+    Axes(Vec<i64>, Vec<i64>),
+}
+
+impl Product {
+    /// The name in messages.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Product::Matmul => "matmul",
+            Product::Dot => "dot",
+            Product::Vdot => "vdot",
+            Product::Vecdot(_) => "vecdot",
+            Product::Inner => "inner",
+            Product::Outer => "outer",
+            Product::Tensordot(_) => "tensordot",
+            Product::Kron => "kron",
+        }
+    }
+
+    /// The product of this name without axes, of which helps try others.
+    pub(crate) fn from_name(name: &str) -> Option<Product> {
+        [Product::Matmul, Product::Dot, Product::Inner].into_iter().find(|product| product.name() == name)
+    }
+}
+
+/// An operand whose axes have labels, each once.
+#[derive(Debug, Clone)]
+pub(super) struct Factor {
+    pub expr: ExprId,
+    pub labels: Vec<Label>,
+}
+
+impl Graph {
+    /// A product of two operands, which take their common dtype; it is that of the result.
+    pub fn product(&mut self, product: &Product, operands: [ExprId; 2], site: Site) -> ExprId {
+        let result = self.try_product(product, operands, site);
+        self.settle(result, product.name(), &operands, site)
+    }
+
+    fn try_product(
+        &mut self,
+        product: &Product,
+        operands: [ExprId; 2],
+        site: Site,
+    ) -> Result<ExprId, Problem> {
+        if self.any_poisoned(&operands) {
+            return Ok(self.poison());
+        }
+        let ranks = operands.map(|operand| self.written(operand).rank());
+        match product {
+            Product::Dot | Product::Inner if ranks.contains(&0) => {
+                self.try_elementwise(Op::Multiply, &operands, site)
+            }
+            Product::Matmul | Product::Dot | Product::Inner | Product::Vecdot(_) => {
+                let layout = Layout::of(product, ranks)?;
+                self.try_sum_of_products(product.name(), &layout, operands, site)
+            }
+            Product::Tensordot(pairs) => {
+                let layout = Layout::tensordot(pairs, ranks)?;
+                self.try_sum_of_products(product.name(), &layout, operands, site)
+            }
+            Product::Vdot => self.try_vdot(operands, site),
+            Product::Outer => {
+                let [left, right] = self.raveled(operands, site)?;
+                let layout = Layout::pairs([1, 1], &[]);
+                self.try_sum_of_products(product.name(), &layout, [left, right], site)
+            }
+            Product::Kron => self.try_kron(operands, site),
+        }
+    }
+
+    fn raveled(&mut self, operands: [ExprId; 2], site: Site) -> Result<[ExprId; 2], Problem> {
+        let [left, right] = operands.map(|operand| self.try_reshape(operand, &[None], site));
+        Ok([left?, right?])
+    }
+
+    fn try_vdot(&mut self, operands: [ExprId; 2], site: Site) -> Result<ExprId, Problem> {
+        let [left, right] = self.raveled(operands, site)?;
+        let [have, want] = [left, right].map(|operand| self.written(operand)[0].clone());
+        let cause =
+            Cause { op: "vdot", operands: operands.as_slice().into(), site, compared: Compared::Count };
+        if let Fit::Clash(certainty) = self.unifier.meet(&self.symbols, &have, &want, &cause) {
+            let only_if = Box::new(self.only_if(&have, &want));
+            let sizes = Box::new([self.size(&have), self.size(&want)]);
+            return Err(Problem::Undecided { axis: None, sizes, certainty, only_if });
+        }
+        let layout = Layout::pairs([1, 1], &[(0, 0)]);
+        let dtype = self.common(&[left, right]);
+        let factors =
+            [self.factor(left, &layout, 0, dtype, site)?, self.factor(right, &layout, 1, dtype, site)?];
+        self.contract(factors, &layout.out, &[have, want], site).map(|factor| factor.expr)
+    }
+
+    /// In each axis, the left operand's position counts more than the right one's.
+    fn try_kron(&mut self, operands: [ExprId; 2], site: Site) -> Result<ExprId, Problem> {
+        let ranks = operands.map(|operand| self.written(operand).rank());
+        let rank = ranks[0].max(ranks[1]);
+        // Axes that an operand lacks are 1s in front.
+        let labels = |side: usize| (rank - ranks[side]..rank).map(|axis| 2 * axis + side).collect();
+        let layout = Layout {
+            labels: vec![labels(0), labels(1)],
+            out: (0..2 * rank).filter(|label| label / 2 + ranks[label % 2] >= rank).collect(),
+            rules: vec![Rule::Summed; 2 * rank],
+            heads: vec![None; 2 * rank],
+        };
+        let product = self.try_sum_of_products("kron", &layout, operands, site)?;
+        let mut sizes = vec![Dim::ONE; rank];
+        for operand in operands {
+            let shape = self.written(operand).clone();
+            for (size, own) in sizes[rank - shape.rank()..].iter_mut().zip(&shape) {
+                *size = size.mul(own).map_err(Problem::Size)?;
+            }
+        }
+        let sizes: Vec<Option<Dim>> = sizes.into_iter().map(Some).collect();
+        self.try_reshape(product, &sizes, site)
+    }
+
+    fn try_sum_of_products(
+        &mut self,
+        op: &'static str,
+        layout: &Layout,
+        operands: [ExprId; 2],
+        site: Site,
+    ) -> Result<ExprId, Problem> {
+        let sizes = self.meet_labels(op, layout, &operands, site)?;
+        let dtype = self.common(&operands);
+        let [left, right] = operands;
+        let factors =
+            [self.factor(left, layout, 0, dtype, site)?, self.factor(right, layout, 1, dtype, site)?];
+        self.contract(factors, &layout.out, &sizes, site).map(|factor| factor.expr)
+    }
+
+    /// The dtype in which a product is computed.
+    pub(super) fn common(&self, operands: &[ExprId]) -> DType {
+        let dtypes = operands.iter().map(|&operand| self.dtype(operand));
+        DType::promote_all(dtypes).unwrap_or(DType::Bool)
+    }
+
+    fn factor(
+        &mut self,
+        operand: ExprId,
+        layout: &Layout,
+        position: usize,
+        dtype: DType,
+        site: Site,
+    ) -> Result<Factor, Problem> {
+        let expr = self.convert(operand, dtype, site)?;
+        Ok(Factor { expr, labels: layout.labels[position].clone() })
+    }
+
+    /// The sizes of all labels, which may find inferred ones, or why there are none.
+    pub(super) fn meet_labels(
+        &mut self,
+        op: &'static str,
+        layout: &Layout,
+        operands: &[ExprId],
+        site: Site,
+    ) -> Result<Vec<Dim>, Problem> {
+        let shapes: Vec<Shape> = operands.iter().map(|&operand| self.written(operand).clone()).collect();
+        let dims: Vec<&[Dim]> = shapes.iter().map(Shape::dims).collect();
+        let mut alignment: Option<Arc<Alignment>> = None;
+        let (symbols, unifier) = (&self.symbols, &mut self.unifier);
+        let sizes = layout.sizes(&dims, &mut |meeting, [(one, left), (other, right)]| {
+            if left == right {
+                return Fit::Same;
+            }
+            let alignment = alignment.get_or_insert_with(|| Arc::new(layout.alignment())).clone();
+            let compared = Compared::Meeting { meeting, operands: [one, other], alignment };
+            let cause = Cause { op, operands: operands.into(), site, compared };
+            unifier.meet(symbols, left, right, &cause)
+        });
+        sizes.map_err(|clashes| {
+            let alignment = alignment.unwrap_or_else(|| Arc::new(layout.alignment()));
+            let count = operands.len();
+            let mut met: Vec<(Meeting, Conflict)> = clashes
+                .into_iter()
+                .map(|Clash { meeting, sides, certainty, .. }| {
+                    let column = alignment.columns[sides[1].0][meeting.axes[1]];
+                    (meeting, self.met(column, sides, certainty, count))
+                })
+                .collect();
+            met.sort_by_key(|(_, conflict)| conflict.axis);
+            let (meetings, conflicts) = met.into_iter().unzip();
+            Problem::Contraction { alignment, meetings, conflicts }
+        })
+    }
+
+    /// A conflict of operands, of which there are so many.
+    pub(super) fn met(
+        &self,
+        column: usize,
+        [(one, left), (other, right)]: [(usize, Dim); 2],
+        certainty: Certainty,
+        count: usize,
+    ) -> Conflict {
+        let name = |operand: usize| match (count, operand) {
+            (2, 0) => "on the left".into(),
+            (2, _) => "on the right".into(),
+            _ => format!("in operand {operand}").into(),
+        };
+        Conflict {
+            axis: column,
+            left_operand: one,
+            right_operand: other,
+            names: [name(one), name(other)],
+            left: self.size(&left),
+            right: self.size(&right),
+            certainty,
+            only_if: self.only_if(&left, &right),
+            inferred: self.inferred([&left, &right]),
+        }
+    }
+
+    /// The product of two factors of one dtype, summed over the labels that `out` lacks.
+    pub(super) fn contract(
+        &mut self,
+        factors: [Factor; 2],
+        out: &[Label],
+        sizes: &[Dim],
+        site: Site,
+    ) -> Result<Factor, Problem> {
+        let dtype = self.dtype(factors[0].expr);
+        let order = merged(out, &factors.each_ref().map(|factor| factor.labels.clone()), sizes.len());
+        let [left, right] = factors.each_ref().map(|factor| self.aligned(factor, &order, site));
+        let (left, right) = (left?, right?);
+        let product = if order.is_empty() {
+            self.try_elementwise(Op::Multiply, &[left, right], site)?
+        } else {
+            // The sizes have met: comparing them again could only postpone the same question twice.
+            let shapes = [left, right].map(|side| self.written(side).clone());
+            let size = |axis: usize| {
+                let own = |shape: &Shape| shape.get((axis + shape.rank()).checked_sub(order.len())?).cloned();
+                let [first, second] = shapes.each_ref().map(own);
+                match (first, second) {
+                    (Some(first), second) if !first.is_one() || second.is_none() => first,
+                    (_, second) => second.unwrap_or(Dim::ONE),
+                }
+            };
+            let shape = (0..order.len()).map(size).collect();
+            let operands: Operands = smallvec![left, right];
+            self.insert(Node::Elementwise { op: Op::Multiply, operands }, dtype, shape, Vec::new(), site)?
+        };
+        self.summed(Factor { expr: product, labels: order }, out, site)
+    }
+
+    /// A factor summed over the labels that `out` lacks. It keeps its dtype, unlike a `sum` of small integers.
+    pub(super) fn summed(&mut self, factor: Factor, out: &[Label], site: Site) -> Result<Factor, Problem> {
+        let Factor { expr, labels } = factor;
+        let is_left = |axis: &usize| !out.contains(&labels[*axis]);
+        let axes: Vec<i64> = (0..labels.len()).filter(is_left).map(|axis| axis as i64).collect();
+        if axes.is_empty() {
+            return Ok(Factor { expr, labels });
+        }
+        let dtype = self.dtype(expr);
+        let op = if dtype == DType::Bool { ReduceOp::Any } else { ReduceOp::Sum };
+        let total = self.try_reduce(op, expr, Some(&axes), false, Empty::Refused, site)?;
+        let expr = self.convert(total, dtype, site)?;
+        Ok(Factor { expr, labels: labels.into_iter().filter(|label| out.contains(label)).collect() })
+    }
+
+    /// A factor whose axes stand where `order` has their labels, with axes of size 1 for the others.
+    fn aligned(&mut self, factor: &Factor, order: &[Label], site: Site) -> Result<ExprId, Problem> {
+        let own = |label: &Label| factor.labels.iter().position(|known| known == label);
+        let axes: Vec<i64> = order.iter().filter_map(own).map(|axis| axis as i64).collect();
+        let permuted = self.try_permute(factor.expr, &axes, site)?;
+        // Shapes align at the last axis, so that none is needed in front.
+        let Some(first) = order.iter().position(|label| own(label).is_some()) else { return Ok(permuted) };
+        let is_absent = |axis: &usize| own(&order[first + axis]).is_none();
+        let absent: Axes = (0..order.len() - first).filter(is_absent).collect();
+        let absent: Vec<i64> = absent.into_iter().map(|axis| axis as i64).collect();
+        self.try_expand_dims(permuted, &absent, site)
+    }
+}
