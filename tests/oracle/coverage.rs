@@ -161,6 +161,7 @@ impl Walk<'_> {
                 Stmt::Call { .. } => self.call(stmt, "strip"),
                 Stmt::Reduce(reduce) => self.reduce(reduce, lanes),
                 Stmt::Stream(stream) => self.stream(stream),
+                Stmt::Contract(contract) => self.contract(contract),
                 Stmt::Pairs(pairs) => self.pairs(pairs),
                 Stmt::Transpose { row, .. } => {
                     self.add("transposed by blocks", self.kernel.rows[row.index()].dtype);
@@ -228,11 +229,33 @@ impl Walk<'_> {
         self.add(format!("{} {form}", accumulator.op), dtype);
         match accumulator.operand {
             Contribution::Value(_) => {}
+            Contribution::Count(truth) => {
+                self.add(format!("count of what compares {}", self.compared(truth)), dtype);
+            }
             Contribution::Product(..) => self.add("products", dtype),
             Contribution::Indexed { index: Some(_), .. } => self.add("indexed, of groups", dtype),
             Contribution::Indexed { narrow: true, .. } => self.add("indexed, narrow", dtype),
             Contribution::Indexed { narrow: false, .. } => self.add("indexed, wide", dtype),
         }
+    }
+
+    /// The dtype of what a truth value comes from.
+    fn compared(&self, truth: ValueId) -> DType {
+        match &self.value(truth).def {
+            Def::Op { args, .. } => self.value(args[0]).dtype,
+            _ => Bool,
+        }
+    }
+
+    fn contract(&mut self, contract: &Contract) {
+        for Contracted { accumulator, ranks, .. } in &contract.accumulators {
+            self.accumulator(accumulator, &format!("contract, {:?}", contract.order));
+            if ranks.is_some() {
+                self.add("contract by ranks", accumulator.dtype);
+            }
+        }
+        self.body(&contract.prologue, 1);
+        self.body(&contract.body, contract.lanes);
     }
 
     fn pairs(&mut self, pairs: &Pairs) {
@@ -296,6 +319,10 @@ const LOOPS: &[(&str, &[DType])] = &[
     ("stream, Free", MAIN),
     ("stream, Tree", FLOATS),
     ("stream over dense rows", FLOATS),
+    ("contract, Free", &[I64]),
+    ("contract, Sequential", FLOATS),
+    ("contract, Tree", FLOATS),
+    ("contract by ranks", FLOATS),
     ("sum reduce row, Tree", FLOATS),
     ("sum reduce row, Counter", FLOATS),
     ("sum reduce in a vector loop, Free", &[I64]),

@@ -128,7 +128,7 @@ fn nearest(builder: &mut Builder, draw: &mut Draw) -> Tensor {
 fn distances(builder: &mut Builder, draw: &mut Draw) -> Tensor {
     let [n, m, k] = builder.symbols.map(Dim::from);
     let dtype = draw.of(&[DType::F32, DType::U8, DType::F64, DType::Bool, DType::I64]);
-    let terms = draw.of(&[Dim::from(3), m, Dim::from(5)]);
+    let terms = draw.of(&[Dim::from(3), m, Dim::from(20)]);
     let (x, y) =
         (builder.input(dtype, [n, terms]).unsqueeze(1), builder.input(dtype, [k, terms]).unsqueeze(0));
     let differ =

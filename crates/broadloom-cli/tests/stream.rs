@@ -236,7 +236,7 @@ fn what_cannot_be_cut_is_said() {
     };
     let message = refused("x[1:] - x[:-1]");
     assert!(message.contains("`slice`") && message.contains("help: "), "{message}");
-    let message = refused("sum(x.T @ x)");
+    let message = refused("sum(x.T @@ x)");
     assert!(message.contains("error"), "{message}");
 }
 

@@ -3,7 +3,7 @@
 #[path = "../../../tests/cases/expressions.rs"]
 mod expressions;
 
-use broadloom_ir::dtype::DType;
+use broadloom_ir::dtype::{DType, Scalar};
 use broadloom_ir::ops::Op;
 use broadloom_loops::kernel::*;
 use broadloom_loops::{Broken, Fault, LowerError, LowerOptions, lower, verify};
@@ -110,12 +110,19 @@ const CASES: &[(&str, &str, Break)] = &[
         schedule.kernels[0].rows.iter_mut().for_each(|row| row.length -= 1);
     }),
     ("Row", "sum with a transpose", |schedule| {
-        // Only a transposition writes a block.
-        storing(schedule, |body, _| {
-            let (row, part, axis) = (RowId::new(0), 0, AxisId::new(1));
-            let defined =
-                body.iter().find_map(|stmt| if let Stmt::Let(value) = stmt { Some(*value) } else { None });
-            body.push(Stmt::Put { row, part, axis, value: defined.unwrap() });
+        // A block is written row by row, in the loop over its rows.
+        let kernel = &mut schedule.kernels[0];
+        let (value, row, part, axis) = (ValueId::new(kernel.values.len()), RowId::new(0), 0, AxisId::new(1));
+        let zero = Value { def: Def::Constant(Scalar::F32(0.0)), ..kernel.values[0].clone() };
+        kernel.values.push(zero);
+        let body = vec![Stmt::Let(value), Stmt::Put { row, part, axis, value }];
+        let filling = Stmt::For { axis, lanes: 1, body };
+        change(schedule, &mut |stmt| match stmt {
+            Stmt::Strip { axis: of, body, .. } if *of == axis => {
+                body.insert(0, filling.clone());
+                true
+            }
+            _ => false,
         });
     }),
     ("Row", "bias", |schedule| {
@@ -271,7 +278,60 @@ const CASES: &[(&str, &str, Break)] = &[
         kernel.parallel = Some(AxisId::new(kernel.axes.len() - 1));
     }),
     ("Count", "nearest code", |schedule| schedule.assumptions.clear()),
+    ("Form", PRODUCT, |schedule| contract(schedule, |contract, _| contract.order = Order::Counter)),
+    ("Form", PRODUCT, |schedule| contract(schedule, |contract, _| contract.rows = contract.strip)),
+    // The last vector would go on behind the end of the rows.
+    ("Form", PRODUCT, |schedule| contract(schedule, |contract, _| contract.lanes = 24)),
+    ("Form", PRODUCT, |schedule| {
+        // What the strip moves is read behind its end.
+        contract(schedule, |contract, accesses| {
+            let strides = &mut accesses[0].strides;
+            strides.push((contract.strip, Stride::Constant(1)));
+        });
+    }),
+    ("Form", PRODUCT, |schedule| {
+        // More steps than rows of results.
+        change(schedule, &mut |stmt| match stmt {
+            Stmt::Strip { length: length @ CONTRACTED_ROWS, .. } => {
+                *length += 1;
+                true
+            }
+            _ => false,
+        });
+    }),
+    ("Order", PRODUCT, |schedule| contract(schedule, |contract, _| contract.accumulators[0].ranks = None)),
+    ("Order", PRODUCT, |schedule| contract(schedule, |contract, _| contract.order = Order::Free)),
+    ("RowDtype", PRODUCT, |schedule| {
+        contract(schedule, |contract, _| {
+            contract.accumulators[0].ranks = Some(contract.accumulators[0].target)
+        });
+    }),
+    ("Row", PRODUCT, |schedule| contract(schedule, |contract, _| contract.prologue.clear())),
+    ("Overwritten", PRODUCT, |schedule| {
+        // What is filled once lies where results are left.
+        let rows = &mut schedule.kernels.last_mut().unwrap().rows;
+        rows[0].offset = rows[1].offset;
+    }),
 ];
+
+/// A product of matrices.
+const PRODUCT: &str = "columns of functions, matrix product";
+
+/// Changes the contraction of the last kernel.
+fn contract(schedule: &mut Schedule, act: impl Fn(&mut Contract, &mut [Access])) {
+    let kernel = schedule.kernels.last_mut().unwrap();
+    let Kernel { body, accesses, .. } = kernel;
+    let found = first(body, &mut |body| {
+        body.iter_mut().any(|stmt| match stmt {
+            Stmt::Contract(contract) => {
+                act(contract, accesses);
+                true
+            }
+            _ => false,
+        })
+    });
+    assert!(found, "{schedule}");
+}
 
 fn kind(fault: &Fault) -> &'static str {
     match fault {

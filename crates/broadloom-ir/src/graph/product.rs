@@ -268,7 +268,8 @@ impl Graph {
         }
     }
 
-    /// The product of two factors of one dtype, summed over the labels that `out` lacks.
+    /// The product of two factors of one dtype, summed over the labels that `out` lacks. Floats of 16 bits are multiplied
+    /// and summed as `f32`, and the sum is rounded.
     pub(super) fn contract(
         &mut self,
         factors: [Factor; 2],
@@ -276,9 +277,15 @@ impl Graph {
         sizes: &[Dim],
         site: Site,
     ) -> Result<Factor, Problem> {
-        let dtype = self.dtype(factors[0].expr);
+        let stored = self.dtype(factors[0].expr);
         let order = merged(out, &factors.each_ref().map(|factor| factor.labels.clone()), sizes.len());
-        let [left, right] = factors.each_ref().map(|factor| self.aligned(factor, &order, site));
+        let is_sum = order.iter().any(|label| !out.contains(label));
+        let dtype = if is_sum { stored.arithmetic() } else { stored };
+        let [mut left, mut right] = factors;
+        for factor in [&mut left, &mut right] {
+            factor.expr = self.convert(factor.expr, dtype, site)?;
+        }
+        let [left, right] = [left, right].each_ref().map(|factor| self.aligned(factor, &order, site));
         let (left, right) = (left?, right?);
         let product = if order.is_empty() {
             self.try_elementwise(Op::Multiply, &[left, right], site)?
@@ -297,7 +304,8 @@ impl Graph {
             let operands: Operands = smallvec![left, right];
             self.insert(Node::Elementwise { op: Op::Multiply, operands }, dtype, shape, Vec::new(), site)?
         };
-        self.summed(Factor { expr: product, labels: order }, out, site)
+        let Factor { expr, labels } = self.summed(Factor { expr: product, labels: order }, out, site)?;
+        Ok(Factor { expr: self.convert(expr, stored, site)?, labels })
     }
 
     /// A factor summed over the labels that `out` lacks. It keeps its dtype, unlike a `sum` of small integers.

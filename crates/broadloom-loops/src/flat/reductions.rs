@@ -26,7 +26,9 @@ impl Flat {
     /// Whether a reduction is a short chain of ops rather than a loop.
     pub fn unrolls(&self, reduction: &Reduction) -> bool {
         let operand = self.node(reduction.operand);
-        let longest = if self.sums_pairs(reduction) { MAX_UNROLLED_PAIRS } else { MAX_UNROLLED_REDUCTION };
+        // A table of sums over pairs is a contraction.
+        let is_of_pairs = reduction.feeds && self.sums_pairs(reduction);
+        let longest = if is_of_pairs { MAX_UNROLLED_PAIRS } else { MAX_UNROLLED_REDUCTION };
         reduction.group.is_none()
             && !reduction.combines
             && operand.nested == 0
@@ -216,7 +218,8 @@ impl Flat {
         let dtype = self.node(operand).dtype;
         let shape = self.without(operand, axis);
         let extreme = if op == ReduceOp::ArgMin { ReduceOp::Min } else { ReduceOp::Max };
-        let mut found = Reduction { op, operand, axis, factors: None, index, group: None, combines: false };
+        let (factors, feeds) = (None, false);
+        let mut found = Reduction { op, operand, axis, factors, index, group: None, combines: false, feeds };
         let mut values = Reduction { op: extreme, index: None, ..found.clone() };
         if let Some((group, partial_shape)) = self.grouped(operand, axis, &shape) {
             (found.group, values.group) = (Some(group), Some(group));
@@ -232,6 +235,7 @@ impl Flat {
                 index: None,
                 group: None,
                 combines: true,
+                feeds,
             };
             found = Reduction { op, index: Some(index), ..values.clone() };
         }
@@ -277,7 +281,9 @@ impl Flat {
         }
         let dtype = op.result_dtype(accumulator);
         let shape = self.without(operand, axis);
-        let mut whole = Reduction { op, operand, axis, factors, index: None, group: None, combines: false };
+        let feeds = self.feeding.contains(&origin);
+        let mut whole =
+            Reduction { op, operand, axis, factors, index: None, group: None, combines: false, feeds };
         if let Some((group, partial_shape)) = self.grouped(operand, axis, &shape) {
             let partial = Reduction { group: Some(group), ..whole.clone() };
             let partial = self.push(Kind::Reduce(partial), dtype, partial_shape, origin);

@@ -1,7 +1,7 @@
 //! Reductions of what two loops around move, each some of it: `(x[n, 1, d] * y[k, d]).sum(-1)`.
 
 use super::{Form, Item, Placement};
-use crate::kernel::{AxisId, Contribution, Def, ValueId};
+use crate::kernel::{AxisId, Contribution, Def, Order, ValueId};
 use crate::nest::{NestAxis, bit};
 use crate::thresholds::{MAX_CONTRACTED, MAX_CONTRACTED_OPS, MIN_CONTRACTED_ROWS, MIN_CONTRACTED_STRIP};
 use broadloom_ir::dim::Dim;
@@ -37,10 +37,12 @@ impl Placement<'_, '_> {
         };
         let is_free = |axis: AxisId| is_plain(axis) && !nest.axes[axis.index()].reduction;
         let reduced = self.reduced.get(&reduction)?;
+        let is_ordered = |order: &Order| matches!(order, Order::Free | Order::Sequential | Order::Tree);
         if !self.is_vector()
             || !is_free(outer)
             || !is_free(inner)
             || !is_plain(reduction)
+            || !self.orders.get(&reduction).is_some_and(is_ordered)
             || !self.loops(Some(reduction)).is_empty()
             || reduced.len() > MAX_CONTRACTED
             || !self.is_long(outer, MIN_CONTRACTED_ROWS)

@@ -92,6 +92,7 @@ impl Scope<'_> {
         if !is_free {
             return Err(Fault::Row(row));
         }
+        self.block(row, rows)?;
         let access = find(&self.kernel.accesses, id.index(), "access")?;
         for &(of, stride) in &access.strides {
             self.axis(of)?;
@@ -111,16 +112,19 @@ impl Scope<'_> {
 
     /// Rows over the strip of an axis, for the steps of the strip of another.
     pub(super) fn write_block(&mut self, row: RowId, rows: AxisId, axis: AxisId) -> Result<(), Fault> {
+        let block = self.block(row, rows)?;
+        let strip = self.strip(row, axis)?;
+        self.scratch.write(row, (axis, strip));
+        self.blocks[row.index()] = Some(block);
+        Ok(())
+    }
+
+    /// The strip of an axis, for each of whose steps there is a row.
+    fn block(&self, row: RowId, rows: AxisId) -> Result<Strip, Fault> {
         self.axis(rows)?;
         let Row { span, count, .. } = *self.row(row)?;
         let block = self.strips[rows.index()].filter(|strip| strip.length <= count);
-        if block.is_none() || span != (Span::Block { rows }) {
-            return Err(Fault::Row(row));
-        }
-        let strip = self.strip(row, axis)?;
-        self.scratch.write(row, (axis, strip));
-        self.blocks[row.index()] = block;
-        Ok(())
+        block.filter(|_| span == Span::Block { rows }).ok_or(Fault::Row(row))
     }
 
     /// What the strip of an axis meets of an array, which that axis does not move otherwise, into a row.
