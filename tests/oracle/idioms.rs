@@ -39,7 +39,7 @@ const IDIOMS: &[Idiom] = &[
     columns,
     gathered,
     nearest,
-    nearest,
+    short_product,
     contraction,
 ];
 
@@ -128,12 +128,20 @@ fn nearest(builder: &mut Builder, draw: &mut Draw) -> Tensor {
 fn distances(builder: &mut Builder, draw: &mut Draw) -> Tensor {
     let [n, m, k] = builder.symbols.map(Dim::from);
     let dtype = draw.of(&[DType::F32, DType::U8, DType::F64, DType::Bool, DType::I64]);
-    let terms = draw.of(&[Dim::from(3), m, Dim::from(20)]);
+    let terms = draw.of(&[Dim::from(3), m, Dim::from(5)]);
     let (x, y) =
         (builder.input(dtype, [n, terms]).unsqueeze(1), builder.input(dtype, [k, terms]).unsqueeze(0));
     let differ =
         if dtype.is_float() && draw.next(2) == 0 { (x - y).square().sum(2) } else { x.not_equal(y).sum(2) };
     if draw.next(2) == 0 { differ.min(1) } else { differ }
+}
+
+/// A product of matrices over an axis so short that its sums are in order.
+fn short_product(builder: &mut Builder, draw: &mut Draw) -> Tensor {
+    let [n, _, k] = builder.symbols.map(Dim::from);
+    let (dtype, terms) = (float(draw), draw.of(&[9, 20, 64].map(Dim::from)));
+    let (x, y) = (builder.input(dtype, [n, terms]), builder.input(dtype, [terms, k]));
+    (x.unsqueeze(2) * y).sum(1)
 }
 
 fn matrix_product(builder: &mut Builder, draw: &mut Draw) -> Tensor {

@@ -3,7 +3,7 @@
 use super::plan::Base;
 use super::sizes::{Values, evaluate};
 use broadloom_ir::dim::{Dim, DimError};
-use broadloom_loops::kernel::{Extent, Kernel, KernelId, Schedule, Stmt, Work};
+use broadloom_loops::kernel::{CONTRACTED_ROWS, Extent, Kernel, KernelId, Schedule, Stmt, Work};
 
 /// Fewest columns that a thread takes. Threads with a few columns each would read the same cache lines: over 16 columns,
 /// two threads took twice the time of one.
@@ -143,11 +143,15 @@ fn plan_launch(
     }
     let extent = extent(kernel, values)?;
     let by_columns = is_by_columns(kernel);
-    // Of columns every chunk walks over all rows: as few chunks as there are threads, each as wide as can be.
-    let most = if by_columns { threads as i64 } else { MAX_CHUNKS_OF_THREAD * threads as i64 };
+    // Of columns every chunk walks over all rows, and each chunk of a contraction packs what its steps share: as few
+    // chunks as there are threads, each as wide as can be.
+    let is_contracted = is_contracted(kernel);
+    let most = if by_columns || is_contracted { 1 } else { MAX_CHUNKS_OF_THREAD } * threads as i64;
     let chunks = if threads > 1 { ((work / CHUNK_WORK) as i64).clamp(threads as i64, most) } else { 1 };
     let chunk = extent.div_ceil_by(chunks).max(if by_columns { MIN_COLUMNS } else { 1 });
-    let alignment = ALIGNMENTS.into_iter().find(|alignment| chunk >= 4 * alignment).unwrap_or(1);
+    let whole_rows = [CONTRACTED_ROWS as i64];
+    let alignments = if is_contracted { &whole_rows[..] } else { &ALIGNMENTS };
+    let alignment = alignments.iter().copied().find(|alignment| chunk >= 4 * alignment).unwrap_or(1);
     Ok(Launch {
         kernel: id,
         arguments,
@@ -156,6 +160,13 @@ fn plan_launch(
         chunk: chunk.div_ceil_by(alignment).saturating_mul(alignment),
         scratch_bytes: kernel.scratch_bytes(),
     })
+}
+
+/// Whether steps are those of the axis of rows of a contraction.
+fn is_contracted(kernel: &Kernel) -> bool {
+    let is_shared =
+        |stmt: &Stmt| matches!(stmt, Stmt::Contract(contract) if Some(contract.rows) == kernel.parallel);
+    kernel.statements().any(is_shared)
 }
 
 /// Whether steps are columns that are streamed row by row.
