@@ -40,8 +40,7 @@ fn library<T: Element + LinalgScalar>(
 }
 
 /// The product of matrices whose sizes are symbols, and a row to go on with.
-fn product<T: Element>() -> (Tensor, Tensor) {
-    let g = Graph::new();
+fn product<T: Element>(g: &Graph) -> (Tensor, Tensor) {
     let [n, k, m] = g.symbols(["n", "k", "m"]);
     let (x, y) = (g.input::<T>("x", shape![n, k]), g.input::<T>("y", shape![k, m]));
     (x.matmul(y), g.input::<T>("b", shape![m]))
@@ -59,7 +58,8 @@ fn square<T: Element + LinalgScalar + Default>(
             let numbers: Vec<T> = array(&[n, n], seed).as_slice().iter().map(|x| element(*x)).collect();
             of(numbers, &[n, n])
         });
-        let broadloom = kernel(alone(product::<T>().0), vec![x.clone(), y.clone()], &[n, n]);
+        let g = Graph::new();
+        let broadloom = kernel(alone(product::<T>(&g).0), vec![x.clone(), y.clone()], &[n, n]);
         let loops = vec![("broadloom", broadloom), ("matrixmultiply", library(x, y, n, false))];
         agreeing(n * n, is_close, loops)
     });
@@ -84,16 +84,17 @@ fn followed(suite: &mut Suite) {
     let n = suite.size(512);
     suite.ratio(&format!("relu(x @ y + b), f32 of {n} x {n}"), Asked::Ratio(1.05), || {
         let (x, y, b) = (array(&[n, n], 3), array(&[n, n], 4), array(&[n], 5));
+        let g = Graph::new();
         let mut followed = kernel(
             alone({
-                let (product, b) = product::<f32>();
+                let (product, b) = product::<f32>(&g);
                 (product + b).relu()
             }),
             vec![x.clone(), y.clone(), b],
             &[n, n],
         );
-        let mut bare = kernel(alone(product::<f32>().0), vec![x, y], &[n, n]);
-        let (mut out, mut other) = (vec![0.0; n * n], vec![0.0; n * n]);
+        let mut bare = kernel(alone(product::<f32>(&g).0), vec![x, y], &[n, n]);
+        let (mut out, mut other) = (vec![0.0_f32; n * n], vec![0.0_f32; n * n]);
         vec![
             Contender::new("broadloom", move || followed(&mut out)),
             Contender::new("the product alone", move || bare(&mut other)),
@@ -112,7 +113,7 @@ fn distances(suite: &mut Suite) {
         let distances = alone((left.unsqueeze(1) - right).square().sum(-1));
         let mut broadloom = kernel(distances, vec![x.clone(), y.clone()], &[n, n]);
         let mut product = library(x, y, n, true);
-        let (mut out, mut other) = (vec![0.0_f32; n * n], vec![0.0; n * n]);
+        let (mut out, mut other) = (vec![0.0_f32; n * n], vec![0.0_f32; n * n]);
         vec![
             Contender::new("broadloom", move || broadloom(&mut out)),
             Contender::new("matrixmultiply, products", move || product(&mut other)),
@@ -126,7 +127,8 @@ fn shared(suite: &mut Suite) {
         let (x, y) = (array(&[n, n], 3), array(&[n, n], 4));
         let run = |name, threads: Threads| {
             let arrays: Vec<Rc<dyn crate::harness::contest::Passed>> = vec![x.clone(), y.clone()];
-            let mut run = kernel(compiled(product::<f32>().0, threads), arrays, &[n, n]);
+            let g = Graph::new();
+            let mut run = kernel(compiled(product::<f32>(&g).0, threads), arrays, &[n, n]);
             let mut out = vec![0.0_f32; n * n];
             Contender::new(name, move || run(&mut out))
         };

@@ -311,6 +311,8 @@ pub enum Span {
     Block {
         /// The other axis.
         rows: AxisId,
+        /// Whether that strip is a block of the fixed tree, and the rows of one of its lanes lie behind each other.
+        by_lanes: bool,
     },
     /// Those of the current strip of the axis `along`, of which each is that of a step of the axis `over`: filled by
     /// the loop over that.

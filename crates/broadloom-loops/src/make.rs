@@ -285,7 +285,7 @@ impl Maker<'_, '_, '_> {
                 continue;
             };
             let row = self.row(dtype, blocks.rows, inner);
-            self.kernel.rows[row.index()].span = Span::Block { rows: outer };
+            self.kernel.rows[row.index()].span = Span::Block { rows: outer, by_lanes: false };
             block.push(Stmt::Transpose { access, delta, row, rows: outer, axis: inner });
             self.rows.insert((*load, inner), row);
         }

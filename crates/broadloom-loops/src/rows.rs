@@ -89,7 +89,7 @@ pub(crate) fn lay_out(kernel: &mut Kernel, row_axes: &[AxisId], read_kept: &[Axi
         lengths.insert(axis, length);
     }
     for row in &kernel.rows {
-        if let Span::Block { rows } = row.span {
+        if let Span::Block { rows, .. } = row.span {
             let length = lengths.entry(rows).or_insert(row.count);
             *length = row.count.min(*length);
         }

@@ -3,6 +3,7 @@
 use super::Generator;
 use crate::emit::{LaneStride, Val};
 use broadloom_ir::dtype::DType;
+use broadloom_ir::reduce::{BLOCK, LANES};
 use broadloom_loops::kernel::*;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder, StackSlotData, StackSlotKind};
@@ -157,10 +158,16 @@ impl Generator<'_, '_, '_> {
         if matches!(span, Span::Strip | Span::Stretched { .. }) {
             return start;
         }
-        if let Span::Block { rows } = span {
+        if let Span::Block { rows, by_lanes } = span {
             let (first, _) = self.bounds(rows);
             let position = self.positions[&rows];
-            let number = self.ins().isub(position, first);
+            let mut number = self.ins().isub(position, first);
+            if by_lanes {
+                let lane = self.ins().band_imm_u(number, LANES as i64 - 1);
+                let before = self.ins().imul_imm_s(lane, (BLOCK / LANES) as i64);
+                let within = self.ins().ushr_imm_u(number, i64::from(LANES.ilog2()));
+                number = self.ins().iadd(before, within);
+            }
             let bytes = self.row_bytes(row);
             let offset = self.ins().imul_imm_s(number, bytes);
             return self.ins().iadd(start, offset);

@@ -40,7 +40,9 @@ const LEVELS: usize = LANES.ilog2() as usize + 1;
 /// The steps of two axes that are computed at once.
 struct Tile<'k> {
     contract: &'k Contract,
-    /// The definitions that the steps of the axis of rows share, and the others.
+    /// What is read of rows that were filled for a block, with the rows.
+    filled: Vec<(ValueId, RowId)>,
+    /// The other definitions that the steps of the axis of rows share, and those that they do not.
     shared: Vec<ValueId>,
     own: Vec<ValueId>,
     /// Steps of the axis of rows, and of the other.
@@ -105,7 +107,7 @@ impl Generator<'_, '_, '_> {
     fn tile<'k>(&mut self, contract: &'k Contract, first: ir::Value) -> Tile<'k> {
         let kernel = self.kernel;
         let mut moved: HashSet<ValueId> = HashSet::new();
-        let (mut shared, mut own) = (Vec::new(), Vec::new());
+        let (mut filled, mut shared, mut own) = (Vec::new(), Vec::new(), Vec::new());
         for stmt in &contract.body {
             let Stmt::Let(id) = stmt else { continue };
             let def = &kernel.values[id.index()].def;
@@ -117,7 +119,11 @@ impl Generator<'_, '_, '_> {
             if is_moved {
                 moved.insert(*id);
             }
-            if is_moved { own.push(*id) } else { shared.push(*id) }
+            match def {
+                _ if is_moved => own.push(*id),
+                Def::Row(row, _) => filled.push((*id, *row)),
+                _ => shared.push(*id),
+            }
         }
         let computes = own.iter().any(|id| !matches!(kernel.values[id.index()].def, Def::Load { .. }));
         let several = contract.accumulators.len() > 1;
@@ -133,7 +139,7 @@ impl Generator<'_, '_, '_> {
             }
             _ => Vec::new(),
         };
-        Tile { contract, shared, own, steps, lanes, first, slots }
+        Tile { contract, filled, shared, own, steps, lanes, first, slots }
     }
 
     /// Fills rows for the current block of the axis, unless they hold already what they are filled with: the same
@@ -257,10 +263,32 @@ impl Generator<'_, '_, '_> {
         let is_before = |generator: &mut Self, state: &[ir::Value]| {
             generator.ins().icmp(IntCC::SignedLessThan, state[0], end)
         };
-        let looped = self.loop_while(&[start], &begin, is_before, |generator, position, state| {
+        // The rows of these steps lie behind each other, unless those are steps of different lanes.
+        let (mut behind, mut apart_in_memory) = (Vec::new(), Vec::new());
+        for (value, row) in &tile.filled {
+            let by_lanes = matches!(self.kernel.rows[row.index()].span, Span::Block { by_lanes: true, .. });
+            match by_lanes == (apart == LANES as i64) {
+                true => behind.push((*value, *row)),
+                false => apart_in_memory.push(*value),
+            }
+        }
+        let mut begins = vec![start];
+        for (_, row) in &behind {
+            let address = self.at(axis, start, 1, |generator| {
+                generator.at(strip, place.lane, tile.lanes, |generator| generator.row_address(*row, strip))
+            });
+            begins.push(address);
+        }
+        let looped = self.loop_while(&begins, &begin, is_before, |generator, at, state| {
             let mut new = State::new();
-            generator.at(axis, position[0], 1, |generator| {
+            generator.at(axis, at[0], 1, |generator| {
                 generator.at(strip, place.lane, tile.lanes, |generator| {
+                    for ((value, row), address) in behind.iter().zip(&at[1..]) {
+                        let dtype = generator.kernel.rows[row.index()].dtype;
+                        let read = generator.emit.load(*address, 0, dtype, tile.lanes, LaneStride::Unit);
+                        generator.env.insert(*value, read);
+                    }
+                    generator.define(&apart_in_memory);
                     generator.define(&tile.shared);
                     for (row, old) in place.rows.iter().zip(state.chunks(accumulators.len())) {
                         generator.at(rows, *row, 1, |generator| {
@@ -270,7 +298,12 @@ impl Generator<'_, '_, '_> {
                     }
                 });
             });
-            (vec![generator.ins().iadd_imm_s(position[0], apart)], new)
+            let mut next = vec![generator.ins().iadd_imm_s(at[0], apart)];
+            for ((_, row), address) in behind.iter().zip(&at[1..]) {
+                let bytes = generator.row_bytes(*row);
+                next.push(generator.ins().iadd_imm_s(*address, bytes));
+            }
+            (next, new)
         });
         looped.carried
     }

@@ -3,6 +3,7 @@
 use super::Generator;
 use crate::emit::{LaneStride, Val};
 use broadloom_ir::dtype::DType;
+use broadloom_ir::reduce::{BLOCK, LANES};
 use broadloom_loops::kernel::*;
 use broadloom_math::transpose_function;
 use cranelift_codegen::ir::condcodes::IntCC;
@@ -19,20 +20,35 @@ impl Generator<'_, '_, '_> {
             self.refused = Some(format!("there is no copy of elements of {size} bytes"));
             return;
         };
-        let ((first_row, last_row), (first, last)) = (self.bounds(rows), self.bounds(axis));
-        let source = self.at(rows, first_row, 1, |generator| {
-            generator.at(axis, first, 1, |generator| generator.address(access, delta))
-        });
         let source_stride = match self.kernel.accesses[access.index()].stride(axis) {
             None => self.constant(0),
             Some(stride) => self.stride_bytes(stride, size as i64),
         };
-        let target = self.row_start(row);
-        let target_stride = self.row_bytes(row);
-        let target_stride = self.constant(target_stride);
-        let count = self.ins().isub(last_row, first_row);
+        let (first, last) = self.bounds(axis);
         let length = self.ins().isub(last, first);
-        self.call_host(function as usize, &[target, target_stride, source, source_stride, count, length]);
+        let row_bytes = self.row_bytes(row);
+        let copy = |generator: &mut Self, (first_row, last_row), apart: i64| {
+            let [source, target] = generator.at(rows, first_row, 1, |generator| {
+                let source = generator.at(axis, first, 1, |generator| generator.address(access, delta));
+                [source, generator.row_within(row, 0, axis)]
+            });
+            let target_stride = generator.constant(apart);
+            let count = generator.ins().isub(last_row, first_row);
+            let args = [target, target_stride, source, source_stride, count, length];
+            generator.call_host(function as usize, &args);
+        };
+        let all = self.bounds(rows);
+        match self.kernel.rows[row.index()].span {
+            // The steps of neighbouring lanes, as often as each lane has one.
+            Span::Block { by_lanes: true, .. } => {
+                let apart = (BLOCK / LANES) as i64 * row_bytes;
+                self.blocks(all.0, all.1, LANES as i64, &[], |generator, lanes, _| {
+                    copy(generator, lanes, apart);
+                    Vec::new()
+                });
+            }
+            _ => copy(self, all, row_bytes),
+        }
     }
 
     pub(super) fn put(&mut self, row: RowId, part: usize, axis: AxisId, value: ValueId) {

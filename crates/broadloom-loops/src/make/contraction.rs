@@ -29,8 +29,10 @@ impl Maker<'_, '_, '_> {
         let &Contraction { inner: strip, reduction: axis, ref packed } = contraction;
         let mut prologue = Vec::new();
         let mut filled = Vec::new();
+        let by_lanes = is_by_tree(self.placement.orders[&axis]);
         for &value in packed {
             let row = self.block_of_rows(value, BLOCK, axis, strip);
+            self.kernel.rows[row.index()].span = Span::Block { rows: axis, by_lanes };
             prologue.push(self.scoped(|maker| Ok(maker.pack(value, row, axis, strip)))?);
             filled.push(((value, strip), row));
         }
@@ -62,7 +64,7 @@ impl Maker<'_, '_, '_> {
     /// Rows of a value over the strip of one axis, for steps of another.
     fn block_of_rows(&mut self, value: ValueId, count: usize, rows: AxisId, strip: AxisId) -> RowId {
         let row = self.row(self.nest.values[value.index()].dtype, count, strip);
-        self.kernel.rows[row.index()].span = Span::Block { rows };
+        self.kernel.rows[row.index()].span = Span::Block { rows, by_lanes: false };
         row
     }
 

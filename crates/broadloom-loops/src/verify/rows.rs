@@ -3,6 +3,7 @@
 use super::{Fault, Scope, Strip, find};
 use crate::kernel::*;
 use broadloom_ir::dtype::DType;
+use broadloom_ir::reduce::BLOCK;
 
 impl Scope<'_> {
     /// The strip of an axis, which a row is as long as, at least.
@@ -50,7 +51,7 @@ impl Scope<'_> {
             }
             Span::Periodic { .. } | Span::Stretched { .. } => return Err(Fault::Row(row)),
             // Row by row, in the loop over the other axis.
-            Span::Block { rows } if self.walked.get(rows.index()) == Some(&true) => {
+            Span::Block { rows, .. } if self.walked.get(rows.index()) == Some(&true) => {
                 return self.write_block(row, rows, axis);
             }
             Span::Block { .. } => return Err(Fault::Row(row)),
@@ -67,7 +68,7 @@ impl Scope<'_> {
         let extent = |axis: AxisId| self.kernel.axes[axis.index()].extent;
         let same = match self.kernel.rows[row.index()].span {
             Span::Strip => written_in == strip,
-            Span::Block { rows } => {
+            Span::Block { rows, .. } => {
                 let here = self.strips.get(rows.index()).copied().flatten();
                 written_in == strip && self.walked[rows.index()] && here == self.blocks[row.index()]
             }
@@ -123,8 +124,11 @@ impl Scope<'_> {
     fn block(&self, row: RowId, rows: AxisId) -> Result<Strip, Fault> {
         self.axis(rows)?;
         let Row { span, count, .. } = *self.row(row)?;
+        let Span::Block { rows: of, by_lanes } = span else { return Err(Fault::Row(row)) };
+        // The lanes of a block have as many rows each, whether the last ones have steps or not.
+        let is_whole = !by_lanes || count >= BLOCK;
         let block = self.strips[rows.index()].filter(|strip| strip.length <= count);
-        block.filter(|_| span == Span::Block { rows }).ok_or(Fault::Row(row))
+        block.filter(|_| of == rows && is_whole).ok_or(Fault::Row(row))
     }
 
     /// What the strip of an axis meets of an array, which that axis does not move otherwise, into a row.
