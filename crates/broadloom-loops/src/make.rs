@@ -237,8 +237,8 @@ impl Maker<'_, '_, '_> {
         if let Some(blocks) = self.placement.blocks(axis) {
             return Ok(vec![self.blocks(axis, &blocks)?]);
         }
-        if let Some(contraction) = self.placement.contraction(axis) {
-            return Ok(vec![self.contraction(axis, &contraction)?]);
+        if let Some(contraction) = self.placement.contractions.get(&axis) {
+            return Ok(vec![self.contraction(axis, contraction)?]);
         }
         let mut before = self.gathers(axis);
         let items = self.placement.items(Some(axis));
@@ -418,8 +418,9 @@ impl Maker<'_, '_, '_> {
                 })
                 .collect();
             let lanes = match maker.placement.is_vector() {
-                true if body.is_empty() => lanes.max(MIN_REDUCTION_LANES),
-                true => lanes,
+                true if body.is_empty() => lanes.clamp(MIN_REDUCTION_LANES, LANES),
+                // What is counted is narrower than the counts.
+                true => lanes.min(LANES),
                 false => 1,
             };
             let dense = maker.placement.has_dense_rows(axis);

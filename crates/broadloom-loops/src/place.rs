@@ -27,7 +27,7 @@ use broadloom_ir::dim::Dim;
 use broadloom_ir::dtype::DType;
 use broadloom_ir::reduce::SEQUENTIAL_LIMIT;
 use smallvec::{SmallVec, smallvec};
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// How a reduction runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,6 +77,8 @@ pub(crate) struct Placement<'n, 'a> {
     pub stored_calls: HashMap<ValueId, usize>,
     /// The reductions over dense rows.
     dense: HashSet<AxisId>,
+    /// The contractions, by the outer one of the loops around them.
+    pub contractions: BTreeMap<AxisId, Contraction>,
     options: &'n LowerOptions,
 }
 
@@ -92,6 +94,7 @@ impl<'n, 'a> Placement<'n, 'a> {
             kept: HashMap::new(),
             stored_calls: HashMap::new(),
             dense: HashSet::new(),
+            contractions: BTreeMap::new(),
             options,
         };
         placement.position = (0..nest.values.len())
@@ -114,10 +117,10 @@ impl<'n, 'a> Placement<'n, 'a> {
             let form = placement.form(axis, order);
             placement.forms.insert(axis, form);
         }
-        placement.find_contractions();
         placement.dense = placement.find_dense_rows();
         placement.keep_rows();
         placement.find_stored_calls();
+        placement.find_contractions();
         placement
     }
 

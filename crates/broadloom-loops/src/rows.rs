@@ -29,7 +29,7 @@ enum Level {
 /// Bytes of a cache line.
 const LINE: usize = 64;
 
-/// Lanes of the longest vector loops.
+/// Lanes of most vector loops.
 const STRIP_LANES: usize = 16;
 
 /// Gives strips and rows their lengths, and rows their places. `row_axes` are the strip axes of the rows;

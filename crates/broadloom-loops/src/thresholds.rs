@@ -170,7 +170,8 @@ pub(crate) const MAX_BLOCKED_LOADS: usize = 4;
 /// second-level cache.
 pub(crate) const CONTRACTED_BYTES: usize = 256;
 
-/// The shortest axis over whose strips a contraction runs. Vectors go on behind the end of a shorter one.
+/// The shortest axis over whose strips a contraction runs: its last vector goes on behind the end, which wastes little of
+/// longer ones.
 pub(crate) const MIN_CONTRACTED_STRIP: i64 = 16;
 
 /// The shortest axis whose steps a contraction takes several at once.

@@ -3,8 +3,8 @@
 //!
 //! 1. what a statement names exists, and a value is defined once, before it is read, in a loop around (or before) its
 //!    readers;
-//! 2. a `For`, `Strip`, `Reduce` or `Stream` of an axis stands in no other loop of that axis, except that a `For`
-//!    walks the strip of a `Strip`, of a `Reduce` with a prologue, or of a `Stream`;
+//! 2. a `For`, `Strip`, `Reduce`, `Stream` or `Contract` of an axis stands in no other loop of that axis, except that a
+//!    `For` walks the strip of a `Strip`, of a `Reduce` with a prologue, of a `Stream`, or of a `Contract`;
 //! 3. rows are used over the strip of their axis, which is no longer than they are, and are written before they are
 //!    read; no row that is written in between shares their memory; periodic ones are written by the loop over their
 //!    period, a constant, before any strip that reads them, are longer by that, and hold it a whole number of times;
@@ -24,7 +24,8 @@
 //! 9. an axis that is counted in 32 bits is as short as that, as a constant or by an [assumption](Schedule::assumptions);
 //! 10. a `Contract` stands in strips of two axes, whose loops are not around it; it has as many rows of results as the
 //!     strip of one has steps, and rows of whole vectors over the strip of the other, which moves no array that its
-//!     body reads; its body cannot fail; the rows that its prologue fills share memory with no others.
+//!     body reads; its body cannot fail, and reads only those rows that the prologue fills with what follows from
+//!     elements of arrays that the kernel does not write; these rows share memory with no others.
 
 mod contraction;
 mod dense;

@@ -282,6 +282,22 @@ const CASES: &[(&str, &str, Break)] = &[
     ("Form", PRODUCT, |schedule| contract(schedule, |contract, _| contract.rows = contract.strip)),
     // The last vector would go on behind the end of the rows.
     ("Form", PRODUCT, |schedule| contract(schedule, |contract, _| contract.lanes = 24)),
+    ("Form", PRODUCT, |schedule| contract(schedule, |contract, _| contract.lanes = 1)),
+    ("Form", PRODUCT, |schedule| contract(schedule, |contract, _| contract.accumulators.clear())),
+    ("Form", PRODUCT, |schedule| {
+        // What is filled once would be filled for each step of the other axis.
+        contract(schedule, |contract, _| {
+            let rows = contract.rows;
+            contract.prologue =
+                vec![Stmt::For { axis: rows, lanes: 1, body: std::mem::take(&mut contract.prologue) }];
+        });
+    }),
+    ("Overwritten", PRODUCT, |schedule| {
+        contract(schedule, |contract, _| contract.prologue.extend(contract.prologue.clone()));
+    }),
+    ("Overwritten", PRODUCT, |schedule| {
+        contract(schedule, |contract, _| contract.accumulators.push(contract.accumulators[0].clone()));
+    }),
     ("Form", PRODUCT, |schedule| {
         // What the strip moves is read behind its end.
         contract(schedule, |contract, accesses| {
@@ -306,7 +322,7 @@ const CASES: &[(&str, &str, Break)] = &[
             contract.accumulators[0].ranks = Some(contract.accumulators[0].target)
         });
     }),
-    ("Row", PRODUCT, |schedule| contract(schedule, |contract, _| contract.prologue.clear())),
+    ("Form", PRODUCT, |schedule| contract(schedule, |contract, _| contract.prologue.clear())),
     ("Overwritten", PRODUCT, |schedule| {
         // What is filled once lies where results are left.
         let rows = &mut schedule.kernels.last_mut().unwrap().rows;

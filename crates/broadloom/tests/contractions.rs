@@ -257,3 +257,37 @@ fn dtypes_have_the_bits_of_the_interpreter() {
     check(|at| (at % 1009) as f64 * 0.01 - 4.0);
     check(|at| at % 3 == 0);
 }
+
+/// Rows that are kept between loops around are no part of a contraction.
+#[test]
+fn functions_of_outer_axes_are_kept_or_not() {
+    let (b, n, k, r) = (2, 40, 33, 70);
+    let (v, x, y) = (numbers(b * n, 5), numbers(b * n * r, 6), numbers(b * k * r, 7));
+    let (at_v, at_x, at_y) = ([b, n], [b, n, r], [b, k, r]);
+    let arrays =
+        [interp::Array::new(&at_v, &v), interp::Array::new(&at_x, &x), interp::Array::new(&at_y, &y)];
+    let expressions: [fn(Tensor, Tensor) -> Tensor; 3] = [
+        |v, table| v.softmax(-1).unsqueeze(-1) * table,
+        |v, table| v.tanh().unsqueeze(-1) * v.tanh().sum(-1).unsqueeze(-1).unsqueeze(-1) * table,
+        |v, table| v.exp().unsqueeze(-1) + table.exp(),
+    ];
+    for expression in expressions {
+        for options in options() {
+            let g = Graph::new();
+            let [b, n, k, r] = g.symbols(["b", "n", "k", "r"]);
+            let weights = g.input::<f32>("v", shape![b, n]);
+            let (left, right) = (g.input::<f32>("x", shape![b, n, r]), g.input::<f32>("y", shape![b, k, r]));
+            let table = (left.unsqueeze(2) * right.unsqueeze(1)).sum(-1);
+            let kernel = compiled(&g, vec![expression(weights, table)], &options);
+            let want = interpret(kernel.graph(), &arrays, CpuLevel::detect().is_fused()).unwrap();
+            let inputs = inputs! {
+                "v" => ArrayView::new(&v, &at_v).unwrap(),
+                "x" => ArrayView::new(&x, &at_x).unwrap(),
+                "y" => ArrayView::new(&y, &at_y).unwrap(),
+            };
+            let got: AnyArray = kernel.run(inputs).unwrap().take("first").unwrap();
+            let of = bits(|value: &f32| value.to_bits().into());
+            assert_eq!(of(got.as_slice::<f32>().unwrap()), of(&want[0].to_vec::<f32>().unwrap()));
+        }
+    }
+}

@@ -7,7 +7,7 @@
 //!
 //! All of it is made of views, one multiplication and one sum for two operands: `x @ w` is
 //! `sum(x[:, :, None] * w, axis=1)`, and everything that holds of that holds of a product. Integers keep their dtype,
-//! and wrap in it, as in NumPy; bool is `or` of `and`.
+//! and wrap in it, as in NumPy; floats of 16 bits are summed as `f32`; bool is `or` of `and`.
 
 mod layout;
 

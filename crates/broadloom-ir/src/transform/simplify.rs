@@ -252,8 +252,11 @@ impl Term<'_> {
             Node::Cast(of) if self.graph.dtype(of) == DType::Bool => Some(of),
             _ => None,
         };
-        let either = [(operands[0], operands[1]), (operands[1], operands[0])];
-        let (condition, chosen) = either.into_iter().find_map(|(of, other)| Some((truth(of)?, other)))?;
+        let (condition, chosen) = match [truth(operands[0]), truth(operands[1])] {
+            [Some(condition), None] => (condition, operands[1]),
+            [None, Some(condition)] => (condition, operands[0]),
+            _ => return None,
+        };
         (self.dtype.class() == Class::Int).then_some(Simpler::Where(condition, chosen))
     }
 

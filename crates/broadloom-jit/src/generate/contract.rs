@@ -29,9 +29,11 @@ use std::collections::HashSet;
 /// Steps that are computed at once where only what is accumulated needs registers, and where more does.
 const STEPS_AT_ONCE: [usize; 2] = [6, 4];
 
-const _: () = assert!(CONTRACTED_ROWS.is_multiple_of(STEPS_AT_ONCE[0] * STEPS_AT_ONCE[1] / 2));
+const _: () = assert!(
+    CONTRACTED_ROWS.is_multiple_of(STEPS_AT_ONCE[0]) && CONTRACTED_ROWS.is_multiple_of(STEPS_AT_ONCE[1])
+);
 
-/// Bytes of the registers of one accumulator.
+/// Registers of one accumulator, for each step.
 const ACCUMULATOR_REGISTERS: usize = 2;
 
 /// Partial results of a block that are there at once, at most: one of each level of the binary tree over its lanes.
@@ -45,11 +47,9 @@ struct Tile<'k> {
     /// The other definitions that the steps of the axis of rows share, and those that they do not.
     shared: Vec<ValueId>,
     own: Vec<ValueId>,
-    /// Steps of the axis of rows, and of the other.
+    /// How many steps of the axis of rows, and of that of the strip.
     steps: usize,
     lanes: usize,
-    /// A number for each element before the first one.
-    first: ir::Value,
     /// Stack memory for partial results of a block, for each accumulator.
     slots: Vec<ir::Value>,
 }
@@ -61,7 +61,7 @@ struct Place<'p> {
     rows: &'p [ir::Value],
     /// The first lane.
     lane: ir::Value,
-    /// The row of results of the first step.
+    /// The first of these steps.
     first: ir::Value,
 }
 
@@ -69,7 +69,7 @@ impl Generator<'_, '_, '_> {
     pub(super) fn contract(&mut self, contract: &Contract) {
         let (start, end) = self.bounds(contract.axis);
         let by_blocks = self.goes_by_blocks(contract.axis, contract.order);
-        let tile = self.tile(contract, start);
+        let tile = self.tile(contract);
         if contract.order == Order::Free {
             // Each block continues with what the one before has left.
             self.over_rows_of_results(contract, |generator, address, entry, lanes| {
@@ -104,7 +104,7 @@ impl Generator<'_, '_, '_> {
         self.if_several_blocks(contract, |generator| generator.collect_ranks(contract, count));
     }
 
-    fn tile<'k>(&mut self, contract: &'k Contract, first: ir::Value) -> Tile<'k> {
+    fn tile<'k>(&mut self, contract: &'k Contract) -> Tile<'k> {
         let kernel = self.kernel;
         let mut moved: HashSet<ValueId> = HashSet::new();
         let (mut filled, mut shared, mut own) = (Vec::new(), Vec::new(), Vec::new());
@@ -139,7 +139,7 @@ impl Generator<'_, '_, '_> {
             }
             _ => Vec::new(),
         };
-        Tile { contract, filled, shared, own, steps, lanes, first, slots }
+        Tile { contract, filled, shared, own, steps, lanes, slots }
     }
 
     /// Fills rows for the current block of the axis, unless they hold already what they are filled with: the same
@@ -245,7 +245,9 @@ impl Generator<'_, '_, '_> {
     /// The accumulators of a tile before the first element, those of one step after those of another.
     fn begin_tile(&mut self, tile: &Tile<'_>) -> State {
         let accumulators = accumulators(tile.contract);
-        let begin = self.begin(&accumulators, tile.lanes, tile.first);
+        // No accumulator has an index, which would begin at the first step.
+        let zero = self.constant(0);
+        let begin = self.begin(&accumulators, tile.lanes, zero);
         (0..tile.steps).flat_map(|_| begin.clone()).collect()
     }
 

@@ -117,7 +117,7 @@ struct Generator<'a, 'f, 'k> {
     positions: HashMap<AxisId, ir::Value>,
     /// The bounds of the current strip of an axis.
     strips: HashMap<AxisId, (ir::Value, ir::Value)>,
-    /// Where what the rows of contractions hold is remembered, by the rows of results.
+    /// For each contraction, by its first rows of results: memory that says what the rows hold which were filled for it.
     met: HashMap<RowId, ir::Value>,
     /// The axis and the lanes of the vector loop around.
     vector: Option<(AxisId, usize)>,

@@ -5,7 +5,8 @@ use super::{Flat, FlatId, FlatNode, Kind, Reduction};
 use crate::LowerError;
 use crate::kernel::{Group, HostSymbol};
 use crate::thresholds::{
-    MAX_GROUPED_RESULT, MAX_UNROLLED_NODES, MAX_UNROLLED_PAIRS, MAX_UNROLLED_REDUCTION, MIN_GROUPED_AXIS,
+    MAX_GROUPED_RESULT, MAX_UNROLLED_NODES, MAX_UNROLLED_PAIRS, MAX_UNROLLED_REDUCTION, MIN_CONTRACTED_STRIP,
+    MIN_GROUPED_AXIS,
 };
 use broadloom_ir::ExprId;
 use broadloom_ir::dim::Dim;
@@ -26,14 +27,23 @@ impl Flat {
     /// Whether a reduction is a short chain of ops rather than a loop.
     pub fn unrolls(&self, reduction: &Reduction) -> bool {
         let operand = self.node(reduction.operand);
-        // A table of sums over pairs is a contraction.
-        let is_of_pairs = reduction.feeds && self.sums_pairs(reduction);
+        // A table of sums over pairs is a contraction, where it is long enough for one.
+        let is_table = !reduction.feeds && self.is_long_table(reduction);
+        let is_of_pairs = !is_table && self.sums_pairs(reduction);
         let longest = if is_of_pairs { MAX_UNROLLED_PAIRS } else { MAX_UNROLLED_REDUCTION };
         reduction.group.is_none()
             && !reduction.combines
             && operand.nested == 0
             && operand.shape[reduction.axis].as_constant().is_some_and(|extent| extent <= longest)
             && operand.weight <= MAX_UNROLLED_NODES
+    }
+
+    /// Whether the result of a reduction has several axes, none of which is short.
+    fn is_long_table(&self, reduction: &Reduction) -> bool {
+        let shape = self.node(reduction.operand).shape.iter().enumerate();
+        let mut axes = shape.filter(|(axis, size)| *axis != reduction.axis && !size.is_one());
+        let is_long = |size: &Dim| size.as_constant().is_none_or(|size| size >= MIN_CONTRACTED_STRIP);
+        axes.clone().count() > 1 && axes.all(|(_, size)| is_long(size))
     }
 
     /// Whether a reduction sums products or differences of two tensors, each of which stretches along an axis of the

@@ -201,6 +201,8 @@ impl Maker<'_, '_, '_> {
             return 1;
         }
         let mut values: Vec<ValueId> = loops.iter().flat_map(|axis| self.placement.subtree(*axis)).collect();
+        // What is counted is narrower than the counts.
+        values.extend(loops.iter().filter_map(|axis| self.placement.reduced.get(axis)).flatten());
         for item in items {
             match item {
                 Item::Value(value) => values.push(*value),

@@ -19,15 +19,18 @@ pub(crate) struct Contraction {
 }
 
 impl Placement<'_, '_> {
-    /// Gives the reductions that are contractions their form.
+    /// Finds the contractions, and gives the reductions that they are their form.
     pub(super) fn find_contractions(&mut self) {
-        let found: Vec<AxisId> =
-            self.nest.free.iter().filter_map(|outer| Some(self.contraction(*outer)?.reduction)).collect();
-        self.forms.extend(found.into_iter().map(|reduction| (reduction, Form::Contraction)));
+        let found = self.nest.free.iter().filter_map(|outer| Some((*outer, self.contraction_in(*outer)?)));
+        self.contractions = found.collect();
+        for Contraction { reduction, .. } in self.contractions.values() {
+            self.forms.insert(*reduction, Form::Contraction);
+            self.dense.remove(reduction);
+        }
     }
 
     /// The contraction in the loop over an axis, if there is one that is worth it.
-    pub fn contraction(&self, outer: AxisId) -> Option<Contraction> {
+    fn contraction_in(&self, outer: AxisId) -> Option<Contraction> {
         let nest = self.nest;
         let &[inner] = self.loops(Some(outer)).as_slice() else { return None };
         let &[reduction] = self.loops(Some(inner)).as_slice() else { return None };
@@ -53,15 +56,18 @@ impl Placement<'_, '_> {
         // What stands in the outer loop alone would be done again for each strip of the inner one.
         let is_outer = |item: &Item| match item {
             Item::Value(value) => self.is_call(*value),
-            Item::Loop(axis) => *axis != inner,
+            Item::Loop(_) => false,
             Item::Store(_) => true,
         };
+        // Kept rows are read by blocks of their own length.
+        let reads_kept = |value: &ValueId| [Some(outer), Some(inner)].contains(&self.position(*value));
         let scatters = nest.stores.iter().any(|store| store.level == Some(inner) && store.scatter.is_some());
         let is_around = |value: &ValueId| {
             let position = self.position(*value);
             position == Some(inner) || position == Some(outer)
         };
         if scatters
+            || self.kept.keys().any(reads_kept)
             || self.items(Some(outer)).iter().any(is_outer)
             || self.read_from_outside(reduction).iter().any(is_around)
         {
@@ -80,6 +86,10 @@ impl Placement<'_, '_> {
         let is_load = |value: &&ValueId| matches!(nest.values[value.index()].def, Def::Load { .. });
         let mut loads = body.iter().filter(is_load);
         if loads.clone().any(|load| along(*load) == rows | strip) || !loads.any(|load| along(*load) == rows) {
+            return None;
+        }
+        let ops = body.iter().filter(|value| along(**value) & rows != 0 && !is_load(value)).count();
+        if ops > MAX_CONTRACTED_OPS || body.len() > 2 * MAX_CONTRACTED_OPS {
             return None;
         }
         // What the outer loop does not move, nor anything around, comes into rows with all that is computed of it alone.
@@ -107,17 +117,14 @@ impl Placement<'_, '_> {
             .copied()
             .filter(|value| alone.contains(value) && along(*value) == strip && is_used(*value))
             .collect();
-        let ops = body.iter().filter(|value| along(**value) & rows != 0 && !is_load(value)).count();
-        let is_small = (1..=MAX_CONTRACTED).contains(&packed.len()) && ops <= MAX_CONTRACTED_OPS;
-        is_small.then_some(Contraction { inner, reduction, packed })
+        (1..=MAX_CONTRACTED).contains(&packed.len()).then_some(Contraction { inner, reduction, packed })
     }
 
     /// The sizes that contractions take to be long, and how long.
     pub(super) fn contracted_sizes(&self) -> Vec<(Dim, i64)> {
         let mut sizes = Vec::new();
-        for &outer in &self.nest.free {
-            let Some(Contraction { inner, .. }) = self.contraction(outer) else { continue };
-            for (axis, least) in [(outer, MIN_CONTRACTED_ROWS), (inner, MIN_CONTRACTED_STRIP)] {
+        for (outer, Contraction { inner, .. }) in &self.contractions {
+            for (axis, least) in [(*outer, MIN_CONTRACTED_ROWS), (*inner, MIN_CONTRACTED_STRIP)] {
                 let extent = &self.nest.axes[axis.index()].extent;
                 if extent.as_constant().is_none() {
                     sizes.push((extent.clone(), least));

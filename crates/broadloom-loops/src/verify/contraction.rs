@@ -21,10 +21,13 @@ impl Scope<'_> {
             || !matches!(order, Order::Free | Order::Sequential | Order::Tree)
             || self.axis(axis)?.group.is_some()
             || of_rows.length > CONTRACTED_ROWS
-            || lanes == 0
+            || lanes < LEAST_LANES
+            || !lanes.is_power_of_two()
             || !of_strip.length.is_multiple_of(lanes)
+            || contract.accumulators.is_empty()
             || !contract.accumulators.iter().all(is_summed)
-            || !contract.body.iter().all(|stmt| self.is_contracted(stmt, strip))
+            || !contract.body.iter().all(|stmt| self.is_contracted(stmt, contract))
+            || !self.is_packing(contract)
         {
             return Err(Fault::Form(axis));
         }
@@ -46,8 +49,20 @@ impl Scope<'_> {
                 self.write_block(row, rows, strip)?;
             }
         }
-        let filled = statements(&contract.prologue).flat_map(|stmt| stmt.rows(&self.kernel.values));
-        filled.map(|(row, _)| row).try_for_each(|row| self.has_its_own(row))?;
+        let mut rows: Vec<RowId> = contract.accumulators.iter().flat_map(Contracted::rows).collect();
+        for row in self.filled(contract) {
+            self.has_its_own(row)?;
+            rows.push(row);
+        }
+        for (index, row) in rows.iter().enumerate() {
+            let is_again = rows[..index].contains(row);
+            let writers = self.kernel.statements().filter(|stmt| {
+                stmt.rows(&self.kernel.values).iter().any(|(of, used)| of == row && *used != RowUse::Read)
+            });
+            if is_again || writers.count() != 1 {
+                return Err(Fault::Overwritten(*row));
+            }
+        }
         let Some(each) = stmt.as_loop() else { return Ok(()) };
         self.scoped(|scope| {
             scope.looped(&each, &mut |scope| {
@@ -69,6 +84,47 @@ impl Scope<'_> {
         })
     }
 
+    /// The rows that the prologue fills.
+    fn filled(&self, contract: &Contract) -> Vec<RowId> {
+        let filled = statements(&contract.prologue).flat_map(|stmt| stmt.rows(&self.kernel.values));
+        filled.map(|(row, _)| row).collect()
+    }
+
+    /// Whether the prologue fills rows with what follows from the elements that it reads alone, wherever it is run: it
+    /// is not run again for the same elements. Nothing writes to these arrays meanwhile.
+    fn is_packing(&self, contract: &Contract) -> bool {
+        let &Contract { axis, strip, .. } = contract;
+        let written: Vec<BufferId> = self.kernel.written().collect();
+        let is_read = |access: AccessId| {
+            let buffer = self.kernel.accesses.get(access.index()).and_then(|access| access.buffer);
+            buffer.is_some_and(|buffer| !written.contains(&buffer))
+        };
+        let made: Vec<ValueId> = statements(&contract.prologue)
+            .filter_map(|stmt| if let Stmt::Let(value) = stmt { Some(*value) } else { None })
+            .collect();
+        let is_known = |value: &ValueId| {
+            let def = self.kernel.values.get(value.index()).map(|value| &value.def);
+            made.contains(value) || matches!(def, Some(Def::Constant(_) | Def::Param(_)))
+        };
+        statements(&contract.prologue).all(|stmt| match stmt {
+            Stmt::Transpose { access, rows, axis: along, .. } => {
+                *rows == axis && *along == strip && is_read(*access)
+            }
+            Stmt::For { axis: of, .. } => *of == axis || *of == strip,
+            Stmt::Put { value, .. } => is_known(value),
+            Stmt::Let(value) => match self.kernel.values.get(value.index()).map(|value| &value.def) {
+                Some(Def::Load { access, .. }) => is_read(*access),
+                Some(Def::Index(of)) => *of == axis || *of == strip,
+                Some(def @ (Def::Op { position: None, .. } | Def::Select(_) | Def::Cast(_))) => {
+                    def.operands().iter().all(is_known)
+                }
+                Some(Def::Constant(_) | Def::Param(_)) => true,
+                _ => false,
+            },
+            _ => false,
+        })
+    }
+
     /// A row that no other shares memory with: it is not filled again for every strip that reads it.
     fn has_its_own(&self, row: RowId) -> Result<(), Fault> {
         let place = |row: &Row| row.offset..row.offset + row.dtype.size() * row.length * row.count;
@@ -82,7 +138,8 @@ impl Scope<'_> {
 
     /// Whether a statement can run for lanes behind the end of the strip: it reads no array that the strip moves, and
     /// cannot fail.
-    fn is_contracted(&self, stmt: &Stmt, strip: AxisId) -> bool {
+    fn is_contracted(&self, stmt: &Stmt, contract: &Contract) -> bool {
+        let strip = contract.strip;
         let Stmt::Let(value) = stmt else { return false };
         match self.kernel.values.get(value.index()).map(|value| &value.def) {
             Some(Def::Load { access, .. }) => {
@@ -90,14 +147,8 @@ impl Scope<'_> {
                 access.is_some_and(|access| access.stride(strip).is_none())
             }
             Some(Def::Op { position, .. }) => position.is_none(),
-            Some(
-                Def::Constant(_)
-                | Def::Param(_)
-                | Def::Index(_)
-                | Def::Row(..)
-                | Def::Select(_)
-                | Def::Cast(_),
-            ) => true,
+            Some(Def::Row(row, axis)) => *axis == strip && self.filled(contract).contains(row),
+            Some(Def::Constant(_) | Def::Param(_) | Def::Index(_) | Def::Select(_) | Def::Cast(_)) => true,
             Some(Def::Take { .. } | Def::Segment { .. } | Def::Reduced) | None => false,
         }
     }
