@@ -63,12 +63,13 @@ def total_of(compute, arrays, sums):
     terms = compute(*map(np.ones_like, wide))
     halves = [np.all(2 * array == np.rint(2 * array)) for array in wide]
     exact = np.full(result.shape, all(halves)) & np.asarray(magnitude * 2 ** len(arrays) < 1 / UNIT[dtype])
-    # Each product rounds, the sum does with each term, and 16 bits round what is computed in 32.
+    # Each product rounds, and the sum does with each term. Those of 16 bits do so in 32, and each result is rounded.
     work = F32 if dtype == F16 else dtype
     steps = terms + 2 * len(arrays)
     distance = steps * UNIT[work] * magnitude * (1 + 2 * steps * UNIT[work])
     if dtype == F16:
-        distance = distance + 2 * len(arrays) * UNIT[F16] * magnitude + terms * 2.0**-24
+        rounded = max(1, len(arrays) - 1)
+        distance = distance * (1 + rounded * UNIT[F16]) + rounded * (UNIT[F16] * magnitude + 2.0**-25 * terms)
     distance = np.where(exact, 0, distance).astype(F64)
     if sums:
         result = result + 0.0

@@ -23,11 +23,11 @@
 //!             | for AXIS [vector LANES] { stmt .. }               every step of the axis, or of its strip
 //!             | strip AXIS of LENGTH { stmt .. }                  strip by strip
 //!             | call operand = OP(operand ..)                     a function of whole rows, or of elements side by side
-//! operand   ::= rN | NAME[access]
 //!             | reduce AXIS [vector LANES] ORDER { stmt .. vN = OP vN .. }        accumulators in values
 //!             | contract AXIS for AXIS over rows of AXIS [vector LANES] ORDER { stmt .. rN = OP vN .. }
 //!             | stream AXIS [by STEPS] over [dense] rows of AXIS [vector LANES] ORDER { stmt .. rN = OP vN .. }
 //!             | pairs AXIS over rows of AXIS { left, right; rN = OP sum of N TERM }    by a tile function
+//! operand   ::= rN | NAME[access]
 //! def       ::= CONSTANT | size | index AXIS | load NAME[access] | row rN[AXIS] | OP vN .. | select vN vN vN
 //!             | cast vN | take NAME[access] at vN | segment vN of SIZE
 //! access    ::= AXIS [by STRIDE], .. [+ offset]                   strides count elements; other axes do not move it

@@ -44,7 +44,6 @@ pub(crate) fn make(
         rows: HashMap::new(),
         row_axes: Vec::new(),
         read_kept: Vec::new(),
-        contracted: None,
     };
     maker.axes(axis_names);
     maker.accesses();
@@ -69,8 +68,6 @@ struct Maker<'p, 'n, 'a> {
     row_axes: Vec<AxisId>,
     /// Axes along which kept rows are read: their strips are blocks.
     read_kept: Vec<AxisId>,
-    /// The axis whose strip is that of a contraction.
-    contracted: Option<AxisId>,
 }
 
 impl Maker<'_, '_, '_> {
@@ -127,7 +124,12 @@ impl Maker<'_, '_, '_> {
     }
 
     fn row(&mut self, dtype: DType, count: usize, axis: AxisId) -> RowId {
-        self.kernel.rows.push(Row { dtype, length: 0, span: Span::Strip, count, offset: 0 });
+        self.spanning(dtype, count, axis, Span::Strip)
+    }
+
+    /// Rows over the strip of an axis.
+    fn spanning(&mut self, dtype: DType, count: usize, axis: AxisId, span: Span) -> RowId {
+        self.kernel.rows.push(Row { dtype, length: 0, span, count, offset: 0 });
         self.row_axes.push(axis);
         RowId::new(self.kernel.rows.len() - 1)
     }
@@ -252,7 +254,8 @@ impl Maker<'_, '_, '_> {
             Some(last) if before.is_empty() && !reads_kept && !reads_parts => Ok(vec![last]),
             last => {
                 before.extend(last);
-                match self.contracted == Some(axis) {
+                // Inside a contraction, its strip is there already.
+                match self.placement.contractions.values().any(|around| around.inner == axis) {
                     true => Ok(before),
                     false => Ok(vec![Stmt::Strip { axis, length: 0, body: before }]),
                 }
@@ -284,8 +287,7 @@ impl Maker<'_, '_, '_> {
             let Value { dtype, def: Def::Load { access, delta }, .. } = self.nest.values[load.index()] else {
                 continue;
             };
-            let row = self.row(dtype, blocks.rows, inner);
-            self.kernel.rows[row.index()].span = Span::Block { rows: outer, by_lanes: false };
+            let row = self.spanning(dtype, blocks.rows, inner, Span::Block { rows: outer, by_lanes: false });
             block.push(Stmt::Transpose { access, delta, row, rows: outer, axis: inner });
             self.rows.insert((*load, inner), row);
         }
@@ -303,11 +305,8 @@ impl Maker<'_, '_, '_> {
         };
         let items = self.placement.items(Some(axis));
         let wanted = self.placement.read_from_part(axis);
-        let rows: Vec<RowId> =
-            wanted.iter().map(|value| self.row(self.nest.values[value.index()].dtype, 1, along)).collect();
-        for row in &rows {
-            self.kernel.rows[row.index()].span = span;
-        }
+        let row = |value: &ValueId| self.spanning(self.nest.values[value.index()].dtype, 1, along, span);
+        let rows: Vec<RowId> = wanted.iter().map(row).collect();
         // No function of whole rows is among them, see `merge`: one loop is enough.
         let body = self.scoped(|maker| {
             let mut body = Vec::new();
@@ -463,10 +462,7 @@ fn steps(stream: &Stream, extent: Extent, width: Extent) -> usize {
         stream.prologue.is_empty() && stream.per_step.len() + stream.body.len() <= MAX_REPEATED_STATEMENTS;
     // The lanes of a block are taken one by one, but among equal elements the first one counts.
     let by_lanes = is_by_tree(stream.order);
-    let ordered = stream
-        .accumulators
-        .iter()
-        .any(|entry| matches!(entry.accumulator.operand, Contribution::Indexed { .. }));
+    let ordered = stream.accumulators.iter().any(|entry| entry.accumulator.operand.is_indexed());
     let few = stream.accumulators.len() <= MAX_REPEATED_ACCUMULATORS;
     if repeatable && few && !short && !(by_lanes && ordered) { STREAM_STEPS } else { 1 }
 }

@@ -472,8 +472,11 @@ impl<'n, 'a> Placement<'n, 'a> {
                 continue;
             }
             count += 1;
+            // Elements that do not lie side by side are loaded one by one, however short.
+            let is_apart = matches!(entry.def, Def::Load { access, .. }
+                if !self.nest.accesses[access.index()].stride(axis).is_one());
             if entry.dtype != DType::Bool || matches!(entry.def, Def::Load { .. }) {
-                let size = entry.dtype.arithmetic().size();
+                let size = entry.dtype.arithmetic().size().max(if is_apart { USUAL_LANE_BYTES } else { 1 });
                 widest = widest.max(Some(size));
                 narrowest = narrowest.min(size);
             }

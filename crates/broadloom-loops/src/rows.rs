@@ -175,7 +175,7 @@ impl Met {
                 Stmt::Transpose { row, .. } => met.levels[row.index()] = Level::Memory,
                 Stmt::Contract(contract) => {
                     let mut bytes = 0;
-                    for row in filled(kernel, &contract.prologue) {
+                    for row in contract.filled(&kernel.values) {
                         met.levels[row.index()] = Level::Memory;
                         bytes += kernel.rows[row.index()].dtype.size();
                     }
@@ -206,11 +206,6 @@ impl Met {
         }
         met
     }
-}
-
-/// The rows that statements fill.
-fn filled(kernel: &Kernel, body: &[Stmt]) -> impl Iterator<Item = RowId> {
-    statements(body).flat_map(|stmt| stmt.rows(&kernel.values)).map(|(row, _)| row)
 }
 
 /// A loop around a statement.
@@ -248,8 +243,12 @@ impl Lives {
         };
         lives.body(kernel, &kernel.body);
         // What was filled once is read again in later strips.
-        for row in kernel.statements().filter_map(Stmt::filled_once).flat_map(|body| filled(kernel, body)) {
-            lives.intervals[row.index()] = (0, usize::MAX - 1);
+        for stmt in kernel.statements() {
+            if let Stmt::Contract(contract) = stmt {
+                for row in contract.filled(&kernel.values) {
+                    lives.intervals[row.index()] = (0, usize::MAX - 1);
+                }
+            }
         }
         lives
     }

@@ -1,10 +1,13 @@
 //! Sizes that are symbols and turn out short: each call has code for its own, and the same bits.
 
+mod support;
+
 use broadloom::eval::cache_stats;
 use broadloom::prelude::*;
 use broadloom::{Bound, CompileOptions, CpuLevel, Norm, Threads};
 use broadloom_ir::interp::{self, interpret};
 use std::sync::Arc;
+use support::numbers;
 
 const CODES: usize = 16;
 const POINTS: usize = 80;
@@ -31,16 +34,6 @@ fn kernel(expression: Expression) -> Executable {
     let [n, k, d] = g.symbols(["n", "k", "d"]);
     let (codes, points) = (g.input::<f32>("codes", shape![k, d]), g.input::<f32>("points", shape![n, d]));
     expression(codes.unsqueeze(1), points).compile().unwrap()
-}
-
-/// Numbers without a pattern, so that a sum in another order has other bits.
-fn numbers(count: usize, seed: u32) -> Vec<f32> {
-    let mut state = seed;
-    let mut next = || {
-        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-        (state >> 8) as f32 / 4e6 - 2.0
-    };
-    (0..count).map(|_| next()).collect()
 }
 
 fn bound<'a>(kernel: &Executable, codes: &'a [f32], points: &'a [f32], d: usize) -> Bound<'a> {

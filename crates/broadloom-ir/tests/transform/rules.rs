@@ -19,6 +19,12 @@ fn size_of(graph: &mut Graph, x: ExprId) -> ExprId {
     graph.cast(count, DType::F64, here())
 }
 
+/// One where `x < y`, else zero.
+fn below(graph: &mut Graph, x: ExprId, y: ExprId) -> ExprId {
+    let below = op(graph, Op::Less, &[x, y]);
+    graph.cast(below, graph.dtype(x), here())
+}
+
 /// A rule, dtypes of `x`, an expression that it simplifies, and what the output is then.
 struct Case(&'static str, &'static [&'static [DType]], Build, &'static str);
 
@@ -229,8 +235,7 @@ const CASES: &[Case] = &[
         "c * x = select(c, x, 0) of a truth value and integers",
         &[INTEGERS],
         |g, x, y| {
-            let below = op(g, Op::Less, &[x, y]);
-            let one = g.cast(below, g.dtype(x), here());
+            let one = below(g, x, y);
             op(g, Op::Multiply, &[one, x])
         },
         "select",
@@ -239,8 +244,7 @@ const CASES: &[Case] = &[
         "c * x = select(c, x, 0) of a truth value and integers",
         &[INTEGERS],
         |g, x, y| {
-            let below = op(g, Op::Less, &[x, y]);
-            let one = g.cast(below, g.dtype(x), here());
+            let one = below(g, x, y);
             op(g, Op::Multiply, &[y, one])
         },
         "select",

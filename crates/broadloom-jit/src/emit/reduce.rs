@@ -17,7 +17,7 @@ impl Emitter<'_, '_> {
 
     /// One step of a count, in an integer dtype: `acc`, and one more where `x` holds.
     pub(crate) fn count(&mut self, acc: &Val, x: &Val) -> Val {
-        let x = if x.lanes == 1 { self.splat(x, acc.lanes) } else { x.clone() };
+        let x = self.splat(x, acc.lanes);
         if !x.is_mask() {
             let one = self.cast(&x, acc.dtype);
             return self.op(Op::Add, &[acc.clone(), one]);

@@ -70,14 +70,14 @@ impl Generator<'_, '_, '_> {
         let (start, end) = self.bounds(contract.axis);
         let by_blocks = self.goes_by_blocks(contract.axis, contract.order);
         let tile = self.tile(contract);
-        if contract.order == Order::Free {
+        match contract.order {
             // Each block continues with what the one before has left.
-            self.over_rows_of_results(contract, |generator, address, entry, lanes| {
-                let identity = entry.accumulator.op.identity(entry.accumulator.dtype);
-                let identity = generator.emit.constant(identity);
-                let identity = generator.emit.splat(&identity, lanes);
-                generator.emit.store(address, 0, &identity, LaneStride::Unit);
-            });
+            Order::Free => self.fill_results(contract),
+            // Of an axis without steps, no tile is written.
+            _ => {
+                let is_empty = self.ins().icmp(IntCC::SignedGreaterThanOrEqual, start, end);
+                self.when(is_empty, |generator| generator.fill_results(contract));
+            }
         }
         let zero = self.constant(0);
         let (count, _) = self.counted(start, end, BLOCK as i64, zero, |generator, first, last, count| {
@@ -88,19 +88,6 @@ impl Generator<'_, '_, '_> {
             generator.if_several_blocks(contract, |generator| generator.push_rows(contract, count));
             generator.ins().iadd_imm_s(count, 1)
         });
-        if contract.order != Order::Free {
-            // Of an axis without steps, no tile was written.
-            let none = self.ins().icmp_imm_s(IntCC::Equal, count, 0);
-            self.when(none, |generator| {
-                generator.over_rows_of_results(contract, |generator, address, entry, lanes| {
-                    let Accumulator { op, dtype, .. } = entry.accumulator;
-                    let identity = generator.emit.constant(op.identity(dtype));
-                    let nothing = generator.finish(op, &identity);
-                    let nothing = generator.emit.splat(&nothing, lanes);
-                    generator.emit.store(address, 0, &nothing, LaneStride::Unit);
-                });
-            });
-        }
         self.if_several_blocks(contract, |generator| generator.collect_ranks(contract, count));
     }
 
@@ -148,7 +135,7 @@ impl Generator<'_, '_, '_> {
         let kernel = self.kernel;
         let (strip, end) = self.bounds(contract.strip);
         let mut met = vec![self.ins().isub(end, strip), strip, first];
-        for (access, _) in statements(&contract.prologue).flat_map(|stmt| stmt.accesses(&kernel.values)) {
+        for access in packed(kernel, contract) {
             let address = self.at(contract.axis, first, 1, |generator| {
                 generator.at(contract.strip, strip, 1, |generator| generator.address(access, 0))
             });
@@ -173,8 +160,7 @@ impl Generator<'_, '_, '_> {
         let kernel = self.kernel;
         for stmt in kernel.statements() {
             let Stmt::Contract(contract) = stmt else { continue };
-            let accesses = statements(&contract.prologue).flat_map(|stmt| stmt.accesses(&kernel.values));
-            let kept = self.stack(8 * (3 + accesses.count() as u32));
+            let kept = self.stack(8 * (3 + packed(kernel, contract).count() as u32));
             let nothing = self.constant(0);
             self.ins().store(ir::MemFlagsData::trusted(), nothing, kept, 0);
             self.met.insert(contract.accumulators[0].target, kept);
@@ -339,21 +325,15 @@ impl Generator<'_, '_, '_> {
             for ((address, offset), value) in top.into_iter().zip(&state) {
                 generator.emit.store(address, offset, value, LaneStride::Unit);
             }
-            let merged = generator.loop_while(
-                &[turn, depth],
-                &[],
-                |generator, state| {
-                    let odd = generator.ins().band_imm_u(state[0], 1);
-                    generator.ins().icmp_imm_s(IntCC::NotEqual, odd, 0)
-                },
-                |generator, state, _| {
-                    let below = generator.ins().iadd_imm_s(state[1], -1);
-                    generator.merge_slots(tile, below, state[1]);
-                    (vec![generator.ins().ushr_imm_u(state[0], 1), below], Vec::new())
-                },
-            );
+            let (merged, _) = generator.merging_ranks(turn, &[], |generator, rank, _| {
+                let newer = generator.ins().isub(depth, rank);
+                let older = generator.ins().iadd_imm_s(newer, -1);
+                generator.merge_slots(tile, older, newer);
+                Vec::new()
+            });
+            let left = generator.ins().isub(depth, merged);
             let next = generator.ins().iadd_imm_s(turn, 1);
-            (vec![next, generator.ins().iadd_imm_s(merged.state[1], 1)], Vec::new())
+            (vec![next, generator.ins().iadd_imm_s(left, 1)], Vec::new())
         });
         let places = self.slot_places(tile, zero);
         places
@@ -466,25 +446,17 @@ impl Generator<'_, '_, '_> {
         }
     }
 
-    fn when(&mut self, condition: ir::Value, emit: impl FnOnce(&mut Self)) {
-        let emit = |generator: &mut Self| {
-            emit(generator);
-            Vec::new()
-        };
-        self.branch(condition, &[], emit, |_| Vec::new());
-    }
-
-    /// Runs `emit` for each vector of all rows of results, whether a strip has as many steps or not.
-    fn over_rows_of_results(
-        &mut self,
-        contract: &Contract,
-        mut emit: impl FnMut(&mut Self, ir::Value, &Contracted, usize),
-    ) {
+    /// Fills the rows of results with those of nothing.
+    fn fill_results(&mut self, contract: &Contract) {
         for entry in &contract.accumulators {
+            let Accumulator { op, dtype, .. } = entry.accumulator;
+            let identity = self.emit.constant(op.identity(dtype));
+            let nothing = self.finish(op, &identity);
+            let target = self.row_start(entry.target);
             self.over_results(entry, |generator, offset, lanes| {
-                let start = generator.row_start(entry.target);
-                let address = generator.ins().iadd(start, offset);
-                emit(generator, address, entry, lanes);
+                let address = generator.ins().iadd(target, offset);
+                let nothing = generator.emit.splat(&nothing, lanes);
+                generator.emit.store(address, 0, &nothing, LaneStride::Unit);
             });
         }
     }
@@ -505,21 +477,10 @@ impl Generator<'_, '_, '_> {
 
     /// Adds the results of a block to those of the blocks before: equal ranks merge as soon as both exist.
     fn push_rows(&mut self, contract: &Contract, count: ir::Value) {
-        let zero = self.constant(0);
-        let merged = self.loop_while(
-            &[count, zero],
-            &[],
-            |generator, state| {
-                let odd = generator.ins().band_imm_u(state[0], 1);
-                generator.ins().icmp_imm_s(IntCC::NotEqual, odd, 0)
-            },
-            |generator, state, _| {
-                generator.merge_rank(contract, state[1]);
-                let rest = generator.ins().ushr_imm_u(state[0], 1);
-                (vec![rest, generator.ins().iadd_imm_s(state[1], 1)], Vec::new())
-            },
-        );
-        let rank = merged.state[1];
+        let (rank, _) = self.merging_ranks(count, &[], |generator, rank, _| {
+            generator.merge_rank(contract, rank);
+            Vec::new()
+        });
         for entry in &contract.accumulators {
             let Some((target, ranks)) = self.ends(entry, rank) else { continue };
             let dtype = entry.accumulator.dtype;
@@ -561,20 +522,17 @@ impl Generator<'_, '_, '_> {
         // The last block went into the lowest rank that is held, and is in the rows of results as well.
         let all = self.ins().iadd_imm_s(count, -1);
         let above = self.ins().band(count, all);
-        let zero = self.constant(0);
-        self.loop_while(
-            &[above, zero],
-            &[],
-            |generator, state| generator.ins().icmp_imm_s(IntCC::NotEqual, state[0], 0),
-            |generator, state, _| {
-                let odd = generator.ins().band_imm_u(state[0], 1);
-                let odd = generator.ins().icmp_imm_s(IntCC::NotEqual, odd, 0);
-                generator.when(odd, |generator| generator.merge_rank(contract, state[1]));
-                let rest = generator.ins().ushr_imm_u(state[0], 1);
-                (vec![rest, generator.ins().iadd_imm_s(state[1], 1)], Vec::new())
-            },
-        );
+        self.merging_held_ranks(above, &[], |generator, rank, _| {
+            generator.merge_rank(contract, rank);
+            Vec::new()
+        });
     }
+}
+
+/// What the prologue reads.
+fn packed<'k>(kernel: &'k Kernel, contract: &'k Contract) -> impl Iterator<Item = AccessId> {
+    let accesses = statements(&contract.prologue).flat_map(|stmt| stmt.accesses(&kernel.values));
+    accesses.map(|(access, _)| access)
 }
 
 /// The dtypes of accumulators, over and over.

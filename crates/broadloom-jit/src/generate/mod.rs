@@ -30,7 +30,7 @@ use crate::emit::{Emitter, Host, Val};
 use crate::failure::REPORT;
 use broadloom_ir::dtype::DType;
 use broadloom_ir::ops::Op;
-use broadloom_ir::reduce::ReduceOp;
+use broadloom_ir::reduce::{LANES, ReduceOp};
 use broadloom_loops::kernel::*;
 use broadloom_math::{CpuLevel, Extreme, Pairing, Precision, Term, pair_function, tile_function};
 use cranelift_codegen::ir::condcodes::IntCC;
@@ -260,6 +260,15 @@ impl<'f> Generator<'_, 'f, '_> {
         self.unflatten(join, 0, like).1
     }
 
+    /// `if condition { then }`.
+    fn when(&mut self, condition: ir::Value, then: impl FnOnce(&mut Self)) {
+        let then = |generator: &mut Self| {
+            then(generator);
+            Vec::new()
+        };
+        self.branch(condition, &[], then, |_| Vec::new());
+    }
+
     fn block_for(&mut self, integers: usize, values: &[Val]) -> Block {
         let block = self.emit.builder.create_block();
         for _ in 0..integers {
@@ -334,10 +343,11 @@ impl<'f> Generator<'_, 'f, '_> {
         }
     }
 
-    /// The lanes of the loops that go over an axis one after the other, each as far as its vectors fit. An inner loop
-    /// has one for short vectors: it ends once for each step around it.
-    fn passes(&self, axis: AxisId, lanes: usize) -> SmallVec<[usize; 3]> {
-        let mut passes: SmallVec<[usize; 3]> = smallvec![lanes, self.short_lanes(lanes), 1];
+    /// The lanes of the loops that go over an axis one after the other, each as far as its vectors fit: what the many
+    /// lanes of bytes leave goes by as many as most loops have. An inner loop has one for short vectors: it ends once for
+    /// each step around it.
+    fn passes(&self, axis: AxisId, lanes: usize) -> SmallVec<[usize; 4]> {
+        let mut passes: SmallVec<[usize; 4]> = smallvec![lanes, lanes.min(LANES), self.short_lanes(lanes), 1];
         passes.dedup();
         let mut left = self.whole_extent(axis);
         passes.retain(|lanes| {

@@ -232,7 +232,7 @@ impl Generator<'_, '_, '_> {
 
     /// A range in steps of so many lanes, as far as they fit. Gives where it stops.
     ///
-    /// What is counted, is so in lanes as narrow as the masks, for as many steps as those can hold.
+    /// Counts are kept in lanes as narrow as the masks, for as many steps as those can hold.
     fn pass(
         &mut self,
         reduce: &Reduce,
@@ -372,7 +372,7 @@ impl Generator<'_, '_, '_> {
 }
 
 pub(super) fn has_index(accumulator: &Accumulator) -> bool {
-    matches!(accumulator.operand, Contribution::Indexed { .. })
+    accumulator.operand.is_indexed()
 }
 
 fn index_dtype(narrow: bool) -> DType {

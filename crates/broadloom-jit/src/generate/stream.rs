@@ -51,13 +51,7 @@ impl Generator<'_, '_, '_> {
         match by_blocks {
             ByBlocks::Never => {}
             ByBlocks::Always => emit(self),
-            ByBlocks::If(condition) => {
-                let emit = |generator: &mut Self| {
-                    emit(generator);
-                    Vec::new()
-                };
-                self.branch(condition, &[], emit, |_| Vec::new());
-            }
+            ByBlocks::If(condition) => self.when(condition, emit),
         }
     }
 

@@ -292,23 +292,62 @@ impl Generator<'_, '_, '_> {
         state: &[Val],
         count: ir::Value,
     ) -> ir::Value {
+        let (rank, merged) = self.merging_ranks(count, state, |generator, rank, carried| {
+            let older = generator.read(counter, rank, 1);
+            generator.combine(accumulators, &older, carried)
+        });
+        self.write(counter, rank, &merged);
+        self.ins().iadd_imm_s(count, 1)
+    }
+
+    /// Emits what merges a block result with that of each rank that is held below the first free one, after so many
+    /// blocks. Gives the free rank.
+    pub(super) fn merging_ranks(
+        &mut self,
+        count: ir::Value,
+        carried: &[Val],
+        merge: impl FnOnce(&mut Self, ir::Value, &[Val]) -> State,
+    ) -> (ir::Value, State) {
         let zero = self.constant(0);
         let merged = self.loop_while(
             &[count, zero],
-            state,
-            |generator, state| {
-                let odd = generator.ins().band_imm_u(state[0], 1);
-                generator.ins().icmp_imm_s(IntCC::NotEqual, odd, 0)
-            },
+            carried,
+            |generator, state| generator.is_odd(state[0]),
             |generator, state, carried| {
-                let older = generator.read(counter, state[1], 1);
-                let both = generator.combine(accumulators, &older, carried);
+                let both = merge(generator, state[1], carried);
                 let rest = generator.ins().ushr_imm_u(state[0], 1);
                 (vec![rest, generator.ins().iadd_imm_s(state[1], 1)], both)
             },
         );
-        self.write(counter, merged.state[1], &merged.carried);
-        self.ins().iadd_imm_s(count, 1)
+        (merged.state[1], merged.carried)
+    }
+
+    /// Emits what merges the results of all ranks that are held, from right to left.
+    pub(super) fn merging_held_ranks(
+        &mut self,
+        held: ir::Value,
+        carried: &[Val],
+        merge: impl FnOnce(&mut Self, ir::Value, &[Val]) -> State,
+    ) -> State {
+        let zero = self.constant(0);
+        self.loop_while(
+            &[held, zero],
+            carried,
+            |generator, state| generator.ins().icmp_imm_s(IntCC::NotEqual, state[0], 0),
+            |generator, state, carried| {
+                let odd = generator.is_odd(state[0]);
+                let merge = |generator: &mut Self| merge(generator, state[1], carried);
+                let carried = generator.branch(odd, carried, merge, |_| carried.to_vec());
+                let rest = generator.ins().ushr_imm_u(state[0], 1);
+                (vec![rest, generator.ins().iadd_imm_s(state[1], 1)], carried)
+            },
+        )
+        .carried
+    }
+
+    fn is_odd(&mut self, number: ir::Value) -> ir::Value {
+        let odd = self.ins().band_imm_u(number, 1);
+        self.ins().icmp_imm_s(IntCC::NotEqual, odd, 0)
     }
 
     /// What the counter holds in the end, from right to left.
@@ -318,28 +357,10 @@ impl Generator<'_, '_, '_> {
         counter: &Slots,
         count: ir::Value,
     ) -> State {
-        let zero = self.constant(0);
         let begin = self.begin_behind(accumulators);
-        self.loop_while(
-            &[count, zero],
-            &begin,
-            |generator, state| generator.ins().icmp_imm_s(IntCC::NotEqual, state[0], 0),
-            |generator, state, carried| {
-                let odd = generator.ins().band_imm_u(state[0], 1);
-                let odd = generator.ins().icmp_imm_s(IntCC::NotEqual, odd, 0);
-                let carried = generator.branch(
-                    odd,
-                    carried,
-                    |generator| {
-                        let older = generator.read(counter, state[1], 1);
-                        generator.combine(accumulators, &older, carried)
-                    },
-                    |_| carried.to_vec(),
-                );
-                let rest = generator.ins().ushr_imm_u(state[0], 1);
-                (vec![rest, generator.ins().iadd_imm_s(state[1], 1)], carried)
-            },
-        )
-        .carried
+        self.merging_held_ranks(count, &begin, |generator, rank, carried| {
+            let older = generator.read(counter, rank, 1);
+            generator.combine(accumulators, &older, carried)
+        })
     }
 }

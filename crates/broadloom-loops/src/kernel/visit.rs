@@ -222,14 +222,6 @@ impl Stmt {
         }
     }
 
-    /// The statements inside that are not run again as long as the rows that they fill would stay the same.
-    pub fn filled_once(&self) -> Option<&[Stmt]> {
-        match self {
-            Stmt::Contract(contract) => Some(&contract.prologue),
-            _ => None,
-        }
-    }
-
     /// The axis over whose strip the statement runs a tile function, if it does.
     pub fn tiled(&self) -> Option<AxisId> {
         match self {
@@ -281,6 +273,13 @@ impl Stmt {
             | Stmt::Strip { .. }
             | Stmt::Reduce(_) => smallvec![],
         }
+    }
+}
+
+impl Contract {
+    /// The rows that the prologue fills, of a kernel with these values.
+    pub fn filled(&self, values: &[Value]) -> impl Iterator<Item = RowId> {
+        statements(&self.prologue).flat_map(|stmt| stmt.rows(values)).map(|(row, _)| row)
     }
 }
 
@@ -350,6 +349,11 @@ impl Def {
 }
 
 impl Contribution {
+    /// Whether an index comes with the value, so that the first of equal elements counts.
+    pub fn is_indexed(&self) -> bool {
+        matches!(self, Contribution::Indexed { .. })
+    }
+
     /// The values that an element contributes.
     pub fn operands(&self) -> SmallVec<[ValueId; 3]> {
         match self {

@@ -3,7 +3,6 @@
 use super::{Maker, is_by_tree};
 use crate::LowerError;
 use crate::kernel::*;
-use crate::nest::bit;
 use crate::place::Contraction;
 use broadloom_ir::reduce::BLOCK;
 
@@ -16,9 +15,7 @@ impl Maker<'_, '_, '_> {
     ) -> Result<Stmt, LowerError> {
         let inner = contraction.inner;
         let contract = self.scoped(|maker| maker.contract(outer, contraction))?;
-        let before = self.contracted.replace(inner);
         let body = self.level(Some(outer))?;
-        self.contracted = before;
         let block = vec![Stmt::Contract(contract), Stmt::For { axis: outer, lanes: 1, body }];
         // Rows for a block of the reduction axis serve all strips of the outer one.
         let block = Stmt::Strip { axis: outer, length: 0, body: block };
@@ -29,10 +26,11 @@ impl Maker<'_, '_, '_> {
         let &Contraction { inner: strip, reduction: axis, ref packed } = contraction;
         let mut prologue = Vec::new();
         let mut filled = Vec::new();
-        let by_lanes = is_by_tree(self.placement.orders[&axis]);
+        let order = self.placement.orders[&axis];
+        let by_lanes = is_by_tree(order);
         for &value in packed {
-            let row = self.block_of_rows(value, BLOCK, axis, strip);
-            self.kernel.rows[row.index()].span = Span::Block { rows: axis, by_lanes };
+            let dtype = self.nest.values[value.index()].dtype;
+            let row = self.spanning(dtype, BLOCK, strip, Span::Block { rows: axis, by_lanes });
             prologue.push(self.scoped(|maker| Ok(maker.pack(value, row, axis, strip)))?);
             filled.push(((value, strip), row));
         }
@@ -41,17 +39,16 @@ impl Maker<'_, '_, '_> {
         let mut body = Vec::new();
         let accumulators: Vec<Accumulator> =
             reduced.iter().map(|value| self.accumulator(*value, &mut body)).collect();
-        let order = self.placement.orders[&axis];
         let several_blocks =
             self.nest.axes[axis.index()].extent.as_constant().is_none_or(|extent| extent > BLOCK as i64);
         let accumulators = reduced
             .iter()
             .zip(accumulators)
             .map(|(value, accumulator)| {
-                let target = self.block_of_rows(*value, CONTRACTED_ROWS, rows, strip);
-                let by_ranks = is_by_tree(order) && several_blocks;
-                let ranks =
-                    by_ranks.then(|| self.block_of_rows(*value, RANKS * CONTRACTED_ROWS, rows, strip));
+                let span = Span::Block { rows, by_lanes: false };
+                let mut results = |count| self.spanning(accumulator.dtype, count, strip, span);
+                let target = results(CONTRACTED_ROWS);
+                let ranks = (by_lanes && several_blocks).then(|| results(RANKS * CONTRACTED_ROWS));
                 self.rows.insert((*value, strip), target);
                 Contracted { accumulator, target, ranks }
             })
@@ -59,13 +56,6 @@ impl Maker<'_, '_, '_> {
         let values = self.placement.subtree(axis).into_iter().chain(reduced);
         let lanes = self.placement.lanes(strip, Some(strip), values);
         Ok(Contract { axis, rows, strip, order, lanes, prologue, body, accumulators })
-    }
-
-    /// Rows of a value over the strip of one axis, for steps of another.
-    fn block_of_rows(&mut self, value: ValueId, count: usize, rows: AxisId, strip: AxisId) -> RowId {
-        let row = self.row(self.nest.values[value.index()].dtype, count, strip);
-        self.kernel.rows[row.index()].span = Span::Block { rows, by_lanes: false };
-        row
     }
 
     /// Fills rows with a value, one for each step of an axis.
@@ -79,9 +69,7 @@ impl Maker<'_, '_, '_> {
         let mut body = Vec::new();
         let made = self.get(value, &mut body);
         body.push(Stmt::Put { row, part: 0, axis: strip, value: made });
-        let values = self.placement.subtree(axis);
-        let values = values.into_iter().filter(|value| self.nest.varies[value.index()] & bit(strip) != 0);
-        let lanes = self.placement.lanes(strip, Some(strip), values);
+        let lanes = self.placement.lanes(strip, Some(strip), self.placement.subtree(axis).into_iter());
         Stmt::For { axis, lanes: 1, body: vec![Stmt::For { axis: strip, lanes, body }] }
     }
 }

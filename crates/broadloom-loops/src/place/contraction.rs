@@ -1,7 +1,7 @@
 //! Reductions of what two loops around move, each some of it: `(x[n, 1, d] * y[k, d]).sum(-1)`.
 
 use super::{Form, Item, Placement};
-use crate::kernel::{AxisId, Contribution, Def, Order, ValueId};
+use crate::kernel::{AxisId, Def, Order, ValueId};
 use crate::nest::{NestAxis, bit};
 use crate::thresholds::{MAX_CONTRACTED, MAX_CONTRACTED_OPS, MIN_CONTRACTED_ROWS, MIN_CONTRACTED_STRIP};
 use broadloom_ir::dim::Dim;
@@ -59,30 +59,37 @@ impl Placement<'_, '_> {
             Item::Loop(_) => false,
             Item::Store(_) => true,
         };
-        // Kept rows are read by blocks of their own length.
-        let reads_kept = |value: &ValueId| [Some(outer), Some(inner)].contains(&self.position(*value));
         let scatters = nest.stores.iter().any(|store| store.level == Some(inner) && store.scatter.is_some());
-        let is_around = |value: &ValueId| {
-            let position = self.position(*value);
-            position == Some(inner) || position == Some(outer)
-        };
+        let is_around = |value: &ValueId| [Some(outer), Some(inner)].contains(&self.position(*value));
         if scatters
-            || self.kept.keys().any(reads_kept)
+            // Kept rows are read by blocks of their own length.
+            || self.kept.keys().any(is_around)
             || self.items(Some(outer)).iter().any(is_outer)
             || self.read_from_outside(reduction).iter().any(is_around)
         {
             return None;
         }
-        let is_summed = |value: &ValueId| {
-            let operand = &nest.reductions[value].operand;
-            matches!(operand, Contribution::Value(_) | Contribution::Count(_) | Contribution::Product(..))
-        };
+        let is_indexed = |value: &ValueId| nest.reductions[value].operand.is_indexed();
         let body = self.subtree(reduction);
-        if !reduced.iter().all(is_summed) || body.iter().any(|value| !self.is_contracted(*value)) {
+        if reduced.iter().any(is_indexed) || body.iter().any(|value| !self.is_contracted(*value)) {
             return None;
         }
-        let along = |value: ValueId| nest.varies[value.index()] & (bit(outer) | bit(inner));
+        let packed = self.packed(outer, inner, reduction, &body)?;
+        Some(Contraction { inner, reduction, packed })
+    }
+
+    /// What comes into rows of the body of a reduction, if that is worth it: what the outer loop does not move, nor
+    /// anything around, with all that is computed of it alone.
+    fn packed(
+        &self,
+        outer: AxisId,
+        inner: AxisId,
+        reduction: AxisId,
+        body: &[ValueId],
+    ) -> Option<Vec<ValueId>> {
+        let nest = self.nest;
         let (rows, strip) = (bit(outer), bit(inner));
+        let along = |value: ValueId| nest.varies[value.index()] & (rows | strip);
         let is_load = |value: &&ValueId| matches!(nest.values[value.index()].def, Def::Load { .. });
         let mut loads = body.iter().filter(is_load);
         if loads.clone().any(|load| along(*load) == rows | strip) || !loads.any(|load| along(*load) == rows) {
@@ -92,7 +99,6 @@ impl Placement<'_, '_> {
         if ops > MAX_CONTRACTED_OPS || body.len() > 2 * MAX_CONTRACTED_OPS {
             return None;
         }
-        // What the outer loop does not move, nor anything around, comes into rows with all that is computed of it alone.
         // Operands stand before what is computed of them.
         let mut alone: HashSet<ValueId> = HashSet::new();
         for value in body.iter().copied().filter(|value| along(*value) & rows == 0) {
@@ -109,15 +115,13 @@ impl Placement<'_, '_> {
             }
         }
         let is_used = |value: ValueId| {
-            let mut users = body.iter().filter(|user| !alone.contains(user)).chain(reduced);
+            let users = body.iter().filter(|user| !alone.contains(user));
+            let mut users = users.chain(&self.reduced[&reduction]);
             users.any(|user| self.sources(*user).contains(&value))
         };
-        let packed: Vec<ValueId> = body
-            .iter()
-            .copied()
-            .filter(|value| alone.contains(value) && along(*value) == strip && is_used(*value))
-            .collect();
-        (1..=MAX_CONTRACTED).contains(&packed.len()).then_some(Contraction { inner, reduction, packed })
+        let is_packed = |value: &ValueId| alone.contains(value) && along(*value) == strip && is_used(*value);
+        let packed: Vec<ValueId> = body.iter().copied().filter(is_packed).collect();
+        (1..=MAX_CONTRACTED).contains(&packed.len()).then_some(packed)
     }
 
     /// The sizes that contractions take to be long, and how long.

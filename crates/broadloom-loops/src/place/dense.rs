@@ -2,7 +2,7 @@
 
 use super::{Form, Placement};
 use crate::flat::FlatId;
-use crate::kernel::{AccessId, AxisId, Contribution, Def, Order, ValueId};
+use crate::kernel::{AccessId, AxisId, Def, Order, ValueId};
 use crate::nest::{NestReduction, bit};
 use crate::plan::Reason;
 use crate::thresholds::MIN_CALLED_STRIP;
@@ -45,8 +45,7 @@ impl Placement<'_, '_> {
         // What combines in any order has one row, and no lanes.
         let has_lanes = |value: &ValueId| {
             let NestReduction { op, dtype, operand, .. } = &nest.reductions[value];
-            let is_value = matches!(operand, Contribution::Value(_) | Contribution::Product(..));
-            is_value && !op.is_order_free(*dtype)
+            !operand.is_indexed() && !op.is_order_free(*dtype)
         };
         self.forms.get(&axis) == Some(&Form::AccumulatorRows)
             && matches!(self.orders.get(&axis), Some(Order::Tree | Order::Blocks))

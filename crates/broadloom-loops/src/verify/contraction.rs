@@ -9,10 +9,6 @@ impl Scope<'_> {
         let &Contract { axis, rows, strip, order, lanes, .. } = contract;
         let [of_rows, of_strip] = [rows, strip].map(|axis| self.strips.get(axis.index()).copied().flatten());
         let (Some(of_rows), Some(of_strip)) = (of_rows, of_strip) else { return Err(Fault::Form(axis)) };
-        let is_summed = |entry: &Contracted| {
-            let operand = &entry.accumulator.operand;
-            matches!(operand, Contribution::Value(_) | Contribution::Count(_) | Contribution::Product(..))
-        };
         let is_apart = axis != rows && axis != strip && rows != strip;
         let is_walked = [rows, strip].into_iter().any(|axis| self.walked[axis.index()]);
         if !is_apart
@@ -25,7 +21,7 @@ impl Scope<'_> {
             || !lanes.is_power_of_two()
             || !of_strip.length.is_multiple_of(lanes)
             || contract.accumulators.is_empty()
-            || !contract.accumulators.iter().all(is_summed)
+            || contract.accumulators.iter().any(|entry| entry.accumulator.operand.is_indexed())
             || !contract.body.iter().all(|stmt| self.is_contracted(stmt, contract))
             || !self.is_packing(contract)
         {
@@ -50,7 +46,7 @@ impl Scope<'_> {
             }
         }
         let mut rows: Vec<RowId> = contract.accumulators.iter().flat_map(Contracted::rows).collect();
-        for row in self.filled(contract) {
+        for row in contract.filled(&self.kernel.values) {
             self.has_its_own(row)?;
             rows.push(row);
         }
@@ -74,20 +70,7 @@ impl Scope<'_> {
                 Ok(())
             })
         })?;
-        // The results are read from rows.
-        self.scoped(|scope| {
-            let mut accumulators = contract.accumulators.iter().map(|entry| &entry.accumulator);
-            accumulators.try_for_each(|accumulator| {
-                scope.result(accumulator)?;
-                scope.define(accumulator.result)
-            })
-        })
-    }
-
-    /// The rows that the prologue fills.
-    fn filled(&self, contract: &Contract) -> Vec<RowId> {
-        let filled = statements(&contract.prologue).flat_map(|stmt| stmt.rows(&self.kernel.values));
-        filled.map(|(row, _)| row).collect()
+        self.left_in_rows(contract.accumulators.iter().map(|entry| &entry.accumulator))
     }
 
     /// Whether the prologue fills rows with what follows from the elements that it reads alone, wherever it is run: it
@@ -147,7 +130,9 @@ impl Scope<'_> {
                 access.is_some_and(|access| access.stride(strip).is_none())
             }
             Some(Def::Op { position, .. }) => position.is_none(),
-            Some(Def::Row(row, axis)) => *axis == strip && self.filled(contract).contains(row),
+            Some(Def::Row(row, axis)) => {
+                *axis == strip && contract.filled(&self.kernel.values).any(|filled| filled == *row)
+            }
             Some(Def::Constant(_) | Def::Param(_) | Def::Index(_) | Def::Select(_) | Def::Cast(_)) => true,
             Some(Def::Take { .. } | Def::Segment { .. } | Def::Reduced) | None => false,
         }

@@ -7,10 +7,8 @@ impl Scope<'_> {
     /// tells the elements of two rows apart, and there are lanes for several: then a walk may go on from one row into
     /// the next.
     pub(super) fn has_dense_rows(&self, stream: &Stream) -> bool {
-        let has_lanes = |entry: &StreamAccumulator| {
-            let operand = &entry.accumulator.operand;
-            entry.tree.is_some() && matches!(operand, Contribution::Value(_) | Contribution::Product(..))
-        };
+        let has_lanes =
+            |entry: &StreamAccumulator| entry.tree.is_some() && !entry.accumulator.operand.is_indexed();
         let mut filled = Vec::new();
         stream.per_step.is_empty()
             && stream.accumulators.iter().all(has_lanes)

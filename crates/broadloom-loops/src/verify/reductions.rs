@@ -69,7 +69,7 @@ impl Scope<'_> {
     }
 
     /// The value that an accumulator leaves behind.
-    pub(super) fn result(&self, accumulator: &Accumulator) -> Result<(), Fault> {
+    fn result(&self, accumulator: &Accumulator) -> Result<(), Fault> {
         let Accumulator { op, dtype, result, .. } = accumulator;
         let value = find(&self.kernel.values, result.index(), "value")?;
         let expected = if op.is_arg() { DType::I64 } else { *dtype };
@@ -101,8 +101,7 @@ impl Scope<'_> {
     pub(super) fn stream(&mut self, stream: &Stream, stmt: &Stmt) -> Result<(), Fault> {
         self.axis(stream.strip)?;
         let by_lanes = matches!(stream.order, Order::Tree | Order::Blocks);
-        let ordered =
-            |entry: &StreamAccumulator| matches!(entry.accumulator.operand, Contribution::Indexed { .. });
+        let ordered = |entry: &StreamAccumulator| entry.accumulator.operand.is_indexed();
         let one_by_one = !stream.prologue.is_empty() || by_lanes && stream.accumulators.iter().any(ordered);
         if stream.order == Order::Counter
             || stream.axis == stream.strip
@@ -131,9 +130,15 @@ impl Scope<'_> {
         if stream.dense && !(by_lanes && self.has_dense_rows(stream)) {
             return Err(Fault::Form(stream.axis));
         }
-        // The results are read from rows.
+        self.left_in_rows(stream.accumulators.iter().map(|entry| &entry.accumulator))
+    }
+
+    /// Results that are read from rows, and not as values.
+    pub(super) fn left_in_rows<'a>(
+        &mut self,
+        mut accumulators: impl Iterator<Item = &'a Accumulator>,
+    ) -> Result<(), Fault> {
         self.scoped(|scope| {
-            let mut accumulators = stream.accumulators.iter().map(|entry| &entry.accumulator);
             accumulators.try_for_each(|accumulator| {
                 scope.result(accumulator)?;
                 scope.define(accumulator.result)

@@ -86,24 +86,11 @@ impl Generator<'_, '_, '_> {
     /// What the counters hold in the end, from right to left, onto the state.
     pub(super) fn collect_rows(&mut self, stream: &Stream, count: ir::Value) {
         self.for_trees(stream, |generator, entry, tree, begins| {
-            let zero = generator.constant(0);
-            generator.loop_while(
-                &[count, zero],
-                &[],
-                |generator, state| generator.ins().icmp_imm_s(IntCC::NotEqual, state[0], 0),
-                |generator, state, _| {
-                    let odd = generator.ins().band_imm_u(state[0], 1);
-                    let odd = generator.ins().icmp_imm_s(IntCC::NotEqual, odd, 0);
-                    let combine = |generator: &mut Self| {
-                        let older = generator.rank(tree, begins, state[1]);
-                        generator.combine_rows(stream, entry, older, begins.state, begins.state);
-                        Vec::new()
-                    };
-                    generator.branch(odd, &[], combine, |_| Vec::new());
-                    let rest = generator.ins().ushr_imm_u(state[0], 1);
-                    (vec![rest, generator.ins().iadd_imm_s(state[1], 1)], Vec::new())
-                },
-            );
+            generator.merging_held_ranks(count, &[], |generator, rank, _| {
+                let older = generator.rank(tree, begins, rank);
+                generator.combine_rows(stream, entry, older, begins.state, begins.state);
+                Vec::new()
+            });
         });
     }
 
@@ -324,22 +311,12 @@ impl Generator<'_, '_, '_> {
         count: ir::Value,
     ) {
         let result = begins.lanes;
-        let zero = self.constant(0);
-        let merged = self.loop_while(
-            &[count, zero],
-            &[],
-            |generator, state| {
-                let odd = generator.ins().band_imm_u(state[0], 1);
-                generator.ins().icmp_imm_s(IntCC::NotEqual, odd, 0)
-            },
-            |generator, state, _| {
-                let older = generator.rank(tree, begins, state[1]);
-                generator.combine_rows(stream, entry, older, result, result);
-                let rest = generator.ins().ushr_imm_u(state[0], 1);
-                (vec![rest, generator.ins().iadd_imm_s(state[1], 1)], Vec::new())
-            },
-        );
-        let target = self.rank(tree, begins, merged.state[1]);
+        let (rank, _) = self.merging_ranks(count, &[], |generator, rank, _| {
+            let older = generator.rank(tree, begins, rank);
+            generator.combine_rows(stream, entry, older, result, result);
+            Vec::new()
+        });
+        let target = self.rank(tree, begins, rank);
         let dtype = entry.accumulator.dtype;
         self.each(stream, dtype, &[result], target, |_, rows| rows[0].clone());
     }
