@@ -164,25 +164,8 @@ pub const CASES: &[(&str, Build)] = &[
         let d = b.reduce(ReduceOp::Sum, d, &[-1], false);
         vec![b.reduce(ReduceOp::ArgMin, d, &[1], false), b.reduce(ReduceOp::Min, d, &[1], false)]
     }),
-    ("pairs of other kinds", |b| {
-        let (x, y) = (b.input("x", F64, &["n", "17"]), b.input("y", F64, &["k", "17"]));
-        let (x, y) = (b.expand(x, 1), b.expand(y, 0));
-        let product = b.op(Op::Multiply, &[x, y]);
-        let product = b.reduce(ReduceOp::Sum, product, &[2], false);
-        let d = b.op(Op::Subtract, &[x, y]);
-        let square = b.op(Op::Square, &[d]);
-        let square = b.reduce(ReduceOp::Sum, square, &[2], false);
-        let distance = b.op(Op::Sqrt, &[square]);
-        let abs = b.op(Op::Abs, &[d]);
-        let abs = b.reduce(ReduceOp::Sum, abs, &[2], false);
-        let least = b.reduce(ReduceOp::Min, distance, &[1], false);
-        vec![
-            b.reduce(ReduceOp::ArgMax, product, &[1], false),
-            b.reduce(ReduceOp::Mean, least, &[0], false),
-            b.reduce(ReduceOp::Max, abs, &[1], true),
-            b.reduce(ReduceOp::ArgMin, abs, &[1], false),
-        ]
-    }),
+    ("pairs of other kinds", |b| extremes_of_pairs(b, "5")),
+    ("contractions of other kinds", |b| extremes_of_pairs(b, "17")),
     ("nearest code, long", |b| {
         let (obs, codes) = (b.input("obs", F32, &["n", "m"]), b.input("codes", F32, &["k", "m"]));
         let (obs, codes) = (b.expand(obs, 1), b.expand(codes, 0));
@@ -527,6 +510,27 @@ pub const HALVES: &[(&str, Build)] = &[
         ]
     }),
 ];
+
+/// Extremes of every kind of sum over pairs of so many elements, and where they are.
+fn extremes_of_pairs(b: &mut Builder, length: &str) -> Vec<ExprId> {
+    let (x, y) = (b.input("x", F64, &["n", length]), b.input("y", F64, &["k", length]));
+    let (x, y) = (b.expand(x, 1), b.expand(y, 0));
+    let product = b.op(Op::Multiply, &[x, y]);
+    let product = b.reduce(ReduceOp::Sum, product, &[2], false);
+    let d = b.op(Op::Subtract, &[x, y]);
+    let square = b.op(Op::Square, &[d]);
+    let square = b.reduce(ReduceOp::Sum, square, &[2], false);
+    let distance = b.op(Op::Sqrt, &[square]);
+    let abs = b.op(Op::Abs, &[d]);
+    let abs = b.reduce(ReduceOp::Sum, abs, &[2], false);
+    let least = b.reduce(ReduceOp::Min, distance, &[1], false);
+    vec![
+        b.reduce(ReduceOp::ArgMax, product, &[1], false),
+        b.reduce(ReduceOp::Mean, least, &[0], false),
+        b.reduce(ReduceOp::Max, abs, &[1], true),
+        b.reduce(ReduceOp::ArgMin, abs, &[1], false),
+    ]
+}
 
 /// The graph of a case, its outputs named `out0`, `out1`, ..
 pub fn graph(build: impl FnOnce(&mut Builder) -> Vec<ExprId>) -> CheckedGraph {

@@ -217,7 +217,11 @@ impl Walk<'_> {
         if stream.dense {
             self.add("stream over dense rows", stream.accumulators[0].accumulator.dtype);
         }
+        if !stream.ahead.is_empty() {
+            self.add("stream behind a contraction", stream.accumulators[0].accumulator.dtype);
+        }
         stream.prologue.iter().for_each(|stmt| self.call(stmt, "stream"));
+        self.body(&stream.ahead, 1);
         self.body(&stream.per_step, 1);
         self.body(&stream.prologue, 1);
         self.body(&stream.body, stream.lanes);
@@ -323,6 +327,7 @@ const LOOPS: &[(&str, &[DType])] = &[
     ("contract, Sequential", FLOATS),
     ("contract, Tree", FLOATS),
     ("contract by ranks", FLOATS),
+    ("stream behind a contraction", FLOATS),
     ("sum reduce row, Tree", FLOATS),
     ("sum reduce row, Counter", FLOATS),
     ("sum reduce in a vector loop, Free", &[I64]),

@@ -159,14 +159,14 @@ fn matrix_product(builder: &mut Builder, draw: &mut Draw) -> Tensor {
     (x.unsqueeze(axes.0) * y).sum(axes.1)
 }
 
-/// Sums of products as NumPy names them, of any dtype, between other steps.
+/// Sums of products as NumPy names them, of any dtype, between other steps, and what is reduced of them.
 fn contraction(builder: &mut Builder, draw: &mut Draw) -> Tensor {
     let [n, m, k] = builder.symbols.map(Dim::from);
     let dtype = builder.dtype(draw);
     let (x, y) = (builder.input(dtype, [n, m]), builder.input(dtype, [m, k]));
     let batch = draw.of(&[n, Dim::from(1), Dim::from(2)]);
     let other = draw.of(&[batch, Dim::from(1)]);
-    match draw.next(12) {
+    let product = match draw.next(12) {
         0 => x.matmul(y),
         1 => x.t().matmul(x),
         2 => builder.input(dtype, [batch, n, m]).matmul(y),
@@ -179,6 +179,10 @@ fn contraction(builder: &mut Builder, draw: &mut Draw) -> Tensor {
         9 => einsum("ii->i", [builder.input(dtype, [n, n])]),
         10 => einsum("ij,jk,k", [x, y, builder.input(dtype, [k])]),
         _ => x.matmul(y).matmul(y.t()),
+    };
+    match draw.next(2) {
+        0 => reduce(draw.of(ReduceOp::ALL), product, vec![-1], false),
+        _ => product,
     }
 }
 

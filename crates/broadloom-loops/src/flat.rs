@@ -32,7 +32,7 @@ use broadloom_ir::reduce::ReduceOp;
 use broadloom_ir::shape::Shape;
 use broadloom_ir::{ExprId, InputId, SymbolId, define_ids};
 use smallvec::{SmallVec, smallvec};
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 define_ids! {
     /// A node of the flat graph.
@@ -145,21 +145,6 @@ pub(crate) struct Reduction {
     pub group: Option<usize>,
     /// Combines partial results of groups, in the order of the fixed tree.
     pub combines: bool,
-    /// Another reduction is computed of it.
-    pub feeds: bool,
-}
-
-/// What reductions are computed of, by ops and views.
-fn feeding(graph: &CheckedGraph) -> HashSet<ExprId> {
-    let mut feeding = HashSet::new();
-    let exprs: Vec<ExprId> = graph.exprs().collect();
-    for expr in exprs.into_iter().rev() {
-        let node = graph.node(expr);
-        if matches!(node, Node::Reduce { .. }) || feeding.contains(&expr) {
-            feeding.extend(node.operands());
-        }
-    }
-    feeding
 }
 
 /// A copy of an array with another order of axes.
@@ -187,13 +172,13 @@ pub(crate) struct Flat {
     pub packs: HashMap<FlatId, Pack>,
     /// Whether the numerics level has fma.
     pub fused: bool,
+    /// Whether axes of symbolic size are taken to be long.
+    long_rows: bool,
     /// Shapes of results that are too small for the threads to share.
     shared: Vec<Shape>,
     /// Symbols of the strides of arrays that are not dense.
     strides: HashMap<(BufferId, usize), SymbolId>,
     memo: HashMap<ExprId, FlatId>,
-    /// Of which reductions are computed.
-    feeding: HashSet<ExprId>,
 }
 
 /// Shapes with numbers in place of some symbols.
@@ -220,10 +205,10 @@ impl Flat {
             stored: Vec::new(),
             packs: HashMap::new(),
             fused: options.fused,
+            long_rows: options.long_rows,
             shared: with_sizes(&options.shared, &options.sizes)?,
             strides: HashMap::new(),
             memo: HashMap::new(),
-            feeding: feeding(graph),
         };
         for (index, input) in graph.inputs().iter().enumerate() {
             let layout = options.inputs.get(index).cloned().unwrap_or(Layout::Dense);

@@ -229,6 +229,7 @@ impl Fusion {
             let placement = Placement::new(&nest, options);
             wanted = placement.recomputed().into_iter().map(|node| (node, Reason::Loops)).collect();
             wanted.extend(placement.short_calls());
+            wanted.extend(placement.rows_of_contractions().map(|node| (node, Reason::Contracted)));
             if crowded {
                 wanted.extend(self.cut(&nest, roots).map(|node| (node, Reason::Large)));
             }
@@ -250,7 +251,7 @@ impl Fusion {
 
     /// The values of some pieces over axes that are ordered and merged. A short last axis that does not become part of
     /// a longer loop is unrolled, and so is one around reductions, unless they walk over several rows of a table at
-    /// once: their loops read once what all of it needs.
+    /// once: their loops read once what all of it needs. So are short sums over pairs that are no contractions.
     fn nest(
         &self,
         targets: &[Target],
@@ -261,16 +262,23 @@ impl Fusion {
         if pieces.is_empty() {
             return Nest::of_segments(&self.flat, &self.stored, targets, narrow)?.arranged(options.long_rows);
         }
-        let new = |short| {
-            Nest::new(&self.flat, &self.stored, targets, pieces, narrow, short)?.arranged(options.long_rows)
+        let new = |last, pairs| {
+            Nest::new(&self.flat, &self.stored, targets, pieces, narrow, last, pairs)?
+                .arranged(options.long_rows)
         };
-        let nest = new(Short::Looped)?;
+        let mut pairs = Short::Looped;
+        let mut nest = new(Short::Looped, pairs)?;
+        let has_pairs = nest.wanted.is_empty() && !nest.looped_pairs.is_empty();
+        if has_pairs && Placement::new(&nest, options).leaves_pairs() {
+            pairs = Short::Unrolled;
+            nest = new(Short::Looped, pairs)?;
+        }
         let is_better = match pieces.iter().any(|piece| piece.reduces) {
             _ if !nest.has_short_axis => true,
             true => nest.wanted.is_empty() && Placement::new(&nest, options).is_over_dense_rows(),
             false => !nest.has_short_loops(),
         };
-        if is_better { Ok(nest) } else { new(Short::Unrolled) }
+        if is_better { Ok(nest) } else { new(Short::Unrolled, pairs) }
     }
 
     /// A node in the middle of a kernel that is too large: computed, and not stored already.

@@ -5,7 +5,7 @@ use broadloom_ir::dim::Dim;
 use broadloom_ir::dtype::{DType, Scalar};
 use broadloom_ir::graph::SymbolInfo;
 use broadloom_ir::ops::Op;
-use broadloom_ir::reduce::{BLOCK, ReduceOp};
+use broadloom_ir::reduce::{BLOCK, LANES, ReduceOp};
 use broadloom_ir::shape::Shape;
 use broadloom_ir::{ExprId, InputId, SymbolId, define_ids};
 use smallvec::SmallVec;
@@ -323,6 +323,10 @@ pub enum Span {
         along: AxisId,
     },
 }
+
+/// Rows from the first one of a lane to that of the next, in a block of the fixed tree whose rows lie by lanes: one more
+/// than a lane has steps, so that those of the same step do not all fall into one set of the cache.
+pub const ROWS_OF_LANE: usize = BLOCK / LANES + 1;
 
 /// A row of stretched elements is filled by so many at once, and longer by that.
 pub const STRETCH: usize = 16;

@@ -156,13 +156,12 @@ impl Maker<'_, '_, '_> {
     }
 
     /// The row of a value, and whose strip it is over: its own loop's, that of the merged loop of which that is a
-    /// part, or that of the loop around.
+    /// part, or that of a loop around.
     fn row_of(&self, value: ValueId) -> Option<(RowId, AxisId)> {
         let own = self.placement.position(value)?;
-        let parent = self.nest.axes[own.index()].parent;
         std::iter::once(own)
             .chain(self.placement.merged_axis(value))
-            .chain(parent)
+            .chain(self.nest.path(Some(own)).into_iter().rev().skip(1))
             .find_map(|axis| Some((*self.rows.get(&(value, axis))?, axis)))
     }
 
@@ -255,7 +254,9 @@ impl Maker<'_, '_, '_> {
             last => {
                 before.extend(last);
                 // Inside a contraction, its strip is there already.
-                match self.placement.contractions.values().any(|around| around.inner == axis) {
+                let around = self.nest.axes[axis.index()].parent;
+                let around = around.and_then(|outer| self.placement.contractions.get(&outer));
+                match around.is_some_and(|contraction| contraction.strip == axis) {
                     true => Ok(before),
                     false => Ok(vec![Stmt::Strip { axis, length: 0, body: before }]),
                 }
@@ -395,6 +396,9 @@ impl Maker<'_, '_, '_> {
             reduced.iter().flat_map(|value| self.nest.reductions[value].operand.operands()).collect();
         let order = self.placement.orders[&axis];
         let mut stream = self.scoped(|maker| {
+            let contraction = maker.placement.contractions.get(&axis);
+            let ahead = contraction.map(|contraction| maker.scoped(|maker| maker.contract(axis, contraction)));
+            let ahead = ahead.transpose()?.into_iter().collect();
             let (varying, uniform): (Vec<Item>, Vec<Item>) = maker.placement
                 .items(Some(axis))
                 .into_iter()
@@ -424,7 +428,7 @@ impl Maker<'_, '_, '_> {
             };
             let dense = maker.placement.has_dense_rows(axis);
             let mut stream =
-                Stream { axis, strip, order, lanes, steps: 1, dense, per_step, prologue, body, accumulators };
+                Stream { axis, strip, order, lanes, steps: 1, dense, ahead, per_step, prologue, body, accumulators };
             let [extent, width] = [axis, strip].map(|axis| maker.kernel.axes[axis.index()].extent);
             stream.steps = steps(&stream, extent, width);
             Ok(stream)

@@ -176,6 +176,9 @@ pub(crate) struct Nest<'a> {
     pub reductions: HashMap<ValueId, NestReduction>,
     /// Unrolled sums over pairs, by their values.
     pub pair_sums: HashMap<ValueId, PairSum>,
+    /// What becomes of short sums over pairs that may be contractions, and those that are loops.
+    pairs: Short,
+    pub looped_pairs: Vec<ValueId>,
     pub stores: Vec<NestStore>,
     pub params: Vec<Dim>,
     /// The innermost loop around what is being computed.
@@ -293,6 +296,11 @@ impl<'a> Nest<'a> {
         exprs.into_iter().collect()
     }
 
+    /// Whether a reduction is a chain of ops here.
+    fn unrolls(&self, reduction: &Reduction) -> bool {
+        self.flat.unrolls(reduction) || self.pairs == Short::Unrolled && self.flat.may_unroll(reduction)
+    }
+
     /// Whether a node is read from its array.
     fn is_loaded(&self, node: FlatId) -> bool {
         self.stored.contains_key(&node) && !self.roots.contains(&node)
@@ -313,7 +321,7 @@ impl<'a> Nest<'a> {
         }
         let mut terms = Vec::new();
         if let Kind::Reduce(reduction) = &self.flat.node(id).kind {
-            if self.flat.unrolls(reduction) {
+            if self.unrolls(reduction) {
                 let extent = &self.flat.node(reduction.operand).shape[reduction.axis];
                 terms.extend((0..extent.as_constant().unwrap_or(0)).map(AffineIndex::at));
             } else {
@@ -431,14 +439,20 @@ impl<'a> Nest<'a> {
             Kind::Segment { .. } => self.want(id, Reason::Partials, id),
             Kind::Iota => self.iota(&map[0], id),
             Kind::Take { table, indices, axis } => self.take(*table, *indices, *axis, map, args[0], id)?,
-            Kind::Reduce(reduction) if flat.unrolls(reduction) => {
+            Kind::Reduce(reduction) if self.unrolls(reduction) => {
                 let value = self.unrolled(reduction, args, id);
                 if let Some(sum) = self.pair_sum(reduction, args) {
                     self.pair_sums.insert(value, sum);
                 }
                 value
             }
-            Kind::Reduce(reduction) => self.looped(reduction, map, args, id)?,
+            Kind::Reduce(reduction) => {
+                let value = self.looped(reduction, map, args, id)?;
+                if flat.may_unroll(reduction) {
+                    self.looped_pairs.push(value);
+                }
+                value
+            }
         })
     }
 

@@ -42,7 +42,7 @@ pub(crate) enum Form {
     AccumulatorRows,
     /// A tile function on pairs, over the strip of the loop around it.
     PairwiseTile,
-    /// For the strips of both loops around it at once, before these loops: there its results are in rows.
+    /// For the strips of both loops around it at once, before the steps of these: there its results are in rows.
     Contraction,
 }
 
@@ -77,8 +77,10 @@ pub(crate) struct Placement<'n, 'a> {
     pub stored_calls: HashMap<ValueId, usize>,
     /// The reductions over dense rows.
     dense: HashSet<AxisId>,
-    /// The contractions, by the outer one of the loops around them.
+    /// The contractions, by the loop around them for whose steps they have rows.
     pub contractions: BTreeMap<AxisId, Contraction>,
+    /// The reductions over such loops inside another reduction.
+    rows_of_contractions: Vec<AxisId>,
     options: &'n LowerOptions,
 }
 
@@ -95,6 +97,7 @@ impl<'n, 'a> Placement<'n, 'a> {
             stored_calls: HashMap::new(),
             dense: HashSet::new(),
             contractions: BTreeMap::new(),
+            rows_of_contractions: Vec::new(),
             options,
         };
         placement.position = (0..nest.values.len())

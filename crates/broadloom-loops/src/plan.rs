@@ -59,6 +59,8 @@ pub enum Reason {
     Nested,
     /// The loops of its reader, in the order that memory wants, would compute it again and again.
     Loops,
+    /// It is reduced from a contraction, which goes by strips of an axis that its reader reduces.
+    Contracted,
     /// The kernel would be too large.
     Large,
 }
@@ -91,6 +93,7 @@ impl fmt::Display for Reason {
             Reason::Partials => f.write_str("partial results of threads"),
             Reason::Nested => f.write_str("reductions are nested too deep"),
             Reason::Loops => f.write_str("repeated by the loops that read it"),
+            Reason::Contracted => f.write_str("computed by strips of what its reader reduces"),
             Reason::Large => f.write_str("the kernel would be too large"),
         }
     }

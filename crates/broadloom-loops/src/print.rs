@@ -234,6 +234,7 @@ impl Printer<'_> {
                         if stream.dense { "dense " } else { "" },
                         order(stream.order)
                     )?;
+                    self.body(f, &stream.ahead, depth + 1)?;
                     self.body(f, &stream.per_step, depth + 1)?;
                     self.body(f, &stream.prologue, depth + 1)?;
                     self.body(f, &stream.body, depth + 1)?;

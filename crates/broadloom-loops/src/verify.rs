@@ -17,8 +17,8 @@
 //! 6. inside a vector loop no other loop is a vector loop, and reductions are `Free` or `Sequential`;
 //! 7. no axis is both the strip and the reduction of a `Stream`, no `Stream` combines groups, and a reduction combines
 //!    in an order that its op allows; a `Stream` that takes several steps at once has no prologue, and by the tree no
-//!    accumulator for which the first of equal elements counts; one of dense rows goes by the tree, and what it reads
-//!    lies row behind row;
+//!    accumulator for which the first of equal elements counts; one of dense rows goes by the tree, has nothing ahead of
+//!    its steps, and what it reads lies row behind row;
 //! 8. what a kernel writes is no input and stands in the loop that threads share, if there is one, whose axis moves it:
 //!    no two write the same element;
 //! 9. an axis that is counted in 32 bits is as short as that, as a constant or by an [assumption](Schedule::assumptions);

@@ -278,6 +278,13 @@ const CASES: &[(&str, &str, Break)] = &[
         kernel.parallel = Some(AxisId::new(kernel.axes.len() - 1));
     }),
     ("Count", "nearest code", |schedule| schedule.assumptions.clear()),
+    ("Form", "nearest code, long", |schedule| stream(schedule, |stream| stream.dense = true)),
+    // The contraction would be computed for each step.
+    ("Form", "nearest code, long", |schedule| {
+        stream(schedule, |stream| stream.per_step.append(&mut stream.ahead));
+    }),
+    // What the steps read is never computed.
+    ("Row", "nearest code, long", |schedule| stream(schedule, |stream| stream.ahead.clear())),
     ("Form", PRODUCT, |schedule| contract(schedule, |contract, _| contract.order = Order::Counter)),
     ("Form", PRODUCT, |schedule| contract(schedule, |contract, _| contract.rows = contract.strip)),
     // The last vector would go on behind the end of the rows.
@@ -332,6 +339,17 @@ const CASES: &[(&str, &str, Break)] = &[
 
 /// A product of matrices.
 const PRODUCT: &str = "columns of functions, matrix product";
+
+/// Changes the first stream.
+fn stream(schedule: &mut Schedule, act: impl Fn(&mut Stream)) {
+    change(schedule, &mut |stmt| match stmt {
+        Stmt::Stream(stream) => {
+            act(stream);
+            true
+        }
+        _ => false,
+    });
+}
 
 /// Changes the contraction of the last kernel.
 fn contract(schedule: &mut Schedule, act: impl Fn(&mut Contract, &mut [Access])) {

@@ -23,6 +23,37 @@ const EXPRESSIONS: &[(&str, Expression)] = &[
     ("products of products", |x, y| vec![(x * 0.001 + y * 0.001 + 1).prod(-1)]),
 ];
 
+/// Of `x[n, 1, r]`, `y[k, r]` and `w[k]`.
+type Reduced = fn(Tensor, Tensor, Tensor) -> Vec<Tensor>;
+
+/// What is reduced over the rows of `y` as well.
+const REDUCED: &[(&str, Reduced)] = &[
+    ("the nearest", |x, y, _| vec![(x - y).square().sum(-1).argmin(-1)]),
+    ("the nearest and how near", |x, y, _| {
+        let distances = (x - y).square().sum(-1).sqrt();
+        vec![distances.min(-1), distances.argmin(-1)]
+    }),
+    ("the greatest product, and where", |x, y, _| {
+        let products = (x * y).sum(-1);
+        vec![products.max(-1), products.argmax(-1)]
+    }),
+    ("a sum", |x, y, _| vec![((x * y).sum(-1) * 0.5).sum(-1)]),
+    ("sums of functions", |x, y, _| vec![(-(x - y).square().sum(-1)).exp().sum(-1)]),
+    ("weights", |x, y, w| vec![((x - y).abs().sum(-1) * w).sum(-1)]),
+    ("two sums", |x, y, _| {
+        let products = (x * y).sum(-1);
+        vec![products.tanh().sum(-1), products.square().sum(-1)]
+    }),
+    ("a product", |x, y, _| vec![((x * y).sum(-1) * 0.001 + 1).prod(-1)]),
+    ("a count", |x, y, _| vec![(x * y).sum(-1).gt(0.5).sum(-1)]),
+    ("counts of counts", |x, y, _| vec![x.lt(y).sum(-1).gt(2).sum(-1)]),
+    ("the greatest of what is greatest", |x, y, _| vec![(x + y).max(-1).min(-1)]),
+    ("of each row as well", |x, y, _| {
+        let own = x.square().sum(-1);
+        vec![((x * y).sum(-1) - own).max(-1), own.index(1, 0).exp()]
+    }),
+];
+
 /// Around whole blocks of rows, whole vectors, and whole blocks of the tree.
 const SIZES: [[usize; 3]; 17] = [
     [36, 64, 64],
@@ -88,6 +119,24 @@ fn compiled(graph: &Graph, outputs: Vec<Tensor>, options: &CompileOptions) -> Ex
     graph.compile_with(["first", "second"].into_iter().zip(outputs), options).unwrap()
 }
 
+/// Around whole blocks of rows, where these are reduced as well.
+const REDUCED_SIZES: [[usize; 3]; 14] = [
+    [64, 36, 64],
+    [16, 8, 9],
+    [17, 9, 0],
+    [65, 37, 1],
+    [63, 64, 10],
+    [130, 65, 63],
+    [47, 1023, 65],
+    [16, 1024, 2],
+    [20, 1025, 1],
+    [19, 2500, 12],
+    [16, 40, 1025],
+    [70, 9, 2049],
+    [16, 0, 70],
+    [0, 16, 70],
+];
+
 fn is_contraction(kernel: &Executable) -> bool {
     kernel.explain().to_string().contains("contract r for n over rows of k")
 }
@@ -104,6 +153,32 @@ fn all_sizes_have_the_bits_of_the_interpreter() {
             kernel
         });
         for [n, k, r] in SIZES {
+            let (x, y) = (numbers(n * r, 1), numbers(k * r, 2));
+            let views = [ArrayView::new(&x, &[n, r]).unwrap(), ArrayView::new(&y, &[k, r]).unwrap()];
+            let arrays = [interp::Array::new(&[n, r], &x), interp::Array::new(&[k, r], &y)];
+            compare(&format!("{name} of {n}, {k}, {r}"), &kernels, &views, &arrays);
+        }
+    }
+}
+
+/// What follows a contraction over the axis for whose steps it has rows: neither is a table.
+#[test]
+fn reductions_of_all_sizes_have_the_bits_of_the_interpreter() {
+    for (name, expression) in REDUCED {
+        let kernels = options().map(|options| {
+            let g = Graph::new();
+            let [n, k, r] = g.symbols(["n", "k", "r"]);
+            let (x, y) = (g.input::<f32>("x", shape![n, r]), g.input::<f32>("y", shape![k, r]));
+            let outputs = expression(x.unsqueeze(1), y, g.iota(k).cast::<f32>());
+            let kernel = compiled(&g, outputs, &options);
+            let explained = kernel.explain().to_string();
+            let is_fused = ["contract r", " for k over rows of n", "stored between kernels: 0 bytes"]
+                .into_iter()
+                .all(|text| explained.contains(text));
+            assert_eq!(is_fused, options.vectorize, "{name}: {explained}");
+            kernel
+        });
+        for [n, k, r] in REDUCED_SIZES {
             let (x, y) = (numbers(n * r, 1), numbers(k * r, 2));
             let views = [ArrayView::new(&x, &[n, r]).unwrap(), ArrayView::new(&y, &[k, r]).unwrap()];
             let arrays = [interp::Array::new(&[n, r], &x), interp::Array::new(&[k, r], &y)];

@@ -3,7 +3,7 @@
 use super::Generator;
 use crate::emit::{LaneStride, Val};
 use broadloom_ir::dtype::DType;
-use broadloom_ir::reduce::{BLOCK, LANES};
+use broadloom_ir::reduce::LANES;
 use broadloom_loops::kernel::*;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder, StackSlotData, StackSlotKind};
@@ -164,7 +164,7 @@ impl Generator<'_, '_, '_> {
             let mut number = self.ins().isub(position, first);
             if by_lanes {
                 let lane = self.ins().band_imm_u(number, LANES as i64 - 1);
-                let before = self.ins().imul_imm_s(lane, (BLOCK / LANES) as i64);
+                let before = self.ins().imul_imm_s(lane, ROWS_OF_LANE as i64);
                 let within = self.ins().ushr_imm_u(number, i64::from(LANES.ilog2()));
                 number = self.ins().iadd(before, within);
             }

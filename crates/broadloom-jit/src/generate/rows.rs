@@ -3,7 +3,7 @@
 use super::Generator;
 use crate::emit::{LaneStride, Val};
 use broadloom_ir::dtype::DType;
-use broadloom_ir::reduce::{BLOCK, LANES};
+use broadloom_ir::reduce::LANES;
 use broadloom_loops::kernel::*;
 use broadloom_math::transpose_function;
 use cranelift_codegen::ir::condcodes::IntCC;
@@ -41,7 +41,7 @@ impl Generator<'_, '_, '_> {
         match self.kernel.rows[row.index()].span {
             // The steps of neighbouring lanes, as often as each lane has one.
             Span::Block { by_lanes: true, .. } => {
-                let apart = (BLOCK / LANES) as i64 * row_bytes;
+                let apart = ROWS_OF_LANE as i64 * row_bytes;
                 self.blocks(all.0, all.1, LANES as i64, &[], |generator, lanes, _| {
                     copy(generator, lanes, apart);
                     Vec::new()

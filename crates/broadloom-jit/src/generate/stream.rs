@@ -139,11 +139,32 @@ impl Generator<'_, '_, '_> {
         self.within(stream.strip, (start, end), emit);
     }
 
-    /// Elements of the reduction axis onto lanes. While several steps of every lane are left, a lane takes as many at
-    /// once: its row is loaded and stored once for all of them.
+    /// Elements of the reduction axis onto lanes, with what runs ahead of so many of them.
     fn deal(&mut self, stream: &Stream, first: ir::Value, last: ir::Value, lanes: &Lanes) {
+        if stream.ahead.is_empty() {
+            self.deal_steps(stream, first, (first, last), lanes);
+            return;
+        }
+        self.blocks(first, last, CONTRACTED_ROWS as i64, &[], |generator, steps, _| {
+            generator.within(stream.axis, steps, |generator| {
+                generator.body(&stream.ahead);
+                generator.deal_steps(stream, first, steps, lanes);
+            });
+            Vec::new()
+        });
+    }
+
+    /// Steps of the reduction axis onto lanes, of which the first gets that at `origin`. While several steps of every
+    /// lane are left, a lane takes as many at once: its row is loaded and stored once for all of them.
+    fn deal_steps(
+        &mut self,
+        stream: &Stream,
+        origin: ir::Value,
+        (first, last): (ir::Value, ir::Value),
+        lanes: &Lanes,
+    ) {
         let onto_lanes = |generator: &mut Self, position: ir::Value, steps: i64, rows: ir::Value| {
-            let local = generator.ins().isub(position, first);
+            let local = generator.ins().isub(position, origin);
             let mask = generator.ins().iadd_imm_s(lanes.count, -1);
             let lane = generator.ins().band(local, mask);
             let target = |(start, row): &(ir::Value, Option<RowId>)| match row {

@@ -26,11 +26,19 @@ pub fn is_few(shape: &Shape) -> bool {
 impl Flat {
     /// Whether a reduction is a short chain of ops rather than a loop.
     pub fn unrolls(&self, reduction: &Reduction) -> bool {
-        let operand = self.node(reduction.operand);
         // A table of sums over pairs is a contraction, where it is long enough for one.
-        let is_table = !reduction.feeds && self.is_long_table(reduction);
-        let is_of_pairs = !is_table && self.sums_pairs(reduction);
-        let longest = if is_of_pairs { MAX_UNROLLED_PAIRS } else { MAX_UNROLLED_REDUCTION };
+        let is_of_pairs = self.sums_pairs(reduction) && !self.is_long_table(reduction);
+        self.is_short(reduction, if is_of_pairs { MAX_UNROLLED_PAIRS } else { MAX_UNROLLED_REDUCTION })
+    }
+
+    /// Whether a reduction is a loop that is unrolled where it is no contraction.
+    pub fn may_unroll(&self, reduction: &Reduction) -> bool {
+        self.sums_pairs(reduction) && self.is_short(reduction, MAX_UNROLLED_PAIRS) && !self.unrolls(reduction)
+    }
+
+    /// Whether a reduction is over so few elements, and computes little of each.
+    fn is_short(&self, reduction: &Reduction, longest: i64) -> bool {
+        let operand = self.node(reduction.operand);
         reduction.group.is_none()
             && !reduction.combines
             && operand.nested == 0
@@ -42,7 +50,8 @@ impl Flat {
     fn is_long_table(&self, reduction: &Reduction) -> bool {
         let shape = self.node(reduction.operand).shape.iter().enumerate();
         let mut axes = shape.filter(|(axis, size)| *axis != reduction.axis && !size.is_one());
-        let is_long = |size: &Dim| size.as_constant().is_none_or(|size| size >= MIN_CONTRACTED_STRIP);
+        let is_long =
+            |size: &Dim| size.as_constant().map_or(self.long_rows, |size| size >= MIN_CONTRACTED_STRIP);
         axes.clone().count() > 1 && axes.all(|(_, size)| is_long(size))
     }
 
@@ -228,8 +237,8 @@ impl Flat {
         let dtype = self.node(operand).dtype;
         let shape = self.without(operand, axis);
         let extreme = if op == ReduceOp::ArgMin { ReduceOp::Min } else { ReduceOp::Max };
-        let (factors, feeds) = (None, false);
-        let mut found = Reduction { op, operand, axis, factors, index, group: None, combines: false, feeds };
+        let factors = None;
+        let mut found = Reduction { op, operand, axis, factors, index, group: None, combines: false };
         let mut values = Reduction { op: extreme, index: None, ..found.clone() };
         if let Some((group, partial_shape)) = self.grouped(operand, axis, &shape) {
             (found.group, values.group) = (Some(group), Some(group));
@@ -245,7 +254,6 @@ impl Flat {
                 index: None,
                 group: None,
                 combines: true,
-                feeds,
             };
             found = Reduction { op, index: Some(index), ..values.clone() };
         }
@@ -291,9 +299,7 @@ impl Flat {
         }
         let dtype = op.result_dtype(accumulator);
         let shape = self.without(operand, axis);
-        let feeds = self.feeding.contains(&origin);
-        let mut whole =
-            Reduction { op, operand, axis, factors, index: None, group: None, combines: false, feeds };
+        let mut whole = Reduction { op, operand, axis, factors, index: None, group: None, combines: false };
         if let Some((group, partial_shape)) = self.grouped(operand, axis, &shape) {
             let partial = Reduction { group: Some(group), ..whole.clone() };
             let partial = self.push(Kind::Reduce(partial), dtype, partial_shape, origin);

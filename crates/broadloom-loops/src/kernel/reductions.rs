@@ -75,7 +75,7 @@ pub enum Contribution {
 /// streamed and never strided through.
 ///
 /// ```text
-/// for i in axis { per_step; prologue; for j in strip { body; accumulators[j] } }
+/// for so many steps of axis { ahead; for i in these { per_step; prologue; for j in strip { body; accumulators[j] } } }
 /// ```
 #[derive(Debug, Clone)]
 pub struct Stream {
@@ -93,6 +93,9 @@ pub struct Stream {
     /// Whether short rows of the table are walked several at once, where the strip has all of a row: all that is read
     /// of them lies row behind row, as along one axis. By the tree they are steps of as many lanes.
     pub dense: bool,
+    /// Run once per [`CONTRACTED_ROWS`] steps of the reduction axis, before these: a [`Contract`] that leaves a row for
+    /// each. Empty if the steps need none.
+    pub ahead: Vec<Stmt>,
     /// Run per step of the reduction axis: what does not depend on the strip.
     pub per_step: Vec<Stmt>,
     /// Run per step of the reduction axis: fills scratch rows over the strip.

@@ -134,12 +134,23 @@ impl Stmt {
                     }),
                 }
             }
-            Stmt::Stream(Stream { axis, strip, lanes, per_step, prologue, body, .. }) => Some(Loop {
-                axis: *axis,
-                turn: Turn::Steps(1),
-                bodies: smallvec![per_step.as_slice(), prologue.as_slice()],
-                inner: Some(Box::new(steps(*strip, *lanes, body))),
-            }),
+            Stmt::Stream(Stream { axis, strip, lanes, ahead, per_step, prologue, body, .. }) => {
+                let walk = Loop {
+                    axis: *axis,
+                    turn: Turn::Steps(1),
+                    bodies: smallvec![per_step.as_slice(), prologue.as_slice()],
+                    inner: Some(Box::new(steps(*strip, *lanes, body))),
+                };
+                match ahead.is_empty() {
+                    true => Some(walk),
+                    false => Some(Loop {
+                        axis: *axis,
+                        turn: Turn::Strip(CONTRACTED_ROWS),
+                        bodies: smallvec![ahead.as_slice()],
+                        inner: Some(Box::new(walk)),
+                    }),
+                }
+            }
             Stmt::Contract(Contract { axis, rows, strip, lanes, prologue, body, .. }) => {
                 let around = |axis: AxisId, inner| Loop {
                     axis,
@@ -166,7 +177,7 @@ impl Stmt {
     }
 
     /// The statements inside, by loop and in order.
-    pub fn children(&self) -> SmallVec<[&[Stmt]; 3]> {
+    pub fn children(&self) -> SmallVec<[&[Stmt]; 4]> {
         let outer = self.as_loop();
         let mut children = SmallVec::new();
         let mut next = outer.as_ref();
@@ -178,13 +189,13 @@ impl Stmt {
     }
 
     /// The [children](Stmt::children), to be changed.
-    pub fn children_mut(&mut self) -> SmallVec<[&mut Vec<Stmt>; 3]> {
+    pub fn children_mut(&mut self) -> SmallVec<[&mut Vec<Stmt>; 4]> {
         match self {
             Stmt::For { body, .. } | Stmt::Strip { body, .. } => smallvec![body],
             Stmt::Reduce(reduce) => smallvec![&mut reduce.prologue, &mut reduce.body],
             Stmt::Contract(contract) => smallvec![&mut contract.prologue, &mut contract.body],
             Stmt::Stream(stream) => {
-                smallvec![&mut stream.per_step, &mut stream.prologue, &mut stream.body]
+                smallvec![&mut stream.ahead, &mut stream.per_step, &mut stream.prologue, &mut stream.body]
             }
             Stmt::Let(_)
             | Stmt::Store { .. }

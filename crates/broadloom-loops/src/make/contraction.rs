@@ -4,33 +4,33 @@ use super::{Maker, is_by_tree};
 use crate::LowerError;
 use crate::kernel::*;
 use crate::place::Contraction;
-use broadloom_ir::reduce::BLOCK;
+use broadloom_ir::reduce::{BLOCK, LANES};
 
 impl Maker<'_, '_, '_> {
     /// The loop over an axis and the one inside, strip by strip, with what they reduce before each.
     pub(super) fn contraction(
         &mut self,
-        outer: AxisId,
+        rows: AxisId,
         contraction: &Contraction,
     ) -> Result<Stmt, LowerError> {
-        let inner = contraction.inner;
-        let contract = self.scoped(|maker| maker.contract(outer, contraction))?;
-        let body = self.level(Some(outer))?;
-        let block = vec![Stmt::Contract(contract), Stmt::For { axis: outer, lanes: 1, body }];
+        let contract = self.scoped(|maker| maker.contract(rows, contraction))?;
+        let body = self.level(Some(rows))?;
+        let block = vec![contract, Stmt::For { axis: rows, lanes: 1, body }];
         // Rows for a block of the reduction axis serve all strips of the outer one.
-        let block = Stmt::Strip { axis: outer, length: 0, body: block };
-        Ok(Stmt::Strip { axis: inner, length: 0, body: vec![block] })
+        let block = Stmt::Strip { axis: rows, length: 0, body: block };
+        Ok(Stmt::Strip { axis: contraction.strip, length: 0, body: vec![block] })
     }
 
-    fn contract(&mut self, rows: AxisId, contraction: &Contraction) -> Result<Contract, LowerError> {
-        let &Contraction { inner: strip, reduction: axis, ref packed } = contraction;
+    pub(super) fn contract(&mut self, rows: AxisId, contraction: &Contraction) -> Result<Stmt, LowerError> {
+        let &Contraction { strip, reduction: axis, ref packed } = contraction;
         let mut prologue = Vec::new();
         let mut filled = Vec::new();
         let order = self.placement.orders[&axis];
         let by_lanes = is_by_tree(order);
         for &value in packed {
             let dtype = self.nest.values[value.index()].dtype;
-            let row = self.spanning(dtype, BLOCK, strip, Span::Block { rows: axis, by_lanes });
+            let count = if by_lanes { LANES * ROWS_OF_LANE } else { BLOCK };
+            let row = self.spanning(dtype, count, strip, Span::Block { rows: axis, by_lanes });
             prologue.push(self.scoped(|maker| Ok(maker.pack(value, row, axis, strip)))?);
             filled.push(((value, strip), row));
         }
@@ -55,7 +55,7 @@ impl Maker<'_, '_, '_> {
             .collect();
         let values = self.placement.subtree(axis).into_iter().chain(reduced);
         let lanes = self.placement.lanes(strip, Some(strip), values);
-        Ok(Contract { axis, rows, strip, order, lanes, prologue, body, accumulators })
+        Ok(Stmt::Contract(Contract { axis, rows, strip, order, lanes, prologue, body, accumulators }))
     }
 
     /// Fills rows with a value, one for each step of an axis.

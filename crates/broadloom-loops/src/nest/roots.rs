@@ -12,10 +12,10 @@ use broadloom_ir::reduce::SEGMENT_BLOCK;
 use smallvec::smallvec;
 use std::collections::{BTreeSet, HashMap};
 
-/// What becomes of a short last axis.
+/// What becomes of a short axis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Short {
-    /// It is a loop, which may become part of a longer one.
+    /// It is a loop, which may become part of a longer one, or of a contraction.
     Looped,
     /// It is unrolled.
     Unrolled,
@@ -47,6 +47,8 @@ impl<'a> Nest<'a> {
             free: Vec::new(),
             reductions: HashMap::new(),
             pair_sums: HashMap::new(),
+            pairs: Short::Looped,
+            looped_pairs: Vec::new(),
             stores: Vec::new(),
             params: Vec::new(),
             innermost: None,
@@ -61,16 +63,19 @@ impl<'a> Nest<'a> {
     }
 
     /// The values of some pieces of `roots`, which have equal shapes but for literal 1s.
-    /// When [`Nest::wanted`] is not empty the nest is void: store those nodes and begin again.
+    /// When [`Nest::wanted`] is not empty the nest is void: store those nodes and begin again. `last` and `pairs` say
+    /// what becomes of a short last axis, and of short sums over pairs.
     pub fn new(
         flat: &'a Flat,
         stored: &'a HashMap<FlatId, BufferId>,
         roots: &[Target],
         pieces: &[Piece],
         narrow: bool,
-        short: Short,
+        last: Short,
+        pairs: Short,
     ) -> Result<Nest<'a>, LowerError> {
         let mut nest = Nest::empty(flat, stored, roots, narrow);
+        nest.pairs = pairs;
         let mut shared = Shared::new();
         // The outermost loop is what threads share: all pieces stand in it, or there is none.
         let single = pieces.iter().all(Piece::is_line);
@@ -84,7 +89,7 @@ impl<'a> Nest<'a> {
                 .collect();
             let unrolled = unrolled(&axes, piece.reduces && single);
             nest.has_short_axis |= unrolled.is_some();
-            let unrolled = unrolled.filter(|_| short == Short::Unrolled);
+            let unrolled = unrolled.filter(|_| last == Short::Unrolled);
             let looped = &axes[..axes.len() - usize::from(unrolled.is_some())];
             let (level, indices) = nest.chain(None, looped, &mut shared)?;
             nest.innermost = level;

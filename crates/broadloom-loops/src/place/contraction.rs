@@ -1,70 +1,101 @@
 //! Reductions of what two loops around move, each some of it: `(x[n, 1, d] * y[k, d]).sum(-1)`.
 
 use super::{Form, Item, Placement};
+use crate::flat::FlatId;
 use crate::kernel::{AxisId, Def, Order, ValueId};
 use crate::nest::{NestAxis, bit};
 use crate::thresholds::{MAX_CONTRACTED, MAX_CONTRACTED_OPS, MIN_CONTRACTED_ROWS, MIN_CONTRACTED_STRIP};
 use broadloom_ir::dim::Dim;
 use std::collections::HashSet;
 
-/// A reduction inside two loops that is computed for blocks of both at once.
+/// A reduction inside two loops that is computed for blocks of both at once, with a row of results for each step of one
+/// of them.
 #[derive(Debug)]
 pub(crate) struct Contraction {
-    /// The loop inside the outer one.
-    pub inner: AxisId,
-    /// The loop of the reduction, inside that.
+    /// The loop over whose strips the rows are: the inner one, or, if that is a reduction itself, the outer one.
+    pub strip: AxisId,
+    /// The loop of the reduction, inside both.
     pub reduction: AxisId,
-    /// What the outer loop does not move: it comes into rows for a block of the reduction at once.
+    /// What the loop that has rows does not move: it comes into rows for a block of the reduction at once.
     pub packed: Vec<ValueId>,
 }
 
 impl Placement<'_, '_> {
     /// Finds the contractions, and gives the reductions that they are their form.
     pub(super) fn find_contractions(&mut self) {
-        let found = self.nest.free.iter().filter_map(|outer| Some((*outer, self.contraction_in(*outer)?)));
+        let found = self.nest.free.iter().filter_map(|outer| {
+            let &[inner] = self.loops(Some(*outer)).as_slice() else { return None };
+            Some((*outer, self.contraction_of(*outer, inner)?))
+        });
         self.contractions = found.collect();
+        let streamed: Vec<(AxisId, Contraction)> = self
+            .reduced
+            .keys()
+            .filter(|axis| !matches!(self.orders[axis], Order::Counter))
+            .filter_map(|axis| Some((*axis, self.contraction_of(*axis, self.neighbour(*axis)?)?)))
+            .collect();
+        // A reduction has no strips that a contraction could go by: what is reduced within comes out of an array.
+        let (streamed, stored): (Vec<_>, Vec<_>) = streamed
+            .into_iter()
+            .partition(|(_, contraction)| !self.nest.axes[contraction.strip.index()].reduction);
+        self.rows_of_contractions = stored.into_iter().map(|(axis, _)| axis).collect();
+        for (axis, _) in &streamed {
+            self.forms.insert(*axis, Form::AccumulatorRows);
+            self.dense.remove(axis);
+        }
+        self.contractions.extend(streamed);
         for Contraction { reduction, .. } in self.contractions.values() {
             self.forms.insert(*reduction, Form::Contraction);
             self.dense.remove(reduction);
         }
     }
 
-    /// The contraction in the loop over an axis, if there is one that is worth it.
-    fn contraction_in(&self, outer: AxisId) -> Option<Contraction> {
+    /// What is reduced from contractions in the loop of another reduction: it is stored by a kernel of its own.
+    pub fn rows_of_contractions(&self) -> impl Iterator<Item = FlatId> {
+        let reduced = self.rows_of_contractions.iter().flat_map(|axis| &self.reduced[axis]);
+        reduced.map(|value| self.nest.nodes[value.index()])
+    }
+
+    /// Whether short sums over pairs are loops here, but no contractions.
+    pub fn leaves_pairs(&self) -> bool {
+        let pairs = self.nest.looped_pairs.iter().filter(|sum| self.live[sum.index()]);
+        let is_other =
+            |sum: &ValueId| self.forms.get(&self.nest.reductions[sum].axis) != Some(&Form::Contraction);
+        self.rows_of_contractions.is_empty() && pairs.copied().any(|sum| is_other(&sum))
+    }
+
+    /// The contraction in two loops, if there is one that is worth it: one with rows for the steps of the axis `rows`.
+    fn contraction_of(&self, rows: AxisId, strip: AxisId) -> Option<Contraction> {
         let nest = self.nest;
-        let &[inner] = self.loops(Some(outer)).as_slice() else { return None };
+        let inner = if nest.axes[rows.index()].reduction { rows } else { strip };
         let &[reduction] = self.loops(Some(inner)).as_slice() else { return None };
         let is_plain = |axis: AxisId| {
             let NestAxis { group, part, .. } = &nest.axes[axis.index()];
-            group.is_none() && part.is_none() && !self.is_counter(axis)
+            (group.is_none() || axis == strip) && part.is_none() && !self.is_counter(axis)
         };
-        let is_free = |axis: AxisId| is_plain(axis) && !nest.axes[axis.index()].reduction;
         let reduced = self.reduced.get(&reduction)?;
         let is_ordered = |order: &Order| matches!(order, Order::Free | Order::Sequential | Order::Tree);
         if !self.is_vector()
-            || !is_free(outer)
-            || !is_free(inner)
-            || !is_plain(reduction)
+            || ![rows, strip, reduction].into_iter().all(is_plain)
             || !self.orders.get(&reduction).is_some_and(is_ordered)
             || !self.loops(Some(reduction)).is_empty()
             || reduced.len() > MAX_CONTRACTED
-            || !self.is_long(outer, MIN_CONTRACTED_ROWS)
-            || !self.is_long(inner, MIN_CONTRACTED_STRIP)
+            || !self.is_long(rows, MIN_CONTRACTED_ROWS)
+            || !self.is_long(strip, MIN_CONTRACTED_STRIP)
         {
             return None;
         }
-        // What stands in the outer loop alone would be done again for each strip of the inner one.
-        let is_outer = |item: &Item| match item {
+        // What stands in an outer loop that has rows would be done again for each strip of the inner one.
+        let is_repeated = |item: &Item| match item {
             Item::Value(value) => self.is_call(*value),
             Item::Loop(_) => false,
             Item::Store(_) => true,
         };
-        let scatters = nest.stores.iter().any(|store| store.level == Some(inner) && store.scatter.is_some());
-        let is_around = |value: &ValueId| [Some(outer), Some(inner)].contains(&self.position(*value));
-        if scatters
+        let is_around = |value: &ValueId| [Some(rows), Some(strip)].contains(&self.position(*value));
+        if nest.stores.iter().any(|store| store.level == Some(strip) && store.scatter.is_some())
             // Kept rows are read by blocks of their own length.
-            || self.kept.keys().any(is_around)
-            || self.items(Some(outer)).iter().any(is_outer)
+            || self.kept.iter().any(|(again, kept)| is_around(again) || is_around(&kept.call))
+            || inner == strip && self.items(Some(rows)).iter().any(is_repeated)
             || self.read_from_outside(reduction).iter().any(is_around)
         {
             return None;
@@ -74,21 +105,21 @@ impl Placement<'_, '_> {
         if reduced.iter().any(is_indexed) || body.iter().any(|value| !self.is_contracted(*value)) {
             return None;
         }
-        let packed = self.packed(outer, inner, reduction, &body)?;
-        Some(Contraction { inner, reduction, packed })
+        let packed = self.packed(rows, strip, reduction, &body)?;
+        Some(Contraction { strip, reduction, packed })
     }
 
-    /// What comes into rows of the body of a reduction, if that is worth it: what the outer loop does not move, nor
-    /// anything around, with all that is computed of it alone.
+    /// What comes into rows of the body of a reduction, if that is worth it: what the loop that has rows does not move,
+    /// nor anything around, with all that is computed of it alone.
     fn packed(
         &self,
-        outer: AxisId,
-        inner: AxisId,
+        rows_axis: AxisId,
+        strip_axis: AxisId,
         reduction: AxisId,
         body: &[ValueId],
     ) -> Option<Vec<ValueId>> {
         let nest = self.nest;
-        let (rows, strip) = (bit(outer), bit(inner));
+        let (rows, strip) = (bit(rows_axis), bit(strip_axis));
         let along = |value: ValueId| nest.varies[value.index()] & (rows | strip);
         let is_load = |value: &&ValueId| matches!(nest.values[value.index()].def, Def::Load { .. });
         let mut loads = body.iter().filter(is_load);
@@ -107,7 +138,7 @@ impl Placement<'_, '_> {
                 alone.contains(source) || matches!(def, Def::Constant(_) | Def::Param(_))
             };
             let is_alone = match &nest.values[value.index()].def {
-                Def::Index(axis) => *axis == inner || *axis == reduction,
+                Def::Index(axis) => *axis == strip_axis || *axis == reduction,
                 _ => self.sources(value).iter().all(is_known),
             };
             if is_alone {
@@ -127,8 +158,8 @@ impl Placement<'_, '_> {
     /// The sizes that contractions take to be long, and how long.
     pub(super) fn contracted_sizes(&self) -> Vec<(Dim, i64)> {
         let mut sizes = Vec::new();
-        for (outer, Contraction { inner, .. }) in &self.contractions {
-            for (axis, least) in [(*outer, MIN_CONTRACTED_ROWS), (*inner, MIN_CONTRACTED_STRIP)] {
+        for (rows, Contraction { strip, .. }) in &self.contractions {
+            for (axis, least) in [(*rows, MIN_CONTRACTED_ROWS), (*strip, MIN_CONTRACTED_STRIP)] {
                 let extent = &self.nest.axes[axis.index()].extent;
                 if extent.as_constant().is_none() {
                     sizes.push((extent.clone(), least));

@@ -107,6 +107,7 @@ impl Scope<'_> {
             || stream.axis == stream.strip
             || stream.steps == 0
             || stream.steps > 1 && one_by_one
+            || stream.dense && !stream.ahead.is_empty()
             || self.vector.is_some()
             || self.strips[stream.strip.index()].is_none()
         {

@@ -3,7 +3,7 @@
 use super::{Fault, Scope, Strip, find};
 use crate::kernel::*;
 use broadloom_ir::dtype::DType;
-use broadloom_ir::reduce::BLOCK;
+use broadloom_ir::reduce::LANES;
 
 impl Scope<'_> {
     /// The strip of an axis, which a row is as long as, at least.
@@ -126,7 +126,7 @@ impl Scope<'_> {
         let Row { span, count, .. } = *self.row(row)?;
         let Span::Block { rows: of, by_lanes } = span else { return Err(Fault::Row(row)) };
         // The lanes of a block have as many rows each, whether the last ones have steps or not.
-        let is_whole = !by_lanes || count >= BLOCK;
+        let is_whole = !by_lanes || count >= LANES * ROWS_OF_LANE;
         let block = self.strips[rows.index()].filter(|strip| strip.length <= count);
         block.filter(|_| of == rows && is_whole).ok_or(Fault::Row(row))
     }
