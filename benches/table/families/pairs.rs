@@ -27,7 +27,15 @@ pub fn entries(suite: &mut Suite) {
         }
     }
     let rows = 20_000;
-    by_distance(suite, "abs", [rows, 256, 16], |x| x, |x, y| (x - y).abs().sum(-1), nearest_by_abs, is_close);
+    by_distance(
+        suite,
+        "abs",
+        [4 * rows, 256, 16],
+        |x| x,
+        |x, y| (x - y).abs().sum(-1),
+        nearest_by_abs,
+        is_close,
+    );
     by_distance(suite, "cosine", [rows, 256, 64], |x| x, cosine, nearest_by_cosine, is_close);
     let differing = |x: Tensor, y: Tensor| x.ne(y).sum(-1).cast::<u8>();
     let byte = |x: f32| (4.0 * x) as u8;
