@@ -1,7 +1,7 @@
 //! What Broadloom takes, beside the best loops by hand or beside itself, and what is asked of it.
 //!
 //! ```text
-//! cargo bench --bench table                        every entry, some five minutes
+//! cargo bench --bench table                        every entry, some six minutes
 //! cargo bench --bench table -- rows softmax        entries whose family or name has one of these texts
 //! cargo bench --bench table -- --write             writes docs/benchmarks.md as well
 //! cargo bench --bench table -- --before page.md    what has no limit of its own is to be within 1.05 of that page

@@ -119,8 +119,9 @@ const PRODUCTS: &str = "
 ## Sums of products
 
 Made of the ops above by broadcasting, so that nothing as large as the products is stored, and what follows is fused.
-Operands take their common dtype, which is that of the result: integers wrap in it, bool is `or` of `and`. An axis that is
-summed over has the same size in both operands; only batch axes of the constant 1 stretch.
+Operands take their common dtype, which is that of the result: integers wrap in it, bool is `or` of `and`. Products of f16
+and bf16 are multiplied and summed as f32 and rounded once, at the end; `einsum` does so for each pair of operands. An axis
+that is summed over has the same size in both operands; only batch axes of the constant 1 stretch.
 
 | op | meaning | NumPy | example |
 | --- | --- | --- | --- |

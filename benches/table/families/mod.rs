@@ -8,6 +8,7 @@ mod formulas;
 mod functions;
 mod fusion;
 mod nearest_code;
+mod pairs;
 mod products;
 mod reductions;
 mod rows;
@@ -23,6 +24,7 @@ pub fn run(suite: &mut Suite) {
     suite.family("reductions", reductions::entries);
     suite.family("rows", rows::entries);
     suite.family("nearest code", nearest_code::entries);
+    suite.family("pairs", pairs::entries);
     suite.family("products", products::entries);
     suite.family("fusion", fusion::entries);
     suite.family("compile", compile::entries);

@@ -1,6 +1,6 @@
 //! The nearest of some codes to each row, and distances like it.
 
-use crate::by_hand::nearest::{nearest, nearest_naive};
+use crate::by_hand::nearest::{nearest_by_root, nearest_f32, nearest_naive};
 use crate::harness::contest::{Loop, agreeing, array, compiled, kernel};
 use crate::harness::{Asked, Suite};
 use broadloom::prelude::*;
@@ -16,9 +16,9 @@ const CODES: usize = 64;
 type Distance = fn(Tensor) -> Tensor;
 
 pub fn entries(suite: &mut Suite) {
-    by_hand::<3, false>(suite, 1_000_000, 16);
-    by_hand::<8, false>(suite, 200_000, 256);
-    by_hand::<3, true>(suite, 1_000_000, 16);
+    by_hand::<false>(suite, 1_000_000, 16, 3);
+    by_hand::<false>(suite, 200_000, 256, 8);
+    by_hand::<true>(suite, 1_000_000, 16, 3);
     let distances: [(&str, Distance); 5] = [
         ("nearest code", |difference| difference.square().sum(-1)),
         ("nearest code by sqrt", |difference| difference.square().sum(-1).sqrt()),
@@ -48,25 +48,26 @@ fn kernel_for(d: impl Fn(&Graph) -> Dim, distance: Distance, threads: Threads) -
 }
 
 /// Distances rooted as NumPy's guide writes it, or not.
-fn by_hand<const D: usize, const ROOT: bool>(suite: &mut Suite, n: usize, k: usize) {
+fn by_hand<const ROOT: bool>(suite: &mut Suite, n: usize, k: usize, d: usize) {
     let root = if ROOT { ", with sqrt" } else { "" };
     let (level, rows) = (suite.level, suite.size(n));
-    suite.ratio(&format!("({n}, {k}, {D}){root}"), Asked::AsBefore, || {
+    suite.ratio(&format!("({n}, {k}, {d}){root}"), Asked::AsBefore, || {
         let distance: Distance = match ROOT {
             true => |difference| difference.square().sum(-1).sqrt(),
             false => |difference| difference.square().sum(-1),
         };
-        let (obs, codes) = (array(&[rows, D], 1), array(&[k, D], 2));
+        let (obs, codes) = (array(&[rows, d], 1), array(&[k, d], 2));
         let broadloom = {
-            let compiled = kernel_for(|_| D.into(), distance, Threads::Calling);
+            let compiled = kernel_for(|_| d.into(), distance, Threads::Calling);
             kernel(compiled, vec![obs.clone(), codes.clone()], &[rows])
         };
         let hand: Loop<i64> = {
             let (obs, codes) = (obs.clone(), codes.clone());
-            Box::new(move |out| nearest::<D, ROOT>(level, obs.as_slice(), codes.as_slice(), out))
+            let nearest = if ROOT { nearest_by_root } else { nearest_f32 };
+            Box::new(move |out| nearest(level, d, obs.as_slice(), codes.as_slice(), out))
         };
         let naive: Loop<i64> =
-            Box::new(move |out| nearest_naive::<ROOT>(obs.as_slice(), codes.as_slice(), D, out));
+            Box::new(move |out| nearest_naive::<ROOT>(obs.as_slice(), codes.as_slice(), d, out));
         let loops = vec![("broadloom", broadloom), ("by hand", hand), ("a naive loop", naive)];
         agreeing(rows, |a, b| a == b, loops)
     });

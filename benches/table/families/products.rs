@@ -1,81 +1,176 @@
 //! Products of matrices, and what is like them.
 
-use crate::harness::contest::{Loop, agreeing, alone, array, compiled, is_close, kernel, of, pool};
+use crate::by_hand::Level;
+use crate::by_hand::pairs::squared_distances;
+use crate::by_hand::peak::{fused_f32, fused_f64};
+use crate::harness::contest::{Loop, Passed, agreeing, alone, array, compiled, is_close, kernel, of, pool};
 use crate::harness::{Asked, Contender, Suite};
 use broadloom::prelude::*;
 use broadloom::{Array, Element, Threads};
+use gemm::Parallelism;
 use ndarray::linalg::general_mat_mul;
 use ndarray::{ArrayView2, ArrayViewMut2, LinalgScalar};
 use std::rc::Rc;
 
-/// Of the time of the crate `matrixmultiply`, on which ndarray's products rest.
-const OF_A_LIBRARY: Asked = Asked::Ratio(1.25);
+/// Of the time of the crate `gemm`.
+const OF_A_LIBRARY: f64 = 1.25;
+/// Of the time of as many multiplications and additions that wait for nothing: 0.6 of what the CPU can do.
+const OF_THE_PEAK: f64 = 1.67;
+/// From here on a product is large enough for that.
+const LARGE: usize = 256;
+/// Of the time of a direct loop by hand.
+const OF_BY_HAND: Asked = Asked::Ratio(1.25);
 
 pub fn entries(suite: &mut Suite) {
-    for n in [64, 256, 512, 1000] {
-        square(suite, n, |x| x, is_close);
-    }
-    square(suite, 512, f64::from, |a, b| (a - b).abs() <= 1e-9 * (1.0 + a.abs()));
-    rows_with_rows(suite);
+    all::<f32>(suite, |x| x, is_close, fused_f32);
+    all::<f64>(suite, f64::from, |a, b| (a - b).abs() <= 1e-9 * (1.0 + a.abs()), fused_f64);
     followed(suite);
     distances(suite);
     shared(suite);
 }
 
-/// `x @ y`, or `x @ y.T`, of square matrices by ndarray.
-fn library<T: Element + LinalgScalar>(
-    x: Rc<Array<T>>,
-    y: Rc<Array<T>>,
-    n: usize,
-    transposed: bool,
-) -> Loop<T> {
+/// So many multiplications and additions.
+type Fused<T> = fn(Level, usize, &mut [T]);
+
+fn all<T: Element + LinalgScalar + Default>(
+    suite: &mut Suite,
+    element: fn(f32) -> T,
+    is_close: fn(&T, &T) -> bool,
+    fused: Fused<T>,
+) {
+    for n in [64, 256, 512, 1000, 2048] {
+        contest(suite, Layout { sizes: [n; 3], turned: [false; 2] }, element, is_close, fused);
+    }
+    // Tall, long and flat ones.
+    for sizes in [[10_000, 64, 64], [64, 10_000, 64], [64, 64, 10_000]] {
+        contest(suite, Layout { sizes, turned: [false; 2] }, element, is_close, fused);
+    }
+    for turned in [[false, true], [true, false]] {
+        contest(suite, Layout { sizes: [512; 3], turned }, element, is_close, fused);
+    }
+}
+
+/// The sizes n, k and m of `[n, k] @ [k, m]`, and which of the two lie with their axes the other way round.
+#[derive(Clone, Copy)]
+struct Layout {
+    sizes: [usize; 3],
+    turned: [bool; 2],
+}
+
+impl Layout {
+    /// Sizes of the operands, as they lie in memory.
+    fn shapes(self) -> [[usize; 2]; 2] {
+        let [n, k, m] = self.sizes;
+        [if self.turned[0] { [k, n] } else { [n, k] }, if self.turned[1] { [m, k] } else { [k, m] }]
+    }
+
+    fn name(self) -> String {
+        let [left, right] = [("x", self.turned[0]), ("y", self.turned[1])]
+            .map(|(name, turned)| if turned { format!("{name}.T") } else { name.to_owned() });
+        format!("{left} @ {right}")
+    }
+}
+
+/// The product of matrices whose sizes are symbols, and a row to go on with.
+fn product<T: Element>(g: &Graph, turned: [bool; 2]) -> (Tensor, Tensor) {
+    let [n, k, m] = g.symbols(["n", "k", "m"]);
+    let left = if turned[0] { shape![k, n] } else { shape![n, k] };
+    let right = if turned[1] { shape![m, k] } else { shape![k, m] };
+    let (x, y) = (g.input::<T>("x", left), g.input::<T>("y", right));
+    let x = if turned[0] { x.t() } else { x };
+    let y = if turned[1] { y.t() } else { y };
+    (x.matmul(y), g.input::<T>("b", shape![m]))
+}
+
+/// By the crate `gemm`, on this thread.
+fn by_gemm<T: Element + LinalgScalar>(x: Rc<Array<T>>, y: Rc<Array<T>>, layout: Layout) -> Loop<T> {
     Box::new(move |out| {
-        let shape = (n, n);
-        let x = ArrayView2::from_shape(shape, x.as_slice()).expect("a square");
-        let y = ArrayView2::from_shape(shape, y.as_slice()).expect("a square");
-        let y = if transposed { y.reversed_axes() } else { y };
-        let mut out = ArrayViewMut2::from_shape(shape, out).expect("a square");
+        let [n, k, m] = layout.sizes;
+        assert!(x.as_slice().len() == n * k && y.as_slice().len() == k * m && out.len() == n * m);
+        // Steps to the next column and to the next row, in elements.
+        let steps = |[_, inner]: [usize; 2], turned: bool| {
+            if turned { [inner as isize, 1] } else { [1, inner as isize] }
+        };
+        let [left, right] = layout.shapes();
+        let (left, right) = (steps(left, layout.turned[0]), steps(right, layout.turned[1]));
+        // SAFETY: the arrays have as many elements as the sizes and steps say, and no element of `out` is an operand's.
+        unsafe {
+            gemm::gemm(
+                n,
+                m,
+                k,
+                out.as_mut_ptr(),
+                1,
+                m as isize,
+                false,
+                x.as_slice().as_ptr(),
+                left[0],
+                left[1],
+                y.as_slice().as_ptr(),
+                right[0],
+                right[1],
+                T::zero(),
+                T::one(),
+                false,
+                false,
+                false,
+                Parallelism::None,
+            );
+        }
+    })
+}
+
+/// By the crate `matrixmultiply`, on which ndarray's products rest.
+fn by_matrixmultiply<T: Element + LinalgScalar>(x: Rc<Array<T>>, y: Rc<Array<T>>, layout: Layout) -> Loop<T> {
+    Box::new(move |out| {
+        let [n, _, m] = layout.sizes;
+        let view = |elements, shape: [usize; 2], turned| {
+            let view = ArrayView2::from_shape(shape, elements).expect("a matrix");
+            if turned { view.reversed_axes() } else { view }
+        };
+        let [left, right] = layout.shapes();
+        let x = view(x.as_slice(), left, layout.turned[0]);
+        let y = view(y.as_slice(), right, layout.turned[1]);
+        let mut out = ArrayViewMut2::from_shape([n, m], out).expect("a matrix");
         general_mat_mul(T::one(), &x, &y, T::zero(), &mut out);
     })
 }
 
-/// The product of matrices whose sizes are symbols, and a row to go on with.
-fn product<T: Element>(g: &Graph) -> (Tensor, Tensor) {
-    let [n, k, m] = g.symbols(["n", "k", "m"]);
-    let (x, y) = (g.input::<T>("x", shape![n, k]), g.input::<T>("y", shape![k, m]));
-    (x.matmul(y), g.input::<T>("b", shape![m]))
-}
-
-fn square<T: Element + LinalgScalar + Default>(
+fn contest<T: Element + LinalgScalar + Default>(
     suite: &mut Suite,
-    n: usize,
+    layout: Layout,
     element: fn(f32) -> T,
     is_close: fn(&T, &T) -> bool,
+    fused: Fused<T>,
 ) {
-    let n = suite.size(n);
-    suite.ratio(&format!("x @ y, {} of {n} x {n}", T::DTYPE), OF_A_LIBRARY, || {
-        let [x, y] = [3, 4].map(|seed| {
-            let numbers: Vec<T> = array(&[n, n], seed).as_slice().iter().map(|x| element(*x)).collect();
-            of(numbers, &[n, n])
+    let layout = Layout { sizes: layout.sizes.map(|size| suite.size(size)), ..layout };
+    let (level, [n, k, m], shapes) = (suite.level, layout.sizes, layout.shapes());
+    let sizes = match shapes {
+        [left, right] if left == right => format!("{} x {}", left[0], left[1]),
+        [left, right] => format!("{} x {} and {} x {}", left[0], left[1], right[0], right[1]),
+    };
+    let asked = match n.min(k).min(m) >= LARGE {
+        true => Asked::Both(OF_A_LIBRARY, OF_THE_PEAK),
+        false => Asked::Ratio(OF_A_LIBRARY),
+    };
+    suite.ratio(&format!("{}, {} of {sizes}", layout.name(), T::DTYPE), asked, || {
+        let [x, y] = [(shapes[0], 3), (shapes[1], 4)].map(|(shape, seed)| {
+            let numbers: Vec<T> = array(&shape, seed).as_slice().iter().map(|x| element(*x)).collect();
+            of(numbers, &shape)
         });
         let g = Graph::new();
-        let broadloom = kernel(alone(product::<T>(&g).0), vec![x.clone(), y.clone()], &[n, n]);
-        let loops = vec![("broadloom", broadloom), ("matrixmultiply", library(x, y, n, false))];
-        agreeing(n * n, is_close, loops)
-    });
-}
-
-/// The axis that is summed is the last one of both.
-fn rows_with_rows(suite: &mut Suite) {
-    let n = suite.size(512);
-    suite.ratio(&format!("x @ y.T, f32 of {n} x {n}"), OF_A_LIBRARY, || {
-        let (x, y) = (array(&[n, n], 3), array(&[n, n], 4));
-        let g = Graph::new();
-        let [rows, k, columns] = g.symbols(["n", "k", "m"]);
-        let (left, right) = (g.input::<f32>("x", shape![rows, k]), g.input::<f32>("y", shape![columns, k]));
-        let broadloom = kernel(alone(left.matmul(right.t())), vec![x.clone(), y.clone()], &[n, n]);
-        let loops = vec![("broadloom", broadloom), ("matrixmultiply", library(x, y, n, true))];
-        agreeing(n * n, is_close, loops)
+        let compiled = alone(product::<T>(&g, layout.turned).0);
+        let broadloom = kernel(compiled, vec![x.clone(), y.clone()], &[n, m]);
+        let gemm = by_gemm(x.clone(), y.clone(), layout);
+        let loops = vec![
+            ("broadloom", broadloom),
+            ("gemm", gemm),
+            ("matrixmultiply", by_matrixmultiply(x, y, layout)),
+        ];
+        let mut contenders = agreeing(n * m, is_close, loops);
+        let mut out = [T::default(); 64];
+        contenders.insert(2, Contender::new("the peak", move || fused(level, n * k * m, &mut out)));
+        contenders
     });
 }
 
@@ -87,13 +182,13 @@ fn followed(suite: &mut Suite) {
         let g = Graph::new();
         let mut followed = kernel(
             alone({
-                let (product, b) = product::<f32>(&g);
+                let (product, b) = product::<f32>(&g, [false; 2]);
                 (product + b).relu()
             }),
             vec![x.clone(), y.clone(), b],
             &[n, n],
         );
-        let mut bare = kernel(alone(product::<f32>(&g).0), vec![x, y], &[n, n]);
+        let mut bare = kernel(alone(product::<f32>(&g, [false; 2]).0), vec![x, y], &[n, n]);
         let (mut out, mut other) = (vec![0.0_f32; n * n], vec![0.0_f32; n * n]);
         vec![
             Contender::new("broadloom", move || followed(&mut out)),
@@ -102,22 +197,38 @@ fn followed(suite: &mut Suite) {
     });
 }
 
-/// Squares of differences have no library; they are two operations where a product has one.
+/// Squares of differences are two operations where a product has one. By a product they are three passes over the table,
+/// and cancel where points are near each other.
 fn distances(suite: &mut Suite) {
-    let n = suite.size(512);
-    suite.ratio(&format!("squared distances of {n} and {n} points, d = {n}"), Asked::Ratio(2.5), || {
+    let (level, n) = (suite.level, suite.size(512));
+    suite.ratio(&format!("squared distances of {n} and {n} points, d = {n}"), OF_BY_HAND, || {
         let (x, y) = (array(&[n, n], 3), array(&[n, n], 4));
         let g = Graph::new();
         let [rows, k, columns] = g.symbols(["n", "k", "m"]);
         let (left, right) = (g.input::<f32>("x", shape![rows, k]), g.input::<f32>("y", shape![columns, k]));
         let distances = alone((left.unsqueeze(1) - right).square().sum(-1));
-        let mut broadloom = kernel(distances, vec![x.clone(), y.clone()], &[n, n]);
-        let mut product = library(x, y, n, true);
-        let (mut out, mut other) = (vec![0.0_f32; n * n], vec![0.0_f32; n * n]);
-        vec![
-            Contender::new("broadloom", move || broadloom(&mut out)),
-            Contender::new("matrixmultiply, products", move || product(&mut other)),
-        ]
+        let broadloom = kernel(distances, vec![x.clone(), y.clone()], &[n, n]);
+        let hand: Loop<f32> = {
+            let (x, y) = (x.clone(), y.clone());
+            Box::new(move |out| squared_distances(level, n, x.as_slice(), y.as_slice(), out))
+        };
+        let layout = Layout { sizes: [n; 3], turned: [false, true] };
+        let mut product = by_matrixmultiply(x.clone(), y.clone(), layout);
+        let by_product: Loop<f32> = Box::new(move |out| {
+            let [x_squares, y_squares] = [&x, &y].map(|points| {
+                let squares = |point: &[f32]| point.iter().map(|x| x * x).sum::<f32>();
+                points.as_slice().chunks_exact(n).map(squares).collect::<Vec<f32>>()
+            });
+            product(out);
+            for (row, x) in out.chunks_exact_mut(n).zip(x_squares) {
+                for (distance, y) in row.iter_mut().zip(&y_squares) {
+                    *distance = x + y - 2.0 * *distance;
+                }
+            }
+        });
+        let loops =
+            vec![("broadloom", broadloom), ("by hand", hand), ("a product by matrixmultiply", by_product)];
+        agreeing(n * n, is_close, loops)
     });
 }
 
@@ -126,9 +237,9 @@ fn shared(suite: &mut Suite) {
     suite.ratio(&format!("x @ y, f32 of {n} x {n}, two threads"), Asked::Ratio(0.55), || {
         let (x, y) = (array(&[n, n], 3), array(&[n, n], 4));
         let run = |name, threads: Threads| {
-            let arrays: Vec<Rc<dyn crate::harness::contest::Passed>> = vec![x.clone(), y.clone()];
+            let arrays: Vec<Rc<dyn Passed>> = vec![x.clone(), y.clone()];
             let g = Graph::new();
-            let mut run = kernel(compiled(product::<f32>(&g).0, threads), arrays, &[n, n]);
+            let mut run = kernel(compiled(product::<f32>(&g, [false; 2]).0, threads), arrays, &[n, n]);
             let mut out = vec![0.0_f32; n * n];
             Contender::new(name, move || run(&mut out))
         };

@@ -13,6 +13,8 @@ use std::time::Duration;
 
 /// Time for an entry.
 const TIME: Duration = Duration::from_millis(1200);
+/// Time for an entry of a family that has many, each of some milliseconds.
+const BRIEF_TIME: Duration = Duration::from_millis(100);
 /// A figure that an earlier run had may be exceeded by this much, if nothing else is asked.
 const AS_BEFORE: f64 = 1.05;
 
@@ -23,6 +25,8 @@ pub enum Asked {
     AsBefore,
     /// At most so much.
     Ratio(f64),
+    /// At most so much, and at most so much of the third's.
+    Both(f64, f64),
     /// At most so much, or the first is as fast as the third.
     RatioOrThird(f64),
 }
@@ -67,6 +71,21 @@ impl Suite {
 
     /// Contenders that do the same work, or work that is to take as long: the first as a multiple of the second.
     pub fn ratio(&mut self, entry: &str, asked: Asked, contenders: impl FnOnce() -> Vec<Contender>) {
+        self.ratio_within(TIME, entry, asked, contenders);
+    }
+
+    /// The same with less time to measure.
+    pub fn brief(&mut self, entry: &str, asked: Asked, contenders: impl FnOnce() -> Vec<Contender>) {
+        self.ratio_within(BRIEF_TIME, entry, asked, contenders);
+    }
+
+    fn ratio_within(
+        &mut self,
+        within: Duration,
+        entry: &str,
+        asked: Asked,
+        contenders: impl FnOnce() -> Vec<Contender>,
+    ) {
         let before = self.before.get(entry).copied();
         self.entry(entry, |is_quick| {
             let mut contenders = contenders();
@@ -74,7 +93,7 @@ impl Suite {
                 contenders.iter_mut().for_each(|contender| (contender.run)());
                 return None;
             }
-            let times = measure(&mut contenders, TIME);
+            let times = measure(&mut contenders, within);
             Some(judge(&times, &contenders, asked, before))
         });
     }
@@ -170,6 +189,10 @@ fn judge(times: &Times, contenders: &[Contender], asked: Asked, before: Option<f
             Outcome { figure, asked, holds: Some(ratio <= AS_BEFORE * before) }
         }
         (Asked::Ratio(limit), _) => Outcome { figure, asked: limit.to_string(), holds: Some(ratio <= limit) },
+        (Asked::Both(limit, of_third), _) => {
+            let holds = Some(ratio <= limit && times.ratio(0, 2) <= of_third);
+            Outcome { figure, asked: format!("{limit}, {of_third} of {}", contenders[2].name), holds }
+        }
         (Asked::RatioOrThird(limit), _) => {
             let holds = Some(ratio <= limit || times.ratio(0, 2) <= 1.0);
             Outcome { figure, asked: format!("{limit}, or 1 of {}", contenders[2].name), holds }

@@ -53,10 +53,11 @@ fn page(rows: &[Row], level: Level) -> String {
         "# Benchmarks\n\n\
          Written by `cargo bench --bench table -- --write` on {}, {} threads, {}, on {}; do not edit.\n\n\
          A figure is the time of Broadloom as a multiple of that of its rival, which is named beside it: the best loop that we\n\
-         can write by hand, for the widest vectors of the CPU, or Broadloom itself on another way to say the same. Both run in\n\
-         turns, on one thread if the entry does not say more, into arrays that are there; the figure is the median over the\n\
-         rounds, and the time in brackets the median of Broadloom's. Compiling and calling have limits in seconds. `asked` is\n\
-         the limit that a figure has to keep; {held} of {asked} do.\n",
+         can write by hand, for the widest vectors of the CPU, a library, or Broadloom itself on another way to say the same.\n\
+         `the peak` is a loop of as many multiplications and additions that wait for nothing. All run in turns, on one thread\n\
+         if the entry does not say more, into arrays that are there; the figure is the median over the rounds, and the time in\n\
+         brackets the median of Broadloom's. Compiling and calling have limits in seconds. `asked` is the limit that a figure\n\
+         has to keep; {held} of {asked} do.\n",
         cpu(),
         std::thread::available_parallelism().map_or(1, usize::from),
         level.name(),

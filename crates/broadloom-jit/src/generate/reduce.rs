@@ -252,26 +252,21 @@ impl Generator<'_, '_, '_> {
             })
             .collect();
         let steps = (1_i64 << (8 * least)) - 1;
-        let limit = self.ins().iadd_imm_s(range.1, 1 - lanes as i64);
-        let looped = self.loop_while(
-            &[range.0],
-            state,
-            |generator, at| generator.ins().icmp(IntCC::SignedLessThan, at[0], limit),
-            |generator, at, state| {
-                let next = generator.ins().iadd_imm_s(at[0], steps * lanes as i64);
-                let stop = generator.least(next, range.1);
-                let mut begin = state.to_vec();
-                zeros.iter().for_each(|(at, zero)| begin[*at] = zero.clone());
-                let (next, mut new) = generator.steps_of_lanes(reduce, (at[0], stop), lanes, &begin);
-                for (at, _) in &zeros {
-                    let total = &state[*at];
-                    let counted = generator.emit.cast(&new[*at], total.dtype);
-                    new[*at] = generator.emit.accumulate(ReduceOp::Sum, total.dtype, total, &counted);
-                }
-                (vec![next], new)
-            },
-        );
-        (looped.state[0], looped.carried)
+        let length = self.ins().isub(range.1, range.0);
+        let length = self.ins().band_imm_s(length, -(lanes as i64));
+        let whole = self.ins().iadd(range.0, length);
+        let state = self.blocks(range.0, whole, steps * lanes as i64, state, |generator, block, state| {
+            let mut begin = state.to_vec();
+            zeros.iter().for_each(|(at, zero)| begin[*at] = zero.clone());
+            let (_, mut new) = generator.steps_of_lanes(reduce, block, lanes, &begin);
+            for (at, _) in &zeros {
+                let total = &state[*at];
+                let counted = generator.emit.cast(&new[*at], total.dtype);
+                new[*at] = generator.emit.accumulate(ReduceOp::Sum, total.dtype, total, &counted);
+            }
+            new
+        });
+        (whole, state)
     }
 
     /// The counts of a state, by their places in it, with the dtypes of lanes as narrow as the masks.

@@ -13,8 +13,8 @@ use smallvec::SmallVec;
 /// All of them are broadcasting, one multiplication and one sum: nothing as large as the products is stored, and what
 /// is computed of the result is part of the same loops. Operands take their common dtype, which is that of the result:
 /// integers wrap in it, unlike those of [`Tensor::sum`], bool is `or` of `and`. Floats add up in the order of a sum,
-/// with one rounding for product and sum; those of 16 bits do so as `f32`, and the sum is rounded. An axis that is summed over must have the same size in both operands; not
-/// even the constant 1 stretches, which only batch axes do.
+/// with one rounding for product and sum; those of 16 bits do so as `f32`, and the sum is rounded once. An axis that is
+/// summed over must have the same size in both operands; not even the constant 1 stretches, which only batch axes do.
 impl Tensor {
     /// The matrix product, NumPy's `@`: `[.., n, k]` times `[.., k, m]` is `[.., n, m]`, and the axes in front
     /// broadcast. An operand of one axis is a row on the left and a column on the right; its axis is not in the result.

@@ -206,6 +206,11 @@ fn select_takes_masks_and_scalars() {
     });
 }
 
+/// Two operands, or the second of them first.
+fn in_order<T>(swap: bool, x: T, y: T) -> [T; 2] {
+    if swap { [y, x] } else { [x, y] }
+}
+
 /// Zeros that are known take another way, and so do numbers that are compared.
 #[test]
 fn constants_are_chosen_and_compared() {
@@ -221,29 +226,22 @@ fn constants_are_chosen_and_compared() {
                         .into_iter()
                         .flat_map(|op| [(op, false), (op, true)])
                 {
-                    let in_order = move |x, number| if swap { [number, x] } else { [x, number] };
                     cases.push(elementwise(
                         format!("{op} of {lanes} {dtype} and {number:?}, or {number:?}: {swap}"),
                         vec![(dtype, lanes); 2],
                         tuples(dtype, 2),
                         move |emitter, args| {
                             let number = emitter.constant(number);
-                            let args = [args[0].clone(), args[1].clone()];
-                            let holds = if swap {
-                                emitter.op(op, &[number.clone(), args[0].clone()])
-                            } else {
-                                emitter.op(op, &[args[0].clone(), number.clone()])
-                            };
-                            if swap {
-                                emitter.select(&holds, &number, &args[1])
-                            } else {
-                                emitter.select(&holds, &args[1], &number)
-                            }
+                            let compared = in_order(swap, args[0].clone(), number.clone());
+                            let holds = emitter.op(op, &compared);
+                            let [yes, no] = in_order(swap, args[1].clone(), number);
+                            emitter.select(&holds, &yes, &no)
                         },
                         move |args| {
-                            let compared = in_order(args[0], number);
+                            let compared = in_order(swap, args[0], number);
                             let holds = op.evaluate(target.fused, &compared) == Some(Scalar::Bool(true));
-                            if holds == swap { number } else { args[1] }
+                            let [yes, no] = in_order(swap, args[1], number);
+                            if holds { yes } else { no }
                         },
                     ));
                 }

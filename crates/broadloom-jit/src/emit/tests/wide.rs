@@ -17,6 +17,11 @@ use std::collections::BTreeSet;
 /// Bytes of a vector register.
 const WIDE: usize = 32;
 
+/// Lanes of values of these dtypes, with the bytes of a lane of masks beside them.
+fn shapes(dtypes: &[DType]) -> impl Iterator<Item = (usize, u8)> {
+    lanes(dtypes).iter().flat_map(|lanes| [1, 2, 4, 8].map(|width| (*lanes, width)))
+}
+
 /// Checks functions as they are added.
 struct Checker {
     isa: OwnedTargetIsa,
@@ -102,13 +107,13 @@ impl Checker {
 
     fn casts_and_choices(&mut self) {
         for from in DType::ALL.iter().copied() {
-            for (lanes, width) in
-                lanes(&[from]).iter().flat_map(|&lanes| [1, 2, 4, 8].map(|width| (lanes, width)))
-            {
-                for to in DType::ALL.iter().copied() {
+            for to in DType::ALL.iter().copied() {
+                for (lanes, width) in shapes(&[from, to]) {
                     let name = format!("cast of {lanes} {from} to {to}");
                     self.value(&name, &[(from, lanes)], width, |emitter, args| emitter.cast(&args[0], to));
                 }
+            }
+            for (lanes, width) in shapes(&[from]) {
                 let name = format!("select of {lanes} {from}");
                 let operands = [(DType::Bool, lanes), (from, lanes), (from, lanes)];
                 self.value(&name, &operands, width, |emitter, args| {
@@ -188,11 +193,11 @@ impl Checker {
             }
         }
         for dtype in DType::ALL.iter().copied() {
-            for (op, lanes) in [ReduceOp::ArgMin, ReduceOp::ArgMax]
+            for (op, index) in [ReduceOp::ArgMin, ReduceOp::ArgMax]
                 .into_iter()
-                .flat_map(|op| lanes(&[dtype]).iter().map(move |lanes| (op, *lanes)))
+                .flat_map(|op| [(op, DType::I32), (op, DType::I64)])
             {
-                for index in [DType::I32, DType::I64] {
+                for &lanes in lanes(&[dtype, index]) {
                     let operands = [(dtype, lanes), (index, lanes), (dtype, lanes), (index, lanes)];
                     let name = format!("{op} of {lanes} {dtype} with {index}");
                     self.value(&name, &operands, 1, |emitter, args| {
