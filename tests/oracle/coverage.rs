@@ -259,6 +259,7 @@ impl Walk<'_> {
             }
         }
         self.body(&contract.prologue, 1);
+        self.body(&contract.rows_prologue, 1);
         self.body(&contract.body, contract.lanes);
     }
 

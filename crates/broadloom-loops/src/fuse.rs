@@ -236,7 +236,7 @@ impl Fusion {
             wanted.retain(|(node, _)| !roots.contains(node) && !self.stored.contains_key(node));
             if wanted.is_empty() {
                 let kernel = make(&placement, name)?;
-                let too_much = near_bytes(&kernel) > options.target.scratch_bytes();
+                let too_much = near_bytes(&kernel, &options.target) > options.target.scratch_bytes();
                 let Some(node) = self.cut(&nest, roots).filter(|_| too_much) else {
                     return Ok(Attempt::Made(Box::new(kernel), placement.assumptions()));
                 };

@@ -28,6 +28,7 @@ use broadloom_ir::dtype::DType;
 use broadloom_ir::reduce::SEQUENTIAL_LIMIT;
 use smallvec::{SmallVec, smallvec};
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::ops::RangeInclusive;
 
 /// How a reduction runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -518,10 +519,14 @@ impl<'n, 'a> Placement<'n, 'a> {
         };
         let long =
             |size: Dim, least: i64| Assumption { size, least, most: i64::MAX, of: Specialisation::LongRows };
+        let contracted = |(size, range): (Dim, RangeInclusive<i64>)| {
+            let (least, most) = range.into_inner();
+            Assumption { size, least, most, of: Specialisation::LongRows }
+        };
         let merged = self.nest.long_rows.iter().map(|(size, least)| long(size.clone(), *least));
         let called = self.called_strips().into_iter().filter(|_| self.options.long_rows);
         let called = called.map(|size| long(size, MIN_CALLED_STRIP));
-        let contracted = self.contracted_sizes().into_iter().map(|(size, least)| long(size, least));
+        let contracted = self.contracted_sizes().into_iter().map(contracted);
         narrow.chain(kept).filter_map(assumption).chain(merged).chain(called).chain(contracted).collect()
     }
 

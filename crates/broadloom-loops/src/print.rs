@@ -183,6 +183,7 @@ impl Printer<'_> {
                     let order = order(contract.order);
                     writeln!(f, "{pad}contract {axis} for {rows} over rows of {strip}{lanes} {order} {{")?;
                     self.body(f, &contract.prologue, depth + 1)?;
+                    self.body(f, &contract.rows_prologue, depth + 1)?;
                     self.body(f, &contract.body, depth + 1)?;
                     for entry in &contract.accumulators {
                         writeln!(f, "{pad}  {} = {}", entry.target, self.accumulator(&entry.accumulator))?;

@@ -10,6 +10,7 @@ use crate::thresholds::{
     CONTRACTED_BYTES, MAX_COLUMN_STRIP, MAX_PERIODIC_STRIP, MAX_TILE_STRIP, MIN_STRIP, PARTS_OF_SCRATCH,
     STRIP_UNIT,
 };
+use broadloom_ir::dtype::DType;
 use broadloom_ir::reduce::BLOCK;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -36,7 +37,7 @@ const STRIP_LANES: usize = 16;
 /// along the axes `read_kept` strips are blocks.
 pub(crate) fn lay_out(kernel: &mut Kernel, row_axes: &[AxisId], read_kept: &[AxisId], target: &Target) {
     let lives = Lives::of(kernel).intervals;
-    let met = Met::of(kernel);
+    let met = Met::of(kernel, target);
     let mut lengths: HashMap<AxisId, usize> = read_kept.iter().map(|axis| (*axis, BLOCK)).collect();
     let mut by_axis: BTreeMap<AxisId, Vec<usize>> = BTreeMap::new();
     for (row, axis) in row_axes.iter().enumerate() {
@@ -147,9 +148,10 @@ impl Row {
 }
 
 /// Bytes of scratch memory that the rows take which should stay in the first-level cache.
-pub(crate) fn near_bytes(kernel: &Kernel) -> usize {
+pub(crate) fn near_bytes(kernel: &Kernel, target: &Target) -> usize {
     let bytes = |row: &Row| (row.dtype.size() * row.length * row.count).next_multiple_of(64);
-    let near = kernel.rows.iter().zip(Met::of(kernel).levels).filter(|(_, level)| *level == Level::First);
+    let near =
+        kernel.rows.iter().zip(Met::of(kernel, target).levels).filter(|(_, level)| *level == Level::First);
     near.map(|(row, _)| row.offset + bytes(row)).max().unwrap_or(0)
 }
 
@@ -163,7 +165,7 @@ struct Met {
 }
 
 impl Met {
-    fn of(kernel: &Kernel) -> Met {
+    fn of(kernel: &Kernel, target: &Target) -> Met {
         let mut met = Met {
             levels: vec![Level::First; kernel.rows.len()],
             by_tiles: HashSet::new(),
@@ -179,10 +181,19 @@ impl Met {
                         met.levels[row.index()] = Level::Memory;
                         bytes += kernel.rows[row.index()].dtype.size();
                     }
-                    for row in contract.accumulators.iter().flat_map(Contracted::rows) {
+                    let beside = contract.filled_beside(&kernel.values);
+                    for row in contract.accumulators.iter().flat_map(Contracted::rows).chain(beside) {
                         met.levels[row.index()] = Level::Memory;
                     }
-                    let length = (CONTRACTED_BYTES / bytes.max(1)).next_multiple_of(contract.lanes);
+                    let steps = match kernel.axes[contract.axis.index()].extent {
+                        Extent::Constant(extent) => (extent.max(1) as usize).min(BLOCK),
+                        Extent::Param(_) => BLOCK,
+                    };
+                    let (least, most) = CONTRACTED_BYTES.into_inner();
+                    let strip = (target.l2 / steps).clamp(least, most);
+                    let dtypes = contract.accumulators.iter().map(|entry| entry.accumulator.dtype);
+                    let bytes = bytes.max(dtypes.map(DType::size).sum());
+                    let length = (strip / bytes.max(1)).next_multiple_of(contract.lanes);
                     let most = met.contracted.entry(contract.strip).or_insert(length);
                     *most = length.min(*most);
                 }

@@ -22,7 +22,7 @@
 //! 8. what a kernel writes is no input and stands in the loop that threads share, if there is one, whose axis moves it:
 //!    no two write the same element;
 //! 9. an axis that is counted in 32 bits is as short as that, as a constant or by an [assumption](Schedule::assumptions);
-//! 10. a `Contract` stands in strips of two axes, whose loops are not around it; it has as many rows of results as the
+//! 10. a `Contract` of an axis that has ranks enough stands in strips of two axes, whose loops are not around it; it has as many rows of results as the
 //!     strip of one has steps, and rows of whole vectors over the strip of the other, which moves no array that its
 //!     body reads; its body cannot fail, and reads only those rows that the prologue fills with what follows from
 //!     elements of arrays that the kernel does not write; these rows share memory with no others.

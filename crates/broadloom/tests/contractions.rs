@@ -360,3 +360,29 @@ fn functions_of_outer_axes_are_kept_or_not() {
         }
     }
 }
+
+/// Packed rows, results and ranks of a thread.
+#[test]
+fn scratch_memory_stays_below_a_mebibyte() {
+    fn check<T: Element>() {
+        for (name, expression) in EXPRESSIONS {
+            for across in [[false, false], [false, true], [true, false], [true, true]] {
+                let g = Graph::new();
+                let [n, k, r] = g.symbols(["n", "k", "r"]);
+                let [x, y] =
+                    [("x", n, across[0]), ("y", k, across[1])].map(|(input, size, across)| match across {
+                        true => g.input::<T>(input, shape![r, size]).t(),
+                        false => g.input::<T>(input, shape![size, r]),
+                    });
+                let kernel = compiled(&g, expression(x.unsqueeze(1), y), &CompileOptions::default());
+                let explained = kernel.explain().to_string();
+                assert!(explained.contains("contract"), "{name}: {explained}");
+                let (before, _) = explained.split_once(" bytes of scratch per thread").unwrap();
+                let bytes: usize = before.rsplit(' ').next().unwrap().parse().unwrap();
+                assert!((1..1 << 20).contains(&bytes), "{name}: {explained}");
+            }
+        }
+    }
+    check::<f32>();
+    check::<f64>();
+}

@@ -3,6 +3,7 @@
 //! ```text
 //! for block of axis {
 //!   prologue                                   unless the rows hold what it fills them with
+//!   rows_prologue
 //!   for 4 or 6 steps i of rows {               what they read stays in the first-level cache
 //!     for a vector j of strip {                what it reads comes from the second-level cache
 //!       for r in block { accumulators[i][j] }  in registers
@@ -44,6 +45,8 @@ struct Tile<'k> {
     contract: &'k Contract,
     /// What is read of rows that were filled for a block, with the rows.
     filled: Vec<(ValueId, RowId)>,
+    /// The same of rows over the steps of the axis of rows.
+    beside: Vec<(ValueId, RowId)>,
     /// The other definitions that the steps of the axis of rows share, and those that they do not.
     shared: Vec<ValueId>,
     own: Vec<ValueId>,
@@ -83,6 +86,7 @@ impl Generator<'_, '_, '_> {
         let (count, _) = self.counted(start, end, BLOCK as i64, zero, |generator, first, last, count| {
             generator.within(contract.axis, (first, last), |generator| {
                 generator.fill_rows(contract, first);
+                generator.body(&contract.rows_prologue);
                 generator.tiles(&tile, by_blocks, (first, last));
             });
             generator.if_several_blocks(contract, |generator| generator.push_rows(contract, count));
@@ -94,19 +98,20 @@ impl Generator<'_, '_, '_> {
     fn tile<'k>(&mut self, contract: &'k Contract) -> Tile<'k> {
         let kernel = self.kernel;
         let mut moved: HashSet<ValueId> = HashSet::new();
-        let (mut filled, mut shared, mut own) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut filled, mut beside, mut shared, mut own) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for stmt in &contract.body {
             let Stmt::Let(id) = stmt else { continue };
             let def = &kernel.values[id.index()].def;
             let by_access = def.accesses();
             let mut by_access = by_access.iter().map(|(access, _)| &kernel.accesses[access.index()]);
             let is_moved = by_access.any(|access| access.stride(contract.rows).is_some())
-                || matches!(def, Def::Index(axis) if *axis == contract.rows)
+                || matches!(def, Def::Index(axis) | Def::Row(_, axis) if *axis == contract.rows)
                 || def.operands().iter().any(|operand| moved.contains(operand));
             if is_moved {
                 moved.insert(*id);
             }
             match def {
+                Def::Row(row, axis) if *axis == contract.rows => beside.push((*id, *row)),
                 _ if is_moved => own.push(*id),
                 Def::Row(row, _) => filled.push((*id, *row)),
                 _ => shared.push(*id),
@@ -126,7 +131,7 @@ impl Generator<'_, '_, '_> {
             }
             _ => Vec::new(),
         };
-        Tile { contract, filled, shared, own, steps, lanes, slots }
+        Tile { contract, filled, beside, shared, own, steps, lanes, slots }
     }
 
     /// Fills rows for the current block of the axis, unless they hold already what they are filled with: the same
@@ -252,48 +257,67 @@ impl Generator<'_, '_, '_> {
             generator.ins().icmp(IntCC::SignedLessThan, state[0], end)
         };
         // The rows of these steps lie behind each other, unless those are steps of different lanes.
-        let (mut behind, mut apart_in_memory) = (Vec::new(), Vec::new());
-        for (value, row) in &tile.filled {
-            let by_lanes = matches!(self.kernel.rows[row.index()].span, Span::Block { by_lanes: true, .. });
-            match by_lanes == (apart == LANES as i64) {
-                true => behind.push((*value, *row)),
-                false => apart_in_memory.push(*value),
+        let (mut behind, mut elsewhere) = (Vec::new(), [Vec::new(), Vec::new()]);
+        for (beside, of_rows) in [&tile.filled, &tile.beside].into_iter().enumerate() {
+            for (value, row) in of_rows {
+                let by_lanes =
+                    matches!(self.kernel.rows[row.index()].span, Span::Block { by_lanes: true, .. });
+                match by_lanes == (apart == LANES as i64) {
+                    true => behind.push((*value, *row, beside == 1)),
+                    false => elsewhere[beside].push(*value),
+                }
             }
         }
         let mut begins = vec![start];
-        for (_, row) in &behind {
+        for (_, row, beside) in &behind {
+            let (along, position, lanes) =
+                if *beside { (rows, place.first, 1) } else { (strip, place.lane, tile.lanes) };
             let address = self.at(axis, start, 1, |generator| {
-                generator.at(strip, place.lane, tile.lanes, |generator| generator.row_address(*row, strip))
+                generator.at(along, position, lanes, |generator| generator.row_address(*row, along))
             });
             begins.push(address);
         }
         let looped = self.loop_while(&begins, &begin, is_before, |generator, at, state| {
             let mut new = State::new();
+            let rows_behind = || behind.iter().zip(&at[1..]);
             generator.at(axis, at[0], 1, |generator| {
                 generator.at(strip, place.lane, tile.lanes, |generator| {
-                    for ((value, row), address) in behind.iter().zip(&at[1..]) {
-                        let dtype = generator.kernel.rows[row.index()].dtype;
-                        let read = generator.emit.load(*address, 0, dtype, tile.lanes, LaneStride::Unit);
-                        generator.env.insert(*value, read);
+                    for ((value, row, _), address) in rows_behind().filter(|((.., beside), _)| !beside) {
+                        generator.read_behind(*value, *row, *address, 0, tile.lanes);
                     }
-                    generator.define(&apart_in_memory);
+                    generator.define(&elsewhere[0]);
                     generator.define(&tile.shared);
-                    for (row, old) in place.rows.iter().zip(state.chunks(accumulators.len())) {
-                        generator.at(rows, *row, 1, |generator| {
+                    for (step, state) in state.chunks(accumulators.len()).enumerate() {
+                        generator.at(rows, place.rows[step], 1, |generator| {
+                            for ((value, row, _), address) in
+                                rows_behind().filter(|((.., beside), _)| *beside)
+                            {
+                                generator.read_behind(*value, *row, *address, step, 1);
+                            }
+                            generator.define(&elsewhere[1]);
                             generator.define(&tile.own);
-                            new.extend(generator.accumulate(axis, &accumulators, old));
+                            new.extend(generator.accumulate(axis, &accumulators, state));
                         });
                     }
                 });
             });
             let mut next = vec![generator.ins().iadd_imm_s(at[0], apart)];
-            for ((_, row), address) in behind.iter().zip(&at[1..]) {
+            for ((_, row, _), address) in rows_behind() {
                 let bytes = generator.row_bytes(*row);
                 next.push(generator.ins().iadd_imm_s(*address, bytes));
             }
             (next, new)
         });
         looped.carried
+    }
+
+    /// Reads an element of a row, or so many, some elements behind an address. Behind the end of a strip there are
+    /// others, for rows are as long as the steps that are computed at once.
+    fn read_behind(&mut self, value: ValueId, row: RowId, address: ir::Value, elements: usize, lanes: usize) {
+        let dtype = self.kernel.rows[row.index()].dtype;
+        let offset = (elements * dtype.size()) as i32;
+        let read = self.emit.load(address, offset, dtype, lanes, LaneStride::Unit);
+        self.env.insert(value, read);
     }
 
     fn define(&mut self, values: &[ValueId]) {

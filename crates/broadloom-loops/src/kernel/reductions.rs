@@ -111,7 +111,10 @@ pub struct Stream {
 /// once, and each element of it is met by many steps before the next one is:
 ///
 /// ```text
-/// for block of axis { prologue; for i in rows { for j in strip { for r in block { body; accumulators[i][j] } } } }
+/// for block of axis {
+///   prologue; rows_prologue
+///   for i in rows { for j in strip { for r in block { body; accumulators[i][j] } } }
+/// }
 /// ```
 #[derive(Debug, Clone)]
 pub struct Contract {
@@ -128,6 +131,9 @@ pub struct Contract {
     /// Run once per block of [`BLOCK`] steps of the axis, unless what it reads is what it read the last time: fills
     /// scratch rows over the strip, one for each step.
     pub prologue: Vec<Stmt>,
+    /// Run once per block of steps of the axis: fills scratch rows over the strip of the other axis, with what lies apart
+    /// along the reduction axis.
+    pub rows_prologue: Vec<Stmt>,
     /// Run per element: computes of these rows, and of what the strip does not move.
     pub body: Vec<Stmt>,
     /// What is accumulated.
@@ -141,7 +147,7 @@ pub struct Contracted {
     pub accumulator: Accumulator,
     /// Where the results are left: [`CONTRACTED_ROWS`] rows over the strip.
     pub target: RowId,
-    /// By the tree, if there may be several blocks: their results by rank, [`RANKS`] times as many rows.
+    /// By the tree, if there may be several blocks: their results by rank, [`CONTRACTED_RANKS`] times as many rows.
     pub ranks: Option<RowId>,
 }
 
@@ -155,6 +161,12 @@ impl Contracted {
 /// Rows of results of a [`Contract`]: a multiple of the steps that are computed at once, 4 or 6, and so many that
 /// filling rows for a block is little beside computing with them.
 pub const CONTRACTED_ROWS: usize = 36;
+
+/// Number of ranks of the results of a [`Contract`].
+pub const CONTRACTED_RANKS: usize = 24;
+
+/// The longest axis whose blocks have so many ranks: some 17 billion steps.
+pub const MAX_CONTRACTED_AXIS: i64 = BLOCK as i64 * ((1 << CONTRACTED_RANKS) - 1);
 
 /// One accumulated row.
 #[derive(Debug, Clone)]

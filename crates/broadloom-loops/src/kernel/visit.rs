@@ -151,7 +151,7 @@ impl Stmt {
                     }),
                 }
             }
-            Stmt::Contract(Contract { axis, rows, strip, lanes, prologue, body, .. }) => {
+            Stmt::Contract(Contract { axis, rows, strip, lanes, prologue, rows_prologue, body, .. }) => {
                 let around = |axis: AxisId, inner| Loop {
                     axis,
                     turn: Turn::Steps(1),
@@ -161,7 +161,7 @@ impl Stmt {
                 Some(Loop {
                     axis: *axis,
                     turn: Turn::Strip(BLOCK),
-                    bodies: smallvec![prologue.as_slice()],
+                    bodies: smallvec![prologue.as_slice(), rows_prologue.as_slice()],
                     inner: Some(Box::new(around(*rows, around(*axis, steps(*strip, *lanes, body))))),
                 })
             }
@@ -193,7 +193,9 @@ impl Stmt {
         match self {
             Stmt::For { body, .. } | Stmt::Strip { body, .. } => smallvec![body],
             Stmt::Reduce(reduce) => smallvec![&mut reduce.prologue, &mut reduce.body],
-            Stmt::Contract(contract) => smallvec![&mut contract.prologue, &mut contract.body],
+            Stmt::Contract(contract) => {
+                smallvec![&mut contract.prologue, &mut contract.rows_prologue, &mut contract.body]
+            }
             Stmt::Stream(stream) => {
                 smallvec![&mut stream.ahead, &mut stream.per_step, &mut stream.prologue, &mut stream.body]
             }
@@ -287,10 +289,20 @@ impl Stmt {
     }
 }
 
+/// The rows that statements use, of a kernel with these values.
+fn rows_of(body: &[Stmt], values: &[Value]) -> impl Iterator<Item = RowId> {
+    statements(body).flat_map(|stmt| stmt.rows(values)).map(|(row, _)| row)
+}
+
 impl Contract {
     /// The rows that the prologue fills, of a kernel with these values.
     pub fn filled(&self, values: &[Value]) -> impl Iterator<Item = RowId> {
-        statements(&self.prologue).flat_map(|stmt| stmt.rows(values)).map(|(row, _)| row)
+        rows_of(&self.prologue, values)
+    }
+
+    /// The rows over the strip of the axis that has rows, of a kernel with these values.
+    pub fn filled_beside(&self, values: &[Value]) -> impl Iterator<Item = RowId> {
+        rows_of(&self.rows_prologue, values)
     }
 }
 

@@ -23,18 +23,20 @@ impl Maker<'_, '_, '_> {
 
     pub(super) fn contract(&mut self, rows: AxisId, contraction: &Contraction) -> Result<Stmt, LowerError> {
         let &Contraction { strip, reduction: axis, ref packed } = contraction;
-        let mut prologue = Vec::new();
-        let mut filled = Vec::new();
         let order = self.placement.orders[&axis];
         let by_lanes = is_by_tree(order);
-        for &value in packed {
-            let dtype = self.nest.values[value.index()].dtype;
-            let count = if by_lanes { LANES * ROWS_OF_LANE } else { BLOCK };
-            let row = self.spanning(dtype, count, strip, Span::Block { rows: axis, by_lanes });
-            prologue.push(self.scoped(|maker| Ok(maker.pack(value, row, axis, strip)))?);
-            filled.push(((value, strip), row));
-        }
-        self.rows.extend(filled);
+        let apart = self.placement.apart(rows, axis);
+        let [(prologue, filled), (rows_prologue, beside)] =
+            [(packed, strip), (&apart, rows)].map(|(values, along)| {
+                let rows = values.iter().map(|value| {
+                    let dtype = self.nest.values[value.index()].dtype;
+                    let count = if by_lanes { LANES * ROWS_OF_LANE } else { BLOCK };
+                    let row = self.spanning(dtype, count, along, Span::Block { rows: axis, by_lanes });
+                    (self.pack(*value, row, axis, along), ((*value, along), row))
+                });
+                rows.unzip::<_, _, Vec<Stmt>, Vec<_>>()
+            });
+        self.rows.extend(filled.into_iter().chain(beside));
         let reduced = self.placement.reduced[&axis].clone();
         let mut body = Vec::new();
         let accumulators: Vec<Accumulator> =
@@ -48,14 +50,24 @@ impl Maker<'_, '_, '_> {
                 let span = Span::Block { rows, by_lanes: false };
                 let mut results = |count| self.spanning(accumulator.dtype, count, strip, span);
                 let target = results(CONTRACTED_ROWS);
-                let ranks = (by_lanes && several_blocks).then(|| results(RANKS * CONTRACTED_ROWS));
+                let ranks = (by_lanes && several_blocks).then(|| results(CONTRACTED_RANKS * CONTRACTED_ROWS));
                 self.rows.insert((*value, strip), target);
                 Contracted { accumulator, target, ranks }
             })
             .collect();
         let values = self.placement.subtree(axis).into_iter().chain(reduced);
         let lanes = self.placement.lanes(strip, Some(strip), values);
-        Ok(Stmt::Contract(Contract { axis, rows, strip, order, lanes, prologue, body, accumulators }))
+        Ok(Stmt::Contract(Contract {
+            axis,
+            rows,
+            strip,
+            order,
+            lanes,
+            prologue,
+            rows_prologue,
+            body,
+            accumulators,
+        }))
     }
 
     /// Fills rows with a value, one for each step of an axis.
@@ -66,9 +78,11 @@ impl Maker<'_, '_, '_> {
                 return Stmt::Transpose { access, delta, row, rows: axis, axis: strip };
             }
         }
+        let outer = self.env.clone();
         let mut body = Vec::new();
         let made = self.get(value, &mut body);
         body.push(Stmt::Put { row, part: 0, axis: strip, value: made });
+        self.env = outer;
         let lanes = self.placement.lanes(strip, Some(strip), self.placement.subtree(axis).into_iter());
         Stmt::For { axis, lanes: 1, body: vec![Stmt::For { axis: strip, lanes, body }] }
     }

@@ -2,11 +2,12 @@
 
 use super::{Form, Item, Placement};
 use crate::flat::FlatId;
-use crate::kernel::{AxisId, Def, Order, ValueId};
+use crate::kernel::{AxisId, Def, MAX_CONTRACTED_AXIS, Order, ValueId};
 use crate::nest::{NestAxis, bit};
 use crate::thresholds::{MAX_CONTRACTED, MAX_CONTRACTED_OPS, MIN_CONTRACTED_ROWS, MIN_CONTRACTED_STRIP};
 use broadloom_ir::dim::Dim;
 use std::collections::HashSet;
+use std::ops::RangeInclusive;
 
 /// A reduction inside two loops that is computed for blocks of both at once, with a row of results for each step of one
 /// of them.
@@ -80,6 +81,10 @@ impl Placement<'_, '_> {
             || !self.orders.get(&reduction).is_some_and(is_ordered)
             || !self.loops(Some(reduction)).is_empty()
             || reduced.len() > MAX_CONTRACTED
+            || nest.axes[reduction.index()]
+                .extent
+                .as_constant()
+                .is_some_and(|size| size > MAX_CONTRACTED_AXIS)
             || !self.is_long(rows, MIN_CONTRACTED_ROWS)
             || !self.is_long(strip, MIN_CONTRACTED_STRIP)
         {
@@ -155,14 +160,31 @@ impl Placement<'_, '_> {
         (1..=MAX_CONTRACTED).contains(&packed.len()).then_some(packed)
     }
 
-    /// The sizes that contractions take to be long, and how long.
-    pub(super) fn contracted_sizes(&self) -> Vec<(Dim, i64)> {
+    /// What is loaded in a contraction for the steps of the axis that has rows, and lies apart along the reduction axis.
+    pub fn apart(&self, rows: AxisId, reduction: AxisId) -> Vec<ValueId> {
+        let is_apart = |value: &ValueId| match self.nest.values[value.index()].def {
+            Def::Load { access, .. } => {
+                let access = &self.nest.accesses[access.index()];
+                let varies = self.nest.varies[value.index()];
+                varies & bit(rows) != 0 && varies & bit(reduction) != 0 && !access.stride(reduction).is_one()
+            }
+            _ => false,
+        };
+        self.subtree(reduction).into_iter().filter(is_apart).collect()
+    }
+
+    /// The sizes that contractions take to be long, or no longer than their ranks go, and how long.
+    pub(super) fn contracted_sizes(&self) -> Vec<(Dim, RangeInclusive<i64>)> {
         let mut sizes = Vec::new();
-        for (rows, Contraction { strip, .. }) in &self.contractions {
-            for (axis, least) in [(*rows, MIN_CONTRACTED_ROWS), (*strip, MIN_CONTRACTED_STRIP)] {
+        for (rows, Contraction { strip, reduction, .. }) in &self.contractions {
+            for (axis, range) in [
+                (*rows, MIN_CONTRACTED_ROWS..=i64::MAX),
+                (*strip, MIN_CONTRACTED_STRIP..=i64::MAX),
+                (*reduction, 0..=MAX_CONTRACTED_AXIS),
+            ] {
                 let extent = &self.nest.axes[axis.index()].extent;
                 if extent.as_constant().is_none() {
-                    sizes.push((extent.clone(), least));
+                    sizes.push((extent.clone(), range));
                 }
             }
         }

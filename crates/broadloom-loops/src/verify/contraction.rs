@@ -16,6 +16,7 @@ impl Scope<'_> {
             || self.vector.is_some()
             || !matches!(order, Order::Free | Order::Sequential | Order::Tree)
             || self.axis(axis)?.group.is_some()
+            || !self.is_at_most(axis, MAX_CONTRACTED_AXIS)
             || of_rows.length > CONTRACTED_ROWS
             || lanes < LEAST_LANES
             || !lanes.is_power_of_two()
@@ -35,7 +36,7 @@ impl Scope<'_> {
                 return Err(Fault::Order(op));
             }
             for (row, count) in
-                [(Some(entry.target), CONTRACTED_ROWS), (entry.ranks, RANKS * CONTRACTED_ROWS)]
+                [(Some(entry.target), CONTRACTED_ROWS), (entry.ranks, CONTRACTED_RANKS * CONTRACTED_ROWS)]
             {
                 let Some(row) = row else { continue };
                 let held = self.row(row)?;
@@ -46,6 +47,7 @@ impl Scope<'_> {
             }
         }
         let mut rows: Vec<RowId> = contract.accumulators.iter().flat_map(Contracted::rows).collect();
+        rows.extend(contract.filled_beside(&self.kernel.values));
         for row in contract.filled(&self.kernel.values) {
             self.has_its_own(row)?;
             rows.push(row);
@@ -131,7 +133,9 @@ impl Scope<'_> {
             }
             Some(Def::Op { position, .. }) => position.is_none(),
             Some(Def::Row(row, axis)) => {
-                *axis == strip && contract.filled(&self.kernel.values).any(|filled| filled == *row)
+                let values = &self.kernel.values;
+                *axis == strip && contract.filled(values).any(|filled| filled == *row)
+                    || *axis == contract.rows && contract.filled_beside(values).any(|filled| filled == *row)
             }
             Some(Def::Constant(_) | Def::Param(_) | Def::Index(_) | Def::Select(_) | Def::Cast(_)) => true,
             Some(Def::Take { .. } | Def::Segment { .. } | Def::Reduced) | None => false,
