@@ -4,8 +4,8 @@
 //! Schedule ──compile──▶ Module ──run(kernel, arguments, range)──▶ arrays
 //!              │            └── owns the code memory; Send + Sync; freed on drop
 //!              ├── generate   statements and loops
-//!              ├── emit       ops on several neighbours at once, in registers of 16 or 32 bytes
-//!              └── wide       machine code for 32 bytes; that for 16 is Cranelift's
+//!              ├── emit       ops on several neighbours at once, in registers of 16, 32 or 64 bytes
+//!              └── wide       machine code for 32 and 64 bytes; that for 16 is Cranelift's
 //! ```
 //!
 //! All of Cranelift is in this crate and none of it in its interface. It sees loops, never the graph.

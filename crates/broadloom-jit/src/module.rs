@@ -4,7 +4,7 @@
 use crate::emit::{Host, VECTOR_BYTES};
 use crate::failure::Failure;
 use crate::generate::{generate, signature};
-use crate::wide::{self, Registers};
+use crate::wide::{self, Registers, Width};
 use broadloom_ir::dtype::DType;
 use broadloom_ir::ops::Op;
 use broadloom_loops::Target;
@@ -26,8 +26,8 @@ use std::sync::Mutex;
 pub struct JitOptions {
     /// The instructions that may be used, and the numerics that go with them.
     pub level: CpuLevel,
-    /// Bytes of the widest vectors to use. There is code for 16 bytes on every machine, and for 32 on
-    /// x86-64 with AVX2, but for Windows.
+    /// Bytes of the widest vectors to use. There is code for 16 bytes on every machine, on x86-64 (but for Windows) for 32
+    /// with AVX2, and for 64 with AVX-512.
     pub vector_bytes: usize,
     /// Whether the CLIF and the assembly are kept as text.
     pub keep_text: bool,
@@ -184,11 +184,17 @@ impl Definer<'_> {
         let mut defined = Vec::new();
         for (index, kernel) in schedule.kernels.iter().enumerate() {
             let refused = |reason: String| CompileError::Kernel { kernel: KernelId::new(index), reason };
-            let function = match self.define_wide(kernel).map_err(refused)? {
+            let mut function = None;
+            for width in self.widths() {
+                function = self.define_wide(kernel, width).map_err(refused)?;
+                if function.is_some() {
+                    break;
+                }
+            }
+            defined.push(match function {
                 Some(function) => function,
                 None => self.define(kernel).map_err(refused)?,
-            };
-            defined.push(function);
+            });
         }
         self.memory
             .finalize_definitions()
@@ -239,16 +245,20 @@ impl Definer<'_> {
         Ok(Defined { id, vectors, clif, disassembly })
     }
 
-    /// Defines a kernel by the back end for wider vectors, if there is one here that knows all that it consists of.
-    fn define_wide(&mut self, kernel: &Kernel) -> Result<Option<Defined>, String> {
-        let has_level = matches!(self.options.level, CpuLevel::Avx2Fma | CpuLevel::Avx512);
-        if !has_level || self.options.vector_bytes < wide::VECTOR_BYTES || !wide::serves(self.memory.isa()) {
-            return Ok(None);
-        }
-        let called = self.emit(kernel, self.host.with_vector_bytes(wide::VECTOR_BYTES))?;
+    /// The registers of the back end for wider vectors that may be used here.
+    fn widths(&self) -> Vec<Width> {
+        let JitOptions { level, vector_bytes, .. } = *self.options;
+        let may = |width: &Width| width.is_of(level) && width.bytes() <= vector_bytes;
+        let all = Width::ALL.into_iter().filter(|_| wide::serves(self.memory.isa()));
+        all.filter(may).collect()
+    }
+
+    /// Defines a kernel by the back end for wider vectors, if that knows all that the kernel consists of.
+    fn define_wide(&mut self, kernel: &Kernel, width: Width) -> Result<Option<Defined>, String> {
+        let called = self.emit(kernel, self.host.with_vector_bytes(width.bytes()))?;
         let clif = self.clif();
         wide::optimise(&mut self.context, self.memory.isa()).map_err(|error| error.to_string())?;
-        let Ok(code) = wide::compile(&self.context) else { return Ok(None) };
+        let Ok(code) = wide::compile(&self.context, width) else { return Ok(None) };
         let id = self.declare()?;
         self.memory
             .define_function_bytes(id, wide::ALIGNMENT, &code.bytes, &[])
@@ -256,7 +266,7 @@ impl Definer<'_> {
         self.code_bytes += code.bytes.len();
         self.scalar_calls.extend(called);
         let disassembly = self.options.keep_text.then(|| code.assembly());
-        let vectors = Vectors { bytes: wide::VECTOR_BYTES, registers: Some(code.registers) };
+        let vectors = Vectors { bytes: width.bytes(), registers: Some(code.registers) };
         Ok(Some(Defined { id, vectors, clif, disassembly }))
     }
 }

@@ -56,8 +56,8 @@ pub struct CompileOptions {
     pub threads: Threads,
     /// The instructions to use, and with them the last bits of elementary functions; by default those of this CPU.
     pub level: Option<CpuLevel>,
-    /// Bytes of the widest vector registers to use. There is code for 16 bytes on every CPU, and for 32 bytes on x86-64
-    /// with AVX2, but for Windows; by default the widest is taken. The results are the same.
+    /// Bytes of the widest vector registers to use. There is code for 16 bytes on every CPU, and on x86-64 (but for Windows)
+    /// for 32 bytes with AVX2 and for 64 with AVX-512; by default the widest is taken. The results are the same.
     pub vector_bytes: usize,
     /// Whether loops compute several neighbours at once. Without it the results are the same.
     pub vectorize: bool,

@@ -35,6 +35,21 @@ const FAMILIES: &[Family] = &[
         vec![(-x * x).exp() * y.sin() + x.abs().log1p(), x.gelu()]
     }),
     ("softmax", |g| vec![matrix::<f32>(g).softmax(1)]),
+    ("products of matrices", |g| {
+        let [n, m, k] = ["n", "m", "k"].map(|name| g.symbol(name));
+        let [x, y] = [("x", [n, k]), ("y", [k, m])].map(|(name, shape)| g.input::<f32>(name, shape));
+        let [a, b] = [("a", [n, k]), ("b", [k, m])].map(|(name, shape)| g.input::<f64>(name, shape));
+        vec![x.matmul(y), a.matmul(b)]
+    }),
+    ("casts", |g| {
+        let (x, y) = (vector::<f64>(g, "x"), vector::<u8>(g, "y"));
+        let small = [x.cast::<i64>(), x.cast::<u32>(), y.cast::<i64>(), x.cast::<i8>()];
+        [small.to_vec(), vec![y.cast::<f64>(), y.cast::<f16>(), x.gt(0.0)]].concat()
+    }),
+    ("arrays backwards", |g| {
+        let (x, y) = (vector::<f32>(g, "x"), vector::<u8>(g, "y"));
+        vec![x.flip(0) + x, y.flip(0) + y]
+    }),
     ("standardised columns", |g| {
         let x = matrix::<f64>(g);
         vec![(x - x.mean(0)) / x.std(0)]
@@ -78,16 +93,23 @@ fn compiled(family: &Family, vector_bytes: usize) -> Executable {
     graph.compile_with(outputs.iter().map(|(name, tensor)| (name.as_str(), *tensor)), &options).unwrap()
 }
 
+/// Bytes of the widest registers that there is code for.
+fn widest() -> usize {
+    match CpuLevel::detect() {
+        CpuLevel::Avx512 if cfg!(unix) => 64,
+        CpuLevel::Avx2Fma if cfg!(unix) => 32,
+        _ => 16,
+    }
+}
+
 #[test]
 fn loops_are_as_wide_as_the_registers() {
-    let is_wide = cfg!(all(target_arch = "x86_64", unix)) && CpuLevel::detect() != CpuLevel::Baseline;
     for family in FAMILIES {
-        let widths = compiled(family, usize::MAX).explain().vector_bytes();
-        assert!(
-            widths.iter().all(|bytes| *bytes == if is_wide { 32 } else { 16 }),
-            "{}: {widths:?}",
-            family.0
-        );
+        for limit in [16, 32, 64, usize::MAX] {
+            let widths = compiled(family, limit).explain().vector_bytes();
+            let expected = limit.min(widest());
+            assert!(widths.iter().all(|bytes| *bytes == expected), "{}: {widths:?}, of {limit}", family.0);
+        }
     }
 }
 
@@ -107,20 +129,21 @@ const IN_REGISTERS: [&str; 8] = [
 fn inner_loops_of_arithmetic_do_not_spill() {
     for name in IN_REGISTERS {
         let family = FAMILIES.iter().find(|family| family.0 == name).unwrap();
-        let wide = compiled(family, usize::MAX);
-        let widths = wide.explain().vector_bytes();
-        for (bytes, spills) in widths.into_iter().zip(wide.explain().spills()) {
-            assert_eq!(spills, (bytes == 32).then_some(0), "{name}");
+        for limit in [16, 32, 64] {
+            let kernel = compiled(family, limit).explain();
+            for (bytes, spills) in kernel.vector_bytes().into_iter().zip(kernel.spills()) {
+                assert_eq!(spills, (bytes > 16).then_some(0), "{name}, {bytes} bytes");
+            }
         }
-        assert!(compiled(family, 16).explain().spills().iter().all(Option::is_none), "{name}");
     }
 }
 
 #[test]
 fn the_width_can_be_limited() {
-    for limit in [0, 16, 31] {
+    for (limit, bytes) in [(0, 16), (16, 16), (31, 16), (32, 32), (63, 32), (64, 64)] {
         let kernel = compiled(&FAMILIES[0], limit);
-        assert_eq!(kernel.explain().vector_bytes(), [16]);
-        assert!(kernel.explain().to_string().contains("vectors of 16 bytes"));
+        let bytes = bytes.min(widest());
+        assert_eq!(kernel.explain().vector_bytes(), [bytes]);
+        assert!(kernel.explain().to_string().contains(&format!("vectors of {bytes} bytes")));
     }
 }

@@ -66,6 +66,13 @@ impl Emitter<'_, '_> {
             }),
             (F64, U32) => self.words_of_doubles(x),
             (F32 | F64, I8 | I16 | U8 | U16) => self.short_of_floats(x, to),
+            (F64, I64) if self.host.has_avx512() => {
+                self.map(x, |builder, reg| builder.ins().fcvt_to_sint_sat(ty, reg)).regs
+            }
+            (F64, U64) if self.host.has_avx512() => {
+                self.map(x, |builder, reg| builder.ins().fcvt_to_uint_sat(ty, reg)).regs
+            }
+            (F32, I64 | U64) if self.host.has_avx512() => return self.cast_via(x, F64, to),
             // No vector instruction before AVX-512, and none in Cranelift.
             (I64 | U64, F32) | (F32 | F64, I64 | U64) => {
                 return self.by_lane(std::slice::from_ref(x), |emitter, x| emitter.cast_scalar(&x[0], to));
@@ -136,7 +143,7 @@ impl Emitter<'_, '_> {
         while lanes.width > width_of(to) {
             let narrowing = match (lanes.width, width_of(to)) {
                 // Cut once, words and their halves are numbers that every narrowing keeps.
-                (4, 1) => {
+                (4, 1) if !self.host.has_avx512() => {
                     let low = self.splat_bits(self.host.vector_of(types::I32), 0xff);
                     lanes = self.map(&lanes, |builder, reg| builder.ins().band(reg, low));
                     let regs = self.narrow(&lanes, Narrowing::Signed);

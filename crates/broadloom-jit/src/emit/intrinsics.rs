@@ -1,42 +1,49 @@
-//! What vectors of 32 bytes need beyond CLIF.
+//! What vectors of 32 and 64 bytes need beyond CLIF.
 
 use super::Emitter;
+use super::masks::Narrowing;
 use cranelift_codegen::ir::{
     self, AbiParam, ExtFuncData, ExternalName, InstBuilder, InstructionData, Signature, UserExternalName,
 };
 
-/// What vectors of 32 bytes need and CLIF has no instruction for: calls of functions that only the wide back end knows.
+/// What wide vectors need and CLIF has no instruction for: calls of functions that only the wide back end knows. A part of
+/// a register is 16 bytes of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Intrinsic {
-    /// The upper half of a register in the place of the lower one; the upper one is unspecified.
-    UpperHalf,
-    /// The lower halves of two registers, side by side: the first operand's below.
-    LowerHalves,
+    /// A part of a register in the place of the first, with the one behind it if its number is even; what is above is
+    /// unspecified.
+    From(u8),
+    /// So many parts of the first operand, one or two, and as many of the second behind them; what is above is
+    /// unspecified.
+    Joined(u8),
+    /// Parts chosen by two bits each, from the lowest on.
+    Parts(u8),
+    /// A vector of 32 bytes as the lower half of one of 64; the upper half is unspecified.
+    Whole,
+    /// The lower half of a vector of 64 bytes as one of 32.
+    Half,
     /// In each 16 bytes, words of 4 bytes chosen by two bits each, from the lowest on: two of the first operand, then
     /// two of the second, as `shufps`.
     Words(u8),
     /// In each 16 bytes, bytes of the first operand chosen by the second, as `pshufb`.
     Bytes,
-    /// The four `f32` of the lower half as `f64`.
+    /// The `f32` of the lower half as `f64`.
     Promote,
-    /// Four `f64` as `f32` in the lower half; the upper one is unspecified.
+    /// `f64` as `f32` in the lower half; the upper one is unspecified.
     Demote,
-    /// The eight `f16` of the lower half as `f32`.
+    /// The `f16` of the lower half as `f32`.
     OfHalves,
-    /// Eight `f32` rounded to `f16` in the lower half; the upper one is unspecified.
+    /// `f32` rounded to `f16` in the lower half; the upper one is unspecified.
     ToHalves,
-    /// The 16 bytes of the lower half as lanes of 2 bytes, extended with their signs or with zeros. CLIF extends no
-    /// register of more than 16 lanes.
+    /// The lanes of the lower half twice as wide, extended with their signs or with zeros. CLIF extends no register of
+    /// more than 16 lanes.
     Widen {
         /// With their signs.
         signed: bool,
     },
-    /// The 16 signed lanes of 2 bytes as bytes in the lower half, the nearest signed or unsigned ones; the upper half is
-    /// unspecified. CLIF narrows no register of more than 8 lanes.
-    Narrow {
-        /// To signed ones.
-        signed: bool,
-    },
+    /// Signed lanes half as wide in the lower half; the upper half is unspecified. CLIF narrows no register of more than
+    /// 8 lanes, and takes no low halves.
+    Narrow(Narrowing),
 }
 
 impl Intrinsic {
@@ -46,16 +53,19 @@ impl Intrinsic {
     /// The name to call: in its index the kind, and above it what it is parametrised by.
     fn name(self) -> UserExternalName {
         let index = match self {
-            Intrinsic::UpperHalf => [0, 0],
-            Intrinsic::LowerHalves => [1, 0],
+            Intrinsic::From(part) => [0, part],
+            Intrinsic::Joined(parts) => [1, parts],
             Intrinsic::Words(words) => [2, words],
             Intrinsic::Bytes => [3, 0],
             Intrinsic::Promote => [4, 0],
             Intrinsic::Demote => [5, 0],
             Intrinsic::Widen { signed } => [6, signed.into()],
-            Intrinsic::Narrow { signed } => [7, signed.into()],
+            Intrinsic::Narrow(narrowing) => [7, narrowing as u8],
             Intrinsic::OfHalves => [8, 0],
             Intrinsic::ToHalves => [9, 0],
+            Intrinsic::Parts(parts) => [10, parts],
+            Intrinsic::Whole => [11, 0],
+            Intrinsic::Half => [12, 0],
         };
         UserExternalName::new(Intrinsic::NAMESPACE, u16::from_le_bytes(index).into())
     }
@@ -75,16 +85,19 @@ impl Intrinsic {
             return None;
         }
         match name.index.to_le_bytes() {
-            [0, 0, 0, 0] => Some(Intrinsic::UpperHalf),
-            [1, 0, 0, 0] => Some(Intrinsic::LowerHalves),
+            [0, part, 0, 0] => Some(Intrinsic::From(part)),
+            [1, parts, 0, 0] => Some(Intrinsic::Joined(parts)),
             [2, words, 0, 0] => Some(Intrinsic::Words(words)),
             [3, 0, 0, 0] => Some(Intrinsic::Bytes),
             [4, 0, 0, 0] => Some(Intrinsic::Promote),
             [5, 0, 0, 0] => Some(Intrinsic::Demote),
             [6, signed @ 0..2, 0, 0] => Some(Intrinsic::Widen { signed: signed == 1 }),
-            [7, signed @ 0..2, 0, 0] => Some(Intrinsic::Narrow { signed: signed == 1 }),
+            [7, how, 0, 0] => Narrowing::ALL.get(usize::from(how)).map(|how| Intrinsic::Narrow(*how)),
             [8, 0, 0, 0] => Some(Intrinsic::OfHalves),
             [9, 0, 0, 0] => Some(Intrinsic::ToHalves),
+            [10, parts, 0, 0] => Some(Intrinsic::Parts(parts)),
+            [11, 0, 0, 0] => Some(Intrinsic::Whole),
+            [12, 0, 0, 0] => Some(Intrinsic::Half),
             _ => None,
         }
     }

@@ -46,7 +46,7 @@ impl Emitter<'_, '_> {
             return x.clone();
         }
         let per_register = self.host.per_register(x.width);
-        // At most 32 lanes fit a register.
+        // At most 64 lanes fit a register.
         let element =
             self.builder.ins().extractlane(x.regs[index / per_register], (index % per_register) as u8);
         if x.dtype != DType::Bool {
@@ -117,6 +117,12 @@ impl Emitter<'_, '_> {
             let reg = self.words_from(x.regs[first / per_register], start / 4);
             return Val { lanes: count, ..x.with_regs([reg]) };
         }
+        let half = self.host.vector_bytes / 2;
+        if count * width == half && start.is_multiple_of(half) {
+            let reg = x.regs[first / per_register];
+            let reg = if start == 0 { reg } else { self.upper_half(reg) };
+            return Val { lanes: count, ..x.with_regs([reg]) };
+        }
         let scalars: SmallVec<[Val; 16]> = (first..first + count).map(|index| self.lane(x, index)).collect();
         self.from_lanes(x.dtype, &scalars)
     }
@@ -145,8 +151,8 @@ impl Emitter<'_, '_> {
         let regs: Regs = if parts.iter().all(full) {
             parts.iter().flat_map(|part| part.regs.iter().copied()).collect()
         } else {
-            // Lanes of 1 or 2 bytes leave a register unfilled, and a wide one those of 4 bytes. Then a part is one or
-            // more words of 4 bytes.
+            // Lanes of 1 or 2 bytes leave a register unfilled, and a wide one those of 4 and 8 bytes. Then a part is one
+            // or more words of 4 bytes.
             let ty = self.host.vector_type(dtype, width);
             let per_register = self.host.per_register(4);
             let words: SmallVec<[(ir::Value, usize); 16]> = parts
@@ -163,21 +169,30 @@ impl Emitter<'_, '_> {
         Val { width, ..whole }
     }
 
-    /// Registers of what is in the first 16 bytes of each: the registers themselves, or pairs of them in a wide one.
+    /// Registers of what is in the first 16 bytes of each: the registers themselves, or two or four of them in a wide one.
     pub(super) fn filled(&mut self, parts: &[ir::Value]) -> Regs {
-        let pairs = parts.chunks(self.host.vector_bytes / VECTOR_BYTES);
-        pairs
-            .map(|pair| match *pair {
-                [low, high] => self.lower_halves(low, high),
-                _ => pair[0],
-            })
-            .collect()
+        let each = parts.chunks(self.host.vector_bytes / VECTOR_BYTES);
+        each.map(|parts| {
+            let pairs: Regs = parts.chunks(2).map(|pair| self.joined(1, pair)).collect();
+            self.joined(2, &pairs)
+        })
+        .collect()
+    }
+
+    /// So many parts of each of two registers side by side, or the one register.
+    fn joined(&mut self, parts: u8, regs: &[ir::Value]) -> ir::Value {
+        match *regs {
+            [low, high] => {
+                let ty = self.builder.func.dfg.value_type(low);
+                self.intrinsic(Intrinsic::Joined(parts), &[low, high], ty)
+            }
+            _ => regs[0],
+        }
     }
 
     /// The lower halves of two wide registers in one.
     pub(super) fn lower_halves(&mut self, low: ir::Value, high: ir::Value) -> ir::Value {
-        let ty = self.builder.func.dfg.value_type(low);
-        self.intrinsic(Intrinsic::LowerHalves, &[low, high], ty)
+        self.joined((self.host.vector_bytes / VECTOR_BYTES / 2) as u8, &[low, high])
     }
 
     /// The upper half of a register in the place of the lower one; the upper one is unspecified.
@@ -223,7 +238,7 @@ impl Emitter<'_, '_> {
             0..4 => reg,
             _ => {
                 let ty = self.builder.func.dfg.value_type(reg);
-                self.intrinsic(Intrinsic::UpperHalf, &[reg], ty)
+                self.intrinsic(Intrinsic::From((first / 4) as u8), &[reg], ty)
             }
         };
         self.rotate_words(part, first % 4)
@@ -261,7 +276,8 @@ impl Emitter<'_, '_> {
         let byte_type = self.host.vector_of(types::I8);
         let bytes = self.bitcast(byte_type, reg);
         let shuffled = if self.host.is_wide() {
-            let order = self.vector_constant(byte_type, order.repeat(2).into());
+            let parts = self.host.vector_bytes / VECTOR_BYTES;
+            let order = self.vector_constant(byte_type, order.repeat(parts).into());
             self.intrinsic(Intrinsic::Bytes, &[bytes, order], byte_type)
         } else {
             let order = self.builder.func.dfg.immediates.push(order.to_vec().into());

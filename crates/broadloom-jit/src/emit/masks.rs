@@ -97,8 +97,9 @@ impl Emitter<'_, '_> {
 
     /// Lanes of integers twice as wide, with sign or zeros.
     pub(super) fn widen(&mut self, x: &Val, signed: bool) -> Regs {
-        if self.host.is_wide() && x.width == 1 {
-            let ty = self.host.vector_of(types::I16);
+        // More lanes than CLIF extends.
+        if self.host.is_wide() && self.host.per_register(x.width) > 16 {
+            let ty = self.host.mask_type(x.width * 2);
             return self.halves(x, |emit, half| emit.intrinsic(Intrinsic::Widen { signed }, &[half], ty));
         }
         let mut wide = Regs::new();
@@ -117,7 +118,13 @@ impl Emitter<'_, '_> {
     /// Lanes of integers half as wide. From 8 bytes the low halves, however it is asked for.
     pub(super) fn narrow(&mut self, x: &Val, narrowing: Narrowing) -> Regs {
         if x.width == 8 {
-            return self.narrow_words(&x.regs);
+            return match self.host.has_avx512() {
+                true => self.narrow_halves(x, Narrowing::Low),
+                false => self.narrow_words(&x.regs),
+            };
+        }
+        if narrowing == Narrowing::Low && self.host.has_avx512() {
+            return self.narrow_halves(x, narrowing);
         }
         let (ty, low) = (self.host.mask_type(x.width), if x.width == 4 { 0xffff } else { 0xff });
         let (x, signed) = match narrowing {
@@ -136,10 +143,9 @@ impl Emitter<'_, '_> {
                 (self.map(x, |builder, reg| builder.ins().band(reg, low)), false)
             }
         };
-        if self.host.is_wide() && x.width == 2 {
-            let ty = self.host.vector_of(types::I8);
-            return self
-                .join_halves(&x, ty, |emit, reg| emit.intrinsic(Intrinsic::Narrow { signed }, &[reg], ty));
+        // More lanes than CLIF narrows.
+        if self.host.is_wide() && self.host.per_register(x.width) > 8 {
+            return self.narrow_halves(&x, if signed { Narrowing::Signed } else { Narrowing::Unsigned });
         }
         let mut narrow = Regs::new();
         for pair in x.regs.chunks(2) {
@@ -147,6 +153,12 @@ impl Emitter<'_, '_> {
             narrow.push(if signed { ins.snarrow(low, high) } else { ins.unarrow(low, high) });
         }
         narrow
+    }
+
+    /// Lanes of integers half as wide, each register to half of one.
+    fn narrow_halves(&mut self, x: &Val, narrowing: Narrowing) -> Regs {
+        let ty = self.host.mask_type(x.width / 2);
+        self.join_halves(x, ty, |emit, reg| emit.intrinsic(Intrinsic::Narrow(narrowing), &[reg], ty))
     }
 
     /// The lower halves of two wide registers in one, and the upper ones in another: what becomes neighbours when words
@@ -175,11 +187,16 @@ impl Emitter<'_, '_> {
 
 /// What becomes of an integer that half the width does not hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Narrowing {
+pub(crate) enum Narrowing {
     /// Its low half.
     Low,
     /// A signed one, the nearest signed one.
     Signed,
     /// A signed one, the nearest unsigned one.
     Unsigned,
+}
+
+impl Narrowing {
+    /// All, by their numbers.
+    pub(super) const ALL: [Narrowing; 3] = [Narrowing::Low, Narrowing::Signed, Narrowing::Unsigned];
 }

@@ -1,7 +1,7 @@
 //! Loads and stores of lanes.
 
 use super::value::{Regs, VECTOR_BYTES, scalar_type, width_of};
-use super::{Emitter, Val};
+use super::{Emitter, Intrinsic, Val};
 use broadloom_ir::dtype::DType;
 use cranelift_codegen::ir::{self, InstBuilder, types};
 use smallvec::{SmallVec, smallvec};
@@ -165,6 +165,12 @@ impl Emitter<'_, '_> {
             let element = self.builder.ins().load(part.lane_type(), self.flags, address, offset);
             let reg = self.builder.ins().scalar_to_vector(part, element);
             regs.push(self.bitcast(ty, reg));
+        } else if let Some(half) = self.half_type(bytes) {
+            let (address, offset) = self.place(address, offset);
+            let half = self.builder.ins().load(half, self.flags, address, offset);
+            let whole = self.host.vector_of(types::I8);
+            let reg = self.intrinsic(Intrinsic::Whole, &[half], whole);
+            regs.push(self.bitcast(ty, reg));
         } else {
             for start in (0..bytes).step_by(self.host.vector_bytes) {
                 let (address, offset) = self.place(address, offset.wrapping_add(start as i64));
@@ -186,6 +192,12 @@ impl Emitter<'_, '_> {
             self.builder.ins().store(self.flags, part, address, offset);
             return;
         }
+        if let Some(half) = self.half_type(value.lanes * usize::from(value.width)) {
+            let (address, offset) = self.place(address, offset);
+            let half = self.intrinsic(Intrinsic::Half, &[value.regs[0]], half);
+            self.builder.ins().store(self.flags, half, address, offset);
+            return;
+        }
         for (reg, start) in value.regs.iter().zip((0..).step_by(self.host.vector_bytes)) {
             let (address, offset) = self.place(address, offset.wrapping_add(start));
             self.builder.ins().store(self.flags, *reg, address, offset);
@@ -204,15 +216,25 @@ impl Emitter<'_, '_> {
         Some(self.host.vector_of(lane))
     }
 
+    /// The type of half a register, if a value fills that: CLIF has no scalar of 32 bytes.
+    fn half_type(&self, bytes: usize) -> Option<ir::Type> {
+        (self.host.vector_bytes == 64 && bytes == 32).then_some(types::I8X32)
+    }
+
     /// The lanes in reverse order. For lanes of 1 byte on x86-64 only with SSSE3.
     fn reverse(&mut self, x: &Val) -> Val {
         let filled = (x.lanes * usize::from(x.width)).min(self.host.vector_bytes);
         let mut regs = Regs::new();
         for reg in x.regs.iter().rev() {
             let mut reversed = self.reverse_parts(*reg, x);
-            if filled > VECTOR_BYTES {
-                let upper = self.upper_half(reversed);
-                reversed = self.lower_halves(upper, reversed);
+            // The parts that are filled, from the last on.
+            if let Some(parts) = match filled / VECTOR_BYTES {
+                2 => Some(0b0001),
+                4 => Some(0b0001_1011),
+                _ => None,
+            } {
+                let ty = self.builder.func.dfg.value_type(reversed);
+                reversed = self.intrinsic(Intrinsic::Parts(parts), &[reversed], ty);
             }
             regs.push(reversed);
         }

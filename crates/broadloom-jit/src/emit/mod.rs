@@ -4,7 +4,7 @@
 //! value.rs       Val: a value of 1, 4, 8 or 16 neighbours in registers
 //! memory.rs      load, store, gathers
 //! lanes.rs       splat, lane, slice, concat, iota
-//! intrinsics.rs  what vectors of 32 bytes need beyond CLIF
+//! intrinsics.rs  what vectors of 32 and 64 bytes need beyond CLIF
 //! masks.rs       truth values in vectors: change of width, select
 //! ops.rs         the one match on Op
 //! casts.rs       every dtype to every other
@@ -20,8 +20,9 @@
 //! All of it lowers on x86-64 with SSE2 alone: Cranelift would otherwise stop compiling, or emit library calls that
 //! nobody resolves.
 //!
-//! For the wide back end, every vector has 32 bytes, and what CLIF cannot say of those is an intrinsic. Lanes are
-//! inserted into the first 16 bytes of a register only, and then nothing reads the others.
+//! For the wide back end, every vector has 32 bytes, or every one 64, but for halves on their way from and to memory; and
+//! what CLIF cannot say of those is an intrinsic. Lanes are inserted into the first 16 bytes of a register only, and then
+//! nothing reads the others.
 
 mod casts;
 mod floats;
@@ -38,6 +39,7 @@ pub(crate) mod tests;
 mod value;
 
 pub(crate) use intrinsics::Intrinsic;
+pub(crate) use masks::Narrowing;
 pub(crate) use memory::LaneStride;
 pub(crate) use value::{VECTOR_BYTES, Val};
 

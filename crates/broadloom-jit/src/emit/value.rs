@@ -6,7 +6,7 @@ use cranelift_codegen::ir::{self, types};
 use smallvec::SmallVec;
 
 /// Bytes of a vector register of Cranelift, which has 128-bit vectors on every target that matters here. The wide back
-/// end has registers of two times as many, and instructions that move something within each of the two.
+/// end has registers of two or four times as many, and instructions that move something within each of these parts.
 pub(crate) const VECTOR_BYTES: usize = 16;
 
 /// CLIF values, one per register.
@@ -113,9 +113,20 @@ impl Host {
         lane.by(self.vector_bytes as u32 / lane.bytes()).expect("registers have a power of two of lanes")
     }
 
-    /// Whether vector registers are those of the wide back end, of 32 bytes.
+    /// Whether vector registers are those of the wide back end, of 32 or 64 bytes.
     pub(super) fn is_wide(self) -> bool {
         self.vector_bytes > VECTOR_BYTES
+    }
+
+    /// Vector registers that code may count on: AVX-512 has twice as many. Those of AArch64 are counted as on x86-64, with
+    /// which its code was measured.
+    pub(crate) fn vector_registers(self) -> usize {
+        if self.has_avx512() { 32 } else { 16 }
+    }
+
+    /// Whether there is AVX-512, which converts and narrows what instructions before it do not.
+    pub(super) fn has_avx512(self) -> bool {
+        self.vector_bytes == 64
     }
 
     /// Number of registers of a vector.

@@ -27,11 +27,14 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder};
 use std::collections::HashSet;
 
-/// Steps that are computed at once where only what is accumulated needs registers, and where more does.
-const STEPS_AT_ONCE: [usize; 2] = [6, 4];
+/// Steps that are computed at once where only what is accumulated needs registers, and where more does: with 16 vector
+/// registers, and with 32. With 9 or 12 steps, products of matrices take longer: each step reads elsewhere, and general
+/// purpose registers for that become short.
+const STEPS_AT_ONCE: [[usize; 2]; 2] = [[6, 4], [6, 6]];
 
 const _: () = assert!(
-    CONTRACTED_ROWS.is_multiple_of(STEPS_AT_ONCE[0]) && CONTRACTED_ROWS.is_multiple_of(STEPS_AT_ONCE[1])
+    CONTRACTED_ROWS.is_multiple_of(STEPS_AT_ONCE[0][0])
+        && CONTRACTED_ROWS.is_multiple_of(STEPS_AT_ONCE[0][1])
 );
 
 /// Registers of one accumulator, for each step.
@@ -119,11 +122,22 @@ impl Generator<'_, '_, '_> {
         }
         let computes = own.iter().any(|id| !matches!(kernel.values[id.index()].def, Def::Load { .. }));
         let several = contract.accumulators.len() > 1;
-        let steps = STEPS_AT_ONCE[usize::from(computes || several)];
-        // As many registers whatever their width.
+        let registers = self.emit.host.vector_registers();
+        let steps = STEPS_AT_ONCE[usize::from(registers > 16)][usize::from(computes || several)];
+        // As many registers whatever their width. The lanes of schedules fill so many of 32 bytes; of 64 bytes more lanes do,
+        // if the rows go on so far behind the end of the strip.
         let bytes = contract.accumulators.iter().map(|entry| entry.accumulator.dtype.size()).max();
         let most = ACCUMULATOR_REGISTERS * self.emit.host.vector_bytes / bytes.unwrap_or(1);
-        let lanes = contract.lanes.min(most).max(LEAST_LANES);
+        let strips = kernel.statements().filter_map(|stmt| match stmt {
+            Stmt::Strip { axis, length, .. } if *axis == contract.strip => Some(*length),
+            _ => None,
+        });
+        let reached = strips.max().unwrap_or(usize::MAX).checked_next_multiple_of(most);
+        let targets = contract.accumulators.iter().flat_map(Contracted::rows);
+        let mut rows = targets.chain(contract.filled(&kernel.values));
+        let goes_on = registers > 16
+            && rows.all(|row| reached.is_some_and(|end| end <= kernel.rows[row.index()].length));
+        let lanes = if goes_on { most } else { contract.lanes.min(most) }.max(LEAST_LANES);
         let slots = match contract.order {
             Order::Tree => {
                 let sizes = contract.accumulators.iter().map(|entry| entry.accumulator.dtype.size());

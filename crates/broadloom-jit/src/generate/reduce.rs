@@ -194,8 +194,12 @@ impl Generator<'_, '_, '_> {
         }
         let state = self.in_blocks(reduce, (start, end), &begin, |generator, (mut start, end), state| {
             let mut new = State::new();
-            for (lanes, part) in passes.iter().zip(state.chunks(count)) {
-                let (next, part) = generator.pass(reduce, (start, end), *lanes, part);
+            for (index, (lanes, part)) in passes.iter().zip(state.chunks(count)).enumerate() {
+                let mut part = part.to_vec();
+                if index == 0 {
+                    (start, part) = generator.several_at_once(reduce, (start, end), *lanes, &behind, part);
+                }
+                let (next, part) = generator.pass(reduce, (start, end), *lanes, &part);
                 start = next;
                 new.extend(part);
             }
@@ -209,6 +213,58 @@ impl Generator<'_, '_, '_> {
             result = self.combine(accumulators, &result, &part);
         }
         result
+    }
+
+    /// A range in steps of several vectors of lanes, each with a state of its own, as far as they fit. One waits for what
+    /// the one before it has left: where little is computed, several keep the machine busy, as long as there are registers
+    /// for them. Gives where it stops.
+    fn several_at_once(
+        &mut self,
+        reduce: &Reduce,
+        (start, end): (ir::Value, ir::Value),
+        lanes: usize,
+        behind: &[Val],
+        state: State,
+    ) -> (ir::Value, State) {
+        let is_let = |stmt: &Stmt| matches!(stmt, Stmt::Let(_));
+        let is_short = reduce.body.len() <= MAX_INTERLEAVED_STATEMENTS && reduce.body.iter().all(is_let);
+        let registers: usize = state.iter().map(|value| value.regs.len()).sum();
+        let together = (INTERLEAVED_REGISTERS / registers).clamp(1, MAX_INTERLEAVED_BLOCKS);
+        // A power of two, as lanes and registers are.
+        let group = (together * lanes) as i64;
+        let is_long = self.whole_extent(reduce.axis).is_none_or(|extent| extent >= group);
+        // Counts begin anew in each pass.
+        if together == 1 || !is_short || !is_long || !self.counts(reduce, &state).is_empty() {
+            return (start, state);
+        }
+        let length = self.ins().isub(end, start);
+        let fits = self.ins().icmp_imm_s(IntCC::SignedGreaterThanOrEqual, length, group);
+        let whole = self.ins().band_imm_s(length, -group);
+        let stop = self.ins().iadd(start, whole);
+        let stop = self.ins().select(fits, stop, start);
+        let accumulators = &reduce.accumulators;
+        let state = self.branch(
+            fits,
+            &state,
+            |generator| {
+                let mut begin = state.clone();
+                for _ in 1..together {
+                    begin.extend(behind.iter().map(|value| generator.emit.splat(value, lanes)));
+                }
+                let (_, ends) = generator.repeat(start, stop, group, &begin, |generator, at, states| {
+                    let offsets = (0..group).step_by(lanes);
+                    generator.parts(reduce, at, offsets, state.len(), states)
+                });
+                let mut parts: Vec<State> = ends.chunks(state.len()).map(<[Val]>::to_vec).collect();
+                while parts.len() > 1 {
+                    let pairs = parts.chunks(2);
+                    parts = pairs.map(|pair| generator.combine(accumulators, &pair[0], &pair[1])).collect();
+                }
+                parts.remove(0)
+            },
+            |_| state.clone(),
+        );
+        (stop, state)
     }
 
     /// A range by blocks, each with its prologue, or as one if there is none.

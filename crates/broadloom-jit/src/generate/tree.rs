@@ -151,8 +151,8 @@ impl Generator<'_, '_, '_> {
         (looped.state[0], looped.state[1])
     }
 
-    /// One step of every part of the lanes, each so far behind a position.
-    fn parts(
+    /// One step of every part of a state, each so far behind a position.
+    pub(super) fn parts(
         &mut self,
         reduce: &Reduce,
         position: ir::Value,

@@ -1,14 +1,13 @@
 //! Virtual registers to those of the machine.
 
-use super::machine::{Arg, Base, Block, Function, Inst, Kind, vector};
+use super::machine::{Arg, Base, Block, Function, Inst, Kind, MASK, MASKS, Width, vector};
 use super::{Registers, Unsupported};
+use iced_x86::Code;
 use regalloc2::{
-    Edit, Inst as InstId, InstOrEdit, InstRange, MachineEnv, Operand, Output, PReg, PRegSet, RegClass,
-    RegallocOptions, VReg,
+    Edit, Inst as InstId, InstOrEdit, InstRange, MachineEnv, Operand, OperandConstraint, OperandKind,
+    OperandPos, Output, PReg, PRegSet, RegClass, RegallocOptions, VReg,
 };
-
-/// Spilled vectors in words of 8 bytes.
-const VECTOR_WORDS: usize = super::VECTOR_BYTES / 8;
+use std::collections::HashMap;
 
 /// Registers that a function saves if it uses them: rbx, rbp, r12 to r15.
 pub(super) const SAVED: [usize; 6] = [3, 5, 12, 13, 14, 15];
@@ -62,8 +61,8 @@ impl Allocation {
 pub(super) fn allocate(function: &Function) -> Result<Allocation, Unsupported> {
     let view = View::of(function);
     let options = RegallocOptions { validate_ssa: cfg!(debug_assertions), ..RegallocOptions::default() };
-    let output =
-        regalloc2::run(&view, &environment(), &options).map_err(|error| Unsupported(format!("{error:?}")))?;
+    let output = regalloc2::run(&view, &environment(function.width), &options)
+        .map_err(|error| Unsupported(format!("{error:?}")))?;
     Ok(Allocation { output, view })
 }
 
@@ -72,10 +71,14 @@ fn set(class: RegClass, numbers: impl IntoIterator<Item = usize>) -> PRegSet {
 }
 
 /// The registers of the System V calling convention: those first that nobody saves.
-fn environment() -> MachineEnv {
+fn environment(width: Width) -> MachineEnv {
     let free = (0..16).filter(|number| *number != RSP && !SAVED.contains(number));
     MachineEnv {
-        preferred_regs_by_class: [set(RegClass::Int, free), set(RegClass::Float, 0..16), PRegSet::empty()],
+        preferred_regs_by_class: [
+            set(RegClass::Int, free),
+            set(RegClass::Float, 0..width.registers()),
+            set(MASK, MASKS),
+        ],
         non_preferred_regs_by_class: [set(RegClass::Int, SAVED), PRegSet::empty(), PRegSet::empty()],
         scratch_by_class: [None, None, None],
         fixed_stack_slots: Vec::new(),
@@ -93,6 +96,8 @@ struct View {
     passed: Vec<Vec<Vec<VReg>>>,
     clobbers: Vec<PRegSet>,
     vregs: usize,
+    /// A spilled vector in words of 8 bytes.
+    vector_words: usize,
 }
 
 impl View {
@@ -108,13 +113,15 @@ impl View {
             passed: Vec::new(),
             clobbers: Vec::new(),
             vregs: function.vregs,
+            vector_words: function.width.bytes() / 8,
         };
+        let mut short_codes = ShortCodes { width: function.width, known: HashMap::new() };
         for (index, Block { insts, params, successors }) in function.blocks.iter().enumerate() {
             let start = view.operands.len();
             for inst in insts {
-                view.operands.push(operands(inst));
+                view.operands.push(operands(inst, short_codes.vectors(inst.kind)));
                 view.kinds.push(inst.kind);
-                view.clobbers.push(clobbers(inst));
+                view.clobbers.push(clobbers(inst, function.width));
             }
             view.ranges.push(InstRange::new(InstId::new(start), InstId::new(view.operands.len())));
             view.params.push(params.clone());
@@ -128,16 +135,44 @@ impl View {
     }
 }
 
+/// Which encodings can name the first 16 vector registers alone: the short ones, with a VEX prefix.
+struct ShortCodes {
+    width: Width,
+    known: HashMap<Code, bool>,
+}
+
+impl ShortCodes {
+    /// Where the vector operands of an instruction may be.
+    fn vectors(&mut self, kind: Kind) -> OperandConstraint {
+        let (Width::Zmm, Kind::Machine(code) | Kind::Idiom(code)) = (self.width, kind) else {
+            return OperandConstraint::Reg;
+        };
+        // As its name says: the tables of iced-x86 say it as well, but take milliseconds to be made.
+        match *self.known.entry(code).or_insert_with(|| format!("{code:?}").starts_with("VEX_")) {
+            true => OperandConstraint::Limit(16),
+            false => OperandConstraint::Reg,
+        }
+    }
+}
+
 /// The operands of an instruction, in the order in which `encode` asks for them.
-fn operands(inst: &Inst) -> Vec<Operand> {
+fn operands(inst: &Inst, vectors: OperandConstraint) -> Vec<Operand> {
+    let constraint = |reg: VReg| match reg.class() {
+        RegClass::Float => vectors,
+        _ => OperandConstraint::Reg,
+    };
+    let written = |reg| Operand::new(reg, constraint(reg), OperandKind::Def, OperandPos::Late);
+    let read = |reg| Operand::new(reg, constraint(reg), OperandKind::Use, OperandPos::Early);
     let mut operands = Vec::new();
     for arg in &inst.args {
         match *arg {
-            Arg::Def(reg) => operands.push(Operand::reg_def(reg)),
-            Arg::Use(reg) => operands.push(Operand::reg_use(reg)),
+            Arg::Def(reg) => operands.push(written(reg)),
+            Arg::Use(reg) | Arg::Under(reg) | Arg::OrZero(reg) => operands.push(read(reg)),
             Arg::Tied(def, from) => {
+                // A limit would be lost: the allocator asks for any register where one is reused.
+                debug_assert_eq!(constraint(def), OperandConstraint::Reg);
                 let place = operands.len();
-                operands.push(Operand::reg_use(from));
+                operands.push(read(from));
                 operands.push(Operand::reg_reuse_def(def, place));
             }
             Arg::Memory(memory) => {
@@ -157,13 +192,14 @@ fn operands(inst: &Inst) -> Vec<Operand> {
 }
 
 /// What a call leaves in disorder: all that the convention does not save, but for its results.
-fn clobbers(inst: &Inst) -> PRegSet {
+fn clobbers(inst: &Inst, width: Width) -> PRegSet {
     if inst.kind != Kind::Call {
         return PRegSet::empty();
     }
     let integers = (0..16).filter(|number| *number != RSP && !SAVED.contains(number));
     let integers = integers.map(|number| PReg::new(number, RegClass::Int));
-    let all = integers.chain((0..16).map(vector));
+    let masks = MASKS.map(|number| PReg::new(number, MASK));
+    let all = integers.chain((0..width.registers()).map(vector)).chain(masks);
     let mut set = PRegSet::empty();
     for reg in all.filter(|reg| inst.fixed_defs.iter().all(|(_, at)| at != reg)) {
         set.add(reg);
@@ -225,6 +261,6 @@ impl regalloc2::Function for View {
     }
 
     fn spillslot_size(&self, class: RegClass) -> usize {
-        if class == RegClass::Int { 1 } else { VECTOR_WORDS }
+        if class == RegClass::Float { self.vector_words } else { 1 }
     }
 }

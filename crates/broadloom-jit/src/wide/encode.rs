@@ -4,7 +4,7 @@
 mod tests;
 
 use super::allocate::{Allocation, SAVED};
-use super::machine::{Arg, Base, Condition, Function, Inst, Kind};
+use super::machine::{Arg, Base, Condition, Function, Inst, Kind, MASK, Width};
 use super::{Code, Unsupported};
 use iced_x86::{Code as Encoding, Encoder, Instruction, OpKind, Register};
 use regalloc2::{Allocation as Place, Edit, InstOrEdit, PReg, RegClass};
@@ -21,6 +21,7 @@ pub(super) fn encode(function: &Function, allocation: &Allocation) -> Result<Cod
     let frame = Frame::of(function, allocation)?;
     let mut writer = Writer {
         encoder: Encoder::new(64),
+        width: function.width,
         bytes: Vec::new(),
         frame,
         views: HashMap::new(),
@@ -93,6 +94,7 @@ impl Frame {
 
 struct Writer {
     encoder: Encoder,
+    width: Width,
     bytes: Vec<u8>,
     frame: Frame,
     /// What the operands of encodings are.
@@ -119,6 +121,8 @@ struct Distance {
 enum View {
     Xmm,
     Ymm,
+    Zmm,
+    Mask,
     /// So many bits of a general purpose register.
     Bits(u32),
     Immediate(OpKind),
@@ -128,7 +132,9 @@ enum View {
 /// say it as well, but take milliseconds to be made.
 fn views(code: Encoding) -> SmallVec<[View; 4]> {
     let name = format!("{code:?}");
-    let parts = name.split('_').skip(if name.starts_with("VEX_") { 2 } else { 1 });
+    let parts = name.split('_').skip(if name.contains("VEX_") { 2 } else { 1 });
+    // No operands: the mask that the instruction may be under, and how it may round.
+    let parts = parts.filter(|part| !matches!(*part, "k1" | "k1z" | "er" | "sae"));
     let mut views: SmallVec<[View; 4]> = SmallVec::new();
     for part in parts {
         let bits = |of: &str| part.trim_start_matches(['r', 'm']).starts_with(of);
@@ -138,6 +144,8 @@ fn views(code: Encoding) -> SmallVec<[View; 4]> {
             "imm32" if views.first() == Some(&View::Bits(64)) => View::Immediate(OpKind::Immediate32to64),
             "imm32" => View::Immediate(OpKind::Immediate32),
             "imm64" => View::Immediate(OpKind::Immediate64),
+            _ if part.starts_with('k') => View::Mask,
+            _ if part.starts_with("zmm") => View::Zmm,
             _ if part.starts_with("ymm") => View::Ymm,
             _ if part.starts_with("xmm") => View::Xmm,
             _ if bits("16") => View::Bits(16),
@@ -158,6 +166,8 @@ fn register(reg: PReg, view: View) -> Register {
         View::Bits(_) | View::Immediate(_) => Register::RAX,
         View::Xmm => Register::XMM0,
         View::Ymm => Register::YMM0,
+        View::Zmm => Register::ZMM0,
+        View::Mask => Register::K0,
     };
     base + reg.hw_enc() as u32
 }
@@ -311,8 +321,14 @@ impl Writer {
             reg.ok_or_else(|| Unsupported("an operand without a register".to_string()))
         };
         let mut constant = None;
+        // Masks stand behind the operands, and are none.
+        let views = views.into_iter().chain(std::iter::repeat(View::Mask));
         for ((number, arg), view) in (0_u32..).zip(&inst.args).zip(views) {
             match arg {
+                Arg::Under(_) | Arg::OrZero(_) => {
+                    instruction.set_op_mask(register(next()?, View::Mask));
+                    instruction.set_zeroing_masking(matches!(arg, Arg::OrZero(_)));
+                }
                 Arg::Def(_) | Arg::Use(_) => {
                     instruction.set_op_kind(number, OpKind::Register);
                     instruction.set_op_register(number, register(next()?, view));
@@ -359,9 +375,17 @@ impl Writer {
         let Some(reg) = places[0].as_reg() else {
             return Err(Unsupported("a result without a register".to_string()));
         };
-        let registers: SmallVec<[Register; 4]> =
-            self.views(code).into_iter().map(|view| register(reg, view)).collect();
-        self.write(&simple(code, &registers)).map(|_| ())
+        let mut instruction = Instruction::default();
+        instruction.set_code(code);
+        for (number, view) in (0_u32..).zip(self.views(code)) {
+            if let View::Immediate(_) = view {
+                set_immediate(&mut instruction, number, view, -1);
+            } else {
+                instruction.set_op_kind(number, OpKind::Register);
+                instruction.set_op_register(number, register(reg, view));
+            }
+        }
+        self.write(&instruction).map(|_| ())
     }
 
     /// A move between registers, or between a register and the stack.
@@ -370,9 +394,15 @@ impl Writer {
             return Ok(());
         }
         let class = from.as_reg().or(to.as_reg()).map_or(RegClass::Int, PReg::class);
-        let (load, store) = match class {
-            RegClass::Int => (Encoding::Mov_r64_rm64, Encoding::Mov_rm64_r64),
-            _ => (Encoding::VEX_Vmovups_ymm_ymmm256, Encoding::VEX_Vmovups_ymmm256_ymm),
+        let (load, store, view) = match (class, self.width) {
+            (RegClass::Int, _) => (Encoding::Mov_r64_rm64, Encoding::Mov_rm64_r64, View::Bits(64)),
+            (MASK, _) => (Encoding::VEX_Kmovq_kr_km64, Encoding::VEX_Kmovq_m64_kr, View::Mask),
+            (_, Width::Ymm) => {
+                (Encoding::VEX_Vmovups_ymm_ymmm256, Encoding::VEX_Vmovups_ymmm256_ymm, View::Ymm)
+            }
+            (_, Width::Zmm) => {
+                (Encoding::EVEX_Vmovups_zmm_k1z_zmmm512, Encoding::EVEX_Vmovups_zmmm512_k1z_zmm, View::Zmm)
+            }
         };
         let code = if to.is_reg() { load } else { store };
         let mut instruction = Instruction::default();
@@ -381,10 +411,7 @@ impl Writer {
             let number = number as u32;
             if let Some(reg) = place.as_reg() {
                 instruction.set_op_kind(number, OpKind::Register);
-                instruction.set_op_register(
-                    number,
-                    register(reg, if class == RegClass::Int { View::Bits(64) } else { View::Ymm }),
-                );
+                instruction.set_op_register(number, register(reg, view));
             } else if let Some(slot) = place.as_stack() {
                 instruction.set_op_kind(number, OpKind::Memory);
                 instruction.set_memory_base(Register::RSP);

@@ -1,8 +1,48 @@
 //! Instructions of x86-64 on virtual registers.
 
+use broadloom_math::CpuLevel;
 use iced_x86::Code;
 use regalloc2::{PReg, RegClass, VReg};
 use smallvec::SmallVec;
+
+/// The vector registers of a function, and with them the encodings of its instructions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Width {
+    /// Of 32 bytes, as AVX2 has them.
+    Ymm,
+    /// Of 64 bytes, as AVX-512 has them, with masks in registers of their own.
+    Zmm,
+}
+
+impl Width {
+    /// All, the widest first.
+    pub(crate) const ALL: [Width; 2] = [Width::Zmm, Width::Ymm];
+
+    /// Bytes of a register.
+    pub(crate) fn bytes(self) -> usize {
+        match self {
+            Width::Ymm => 32,
+            Width::Zmm => 64,
+        }
+    }
+
+    /// Number of registers.
+    pub(crate) fn registers(self) -> usize {
+        match self {
+            Width::Ymm => 16,
+            Width::Zmm => 32,
+        }
+    }
+
+    /// Whether code of a level may use them.
+    pub(crate) fn is_of(self, level: CpuLevel) -> bool {
+        match level {
+            CpuLevel::Avx512 => true,
+            CpuLevel::Avx2Fma => self == Width::Ymm,
+            CpuLevel::Baseline | CpuLevel::Neon => false,
+        }
+    }
+}
 
 /// Where an operand of an instruction is.
 #[derive(Debug, Clone, Copy)]
@@ -17,6 +57,10 @@ pub(super) enum Arg {
     Memory(Memory),
     /// A number.
     Immediate(i64),
+    /// No operand, but the mask register that says which lanes are written. The others stay as they are.
+    Under(VReg),
+    /// The same, with zeros in the others.
+    OrZero(VReg),
 }
 
 /// An address: `base + index * scale + offset`.
@@ -44,7 +88,8 @@ pub(super) enum Base {
 pub(super) enum Kind {
     /// An instruction of the machine.
     Machine(Code),
-    /// An instruction on the one register that it writes, whatever is in it: zeros and ones.
+    /// An instruction on the one register that it writes, whatever is in it: zeros and ones. Its number, if it has one, is
+    /// all ones.
     Idiom(Code),
     /// Takes the arguments of the function from where the caller has put them.
     Arguments,
@@ -117,10 +162,11 @@ pub(super) struct Block {
 }
 
 /// A function. Control flow has no critical edges; the first block is the entry.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Function {
     pub(super) blocks: Vec<Block>,
     pub(super) vregs: usize,
+    pub(super) width: Width,
     /// Constants and their bytes: powers of two of them.
     pub(super) constants: Vec<Vec<u8>>,
     /// Bytes of the stack slots.
@@ -142,6 +188,11 @@ pub(super) const R9: PReg = PReg::new(9, RegClass::Int);
 pub(super) const fn vector(number: usize) -> PReg {
     PReg::new(number, RegClass::Float)
 }
+
+/// The class of mask registers.
+pub(super) const MASK: RegClass = RegClass::Vector;
+/// Mask registers that instructions can be under: the first one stands for no mask there.
+pub(super) const MASKS: std::ops::Range<usize> = 1..8;
 
 /// The registers of integer arguments, in order.
 pub(super) const INTEGER_ARGUMENTS: [PReg; 6] = [RDI, RSI, RDX, RCX, R8, R9];

@@ -1,4 +1,4 @@
-//! A back end for CLIF with vectors of 32 bytes on x86-64, which Cranelift's own does not have.
+//! A back end for CLIF with vectors of 32 or 64 bytes on x86-64, which Cranelift's own does not have.
 //!
 //! ```text
 //! CLIF ─optimise─▶ CLIF ─select─▶ instructions on virtual registers ─allocate─▶ registers ─encode─▶ bytes
@@ -12,15 +12,21 @@
 //! | `select/memory.rs` | addresses, loads and stores |
 //! | `select/integers.rs`, `select/floats.rs` | scalars |
 //! | `select/vectors.rs`, `select/convert.rs`, `select/lanes.rs` | vectors |
+//! | `select/masks.rs` | what AVX-512 does by masks |
 //! | `select/pressure.rs` | which constants stay in memory |
+//! | `codes.rs` | the encodings of 64 bytes, by those of 32 |
 //! | `allocate.rs` | registers, by regalloc2 |
 //! | `encode.rs` | the frame, moves, branches, constants: bytes, by iced-x86 |
 //!
 //! One CLIF instruction becomes one or a few of x86-64, which take addresses, loads and comparisons into themselves.
-//! What this back end does not know is [`Unsupported`]; the kernel is then emitted once more with vectors of 16 bytes,
-//! for Cranelift. So an instruction may be missing here, but never wrong.
+//! Instructions are selected by their names for 32 bytes. A function of 64 gets their encodings from the table in
+//! `codes.rs`; what has no such name, or a better way, is where selection asks for the [`Width`]. Scalars stay in the 16
+//! registers that the short encodings can name.
+//! What this back end does not know is [`Unsupported`]; the kernel is then emitted once more with narrower vectors, those of
+//! 16 bytes for Cranelift. So an instruction may be missing here, but never wrong.
 
 mod allocate;
+mod codes;
 mod encode;
 mod machine;
 mod optimise;
@@ -28,6 +34,7 @@ mod select;
 #[cfg(all(test, target_arch = "x86_64"))]
 mod tests;
 
+pub(crate) use machine::Width;
 pub(crate) use optimise::optimise;
 
 use cranelift_codegen::Context;
@@ -35,11 +42,8 @@ use cranelift_codegen::isa::{CallConv, TargetIsa};
 use iced_x86::{Decoder, DecoderOptions, Formatter, IntelFormatter};
 use std::fmt::Write;
 
-/// Bytes of a vector register.
-pub(crate) const VECTOR_BYTES: usize = 32;
-
 /// Alignment of code and of the constants behind it.
-pub(crate) const ALIGNMENT: u64 = 32;
+pub(crate) const ALIGNMENT: u64 = 64;
 
 /// Machine code that can lie anywhere: it refers to itself alone.
 pub(crate) struct Code {
@@ -86,12 +90,13 @@ pub(crate) fn serves(isa: &dyn TargetIsa) -> bool {
     isa.name() == "x64" && isa.default_call_conv() == CallConv::SystemV
 }
 
-/// Compiles the [optimised](optimise) function of a context, for machines with AVX2, FMA, F16C, BMI2, LZCNT and POPCNT.
+/// Compiles the [optimised](optimise) function of a context, all of whose vectors have one width: for machines with AVX2,
+/// FMA, F16C, BMI2, LZCNT and POPCNT, and for 64 bytes AVX-512 F, BW, DQ and VL.
 ///
 /// # Errors
 /// The first thing that is not known here.
-pub(crate) fn compile(context: &Context) -> Result<Code, Unsupported> {
-    let function = select::select(&context.func, &context.cfg, &context.domtree, &context.loop_analysis)?;
+pub(crate) fn compile(context: &Context, width: Width) -> Result<Code, Unsupported> {
+    let function = select::select(context, width)?;
     let allocation = allocate::allocate(&function)?;
     encode::encode(&function, &allocation)
 }

@@ -7,21 +7,21 @@ mod convert;
 mod floats;
 mod integers;
 mod lanes;
+mod masks;
 mod memory;
 mod pressure;
 mod vectors;
 
-use super::Unsupported;
 use super::machine::*;
 use super::optimise::number;
+use super::{Unsupported, codes};
 use crate::emit::Intrinsic;
-use cranelift_codegen::dominator_tree::DominatorTree;
+use cranelift_codegen::Context;
 use cranelift_codegen::entity::SecondaryMap;
 use cranelift_codegen::flowgraph::ControlFlowGraph;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, ArgumentExtension, InstructionData, Opcode, Type, types};
 use cranelift_codegen::isa::CallConv;
-use cranelift_codegen::loop_analysis::LoopAnalysis;
 use iced_x86::Code;
 use regalloc2::{RegClass, VReg};
 use std::collections::HashMap;
@@ -29,12 +29,8 @@ use std::collections::HashMap;
 type Result<T> = std::result::Result<T, Unsupported>;
 
 /// Selects instructions for a function.
-pub(super) fn select(
-    func: &ir::Function,
-    cfg: &ControlFlowGraph,
-    domtree: &DominatorTree,
-    loops: &LoopAnalysis,
-) -> Result<Function> {
+pub(super) fn select(context: &Context, width: Width) -> Result<Function> {
+    let Context { func, cfg, domtree, loop_analysis, .. } = context;
     let mut order: Vec<ir::Block> = domtree.cfg_postorder().to_vec();
     order.reverse();
     let entry = order[0];
@@ -46,17 +42,24 @@ pub(super) fn select(
     if params.len() > INTEGER_ARGUMENTS.len() || !params.iter().all(is_integer) || !returns.is_empty() {
         return Err(Unsupported(format!("a function of the type {}", func.signature)));
     }
-    let mut selector = Selector::new(func);
+    let mut selector = Selector::new(func, width);
     selector.place_slots()?;
-    selector.leave_constants(loops);
+    selector.leave_constants(loop_analysis);
     let mut bodies: HashMap<ir::Block, Vec<Inst>> = HashMap::new();
     for &block in order.iter().rev() {
         let body = selector.block(block)?;
         bodies.insert(block, body);
     }
-    let blocks = selector.connect(&order, bodies, cfg);
+    let mut blocks = selector.connect(&order, bodies, cfg);
+    if width == Width::Zmm {
+        for inst in blocks.iter_mut().flat_map(|block| &mut block.insts) {
+            if let Kind::Machine(code) | Kind::Idiom(code) = &mut inst.kind {
+                *code = codes::zmm(*code);
+            }
+        }
+    }
     let Selector { vregs, constants, slot_bytes, outgoing_bytes, .. } = selector;
-    Ok(Function { blocks, vregs, constants, slot_bytes, outgoing_bytes })
+    Ok(Function { blocks, vregs, width, constants, slot_bytes, outgoing_bytes })
 }
 
 /// Alignment of stack slots: that of the stack.
@@ -67,10 +70,13 @@ const MAX_SLOT: u32 = 1 << 16;
 /// What is known of the function, and what has been selected of it.
 struct Selector<'f> {
     func: &'f ir::Function,
+    width: Width,
     /// Virtual registers of values.
     regs: SecondaryMap<ir::Value, Option<VReg>>,
     /// Whether what has been selected reads a value in its register.
     needed: SecondaryMap<ir::Value, bool>,
+    /// Mask registers of truth values in vectors that what has been selected reads there.
+    masks: SecondaryMap<ir::Value, Option<VReg>>,
     /// Vector constants that stay in memory.
     in_memory: SecondaryMap<ir::Value, bool>,
     /// How often values are used, anywhere.
@@ -97,7 +103,7 @@ enum Exit {
 }
 
 impl<'f> Selector<'f> {
-    fn new(func: &'f ir::Function) -> Self {
+    fn new(func: &'f ir::Function, width: Width) -> Self {
         let mut uses: SecondaryMap<ir::Value, u32> = SecondaryMap::new();
         let mut effects = SecondaryMap::new();
         for block in func.layout.blocks() {
@@ -111,8 +117,10 @@ impl<'f> Selector<'f> {
         }
         Selector {
             func,
+            width,
             regs: SecondaryMap::new(),
             needed: SecondaryMap::new(),
+            masks: SecondaryMap::new(),
             in_memory: SecondaryMap::new(),
             uses,
             effects,
@@ -231,6 +239,12 @@ impl<'f> Selector<'f> {
         (data.opcode() == opcode).then(|| self.func.dfg.inst_args(inst))
     }
 
+    /// The arguments of the intrinsic that gives a value, if it is this one.
+    fn called(&self, value: ir::Value, intrinsic: Intrinsic) -> Option<&'f [ir::Value]> {
+        let (inst, _) = self.definition(value)?;
+        (Intrinsic::called(self.func, inst) == Some(intrinsic)).then(|| self.func.dfg.inst_args(inst))
+    }
+
     fn is_in_current_block(&self, inst: ir::Inst) -> bool {
         self.current.is_some_and(|(_, block)| self.func.layout.inst_block(inst) == Some(block))
     }
@@ -257,7 +271,7 @@ impl<'f> Selector<'f> {
 
     /// A vector constant of one lane, over and over.
     fn lanes_constant(&mut self, lane: &[u8]) -> Arg {
-        let bytes: Vec<u8> = lane.iter().copied().cycle().take(super::VECTOR_BYTES).collect();
+        let bytes: Vec<u8> = lane.iter().copied().cycle().take(self.width.bytes()).collect();
         Arg::Memory(self.constant(&bytes))
     }
 
@@ -273,7 +287,8 @@ impl<'f> Selector<'f> {
             let results = dfg.inst_results(inst);
             // What is a vector as another type lies where the other one does.
             let is_cast = |value: ir::Value| self.uncast(value) != value;
-            let is_wanted = results.iter().any(|value| self.needed[*value] && !is_cast(*value));
+            let is_read = |value: ir::Value| self.needed[value] || self.masks[value].is_some();
+            let is_wanted = results.iter().any(|value| is_read(*value) && !is_cast(*value));
             let has_effect = opcode.is_terminator()
                 || opcode.can_store()
                 || opcode.can_trap()

@@ -275,15 +275,15 @@ impl Explanation {
         self.text(|module, kernel| module.clif(kernel).map(str::to_string))
     }
 
-    /// Bytes of the vector registers that the code of each kernel uses: 16, or 32 on x86-64 with AVX2, but for Windows,
-    /// where the back end for them knows all that the kernel consists of.
+    /// Bytes of the vector registers that the code of each kernel uses: 16, or on x86-64 (but for Windows) 32 with AVX2 and
+    /// 64 with AVX-512, where the back end for them knows all that the kernel consists of.
     ///
     /// ```
     /// use broadloom::prelude::*;
     /// let g = Graph::new();
     /// let x = g.input::<f32>("x", shape![g.symbol("n")]);
     /// let kernel = (2 * x).compile()?;
-    /// assert!([16, 32].contains(&kernel.explain().vector_bytes()[0]));
+    /// assert!([16, 32, 64].contains(&kernel.explain().vector_bytes()[0]));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn vector_bytes(&self) -> Vec<usize> {

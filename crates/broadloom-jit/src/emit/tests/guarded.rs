@@ -126,7 +126,12 @@ impl Cases {
 
 #[test]
 fn nothing_beyond_an_array_is_touched() {
-    let Some(target) = Target::wide() else { return };
+    for target in Target::wide() {
+        check(target);
+    }
+}
+
+fn check(target: Target) {
     let mut cases = Cases { code: Code::new(target), all: Vec::new() };
     let of_dtype = |dtype: DType| lanes(&[dtype]).iter().map(move |lanes| (dtype, *lanes));
     for (dtype, lanes) in DType::ALL.iter().copied().flat_map(of_dtype) {

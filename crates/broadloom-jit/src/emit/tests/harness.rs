@@ -3,9 +3,10 @@
 
 use super::super::{Emitter, Host, LaneStride, VECTOR_BYTES, Val};
 use crate::emulator::{self, Job, Program, Word};
-use crate::wide;
+use crate::wide::{self, Width};
 use broadloom_ir::dtype::{Class, DType, Scalar};
 use broadloom_ir::ops::Op;
+use broadloom_math::CpuLevel;
 use cranelift_codegen::Context;
 use cranelift_codegen::ir::{self, AbiParam, InstBuilder, types};
 use cranelift_codegen::isa::{OwnedTargetIsa, TargetIsa};
@@ -26,8 +27,8 @@ pub(super) const ARRAY: usize = 16 * 8;
 pub(super) enum BackEnd {
     /// Cranelift's for this machine.
     Own,
-    /// The wide one, for its vectors.
-    Wide,
+    /// The wide one, for vectors of a width.
+    Wide(Width),
     /// Cranelift's for AArch64, whatever this machine is.
     AArch64,
 }
@@ -46,7 +47,7 @@ impl Target {
     pub fn all() -> Vec<Target> {
         let target = |features, fused| Target { back_end: BackEnd::Own, features, fused };
         let mut targets = vec![target(None, false), target(Some(&[]), false)];
-        if broadloom_math::CpuLevel::detect().is_fused() {
+        if CpuLevel::detect().is_fused() {
             targets.push(target(None, true));
         }
         #[cfg(target_arch = "x86_64")]
@@ -64,10 +65,24 @@ impl Target {
         targets
     }
 
-    /// The wide back end, where there is one and this machine runs its code: all levels that it serves are fused.
-    pub fn wide() -> Option<Target> {
-        let target = Target { back_end: BackEnd::Wide, features: None, fused: true };
-        (broadloom_math::CpuLevel::Avx2Fma.is_supported() && wide::serves(&*target.isa())).then_some(target)
+    /// The wide back end, where there is one, as far as this machine runs its code: all levels that it serves are fused.
+    pub fn wide() -> Vec<Target> {
+        let mut targets = Vec::new();
+        for (width, level) in [(Width::Ymm, CpuLevel::Avx2Fma), (Width::Zmm, CpuLevel::Avx512)] {
+            let target = Target { back_end: BackEnd::Wide(width), features: None, fused: true };
+            if !wide::serves(&*target.isa()) {
+                break;
+            }
+            if level.is_supported() {
+                targets.push(target);
+            } else {
+                eprintln!(
+                    "NOT RUN: code with vectors of {} bytes, which this machine has none of",
+                    width.bytes()
+                );
+            }
+        }
+        targets
     }
 
     pub fn isa(self) -> OwnedTargetIsa {
@@ -148,7 +163,7 @@ impl<'c> Code<'c> {
         let isa = target.isa();
         let memory = match target.back_end {
             BackEnd::AArch64 => Memory::Emulated(Program::default(), Vec::new()),
-            BackEnd::Own | BackEnd::Wide => {
+            BackEnd::Own | BackEnd::Wide(_) => {
                 // No instruction may come down to a library call.
                 let no_library = Box::new(|call| panic!("library call {call:?}"));
                 let module = JITModule::new(JITBuilder::with_isa(isa.clone(), no_library));
@@ -162,7 +177,10 @@ impl<'c> Code<'c> {
     pub fn add(&mut self, name: &str, emit: impl FnOnce(&mut Emitter<'_, '_>, Params)) -> usize {
         let Code { isa, target, scalar_calls, .. } = self;
         let mut context = Context::new();
-        let vector_bytes = if target.back_end == BackEnd::Wide { wide::VECTOR_BYTES } else { VECTOR_BYTES };
+        let vector_bytes = match target.back_end {
+            BackEnd::Wide(width) => width.bytes(),
+            _ => VECTOR_BYTES,
+        };
         let host = Host::of(&**isa).with_vector_bytes(vector_bytes);
         build(&mut context.func, &**isa, host, target.fused, scalar_calls, emit);
         let clif = context.func.to_string();
@@ -259,9 +277,9 @@ fn define(
     context: &mut Context,
 ) -> Result<usize, String> {
     let id = module.declare_anonymous_function(&context.func.signature).expect("a new function");
-    if target.back_end == BackEnd::Wide {
+    if let BackEnd::Wide(width) = target.back_end {
         wide::optimise(context, module.isa()).expect("valid CLIF");
-        let code = wide::compile(context).map_err(|error| format!("{error:?}"))?;
+        let code = wide::compile(context, width).map_err(|error| format!("{error:?}"))?;
         let defined = module.define_function_bytes(id, wide::ALIGNMENT, &code.bytes, &[]);
         defined.expect("memory for code");
     } else {

@@ -1,6 +1,6 @@
-//! CLIF with vectors of 32 bytes: everything that can be emitted is of the right types, and of no other size.
+//! CLIF with vectors of 32 and of 64 bytes: everything that can be emitted is of the right types, and of no other size.
 
-use super::super::{Emitter, Host, Intrinsic, LaneStride, Val};
+use super::super::{Emitter, Host, Intrinsic, LaneStride, Narrowing, Val};
 use super::elementwise::rows;
 use super::harness::{ARRAY, BackEnd, Params, Target, build};
 use super::lanes;
@@ -9,13 +9,16 @@ use super::reductions::accumulations;
 use broadloom_ir::dtype::{DType, Scalar};
 use broadloom_ir::ops::Op;
 use broadloom_ir::reduce::ReduceOp;
-use cranelift_codegen::ir::{Function, types};
+use cranelift_codegen::ir::{self, Function, Opcode, types};
 use cranelift_codegen::isa::OwnedTargetIsa;
 use cranelift_codegen::verify_function;
 use std::collections::BTreeSet;
 
-/// Bytes of a vector register.
-const WIDE: usize = 32;
+/// Whether a value is loaded, or half of another.
+fn is_moved(func: &Function, value: ir::Value) -> bool {
+    let inst = func.dfg.value_def(value).inst().expect("an instruction");
+    func.dfg.insts[inst].opcode() == Opcode::Load || Intrinsic::called(func, inst) == Some(Intrinsic::Half)
+}
 
 /// Lanes of values of these dtypes, with the bytes of a lane of masks beside them.
 fn shapes(dtypes: &[DType]) -> impl Iterator<Item = (usize, u8)> {
@@ -25,12 +28,14 @@ fn shapes(dtypes: &[DType]) -> impl Iterator<Item = (usize, u8)> {
 /// Checks functions as they are added.
 struct Checker {
     isa: OwnedTargetIsa,
+    /// Bytes of a vector register.
+    vector_bytes: usize,
     fused: bool,
     scalar_calls: BTreeSet<(Op, DType)>,
 }
 
 impl Checker {
-    fn new(fused: bool) -> Checker {
+    fn new(vector_bytes: usize, fused: bool) -> Checker {
         const AVX2: &[&str] = &[
             "has_sse3",
             "has_ssse3",
@@ -42,22 +47,27 @@ impl Checker {
             "has_fma",
         ];
         let isa = Target { back_end: BackEnd::Own, features: Some(AVX2), fused }.isa();
-        Checker { isa, fused, scalar_calls: BTreeSet::new() }
+        Checker { isa, vector_bytes, fused, scalar_calls: BTreeSet::new() }
     }
 
     fn add(&mut self, name: &str, emit: impl FnOnce(&mut Emitter<'_, '_>, Params)) {
         let mut func = Function::new();
-        let host = Host::of(&*self.isa).with_vector_bytes(WIDE);
+        let host = Host::of(&*self.isa).with_vector_bytes(self.vector_bytes);
         build(&mut func, &*self.isa, host, self.fused, &mut self.scalar_calls, emit);
         if let Err(errors) = verify_function(&func, &*self.isa) {
             panic!("{name}: {errors}\n{func}");
         }
         for value in func.dfg.values() {
             let ty = func.dfg.value_type(value);
-            assert!(!ty.is_vector() || ty.bytes() as usize == WIDE, "{name}: {value} is {ty}\n{func}");
+            // Halves are only on their way from and to memory.
+            let is_half = self.vector_bytes == 64 && ty == types::I8X32 && is_moved(&func, value);
+            assert!(
+                !ty.is_vector() || ty.bytes() as usize == self.vector_bytes || is_half,
+                "{name}: {value} is {ty}\n{func}"
+            );
         }
         for (_, constant) in func.dfg.constants.iter() {
-            assert_eq!(constant.len(), WIDE, "{name}\n{func}");
+            assert_eq!(constant.len(), self.vector_bytes, "{name}\n{func}");
         }
     }
 
@@ -219,20 +229,26 @@ impl Checker {
 
 #[test]
 fn everything_has_the_right_types() {
-    for fused in [false, true] {
-        Checker::new(fused).everything();
+    for (vector_bytes, fused) in [(32, false), (32, true), (64, false), (64, true)] {
+        Checker::new(vector_bytes, fused).everything();
     }
 }
 
 #[test]
 fn intrinsics_are_known_by_their_names() {
-    let mut checker = Checker::new(false);
+    let mut checker = Checker::new(64, false);
     checker.add("intrinsics", |emitter, params| {
-        let value = emitter.load(params.source, 0, DType::F32, 8, LaneStride::Unit);
+        let value = emitter.load(params.source, 0, DType::F32, 16, LaneStride::Unit);
         let reg = value.regs[0];
         for intrinsic in [
-            Intrinsic::UpperHalf,
-            Intrinsic::LowerHalves,
+            Intrinsic::From(1),
+            Intrinsic::From(3),
+            Intrinsic::Joined(1),
+            Intrinsic::Joined(2),
+            Intrinsic::Parts(0),
+            Intrinsic::Parts(255),
+            Intrinsic::Whole,
+            Intrinsic::Half,
             Intrinsic::Words(0),
             Intrinsic::Words(255),
             Intrinsic::Bytes,
@@ -242,16 +258,17 @@ fn intrinsics_are_known_by_their_names() {
             Intrinsic::ToHalves,
             Intrinsic::Widen { signed: false },
             Intrinsic::Widen { signed: true },
-            Intrinsic::Narrow { signed: false },
-            Intrinsic::Narrow { signed: true },
+            Intrinsic::Narrow(Narrowing::Low),
+            Intrinsic::Narrow(Narrowing::Signed),
+            Intrinsic::Narrow(Narrowing::Unsigned),
         ] {
             for _ in 0..2 {
-                let called = emitter.intrinsic(intrinsic, &[reg], types::F32X8);
+                let called = emitter.intrinsic(intrinsic, &[reg], types::F32X16);
                 let func = &*emitter.builder.func;
                 let inst = func.dfg.value_def(called).inst().expect("a call");
                 assert_eq!(Intrinsic::called(func, inst), Some(intrinsic));
             }
         }
-        assert_eq!(emitter.builder.func.dfg.ext_funcs.len(), 13, "each is imported once");
+        assert_eq!(emitter.builder.func.dfg.ext_funcs.len(), 20, "each is imported once");
     });
 }

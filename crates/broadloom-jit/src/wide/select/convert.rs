@@ -11,6 +11,9 @@ impl Selector<'_> {
         let ty = self.type_of(self.func.dfg.first_result(inst));
         let &[x] = self.func.dfg.inst_args(inst) else { return self.unsupported(inst) };
         let from = self.type_of(x).lane_type();
+        if self.width == Width::Zmm && self.convert_wide(data.opcode(), from, ty.lane_type(), target, x) {
+            return Ok(());
+        }
         match (data.opcode(), from, ty.lane_type()) {
             (Opcode::FcvtFromSint, types::I32, types::F32) => {
                 self.one(Code::VEX_Vcvtdq2ps_ymm_ymmm256, target, x);
@@ -45,7 +48,7 @@ impl Selector<'_> {
         [number, self.compute(compare, &[Arg::Use(number), bound, above])]
     }
 
-    fn float_lanes(&mut self, lane: Type, value: f64) -> Arg {
+    pub(super) fn float_lanes(&mut self, lane: Type, value: f64) -> Arg {
         match lane {
             types::F32 => self.lanes_constant(&(value as f32).to_le_bytes()),
             _ => self.lanes_constant(&value.to_le_bytes()),
@@ -135,6 +138,14 @@ impl Selector<'_> {
         for value in [x, y] {
             let Some(&[from]) = self.defined_by(value, Opcode::FcvtToSintSat) else { continue };
             let from = self.get(from);
+            if self.width == Width::Zmm {
+                let half = self.vector();
+                let codes =
+                    [Code::EVEX_Vcvttpd2dq_ymm_k1z_zmmm512b64_sae, Code::EVEX_Vmovdqu32_ymm_k1z_ymmm256];
+                self.truncate_by_mask(types::F64, codes, half, from, i32::MAX.into());
+                halves.push(half);
+                continue;
+            }
             let [number, above] = self.bounded(types::F64, from, 2f64.powi(31));
             let truncated = self.compute(Code::VEX_Vcvttpd2dq_xmm_ymmm256, &[Arg::Use(number)]);
             // The masks of words of 8 bytes as such of 4.
@@ -150,10 +161,18 @@ impl Selector<'_> {
         match *halves.as_slice() {
             [low, high] => {
                 let args = [Arg::Def(target), Arg::Use(low), Arg::Use(high), Arg::Immediate(1)];
-                self.emit(Code::VEX_Vinserti128_ymm_ymm_xmmm128_imm8, &args);
+                let code = match self.width {
+                    Width::Ymm => Code::VEX_Vinserti128_ymm_ymm_xmmm128_imm8,
+                    Width::Zmm => Code::EVEX_Vinserti64x4_zmm_k1z_zmm_ymmm256_imm8,
+                };
+                self.emit(code, &args);
             }
             [low] if self.defined_by(x, Opcode::FcvtToSintSat).is_some() && self.is_zeros(y) => {
-                self.emit(Code::VEX_Vmovaps_xmm_xmmm128, &[Arg::Def(target), Arg::Use(low)]);
+                let code = match self.width {
+                    Width::Ymm => Code::VEX_Vmovaps_xmm_xmmm128,
+                    Width::Zmm => Code::EVEX_Vmovups_ymm_k1z_ymmm256,
+                };
+                self.emit(code, &[Arg::Def(target), Arg::Use(low)]);
             }
             _ => return self.unsupported(inst),
         }

@@ -174,7 +174,11 @@ impl Selector<'_> {
     }
 
     pub(super) fn zeros(&mut self, target: VReg) {
-        self.made.push(Inst::new(Kind::Idiom(Code::VEX_Vxorps_xmm_xmm_xmmm128), &[Arg::Def(target)]));
+        let code = match self.width {
+            Width::Ymm => Code::VEX_Vxorps_xmm_xmm_xmmm128,
+            Width::Zmm => Code::EVEX_Vpxord_zmm_k1z_zmm_zmmm512b32,
+        };
+        self.made.push(Inst::new(Kind::Idiom(code), &[Arg::Def(target)]));
     }
 
     pub(super) fn some_zeros(&mut self) -> VReg {

@@ -1,8 +1,9 @@
 //! Lanes of vectors: into them, out of them, among them.
 
 use super::*;
+use crate::emit::Narrowing;
 
-/// Takes the upper half of a register.
+/// Takes the upper half of a register, or the second of its parts of 16 bytes.
 const UPPER: Arg = Arg::Immediate(1);
 
 /// Rounding to nearest, ties to even.
@@ -67,13 +68,15 @@ impl Selector<'_> {
                 let half = self.half(x, opcode == Opcode::UwidenHigh);
                 self.emit(code, &[Arg::Def(target), half]);
             }
-            (opcode @ (Opcode::Snarrow | Opcode::Unarrow), &[x, y]) => {
+            (Opcode::Snarrow, &[x, y]) if lane == types::I32 => {
+                return self.narrowed_doubles(inst, target, x, y);
+            }
+            (opcode @ (Opcode::Snarrow | Opcode::Unarrow), &[x, y]) if self.width == Width::Ymm => {
                 let code = match (opcode, lane) {
                     (Opcode::Snarrow, types::I8) => Code::VEX_Vpacksswb_ymm_ymm_ymmm256,
                     (Opcode::Snarrow, types::I16) => Code::VEX_Vpackssdw_ymm_ymm_ymmm256,
                     (Opcode::Unarrow, types::I8) => Code::VEX_Vpackuswb_ymm_ymm_ymmm256,
                     (Opcode::Unarrow, types::I16) => Code::VEX_Vpackusdw_ymm_ymm_ymmm256,
-                    (Opcode::Snarrow, types::I32) => return self.narrowed_doubles(inst, target, x, y),
                     _ => return self.unsupported(inst),
                 };
                 let (x, y) = (self.fetch(x), self.operand(y));
@@ -99,7 +102,28 @@ impl Selector<'_> {
         if !upper {
             return x;
         }
-        Arg::Use(self.compute(Code::VEX_Vextracti128_xmmm128_ymm_imm8, &[x, UPPER]))
+        let code = match self.width {
+            Width::Ymm => Code::VEX_Vextracti128_xmmm128_ymm_imm8,
+            Width::Zmm => Code::EVEX_Vextracti64x4_ymmm256_k1z_zmm_imm8,
+        };
+        Arg::Use(self.compute(code, &[x, UPPER]))
+    }
+
+    /// A part of 16 bytes of a register as the lowest one.
+    fn part(&mut self, x: ir::Value, part: u32) -> Arg {
+        let x = self.fetch(x);
+        if part == 0 {
+            return x;
+        }
+        let part = Arg::Immediate(part.into());
+        Arg::Use(self.compute(self.take_part(), &[x, part]))
+    }
+
+    fn take_part(&self) -> Code {
+        match self.width {
+            Width::Ymm => Code::VEX_Vextracti128_xmmm128_ymm_imm8,
+            Width::Zmm => Code::EVEX_Vextracti32x4_xmmm128_k1z_zmm_imm8,
+        }
     }
 
     fn splat(&mut self, inst: ir::Inst, lane: Type, target: VReg, x: ir::Value) -> Result<()> {
@@ -127,7 +151,19 @@ impl Selector<'_> {
             self.emit(code, &[Arg::Def(target), Arg::Memory(memory)]);
             return Ok(());
         }
+        // Of an integer, AVX-512 needs no way over a vector register.
+        let from_register = match lane {
+            types::I8 => Code::EVEX_Vpbroadcastb_zmm_k1z_r32,
+            types::I16 => Code::EVEX_Vpbroadcastw_zmm_k1z_r32,
+            types::I32 => Code::EVEX_Vpbroadcastd_zmm_k1z_r32,
+            _ => Code::EVEX_Vpbroadcastq_zmm_k1z_r64,
+        };
         let x = match from_integer {
+            Some(_) if self.width == Width::Zmm => {
+                let x = self.fetch(x);
+                self.emit(from_register, &[Arg::Def(target), x]);
+                return Ok(());
+            }
             Some(through) => {
                 let x = self.fetch(x);
                 Arg::Use(self.compute(through, &[x]))
@@ -148,9 +184,9 @@ impl Selector<'_> {
     ) -> Result<()> {
         let InstructionData::BinaryImm8 { imm, .. } = *data else { return self.unsupported(inst) };
         let ty = self.type_of(x);
-        let per_half = ty.lane_count() / 2;
-        let (upper, place) = (u32::from(imm) >= per_half, i64::from(u32::from(imm) % per_half));
-        let half = self.half(x, upper);
+        let per_part = 16 / ty.lane_type().bytes();
+        let (part, place) = (u32::from(imm) / per_part, i64::from(u32::from(imm) % per_part));
+        let half = self.part(x, part);
         let place = Arg::Immediate(place);
         match (ty.lane_type(), place) {
             (types::F32 | types::F64, Arg::Immediate(0)) => {
@@ -181,10 +217,14 @@ impl Selector<'_> {
         y: ir::Value,
         place: u8,
     ) -> Result<()> {
-        let per_half = 16 / lane.bytes();
-        let (upper, place) = (u32::from(place) >= per_half, i64::from(u32::from(place) % per_half));
+        let per_part = 16 / lane.bytes();
+        let upper = u32::from(place) >= per_part;
         let is_all = !upper && self.has_zeros_above(x);
-        let half = self.half(x, upper);
+        if self.width == Width::Zmm && !is_all {
+            return self.insert_by_mask(inst, lane, target, x, y, place);
+        }
+        let place = i64::from(u32::from(place) % per_part);
+        let half = self.part(x, upper.into());
         let (x, y) = (self.fetch(x), self.fetch(y));
         let (code, how) = match lane {
             types::I8 => (Code::VEX_Vpinsrb_xmm_xmm_r32m8_imm8, Some(place)),
@@ -210,8 +250,8 @@ impl Selector<'_> {
         Ok(())
     }
 
-    /// Whether the upper half of a vector is known to be zeros, as instructions on the lower one leave it: where a scalar
-    /// was made a vector, and lanes were put into its lower half.
+    /// Whether all of a vector but its first 16 bytes is known to be zeros, as instructions on those leave it: where a
+    /// scalar was made a vector, and lanes were put into its lowest part.
     fn has_zeros_above(&self, value: ir::Value) -> bool {
         let mut value = self.uncast(value);
         loop {
@@ -220,7 +260,7 @@ impl Selector<'_> {
                 Some((
                     _,
                     &InstructionData::TernaryImm8 { opcode: Opcode::Insertlane, args: [x, _], imm },
-                )) if u32::from(imm) < self.type_of(x).lane_count() / 2 => {
+                )) if u32::from(imm) < 16 / self.type_of(x).lane_type().bytes() => {
                     value = self.uncast(x);
                 }
                 _ => return false,
@@ -237,13 +277,34 @@ impl Selector<'_> {
         args: &[ir::Value],
     ) -> Result<()> {
         match (intrinsic, args) {
-            (Intrinsic::UpperHalf, &[x]) => {
+            (Intrinsic::From(2), &[x]) if self.width == Width::Zmm => {
                 let x = self.fetch(x);
-                self.emit(Code::VEX_Vextracti128_xmmm128_ymm_imm8, &[Arg::Def(target), x, UPPER]);
+                self.emit(Code::EVEX_Vextracti64x4_ymmm256_k1z_zmm_imm8, &[Arg::Def(target), x, UPPER]);
             }
-            (Intrinsic::LowerHalves, &[x, y]) => {
+            (Intrinsic::From(part), &[x]) if 16 * usize::from(part) < self.width.bytes() => {
+                let x = self.fetch(x);
+                self.emit(self.take_part(), &[Arg::Def(target), x, Arg::Immediate(part.into())]);
+            }
+            (Intrinsic::Joined(parts @ 1..=2), &[x, y]) if 32 * usize::from(parts) <= self.width.bytes() => {
+                let code = match (self.width, parts) {
+                    (Width::Ymm, _) => Code::VEX_Vinserti128_ymm_ymm_xmmm128_imm8,
+                    (Width::Zmm, 1) => Code::EVEX_Vinserti32x4_ymm_k1z_ymm_xmmm128_imm8,
+                    (Width::Zmm, _) => Code::EVEX_Vinserti64x4_zmm_k1z_zmm_ymmm256_imm8,
+                };
                 let (x, y) = (self.fetch(x), self.fetch(y));
-                self.emit(Code::VEX_Vinserti128_ymm_ymm_xmmm128_imm8, &[Arg::Def(target), x, y, UPPER]);
+                self.emit(code, &[Arg::Def(target), x, y, UPPER]);
+            }
+            (Intrinsic::Parts(parts), &[x]) => {
+                let x = self.fetch(x);
+                let (code, parts) = match self.width {
+                    // The bits of the second part are elsewhere, and there are no others.
+                    Width::Ymm => (Code::VEX_Vperm2i128_ymm_ymm_ymmm256_imm8, parts & 1 | (parts & 4) << 2),
+                    Width::Zmm => (Code::EVEX_Vshufi64x2_zmm_k1z_zmm_zmmm512b64_imm8, parts),
+                };
+                self.emit(code, &[Arg::Def(target), x, x, Arg::Immediate(parts.into())]);
+            }
+            (Intrinsic::Whole, &[x]) if self.width == Width::Zmm => {
+                self.one(Code::EVEX_Vmovups_ymm_k1z_ymmm256, target, x);
             }
             (Intrinsic::Words(words), &[x, y]) => {
                 let words = Arg::Immediate(words.into());
@@ -275,16 +336,24 @@ impl Selector<'_> {
                 self.emit(Code::VEX_Vcvtps2ph_xmmm128_ymm_imm8, &[Arg::Def(target), x, TO_NEAREST]);
             }
             (Intrinsic::Widen { signed }, &[x]) => {
-                let code =
-                    if signed { Code::VEX_Vpmovsxbw_ymm_xmmm128 } else { Code::VEX_Vpmovzxbw_ymm_xmmm128 };
+                let code = match (lane, signed) {
+                    (types::I16, true) => Code::VEX_Vpmovsxbw_ymm_xmmm128,
+                    (types::I16, false) => Code::VEX_Vpmovzxbw_ymm_xmmm128,
+                    (types::I32, true) => Code::VEX_Vpmovsxwd_ymm_xmmm128,
+                    (types::I32, false) => Code::VEX_Vpmovzxwd_ymm_xmmm128,
+                    _ => return self.unsupported(inst),
+                };
                 let x = self.fetch(x);
                 self.emit(code, &[Arg::Def(target), x]);
             }
-            (Intrinsic::Narrow { signed }, &[x]) => {
-                let code = if signed {
-                    Code::VEX_Vpacksswb_xmm_xmm_xmmm128
-                } else {
-                    Code::VEX_Vpackuswb_xmm_xmm_xmmm128
+            (Intrinsic::Narrow(narrowing), &[x]) if self.width == Width::Zmm => {
+                return self.narrow(inst, narrowing, lane, target, x);
+            }
+            (Intrinsic::Narrow(narrowing), &[x]) => {
+                let code = match (narrowing, lane) {
+                    (Narrowing::Signed, types::I8) => Code::VEX_Vpacksswb_xmm_xmm_xmmm128,
+                    (Narrowing::Unsigned, types::I8) => Code::VEX_Vpackuswb_xmm_xmm_xmmm128,
+                    _ => return self.unsupported(inst),
                 };
                 let upper = self.half(x, true);
                 let x = self.fetch(x);

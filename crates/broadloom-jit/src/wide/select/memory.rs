@@ -77,7 +77,8 @@ impl Selector<'_> {
             types::F32 => Code::VEX_Vmovss_xmm_m32,
             types::F64 => Code::VEX_Vmovsd_xmm_m64,
             types::I128 => Code::VEX_Vmovups_xmm_xmmm128,
-            _ if ty.bytes() as usize == super::super::VECTOR_BYTES => Code::VEX_Vmovups_ymm_ymmm256,
+            types::I8X32 if self.width == Width::Zmm => Code::EVEX_Vmovups_ymm_k1z_ymmm256,
+            _ if ty.bytes() as usize == self.width.bytes() => Code::VEX_Vmovups_ymm_ymmm256,
             _ => return self.unsupported(inst),
         };
         self.emit(code, &[Arg::Def(target), Arg::Memory(memory)]);
@@ -101,6 +102,9 @@ impl Selector<'_> {
             let stays = ty.bits() >= 32;
             value = if stays { arg } else { value };
         }
+        if let Some(&[whole]) = self.called(value, Intrinsic::Half) {
+            value = whole;
+        }
         let is_lane = self.type_of(value).is_vector() && !ty.is_vector();
         let code = match (ty, is_lane) {
             (types::I32 | types::F32, true) | (types::F32, _) => Code::VEX_Vmovss_m32_xmm,
@@ -110,7 +114,8 @@ impl Selector<'_> {
             (types::I16, _) => Code::Mov_rm16_r16,
             (types::I32, _) => Code::Mov_rm32_r32,
             (types::I64, _) => Code::Mov_rm64_r64,
-            _ if ty.bytes() as usize == super::super::VECTOR_BYTES => Code::VEX_Vmovups_ymmm256_ymm,
+            (types::I8X32, _) if self.width == Width::Zmm => Code::EVEX_Vmovups_ymmm256_k1z_ymm,
+            _ if ty.bytes() as usize == self.width.bytes() => Code::VEX_Vmovups_ymmm256_ymm,
             _ => return self.unsupported(inst),
         };
         let value = self.fetch(value);

@@ -4,9 +4,6 @@ use super::*;
 use cranelift_codegen::loop_analysis::{Loop, LoopAnalysis};
 use std::collections::{BTreeMap, HashSet};
 
-/// Vector registers that a loop may fill: one stays free for what instructions need on the way.
-const REGISTERS: usize = 15;
-
 impl Selector<'_> {
     /// Leaves constants of inner loops in memory, where instructions read them as cheaply as what a register that is
     /// short would have to be reloaded from: as many as there are too many values for the registers, and first those
@@ -34,7 +31,8 @@ impl Selector<'_> {
                 continue;
             }
             let alive = blocks.iter().map(|block| self.most_alive(*block, &invariants)).max().unwrap_or(0);
-            let excess = (invariants.len() + alive).saturating_sub(REGISTERS);
+            // One register stays free for what instructions need on the way.
+            let excess = (invariants.len() + alive).saturating_sub(self.width.registers() - 1);
             constants.sort_unstable();
             for (_, value) in constants.into_iter().take(excess) {
                 self.in_memory[value] = true;

@@ -1,106 +1,132 @@
-//! Vectors of 32 bytes: arithmetic, comparisons, masks, shifts.
+//! Vectors: arithmetic, comparisons, blends, shifts.
 
 use super::floats::{arithmetic, of, predicate, rounding};
 use super::*;
+use Has::{Both, No, Zmm};
 use cranelift_codegen::ir::condcodes::FloatCC;
 
-/// Encodings for lanes of 1, 2, 4 and 8 bytes.
-type BySize = [Option<Code>; 4];
-
-fn by_size(lane: Type, codes: BySize) -> Option<Code> {
-    codes.get(lane.bytes().trailing_zeros() as usize).copied().flatten()
+/// Whether there is an instruction, and for which registers.
+#[derive(Clone, Copy)]
+enum Has {
+    No,
+    /// For those of both widths, named as for 32 bytes.
+    Both(Code),
+    /// For those of 64 bytes alone.
+    Zmm(Code),
 }
 
+/// Encodings for lanes of 1, 2, 4 and 8 bytes.
+type BySize = [Has; 4];
+
 const EQUAL: BySize = [
-    Some(Code::VEX_Vpcmpeqb_ymm_ymm_ymmm256),
-    Some(Code::VEX_Vpcmpeqw_ymm_ymm_ymmm256),
-    Some(Code::VEX_Vpcmpeqd_ymm_ymm_ymmm256),
-    Some(Code::VEX_Vpcmpeqq_ymm_ymm_ymmm256),
+    Both(Code::VEX_Vpcmpeqb_ymm_ymm_ymmm256),
+    Both(Code::VEX_Vpcmpeqw_ymm_ymm_ymmm256),
+    Both(Code::VEX_Vpcmpeqd_ymm_ymm_ymmm256),
+    Both(Code::VEX_Vpcmpeqq_ymm_ymm_ymmm256),
 ];
 const GREATER: BySize = [
-    Some(Code::VEX_Vpcmpgtb_ymm_ymm_ymmm256),
-    Some(Code::VEX_Vpcmpgtw_ymm_ymm_ymmm256),
-    Some(Code::VEX_Vpcmpgtd_ymm_ymm_ymmm256),
-    Some(Code::VEX_Vpcmpgtq_ymm_ymm_ymmm256),
+    Both(Code::VEX_Vpcmpgtb_ymm_ymm_ymmm256),
+    Both(Code::VEX_Vpcmpgtw_ymm_ymm_ymmm256),
+    Both(Code::VEX_Vpcmpgtd_ymm_ymm_ymmm256),
+    Both(Code::VEX_Vpcmpgtq_ymm_ymm_ymmm256),
 ];
 const ADD: BySize = [
-    Some(Code::VEX_Vpaddb_ymm_ymm_ymmm256),
-    Some(Code::VEX_Vpaddw_ymm_ymm_ymmm256),
-    Some(Code::VEX_Vpaddd_ymm_ymm_ymmm256),
-    Some(Code::VEX_Vpaddq_ymm_ymm_ymmm256),
+    Both(Code::VEX_Vpaddb_ymm_ymm_ymmm256),
+    Both(Code::VEX_Vpaddw_ymm_ymm_ymmm256),
+    Both(Code::VEX_Vpaddd_ymm_ymm_ymmm256),
+    Both(Code::VEX_Vpaddq_ymm_ymm_ymmm256),
 ];
 const SUBTRACT: BySize = [
-    Some(Code::VEX_Vpsubb_ymm_ymm_ymmm256),
-    Some(Code::VEX_Vpsubw_ymm_ymm_ymmm256),
-    Some(Code::VEX_Vpsubd_ymm_ymm_ymmm256),
-    Some(Code::VEX_Vpsubq_ymm_ymm_ymmm256),
+    Both(Code::VEX_Vpsubb_ymm_ymm_ymmm256),
+    Both(Code::VEX_Vpsubw_ymm_ymm_ymmm256),
+    Both(Code::VEX_Vpsubd_ymm_ymm_ymmm256),
+    Both(Code::VEX_Vpsubq_ymm_ymm_ymmm256),
 ];
 const SIGNED_LEAST: BySize = [
-    Some(Code::VEX_Vpminsb_ymm_ymm_ymmm256),
-    Some(Code::VEX_Vpminsw_ymm_ymm_ymmm256),
-    Some(Code::VEX_Vpminsd_ymm_ymm_ymmm256),
-    None,
+    Both(Code::VEX_Vpminsb_ymm_ymm_ymmm256),
+    Both(Code::VEX_Vpminsw_ymm_ymm_ymmm256),
+    Both(Code::VEX_Vpminsd_ymm_ymm_ymmm256),
+    Zmm(Code::EVEX_Vpminsq_zmm_k1z_zmm_zmmm512b64),
 ];
 const SIGNED_GREATEST: BySize = [
-    Some(Code::VEX_Vpmaxsb_ymm_ymm_ymmm256),
-    Some(Code::VEX_Vpmaxsw_ymm_ymm_ymmm256),
-    Some(Code::VEX_Vpmaxsd_ymm_ymm_ymmm256),
-    None,
+    Both(Code::VEX_Vpmaxsb_ymm_ymm_ymmm256),
+    Both(Code::VEX_Vpmaxsw_ymm_ymm_ymmm256),
+    Both(Code::VEX_Vpmaxsd_ymm_ymm_ymmm256),
+    Zmm(Code::EVEX_Vpmaxsq_zmm_k1z_zmm_zmmm512b64),
 ];
 const UNSIGNED_LEAST: BySize = [
-    Some(Code::VEX_Vpminub_ymm_ymm_ymmm256),
-    Some(Code::VEX_Vpminuw_ymm_ymm_ymmm256),
-    Some(Code::VEX_Vpminud_ymm_ymm_ymmm256),
-    None,
+    Both(Code::VEX_Vpminub_ymm_ymm_ymmm256),
+    Both(Code::VEX_Vpminuw_ymm_ymm_ymmm256),
+    Both(Code::VEX_Vpminud_ymm_ymm_ymmm256),
+    Zmm(Code::EVEX_Vpminuq_zmm_k1z_zmm_zmmm512b64),
 ];
 const UNSIGNED_GREATEST: BySize = [
-    Some(Code::VEX_Vpmaxub_ymm_ymm_ymmm256),
-    Some(Code::VEX_Vpmaxuw_ymm_ymm_ymmm256),
-    Some(Code::VEX_Vpmaxud_ymm_ymm_ymmm256),
-    None,
+    Both(Code::VEX_Vpmaxub_ymm_ymm_ymmm256),
+    Both(Code::VEX_Vpmaxuw_ymm_ymm_ymmm256),
+    Both(Code::VEX_Vpmaxud_ymm_ymm_ymmm256),
+    Zmm(Code::EVEX_Vpmaxuq_zmm_k1z_zmm_zmmm512b64),
 ];
 const MAGNITUDE: BySize = [
-    Some(Code::VEX_Vpabsb_ymm_ymmm256),
-    Some(Code::VEX_Vpabsw_ymm_ymmm256),
-    Some(Code::VEX_Vpabsd_ymm_ymmm256),
-    None,
+    Both(Code::VEX_Vpabsb_ymm_ymmm256),
+    Both(Code::VEX_Vpabsw_ymm_ymmm256),
+    Both(Code::VEX_Vpabsd_ymm_ymmm256),
+    Zmm(Code::EVEX_Vpabsq_zmm_k1z_zmmm512b64),
 ];
 /// By a number that is known.
 const LEFT_BY: BySize = [
-    None,
-    Some(Code::VEX_Vpsllw_ymm_ymm_imm8),
-    Some(Code::VEX_Vpslld_ymm_ymm_imm8),
-    Some(Code::VEX_Vpsllq_ymm_ymm_imm8),
+    No,
+    Both(Code::VEX_Vpsllw_ymm_ymm_imm8),
+    Both(Code::VEX_Vpslld_ymm_ymm_imm8),
+    Both(Code::VEX_Vpsllq_ymm_ymm_imm8),
 ];
 const RIGHT_BY: BySize = [
-    None,
-    Some(Code::VEX_Vpsrlw_ymm_ymm_imm8),
-    Some(Code::VEX_Vpsrld_ymm_ymm_imm8),
-    Some(Code::VEX_Vpsrlq_ymm_ymm_imm8),
+    No,
+    Both(Code::VEX_Vpsrlw_ymm_ymm_imm8),
+    Both(Code::VEX_Vpsrld_ymm_ymm_imm8),
+    Both(Code::VEX_Vpsrlq_ymm_ymm_imm8),
 ];
-const SIGNED_RIGHT_BY: BySize =
-    [None, Some(Code::VEX_Vpsraw_ymm_ymm_imm8), Some(Code::VEX_Vpsrad_ymm_ymm_imm8), None];
+const SIGNED_RIGHT_BY: BySize = [
+    No,
+    Both(Code::VEX_Vpsraw_ymm_ymm_imm8),
+    Both(Code::VEX_Vpsrad_ymm_ymm_imm8),
+    Zmm(Code::EVEX_Vpsraq_zmm_k1z_zmmm512b64_imm8),
+];
 /// By the first lane of a register.
 const LEFT: BySize = [
-    None,
-    Some(Code::VEX_Vpsllw_ymm_ymm_xmmm128),
-    Some(Code::VEX_Vpslld_ymm_ymm_xmmm128),
-    Some(Code::VEX_Vpsllq_ymm_ymm_xmmm128),
+    No,
+    Both(Code::VEX_Vpsllw_ymm_ymm_xmmm128),
+    Both(Code::VEX_Vpslld_ymm_ymm_xmmm128),
+    Both(Code::VEX_Vpsllq_ymm_ymm_xmmm128),
 ];
 const RIGHT: BySize = [
-    None,
-    Some(Code::VEX_Vpsrlw_ymm_ymm_xmmm128),
-    Some(Code::VEX_Vpsrld_ymm_ymm_xmmm128),
-    Some(Code::VEX_Vpsrlq_ymm_ymm_xmmm128),
+    No,
+    Both(Code::VEX_Vpsrlw_ymm_ymm_xmmm128),
+    Both(Code::VEX_Vpsrld_ymm_ymm_xmmm128),
+    Both(Code::VEX_Vpsrlq_ymm_ymm_xmmm128),
 ];
-const SIGNED_RIGHT: BySize =
-    [None, Some(Code::VEX_Vpsraw_ymm_ymm_xmmm128), Some(Code::VEX_Vpsrad_ymm_ymm_xmmm128), None];
+const SIGNED_RIGHT: BySize = [
+    No,
+    Both(Code::VEX_Vpsraw_ymm_ymm_xmmm128),
+    Both(Code::VEX_Vpsrad_ymm_ymm_xmmm128),
+    Zmm(Code::EVEX_Vpsraq_zmm_k1z_zmm_xmmm128),
+];
 
 impl Selector<'_> {
+    fn by_size(&self, lane: Type, codes: BySize) -> Option<Code> {
+        match codes.get(lane.bytes().trailing_zeros() as usize)? {
+            No => None,
+            Both(code) => Some(*code),
+            Zmm(code) => (self.width == Width::Zmm).then_some(*code),
+        }
+    }
+
     pub(super) fn vectors(&mut self, inst: ir::Inst, data: &InstructionData, target: VReg) -> Result<()> {
         let ty = self.type_of(self.func.dfg.first_result(inst));
-        if ty.bytes() as usize != super::super::VECTOR_BYTES {
+        if ty.bytes() as usize != self.width.bytes() {
             return self.unsupported(inst);
+        }
+        if self.width == Width::Zmm && self.is_truth(self.func.dfg.first_result(inst)) {
+            return self.truths(inst, data);
         }
         let lane = ty.lane_type();
         let args: Vec<ir::Value> = self.func.dfg.inst_args(inst).to_vec();
@@ -126,8 +152,13 @@ impl Selector<'_> {
             (opcode @ (Opcode::Fneg | Opcode::Fabs | Opcode::Fcopysign), args) => {
                 return self.signs(inst, opcode, ty, target, args);
             }
+            (Opcode::Band | Opcode::Bor | Opcode::Isub, &[x, y]) if self.under_mask(data, target, x, y) => {}
             (opcode @ (Opcode::Band | Opcode::Bor | Opcode::Bxor), &[x, y]) => {
                 return self.logic(inst, opcode, target, x, y);
+            }
+            (Opcode::Bnot, &[x]) if self.width == Width::Zmm => {
+                let x = self.get(x);
+                self.of_three(target, x, [x, x].map(Arg::Use), !0xf0);
             }
             (Opcode::Bnot, &[x]) => {
                 let (x, ones) = (self.fetch(x), self.ones());
@@ -136,20 +167,23 @@ impl Selector<'_> {
             (Opcode::Iadd, &[x, y]) => self.two_by_size(inst, ADD, target, x, y)?,
             (Opcode::Isub, &[x, y]) => self.two_by_size(inst, SUBTRACT, target, x, y)?,
             (Opcode::Ineg, &[x]) => {
-                let Some(code) = by_size(lane, SUBTRACT) else { return self.unsupported(inst) };
+                let Some(code) = self.by_size(lane, SUBTRACT) else { return self.unsupported(inst) };
                 let (zeros, x) = (self.some_zeros(), self.operand(x));
                 self.emit(code, &[Arg::Def(target), Arg::Use(zeros), x]);
             }
             (Opcode::Imul, &[x, y]) => match lane {
                 types::I16 => self.two(Code::VEX_Vpmullw_ymm_ymm_ymmm256, target, x, y),
                 types::I32 => self.two(Code::VEX_Vpmulld_ymm_ymm_ymmm256, target, x, y),
+                types::I64 if self.width == Width::Zmm => {
+                    self.two(Code::EVEX_Vpmullq_zmm_k1z_zmm_zmmm512b64, target, x, y);
+                }
                 types::I64 => self.multiply_quadwords(target, x, y),
                 _ => return self.unsupported(inst),
             },
             (opcode @ (Opcode::Smin | Opcode::Smax | Opcode::Umin | Opcode::Umax), &[x, y]) => {
                 return self.extreme_lanes(inst, opcode, target, x, y);
             }
-            (Opcode::Iabs, &[x]) => match by_size(lane, MAGNITUDE) {
+            (Opcode::Iabs, &[x]) => match self.by_size(lane, MAGNITUDE) {
                 Some(code) => self.one(code, target, x),
                 None => {
                     // The negative of what is below zero: its bits turned, and one more.
@@ -204,15 +238,21 @@ impl Selector<'_> {
         x: ir::Value,
         y: ir::Value,
     ) -> Result<()> {
-        let Some(code) = by_size(self.type_of(x).lane_type(), codes) else { return self.unsupported(inst) };
+        let Some(code) = self.by_size(self.type_of(x).lane_type(), codes) else {
+            return self.unsupported(inst);
+        };
         self.two(code, target, x, y);
         Ok(())
     }
 
     /// A vector of ones.
-    fn ones(&mut self) -> VReg {
+    pub(super) fn ones(&mut self) -> VReg {
         let ones = self.vector();
-        self.made.push(Inst::new(Kind::Idiom(Code::VEX_Vpcmpeqd_ymm_ymm_ymmm256), &[Arg::Def(ones)]));
+        let code = match self.width {
+            Width::Ymm => Code::VEX_Vpcmpeqd_ymm_ymm_ymmm256,
+            Width::Zmm => Code::EVEX_Vpternlogd_zmm_k1z_zmm_zmmm512b32_imm8,
+        };
+        self.made.push(Inst::new(Kind::Idiom(code), &[Arg::Def(ones)]));
         ones
     }
 
@@ -317,7 +357,7 @@ impl Selector<'_> {
             _ => (UNSIGNED_GREATEST, false, false),
         };
         let lane = self.type_of(x).lane_type();
-        if let Some(code) = by_size(lane, codes) {
+        if let Some(code) = self.by_size(lane, codes) {
             self.two(code, target, x, y);
             return Ok(());
         }
@@ -388,13 +428,14 @@ impl Selector<'_> {
             Opcode::Ushr => right,
             _ => signed,
         };
-        if let Some(code) = by_size(lane, codes) {
+        if let Some(code) = self.by_size(lane, codes) {
             self.emit(code, &[Arg::Def(target), x, count]);
             return Ok(());
         }
         if lane == types::I8 {
             // In words of 2 bytes, without what comes over from the neighbour.
-            let (Some(left), Some(right)) = (left[1], right[1]) else { return self.unsupported(inst) };
+            let [left, right] = [left, right].map(|codes| self.by_size(types::I16, codes));
+            let (Some(left), Some(right)) = (left, right) else { return self.unsupported(inst) };
             let shifted = self.compute(if opcode == Opcode::Ishl { left } else { right }, &[x, count]);
             let kept = if opcode == Opcode::Ishl {
                 // Of the low byte of shifted ones, in both bytes.
@@ -423,7 +464,7 @@ impl Selector<'_> {
             return Ok(());
         }
         // Words of 8 bytes have no shift that keeps the sign.
-        let Some(right) = right[3] else { return self.unsupported(inst) };
+        let Some(right) = self.by_size(types::I64, right) else { return self.unsupported(inst) };
         let sign = self.lanes_constant(&i64::MIN.to_le_bytes());
         let sign = self.compute(Code::VEX_Vmovups_ymm_ymmm256, &[sign]);
         let shifted = self.compute(right, &[x, count]);
@@ -447,7 +488,7 @@ impl Selector<'_> {
         y: ir::Value,
     ) -> Result<()> {
         let lane = self.type_of(x).lane_type();
-        let (Some(equal), Some(greater)) = (by_size(lane, EQUAL), by_size(lane, GREATER)) else {
+        let (Some(equal), Some(greater)) = (self.by_size(lane, EQUAL), self.by_size(lane, GREATER)) else {
             return self.unsupported(inst);
         };
         let is_signed =
@@ -514,6 +555,7 @@ impl Selector<'_> {
             Some((_, InstructionData::IntCompare { .. })) => {
                 self.blend(self.type_of(mask).lane_type(), target, c, x, y);
             }
+            _ if self.is_truth(mask) => self.blend(self.type_of(mask).lane_type(), target, c, x, y),
             _ => {
                 let [c, x, y] = [c, x, y].map(|value| self.get(value));
                 self.choose_bits(target, c, x, y);
@@ -523,6 +565,9 @@ impl Selector<'_> {
 
     /// Bits of `x` where those of `c` are set, else of `y`.
     pub(super) fn choose_bits(&mut self, target: VReg, c: VReg, x: VReg, y: VReg) {
+        if self.width == Width::Zmm {
+            return self.of_three(target, c, [x, y].map(Arg::Use), 0xf0 & 0xcc | !0xf0 & 0xaa);
+        }
         let x = self.compute(Code::VEX_Vandps_ymm_ymm_ymmm256, &[Arg::Use(c), Arg::Use(x)]);
         let y = self.compute(Code::VEX_Vandnps_ymm_ymm_ymmm256, &[Arg::Use(c), Arg::Use(y)]);
         self.emit(Code::VEX_Vorps_ymm_ymm_ymmm256, &[Arg::Def(target), Arg::Use(x), Arg::Use(y)]);
@@ -530,6 +575,9 @@ impl Selector<'_> {
 
     /// Lanes of `x` where those of a mask are set, else of `y`.
     fn blend(&mut self, lane: Type, target: VReg, c: ir::Value, x: ir::Value, y: ir::Value) {
+        if self.width == Width::Zmm {
+            return self.blend_by_mask(lane, target, c, x, y);
+        }
         let code = match lane.bytes() {
             4 => Code::VEX_Vblendvps_ymm_ymm_ymmm256_ymm,
             8 => Code::VEX_Vblendvpd_ymm_ymm_ymmm256_ymm,

@@ -1,10 +1,11 @@
 //! Functions of one instruction, and operands at which something changes.
 #![allow(unsafe_code, reason = "functions under test store where they are told to")]
 
-use super::generate::{SCRATCH, SOURCE};
+use super::generate::{PLACE, SCRATCH, SOURCE};
 use super::interpret::{self, Bits};
 use super::machine::{Callable, Machine, PARAMS, built, signature};
-use super::numbers::REALS;
+use super::numbers::{REALS, vector_of};
+use crate::wide::Width;
 use cranelift_codegen::ir::{Endianness, Function, InstBuilder, MemFlagsData, Opcode, Type, Value, types};
 use cranelift_codegen::isa::TargetIsa;
 use cranelift_frontend::FunctionBuilder;
@@ -30,9 +31,10 @@ struct Case {
     divides: bool,
 }
 
-/// A function that loads operands, 32 bytes apart, and stores what is made of them.
+/// A function that loads operands, each in the place of a result, and stores what is made of them.
 fn function(
     isa: &dyn TargetIsa,
+    width: Width,
     operands: &[Type],
     from: From,
     emit: impl FnOnce(&mut FunctionBuilder<'_>, &[Value]) -> Value,
@@ -43,7 +45,7 @@ fn function(
         let flags = MemFlagsData::new().with_notrap();
         let mut values = Vec::new();
         for (at, ty) in operands.iter().enumerate() {
-            let offset = 32 * at as i32;
+            let offset = (PLACE * at) as i32;
             values.push(match from {
                 From::Constant(number) if at + 1 == operands.len() => {
                     let bits = number.cast_unsigned() & u64::MAX >> (64 - ty.bits());
@@ -54,7 +56,7 @@ fn function(
                     builder.ins().ireduce(*ty, whole)
                 }
                 From::Register if ty.is_float() => {
-                    let lanes = ty.by(32 / ty.bytes()).expect("lanes");
+                    let lanes = vector_of(*ty, width);
                     let whole = builder.ins().load(lanes, flags, source, offset);
                     builder.ins().extractlane(whole, 0)
                 }
@@ -76,8 +78,26 @@ pub(super) struct Cases {
 }
 
 impl Cases {
-    pub(super) fn new() -> Option<Cases> {
-        Some(Cases { machine: Machine::new()?, all: Vec::new() })
+    /// Adds cases for vectors of each width, and runs them.
+    pub(super) fn of_all_widths(add: impl Fn(&mut Cases)) {
+        for width in Width::ALL {
+            if let Some(mut cases) = Cases::new(width) {
+                add(&mut cases);
+                cases.run();
+            }
+        }
+    }
+
+    pub(super) fn vector_of(&self, lane: Type) -> Type {
+        vector_of(lane, self.machine.width)
+    }
+
+    pub(super) fn width(&self) -> Width {
+        self.machine.width
+    }
+
+    fn new(width: Width) -> Option<Cases> {
+        Some(Cases { machine: Machine::new(width)?, all: Vec::new() })
     }
 
     pub(super) fn add(
@@ -87,7 +107,7 @@ impl Cases {
         from: From,
         emit: impl FnOnce(&mut FunctionBuilder<'_>, &[Value]) -> Value,
     ) {
-        let (func, result) = function(&*self.machine.isa, operands, from, emit);
+        let (func, result) = function(&*self.machine.isa, self.machine.width, operands, from, emit);
         let name = format!("{name} of {operands:?}, {from:?}");
         let callable = match self.machine.wide(&func) {
             Ok(callable) => callable,
@@ -121,7 +141,7 @@ impl Cases {
     }
 
     /// Runs all of them on all corners.
-    pub(super) fn run(mut self) {
+    fn run(mut self) {
         self.machine.finish();
         for (case, callable) in &self.all {
             let corners: Vec<Vec<u128>> = case.operands.iter().map(|ty| corners(*ty)).collect();
@@ -141,10 +161,10 @@ impl Cases {
                         };
                         corners[at][which % count]
                     });
-                    source[32 * at..][..ty.bytes() as usize]
+                    source[PLACE * at..][..ty.bytes() as usize]
                         .copy_from_slice(&operand.0[..ty.bytes() as usize]);
                 }
-                let divisor = case.operands.get(1).map(|ty| (ty, &source[32..][..ty.bytes() as usize]));
+                let divisor = case.operands.get(1).map(|ty| (ty, &source[PLACE..][..ty.bytes() as usize]));
                 if let Some((_, bytes)) = divisor.filter(|_| case.divides)
                     && (bytes.iter().all(|byte| *byte == 0) || bytes.iter().all(|byte| *byte == 0xff))
                 {
@@ -159,12 +179,12 @@ impl Cases {
 impl Case {
     fn check(&self, source: &[u8], machine: &Machine, callable: Callable) {
         let run = |call: &dyn Fn([u64; PARAMS])| {
-            let mut target = vec![0x3c_u8; SCRATCH + 64];
+            let mut target = vec![0x3c_u8; SCRATCH + 2 * PLACE];
             call([source.as_ptr() as u64, target.as_mut_ptr() as u64, 0, 0, 0, 0]);
-            let (result, rest) = target[SCRATCH..].split_at(32);
+            let (result, rest) = target[SCRATCH..].split_at(PLACE);
             let size = self.result.bytes() as usize;
             assert!(result[size..].iter().chain(rest).all(|byte| *byte == 0x3c), "{}", self.name);
-            Bits(result.try_into().expect("32 bytes"))
+            Bits(result.try_into().expect("bytes of a result"))
         };
         // SAFETY: the function stays within the arrays.
         let got = run(&|args| unsafe { machine.call(callable, args) });
@@ -174,7 +194,7 @@ impl Case {
             got.same(expected, self.result),
             "{}: {got:x?} and not {expected:x?} of {:x?}\n{}",
             self.name,
-            &source[..32 * self.operands.len()],
+            &source[..PLACE * self.operands.len()],
             self.func
         );
     }

@@ -6,7 +6,8 @@ use super::generate::SCRATCH;
 use super::hosts;
 use super::interpret;
 use super::machine::{Machine, PARAMS, built, signature};
-use super::numbers::Random;
+use super::numbers::{Random, vector_of};
+use crate::wide::Width;
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::{Function, InstBuilder, MemFlagsData, Type, Value, types};
 use cranelift_codegen::isa::TargetIsa;
@@ -30,46 +31,63 @@ enum Between {
 }
 
 /// Uses a loaded value, and another one that is in a register.
-type Use = fn(&mut FunctionBuilder<'_>, Value, Value) -> Value;
+type Use = fn(&mut FunctionBuilder<'_>, Value, Value, Width) -> Value;
 
-/// Uses whose operands may be in memory, with the types of what is loaded.
-const USES: [(&str, Type, Use); 22] = [
-    ("uextend 8", types::I8, |builder, x, _| builder.ins().uextend(types::I64, x)),
-    ("sextend 16", types::I16, |builder, x, _| builder.ins().sextend(types::I64, x)),
-    ("uextend 32", types::I32, |builder, x, _| builder.ins().uextend(types::I64, x)),
-    ("iadd", types::I64, |builder, x, y| builder.ins().iadd(y, x)),
-    ("icmp", types::I64, |builder, x, y| builder.ins().icmp(IntCC::UnsignedLessThan, y, x)),
-    ("fadd", types::F32, |builder, x, y| builder.ins().fadd(y, x)),
-    ("fma", types::F64, |builder, x, y| builder.ins().fma(y, y, x)),
-    ("fma with a factor", types::F64, |builder, x, y| builder.ins().fma(y, x, y)),
-    ("fcmp", types::F32, |builder, x, y| builder.ins().fcmp(FloatCC::LessThan, y, x)),
-    ("choice by fcmp", types::F64, |builder, x, y| {
+/// Uses whose operands may be in memory, with the types of what is loaded: vectors of these lanes, of any width.
+const USES: [(&str, Type, Use); 24] = [
+    ("uextend 8", types::I8, |builder, x, _, _| builder.ins().uextend(types::I64, x)),
+    ("sextend 16", types::I16, |builder, x, _, _| builder.ins().sextend(types::I64, x)),
+    ("uextend 32", types::I32, |builder, x, _, _| builder.ins().uextend(types::I64, x)),
+    ("iadd", types::I64, |builder, x, y, _| builder.ins().iadd(y, x)),
+    ("icmp", types::I64, |builder, x, y, _| builder.ins().icmp(IntCC::UnsignedLessThan, y, x)),
+    ("fadd", types::F32, |builder, x, y, _| builder.ins().fadd(y, x)),
+    ("fma", types::F64, |builder, x, y, _| builder.ins().fma(y, y, x)),
+    ("fma with a factor", types::F64, |builder, x, y, _| builder.ins().fma(y, x, y)),
+    ("fcmp", types::F32, |builder, x, y, _| builder.ins().fcmp(FloatCC::LessThan, y, x)),
+    ("choice by fcmp", types::F64, |builder, x, y, _| {
         let less = builder.ins().fcmp(FloatCC::LessThan, y, x);
         let one = builder.ins().f64const(1.0);
         builder.ins().select(less, one, y)
     }),
-    ("vector iadd", types::I16X16, |builder, x, y| builder.ins().iadd(y, x)),
-    ("vector isub of a negative", types::I32X8, |builder, x, y| {
+    ("vector iadd", types::I16X16, |builder, x, y, _| builder.ins().iadd(y, x)),
+    ("vector isub of a negative", types::I32X8, |builder, x, y, _| {
         let negative = builder.ins().ineg(x);
         builder.ins().isub(y, negative)
     }),
-    ("vector iabs", types::I8X32, |builder, x, _| builder.ins().iabs(x)),
-    ("vector fma", types::F32X8, |builder, x, y| builder.ins().fma(y, y, x)),
-    ("vector sqrt", types::F64X4, |builder, x, _| builder.ins().sqrt(x)),
-    ("vector floor", types::F32X8, |builder, x, _| builder.ins().floor(x)),
-    ("vector fcmp", types::F64X4, |builder, x, y| builder.ins().fcmp(FloatCC::LessThan, y, x)),
-    ("vector as another", types::I64X4, |builder, x, y| {
-        let [x, y] = [x, y].map(|value| bitcast(builder, types::I8X32, value));
+    ("vector iabs", types::I8X32, |builder, x, _, _| builder.ins().iabs(x)),
+    ("vector fma", types::F32X8, |builder, x, y, _| builder.ins().fma(y, y, x)),
+    ("vector sqrt", types::F64X4, |builder, x, _, _| builder.ins().sqrt(x)),
+    ("vector floor", types::F32X8, |builder, x, _, _| builder.ins().floor(x)),
+    ("vector choice", types::I32X8, |builder, x, y, _| {
+        let less = builder.ins().icmp(IntCC::SignedLessThan, y, x);
+        builder.ins().bitselect(less, x, y)
+    }),
+    ("vector masked", types::F64X4, |builder, x, y, _| {
+        let ty = builder.func.dfg.value_type(y);
+        let less = builder.ins().fcmp(FloatCC::LessThan, y, y);
+        let less = bitcast(builder, ty, less);
+        builder.ins().band(less, x)
+    }),
+    ("vector fcmp", types::F64X4, |builder, x, y, _| builder.ins().fcmp(FloatCC::LessThan, y, x)),
+    ("vector as another", types::I64X4, |builder, x, y, width| {
+        let [x, y] = [x, y].map(|value| bitcast(builder, vector_of(types::I8, width), value));
         builder.ins().bxor(y, x)
     }),
-    ("splat 8", types::I8, |builder, x, _| builder.ins().splat(types::I8X32, x)),
-    ("splat of a double", types::F64, |builder, x, _| builder.ins().splat(types::F64X4, x)),
-    ("first lane", types::F32, |builder, x, _| builder.ins().scalar_to_vector(types::F32X8, x)),
-    ("first long lane", types::I64, |builder, x, _| builder.ins().scalar_to_vector(types::I64X4, x)),
+    ("splat 8", types::I8, |builder, x, _, width| builder.ins().splat(vector_of(types::I8, width), x)),
+    ("splat of a double", types::F64, |builder, x, _, width| {
+        builder.ins().splat(vector_of(types::F64, width), x)
+    }),
+    ("first lane", types::F32, |builder, x, _, width| {
+        builder.ins().scalar_to_vector(vector_of(types::F32, width), x)
+    }),
+    ("first long lane", types::I64, |builder, x, _, width| {
+        builder.ins().scalar_to_vector(vector_of(types::I64, width), x)
+    }),
 ];
 
 /// A function that loads from its second argument, does something between, and stores a use of what was loaded.
-fn function(isa: &dyn TargetIsa, ty: Type, between: Between, emit: Use) -> Function {
+fn function(isa: &dyn TargetIsa, width: Width, ty: Type, between: Between, emit: Use) -> Function {
+    let ty = if ty.is_vector() { vector_of(ty.lane_type(), width) } else { ty };
     built(isa, signature(), |builder, params| {
         let [source, target, index] = [params[0], params[1], params[2]];
         let index = builder.ins().ishl_imm_u(index, 3);
@@ -94,7 +112,7 @@ fn function(isa: &dyn TargetIsa, ty: Type, between: Between, emit: Use) -> Funct
                 builder.ins().call_indirect(poke, callee, &[at, index]);
             }
         }
-        let result = emit(builder, loaded, other);
+        let result = emit(builder, loaded, other, width);
         builder.ins().store(FLAGS, result, target, SCRATCH as i32);
         builder.ins().return_(&[]);
     })
@@ -102,12 +120,18 @@ fn function(isa: &dyn TargetIsa, ty: Type, between: Between, emit: Use) -> Funct
 
 #[test]
 fn loads_see_what_was_there() {
-    let Some(mut machine) = Machine::new() else { return };
+    for width in Width::ALL {
+        check(width);
+    }
+}
+
+fn check(width: Width) {
+    let Some(mut machine) = Machine::new(width) else { return };
     let isa = machine.isa.clone();
     let mut all = Vec::new();
     for (name, ty, emit) in USES {
         for between in [Between::Nothing, Between::Store, Between::Call, Between::Block] {
-            let func = function(&*isa, ty, between, emit);
+            let func = function(&*isa, width, ty, between, emit);
             let callable = machine.wide(&func).expect("a known function");
             all.push((format!("{name}, {between:?}"), func, callable));
         }
@@ -116,7 +140,7 @@ fn loads_see_what_was_there() {
     let source = Random(1).bytes(64);
     for (name, func, callable) in all {
         let run = |call: &dyn Fn([u64; PARAMS])| {
-            let mut target = Random(2).bytes(SCRATCH + 32);
+            let mut target = Random(2).bytes(SCRATCH + width.bytes());
             call([source.as_ptr() as u64, target.as_mut_ptr() as u64, (PLACE as u64 - 16) / 8, 0, 0, 0]);
             target
         };

@@ -8,7 +8,8 @@ mod vectors;
 use super::hosts;
 use super::machine::{built, signature};
 use super::numbers::*;
-use crate::emit::{Emitter, Host, Intrinsic};
+use crate::emit::{Emitter, Host, Intrinsic, Narrowing};
+use crate::wide::Width;
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::{
     BlockArg, Endianness, Function, InstBuilder, MemFlagsData, Opcode, StackSlot, StackSlotData,
@@ -22,15 +23,19 @@ use std::collections::BTreeSet;
 pub(in crate::wide) const SOURCE: usize = 2048;
 /// Bytes of the second argument's array that functions write and read again. The results are behind them.
 pub(in crate::wide) const SCRATCH: usize = 512;
-/// Number of results, in 32 bytes each.
+/// Bytes that each result may take.
+pub(in crate::wide) const PLACE: usize = 64;
+/// Number of results.
 const RESULTS: usize = 96;
 /// Bytes of the second argument's array.
-pub(in crate::wide) const TARGET: usize = SCRATCH + 32 * RESULTS;
+pub(in crate::wide) const TARGET: usize = SCRATCH + PLACE * RESULTS;
 
 /// What functions consist of.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(in crate::wide) struct Kinds {
-    /// Vectors of 32 bytes, which Cranelift has none of.
+    /// Those of vectors.
+    pub width: Width,
+    /// Vectors, which Cranelift has none of that are so wide.
     pub vectors: bool,
     /// Bytes of the largest stack slot.
     pub slot: u32,
@@ -39,7 +44,7 @@ pub(in crate::wide) struct Kinds {
 /// A random function.
 pub(in crate::wide) struct Generated {
     pub func: Function,
-    /// Types of what is stored behind the scratch, each in 32 bytes.
+    /// Types of what is stored behind the scratch.
     pub results: Vec<Type>,
 }
 
@@ -48,7 +53,7 @@ pub(in crate::wide) fn function(isa: &dyn TargetIsa, seed: u64, kinds: Kinds) ->
     let mut results = Vec::new();
     let func = built(isa, signature(), |builder, params| {
         let mut calls = BTreeSet::new();
-        let host = Host::of(isa).with_vector_bytes(super::super::VECTOR_BYTES);
+        let host = Host::of(isa).with_vector_bytes(kinds.width.bytes());
         let mut generator = Generator {
             emitter: Emitter::new(builder, host, true, &mut calls),
             random: Random(seed),
@@ -130,7 +135,7 @@ impl<'f> Generator<'_, 'f> {
                 self.ins().f64const(value)
             }
             _ if ty.is_vector() => {
-                let bytes = self.random.bytes(32);
+                let bytes = self.random.bytes(self.kinds.width.bytes());
                 let constant = self.emitter.builder.func.dfg.constants.insert(bytes.into());
                 self.ins().vconst(ty, constant)
             }
@@ -145,8 +150,8 @@ impl<'f> Generator<'_, 'f> {
         match self.random.below(if self.kinds.vectors { 10 } else { 5 }) {
             0..3 => self.random.one_of(&INTEGERS),
             3..5 => self.random.one_of(&FLOATS),
-            5..8 => self.random.one_of(&INTEGER_VECTORS),
-            _ => self.random.one_of(&FLOAT_VECTORS),
+            5..8 => self.random.one_of(&integer_vectors(self.kinds.width)),
+            _ => self.random.one_of(&float_vectors(self.kinds.width)),
         }
     }
 
@@ -169,7 +174,7 @@ impl<'f> Generator<'_, 'f> {
 
     /// The function: what is there before, statements, results.
     fn body(&mut self) -> Vec<Type> {
-        for size in [64, self.kinds.slot] {
+        for size in [PLACE as u32, self.kinds.slot] {
             if size > 0 && self.random.in_hundred(70) {
                 self.slot(size);
             }
@@ -186,7 +191,7 @@ impl<'f> Generator<'_, 'f> {
         while results.len() < RESULTS && !self.pool.is_empty() {
             let at = self.random.below(self.pool.len());
             let value = self.pool.swap_remove(at);
-            let offset = (SCRATCH + 32 * results.len()) as i32;
+            let offset = (SCRATCH + PLACE * results.len()) as i32;
             let (flags, target) = (self.flags(), self.target);
             self.ins().store(flags, value, target, offset);
             results.push(self.type_of(value));
@@ -197,11 +202,14 @@ impl<'f> Generator<'_, 'f> {
     fn slot(&mut self, size: u32) {
         let slot = StackSlotData::new(StackSlotKind::ExplicitSlot, size, 4);
         let slot = self.emitter.builder.create_sized_stack_slot(slot);
-        let places = [0, 32, size as i32 / 2 / 32 * 32, size as i32 - 32];
+        // From each of them on there is a vector.
+        let bytes = self.kinds.width.bytes() as i32;
+        let last = size as i32 - bytes;
+        let places = [0, 32.min(last), last / 2 / 32 * 32, last];
         let address = self.ins().stack_addr(types::I64, slot, 0);
         let flags = self.flags();
         for place in places {
-            for word in 0..4 {
+            for word in 0..bytes / 8 {
                 let value = self.constant(types::I64);
                 self.ins().store(flags, value, address, place + 8 * word);
             }
@@ -390,9 +398,9 @@ impl<'f> Generator<'_, 'f> {
         self.ins().load(ty, flags, address, offset)
     }
 
-    /// An address in an array, and an offset, from which on there are 32 bytes of it.
+    /// An address in an array, and an offset, from which on there is a vector of it.
     fn address(&mut self, base: Value, bytes: usize) -> (Value, i32) {
-        let mut left = (bytes - 32) as i64;
+        let mut left = (bytes - self.kinds.width.bytes()) as i64;
         let mut address = base;
         let mut offset = 0;
         for _ in 0..self.random.below(4) {
@@ -444,14 +452,14 @@ impl<'f> Generator<'_, 'f> {
     /// A load or a store of integers somewhere where there are both.
     fn memory(&mut self) {
         let ty = match self.kinds.vectors && self.random.in_hundred(60) {
-            true => self.random.one_of(&INTEGER_VECTORS),
+            true => self.random.one_of(&integer_vectors(self.kinds.width)),
             false => self.random.one_of(&INTEGERS),
         };
         let (address, offset) = if !self.slots.is_empty() && self.random.in_hundred(30) {
             let at = self.random.below(self.slots.len());
             let (slot, places) = self.slots[at].clone();
             let place = self.random.one_of(&places);
-            let within = self.random.one_of(&[0, 16, place]);
+            let within = self.random.one_of(&[0, 16.min(place), place]);
             (self.ins().stack_addr(types::I64, slot, within), place - within)
         } else {
             self.address(self.target, SCRATCH)
@@ -472,7 +480,8 @@ impl<'f> Generator<'_, 'f> {
         }
         let mut value = self.value(ty);
         if ty.is_vector() && self.random.in_hundred(40) {
-            let lanes = self.random.one_of(&[types::I128X2, types::I64X4, types::I32X8, types::I16X16]);
+            let lanes = self.random.one_of(&[types::I128, types::I64, types::I32, types::I16]);
+            let lanes = vector_of(lanes, self.kinds.width);
             value = if lanes == ty { value } else { self.bitcast(lanes, value) };
             value = self.ins().extractlane(value, 0);
         }

@@ -2,6 +2,7 @@
 #![allow(unsafe_code, reason = "they leave registers in disorder, and are called by their addresses")]
 
 use super::interpret::Bits;
+use broadloom_math::CpuLevel;
 use cranelift_codegen::ir::{AbiParam, Signature, Type, types};
 use cranelift_codegen::isa::CallConv;
 use std::arch::asm;
@@ -9,6 +10,7 @@ use std::arch::asm;
 /// Overwrites all registers that the convention does not save, whole.
 #[inline(always)]
 fn disorder() {
+    disorder_above();
     // SAFETY: the only effect is on registers, all of which are declared; a machine with the instructions is
     // required by the tests.
     unsafe {
@@ -38,6 +40,43 @@ fn disorder() {
             "mov r9, rax",
             "mov r10, rax",
             "mov r11, rax",
+            clobber_abi("C"),
+            options(nomem, nostack),
+        );
+    }
+}
+
+/// Overwrites the registers that AVX-512 adds, where there are any.
+pub(super) fn disorder_above() {
+    if !CpuLevel::Avx512.is_supported() {
+        return;
+    }
+    // SAFETY: the machine has the instructions, and the convention saves none of the registers.
+    unsafe {
+        asm!(
+            "vpternlogd zmm16, zmm16, zmm16, 0xff",
+            "vmovdqa64 zmm17, zmm16",
+            "vmovdqa64 zmm18, zmm16",
+            "vmovdqa64 zmm19, zmm16",
+            "vmovdqa64 zmm20, zmm16",
+            "vmovdqa64 zmm21, zmm16",
+            "vmovdqa64 zmm22, zmm16",
+            "vmovdqa64 zmm23, zmm16",
+            "vmovdqa64 zmm24, zmm16",
+            "vmovdqa64 zmm25, zmm16",
+            "vmovdqa64 zmm26, zmm16",
+            "vmovdqa64 zmm27, zmm16",
+            "vmovdqa64 zmm28, zmm16",
+            "vmovdqa64 zmm29, zmm16",
+            "vmovdqa64 zmm30, zmm16",
+            "vmovdqa64 zmm31, zmm16",
+            "kxnorq k1, k1, k1",
+            "kmovq k2, k1",
+            "kmovq k3, k1",
+            "kmovq k4, k1",
+            "kmovq k5, k1",
+            "kmovq k6, k1",
+            "kmovq k7, k1",
             clobber_abi("C"),
             options(nomem, nostack),
         );

@@ -5,7 +5,7 @@
 )]
 
 use super::hosts;
-use crate::emit::Intrinsic;
+use crate::emit::{Intrinsic, Narrowing};
 use cranelift_codegen::entity::SecondaryMap;
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::{
@@ -16,14 +16,14 @@ use std::collections::HashMap;
 
 /// A value: lanes from the lowest byte on. What no lane covers does not count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Bits(pub [u8; 32]);
+pub(super) struct Bits(pub [u8; 64]);
 
 /// In lanes of which nothing is specified.
 pub(super) const UNSPECIFIED: u8 = 0x5a;
 
 impl Default for Bits {
     fn default() -> Bits {
-        Bits([UNSPECIFIED; 32])
+        Bits([UNSPECIFIED; 64])
     }
 }
 
@@ -185,14 +185,16 @@ impl Run<'_> {
             InstructionData::CallIndirect { .. } => hosts::call(&args[0], &args[1..])?,
             InstructionData::Call { .. } => {
                 let intrinsic = Intrinsic::called(self.func, inst).expect("an intrinsic");
-                intrinsic_of(intrinsic, ty, args)
+                intrinsic_of(intrinsic, ty, from[0], args)
             }
             InstructionData::UnaryImm { imm, .. } => Bits::scalar(ty, imm.bits()),
             InstructionData::UnaryIeee32 { imm, .. } => Bits::scalar(ty, imm.bits()),
             InstructionData::UnaryIeee64 { imm, .. } => Bits::scalar(ty, imm.bits()),
             InstructionData::UnaryConst { constant_handle, .. } => {
-                let bytes = dfg.constants.get(constant_handle);
-                Bits(bytes.as_slice().try_into().expect("a constant of 32 bytes"))
+                let bytes = dfg.constants.get(constant_handle).as_slice();
+                let mut bits = Bits::default();
+                bits.0[..bytes.len()].copy_from_slice(bytes);
+                bits
             }
             InstructionData::IntCompare { cond, .. } => {
                 truths(ty, |index| compare(cond, from[0], [0, 1].map(|arg| args[arg].lane(from[0], index))))
@@ -379,12 +381,40 @@ fn extreme(opcode: Opcode, x: f64, y: f64) -> f64 {
     }
 }
 
-fn intrinsic_of(intrinsic: Intrinsic, ty: Type, args: &[Bits]) -> Bits {
+fn intrinsic_of(intrinsic: Intrinsic, ty: Type, from: Type, args: &[Bits]) -> Bits {
     let bytes = |pick: &dyn Fn(usize) -> u8| Bits(std::array::from_fn(pick));
     let x = args[0];
+    // What goes to half a register, and the lanes of what comes from one.
+    let half = ty.bytes() as usize / 2;
+    let lower = |lane: Type, narrow: &dyn Fn(u128) -> u128| {
+        let mut bits = Bits::default();
+        let (size, wide) = (lane.bytes() as usize, from.lane_type());
+        for at in 0..half / size {
+            let lane = narrow(x.lane(wide, at));
+            bits.0[at * size..][..size].copy_from_slice(&lane.to_le_bytes()[..size]);
+        }
+        bits
+    };
     match intrinsic {
-        Intrinsic::UpperHalf => bytes(&|at| if at < 16 { x.0[at + 16] } else { UNSPECIFIED }),
-        Intrinsic::LowerHalves => bytes(&|at| if at < 16 { x.0[at] } else { args[1].0[at - 16] }),
+        Intrinsic::From(part) => {
+            let part = usize::from(part);
+            let count = 16 << part.trailing_zeros();
+            bytes(&|at| if at < count { x.0[at + 16 * part] } else { UNSPECIFIED })
+        }
+        Intrinsic::Joined(parts) => {
+            let count = 16 * usize::from(parts);
+            bytes(&|at| match at / count {
+                0 => x.0[at],
+                1 => args[1].0[at - count],
+                _ => UNSPECIFIED,
+            })
+        }
+        Intrinsic::Parts(parts) => {
+            let all = ty.bytes() as usize / 16;
+            let part = |at: usize| usize::from(parts >> (2 * at) & 3) % all;
+            bytes(&|at| if at / 16 < all { x.0[16 * part(at / 16) + at % 16] } else { UNSPECIFIED })
+        }
+        Intrinsic::Whole | Intrinsic::Half => bytes(&|at| if at < 32 { x.0[at] } else { UNSPECIFIED }),
         Intrinsic::Words(words) => bytes(&|at| {
             let word = at / 4 % 4;
             let source = args[word / 2];
@@ -395,28 +425,21 @@ fn intrinsic_of(intrinsic: Intrinsic, ty: Type, args: &[Bits]) -> Bits {
             order => x.0[at / 16 * 16 + usize::from(order % 16)],
         }),
         Intrinsic::Promote => Bits::of(ty, |at| f64::from(single(x.lane(types::F32, at))).to_bits().into()),
-        Intrinsic::Demote => {
-            let mut bits = Bits::default();
-            for at in 0..4 {
-                let demoted = double(x.lane(types::F64, at)) as f32;
-                bits.0[4 * at..][..4].copy_from_slice(&demoted.to_le_bytes());
-            }
-            bits
-        }
+        Intrinsic::Demote => lower(types::F32, &|lane| (double(lane) as f32).to_bits().into()),
         Intrinsic::OfHalves => {
             Bits::of(ty, |at| f16::from_bits(x.lane(types::I16, at) as u16).to_f32().to_bits().into())
         }
-        Intrinsic::ToHalves => bytes(&|at| match at {
-            0..16 => f16::from_f32(single(x.lane(types::F32, at / 2))).to_le_bytes()[at % 2],
-            _ => UNSPECIFIED,
-        }),
+        Intrinsic::ToHalves => lower(types::I16, &|lane| f16::from_f32(single(lane)).to_bits().into()),
         Intrinsic::Widen { signed: true } => {
-            Bits::of(ty, |at| signed(types::I8, x.lane(types::I8, at)).cast_unsigned())
+            Bits::of(ty, |at| signed(from.lane_type(), x.lane(from, at)).cast_unsigned())
         }
-        Intrinsic::Widen { signed: false } => Bits::of(ty, |at| x.lane(types::I8, at)),
-        Intrinsic::Narrow { signed: is_signed } => bytes(&|at| match at {
-            0..16 => clamped(types::I8, is_signed, signed(types::I16, x.lane(types::I16, at))) as u8,
-            _ => UNSPECIFIED,
+        Intrinsic::Widen { signed: false } => Bits::of(ty, |at| x.lane(from, at)),
+        Intrinsic::Narrow(narrowing) => lower(ty.lane_type(), &|lane| match narrowing {
+            Narrowing::Low => lane,
+            _ => {
+                let is_signed = narrowing == Narrowing::Signed;
+                clamped(ty.lane_type(), is_signed, signed(from.lane_type(), lane))
+            }
         }),
     }
 }

@@ -1,7 +1,8 @@
 //! Code in memory, called so that what it must not change is seen.
 #![allow(unsafe_code, reason = "compiled functions are called through raw pointers")]
 
-use crate::wide::{self, Code, Unsupported};
+use super::hosts;
+use crate::wide::{self, Code, Unsupported, Width};
 use broadloom_math::CpuLevel;
 use cranelift_codegen::Context;
 use cranelift_codegen::ir::{AbiParam, Function, Signature, UserFuncName, Value, types};
@@ -74,15 +75,28 @@ unsafe extern "C" {
     fn broadloom_wide_test_call(function: *const u8, args: *const u64, kept: *mut u64);
 }
 
-/// The instruction set of this machine, if the back end serves it and the machine has what it needs.
-pub(in crate::wide) fn isa() -> Option<OwnedTargetIsa> {
+/// The instruction set of this machine.
+pub(in crate::wide) fn native() -> OwnedTargetIsa {
     let mut flags = settings::builder();
     for (name, value) in [("opt_level", "speed"), ("enable_verifier", "true"), ("is_pic", "false")] {
         flags.set(name, value).expect("a flag of Cranelift");
     }
     let builder = cranelift_native::builder().expect("a known host");
-    let isa = builder.finish(settings::Flags::new(flags)).expect("valid flags");
-    (CpuLevel::Avx2Fma.is_supported() && wide::serves(&*isa)).then_some(isa)
+    builder.finish(settings::Flags::new(flags)).expect("valid flags")
+}
+
+/// The same, if the back end serves it and the machine has the registers.
+pub(in crate::wide) fn isa(width: Width) -> Option<OwnedTargetIsa> {
+    let isa = native();
+    let level = match width {
+        Width::Ymm => CpuLevel::Avx2Fma,
+        Width::Zmm => CpuLevel::Avx512,
+    };
+    let runs = level.is_supported() && wide::serves(&*isa);
+    if !runs {
+        eprintln!("NOT RUN: code with vectors of {} bytes, which this machine has none of", width.bytes());
+    }
+    runs.then_some(isa)
 }
 
 /// The signature of the functions under test.
@@ -124,6 +138,7 @@ pub(in crate::wide) fn optimised(isa: &dyn TargetIsa, func: &Function) -> Contex
 /// A module of functions under test.
 pub(in crate::wide) struct Machine {
     module: Option<JITModule>,
+    pub(in crate::wide) width: Width,
     pub(in crate::wide) isa: OwnedTargetIsa,
 }
 
@@ -133,10 +148,10 @@ pub(in crate::wide) struct Callable(FuncId);
 
 impl Machine {
     /// One for this machine, if it runs the code of the back end.
-    pub(in crate::wide) fn new() -> Option<Machine> {
-        let isa = isa()?;
+    pub(in crate::wide) fn new(width: Width) -> Option<Machine> {
+        let isa = isa(width)?;
         let builder = JITBuilder::with_isa(isa.clone(), Box::new(|call| panic!("library call {call:?}")));
-        Some(Machine { module: Some(JITModule::new(builder)), isa })
+        Some(Machine { module: Some(JITModule::new(builder)), width, isa })
     }
 
     fn module(&mut self) -> &mut JITModule {
@@ -145,7 +160,7 @@ impl Machine {
 
     /// Compiles a function by the wide back end.
     pub(in crate::wide) fn wide(&mut self, func: &Function) -> Result<Callable, Unsupported> {
-        let Code { bytes, .. } = wide::compile(&optimised(&*self.isa, func))?;
+        let Code { bytes, .. } = wide::compile(&optimised(&*self.isa, func), self.width)?;
         let id = self.module().declare_anonymous_function(&func.signature).expect("a declaration");
         self.module().define_function_bytes(id, wide::ALIGNMENT, &bytes, &[]).expect("memory for code");
         Ok(Callable(id))
@@ -176,6 +191,9 @@ impl Machine {
         let module = self.module.as_ref().expect("a module until it is dropped");
         let mut kept = KEPT;
         let address = module.get_finalized_function(function.0);
+        if self.width == Width::Zmm {
+            hosts::disorder_above();
+        }
         // SAFETY: the function has the signature of those under test, and the caller vouches for its arguments.
         unsafe { broadloom_wide_test_call(address, args.as_ptr(), kept.as_mut_ptr()) };
         assert_eq!(kept, KEPT, "registers that the caller keeps");

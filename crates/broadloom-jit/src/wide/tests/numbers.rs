@@ -1,12 +1,24 @@
 //! Types, conditions and numbers to test with.
 
+use crate::wide::Width;
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::{Opcode, Type, types};
 
 pub(super) const INTEGERS: [Type; 4] = [types::I8, types::I16, types::I32, types::I64];
 pub(super) const FLOATS: [Type; 2] = [types::F32, types::F64];
-pub(super) const INTEGER_VECTORS: [Type; 4] = [types::I8X32, types::I16X16, types::I32X8, types::I64X4];
-pub(super) const FLOAT_VECTORS: [Type; 2] = [types::F32X8, types::F64X4];
+
+/// The vector of lanes of a type.
+pub(super) fn vector_of(lane: Type, width: Width) -> Type {
+    lane.by(width.bytes() as u32 / lane.bytes()).expect("a vector")
+}
+
+pub(super) fn integer_vectors(width: Width) -> [Type; 4] {
+    INTEGERS.map(|lane| vector_of(lane, width))
+}
+
+pub(super) fn float_vectors(width: Width) -> [Type; 2] {
+    FLOATS.map(|lane| vector_of(lane, width))
+}
 
 /// Binary operations on integers that all widths have, scalars and vectors.
 pub(super) const INTEGER_OPS: [Opcode; 9] = [

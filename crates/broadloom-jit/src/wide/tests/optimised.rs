@@ -4,6 +4,7 @@ use super::generate::{Generated, Kinds, function};
 use super::machine::{Machine, optimised};
 use super::numbers::Random;
 use super::random::{Arrays, assert_same};
+use crate::wide::Width;
 use cranelift_codegen::ir::{Block, Function, Inst, Opcode};
 
 /// Instructions that must stay, in order, in the blocks that are reached.
@@ -27,7 +28,7 @@ fn anchored(func: &Function, reached: &[Block]) -> Vec<(Block, Vec<(Inst, Opcode
 }
 
 fn check(kinds: Kinds, seeds: std::ops::Range<u64>) {
-    let Some(mut machine) = Machine::new() else { return };
+    let Some(mut machine) = Machine::new(kinds.width) else { return };
     let isa = machine.isa.clone();
     let mut all = Vec::new();
     let (mut before, mut after) = (0, 0);
@@ -59,10 +60,12 @@ fn check(kinds: Kinds, seeds: std::ops::Range<u64>) {
 
 #[test]
 fn scalars_stay_what_they_are() {
-    check(Kinds { vectors: false, slot: 64 }, 5000..5250);
+    check(Kinds { width: Width::Ymm, vectors: false, slot: 64 }, 5000..5250);
 }
 
 #[test]
 fn vectors_stay_what_they_are() {
-    check(Kinds { vectors: true, slot: 64 }, 6000..6400);
+    for width in Width::ALL {
+        check(Kinds { width, vectors: true, slot: 64 }, 6000..6400);
+    }
 }

@@ -1,10 +1,11 @@
 //! Random functions: what they store is what the interpreter stores, and Cranelift's code where it has any.
 #![allow(unsafe_code, reason = "functions under test store where they are told to")]
 
-use super::generate::{Generated, Kinds, SCRATCH, SOURCE, TARGET, function};
+use super::generate::{Generated, Kinds, PLACE, SCRATCH, SOURCE, TARGET, function};
 use super::interpret::{self, Bits};
 use super::machine::{Callable, Machine, PARAMS};
 use super::numbers::Random;
+use crate::wide::Width;
 use cranelift_codegen::ir::{Function, Type};
 
 /// Arrays and numbers that functions get.
@@ -44,12 +45,12 @@ pub(super) fn assert_same(what: &str, func: &Function, results: &[Type], got: &[
     assert!(got[..SCRATCH] == expected[..SCRATCH], "{what}: the scratch differs\n{func}");
     for (at, ty) in results.iter().enumerate() {
         let [x, y] = [got, expected]
-            .map(|array| Bits(array[SCRATCH + 32 * at..][..32].try_into().expect("32 bytes of a result")));
+            .map(|array| Bits(array[SCRATCH + PLACE * at..][..PLACE].try_into().expect("bytes of a result")));
         assert!(x.same(y, *ty), "{what}: result {at}, {ty}, is {x:x?} and not {y:x?}\n{func}");
     }
     let size = |ty: &Type| ty.bytes() as usize;
     for (at, bytes) in results.iter().map(size).chain(std::iter::repeat(0)).enumerate() {
-        let between = SCRATCH + 32 * at + bytes..(SCRATCH + 32 * (at + 1)).min(TARGET);
+        let between = SCRATCH + PLACE * at + bytes..(SCRATCH + PLACE * (at + 1)).min(TARGET);
         if between.start >= TARGET {
             break;
         }
@@ -58,7 +59,7 @@ pub(super) fn assert_same(what: &str, func: &Function, results: &[Type], got: &[
 }
 
 fn check(kinds: Kinds, seeds: std::ops::Range<u64>) {
-    let Some(mut machine) = Machine::new() else { return };
+    let Some(mut machine) = Machine::new(kinds.width) else { return };
     let isa = machine.isa.clone();
     let mut compiled = Vec::new();
     for seed in seeds {
@@ -92,17 +93,23 @@ fn check(kinds: Kinds, seeds: std::ops::Range<u64>) {
 
 #[test]
 fn scalars_are_those_of_the_interpreter_and_of_cranelift() {
-    check(Kinds { vectors: false, slot: 256 }, 0..400);
+    for width in Width::ALL {
+        check(Kinds { width, vectors: false, slot: 256 }, 0..400);
+    }
 }
 
 #[test]
 fn vectors_are_those_of_the_interpreter() {
-    check(Kinds { vectors: true, slot: 256 }, 1000..1800);
+    for width in Width::ALL {
+        check(Kinds { width, vectors: true, slot: 256 }, 1000..1800);
+    }
 }
 
 /// Slots at which a displacement of one byte no longer reaches, and pages that are touched on the way.
 #[test]
 fn frames_of_pages_hold_what_is_put_there() {
-    check(Kinds { vectors: true, slot: 9000 }, 2000..2050);
-    check(Kinds { vectors: false, slot: 50_000 }, 2050..2100);
+    for width in Width::ALL {
+        check(Kinds { width, vectors: true, slot: 9000 }, 2000..2050);
+        check(Kinds { width, vectors: false, slot: 50_000 }, 2050..2100);
+    }
 }

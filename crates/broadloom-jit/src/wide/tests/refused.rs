@@ -1,7 +1,8 @@
 //! What the back end does not know it refuses, also where nothing reads a result.
 
-use super::super::compile;
+use super::super::{Width, compile};
 use super::machine::{built, isa, optimised, signature};
+use super::numbers::vector_of;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{
     AbiParam, AtomicRmwOp, BlockCall, ExtFuncData, ExternalName, InstBuilder, JumpTableData, MemFlagsData,
@@ -13,20 +14,27 @@ use cranelift_frontend::FunctionBuilder;
 /// Whether a function of a signature is refused.
 fn is_refused(
     isa: &dyn TargetIsa,
+    width: Width,
     signature: Signature,
     emit: impl FnOnce(&mut FunctionBuilder<'_>, &[Value]),
 ) -> bool {
-    compile(&optimised(isa, &built(isa, signature, emit))).is_err()
+    compile(&optimised(isa, &built(isa, signature, emit)), width).is_err()
 }
 
 /// Functions whose body is followed by a return.
-fn check(is_known: bool, name: &str, emit: impl FnOnce(&mut FunctionBuilder<'_>, &[Value])) {
-    let Some(isa) = isa() else { return };
-    let refused = is_refused(&*isa, signature(), |builder, args| {
+fn check(is_known: bool, name: &str, emit: impl Fn(&mut FunctionBuilder<'_>, &[Value])) {
+    for width in Width::ALL {
+        check_for(width, is_known, name, &emit);
+    }
+}
+
+fn check_for(width: Width, is_known: bool, name: &str, emit: impl Fn(&mut FunctionBuilder<'_>, &[Value])) {
+    let Some(isa) = isa(width) else { return };
+    let refused = is_refused(&*isa, width, signature(), |builder, args| {
         emit(builder, args);
         builder.ins().return_(&[]);
     });
-    assert_eq!(refused, !is_known, "{name}");
+    assert_eq!(refused, !is_known, "{name}, {width:?}");
 }
 
 const FLAGS: MemFlagsData = MemFlagsData::new().with_notrap();
@@ -81,12 +89,14 @@ fn long_integers_are_only_moved() {
     let long = |builder: &mut FunctionBuilder<'_>, args: &[Value]| {
         builder.ins().load(types::I128, FLAGS, args[0], 0)
     };
-    check(true, "moved", |builder, args| {
-        let long = long(builder, args);
-        let vector = builder.ins().scalar_to_vector(types::I128X2, long);
-        let lane = builder.ins().extractlane(vector, 0);
-        builder.ins().store(FLAGS, lane, args[1], 0);
-    });
+    for width in Width::ALL {
+        check_for(width, true, "moved", |builder, args| {
+            let long = long(builder, args);
+            let vector = builder.ins().scalar_to_vector(vector_of(types::I128, width), long);
+            let lane = builder.ins().extractlane(vector, 0);
+            builder.ins().store(FLAGS, lane, args[1], 0);
+        });
+    }
     check(false, "stored from a register", |builder, args| {
         let long = long(builder, args);
         builder.ins().store(FLAGS, long, args[1], 0);
@@ -127,20 +137,32 @@ fn vectors_that_the_machine_has_otherwise() {
         let vector = builder.ins().load(types::I32X4, FLAGS, args[0], 0);
         builder.ins().store(FLAGS, vector, args[1], 0);
     });
-    check(false, "blendv of 2 bytes", |builder, args| {
-        let vector = builder.ins().load(types::I16X16, FLAGS, args[0], 0);
-        let blended = builder.ins().blendv(vector, vector, vector);
-        builder.ins().store(FLAGS, blended, args[1], 0);
-    });
-    for (byte, is_known) in [(0, true), (1, false)] {
-        check(is_known, "doubles narrowed beside a constant", |builder, args| {
-            let doubles = builder.ins().load(types::F64X4, FLAGS, args[0], 0);
-            let long = builder.ins().fcvt_to_sint_sat(types::I64X4, doubles);
-            let other = builder.func.dfg.constants.insert(vec![byte; 32].into());
-            let other = builder.ins().vconst(types::I64X4, other);
-            let narrow = builder.ins().snarrow(long, other);
-            builder.ins().store(FLAGS, narrow, args[1], 0);
+    for (width, other) in
+        [(Width::Ymm, types::I32X16), (Width::Zmm, types::I32X8), (Width::Zmm, types::I8X32)]
+    {
+        check_for(width, false, "vectors of the other width", |builder, args| {
+            let vector = builder.ins().load(other, FLAGS, args[0], 0);
+            let sum = builder.ins().iadd(vector, vector);
+            builder.ins().store(FLAGS, sum, args[1], 0);
         });
+    }
+    for width in Width::ALL {
+        check_for(width, false, "blendv of 2 bytes", |builder, args| {
+            let vector = builder.ins().load(vector_of(types::I16, width), FLAGS, args[0], 0);
+            let blended = builder.ins().blendv(vector, vector, vector);
+            builder.ins().store(FLAGS, blended, args[1], 0);
+        });
+        for (byte, is_known) in [(0, true), (1, false)] {
+            check_for(width, is_known, "doubles narrowed beside a constant", |builder, args| {
+                let [doubles, words] = [types::F64, types::I64].map(|lane| vector_of(lane, width));
+                let doubles = builder.ins().load(doubles, FLAGS, args[0], 0);
+                let long = builder.ins().fcvt_to_sint_sat(words, doubles);
+                let other = builder.func.dfg.constants.insert(vec![byte; width.bytes()].into());
+                let other = builder.ins().vconst(words, other);
+                let narrow = builder.ins().snarrow(long, other);
+                builder.ins().store(FLAGS, narrow, args[1], 0);
+            });
+        }
     }
 }
 
@@ -162,7 +184,7 @@ fn rests_that_the_machine_has_otherwise() {
 fn calls_of_other_conventions() {
     let call = |is_known: bool, name: &str, signature: Signature, params: &[types::Type]| {
         check(is_known, name, |builder, args| {
-            let signature = builder.import_signature(signature);
+            let signature = builder.import_signature(signature.clone());
             let passed: Vec<Value> =
                 params.iter().map(|ty| builder.ins().load(*ty, FLAGS, args[0], 0)).collect();
             builder.ins().call_indirect(signature, args[2], &passed);
@@ -187,12 +209,12 @@ fn calls_of_other_conventions() {
 
 #[test]
 fn functions_of_other_signatures() {
-    let Some(isa) = isa() else { return };
+    let Some(isa) = isa(Width::Ymm) else { return };
     let check = |is_known: bool, params: &[types::Type], returns: &[types::Type]| {
         let mut signature = Signature::new(CallConv::SystemV);
         signature.params.extend(params.iter().copied().map(AbiParam::new));
         signature.returns.extend(returns.iter().copied().map(AbiParam::new));
-        let refused = is_refused(&*isa, signature, |builder, args| {
+        let refused = is_refused(&*isa, Width::Ymm, signature, |builder, args| {
             builder.ins().return_(&args[..returns.len()]);
         });
         assert_eq!(refused, !is_known, "{params:?} {returns:?}");

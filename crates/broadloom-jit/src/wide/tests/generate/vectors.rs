@@ -3,8 +3,17 @@
 use super::*;
 
 impl Generator<'_, '_> {
+    fn vector_of(&self, lane: Type) -> Type {
+        vector_of(lane, self.kinds.width)
+    }
+
+    /// How many parts of 16 bytes a half of a register has.
+    fn parts_of_half(&self) -> u8 {
+        (self.kinds.width.bytes() / 32) as u8
+    }
+
     pub(super) fn vectors(&mut self) {
-        let ty = self.random.one_of(&INTEGER_VECTORS);
+        let ty = self.random.one_of(&integer_vectors(self.kinds.width));
         let [x, y, z] = [0; 3].map(|_| self.value(ty));
         let lane = ty.lane_type();
         let result = match self.random.below(16) {
@@ -47,8 +56,8 @@ impl Generator<'_, '_> {
     /// A mask in lanes of the size of a type's.
     fn lane_condition(&mut self, ty: Type) -> Value {
         let floats = match ty.lane_bits() {
-            32 => types::F32X8,
-            _ => types::F64X4,
+            32 => self.vector_of(types::F32),
+            _ => self.vector_of(types::F64),
         };
         if ty.lane_bits() >= 32 && self.random.in_hundred(30) {
             let [x, y] = [0; 2].map(|_| self.value(floats));
@@ -61,9 +70,10 @@ impl Generator<'_, '_> {
     }
 
     pub(super) fn float_vectors(&mut self) {
-        let ty = self.random.one_of(&FLOAT_VECTORS);
+        let ty = self.random.one_of(&float_vectors(self.kinds.width));
         let [x, y, z] = [0; 3].map(|_| self.value(ty));
-        let integers = if ty == types::F32X8 { types::I32X8 } else { types::I64X4 };
+        let integers = if ty.lane_type() == types::F32 { types::I32 } else { types::I64 };
+        let integers = self.vector_of(integers);
         let result = match self.random.below(12) {
             0..3 => {
                 let opcode = self.random.one_of(&FLOAT_ARITHMETIC);
@@ -107,7 +117,7 @@ impl Generator<'_, '_> {
     }
 
     fn bitcast_of_integers(&mut self, ty: Type) -> Value {
-        let from = self.random.one_of(&INTEGER_VECTORS);
+        let from = self.random.one_of(&integer_vectors(self.kinds.width));
         let from = self.value(from);
         if self.type_of(from) == ty { from } else { self.bitcast(ty, from) }
     }
@@ -115,8 +125,8 @@ impl Generator<'_, '_> {
     /// Between scalars and vectors, and vectors of other lanes.
     pub(super) fn between_vectors(&mut self) {
         let ty = match self.random.in_hundred(70) {
-            true => self.random.one_of(&INTEGER_VECTORS),
-            false => self.random.one_of(&FLOAT_VECTORS),
+            true => self.random.one_of(&integer_vectors(self.kinds.width)),
+            false => self.random.one_of(&float_vectors(self.kinds.width)),
         };
         let (lane, count) = (ty.lane_type(), ty.lane_count() as usize);
         let (x, scalar) = (self.value(ty), self.value(lane));
@@ -131,34 +141,36 @@ impl Generator<'_, '_> {
                 let at = self.random.below(count) as u8;
                 self.ins().extractlane(x, at)
             }
-            4 if lane == types::I16 || lane == types::I32 => {
+            4 if matches!(lane, types::I16 | types::I32) && count <= 16 => {
                 let all = [Opcode::SwidenLow, Opcode::SwidenHigh, Opcode::UwidenLow, Opcode::UwidenHigh];
                 let opcode = self.random.one_of(&all);
                 let (inst, dfg) = self.ins().Unary(opcode, ty, x);
                 dfg.first_result(inst)
             }
             4 if lane == types::F32 => {
-                let to = types::I32X8;
+                let to = self.vector_of(types::I32);
                 let all = [Opcode::FcvtToSintSat, Opcode::FcvtToUintSat, Opcode::X86Cvtt2dq];
                 let opcode = self.random.one_of(&all);
                 self.unary(opcode, to, x)
             }
-            5 if lane == types::I32 => {
+            5 if lane == types::I32 && count <= 8 => {
                 let y = self.value(ty);
                 let opcode = self.random.one_of(&[Opcode::Snarrow, Opcode::Unarrow]);
                 self.binary(opcode, x, y)
             }
             5 if lane == types::F64 => {
                 let y = self.value(ty);
-                let [x, y] = [x, y].map(|value| self.unary(Opcode::FcvtToSintSat, types::I64X4, value));
+                let [x, y] =
+                    [x, y].map(|value| self.unary(Opcode::FcvtToSintSat, self.vector_of(types::I64), value));
                 self.binary(Opcode::Snarrow, x, y)
             }
             5 if lane == types::I64 => {
-                let narrow = self.value(types::I32X8);
+                let narrow = self.value(self.vector_of(types::I32));
                 let opcode = self.random.one_of(&[Opcode::SwidenLow, Opcode::SwidenHigh]);
-                let (inst, dfg) = self.ins().Unary(opcode, types::I32X8, narrow);
+                let words = self.vector_of(types::I32);
+                let (inst, dfg) = self.ins().Unary(opcode, words, narrow);
                 let wide = dfg.first_result(inst);
-                self.unary(Opcode::FcvtFromSint, types::F64X4, wide)
+                self.unary(Opcode::FcvtFromSint, self.vector_of(types::F64), wide)
             }
             6 if lane.is_int() => self.bitcast_of_integers(ty),
             _ => return self.intrinsics(ty, x),
@@ -168,37 +180,39 @@ impl Generator<'_, '_> {
 
     fn intrinsics(&mut self, ty: Type, x: Value) {
         let y = self.value(ty);
+        let parts = self.parts_of_half();
         let [low, high] = [x, y].map(|value| match self.random.in_hundred(50) {
             true => value,
-            false => self.emitter.intrinsic(Intrinsic::UpperHalf, &[value], ty),
+            false => self.emitter.intrinsic(Intrinsic::From(parts), &[value], ty),
         });
-        let result = match (self.random.below(3), ty.lane_type()) {
-            (0, types::F32) => self.emitter.intrinsic(Intrinsic::Promote, &[low], types::F64X4),
-            (0, types::F64) => {
-                let [low, high] =
-                    [x, y].map(|value| self.emitter.intrinsic(Intrinsic::Demote, &[value], types::F32X8));
-                self.emitter.intrinsic(Intrinsic::LowerHalves, &[low, high], types::F32X8)
-            }
+        let [bytes, words, singles, doubles] =
+            [types::I8, types::I16, types::F32, types::F64].map(|lane| self.vector_of(lane));
+        let result = match (self.random.below(4), ty.lane_type()) {
+            (0, types::F32) => self.emitter.intrinsic(Intrinsic::Promote, &[low], doubles),
+            (0, types::F64) => self.of_halves(Intrinsic::Demote, [x, y], singles),
             (0, types::I8) => {
                 let signed = self.random.in_hundred(50);
-                self.emitter.intrinsic(Intrinsic::Widen { signed }, &[low], types::I16X16)
+                self.emitter.intrinsic(Intrinsic::Widen { signed }, &[low], words)
             }
             (0, types::I16) if self.random.in_hundred(50) => {
-                let floats = self.emitter.intrinsic(Intrinsic::OfHalves, &[low], types::F32X8);
-                let factor = self.value(types::F32X8);
+                let floats = self.emitter.intrinsic(Intrinsic::OfHalves, &[low], singles);
+                let factor = self.value(singles);
                 let floats = self.binary(Opcode::Fmul, floats, factor);
-                let [low, high] = [floats, factor]
-                    .map(|value| self.emitter.intrinsic(Intrinsic::ToHalves, &[value], types::I16X16));
                 // What is no number may have any bits: it becomes one again.
-                let halves = self.emitter.intrinsic(Intrinsic::LowerHalves, &[low, high], types::I16X16);
-                self.emitter.intrinsic(Intrinsic::OfHalves, &[halves], types::F32X8)
+                let halves = self.of_halves(Intrinsic::ToHalves, [floats, factor], words);
+                self.emitter.intrinsic(Intrinsic::OfHalves, &[halves], singles)
             }
-            (0, types::I16) => {
-                let signed = self.random.in_hundred(50);
-                let [low, high] = [x, y].map(|value| {
-                    self.emitter.intrinsic(Intrinsic::Narrow { signed }, &[value], types::I8X32)
-                });
-                self.emitter.intrinsic(Intrinsic::LowerHalves, &[low, high], types::I8X32)
+            (0, types::I16) => self.narrowed([x, y], bytes),
+            (0, types::I32) if self.kinds.width == Width::Zmm => match self.random.in_hundred(50) {
+                true => self.narrowed([x, y], words),
+                false => {
+                    let (signed, word) = (self.random.in_hundred(50), self.value(words));
+                    self.emitter.intrinsic(Intrinsic::Widen { signed }, &[word], ty)
+                }
+            },
+            (0, types::I64) if self.kinds.width == Width::Zmm => {
+                let narrow = self.vector_of(types::I32);
+                self.of_halves(Intrinsic::Narrow(Narrowing::Low), [x, y], narrow)
             }
             (1, lane) => {
                 let words = Intrinsic::Words(self.random.next() as u8);
@@ -210,8 +224,48 @@ impl Generator<'_, '_> {
                 self.emitter.intrinsic(words, &[x, y], ty)
             }
             (2, types::I8) => self.emitter.intrinsic(Intrinsic::Bytes, &[x, y], ty),
-            _ => self.emitter.intrinsic(Intrinsic::LowerHalves, &[low, high], ty),
+            (3, _) => {
+                let order = self.random.next() as u8;
+                self.emitter.intrinsic(Intrinsic::Parts(order), &[x], ty)
+            }
+            (2, _) if self.kinds.width == Width::Zmm => self.quarters([x, y], ty),
+            _ => self.emitter.intrinsic(Intrinsic::Joined(parts), &[low, high], ty),
         };
         self.pool.push(result);
+    }
+
+    /// An intrinsic that fills half a register, of both.
+    fn of_halves(&mut self, intrinsic: Intrinsic, of: [Value; 2], to: Type) -> Value {
+        let halves = of.map(|value| self.emitter.intrinsic(intrinsic, &[value], to));
+        let parts = self.parts_of_half();
+        self.emitter.intrinsic(Intrinsic::Joined(parts), &halves, to)
+    }
+
+    /// Lanes half as wide of two registers.
+    fn narrowed(&mut self, of: [Value; 2], to: Type) -> Value {
+        let narrowing = match self.kinds.width {
+            Width::Ymm => self.random.one_of(&[Narrowing::Signed, Narrowing::Unsigned]),
+            Width::Zmm => self.random.one_of(&[Narrowing::Low, Narrowing::Signed, Narrowing::Unsigned]),
+        };
+        self.of_halves(Intrinsic::Narrow(narrowing), of, to)
+    }
+
+    /// Single parts of registers of 64 bytes, and halves on their way from and to memory.
+    fn quarters(&mut self, of: [Value; 2], ty: Type) -> Value {
+        let mut quarters = Vec::new();
+        for _ in 0..2 {
+            let part = self.random.one_of(&[1, 3]);
+            quarters.push(self.emitter.intrinsic(Intrinsic::From(part), &[of[0]], ty));
+        }
+        let low = self.emitter.intrinsic(Intrinsic::Joined(1), &quarters, ty);
+        let flags = self.flags();
+        let (address, offset) = self.address(self.target, SCRATCH);
+        let half = self.emitter.intrinsic(Intrinsic::Half, &[of[1]], types::I8X32);
+        if ty.lane_type().is_int() {
+            self.ins().store(flags, half, address, offset);
+        }
+        let half = self.load_from_source(types::I8X32);
+        let high = self.emitter.intrinsic(Intrinsic::Whole, &[half], ty);
+        self.emitter.intrinsic(Intrinsic::Joined(2), &[low, high], ty)
     }
 }
