@@ -32,7 +32,7 @@ use broadloom_ir::reduce::ReduceOp;
 use broadloom_ir::shape::Shape;
 use broadloom_ir::{ExprId, InputId, SymbolId, define_ids};
 use smallvec::{SmallVec, smallvec};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 define_ids! {
     /// A node of the flat graph.
@@ -147,6 +147,23 @@ pub(crate) struct Reduction {
     pub combines: bool,
 }
 
+/// What sums and products over axes are computed of, by ops and views.
+fn summed(graph: &CheckedGraph) -> HashSet<ExprId> {
+    let mut summed = HashSet::new();
+    let exprs: Vec<ExprId> = graph.exprs().collect();
+    for expr in exprs.into_iter().rev() {
+        let node = graph.node(expr);
+        let passes_on = match node {
+            Node::Reduce { op, .. } => matches!(op, ReduceOp::Sum | ReduceOp::Prod | ReduceOp::Mean),
+            _ => summed.contains(&expr),
+        };
+        if passes_on {
+            summed.extend(node.operands());
+        }
+    }
+    summed
+}
+
 /// A copy of an array with another order of axes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Pack {
@@ -179,6 +196,8 @@ pub(crate) struct Flat {
     /// Symbols of the strides of arrays that are not dense.
     strides: HashMap<(BufferId, usize), SymbolId>,
     memo: HashMap<ExprId, FlatId>,
+    /// Of which sums are computed.
+    summed: HashSet<ExprId>,
 }
 
 /// Shapes with numbers in place of some symbols.
@@ -209,6 +228,7 @@ impl Flat {
             shared: with_sizes(&options.shared, &options.sizes)?,
             strides: HashMap::new(),
             memo: HashMap::new(),
+            summed: summed(graph),
         };
         for (index, input) in graph.inputs().iter().enumerate() {
             let layout = options.inputs.get(index).cloned().unwrap_or(Layout::Dense);

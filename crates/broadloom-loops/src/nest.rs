@@ -297,8 +297,11 @@ impl<'a> Nest<'a> {
     }
 
     /// Whether a reduction is a chain of ops here.
-    fn unrolls(&self, reduction: &Reduction) -> bool {
-        self.flat.unrolls(reduction) || self.pairs == Short::Unrolled && self.flat.may_unroll(reduction)
+    fn unrolls(&self, id: FlatId, reduction: &Reduction) -> bool {
+        match self.flat.is_short_table(id) {
+            true => self.pairs == Short::Unrolled,
+            false => self.flat.unrolls(reduction),
+        }
     }
 
     /// Whether a node is read from its array.
@@ -321,7 +324,7 @@ impl<'a> Nest<'a> {
         }
         let mut terms = Vec::new();
         if let Kind::Reduce(reduction) = &self.flat.node(id).kind {
-            if self.unrolls(reduction) {
+            if self.unrolls(id, reduction) {
                 let extent = &self.flat.node(reduction.operand).shape[reduction.axis];
                 terms.extend((0..extent.as_constant().unwrap_or(0)).map(AffineIndex::at));
             } else {
@@ -439,7 +442,7 @@ impl<'a> Nest<'a> {
             Kind::Segment { .. } => self.want(id, Reason::Partials, id),
             Kind::Iota => self.iota(&map[0], id),
             Kind::Take { table, indices, axis } => self.take(*table, *indices, *axis, map, args[0], id)?,
-            Kind::Reduce(reduction) if self.unrolls(reduction) => {
+            Kind::Reduce(reduction) if self.unrolls(id, reduction) => {
                 let value = self.unrolled(reduction, args, id);
                 if let Some(sum) = self.pair_sum(reduction, args) {
                     self.pair_sums.insert(value, sum);
@@ -448,7 +451,7 @@ impl<'a> Nest<'a> {
             }
             Kind::Reduce(reduction) => {
                 let value = self.looped(reduction, map, args, id)?;
-                if flat.may_unroll(reduction) {
+                if flat.is_short_table(id) {
                     self.looped_pairs.push(value);
                 }
                 value

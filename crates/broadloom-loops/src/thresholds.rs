@@ -171,6 +171,9 @@ pub(crate) const MAX_BLOCKED_LOADS: usize = 4;
 /// Gaussian kernel took 0.7 of the time with the most.
 pub(crate) const CONTRACTED_BYTES: RangeInclusive<usize> = 256..=1024;
 
+/// Bytes of what a contraction accumulates at once for each step of an axis: two of the widest registers there are.
+pub(crate) const CONTRACTED_VECTOR: usize = 128;
+
 /// The shortest axis over whose strips a contraction runs: its last vector goes on behind the end, which wastes little of
 /// longer ones.
 pub(crate) const MIN_CONTRACTED_STRIP: i64 = 16;

@@ -124,20 +124,10 @@ impl Generator<'_, '_, '_> {
         let several = contract.accumulators.len() > 1;
         let registers = self.emit.host.vector_registers();
         let steps = STEPS_AT_ONCE[usize::from(registers > 16)][usize::from(computes || several)];
-        // As many registers whatever their width. The lanes of schedules fill so many of 32 bytes; of 64 bytes more lanes do,
-        // if the rows go on so far behind the end of the strip.
+        // As many registers whatever their width.
         let bytes = contract.accumulators.iter().map(|entry| entry.accumulator.dtype.size()).max();
         let most = ACCUMULATOR_REGISTERS * self.emit.host.vector_bytes / bytes.unwrap_or(1);
-        let strips = kernel.statements().filter_map(|stmt| match stmt {
-            Stmt::Strip { axis, length, .. } if *axis == contract.strip => Some(*length),
-            _ => None,
-        });
-        let reached = strips.max().unwrap_or(usize::MAX).checked_next_multiple_of(most);
-        let targets = contract.accumulators.iter().flat_map(Contracted::rows);
-        let mut rows = targets.chain(contract.filled(&kernel.values));
-        let goes_on = registers > 16
-            && rows.all(|row| reached.is_some_and(|end| end <= kernel.rows[row.index()].length));
-        let lanes = if goes_on { most } else { contract.lanes.min(most) }.max(LEAST_LANES);
+        let lanes = contract.lanes.min(most).max(LEAST_LANES);
         let slots = match contract.order {
             Order::Tree => {
                 let sizes = contract.accumulators.iter().map(|entry| entry.accumulator.dtype.size());

@@ -31,9 +31,14 @@ impl Flat {
         self.is_short(reduction, if is_of_pairs { MAX_UNROLLED_PAIRS } else { MAX_UNROLLED_REDUCTION })
     }
 
-    /// Whether a reduction is a loop that is unrolled where it is no contraction.
-    pub fn may_unroll(&self, reduction: &Reduction) -> bool {
-        self.sums_pairs(reduction) && self.is_short(reduction, MAX_UNROLLED_PAIRS) && !self.unrolls(reduction)
+    /// Whether a reduction is a loop if that is a contraction, and else unrolled: one of few elements only for the sake
+    /// of a sum over the table, for which contractions are worth it however little they add up.
+    pub fn is_short_table(&self, id: FlatId) -> bool {
+        let FlatNode { kind: Kind::Reduce(reduction), origin, .. } = self.node(id) else { return false };
+        self.sums_pairs(reduction)
+            && self.is_long_table(reduction)
+            && self.is_short(reduction, MAX_UNROLLED_PAIRS)
+            && (self.summed.contains(origin) || !self.unrolls(reduction))
     }
 
     /// Whether a reduction is over so few elements, and computes little of each.

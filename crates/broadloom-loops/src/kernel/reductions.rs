@@ -126,8 +126,8 @@ pub struct Contract {
     pub strip: AxisId,
     /// In which order elements combine: `Free`, `Sequential` or `Tree`.
     pub order: Order,
-    /// Steps of the strip that the body computes at once, or more, as far as rows go on behind its end: the last ones may
-    /// lie there.
+    /// Steps of the strip that the body computes at once, at most: the fewer, the narrower registers are. The last ones
+    /// may lie behind the end of the strip.
     pub lanes: usize,
     /// Run once per block of [`BLOCK`] steps of the axis, unless what it reads is what it read the last time: fills
     /// scratch rows over the strip, one for each step.

@@ -4,6 +4,7 @@ use super::{Maker, is_by_tree};
 use crate::LowerError;
 use crate::kernel::*;
 use crate::place::Contraction;
+use crate::thresholds::CONTRACTED_VECTOR;
 use broadloom_ir::reduce::{BLOCK, LANES};
 
 impl Maker<'_, '_, '_> {
@@ -55,8 +56,8 @@ impl Maker<'_, '_, '_> {
                 Contracted { accumulator, target, ranks }
             })
             .collect();
-        let values = self.placement.subtree(axis).into_iter().chain(reduced);
-        let lanes = self.placement.lanes(strip, Some(strip), values);
+        let accumulated = reduced.iter().map(|value| self.nest.values[value.index()].dtype.size());
+        let lanes = (CONTRACTED_VECTOR / accumulated.max().unwrap_or(1)).clamp(LEAST_LANES, 4 * LANES);
         Ok(Stmt::Contract(Contract {
             axis,
             rows,
