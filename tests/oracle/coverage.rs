@@ -61,6 +61,7 @@ fn expressions(graph: &CheckedGraph, forms: &mut BTreeSet<String>) {
             Node::Iota => "iota".to_string(),
             Node::Size(_) => "size".to_string(),
             Node::Concat { axis, .. } => format!("concat along axis {axis}"),
+            Node::TopK { topk, .. } => format!("{}: {dtype}", topk.name()),
             Node::Segment { op, .. } => format!("segment_{op}: {dtype}"),
             Node::Input(_) | Node::Constant(_) | Node::Poison => continue,
         };

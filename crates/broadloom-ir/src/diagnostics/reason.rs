@@ -175,6 +175,14 @@ pub(super) fn reasons(diagnostic: &Diagnostic) -> Vec<String> {
         Problem::EmptyReduction { .. } => {
             "only sums, products, counts, `any` and `all` have a value of no elements".to_owned()
         }
+        Problem::TopKCount { .. } => {
+            "what is best so far is kept in order, element by element; more than that is sorting".to_owned()
+        }
+        Problem::TooFewElements { axis, .. } => {
+            let size = diagnostic.operands.first().and_then(|operand| operand.dims.get(*axis));
+            let Some(size) = size else { return Vec::new() };
+            format!("the axis has {} elements, and at most as many are the best ones", quoted(size))
+        }
         Problem::RankTooSmall { .. } => {
             "broadcasting adds axes and removes none; `squeeze`, `index` and reductions remove axes"
                 .to_owned()
