@@ -2,10 +2,11 @@
 
 use super::Array;
 use super::error::{Fault, Rule};
-use super::reduce::is_nan;
+use super::reduce::{apply, is_nan};
 use super::view::{element_count, row_major, with_room};
 use crate::dtype::{DType, Scalar};
 use crate::graph::TopK;
+use crate::ops::Op;
 use std::cmp::Ordering;
 
 /// The best elements along an axis, or their indices.
@@ -39,7 +40,8 @@ pub(super) fn topk(topk: TopK, operand: &Array, fused: bool) -> Result<Array, Fa
             for (place, (_, index)) in row.into_iter().take(k).enumerate() {
                 elements[(outer * k + place) * inner + column] = match indices {
                     true => Scalar::I64(i64::try_from(index).map_err(|_| Fault::Unsound(Rule::Axes))?),
-                    false => at(index),
+                    // All NaNs are one.
+                    false => apply(Op::Maximum, fused, &[at(index), at(index)])?,
                 };
             }
         }
