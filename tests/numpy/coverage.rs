@@ -52,7 +52,9 @@ impl Covered {
             let ops = ops.filter(|op| op.operand_dtype(&vec![dtype; op.arity()]) == Some(dtype));
             required.extend(ops.map(|op| format!("{op} of {dtype}")));
             required.extend(ReduceOp::ALL.iter().map(|op| format!("{op} of {dtype}")));
-            required.extend(["select", "take", "concat", "topk", "argtopk"].map(|name| format!("{name} of {dtype}")));
+            required.extend(
+                ["select", "take", "concat", "topk", "argtopk"].map(|name| format!("{name} of {dtype}")),
+            );
             let others = dtypes().filter(|&to| to != dtype);
             required.extend(others.map(|to| format!("cast of {dtype} to {to}")));
         }

@@ -164,6 +164,14 @@ impl Walk<'_> {
                 Stmt::Stream(stream) => self.stream(stream),
                 Stmt::Contract(contract) => self.contract(contract),
                 Stmt::Pairs(pairs) => self.pairs(pairs),
+                Stmt::Best(best) => {
+                    let from = if best.body.is_empty() { "an array" } else { "rows" };
+                    let extreme = if best.largest { "greatest" } else { "least" };
+                    let dtype = self.kernel.rows[best.values.index()].dtype;
+                    self.add(format!("the best of {from}"), dtype);
+                    self.add(format!("the {extreme}"), dtype);
+                    self.body(&best.body, 1);
+                }
                 Stmt::Transpose { row, .. } => {
                     self.add("transposed by blocks", self.kernel.rows[row.index()].dtype);
                 }
@@ -362,6 +370,10 @@ const LOOPS: &[(&str, &[DType])] = &[
     ("pairs, indices", FLOATS),
     ("scattered, vector", FLOATS),
     ("scattered, scalar", SUMS),
+    ("the best of rows", FLOATS),
+    ("the best of an array", &[F32]),
+    ("the greatest", FLOATS),
+    ("the least", FLOATS),
     ("segment_sum", SUMS),
     ("segment_min", FLOATS),
     ("segment_max", FLOATS),

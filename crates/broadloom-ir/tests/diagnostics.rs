@@ -401,7 +401,7 @@ fn headlines() {
             let empty = g.input("empty", DType::F32, Shape::from_iter([Dim::ZERO]), here());
             g.reduce(ReduceOp::Max, empty, None, false, here())
         }),
-        ("S006", "`topk` has no axis 2: the rank is 1", |g, x| g.topk(x, 1, 2, true, here())),
+        ("S006", "`topk` has no axis 2: the rank is 2", |g, x| g.topk(x, 1, 2, true, here())),
         ("S015", "`topk` cannot give the 0 best elements: 1 to 64 can be asked for", |g, x| {
             g.topk(x, 0, 0, true, here())
         }),

@@ -161,12 +161,14 @@ impl Maker<'_, '_, '_> {
     /// The row of a value, and whose strip it is over: its own loop's, that of the merged loop of which that is a
     /// part, that of the loop around, or that over the places of what was found.
     fn row_of(&self, value: ValueId) -> Option<(RowId, AxisId)> {
+        if let Some(places) = self.nest.places_of(value) {
+            return Some((*self.rows.get(&(value, places))?, places));
+        }
         let own = self.placement.position(value)?;
         let parent = self.nest.axes[own.index()].parent;
         std::iter::once(own)
             .chain(self.placement.merged_axis(value))
             .chain(parent)
-            .chain(self.nest.places_of(value))
             .find_map(|axis| Some((*self.rows.get(&(value, axis))?, axis)))
     }
 
@@ -217,7 +219,8 @@ impl Maker<'_, '_, '_> {
             Item::Loop(axis) => {
                 // What the loop reads is brought into scope before it, once; what recurs along it is read from rows.
                 for value in self.placement.read_from_outside(axis) {
-                    if ![self.placement.merged_axis(value), self.nest.places_of(value)].contains(&Some(axis)) {
+                    if ![self.placement.merged_axis(value), self.nest.places_of(value)].contains(&Some(axis))
+                    {
                         self.get(value, body);
                     }
                 }

@@ -196,8 +196,8 @@ struct PlanAxis {
     class: usize,
 }
 
-/// What shares the outermost loop: outputs of equal sizes, the segmented reductions by some ids, what one walk finds, a section of a long
-/// graph, or one temporary.
+/// What shares the outermost loop: outputs of equal sizes, the segmented reductions by some ids, what one walk finds, a
+/// section of a long graph, or one temporary.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 enum Space {
     Outputs(Rc<[Dim]>),

@@ -337,8 +337,8 @@ unsafe fn push<T: Element, const GREATEST: bool>(mut held: Held<T, GREATEST>, so
                 if !is_whole || T::may_beat::<GREATEST>(&source.block(at), held.value(held.k - 1)) {
                     for index in at..stop {
                         let element = source.element::<T>(index);
-                        let is_better = held.count < held.k
-                            || element.exceeds::<GREATEST>(held.value(held.k - 1));
+                        let is_better =
+                            held.count < held.k || element.exceeds::<GREATEST>(held.value(held.k - 1));
                         if is_better {
                             held.take(element, source.first.wrapping_add(index as i64));
                         }

@@ -85,7 +85,8 @@ impl Graph {
             return Err(Problem::TooFewElements { axis, k, by: self.size(&missing) });
         }
         let sizes = shape.iter().enumerate();
-        let result: Shape = sizes.map(|(of, size)| if of == axis { &wanted } else { size }).cloned().collect();
+        let result: Shape =
+            sizes.map(|(of, size)| if of == axis { &wanted } else { size }).cloned().collect();
         let dtype = if indices { DType::I64 } else { self.dtype(operand) };
         self.insert(Node::TopK { operand, topk }, dtype, result, obligations, site)
     }

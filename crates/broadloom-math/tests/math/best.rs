@@ -99,7 +99,13 @@ fn sorted<T: Number>(row: &[T], k: usize, extreme: Extreme) -> (Vec<u64>, Vec<i6
 }
 
 /// What is held of a row of which an element has so many places in memory, taken in strips of some length.
-fn held<T: Number>(function: BestFn, row: &[T], apart: usize, k: usize, strip: usize) -> (Vec<u64>, Vec<i64>) {
+fn held<T: Number>(
+    function: BestFn,
+    row: &[T],
+    apart: usize,
+    k: usize,
+    strip: usize,
+) -> (Vec<u64>, Vec<i64>) {
     let Some(&any) = row.first() else { return (Vec::new(), Vec::new()) };
     let mut memory = vec![any; row.len() * apart];
     row.iter().enumerate().for_each(|(at, value)| memory[at * apart] = *value);
