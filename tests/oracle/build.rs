@@ -411,7 +411,7 @@ impl Builder {
             let piece = self.like(x, &sizes.into(), draw);
             pieces.push(piece);
         }
-        if draw.next(4) > 0 {
+        if draw.next(2) == 0 {
             return concat(pieces, axis);
         }
         // Three more elements, so that there are as many as are asked for.
@@ -419,6 +419,8 @@ impl Builder {
         sizes[axis] = Dim::from(3i64);
         pieces.push(self.like(x, &sizes.into(), draw));
         let (x, k) = (concat(pieces, axis), 1 + draw.next(3));
+        let op = if draw.next(2) == 0 { None } else { self.op(&[x], draw) };
+        let x = op.map_or(x, |op| apply(op, &[x]));
         let (values, indices) = if draw.next(2) == 0 { x.topk(k, axis) } else { x.topk_smallest(k, axis) };
         if draw.next(2) == 0 { values } else { indices }
     }

@@ -167,9 +167,7 @@ impl Walk<'_> {
                 Stmt::Best(best) => {
                     let from = if best.body.is_empty() { "an array" } else { "rows" };
                     let extreme = if best.largest { "greatest" } else { "least" };
-                    let dtype = self.kernel.rows[best.values.index()].dtype;
-                    self.add(format!("the best of {from}"), dtype);
-                    self.add(format!("the {extreme}"), dtype);
+                    self.forms.insert(format!("the {extreme} of {from}"));
                     self.body(&best.body, 1);
                 }
                 Stmt::Transpose { row, .. } => {
@@ -370,10 +368,6 @@ const LOOPS: &[(&str, &[DType])] = &[
     ("pairs, indices", FLOATS),
     ("scattered, vector", FLOATS),
     ("scattered, scalar", SUMS),
-    ("the best of rows", FLOATS),
-    ("the best of an array", &[F32]),
-    ("the greatest", FLOATS),
-    ("the least", FLOATS),
     ("segment_sum", SUMS),
     ("segment_min", FLOATS),
     ("segment_max", FLOATS),
@@ -401,6 +395,10 @@ const OTHERS: &[&str] = &[
     "several outputs",
     "size",
     "stream with a part per step",
+    "the greatest of an array",
+    "the greatest of rows",
+    "the least of an array",
+    "the least of rows",
     "three kernels or more",
     "unrolled axis",
     "view broadcast_to",

@@ -176,12 +176,16 @@ pub(super) fn reasons(diagnostic: &Diagnostic) -> Vec<String> {
             "only sums, products, counts, `any` and `all` have a value of no elements".to_owned()
         }
         Problem::TopKCount { .. } => {
-            "what is best so far is kept in order, element by element; more than that is sorting".to_owned()
+            let most = crate::graph::MAX_TOPK;
+            format!("ask for at most {most}; a longer order is to be sorted before, and passed as an input")
         }
         Problem::TooFewElements { axis, .. } => {
             let size = diagnostic.operands.first().and_then(|operand| operand.dims.get(*axis));
             let Some(size) = size else { return Vec::new() };
-            format!("the axis has {} elements, and at most as many are the best ones", quoted(size))
+            match size.dim.as_constant() {
+                Some(size) => format!("the axis has {size} elements: ask for at most {size}"),
+                None => format!("the axis has {} elements, whatever the sizes: ask for fewer", quoted(size)),
+            }
         }
         Problem::RankTooSmall { .. } => {
             "broadcasting adds axes and removes none; `squeeze`, `index` and reductions remove axes"

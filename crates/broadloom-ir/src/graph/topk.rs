@@ -61,6 +61,17 @@ impl Graph {
         self.settle(result, "argtopk", &[operand], site)
     }
 
+    /// The indices of what [`Graph::topk`] gave. Of a mistake there are none, and it is told once.
+    pub fn indices_of_topk(&mut self, values: ExprId, site: Site) -> ExprId {
+        match self.node(values) {
+            Node::TopK { operand, topk } => {
+                let (operand, TopK { axis, k, largest, .. }) = (*operand, *topk);
+                self.argtopk(operand, k as i64, axis as i64, largest, site)
+            }
+            _ => self.poison(),
+        }
+    }
+
     fn try_topk(
         &mut self,
         operand: ExprId,

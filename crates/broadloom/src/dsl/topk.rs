@@ -40,9 +40,8 @@ impl Tensor {
 
     fn best(self, k: usize, axis: i64, largest: bool, site: Site) -> (Tensor, Tensor) {
         let k = i64::try_from(k).unwrap_or(i64::MAX);
-        let best = Best { operand: self.expr, k, axis, largest, indices: false };
-        let [values, indices] =
-            [false, true].map(|indices| registry::call(&[self], Call::Best(Best { indices, ..best }), site));
-        (values, indices)
+        let best = Best { operand: self.expr, k, axis, largest };
+        let values = registry::call(&[self], Call::Best(best), site);
+        (values, registry::call(&[values], Call::PlacesOfBest(values.expr), site))
     }
 }
