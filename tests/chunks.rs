@@ -203,6 +203,7 @@ const PROGRAMS: &[(&str, usize, usize)] = &[
     ("output a = exp(x) * w + 1", 1, 1),
     ("output a = argmin(sum((codes[None] - x[:, None]) ** 2, axis=-1), axis=1)", 1, 1),
     ("output a = x.sum(axis=1); output b = x.T.sum(axis=0)", 1, 1),
+    ("output a = topk(x, 2); output b = mean(argtopk(exp(x), 2), axis=1)", 1, 1),
     ("output a = x.sum(axis=0)", 1, 1024),
     ("output a = sum(x * x)", 1, 1024),
     ("output a = sum(y ** 2); output b = sum(y * y)", 1, 1024),
@@ -307,6 +308,8 @@ fn what_needs_other_rows_is_refused() {
         ("output a = concat([y, y])", "`concat`", "puts rows behind others"),
         ("output a = sum(x.T)", "`sum`", "the rows are not the outermost"),
         ("output a = argmax(x.T)", "`argmax`", "the rows are not the outermost"),
+        ("output a = topk(y, 3)", "`topk`", "the best of all rows"),
+        ("output a = argtopk(x, 2, axis=0)", "`argtopk`", "the best of all rows"),
         ("output a = arange(n + 1)", "`arange`", "another way"),
         ("output a = w * 2", "nothing", "no input whose leading axis"),
     ];

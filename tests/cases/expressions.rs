@@ -34,6 +34,13 @@ impl Builder {
         self.graph.reduce(op, operand, Some(axes), keepdims, Site::caller())
     }
 
+    fn best(&mut self, operand: ExprId, k: i64, axis: i64, largest: bool, indices: bool) -> ExprId {
+        match indices {
+            true => self.graph.argtopk(operand, k, axis, largest, Site::caller()),
+            false => self.graph.topk(operand, k, axis, largest, Site::caller()),
+        }
+    }
+
     fn expand(&mut self, operand: ExprId, axis: i64) -> ExprId {
         self.graph.expand_dims(operand, &[axis], Site::caller())
     }
@@ -679,5 +686,57 @@ pub const RESHAPES: &[(&str, Build)] = &[
         let table = b.op(Op::Multiply, &[e, s]);
         let flat = b.reshape(table, &[&["n", "m"]]);
         vec![b.reduce(ReduceOp::Sum, flat, &[0], false)]
+    }),
+];
+
+/// The best elements along an axis.
+pub const BEST: &[(&str, Build)] = &[
+    ("best of rows", |b| {
+        let x = b.input("x", F32, &["n", "70"]);
+        vec![b.best(x, 10, 1, true, false), b.best(x, 10, 1, true, true)]
+    }),
+    ("best of columns", |b| {
+        let x = b.input("x", F64, &["2050", "m"]);
+        vec![b.best(x, 3, 0, false, true), b.best(x, 3, 0, false, false)]
+    }),
+    ("best of what is computed", |b| {
+        let (x, y) = (b.input("x", F32, &["n", "1030"]), b.input("y", F32, &["1030"]));
+        let d = b.op(Op::Subtract, &[x, y]);
+        let e = b.op(Op::Exp, &[d]);
+        let values = b.best(e, 5, -1, true, false);
+        vec![b.reduce(ReduceOp::Mean, values, &[1], false), b.best(e, 5, -1, true, true)]
+    }),
+    ("best of pairs", |b| {
+        let (x, y) = (b.input("x", F32, &["n", "3"]), b.input("y", F32, &["65", "3"]));
+        let (x, y) = (b.expand(x, 1), b.expand(y, 0));
+        let d = b.op(Op::Subtract, &[x, y]);
+        let d = b.op(Op::Square, &[d]);
+        let d = b.reduce(ReduceOp::Sum, d, &[-1], false);
+        vec![b.best(d, 4, 1, false, false), b.best(d, 4, 1, false, true)]
+    }),
+    ("best of sums", |b| {
+        let x = b.input("x", F32, &["n", "40", "m"]);
+        let sums = b.reduce(ReduceOp::Sum, x, &[-1], false);
+        vec![b.best(sums, 7, 1, true, true)]
+    }),
+    ("best of everything", |b| {
+        let x = b.input("x", DType::I16, &["3000"]);
+        let x = b.op(Op::Negative, &[x]);
+        vec![b.best(x, 64, 0, true, true), b.best(x, 64, 0, true, false), b.best(x, 2, 0, false, false)]
+    }),
+    ("best of what does not move", |b| {
+        let x = b.input("x", F32, &["n"]);
+        let e = b.op(Op::Exp, &[x]);
+        let e = b.expand(e, 1);
+        let e = b.broadcast(e, &["n", "9"]);
+        vec![b.best(e, 3, 1, true, true), b.best(e, 3, 1, true, false)]
+    }),
+    ("the best one", |b| {
+        let x = b.input("x", F32, &["n", "70"]);
+        vec![b.best(x, 1, 1, true, false), b.best(x, 1, 1, true, true)]
+    }),
+    ("best halves", |b| {
+        let x = b.input("x", DType::F16, &["n", "70"]);
+        vec![b.best(x, 10, 1, false, false), b.best(x, 10, 1, false, true)]
     }),
 ];

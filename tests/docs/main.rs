@@ -111,6 +111,12 @@ Over one axis, several, or all (`..`); each has a form `.._keepdims` that leaves
 order, so that their bits depend neither on layout nor on threads. `var_with_correction`, `std_with_correction`,
 `norm`, `softmax`, `log_softmax`, `argmin_with_value` and `argmax_with_value` are documented with `Tensor`.
 
+`x.topk(k, axis)` gives the `k` greatest elements along an axis, best first, and their indices (`i64`), and
+`x.topk_smallest(k, axis)` the least ones; `k` is a number from 1 to 64. In the text language they are `topk(x, k, axis=-1,
+largest=True)` and `argtopk(..)`. The order is that of `max` and `argmax`: NaNs come before all numbers, for the least ones
+as well; equal elements, zeros of both signs among them, by their indices; as a value, -0 is below +0. Whole rows are never
+sorted, and what is computed of elements is not stored.
+
 | op | meaning | NumPy | example |
 | --- | --- | --- | --- |
 ";

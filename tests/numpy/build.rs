@@ -223,6 +223,14 @@ impl Builder<'_> {
                 let indices = self.tensor(call.at(1));
                 self.graph.take(x, indices, integer(call.at(2)), site)
             }
+            "topk" | "argtopk" => {
+                let (k, axis) = (integer(call.at(1)), integer(call.at(2)));
+                let largest = *call.at(3) == Expression::Bool(true);
+                match call.call {
+                    "topk" => self.graph.topk(x, k, axis, largest, site),
+                    _ => self.graph.argtopk(x, k, axis, largest, site),
+                }
+            }
             "segment_count" => self.graph.segment_count(x, dim(call.at(1)), site),
             "segment_sum" => self.segment(SegmentOp::Sum, x, call),
             "segment_min" => self.segment(SegmentOp::Min, x, call),

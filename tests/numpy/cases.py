@@ -20,6 +20,7 @@ from collections import Counter
 import numpy as np
 
 import meaning
+from best import BEST
 from contractions import CONTRACTIONS
 from meaning import DTYPE_NAMES, ELEMENTWISE, Approximate, Fails, Refused, Unsaid
 from reductions import REDUCTIONS, STATISTICS
@@ -38,7 +39,7 @@ def giving_arrays(function):
 
 NAMES = {
     name: giving_arrays(value) if callable(value) and not isinstance(value, np.dtype) else value
-    for name, value in {**ELEMENTWISE, **REDUCTIONS, **STATISTICS, **VIEWS, **CONTRACTIONS}.items()
+    for name, value in {**ELEMENTWISE, **REDUCTIONS, **STATISTICS, **VIEWS, **CONTRACTIONS, **BEST}.items()
 }
 """What an expression may name beside its inputs."""
 

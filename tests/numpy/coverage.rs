@@ -27,6 +27,7 @@ impl Covered {
             Node::Select { .. } => format!("select of {}", graph.dtype(output)),
             Node::Take { .. } => format!("take of {}", graph.dtype(output)),
             Node::Concat { .. } => format!("concat of {}", graph.dtype(output)),
+            Node::TopK { topk, operand } => format!("{} of {}", topk.name(), graph.dtype(*operand)),
             Node::View { view, .. } => format!("{} of {}", view.name(), graph.dtype(output)),
             Node::Segment { .. }
             | Node::Input(_)
@@ -51,7 +52,9 @@ impl Covered {
             let ops = ops.filter(|op| op.operand_dtype(&vec![dtype; op.arity()]) == Some(dtype));
             required.extend(ops.map(|op| format!("{op} of {dtype}")));
             required.extend(ReduceOp::ALL.iter().map(|op| format!("{op} of {dtype}")));
-            required.extend(["select", "take", "concat"].map(|name| format!("{name} of {dtype}")));
+            required.extend(
+                ["select", "take", "concat", "topk", "argtopk"].map(|name| format!("{name} of {dtype}")),
+            );
             let others = dtypes().filter(|&to| to != dtype);
             required.extend(others.map(|to| format!("cast of {dtype} to {to}")));
         }

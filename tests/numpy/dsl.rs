@@ -161,6 +161,16 @@ impl Writer<'_> {
                 }
             }
             "take" => x.take(self.tensor(&arguments[1])?, integer(&arguments[2])),
+            "topk" | "argtopk" => {
+                // Counts below zero are none of the DSL; 0 is refused as well.
+                let k = usize::try_from(integer(&arguments[1])).unwrap_or(0);
+                let axis = integer(&arguments[2]);
+                let (values, indices) = match arguments[3] {
+                    Expression::Bool(true) => x.topk(k, axis),
+                    _ => x.topk_smallest(k, axis),
+                };
+                if name == "topk" { values } else { indices }
+            }
             "segment_count" => x.segment_count(integer(&arguments[1])),
             "segment_sum" => x.segment_sum(self.tensor(&arguments[1])?, integer(&arguments[2])),
             "segment_min" => x.segment_min(self.tensor(&arguments[1])?, integer(&arguments[2])),

@@ -25,7 +25,7 @@ DIFFERENCES = {
     "function_float": "float functions of bool and 8-bit integers compute in f32, not in f16",
     "saturation": "a float cast to an integer saturates and NaN gives 0; NumPy leaves it to the machine",
     "literal_fits": "a literal that the dtype cannot hold is a mistake, also in comparisons and for floats",
-    "zero_order": "maximum, minimum, fmax, fmin, clip, max and min order -0 below +0; NumPy takes either",
+    "zero_order": "maximum, minimum, fmax, fmin, clip, max, min and topk order -0 below +0; NumPy takes either",
     "bool_refused": "bool has no arithmetic beyond + and *; NumPy computes in int8 or float16",
     "bool_power": "bool ** 2 is i64, as bool ** 3; NumPy's shortcut gives int8",
     "integer_reciprocal": "the reciprocal of an integer is a float; NumPy truncates it to an integer",

@@ -116,6 +116,33 @@ def special(cases, random):
             cases.add("special", f"{name}(x, axes=[1])", x=np.array([ends, ends[::-1]]))
 
 
+def best(cases, random):
+    """The best elements along an axis, as values and as indices."""
+    for name, dtype, largest in itertools.product(("topk", "argtopk"), DTYPES.values(), (True, False)):
+        for make, k, axis in itertools.product((values, whole), (1, 2, 3), (0, 1, 2, -1)):
+            cases.add("best", f"{name}(x, {k}, {axis}, {largest})", x=make(dtype, (4, 3, 5), random))
+        for k, length in ((1, 1), (2, 2), (5, 63), (10, 129), (64, 64), (64, 1030), (7, 2049)):
+            cases.add("best", f"{name}(x, {k}, 0, {largest})", x=whole(dtype, length, random))
+            cases.add("best", f"{name}(x, {k}, 1, {largest})", x=values(dtype, (3, length), random))
+            cases.add("best", f"{name}(x, {k}, 0, {largest})", x=values(dtype, (length, 3), random))
+            computed = f"{name}(negative(cast(x, f32)), {k}, 0, {largest})"
+            cases.add("best", computed, x=values(dtype, (length, 3), random))
+            used = f"sum(cast({name}(x, {k}, 1, {largest}), i64), axes=[1])"
+            cases.add("best", used, x=whole(dtype, (3, length), random))
+        cases.add("best", f"{name}(x, 3, 0, {largest})", x=np.concatenate([corners(dtype)] * 2))
+        cases.add("best", f"{name}(x, 1, 1, {largest})", x=values(dtype, (0, 3), random))
+        for k, axis in ((0, 0), (-1, 0), (4, 0), (65, 1), (2, 2), (2, -3)):
+            cases.add("best", f"{name}(x, {k}, {axis}, {largest})", x=values(dtype, (3, 70), random))
+        if dtype.kind == "f":
+            for length in (5, 64, 1100):
+                row = whole(dtype, (3, length), random)
+                row[:, 1:4] = np.nan
+                row[1, -1] = np.inf
+                cases.add("best", f"{name}(x, 5, 1, {largest})", x=row)
+            zeros = random.choice(np.array([0.0, -0.0], dtype), (3, 200))
+            cases.add("best", f"{name}(x, 10, 1, {largest})", x=zeros)
+
+
 def statistics(cases, random):
     shape = (3, 70, 4)
     for dtype in DTYPES.values():
@@ -196,3 +223,4 @@ def write(cases):
     statistics(cases, random)
     products(cases, random)
     segments(cases, random)
+    best(cases, random)

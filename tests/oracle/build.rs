@@ -411,7 +411,18 @@ impl Builder {
             let piece = self.like(x, &sizes.into(), draw);
             pieces.push(piece);
         }
-        concat(pieces, axis)
+        if draw.next(2) == 0 {
+            return concat(pieces, axis);
+        }
+        // Three more elements, so that there are as many as are asked for.
+        let mut sizes: Vec<Dim> = shape.to_vec();
+        sizes[axis] = Dim::from(3i64);
+        pieces.push(self.like(x, &sizes.into(), draw));
+        let (x, k) = (concat(pieces, axis), 1 + draw.next(3));
+        let op = if draw.next(2) == 0 { None } else { self.op(&[x], draw) };
+        let x = op.map_or(x, |op| apply(op, &[x]));
+        let (values, indices) = if draw.next(2) == 0 { x.topk(k, axis) } else { x.topk_smallest(k, axis) };
+        if draw.next(2) == 0 { values } else { indices }
     }
 
     /// `x`, something made of it, or another tensor, of a shape.

@@ -61,6 +61,7 @@ fn expressions(graph: &CheckedGraph, forms: &mut BTreeSet<String>) {
             Node::Iota => "iota".to_string(),
             Node::Size(_) => "size".to_string(),
             Node::Concat { axis, .. } => format!("concat along axis {axis}"),
+            Node::TopK { topk, .. } => format!("{}: {dtype}", topk.name()),
             Node::Segment { op, .. } => format!("segment_{op}: {dtype}"),
             Node::Input(_) | Node::Constant(_) | Node::Poison => continue,
         };
@@ -163,6 +164,12 @@ impl Walk<'_> {
                 Stmt::Stream(stream) => self.stream(stream),
                 Stmt::Contract(contract) => self.contract(contract),
                 Stmt::Pairs(pairs) => self.pairs(pairs),
+                Stmt::Best(best) => {
+                    let from = if best.body.is_empty() { "an array" } else { "rows" };
+                    let extreme = if best.largest { "greatest" } else { "least" };
+                    self.forms.insert(format!("the {extreme} of {from}"));
+                    self.body(&best.body, 1);
+                }
                 Stmt::Transpose { row, .. } => {
                     self.add("transposed by blocks", self.kernel.rows[row.index()].dtype);
                 }
@@ -394,6 +401,10 @@ const OTHERS: &[&str] = &[
     "several outputs",
     "size",
     "stream with a part per step",
+    "the greatest of an array",
+    "the greatest of rows",
+    "the least of an array",
+    "the least of rows",
     "three kernels or more",
     "unrolled axis",
     "view broadcast_to",

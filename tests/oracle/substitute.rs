@@ -73,6 +73,14 @@ pub fn substitute(graph: &CheckedGraph, values: &dyn Fn(broadloom_ir::SymbolId) 
                 }
             }
             Node::Take { axis, .. } => operands[0].take(operands[1], *axis as i64),
+            Node::TopK { topk, .. } => {
+                let (k, axis) = (topk.k, topk.axis as i64);
+                let best = match topk.largest {
+                    true => operands[0].topk(k, axis),
+                    false => operands[0].topk_smallest(k, axis),
+                };
+                if topk.indices { best.1 } else { best.0 }
+            }
             Node::Iota => fresh.iota(Dim::from(shape[0])),
             Node::Size(dim) => fresh.constant(size(dim)),
             Node::Concat { axis, .. } => concat(operands, *axis as i64),

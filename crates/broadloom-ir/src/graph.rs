@@ -25,6 +25,7 @@ pub(crate) mod product;
 pub(crate) mod reduction;
 mod solve;
 mod symbols;
+mod topk;
 mod transplant;
 mod unify;
 mod views;
@@ -50,6 +51,7 @@ use std::collections::{HashMap, HashSet};
 use std::fmt;
 use symbols::Symbols;
 pub use symbols::{Declared, SymbolInfo, SymbolKind, symbol_named};
+pub use topk::{MAX_TOPK, TopK};
 use unify::{Cause, Compared, Equation, Fit, Unifier};
 pub use views::SliceSpec;
 

@@ -16,6 +16,7 @@ mod bind;
 mod error;
 mod join;
 mod reduce;
+mod topk;
 mod view;
 
 pub use error::{InterpretError, Rule};
@@ -177,6 +178,7 @@ impl Run<'_> {
                 let shape = self.declared_shape(expr)?;
                 join::segment(*op, array(values)?, array(ids)?, shape, self.fused).map_err(at)
             }
+            Node::TopK { operand, topk } => topk::topk(*topk, array(operand)?, self.fused).map_err(at),
             Node::Poison => Err(at(Fault::Unsound(Rule::Poison))),
         }
     }

@@ -270,6 +270,20 @@ pub enum Problem {
         /// Which axis.
         axis: usize,
     },
+    /// Another number of best elements than there can be asked for.
+    TopKCount {
+        /// How many.
+        k: i64,
+    },
+    /// More best elements than the axis has.
+    TooFewElements {
+        /// Which axis.
+        axis: usize,
+        /// How many are asked for.
+        k: i64,
+        /// How many are missing, at least; positive.
+        by: Size,
+    },
     /// No input determines the symbol.
     Unsolvable {
         /// Its name.
@@ -444,6 +458,7 @@ impl Problem {
             Problem::EmptyReduction { .. } => "S010",
             Problem::Unsolvable { .. } => "S011",
             Problem::Placement { .. } => "S012",
+            Problem::TopKCount { .. } | Problem::TooFewElements { .. } => "S015",
             Problem::LateFact { .. } | Problem::ImpossibleFact { .. } | Problem::NotOfInput => "S013",
             Problem::Subscripts(_) => "S014",
             Problem::Pointwise { .. } => "L001",

@@ -401,6 +401,17 @@ fn headlines() {
             let empty = g.input("empty", DType::F32, Shape::from_iter([Dim::ZERO]), here());
             g.reduce(ReduceOp::Max, empty, None, false, here())
         }),
+        ("S006", "`topk` has no axis 2: the rank is 2", |g, x| g.topk(x, 1, 2, true, here())),
+        ("S015", "`topk` cannot give the 0 best elements: 1 to 64 can be asked for", |g, x| {
+            g.topk(x, 0, 0, true, here())
+        }),
+        ("S015", "`argtopk` cannot give the 65 best elements: 1 to 64 can be asked for", |g, x| {
+            g.argtopk(x, 65, 0, false, here())
+        }),
+        ("S015", "`topk` cannot give 4 elements: axis 0 has too few, by 1", |g, _| {
+            let three = g.input("three", DType::F32, Shape::from_iter([Dim::constant(3)]), here());
+            g.topk(three, 4, -1, true, here())
+        }),
         ("T001", "`subtract` is not defined on bool and bool", |g, _| {
             let truth = g.constant(Scalar::Bool(true), here());
             g.elementwise(Op::Subtract, &[truth, truth], here())

@@ -80,6 +80,15 @@ fn kernels_agree_with_the_interpreter() {
 }
 
 #[test]
+fn the_best_elements_are_those_of_the_interpreter() {
+    let sizes: &[Sizes] =
+        &[[("n", 5), ("m", 7)].into(), [("n", 1), ("m", 1)].into(), [("n", 70), ("m", 0)].into()];
+    for (name, build) in expressions::BEST {
+        agrees(name, &expressions::graph(*build), sizes);
+    }
+}
+
+#[test]
 fn joins_and_segments_agree_with_the_interpreter() {
     let sizes: &[Sizes] = &[
         [("n", 5), ("m", 7), ("k", 3)].into(),

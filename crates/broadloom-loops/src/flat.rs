@@ -26,7 +26,7 @@ use crate::thresholds::MAX_NESTED_REDUCTIONS;
 use crate::{Layout, LowerError, LowerOptions};
 use broadloom_ir::dim::{Dim, Facts};
 use broadloom_ir::dtype::{DType, Scalar};
-use broadloom_ir::graph::{CheckedGraph, Node, SymbolInfo};
+use broadloom_ir::graph::{CheckedGraph, Node, SymbolInfo, TopK};
 use broadloom_ir::ops::Op;
 use broadloom_ir::reduce::ReduceOp;
 use broadloom_ir::shape::Shape;
@@ -94,6 +94,11 @@ pub(crate) enum Kind {
         /// Where each operand ends in the result.
         ends: SmallVec<[Dim; 3]>,
     },
+    /// The best elements along an axis, or their indices. Always stored.
+    TopK {
+        operand: FlatId,
+        topk: TopK,
+    },
     /// Partial results of a segmented reduction, see [`Node::Segment`]. Always stored.
     Segment {
         op: ReduceOp,
@@ -112,7 +117,8 @@ impl Kind {
             Kind::Cast(operand)
             | Kind::Reindex { operand, .. }
             | Kind::Slice { operand, .. }
-            | Kind::Reshape(operand) => {
+            | Kind::Reshape(operand)
+            | Kind::TopK { operand, .. } => {
                 smallvec![*operand]
             }
             Kind::Reduce(reduction) => {
@@ -155,6 +161,7 @@ fn summed(graph: &CheckedGraph) -> HashSet<ExprId> {
         let node = graph.node(expr);
         let passes_on = match node {
             Node::Reduce { op, .. } => matches!(op, ReduceOp::Sum | ReduceOp::Prod | ReduceOp::Mean),
+            Node::TopK { .. } => false,
             _ => summed.contains(&expr),
         };
         if passes_on {
@@ -429,10 +436,30 @@ impl Flat {
                 self.store(partial);
                 return Ok(self.cast(partial, dtype));
             }
+            // The best one is an extreme, which can be computed with others, and where it is read.
+            Node::TopK { operand, topk } if topk.k == 1 => {
+                let operand = self.memo[operand];
+                return self.reduce(topk.first(), operand, &[topk.axis], true, None, expr, shape);
+            }
+            Node::TopK { operand, topk } => {
+                let operand = self.memo[operand];
+                let found = if topk.indices { dtype } else { dtype.arithmetic() };
+                let best = self.push(Kind::TopK { operand, topk: *topk }, found, shape, expr);
+                self.store(best);
+                return Ok(self.cast(best, dtype));
+            }
             // A checked graph has no poison; the value is arbitrary.
             Node::Poison => Kind::Constant(Scalar::Bool(false)),
         };
         Ok(self.push(kind, dtype, shape, expr))
+    }
+
+    /// What one walk along an axis finds: both the values and the indices.
+    pub fn walk(&self, node: FlatId) -> Option<(FlatId, TopK)> {
+        match self.node(node).kind {
+            Kind::TopK { operand, topk } => Some((operand, TopK { indices: false, ..topk })),
+            _ => None,
+        }
     }
 
     fn concat(&self, operands: SmallVec<[FlatId; 3]>, axis: usize) -> Result<Kind, LowerError> {

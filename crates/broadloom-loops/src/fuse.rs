@@ -194,9 +194,9 @@ impl Fusion {
         Ok(())
     }
 
-    /// The pieces of a node by kernels. The partial results of segments are one piece, and not cut.
+    /// The pieces of a node by kernels. The partial results of segments, and what walks find, are one piece, and not cut.
     fn pieces_by_kernel(&self, root: FlatId) -> Result<Vec<Vec<Piece>>, LowerError> {
-        if matches!(self.flat.node(root).kind, Kind::Segment { .. }) {
+        if matches!(self.flat.node(root).kind, Kind::Segment { .. } | Kind::TopK { .. }) {
             return Ok(vec![Vec::new()]);
         }
         Ok(by_kernels(self.pieces(root)?))
@@ -260,7 +260,11 @@ impl Fusion {
     ) -> Result<Nest<'_>, LowerError> {
         let narrow = options.index_width == IndexWidth::Narrow;
         if pieces.is_empty() {
-            return Nest::of_segments(&self.flat, &self.stored, targets, narrow)?.arranged(options.long_rows);
+            let nest = match self.flat.walk(targets[0].0) {
+                Some(_) => Nest::of_best(&self.flat, &self.stored, targets, narrow)?,
+                None => Nest::of_segments(&self.flat, &self.stored, targets, narrow)?,
+            };
+            return nest.arranged(options.long_rows);
         }
         let new = |last, pairs| {
             Nest::new(&self.flat, &self.stored, targets, pieces, narrow, last, pairs)?
@@ -312,9 +316,11 @@ impl Fusion {
         below.into_iter().filter(fused).collect()
     }
 
-    /// A node that nothing pending is computed from. Segmented reductions wait, so that all by the same ids are known.
+    /// A node that nothing pending is computed from. Segmented reductions wait, so that all by the same ids are known;
+    /// what walks find does, too.
     fn next(&self, pending: &BTreeSet<FlatId>) -> Option<FlatId> {
-        let segmented = |node: FlatId| matches!(self.flat.node(node).kind, Kind::Segment { .. });
+        let segmented =
+            |node: FlatId| matches!(self.flat.node(node).kind, Kind::Segment { .. } | Kind::TopK { .. });
         let last = *pending.last()?;
         if !segmented(last) {
             return Some(last);
@@ -325,7 +331,7 @@ impl Fusion {
     }
 
     /// Nodes to compute in one kernel with `last`, which nothing pending comes after: those of equal sizes and pieces,
-    /// or segmented by the same ids, on whose arrays neither it nor anything pending waits.
+    /// segmented by the same ids, or found by the same walk, on whose arrays neither it nor anything pending waits.
     fn group(&self, last: FlatId, pending: &BTreeSet<FlatId>) -> Result<Vec<FlatId>, LowerError> {
         let mut roots = vec![last];
         let looped = |node: FlatId| self.flat.node(node).nested > 0;
@@ -347,6 +353,9 @@ impl Fusion {
             let stored = self.stored.contains_key(&node);
             let waits = stored && below.contains(&node);
             let like = match (segmented(last), segmented(node)) {
+                _ if self.flat.walk(last).is_some() || self.flat.walk(node).is_some() => {
+                    self.flat.walk(last) == self.flat.walk(node)
+                }
                 (None, None) => {
                     self.sizes(node) == self.sizes(last)
                         && (below.contains(&node) || looped(node) == looped(last))

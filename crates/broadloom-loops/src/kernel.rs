@@ -10,6 +10,7 @@ use broadloom_ir::shape::Shape;
 use broadloom_ir::{ExprId, InputId, SymbolId, define_ids};
 use smallvec::SmallVec;
 
+mod best;
 mod reductions;
 mod stmt;
 mod visit;
@@ -17,6 +18,7 @@ mod visit;
 pub use crate::thresholds::{
     INTERLEAVED_REGISTERS, MAX_DENSE_ROW, MAX_INTERLEAVED_BLOCKS, MAX_INTERLEAVED_STATEMENTS, MIN_STEPPED_ROW,
 };
+pub use best::*;
 pub use reductions::*;
 pub use stmt::*;
 pub use visit::{Loop, RowUse, Turn, Use, statements};
@@ -399,6 +401,6 @@ pub enum Def {
         /// The row-major position of the index, that the report names.
         position: AccessId,
     },
-    /// Defined by a [`Reduce`] or read back from the result row of a [`Stream`].
+    /// Defined by a [`Reduce`] or read back from the result row of a [`Stream`] or a [`Best`].
     Reduced,
 }

@@ -14,6 +14,7 @@
 //! A value that crosses from one stage to a later one goes through a scratch row, or is loaded again if it is a
 //! load. Every value stands in the last stage that serves all who read it.
 
+mod best;
 mod contraction;
 mod cost;
 mod stages;
@@ -49,7 +50,9 @@ pub(crate) fn make(
     maker.accesses();
     let body = maker.level(None)?;
     maker.kernel.body = body;
-    maker.kernel.parallel = placement.nest.free.first().copied();
+    // The places of what one walk finds are no work to be shared.
+    let shared = |axis: &AxisId| !placement.nest.is_over_places(*axis);
+    maker.kernel.parallel = placement.nest.free.first().copied().filter(shared);
     rows::lay_out(&mut maker.kernel, &maker.row_axes, &maker.read_kept, placement.target());
     maker.kernel.cost = maker.cost();
     maker.kernel.exprs = placement.nest.exprs();
@@ -156,8 +159,11 @@ impl Maker<'_, '_, '_> {
     }
 
     /// The row of a value, and whose strip it is over: its own loop's, that of the merged loop of which that is a
-    /// part, or that of a loop around.
+    /// part, that of a loop around, or that over the places of what was found.
     fn row_of(&self, value: ValueId) -> Option<(RowId, AxisId)> {
+        if let Some(places) = self.nest.places_of(value) {
+            return Some((*self.rows.get(&(value, places))?, places));
+        }
         let own = self.placement.position(value)?;
         std::iter::once(own)
             .chain(self.placement.merged_axis(value))
@@ -212,7 +218,8 @@ impl Maker<'_, '_, '_> {
             Item::Loop(axis) => {
                 // What the loop reads is brought into scope before it, once; what recurs along it is read from rows.
                 for value in self.placement.read_from_outside(axis) {
-                    if self.placement.merged_axis(value) != Some(axis) {
+                    if ![self.placement.merged_axis(value), self.nest.places_of(value)].contains(&Some(axis))
+                    {
                         self.get(value, body);
                     }
                 }
@@ -221,6 +228,9 @@ impl Maker<'_, '_, '_> {
                     body.push(stmt);
                 } else if self.placement.forms.get(&axis) == Some(&Form::Contraction) {
                     // It stands before the loops around, which read its results from rows.
+                } else if let Some(&found) = self.nest.found.get(&axis) {
+                    let best = self.best(axis, found)?;
+                    body.push(Stmt::Best(best));
                 } else if self.nest.axes[axis.index()].reduction {
                     let reduce = self.reduce(axis)?;
                     body.push(Stmt::Reduce(reduce));
@@ -248,9 +258,10 @@ impl Maker<'_, '_, '_> {
         let last = (!last.is_empty()).then_some(Stmt::For { axis, lanes, body: last });
         let reads_kept =
             self.placement.kept.keys().any(|value| self.placement.position(*value) == Some(axis));
+        let reads_found = self.nest.is_over_places(axis);
         let reads_parts = self.rows.keys().any(|(value, _)| self.placement.merged_axis(*value) == Some(axis));
         match last {
-            Some(last) if before.is_empty() && !reads_kept && !reads_parts => Ok(vec![last]),
+            Some(last) if before.is_empty() && !reads_kept && !reads_parts && !reads_found => Ok(vec![last]),
             last => {
                 before.extend(last);
                 // Inside a contraction, its strip is there already.

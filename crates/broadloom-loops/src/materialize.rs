@@ -23,6 +23,7 @@ use crate::thresholds::{
 };
 use crate::{Layout, LowerError, LowerOptions};
 use broadloom_ir::dim::Dim;
+use broadloom_ir::graph::TopK;
 use sections::Sections;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::rc::Rc;
@@ -168,6 +169,7 @@ fn estimates(flat: &Flat) -> Vec<Estimate> {
             Kind::Take { .. } => own(cost::GATHER, "take"),
             Kind::Concat { .. } => own(cost::SELECT, "concat"),
             Kind::Segment { op, .. } => own(cost::REDUCTION, op.name()),
+            Kind::TopK { topk, .. } => own(cost::REDUCTION, topk.name()),
             Kind::Reduce(reduction) => {
                 let extent = flat.node(reduction.operand).shape[reduction.axis].as_constant();
                 let extent = extent.map_or(LIKELY_EXTENT, |extent| u32::try_from(extent).unwrap_or(u32::MAX));
@@ -194,12 +196,13 @@ struct PlanAxis {
     class: usize,
 }
 
-/// What shares the outermost loop: outputs of equal sizes, the segmented reductions by some ids, a section of a long
-/// graph, or one temporary.
+/// What shares the outermost loop: outputs of equal sizes, the segmented reductions by some ids, what one walk finds, a
+/// section of a long graph, or one temporary.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 enum Space {
     Outputs(Rc<[Dim]>),
     Segments(FlatId),
+    Best(FlatId, TopK),
     Section(usize),
     Temporary(FlatId),
 }
@@ -282,6 +285,7 @@ impl Planner<'_> {
         if flat.stored.contains(&id) {
             return Some(match &node.kind {
                 Kind::Segment { .. } => Reason::Partials,
+                Kind::TopK { .. } => Reason::Best,
                 Kind::Reduce(reduction) if reduction.group.is_some() => Reason::Partials,
                 _ => Reason::Nested,
             });
@@ -470,6 +474,19 @@ impl Planner<'_> {
             _ if flat.outputs.contains(&id) => Space::Outputs(sizes.clone()),
             _ => Space::Temporary(id),
         };
+        if let Some((operand, topk)) = flat.walk(id) {
+            // The walk stands in the loops over the other axes.
+            let space = Space::Best(operand, topk);
+            let mut dims = flat.node(operand).shape.to_vec();
+            let length = dims.remove(topk.axis);
+            dims.push(length);
+            let mut map = self.chain(&space, None, &dims, &sizes);
+            if let Some(along) = map.pop() {
+                map.insert(topk.axis, along);
+            }
+            self.demand(operand, map);
+            return Ok(());
+        }
         let Kind::Segment { values, ids, .. } = node.kind else {
             let map = self.chain(&space, None, &node.shape, &sizes);
             return self.propagate(id, &map);

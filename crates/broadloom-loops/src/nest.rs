@@ -9,11 +9,13 @@
 //! common work is shared. Nothing is placed yet: a value knows on which axes it depends, no more.
 
 mod address;
+mod best;
 mod maps;
 mod reductions;
 mod reshape;
 mod roots;
 
+pub(crate) use best::Found;
 pub(crate) use maps::{AffineIndex, AffineMap};
 pub(crate) use roots::{Short, Target};
 
@@ -174,6 +176,8 @@ pub(crate) struct Nest<'a> {
     /// The free axes, each after the one around it; the first is the outermost of all.
     pub free: Vec<AxisId>,
     pub reductions: HashMap<ValueId, NestReduction>,
+    /// What walks for the best elements find, by the axes along which they go.
+    pub found: HashMap<AxisId, Found>,
     /// Unrolled sums over pairs, by their values.
     pub pair_sums: HashMap<ValueId, PairSum>,
     /// What becomes of short sums over pairs that may be contractions, and those that are loops.
@@ -440,6 +444,7 @@ impl<'a> Nest<'a> {
                 _ => self.want(id, Reason::Loops, id),
             },
             Kind::Segment { .. } => self.want(id, Reason::Partials, id),
+            Kind::TopK { .. } => self.want(id, Reason::Best, id),
             Kind::Iota => self.iota(&map[0], id),
             Kind::Take { table, indices, axis } => self.take(*table, *indices, *axis, map, args[0], id)?,
             Kind::Reduce(reduction) if self.unrolls(id, reduction) => {

@@ -75,6 +75,15 @@ fn loops(body: &[Stmt]) -> Vec<Outlined> {
             add(&mut found, Outlined { axis: *axis, verb: "contract", lanes: *lanes, strip: None, inside });
             continue;
         }
+        if let Stmt::Best(Best { axis, body, .. }) = stmt {
+            // Rows over a strip are filled along the axis itself.
+            let mut inside = loops(body);
+            let lanes = inside.iter().filter(|part| part.axis == *axis).map(|part| part.lanes).max();
+            inside.retain(|part| part.axis != *axis);
+            let (verb, lanes) = ("find the best over", lanes.unwrap_or(1));
+            add(&mut found, Outlined { axis: *axis, verb, lanes, strip: None, inside });
+            continue;
+        }
         let Some(each) = stmt.as_loop() else { continue };
         let walk = each.innermost();
         let (mut lanes, strip) = match walk.turn {

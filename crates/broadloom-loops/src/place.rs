@@ -45,6 +45,8 @@ pub(crate) enum Form {
     PairwiseTile,
     /// For the strips of both loops around it at once, before the steps of these: there its results are in rows.
     Contraction,
+    /// Along its own axis, by a tile function that holds the best elements in rows.
+    Best,
 }
 
 impl Form {
@@ -388,6 +390,9 @@ impl<'n, 'a> Placement<'n, 'a> {
     }
 
     fn form(&self, axis: AxisId, order: Order) -> Form {
+        if self.nest.found.contains_key(&axis) {
+            return Form::Best;
+        }
         let inside = self.loops(Some(axis));
         let has_calls =
             self.live_values().any(|value| self.position(value) == Some(axis) && self.is_call(value));

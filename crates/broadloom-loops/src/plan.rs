@@ -55,6 +55,8 @@ pub enum Reason {
     Packed,
     /// Threads share its reduction: partial results.
     Partials,
+    /// They are the best elements along an axis, or their indices, which one walk finds together.
+    Best,
     /// Reductions stand too deep in one another.
     Nested,
     /// The loops of its reader, in the order that memory wants, would compute it again and again.
@@ -91,6 +93,7 @@ impl fmt::Display for Reason {
             Reason::Reshaped => f.write_str("read in another shape"),
             Reason::Packed => f.write_str("copied once so that neighbours lie side by side"),
             Reason::Partials => f.write_str("partial results of threads"),
+            Reason::Best => f.write_str("found together by one walk"),
             Reason::Nested => f.write_str("reductions are nested too deep"),
             Reason::Loops => f.write_str("repeated by the loops that read it"),
             Reason::Contracted => f.write_str("computed by strips of what its reader reduces"),

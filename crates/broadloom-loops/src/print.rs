@@ -224,6 +224,18 @@ impl Printer<'_> {
                     }
                     writeln!(f, "{pad}}}")?;
                 }
+                Stmt::Best(best) => {
+                    let (axis, places) = (self.axis(best.axis), self.axis(best.places));
+                    let extreme = if best.largest { "greatest" } else { "least" };
+                    let source = match best.source {
+                        Operand::Row(row) => row.to_string(),
+                        Operand::Array { access, delta } => format!("load {}", self.access(access, delta)),
+                    };
+                    writeln!(f, "{pad}best {axis} into rows of {places} {{")?;
+                    self.body(f, &best.body, depth + 1)?;
+                    writeln!(f, "{pad}  {}, {} = {extreme} of {source}", best.values, best.indices)?;
+                    writeln!(f, "{pad}}}")?;
+                }
                 Stmt::Stream(stream) => {
                     let (axis, strip) = (self.axis(stream.axis), self.axis(stream.strip));
                     let lanes = Self::lanes(stream.lanes);

@@ -212,7 +212,8 @@ impl Met {
                 | Stmt::For { .. }
                 | Stmt::Strip { .. }
                 | Stmt::Reduce(_)
-                | Stmt::Pairs(_) => {}
+                | Stmt::Pairs(_)
+                | Stmt::Best(_) => {}
             }
         }
         met

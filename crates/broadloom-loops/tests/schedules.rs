@@ -57,7 +57,7 @@ fn schedules_keep_their_promises_in_every_layout() {
 
 fn cases() -> impl Iterator<Item = &'static (&'static str, expressions::Build)> {
     let cases = expressions::CASES.iter().chain(expressions::JOINS).chain(expressions::HALVES);
-    cases.chain(expressions::RESHAPES)
+    cases.chain(expressions::RESHAPES).chain(expressions::BEST)
 }
 
 /// Kernels, arrays stored between them, and calls of tile functions in the text.
@@ -97,6 +97,25 @@ fn statistics_of_rows_store_nothing() {
 fn segments_by_the_same_ids_are_one_pass() {
     // The partial results, and their sum.
     assert_eq!(facts("k means").0, 2);
+}
+
+#[test]
+fn values_and_indices_are_found_by_one_walk() {
+    for (name, kernels, stored) in [
+        ("best of rows", 1, 0),
+        ("best of columns", 1, 0),
+        // A copy of what is read against the order of memory.
+        ("best of pairs", 2, 1),
+        ("best of sums", 1, 0),
+        // Two walks, of two and of 64 elements.
+        ("best of everything", 2, 0),
+        ("the best one", 1, 0),
+    ] {
+        assert_eq!(facts(name).0, kernels, "{name}");
+        assert_eq!(facts(name).1, stored, "{name}");
+    }
+    // The five best of each row are stored, and not what they are the best of.
+    assert_eq!(facts("best of what is computed"), (2, 1, 1));
 }
 
 #[test]

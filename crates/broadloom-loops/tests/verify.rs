@@ -13,6 +13,7 @@ fn schedule(name: &str) -> Schedule {
     let mut cases = expressions::CASES
         .iter()
         .chain(expressions::JOINS)
+        .chain(expressions::BEST)
         .chain(expressions::HALVES)
         .chain(expressions::RESHAPES);
     let (_, build) = cases.find(|(of, _)| *of == name).expect("a case has the name");
@@ -337,6 +338,80 @@ const CASES: &[(&str, &str, Break)] = &[
     }),
 ];
 
+/// Changes the first walk for the best elements.
+fn best(schedule: &mut Schedule, act: impl Fn(&mut Best, &mut [Row], &mut [Axis])) {
+    let found = schedule.kernels.iter_mut().any(|kernel| {
+        let Kernel { body, rows, axes, .. } = kernel;
+        first(body, &mut |body| {
+            body.iter_mut().any(|stmt| match stmt {
+                Stmt::Best(best) => {
+                    act(best, rows, axes);
+                    true
+                }
+                _ => false,
+            })
+        })
+    });
+    assert!(found, "{schedule}");
+}
+
+/// The promises of walks for the best elements, broken.
+const BEST: &[(&str, &str, Break)] = &[
+    // More elements than there are places.
+    ("Short", "best of rows", |schedule| {
+        best(schedule, |best, rows, _| rows[best.values.index()].length += 1);
+    }),
+    ("Short", "best of rows", |schedule| {
+        best(schedule, |best, rows, _| rows[best.indices.index()].length -= 1);
+    }),
+    ("RowDtype", "best of rows", |schedule| {
+        best(schedule, |best, rows, _| rows[best.indices.index()].dtype = DType::I32);
+    }),
+    ("RowDtype", "best of what is computed", |schedule| {
+        best(schedule, |best, rows, _| rows[best.values.index()].dtype = DType::F64);
+    }),
+    ("Row", "best of rows", |schedule| {
+        best(schedule, |best, rows, _| rows[best.values.index()].span = Span::Strip);
+    }),
+    ("Form", "best of rows", |schedule| {
+        best(schedule, |best, _, axes| axes[best.places.index()].extent = Extent::Param(ParamId::new(0)));
+    }),
+    ("Form", "best of rows", |schedule| best(schedule, |best, _, _| best.places = best.axis)),
+    // Nothing fills the row, or something beside the array.
+    ("Form", "best of what is computed", |schedule| best(schedule, |best, _, _| best.body.clear())),
+    ("Form", "best of rows", |schedule| {
+        best(schedule, |best, _, _| best.body.push(Stmt::Strip { axis: best.axis, length: 8, body: vec![] }));
+    }),
+    ("Row", "best of what is computed", |schedule| {
+        best(schedule, |best, _, _| best.body.truncate(1));
+    }),
+    ("Overwritten", "best of what is computed", |schedule| {
+        best(schedule, |best, rows, _| {
+            if let Operand::Row(row) = best.source {
+                rows[best.values.index()].offset = rows[row.index()].offset;
+            }
+        });
+    }),
+    ("Nested", "best of rows", |schedule| {
+        change(schedule, &mut |stmt| match stmt {
+            Stmt::Best(best) => {
+                *stmt = Stmt::For { axis: best.axis, lanes: 1, body: vec![stmt.clone()] };
+                true
+            }
+            _ => false,
+        });
+    }),
+    ("Form", "best of rows", |schedule| {
+        change(schedule, &mut |stmt| match stmt {
+            Stmt::For { lanes, body, .. } if body.iter().any(|stmt| matches!(stmt, Stmt::Best(_))) => {
+                *lanes = 8;
+                true
+            }
+            _ => false,
+        });
+    }),
+];
+
 /// A product of matrices.
 const PRODUCT: &str = "columns of functions, matrix product";
 
@@ -391,7 +466,7 @@ fn kind(fault: &Fault) -> &'static str {
 #[test]
 fn every_broken_promise_is_found() {
     let mut found = BTreeSet::new();
-    for (expected, name, break_it) in CASES {
+    for (expected, name, break_it) in CASES.iter().chain(BEST) {
         let mut broken = schedule(name);
         assert_eq!(verify(&broken), Ok(()), "{name}");
         break_it(&mut broken);

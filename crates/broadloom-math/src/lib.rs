@@ -26,6 +26,7 @@
 //! ```
 #![deny(unsafe_code)]
 
+mod best;
 mod cbrt;
 mod erf;
 mod exact;
@@ -50,6 +51,7 @@ mod tile;
 mod transpose;
 mod trig;
 
+pub use best::{BestFn, Ordered, best_function};
 pub use functions::Function;
 pub use level::{CpuLevel, Fused, Level, Unfused};
 pub use pairs::{Extreme, PairFn, Pairing, Term, pair_function};

@@ -51,6 +51,8 @@ pub(crate) enum Function {
     Squeeze,
     Flip,
     Take,
+    TopK,
+    ArgTopK,
     Concat,
     Stack,
     Segment(SegmentOp),
@@ -101,6 +103,8 @@ const FUNCTIONS: &[(&str, Function, &[&str])] = &[
     ("squeeze", Function::Squeeze, &["x", "axis*?"]),
     ("flip", Function::Flip, &["x", "axis*?"]),
     ("take", Function::Take, &["x", "indices", "axis?"]),
+    ("topk", Function::TopK, &["x", "k", "axis?", "largest?"]),
+    ("argtopk", Function::ArgTopK, &["x", "k", "axis?", "largest?"]),
     ("concat", Function::Concat, &["arrays", "axis?"]),
     ("stack", Function::Stack, &["arrays", "axis?"]),
     ("segment_sum", Function::Segment(SegmentOp::Sum), &["x", "ids", "segments"]),
@@ -170,6 +174,7 @@ const ALIASES: &[(&str, &str)] = &[
     ("flatten", "ravel"),
     ("iota", "arange"),
     ("asarray", "array"),
+    ("top_k", "topk"),
 ];
 
 /// Other names of parameters.
@@ -253,8 +258,10 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("allclose", "write `all(abs(a - b) <= 1e-8 + 1e-5 * abs(b))`"),
     ("eye", "write `(arange(n)[:, None] == arange(n)).astype(f64)`"),
     ("cumsum", "there are no prefix sums; compute it before, and pass it as an input"),
-    ("sort", "there is no sorting; compute it before, and pass it as an input"),
-    ("argsort", "there is no sorting; compute it before, and pass it as an input"),
+    ("sort", "write `topk(x, 10)` for the 10 greatest; a whole order is to be passed as an input"),
+    ("argsort", "write `argtopk(x, 10)` for the 10 greatest; a whole order is to be passed as an input"),
+    ("partition", "write `topk(x, 10)` for the 10 greatest, `topk(x, 10, largest=False)` for the least"),
+    ("argpartition", "write `argtopk(x, 10)`, or `argtopk(x, 10, largest=False)`"),
     ("median", "there is no sorting; compute it before, and pass it as an input"),
 ];
 

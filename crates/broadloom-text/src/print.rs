@@ -366,6 +366,11 @@ impl<'a> Printer<'a> {
                 let (table, indices) = (&self.get(*table).text, &self.get(*indices).text);
                 (format!("take({table}, {indices}, axis={axis})"), ATOM)
             }
+            Node::TopK { operand, topk } => {
+                let (operand, largest) = (&self.get(*operand).text, topk.largest);
+                let smallest = if largest { "" } else { ", largest=False" };
+                (format!("{}({operand}, {}, axis={}{smallest})", topk.name(), topk.k, topk.axis), ATOM)
+            }
             Node::Concat { operands, axis } => {
                 let items: Vec<&str> = operands.iter().map(|operand| &*self.get(*operand).text).collect();
                 (format!("concat([{}], axis={axis})", items.join(", ")), ATOM)

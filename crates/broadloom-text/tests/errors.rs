@@ -76,6 +76,7 @@ const PROGRAMS: &[&str] = &[
     "input x: f32[n, n]\noutput y = take(x, 1)",
     "input x: f32[n]\noutput y = norm(x, 3)",
     "input x: f32[n]\noutput y = clip(x, None, None)",
+    "input x: f32[n]\noutput y = topk(x)",
     // P008
     "input x: f32[n]\noutput y = x + [1, 2]",
     "input x: f32[n]\noutput y = x.reshape(1.5)",
@@ -134,6 +135,9 @@ const PROGRAMS: &[&str] = &[
     "input x: f32[n, 3]\noutput y = einsum('ii', x)",
     "input x: f32[n, 3]\ninput y: f32[4, n]\noutput z = einsum('ij,jk', x, y)",
     "input x: f32[n, 3]\noutput y = vdot(x, 1)",
+    // The best elements
+    "input x: f32[n, 3]\noutput y = topk(x, 5)",
+    "input x: f32[n, 3]\noutput y = topk(x, 100, axis=0)",
     // T001 to T005
     "input x: bool[n]\noutput y = -x",
     "input x: u8[n]\noutput y = x + 300",

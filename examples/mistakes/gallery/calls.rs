@@ -50,6 +50,11 @@ pub const MISTAKES: &[Mistake] = &[
         let kernel = x.max(0).compile()?;
         Ok(kernel.run(ArrayView::new(&[0.0f32; 0], &[0, 2])?)?)
     }),
+    called("The greatest of too few elements", "To find the three greatest of each row.", |g| {
+        let x = g.input::<f32>("x", shape![2, g.symbol("n")]);
+        let kernel = x.topk(3, 1).0.compile()?;
+        Ok(kernel.run(ArrayView::new(&[1.0f32; 4], &[2, 2])?)?)
+    }),
     called("A rebound size", "To add two rows, of which x has as many.", |g| {
         let x = g.input::<f32>("x", shape![g.symbol("n"), 2]);
         let y = g.input::<f32>("y", shape![2, 2]);

@@ -14,6 +14,14 @@ pub const MISTAKES: &[Mistake] = &[
         let x = g.input::<f32>("x", shape![g.symbol("n"), 0]);
         x.max(1)
     }),
+    written("More of the greatest than there are", "To find the five greatest of each row.", |g| {
+        let x = g.input::<f32>("x", shape![g.symbol("n"), 3]);
+        x.topk(5, 1).0
+    }),
+    written("More than there can be asked for", "To find the hundred greatest of each row.", |g| {
+        let x = g.input::<f32>("x", shape![g.symbol("n"), 1000]);
+        x.topk(100, 1).0
+    }),
     written("Joining tables of unlike widths", "To put two tables below each other.", |g| {
         let [n, m] = g.symbols(["n", "m"]);
         let x = g.input::<f32>("x", shape![n, 3]);

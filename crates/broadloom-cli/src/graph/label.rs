@@ -85,6 +85,11 @@ pub fn expression(graph: &CheckedGraph, expr: ExprId) -> (Kind, String) {
         Node::Iota => (Kind::Op, "iota".to_string()),
         Node::Concat { axis, .. } => (Kind::View, format!("concat along axis {axis}")),
         Node::Segment { op, .. } => (Kind::Reduction, format!("segment_{op}")),
+        Node::TopK { topk, .. } => {
+            let smallest = if topk.largest { "" } else { ", smallest" };
+            let text = format!("{} {} over {}{smallest}", topk.name(), topk.k, axes(&[topk.axis]));
+            (Kind::Reduction, text)
+        }
     };
     let operands = graph.operands(expr);
     let inline: Vec<Option<String>> = operands.iter().map(|operand| inline(graph, *operand)).collect();

@@ -47,6 +47,8 @@ pub enum Refusal {
     Take,
     /// Rows are appended to others.
     Concat,
+    /// The best of all rows are asked for.
+    TopK,
     /// A reduction over several axes of which the rows are not the outermost.
     Inner(ReduceOp),
     /// An output has the rows along another axis than the leading one.
@@ -167,6 +169,10 @@ fn place(graph: &CheckedGraph, rows: SymbolId, expr: ExprId, places: &[Place]) -
         },
         Node::Take { table, axis, .. } => match rows_of(*table) {
             Some(rows) if rows == *axis => Err(Refusal::Take),
+            _ => Ok(here),
+        },
+        Node::TopK { operand, topk } => match rows_of(*operand) {
+            Some(rows) if rows == topk.axis => Err(Refusal::TopK),
             _ => Ok(here),
         },
         Node::Concat { operands, axis } => {

@@ -177,6 +177,13 @@ impl fmt::Display for Problem {
             Problem::EmptyReduction { axis } => {
                 write!(f, "of no elements has no value: axis {axis} is empty")
             }
+            Problem::TopKCount { k } => {
+                let most = crate::graph::MAX_TOPK;
+                write!(f, "cannot give the {k} best elements: 1 to {most} can be asked for")
+            }
+            Problem::TooFewElements { axis, k, by } => {
+                write!(f, "cannot give {k} elements: axis {axis} has too few, by {}", quoted(by))
+            }
             Problem::Unsolvable { symbol } => {
                 write!(f, "the symbol `{symbol}` cannot be computed from the sizes of the inputs")
             }

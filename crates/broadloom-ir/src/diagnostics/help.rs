@@ -149,6 +149,7 @@ fn made(graph: &Graph, expr: ExprId) -> Made {
         Node::Size(_) => Made::Op { op: "size", of: None },
         Node::Concat { .. } => Made::Op { op: "concat", of: None },
         Node::Segment { values, .. } => op("segment", values),
+        Node::TopK { operand, topk } => op(topk.name(), operand),
         Node::Poison => Made::Op { op: "poison", of: None },
     }
 }

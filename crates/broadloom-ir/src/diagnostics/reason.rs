@@ -175,6 +175,18 @@ pub(super) fn reasons(diagnostic: &Diagnostic) -> Vec<String> {
         Problem::EmptyReduction { .. } => {
             "only sums, products, counts, `any` and `all` have a value of no elements".to_owned()
         }
+        Problem::TopKCount { .. } => {
+            let most = crate::graph::MAX_TOPK;
+            format!("ask for at most {most}; a longer order is to be sorted before, and passed as an input")
+        }
+        Problem::TooFewElements { axis, .. } => {
+            let size = diagnostic.operands.first().and_then(|operand| operand.dims.get(*axis));
+            let Some(size) = size else { return Vec::new() };
+            match size.dim.as_constant() {
+                Some(size) => format!("the axis has {size} elements: ask for at most {size}"),
+                None => format!("the axis has {} elements, whatever the sizes: ask for fewer", quoted(size)),
+            }
+        }
         Problem::RankTooSmall { .. } => {
             "broadcasting adds axes and removes none; `squeeze`, `index` and reductions remove axes"
                 .to_owned()

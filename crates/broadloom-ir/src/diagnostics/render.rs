@@ -213,6 +213,7 @@ fn marks(diagnostic: &Diagnostic) -> Vec<usize> {
         | Problem::RepeatedAxis { axis }
         | Problem::Outside { axis, .. }
         | Problem::EmptyReduction { axis }
+        | Problem::TooFewElements { axis, .. }
         | Problem::NeverRebound { axis, .. }
         | Problem::Unequal { axis, .. }
         | Problem::Undecided { axis: Some(axis), .. } => vec![*axis],

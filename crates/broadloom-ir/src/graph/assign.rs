@@ -123,6 +123,7 @@ impl CheckedGraph {
             | Node::Iota
             | Node::Size(_)
             | Node::Concat { .. }
+            | Node::TopK { .. }
             | Node::Poison => false,
         })
     }

@@ -1,5 +1,6 @@
 //! The kinds of expressions.
 
+use super::TopK;
 use crate::dim::Dim;
 use crate::dtype::Scalar;
 use crate::ids::{ExprId, InputId};
@@ -90,6 +91,13 @@ pub enum Node {
         /// i64, along one axis, the leading one of `values`.
         ids: ExprId,
     },
+    /// The best elements along an axis, or their indices: best first, in place of the axis.
+    TopK {
+        /// Any dtype.
+        operand: ExprId,
+        /// Which.
+        topk: TopK,
+    },
     /// What a mistake left behind. It has rank 0 and any use of it is poisoned as well.
     Poison,
 }
@@ -133,9 +141,10 @@ impl Node {
             Node::Elementwise { operands, .. } | Node::Concat { operands, .. } => operands.clone(),
             Node::Segment { values, ids, .. } => smallvec![*values, *ids],
             Node::Select { condition, on_true, on_false } => smallvec![*condition, *on_true, *on_false],
-            Node::Cast(operand) | Node::Reduce { operand, .. } | Node::View { operand, .. } => {
-                smallvec![*operand]
-            }
+            Node::Cast(operand)
+            | Node::Reduce { operand, .. }
+            | Node::View { operand, .. }
+            | Node::TopK { operand, .. } => smallvec![*operand],
             Node::Take { table, indices, .. } => smallvec![*table, *indices],
         }
     }
@@ -158,6 +167,7 @@ impl Node {
             | Node::Iota
             | Node::Concat { .. }
             | Node::Segment { .. }
+            | Node::TopK { .. }
             | Node::Poison => {}
         }
     }
@@ -172,7 +182,10 @@ impl Node {
                 return;
             }
             Node::Select { condition, on_true, on_false } => &mut [condition, on_true, on_false],
-            Node::Cast(operand) | Node::Reduce { operand, .. } | Node::View { operand, .. } => &mut [operand],
+            Node::Cast(operand)
+            | Node::Reduce { operand, .. }
+            | Node::View { operand, .. }
+            | Node::TopK { operand, .. } => &mut [operand],
             Node::Take { table, indices, .. } => &mut [table, indices],
         };
         for operand in operands {

@@ -28,6 +28,7 @@ impl CheckedGraph {
             Node::Size(size) => write!(f, "size {}", size.display(&|symbol| self.named(symbol))),
             Node::Concat { .. } => f.write_str("concat"),
             Node::Segment { op, .. } => write!(f, "segment_{op}"),
+            Node::TopK { topk, .. } => f.write_str(topk.name()),
             Node::Poison => f.write_str("poison"),
         }?;
         for operand in node.operands() {
@@ -47,6 +48,10 @@ impl CheckedGraph {
                     write!(f, "{}{start}..:{}", if axis == 0 { " [" } else { ", " }, part.step)?;
                 }
                 f.write_str("]")
+            }
+            Node::TopK { topk, .. } => {
+                let smallest = if topk.largest { "" } else { " smallest" };
+                write!(f, " k={} axis={}{smallest}", topk.k, topk.axis)
             }
             Node::Take { axis, .. } | Node::Concat { axis, .. } => write!(f, " axis={axis}"),
             Node::Input(_)

@@ -211,7 +211,7 @@ fn first_extreme(
     best.into_iter().map(|best| index(best).ok_or(Fault::Unsound(Rule::EmptyAxes))).collect()
 }
 
-fn is_nan(value: Scalar, fused: bool) -> Result<bool, Fault> {
+pub(super) fn is_nan(value: Scalar, fused: bool) -> Result<bool, Fault> {
     holds(Op::NotEqual, fused, [value, value])
 }
 

@@ -17,6 +17,8 @@ pub enum Requirement {
     IndexStop,
     /// A reduction without identity has elements.
     NotEmpty,
+    /// An axis has as many elements as are asked for.
+    Enough,
     /// A size is not negative.
     Size,
     /// A declared equality holds.
@@ -34,6 +36,7 @@ impl Requirement {
             Requirement::SliceStart | Requirement::SliceOrder | Requirement::SliceStop => "the slice",
             Requirement::IndexStart | Requirement::IndexStop => "the index",
             Requirement::NotEmpty => "the reduction",
+            Requirement::Enough => "`topk`",
             Requirement::Size => "the size",
             Requirement::Declared => "the declaration",
             Requirement::Range => "the stated range",
@@ -51,6 +54,7 @@ impl fmt::Display for Requirement {
             Requirement::IndexStart => "the index is before the first element",
             Requirement::IndexStop => "the index is after the last element",
             Requirement::NotEmpty => "an empty axis has no such value",
+            Requirement::Enough => "the axis has fewer elements than are asked for",
             Requirement::Size => "the size is negative",
             Requirement::Declared => "the sizes were declared to be equal",
             Requirement::Range => "the size is outside of its stated range",

@@ -350,6 +350,7 @@ impl Known {
                 _ => false,
             },
             Node::View { operand, .. } => self.is_natural(*operand),
+            Node::TopK { operand, topk } => topk.indices || self.is_natural(*operand),
             Node::Take { table, .. } => self.is_natural(*table),
             Node::Concat { operands, .. } => all(operands),
             Node::Input(_) | Node::Segment { .. } | Node::Poison => false,

@@ -17,6 +17,7 @@
 //! address arithmetic and constants out of loops; loads stand where the schedule has put them.
 
 mod address;
+mod best;
 mod contract;
 mod reduce;
 mod rows;
@@ -320,6 +321,7 @@ impl<'f> Generator<'_, 'f, '_> {
                 Stmt::Stream(stream) => self.stream(stream),
                 Stmt::Contract(contract) => self.contract(contract),
                 Stmt::Pairs(pairs) => self.pairs(pairs),
+                Stmt::Best(best) => self.best(best),
                 Stmt::Gather { access, delta, row, axis, steps, strides } => {
                     self.gather((*access, *delta), *row, *axis, *steps, *strides);
                 }

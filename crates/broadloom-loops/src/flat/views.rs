@@ -194,6 +194,7 @@ impl Flat {
                 | Kind::Take { .. }
                 | Kind::Iota
                 | Kind::Concat { .. }
+                | Kind::TopK { .. }
                 | Kind::Segment { .. } => return None,
             }
         }

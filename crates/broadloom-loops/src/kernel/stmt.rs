@@ -82,6 +82,8 @@ pub enum Stmt {
     Contract(Contract),
     /// Accumulates the extreme over an axis of sums over pairs, into rows, by a tile function.
     Pairs(Pairs),
+    /// Finds the best elements along an axis, in order, into rows, by a tile function.
+    Best(Best),
     /// Copies what the strips of two axes meet of an array into rows, one for each step of `rows`.
     Transpose {
         /// Of which array: neighbours along `rows` lie side by side.

@@ -165,6 +165,12 @@ impl Stmt {
                     inner: Some(Box::new(around(*rows, around(*axis, steps(*strip, *lanes, body))))),
                 })
             }
+            Stmt::Best(Best { axis, body, .. }) => (!body.is_empty()).then(|| Loop {
+                axis: *axis,
+                turn: Turn::Strip(BLOCK),
+                bodies: smallvec![body.as_slice()],
+                inner: None,
+            }),
             Stmt::Let(_)
             | Stmt::Store { .. }
             | Stmt::Scatter { .. }
@@ -191,7 +197,9 @@ impl Stmt {
     /// The [children](Stmt::children), to be changed.
     pub fn children_mut(&mut self) -> SmallVec<[&mut Vec<Stmt>; 4]> {
         match self {
-            Stmt::For { body, .. } | Stmt::Strip { body, .. } => smallvec![body],
+            Stmt::For { body, .. } | Stmt::Strip { body, .. } | Stmt::Best(Best { body, .. }) => {
+                smallvec![body]
+            }
             Stmt::Reduce(reduce) => smallvec![&mut reduce.prologue, &mut reduce.body],
             Stmt::Contract(contract) => {
                 smallvec![&mut contract.prologue, &mut contract.rows_prologue, &mut contract.body]
@@ -217,6 +225,9 @@ impl Stmt {
             Stmt::Store { access, delta, .. } => smallvec![(*access, Use::Write(*delta))],
             Stmt::Scatter { access, .. } => smallvec![(*access, Use::Combine)],
             Stmt::Pairs(pairs) => smallvec![(pairs.right, Use::ReadAny)],
+            Stmt::Best(best) => {
+                best.source.array().into_iter().map(|(access, _)| (access, Use::ReadAny)).collect()
+            }
             Stmt::Transpose { access, .. } | Stmt::Gather { access, .. } => {
                 smallvec![(*access, Use::ReadAny)]
             }
@@ -240,6 +251,7 @@ impl Stmt {
         match self {
             Stmt::Call { axis, .. } => Some(*axis),
             Stmt::Pairs(pairs) => Some(pairs.strip),
+            Stmt::Best(best) => Some(best.axis),
             Stmt::Let(_)
             | Stmt::Store { .. }
             | Stmt::Scatter { .. }
@@ -279,6 +291,10 @@ impl Stmt {
                 let results = pairs.values.into_iter().chain(pairs.indices);
                 let written = results.map(|row| (row, RowUse::Write));
                 [(pairs.left, RowUse::Read)].into_iter().chain(written).collect()
+            }
+            Stmt::Best(best) => {
+                let read = best.source.row().map(|row| (row, RowUse::Read));
+                best.rows().map(|row| (row, RowUse::Accumulate)).into_iter().chain(read).collect()
             }
             Stmt::Store { .. }
             | Stmt::Scatter { .. }

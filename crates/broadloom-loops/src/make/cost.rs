@@ -16,7 +16,7 @@ impl Maker<'_, '_, '_> {
     /// Bytes moved and operations done per step of the parallel axis, and outside of it.
     pub(super) fn cost(&self) -> Cost {
         let mut cost = Cost::default();
-        let parallel = self.nest.free.first();
+        let parallel = self.kernel.parallel.as_ref();
         let mut add = |what: Unit, count: u32, axes: &[AxisId]| {
             let mut product = Dim::constant(count.into());
             for axis in axes.iter().filter(|axis| Some(*axis) != parallel) {

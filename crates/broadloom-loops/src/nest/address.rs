@@ -255,6 +255,7 @@ impl Nest<'_> {
                 | Kind::Take { .. }
                 | Kind::Iota
                 | Kind::Concat { .. }
+                | Kind::TopK { .. }
                 | Kind::Segment { .. } => return Ok(None),
             }
         }

@@ -143,6 +143,7 @@ impl Flat {
             | Kind::Size(_)
             | Kind::Iota
             | Kind::Reshape(_)
+            | Kind::TopK { .. }
             | Kind::Segment { .. } => smallvec![],
             Kind::Op { args, .. } => args.iter().map(|arg| broadcast(*arg, map, &node.shape)).collect(),
             Kind::Select(args) => args.iter().map(|arg| broadcast(*arg, map, &node.shape)).collect(),

@@ -22,13 +22,13 @@ pub(crate) enum Short {
 }
 
 /// Loops that chains share: by the loop around, the axis of the tensor, and the length.
-type Shared = HashMap<(Option<AxisId>, usize, Dim), AxisId>;
+pub(super) type Shared = HashMap<(Option<AxisId>, usize, Dim), AxisId>;
 
 /// A node and the arrays that it is written to.
 pub(crate) type Target = (FlatId, Vec<BufferId>);
 
 impl<'a> Nest<'a> {
-    fn empty(
+    pub(super) fn empty(
         flat: &'a Flat,
         stored: &'a HashMap<FlatId, BufferId>,
         roots: &[Target],
@@ -46,6 +46,7 @@ impl<'a> Nest<'a> {
             axes: Vec::new(),
             free: Vec::new(),
             reductions: HashMap::new(),
+            found: HashMap::new(),
             pair_sums: HashMap::new(),
             pairs: Short::Looped,
             looped_pairs: Vec::new(),
@@ -258,14 +259,14 @@ impl<'a> Nest<'a> {
         whole
     }
 
-    fn free_axis(&mut self, parent: Option<AxisId>, extent: Dim) -> Result<AxisId, LowerError> {
+    pub(super) fn free_axis(&mut self, parent: Option<AxisId>, extent: Dim) -> Result<AxisId, LowerError> {
         let axis = self.axis(NestAxis::free(extent, parent))?;
         self.free.push(axis);
         Ok(axis)
     }
 
     /// Loops in one another, those that exist already where they agree: the innermost, and the indices along them.
-    fn chain(
+    pub(super) fn chain(
         &mut self,
         around: Option<AxisId>,
         axes: &[(usize, &Dim)],

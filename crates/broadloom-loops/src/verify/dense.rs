@@ -41,6 +41,7 @@ impl Scope<'_> {
             | Stmt::Stream(_)
             | Stmt::Contract(_)
             | Stmt::Pairs(_)
+            | Stmt::Best(_)
             | Stmt::Transpose { .. }
             | Stmt::Gather { .. } => false,
         })

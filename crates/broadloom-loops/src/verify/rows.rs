@@ -61,6 +61,17 @@ impl Scope<'_> {
         Ok(())
     }
 
+    /// A row over the whole of an axis, in no loop over that.
+    pub(super) fn write_places(&mut self, row: RowId, places: AxisId) {
+        let length = self.kernel.rows[row.index()].length;
+        self.scratch.write(row, (places, Strip { number: usize::MAX, length }));
+    }
+
+    /// A row that a loop goes on with has not been overwritten.
+    pub(super) fn still_holds(&mut self, row: RowId) -> Result<(), Fault> {
+        self.scratch.read(row).map(|_| ())
+    }
+
     /// Of a row that was written in the strip, or holds the whole of an axis as long as this one.
     pub(super) fn read_row(&mut self, row: RowId, axis: AxisId) -> Result<DType, Fault> {
         let strip = self.strip(row, axis)?;

@@ -2,6 +2,7 @@
 //! equality of scalar calls and tiles to the bit.
 
 mod accuracy;
+mod best;
 mod distances;
 mod pairs;
 mod proof;

@@ -285,6 +285,10 @@ impl Grammar<'_> {
             17 => format!("where({x} > {}, {x}, {y})", self.pick(&NUMBERS)),
             18 => format!("{x}.astype({})", self.pick(&DTYPES)),
             19..=22 => format!("{x}[{}]", self.index(value)),
+            23 if self.random.below(2) == 0 => {
+                let (name, k) = (self.pick(&["topk", "argtopk"]), self.pick(&["1", "2", "3", "64", "65"]));
+                format!("{name}({x}, {k}, axis={axis}, largest={})", self.pick(&["True", "False"]))
+            }
             23 => format!("take({x}, {}, axis={axis})", self.indices()),
             24 => format!("concat([{x}, {y}, {x}], axis={axis})"),
             25 => format!("stack([{x}, {y}], axis={axis})"),

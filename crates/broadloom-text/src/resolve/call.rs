@@ -209,6 +209,7 @@ impl Resolver<'_> {
                     |graph: &mut broadloom_ir::graph::Graph, site| graph.segment(op, x, ids, segments, site);
                 return self.build(span, segment).map(Some);
             }
+            Function::TopK | Function::ArgTopK => return self.best(function, call),
             Function::Take => {
                 let (Some(x), Some(indices)) = (self.operand(call, "x")?, self.operand(call, "indices")?)
                 else {
@@ -291,6 +292,19 @@ impl Resolver<'_> {
             _ => call.refuse("is no function of a tensor"),
         };
         made.map(Some)
+    }
+
+    /// The best elements along an axis, the last one if none is given, or their indices.
+    fn best(&mut self, function: Function, call: &Call) -> Outcome<Option<ExprId>> {
+        let (k, axis) = (self.integers(call.all("k"))?, self.axis(call)?.unwrap_or(-1));
+        let largest = call.get("largest").is_none() || self.flag(call, "largest")?;
+        let [k] = k[..] else { return call.refuse("takes one number `k`") };
+        let Some(x) = self.operand(call, "x")? else { return Ok(None) };
+        let best = self.build(call.span, |graph, site| match function {
+            Function::TopK => graph.topk(x, k, axis, largest, site),
+            _ => graph.argtopk(x, k, axis, largest, site),
+        });
+        best.map(Some)
     }
 
     /// A tensor in the dtype that is given, if one is.

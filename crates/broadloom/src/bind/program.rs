@@ -87,6 +87,7 @@ impl Program {
                 | Node::Elementwise { .. }
                 | Node::Select { .. }
                 | Node::Cast(_)
+                | Node::TopK { .. }
                 | Node::Reduce { .. }
                 | Node::View { .. }
                 | Node::Iota

@@ -121,6 +121,7 @@ impl ChunkError {
                 Node::Size(_) => "size".to_owned(),
                 Node::Concat { .. } => "concat".to_owned(),
                 Node::Segment { op, .. } => format!("segment_{}", op.name()),
+                Node::TopK { topk, .. } => topk.name().to_owned(),
                 Node::Poison => "mistake".to_owned(),
             };
             (name, graph.site(expr))
@@ -214,6 +215,7 @@ fn reason(rows: &str, refusal: Refusal) -> String {
         Refusal::Inner(op) => format!(
             "`{op}` over several axes goes innermost first, and the rows are not the outermost of them"
         ),
+        Refusal::TopK => "it looks for the best of all rows".to_owned(),
         Refusal::OutputAxis => "the rows of an output have to be its leading axis".to_owned(),
         Refusal::Assigned => "it writes to an input".to_owned(),
         _ => "it needs more than the rows of one chunk".to_owned(),
@@ -229,6 +231,7 @@ fn help(refusal: Refusal) -> &'static str {
         Refusal::NotPlain => "leave that statement out, or run on whole arrays",
         Refusal::OutputAxis | Refusal::Input => "move the axis to the front, or run on whole arrays",
         Refusal::Inner(_) => "reduce over the other axes first, then over the rows",
+        Refusal::TopK => "run on whole arrays; for the best one alone, `max` and `argmax` do",
         Refusal::Assigned => "make the value an output",
         _ => "run on whole arrays",
     }

@@ -22,6 +22,19 @@ pub(super) enum Call {
     Product(Product, [Argument; 2]),
     /// One that subscripts describe.
     Einsum(Box<str>, SmallVec<[ExprId; 3]>),
+    /// The best elements along an axis.
+    Best(Best),
+    /// The indices of what another call has found.
+    PlacesOfBest(ExprId),
+}
+
+/// Which elements along an axis are asked for.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Best {
+    pub(super) operand: ExprId,
+    pub(super) k: i64,
+    pub(super) axis: i64,
+    pub(super) largest: bool,
 }
 
 /// Operands of an elementwise call.
@@ -116,6 +129,8 @@ impl Call {
                 graph.product(product, [exprs[0], exprs[1]], site)
             }
             Call::Einsum(subscripts, operands) => graph.einsum(subscripts, operands, site),
+            Call::Best(Best { operand, k, axis, largest }) => graph.topk(*operand, *k, *axis, *largest, site),
+            Call::PlacesOfBest(values) => graph.indices_of_topk(*values, site),
             Call::Along(Along { function, operand, axes, keepdims, .. }) => {
                 function(graph, *operand, axes.as_deref(), *keepdims, site)
             }

@@ -19,6 +19,7 @@ mod reductions;
 mod registry;
 mod script;
 mod tensor;
+mod topk;
 mod views;
 
 pub use axes::{IntoAxes, IntoAxis};

@@ -1,0 +1,85 @@
+//! The best elements along an axis, by sorting all of them.
+
+use super::Array;
+use super::error::{Fault, Rule};
+use super::reduce::{apply, is_nan};
+use super::view::{element_count, row_major, with_room};
+use crate::dtype::{DType, Scalar};
+use crate::graph::TopK;
+use crate::ops::Op;
+use std::cmp::Ordering;
+
+/// The best elements along an axis, or their indices.
+pub(super) fn topk(topk: TopK, operand: &Array, fused: bool) -> Result<Array, Fault> {
+    let TopK { axis, k, largest, indices } = topk;
+    let length = *operand.shape.get(axis).ok_or(Fault::Unsound(Rule::Axes))?;
+    let mut shape = operand.shape.clone();
+    shape[axis] = k;
+    // Of no rows, however short, there is nothing to give.
+    if element_count(&shape)? > 0 && length < k {
+        return Err(Fault::Unsound(Rule::EmptyAxes));
+    }
+    let mut elements = with_room(&shape)?;
+    elements.resize(element_count(&shape)?, Scalar::I64(0));
+    let inner = row_major(&operand.shape)[axis];
+    let count = if elements.is_empty() { 0 } else { element_count(&shape)? / (k * inner) };
+    for outer in 0..count {
+        for column in 0..inner {
+            let at = |index: usize| operand.elements[(outer * length + index) * inner + column];
+            let mut row = Vec::with_capacity(length);
+            for index in 0..length {
+                row.push((rank(at(index), is_nan(at(index), fused)?), index));
+            }
+            // Stable: of equal elements the lower index comes first.
+            row.sort_by(|(left, _), (right, _)| {
+                let order = left.compare(right, !indices);
+                // A NaN is the best either way.
+                let is_reversed = largest && !matches!((left, right), (Rank::Nan, _) | (_, Rank::Nan));
+                if is_reversed { order.reverse() } else { order }
+            });
+            for (place, (_, index)) in row.into_iter().take(k).enumerate() {
+                elements[(outer * k + place) * inner + column] = match indices {
+                    true => Scalar::I64(i64::try_from(index).map_err(|_| Fault::Unsound(Rule::Axes))?),
+                    // All NaNs are one.
+                    false => apply(Op::Maximum, fused, &[at(index), at(index)])?,
+                };
+            }
+        }
+    }
+    let dtype = if indices { DType::I64 } else { operand.dtype };
+    Ok(Array { dtype, shape, elements })
+}
+
+/// What an element is compared by.
+enum Rank {
+    Nan,
+    Float(f64),
+    Integer(i128),
+}
+
+fn rank(element: Scalar, is_nan: bool) -> Rank {
+    match (element, element.cast(DType::F64), element.cast(DType::I64)) {
+        _ if is_nan => Rank::Nan,
+        (Scalar::U64(value), ..) => Rank::Integer(value.into()),
+        (_, Scalar::F64(value), _) if element.dtype().is_float() => Rank::Float(value),
+        (.., Scalar::I64(value)) => Rank::Integer(value.into()),
+        // A cast has the dtype that is asked for.
+        _ => Rank::Nan,
+    }
+}
+
+impl Rank {
+    /// In ascending order, with NaN first. Zeros differ as values, but not in where they stand.
+    fn compare(&self, other: &Rank, by_sign_of_zero: bool) -> Ordering {
+        match (self, other) {
+            (Rank::Nan, Rank::Nan) => Ordering::Equal,
+            (Rank::Nan, _) => Ordering::Less,
+            (_, Rank::Nan) => Ordering::Greater,
+            (Rank::Float(left), Rank::Float(right)) if by_sign_of_zero => left.total_cmp(right),
+            (Rank::Float(left), Rank::Float(right)) => left.partial_cmp(right).unwrap_or(Ordering::Equal),
+            (Rank::Integer(left), Rank::Integer(right)) => left.cmp(right),
+            // All elements of an array have one dtype.
+            _ => Ordering::Equal,
+        }
+    }
+}

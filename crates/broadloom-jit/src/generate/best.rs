@@ -1,0 +1,71 @@
+//! The best elements along an axis, by a function that holds them in rows.
+
+use super::Generator;
+use broadloom_ir::dtype::DType;
+use broadloom_ir::reduce::BLOCK;
+use broadloom_loops::kernel::*;
+use broadloom_math::{Extreme, Ordered, best_function};
+use cranelift_codegen::ir::{self, InstBuilder};
+
+impl Generator<'_, '_, '_> {
+    pub(super) fn best(&mut self, best: &Best) {
+        let (start, end) = self.bounds(best.axis);
+        if best.body.is_empty() {
+            self.push_best(best, start, (start, end));
+            return;
+        }
+        self.blocks(start, end, BLOCK as i64, &[], |generator, strip, _| {
+            generator.within(best.axis, strip, |generator| {
+                generator.body(&best.body);
+                generator.push_best(best, start, strip);
+            });
+            Vec::new()
+        });
+    }
+
+    /// Takes the elements of a strip of an axis that begins at `start`.
+    fn push_best(&mut self, best: &Best, start: ir::Value, (first, last): (ir::Value, ir::Value)) {
+        let Row { dtype, length, .. } = self.kernel.rows[best.values.index()];
+        let Some(ordered) = ordered(dtype) else {
+            self.refused = Some(format!("{dtype} is not compared"));
+            return;
+        };
+        let size = dtype.size() as i64;
+        let (source, stride) = match best.source {
+            Operand::Row(row) => (self.row_within(row, 0, best.axis), self.constant(size)),
+            Operand::Array { access, delta } => {
+                let source = self.at(best.axis, first, 1, |generator| generator.address(access, delta));
+                let stride = match self.kernel.accesses[access.index()].stride(best.axis) {
+                    Some(stride) => self.stride_bytes(stride, size),
+                    None => self.constant(0),
+                };
+                (source, stride)
+            }
+        };
+        let extreme = if best.largest { Extreme::Greatest } else { Extreme::Least };
+        let address = best_function(ordered, extreme, self.level) as usize;
+        let [values, indices] = best.rows().map(|row| self.row_start(row));
+        let k = self.constant(length as i64);
+        let seen = self.ins().isub(first, start);
+        let count = self.ins().isub(last, first);
+        self.call_host(address, &[values, indices, k, seen, source, stride, first, count]);
+    }
+}
+
+/// How elements of a dtype are compared; floats of 16 bits are f32 here.
+fn ordered(dtype: DType) -> Option<Ordered> {
+    Some(match dtype {
+        DType::Bool => Ordered::Bool,
+        DType::I8 => Ordered::I8,
+        DType::I16 => Ordered::I16,
+        DType::I32 => Ordered::I32,
+        DType::I64 => Ordered::I64,
+        DType::U8 => Ordered::U8,
+        DType::U16 => Ordered::U16,
+        DType::U32 => Ordered::U32,
+        DType::U64 => Ordered::U64,
+        DType::F32 => Ordered::F32,
+        DType::F64 => Ordered::F64,
+        DType::F16 | DType::Bf16 => return None,
+    })
+}

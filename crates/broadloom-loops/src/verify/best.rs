@@ -1,0 +1,56 @@
+//! Promises of the best elements along an axis.
+
+use super::{Fault, Scope, is_computed};
+use crate::kernel::*;
+use broadloom_ir::dtype::DType;
+use broadloom_ir::reduce::ReduceOp;
+
+impl Scope<'_> {
+    pub(super) fn best(&mut self, best: &Best, stmt: &Stmt) -> Result<(), Fault> {
+        let (axis, places) = (best.axis, best.places);
+        self.extent(self.axis(axis)?.extent)?;
+        if self.walked[axis.index()] || self.strips[axis.index()].is_some() {
+            return Err(Fault::Nested(axis));
+        }
+        let Extent::Constant(k @ 1..) = self.axis(places)?.extent else { return Err(Fault::Form(places)) };
+        let is_around = |axis: AxisId| self.walked[axis.index()] || self.strips[axis.index()].is_some();
+        let has_body = matches!(best.source, Operand::Row(_));
+        if self.vector.is_some() || axis == places || is_around(places) || has_body == best.body.is_empty() {
+            return Err(Fault::Form(axis));
+        }
+        let dtype = match best.source {
+            Operand::Row(row) => self.row(row)?.dtype,
+            Operand::Array { access, .. } => {
+                let source = self.moved(access, Some(axis))?;
+                self.buffer(access, source)?.dtype
+            }
+        };
+        if !is_computed(dtype) {
+            return Err(Fault::Order(if best.largest { ReduceOp::Max } else { ReduceOp::Min }));
+        }
+        for (row, dtype) in [(best.values, dtype), (best.indices, DType::I64)] {
+            let held = self.row(row)?;
+            if held.dtype != dtype {
+                return Err(Fault::RowDtype(row));
+            }
+            if held.span != Span::Axis {
+                return Err(Fault::Row(row));
+            }
+            // It is the row's length that says how many are held.
+            if held.length as i64 != k {
+                return Err(Fault::Short(row));
+            }
+            self.write_places(row, places);
+        }
+        if let (Some(each), Operand::Row(row)) = (stmt.as_loop(), best.source) {
+            self.scoped(|scope| {
+                scope.looped(&each, &mut |scope| {
+                    scope.read_row(row, axis)?;
+                    // Each strip goes on with what the one before has left.
+                    best.rows().into_iter().try_for_each(|row| scope.still_holds(row))
+                })
+            })?;
+        }
+        Ok(())
+    }
+}

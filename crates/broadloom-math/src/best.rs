@@ -1,0 +1,351 @@
+//! The best elements of a row so far, in order: no function, but like a tile a loop that compiled kernels call, compiled
+//! once per CPU level.
+//!
+//! ```text
+//! row ──a block of it compared with the last one held──▶ nothing better, nearly always
+//!                                    └─▶ what is better, one by one ──▶ into its place among those held
+//! ```
+//!
+//! What is held lies in memory between two calls, so that a row may come in strips, and those of several rows in turn.
+#![allow(unsafe_code, reason = "entry points called by compiled kernels, and their dispatch by CPU level")]
+
+use crate::level::CpuLevel;
+use crate::pairs::Extreme;
+
+/// The entry point: takes `count` more elements of a row, of which `seen` were taken before.
+///
+/// Of all that were taken, the best `k` (or all, if they are fewer) are held in `values`, best first, and their indices
+/// in `indices`: those of the first element of this call is `first`, of the next one more. Element `i` lies
+/// `i * stride` bytes behind `source`. Nothing needs alignment.
+///
+/// A NaN is better than all numbers. As values, -0 is less than +0; but indices are those of the row in an order in
+/// which zeros are equal, and of equal elements the one that was taken first is better. So an index is always that of an
+/// element that is equal to the value, and of one element each is what a `maximum` and a search for it give.
+///
+/// # Safety
+///
+/// The elements must be valid for reads, `values` and `indices` for reads and writes of `k` elements, and overlap
+/// nothing; if `seen` is not zero, they must be as the last call for this row left them. The CPU must support the level
+/// for which [`best_function`] returned the pointer.
+pub type BestFn = unsafe extern "C" fn(
+    values: *mut u8,
+    indices: *mut i64,
+    k: usize,
+    seen: usize,
+    source: *const u8,
+    stride: isize,
+    first: i64,
+    count: usize,
+);
+
+/// The types of elements that can be compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[expect(missing_docs, reason = "they are Rust's own; bool is a byte that is 0 or 1")]
+pub enum Ordered {
+    Bool,
+    I8,
+    I16,
+    I32,
+    I64,
+    U8,
+    U16,
+    U32,
+    U64,
+    F32,
+    F64,
+}
+
+impl Ordered {
+    /// Every type.
+    pub const ALL: [Ordered; 11] = [
+        Ordered::Bool,
+        Ordered::I8,
+        Ordered::I16,
+        Ordered::I32,
+        Ordered::I64,
+        Ordered::U8,
+        Ordered::U16,
+        Ordered::U32,
+        Ordered::U64,
+        Ordered::F32,
+        Ordered::F64,
+    ];
+}
+
+/// The loop for elements of a type, at a level: all levels give the same.
+pub fn best_function(of: Ordered, extreme: Extreme, level: CpuLevel) -> BestFn {
+    match of {
+        Ordered::Bool | Ordered::U8 => at_level::<u8>(extreme, level),
+        Ordered::I8 => at_level::<i8>(extreme, level),
+        Ordered::I16 => at_level::<i16>(extreme, level),
+        Ordered::I32 => at_level::<i32>(extreme, level),
+        Ordered::I64 => at_level::<i64>(extreme, level),
+        Ordered::U16 => at_level::<u16>(extreme, level),
+        Ordered::U32 => at_level::<u32>(extreme, level),
+        Ordered::U64 => at_level::<u64>(extreme, level),
+        Ordered::F32 => at_level::<f32>(extreme, level),
+        Ordered::F64 => at_level::<f64>(extreme, level),
+    }
+}
+
+fn at_level<T: Element>(extreme: Extreme, level: CpuLevel) -> BestFn {
+    match extreme {
+        Extreme::Least => of_extreme::<T, false>(level),
+        Extreme::Greatest => of_extreme::<T, true>(level),
+    }
+}
+
+fn of_extreme<T: Element, const GREATEST: bool>(level: CpuLevel) -> BestFn {
+    match level {
+        #[cfg(target_arch = "x86_64")]
+        CpuLevel::Avx2Fma if level.is_supported() => avx2_fma::<T, GREATEST>,
+        #[cfg(target_arch = "x86_64")]
+        CpuLevel::Avx512 if level.is_supported() => avx512::<T, GREATEST>,
+        CpuLevel::Baseline | CpuLevel::Avx2Fma | CpuLevel::Avx512 | CpuLevel::Neon => portable::<T, GREATEST>,
+    }
+}
+
+macro_rules! entry {
+    ($(#[$attribute:meta])* $name:ident) => {
+        /// # Safety
+        ///
+        /// As [`BestFn`].
+        $(#[$attribute])*
+        unsafe extern "C" fn $name<T: Element, const GREATEST: bool>(
+            values: *mut u8,
+            indices: *mut i64,
+            k: usize,
+            seen: usize,
+            source: *const u8,
+            stride: isize,
+            first: i64,
+            count: usize,
+        ) {
+            let held = Held::<T, GREATEST> { values: values.cast(), indices, k, count: seen.min(k) };
+            // SAFETY: the caller's.
+            unsafe { push(held, Source { start: source, stride, first, count }) }
+        }
+    };
+}
+
+entry!(portable);
+entry!(
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2,fma")]
+    avx2_fma
+);
+entry!(
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx512f,avx512dq,avx512bw,avx512vl,avx2,fma")]
+    avx512
+);
+
+/// An element that has a place in the order.
+trait Element: Copy + PartialOrd + 'static {
+    /// Whether a block may have an element that is to be held where `last` is the last one held: true of every block
+    /// that has, and of few others.
+    fn may_beat<const GREATEST: bool>(block: &[Self; BLOCK], last: Self) -> bool;
+
+    /// Whether it comes before another: zeros are equal.
+    #[inline(always)]
+    fn beats<const GREATEST: bool>(self, other: Self) -> bool {
+        if GREATEST { self > other } else { self < other }
+    }
+
+    /// Whether it comes before another as a value: of zeros, the sign counts.
+    #[inline(always)]
+    fn exceeds<const GREATEST: bool>(self, other: Self) -> bool {
+        self.beats::<GREATEST>(other)
+    }
+
+    /// The value that is held for it.
+    #[inline(always)]
+    fn held(self) -> Self {
+        self
+    }
+}
+
+/// Elements that are compared with the last one held at once: 16 elements are a vector or two, and after one that is
+/// better so many are looked at one by one.
+const BLOCK: usize = 16;
+/// Elements of so many blocks that are compared before it is asked whether any is better.
+const BLOCKS: usize = 8;
+
+macro_rules! integers {
+    ($($integer:ident)*) => {$(
+        impl Element for $integer {
+            #[inline(always)]
+            fn may_beat<const GREATEST: bool>(block: &[Self; BLOCK], last: Self) -> bool {
+                block.iter().fold(false, |any, x| any | x.beats::<GREATEST>(last))
+            }
+        }
+    )*};
+}
+integers!(i8 i16 i32 i64 u8 u16 u32 u64);
+
+macro_rules! floats {
+    ($($float:ident)*) => {$(
+        impl Element for $float {
+            #[inline(always)]
+            fn may_beat<const GREATEST: bool>(block: &[Self; BLOCK], last: Self) -> bool {
+                // Nothing is better than a NaN, which is no worse than anything; and a zero is better than the other one.
+                if last.is_nan() {
+                    false
+                } else if last == 0.0 && last.is_sign_negative() == GREATEST {
+                    let is_worse = |x: &Self| if GREATEST { *x < last } else { *x > last };
+                    block.iter().fold(false, |any, x| any | !is_worse(x))
+                } else {
+                    let is_no_better = |x: &Self| if GREATEST { *x <= last } else { *x >= last };
+                    block.iter().fold(false, |any, x| any | !is_no_better(x))
+                }
+            }
+
+            #[inline(always)]
+            fn beats<const GREATEST: bool>(self, other: Self) -> bool {
+                let is_better = if GREATEST { self > other } else { self < other };
+                !other.is_nan() && (is_better || self.is_nan())
+            }
+
+            #[inline(always)]
+            fn exceeds<const GREATEST: bool>(self, other: Self) -> bool {
+                let is_zero = self == 0.0 && other == 0.0;
+                let by_sign = self.is_sign_negative() != other.is_sign_negative()
+                    && self.is_sign_positive() == GREATEST;
+                if is_zero { by_sign } else { self.beats::<GREATEST>(other) }
+            }
+
+            #[inline(always)]
+            fn held(self) -> Self {
+                if self.is_nan() { $float::NAN } else { self }
+            }
+        }
+    )*};
+}
+floats!(f32 f64);
+
+/// The best elements so far.
+struct Held<T, const GREATEST: bool> {
+    values: *mut T,
+    indices: *mut i64,
+    k: usize,
+    /// How many there are.
+    count: usize,
+}
+
+/// Elements that are taken.
+struct Source {
+    start: *const u8,
+    stride: isize,
+    first: i64,
+    count: usize,
+}
+
+impl Source {
+    /// # Safety
+    ///
+    /// As [`BestFn`], for the element `at`.
+    #[inline(always)]
+    unsafe fn element<T: Copy>(&self, at: usize) -> T {
+        // SAFETY: the caller's.
+        unsafe { self.start.wrapping_offset(at as isize * self.stride).cast::<T>().read_unaligned() }
+    }
+
+    /// # Safety
+    ///
+    /// As [`BestFn`], for a block of elements that lie side by side from `at` on.
+    #[inline(always)]
+    unsafe fn block<T: Copy>(&self, at: usize) -> [T; BLOCK] {
+        // SAFETY: the caller's.
+        unsafe { self.start.wrapping_add(at * size_of::<T>()).cast::<[T; BLOCK]>().read_unaligned() }
+    }
+}
+
+impl<T: Element, const GREATEST: bool> Held<T, GREATEST> {
+    /// # Safety
+    ///
+    /// As [`BestFn`], and `place` must be below the count.
+    #[inline(always)]
+    unsafe fn value(&self, place: usize) -> T {
+        // SAFETY: the caller's.
+        unsafe { self.values.add(place).read_unaligned() }
+    }
+
+    /// Puts an element into its place, if it has one: by the order in which zeros are equal its index, and by that of
+    /// values its value.
+    ///
+    /// # Safety
+    ///
+    /// As [`BestFn`].
+    #[inline(always)]
+    unsafe fn take(&mut self, element: T, index: i64) {
+        let before = self.count;
+        // SAFETY: places are below the count, or the next one, which is below k.
+        unsafe {
+            let (mut place, mut by_value) = (before, before);
+            while place > 0 && element.beats::<GREATEST>(self.value(place - 1)) {
+                place -= 1;
+            }
+            while by_value > 0 && element.exceeds::<GREATEST>(self.value(by_value - 1)) {
+                by_value -= 1;
+            }
+            self.count = (before + 1).min(self.k);
+            if place < self.count {
+                let to = self.indices.add(place);
+                to.copy_to(to.add(1), self.count - 1 - place);
+                to.write_unaligned(index);
+            }
+            if by_value < self.count {
+                let to = self.values.add(by_value);
+                to.copy_to(to.add(1), self.count - 1 - by_value);
+                to.write_unaligned(element.held());
+            }
+        }
+    }
+}
+
+/// # Safety
+///
+/// As [`BestFn`].
+#[inline(always)]
+unsafe fn push<T: Element, const GREATEST: bool>(mut held: Held<T, GREATEST>, source: Source) {
+    if held.k == 0 {
+        return;
+    }
+    let is_dense = source.stride == size_of::<T>() as isize;
+    let mut at = 0;
+    // SAFETY: elements below the count are the caller's, and so is what is held.
+    unsafe {
+        while at < source.count {
+            let is_full = held.count == held.k;
+            let blocks = if is_full && is_dense { (source.count - at) / BLOCK } else { 0 };
+            if blocks >= BLOCKS {
+                let last = held.value(held.k - 1);
+                let mut any = false;
+                for block in 0..BLOCKS {
+                    any |= T::may_beat::<GREATEST>(&source.block(at + block * BLOCK), last);
+                }
+                if !any {
+                    at += BLOCKS * BLOCK;
+                    continue;
+                }
+            }
+            // Some of these may be better, block by block, for what is held changes.
+            let end = source.count.min(at + BLOCKS * BLOCK);
+            while at < end {
+                let stop = end.min(at + BLOCK);
+                let is_whole = is_dense && held.count == held.k && stop - at == BLOCK;
+                if !is_whole || T::may_beat::<GREATEST>(&source.block(at), held.value(held.k - 1)) {
+                    for index in at..stop {
+                        let element = source.element::<T>(index);
+                        let is_better =
+                            held.count < held.k || element.exceeds::<GREATEST>(held.value(held.k - 1));
+                        if is_better {
+                            held.take(element, source.first.wrapping_add(index as i64));
+                        }
+                    }
+                }
+                at = stop;
+            }
+        }
+    }
+}

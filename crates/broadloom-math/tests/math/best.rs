@@ -1,0 +1,174 @@
+//! What is held after some strips of a row is the beginning of the sorted row, for every type, level and cut.
+
+use crate::proof::random::Random;
+use broadloom_math::{BestFn, CpuLevel, Extreme, Ordered, best_function};
+use std::cmp::Ordering;
+use std::fmt::Debug;
+
+/// What a test needs of a type of elements.
+trait Number: Copy + Debug + PartialOrd {
+    const ORDERED: Ordered;
+    /// One of few values, so that many are equal, or of many.
+    fn draw(random: &mut Random, is_coarse: bool) -> Self;
+    fn is_nan(self) -> bool;
+    /// In an order in which -0 is below +0.
+    fn compare(self, other: Self) -> Ordering;
+    fn bits(self) -> u64;
+}
+
+macro_rules! integers {
+    ($($integer:ident $ordered:ident)*) => {$(
+        impl Number for $integer {
+            const ORDERED: Ordered = Ordered::$ordered;
+
+            fn draw(random: &mut Random, is_coarse: bool) -> Self {
+                let bits = random.bits();
+                if is_coarse { (bits % 5) as $integer } else { bits as $integer }
+            }
+
+            fn is_nan(self) -> bool {
+                false
+            }
+
+            fn compare(self, other: Self) -> Ordering {
+                self.cmp(&other)
+            }
+
+            fn bits(self) -> u64 {
+                self as u64
+            }
+        }
+    )*};
+}
+integers!(i8 I8 i16 I16 i32 I32 i64 I64 u8 U8 u16 U16 u32 U32 u64 U64);
+
+macro_rules! floats {
+    ($($float:ident $ordered:ident)*) => {$(
+        impl Number for $float {
+            const ORDERED: Ordered = Ordered::$ordered;
+
+            fn draw(random: &mut Random, is_coarse: bool) -> Self {
+                let bits = random.bits();
+                match bits % 64 {
+                    0 if is_coarse => -$float::NAN,
+                    1 => $float::INFINITY,
+                    2 => -$float::INFINITY,
+                    3..=20 if is_coarse => -0.0,
+                    21..=40 if is_coarse => 0.0,
+                    _ if is_coarse => (bits >> 8) as i8 as $float / 64.0,
+                    _ => (bits >> 8) as i32 as $float,
+                }
+            }
+
+            fn is_nan(self) -> bool {
+                self != self
+            }
+
+            fn compare(self, other: Self) -> Ordering {
+                self.total_cmp(&other)
+            }
+
+            fn bits(self) -> u64 {
+                u64::from(if self.is_nan() { $float::NAN } else { self }.to_bits())
+            }
+        }
+    )*};
+}
+floats!(f32 F32 f64 F64);
+
+/// The best values and indices of a row, by sorting all of it.
+fn sorted<T: Number>(row: &[T], k: usize, extreme: Extreme) -> (Vec<u64>, Vec<i64>) {
+    let order = |compare: &dyn Fn(T, T) -> Ordering| {
+        let mut order: Vec<usize> = (0..row.len()).collect();
+        order.sort_by(|&left, &right| {
+            let (x, y) = (row[left], row[right]);
+            match (x.is_nan(), y.is_nan()) {
+                (true, true) => Ordering::Equal,
+                (true, false) => Ordering::Less,
+                (false, true) => Ordering::Greater,
+                (false, false) if extreme == Extreme::Greatest => compare(y, x),
+                (false, false) => compare(x, y),
+            }
+        });
+        order.truncate(k);
+        order
+    };
+    let values = order(&T::compare).into_iter().map(|at| row[at].bits()).collect();
+    let indices = order(&|x, y| x.partial_cmp(&y).unwrap_or(Ordering::Equal));
+    (values, indices.into_iter().map(|at| at as i64).collect())
+}
+
+/// What is held of a row of which an element has so many places in memory, taken in strips of some length.
+fn held<T: Number>(
+    function: BestFn,
+    row: &[T],
+    apart: usize,
+    k: usize,
+    strip: usize,
+) -> (Vec<u64>, Vec<i64>) {
+    let Some(&any) = row.first() else { return (Vec::new(), Vec::new()) };
+    let mut memory = vec![any; row.len() * apart];
+    row.iter().enumerate().for_each(|(at, value)| memory[at * apart] = *value);
+    let (mut values, mut indices) = (vec![any; k + 1], vec![-1i64; k + 1]);
+    for (number, part) in row.chunks(strip).enumerate() {
+        let first = number * strip;
+        // SAFETY: the elements are those of `memory`, and there is room for one more than is held.
+        #[allow(unsafe_code, reason = "the entry point is for compiled kernels")]
+        unsafe {
+            function(
+                values.as_mut_ptr().cast(),
+                indices.as_mut_ptr(),
+                k,
+                first,
+                memory.as_ptr().add(first * apart).cast(),
+                (apart * size_of::<T>()) as isize,
+                first as i64,
+                part.len(),
+            );
+        }
+    }
+    assert_eq!((values[k].bits(), indices[k]), (any.bits(), -1), "written behind the end");
+    let count = k.min(row.len());
+    (values[..count].iter().map(|value| value.bits()).collect(), indices[..count].to_vec())
+}
+
+fn check<T: Number>() {
+    let mut random = Random(7);
+    for length in [0, 1, 2, 15, 16, 17, 64, 127, 128, 129, 300, 1025] {
+        for (is_coarse, k) in [(true, 1), (true, 5), (true, 64), (false, 1), (false, 10), (false, 64)] {
+            let drawn: Vec<T> = (0..length).map(|_| T::draw(&mut random, is_coarse)).collect();
+            let mut ascending = drawn.clone();
+            ascending.sort_by(|x, y| x.compare(*y));
+            for row in [drawn, ascending.clone(), ascending.into_iter().rev().collect()] {
+                for extreme in Extreme::ALL {
+                    let want = sorted(&row, k, extreme);
+                    for level in CpuLevel::ALL {
+                        let function = best_function(T::ORDERED, extreme, level);
+                        for (apart, strip) in [(1, 1024), (1, 100), (1, 1), (3, 64), (2, 1024)] {
+                            let found = held(function, &row, apart, k, strip);
+                            assert_eq!(found, want, "{extreme:?} {k} of {row:?}, {level}, {apart}, {strip}");
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn integers_are_held_in_order() {
+    check::<i8>();
+    check::<i16>();
+    check::<i32>();
+    check::<i64>();
+    check::<u8>();
+    check::<u16>();
+    check::<u32>();
+    check::<u64>();
+}
+
+#[test]
+fn floats_are_held_in_order() {
+    check::<f32>();
+    check::<f64>();
+}

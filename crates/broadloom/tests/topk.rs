@@ -1,0 +1,225 @@
+//! The best elements along an axis: compiled code with the interpreter, and with a sort, over lengths, axes, layouts,
+//! threads, and what is computed before and after.
+
+use broadloom::prelude::*;
+use broadloom::{AnyArray, CallError, CompileOptions, CpuLevel, Threads};
+use broadloom_ir::dtype::Scalar;
+use broadloom_ir::interp::{self, interpret};
+use std::cmp::Ordering;
+
+/// Of many equal elements, zeros of both signs, infinities and NaNs.
+fn numbers(count: usize, seed: u32) -> Vec<f32> {
+    let mut state = seed.wrapping_mul(2_654_435_761).wrapping_add(12345);
+    let next = |_| {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        match state >> 27 {
+            0 => f32::NAN,
+            1 => 0.0,
+            2 => -0.0,
+            3 => f32::INFINITY,
+            _ => ((state >> 8) % 97) as f32 - 50.0,
+        }
+    };
+    (0..count).map(next).collect()
+}
+
+/// Indices of a row by a stable sort of all of it: NaNs first, then by value.
+fn sorted(row: &[f32], largest: bool) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..row.len()).collect();
+    order.sort_by(|&left, &right| {
+        let (x, y) = (row[left], row[right]);
+        let by_value = x.partial_cmp(&y).unwrap_or(Ordering::Equal);
+        y.is_nan().cmp(&x.is_nan()).then(if largest { by_value.reverse() } else { by_value })
+    });
+    order
+}
+
+fn options() -> [CompileOptions; 3] {
+    let plain = CompileOptions { parallel_threshold: 0, ..CompileOptions::default() };
+    [
+        plain.clone(),
+        CompileOptions { threads: Threads::Calling, vector_bytes: 16, ..plain.clone() },
+        CompileOptions { vectorize: false, ..plain },
+    ]
+}
+
+#[test]
+fn rows_of_every_length_are_as_if_they_were_sorted() {
+    for (k, largest) in [(1, true), (2, false), (3, true), (10, false), (64, true), (64, false)] {
+        let g = Graph::new();
+        let [n, m] = g.symbols(["n", "m"]);
+        let x = g.input::<f32>("x", shape![n, m]);
+        let (values, indices) = if largest { x.topk(k, -1) } else { x.topk_smallest(k, 1) };
+        let kernel = g.compile([("values", values), ("indices", indices)]).unwrap();
+        let lengths = [k, k + 1, 63, 64, 65, 127, 128, 129, 1000, 1023, 1024, 1025, 2500];
+        for length in lengths.into_iter().filter(|length| *length >= k) {
+            for rows in [0, 1, 3] {
+                let data = numbers(rows * length, (k * length) as u32);
+                let view = ArrayView::new(&data, &[rows, length]).unwrap();
+                let (values, indices): (Vec<f32>, Vec<i64>) = kernel.run(view).unwrap().try_into().unwrap();
+                assert_eq!((values.len(), indices.len()), (rows * k, rows * k));
+                for (row, data) in data.chunks(length).enumerate() {
+                    for (place, best) in sorted(data, largest).into_iter().take(k).enumerate() {
+                        let (value, index) = (values[row * k + place], indices[row * k + place]);
+                        assert_eq!(index, best as i64, "{k} of {length}, place {place}");
+                        let is_same = value == data[best] || value.is_nan() && data[best].is_nan();
+                        assert!(is_same, "{value} for {}", data[best]);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// What is compared with the interpreter: outputs of `x[n, m, k]` and `y[m, k]`.
+type Expression = fn(Tensor, Tensor) -> Vec<Tensor>;
+
+const EXPRESSIONS: &[(&str, Expression)] = &[
+    ("values and indices", |x, _| x.topk(3, -1).to_vec()),
+    ("in the middle", |x, _| x.topk_smallest(3, 1).to_vec()),
+    ("in front", |x, _| x.topk(2, 0).to_vec()),
+    ("of what is computed", |x, y| (-(x - y).square()).topk(3, 1).to_vec()),
+    ("of functions", |x, y| ((x * 0.01).exp() * y).topk_smallest(3, -1).to_vec()),
+    ("of functions, in front", |x, y| ((x * 0.01).exp() * y).topk_smallest(2, 0).to_vec()),
+    ("of sums", |x, _| x.sum(-1).topk(3, 1).to_vec()),
+    ("of sums, in front", |x, _| x.sum(1).topk(2, 0).to_vec()),
+    ("used", |x, y| vec![x.topk(3, -1).0.mean(-1), x.topk(3, 1).0 + y.slice(slice![0..3])]),
+    ("of the best", |x, _| x.topk(3, -1).0.topk_smallest(2, -1).to_vec()),
+    ("of views", |x, _| x.slice(slice![.., ..;-1, ..]).t().topk(3, 1).to_vec()),
+    ("of a joined axis", |x, _| x.reshape(shape![-1]).topk(64, 0).to_vec()),
+    ("beside others", |x, _| vec![x.topk(3, -1).1, x.max(-1), x.sum(-1)]),
+    ("of other types", |x, _| {
+        let [(a, b), (c, d)] = [x.cast::<f64>().topk(3, 1), x.cast::<i16>().topk_smallest(3, -1)];
+        vec![a, b, c, d]
+    }),
+    ("of truth", |x, y| x.gt(y).topk(3, -1).to_vec()),
+    ("of one row", |_, y| (y + 1).reshape(shape![-1]).topk(5, 0).to_vec()),
+];
+
+trait Both {
+    fn to_vec(self) -> Vec<Tensor>;
+}
+
+impl Both for (Tensor, Tensor) {
+    fn to_vec(self) -> Vec<Tensor> {
+        vec![self.0, self.1]
+    }
+}
+
+/// The bits of an array, of which all NaNs are one.
+fn bits(array: &AnyArray) -> Vec<u64> {
+    if let Some(values) = array.as_slice::<f32>() {
+        return values.iter().map(|value| scalar_bits(Scalar::F32(*value))).collect();
+    }
+    if let Some(values) = array.as_slice::<f64>() {
+        return values.iter().map(|value| scalar_bits(Scalar::F64(*value))).collect();
+    }
+    if let Some(values) = array.as_slice::<i64>() {
+        return values.iter().map(|value| value.cast_unsigned()).collect();
+    }
+    if let Some(values) = array.as_slice::<i16>() {
+        return values.iter().map(|value| (*value as i64).cast_unsigned()).collect();
+    }
+    array.as_slice::<bool>().unwrap().iter().map(|value| u64::from(*value)).collect()
+}
+
+#[test]
+fn expressions_have_the_bits_of_the_interpreter() {
+    for (name, expression) in EXPRESSIONS {
+        for options in options() {
+            let g = Graph::new();
+            let [n, m, k] = g.symbols(["n", "m", "k"]);
+            let (x, y) = (g.input::<f32>("x", shape![n, m, k]), g.input::<f32>("y", shape![m, k]));
+            let outputs = expression(x, y);
+            let names = ["a", "b", "c", "d"];
+            let kernel = g.compile_with(names.into_iter().zip(outputs), &options).unwrap();
+            for shape in [[2, 3, 64], [5, 70, 9], [3, 1030, 4], [4, 5, 2100], [17, 40, 33]] {
+                let [n, m, k] = shape;
+                let (x, y) = (numbers(n * m * k, 3), numbers(m * k, 4));
+                let arrays = [interp::Array::new(&shape, &x), interp::Array::new(&[m, k], &y)];
+                let want = interpret(kernel.graph(), &arrays, CpuLevel::detect().is_fused()).unwrap();
+                // Dense, and with the first two axes exchanged in memory and every other element skipped.
+                let mut apart = vec![f32::NAN; 2 * x.len()];
+                for (at, value) in x.iter().enumerate() {
+                    let [i, j, l] = [at / (m * k), at / k % m, at % k];
+                    apart[2 * ((j * n + i) * k + l)] = *value;
+                }
+                let strides = [2 * k as isize, 2 * (n * k) as isize, 2];
+                let views = [
+                    ArrayView::new(&x, &shape).unwrap(),
+                    ArrayView::strided(&apart, 0, &shape, &strides).unwrap(),
+                ];
+                for x in views {
+                    let y = ArrayView::new(&y, &[m, k]).unwrap();
+                    let mut got = kernel.run(inputs! { "x" => x, "y" => y }).unwrap();
+                    for (output, want) in kernel.graph().outputs().iter().zip(&want) {
+                        let got: AnyArray = got.take(&output.name).unwrap();
+                        let want: Vec<u64> = want.elements.iter().map(|value| scalar_bits(*value)).collect();
+                        assert_eq!(bits(&got), want, "{name}, {shape:?}\n{}", kernel.explain());
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn scalar_bits(value: Scalar) -> u64 {
+    match value {
+        Scalar::F32(value) => u64::from(if value.is_nan() { f32::NAN } else { value }.to_bits()),
+        Scalar::F64(value) => if value.is_nan() { f64::NAN } else { value }.to_bits(),
+        Scalar::I64(value) => value.cast_unsigned(),
+        Scalar::I16(value) => i64::from(value).cast_unsigned(),
+        Scalar::Bool(value) => u64::from(value),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn the_best_one_is_the_extreme() {
+    let g = Graph::new();
+    let [n, m] = g.symbols(["n", "m"]);
+    let x = g.input::<f32>("x", shape![n, m]);
+    let ((most, at_most), (least, at_least)) = (x.topk(1, 1), x.topk_smallest(1, 1));
+    let pairs = [
+        ("a", most),
+        ("b", at_most),
+        ("c", least),
+        ("d", at_least),
+        ("e", x.max_keepdims(1)),
+        ("f", x.argmax_keepdims(1)),
+        ("g", x.min_keepdims(1)),
+        ("h", x.argmin_keepdims(1)),
+    ];
+    let kernel = g.compile(pairs).unwrap();
+    for length in [1, 2, 63, 1025] {
+        let data = numbers(7 * length, length as u32);
+        let mut got = kernel.run(ArrayView::new(&data, &[7, length]).unwrap()).unwrap();
+        for (best, extreme) in [("a", "e"), ("b", "f"), ("c", "g"), ("d", "h")] {
+            let [best, extreme] = [best, extreme].map(|name| bits(&got.take(name).unwrap()));
+            assert_eq!(best, extreme, "{length}");
+        }
+    }
+}
+
+#[test]
+fn nothing_of_what_is_computed_is_stored() {
+    let g = Graph::new();
+    let [n, m, d] = g.symbols(["n", "m", "d"]);
+    let (x, y) = (g.input::<f32>("x", shape![n, d]), g.input::<f32>("y", shape![m, d]));
+    let (values, indices) = (-(x.unsqueeze(1) - y).square().sum(-1)).topk(10, -1);
+    let explanation = g.compile([("values", values), ("indices", indices)]).unwrap().explain();
+    assert_eq!(explanation.kernels(), 1, "{explanation}");
+    assert!(explanation.temporaries().is_empty(), "{explanation}");
+    assert!(explanation.to_string().contains("best m into rows of 10"), "{explanation}");
+}
+
+#[test]
+fn an_axis_that_is_too_short_is_refused_when_it_is_known() {
+    let g = Graph::new();
+    let kernel = g.input::<f32>("x", shape![g.symbol("n")]).topk(3, 0).0.compile().unwrap();
+    let found: Vec<f32> = kernel.run(&[1.0f32, 3.0, 2.0]).unwrap().try_into().unwrap();
+    assert_eq!(found, [3.0, 2.0, 1.0]);
+    let error = kernel.run(&[1.0f32, 3.0]).unwrap_err();
+    assert!(matches!(error, CallError::Bind(_)), "{error}");
+    assert!(error.to_string().contains("n is 2, but `topk` needs n >= 3"), "{error}");
+}
