@@ -270,19 +270,25 @@ impl Fusion {
             Nest::new(&self.flat, &self.stored, targets, pieces, narrow, last, pairs)?
                 .arranged(options.long_rows)
         };
-        let mut pairs = Short::Looped;
-        let mut nest = new(Short::Looped, pairs)?;
-        let has_pairs = nest.wanted.is_empty() && !nest.looped_pairs.is_empty();
-        if has_pairs && Placement::new(&nest, options).leaves_pairs() {
-            pairs = Short::Unrolled;
-            nest = new(Short::Looped, pairs)?;
-        }
+        let mut nest = new(Short::Looped, Short::Looped)?;
         let is_better = match pieces.iter().any(|piece| piece.reduces) {
-            _ if !nest.has_short_axis => true,
-            true => nest.wanted.is_empty() && Placement::new(&nest, options).is_over_dense_rows(),
+            _ if !nest.has_short_axis && !nest.has_right_sides => true,
+            true if nest.has_short_axis => {
+                nest.wanted.is_empty() && Placement::new(&nest, options).is_over_dense_rows()
+            }
+            // What a loop over right-hand sides would compute again for each is computed once if that is unrolled.
+            true => !nest.wanted.is_empty() || Placement::new(&nest, options).recomputed().is_empty(),
             false => !nest.has_short_loops(),
         };
-        if is_better { Ok(nest) } else { new(Short::Unrolled, pairs) }
+        let last = if is_better { Short::Looped } else { Short::Unrolled };
+        if last == Short::Unrolled {
+            nest = new(last, Short::Looped)?;
+        }
+        let has_pairs = nest.wanted.is_empty() && !nest.looped_pairs.is_empty();
+        match has_pairs && Placement::new(&nest, options).leaves_pairs() {
+            true => new(last, Short::Unrolled),
+            false => Ok(nest),
+        }
     }
 
     /// A node in the middle of a kernel that is too large: computed, and not stored already.

@@ -19,7 +19,7 @@ use crate::nest::{AffineIndex, AffineMap};
 use crate::plan::{Choice, Planned, Reason};
 use crate::thresholds::{
     LIKELY_EXTENT, MAX_BROADCAST_MAPS, MAX_RECOMPUTED_OUTPUT_COST, MAX_RECOMPUTED_ROW_COST,
-    MIN_INVARIANT_COST, MIN_PACKED_REPETITIONS,
+    MAX_UNROLLED_RIGHT_SIDES, MIN_INVARIANT_COST, MIN_PACKED_REPETITIONS,
 };
 use crate::{Layout, LowerError, LowerOptions};
 use broadloom_ir::dim::Dim;
@@ -190,6 +190,8 @@ struct PlanAxis {
     extent: Dim,
     parent: Option<AxisId>,
     reduction: bool,
+    /// Whether it is no loop, but unrolled around reductions.
+    unrolled: bool,
     /// The axis that counts the groups into which this one is cut.
     group: Option<AxisId>,
     /// Axes of equal extent in the same loop are of one class: a reduction and a loop over the same row of a table.
@@ -401,7 +403,7 @@ impl Planner<'_> {
         // The groups of an axis part it among them: along both together nothing is computed twice.
         read.extend(groups);
         let Some(deepest) = self.deepest(&read) else { return false };
-        self.path(deepest).any(|axis| !read.contains(&axis))
+        self.path(deepest).any(|axis| !read.contains(&axis) && !self.axes[axis.index()].unrolled)
     }
 
     fn path(&self, axis: AxisId) -> impl Iterator<Item = AxisId> + '_ {
@@ -420,7 +422,14 @@ impl Planner<'_> {
             None => next,
         };
         self.next_class += 1;
-        self.axes.push(PlanAxis { extent: extent.clone(), parent, reduction: false, group: None, class });
+        self.axes.push(PlanAxis {
+            extent: extent.clone(),
+            parent,
+            reduction: false,
+            unrolled: false,
+            group: None,
+            class,
+        });
         self.sizes.push(sizes.clone());
         AxisId::new(self.axes.len() - 1)
     }
@@ -489,6 +498,15 @@ impl Planner<'_> {
         }
         let Kind::Segment { values, ids, .. } = node.kind else {
             let map = self.chain(&space, None, &node.shape, &sizes);
+            let is_unrolled =
+                |size: &Dim| size.as_constant().is_some_and(|size| size <= MAX_UNROLLED_RIGHT_SIDES);
+            if let Some(last) = self.deepest(&map.iter().filter_map(|index| index.axis).collect::<Vec<_>>())
+                && node.nested > 0
+                && sizes.len() > 1
+                && sizes.last().is_some_and(is_unrolled)
+            {
+                self.axes[last.index()].unrolled = true;
+            }
             return self.propagate(id, &map);
         };
         // Rows of the table by block, and what a row has.

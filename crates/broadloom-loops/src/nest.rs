@@ -194,6 +194,8 @@ pub(crate) struct Nest<'a> {
     pub long_rows: Vec<(Dim, i64)>,
     /// Whether a last axis is so short that it may be unrolled.
     pub has_short_axis: bool,
+    /// The same of one around reductions, which may be longer.
+    pub has_right_sides: bool,
     memo: HashMap<(FlatId, AffineMap), ValueId>,
     by_def: HashMap<(Def, DType), ValueId>,
     reduction_axes: HashMap<AxisKey, AxisId>,

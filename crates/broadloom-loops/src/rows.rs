@@ -185,10 +185,8 @@ impl Met {
                     for row in contract.accumulators.iter().flat_map(Contracted::rows).chain(beside) {
                         met.levels[row.index()] = Level::Memory;
                     }
-                    let steps = match kernel.axes[contract.axis.index()].extent {
-                        Extent::Constant(extent) => (extent.max(1) as usize).min(BLOCK),
-                        Extent::Param(_) => BLOCK,
-                    };
+                    let steps = contract.filled(&kernel.values).map(|row| kernel.rows[row.index()].count);
+                    let steps = steps.max().unwrap_or(BLOCK).min(BLOCK);
                     let (least, most) = CONTRACTED_BYTES.into_inner();
                     let strip = (target.l2 / steps).clamp(least, most);
                     let dtypes = contract.accumulators.iter().map(|entry| entry.accumulator.dtype);

@@ -71,6 +71,10 @@ pub(crate) const MAX_UNROLLED_NODES: u32 = 24;
 /// The longest trailing free axis that is unrolled rather than looped over.
 pub(crate) const MAX_UNROLLED_TRAILING: i64 = 4;
 
+/// The longest one around reductions of what does not vary along it, such as weights of several right-hand sides: their
+/// accumulators are rows or registers, and what they share is computed once and not stored.
+pub(crate) const MAX_UNROLLED_RIGHT_SIDES: i64 = 8;
+
 // How axes are ordered and merged. Lengths are in elements.
 
 /// Loads that a store counts for where the innermost axis is chosen: what is read against the order of memory can be

@@ -3,7 +3,7 @@
 mod support;
 
 use broadloom::prelude::*;
-use broadloom::{AnyArray, CompileOptions, CpuLevel, Element, Executable, Threads};
+use broadloom::{AnyArray, CompileOptions, CpuLevel, Dim, Element, Executable, Threads};
 use broadloom_ir::interp::{self, interpret};
 use support::numbers;
 
@@ -23,7 +23,7 @@ const EXPRESSIONS: &[(&str, Expression)] = &[
     ("products of products", |x, y| vec![(x * 0.001 + y * 0.001 + 1).prod(-1)]),
 ];
 
-/// Of `x[n, 1, r]`, `y[k, r]` and `w[k]`.
+/// Of `x[n, 1, r]`, `y[k, r]` and `w[k, 5]`.
 type Reduced = fn(Tensor, Tensor, Tensor) -> Vec<Tensor>;
 
 /// What is reduced over the rows of `y` as well.
@@ -39,7 +39,11 @@ const REDUCED: &[(&str, Reduced)] = &[
     }),
     ("a sum", |x, y, _| vec![((x * y).sum(-1) * 0.5).sum(-1)]),
     ("sums of functions", |x, y, _| vec![(-(x - y).square().sum(-1)).exp().sum(-1)]),
-    ("weights", |x, y, w| vec![((x - y).abs().sum(-1) * w).sum(-1)]),
+    ("weights", |x, y, w| vec![((x - y).abs().sum(-1) * w.index(1, 0)).sum(-1)]),
+    ("weights of several right-hand sides", |x, y, w| {
+        let near = (-(x - y).square().sum(-1)).exp();
+        vec![near.matmul(w)]
+    }),
     ("two sums", |x, y, _| {
         let products = (x * y).sum(-1);
         vec![products.tanh().sum(-1), products.square().sum(-1)]
@@ -161,6 +165,11 @@ fn all_sizes_have_the_bits_of_the_interpreter() {
     }
 }
 
+/// Numbers of as many rows as there are codes, that are computed where they are read.
+fn weights(g: &Graph, rows: impl Into<Dim>) -> Tensor {
+    g.iota(rows).cast::<f32>().unsqueeze(1) * 0.1 - g.iota(5).cast::<f32>()
+}
+
 /// What follows a contraction over the axis for whose steps it has rows: neither is a table.
 #[test]
 fn reductions_of_all_sizes_have_the_bits_of_the_interpreter() {
@@ -169,7 +178,7 @@ fn reductions_of_all_sizes_have_the_bits_of_the_interpreter() {
             let g = Graph::new();
             let [n, k, r] = g.symbols(["n", "k", "r"]);
             let (x, y) = (g.input::<f32>("x", shape![n, r]), g.input::<f32>("y", shape![k, r]));
-            let outputs = expression(x.unsqueeze(1), y, g.iota(k).cast::<f32>());
+            let outputs = expression(x.unsqueeze(1), y, weights(&g, k));
             let kernel = compiled(&g, outputs, &options);
             let explained = kernel.explain().to_string();
             let is_fused = ["contract r", " for k over rows of n", "stored between kernels: 0 bytes"]
@@ -183,6 +192,34 @@ fn reductions_of_all_sizes_have_the_bits_of_the_interpreter() {
             let views = [ArrayView::new(&x, &[n, r]).unwrap(), ArrayView::new(&y, &[k, r]).unwrap()];
             let arrays = [interp::Array::new(&[n, r], &x), interp::Array::new(&[k, r], &y)];
             compare(&format!("{name} of {n}, {k}, {r}"), &kernels, &views, &arrays);
+        }
+    }
+}
+
+/// Sums of few terms are unrolled where they are no contractions.
+#[test]
+fn reductions_over_constant_axes_have_the_bits_of_the_interpreter() {
+    for (name, expression) in REDUCED {
+        for r in [1, 2, 5, 8, 9, 17, 64, 65] {
+            for sizes in [["n", "k"], ["40", "k"], ["n", "20"], ["5", "k"], ["n", "3"]] {
+                let kernels = options().map(|options| {
+                    let g = Graph::new();
+                    let [n, k] = sizes.map(|size| match size.parse::<i64>() {
+                        Ok(size) => Dim::from(size),
+                        Err(_) => g.symbol(size).into(),
+                    });
+                    let x = g.input::<f32>("x", shape![n, r]);
+                    let y = g.input::<f32>("y", shape![k.clone(), r]);
+                    compiled(&g, expression(x.unsqueeze(1), y, weights(&g, k)), &options)
+                });
+                let [n, k] =
+                    [(sizes[0], 40), (sizes[1], 50)].map(|(size, other)| size.parse().unwrap_or(other));
+                let (x, y) = (numbers(n * r as usize, 1), numbers(k * r as usize, 2));
+                let (at_x, at_y) = ([n, r as usize], [k, r as usize]);
+                let views = [ArrayView::new(&x, &at_x).unwrap(), ArrayView::new(&y, &at_y).unwrap()];
+                let arrays = [interp::Array::new(&at_x, &x), interp::Array::new(&at_y, &y)];
+                compare(&format!("{name} of {n}, {k}, {r}"), &kernels, &views, &arrays);
+            }
         }
     }
 }
@@ -364,25 +401,27 @@ fn functions_of_outer_axes_are_kept_or_not() {
 /// Packed rows, results and ranks of a thread.
 #[test]
 fn scratch_memory_stays_below_a_mebibyte() {
-    fn check<T: Element>() {
-        for (name, expression) in EXPRESSIONS {
-            for across in [[false, false], [false, true], [true, false], [true, true]] {
-                let g = Graph::new();
-                let [n, k, r] = g.symbols(["n", "k", "r"]);
-                let [x, y] =
-                    [("x", n, across[0]), ("y", k, across[1])].map(|(input, size, across)| match across {
-                        true => g.input::<T>(input, shape![r, size]).t(),
-                        false => g.input::<T>(input, shape![size, r]),
-                    });
-                let kernel = compiled(&g, expression(x.unsqueeze(1), y), &CompileOptions::default());
-                let explained = kernel.explain().to_string();
-                assert!(explained.contains("contract"), "{name}: {explained}");
-                let (before, _) = explained.split_once(" bytes of scratch per thread").unwrap();
-                let bytes: usize = before.rsplit(' ').next().unwrap().parse().unwrap();
-                assert!((1..1 << 20).contains(&bytes), "{name}: {explained}");
+    fn check<T: Element>(name: &str, expression: Expression, across: [bool; 2], length: Option<i64>) {
+        let g = Graph::new();
+        let [n, k, r] = g.symbols(["n", "k", "r"]);
+        let r = length.map_or(r.into(), Dim::from);
+        let [x, y] = [("x", n, across[0]), ("y", k, across[1])].map(|(input, size, across)| match across {
+            true => g.input::<T>(input, shape![r.clone(), size]).t(),
+            false => g.input::<T>(input, shape![size, r.clone()]),
+        });
+        let kernel = compiled(&g, expression(x.unsqueeze(1), y), &CompileOptions::default());
+        let explained = kernel.explain().to_string();
+        assert!(explained.contains("contract"), "{name}: {explained}");
+        let (before, _) = explained.split_once(" bytes of scratch per thread").unwrap();
+        let bytes: usize = before.rsplit(' ').next().unwrap().parse().unwrap();
+        assert!((1..1 << 20).contains(&bytes), "{name}: {explained}");
+    }
+    for (name, expression) in EXPRESSIONS {
+        for across in [[false, false], [false, true], [true, false], [true, true]] {
+            for length in [None, Some(16), Some(64), Some(65), Some(1024), Some(1025)] {
+                check::<f32>(name, *expression, across, length);
+                check::<f64>(name, *expression, across, length);
             }
         }
     }
-    check::<f32>();
-    check::<f64>();
 }

@@ -27,11 +27,13 @@ impl Maker<'_, '_, '_> {
         let order = self.placement.orders[&axis];
         let by_lanes = is_by_tree(order);
         let apart = self.placement.apart(rows, axis);
+        let extent = self.nest.axes[axis.index()].extent.as_constant();
+        let block = extent.map_or(BLOCK, |extent| (extent.max(1) as usize).min(BLOCK));
         let [(prologue, filled), (rows_prologue, beside)] =
             [(packed, strip), (&apart, rows)].map(|(values, along)| {
                 let rows = values.iter().map(|value| {
                     let dtype = self.nest.values[value.index()].dtype;
-                    let count = if by_lanes { LANES * ROWS_OF_LANE } else { BLOCK };
+                    let count = if by_lanes { LANES * ROWS_OF_LANE } else { block };
                     let row = self.spanning(dtype, count, along, Span::Block { rows: axis, by_lanes });
                     (self.pack(*value, row, axis, along), ((*value, along), row))
                 });

@@ -5,7 +5,7 @@ use crate::LowerError;
 use crate::flat::{Flat, FlatId, Kind, dense_strides, merged_axes};
 use crate::kernel::*;
 use crate::pieces::Piece;
-use crate::thresholds::MAX_UNROLLED_TRAILING;
+use crate::thresholds::{MAX_UNROLLED_RIGHT_SIDES, MAX_UNROLLED_TRAILING};
 use broadloom_ir::dim::Dim;
 use broadloom_ir::dtype::DType;
 use broadloom_ir::reduce::SEGMENT_BLOCK;
@@ -57,6 +57,7 @@ impl<'a> Nest<'a> {
             wanted: Vec::new(),
             long_rows: Vec::new(),
             has_short_axis: false,
+            has_right_sides: false,
             memo: HashMap::new(),
             by_def: HashMap::new(),
             reduction_axes: HashMap::new(),
@@ -88,8 +89,10 @@ impl<'a> Nest<'a> {
                 .flat_map(|(of, sizes)| sizes.iter().map(move |size| (of, size)))
                 .filter(|of| !of.1.is_one())
                 .collect();
-            let unrolled = unrolled(&axes, piece.reduces && single);
-            nest.has_short_axis |= unrolled.is_some();
+            let longest = if piece.reduces { MAX_UNROLLED_RIGHT_SIDES } else { MAX_UNROLLED_TRAILING };
+            let unrolled = unrolled(&axes, longest, piece.reduces && single);
+            nest.has_short_axis |= unrolled.is_some_and(|length| length <= MAX_UNROLLED_TRAILING);
+            nest.has_right_sides |= unrolled.is_some();
             let unrolled = unrolled.filter(|_| last == Short::Unrolled);
             let looped = &axes[..axes.len() - usize::from(unrolled.is_some())];
             let (level, indices) = nest.chain(None, looped, &mut shared)?;
@@ -198,7 +201,7 @@ impl<'a> Nest<'a> {
             let Kind::Segment { op, values, .. } = node.kind else { continue };
             let axes: Vec<(usize, &Dim)> =
                 node.shape.iter().enumerate().skip(2).filter(|(_, dim)| !dim.is_one()).collect();
-            let unrolled = unrolled(&axes, true);
+            let unrolled = unrolled(&axes, MAX_UNROLLED_TRAILING, true);
             let looped = &axes[..axes.len() - usize::from(unrolled.is_some())];
             let (level, indices) = nest.chain(Some(row), looped, &mut shared)?;
             for last in 0..unrolled.unwrap_or(1) {
@@ -288,8 +291,8 @@ impl<'a> Nest<'a> {
     }
 }
 
-/// The length of the last axis, if it is unrolled.
-fn unrolled(axes: &[(usize, &Dim)], alone: bool) -> Option<i64> {
+/// The length of the last axis, if it may be unrolled.
+fn unrolled(axes: &[(usize, &Dim)], longest: i64, alone: bool) -> Option<i64> {
     let length = axes.last()?.1.as_constant()?;
-    ((1..=MAX_UNROLLED_TRAILING).contains(&length) && (axes.len() > 1 || alone)).then_some(length)
+    ((1..=longest).contains(&length) && (axes.len() > 1 || alone)).then_some(length)
 }

@@ -138,7 +138,8 @@ impl Scope<'_> {
         let Span::Block { rows: of, by_lanes } = span else { return Err(Fault::Row(row)) };
         // The lanes of a block have as many rows each, whether the last ones have steps or not.
         let is_whole = !by_lanes || count >= LANES * ROWS_OF_LANE;
-        let block = self.strips[rows.index()].filter(|strip| strip.length <= count);
+        let fits = |strip: &Strip| strip.length <= count || self.is_at_most(rows, count as i64);
+        let block = self.strips[rows.index()].filter(fits);
         block.filter(|_| of == rows && is_whole).ok_or(Fault::Row(row))
     }
 
