@@ -210,7 +210,7 @@ fn nothing_of_what_is_computed_is_stored() {
     let explanation = g.compile([("values", values), ("indices", indices)]).unwrap().explain();
     assert_eq!(explanation.kernels(), 1, "{explanation}");
     assert!(explanation.temporaries().is_empty(), "{explanation}");
-    assert!(explanation.to_string().contains("best m into rows of 10"), "{explanation}");
+    assert!(explanation.to_string().contains("best m for 10 over rows of n"), "{explanation}");
 }
 
 #[test]
