@@ -236,11 +236,20 @@ trait Element: Copy + PartialOrd + 'static {
     fn held(self) -> Self {
         self
     }
+
+    /// Whether both orders are that of its type for it, whatever it is compared with: so it is for all but zeros and
+    /// NaNs.
+    #[inline(always)]
+    fn is_plain(self) -> bool {
+        true
+    }
 }
 
 /// Elements that are compared with the last one held at once: 16 elements are a vector or two, and after one that is
 /// better so many are looked at one by one.
 const BLOCK: usize = 16;
+/// Rows whose elements are compared with the last one held for each before any is taken.
+const ACROSS: usize = 64;
 /// Elements of so many blocks that are compared before it is asked whether any is better.
 const BLOCKS: usize = 8;
 
@@ -292,6 +301,11 @@ macro_rules! floats {
             #[inline(always)]
             fn held(self) -> Self {
                 if self.is_nan() { $float::NAN } else { self }
+            }
+
+            #[inline(always)]
+            fn is_plain(self) -> bool {
+                self < 0.0 || self > 0.0
             }
         }
     )*};
@@ -380,21 +394,41 @@ impl<T: Element, const GREATEST: bool> Held<T, GREATEST> {
         // SAFETY: places are below the count, or the next one, if that is below k.
         unsafe {
             let mut place = self.count;
+            if element.is_plain() {
+                let precedes = |other: T| if GREATEST { element > other } else { element < other };
+                while place > 0 && precedes(self.value(place - 1, row)) {
+                    place -= 1;
+                    self.make_way::<i64>(self.indices, place, row);
+                    self.make_way::<T>(self.values, place, row);
+                }
+                self.put(self.indices, place, row, index);
+                self.put(self.values, place, row, element);
+                return;
+            }
             while place > 0 && element.beats::<GREATEST>(self.value(place - 1, row)) {
                 place -= 1;
                 self.make_way::<i64>(self.indices, place, row);
             }
-            if place < self.k {
-                self.indices.at::<i64>(place, row).write_unaligned(index);
-            }
+            self.put(self.indices, place, row, index);
             let mut place = self.count;
             while place > 0 && element.exceeds::<GREATEST>(self.value(place - 1, row)) {
                 place -= 1;
                 self.make_way::<T>(self.values, place, row);
             }
-            if place < self.k {
-                self.values.at::<T>(place, row).write_unaligned(element.held());
-            }
+            self.put(self.values, place, row, element.held());
+        }
+    }
+
+    /// Puts something into a place, if there is one.
+    ///
+    /// # Safety
+    ///
+    /// As [`BestFn`] or [`BestRowsFn`].
+    #[inline(always)]
+    unsafe fn put<U: Copy>(&self, places: Places, place: usize, row: usize, what: U) {
+        if place < self.k {
+            // SAFETY: the caller's.
+            unsafe { places.at::<U>(place, row).write_unaligned(what) };
         }
     }
 
@@ -475,27 +509,32 @@ unsafe fn push_across<T: Element, const GREATEST: bool>(held: Held<T, GREATEST>,
     let index = source.first;
     // SAFETY: elements below the count are the caller's, and so is what is held.
     unsafe {
-        // While places are free, every element gets one.
-        let blocks = if held.count == held.k { source.count / BLOCK } else { 0 };
-        for block in 0..blocks {
-            let first = block * BLOCK;
-            let elements = source.block::<T>(first);
-            let last = held.values.at::<T>(held.k - 1, first).cast::<[T; BLOCK]>().read_unaligned();
-            let mut is_better = [false; BLOCK];
-            for lane in 0..BLOCK {
-                is_better[lane] = elements[lane].exceeds::<GREATEST>(last[lane]);
+        let is_full = held.count == held.k;
+        let mut at = 0;
+        while at < source.count {
+            let end = source.count.min(at + ACROSS);
+            let mut is_better = [0u8; ACROSS];
+            // While places are free, every element gets one.
+            if is_full {
+                let last = held.values.at::<T>(held.k - 1, at);
+                let elements = source.start.cast::<T>().wrapping_add(at);
+                for (row, flag) in is_better[..end - at].iter_mut().enumerate() {
+                    let element = elements.wrapping_add(row).read_unaligned();
+                    let last = last.wrapping_add(row).read_unaligned();
+                    *flag = u8::from(element.exceeds::<GREATEST>(last));
+                }
+            } else {
+                is_better[..end - at].fill(1);
             }
-            if is_better.iter().fold(false, |any, is_better| any | is_better) {
-                for lane in (0..BLOCK).filter(|lane| is_better[*lane]) {
-                    held.take(first + lane, elements[lane], index);
+            for (word, flags) in is_better.as_chunks::<16>().0.iter().enumerate() {
+                let mut left = u128::from_le_bytes(*flags);
+                while left != 0 {
+                    let row = at + 16 * word + left.trailing_zeros() as usize / 8;
+                    held.take(row, source.element(row), index);
+                    left &= left - 1;
                 }
             }
-        }
-        for row in blocks * BLOCK..source.count {
-            let element = source.element::<T>(row);
-            if held.count < held.k || element.exceeds::<GREATEST>(held.value(held.k - 1, row)) {
-                held.take(row, element, index);
-            }
+            at = end;
         }
     }
 }
