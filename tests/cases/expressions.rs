@@ -714,6 +714,14 @@ pub const BEST: &[(&str, Build)] = &[
         let d = b.reduce(ReduceOp::Sum, d, &[-1], false);
         vec![b.best(d, 4, 1, false, false), b.best(d, 4, 1, false, true)]
     }),
+    ("nearest codes", |b| {
+        let (x, y) = (b.input("x", F32, &["n", "100"]), b.input("y", F32, &["65", "100"]));
+        let (x, y) = (b.expand(x, 1), b.expand(y, 0));
+        let d = b.op(Op::Subtract, &[x, y]);
+        let d = b.op(Op::Square, &[d]);
+        let d = b.reduce(ReduceOp::Sum, d, &[-1], false);
+        vec![b.best(d, 4, 1, false, false), b.best(d, 4, 1, false, true)]
+    }),
     ("best of sums", |b| {
         let x = b.input("x", F32, &["n", "40", "m"]);
         let sums = b.reduce(ReduceOp::Sum, x, &[-1], false);

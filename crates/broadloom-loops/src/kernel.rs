@@ -401,6 +401,6 @@ pub enum Def {
         /// The row-major position of the index, that the report names.
         position: AccessId,
     },
-    /// Defined by a [`Reduce`] or read back from the result row of a [`Stream`] or a [`Best`].
+    /// Defined by a [`Reduce`] or read back from the result row of a [`Stream`], a [`Best`] or a [`BestRows`].
     Reduced,
 }

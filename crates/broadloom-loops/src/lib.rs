@@ -24,6 +24,8 @@
 //!             | strip AXIS of LENGTH { stmt .. }                  strip by strip
 //!             | call operand = OP(operand ..)                     a function of whole rows, or of elements side by side
 //!             | reduce AXIS [vector LANES] ORDER { stmt .. vN = OP vN .. }        accumulators in values
+//!             | best AXIS into rows of AXIS { stmt .. rN, rN = EXTREME of (rN | load NAME[access]) }
+//!             | best AXIS for AXIS over rows of AXIS { stmt .. rN, rN = EXTREME of (rN | load NAME[access]) }
 //!             | contract AXIS for AXIS over rows of AXIS [vector LANES] ORDER { stmt .. rN = OP vN .. }
 //!             | stream AXIS [by STEPS] over [dense] rows of AXIS [vector LANES] ORDER { stmt .. rN = OP vN .. }
 //!             | pairs AXIS over rows of AXIS { left, right; rN = OP sum of N TERM }    by a tile function

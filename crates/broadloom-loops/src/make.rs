@@ -158,11 +158,14 @@ impl Maker<'_, '_, '_> {
         defined
     }
 
-    /// The row of a value, and whose strip it is over: its own loop's, that of the merged loop of which that is a
-    /// part, that of a loop around, or that over the places of what was found.
+    /// The row of a value, and whose strip it is over: that over the places of what was found, its own loop's, that of
+    /// the merged loop of which that is a part, or that of a loop around.
     fn row_of(&self, value: ValueId) -> Option<(RowId, AxisId)> {
-        if let Some(places) = self.nest.places_of(value) {
-            return Some((*self.rows.get(&(value, places))?, places));
+        let places = self.nest.places_of(value);
+        if let Some((row, places)) =
+            places.and_then(|places| Some((*self.rows.get(&(value, places))?, places)))
+        {
+            return Some((row, places));
         }
         let own = self.placement.position(value)?;
         std::iter::once(own)
@@ -250,6 +253,9 @@ impl Maker<'_, '_, '_> {
         }
         if let Some(contraction) = self.placement.contractions.get(&axis) {
             return Ok(vec![self.contraction(axis, contraction)?]);
+        }
+        if let Some(walk) = self.placement.best_in(axis) {
+            return Ok(vec![self.strips_of_best(axis, walk)?]);
         }
         let mut before = self.gathers(axis);
         let items = self.placement.items(Some(axis));
@@ -400,6 +406,21 @@ impl Maker<'_, '_, '_> {
         }
     }
 
+    /// What the steps of an axis do before they walk along a strip.
+    fn before_strip(&mut self, axis: AxisId, strip: AxisId) -> Result<Steps, LowerError> {
+        let contraction = self.placement.contractions.get(&axis);
+        let ahead = contraction.map(|contraction| self.scoped(|maker| maker.contract(axis, contraction)));
+        let ahead = ahead.transpose()?.into_iter().collect();
+        let varies = |item: &Item| matches!(item, Item::Value(value) if self.nest.depends[value.index()] & bit(strip) != 0);
+        let items = self.placement.items(Some(axis));
+        let (varying, uniform): (Vec<Item>, Vec<Item>) = items.into_iter().partition(varies);
+        let mut per_step = Vec::new();
+        for item in uniform {
+            self.item(item, &mut per_step)?;
+        }
+        Ok(Steps { ahead, per_step, varying })
+    }
+
     /// A reduction into rows over the strip of the axis around it.
     fn stream(&mut self, axis: AxisId, strip: AxisId) -> Result<Stream, LowerError> {
         let reduced = self.placement.reduced[&axis].clone();
@@ -407,17 +428,7 @@ impl Maker<'_, '_, '_> {
             reduced.iter().flat_map(|value| self.nest.reductions[value].operand.operands()).collect();
         let order = self.placement.orders[&axis];
         let mut stream = self.scoped(|maker| {
-            let contraction = maker.placement.contractions.get(&axis);
-            let ahead = contraction.map(|contraction| maker.scoped(|maker| maker.contract(axis, contraction)));
-            let ahead = ahead.transpose()?.into_iter().collect();
-            let (varying, uniform): (Vec<Item>, Vec<Item>) = maker.placement
-                .items(Some(axis))
-                .into_iter()
-                .partition(|item| matches!(item, Item::Value(value) if maker.nest.depends[value.index()] & bit(strip) != 0));
-            let mut per_step = Vec::new();
-            for item in uniform {
-                maker.item(item, &mut per_step)?;
-            }
+            let Steps { ahead, per_step, varying } = maker.before_strip(axis, strip)?;
             let (prologue, body, lanes, accumulators) =
                 maker.in_stages(strip, Some(axis), &varying, &wanted, |maker, body| {
                     reduced.iter().map(|value| maker.accumulator(*value, body)).collect::<Vec<_>>()
@@ -438,8 +449,19 @@ impl Maker<'_, '_, '_> {
                 false => 1,
             };
             let dense = maker.placement.has_dense_rows(axis);
-            let mut stream =
-                Stream { axis, strip, order, lanes, steps: 1, dense, ahead, per_step, prologue, body, accumulators };
+            let mut stream = Stream {
+                axis,
+                strip,
+                order,
+                lanes,
+                steps: 1,
+                dense,
+                ahead,
+                per_step,
+                prologue,
+                body,
+                accumulators,
+            };
             let [extent, width] = [axis, strip].map(|axis| maker.kernel.axes[axis.index()].extent);
             stream.steps = steps(&stream, extent, width);
             Ok(stream)
@@ -460,6 +482,16 @@ impl Maker<'_, '_, '_> {
         }
         Ok(stream)
     }
+}
+
+/// Steps of an axis that each walk along a strip.
+struct Steps {
+    /// What runs ahead of so many of them.
+    ahead: Vec<Stmt>,
+    /// What does not depend on the strip.
+    per_step: Vec<Stmt>,
+    /// What does.
+    varying: Vec<Item>,
 }
 
 fn is_by_tree(order: Order) -> bool {

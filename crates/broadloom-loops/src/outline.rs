@@ -62,6 +62,9 @@ impl Kernel {
     }
 }
 
+/// What a walk for the best elements does.
+const BEST: &str = "find the best over";
+
 /// The loops among statements. They nest as deep as loops do, of which there are few.
 fn loops(body: &[Stmt]) -> Vec<Outlined> {
     let mut found: Vec<Outlined> = Vec::new();
@@ -80,8 +83,15 @@ fn loops(body: &[Stmt]) -> Vec<Outlined> {
             let mut inside = loops(body);
             let lanes = inside.iter().filter(|part| part.axis == *axis).map(|part| part.lanes).max();
             inside.retain(|part| part.axis != *axis);
-            let (verb, lanes) = ("find the best over", lanes.unwrap_or(1));
-            add(&mut found, Outlined { axis: *axis, verb, lanes, strip: None, inside });
+            add(
+                &mut found,
+                Outlined { axis: *axis, verb: BEST, lanes: lanes.unwrap_or(1), strip: None, inside },
+            );
+            continue;
+        }
+        if let Stmt::BestRows(BestRows { axis, .. }) = stmt {
+            let inside = stmt.children().into_iter().flat_map(loops).collect();
+            add(&mut found, Outlined { axis: *axis, verb: BEST, lanes: 1, strip: None, inside });
             continue;
         }
         let Some(each) = stmt.as_loop() else { continue };

@@ -17,7 +17,7 @@ pub(crate) use pairing::Pairing;
 
 use crate::flat::FlatId;
 use crate::kernel::*;
-use crate::nest::{AxisSet, Gathered, Nest, NestAxis, NestStore, Part, bit};
+use crate::nest::{AxisSet, Found, Gathered, Nest, NestAxis, NestStore, Part, bit};
 use crate::thresholds::{
     MIN_CALLED_STRIP, MIN_INVARIANT_COST, REGISTERS_OF_CROWDED_VALUE, REGISTERS_OF_VALUE, USUAL_LANE_BYTES,
     max_uncrowded_values,
@@ -47,12 +47,14 @@ pub(crate) enum Form {
     Contraction,
     /// Along its own axis, by a tile function that holds the best elements in rows.
     Best,
+    /// The same for the strip of the loop around it at once, in rows over that.
+    BestRows,
 }
 
 impl Form {
     /// Whether the reduction works on whole rows over the strip of the loop around it, and so ends a stage.
     pub fn is_by_rows(self) -> bool {
-        matches!(self, Form::AccumulatorRows | Form::PairwiseTile)
+        matches!(self, Form::AccumulatorRows | Form::PairwiseTile | Form::BestRows)
     }
 }
 
@@ -390,10 +392,12 @@ impl<'n, 'a> Placement<'n, 'a> {
     }
 
     fn form(&self, axis: AxisId, order: Order) -> Form {
-        if self.nest.found.contains_key(&axis) {
-            return Form::Best;
-        }
         let inside = self.loops(Some(axis));
+        if self.nest.found.contains_key(&axis) {
+            let directions = self.neighbour(axis).map(|neighbour| self.directions(axis, neighbour));
+            let is_across = matches!(directions, Some((0, 1.., _))) && inside.is_empty();
+            return if is_across { Form::BestRows } else { Form::Best };
+        }
         let has_calls =
             self.live_values().any(|value| self.position(value) == Some(axis) && self.is_call(value));
         let forms: Vec<Form> = inside.iter().filter_map(|inner| self.forms.get(inner).copied()).collect();
@@ -426,6 +430,13 @@ impl<'n, 'a> Placement<'n, 'a> {
             (0, 1.., _) if streams => Form::AccumulatorRows,
             _ => Form::Contiguous,
         }
+    }
+
+    /// What the walk in a loop finds that is for all of its strip at once, if there is one.
+    pub fn best_in(&self, axis: AxisId) -> Option<Found> {
+        let walks = self.nest.found.iter().filter(|(walk, _)| self.forms.get(walk) == Some(&Form::BestRows));
+        let mut inside = walks.filter(|(walk, _)| self.nest.axes[walk.index()].parent == Some(axis));
+        inside.next().map(|(_, found)| *found)
     }
 
     /// How many loads that depend on both a reduction axis and its neighbour have unit stride along the former,

@@ -123,6 +123,16 @@ impl Printer<'_> {
         format!("{} {operand}", accumulator.op)
     }
 
+    /// What a walk for the best elements leaves in its rows.
+    fn held(&self, [values, indices]: [RowId; 2], largest: bool, source: Operand) -> String {
+        let extreme = if largest { "greatest" } else { "least" };
+        let source = match source {
+            Operand::Row(row) => row.to_string(),
+            Operand::Array { access, delta } => format!("load {}", self.access(access, delta)),
+        };
+        format!("{values}, {indices} = {extreme} of {source}")
+    }
+
     fn lanes(lanes: usize) -> String {
         if lanes == 1 { String::new() } else { format!(" vector {lanes}") }
     }
@@ -226,15 +236,20 @@ impl Printer<'_> {
                 }
                 Stmt::Best(best) => {
                     let (axis, places) = (self.axis(best.axis), self.axis(best.places));
-                    let extreme = if best.largest { "greatest" } else { "least" };
-                    let source = match best.source {
-                        Operand::Row(row) => row.to_string(),
-                        Operand::Array { access, delta } => format!("load {}", self.access(access, delta)),
-                    };
                     writeln!(f, "{pad}best {axis} into rows of {places} {{")?;
                     self.body(f, &best.body, depth + 1)?;
-                    writeln!(f, "{pad}  {}, {} = {extreme} of {source}", best.values, best.indices)?;
-                    writeln!(f, "{pad}}}")?;
+                    let held = self.held(best.rows(), best.largest, best.source);
+                    writeln!(f, "{pad}  {held}\n{pad}}}")?;
+                }
+                Stmt::BestRows(best) => {
+                    let [axis, strip, places] =
+                        [best.axis, best.strip, best.places].map(|axis| self.axis(axis));
+                    writeln!(f, "{pad}best {axis} for {places} over rows of {strip} {{")?;
+                    for body in [&best.ahead, &best.per_step, &best.prologue] {
+                        self.body(f, body, depth + 1)?;
+                    }
+                    let held = self.held(best.rows(), best.largest, best.source);
+                    writeln!(f, "{pad}  {held}\n{pad}}}")?;
                 }
                 Stmt::Stream(stream) => {
                     let (axis, strip) = (self.axis(stream.axis), self.axis(stream.strip));

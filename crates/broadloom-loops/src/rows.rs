@@ -19,7 +19,8 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 enum Level {
     /// In the first-level cache: it is met in every step.
     First,
-    /// In the second: a lane of a block, which is met in one step of `LANES`.
+    /// In the second: a lane of a block, which is met in one step of `LANES`, or a place of the best elements, which is
+    /// met by few.
     Second,
     /// Anywhere: a rank of blocks, which is met once in `2^rank` blocks, and of most axes hardly any is met at all; and
     /// a row of a block that is transposed, one of many, each of which is written and read once. That the other arrays
@@ -203,6 +204,10 @@ impl Met {
                         met.levels[tree.lanes.index()] = level;
                         met.levels[tree.ranks.index()] = Level::Memory;
                     }
+                }
+                // Of the places only the last is met in every step.
+                Stmt::BestRows(best) => {
+                    best.rows().iter().for_each(|row| met.levels[row.index()] = Level::Second);
                 }
                 Stmt::Let(_)
                 | Stmt::Store { .. }

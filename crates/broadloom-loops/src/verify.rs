@@ -3,8 +3,9 @@
 //!
 //! 1. what a statement names exists, and a value is defined once, before it is read, in a loop around (or before) its
 //!    readers;
-//! 2. a `For`, `Strip`, `Reduce`, `Stream`, `Contract` or `Best` of an axis stands in no other loop of that axis, except that a
-//!    `For` walks the strip of a `Strip`, of a `Reduce` with a prologue, of a `Stream`, of a `Contract`, or of a `Best`;
+//! 2. a `For`, `Strip`, `Reduce`, `Stream`, `Contract`, `Best` or `BestRows` of an axis stands in no other loop of that axis,
+//!    except that a `For` walks the strip of a `Strip`, of a `Reduce` with a prologue, of a `Stream`, of a `Contract`, or
+//!    of a `Best`;
 //! 3. rows are used over the strip of their axis, which is no longer than they are, and are written before they are
 //!    read; no row that is written in between shares their memory; periodic ones are written by the loop over their
 //!    period, a constant, before any strip that reads them, are longer by that, and hold it a whole number of times;
@@ -28,7 +29,10 @@
 //!     elements of arrays that the kernel does not write; these rows share memory with no others;
 //! 11. a `Best` stands in no loop of its axes and in no vector loop; it reads a row that its body fills, or an array, and
 //!     then has no body; it has a row of the dtype of the elements and one of i64, both as long as its axis of places,
-//!     a constant.
+//!     a constant;
+//! 12. a `BestRows` stands in no loop of its axes and in no vector loop, but in a strip of one and in one of its places, as
+//!     many as are asked for; it has as many rows of the dtype of the elements and of i64 over the first; it reads a row
+//!     over it that its steps fill, or what ahead of them does, or what lies side by side in an array.
 
 mod best;
 mod contraction;
@@ -93,7 +97,7 @@ pub enum Fault {
     /// Promise 5.
     #[error("{0} has no tile function for {1}")]
     NoTile(Op, DType),
-    /// Promise 6, 7 or 11.
+    /// Promise 6, 7, 11 or 12.
     #[error("the loop over {0} cannot run in this form")]
     Form(AxisId),
     /// Promise 7.
@@ -439,6 +443,7 @@ impl<'k> Scope<'k> {
             }
             Stmt::Pairs(pairs) => self.pairs(pairs),
             Stmt::Best(best) => self.best(best, stmt),
+            Stmt::BestRows(best) => self.best_rows(best, stmt),
             Stmt::Transpose { access, row, rows, axis, .. } => self.transpose(*access, *row, *rows, *axis),
             Stmt::Gather { access, row, axis, steps, strides, .. } => {
                 strides.iter().try_for_each(|stride| self.stride(*stride))?;

@@ -106,6 +106,7 @@ fn values_and_indices_are_found_by_one_walk() {
         ("best of columns", 1, 0),
         // A copy of what is read against the order of memory.
         ("best of pairs", 2, 1),
+        ("nearest codes", 1, 0),
         ("best of sums", 1, 0),
         // Two walks, of two and of 64 elements.
         ("best of everything", 2, 0),

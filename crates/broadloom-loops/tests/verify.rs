@@ -412,6 +412,87 @@ const BEST: &[(&str, &str, Break)] = &[
     }),
 ];
 
+/// Changes the first walk for the best elements of all of a strip.
+fn best_rows(schedule: &mut Schedule, act: impl Fn(&mut BestRows, &mut [Row], &mut [Axis])) {
+    let found = schedule.kernels.iter_mut().any(|kernel| {
+        let Kernel { body, rows, axes, .. } = kernel;
+        first(body, &mut |body| {
+            body.iter_mut().any(|stmt| match stmt {
+                Stmt::BestRows(best) => {
+                    act(best, rows, axes);
+                    true
+                }
+                _ => false,
+            })
+        })
+    });
+    assert!(found, "{schedule}");
+}
+
+/// Puts the first of them into a loop over one of its axes.
+fn around_best_rows(schedule: &mut Schedule, axis: impl Fn(&BestRows) -> AxisId) {
+    change(schedule, &mut |stmt| match stmt {
+        Stmt::BestRows(best) => {
+            let axis = axis(best);
+            *stmt = Stmt::For { axis, lanes: 1, body: vec![stmt.clone()] };
+            true
+        }
+        _ => false,
+    });
+}
+
+/// The promises of such walks, broken.
+const BEST_ROWS: &[(&str, &str, Break)] = &[
+    // More places than are asked for, and fewer.
+    ("Short", "best of columns", |schedule| {
+        best_rows(schedule, |best, rows, _| rows[best.values.index()].count += 1);
+    }),
+    ("Row", "best of columns", |schedule| {
+        best_rows(schedule, |best, rows, _| rows[best.indices.index()].count -= 1);
+    }),
+    ("RowDtype", "best of columns", |schedule| {
+        best_rows(schedule, |best, rows, _| rows[best.indices.index()].dtype = DType::I32);
+    }),
+    ("RowDtype", "nearest codes", |schedule| {
+        best_rows(schedule, |best, rows, _| rows[best.values.index()].dtype = DType::F64);
+    }),
+    ("Row", "best of columns", |schedule| {
+        best_rows(schedule, |best, rows, _| rows[best.values.index()].span = Span::Strip);
+    }),
+    ("Form", "best of columns", |schedule| {
+        best_rows(schedule, |best, _, axes| {
+            axes[best.places.index()].extent = Extent::Param(ParamId::new(0))
+        });
+    }),
+    ("Form", "best of columns", |schedule| best_rows(schedule, |best, _, _| best.places = best.axis)),
+    ("Form", "best of columns", |schedule| best_rows(schedule, |best, _, _| best.strip = best.places)),
+    // The strip of the places is not all of them.
+    ("Form", "best of columns", |schedule| {
+        best_rows(schedule, |best, _, axes| axes[best.places.index()].extent = Extent::Constant(4));
+    }),
+    // What lies apart along the strip.
+    ("Moved", "best of columns", |schedule| {
+        let kernel = schedule.kernels.last_mut().unwrap();
+        kernel.accesses.iter_mut().for_each(|access| {
+            let strides = access.strides.iter_mut();
+            strides
+                .filter(|(_, stride)| *stride == Stride::Constant(1))
+                .for_each(|(_, s)| *s = Stride::Constant(2));
+        });
+    }),
+    // Nothing fills the row.
+    ("Row", "nearest codes", |schedule| best_rows(schedule, |best, _, _| best.ahead.clear())),
+    ("Overwritten", "nearest codes", |schedule| {
+        best_rows(schedule, |best, rows, _| {
+            if let Operand::Row(row) = best.source {
+                rows[best.values.index()].offset = rows[row.index()].offset;
+            }
+        });
+    }),
+    ("Nested", "best of columns", |schedule| around_best_rows(schedule, |best| best.axis)),
+    ("Form", "best of columns", |schedule| around_best_rows(schedule, |best| best.strip)),
+];
+
 /// A product of matrices.
 const PRODUCT: &str = "columns of functions, matrix product";
 
@@ -466,7 +547,7 @@ fn kind(fault: &Fault) -> &'static str {
 #[test]
 fn every_broken_promise_is_found() {
     let mut found = BTreeSet::new();
-    for (expected, name, break_it) in CASES.iter().chain(BEST) {
+    for (expected, name, break_it) in CASES.iter().chain(BEST).chain(BEST_ROWS) {
         let mut broken = schedule(name);
         assert_eq!(verify(&broken), Ok(()), "{name}");
         break_it(&mut broken);

@@ -7,10 +7,13 @@
 //! ```
 //!
 //! What is held lies in memory between two calls, so that a row may come in strips, and those of several rows in turn.
+//! Or many rows come together, one element of each at a time: then it lies place by place, and what is compared are the
+//! elements of neighbouring rows, each with the last one held for it.
 #![allow(unsafe_code, reason = "entry points called by compiled kernels, and their dispatch by CPU level")]
 
 use crate::level::CpuLevel;
 use crate::pairs::Extreme;
+use std::marker::PhantomData;
 
 /// The entry point: takes `count` more elements of a row, of which `seen` were taken before.
 ///
@@ -35,6 +38,27 @@ pub type BestFn = unsafe extern "C" fn(
     source: *const u8,
     stride: isize,
     first: i64,
+    count: usize,
+);
+
+/// The entry point for many rows at once: takes one more element of each of `count` rows, of which `seen` were taken
+/// before. That of row `i` lies `i` elements behind `source`, and all have the same index.
+///
+/// What is held is what a [`BestFn`] would hold for each row. That of row `i` in a place lies `i` elements behind the
+/// start of the place, which is so many bytes behind that of the place before. Nothing needs alignment.
+///
+/// # Safety
+///
+/// As [`BestFn`], for all rows; the CPU must support the level for which [`best_rows_function`] returned the pointer.
+pub type BestRowsFn = unsafe extern "C" fn(
+    values: *mut u8,
+    values_apart: usize,
+    indices: *mut u8,
+    indices_apart: usize,
+    k: usize,
+    seen: usize,
+    source: *const u8,
+    index: i64,
     count: usize,
 );
 
@@ -74,6 +98,21 @@ impl Ordered {
 
 /// The loop for elements of a type, at a level: all levels give the same.
 pub fn best_function(of: Ordered, extreme: Extreme, level: CpuLevel) -> BestFn {
+    of_type(of, extreme, level).of_row
+}
+
+/// The loop for elements of many rows, of a type, at a level: all levels give the same.
+pub fn best_rows_function(of: Ordered, extreme: Extreme, level: CpuLevel) -> BestRowsFn {
+    of_type(of, extreme, level).of_rows
+}
+
+/// The loops for a type, an extreme and a level.
+struct Loops {
+    of_row: BestFn,
+    of_rows: BestRowsFn,
+}
+
+fn of_type(of: Ordered, extreme: Extreme, level: CpuLevel) -> Loops {
     match of {
         Ordered::Bool | Ordered::U8 => at_level::<u8>(extreme, level),
         Ordered::I8 => at_level::<i8>(extreme, level),
@@ -88,54 +127,88 @@ pub fn best_function(of: Ordered, extreme: Extreme, level: CpuLevel) -> BestFn {
     }
 }
 
-fn at_level<T: Element>(extreme: Extreme, level: CpuLevel) -> BestFn {
+fn at_level<T: Element>(extreme: Extreme, level: CpuLevel) -> Loops {
     match extreme {
         Extreme::Least => of_extreme::<T, false>(level),
         Extreme::Greatest => of_extreme::<T, true>(level),
     }
 }
 
-fn of_extreme<T: Element, const GREATEST: bool>(level: CpuLevel) -> BestFn {
+fn of_extreme<T: Element, const GREATEST: bool>(level: CpuLevel) -> Loops {
     match level {
         #[cfg(target_arch = "x86_64")]
-        CpuLevel::Avx2Fma if level.is_supported() => avx2_fma::<T, GREATEST>,
+        CpuLevel::Avx2Fma if level.is_supported() => avx2_fma::loops::<T, GREATEST>(),
         #[cfg(target_arch = "x86_64")]
-        CpuLevel::Avx512 if level.is_supported() => avx512::<T, GREATEST>,
-        CpuLevel::Baseline | CpuLevel::Avx2Fma | CpuLevel::Avx512 | CpuLevel::Neon => portable::<T, GREATEST>,
+        CpuLevel::Avx512 if level.is_supported() => avx512::loops::<T, GREATEST>(),
+        CpuLevel::Baseline | CpuLevel::Avx2Fma | CpuLevel::Avx512 | CpuLevel::Neon => {
+            portable::loops::<T, GREATEST>()
+        }
     }
 }
 
-macro_rules! entry {
+macro_rules! entries {
     ($(#[$attribute:meta])* $name:ident) => {
-        /// # Safety
-        ///
-        /// As [`BestFn`].
-        $(#[$attribute])*
-        unsafe extern "C" fn $name<T: Element, const GREATEST: bool>(
-            values: *mut u8,
-            indices: *mut i64,
-            k: usize,
-            seen: usize,
-            source: *const u8,
-            stride: isize,
-            first: i64,
-            count: usize,
-        ) {
-            let held = Held::<T, GREATEST> { values: values.cast(), indices, k, count: seen.min(k) };
-            // SAFETY: the caller's.
-            unsafe { push(held, Source { start: source, stride, first, count }) }
+        mod $name {
+            use super::*;
+
+            pub(super) fn loops<T: Element, const GREATEST: bool>() -> Loops {
+                Loops { of_row: of_row::<T, GREATEST>, of_rows: of_rows::<T, GREATEST> }
+            }
+
+            /// # Safety
+            ///
+            /// As [`BestFn`].
+            $(#[$attribute])*
+            unsafe extern "C" fn of_row<T: Element, const GREATEST: bool>(
+                values: *mut u8,
+                indices: *mut i64,
+                k: usize,
+                seen: usize,
+                source: *const u8,
+                stride: isize,
+                first: i64,
+                count: usize,
+            ) {
+                let (values, indices) = (Places::of::<T>(values), Places::of::<i64>(indices.cast()));
+                let held = Held::<T, GREATEST> { values, indices, k, count: seen.min(k), of: PhantomData };
+                // SAFETY: the caller's.
+                unsafe { push(held, Source { start: source, stride, first, count }) }
+            }
+
+            /// # Safety
+            ///
+            /// As [`BestRowsFn`].
+            $(#[$attribute])*
+            unsafe extern "C" fn of_rows<T: Element, const GREATEST: bool>(
+                values: *mut u8,
+                values_apart: usize,
+                indices: *mut u8,
+                indices_apart: usize,
+                k: usize,
+                seen: usize,
+                source: *const u8,
+                index: i64,
+                count: usize,
+            ) {
+                let values = Places { start: values, apart: values_apart };
+                let indices = Places { start: indices, apart: indices_apart };
+                let held = Held::<T, GREATEST> { values, indices, k, count: seen.min(k), of: PhantomData };
+                let source = Source { start: source, stride: size_of::<T>() as isize, first: index, count };
+                // SAFETY: the caller's.
+                unsafe { push_across(held, source) }
+            }
         }
     };
 }
 
-entry!(portable);
-entry!(
-    #[cfg(target_arch = "x86_64")]
+entries!(portable);
+#[cfg(target_arch = "x86_64")]
+entries!(
     #[target_feature(enable = "avx2,fma")]
     avx2_fma
 );
-entry!(
-    #[cfg(target_arch = "x86_64")]
+#[cfg(target_arch = "x86_64")]
+entries!(
     #[target_feature(enable = "avx512f,avx512dq,avx512bw,avx512vl,avx2,fma")]
     avx512
 );
@@ -163,11 +236,20 @@ trait Element: Copy + PartialOrd + 'static {
     fn held(self) -> Self {
         self
     }
+
+    /// Whether both orders are that of its type for it, whatever it is compared with: so it is for all but zeros and
+    /// NaNs.
+    #[inline(always)]
+    fn is_plain(self) -> bool {
+        true
+    }
 }
 
 /// Elements that are compared with the last one held at once: 16 elements are a vector or two, and after one that is
 /// better so many are looked at one by one.
 const BLOCK: usize = 16;
+/// Rows whose elements are compared with the last one held for each before any is taken.
+const ACROSS: usize = 64;
 /// Elements of so many blocks that are compared before it is asked whether any is better.
 const BLOCKS: usize = 8;
 
@@ -208,28 +290,59 @@ macro_rules! floats {
 
             #[inline(always)]
             fn exceeds<const GREATEST: bool>(self, other: Self) -> bool {
-                let is_zero = self == 0.0 && other == 0.0;
-                let by_sign = self.is_sign_negative() != other.is_sign_negative()
-                    && self.is_sign_positive() == GREATEST;
-                if is_zero { by_sign } else { self.beats::<GREATEST>(other) }
+                // Without branches, for vectors. A NaN is no worse than anything; of what is equal, only zeros differ in
+                // their bits.
+                let is_better = !(if GREATEST { self <= other } else { self >= other });
+                let (bits, other_bits) = (self.to_bits().cast_signed(), other.to_bits().cast_signed());
+                let by_sign = if GREATEST { bits > other_bits } else { bits < other_bits };
+                (is_better | (self == other) & by_sign) & !other.is_nan()
             }
 
             #[inline(always)]
             fn held(self) -> Self {
                 if self.is_nan() { $float::NAN } else { self }
             }
+
+            #[inline(always)]
+            fn is_plain(self) -> bool {
+                self < 0.0 || self > 0.0
+            }
         }
     )*};
 }
 floats!(f32 f64);
 
-/// The best elements so far.
+/// The places of what is held, best first.
+#[derive(Clone, Copy)]
+struct Places {
+    start: *mut u8,
+    /// Bytes from one place to the next.
+    apart: usize,
+}
+
+impl Places {
+    /// Places side by side.
+    #[inline(always)]
+    fn of<T>(start: *mut u8) -> Places {
+        Places { start, apart: size_of::<T>() }
+    }
+
+    /// Where a place of the row lies that is so many elements behind the first one.
+    #[inline(always)]
+    fn at<T>(self, place: usize, row: usize) -> *mut T {
+        self.start.wrapping_add(place * self.apart + row * size_of::<T>()).cast()
+    }
+}
+
+/// The best elements so far, of a row or of each of several.
+#[derive(Clone, Copy)]
 struct Held<T, const GREATEST: bool> {
-    values: *mut T,
-    indices: *mut i64,
+    values: Places,
+    indices: Places,
     k: usize,
     /// How many there are.
     count: usize,
+    of: PhantomData<T>,
 }
 
 /// Elements that are taken.
@@ -263,11 +376,11 @@ impl Source {
 impl<T: Element, const GREATEST: bool> Held<T, GREATEST> {
     /// # Safety
     ///
-    /// As [`BestFn`], and `place` must be below the count.
+    /// As [`BestFn`] or [`BestRowsFn`], and `place` must be below the count.
     #[inline(always)]
-    unsafe fn value(&self, place: usize) -> T {
+    unsafe fn value(&self, place: usize, row: usize) -> T {
         // SAFETY: the caller's.
-        unsafe { self.values.add(place).read_unaligned() }
+        unsafe { self.values.at::<T>(place, row).read_unaligned() }
     }
 
     /// Puts an element into its place, if it has one: by the order in which zeros are equal its index, and by that of
@@ -275,30 +388,62 @@ impl<T: Element, const GREATEST: bool> Held<T, GREATEST> {
     ///
     /// # Safety
     ///
-    /// As [`BestFn`].
+    /// As [`BestFn`] or [`BestRowsFn`].
     #[inline(always)]
-    unsafe fn take(&mut self, element: T, index: i64) {
-        let before = self.count;
-        // SAFETY: places are below the count, or the next one, which is below k.
+    unsafe fn take(&self, row: usize, element: T, index: i64) {
+        // SAFETY: places are below the count, or the next one, if that is below k.
         unsafe {
-            let (mut place, mut by_value) = (before, before);
-            while place > 0 && element.beats::<GREATEST>(self.value(place - 1)) {
+            let mut place = self.count;
+            if element.is_plain() {
+                let precedes = |other: T| if GREATEST { element > other } else { element < other };
+                while place > 0 && precedes(self.value(place - 1, row)) {
+                    place -= 1;
+                    self.make_way::<i64>(self.indices, place, row);
+                    self.make_way::<T>(self.values, place, row);
+                }
+                self.put(self.indices, place, row, index);
+                self.put(self.values, place, row, element);
+                return;
+            }
+            while place > 0 && element.beats::<GREATEST>(self.value(place - 1, row)) {
                 place -= 1;
+                self.make_way::<i64>(self.indices, place, row);
             }
-            while by_value > 0 && element.exceeds::<GREATEST>(self.value(by_value - 1)) {
-                by_value -= 1;
+            self.put(self.indices, place, row, index);
+            let mut place = self.count;
+            while place > 0 && element.exceeds::<GREATEST>(self.value(place - 1, row)) {
+                place -= 1;
+                self.make_way::<T>(self.values, place, row);
             }
-            self.count = (before + 1).min(self.k);
-            if place < self.count {
-                let to = self.indices.add(place);
-                to.copy_to(to.add(1), self.count - 1 - place);
-                to.write_unaligned(index);
-            }
-            if by_value < self.count {
-                let to = self.values.add(by_value);
-                to.copy_to(to.add(1), self.count - 1 - by_value);
-                to.write_unaligned(element.held());
-            }
+            self.put(self.values, place, row, element.held());
+        }
+    }
+
+    /// Puts something into a place, if there is one.
+    ///
+    /// # Safety
+    ///
+    /// As [`BestFn`] or [`BestRowsFn`].
+    #[inline(always)]
+    unsafe fn put<U: Copy>(&self, places: Places, place: usize, row: usize, what: U) {
+        if place < self.k {
+            // SAFETY: the caller's.
+            unsafe { places.at::<U>(place, row).write_unaligned(what) };
+        }
+    }
+
+    /// Moves what is in a place to the next one, or out of the last.
+    ///
+    /// # Safety
+    ///
+    /// As [`BestFn`] or [`BestRowsFn`], and `place` must be below the count.
+    #[inline(always)]
+    unsafe fn make_way<U: Copy>(&self, places: Places, place: usize, row: usize) {
+        if place + 1 < self.k {
+            // SAFETY: the caller's.
+            unsafe {
+                places.at::<U>(place + 1, row).write_unaligned(places.at::<U>(place, row).read_unaligned())
+            };
         }
     }
 }
@@ -319,7 +464,7 @@ unsafe fn push<T: Element, const GREATEST: bool>(mut held: Held<T, GREATEST>, so
             let is_full = held.count == held.k;
             let blocks = if is_full && is_dense { (source.count - at) / BLOCK } else { 0 };
             if blocks >= BLOCKS {
-                let last = held.value(held.k - 1);
+                let last = held.value(held.k - 1, 0);
                 let mut any = false;
                 for block in 0..BLOCKS {
                     any |= T::may_beat::<GREATEST>(&source.block(at + block * BLOCK), last);
@@ -334,18 +479,62 @@ unsafe fn push<T: Element, const GREATEST: bool>(mut held: Held<T, GREATEST>, so
             while at < end {
                 let stop = end.min(at + BLOCK);
                 let is_whole = is_dense && held.count == held.k && stop - at == BLOCK;
-                if !is_whole || T::may_beat::<GREATEST>(&source.block(at), held.value(held.k - 1)) {
+                if !is_whole || T::may_beat::<GREATEST>(&source.block(at), held.value(held.k - 1, 0)) {
                     for index in at..stop {
                         let element = source.element::<T>(index);
                         let is_better =
-                            held.count < held.k || element.exceeds::<GREATEST>(held.value(held.k - 1));
+                            held.count < held.k || element.exceeds::<GREATEST>(held.value(held.k - 1, 0));
                         if is_better {
-                            held.take(element, source.first.wrapping_add(index as i64));
+                            held.take(0, element, source.first.wrapping_add(index as i64));
+                            held.count = held.k.min(held.count + 1);
                         }
                     }
                 }
                 at = stop;
             }
+        }
+    }
+}
+
+/// Takes an element of each of several rows, which lie side by side and have the same index.
+///
+/// # Safety
+///
+/// As [`BestRowsFn`].
+#[inline(always)]
+unsafe fn push_across<T: Element, const GREATEST: bool>(held: Held<T, GREATEST>, source: Source) {
+    if held.k == 0 {
+        return;
+    }
+    let index = source.first;
+    // SAFETY: elements below the count are the caller's, and so is what is held.
+    unsafe {
+        let is_full = held.count == held.k;
+        let mut at = 0;
+        while at < source.count {
+            let end = source.count.min(at + ACROSS);
+            let mut is_better = [0u8; ACROSS];
+            // While places are free, every element gets one.
+            if is_full {
+                let last = held.values.at::<T>(held.k - 1, at);
+                let elements = source.start.cast::<T>().wrapping_add(at);
+                for (row, flag) in is_better[..end - at].iter_mut().enumerate() {
+                    let element = elements.wrapping_add(row).read_unaligned();
+                    let last = last.wrapping_add(row).read_unaligned();
+                    *flag = u8::from(element.exceeds::<GREATEST>(last));
+                }
+            } else {
+                is_better[..end - at].fill(1);
+            }
+            for (word, flags) in is_better.as_chunks::<16>().0.iter().enumerate() {
+                let mut left = u128::from_le_bytes(*flags);
+                while left != 0 {
+                    let row = at + 16 * word + left.trailing_zeros() as usize / 8;
+                    held.take(row, source.element(row), index);
+                    left &= left - 1;
+                }
+            }
+            at = end;
         }
     }
 }

@@ -51,7 +51,7 @@ mod tile;
 mod transpose;
 mod trig;
 
-pub use best::{BestFn, Ordered, best_function};
+pub use best::{BestFn, BestRowsFn, Ordered, best_function, best_rows_function};
 pub use functions::Function;
 pub use level::{CpuLevel, Fused, Level, Unfused};
 pub use pairs::{Extreme, PairFn, Pairing, Term, pair_function};

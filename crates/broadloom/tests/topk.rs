@@ -210,7 +210,43 @@ fn nothing_of_what_is_computed_is_stored() {
     let explanation = g.compile([("values", values), ("indices", indices)]).unwrap().explain();
     assert_eq!(explanation.kernels(), 1, "{explanation}");
     assert!(explanation.temporaries().is_empty(), "{explanation}");
-    assert!(explanation.to_string().contains("best m into rows of 10"), "{explanation}");
+    assert!(explanation.to_string().contains("best m for 10 over rows of n"), "{explanation}");
+}
+
+/// Where neighbours of the axis around lie side by side, elements of many rows are taken at once.
+#[test]
+fn columns_of_every_length_are_as_if_they_were_sorted() {
+    for (k, largest) in [(1, true), (3, false), (64, true)] {
+        for options in options() {
+            let g = Graph::new();
+            let [n, m] = g.symbols(["n", "m"]);
+            let x = g.input::<f32>("x", shape![n, m]);
+            let (values, indices) = if largest { x.topk(k, 0) } else { x.topk_smallest(k, 0) };
+            let outputs = [("values", values), ("indices", indices)];
+            let kernel = g.compile_with(outputs, &options).unwrap();
+            assert!(kernel.explain().to_string().contains("over rows of m"), "{}", kernel.explain());
+            for (length, columns) in
+                [(k, 1), (k, 63), (k + 1, 64), (70, 65), (300, 2050), (1030, 17), (70, 0)]
+            {
+                let data = numbers(length * columns, (k * length) as u32);
+                let view = ArrayView::new(&data, &[length, columns]).unwrap();
+                let (values, indices): (Vec<f32>, Vec<i64>) = kernel.run(view).unwrap().try_into().unwrap();
+                assert_eq!((values.len(), indices.len()), (k * columns, k * columns));
+                for column in 0..columns {
+                    let column_of = |data: &[f32]| -> Vec<f32> {
+                        data.iter().copied().skip(column).step_by(columns).collect()
+                    };
+                    let (data, values) = (column_of(&data), column_of(&values));
+                    for (place, best) in sorted(&data, largest).into_iter().take(k).enumerate() {
+                        let (value, index) = (values[place], indices[place * columns + column]);
+                        assert_eq!(index, best as i64, "{k} of {length}, place {place} of {column}");
+                        let is_same = value == data[best] || value.is_nan() && data[best].is_nan();
+                        assert!(is_same, "{value} for {}", data[best]);
+                    }
+                }
+            }
+        }
+    }
 }
 
 #[test]

@@ -4,7 +4,7 @@ use super::Generator;
 use broadloom_ir::dtype::DType;
 use broadloom_ir::reduce::BLOCK;
 use broadloom_loops::kernel::*;
-use broadloom_math::{Extreme, Ordered, best_function};
+use broadloom_math::{Extreme, Ordered, best_function, best_rows_function};
 use cranelift_codegen::ir::{self, InstBuilder};
 
 impl Generator<'_, '_, '_> {
@@ -26,10 +26,7 @@ impl Generator<'_, '_, '_> {
     /// Takes the elements of a strip of an axis that begins at `start`.
     fn push_best(&mut self, best: &Best, start: ir::Value, (first, last): (ir::Value, ir::Value)) {
         let Row { dtype, length, .. } = self.kernel.rows[best.values.index()];
-        let Some(ordered) = ordered(dtype) else {
-            self.refused = Some(format!("{dtype} is not compared"));
-            return;
-        };
+        let Some(ordered) = self.ordered(dtype) else { return };
         let size = dtype.size() as i64;
         let (source, stride) = match best.source {
             Operand::Row(row) => (self.row_within(row, 0, best.axis), self.constant(size)),
@@ -42,14 +39,57 @@ impl Generator<'_, '_, '_> {
                 (source, stride)
             }
         };
-        let extreme = if best.largest { Extreme::Greatest } else { Extreme::Least };
-        let address = best_function(ordered, extreme, self.level) as usize;
+        let address = best_function(ordered, extreme(best.largest), self.level) as usize;
         let [values, indices] = best.rows().map(|row| self.row_start(row));
         let k = self.constant(length as i64);
         let seen = self.ins().isub(first, start);
         let count = self.ins().isub(last, first);
         self.call_host(address, &[values, indices, k, seen, source, stride, first, count]);
     }
+
+    pub(super) fn best_rows(&mut self, best: &BestRows) {
+        let (start, end) = self.bounds(best.axis);
+        self.behind(best.axis, &best.ahead, (start, end), |generator, (first, last)| {
+            generator.repeat(first, last, 1, &[], |generator, position, _| {
+                generator.at(best.axis, position, 1, |generator| {
+                    generator.body(&best.per_step);
+                    generator.body(&best.prologue);
+                    generator.push_best_rows(best, start, position);
+                });
+                Vec::new()
+            });
+        });
+    }
+
+    /// Takes the elements of a step of an axis that begins at `start`, one for each step of the strip.
+    fn push_best_rows(&mut self, best: &BestRows, start: ir::Value, position: ir::Value) {
+        let Row { dtype, count: k, .. } = self.kernel.rows[best.values.index()];
+        let Some(ordered) = self.ordered(dtype) else { return };
+        let address = best_rows_function(ordered, extreme(best.largest), self.level) as usize;
+        let [values, indices] = best.rows().map(|row| self.row_start(row));
+        let [values_apart, indices_apart] = best.rows().map(|row| self.row_bytes(row));
+        let [values_apart, indices_apart, k] =
+            [values_apart, indices_apart, k as i64].map(|constant| self.constant(constant));
+        let seen = self.ins().isub(position, start);
+        let source = self.operand(best.source, best.strip);
+        let (first, last) = self.bounds(best.strip);
+        let count = self.ins().isub(last, first);
+        let args = [values, values_apart, indices, indices_apart, k, seen, source, position, count];
+        self.call_host(address, &args);
+    }
+
+    /// How elements of a dtype are compared.
+    fn ordered(&mut self, dtype: DType) -> Option<Ordered> {
+        let ordered = ordered(dtype);
+        if ordered.is_none() {
+            self.refused = Some(format!("{dtype} is not compared"));
+        }
+        ordered
+    }
+}
+
+fn extreme(is_largest: bool) -> Extreme {
+    if is_largest { Extreme::Greatest } else { Extreme::Least }
 }
 
 /// How elements of a dtype are compared; floats of 16 bits are f32 here.

@@ -7,6 +7,7 @@
 //! tree.rs     the parts of the fixed tree: lanes of a block, the counter over blocks
 //! stream.rs   reductions into scratch rows: their steps; stream/ends.rs: before and after them
 //! contract.rs reductions of what two axes move, into rows for both
+//! best.rs     the best elements along an axis
 //! rows.rs     what comes into scratch rows: element by element, in blocks, gathered
 //! scatter.rs  rows of a table into their segments
 //! ```
@@ -322,6 +323,7 @@ impl<'f> Generator<'_, 'f, '_> {
                 Stmt::Contract(contract) => self.contract(contract),
                 Stmt::Pairs(pairs) => self.pairs(pairs),
                 Stmt::Best(best) => self.best(best),
+                Stmt::BestRows(best) => self.best_rows(best),
                 Stmt::Gather { access, delta, row, axis, steps, strides } => {
                     self.gather((*access, *delta), *row, *axis, *steps, *strides);
                 }

@@ -141,14 +141,27 @@ impl Generator<'_, '_, '_> {
 
     /// Elements of the reduction axis onto lanes, with what runs ahead of so many of them.
     fn deal(&mut self, stream: &Stream, first: ir::Value, last: ir::Value, lanes: &Lanes) {
-        if stream.ahead.is_empty() {
-            self.deal_steps(stream, first, (first, last), lanes);
+        self.behind(stream.axis, &stream.ahead, (first, last), |generator, steps| {
+            generator.deal_steps(stream, first, steps, lanes);
+        });
+    }
+
+    /// Runs `emit` for steps of an axis: for all at once, or for as many as there is something ahead of, after that.
+    pub(super) fn behind(
+        &mut self,
+        axis: AxisId,
+        ahead: &[Stmt],
+        (first, last): (ir::Value, ir::Value),
+        emit: impl FnOnce(&mut Self, (ir::Value, ir::Value)),
+    ) {
+        if ahead.is_empty() {
+            emit(self, (first, last));
             return;
         }
         self.blocks(first, last, CONTRACTED_ROWS as i64, &[], |generator, steps, _| {
-            generator.within(stream.axis, steps, |generator| {
-                generator.body(&stream.ahead);
-                generator.deal_steps(stream, first, steps, lanes);
+            generator.within(axis, steps, |generator| {
+                generator.body(ahead);
+                emit(generator, steps);
             });
             Vec::new()
         });

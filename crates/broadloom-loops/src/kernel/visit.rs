@@ -98,7 +98,20 @@ impl Kernel {
     }
 }
 
-impl Loop<'_> {
+impl<'k> Loop<'k> {
+    /// The same loop with statements ahead of so many of its steps, if there are any.
+    fn behind(self, ahead: &'k [Stmt]) -> Loop<'k> {
+        match ahead.is_empty() {
+            true => self,
+            false => Loop {
+                axis: self.axis,
+                turn: Turn::Strip(CONTRACTED_ROWS),
+                bodies: smallvec![ahead],
+                inner: Some(Box::new(self)),
+            },
+        }
+    }
+
     /// This loop, or the one deepest inside it, which goes through the elements.
     pub fn innermost(&self) -> &Self {
         self.inner.as_deref().map_or(self, Loop::innermost)
@@ -141,15 +154,16 @@ impl Stmt {
                     bodies: smallvec![per_step.as_slice(), prologue.as_slice()],
                     inner: Some(Box::new(steps(*strip, *lanes, body))),
                 };
-                match ahead.is_empty() {
-                    true => Some(walk),
-                    false => Some(Loop {
-                        axis: *axis,
-                        turn: Turn::Strip(CONTRACTED_ROWS),
-                        bodies: smallvec![ahead.as_slice()],
-                        inner: Some(Box::new(walk)),
-                    }),
-                }
+                Some(walk.behind(ahead))
+            }
+            Stmt::BestRows(BestRows { axis, ahead, per_step, prologue, .. }) => {
+                let walk = Loop {
+                    axis: *axis,
+                    turn: Turn::Steps(1),
+                    bodies: smallvec![per_step.as_slice(), prologue.as_slice()],
+                    inner: None,
+                };
+                Some(walk.behind(ahead))
             }
             Stmt::Contract(Contract { axis, rows, strip, lanes, prologue, rows_prologue, body, .. }) => {
                 let around = |axis: AxisId, inner| Loop {
@@ -207,6 +221,7 @@ impl Stmt {
             Stmt::Stream(stream) => {
                 smallvec![&mut stream.ahead, &mut stream.per_step, &mut stream.prologue, &mut stream.body]
             }
+            Stmt::BestRows(best) => smallvec![&mut best.ahead, &mut best.per_step, &mut best.prologue],
             Stmt::Let(_)
             | Stmt::Store { .. }
             | Stmt::Scatter { .. }
@@ -225,8 +240,8 @@ impl Stmt {
             Stmt::Store { access, delta, .. } => smallvec![(*access, Use::Write(*delta))],
             Stmt::Scatter { access, .. } => smallvec![(*access, Use::Combine)],
             Stmt::Pairs(pairs) => smallvec![(pairs.right, Use::ReadAny)],
-            Stmt::Best(best) => {
-                best.source.array().into_iter().map(|(access, _)| (access, Use::ReadAny)).collect()
+            Stmt::Best(Best { source, .. }) | Stmt::BestRows(BestRows { source, .. }) => {
+                source.array().into_iter().map(|(access, _)| (access, Use::ReadAny)).collect()
             }
             Stmt::Transpose { access, .. } | Stmt::Gather { access, .. } => {
                 smallvec![(*access, Use::ReadAny)]
@@ -252,6 +267,7 @@ impl Stmt {
             Stmt::Call { axis, .. } => Some(*axis),
             Stmt::Pairs(pairs) => Some(pairs.strip),
             Stmt::Best(best) => Some(best.axis),
+            Stmt::BestRows(best) => Some(best.strip),
             Stmt::Let(_)
             | Stmt::Store { .. }
             | Stmt::Scatter { .. }
@@ -292,9 +308,10 @@ impl Stmt {
                 let written = results.map(|row| (row, RowUse::Write));
                 [(pairs.left, RowUse::Read)].into_iter().chain(written).collect()
             }
-            Stmt::Best(best) => {
-                let read = best.source.row().map(|row| (row, RowUse::Read));
-                best.rows().map(|row| (row, RowUse::Accumulate)).into_iter().chain(read).collect()
+            Stmt::Best(Best { source, values, indices, .. })
+            | Stmt::BestRows(BestRows { source, values, indices, .. }) => {
+                let read = source.row().map(|row| (row, RowUse::Read));
+                [*values, *indices].map(|row| (row, RowUse::Accumulate)).into_iter().chain(read).collect()
             }
             Stmt::Store { .. }
             | Stmt::Scatter { .. }

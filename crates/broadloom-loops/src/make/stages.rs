@@ -135,7 +135,7 @@ impl Maker<'_, '_, '_> {
     }
 
     /// Where the function of a whole strip finds an argument: in a row, or in the array itself.
-    fn operand(&self, value: ValueId, strip: AxisId) -> Option<Operand> {
+    pub(super) fn operand(&self, value: ValueId, strip: AxisId) -> Option<Operand> {
         let row = self.rows.get(&(value, strip)).map(|row| Operand::Row(*row));
         row.or_else(|| self.placement.side_by_side(value, strip))
     }
@@ -174,6 +174,12 @@ impl Maker<'_, '_, '_> {
                 (None, Some(Form::AccumulatorRows)) => {
                     let stream = self.stream(axis, strip)?;
                     before.push(Stmt::Stream(stream));
+                }
+                (None, Some(Form::BestRows)) => {
+                    if let Some(&found) = self.nest.found.get(&axis) {
+                        let best = self.best_rows(axis, strip, found)?;
+                        before.push(Stmt::BestRows(best));
+                    }
                 }
                 (None, _) => {}
             },

@@ -41,7 +41,8 @@ impl Placement<'_, '_> {
             .partition(|(_, contraction)| !self.nest.axes[contraction.strip.index()].reduction);
         self.rows_of_contractions = stored.into_iter().map(|(axis, _)| axis).collect();
         for (axis, _) in &streamed {
-            self.forms.insert(*axis, Form::AccumulatorRows);
+            let is_best = self.nest.found.contains_key(axis);
+            self.forms.insert(*axis, if is_best { Form::BestRows } else { Form::AccumulatorRows });
             self.dense.remove(axis);
         }
         self.contractions.extend(streamed);

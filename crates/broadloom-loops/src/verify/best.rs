@@ -28,7 +28,7 @@ impl Scope<'_> {
         if !is_computed(dtype) {
             return Err(Fault::Order(if best.largest { ReduceOp::Max } else { ReduceOp::Min }));
         }
-        for (row, dtype) in [(best.values, dtype), (best.indices, DType::I64)] {
+        for (row, dtype) in best.rows().into_iter().zip([dtype, DType::I64]) {
             let held = self.row(row)?;
             if held.dtype != dtype {
                 return Err(Fault::RowDtype(row));
@@ -52,5 +52,45 @@ impl Scope<'_> {
             })?;
         }
         Ok(())
+    }
+
+    pub(super) fn best_rows(&mut self, best: &BestRows, stmt: &Stmt) -> Result<(), Fault> {
+        let &BestRows { axis, strip, places, .. } = best;
+        self.axis(strip)?;
+        let Extent::Constant(k @ 1..) = self.axis(places)?.extent else { return Err(Fault::Form(places)) };
+        let is_apart = axis != strip && axis != places && strip != places;
+        let [of_strip, of_places] = [strip, places].map(|axis| self.strips[axis.index()]);
+        let is_walked = self.walked[strip.index()] || self.walked[places.index()];
+        let has_all = of_places.is_some_and(|strip| strip.length as i64 >= k);
+        if self.vector.is_some() || !is_apart || is_walked || of_strip.is_none() || !has_all {
+            return Err(Fault::Form(axis));
+        }
+        for row in best.rows() {
+            self.write_block(row, places, strip)?;
+            // It is the number of rows that says how many are held.
+            if self.row(row)?.count as i64 != k {
+                return Err(Fault::Short(row));
+            }
+        }
+        let Some(each) = stmt.as_loop() else { return Ok(()) };
+        self.scoped(|scope| {
+            scope.looped(&each, &mut |scope| {
+                let dtype = match best.source {
+                    Operand::Row(row) => scope.read_row(row, strip)?,
+                    Operand::Array { access, .. } => scope.side_by_side(access, strip)?,
+                };
+                if !is_computed(dtype) {
+                    return Err(Fault::Order(if best.largest { ReduceOp::Max } else { ReduceOp::Min }));
+                }
+                for (row, dtype) in best.rows().into_iter().zip([dtype, DType::I64]) {
+                    if scope.row(row)?.dtype != dtype {
+                        return Err(Fault::RowDtype(row));
+                    }
+                    // Each step goes on with what the one before has left.
+                    scope.still_holds(row)?;
+                }
+                Ok(())
+            })
+        })
     }
 }

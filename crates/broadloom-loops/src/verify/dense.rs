@@ -42,6 +42,7 @@ impl Scope<'_> {
             | Stmt::Contract(_)
             | Stmt::Pairs(_)
             | Stmt::Best(_)
+            | Stmt::BestRows(_)
             | Stmt::Transpose { .. }
             | Stmt::Gather { .. } => false,
         })

@@ -1,7 +1,7 @@
 //! What is held after some strips of a row is the beginning of the sorted row, for every type, level and cut.
 
 use crate::proof::random::Random;
-use broadloom_math::{BestFn, CpuLevel, Extreme, Ordered, best_function};
+use broadloom_math::{BestFn, BestRowsFn, CpuLevel, Extreme, Ordered, best_function, best_rows_function};
 use std::cmp::Ordering;
 use std::fmt::Debug;
 
@@ -132,7 +132,64 @@ fn held<T: Number>(
     (values[..count].iter().map(|value| value.bits()).collect(), indices[..count].to_vec())
 }
 
+/// What is held of each of several rows of one length, of which an element each is taken at a time.
+fn held_across<T: Number>(function: BestRowsFn, rows: &[Vec<T>], k: usize) -> Vec<(Vec<u64>, Vec<i64>)> {
+    let (count, length) = (rows.len(), rows[0].len());
+    let Some(&any) = rows[0].first() else { return vec![(Vec::new(), Vec::new()); count] };
+    // A place has room for some more rows.
+    let apart = count + 3;
+    let (mut values, mut indices) = (vec![any; (k + 1) * apart], vec![-1i64; (k + 1) * apart]);
+    for index in 0..length {
+        let elements: Vec<T> = rows.iter().map(|row| row[index]).collect();
+        // SAFETY: there is an element of each row, and room for one place more than is held.
+        #[allow(unsafe_code, reason = "the entry point is for compiled kernels")]
+        unsafe {
+            function(
+                values.as_mut_ptr().cast(),
+                apart * size_of::<T>(),
+                indices.as_mut_ptr().cast(),
+                apart * size_of::<i64>(),
+                k,
+                index,
+                elements.as_ptr().cast(),
+                index as i64,
+                count,
+            );
+        }
+    }
+    let is_untouched = |at: usize| (values[at].bits(), indices[at]) == (any.bits(), -1);
+    let room = (0..k).flat_map(|place| place * apart + count..(place + 1) * apart);
+    assert!(room.chain(k * apart..(k + 1) * apart).all(is_untouched), "written behind the end");
+    let of = |row: usize| {
+        let places = (0..k.min(length)).map(|place| place * apart + row);
+        places.map(|at| (values[at].bits(), indices[at])).unzip()
+    };
+    (0..count).map(of).collect()
+}
+
+fn check_across<T: Number>() {
+    let mut random = Random(11);
+    for (length, count) in [(0, 3), (1, 16), (5, 1), (40, 15), (64, 64), (70, 65), (300, 130)] {
+        for (is_coarse, k) in [(true, 1), (true, 5), (true, 64), (false, 1), (false, 10), (false, 64)] {
+            let mut rows: Vec<Vec<T>> =
+                (0..count).map(|_| (0..length).map(|_| T::draw(&mut random, is_coarse)).collect()).collect();
+            rows[0].sort_by(|x, y| x.compare(*y));
+            rows[count / 2].sort_by(|x, y| y.compare(*x));
+            for extreme in Extreme::ALL {
+                let want: Vec<_> = rows.iter().map(|row| sorted(row, k, extreme)).collect();
+                for level in CpuLevel::ALL {
+                    let found = held_across(best_rows_function(T::ORDERED, extreme, level), &rows, k);
+                    for ((found, want), row) in found.iter().zip(&want).zip(&rows) {
+                        assert_eq!(found, want, "{extreme:?} {k} of {row:?}, {level}");
+                    }
+                }
+            }
+        }
+    }
+}
+
 fn check<T: Number>() {
+    check_across::<T>();
     let mut random = Random(7);
     for length in [0, 1, 2, 15, 16, 17, 64, 127, 128, 129, 300, 1025] {
         for (is_coarse, k) in [(true, 1), (true, 5), (true, 64), (false, 1), (false, 10), (false, 64)] {
