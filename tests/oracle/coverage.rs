@@ -170,6 +170,11 @@ impl Walk<'_> {
                     self.forms.insert(format!("the {extreme} of {from}"));
                     self.body(&best.body, 1);
                 }
+                Stmt::BestRows(best) => {
+                    let from = if best.ahead.is_empty() { "columns" } else { "contractions" };
+                    self.forms.insert(format!("the best of {from}"));
+                    [&best.ahead, &best.per_step, &best.prologue].map(|body| self.body(body, 1));
+                }
                 Stmt::Transpose { row, .. } => {
                     self.add("transposed by blocks", self.kernel.rows[row.index()].dtype);
                 }

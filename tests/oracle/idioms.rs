@@ -180,8 +180,9 @@ fn contraction(builder: &mut Builder, draw: &mut Draw) -> Tensor {
         10 => einsum("ij,jk,k", [x, y, builder.input(dtype, [k])]),
         _ => x.matmul(y).matmul(y.t()),
     };
-    match draw.next(2) {
-        0 => reduce(draw.of(ReduceOp::ALL), product, vec![-1], false),
+    match draw.next(4) {
+        0 | 1 => reduce(draw.of(ReduceOp::ALL), product, vec![-1], false),
+        2 => reduce(ReduceOp::ArgMax, builder.input(DType::I64, [n, m]), vec![1], false),
         _ => product,
     }
 }
