@@ -53,11 +53,11 @@ const REDUCED: &[(&str, Reduced)] = &[
     ("counts of counts", |x, y, _| vec![x.lt(y).sum(-1).gt(2).sum(-1)]),
     ("the greatest of what is greatest", |x, y, _| vec![(x + y).max(-1).min(-1)]),
     ("the nearest ones", |x, y, _| {
-        let (distances, codes) = (x - y).square().sum(-1).topk_smallest(8, -1);
+        let (distances, codes) = (x - y).square().sum(-1).topk_smallest(3, -1);
         vec![distances, codes]
     }),
     ("the best of what is computed", |x, y, w| {
-        let (scores, codes) = (-((x - y).abs().sum(-1) - w).exp()).topk(3, -1);
+        let (scores, codes) = (-((x - y).abs().sum(-1) - w.index(1, 0)).exp()).topk(3, -1);
         vec![codes, scores]
     }),
     ("the one with most", |x, y, _| vec![x.lt(y).sum(-1).topk(1, -1).1]),
