@@ -305,7 +305,7 @@ macro_rules! floats {
 
             #[inline(always)]
             fn is_plain(self) -> bool {
-                self < 0.0 || self > 0.0
+                self != 0.0 && !self.is_nan()
             }
         }
     )*};
