@@ -305,7 +305,7 @@ macro_rules! floats {
 
             #[inline(always)]
             fn is_plain(self) -> bool {
-                self < 0.0 || self > 0.0
+                self != 0.0 && !self.is_nan()
             }
         }
     )*};
@@ -514,7 +514,6 @@ unsafe fn push_across<T: Element, const GREATEST: bool>(held: Held<T, GREATEST>,
         while at < source.count {
             let end = source.count.min(at + ACROSS);
             let mut is_better = [0u8; ACROSS];
-            // While places are free, every element gets one.
             if is_full {
                 let last = held.values.at::<T>(held.k - 1, at);
                 let elements = source.start.cast::<T>().wrapping_add(at);
@@ -524,8 +523,10 @@ unsafe fn push_across<T: Element, const GREATEST: bool>(held: Held<T, GREATEST>,
                     *flag = u8::from(element.exceeds::<GREATEST>(last));
                 }
             } else {
+                // While places are free, every element gets one.
                 is_better[..end - at].fill(1);
             }
+            // Few are: those that are not are passed over by many.
             for (word, flags) in is_better.as_chunks::<16>().0.iter().enumerate() {
                 let mut left = u128::from_le_bytes(*flags);
                 while left != 0 {

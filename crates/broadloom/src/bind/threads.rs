@@ -173,5 +173,6 @@ fn is_contracted(kernel: &Kernel) -> bool {
 fn is_by_columns(kernel: &Kernel) -> bool {
     let is_shared = |stmt: &&Stmt| stmt.as_loop().is_some_and(|each| Some(each.axis) == kernel.parallel);
     let mut inside = kernel.body.iter().filter(is_shared).flat_map(Stmt::children).flatten();
-    inside.any(|stmt| matches!(stmt, Stmt::Stream(_)))
+    let is_best = |stmt: &Stmt| matches!(stmt, Stmt::BestRows(best) if Some(best.strip) == kernel.parallel);
+    inside.any(|stmt| matches!(stmt, Stmt::Stream(_))) || kernel.statements().any(is_best)
 }
