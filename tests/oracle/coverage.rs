@@ -173,7 +173,7 @@ impl Walk<'_> {
                 Stmt::BestRows(best) => {
                     let from = if best.ahead.is_empty() { "columns" } else { "contractions" };
                     self.forms.insert(format!("the best of {from}"));
-                    [&best.ahead, &best.per_step, &best.prologue].map(|body| self.body(body, 1));
+                    [&best.ahead, &best.per_step, &best.prologue].iter().for_each(|body| self.body(body, 1));
                 }
                 Stmt::Transpose { row, .. } => {
                     self.add("transposed by blocks", self.kernel.rows[row.index()].dtype);

@@ -218,7 +218,7 @@ fn reductions_over_constant_axes_have_the_bits_of_the_interpreter() {
                         Err(_) => g.symbol(size).into(),
                     });
                     let x = g.input::<f32>("x", shape![n, r]);
-                    let y = g.input::<f32>("y", shape![k.clone(), r]);
+                    let y = g.input::<f32>("y", shape![k, r]);
                     compiled(&g, expression(x.unsqueeze(1), y, weights(&g, k)), &options)
                 });
                 let [n, k] =
@@ -415,8 +415,8 @@ fn scratch_memory_stays_below_a_mebibyte() {
         let [n, k, r] = g.symbols(["n", "k", "r"]);
         let r = length.map_or(r.into(), Dim::from);
         let [x, y] = [("x", n, across[0]), ("y", k, across[1])].map(|(input, size, across)| match across {
-            true => g.input::<T>(input, shape![r.clone(), size]).t(),
-            false => g.input::<T>(input, shape![size, r.clone()]),
+            true => g.input::<T>(input, shape![r, size]).t(),
+            false => g.input::<T>(input, shape![size, r]),
         });
         let kernel = compiled(&g, expression(x.unsqueeze(1), y), &CompileOptions::default());
         let explained = kernel.explain().to_string();
