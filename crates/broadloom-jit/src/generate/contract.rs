@@ -35,6 +35,8 @@ const STEPS_AT_ONCE: [[usize; 2]; 2] = [[6, 4], [6, 6]];
 const _: () = assert!(
     CONTRACTED_ROWS.is_multiple_of(STEPS_AT_ONCE[0][0])
         && CONTRACTED_ROWS.is_multiple_of(STEPS_AT_ONCE[0][1])
+        && CONTRACTED_ROWS.is_multiple_of(STEPS_AT_ONCE[1][0])
+        && CONTRACTED_ROWS.is_multiple_of(STEPS_AT_ONCE[1][1])
 );
 
 /// Registers of one accumulator, for each step.
