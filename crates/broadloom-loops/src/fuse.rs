@@ -230,6 +230,8 @@ impl Fusion {
             wanted = placement.recomputed().into_iter().map(|node| (node, Reason::Loops)).collect();
             wanted.extend(placement.short_calls());
             wanted.extend(placement.rows_of_contractions().map(|node| (node, Reason::Contracted)));
+            let again = placement.reduced_again().filter(|node| self.plan.is_contracted(*node));
+            wanted.extend(again.map(|node| (node, Reason::Loops)));
             if crowded {
                 wanted.extend(self.cut(&nest, roots).map(|node| (node, Reason::Large)));
             }

@@ -2,7 +2,7 @@
 
 use crate::plan::{Planned, Reason};
 use broadloom_ir::dim::Dim;
-use broadloom_ir::dtype::{DType, Scalar};
+use broadloom_ir::dtype::{Class, DType, Scalar};
 use broadloom_ir::graph::SymbolInfo;
 use broadloom_ir::ops::Op;
 use broadloom_ir::reduce::{BLOCK, LANES, ReduceOp};
@@ -11,6 +11,7 @@ use broadloom_ir::{ExprId, InputId, SymbolId, define_ids};
 use smallvec::SmallVec;
 
 mod best;
+mod narrow;
 mod reductions;
 mod stmt;
 mod visit;
@@ -19,6 +20,7 @@ pub use crate::thresholds::{
     INTERLEAVED_REGISTERS, MAX_DENSE_ROW, MAX_INTERLEAVED_BLOCKS, MAX_INTERLEAVED_STATEMENTS, MIN_STEPPED_ROW,
 };
 pub use best::*;
+pub use narrow::*;
 pub use reductions::*;
 pub use stmt::*;
 pub use visit::{Loop, RowUse, Turn, Use, statements};

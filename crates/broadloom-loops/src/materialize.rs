@@ -18,8 +18,8 @@ use crate::kernel::{Assumption, AxisId, BufferId, Specialisation};
 use crate::nest::{AffineIndex, AffineMap};
 use crate::plan::{Choice, Planned, Reason};
 use crate::thresholds::{
-    LIKELY_EXTENT, MAX_BROADCAST_MAPS, MAX_RECOMPUTED_OUTPUT_COST, MAX_RECOMPUTED_ROW_COST,
-    MAX_UNROLLED_RIGHT_SIDES, MIN_INVARIANT_COST, MIN_PACKED_REPETITIONS,
+    LIKELY_EXTENT, MAX_BROADCAST_MAPS, MAX_CONTRACTED_AGAIN, MAX_RECOMPUTED_OUTPUT_COST,
+    MAX_RECOMPUTED_ROW_COST, MAX_UNROLLED_RIGHT_SIDES, MIN_INVARIANT_COST, MIN_PACKED_REPETITIONS,
 };
 use crate::{Layout, LowerError, LowerOptions};
 use broadloom_ir::dim::Dim;
@@ -45,6 +45,8 @@ struct Estimate {
     most: (u32, &'static str),
     /// The most axes of an array below: a tensor of more axes is a broadcast that no array holds.
     widest: usize,
+    /// Whether it is computed of a reduction of such a broadcast, and has no more axes than an array itself.
+    contracted: bool,
 }
 
 impl Materialization {
@@ -78,7 +80,12 @@ impl Materialization {
             for (array, Gathered { axis, reused }) in gathered {
                 flat.pack(array, axis);
                 plan.choices.push(Choice::Materialise(Reason::Packed));
-                plan.costs.push(Estimate { total: cost::LOAD, most: (cost::LOAD, "load"), widest: 0 });
+                plan.costs.push(Estimate {
+                    total: cost::LOAD,
+                    most: (cost::LOAD, "load"),
+                    widest: 0,
+                    contracted: false,
+                });
                 if reused.as_constant().is_none() {
                     let (least, most, of) = (MIN_PACKED_REPETITIONS, i64::MAX, Specialisation::Packing);
                     assumptions.push(Assumption { size: reused, least, most, of });
@@ -99,6 +106,11 @@ impl Materialization {
         if !matches!(self.choices[node.index()], Choice::Materialise(_)) {
             self.choices[node.index()] = Choice::Materialise(reason);
         }
+    }
+
+    /// Whether a tensor is a table of pairs, which reductions of its rows compute again if loops are contractions.
+    pub fn is_contracted(&self, node: FlatId) -> bool {
+        self.costs[node.index()].contracted
     }
 
     /// Why a tensor is materialised, if it is.
@@ -133,10 +145,11 @@ fn estimates(flat: &Flat) -> Vec<Estimate> {
         // Operands of fewer axes are computed outside of the innermost loop, or stored.
         let axes = |id: FlatId| flat.node(id).shape.iter().filter(|dim| !dim.is_one()).count();
         let own_axes = node.shape.iter().filter(|dim| !dim.is_one()).count();
-        let mut below = Estimate { total: 0, most: (0, ""), widest: 0 };
+        let mut below = Estimate { total: 0, most: (0, ""), widest: 0, contracted: false };
         for (position, operand) in operands.iter().enumerate() {
             let cost = costs[operand.index()];
             below.widest = below.widest.max(cost.widest);
+            below.contracted |= cost.contracted;
             if operands[..position].contains(operand) || axes(*operand) < own_axes {
                 continue;
             }
@@ -149,9 +162,10 @@ fn estimates(flat: &Flat) -> Vec<Estimate> {
         let own = |cost: u32, name: &'static str| Estimate {
             total: below.total.saturating_add(cost),
             most: below.most.max((cost, name)),
-            widest: below.widest,
+            ..below
         };
-        let array = Estimate { total: cost::LOAD, most: (cost::LOAD, "load"), widest: own_axes };
+        let array =
+            Estimate { total: cost::LOAD, most: (cost::LOAD, "load"), widest: own_axes, contracted: false };
         let operand_dtype = || operands.first().map_or(node.dtype, |operand| flat.node(*operand).dtype);
         costs.push(match &node.kind {
             _ if flat.stored.contains(&FlatId::new(index)) => array,
@@ -178,7 +192,8 @@ fn estimates(flat: &Flat) -> Vec<Estimate> {
                     true => 1,
                     false => cost::REDUCTION,
                 });
-                Estimate { total: cost, most: (cost, reduction.op.name()), widest: below.widest }
+                let contracted = axes(reduction.operand) == below.widest + 1;
+                Estimate { total: cost, most: (cost, reduction.op.name()), contracted, ..below }
             }
         });
     }
@@ -296,7 +311,7 @@ impl Planner<'_> {
         if is_op && self.plan.sections.as_ref().is_some_and(|sections| sections.crosses(id)) {
             return Some(Reason::Large);
         }
-        let Estimate { total, most: (most, name), widest } = self.plan.costs[id.index()];
+        let Estimate { total, most: (most, name), widest, contracted } = self.plan.costs[id.index()];
         let is_array = matches!(node.kind, Kind::Buffer(_) | Kind::Constant(_) | Kind::Size(_) | Kind::Iota);
         if is_array || matches!(node.kind, Kind::Reindex { .. } | Kind::Slice { .. }) && !is_output {
             return None;
@@ -327,12 +342,29 @@ impl Planner<'_> {
         if expands && instances.len() <= MAX_BROADCAST_MAPS {
             return None;
         }
+        if contracted && self.is_reduced_twice(maps) {
+            return None;
+        }
         let again = (instances.len() as u32).saturating_sub(1);
         (total.saturating_mul(again) > cost::MATERIALISE).then_some(Reason::Maps {
             count: instances.len(),
             op: name,
             cost: most,
         })
+    }
+
+    /// Whether a table is read by reductions of its rows alone, one after another: the greatest element and what is
+    /// added up once it is known.
+    fn is_reduced_twice(&self, maps: &HashSet<AffineMap>) -> bool {
+        let last = |map: &AffineMap| {
+            let axes: Vec<AxisId> = map.iter().filter_map(|index| index.axis).collect();
+            let axis = self.deepest(&axes)?;
+            let PlanAxis { parent, reduction, class, .. } = &self.axes[axis.index()];
+            reduction.then_some((*parent, *class))
+        };
+        let mut reductions = maps.iter().map(last);
+        let first = reductions.next().flatten();
+        maps.len() <= MAX_CONTRACTED_AGAIN && first.is_some() && reductions.all(|other| other == first)
     }
 
     /// Notes that the innermost free loop gathers elements of an array, again for each step of a loop around.

@@ -7,8 +7,8 @@
 use crate::Target;
 use crate::kernel::*;
 use crate::thresholds::{
-    CONTRACTED_BYTES, MAX_COLUMN_STRIP, MAX_PERIODIC_STRIP, MAX_TILE_STRIP, MIN_STRIP, PARTS_OF_SCRATCH,
-    STRIP_UNIT,
+    CONTRACTED_BYTES, CONTRACTED_BYTES_OF_BOTH, MAX_COLUMN_STRIP, MAX_CONTRACTED_BYTES, MAX_PERIODIC_STRIP,
+    MAX_TILE_STRIP, MIN_STRIP, PARTS_OF_SCRATCH, STRIP_UNIT,
 };
 use broadloom_ir::dtype::DType;
 use broadloom_ir::reduce::BLOCK;
@@ -183,13 +183,21 @@ impl Met {
                         bytes += kernel.rows[row.index()].dtype.size();
                     }
                     let beside = contract.filled_beside(&kernel.values);
+                    let least = if contract.rows_prologue.is_empty() {
+                        CONTRACTED_BYTES
+                    } else {
+                        CONTRACTED_BYTES_OF_BOTH
+                    };
                     for row in contract.accumulators.iter().flat_map(Contracted::rows).chain(beside) {
                         met.levels[row.index()] = Level::Memory;
                     }
                     let steps = contract.filled(&kernel.values).map(|row| kernel.rows[row.index()].count);
                     let steps = steps.max().unwrap_or(BLOCK).min(BLOCK);
-                    let (least, most) = CONTRACTED_BYTES.into_inner();
-                    let strip = (target.l2 / steps).clamp(least, most);
+                    // Those that run one after another over the same strip have rows of their own.
+                    let over_strip =
+                        |other: &&Stmt| matches!(other, Stmt::Contract(of) if of.strip == contract.strip);
+                    let contracts = kernel.statements().filter(over_strip).count();
+                    let strip = (target.l2 / steps).clamp(least, MAX_CONTRACTED_BYTES) / contracts;
                     let dtypes = contract.accumulators.iter().map(|entry| entry.accumulator.dtype);
                     let bytes = bytes.max(dtypes.map(DType::size).sum());
                     let length = (strip / bytes.max(1)).next_multiple_of(contract.lanes);

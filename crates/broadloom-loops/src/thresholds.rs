@@ -15,7 +15,7 @@ use crate::Target;
 use crate::cost;
 use crate::kernel::LEAST_LANES;
 use broadloom_ir::reduce::SEQUENTIAL_LIMIT;
-use std::ops::{Range, RangeInclusive};
+use std::ops::Range;
 
 // What is materialised. Costs are in additions per element, as in `cost`.
 
@@ -33,6 +33,10 @@ pub(crate) const MAX_RECOMPUTED_ROW_COST: u32 = 2 * cost::MATERIALISE;
 /// Index maps under which a broadcast that no array holds is computed, rather than stored: it may be larger than all
 /// arrays. Beyond that it is stored all the same, so that code stays finite.
 pub(crate) const MAX_BROADCAST_MAPS: usize = 8;
+
+/// Reductions, one after another, for which a table of pairs is computed again, rather than stored: it may be larger than
+/// all arrays. Those of a softmax of such a table: the greatest element, and a sum.
+pub(crate) const MAX_CONTRACTED_AGAIN: usize = 2;
 
 /// Elements that a reduction axis is taken to have in estimates where its length is a symbol.
 pub(crate) const LIKELY_EXTENT: u32 = 64;
@@ -170,10 +174,17 @@ pub(crate) const MAX_BLOCKED_LOADS: usize = 4;
 
 // Contractions: reductions of what two axes move, each some of it.
 
-/// Bytes of the strip of a contraction, for each step of the reduction axis: rows for a block of that should stay in the
-/// second-level cache. More of few steps serve functions of the results, which are called on strips: 16 steps of a
-/// Gaussian kernel took 0.7 of the time with the most.
-pub(crate) const CONTRACTED_BYTES: RangeInclusive<usize> = 256..=1024;
+/// Bytes of the strip of a contraction, for each step of the reduction axis, at least: what the other axis moves is read
+/// once for each strip, out of memory if the array is large. Products of 2048 x 2048 `f64` took 0.6 to 0.8 of the time
+/// with as many instead of half.
+pub(crate) const CONTRACTED_BYTES: usize = 512;
+
+/// The same where rows of the other side are packed as well: all of them together should stay in the second-level cache.
+pub(crate) const CONTRACTED_BYTES_OF_BOTH: usize = CONTRACTED_BYTES / 2;
+
+/// The most, of few steps. They serve functions of the results, which are called on strips: 16 steps of a Gaussian kernel
+/// took 0.7 of the time with so many.
+pub(crate) const MAX_CONTRACTED_BYTES: usize = 1024;
 
 /// Bytes of what a contraction accumulates at once for each step of an axis: two of the widest registers there are.
 pub(crate) const CONTRACTED_VECTOR: usize = 128;

@@ -61,6 +61,12 @@ const REDUCED: &[(&str, Reduced)] = &[
         vec![codes, scores]
     }),
     ("the one with most", |x, y, _| vec![x.lt(y).sum(-1).topk(1, -1).1]),
+    ("the logarithm of a sum of exponentials", |x, y, _| vec![(x * y).sum(-1).logsumexp(-1)]),
+    ("a mean by softmax", |x, y, w| {
+        let scores = -(x - y).square().sum(-1);
+        let weights = (scores - scores.max_keepdims(-1)).exp();
+        vec![(weights * w.index(1, 0)).sum(-1) / weights.sum(-1)]
+    }),
     ("of each row as well", |x, y, _| {
         let own = x.square().sum(-1);
         vec![((x * y).sum(-1) - own).max(-1), own.index(1, 0).exp()]
@@ -257,6 +263,72 @@ fn short_axes_are_no_contractions() {
             assert!(is_contraction == is_long || is_little, "{n}, {k}, {r}: {}", bound.explain());
         }
     }
+}
+
+/// Of `x[n, 1, r]` and `y[k, r]` of integers.
+const OF_INTEGERS: &[(&str, fn(Tensor, Tensor) -> Tensor)] = &[
+    ("a count", |x, y| x.ne(y).sum(-1)),
+    ("a count of two conditions", |x, y| (x.ne(y) & y.gt(0)).sum(-1)),
+    ("a sum", |x, y| x.maximum(y).sum(-1)),
+    ("a sum of products", |x, y| (x * y).sum(-1)),
+    ("a count of bits", |x, y| (x ^ y).count_ones().sum(-1)),
+];
+
+/// Lanes that are narrower than a sum hold the greatest and the least elements for as many steps as they are taken to.
+#[test]
+fn sums_of_integers_are_those_of_the_interpreter() {
+    fn check<T: Element + PartialEq>(least: T, greatest: T, others: [T; 2]) {
+        for (name, expression) in OF_INTEGERS {
+            let kernels = options().map(|options| {
+                let g = Graph::new();
+                let [n, k, r] = g.symbols(["n", "k", "r"]);
+                let (x, y) = (g.input::<T>("x", shape![n, r]), g.input::<T>("y", shape![k, r]));
+                let kernel = compiled(&g, vec![expression(x.unsqueeze(1), y)], &options);
+                assert_eq!(is_contraction(&kernel), options.vectorize, "{name}: {}", kernel.explain());
+                kernel
+            });
+            for [n, k, r] in [[37, 65, 70], [8, 17, 255], [9, 64, 256], [36, 130, 1025], [7, 16, 2300]] {
+                // Rows of one extreme, of the other, and of all.
+                let value = |row: usize, step: usize| match (row % 3, (row + step * step) % 4) {
+                    (0, _) | (2, 0) => greatest,
+                    (1, _) | (2, 1) => least,
+                    (_, which) => others[which - 2],
+                };
+                let table =
+                    |rows: usize| -> Vec<T> { (0..rows * r).map(|at| value(at / r, at % r)).collect() };
+                let (x, y) = (table(n), table(k));
+                let inputs = || {
+                    inputs! {
+                        "x" => ArrayView::new(&x, &[n, r]).unwrap(),
+                        "y" => ArrayView::new(&y, &[k, r]).unwrap(),
+                    }
+                };
+                let arrays = [interp::Array::new(&[n, r], &x), interp::Array::new(&[k, r], &y)];
+                let want = interpret(kernels[0].graph(), &arrays, CpuLevel::detect().is_fused()).unwrap();
+                for kernel in &kernels {
+                    let got: AnyArray = kernel.run(inputs()).unwrap().take("first").unwrap();
+                    let what = format!("{name} of {n}, {k}, {r} {}", T::DTYPE);
+                    match got.as_slice::<i64>() {
+                        Some(got) => assert_eq!(got, want[0].to_vec::<i64>().unwrap(), "{what}"),
+                        None => {
+                            assert_eq!(
+                                got.as_slice::<u64>().unwrap(),
+                                want[0].to_vec::<u64>().unwrap(),
+                                "{what}"
+                            );
+                        }
+                    }
+                }
+            }
+        }
+    }
+    check(u8::MIN, u8::MAX, [1, 127]);
+    check(i8::MIN, i8::MAX, [-1, 0]);
+    check(u16::MIN, u16::MAX, [1, 0x7fff]);
+    check(i16::MIN, i16::MAX, [-1, 0]);
+    check(u32::MIN, u32::MAX, [1, 0x7fff_ffff]);
+    check(i64::MIN, i64::MAX, [-1, 0]);
+    check(u64::MIN, u64::MAX, [1, 1 << 40]);
 }
 
 /// Every order of the axes in memory, steps between elements, and batches, some of which share an operand.

@@ -12,9 +12,8 @@
 //! }
 //! ```
 //!
-//! By the tree, the lanes of a block are taken one after the other, each over its steps `r`, `r + 16`, .., in the order
-//! in which they are combined: the first with the ninth, the fifth with the thirteenth, both of these, and so on. So
-//! never more than five partial results are kept for a register tile, on the stack.
+//! By the tree, the lanes of a block are taken one after the other, each over its steps `r`, `r + 16`, .. What a register
+//! tile has of each lane stays on the stack, in the first-level cache, until all of them are folded at once.
 
 use super::Generator;
 use super::reduce::State;
@@ -42,9 +41,6 @@ const _: () = assert!(
 /// Registers of one accumulator, for each step.
 const ACCUMULATOR_REGISTERS: usize = 2;
 
-/// Partial results of a block that are there at once, at most: one of each level of the binary tree over its lanes.
-const LEVELS: usize = LANES.ilog2() as usize + 1;
-
 /// The steps of two axes that are computed at once.
 struct Tile<'k> {
     contract: &'k Contract,
@@ -58,7 +54,10 @@ struct Tile<'k> {
     /// How many steps of the axis of rows, and of that of the strip.
     steps: usize,
     lanes: usize,
-    /// Stack memory for partial results of a block, for each accumulator.
+    /// For each accumulator the dtype that it has in registers, and how many elements fit into all of these.
+    dtypes: Vec<DType>,
+    narrow: Option<i64>,
+    /// Stack memory for the lanes of a block, for each accumulator: all steps of one lane after those of another.
     slots: Vec<ir::Value>,
 }
 
@@ -127,17 +126,27 @@ impl Generator<'_, '_, '_> {
         let registers = self.emit.host.vector_registers();
         let steps = STEPS_AT_ONCE[usize::from(registers > 16)][usize::from(computes || several)];
         // As many registers whatever their width.
-        let bytes = contract.accumulators.iter().map(|entry| entry.accumulator.dtype.size()).max();
+        let narrow = |entry: &Contracted| match contract.order {
+            Order::Free => entry.accumulator.narrow(&kernel.values),
+            _ => None,
+        };
+        let dtypes: Vec<DType> = contract
+            .accumulators
+            .iter()
+            .map(|entry| narrow(entry).map_or(entry.accumulator.dtype, |narrow| narrow.dtype))
+            .collect();
+        let fitting = contract.accumulators.iter().filter_map(narrow).map(|narrow| narrow.steps).min();
+        let bytes = dtypes.iter().map(|dtype| dtype.size()).max();
         let most = ACCUMULATOR_REGISTERS * self.emit.host.vector_bytes / bytes.unwrap_or(1);
         let lanes = contract.lanes.min(most).max(LEAST_LANES);
         let slots = match contract.order {
             Order::Tree => {
                 let sizes = contract.accumulators.iter().map(|entry| entry.accumulator.dtype.size());
-                sizes.map(|size| self.stack((LEVELS * steps * lanes * size) as u32)).collect()
+                sizes.map(|size| self.stack((LANES * steps * lanes * size) as u32)).collect()
             }
             _ => Vec::new(),
         };
-        Tile { contract, filled, beside, shared, own, steps, lanes, slots }
+        Tile { contract, filled, beside, shared, own, steps, lanes, dtypes, narrow: fitting, slots }
     }
 
     /// Fills rows for the current block of the axis, unless they hold already what they are filled with: the same
@@ -204,13 +213,23 @@ impl Generator<'_, '_, '_> {
             });
         };
         let in_order = |generator: &mut Self| {
-            all(generator, &|generator, place| {
-                let begin = match tile.contract.order {
-                    Order::Free => generator.results(tile, place),
-                    _ => generator.begin_tile(tile),
-                };
-                let state = generator.along(tile, place, (block.0, block.1), 1, begin);
-                generator.leave(tile, place, &state);
+            all(generator, &|generator, place| match (tile.contract.order, tile.narrow) {
+                (Order::Free, Some(steps)) => {
+                    generator.blocks(block.0, block.1, steps, &[], |generator, range, _| {
+                        let begin = generator.begin_tile(tile);
+                        let state = generator.along(tile, place, range, 1, begin);
+                        generator.add_to_results(tile, place, &state);
+                        Vec::new()
+                    });
+                }
+                (order, _) => {
+                    let begin = match order {
+                        Order::Free => generator.results(tile, place),
+                        _ => generator.begin_tile(tile),
+                    };
+                    let state = generator.along(tile, place, block, 1, begin);
+                    generator.leave(tile, place, &state);
+                }
             });
         };
         let by_lanes = |generator: &mut Self| {
@@ -241,10 +260,13 @@ impl Generator<'_, '_, '_> {
 
     /// The accumulators of a tile before the first element, those of one step after those of another.
     fn begin_tile(&mut self, tile: &Tile<'_>) -> State {
-        let accumulators = accumulators(tile.contract);
-        // No accumulator has an index, which would begin at the first step.
-        let zero = self.constant(0);
-        let begin = self.begin(&accumulators, tile.lanes, zero);
+        let entries = tile.contract.accumulators.iter().zip(&tile.dtypes);
+        let begin: State = entries
+            .map(|(entry, dtype)| {
+                let identity = self.emit.constant(entry.accumulator.op.identity(*dtype));
+                self.emit.splat(&identity, tile.lanes)
+            })
+            .collect();
         (0..tile.steps).flat_map(|_| begin.clone()).collect()
     }
 
@@ -333,38 +355,25 @@ impl Generator<'_, '_, '_> {
         }
     }
 
-    /// A block of the tree: lane after lane, each combined with those before as soon as both of a pair exist.
+    /// A block of the tree: lane after lane, and then all of them folded.
     fn by_lanes(
         &mut self,
         tile: &Tile<'_>,
         place: Place<'_>,
         (first, last): (ir::Value, ir::Value),
     ) -> State {
-        let zero = self.constant(0);
-        let lanes = self.constant(LANES as i64);
-        let is_before = |generator: &mut Self, state: &[ir::Value]| {
-            generator.ins().icmp(IntCC::SignedLessThan, state[0], lanes)
-        };
-        self.loop_while(&[zero, zero], &[], is_before, |generator, state, _| {
-            let (turn, depth) = (state[0], state[1]);
-            let lane = generator.reversed(turn);
+        let (zero, lanes) = (self.constant(0), self.constant(LANES as i64));
+        self.repeat(zero, lanes, 1, &[], |generator, lane, _| {
             let start = generator.ins().iadd(first, lane);
             let begin = generator.begin_tile(tile);
             let state = generator.along(tile, place, (start, last), LANES as i64, begin);
-            let top = generator.slot_places(tile, depth);
-            for ((address, offset), value) in top.into_iter().zip(&state) {
+            let slots = generator.slot_places(tile, lane);
+            for ((address, offset), value) in slots.into_iter().zip(&state) {
                 generator.emit.store(address, offset, value, LaneStride::Unit);
             }
-            let (merged, _) = generator.merging_ranks(turn, &[], |generator, rank, _| {
-                let newer = generator.ins().isub(depth, rank);
-                let older = generator.ins().iadd_imm_s(newer, -1);
-                generator.merge_slots(tile, older, newer);
-                Vec::new()
-            });
-            let left = generator.ins().isub(depth, merged);
-            let next = generator.ins().iadd_imm_s(turn, 1);
-            (vec![next, generator.ins().iadd_imm_s(left, 1)], Vec::new())
+            Vec::new()
         });
+        self.fold_slots(tile);
         let places = self.slot_places(tile, zero);
         places
             .into_iter()
@@ -375,44 +384,53 @@ impl Generator<'_, '_, '_> {
             .collect()
     }
 
-    /// Combines two partial results in place of the older one. They stay in memory: registers are for what is
-    /// accumulated.
-    fn merge_slots(&mut self, tile: &Tile<'_>, older: ir::Value, newer: ir::Value) {
-        let [older, newer] = [older, newer].map(|depth| self.slot_places(tile, depth));
-        let entries = tile.contract.accumulators.iter().cycle();
-        for ((older, newer), entry) in older.into_iter().zip(newer).zip(entries) {
+    /// Combines the lanes of a block: the first with the ninth, the fifth with the thirteenth, both of these, and so on.
+    /// The results are where those of the first lane were.
+    fn fold_slots(&mut self, tile: &Tile<'_>) {
+        for (slots, entry) in tile.slots.iter().zip(&tile.contract.accumulators) {
             let accumulator = std::slice::from_ref(&entry.accumulator);
             let dtype = entry.accumulator.dtype;
-            let both = [older, newer].map(|(address, offset)| {
-                vec![self.emit.load(address, offset, dtype, tile.lanes, LaneStride::Unit)]
+            let bytes = tile.lanes * dtype.size();
+            let of_lane = tile.steps * bytes;
+            let (zero, end) = (self.constant(0), self.constant(of_lane as i64));
+            self.repeat(zero, end, bytes as i64, &[], |generator, offset, _| {
+                let address = generator.ins().iadd(*slots, offset);
+                let read = |generator: &mut Self, lane: usize| {
+                    generator.emit.load(address, (lane * of_lane) as i32, dtype, tile.lanes, LaneStride::Unit)
+                };
+                let folded = generator.fold_lanes(accumulator, 0, 1, &read);
+                generator.emit.store(address, 0, &folded, LaneStride::Unit);
+                Vec::new()
             });
-            let merged = self.combine(accumulator, &both[0], &both[1]);
-            self.emit.store(older.0, older.1, &merged[0], LaneStride::Unit);
         }
     }
 
-    /// The lane of a turn: the turn with its bits in the other order.
-    fn reversed(&mut self, turn: ir::Value) -> ir::Value {
-        let bits = i64::from(LANES.ilog2());
-        let mut lane = self.constant(0);
-        for bit in 0..bits {
-            let one = self.ins().ushr_imm_u(turn, bit);
-            let one = self.ins().band_imm_u(one, 1);
-            let one = self.ins().ishl_imm_u(one, bits - 1 - bit);
-            lane = self.ins().bor(lane, one);
+    /// The lanes `first`, `first + apart`, .. of a block as one: those that are combined last have the least distance.
+    /// Depth first, so that few of them are in registers at once.
+    fn fold_lanes(
+        &mut self,
+        accumulator: &[Accumulator],
+        first: usize,
+        apart: usize,
+        read: &dyn Fn(&mut Self, usize) -> Val,
+    ) -> Val {
+        if apart == LANES {
+            return read(self, first);
         }
-        lane
+        let halves =
+            [first, first + apart].map(|first| vec![self.fold_lanes(accumulator, first, 2 * apart, read)]);
+        self.combine(accumulator, &halves[0], &halves[1]).remove(0)
     }
 
-    /// Where the values of a tile are so deep in the stack of partial results.
-    fn slot_places(&mut self, tile: &Tile<'_>, depth: ir::Value) -> Vec<(ir::Value, i32)> {
+    /// Where the values of a tile are that belong to a lane of the block.
+    fn slot_places(&mut self, tile: &Tile<'_>, lane: ir::Value) -> Vec<(ir::Value, i32)> {
         let sizes: Vec<usize> = dtypes(tile.contract).take(tile.slots.len()).map(DType::size).collect();
         let starts: Vec<(ir::Value, usize)> = tile
             .slots
             .iter()
             .zip(sizes)
             .map(|(slots, size)| {
-                let offset = self.ins().imul_imm_s(depth, (tile.steps * tile.lanes * size) as i64);
+                let offset = self.ins().imul_imm_s(lane, (tile.steps * tile.lanes * size) as i64);
                 (self.ins().iadd(*slots, offset), tile.lanes * size)
             })
             .collect();
@@ -453,6 +471,19 @@ impl Generator<'_, '_, '_> {
             self.emit.load(address, offset, dtype, tile.lanes, LaneStride::Unit)
         })
         .collect()
+    }
+
+    /// Adds what was accumulated in narrower lanes to the results of a tile.
+    fn add_to_results(&mut self, tile: &Tile<'_>, place: Place<'_>, state: &[Val]) {
+        let places = self.places(tile, place);
+        let entries = tile.contract.accumulators.iter().cycle();
+        for (((address, offset), value), entry) in places.into_iter().zip(state).zip(entries) {
+            let Accumulator { op, dtype, .. } = entry.accumulator;
+            let before = self.emit.load(address, offset, dtype, tile.lanes, LaneStride::Unit);
+            let value = self.emit.cast(value, dtype);
+            let value = self.emit.accumulate(op, dtype, &before, &value);
+            self.emit.store(address, offset, &value, LaneStride::Unit);
+        }
     }
 
     /// Stores the results of a tile. Those of a block of a sum are no negative zeros any more, which does not matter for

@@ -93,8 +93,8 @@ impl Generator<'_, '_, '_> {
             let Some(best) = old.next() else { break };
             match &accumulator.operand {
                 Contribution::Value(value) => {
-                    let value = self.get(*value);
-                    new.push(self.emit.accumulate(accumulator.op, accumulator.dtype, best, &value));
+                    let value = self.added(*value, accumulator.dtype, best.dtype);
+                    new.push(self.emit.accumulate(accumulator.op, best.dtype, best, &value));
                 }
                 Contribution::Count(value) => {
                     let value = self.get(*value);
@@ -234,7 +234,7 @@ impl Generator<'_, '_, '_> {
         let group = (together * lanes) as i64;
         let is_long = self.whole_extent(reduce.axis).is_none_or(|extent| extent >= group);
         // Counts begin anew in each pass.
-        if together == 1 || !is_short || !is_long || !self.counts(reduce, &state).is_empty() {
+        if together == 1 || !is_short || !is_long || !self.counts(reduce).is_empty() {
             return (start, state);
         }
         let length = self.ins().isub(end, start);
@@ -296,18 +296,17 @@ impl Generator<'_, '_, '_> {
         lanes: usize,
         state: &[Val],
     ) -> (ir::Value, State) {
-        let narrow = if lanes > 1 { self.counts(reduce, state) } else { Vec::new() };
-        let Some(least) = narrow.iter().map(|(_, dtype)| dtype.size()).min() else {
+        let narrow = if lanes > 1 { self.counts(reduce) } else { Vec::new() };
+        let Some(steps) = narrow.iter().map(|(_, narrow)| narrow.steps).min() else {
             return self.steps_of_lanes(reduce, range, lanes, state);
         };
         let zeros: Vec<(usize, Val)> = narrow
             .into_iter()
-            .map(|(at, dtype)| {
+            .map(|(at, Narrow { dtype, .. })| {
                 let zero = self.emit.constant(Scalar::I64(0).cast(dtype));
                 (at, self.emit.splat(&zero, lanes))
             })
             .collect();
-        let steps = (1_i64 << (8 * least)) - 1;
         let length = self.ins().isub(range.1, range.0);
         let length = self.ins().band_imm_s(length, -(lanes as i64));
         let whole = self.ins().iadd(range.0, length);
@@ -325,32 +324,29 @@ impl Generator<'_, '_, '_> {
         (whole, state)
     }
 
-    /// The counts of a state, by their places in it, with the dtypes of lanes as narrow as the masks.
-    fn counts(&self, reduce: &Reduce, state: &[Val]) -> Vec<(usize, DType)> {
+    /// The counts of a state, by their places in it, with lanes as narrow as the masks.
+    fn counts(&self, reduce: &Reduce) -> Vec<(usize, Narrow)> {
         let places = reduce.accumulators.iter().scan(0, |place, accumulator| {
             let at = *place;
             *place += 1 + usize::from(has_index(accumulator));
             Some((at, accumulator))
         });
         let narrow = places.filter_map(|(at, accumulator)| {
-            let Contribution::Count(truth) = accumulator.operand else { return None };
-            let dtype = match self.compared(truth) {
-                1 => DType::U8,
-                2 => DType::U16,
-                _ => DType::U32,
-            };
-            (dtype.size() < state[at].dtype.size()).then_some((at, dtype))
+            let Contribution::Count(_) = accumulator.operand else { return None };
+            Some((at, accumulator.narrow(&self.kernel.values)?))
         });
         narrow.collect()
     }
 
-    /// Bytes of the values whose comparison a truth value comes from.
-    fn compared(&self, truth: ValueId) -> usize {
-        let mut value = &self.kernel.values[truth.index()];
-        while let (DType::Bool, Def::Op { args, .. }) = (value.dtype, &value.def) {
-            value = &self.kernel.values[args[0].index()];
+    /// What is added to an accumulator: to one with narrower lanes, what it has before it is cast to the dtype of the sum.
+    fn added(&mut self, value: ValueId, dtype: DType, lanes: DType) -> Val {
+        match widened(&self.kernel.values, value) {
+            Some(source) if lanes != dtype => {
+                let source = self.get(source);
+                self.emit.cast(&source, lanes)
+            }
+            _ => self.get(value),
         }
-        value.dtype.arithmetic().size()
     }
 
     fn steps_of_lanes(

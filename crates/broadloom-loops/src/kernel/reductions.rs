@@ -164,9 +164,9 @@ impl Contracted {
 pub const CONTRACTED_ROWS: usize = 36;
 
 /// Number of ranks of the results of a [`Contract`].
-pub const CONTRACTED_RANKS: usize = 24;
+pub const CONTRACTED_RANKS: usize = 16;
 
-/// The longest axis whose blocks have so many ranks: some 17 billion steps.
+/// The longest axis whose blocks have so many ranks: some 67 million steps.
 pub const MAX_CONTRACTED_AXIS: i64 = BLOCK as i64 * ((1 << CONTRACTED_RANKS) - 1);
 
 /// One accumulated row.

@@ -44,6 +44,11 @@ impl Maker<'_, '_, '_> {
         let mut body = Vec::new();
         let accumulators: Vec<Accumulator> =
             reduced.iter().map(|value| self.accumulator(*value, &mut body)).collect();
+        let added = accumulators.iter().map(|accumulator| {
+            let narrow = accumulator.narrow(&self.kernel.values);
+            narrow.map_or(accumulator.dtype, |narrow| narrow.dtype).size()
+        });
+        let lanes = (CONTRACTED_VECTOR / added.max().unwrap_or(1)).clamp(LEAST_LANES, 4 * LANES);
         let several_blocks =
             self.nest.axes[axis.index()].extent.as_constant().is_none_or(|extent| extent > BLOCK as i64);
         let accumulators = reduced
@@ -58,8 +63,6 @@ impl Maker<'_, '_, '_> {
                 Contracted { accumulator, target, ranks }
             })
             .collect();
-        let accumulated = reduced.iter().map(|value| self.nest.values[value.index()].dtype.size());
-        let lanes = (CONTRACTED_VECTOR / accumulated.max().unwrap_or(1)).clamp(LEAST_LANES, 4 * LANES);
         Ok(Stmt::Contract(Contract {
             axis,
             rows,

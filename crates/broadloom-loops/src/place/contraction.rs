@@ -6,7 +6,7 @@ use crate::kernel::{AxisId, Def, MAX_CONTRACTED_AXIS, Order, ValueId};
 use crate::nest::{NestAxis, bit};
 use crate::thresholds::{MAX_CONTRACTED, MAX_CONTRACTED_OPS, MIN_CONTRACTED_ROWS, MIN_CONTRACTED_STRIP};
 use broadloom_ir::dim::Dim;
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::ops::RangeInclusive;
 
 /// A reduction inside two loops that is computed for blocks of both at once, with a row of results for each step of one
@@ -56,6 +56,20 @@ impl Placement<'_, '_> {
     pub fn rows_of_contractions(&self) -> impl Iterator<Item = FlatId> {
         let reduced = self.rows_of_contractions.iter().flat_map(|axis| &self.reduced[axis]);
         reduced.map(|value| self.nest.nodes[value.index()])
+    }
+
+    /// What is reduced several times, and not by contractions alone: those that take so much less time for each.
+    pub fn reduced_again(&self) -> impl Iterator<Item = FlatId> {
+        let mut reductions: BTreeMap<FlatId, Vec<AxisId>> = BTreeMap::new();
+        for (value, reduction) in &self.nest.reductions {
+            if self.live[value.index()] {
+                reductions.entry(self.nest.nodes[value.index()]).or_default().push(reduction.axis);
+            }
+        }
+        let is_other = |axis: &AxisId| self.forms.get(axis) != Some(&Form::Contraction);
+        let again =
+            reductions.into_iter().filter(move |(_, axes)| axes.len() > 1 && axes.iter().any(is_other));
+        again.map(|(node, _)| node)
     }
 
     /// Whether short sums over pairs are loops here, but no contractions.
