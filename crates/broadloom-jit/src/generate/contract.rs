@@ -15,12 +15,16 @@
 //! By the tree, the lanes of a block are taken one after the other, each over its steps `r`, `r + 16`, .. What a register
 //! tile has of each lane stays on the stack, in the first-level cache, until all of them are folded at once.
 
+mod extremes;
+
 use super::Generator;
 use super::reduce::State;
 use super::stream::ByBlocks;
 use crate::emit::{LaneStride, Val};
 use broadloom_ir::dtype::DType;
+use broadloom_ir::ops::Op;
 use broadloom_ir::reduce::{BLOCK, LANES};
+use broadloom_loops::MAX_UNROLLED_REDUCTION;
 use broadloom_loops::kernel::*;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder};
@@ -73,11 +77,13 @@ struct Place<'p> {
 }
 
 impl Generator<'_, '_, '_> {
-    pub(super) fn contract(&mut self, contract: &Contract) {
+    /// The tiles of a contraction, and what takes their results out of registers, if that is not left to rows.
+    pub(super) fn contract(&mut self, contract: &Contract, taken: Option<&Stream>) {
         let (start, end) = self.bounds(contract.axis);
         let by_blocks = self.goes_by_blocks(contract.axis, contract.order);
         let tile = self.tile(contract);
         match contract.order {
+            _ if taken.is_some() => {}
             // Each block continues with what the one before has left.
             Order::Free => self.fill_results(contract),
             // Of an axis without steps, no tile is written.
@@ -91,7 +97,7 @@ impl Generator<'_, '_, '_> {
             generator.within(contract.axis, (first, last), |generator| {
                 generator.fill_rows(contract, first);
                 generator.body(&contract.rows_prologue);
-                generator.tiles(&tile, by_blocks, (first, last));
+                generator.tiles(&tile, by_blocks, (first, last), taken);
             });
             generator.if_several_blocks(contract, |generator| generator.push_rows(contract, count));
             generator.ins().iadd_imm_s(count, 1)
@@ -188,7 +194,13 @@ impl Generator<'_, '_, '_> {
     }
 
     /// All tiles of the strips, over a block of the axis.
-    fn tiles(&mut self, tile: &Tile<'_>, by_blocks: ByBlocks, block: (ir::Value, ir::Value)) {
+    fn tiles(
+        &mut self,
+        tile: &Tile<'_>,
+        by_blocks: ByBlocks,
+        block: (ir::Value, ir::Value),
+        taken: Option<&Stream>,
+    ) {
         let Contract { rows, strip, .. } = *tile.contract;
         let ((first_row, last_row), (first, last)) = (self.bounds(rows), self.bounds(strip));
         let greatest = self.ins().iadd_imm_s(last_row, -1);
@@ -212,6 +224,10 @@ impl Generator<'_, '_, '_> {
                 (vec![generator.ins().iadd_imm_s(state[0], tile.steps as i64)], Vec::new())
             });
         };
+        let leave = |generator: &mut Self, place: Place<'_>, state: &[Val]| match taken {
+            Some(stream) => generator.take_extremes(tile, place, state, stream),
+            None => generator.leave(tile, place, state),
+        };
         let in_order = |generator: &mut Self| {
             all(generator, &|generator, place| match (tile.contract.order, tile.narrow) {
                 (Order::Free, Some(steps)) => {
@@ -224,18 +240,18 @@ impl Generator<'_, '_, '_> {
                 }
                 (order, _) => {
                     let begin = match order {
-                        Order::Free => generator.results(tile, place),
+                        Order::Free if taken.is_none() => generator.results(tile, place),
                         _ => generator.begin_tile(tile),
                     };
                     let state = generator.along(tile, place, block, 1, begin);
-                    generator.leave(tile, place, &state);
+                    leave(generator, place, &state);
                 }
             });
         };
         let by_lanes = |generator: &mut Self| {
             all(generator, &|generator, place| {
                 let state = generator.by_lanes(tile, place, block);
-                generator.leave(tile, place, &state);
+                leave(generator, place, &state);
             });
         };
         match by_blocks {
@@ -305,7 +321,7 @@ impl Generator<'_, '_, '_> {
             });
             begins.push(address);
         }
-        let looped = self.loop_while(&begins, &begin, is_before, |generator, at, state| {
+        let step = |generator: &mut Self, at: &[ir::Value], state: &[Val]| {
             let mut new = State::new();
             let rows_behind = || behind.iter().zip(&at[1..]);
             generator.at(axis, at[0], 1, |generator| {
@@ -335,8 +351,18 @@ impl Generator<'_, '_, '_> {
                 next.push(generator.ins().iadd_imm_s(*address, bytes));
             }
             (next, new)
-        });
-        looped.carried
+        };
+        match self.kernel.axes[axis.index()].extent {
+            // So few steps take less time than a loop around them.
+            Extent::Constant(steps) if steps <= MAX_UNROLLED_REDUCTION && tile.narrow.is_none() => {
+                let mut reached = (begins, begin);
+                for _ in 0..steps {
+                    reached = step(self, &reached.0, &reached.1);
+                }
+                reached.1
+            }
+            _ => self.loop_while(&begins, &begin, is_before, step).carried,
+        }
     }
 
     /// Reads an element of a row, or so many, some elements behind an address. Behind the end of a strip there are
@@ -490,11 +516,23 @@ impl Generator<'_, '_, '_> {
     /// what follows.
     fn leave(&mut self, tile: &Tile<'_>, place: Place<'_>, state: &[Val]) {
         let places = self.places(tile, place);
-        let ops = tile.contract.accumulators.iter().map(|entry| entry.accumulator.op).cycle();
-        for (((address, offset), value), op) in places.into_iter().zip(state).zip(ops) {
-            let value = self.finish(op, value);
+        let entries = tile.contract.accumulators.iter().cycle();
+        for (((address, offset), value), entry) in places.into_iter().zip(state).zip(entries) {
+            let value = self.finish_tile(entry, value);
             self.emit.store(address, offset, &value, LaneStride::Unit);
         }
+    }
+
+    /// The end of a sum of some elements: of squares and of absolute values it is no negative zero anyway.
+    fn finish_tile(&mut self, entry: &Contracted, value: &Val) -> Val {
+        let is_positive = match entry.accumulator.operand {
+            Contribution::Product(x, y) => x == y,
+            Contribution::Value(value) => {
+                matches!(self.kernel.values[value.index()].def, Def::Op { op: Op::Abs, .. })
+            }
+            Contribution::Count(_) | Contribution::Indexed { .. } => false,
+        };
+        if is_positive { value.clone() } else { self.finish(entry.accumulator.op, value) }
     }
 
     /// Emits what is necessary only where the axis has more than a block.

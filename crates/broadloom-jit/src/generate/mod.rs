@@ -320,7 +320,7 @@ impl<'f> Generator<'_, 'f, '_> {
                 Stmt::Call { op, target, args, axis } => self.call(*op, *target, args, *axis),
                 Stmt::Reduce(reduce) => self.reduce(reduce),
                 Stmt::Stream(stream) => self.stream(stream),
-                Stmt::Contract(contract) => self.contract(contract),
+                Stmt::Contract(contract) => self.contract(contract, None),
                 Stmt::Pairs(pairs) => self.pairs(pairs),
                 Stmt::Best(best) => self.best(best),
                 Stmt::BestRows(best) => self.best_rows(best),

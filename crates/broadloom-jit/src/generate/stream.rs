@@ -141,6 +141,13 @@ impl Generator<'_, '_, '_> {
 
     /// Elements of the reduction axis onto lanes, with what runs ahead of so many of them.
     fn deal(&mut self, stream: &Stream, first: ir::Value, last: ir::Value, lanes: &Lanes) {
+        if let Some(contract) = self.ahead_of_extremes(stream) {
+            self.blocks(first, last, CONTRACTED_ROWS as i64, &[], |generator, steps, _| {
+                generator.within(stream.axis, steps, |generator| generator.contract(contract, Some(stream)));
+                Vec::new()
+            });
+            return;
+        }
         self.behind(stream.axis, &stream.ahead, (first, last), |generator, steps| {
             generator.deal_steps(stream, first, steps, lanes);
         });

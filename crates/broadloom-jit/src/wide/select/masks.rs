@@ -66,6 +66,14 @@ const FROM_INTEGER: BySize = [
     Code::EVEX_Vpbroadcastq_zmm_k1z_r64,
 ];
 
+/// A comparison of lanes into a mask: the instruction, what it compares, and the number that says how.
+struct Comparison {
+    code: Code,
+    x: ir::Value,
+    y: ir::Value,
+    how: i64,
+}
+
 /// How far logic is followed for truth values.
 const DEPTH: usize = 4;
 
@@ -122,25 +130,29 @@ impl Selector<'_> {
         let lane = self.truth_lane(result);
         let mask = self.mask(result);
         let args: Vec<ir::Value> = self.func.dfg.inst_args(inst).to_vec();
-        match (*data, args.as_slice()) {
-            (InstructionData::IntCompare { cond, .. }, &[x, y]) => {
-                let codes = if cond.unsigned() == cond { UNSIGNED } else { SIGNED };
-                let (x, y) = (self.fetch(x), self.operand(y));
-                let how = Arg::Immediate(order(cond));
-                self.emit(by_size(lane, codes), &[Arg::Def(mask), x, y, how]);
+        let alone = |selector: &Self, truth| {
+            selector.comparison(truth).filter(|_| selector.is_read_here_alone(truth))
+        };
+        match (data.opcode(), args.as_slice()) {
+            (Opcode::Icmp | Opcode::Fcmp | Opcode::Bnot, _) if let Some(made) = self.comparison(result) => {
+                self.compare_to_mask(mask, &made, None);
             }
-            (InstructionData::FloatCompare { cond, .. }, &[x, y]) => {
-                let code = of(self.type_of(x), FLOATS);
-                let (x, y) = (self.fetch(x), self.operand(y));
-                self.emit(code, &[Arg::Def(mask), x, y, Arg::Immediate(predicate(cond))]);
-            }
-            (_, &[x]) => {
+            (Opcode::Bnot, &[x]) => {
                 let x = self.mask(x);
                 self.emit(Code::VEX_Knotq_kr_kr, &[Arg::Def(mask), Arg::Use(x)]);
             }
-            (_, &[x, y]) => {
+            // What is compared where something else holds: one instruction, and not three after one another.
+            (Opcode::Band, &[x, y]) if let Some(made) = alone(self, y) => {
+                let under = self.mask(x);
+                self.compare_to_mask(mask, &made, Some(under));
+            }
+            (Opcode::Band, &[x, y]) if let Some(made) = alone(self, x) => {
+                let under = self.mask(y);
+                self.compare_to_mask(mask, &made, Some(under));
+            }
+            (opcode, &[x, y]) => {
                 // Bits beyond the lanes do not matter.
-                let code = match data.opcode() {
+                let code = match opcode {
                     Opcode::Band => Code::VEX_Kandq_kr_kr_kr,
                     Opcode::Bor => Code::VEX_Korq_kr_kr_kr,
                     _ => Code::VEX_Kxorq_kr_kr_kr,
@@ -155,6 +167,44 @@ impl Selector<'_> {
             self.emit(by_size(lane, LANES_OF_MASK), &[Arg::Def(lanes), Arg::Use(mask)]);
         }
         Ok(())
+    }
+
+    /// The instruction that gives a truth value by comparing: also one that holds where another does not, of which nobody
+    /// else asks.
+    fn comparison(&self, truth: ir::Value) -> Option<Comparison> {
+        let (inst, data) = self.definition(self.uncast(truth))?;
+        let args = self.func.dfg.inst_args(inst);
+        match (*data, args) {
+            (InstructionData::IntCompare { cond, .. }, &[x, y]) => {
+                let codes = if cond.unsigned() == cond { UNSIGNED } else { SIGNED };
+                let code = by_size(self.type_of(x).lane_type(), codes);
+                Some(Comparison { code, x, y, how: order(cond) })
+            }
+            (InstructionData::FloatCompare { cond, .. }, &[x, y]) => {
+                Some(Comparison { code: of(self.type_of(x), FLOATS), x, y, how: predicate(cond) })
+            }
+            (InstructionData::Unary { opcode: Opcode::Bnot, .. }, &[x]) if self.is_read_here_alone(x) => {
+                let compared = self.comparison(x)?;
+                // The third bit turns a comparison round.
+                Some(Comparison { how: compared.how ^ 4, ..compared })
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether what is selected now is in the block of a value, and all that reads it.
+    fn is_read_here_alone(&self, value: ir::Value) -> bool {
+        let here =
+            self.definition(self.uncast(value)).is_some_and(|(inst, _)| self.is_in_current_block(inst));
+        here && self.uses[value] == 1
+    }
+
+    /// Compares lanes, of which only those count that another mask names.
+    fn compare_to_mask(&mut self, mask: VReg, made: &Comparison, under: Option<VReg>) {
+        let (x, y) = (self.fetch(made.x), self.operand(made.y));
+        let mut args = vec![Arg::Def(mask), x, y, Arg::Immediate(made.how)];
+        args.extend(under.map(Arg::Under));
+        self.emit(made.code, &args);
     }
 
     /// Selects bits of lanes that a truth value names, or an accumulator that counts it, as one instruction under its

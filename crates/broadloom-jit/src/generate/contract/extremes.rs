@@ -1,0 +1,118 @@
+//! Extremes over the axis of rows, which take the results of a tile out of its registers: no row holds them.
+//!
+//! A tile repeats the last step of that axis where there are no more, and goes on behind the end of the strip. The
+//! former changes no extreme, and the latter is read by nobody.
+
+use super::{Place, Tile};
+use crate::emit::{LaneStride, Val};
+use crate::generate::Generator;
+use crate::generate::reduce::State;
+use broadloom_ir::reduce::{BLOCK, ReduceOp};
+use broadloom_loops::kernel::*;
+use cranelift_codegen::ir;
+
+impl Generator<'_, '_, '_> {
+    /// The contraction ahead of extremes that can take its results out of tiles: one whose tiles have all of a sum, ahead
+    /// of extremes of what is computed of its results, and of nothing that an array holds along the strip.
+    pub(in crate::generate) fn ahead_of_extremes<'s>(&self, stream: &'s Stream) -> Option<&'s Contract> {
+        let kernel = self.kernel;
+        let [Stmt::Contract(contract)] = stream.ahead.as_slice() else { return None };
+        let is_whole = match kernel.axes[contract.axis.index()].extent {
+            Extent::Constant(extent) => (1..=BLOCK as i64).contains(&extent),
+            Extent::Param(_) => false,
+        };
+        let is_extreme = |entry: &StreamAccumulator| {
+            matches!(
+                entry.accumulator.op,
+                ReduceOp::Min | ReduceOp::Max | ReduceOp::ArgMin | ReduceOp::ArgMax
+            )
+        };
+        let is_narrow = |entry: &Contracted| entry.accumulator.narrow(&kernel.values).is_some();
+        let fits = is_whole
+            && stream.order == Order::Free
+            && stream.prologue.is_empty()
+            && !stream.dense
+            && contract.rows == stream.axis
+            && contract.strip == stream.strip
+            && stream.accumulators.iter().all(is_extreme)
+            && !contract.accumulators.iter().any(is_narrow)
+            && stream.per_step.iter().chain(&stream.body).all(|stmt| self.goes_behind(stmt, stream.strip));
+        fits.then_some(contract)
+    }
+
+    /// Whether a statement can run for lanes behind the end of the strip.
+    fn goes_behind(&self, stmt: &Stmt, strip: AxisId) -> bool {
+        let kernel = self.kernel;
+        let Stmt::Let(id) = stmt else { return false };
+        match &kernel.values[id.index()].def {
+            Def::Load { access, .. } => kernel.accesses[access.index()].stride(strip).is_none(),
+            Def::Op { position, .. } => position.is_none(),
+            Def::Row(row, _) => matches!(kernel.rows[row.index()].span, Span::Strip | Span::Block { .. }),
+            Def::Constant(_) | Def::Param(_) | Def::Index(_) | Def::Select(_) | Def::Cast(_) => true,
+            Def::Take { .. } | Def::Segment { .. } | Def::Reduced => false,
+        }
+    }
+
+    /// The steps of a tile onto the state of extremes.
+    pub(super) fn take_extremes(
+        &mut self,
+        tile: &Tile<'_>,
+        place: Place<'_>,
+        results: &[Val],
+        stream: &Stream,
+    ) {
+        let kernel = self.kernel;
+        let entries = &tile.contract.accumulators;
+        let accumulators: Vec<Accumulator> =
+            stream.accumulators.iter().map(|entry| entry.accumulator.clone()).collect();
+        let rows: Vec<RowId> = stream.accumulators.iter().flat_map(|entry| entry.state.clone()).collect();
+        let addresses: Vec<ir::Value> = self.at(stream.strip, place.lane, tile.lanes, |generator| {
+            rows.iter()
+                .map(|row| {
+                    let start = generator.row_start(*row);
+                    generator.row_element(start, kernel.rows[row.index()].dtype, stream.strip)
+                })
+                .collect()
+        });
+        let zero = self.constant(0);
+        // The shapes of the state; the values are dead code.
+        let like = self.begin(&accumulators, 1, zero);
+        let mut state: State = like
+            .iter()
+            .zip(&addresses)
+            .map(|(like, address)| self.emit.load(*address, 0, like.dtype, tile.lanes, LaneStride::Unit))
+            .collect();
+        let outer = self.env.clone();
+        for (step, results) in results.chunks(entries.len()).enumerate() {
+            let results = results.iter().zip(entries);
+            let results: Vec<(RowId, Val)> =
+                results.map(|(value, entry)| (entry.target, self.finish_tile(entry, value))).collect();
+            state = self.at(stream.axis, place.rows[step], 1, |generator| {
+                generator.body(&stream.per_step);
+                generator.at(stream.strip, place.lane, tile.lanes, |generator| {
+                    for stmt in &stream.body {
+                        generator.of_results(stmt, &results);
+                    }
+                    generator.accumulate(stream.axis, &accumulators, &state)
+                })
+            });
+            self.env.clone_from(&outer);
+        }
+        for (address, value) in addresses.into_iter().zip(state) {
+            let value = self.emit.splat(&value, tile.lanes);
+            self.emit.store(address, 0, &value, LaneStride::Unit);
+        }
+    }
+
+    /// A statement, with results in the place of rows that would hold them.
+    fn of_results(&mut self, stmt: &Stmt, results: &[(RowId, Val)]) {
+        if let Stmt::Let(id) = stmt
+            && let Def::Row(row, _) = self.kernel.values[id.index()].def
+            && let Some((_, value)) = results.iter().find(|(target, _)| *target == row)
+        {
+            self.env.insert(*id, value.clone());
+            return;
+        }
+        self.body(std::slice::from_ref(stmt));
+    }
+}
