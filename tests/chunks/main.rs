@@ -296,23 +296,28 @@ fn refused(program: &str, rows: &str) -> String {
 #[test]
 fn what_needs_other_rows_is_refused() {
     let cases = [
-        ("output a = y[None, :] - y[:, None]", "`subtract`", "two axes of the size `n`"),
-        ("output a = y[1:] - y[:-1]", "`slice`", "cuts out rows"),
-        ("output a = y[::-1]", "`slice`", "changes their order"),
-        ("output a = x.reshape(n * 3)", "`reshape`", "mixes rows"),
-        ("output a = x.T", "`permute_dims`", "have to be its leading axis"),
-        ("output a = take(y, ids)", "`take`", "looks rows up"),
-        ("output a = concat([y, y])", "`concat`", "puts rows behind others"),
-        ("output a = arange(n + 1)", "`arange`", "another way"),
-        ("output a = w * 2", "nothing", "no input whose leading axis"),
+        (
+            "output a = y[None, :] - y[:, None]",
+            "`subtract`",
+            "two axes of the size `n`",
+            "with a size of its own",
+        ),
+        ("output a = y[1:] - y[:-1]", "`slice`", "cuts out rows", "cut the result"),
+        ("output a = y[::-1]", "`slice`", "changes their order", "cut the result"),
+        ("output a = x.reshape(n * 3)", "`reshape`", "mixes rows", "keep the rows as the leading axis"),
+        ("output a = x.T", "`permute_dims`", "have to be its leading axis", "move the axis to the front"),
+        ("output a = take(y, ids)", "`take`", "looks rows up", "with a size of its own"),
+        ("output a = concat([y, y])", "`concat`", "puts rows behind others", "as further chunks"),
+        ("output a = arange(n + 1)", "`arange`", "another way", "run on whole arrays"),
+        ("output a = w * 2", "nothing", "no input whose leading axis", "name the symbol"),
     ];
-    for (program, op, reason) in cases {
+    for (program, op, reason, help) in cases {
         let message = refused(program, "n");
         assert!(
             message.contains("error[C002]") && message.contains(op) && message.contains(reason),
             "{message}"
         );
-        assert!(message.contains("help: "), "{message}");
+        assert!(message.contains(help), "{message}");
     }
     let message = refused("output a = y + 1", "m");
     assert!(message.contains("error[C001]: there is no size `m`"), "{message}");

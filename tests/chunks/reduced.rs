@@ -189,3 +189,30 @@ fn chunks_of_short_types_give_the_bits_of_the_whole() {
     check::<f16>(&[70, 1300], 3, &Threads::Calling);
     check::<u8>(&[70, 1300], 3, &Threads::Calling);
 }
+
+/// Too few rows for the best of them are told as those of one run are, by whichever chunks they came.
+#[test]
+fn too_few_rows_are_told_in_the_end() {
+    let g = Graph::new();
+    let y = g.input::<f32>("y", shape![g.symbol("n"), 2]);
+    let kernel = y.topk(3, 0).1.compile().unwrap();
+    let data = [1.0f32, 5.0, 2.0, 4.0, 3.0, 6.0];
+    let rows = |count: usize| ArrayView::new(&data[..2 * count], &[count, 2]).unwrap();
+    let told = kernel.run(rows(2)).unwrap_err().to_string();
+    assert_eq!(told, "n is 2, but `topk` needs n >= 3");
+    let chunked = kernel.in_chunks("n").unwrap();
+    for chunks in [&[2][..], &[1, 1], &[0, 2, 0]] {
+        let mut run = chunked.start(()).unwrap();
+        chunks.iter().for_each(|count| drop(run.push(rows(*count)).unwrap()));
+        let error = run.finish().unwrap_err();
+        assert_eq!((error.code(), error.to_string()), ("S102", told.clone()));
+    }
+    // One more mends it.
+    let mut run = chunked.start(()).unwrap();
+    run.push(rows(2)).unwrap();
+    run.end_pass().unwrap_err();
+    run.push(rows(1)).unwrap();
+    let found: Vec<i64> = run.finish().unwrap().try_into().unwrap();
+    // 1, 2, 1 and 5, 4, 5, column by column.
+    assert_eq!(found, [1, 0, 0, 2, 2, 1]);
+}
