@@ -250,7 +250,6 @@ const ELSEWHERE: &[(&str, &str)] = &[
         "argmax_with_value",
         "write `argmax(x, axis=1)` and `max(x, axis=1)` as two outputs: they become one kernel",
     ),
-    ("diff", "write `x[1:] - x[:-1]`"),
     ("roll", "write `concat([x[-1:], x[:-1]])`"),
     ("bincount", "write `segment_count(ids, k)`, or `segment_sum(weights, ids, k)`"),
     ("nan_to_num", "write `where(isnan(x), 0, x)`"),
