@@ -85,16 +85,15 @@ fn numbers<T: Element>(count: usize, seed: u64) -> Vec<T> {
     noise(count, seed).map(number).collect()
 }
 
-fn check<T: Element>(lengths: &[usize], d: usize, threads: &Threads) {
+fn check<T: Element>(lengths: &[usize], d: usize, options: &CompileOptions) {
+    let is_fused = options.level.unwrap_or(CpuLevel::detect()).is_fused();
     for (name, passes, multiple, expression) in EXPRESSIONS {
         let g = Graph::new();
         let [n, m] = g.symbols(["n", "m"]);
         let (x, y) = (g.input::<T>("x", shape![m, d]), g.input::<T>("y", shape![n, d]));
         let outputs = expression(x, y, g.input::<T>("b", shape![n, 2]));
         let names = ["a", "b", "c", "d", "e"];
-        let options =
-            CompileOptions { threads: threads.clone(), parallel_threshold: 0, ..CompileOptions::default() };
-        let kernel = g.compile_with(names.into_iter().zip(outputs), &options).unwrap();
+        let kernel = g.compile_with(names.into_iter().zip(outputs), options).unwrap();
         let chunked = kernel.in_chunks("n").unwrap_or_else(|error| panic!("{name}\n{error:?}"));
         assert_eq!(chunked.passes(), *passes, "{name}");
         if T::DTYPE.is_float() {
@@ -112,7 +111,7 @@ fn check<T: Element>(lengths: &[usize], d: usize, threads: &Threads) {
                 interp::Array::new(shape, elements)
             });
             let inputs: Vec<interp::Array> = inputs.collect();
-            let want = interpret(kernel.graph(), &inputs, CpuLevel::detect().is_fused());
+            let want = interpret(kernel.graph(), &inputs, is_fused);
             for chunks in cuts(n, chunked.multiple()) {
                 let view = |name: &str| {
                     let (_, shape, elements) = of(name);
@@ -161,33 +160,37 @@ fn run<'a>(
     Ok(all)
 }
 
-fn threads() -> [Threads; 2] {
+/// One thread, several, and the least that a CPU can do.
+fn ways() -> [CompileOptions; 3] {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(3).build().unwrap();
-    [Threads::Calling, Threads::Pool(Arc::new(pool))]
+    let way = |threads| CompileOptions { threads, parallel_threshold: 0, ..CompileOptions::default() };
+    let alone = way(Threads::Calling);
+    let plain = CompileOptions { level: Some(CpuLevel::Baseline), vectorize: false, ..alone.clone() };
+    [alone, way(Threads::Pool(Arc::new(pool))), plain]
 }
 
 #[test]
 fn chunks_of_what_is_reduced_give_the_bits_of_the_whole() {
-    for threads in threads() {
-        check::<f32>(&[0, 1, 9, 10, 64, 65, 1024, 1090, 2100], 3, &threads);
-        check::<f64>(&[12, 1089, 3000], 2, &threads);
-        check::<i32>(&[11, 1500], 3, &threads);
+    for options in ways() {
+        check::<f32>(&[0, 1, 9, 10, 64, 65, 1024, 1090, 2100], 3, &options);
+        check::<f64>(&[12, 1089, 3000], 2, &options);
+        check::<i32>(&[11, 1500], 3, &options);
     }
 }
 
 /// Of sixteen dimensions, distances are contractions.
 #[test]
 fn chunks_of_what_contractions_are_reduced_over_give_the_bits_of_the_whole() {
-    for threads in threads() {
-        check::<f32>(&[70, 1100, 2100], 16, &threads);
+    for options in ways() {
+        check::<f32>(&[70, 1100, 2100], 16, &options);
     }
-    check::<f64>(&[1100], 16, &Threads::Calling);
+    check::<f64>(&[1100], 16, &ways()[0]);
 }
 
 #[test]
 fn chunks_of_short_types_give_the_bits_of_the_whole() {
-    check::<f16>(&[70, 1300], 3, &Threads::Calling);
-    check::<u8>(&[70, 1300], 3, &Threads::Calling);
+    check::<f16>(&[70, 1300], 3, &ways()[0]);
+    check::<u8>(&[70, 1300], 3, &ways()[0]);
 }
 
 /// Too few rows for the best of them are told as those of one run are, by whichever chunks they came.
