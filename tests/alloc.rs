@@ -54,6 +54,7 @@ fn nearest_code(d: usize, threads: Threads) -> Result<Executable, Box<dyn std::e
 fn runs_need_little_memory_beside_their_arrays() -> Result<(), Box<dyn std::error::Error>> {
     nearest_code_is_never_stored()?;
     products_of_matrices_are_never_stored()?;
+    chunks_of_what_is_reduced_leave_no_pairs()?;
     updates_in_place_need_nothing()?;
     short_calls_allocate_results_and_nothing_else()
 }
@@ -110,6 +111,51 @@ fn updates_in_place_need_nothing() -> Result<(), Box<dyn std::error::Error>> {
     let bytes = peak(|| result = run());
     result?;
     assert_eq!(bytes, 0, "{:?}", kernel.explain());
+    Ok(())
+}
+
+/// Rows of the side that is reduced come in chunks: what each leaves is as large as the results.
+fn chunks_of_what_is_reduced_leave_no_pairs() -> Result<(), Box<dyn std::error::Error>> {
+    const MIB: usize = 1 << 20;
+    let (m, rows) = (1000, 8192);
+    for d in [3, 16] {
+        let expressions: [fn(Tensor, Tensor) -> Tensor; 5] = [
+            |squares, _| squares.argmin(1),
+            |squares, _| squares.lt(0.5).sum(1),
+            |squares, b| (-squares).exp().matmul(b),
+            |squares, _| squares.topk_smallest(10, 1).1,
+            |squares, _| squares.argmin(..),
+        ];
+        for (number, expression) in expressions.into_iter().enumerate() {
+            let g = Graph::new();
+            let [n, k] = g.symbols(["n", "k"]);
+            let (x, y) = (g.input::<f32>("x", shape![k, d]), g.input::<f32>("y", shape![n, d]));
+            let result = expression((x.unsqueeze(1) - y).square().sum(-1), g.input::<f32>("b", shape![n]));
+            let options = CompileOptions { threads: Threads::Calling, ..CompileOptions::default() };
+            let chunked = result.compile_with(&options)?.in_chunks("n")?;
+            let numbers =
+                |count: usize| -> Vec<f32> { (0..count).map(|i| (i * 7919 % 1000) as f32 / 1e3).collect() };
+            let (x, y, b) = (numbers(m * d), numbers(rows * d), numbers(rows));
+            let run = || -> Result<(), Box<dyn std::error::Error>> {
+                let mut run = chunked.start(inputs! { "x" => ArrayView::new(&x, &[m, d])? })?;
+                for _ in 0..3 {
+                    let y = ArrayView::new(&y, &[rows, d])?;
+                    match chunked.streamed().len() {
+                        1 => run.push(inputs! { "y" => y })?,
+                        _ => run.push(inputs! { "y" => y, "b" => &b })?,
+                    };
+                }
+                run.finish()?;
+                Ok(())
+            };
+            run()?;
+            let mut result = Ok(());
+            let bytes = peak(|| result = run());
+            result?;
+            // The pairs of one chunk would be 31 MiB.
+            assert!(bytes <= MIB, "{bytes} bytes for {number} of {d}");
+        }
+    }
     Ok(())
 }
 

@@ -117,6 +117,9 @@ largest=True)` and `argtopk(..)`. The order is that of `max` and `argmax`: NaNs 
 as well; equal elements, zeros of both signs among them, by their indices; as a value, -0 is below +0. Whole rows are never
 sorted, and what is computed of elements is not stored.
 
+`x.diff(order, axis)`, in the text language `diff(x, n=1, axis=-1)`, is what neighbours along an axis differ by, up to 16
+times over; of bool, whether they differ.
+
 | op | meaning | NumPy | example |
 | --- | --- | --- | --- |
 ";

@@ -231,6 +231,7 @@ impl Builder<'_> {
                     _ => self.graph.argtopk(x, k, axis, largest, site),
                 }
             }
+            "diff" => self.graph.diff(x, integer(call.at(1)), integer(call.at(2)), site),
             "segment_count" => self.graph.segment_count(x, dim(call.at(1)), site),
             "segment_sum" => self.segment(SegmentOp::Sum, x, call),
             "segment_min" => self.segment(SegmentOp::Min, x, call),

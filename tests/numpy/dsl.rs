@@ -171,6 +171,11 @@ impl Writer<'_> {
                 };
                 if name == "topk" { values } else { indices }
             }
+            // Orders below zero are none of the DSL; those that are too high are refused as well.
+            "diff" => {
+                let order = usize::try_from(integer(&arguments[1])).unwrap_or(usize::MAX);
+                x.diff(order, integer(&arguments[2]))
+            }
             "segment_count" => x.segment_count(integer(&arguments[1])),
             "segment_sum" => x.segment_sum(self.tensor(&arguments[1])?, integer(&arguments[2])),
             "segment_min" => x.segment_min(self.tensor(&arguments[1])?, integer(&arguments[2])),

@@ -68,6 +68,13 @@ def take(table, indices, axis):
     return np.take(table, indices.astype(I64), axis=axis)
 
 
+def diff(x, order, axis):
+    if not 0 <= order <= 16 or not -x.ndim <= axis < x.ndim:
+        raise Refused("diff")
+    with np.errstate(all="ignore"):
+        return np.diff(x, order, axis)
+
+
 def linspace(start, stop, length):
     result = np.linspace(start, stop, length, dtype=F64)
     if length > 1 and start != stop and (stop - start) / (length - 1) == 0:
@@ -83,6 +90,7 @@ VIEWS = {
     "squeeze": view(lambda x, axes: np.squeeze(x, tuple(axes))),
     "broadcast_to": view(lambda x, sizes: np.broadcast_to(x, tuple(sizes))),
     "flip": view(lambda x, axis: np.flip(x, axis)),
+    "diff": diff,
     "slice": sliced,
     "at": lambda index: ("at", index),
     "span": lambda start, stop, step: ("span", start, stop, step),

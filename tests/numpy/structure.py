@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 
+from elementwise import corners
 from meaning import DTYPES
 from reduced import values
 
@@ -39,6 +40,10 @@ def views(cases, random):
             cases.add("view", f"broadcast_to(x, {sizes})", x=one)
         for axis in (0, 1, 2, -1, -3, 3, -4):
             cases.add("view", f"flip(x, {axis})", x=x)
+        for order, axis in itertools.product((0, 1, 2, 3, 4, 16, 17, -1), (0, 1, 2, -1, 3, -4)):
+            cases.add("view", f"diff(x, {order}, {axis})", x=x)
+        cases.add("view", "diff(x, 1, 0)", x=corners(dtype))
+        cases.add("view", "diff(x, 3, -1)", x=values(dtype, (2, 2100), random))
     x = values(np.dtype("i4"), (5, 6), random)
     numbers = [None, 0, 1, 2, 4, 5, 6, -1, -2, -5, -6]
     for start, stop, step in itertools.product(numbers, numbers, [1, 2, 3, 7, -1, -2, -3, -7, 0]):

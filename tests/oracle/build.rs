@@ -421,8 +421,17 @@ impl Builder {
         let (x, k) = (concat(pieces, axis), 1 + draw.next(3));
         let op = if draw.next(2) == 0 { None } else { self.op(&[x], draw) };
         let x = op.map_or(x, |op| apply(op, &[x]));
+        self.best(x, k, axis, draw)
+    }
+
+    /// The best elements along an axis, or their indices; half the time the other ones are kept, too.
+    pub fn best(&mut self, x: Tensor, k: usize, axis: usize, draw: &mut Draw) -> Tensor {
         let (values, indices) = if draw.next(2) == 0 { x.topk(k, axis) } else { x.topk_smallest(k, axis) };
-        if draw.next(2) == 0 { values } else { indices }
+        let (best, other) = if draw.next(2) == 0 { (values, indices) } else { (indices, values) };
+        if draw.next(2) == 0 {
+            self.keep(other);
+        }
+        best
     }
 
     /// `x`, something made of it, or another tensor, of a shape.

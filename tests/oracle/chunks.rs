@@ -6,6 +6,8 @@ use crate::check::{Data, data, difference, is_of_sizes};
 use broadloom::{
     ArrayInfo, ArrayView, ChunkError, Chunked, CompileOptions, CpuLevel, Inputs, Outputs, Scalar, Threads,
 };
+use broadloom_ir::ExprId;
+use broadloom_ir::graph::Node;
 use broadloom_ir::interp::{Array, InterpretError};
 use std::collections::BTreeMap;
 
@@ -20,6 +22,10 @@ pub struct Tally {
     pub by_blocks: usize,
     /// Runs whose last rows were fewer than a block behind others.
     pub tails: usize,
+    /// Those whose rows are reduced over along another axis than the first: those of the second operand of a pair.
+    pub reduced: usize,
+    /// Those that find the best of their rows.
+    pub best: usize,
     /// By the kind of refusal.
     pub refused: BTreeMap<String, usize>,
 }
@@ -40,6 +46,20 @@ pub fn check(built: &Built, all_sizes: &[[usize; 3]], seed: u64, tally: &mut Tal
             Err(error) => return Err(format!("{rows}: {error:?}\n{graph}")),
         };
         tally.cut += 1;
+        let is_of_rows = |operand: &ExprId, axis: usize| {
+            let size = graph.shape(*operand)[axis].as_symbol();
+            size.is_some_and(|symbol| *graph.symbols()[symbol.index()].name == *rows)
+        };
+        tally.reduced += usize::from(graph.exprs().any(|expr| match graph.node(expr) {
+            Node::Reduce { operand, axes, .. } => {
+                axes.iter().any(|axis| *axis > 0 && is_of_rows(operand, *axis))
+            }
+            _ => false,
+        }));
+        tally.best += usize::from(graph.exprs().any(|expr| match graph.node(expr) {
+            Node::TopK { operand, topk } => is_of_rows(operand, topk.axis),
+            _ => false,
+        }));
         tally.several_passes += usize::from(chunked.passes() > 1);
         tally.by_blocks += usize::from(chunked.multiple() == 1024);
         let dense = vec![crate::arrays::Lay::Dense; graph.inputs().len()];

@@ -133,7 +133,11 @@ fn distances(builder: &mut Builder, draw: &mut Draw) -> Tensor {
         (builder.input(dtype, [n, terms]).unsqueeze(1), builder.input(dtype, [k, terms]).unsqueeze(0));
     let differ =
         if dtype.is_float() && draw.next(2) == 0 { (x - y).square().sum(2) } else { x.not_equal(y).sum(2) };
-    if draw.next(2) == 0 { differ.min(1) } else { differ }
+    match draw.next(4) {
+        0 => differ.min(1),
+        1 => differ,
+        other => builder.best(differ, 1 + draw.next(3), 3 - other, draw),
+    }
 }
 
 /// A product of matrices over an axis so short that its sums are in order.

@@ -72,6 +72,11 @@ fn chunks_change_nothing() {
         "(x - x.mean(axis=0)) / x.std(axis=0)",
         "y = x * 2; total = x.sum(axis=0); where = argmax(x, axis=0)",
         "mean(x)",
+        "let q = stack((arange(7) * 30.0 - 90, arange(7) * 9.0, arange(7) * 0.0), axis=1)
+         let d = sum((q[:, None] - x) ** 2, axis=-1)
+         near = argtopk(d, 5, axis=1, largest=False)
+         weighted = exp(-d / 1e4) @ x
+         closest = argmin(d)",
     ];
     let inputs = ["x=x.npy", "x=x.bin:f32[_, 3]", "x=f.npy", "x=s.npz:x", "x=d.npz:x"];
     for expression in expressions {

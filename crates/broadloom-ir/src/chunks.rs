@@ -15,6 +15,7 @@
 //! [`crate::reduce`] if every chunk but the last has a multiple of [`BLOCK`] rows: blocks of one chunk combine within
 //! the kernel, and chunks as the same binary counter does.
 
+mod partial;
 mod parts;
 mod place;
 

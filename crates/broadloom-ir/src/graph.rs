@@ -39,7 +39,7 @@ use crate::shape::{MAX_RANK, Shape};
 pub use crate::site::{Site, SiteId};
 pub use assign::Assignment;
 pub use checked::{CheckedGraph, OutputInfo};
-pub use compose::Norm;
+pub use compose::{MAX_DIFF, Norm};
 pub use join::SegmentOp;
 pub use mistake::Mistake;
 pub use node::{Axes, Node, Operands, Permutation, SliceAxis, View};

@@ -284,6 +284,11 @@ pub enum Problem {
         /// How many are missing, at least; positive.
         by: Size,
     },
+    /// Differences that are taken another number of times than they can be.
+    DiffOrder {
+        /// How often.
+        order: i64,
+    },
     /// No input determines the symbol.
     Unsolvable {
         /// Its name.
@@ -458,7 +463,7 @@ impl Problem {
             Problem::EmptyReduction { .. } => "S010",
             Problem::Unsolvable { .. } => "S011",
             Problem::Placement { .. } => "S012",
-            Problem::TopKCount { .. } | Problem::TooFewElements { .. } => "S015",
+            Problem::TopKCount { .. } | Problem::TooFewElements { .. } | Problem::DiffOrder { .. } => "S015",
             Problem::LateFact { .. } | Problem::ImpossibleFact { .. } | Problem::NotOfInput => "S013",
             Problem::Subscripts(_) => "S014",
             Problem::Pointwise { .. } => "L001",

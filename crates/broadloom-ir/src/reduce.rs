@@ -41,6 +41,8 @@ pub const LANES: usize = 16;
 pub const BLOCK: usize = 1024;
 /// Number of rows of a block of a segmented reduction.
 pub const SEGMENT_BLOCK: usize = 65_536;
+/// The index of what is missing where more of the best elements are asked for than a chunk of rows has.
+pub const NO_INDEX: i64 = i64::MAX;
 
 /// What a row says, see the module documentation.
 struct Row {

@@ -412,6 +412,9 @@ fn headlines() {
             let three = g.input("three", DType::F32, Shape::from_iter([Dim::constant(3)]), here());
             g.topk(three, 4, -1, true, here())
         }),
+        ("S015", "`diff` cannot be taken -1 times: it can be 0 to 16 times", |g, x| g.diff(x, -1, 0, here())),
+        ("S015", "`diff` cannot be taken 17 times: it can be 0 to 16 times", |g, x| g.diff(x, 17, 0, here())),
+        ("S006", "`diff` has no axis -3: the rank is 2", |g, x| g.diff(x, 1, -3, here())),
         ("T001", "`subtract` is not defined on bool and bool", |g, _| {
             let truth = g.constant(Scalar::Bool(true), here());
             g.elementwise(Op::Subtract, &[truth, truth], here())

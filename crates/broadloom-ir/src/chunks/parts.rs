@@ -1,6 +1,7 @@
 //! The graphs of each pass.
 
 use super::Multiple;
+use super::partial::{Partial, gives_indices};
 use super::place::{Place, Refusal, places};
 use crate::diagnostics::Diagnostics;
 use crate::dim::Dim;
@@ -8,7 +9,6 @@ use crate::dtype::DType;
 use crate::graph::{CheckedGraph, Demand, Graph, InputInfo, Node, Obligation, Site};
 use crate::ids::{ExprId, InputId, SymbolId};
 use crate::ops::Op;
-use crate::reduce::ReduceOp;
 use crate::shape::Shape;
 use crate::transform::Rewriter;
 use std::collections::{BTreeMap, BTreeSet};
@@ -117,20 +117,10 @@ pub fn split(graph: &CheckedGraph, rows: SymbolId) -> Result<Split, (Option<Expr
     Splitter::new(graph, rows, places).run(streamed)
 }
 
-/// A reduction over the rows, or the partial results of a segmented one.
-#[derive(Debug, Clone, Copy)]
-struct Partial {
-    expr: ExprId,
-    pass: usize,
-    slot: usize,
-    /// Where the value behind the index of an arg-reduction is.
-    value: Option<usize>,
-}
-
-struct Splitter<'g> {
-    graph: &'g CheckedGraph,
+pub(super) struct Splitter<'g> {
+    pub graph: &'g CheckedGraph,
     rows: SymbolId,
-    places: Vec<Place>,
+    pub places: Vec<Place>,
     partials: Vec<Partial>,
     /// Slots of values that a part leaves for later ones.
     kept: BTreeMap<ExprId, usize>,
@@ -169,20 +159,17 @@ impl<'g> Splitter<'g> {
             if known == 0 || !graph.operands(expr).iter().any(from_rows) {
                 continue;
             }
-            let is_arg = match graph.node(expr) {
-                Node::Reduce { op, operand, .. } => {
-                    if !op.is_order_free(op.accumulator(graph.dtype(*operand))) {
-                        multiple = multiple.max(Multiple::Block);
-                    }
-                    matches!(op, ReduceOp::ArgMin | ReduceOp::ArgMax)
+            multiple = multiple.max(match graph.node(expr) {
+                Node::Reduce { op, operand, .. }
+                    if !op.is_order_free(op.accumulator(graph.dtype(*operand))) =>
+                {
+                    Multiple::Block
                 }
-                _ => {
-                    multiple = Multiple::SegmentBlock;
-                    false
-                }
-            };
+                Node::Segment { .. } => Multiple::SegmentBlock,
+                _ => Multiple::One,
+            });
             let slot = self.slot();
-            let value = is_arg.then(|| self.slot());
+            let value = gives_indices(graph.node(expr)).then(|| self.slot());
             self.partials.push(Partial { expr, pass: known - 1, slot, value });
         }
         let outputs = graph.outputs().iter().map(|output| match self.places[output.expr.index()] {
@@ -244,7 +231,7 @@ impl<'g> Splitter<'g> {
     /// Reductions are stored, so that no later part repeats them. What is computed of them element by element is.
     fn is_stored(&self, expr: ExprId, known: usize, is_rest: bool) -> bool {
         let reduced = match self.graph.node(expr) {
-            Node::Reduce { .. } => true,
+            Node::Reduce { .. } | Node::TopK { .. } => true,
             Node::Size(size) => size.symbols().contains(&self.rows),
             _ => false,
         };
@@ -285,7 +272,7 @@ impl<'g> Splitter<'g> {
         Ok(Pass { each: self.each(pass)?, merge: self.merge(pass)?, rest: self.rest(pass)? })
     }
 
-    fn partials_of(&self, pass: usize) -> impl Iterator<Item = Partial> {
+    pub fn partials_of(&self, pass: usize) -> impl Iterator<Item = Partial> {
         self.partials.iter().copied().filter(move |partial| partial.pass == pass)
     }
 
@@ -297,97 +284,9 @@ impl<'g> Splitter<'g> {
             writer.output(expr, writer.image(expr), Destination::Rows(index));
         }
         for partial in self.partials_of(pass) {
-            let (expr, site) = (partial.expr, self.graph.site(partial.expr));
-            match self.graph.node(expr) {
-                Node::Reduce { op, operand, axes, .. } => {
-                    let axes: Vec<i64> = axes.iter().map(|axis| *axis as i64).collect();
-                    let operand =
-                        (writer.image(*operand), self.graph.dtype(*operand), self.graph.shape(*operand));
-                    writer.partial_reduction(*op, operand, &axes, partial, site);
-                }
-                _ => {
-                    let node = writer.rewriter.copy(expr);
-                    writer.output(expr, node, Destination::Joined(partial.slot));
-                }
-            }
+            writer.contribute(partial);
         }
         writer.finish()
-    }
-
-    fn merge(&self, pass: usize) -> Result<Option<Part>, Diagnostics> {
-        let mut writer = Writer::new(self, false);
-        let partials: Vec<(Partial, ReduceOp)> = self
-            .partials_of(pass)
-            .filter_map(|partial| match self.graph.node(partial.expr) {
-                Node::Reduce { op, .. } => Some((partial, *op)),
-                _ => None,
-            })
-            .collect();
-        let mut sides: Vec<Vec<(ExprId, Option<ExprId>)>> = Vec::new();
-        for side in ["left", "right"] {
-            let inputs = partials.iter().map(|(partial, _)| {
-                let slots = std::iter::once(partial.slot).chain(partial.value);
-                let mut inputs = slots.map(|slot| {
-                    let (dtype, shape) = self.type_of(*partial, slot);
-                    writer.named_input(
-                        &format!("{side} {slot}"),
-                        dtype,
-                        shape,
-                        Source::Slot(slot),
-                        self.graph.site(partial.expr),
-                    )
-                });
-                let made = (inputs.next().unwrap_or(partial.expr), inputs.next());
-                writer.rewriter.attribute(partial.expr);
-                made
-            });
-            sides.push(inputs.collect());
-        }
-        for (index, (partial, op)) in partials.iter().enumerate() {
-            let site = self.graph.site(partial.expr);
-            let [left, right] = [&sides[0][index], &sides[1][index]];
-            let graph = writer.graph();
-            let combine = op.beats().filter(|_| op.is_arg()).unwrap_or(op.combine());
-            let (Some(value), ((left, Some(of_left)), (right, Some(of_right)))) =
-                (partial.value, (left, right))
-            else {
-                let merged = graph.elementwise(combine, &[left.0, right.0], site);
-                writer.output(partial.expr, merged, Destination::Merged(partial.slot));
-                continue;
-            };
-            // The right one only if it beats the left one: the first of equal ones has the lower index, and a NaN
-            // beats all but an earlier NaN.
-            let mut better = graph.elementwise(combine, &[*of_right, *of_left], site);
-            if self.type_of(*partial, value).0.is_float() {
-                let is_nan = graph.elementwise(Op::NotEqual, &[*of_right, *of_right], site);
-                let was_nan = graph.elementwise(Op::NotEqual, &[*of_left, *of_left], site);
-                let is_first = graph.elementwise(Op::LogicalNot, &[was_nan], site);
-                let either = graph.elementwise(Op::LogicalOr, &[better, is_nan], site);
-                better = graph.elementwise(Op::LogicalAnd, &[either, is_first], site);
-            }
-            let index = graph.select(better, *right, *left, site);
-            let best = graph.select(better, *of_right, *of_left, site);
-            writer.output(partial.expr, index, Destination::Merged(partial.slot));
-            writer.output(partial.expr, best, Destination::Merged(value));
-        }
-        writer.finish()
-    }
-
-    /// Dtype and shape of what is in the slots of a partial result.
-    fn type_of(&self, partial: Partial, slot: usize) -> (DType, Shape) {
-        match self.graph.node(partial.expr) {
-            Node::Reduce { op, operand, axes, .. } => {
-                let dtype = self.graph.dtype(*operand);
-                let dtype = match op {
-                    ReduceOp::ArgMin | ReduceOp::ArgMax if slot == partial.slot => DType::I64,
-                    _ => op.accumulator(dtype),
-                };
-                let shape = self.graph.shape(*operand).iter().enumerate();
-                let kept = shape.filter(|(axis, _)| !axes.contains(axis)).map(|(_, dim)| dim.clone());
-                (dtype, kept.collect())
-            }
-            _ => (self.graph.dtype(partial.expr), self.graph.shape(partial.expr).clone()),
-        }
     }
 
     fn rest(&self, pass: usize) -> Result<Option<Part>, Diagnostics> {
@@ -407,7 +306,7 @@ impl<'g> Splitter<'g> {
 }
 
 /// Writes the graph of a part.
-struct Writer<'s, 'g> {
+pub(super) struct Writer<'s, 'g> {
     splitter: &'s Splitter<'g>,
     rewriter: Rewriter<'g>,
     inputs: Vec<Source>,
@@ -416,7 +315,7 @@ struct Writer<'s, 'g> {
 
 impl<'s, 'g> Writer<'s, 'g> {
     /// `of_all` rows, or of some, of whose number nothing is known.
-    fn new(splitter: &'s Splitter<'g>, of_all: bool) -> Self {
+    pub fn new(splitter: &'s Splitter<'g>, of_all: bool) -> Self {
         let mut rewriter = Rewriter::without_inputs(splitter.graph);
         if !of_all {
             rewriter.builder().forget_facts(splitter.rows);
@@ -424,28 +323,54 @@ impl<'s, 'g> Writer<'s, 'g> {
         Writer { splitter, rewriter, inputs: Vec::new(), outputs: Vec::new() }
     }
 
-    fn graph(&mut self) -> &mut Graph {
+    /// The graph that is cut.
+    pub fn whole(&self) -> &'g CheckedGraph {
+        self.splitter.graph
+    }
+
+    pub fn splitter(&self) -> &'s Splitter<'g> {
+        self.splitter
+    }
+
+    pub fn graph(&mut self) -> &mut Graph {
         self.rewriter.builder()
     }
 
     /// The expression of this graph that stands for one of the whole graph, which was copied.
-    fn image(&self, expr: ExprId) -> ExprId {
+    pub fn image(&self, expr: ExprId) -> ExprId {
         self.rewriter.image(expr)
     }
 
+    /// An expression of the whole graph, of the images of its operands.
+    pub fn copied(&mut self, expr: ExprId) -> ExprId {
+        self.rewriter.copy(expr)
+    }
+
+    /// What was made last was made for an expression of the whole graph.
+    pub fn attribute(&mut self, expr: ExprId) {
+        self.rewriter.attribute(expr);
+    }
+
     /// Adds an output, which was made for an expression of the whole graph.
-    fn output(&mut self, of: ExprId, expr: ExprId, destination: Destination) {
+    pub fn output(&mut self, of: ExprId, expr: ExprId, destination: Destination) {
         self.rewriter.attribute(of);
         self.outputs.push((expr, destination));
     }
 
-    fn named_input(&mut self, name: &str, dtype: DType, shape: Shape, source: Source, site: Site) -> ExprId {
+    pub fn named_input(
+        &mut self,
+        name: &str,
+        dtype: DType,
+        shape: Shape,
+        source: Source,
+        site: Site,
+    ) -> ExprId {
         self.inputs.push(source);
         let name = format!("{}{name}", self.splitter.mark);
         self.graph().input(&name, dtype, shape, site)
     }
 
-    fn slot(&mut self, slot: usize, dtype: DType, shape: Shape, site: Site) -> ExprId {
+    pub fn slot(&mut self, slot: usize, dtype: DType, shape: Shape, site: Site) -> ExprId {
         self.named_input(&slot.to_string(), dtype, shape, Source::Slot(slot), site)
     }
 
@@ -474,7 +399,7 @@ impl<'s, 'g> Writer<'s, 'g> {
         }
     }
 
-    fn rows_before(&mut self, site: Site) -> ExprId {
+    pub fn rows_before(&mut self, site: Site) -> ExprId {
         match self.inputs.iter().position(|source| *source == Source::RowsBefore) {
             Some(_) => {
                 let name = format!("{}before", self.splitter.mark);
@@ -484,66 +409,8 @@ impl<'s, 'g> Writer<'s, 'g> {
         }
     }
 
-    /// What a chunk contributes to a reduction over the rows, in the dtype in which that accumulates.
-    fn partial_reduction(
-        &mut self,
-        op: ReduceOp,
-        (operand, dtype, shape): (ExprId, DType, &Shape),
-        axes: &[i64],
-        partial: Partial,
-        site: Site,
-    ) {
-        let graph = self.graph();
-        let Some(value) = partial.value else {
-            let single = if op == ReduceOp::Mean { ReduceOp::Sum } else { op };
-            let operand = match op {
-                ReduceOp::Sum | ReduceOp::Prod | ReduceOp::Mean => {
-                    graph.cast(operand, op.accumulator(dtype), site)
-                }
-                _ => operand,
-            };
-            let reduced = graph.reduce_or_identity(single, operand, Some(axes), false, site);
-            return self.output(partial.expr, reduced, Destination::Merged(partial.slot));
-        };
-        let extreme = if op == ReduceOp::ArgMin { ReduceOp::Min } else { ReduceOp::Max };
-        let best = graph.reduce_or_identity(extreme, operand, Some(axes), false, site);
-        let index = graph.reduce_or_identity(op, operand, Some(axes), false, site);
-        let before = self.rows_before(site);
-        // The index counts elements of all reduced axes, of which the rows are the outermost.
-        let inner = Dim::product(axes.iter().skip(1).map(|axis| &shape[*axis as usize]));
-        let graph = self.graph();
-        let each = graph.size_value(inner.unwrap_or(Dim::ONE), site);
-        let before = graph.elementwise(Op::Multiply, &[before, each], site);
-        let index = graph.elementwise(Op::Add, &[index, before], site);
-        self.output(partial.expr, index, Destination::Merged(partial.slot));
-        self.output(partial.expr, best, Destination::Merged(value));
-    }
-
-    /// The reduction over all rows, of what was merged of the chunks.
-    fn finished(&mut self, partial: Partial) -> ExprId {
-        let whole = self.splitter.graph;
-        let (expr, site) = (partial.expr, whole.site(partial.expr));
-        let (dtype, shape) = self.splitter.type_of(partial, partial.slot);
-        let mut result = self.slot(partial.slot, dtype, shape, site);
-        let Node::Reduce { op, operand, axes, keepdims } = whole.node(expr) else { return result };
-        let graph = self.graph();
-        if *op == ReduceOp::Mean {
-            let shape = whole.shape(*operand);
-            let count = Dim::product(axes.iter().map(|axis| &shape[*axis]));
-            let count = graph.size_value(count.unwrap_or(Dim::ONE), site);
-            let count = graph.cast(count, dtype, site);
-            result = graph.elementwise(Op::Divide, &[result, count], site);
-        }
-        result = graph.cast(result, whole.dtype(expr), site);
-        if *keepdims {
-            let axes: Vec<i64> = axes.iter().map(|axis| *axis as i64).collect();
-            result = graph.expand_dims(result, &axes, site);
-        }
-        result
-    }
-
     /// The part, unless nothing is computed.
-    fn finish(self) -> Result<Option<Part>, Diagnostics> {
+    pub fn finish(self) -> Result<Option<Part>, Diagnostics> {
         if self.outputs.is_empty() {
             return Ok(None);
         }

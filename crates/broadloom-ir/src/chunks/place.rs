@@ -3,7 +3,6 @@
 use crate::dim::Dim;
 use crate::graph::{CheckedGraph, Node, View};
 use crate::ids::{ExprId, SymbolId};
-use crate::reduce::ReduceOp;
 
 /// What an expression depends on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,10 +46,6 @@ pub enum Refusal {
     Take,
     /// Rows are appended to others.
     Concat,
-    /// The best of all rows are asked for.
-    TopK,
-    /// A reduction over several axes of which the rows are not the outermost.
-    Inner(ReduceOp),
     /// An output has the rows along another axis than the leading one.
     OutputAxis,
     /// An input is written to.
@@ -131,15 +126,12 @@ fn place(graph: &CheckedGraph, rows: SymbolId, expr: ExprId, places: &[Place]) -
             view: View::Permute(_) | View::ExpandDims(_) | View::Squeeze(_) | View::BroadcastTo,
             ..
         } => Ok(here),
-        Node::Reduce { op, operand, axes, .. } => match rows_of(*operand) {
-            Some(axis) if axes.contains(&axis) => {
-                let accumulator = op.accumulator(graph.dtype(*operand));
-                let counts = op.is_arg();
-                if axes.first() != Some(&axis) && (counts || !op.is_order_free(accumulator)) {
-                    return Err(Refusal::Inner(*op));
-                }
-                Ok(Place::Fixed(pass + 1))
-            }
+        Node::Reduce { operand, axes, .. } => match rows_of(*operand) {
+            Some(axis) if axes.contains(&axis) => Ok(Place::Fixed(pass + 1)),
+            _ => Ok(here),
+        },
+        Node::TopK { operand, topk } => match rows_of(*operand) {
+            Some(axis) if topk.axis == axis => Ok(Place::Fixed(pass + 1)),
             _ => Ok(here),
         },
         Node::View { view: View::Reshape, operand } => match (rows_of(*operand), found) {
@@ -169,10 +161,6 @@ fn place(graph: &CheckedGraph, rows: SymbolId, expr: ExprId, places: &[Place]) -
         },
         Node::Take { table, axis, .. } => match rows_of(*table) {
             Some(rows) if rows == *axis => Err(Refusal::Take),
-            _ => Ok(here),
-        },
-        Node::TopK { operand, topk } => match rows_of(*operand) {
-            Some(rows) if rows == topk.axis => Err(Refusal::TopK),
             _ => Ok(here),
         },
         Node::Concat { operands, axis } => {

@@ -184,6 +184,10 @@ impl fmt::Display for Problem {
             Problem::TooFewElements { axis, k, by } => {
                 write!(f, "cannot give {k} elements: axis {axis} has too few, by {}", quoted(by))
             }
+            Problem::DiffOrder { order } => {
+                let most = crate::graph::MAX_DIFF;
+                write!(f, "cannot be taken {order} times: it can be 0 to {most} times")
+            }
             Problem::Unsolvable { symbol } => {
                 write!(f, "the symbol `{symbol}` cannot be computed from the sizes of the inputs")
             }

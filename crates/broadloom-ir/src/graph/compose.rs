@@ -1,10 +1,11 @@
-//! What is made of other expressions: statistics, softmax and norms, grids, and exact comparisons across integers.
+//! What is made of other expressions: statistics, softmax and norms, differences, grids, and exact comparisons across
+//! integers.
 //!
 //! Everything here is rewritten when it is built, so that every path computes it alike and fusion sees through it.
 //! Floats of 16 bits are computed in `f32` and rounded once.
 
-use super::reduction::{Empty, resolve_axes};
-use super::{Axes, Graph, Node, Site};
+use super::reduction::{Empty, resolve_axes, resolve_axis};
+use super::{Axes, Graph, Node, Site, SliceSpec};
 use crate::dim::Dim;
 use crate::dtype::{Class, DType, Scalar};
 use crate::ids::ExprId;
@@ -12,6 +13,9 @@ use crate::ops::Op;
 use crate::problem::Problem;
 use crate::reduce::ReduceOp;
 use crate::shape::Shape;
+
+/// So often differences can be taken of differences: each time needs more nodes.
+pub const MAX_DIFF: usize = 16;
 
 /// A norm of vectors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,6 +83,40 @@ impl Graph {
         let freedom = self.try_elementwise(Op::Maximum, &[freedom, zero], site)?;
         let var = self.try_elementwise(Op::Divide, &[total, freedom], site)?;
         if root { self.try_elementwise(Op::Sqrt, &[var], site) } else { Ok(var) }
+    }
+
+    /// What neighbours along an axis differ by, `order` times over: `x[1:] - x[:-1]`, and of bool whether they differ.
+    ///
+    /// Each time takes an element from the axis: from a constant size as long as there are some, while a symbol has to
+    /// be `order` at least.
+    pub fn diff(&mut self, operand: ExprId, order: i64, axis: i64, site: Site) -> ExprId {
+        let result = self.try_diff(operand, order, axis, site);
+        self.settle(result, "diff", &[operand], site)
+    }
+
+    fn try_diff(&mut self, operand: ExprId, order: i64, axis: i64, site: Site) -> Result<ExprId, Problem> {
+        if self.is_poisoned(operand) {
+            return Ok(operand);
+        }
+        let shape = self.written(operand).clone();
+        let axis = resolve_axis(axis, shape.rank())?;
+        let times = usize::try_from(order).ok().filter(|times| *times <= MAX_DIFF);
+        let times = times.ok_or(Problem::DiffOrder { order })?;
+        let length = shape[axis].as_constant().and_then(|size| usize::try_from(size).ok());
+        let op = if self.dtype(operand) == DType::Bool { Op::NotEqual } else { Op::Subtract };
+        let part = |start: Option<i64>, stop: Option<i64>| {
+            let mut parts = vec![SliceSpec::All; axis];
+            let [start, stop] = [start, stop].map(|position| position.map(Dim::constant));
+            parts.push(SliceSpec::Range { start, stop, step: 1 });
+            parts
+        };
+        let (later, earlier) = (part(Some(1), None), part(None, Some(-1)));
+        let mut result = operand;
+        for _ in 0..times.min(length.unwrap_or(times)) {
+            let sides = [self.try_slice(result, &later, site)?, self.try_slice(result, &earlier, site)?];
+            result = self.try_elementwise(op, &sides, site)?;
+        }
+        Ok(result)
     }
 
     /// Number of elements that are not zero (`i64`).

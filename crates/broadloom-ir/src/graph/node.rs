@@ -91,7 +91,9 @@ pub enum Node {
         /// i64, along one axis, the leading one of `values`.
         ids: ExprId,
     },
-    /// The best elements along an axis, or their indices: best first, in place of the axis.
+    /// The best elements along an axis, or their indices: best first, in place of the axis. An axis that a caller names
+    /// has enough of them. Where it is that of the rows of a chunk and has fewer, what is missing comes last: the identity
+    /// of [`TopK::first`], and [`NO_INDEX`](crate::reduce::NO_INDEX).
     TopK {
         /// Any dtype.
         operand: ExprId,

@@ -350,7 +350,8 @@ impl Known {
                 _ => false,
             },
             Node::View { operand, .. } => self.is_natural(*operand),
-            Node::TopK { operand, topk } => topk.indices || self.is_natural(*operand),
+            // The greatest that are missing are minus infinity.
+            Node::TopK { operand, topk } => topk.indices || !topk.largest && self.is_natural(*operand),
             Node::Take { table, .. } => self.is_natural(*table),
             Node::Concat { operands, .. } => all(operands),
             Node::Input(_) | Node::Segment { .. } | Node::Poison => false,

@@ -64,6 +64,25 @@ fn exponentials_do_not_overflow() {
 }
 
 #[test]
+fn neighbours_differ() {
+    let diff = |dims: &str, array: Array, order: i64, axis: i64| {
+        evaluate(&[(dims, array)], false, |graph, x| graph.diff(x[0], order, axis, here()))
+    };
+    let squares = || Array::new(&[4], &[1i32, 4, 9, 16]);
+    expect(diff("n", squares(), 0, 0), &[4], &[1i32, 4, 9, 16]);
+    expect(diff("n", squares(), 1, -1), &[3], &[3i32, 5, 7]);
+    expect(diff("n", squares(), 3, 0), &[1], &[0i32]);
+    expect(diff("n", squares(), 4, 0), &[0], &[] as &[i32]);
+    expect(diff("4", squares(), 16, 0), &[0], &[] as &[i32]);
+    let table = || Array::new(&[2, 3], &[1u8, 3, 2, 0, 7, 2]);
+    expect(diff("2 3", table(), 1, 0), &[1, 3], &[255u8, 4, 0]);
+    expect(diff("n m", table(), 1, 1), &[2, 2], &[2u8, 255, 7, 251]);
+    expect(diff("n", Array::new(&[4], &[true, true, false, true]), 1, 0), &[3], &[false, true, true]);
+    let floats = [0.0, f64::INFINITY, f64::INFINITY];
+    expect(diff("n", Array::new(&[3], &floats), 1, 0), &[2], &[f64::INFINITY, f64::NAN]);
+}
+
+#[test]
 fn norms_and_counts() {
     let norm = |norm| {
         let array = Array::new(&[2, 2], &[3.0, -4.0, 0.0, 1.0]);

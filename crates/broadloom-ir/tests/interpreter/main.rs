@@ -1,6 +1,7 @@
 //! The interpreter against values that are known otherwise: worked out by hand, printed by NumPy 2.4, or computed
 //! in the test in another way.
 
+mod chunks;
 mod composed;
 mod inputs;
 mod order;

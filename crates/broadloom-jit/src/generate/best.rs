@@ -1,15 +1,17 @@
 //! The best elements along an axis, by a function that holds them in rows.
 
 use super::Generator;
-use broadloom_ir::dtype::DType;
-use broadloom_ir::reduce::BLOCK;
+use broadloom_ir::dtype::{DType, Scalar};
+use broadloom_ir::reduce::{BLOCK, NO_INDEX, ReduceOp};
 use broadloom_loops::kernel::*;
 use broadloom_math::{Extreme, Ordered, best_function, best_rows_function};
+use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder};
 
 impl Generator<'_, '_, '_> {
     pub(super) fn best(&mut self, best: &Best) {
         let (start, end) = self.bounds(best.axis);
+        self.clear_best(best.rows(), (start, end), best.largest);
         if best.body.is_empty() {
             self.push_best(best, start, (start, end));
             return;
@@ -49,6 +51,7 @@ impl Generator<'_, '_, '_> {
 
     pub(super) fn best_rows(&mut self, best: &BestRows) {
         let (start, end) = self.bounds(best.axis);
+        self.clear_best(best.rows(), (start, end), best.largest);
         self.behind(best.axis, &best.ahead, (start, end), |generator, (first, last)| {
             generator.repeat(first, last, 1, &[], |generator, position, _| {
                 generator.at(best.axis, position, 1, |generator| {
@@ -76,6 +79,27 @@ impl Generator<'_, '_, '_> {
         let count = self.ins().isub(last, first);
         let args = [values, values_apart, indices, indices_apart, k, seen, source, position, count];
         self.call_host(address, &args);
+    }
+
+    /// Fills all places, where there are fewer elements, with what stands for those that are missing.
+    fn clear_best(&mut self, rows: [RowId; 2], (start, end): (ir::Value, ir::Value), largest: bool) {
+        let kernel = self.kernel;
+        let rows = rows.map(|row| (row, &kernel.rows[row.index()]));
+        // Places lie along a row, or are a row each.
+        let places = rows.map(|(_, row)| if row.count > 1 { row.count } else { row.length });
+        let elements = self.ins().isub(end, start);
+        let is_short = self.ins().icmp_imm_s(IntCC::SignedLessThan, elements, places[0] as i64);
+        let extreme = if largest { ReduceOp::Max } else { ReduceOp::Min };
+        let missing = [extreme.identity(rows[0].1.dtype), Scalar::I64(NO_INDEX)];
+        self.when(is_short, |generator| {
+            for ((row, entry), missing) in rows.into_iter().zip(missing) {
+                let value = generator.emit.constant(missing);
+                let address = generator.row_start(row);
+                let zero = generator.constant(0);
+                let all = generator.constant((entry.count * entry.length) as i64);
+                generator.fill_row((address, entry.dtype), (zero, all), 1, &value);
+            }
+        });
     }
 
     /// How elements of a dtype are compared.

@@ -149,7 +149,7 @@ impl Generator<'_, '_, '_> {
     }
 
     /// Writes lanes into a row at every `step`-th position of a range.
-    fn fill_row(
+    pub(super) fn fill_row(
         &mut self,
         (row, dtype): (ir::Value, DType),
         (start, end): (ir::Value, ir::Value),

@@ -11,7 +11,8 @@ use super::*;
 pub struct Best {
     /// The axis along which the elements are.
     pub axis: AxisId,
-    /// The axis of their places: as long as elements are asked for, and never longer than `axis`.
+    /// The axis of their places: as long as elements are asked for. Where `axis` is shorter, the last places get what
+    /// stands for missing ones.
     pub places: AxisId,
     /// Whether the greatest are asked for, or the least.
     pub largest: bool,
@@ -41,8 +42,8 @@ pub struct BestRows {
     pub axis: AxisId,
     /// The axis whose current strip the rows are over.
     pub strip: AxisId,
-    /// The axis of their places, all of which are one strip: as long as elements are asked for, and never longer than
-    /// `axis`.
+    /// The axis of their places, all of which are one strip: as long as elements are asked for. Where `axis` is shorter,
+    /// the last places get what stands for missing ones.
     pub places: AxisId,
     /// Whether the greatest are asked for, or the least.
     pub largest: bool,

@@ -210,6 +210,16 @@ impl Resolver<'_> {
                 return self.build(span, segment).map(Some);
             }
             Function::TopK | Function::ArgTopK => return self.best(function, call),
+            Function::Diff => {
+                let (order, axis) = (self.integers(call.all("n"))?, self.axis(call)?.unwrap_or(-1));
+                let order = match order[..] {
+                    [] => 1,
+                    [order] => order,
+                    _ => return call.refuse("takes one number `n`"),
+                };
+                let Some(x) = self.operand(call, "x")? else { return Ok(None) };
+                return self.build(span, |graph, site| graph.diff(x, order, axis, site)).map(Some);
+            }
             Function::Take => {
                 let (Some(x), Some(indices)) = (self.operand(call, "x")?, self.operand(call, "indices")?)
                 else {

@@ -212,10 +212,6 @@ fn reason(rows: &str, refusal: Refusal) -> String {
         Refusal::Slice => "it cuts out rows, or changes their order".to_owned(),
         Refusal::Take => "it looks rows up by their number".to_owned(),
         Refusal::Concat => "it puts rows behind others".to_owned(),
-        Refusal::Inner(op) => format!(
-            "`{op}` over several axes goes innermost first, and the rows are not the outermost of them"
-        ),
-        Refusal::TopK => "it looks for the best of all rows".to_owned(),
         Refusal::OutputAxis => "the rows of an output have to be its leading axis".to_owned(),
         Refusal::Assigned => "it writes to an input".to_owned(),
         _ => "it needs more than the rows of one chunk".to_owned(),
@@ -230,9 +226,15 @@ fn help(refusal: Refusal) -> &'static str {
         }
         Refusal::NotPlain => "leave that statement out, or run on whole arrays",
         Refusal::OutputAxis | Refusal::Input => "move the axis to the front, or run on whole arrays",
-        Refusal::Inner(_) => "reduce over the other axes first, then over the rows",
-        Refusal::TopK => "run on whole arrays; for the best one alone, `max` and `argmax` do",
         Refusal::Assigned => "make the value an output",
+        Refusal::MayBeOne => "declare the axis without `#`, or run on whole arrays",
+        Refusal::Pairs => {
+            "pass one side as another input with a size of its own, which is whole: x[n, 3] in chunks beside y[m, 3]"
+        }
+        Refusal::Reshape => "keep the rows as the leading axis, and reshape what each of them has",
+        Refusal::Slice => "compute all rows and cut the result, or run on whole arrays",
+        Refusal::Take => "pass what is looked up in as an input with a size of its own, which is whole",
+        Refusal::Concat => "pass the rows that come behind as further chunks, or run on whole arrays",
         _ => "run on whole arrays",
     }
 }

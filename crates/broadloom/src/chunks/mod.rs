@@ -88,7 +88,9 @@ impl Executable {
     /// by chunk. The other inputs are passed once.
     ///
     /// What a chunk of rows must be enough for: elementwise operations, reductions along other axes, views that leave
-    /// the rows as they are, look-ups in tables of other sizes; and reductions over all rows.
+    /// the rows as they are, look-ups in tables of other sizes; and reductions over all rows, the `k` best among them,
+    /// along whichever axis the rows are by then. So of pairs, as `x[:, None] - y`, either side can come in chunks: with
+    /// `y` the nearest of its rows, sums weighted by them and counts of them are merged.
     ///
     /// ```
     /// use broadloom::prelude::*;

@@ -26,6 +26,8 @@ pub(super) enum Call {
     Best(Best),
     /// The indices of what another call has found.
     PlacesOfBest(ExprId),
+    /// Differences of neighbours: of what, how often, along which axis.
+    Diff(ExprId, i64, i64),
 }
 
 /// Which elements along an axis are asked for.
@@ -131,6 +133,7 @@ impl Call {
             Call::Einsum(subscripts, operands) => graph.einsum(subscripts, operands, site),
             Call::Best(Best { operand, k, axis, largest }) => graph.topk(*operand, *k, *axis, *largest, site),
             Call::PlacesOfBest(values) => graph.indices_of_topk(*values, site),
+            Call::Diff(operand, order, axis) => graph.diff(*operand, *order, *axis, site),
             Call::Along(Along { function, operand, axes, keepdims, .. }) => {
                 function(graph, *operand, axes.as_deref(), *keepdims, site)
             }

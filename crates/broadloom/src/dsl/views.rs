@@ -2,6 +2,7 @@
 
 use super::axes::{IntoAxes, IntoAxis};
 use super::call::AlongFn;
+use super::call::Call;
 use super::dims::{Dim, Shape, Symbol};
 use super::registry;
 use super::tensor::Tensor;
@@ -384,6 +385,21 @@ impl Tensor {
             Some(axes) => axes.into_iter().fold(self, |tensor, axis| tensor.slice_at(axis, reversed, site)),
             None => self.take_slice(&vec![reversed; self.rank()], site),
         }
+    }
+
+    /// What neighbours along an axis differ by, `order` times over: `x[1:] - x[:-1]`, and of bool whether they differ. The
+    /// axis is shorter by `order`, which is at most 16: a symbol has to be as much, while a constant size ends at 0.
+    ///
+    /// ```
+    /// use broadloom::prelude::*;
+    /// let (once, twice): (Vec<i32>, Vec<i32>) = eval(&[1, 4, 9, 16], |x| (x.diff(1, 0), x.diff(2, 0)))?;
+    /// assert_eq!((once, twice), (vec![3, 5, 7], vec![2, 2]));
+    /// # Ok::<(), broadloom::EvalError>(())
+    /// ```
+    #[track_caller]
+    pub fn diff(self, order: usize, axis: impl IntoAxis) -> Tensor {
+        let order = i64::try_from(order).unwrap_or(i64::MAX);
+        registry::call(&[self], Call::Diff(self.expr, order, axis.into_axis()), Site::caller())
     }
 
     /// The elements at the positions along `axis` that an integer tensor gives; its axes replace the axis. Negative

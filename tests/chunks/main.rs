@@ -1,39 +1,36 @@
 //! Running chunk by chunk: the same bits as all rows at once, for any chunks; and what is refused.
 
+mod reduced;
+
 use broadloom::prelude::*;
-use broadloom::{AnyArray, ChunkError, Chunked, Inputs, Threads};
+use broadloom::{AnyArray, ChunkError, Chunked, Inputs, Scalar, Threads};
 use broadloom_ir::for_each_dtype;
 use broadloom_text::Program;
 use std::collections::BTreeMap;
 
-/// Bits of the elements, with all NaNs equal.
+/// The bits of an element, with all NaNs equal.
+fn bits_of(element: Scalar) -> u64 {
+    let is_nan = match element {
+        Scalar::F16(x) => x.is_nan(),
+        Scalar::Bf16(x) => x.is_nan(),
+        Scalar::F32(x) => x.is_nan(),
+        Scalar::F64(x) => x.is_nan(),
+        _ => false,
+    };
+    if is_nan { u64::MAX } else { element.bits() }
+}
+
+/// Dtype, shape, and the bits of the elements.
 fn bits(array: &AnyArray) -> (DType, Vec<usize>, Vec<u64>) {
     macro_rules! bits {
         ($($variant:ident, $rust:ty, $name:literal, $class:ident, $size:literal;)*) => {
             match array.dtype() {
                 $(DType::$variant => {
                     let elements = array.as_slice::<$rust>().expect("the dtype was asked for");
-                    elements.iter().map(|element| {
-                        let is_nan = element.into_scalar().as_f64_is_nan();
-                        if is_nan { u64::MAX } else { element.into_scalar().bits() }
-                    }).collect()
+                    elements.iter().map(|element| bits_of(element.into_scalar())).collect()
                 })*
             }
         };
-    }
-    trait IsNan {
-        fn as_f64_is_nan(&self) -> bool;
-    }
-    impl IsNan for broadloom::Scalar {
-        fn as_f64_is_nan(&self) -> bool {
-            match self {
-                broadloom::Scalar::F16(x) => x.is_nan(),
-                broadloom::Scalar::Bf16(x) => x.is_nan(),
-                broadloom::Scalar::F32(x) => x.is_nan(),
-                broadloom::Scalar::F64(x) => x.is_nan(),
-                _ => false,
-            }
-        }
     }
     (array.dtype(), array.shape().to_vec(), for_each_dtype!(bits))
 }
@@ -299,27 +296,28 @@ fn refused(program: &str, rows: &str) -> String {
 #[test]
 fn what_needs_other_rows_is_refused() {
     let cases = [
-        ("output a = y[None, :] - y[:, None]", "`subtract`", "two axes of the size `n`"),
-        ("output a = y[1:] - y[:-1]", "`slice`", "cuts out rows"),
-        ("output a = y[::-1]", "`slice`", "changes their order"),
-        ("output a = x.reshape(n * 3)", "`reshape`", "mixes rows"),
-        ("output a = x.T", "`permute_dims`", "have to be its leading axis"),
-        ("output a = take(y, ids)", "`take`", "looks rows up"),
-        ("output a = concat([y, y])", "`concat`", "puts rows behind others"),
-        ("output a = sum(x.T)", "`sum`", "the rows are not the outermost"),
-        ("output a = argmax(x.T)", "`argmax`", "the rows are not the outermost"),
-        ("output a = topk(y, 3)", "`topk`", "the best of all rows"),
-        ("output a = argtopk(x, 2, axis=0)", "`argtopk`", "the best of all rows"),
-        ("output a = arange(n + 1)", "`arange`", "another way"),
-        ("output a = w * 2", "nothing", "no input whose leading axis"),
+        (
+            "output a = y[None, :] - y[:, None]",
+            "`subtract`",
+            "two axes of the size `n`",
+            "with a size of its own",
+        ),
+        ("output a = y[1:] - y[:-1]", "`slice`", "cuts out rows", "cut the result"),
+        ("output a = y[::-1]", "`slice`", "changes their order", "cut the result"),
+        ("output a = x.reshape(n * 3)", "`reshape`", "mixes rows", "keep the rows as the leading axis"),
+        ("output a = x.T", "`permute_dims`", "have to be its leading axis", "move the axis to the front"),
+        ("output a = take(y, ids)", "`take`", "looks rows up", "with a size of its own"),
+        ("output a = concat([y, y])", "`concat`", "puts rows behind others", "as further chunks"),
+        ("output a = arange(n + 1)", "`arange`", "another way", "run on whole arrays"),
+        ("output a = w * 2", "nothing", "no input whose leading axis", "name the symbol"),
     ];
-    for (program, op, reason) in cases {
+    for (program, op, reason, help) in cases {
         let message = refused(program, "n");
         assert!(
             message.contains("error[C002]") && message.contains(op) && message.contains(reason),
             "{message}"
         );
-        assert!(message.contains("help: "), "{message}");
+        assert!(message.contains(help), "{message}");
     }
     let message = refused("output a = y + 1", "m");
     assert!(message.contains("error[C001]: there is no size `m`"), "{message}");
