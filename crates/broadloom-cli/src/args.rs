@@ -1,6 +1,7 @@
 //! What is accepted on the command line. The arguments of a command stand here; what they mean, in its module.
 
 use crate::bench::Range;
+use crate::io::plan::OutputArgs;
 use crate::program::ProgramArgs;
 use crate::terminal::MessageArgs;
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -30,17 +31,19 @@ Inputs:
                      which are those of the first row, or c0, c1, .. if that is of numbers
   x=p.png            u8[H, W] for grey, u8[H, W, 3], u8[H, W, 4]; u16 if it has 16 bits; .jpg as well
   x=FILE:f32[_, 3]   the elements alone in the byte order of this machine; one size may follow from the length
+  x=-                standard input, of any of these kinds: x=- as the bytes show, x=-:column, x=-:f32[_, 3]
   x=3, x=3.5, x=true, x=f32:3.5
 Files must not be changed while they are read.
 
-Outputs: .npy, .npz, .csv and .tsv of up to two axes or of several columns, .png of u8, .bin for the elements alone.
-They appear complete or not at all.
+Outputs: .npy, .npz, .csv and .tsv of up to two axes or of several columns, .png and .jpg of u8, .bin for the elements
+alone; `-o - --format KIND` is standard output. They appear complete or not at all.
 
 Examples:
   broadloom eval 'argmin(sum((codes[None] - obs[:, None])**2, axis=-1), axis=1)' obs=obs.npy codes=codes.npy -o code.npy
   broadloom eval '(x - x.mean(axis=0)) / x.std(axis=0)' x=table.csv -o standardised.csv
   broadloom eval 'clip(x * 1.5, 0, 255).astype(u8)' x=photo.jpg -o bright.png
   broadloom eval 'mean = x.mean(); deviation = x.std()' x=samples.bin:f32[_]
+  xz -dc x.npy.xz | broadloom eval 'x.mean(axis=0)' x=- -o - --format csv
   broadloom eval -f model.bl obs=obs.npy --size k=16 -o code=code.npy -o distance=distance.npy";
 
 const CHECK: &str = "\
@@ -81,10 +84,8 @@ pub enum Command {
 pub struct EvalArgs {
     #[command(flatten)]
     pub program: ProgramArgs,
-    /// Where results go, instead of standard output: a file for the only result, an .npz for all, or NAME=FILE for one
-    /// of several
-    #[arg(short, long, value_name = "[NAME=]FILE")]
-    pub output: Vec<String>,
+    #[command(flatten)]
+    pub outputs: OutputArgs,
     /// Most threads to compute with; as many as there are processors by default
     #[arg(long, value_name = "N")]
     pub threads: Option<NonZeroUsize>,
@@ -222,7 +223,7 @@ mod tests {
 
     /// Words as a shell makes them, without what is done with the output.
     fn words(line: &str) -> Vec<String> {
-        let line = line.split(['>', '|']).next().unwrap_or(line);
+        let line = line.split(['>', '|']).find(|part| part.contains("broadloom ")).unwrap_or(line);
         let mut words = vec![String::new()];
         for (at, part) in line.split('\'').enumerate() {
             let is_quoted = at % 2 == 1;
@@ -242,7 +243,7 @@ mod tests {
         let mut examples = 0;
         for command in Cli::command().get_subcommands() {
             let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
-            for line in help.lines().filter(|line| line.starts_with("  broadloom ")) {
+            for line in help.lines().filter(|line| line.starts_with("  ") && line.contains("broadloom ")) {
                 examples += 1;
                 if let Err(error) = Cli::try_parse_from(words(line)) {
                     panic!("{line}\n{error}");

@@ -2,21 +2,25 @@
 
 use crate::failure::Failure;
 use crate::io::argument::Argument;
-use crate::io::source::{Files, Opened};
+use crate::io::content::{STDIN, STDIO};
+use crate::io::inputs::Files;
+use crate::io::source::Opened;
 use crate::terminal::Terminal;
 use broadloom::CheckedGraph;
 use broadloom_text::{Given, Limits, Mistakes, Program, Resolved};
 use clap::Args;
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 /// A program and its inputs, for eval, check, explain, graph and bench.
 #[derive(Debug, Args)]
 pub struct ProgramArgs {
     /// The expression, in NumPy's notation, or several as `name = expr; ...`; none with --file
-    #[arg(value_name = "EXPR", required_unless_present = "file")]
+    #[arg(value_name = "EXPR", required_unless_present = "file", allow_hyphen_values = true)]
     expression: Option<String>,
-    /// Inputs: name=FILE, name=FILE:PART, name=NUMBER, FILE with names of its own, or name:f32[n, 3] without data
+    /// Inputs: name=FILE, name=FILE:PART, name=NUMBER, FILE with names of its own, or name:f32[n, 3] without data; the
+    /// file `-` is standard input
     #[arg(value_name = "INPUT")]
     inputs: Vec<String>,
     /// Read the program from a file; `-` is standard input
@@ -82,6 +86,8 @@ pub struct Loaded {
     pub graph: CheckedGraph,
     /// The inputs that have data.
     pub inputs: Vec<Opened>,
+    /// How long it took to look into files, to know what inputs are.
+    pub reading: Duration,
     program: Program,
 }
 
@@ -115,8 +121,8 @@ impl ProgramArgs {
 }
 
 fn read(path: &Path) -> Result<Text, Failure> {
-    let is_stdin = path == Path::new("-");
-    let name = if is_stdin { "standard input".to_owned() } else { path.display().to_string() };
+    let is_stdin = path == Path::new(STDIO);
+    let name = if is_stdin { STDIN.to_owned() } else { path.display().to_string() };
     let mut text = String::new();
     // One byte more than is accepted, so that the parser says that it is too long.
     let most = Limits::default().length as u64 + 1;
@@ -140,7 +146,7 @@ impl Loaded {
     pub fn by_rows(&self, length: usize) -> Result<CheckedGraph, Mistakes> {
         let is_taken = |name: &str| self.graph.symbols().iter().any(|symbol| *symbol.name == *name);
         let symbol = if is_taken("rows") { "rows_of_the_inputs" } else { "rows" };
-        let missing = self.program.missing_inputs();
+        let missing = [self.program.missing_inputs(), self.program.constants()].concat();
         let given = self.inputs.iter().filter(|input| missing.contains(&input.name.as_str()));
         let given = given.map(|Opened { name, source, .. }| {
             let rows = (source.shape().first() == Some(&length)).then_some(symbol);
@@ -167,15 +173,26 @@ pub fn load(args: &ProgramArgs, terminal: &Terminal) -> Result<Loaded, Failure> 
     let Text { name, text } = args.text()?;
     let arguments = args.inputs().map(Argument::parse).collect::<Result<Vec<Argument>, Failure>>()?;
     let declarations: Vec<&str> = arguments.iter().filter_map(declaration).collect();
+    if args.file.as_deref() == Some(Path::new(STDIO)) && arguments.iter().any(Argument::is_stdin) {
+        return Err(Failure::usage(format!("{STDIN} is the program, and cannot be an input as well"))
+            .help("write one of them to a file first"));
+    }
     let program = Program::parse_declared(&name, &declarations, &text)?;
     let missing = program.missing_inputs();
+    let constants = program.constants();
 
     // What the program misses has to be opened first, to know what it is.
     let mut files = Files::new(args.delimiter);
     let mut inputs: Vec<Opened> = Vec::new();
-    let is_missing = |name: &str| missing.contains(&name);
+    let is_missing = |name: &str| missing.contains(&name) || constants.contains(&name);
+    let start = Instant::now();
     for argument in arguments.iter().filter(|argument| argument.name().is_none_or(is_missing)) {
         add(&mut inputs, files.open(argument, &is_missing)?)?;
+    }
+    let mut reading = start.elapsed();
+    for name in inputs.iter().map(|input| &input.name).filter(|name| constants.contains(&name.as_str())) {
+        let help = format!("give it another name if `{name}` should be the constant");
+        terminal.warn(format!("`{name}` is the input of that name, not the constant"), Some(&help));
     }
     let given: Vec<Given<'_>> = inputs
         .iter()
@@ -201,6 +218,7 @@ pub fn load(args: &ProgramArgs, terminal: &Terminal) -> Result<Loaded, Failure> 
     }
     let known = || graph.inputs().iter().map(|input| &*input.name);
     let is_declared = |name: &str| !is_missing(name) && known().any(|known| known == name);
+    let start = Instant::now();
     for argument in &arguments {
         match argument.name() {
             Some(name) if is_missing(name) => {}
@@ -214,10 +232,11 @@ pub fn load(args: &ProgramArgs, terminal: &Terminal) -> Result<Loaded, Failure> 
             _ => add(&mut inputs, files.open(argument, &is_declared)?)?,
         }
     }
+    reading += start.elapsed();
     for Opened { name, source, .. } in &inputs {
         terminal.note(|| format!("input {name}: {}{:?}", source.dtype(), source.shape()));
     }
-    Ok(Loaded { graph, inputs, program })
+    Ok(Loaded { graph, inputs, reading, program })
 }
 
 /// What an input without data is.

@@ -96,7 +96,7 @@ use broadloom_ir::graph::CheckedGraph;
 use sites::Sites;
 use source::Source;
 use std::sync::Arc;
-use syntax::Tree;
+use syntax::{Action, Tree};
 
 /// Most mistakes that are reported of one text.
 const MAX_MISTAKES: usize = 20;
@@ -191,17 +191,33 @@ impl Program {
     /// # Errors
     /// Those of [`Program::parse`], of the declarations as well.
     pub fn parse_declared(name: &str, inputs: &[&str], text: &str) -> Result<Program, Mistakes> {
-        let preamble: String = inputs
-            .iter()
-            .map(|input| {
-                format!(
-                    "input {input}
-"
-                )
-            })
-            .collect();
+        let preamble: String = inputs.iter().map(|input| format!("input {input}\n")).collect();
+        let limits = Limits::default();
+        let declarations =
+            Source { name: name.into(), preamble: preamble.len(), text: preamble.as_str().into() };
+        Program::read(declarations, &limits)?.refuse_all_but_inputs(inputs.len())?;
         let source = Source { name: name.into(), preamble: preamble.len(), text: (preamble + text).into() };
-        Program::read(source, &Limits::default())
+        Program::read(source, &limits)
+    }
+
+    /// Refuses declarations that are not one input each, so that none can reach into the text behind it.
+    fn refuse_all_but_inputs(self, count: usize) -> Result<(), Mistakes> {
+        let Program { source, tree, mut mistakes, .. } = self;
+        let mut inputs = 0;
+        for statement in &tree.statements {
+            let line = source.position(statement.span.start).0;
+            let is_input = matches!(statement.action, Action::Input { .. });
+            inputs += usize::from(is_input);
+            if mistakes.is_empty() && (!is_input || line != inputs) {
+                let what = "a declaration is one input, and nothing else";
+                let mistake = Mistake::new(Problem::Program { what }, statement.span);
+                mistakes.push(mistake.help("what is computed stands in the expression"));
+            }
+        }
+        if mistakes.is_empty() && inputs == count {
+            return Ok(());
+        }
+        Err(Mistakes::new(TextPlaces { source, sites: Sites::default() }, mistakes))
     }
 
     fn read(source: Source, limits: &Limits) -> Result<Program, Mistakes> {
@@ -247,8 +263,20 @@ impl Program {
     }
 
     /// The names that the program uses as values and neither declares nor defines, in order: what must be
-    /// [given](Program::resolve_with).
+    /// [given](Program::resolve_with). Of them, [constants](Program::constants) are left out.
     pub fn missing_inputs(&self) -> Vec<&str> {
-        resolve::missing_inputs(&self.tree)
+        resolve::undefined(&self.tree).filter(|(_, is_constant)| !is_constant).map(|(name, _)| name).collect()
+    }
+
+    /// The constants that the program uses, such as `pi` and `e`, in order. An input that is given by the name of one
+    /// takes its place.
+    ///
+    /// ```
+    /// let program = broadloom_text::Program::parse("example", "e + x * nan")?;
+    /// assert_eq!((program.missing_inputs(), program.constants()), (vec!["x"], vec!["e", "nan"]));
+    /// # Ok::<(), broadloom_text::Mistakes>(())
+    /// ```
+    pub fn constants(&self) -> Vec<&str> {
+        resolve::undefined(&self.tree).filter(|(_, is_constant)| *is_constant).map(|(name, _)| name).collect()
     }
 }

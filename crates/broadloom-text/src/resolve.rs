@@ -16,7 +16,7 @@ use crate::Resolved;
 use crate::error::{Limit, Mistake, Mistakes, NameOf, Problem};
 use crate::names;
 use crate::sites::{Sites, TextPlaces};
-use crate::source::Span;
+use crate::source::{Source, Span};
 use crate::syntax::{Action, Broken, Id, Kind, Name, Statement, Tree};
 use crate::{Given, Limits, MAX_MISTAKES, Program};
 use broadloom_ir::diagnostics::{Diagnostic, Diagnostics, Problem as GraphProblem};
@@ -77,6 +77,7 @@ fn mistake<T>(problem: Problem, span: Span) -> Outcome<T> {
 }
 
 struct Resolver<'a> {
+    source: &'a Source,
     tree: &'a Tree,
     limits: &'a Limits,
     graph: Graph,
@@ -84,6 +85,8 @@ struct Resolver<'a> {
     values: Vec<Value>,
     /// Inputs and definitions.
     names: HashMap<Box<str>, Value>,
+    /// Inputs that take the place of `inf` and `nan`: those that are given, and those that are declared without quotes.
+    in_place: HashSet<Box<str>>,
     inputs: HashSet<Box<str>>,
     symbols: HashMap<Box<str>, (SymbolId, Span)>,
     /// Whether names in sizes are symbols without having been declared.
@@ -107,11 +110,13 @@ pub(crate) fn resolve(program: &Program, given: &[Given<'_>], warns: bool) -> Re
         matches!(statement.action, Action::Symbols(_) | Action::Broken { of: Broken::Symbols, .. })
     };
     let mut resolver = Resolver {
+        source,
         tree,
         limits,
         graph: Graph::new(),
         values: Vec::with_capacity(tree.exprs.len()),
         names: HashMap::new(),
+        in_place: HashSet::new(),
         inputs: HashSet::new(),
         symbols: HashMap::new(),
         is_implicit: !tree.statements.iter().any(declares),
@@ -145,23 +150,19 @@ pub(crate) fn resolve(program: &Program, given: &[Given<'_>], warns: bool) -> Re
     Ok(Resolved { graph, warnings, places })
 }
 
-/// The names that are used and neither declared nor defined.
-pub(crate) fn missing_inputs(tree: &Tree) -> Vec<&str> {
+/// The names that are used and neither declared nor defined, in order, and whether each is a constant.
+pub(crate) fn undefined(tree: &Tree) -> impl Iterator<Item = (&str, bool)> {
     let mut known: HashSet<&str> = HashSet::from(["_", "newaxis"]);
-    let mut missing = Vec::new();
+    let mut undefined = Vec::new();
     for statement in &tree.statements {
         let takes_sizes = matches!(statement.action, Action::Input { .. } | Action::Assume(_));
         let exprs = &tree.exprs[statement.exprs.start as usize..statement.exprs.end as usize];
         for expr in exprs {
-            let Kind::Name { text: name, .. } = &expr.kind else { continue };
+            let Kind::Name { text: name, is_quoted } = &expr.kind else { continue };
             if takes_sizes {
                 known.insert(name);
-            } else if !known.contains(&**name)
-                && names::constant(name).is_none()
-                && names::dtype(name).is_none()
-            {
-                missing.push(&**name);
-                known.insert(name);
+            } else if names::dtype(name).is_none() && known.insert(name) {
+                undefined.push((&**name, !is_quoted && names::constant(name).is_some()));
             }
         }
         match &statement.action {
@@ -175,7 +176,7 @@ pub(crate) fn missing_inputs(tree: &Tree) -> Vec<&str> {
             Action::Assume(_) | Action::Assign { .. } | Action::Result(_) => {}
         }
     }
-    missing
+    undefined.into_iter()
 }
 
 impl Resolver<'_> {
@@ -194,6 +195,7 @@ impl Resolver<'_> {
             }
             let expr = self.graph.input(input.name, input.dtype, sizes.into(), Site::Nowhere);
             self.names.insert(input.name.into(), Value::Tensor(expr));
+            self.in_place.insert(input.name.into());
         }
     }
 
@@ -371,8 +373,13 @@ impl Resolver<'_> {
             Kind::Name { text, is_quoted } => {
                 let takes_sizes = matches!(action, Action::Input { .. } | Action::Assume(_));
                 match names::constant(text) {
-                    // Numbers that have no digits; the other constants give way to names of the program.
-                    Some(constant) if !is_quoted && matches!(&**text, "inf" | "nan") => {
+                    // Numbers that have no digits, unless an array is given by that name; the other constants give way
+                    // to names of the program as well.
+                    Some(constant)
+                        if !is_quoted
+                            && matches!(&**text, "inf" | "nan")
+                            && !self.in_place.contains(text) =>
+                    {
                         Ok(Value::Literal(constant))
                     }
                     _ => self.name(&Name { text: text.clone(), span: expr.span }, takes_sizes),

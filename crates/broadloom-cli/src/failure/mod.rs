@@ -62,6 +62,11 @@ impl Failure {
         Failure(Box::new(Kind::Closed))
     }
 
+    /// Whether nobody wants to read more.
+    pub fn is_closed(&self) -> bool {
+        matches!(*self.0, Kind::Closed)
+    }
+
     /// An error of files, of data or of running.
     pub fn data(what: impl Into<String>) -> Failure {
         Failure(Box::new(Kind::Data(Message { what: what.into(), helps: Vec::new() })))

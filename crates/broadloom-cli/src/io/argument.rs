@@ -1,5 +1,6 @@
 //! Inputs as they are written on the command line.
 
+use super::content::STDIO;
 use crate::failure::Failure;
 use broadloom::{DType, Scalar};
 use broadloom_ir::dtype::AnyNumber;
@@ -27,8 +28,11 @@ impl Argument {
             return Ok(Argument::File { name: None, path, part });
         };
         if mark == ':' {
-            let dtype = rest.split('[').next().unwrap_or(rest).trim();
-            if broadloom_text::dtype(dtype).is_some() {
+            let (dtype, sizes) =
+                rest.split_at_checked(rest.find('[').unwrap_or(rest.len())).unwrap_or((rest, ""));
+            // What is no file and looks like a declaration has a mistake in it.
+            let looks_so = !sizes.is_empty() && is_identifier(dtype.trim()) && !Path::new(text).exists();
+            if looks_so || broadloom_text::dtype(dtype.trim()).is_some() {
                 return Ok(Argument::Declared { text: text.to_owned() });
             }
             let (path, part) = path_and_part(text);
@@ -41,6 +45,11 @@ impl Argument {
                 Ok(Argument::File { name: Some(name), path, part })
             }
         }
+    }
+
+    /// Whether it comes from standard input.
+    pub fn is_stdin(&self) -> bool {
+        matches!(self, Argument::File { path, .. } if path == Path::new(STDIO))
     }
 
     /// The name of the input, if it is written.
@@ -74,12 +83,13 @@ fn is_identifier(name: &str) -> bool {
 
 /// The shortest beginning before a colon that is a file, so that paths may contain colons as well.
 fn path_and_part(text: &str) -> (PathBuf, Option<String>) {
-    if Path::new(text).exists() {
+    let is_input = |path: &str| path == STDIO || Path::new(path).exists() && !Path::new(path).is_dir();
+    if is_input(text) {
         return (text.into(), None);
     }
     let mut parts =
         text.match_indices(':').filter_map(|(at, _)| Some((text.get(..at)?, text.get(at + 1..)?)));
-    let mut existing = parts.clone().filter(|(path, _)| Path::new(path).is_file());
+    let mut existing = parts.clone().filter(|(path, _)| is_input(path));
     match existing.next().or_else(|| parts.next_back()) {
         Some((path, part)) => (path.into(), Some(part.to_owned())),
         None => (text.into(), None),

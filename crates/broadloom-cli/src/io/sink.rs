@@ -115,9 +115,44 @@ impl<W: Write + Seek> Sink for NpyFile<W> {
     }
 }
 
+/// A writer that keeps its first error and takes what follows in silence. An archive that is dropped after an error
+/// tries to complete itself, and would print what goes wrong then.
+#[derive(Debug)]
+struct Once<W> {
+    out: W,
+    has_failed: bool,
+}
+
+impl<W> Once<W> {
+    fn attempt<T>(&mut self, silent: T, attempt: impl FnOnce(&mut W) -> io::Result<T>) -> io::Result<T> {
+        if self.has_failed {
+            return Ok(silent);
+        }
+        let result = attempt(&mut self.out);
+        self.has_failed = result.as_ref().is_err_and(|error| error.kind() != io::ErrorKind::Interrupted);
+        result
+    }
+}
+
+impl<W: Write> Write for Once<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.attempt(bytes.len(), |out| out.write(bytes))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.attempt((), Write::flush)
+    }
+}
+
+impl<W: Seek> Seek for Once<W> {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        self.attempt(0, |out| out.seek(to))
+    }
+}
+
 /// An .npz. Its arrays are written to files without a name first, because rows of all of them come in turns.
 pub struct Npz<W: Write + Seek> {
-    out: ZipWriter<W>,
+    out: ZipWriter<Once<W>>,
     arrays: Vec<(String, DType, Npy<BufWriter<File>>)>,
 }
 
@@ -131,7 +166,7 @@ impl<W: Write + Seek> Npz<W> {
             Ok((name.clone(), *dtype, Npy::new(BufWriter::new(tempfile::tempfile_in(folder)?))))
         };
         let arrays = results.iter().map(array).collect::<io::Result<_>>()?;
-        Ok(Npz { out: ZipWriter::new(out), arrays })
+        Ok(Npz { out: ZipWriter::new(Once { out, has_failed: false }), arrays })
     }
 }
 
@@ -195,21 +230,27 @@ impl<W: Write> Sink for Table<W> {
     }
 }
 
-/// A .png of u8.
+/// A picture of u8, in a file that takes it as a whole.
 #[derive(Debug)]
-pub struct Png<W> {
+pub struct Picture<W> {
     out: W,
     shape: Shape,
     pixels: Vec<u8>,
+    /// How good a .jpg is; a .png is exact.
+    quality: Option<u8>,
 }
 
-impl<W: Write> Png<W> {
-    pub fn new(out: W) -> Png<W> {
-        Png { out, shape: Shape::default(), pixels: Vec::new() }
+impl<W: Write> Picture<W> {
+    pub fn png(out: W) -> Picture<W> {
+        Picture { out, shape: Shape::default(), pixels: Vec::new(), quality: None }
+    }
+
+    pub fn jpeg(out: W, quality: u8) -> Picture<W> {
+        Picture { quality: Some(quality), ..Picture::png(out) }
     }
 }
 
-impl<W: Write> Sink for Png<W> {
+impl<W: Write> Sink for Picture<W> {
     fn push(&mut self, rows: &[Option<&AnyArray>]) -> io::Result<()> {
         for rows in rows.iter().flatten() {
             self.shape.push(rows);
@@ -219,16 +260,22 @@ impl<W: Write> Sink for Png<W> {
     }
 
     fn finish(mut self: Box<Self>) -> io::Result<()> {
-        use image::{ExtendedColorType, ImageEncoder, codecs::png::PngEncoder};
+        use image::codecs::{jpeg::JpegEncoder, png::PngEncoder};
+        use image::{ExtendedColorType, ImageEncoder};
         let shape = self.shape.0.unwrap_or_default();
-        let (height, width, color) = match shape.as_slice() {
-            [height, width] | [height, width, 1] => (height, width, ExtendedColorType::L8),
-            [height, width, 2] => (height, width, ExtendedColorType::La8),
-            [height, width, 3] => (height, width, ExtendedColorType::Rgb8),
-            [height, width, 4] => (height, width, ExtendedColorType::Rgba8),
-            _ => {
+        let (height, width, color) = match (shape.as_slice(), self.quality) {
+            ([height, width] | [height, width, 1], _) => (height, width, ExtendedColorType::L8),
+            ([height, width, 3], _) => (height, width, ExtendedColorType::Rgb8),
+            ([height, width, 2], None) => (height, width, ExtendedColorType::La8),
+            ([height, width, 4], None) => (height, width, ExtendedColorType::Rgba8),
+            (_, None) => {
                 return Err(io::Error::other(format!(
                     "the shape {shape:?} is no picture: [H, W], [H, W, 3] and [H, W, 4] are"
+                )));
+            }
+            (_, Some(_)) => {
+                return Err(io::Error::other(format!(
+                    "the shape {shape:?} is no .jpg, which has no transparency: [H, W] and [H, W, 3] are"
                 )));
             }
         };
@@ -236,9 +283,17 @@ impl<W: Write> Sink for Png<W> {
             return Err(io::Error::other(format!("a picture of shape {shape:?} has no pixels")));
         }
         let size = |size: &usize| u32::try_from(*size).map_err(io::Error::other);
-        PngEncoder::new(&mut self.out)
-            .write_image(&self.pixels, size(width)?, size(height)?, color)
-            .map_err(io::Error::other)?;
+        let (width, height) = (size(width)?, size(height)?);
+        let written = match self.quality {
+            None => PngEncoder::new(&mut self.out).write_image(&self.pixels, width, height, color),
+            Some(quality) => JpegEncoder::new_with_quality(&mut self.out, quality).write_image(
+                &self.pixels,
+                width,
+                height,
+                color,
+            ),
+        };
+        written.map_err(io::Error::other)?;
         self.out.flush()
     }
 }

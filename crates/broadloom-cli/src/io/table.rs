@@ -3,15 +3,14 @@
 //! A file is read once to learn what its columns are. The cells of a small one are kept; a large one is read again for
 //! its rows, by all inputs that come from it together.
 
-use super::memory::{Array, Memory, Owned, open, unreadable};
-use super::source::{Rows, Source, wrong};
+use super::content::{Content, Reader};
+use super::memory::{Array, Memory, Owned};
+use super::source::{Rows, Source};
 use crate::failure::Failure;
 use broadloom::{ArrayView, DType};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::io::Read;
-use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 /// Cells that mean that there is no number.
@@ -41,7 +40,7 @@ enum Part {
 /// A table: the names and kinds of its columns, and how many rows it has.
 #[derive(Debug)]
 pub struct Table {
-    path: PathBuf,
+    content: Rc<Content>,
     delimiter: u8,
     names: Vec<String>,
     kinds: Vec<Kind>,
@@ -134,12 +133,10 @@ impl Table {
     ///
     /// # Errors
     /// If rows have different numbers of cells, or the file cannot be read.
-    pub fn open(path: &Path, delimiter: u8) -> Result<Table, Failure> {
-        let file = open(path)?;
-        let length = file.metadata().map_err(|error| unreadable(path, &error))?.len();
-        let failed = |error: &csv::Error| wrong(path, &bad_rows(error)).help(HELP);
+    pub fn open(content: &Rc<Content>, delimiter: u8) -> Result<Table, Failure> {
+        let failed = |error: &csv::Error| content.wrong(&bad_rows(error)).help(HELP);
         let mut table = Table {
-            path: path.to_owned(),
+            content: content.clone(),
             delimiter,
             names: Vec::new(),
             kinds: Vec::new(),
@@ -148,7 +145,7 @@ impl Table {
             kept: None,
             reading: RefCell::default(),
         };
-        let mut reader = records(file, delimiter);
+        let mut reader = records(content.reader(0), delimiter);
         let mut record = csv::ByteRecord::new();
         let mut is_first = true;
         while reader.read_byte_record(&mut record).map_err(|error| failed(&error))? {
@@ -171,7 +168,7 @@ impl Table {
             }
             table.rows += 1;
         }
-        if length <= SMALL {
+        if content.length() <= SMALL {
             table.kept = Some(table.read_all()?);
         }
         Ok(table)
@@ -252,7 +249,7 @@ impl Numbers {
 /// A pass over a file, which feeds all inputs that come from it.
 #[derive(Debug, Default)]
 struct Reading {
-    reader: Option<csv::Reader<File>>,
+    reader: Option<csv::Reader<Reader>>,
     record: csv::ByteRecord,
     /// What was read and not taken yet.
     wanted: BTreeMap<Part, Numbers>,
@@ -261,9 +258,9 @@ struct Reading {
 impl Reading {
     /// Reads further rows.
     fn fill(&mut self, table: &Table, rows: usize) -> Result<(), Failure> {
-        let failed = |error: &csv::Error| wrong(&table.path, &bad_rows(error)).help(HELP);
+        let failed = |error: &csv::Error| table.content.wrong(&bad_rows(error)).help(HELP);
         if self.reader.is_none() {
-            let mut reader = records(open(&table.path)?, table.delimiter);
+            let mut reader = records(table.content.reader(0), table.delimiter);
             if table.has_header {
                 reader.read_byte_record(&mut self.record).map_err(|error| failed(&error))?;
             }
@@ -306,13 +303,13 @@ impl Input {
         if let Some(rows) = shape.first_mut() {
             *rows = numbers.len() / self.width().max(1);
         }
-        let failed = |what: String| wrong(&self.table.path, &what).help(HELP);
+        let failed = |what: String| self.table.content.wrong(&what).help(HELP);
         let owned = Owned::read(bytes, bytes.len()).map_err(|error| failed(error.to_string()))?;
         Array::new(numbers.dtype(), shape, false, Memory::owned(owned), 0).map_err(failed)
     }
 
     fn changed(&self) -> Failure {
-        wrong(&self.table.path, "it was changed while it was read").help("run again when it is complete")
+        self.table.content.wrong("it was changed while it was read").help("run again when it is complete")
     }
 }
 
@@ -376,7 +373,7 @@ impl Rows for Streamed<'_> {
             return Err(input.changed());
         }
         self.left -= count;
-        self.chunk.insert(array).view().map_err(|what| wrong(&input.table.path, &what))
+        self.chunk.insert(array).view().map_err(|what| input.table.content.wrong(&what))
     }
 }
 

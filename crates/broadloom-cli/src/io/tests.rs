@@ -4,8 +4,8 @@
 //! their size can fill.
 
 use super::argument::Argument;
+use super::inputs::Files;
 use super::memory::bytes_of;
-use super::source::Files;
 use super::{npy, sink};
 use broadloom::{ArrayView, DType, Executable, Inputs};
 use broadloom_text::{Given, Program};
@@ -216,10 +216,8 @@ fn headers_are_those_of_another_library() {
             let npyz::DType::Plain(theirs) = theirs.dtype() else { panic!("{dtype}") };
             assert_eq!(theirs.size_field() as usize, dtype.size());
             let ours = npy::Header::read(bytes.as_slice()).ok().unwrap();
-            assert_eq!(
-                (ours.dtype(None).unwrap(), ours.shape.as_slice(), ours.is_fortran),
-                (dtype, shape, false)
-            );
+            let layout = ours.layout(None).unwrap();
+            assert_eq!((layout.dtype, layout.shape.as_slice(), layout.is_fortran), (dtype, shape, false));
         }
     }
 }

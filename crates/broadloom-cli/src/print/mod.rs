@@ -40,8 +40,8 @@ pub fn exact(value: Scalar) -> String {
     }
 }
 
-/// The array as NumPy prints it.
-pub fn array(array: &ArrayView<'_>) -> String {
+/// The array as NumPy prints it; a large one with `...` for most of it, unless it is wanted as a whole.
+pub fn array(array: &ArrayView<'_>, is_whole: bool) -> String {
     let shape = array.shape();
     let count = shape.iter().fold(1usize, |count, size| count.saturating_mul(*size));
     if shape.is_empty() {
@@ -56,7 +56,7 @@ pub fn array(array: &ArrayView<'_>) -> String {
     }
     let mut printer = Printer {
         array,
-        is_summary: count > THRESHOLD,
+        is_summary: !is_whole && count > THRESHOLD,
         format: Format::Bool,
         index: vec![0; shape.len()],
         shape,

@@ -3,6 +3,7 @@
 mod errors;
 mod inputs;
 mod outputs;
+mod pipes;
 
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
