@@ -4,6 +4,7 @@ use crate::args::EvalArgs;
 use crate::failure::Failure;
 use crate::io::memory::Array;
 use crate::io::plan::Plan;
+use crate::labels::Labels;
 use crate::print;
 use crate::program;
 use crate::stream::Stream;
@@ -57,7 +58,8 @@ pub fn run(args: &EvalArgs, terminal: &Terminal) -> Result<(), Failure> {
     clock.step("parse");
     let options = CompileOptions { threads: threads(args.threads)?, ..CompileOptions::default() };
     let kernel = Executable::compile(&loaded.graph, &options)?;
-    let plan = Plan::new(&args.outputs, &kernel.outputs(), args.program.delimiter(), terminal)?;
+    let plan =
+        Plan::new(&args.outputs, &kernel.outputs(), &loaded.labels, args.program.delimiter(), terminal)?;
     let stream = Stream::new(&loaded, &kernel, &plan, args, &options, terminal)?;
     clock.step("compile");
     if let Some(stream) = stream {
@@ -65,7 +67,7 @@ pub fn run(args: &EvalArgs, terminal: &Terminal) -> Result<(), Failure> {
         let totals = stream.run(&loaded, args, files.as_mut(), terminal)?;
         match files {
             Some(files) => files.finish(terminal)?,
-            None => show(&totals, terminal)?,
+            None => show(&totals, &loaded.labels, terminal)?,
         }
         clock.step("read, run and write");
         if args.time {
@@ -87,7 +89,7 @@ pub fn run(args: &EvalArgs, terminal: &Terminal) -> Result<(), Failure> {
         files.push(&|name: &str| -> Option<&AnyArray> { outputs.get(name) })?;
         files.finish(terminal)?;
     } else {
-        show(&outputs, terminal)?;
+        show(&outputs, &loaded.labels, terminal)?;
     }
     clock.step("write");
     if args.time {
@@ -121,11 +123,19 @@ fn compute(kernel: &Executable, arrays: &[(&str, Array)], args: &EvalArgs) -> Re
     Ok(kernel.run(inputs)?)
 }
 
-fn show(outputs: &Outputs, terminal: &Terminal) -> Result<(), Failure> {
+fn show(outputs: &Outputs, labels: &Labels, terminal: &Terminal) -> Result<(), Failure> {
     // Who reads a pipe wants all of it.
     let is_whole = !terminal.is_watched();
+    let all: Vec<(&str, &AnyArray)> = outputs.iter().collect();
+    if let Some(table) = print::labelled(&all, labels) {
+        return terminal.print(table);
+    }
     terminal.write(|out| {
-        for (name, array) in outputs.iter() {
+        for (name, array) in all {
+            if let Some(table) = print::labelled(&[(name, array)], labels) {
+                write!(out, "{name} =\n{table}")?;
+                continue;
+            }
             let text = print::array(&array.into_array_view(), is_whole);
             match outputs.len() {
                 1 => writeln!(out, "{text}")?,

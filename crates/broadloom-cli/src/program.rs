@@ -5,10 +5,13 @@ use crate::io::argument::Argument;
 use crate::io::content::{STDIN, STDIO};
 use crate::io::inputs::Files;
 use crate::io::source::Opened;
+use crate::io::table::TableOptions;
+use crate::labels::Labels;
 use crate::terminal::Terminal;
 use broadloom::CheckedGraph;
-use broadloom_text::{Given, Limits, Mistakes, Program, Resolved};
+use broadloom_text::{Given, Limits, Mistakes, NameOf, Problem, Program, Resolved};
 use clap::Args;
+use std::ffi::{OsStr, OsString};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -18,11 +21,11 @@ use std::time::{Duration, Instant};
 pub struct ProgramArgs {
     /// The expression, in NumPy's notation, or several as `name = expr; ...`; none with --file
     #[arg(value_name = "EXPR", required_unless_present = "file", allow_hyphen_values = true)]
-    expression: Option<String>,
+    expression: Option<OsString>,
     /// Inputs: name=FILE, name=FILE:PART, name=NUMBER, FILE with names of its own, or name:f32[n, 3] without data; the
     /// file `-` is standard input
     #[arg(value_name = "INPUT")]
-    inputs: Vec<String>,
+    inputs: Vec<OsString>,
     /// Read the program from a file; `-` is standard input
     #[arg(short, long, value_name = "FILE")]
     file: Option<PathBuf>,
@@ -32,6 +35,9 @@ pub struct ProgramArgs {
     /// Delimiter of cells in tables; by default a comma in .csv and a tab in .tsv
     #[arg(long, value_name = "CHARACTER", value_parser = delimiter)]
     delimiter: Option<u8>,
+    /// Cells of tables that mean that there is no number, beside empty ones, NA, N/A, nan, null and None
+    #[arg(long, value_name = "CELL,CELL,..", value_delimiter = ',')]
+    missing: Vec<String>,
     /// Refuse operations on arrays of equally many elements and different shapes
     #[arg(long)]
     strict: bool,
@@ -88,15 +94,17 @@ pub struct Loaded {
     pub inputs: Vec<Opened>,
     /// How long it took to look into files, to know what inputs are.
     pub reading: Duration,
+    /// What the indices of results stand for.
+    pub labels: Labels,
     program: Program,
 }
 
 impl ProgramArgs {
     /// The inputs as they were written.
-    fn inputs(&self) -> impl Iterator<Item = &str> {
+    fn inputs(&self) -> impl Iterator<Item = &OsStr> {
         // With a file, the first of the words is no expression.
         let first = self.expression.as_ref().filter(|_| self.file.is_some());
-        first.into_iter().chain(&self.inputs).map(String::as_str)
+        first.into_iter().chain(&self.inputs).map(OsString::as_os_str)
     }
 
     /// The sizes of parameters.
@@ -113,7 +121,11 @@ impl ProgramArgs {
         match &self.file {
             Some(file) => read(file),
             None => {
-                let text = self.expression.clone().unwrap_or_default();
+                let text = self.expression.clone().unwrap_or_default().into_string();
+                let text = text.map_err(|_| {
+                    Failure::usage("the expression is no text in UTF-8")
+                        .help("names that are not, as those of files may be, stand among the inputs")
+                })?;
                 Ok(Text { name: "expression".to_owned(), text })
             }
         }
@@ -150,7 +162,8 @@ impl Loaded {
         let given = self.inputs.iter().filter(|input| missing.contains(&input.name.as_str()));
         let given = given.map(|Opened { name, source, .. }| {
             let rows = (source.shape().first() == Some(&length)).then_some(symbol);
-            Given { name, dtype: source.dtype(), shape: source.shape(), rows }
+            let names = source.names().map(|names| &**names);
+            Given { name, dtype: source.dtype(), shape: source.shape(), rows, names }
         });
         self.program.resolve_with(&given.collect::<Vec<Given<'_>>>())
     }
@@ -182,7 +195,7 @@ pub fn load(args: &ProgramArgs, terminal: &Terminal) -> Result<Loaded, Failure> 
     let constants = program.constants();
 
     // What the program misses has to be opened first, to know what it is.
-    let mut files = Files::new(args.delimiter);
+    let mut files = Files::new(TableOptions { delimiter: args.delimiter, missing: args.missing.clone() });
     let mut inputs: Vec<Opened> = Vec::new();
     let is_missing = |name: &str| missing.contains(&name) || constants.contains(&name);
     let start = Instant::now();
@@ -201,10 +214,16 @@ pub fn load(args: &ProgramArgs, terminal: &Terminal) -> Result<Loaded, Failure> 
             dtype: source.dtype(),
             shape: source.shape(),
             rows: None,
+            names: source.names().map(|names| &**names),
         })
         .collect();
     let resolved = program.resolve_in_full(&given).map_err(|mistakes| {
-        let unknown = missing.iter().find(|name| !inputs.iter().any(|input| input.name == **name));
+        let is_unknown = |name: &str| {
+            mistakes.as_slice().iter().any(
+                |mistake| matches!(&mistake.problem, Problem::Unknown { of: NameOf::Value, name: found } if **found == *name),
+            )
+        };
+        let unknown = missing.iter().find(|name| is_unknown(name));
         let unused = arguments.iter().filter_map(Argument::name).filter(|name| !is_missing(name));
         unmet(Failure::from(mistakes), unknown.copied(), unused)
     })?;
@@ -233,10 +252,17 @@ pub fn load(args: &ProgramArgs, terminal: &Terminal) -> Result<Loaded, Failure> 
         }
     }
     reading += start.elapsed();
+    for warning in inputs.iter().filter_map(|input| input.warning.as_ref()) {
+        terminal.warn(
+            warning,
+            Some("choose columns to be sure of them: x=t.csv:height,weight, or x=t.csv:temp_*"),
+        );
+    }
+    let labels = Labels::new(&graph, &inputs);
     for Opened { name, source, .. } in &inputs {
         terminal.note(|| format!("input {name}: {}{:?}", source.dtype(), source.shape()));
     }
-    Ok(Loaded { graph, inputs, reading, program })
+    Ok(Loaded { graph, inputs, reading, labels, program })
 }
 
 /// What an input without data is.

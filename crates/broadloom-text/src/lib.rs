@@ -75,19 +75,23 @@
 //! the work, and in a combinator library both are at home least.
 #![forbid(unsafe_code)]
 
+mod absent;
 mod error;
 mod names;
 mod parse;
 mod print;
+mod reference;
 mod resolve;
 mod sites;
 mod source;
 mod syntax;
 mod token;
 
+pub use absent::instead;
 pub use error::{Limit, Mistake, Mistakes, NameOf, Problem};
 pub use names::{dtype, nearest, other_names, own_name};
 pub use print::{inputs, print, signature};
+pub use reference::{Explanation, explanation, functions, usage};
 pub use sites::TextPlaces;
 pub use source::Span;
 
@@ -135,6 +139,24 @@ pub struct Given<'a> {
     /// The symbol of this name stands for the size of the leading axis, so that the graph is one for any number of
     /// rows.
     pub rows: Option<&'a str>,
+    /// If its elements are codes, the texts of which they are the positions, in order and each once. It may be compared
+    /// with one of them, `city == 'Oslo'`, and groups by it need no number of groups.
+    ///
+    /// ```
+    /// use broadloom_text::{Given, Program};
+    /// let names = ["Lima", "Oslo"].map(Box::from);
+    /// let city = Given {
+    ///     name: "city",
+    ///     dtype: broadloom_ir::dtype::DType::I64,
+    ///     shape: &[5],
+    ///     rows: None,
+    ///     names: Some(&names),
+    /// };
+    /// let counts = Program::parse("example", "segment_sum(city == 'Oslo', city)")?.resolve_with(&[city])?;
+    /// assert_eq!(broadloom_text::signature(&counts), "result: i64[2]\n");
+    /// # Ok::<(), broadloom_text::Mistakes>(())
+    /// ```
+    pub names: Option<&'a [Box<str>]>,
 }
 
 /// A program's graph, and what there is to know beside it.
@@ -249,7 +271,7 @@ impl Program {
     ///
     /// ```
     /// use broadloom_text::{Given, Program};
-    /// let x = Given { name: "x", dtype: broadloom_ir::dtype::DType::F32, shape: &[4], rows: None };
+    /// let x = Given { name: "x", dtype: broadloom_ir::dtype::DType::F32, shape: &[4], rows: None, names: None };
     /// let y = Given { name: "y", shape: &[4, 1], ..x };
     /// let resolved = Program::parse("example", "x * y")?.resolve_in_full(&[x, y])?;
     /// assert!(resolved.warnings.is_some_and(|warnings| format!("{warnings:#}").contains("[4, 4]")));

@@ -11,6 +11,7 @@ mod index;
 mod make;
 mod operator;
 mod product;
+mod text;
 
 use crate::Resolved;
 use crate::error::{Limit, Mistake, Mistakes, NameOf, Problem};
@@ -26,6 +27,7 @@ use broadloom_ir::graph::{CheckedGraph, Graph, Literal, Site};
 use broadloom_ir::ops::Op;
 use broadloom_ir::{ExprId, SymbolId};
 use std::collections::{HashMap, HashSet};
+use text::TextKind;
 
 /// What an expression is.
 #[derive(Debug, Clone, PartialEq)]
@@ -47,7 +49,7 @@ enum Value {
     DType(DType),
     None,
     Ellipsis,
-    Text(Box<str>),
+    Text(Box<str>, TextKind),
 }
 
 impl Value {
@@ -62,7 +64,7 @@ impl Value {
             Value::DType(_) => "a dtype",
             Value::None => "`None`",
             Value::Ellipsis => "`...`",
-            Value::Text(_) => "text",
+            Value::Text(..) => "text",
         }
     }
 }
@@ -88,6 +90,8 @@ struct Resolver<'a> {
     /// Inputs that take the place of `inf` and `nan`: those that are given, and those that are declared without quotes.
     in_place: HashSet<Box<str>>,
     inputs: HashSet<Box<str>>,
+    /// Of inputs whose elements are codes, the texts.
+    texts: HashMap<ExprId, &'a [Box<str>]>,
     symbols: HashMap<Box<str>, (SymbolId, Span)>,
     /// Whether names in sizes are symbols without having been declared.
     is_implicit: bool,
@@ -118,6 +122,7 @@ pub(crate) fn resolve(program: &Program, given: &[Given<'_>], warns: bool) -> Re
         names: HashMap::new(),
         in_place: HashSet::new(),
         inputs: HashSet::new(),
+        texts: HashMap::new(),
         symbols: HashMap::new(),
         is_implicit: !tree.statements.iter().any(declares),
         broken: HashSet::new(),
@@ -179,8 +184,8 @@ pub(crate) fn undefined(tree: &Tree) -> impl Iterator<Item = (&str, bool)> {
     undefined.into_iter()
 }
 
-impl Resolver<'_> {
-    fn give(&mut self, given: &[Given<'_>]) {
+impl<'a> Resolver<'a> {
+    fn give(&mut self, given: &[Given<'a>]) {
         for input in given {
             let declares = |statement: &Statement| matches!(&statement.action, Action::Input { name, .. } if *name.text == *input.name);
             if self.tree.statements.iter().any(declares) {
@@ -195,6 +200,9 @@ impl Resolver<'_> {
             }
             let expr = self.graph.input(input.name, input.dtype, sizes.into(), Site::Nowhere);
             self.names.insert(input.name.into(), Value::Tensor(expr));
+            if let Some(names) = input.names {
+                self.texts.insert(expr, names);
+            }
             self.in_place.insert(input.name.into());
         }
     }
@@ -367,7 +375,7 @@ impl Resolver<'_> {
             },
             Kind::None => Ok(Value::None),
             Kind::Ellipsis => Ok(Value::Ellipsis),
-            Kind::Text(text) => Ok(Value::Text(text.clone())),
+            Kind::Text(text) => Ok(Value::Text(text.clone(), TextKind::Text)),
             Kind::List(items) if items.iter().any(|item| self.is_poisoned(*item)) => Ok(Value::Poison),
             Kind::List(items) => Ok(Value::List(items.clone())),
             Kind::Name { text, is_quoted } => {
@@ -382,6 +390,10 @@ impl Resolver<'_> {
                     {
                         Ok(Value::Literal(constant))
                     }
+                    // In double quotes stands a name, or, where there is none such, a text to compare with.
+                    _ if *is_quoted && !takes_sizes && !self.is_known(text) => {
+                        Ok(Value::Text(text.clone(), TextKind::Name))
+                    }
                     _ => self.name(&Name { text: text.clone(), span: expr.span }, takes_sizes),
                 }
             }
@@ -391,6 +403,15 @@ impl Resolver<'_> {
             Kind::Call { name, receiver, arguments } => self.call(name, *receiver, arguments, expr.span),
             Kind::Index { base, items } => self.index(*base, items, expr.span),
         }
+    }
+
+    /// Whether a name means anything.
+    fn is_known(&self, text: &str) -> bool {
+        self.names.contains_key(text)
+            || self.symbols.contains_key(text)
+            || self.broken.contains(text)
+            || names::constant(text).is_some()
+            || names::dtype(text).is_some()
     }
 
     fn name(&mut self, name: &Name, takes_sizes: bool) -> Outcome<Value> {
@@ -486,12 +507,8 @@ impl Resolver<'_> {
                 graph.elementwise(Op::Remainder, &[size, of], site)
             })?,
             Value::List(_) if let Some(array) = self.numbers(id, None)? => array,
-            other @ (Value::List(_)
-            | Value::Sizes(_)
-            | Value::DType(_)
-            | Value::None
-            | Value::Ellipsis
-            | Value::Text(_)) => {
+            Value::Text(text, kind) => return Err(self.stray_text(text, kind, span)),
+            other @ (Value::List(_) | Value::Sizes(_) | Value::DType(_) | Value::None | Value::Ellipsis) => {
                 let problem = Problem::Kind { expected: "a tensor or a number", found: other.describe() };
                 let mistake = Mistake::new(problem, span);
                 return Err(Box::new(match other {

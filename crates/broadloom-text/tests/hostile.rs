@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 fn survive(text: &str) {
     let start = Instant::now();
     let given = [
-        Given { name: "x", dtype: DType::F32, shape: &[4, 3], rows: None },
-        Given { name: "i", dtype: DType::I64, shape: &[4], rows: None },
+        Given { name: "x", dtype: DType::F32, shape: &[4, 3], rows: None, names: None },
+        Given { name: "i", dtype: DType::I64, shape: &[4], rows: None, names: None },
     ];
     match Program::parse("hostile", text).and_then(|program| program.resolve_with(&given)) {
         Ok(graph) => {

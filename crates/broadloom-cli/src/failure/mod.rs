@@ -44,7 +44,7 @@ struct Message {
 
 impl Message {
     fn text(&self) -> Text {
-        let mut text = Text::message(Style::Error, "error".to_owned(), self.what.clone());
+        let mut text = Text::message(Style::Error, "error".to_owned(), one_line(&self.what));
         add(&mut text, &self.helps);
         text
     }
@@ -52,8 +52,13 @@ impl Message {
 
 fn add(text: &mut Text, helps: &[Help]) {
     for (sentence, code) in helps {
-        text.help(sentence, code.as_deref());
+        text.help(&one_line(sentence), code.as_deref().map(one_line).as_deref());
     }
+}
+
+/// A message whose names of files and columns cannot make lines that look like messages of their own.
+fn one_line(text: &str) -> String {
+    text.replace('\n', "\\n")
 }
 
 impl Failure {

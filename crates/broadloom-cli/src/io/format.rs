@@ -71,7 +71,7 @@ impl Format {
     /// If it cannot.
     pub fn takes(self, shown: &str, infos: &[&ArrayInfo]) -> Result<(), Failure> {
         match (self, infos) {
-            (Format::Npz, _) => Ok(()),
+            (Format::Npz, _) => infos.iter().try_for_each(|info| member(&info.name)),
             (Format::Table(_), [only]) if only.rank <= 2 => Ok(()),
             (Format::Table(_), [only]) => {
                 Err(Failure::usage(format!("a table has two axes, but {only} has {}", only.rank))
@@ -121,6 +121,16 @@ impl Format {
         }
         Ok(())
     }
+}
+
+/// Whether a result may have a file of its name in an archive, which nobody should unpack elsewhere.
+fn member(name: &str) -> Result<(), Failure> {
+    let is_bad = |letter: char| letter.is_control() || matches!(letter, '/' | '\\' | ':');
+    if !name.is_empty() && !name.contains(is_bad) && name != "." && name != ".." {
+        return Ok(());
+    }
+    Err(Failure::usage(format!("{name:?} is no name for an array in an .npz"))
+        .help_code("give the result another name:", "y = .."))
 }
 
 /// What is called so in messages, as it is written on the command line.

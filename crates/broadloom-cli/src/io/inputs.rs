@@ -7,7 +7,7 @@ use super::memory::{Array, Memory, Owned, bytes_of, too_large};
 use super::npy::{Fix, Header, Unreadable};
 use super::picture::PictureFile;
 use super::source::{Elements, Layout, Opened, Source};
-use super::table::Table;
+use super::table::{Table, TableOptions};
 use crate::failure::Failure;
 use broadloom::{DType, Scalar};
 use image::ImageFormat;
@@ -18,15 +18,14 @@ use std::rc::Rc;
 /// Opens inputs. Those that come from one file share it.
 #[derive(Debug)]
 pub struct Files {
-    delimiter: Option<u8>,
+    options: TableOptions,
     contents: HashMap<PathBuf, Rc<Content>>,
     tables: HashMap<PathBuf, Rc<Table>>,
 }
 
 impl Files {
-    /// With another delimiter of cells than that of the files' kind.
-    pub fn new(delimiter: Option<u8>) -> Files {
-        Files { delimiter, contents: HashMap::new(), tables: HashMap::new() }
+    pub fn new(options: TableOptions) -> Files {
+        Files { options, contents: HashMap::new(), tables: HashMap::new() }
     }
 
     /// The inputs of an argument: one, or all arrays of a file whose names are wanted. Of a declaration, none.
@@ -42,34 +41,30 @@ impl Files {
             Argument::Declared { .. } => Ok(Vec::new()),
             Argument::Number { name, value } => {
                 let source = Box::new(scalar(*value)?);
-                Ok(vec![Opened { name: name.clone(), source, is_named: true }])
+                Ok(vec![Opened { name: name.clone(), source, is_named: true, warning: None }])
             }
             Argument::File { name: Some(name), path, part } => {
-                let source = self.one(name, path, part.as_deref())?;
-                Ok(vec![Opened { name: name.clone(), source, is_named: true }])
+                Ok(vec![self.one(name, path, part.as_deref())?])
             }
             Argument::File { name: None, path, part } => self.all(path, part.as_deref(), is_wanted),
         }
     }
 
-    fn one(&mut self, name: &str, path: &Path, part: Option<&str>) -> Result<Box<dyn Source>, Failure> {
+    fn one(&mut self, name: &str, path: &Path, part: Option<&str>) -> Result<Opened, Failure> {
         let content = self.content(path)?;
-        Ok(match Format::of(&content, part)? {
+        let mut warning = None;
+        let source: Box<dyn Source> = match Format::of(&content, part)? {
             Format::Npy => Box::new(npy(&content, part)?),
             Format::Npz => Box::new(Entry::open(name, &content, part)?),
             Format::Table(delimiter) => {
                 let table = self.table(&content, delimiter)?;
-                let source = match part {
-                    Some(column) => table.column(column),
-                    None => table.matrix(),
-                };
-                let failed = |what: String| match part {
-                    Some(_) => content.wrong(&what),
-                    None => content
-                        .wrong(&what)
-                        .help_code("pass columns:", format!("{name}={}:COLUMN", path.display())),
-                };
-                source.map_err(failed)?
+                if part.is_none() && !table.left_out().is_empty() {
+                    warning = Some(format!(
+                        "{name} is made of the columns of numbers, without {:?}",
+                        table.left_out()
+                    ));
+                }
+                table.part(name, part)?
             }
             Format::Picture(format) => match part {
                 None => Box::new(PictureFile::open(&content, format)?),
@@ -80,7 +75,8 @@ impl Files {
                 }
             },
             Format::Raw => Box::new(raw(name, &content, part)?),
-        })
+        };
+        Ok(Opened { name: name.to_owned(), source, is_named: true, warning })
     }
 
     fn all(
@@ -95,15 +91,15 @@ impl Files {
                 let keys = archive::keys(&content)?.into_iter().filter(|key| is_wanted(key));
                 let entries = keys.map(|key| {
                     let source = Box::new(Entry::open(&key, &content, Some(&key))?);
-                    Ok(Opened { name: key, source, is_named: false })
+                    Ok(Opened { name: key, source, is_named: false, warning: None })
                 });
                 entries.collect()
             }
             (Format::Table(delimiter), None) => {
                 let table = self.table(&content, delimiter)?;
-                let columns = table.numeric().into_iter().filter(|name| is_wanted(name)).map(|name| {
-                    let source = table.column(name).map_err(|what| content.wrong(&what))?;
-                    Ok(Opened { name: name.to_owned(), source, is_named: false })
+                let columns = table.columns().iter().filter(|name| is_wanted(name)).map(|name| {
+                    let source = table.part(name, Some(name))?;
+                    Ok(Opened { name: name.clone(), source, is_named: false, warning: None })
                 });
                 columns.collect()
             }
@@ -131,7 +127,7 @@ impl Files {
         if let Some(table) = self.tables.get(content.path()) {
             return Ok(table.clone());
         }
-        let table = Rc::new(Table::open(content, self.delimiter.unwrap_or(delimiter))?);
+        let table = Rc::new(Table::open(content, delimiter, &self.options)?);
         self.tables.insert(content.path().to_owned(), table.clone());
         Ok(table)
     }
@@ -221,9 +217,7 @@ fn raw(name: &str, content: &Rc<Content>, part: Option<&str>) -> Result<Elements
     let Some(part) = part else {
         let failure = match content.is_piped() {
             true => content.wrong("it holds bytes that are no .npy, .npz, table or picture"),
-            false => content
-                .wrong("what the file holds is not known by its name")
-                .help("known are .npy, .npz, .csv, .tsv, .png, .jpg and .jpeg"),
+            false => foreign(name, content),
         };
         let code = format!("{name}={file}:f32[_, 3]");
         return Err(failure.help_code("of elements alone, say the dtype and the shape:", code));
@@ -246,6 +240,36 @@ fn raw(name: &str, content: &Rc<Content>, part: Option<&str>) -> Result<Elements
         return Err(content.wrong(&what).help("correct the dtype or the shape; one size may be `_`"));
     }
     Elements::new(content.clone(), layout, 0).map_err(|what| content.wrong(&what))
+}
+
+/// The mistake of a file of no known kind, with what would convert it.
+fn foreign(name: &str, content: &Content) -> Failure {
+    let path = content.path();
+    let (file, stem) = (path.display().to_string(), path.with_extension("").display().to_string());
+    let failure = content.wrong("what the file holds is not known by its name");
+    let end = path.extension().and_then(|end| end.to_str()).unwrap_or_default().to_ascii_lowercase();
+    let python = |load: &str| format!("np.savez({:?}, x={load})", format!("{stem}.npz"));
+    let table = |load: &str| format!("pd.{load}({file:?}).to_csv({:?}, index=False)", format!("{stem}.csv"));
+    let (sentence, code) = match end.as_str() {
+        "tif" | "tiff" | "webp" | "gif" | "bmp" | "avif" | "heic" | "ppm" => {
+            ("convert it to .png:", format!("magick {file} {stem}.png"))
+        }
+        "parquet" => ("convert it with pandas:", table("read_parquet")),
+        "feather" => ("convert it with pandas:", table("read_feather")),
+        "json" => ("convert it with pandas:", table("read_json")),
+        "xls" | "xlsx" | "ods" => ("convert it with pandas:", table("read_excel")),
+        "h5" | "hdf5" => ("convert it with h5py:", python(&format!("h5py.File({file:?})['KEY'][:]"))),
+        "mat" => ("convert it with SciPy:", python(&format!("scipy.io.loadmat({file:?})['KEY']"))),
+        "wav" | "flac" | "ogg" => {
+            ("convert it with soundfile:", python(&format!("soundfile.read({file:?})[0]")))
+        }
+        "pt" | "pth" => ("convert it with PyTorch:", python(&format!("torch.load({file:?}).numpy()"))),
+        "gz" => ("unpack it into a pipe:", format!("gzip -dc {file} | broadloom eval .. {name}=-")),
+        "xz" => ("unpack it into a pipe:", format!("xz -dc {file} | broadloom eval .. {name}=-")),
+        "zst" => ("unpack it into a pipe:", format!("zstd -dc {file} | broadloom eval .. {name}=-")),
+        _ => return failure.help("known are .npy, .npz, .csv, .tsv, .png, .jpg and .jpeg"),
+    };
+    failure.help_code(sentence, code)
 }
 
 fn scalar(value: Scalar) -> Result<Array, Failure> {

@@ -19,6 +19,6 @@ mod picture;
 pub mod plan;
 pub mod sink;
 pub mod source;
-mod table;
+pub mod table;
 #[cfg(test)]
 mod tests;

@@ -1,13 +1,17 @@
 //! Which results go to which files. All files appear together, complete, or none does.
 
+use super::argument::path_of;
 use super::content::{STDIO, STDOUT};
 use super::format::{Format, NAMES};
 use super::sink::{Npy, NpyFile, Npz, Picture, Raw, Sink, Table};
+use super::table::Names;
 use crate::failure::Failure;
 use crate::files::{Partial, folder, unwritable};
+use crate::labels::{Label, Labels};
 use crate::terminal::Terminal;
 use broadloom::{AnyArray, ArrayInfo, DType};
 use clap::Args;
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, BufWriter, Seek};
 use std::path::{Path, PathBuf};
@@ -18,13 +22,23 @@ pub struct OutputArgs {
     /// Where results go, instead of being printed: a file for the only result, an .npz for all, or NAME=FILE for one of
     /// several; `-` is standard output
     #[arg(short, long, value_name = "[NAME=]FILE")]
-    output: Vec<String>,
+    output: Vec<OsString>,
     /// What to write where no name of a file says it, as to standard output
     #[arg(long, value_name = "KIND", value_parser = NAMES, requires = "output")]
     format: Option<String>,
     /// How good a .jpg is, from 1 to 100
     #[arg(long, value_name = "PERCENT", default_value_t = 90, value_parser = clap::value_parser!(u8).range(1..=100))]
     quality: u8,
+}
+
+/// A result, with the names of what its axes stand for.
+#[derive(Debug, Clone)]
+struct Kept {
+    name: String,
+    dtype: DType,
+    rank: usize,
+    rows: Option<Label>,
+    columns: Option<Label>,
 }
 
 /// A file and the results that it takes, by position.
@@ -44,7 +58,7 @@ impl Target {
 /// The files of a run.
 #[derive(Debug)]
 pub struct Plan {
-    results: Vec<(String, DType)>,
+    results: Vec<Kept>,
     targets: Vec<Target>,
     delimiter: Option<u8>,
     quality: u8,
@@ -58,6 +72,7 @@ impl Plan {
     pub fn new(
         args: &OutputArgs,
         results: &[ArrayInfo],
+        labels: &Labels,
         delimiter: Option<u8>,
         terminal: &Terminal,
     ) -> Result<Plan, Failure> {
@@ -83,7 +98,12 @@ impl Plan {
                 terminal.warn(format!("the result {:?} is written nowhere", result.name), Some(&help));
             }
         }
-        let results = results.iter().map(|result| (result.name.clone(), result.dtype)).collect();
+        let results = results.iter().map(|result| {
+            let label = |axis| labels.of(&result.name, axis).cloned();
+            let (name, rank) = (result.name.clone(), result.rank);
+            Kept { name, dtype: result.dtype, rank, rows: label(0), columns: label(1) }
+        });
+        let results = results.collect();
         Ok(Plan { results, targets, delimiter, quality: args.quality })
     }
 
@@ -95,7 +115,7 @@ impl Plan {
     /// Whether rows can be written as they come: of each result in some pass over the rows, or all at the end. What is
     /// printed must be there as a whole, and columns of one table come together.
     pub fn can_take_rows(&self, pass: &dyn Fn(&str) -> Option<usize>) -> bool {
-        let pass_of = |at: &usize| self.results.get(*at).and_then(|(name, _)| pass(name));
+        let pass_of = |at: &usize| self.results.get(*at).and_then(|result| pass(&result.name));
         let together = |target: &Target| {
             let is_table = matches!(target.format, Format::Table(_)) && target.results.len() > 1;
             let mut passes = target.results.iter().map(pass_of);
@@ -120,23 +140,23 @@ impl Plan {
                 true => Place::Stdout(tempfile::tempfile().map_err(failed)?),
                 false => Place::File(Partial::create(&target.path)?),
             };
-            let taken: Vec<(String, DType)> =
-                target.results.iter().filter_map(|at| results.get(*at).cloned()).collect();
+            let taken: Vec<&Kept> = target.results.iter().filter_map(|at| results.get(*at)).collect();
+            let names: Vec<(String, DType)> =
+                taken.iter().map(|result| (result.name.clone(), result.dtype)).collect();
             let out = place.file().map_err(failed)?;
             let sink = match (target.format, taken.as_slice()) {
                 (Format::Table(usual), _) => {
-                    let names = taken.iter().map(|(name, _)| name.clone()).collect();
-                    let header = (taken.len() > 1).then_some(names);
-                    Box::new(Table::new(out, header, delimiter.unwrap_or(usual))) as Box<dyn Sink>
+                    let (header, rows) = header(&taken);
+                    Box::new(Table::new(out, header, rows, delimiter.unwrap_or(usual))) as Box<dyn Sink>
                 }
-                (Format::Npy, [(_, dtype), ..]) => Box::new(NpyFile { npy: Npy::new(out), dtype: *dtype }),
+                (Format::Npy, [only, ..]) => Box::new(NpyFile { npy: Npy::new(out), dtype: only.dtype }),
                 (Format::Png, _) => Box::new(Picture::png(out)),
                 (Format::Jpeg, _) => Box::new(Picture::jpeg(out, quality)),
-                (Format::Npz, _) => Box::new(Npz::new(out, &taken, &place.folder()).map_err(failed)?),
+                (Format::Npz, _) => Box::new(Npz::new(out, &names, &place.folder()).map_err(failed)?),
                 (Format::Raw, _) | (Format::Npy, []) => Box::new(Raw(out)),
             };
             Ok(Output {
-                results: taken.into_iter().map(|(name, _)| name).collect(),
+                results: names.into_iter().map(|(name, _)| name).collect(),
                 path: target.path,
                 place,
                 sink,
@@ -147,6 +167,23 @@ impl Plan {
     }
 }
 
+/// The header of a table, if its columns have names, and what its rows are called.
+fn header(results: &[&Kept]) -> (Option<Vec<String>>, Option<Names>) {
+    let label = results.first().and_then(|first| first.rows.as_ref());
+    let rows = label.filter(|label| results.iter().all(|result| result.rows.as_ref() == Some(label)));
+    let columns: Option<Vec<String>> = match results {
+        [only] if only.rank == 2 => {
+            only.columns.as_ref().map(|label| label.names.iter().map(ToString::to_string).collect())
+        }
+        // What the program names, and not an expression alone.
+        [only] if rows.is_none() && only.name == "result" => None,
+        several => Some(several.iter().map(|result| result.name.clone()).collect()),
+    };
+    let header =
+        columns.map(|columns| rows.map(|label| label.of.clone()).into_iter().chain(columns).collect());
+    (header, rows.map(|label| label.names.clone()))
+}
+
 /// Where a file is, however it is written.
 fn place(path: &Path) -> PathBuf {
     let folder = folder(path).canonicalize().unwrap_or_else(|_| folder(path).to_owned());
@@ -154,12 +191,17 @@ fn place(path: &Path) -> PathBuf {
     place.canonicalize().unwrap_or(place)
 }
 
-fn target(text: &str, results: &[ArrayInfo], stated: Option<Format>) -> Result<Target, Failure> {
+fn target(argument: &OsStr, results: &[ArrayInfo], stated: Option<Format>) -> Result<Target, Failure> {
     let names = || results.iter().map(|result| result.name.as_str());
-    let named = text.split_once('=').filter(|(name, _)| !name.contains(['/', '\\', '.']));
+    let bytes = argument.as_encoded_bytes();
+    let split = bytes.iter().position(|byte| *byte == b'=').and_then(|at| bytes.split_at_checked(at));
+    let named = split.and_then(|(name, path)| {
+        let name = std::str::from_utf8(name).ok()?;
+        (!name.contains(['/', '\\', '.'])).then(|| (name, path_of(path.get(1..).unwrap_or_default())))
+    });
     let (path, positions): (PathBuf, Vec<usize>) = match named {
         Some((name, path)) => match names().position(|known| known == name.trim_matches('"')) {
-            Some(at) => (path.into(), vec![at]),
+            Some(at) => (path, vec![at]),
             None => {
                 let failure = Failure::usage(format!("there is no result {name:?}"));
                 return Err(match broadloom_text::nearest(name, names()) {
@@ -168,7 +210,7 @@ fn target(text: &str, results: &[ArrayInfo], stated: Option<Format>) -> Result<T
                 });
             }
         },
-        None => (text.into(), (0..results.len()).collect()),
+        None => (argument.into(), (0..results.len()).collect()),
     };
     let is_stdout = path == Path::new(STDIO);
     let shown = if is_stdout { STDOUT.to_owned() } else { path.display().to_string() };

@@ -1,6 +1,7 @@
 //! Results to files, rows by rows.
 
 use super::npy;
+use super::table::Names;
 use crate::print;
 use broadloom::{AnyArray, ArrayView, DType, IntoArrayView};
 use broadloom_ir::for_each_dtype;
@@ -115,20 +116,21 @@ impl<W: Write + Seek> Sink for NpyFile<W> {
     }
 }
 
-/// A writer that keeps its first error and takes what follows in silence. An archive that is dropped after an error
-/// tries to complete itself, and would print what goes wrong then.
+/// A writer that takes in silence what follows its first error. An archive that is dropped after one tries to complete
+/// itself, and would print what goes wrong then.
 #[derive(Debug)]
 struct Once<W> {
     out: W,
     has_failed: bool,
+    at: u64,
 }
 
 impl<W> Once<W> {
-    fn attempt<T>(&mut self, silent: T, attempt: impl FnOnce(&mut W) -> io::Result<T>) -> io::Result<T> {
-        if self.has_failed {
-            return Ok(silent);
-        }
-        let result = attempt(&mut self.out);
+    fn new(out: W) -> Once<W> {
+        Once { out, has_failed: false, at: 0 }
+    }
+
+    fn tried<T>(&mut self, result: io::Result<T>) -> io::Result<T> {
         self.has_failed = result.as_ref().is_err_and(|error| error.kind() != io::ErrorKind::Interrupted);
         result
     }
@@ -136,17 +138,33 @@ impl<W> Once<W> {
 
 impl<W: Write> Write for Once<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.attempt(bytes.len(), |out| out.write(bytes))
+        let result = if self.has_failed { Ok(bytes.len()) } else { self.out.write(bytes) };
+        self.at += *result.as_ref().unwrap_or(&0) as u64;
+        if self.has_failed { result } else { self.tried(result) }
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.attempt((), Write::flush)
+        if self.has_failed {
+            return Ok(());
+        }
+        let result = self.out.flush();
+        self.tried(result)
     }
 }
 
 impl<W: Seek> Seek for Once<W> {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
-        self.attempt(0, |out| out.seek(to))
+        if self.has_failed {
+            self.at = match to {
+                SeekFrom::Start(at) => at,
+                SeekFrom::Current(by) => self.at.saturating_add_signed(by),
+                SeekFrom::End(_) => self.at,
+            };
+            return Ok(self.at);
+        }
+        let result = self.out.seek(to);
+        self.at = *result.as_ref().unwrap_or(&self.at);
+        self.tried(result)
     }
 }
 
@@ -166,7 +184,7 @@ impl<W: Write + Seek> Npz<W> {
             Ok((name.clone(), *dtype, Npy::new(BufWriter::new(tempfile::tempfile_in(folder)?))))
         };
         let arrays = results.iter().map(array).collect::<io::Result<_>>()?;
-        Ok(Npz { out: ZipWriter::new(Once { out, has_failed: false }), arrays })
+        Ok(Npz { out: ZipWriter::new(Once::new(out)), arrays })
     }
 }
 
@@ -195,11 +213,14 @@ impl<W: Write + Seek> Sink for Npz<W> {
 pub struct Table<W: Write> {
     out: csv::Writer<W>,
     header: Option<Vec<String>>,
+    /// What the rows are called, and how many are written.
+    rows: Option<Names>,
+    done: usize,
 }
 
 impl<W: Write> Table<W> {
-    pub fn new(out: W, header: Option<Vec<String>>, delimiter: u8) -> Table<W> {
-        Table { out: csv::WriterBuilder::new().delimiter(delimiter).from_writer(out), header }
+    pub fn new(out: W, header: Option<Vec<String>>, rows: Option<Names>, delimiter: u8) -> Table<W> {
+        Table { out: csv::WriterBuilder::new().delimiter(delimiter).from_writer(out), header, rows, done: 0 }
     }
 }
 
@@ -212,6 +233,10 @@ impl<W: Write> Sink for Table<W> {
         let views: Vec<ArrayView<'_>> = rows.iter().map(|rows| rows.into_array_view()).collect();
         let length = |array: &&AnyArray| array.shape().first().copied().unwrap_or(1);
         for row in 0..rows.iter().map(length).max().unwrap_or(0) {
+            if let Some(names) = &self.rows {
+                self.out.write_field(names.get(self.done).map_or("", |name| name))?;
+            }
+            self.done += 1;
             for (array, view) in rows.iter().zip(&views) {
                 let rank = array.shape().len().min(2);
                 for column in 0..array.shape().get(1).copied().unwrap_or(1) {

@@ -2,6 +2,7 @@
 
 use super::content::Content;
 use super::memory::{Array, Memory, Owned, bytes_of, sizes, too_large};
+use super::table::Names;
 use crate::failure::Failure;
 use broadloom::{ArrayView, DType};
 use std::fmt::Debug;
@@ -13,6 +14,11 @@ pub trait Source: Debug {
     fn dtype(&self) -> DType;
 
     fn shape(&self) -> &[usize];
+
+    /// The texts of which its elements are codes, if it is a column of text.
+    fn names(&self) -> Option<&Names> {
+        None
+    }
 
     /// The elements.
     ///
@@ -95,6 +101,8 @@ pub struct Opened {
     pub source: Box<dyn Source>,
     /// Whether its name stands on the command line, and not in a file.
     pub is_named: bool,
+    /// What may not be meant, as a sentence.
+    pub warning: Option<String>,
 }
 
 /// What is in memory or mapped.

@@ -6,6 +6,7 @@
 use super::argument::Argument;
 use super::inputs::Files;
 use super::memory::bytes_of;
+use super::table::TableOptions;
 use super::{npy, sink};
 use broadloom::{ArrayView, DType, Executable, Inputs};
 use broadloom_text::{Given, Program};
@@ -126,8 +127,10 @@ fn valid_picture(format: image::ImageFormat) -> Vec<u8> {
 
 /// Reads what the argument says, and looks at every input; how many there are, if all is well.
 fn read(argument: &str) -> Result<usize, String> {
-    let argument = Argument::parse(argument).map_err(|failure| failure.to_string())?;
-    let opened = Files::new(None).open(&argument, &|_| true).map_err(|failure| failure.to_string())?;
+    let argument = Argument::parse(argument.as_ref()).map_err(|failure| failure.to_string())?;
+    let opened = Files::new(TableOptions::default())
+        .open(&argument, &|_| true)
+        .map_err(|failure| failure.to_string())?;
     for input in &opened {
         let array = input.source.load().map_err(|failure| failure.to_string())?;
         assert_eq!((array.dtype(), array.shape()), (input.source.dtype(), input.source.shape()));
@@ -226,7 +229,7 @@ fn headers_are_those_of_another_library() {
 #[test]
 fn sinks_take_rows_piece_by_piece() {
     let program = Program::parse("test", "y = x * 2").unwrap();
-    let given = [Given { name: "x", dtype: DType::F32, shape: &[4, 2], rows: None }];
+    let given = [Given { name: "x", dtype: DType::F32, shape: &[4, 2], rows: None, names: None }];
     let whole = program.resolve_with(&given).unwrap();
     let part = program.resolve_with(&[Given { shape: &[2, 2], ..given[0] }]).unwrap();
     let data: Vec<f32> = (0..8).map(|at| at as f32 / 3.0).collect();
@@ -252,7 +255,7 @@ fn sinks_take_rows_piece_by_piece() {
     let sinks: [(&str, &Make<'_>); 4] = [
         ("npy", &|file| Box::new(sink::NpyFile { npy: sink::Npy::new(file), dtype: DType::F32 })),
         ("npz", &|file| Box::new(sink::Npz::new(file, &results, folder.path()).unwrap())),
-        ("csv", &|file| Box::new(sink::Table::new(file, None, b','))),
+        ("csv", &|file| Box::new(sink::Table::new(file, None, None, b','))),
         ("bin", &|file| Box::new(sink::Raw(file))),
     ];
     for (name, make) in sinks {
@@ -272,10 +275,12 @@ fn hostile_arguments_are_refused_or_read() {
     let mut named = 0;
     for _ in 0..20_000 {
         let text: String = (0..random.below(9)).map(|_| PIECES[random.below(PIECES.len())]).collect();
-        if let Ok(argument) = Argument::parse(&text) {
+        if let Ok(argument) = Argument::parse(text.as_ref()) {
             named += usize::from(argument.name().is_some());
             // None of these is a file, so that only a number is an input.
-            let opened = Files::new(None).open(&argument, &|_| true).map_or(0, |opened| opened.len());
+            let opened = Files::new(TableOptions::default())
+                .open(&argument, &|_| true)
+                .map_or(0, |opened| opened.len());
             assert_eq!(opened, usize::from(matches!(argument, Argument::Number { .. })), "{text:?}");
         }
         let _ = super::argument::raw_layout(&text);

@@ -4,6 +4,7 @@
 //! elements), as of NumPy 2.4.
 
 mod float;
+mod labelled;
 #[cfg(test)]
 mod tests;
 
@@ -11,6 +12,7 @@ use broadloom::{ArrayView, DType, Scalar};
 use broadloom_ir::dtype::{AnyNumber, Class};
 use broadloom_ir::for_each_dtype;
 use float::Floats;
+pub use labelled::results as labelled;
 
 /// Longest line.
 const WIDTH: usize = 75;

@@ -1,6 +1,7 @@
 //! Calls: arguments to parameters, and functions to calls of the builder.
 
 use super::{Outcome, Resolver, Value, mistake, refused};
+use crate::absent;
 use crate::error::{Mistake, NameOf, Problem};
 use crate::names::{self, Function, Statistic};
 use crate::source::Span;
@@ -36,6 +37,12 @@ impl Call {
     }
 }
 
+/// The mistake of a function that there is not, with what to write instead, or why there is none.
+fn missing(of: NameOf, name: &Name) -> Box<Mistake> {
+    let problem = Problem::Unknown { of, name: name.text.clone() };
+    Box::new(Mistake::new(problem, name.span).help(absent::instead(&name.text)))
+}
+
 impl Resolver<'_> {
     pub(super) fn attribute(&mut self, base: Id, name: &Name, span: Span) -> Outcome<Value> {
         match &*name.text {
@@ -59,7 +66,7 @@ impl Resolver<'_> {
                 let help = format!("to call the method, write `.{text}()`");
                 Err(Box::new(Mistake::new(problem, name.span).help(help)))
             }
-            _ => self.unknown(NameOf::Method, name, ["T", "mT"].into_iter().chain(names::functions())),
+            _ => Err(missing(NameOf::Method, name)),
         }
     }
 
@@ -76,12 +83,7 @@ impl Resolver<'_> {
             if let (None, Some(dtype)) = (receiver, names::dtype(&name.text)) {
                 return if is_poisoned { Ok(Value::Poison) } else { self.convert(dtype, arguments, span) };
             }
-            if let Some(help) = names::elsewhere(&name.text) {
-                let problem = Problem::Unknown { of: NameOf::Function, name: name.text.clone() };
-                return Err(Box::new(Mistake::new(problem, name.span).help(help)));
-            }
-            let of = if receiver.is_some() { NameOf::Method } else { NameOf::Function };
-            return self.unknown(of, name, names::functions());
+            return Err(missing(if receiver.is_some() { NameOf::Method } else { NameOf::Function }, name));
         };
         if is_poisoned {
             return Ok(Value::Poison);
@@ -196,7 +198,7 @@ impl Resolver<'_> {
             }
             Function::SegmentCount => {
                 let Some(ids) = self.operand(call, "ids")? else { return Ok(None) };
-                let segments = self.required_size(call, "segments")?;
+                let segments = self.segments(call, ids)?;
                 let count = self.build(span, |graph, site| graph.segment_count(ids, segments, site));
                 return count.map(Some);
             }
@@ -204,7 +206,7 @@ impl Resolver<'_> {
                 let (Some(x), Some(ids)) = (self.operand(call, "x")?, self.operand(call, "ids")?) else {
                     return Ok(None);
                 };
-                let segments = self.required_size(call, "segments")?;
+                let segments = self.segments(call, ids)?;
                 let segment =
                     |graph: &mut broadloom_ir::graph::Graph, site| graph.segment(op, x, ids, segments, site);
                 return self.build(span, segment).map(Some);
@@ -477,13 +479,6 @@ impl Resolver<'_> {
                 let problem = Problem::Kind { expected: "a number", found: other.describe() };
                 mistake(problem, self.tree.span(id))
             }
-        }
-    }
-
-    fn required_size(&self, call: &Call, parameter: &'static str) -> Outcome<Dim> {
-        match call.get(parameter) {
-            Some(id) => self.size(id),
-            None => call.refuse(format!("needs `{parameter}`")),
         }
     }
 

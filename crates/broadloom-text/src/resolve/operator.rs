@@ -38,6 +38,12 @@ impl Resolver<'_> {
         if left == Value::Poison || right == Value::Poison {
             return Ok(Value::Poison);
         }
+        if matches!(infix, Infix::Equal | Infix::NotEqual)
+            && let Some(codes) = self.compared_text(&left, &right, operands)?
+        {
+            let op = if infix == Infix::Equal { Op::Equal } else { Op::NotEqual };
+            return self.build(span, |graph, site| graph.elementwise(op, &codes, site)).map(Value::Tensor);
+        }
         if let (Value::Literal(left), Value::Literal(right)) = (&left, &right)
             && infix != Infix::MatMul
         {
