@@ -74,9 +74,8 @@ fn of_node(graph: &CheckedGraph, expr: ExprId, known: &HashMap<ExprId, Axes>, in
         Node::Elementwise { .. } | Node::Select { .. } | Node::Cast(_) => {
             let mut axes: Axes = vec![None; rank];
             for operand in graph.operands(expr) {
-                for (axis, group) in axes.iter_mut().rev().zip(of(operand).into_iter().rev()) {
-                    *axis = axis.or(group);
-                }
+                let groups = stretched(graph, expr, operand, of(operand));
+                axes.iter_mut().zip(groups).for_each(|(axis, group)| *axis = axis.or(group));
             }
             axes
         }
@@ -99,6 +98,15 @@ fn of_node(graph: &CheckedGraph, expr: ExprId, known: &HashMap<ExprId, Axes>, in
     }
 }
 
+/// What the groups of an operand are of a result to which it broadcasts. One that stretches is not that of all elements.
+fn stretched(graph: &CheckedGraph, expr: ExprId, operand: ExprId, groups: Axes) -> Axes {
+    let (shape, own) = (graph.shape(expr), graph.shape(operand));
+    let new = shape.rank().saturating_sub(groups.len());
+    let kept = groups.into_iter().enumerate();
+    let kept = kept.map(|(axis, group)| group.filter(|_| own.get(axis) == shape.get(axis + new)));
+    std::iter::repeat_n(None, new).chain(kept).collect()
+}
+
 fn of_view(graph: &CheckedGraph, expr: ExprId, view: &View, operand: ExprId, groups: Axes) -> Axes {
     let shape = graph.shape(expr);
     let at = |axis: usize| groups.get(axis).copied().flatten();
@@ -116,10 +124,7 @@ fn of_view(graph: &CheckedGraph, expr: ExprId, view: &View, operand: ExprId, gro
             .filter(|(axis, _)| !axes.contains(axis))
             .map(|(_, group)| *group)
             .collect(),
-        View::BroadcastTo => {
-            let new = shape.rank().saturating_sub(groups.len());
-            std::iter::repeat_n(None, new).chain(groups).collect()
-        }
+        View::BroadcastTo => stretched(graph, expr, operand, groups),
         View::Rebind => groups,
         View::Slice(slices) => {
             let whole = graph.shape(operand);

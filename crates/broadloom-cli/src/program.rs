@@ -183,6 +183,17 @@ pub fn checked(args: &ProgramArgs, terminal: &Terminal) -> Result<CheckedGraph, 
 /// # Errors
 /// Every mistake in the program, and files that cannot be opened.
 pub fn load(args: &ProgramArgs, terminal: &Terminal) -> Result<Loaded, Failure> {
+    let first = args.expression.as_deref().map(OsStr::as_encoded_bytes).unwrap_or_default();
+    let may_be_option = first.starts_with(b"-o") || first.starts_with(b"-f");
+    understand(args, terminal).map_err(|failure| match may_be_option {
+        true => {
+            failure.help("options before the expression have their values in words of their own: -o FILE")
+        }
+        false => failure,
+    })
+}
+
+fn understand(args: &ProgramArgs, terminal: &Terminal) -> Result<Loaded, Failure> {
     let Text { name, text } = args.text()?;
     let arguments = args.inputs().map(Argument::parse).collect::<Result<Vec<Argument>, Failure>>()?;
     let declarations: Vec<&str> = arguments.iter().filter_map(declaration).collect();

@@ -166,6 +166,13 @@ fn expressions_may_begin_with_a_sign() {
         assert_eq!(folder.output(&["-q", "eval", "-o", "y.bin", expression, "x=3"]), "");
     }
     assert_eq!(folder.output(&["check", "-x", "x:f32[n]"]), "result: f32[n]\n");
+    assert_eq!(folder.output(&["eval", "x", "x=3", "-oy.bin"]), "");
+    let glued = folder.run(&["eval", "-oy.bin", "x", "x=3"]);
+    assert!(
+        glued.code != Some(0) && glued.stderr.contains("words of their own: -o FILE"),
+        "{}",
+        glued.stderr
+    );
     let unknown = folder.run(&["eval", "x", "x=3", "--quite"]);
     assert!(unknown.code == Some(2) && unknown.stderr.contains("--quiet"), "{}", unknown.stderr);
 }

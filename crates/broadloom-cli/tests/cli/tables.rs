@@ -64,6 +64,9 @@ fn text_is_codes_with_names() {
     {
         assert_eq!(folder.output(&["eval", expression, "t.csv"]), "2\n", "{expression}");
     }
+    // Codes are numbers where that is said, and a column is like itself.
+    assert_eq!(folder.output(&["eval", "city.astype(i64).max()", "t.csv"]), "2\n");
+    assert_eq!(folder.output(&["eval", "all(city == other)", "t.csv", "other=t.csv:city"]), "True\n");
     // A name in double quotes that there is comes first.
     assert_eq!(folder.output(&["eval", "sum(city == \"Oslo\")", "t.csv", "Oslo=0"]), "1\n");
     // Numbers as names.
@@ -101,12 +104,16 @@ Oslo  1.715      2        77
     assert_eq!(folder.read("n.csv"), b"city,result\nBonn,1\nLima,2\nOslo,2\n");
     // A matrix has rows and columns of names.
     folder.write("s.csv", "city,sex,x\nb,f,1\na,m,2\nb,m,3\na,f,4\nb,f,5\n");
-    let matrix = "segment_sum(x[:, None] * (sex[:, None] == arange(2)), city)";
+    let matrix = "segment_sum(x[:, None] * (sex.astype(i64)[:, None] == arange(2)), city)";
     assert_eq!(folder.output(&["eval", matrix, "s.csv"]), "a  4  2\nb  6  3\n");
-    let turned = "segment_sum(x[:, None] * (sex[:, None] == arange(2)), city).T";
+    let turned = "segment_sum(x[:, None] * (sex.astype(i64)[:, None] == arange(2)), city).T";
     assert_eq!(folder.output(&["eval", turned, "s.csv"]), "  a  b\n  4  6\n  2  3\n");
     folder.output(&["eval", turned, "s.csv", "-o", "turned.csv"]);
     assert_eq!(folder.read("turned.csv"), b"a,b\n4,6\n2,3\n");
+    // One group beside several elements is not their name.
+    folder.write("one.csv", "k,x\na,1\na,2\n");
+    assert_eq!(folder.output(&["eval", "segment_sum(x, k) + arange(3)", "one.csv"]), "[3 4 5]\n");
+    assert_eq!(folder.output(&["eval", "segment_sum(x, k) + 1", "one.csv"]), "k  result\na       4\n");
     // What moves elements along the axis has no names.
     for expression in
         ["segment_count(city)[::-1]", "topk(segment_count(city), 3)", "segment_count(city)[[2, 0, 1]]"]
@@ -179,7 +186,13 @@ fn what_is_wrong_with_a_table_is_told_with_its_place() {
         ),
         (&["sum(city == 'Quito')", "t.csv"], &["there are [\"Bonn\", \"Lima\", \"Oslo\"]"]),
         (&["sum(weight == 'Oslo')", "t.csv"], &["there is no text among the values"]),
-        (&["city + 'x'", "t.csv"], &["there is no text among the values"]),
+        (&["city + 'x'", "t.csv"], &["expected numbers, found a column of text", "`city.astype(i64)`"]),
+        (&["city * 2", "t.csv"], &["found a column of text"]),
+        (&["-city", "t.csv"], &["found a column of text"]),
+        (&["city < 1", "t.csv"], &["found a column of text"]),
+        (&["np.sqrt(city)", "t.csv"], &["found a column of text"]),
+        (&["city.mean()", "t.csv"], &["found a column of text"]),
+        (&["city == born", "t.csv"], &["stand for different texts"]),
         (&["\"hight\" * 2", "t.csv"], &["no input, name or symbol has the name `hight`"]),
         (&["segment_sum(v, v)", "v=v.npy"], &["needs `segments`"]),
     ];

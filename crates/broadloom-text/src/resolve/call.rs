@@ -203,6 +203,7 @@ impl Resolver<'_> {
                 return count.map(Some);
             }
             Function::Segment(op) => {
+                self.refuse_codes(None, call.all("x"), span)?;
                 let (Some(x), Some(ids)) = (self.operand(call, "x")?, self.operand(call, "ids")?) else {
                     return Ok(None);
                 };
@@ -226,6 +227,9 @@ impl Resolver<'_> {
             }
             _ => {}
         }
+        if matches!(function, Function::Reduce(_) | Function::Statistic(_)) {
+            self.refuse_codes(None, call.all("x"), span)?;
+        }
         let Some(x) = self.operand(call, "x")? else { return Ok(None) };
         let rank = self.graph.shape(x).rank();
         let all = || (0..rank as i64).collect::<Vec<i64>>();
@@ -242,6 +246,11 @@ impl Resolver<'_> {
             }
             Function::Cast => {
                 let Some(dtype) = self.dtype(call)? else { return call.refuse("needs `dtype`") };
+                // An expression of its own, which is numbers and no column of text.
+                let x = match self.texts.contains_key(&x) {
+                    true => self.build(span, |graph, site| graph.elementwise(Op::Positive, &[x], site))?,
+                    false => x,
+                };
                 self.build(span, |graph, site| graph.cast(x, dtype, site))
             }
             Function::Reshape | Function::Rebind => {

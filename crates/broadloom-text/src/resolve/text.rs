@@ -10,6 +10,7 @@ use broadloom_ir::ExprId;
 use broadloom_ir::dim::Dim;
 use broadloom_ir::dtype::DType;
 use broadloom_ir::graph::Literal;
+use broadloom_ir::ops::Op;
 
 /// Most texts of a column that are listed.
 const MOST_TEXTS: usize = 10;
@@ -50,6 +51,34 @@ impl Resolver<'_> {
         let literal = Literal::Int(code as i128);
         let code = self.build(span, |graph, site| graph.literal(literal, DType::I64, site))?;
         Ok(Some([column, code]))
+    }
+
+    /// Refuses to compute with columns of text as if their codes were numbers; and to compare two of them whose codes
+    /// stand for other texts.
+    pub(super) fn refuse_codes(&self, op: Option<Op>, operands: &[Id], span: Span) -> Outcome<()> {
+        let of = |id: &Id| match self.value(*id) {
+            Value::Tensor(expr) => self.texts.get(expr).copied(),
+            _ => None,
+        };
+        let is_comparison = matches!(op, Some(Op::Equal | Op::NotEqual));
+        if is_comparison {
+            let mut columns = operands.iter().filter_map(of);
+            let (Some(left), Some(right)) = (columns.next(), columns.next()) else { return Ok(()) };
+            if left == right {
+                return Ok(());
+            }
+            let what = "the codes of these columns stand for different texts";
+            let help = "compare each with a text, or give both columns the same texts before";
+            return Err(Box::new(Mistake::new(Problem::Program { what }, span).help(help)));
+        }
+        let Some(column) = operands.iter().find(|id| of(id).is_some()) else { return Ok(()) };
+        let span = self.tree.span(*column);
+        let problem = Problem::Kind { expected: "numbers", found: "a column of text" };
+        let code = format!("{}.astype(i64)", self.source.slice(span));
+        Err(Box::new(
+            Mistake::new(problem, span)
+                .help(format!("compare it with a text, or group by it; its codes as numbers are `{code}`")),
+        ))
     }
 
     /// The number of groups, which is known of a column of text.
