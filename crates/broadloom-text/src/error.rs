@@ -454,3 +454,23 @@ fn new_axes(code: &str) -> String {
     }
     text + rest
 }
+
+#[cfg(test)]
+mod tests {
+    use super::new_axes;
+
+    #[test]
+    fn new_axes_are_indices() {
+        for (code, expected) in [
+            ("x.unsqueeze(0)", "x[None]"),
+            ("x.unsqueeze(1) - y", "x[:, None] - y"),
+            ("x.unsqueeze(2) * y.unsqueeze(1)", "x[:, :, None] * y[:, None]"),
+            ("x.unsqueeze(1).unsqueeze(2)", "x[:, None, None]"),
+            ("x.unsqueeze(0).unsqueeze(2)", "x[None, :, None]"),
+            ("x.unsqueeze(n)", "x.unsqueeze(n)"),
+            ("x + y", "x + y"),
+        ] {
+            assert_eq!(new_axes(code), expected);
+        }
+    }
+}
