@@ -52,7 +52,10 @@
 //! | an expression alone | the only result, named `result` |
 //!
 //! `x @ w` is the matrix product. The subscripts of `einsum('ij,jk->ik', a, b)` stand in quotes of either kind; they are
-//! the only text among the arguments.
+//! the only text among the arguments. Inputs whose elements are codes of texts ([`Given::names`]) are compared with one of
+//! these, `city == 'Oslo'`, and number their groups: `segment_mean(x, city)`. To the graph they are integers.
+//!
+//! docs/language.md is the reference for people who write programs.
 //!
 //! Where an input has the name of a symbol, `symbols.n` is the symbol.
 //!

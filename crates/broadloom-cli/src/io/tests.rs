@@ -178,8 +178,19 @@ fn hostile_files_are_refused_or_read() {
     }
     read += hostile(folder, "t.csv", "FILE", b"a,b,\"c d\"\n1,2.5,x\n3,NA,\"y,z\"\n", cases);
     read += hostile(folder, "m.tsv", "x=FILE", b"1\t2\n3\t4e5\n", cases);
+    read += hostile(folder, "p.csv", "x=FILE:a*,b", b"a,b,\"a d\"\n1,2.5,7\n3,NA,8\n", cases);
+    read += hostile(
+        folder,
+        "d.csv",
+        "x=FILE:d:seconds",
+        b"d\n2024-05-31\n1999-01-01T10:00:00.5+02:00\n\n",
+        cases,
+    );
+    read += hostile(folder, "k.csv", "x=FILE:k:text", b"k,x\n3,1\nb,2\n3,4\n", cases);
+    let families = 12;
     // Neither all nor none, else the cases try nothing.
-    assert!((cases / 10..9 * cases - cases / 2).contains(&read), "{read} of {} were read", 9 * cases);
+    let most = families * cases - cases / 2;
+    assert!((cases / 10..most).contains(&read), "{read} of {} were read", families * cases);
 }
 
 /// Headers whose sizes overflow, or that promise what is not there.
