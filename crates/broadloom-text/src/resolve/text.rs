@@ -87,7 +87,7 @@ impl Resolver<'_> {
             (Some(segments), _) => self.size(segments),
             (None, Some(names)) => Ok(Dim::constant(names.len() as i64)),
             (None, None) => {
-                call.refuse("needs `segments`, the number of groups, unless `ids` is a column of text")
+                call.refuse("needs `segments`, the number of groups, unless `ids` is a column of text that is given, and not declared")
             }
         }
     }
@@ -99,7 +99,7 @@ impl Resolver<'_> {
                 let problem = Problem::Habit { what: "there is no text among the values".into() };
                 let mistake = Mistake::new(problem, span);
                 Box::new(mistake.help("names that are no identifiers are written in double quotes").help(
-                    "columns of text are compared by `==` and `!=`, and with nothing else: `city == 'Oslo'`",
+                    "columns of text that are given, and not declared, are compared by `==` and `!=`: `city == 'Oslo'`",
                 ))
             }
             TextKind::Name => {
