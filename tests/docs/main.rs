@@ -1,9 +1,11 @@
-//! docs/ops.md is what the tables render to, docs/errors.md what the gallery of mistakes does.
+//! docs/ops.md is what the tables render to, docs/errors.md what the gallery of mistakes does, docs/language.md what the
+//! text language knows of itself.
 //! `UPDATE_DOCS=1 cargo test --test docs` writes them anew.
 
 mod errors;
 #[path = "../../examples/mistakes/gallery/mod.rs"]
 mod gallery;
+mod language;
 mod source;
 
 use broadloom::{DType, Op};
@@ -45,6 +47,11 @@ fn the_page_of_ops_is_what_the_tables_say() {
 #[test]
 fn the_page_of_errors_is_what_the_gallery_says() {
     check("docs/errors.md", &errors::render());
+}
+
+#[test]
+fn the_page_of_the_language_is_what_the_tables_say() {
+    check("docs/language.md", &language::render());
 }
 
 /// Compares a page with what it should be, or writes it.

@@ -1,6 +1,7 @@
 //! What is accepted on the command line. The arguments of a command stand here; what they mean, in its module.
 
 use crate::bench::Range;
+use crate::io::plan::OutputArgs;
 use crate::program::ProgramArgs;
 use crate::terminal::MessageArgs;
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -10,7 +11,7 @@ use std::path::PathBuf;
 
 /// NumPy-like expressions on files, compiled to fused loops.
 #[derive(Debug, Parser)]
-#[command(name = "broadloom", version, max_term_width = 100, after_help = EXIT_CODES)]
+#[command(name = "broadloom", version, max_term_width = 100, after_help = EXIT_CODES, disable_help_subcommand = true)]
 pub struct Cli {
     #[command(flatten)]
     pub messages: MessageArgs,
@@ -23,24 +24,34 @@ Exit codes: 0, 1 for errors of data and of running, 2 for errors of usage and in
 
 const EVAL: &str = "\
 Inputs:
-  x=x.npy            any order in memory, mapped and not copied; x=x.npy:bf16 if NumPy knows its elements as V2
+  x=x.npy            any order in memory, mapped and not copied; x=x.npy:bf16 if NumPy has V2
   x=a.npz:key        an array of several; a.npz alone gives all by their own names
-  x=t.csv:column     i64 if all its cells are integers, else f64 with nan for cells that are empty or NA
-  x=t.csv            the table as f64[rows, columns]; t.csv alone gives all columns of numbers by their own names,
-                     which are those of the first row, or c0, c1, .. if that is of numbers
-  x=p.png            u8[H, W] for grey, u8[H, W, 3], u8[H, W, 4]; u16 if it has 16 bits; .jpg as well
-  x=FILE:f32[_, 3]   the elements alone in the byte order of this machine; one size may follow from the length
+  x=t.csv:column     i64 if all cells are integers, else f64 with nan for cells that are empty or NA
+                     (--missing names more); of text the codes of its texts, for city == 'Oslo'
+                     and segment_mean(x, city)
+  x=t.csv:col:days   dates as days since 1970-01-01; :seconds of dates and times, :text of numbers
+                     that are names
+  x=t.csv:a,b        columns as f64[rows, columns]; x=t.csv:temp_* those of like names, x=t.csv all
+                     of numbers
+  t.csv              all columns by their own names, which are those of the first row, or c0, c1, ..
+                     if that is of numbers
+  x=p.png            u8[H, W] for grey, u8[H, W, 3], u8[H, W, 4]; u16 if it has 16 bits; .jpg too
+  x=FILE:f32[_, 3]   the elements alone; one size may follow from the length
+  x=-                standard input, as its bytes show; x=-:column, x=-:f32[_, 3]
   x=3, x=3.5, x=true, x=f32:3.5
 Files must not be changed while they are read.
 
-Outputs: .npy, .npz, .csv and .tsv of up to two axes or of several columns, .png of u8, .bin for the elements alone.
-They appear complete or not at all.
+Outputs: .npy, .npz, .csv and .tsv of up to two axes or of several columns, .png and .jpg of u8,
+.bin for the elements alone; `-o - --format KIND` is standard output. They appear complete or not
+at all.
 
 Examples:
   broadloom eval 'argmin(sum((codes[None] - obs[:, None])**2, axis=-1), axis=1)' obs=obs.npy codes=codes.npy -o code.npy
   broadloom eval '(x - x.mean(axis=0)) / x.std(axis=0)' x=table.csv -o standardised.csv
+  broadloom eval 'mean = segment_mean(height, city); count = segment_count(city)' people.csv
   broadloom eval 'clip(x * 1.5, 0, 255).astype(u8)' x=photo.jpg -o bright.png
   broadloom eval 'mean = x.mean(); deviation = x.std()' x=samples.bin:f32[_]
+  xz -dc x.npy.xz | broadloom eval 'x.mean(axis=0)' x=- -o - --format csv
   broadloom eval -f model.bl obs=obs.npy --size k=16 -o code=code.npy -o distance=distance.npy";
 
 const CHECK: &str = "\
@@ -72,6 +83,7 @@ pub enum Command {
     Graph(GraphArgs),
     Bench(BenchArgs),
     Ops(OpsArgs),
+    Help(HelpArgs),
     Completions(CompletionsArgs),
 }
 
@@ -81,10 +93,8 @@ pub enum Command {
 pub struct EvalArgs {
     #[command(flatten)]
     pub program: ProgramArgs,
-    /// Where results go, instead of standard output: a file for the only result, an .npz for all, or NAME=FILE for one
-    /// of several
-    #[arg(short, long, value_name = "[NAME=]FILE")]
-    pub output: Vec<String>,
+    #[command(flatten)]
+    pub outputs: OutputArgs,
     /// Most threads to compute with; as many as there are processors by default
     #[arg(long, value_name = "N")]
     pub threads: Option<NonZeroUsize>,
@@ -208,6 +218,13 @@ pub struct OpsArgs {
     pub name: Option<String>,
 }
 
+/// Print the help of a command, or the reference of the language.
+#[derive(Debug, Args)]
+pub struct HelpArgs {
+    /// A command, or `language`
+    pub topic: Option<String>,
+}
+
 /// Print a script that completes commands in a shell.
 #[derive(Debug, Args)]
 #[command(after_help = COMPLETIONS)]
@@ -222,7 +239,7 @@ mod tests {
 
     /// Words as a shell makes them, without what is done with the output.
     fn words(line: &str) -> Vec<String> {
-        let line = line.split(['>', '|']).next().unwrap_or(line);
+        let line = line.split(['>', '|']).find(|part| part.contains("broadloom ")).unwrap_or(line);
         let mut words = vec![String::new()];
         for (at, part) in line.split('\'').enumerate() {
             let is_quoted = at % 2 == 1;
@@ -242,7 +259,7 @@ mod tests {
         let mut examples = 0;
         for command in Cli::command().get_subcommands() {
             let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
-            for line in help.lines().filter(|line| line.starts_with("  broadloom ")) {
+            for line in help.lines().filter(|line| line.starts_with("  ") && line.contains("broadloom ")) {
                 examples += 1;
                 if let Err(error) = Cli::try_parse_from(words(line)) {
                     panic!("{line}\n{error}");

@@ -4,6 +4,7 @@ use crate::args::EvalArgs;
 use crate::failure::Failure;
 use crate::io::memory::Array;
 use crate::io::plan::Plan;
+use crate::labels::Labels;
 use crate::print;
 use crate::program;
 use crate::stream::Stream;
@@ -26,8 +27,16 @@ impl Clock {
 
     fn step(&mut self, name: &'static str) {
         let now = Instant::now();
-        self.steps.push((name, now - self.last));
+        self.add(name, now - self.last);
         self.last = now;
+    }
+
+    /// Books time as that of a step, which may have been part of before.
+    fn add(&mut self, name: &'static str, time: Duration) {
+        match self.steps.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, sum)) => *sum += time,
+            None => self.steps.push((name, time)),
+        }
     }
 
     fn text(&self) -> String {
@@ -44,18 +53,21 @@ pub fn run(args: &EvalArgs, terminal: &Terminal) -> Result<(), Failure> {
     let mut clock = Clock::start();
     let loaded = program::load(&args.program, terminal)?;
     refuse_assignments(&loaded.graph)?;
+    clock.add("read", loaded.reading);
+    clock.last += loaded.reading;
     clock.step("parse");
     let options = CompileOptions { threads: threads(args.threads)?, ..CompileOptions::default() };
     let kernel = Executable::compile(&loaded.graph, &options)?;
-    let plan = Plan::new(&args.output, &kernel.outputs(), args.program.delimiter(), terminal)?;
+    let plan =
+        Plan::new(&args.outputs, &kernel.outputs(), &loaded.labels, args.program.delimiter(), terminal)?;
     let stream = Stream::new(&loaded, &kernel, &plan, args, &options, terminal)?;
     clock.step("compile");
     if let Some(stream) = stream {
         let mut files = if plan.has_files() { Some(plan.open()?) } else { None };
         let totals = stream.run(&loaded, args, files.as_mut(), terminal)?;
         match files {
-            Some(files) => files.finish()?,
-            None => show(&totals, terminal)?,
+            Some(files) => files.finish(terminal)?,
+            None => show(&totals, &loaded.labels, terminal)?,
         }
         clock.step("read, run and write");
         if args.time {
@@ -75,9 +87,9 @@ pub fn run(args: &EvalArgs, terminal: &Terminal) -> Result<(), Failure> {
     if plan.has_files() {
         let mut files = plan.open()?;
         files.push(&|name: &str| -> Option<&AnyArray> { outputs.get(name) })?;
-        files.finish()?;
+        files.finish(terminal)?;
     } else {
-        show(&outputs, terminal)?;
+        show(&outputs, &loaded.labels, terminal)?;
     }
     clock.step("write");
     if args.time {
@@ -111,10 +123,20 @@ fn compute(kernel: &Executable, arrays: &[(&str, Array)], args: &EvalArgs) -> Re
     Ok(kernel.run(inputs)?)
 }
 
-fn show(outputs: &Outputs, terminal: &Terminal) -> Result<(), Failure> {
+fn show(outputs: &Outputs, labels: &Labels, terminal: &Terminal) -> Result<(), Failure> {
+    // Who reads a pipe wants all of it.
+    let is_whole = !terminal.is_watched();
+    let all: Vec<(&str, &AnyArray)> = outputs.iter().collect();
+    if let Some(table) = print::labelled(&all, labels) {
+        return terminal.print(table);
+    }
     terminal.write(|out| {
-        for (name, array) in outputs.iter() {
-            let text = print::array(&array.into_array_view());
+        for (name, array) in all {
+            if let Some(table) = print::labelled(&[(name, array)], labels) {
+                write!(out, "{name} =\n{table}")?;
+                continue;
+            }
+            let text = print::array(&array.into_array_view(), is_whole);
             match outputs.len() {
                 1 => writeln!(out, "{text}")?,
                 _ if array.shape().len() > 1 => writeln!(out, "{name} =\n{text}")?,

@@ -2,26 +2,114 @@
 
 use crate::failure::Failure;
 use crate::interrupt::remove_if_interrupted;
+use std::fs::File;
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 use tempfile::{Builder, NamedTempFile};
 
-/// A file beside the one that is to be written. It is gone if it does not get that name by `persist`.
-///
-/// # Errors
-/// If it cannot be made.
-pub fn temporary(path: &Path) -> Result<NamedTempFile, Failure> {
-    let mut builder = Builder::new();
-    builder.prefix(".broadloom-").suffix(".part");
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        // As other programs make files; the mask of the process is applied.
-        builder.permissions(std::fs::Permissions::from_mode(0o666));
+const PREFIX: &str = ".broadloom-";
+const SUFFIX: &str = ".part";
+/// Younger ones may not be locked yet by whoever writes them.
+const YOUNG: Duration = Duration::from_secs(10);
+
+/// A file that is being written. It is gone if it is dropped before it gets its name by [`Partial::persist`].
+#[derive(Debug)]
+pub struct Partial {
+    /// Where it will be: where a symbolic link leads.
+    path: PathBuf,
+    temporary: NamedTempFile,
+}
+
+impl Partial {
+    /// A file beside the one that is to be written, with the mode of that, if it is there. What runs that were killed
+    /// have left in the folder is removed.
+    ///
+    /// # Errors
+    /// If it cannot be made, or what is there is no file to be replaced.
+    pub fn create(path: &Path) -> Result<Partial, Failure> {
+        let failed = |error: io::Error| unwritable(path, &error);
+        let link = path.symlink_metadata().is_ok_and(|metadata| metadata.is_symlink());
+        let target = match link.then(|| path.canonicalize()).transpose() {
+            Ok(target) => target.unwrap_or_else(|| path.to_owned()),
+            Err(error) => {
+                return Err(Failure::data(format!(
+                    "{} cannot be written: it is a symbolic link to what cannot be reached: {error}",
+                    path.display()
+                ))
+                .help("remove it, or write to where it should lead"));
+            }
+        };
+        let replaced = target.metadata().ok();
+        if let Some(metadata) = &replaced
+            && !metadata.is_file()
+        {
+            if metadata.is_dir() {
+                return Err(failed(io::ErrorKind::IsADirectory.into()));
+            }
+            return Err(Failure::data(format!(
+                "{} cannot be written: it is no regular file, which a result would replace",
+                path.display()
+            ))
+            .help_code("for standard output, write:", "-o - --format npy"));
+        }
+        remove_stale(folder(&target));
+        let mut builder = Builder::new();
+        builder.prefix(PREFIX).suffix(SUFFIX);
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            // As other programs make files; the mask of the process is applied.
+            builder.permissions(std::fs::Permissions::from_mode(0o666));
+        }
+        let temporary = builder.tempfile_in(folder(&target)).map_err(failed)?;
+        remove_if_interrupted(temporary.path());
+        // Where there are no locks, nobody finds it stale either.
+        let _ = temporary.as_file().try_lock();
+        if let Some(metadata) = replaced {
+            temporary.as_file().set_permissions(metadata.permissions()).map_err(failed)?;
+        }
+        Ok(Partial { path: target, temporary })
     }
-    let file = builder.tempfile_in(folder(path)).map_err(|error| unwritable(path, &error))?;
-    remove_if_interrupted(file.path());
-    Ok(file)
+
+    /// Another handle of the file.
+    ///
+    /// # Errors
+    /// If the system has none.
+    pub fn file(&self) -> io::Result<File> {
+        self.temporary.as_file().try_clone()
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Gives the file its name.
+    ///
+    /// # Errors
+    /// If that is impossible; then what was there is there still.
+    pub fn persist(self) -> io::Result<()> {
+        self.temporary.persist(&self.path).map(drop).map_err(|error| error.error)
+    }
+}
+
+/// Removes what runs that were killed have left. Whoever writes holds a lock, which ends with the process.
+fn remove_stale(folder: &Path) {
+    let Ok(entries) = folder.read_dir() else { return };
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        let bytes = name.as_encoded_bytes();
+        if !bytes.starts_with(PREFIX.as_bytes()) || !bytes.ends_with(SUFFIX.as_bytes()) {
+            continue;
+        }
+        let age = entry.metadata().and_then(|metadata| metadata.modified());
+        let is_old = age.is_ok_and(|modified| modified.elapsed().is_ok_and(|age| age > YOUNG));
+        let is_free = || File::open(entry.path()).is_ok_and(|file| file.try_lock().is_ok());
+        if is_old && is_free() {
+            // It is gone, or cannot be removed, which is no concern of this run.
+            let _ = std::fs::remove_file(entry.path());
+        }
+    }
 }
 
 /// Writes a file.
@@ -29,10 +117,9 @@ pub fn temporary(path: &Path) -> Result<NamedTempFile, Failure> {
 /// # Errors
 /// If that is impossible; then what was there is there still.
 pub fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
-    let mut file = temporary(path)?;
-    file.write_all(bytes).map_err(|error| unwritable(path, &error))?;
-    file.persist(path).map_err(|error| unwritable(path, &error.error))?;
-    Ok(())
+    let partial = Partial::create(path)?;
+    let written = partial.file().and_then(|mut file| file.write_all(bytes));
+    written.and_then(|()| partial.persist()).map_err(|error| unwritable(path, &error))
 }
 
 /// Where a file is.

@@ -19,8 +19,10 @@ mod explain;
 mod failure;
 mod files;
 mod graph;
+mod help;
 mod interrupt;
 mod io;
+mod labels;
 mod ops;
 mod print;
 mod program;
@@ -51,6 +53,7 @@ fn run(command: &Command, terminal: &Terminal) -> Result<(), Failure> {
         Command::Graph(args) => graph::run(args, terminal),
         Command::Bench(args) => bench::run(args, terminal),
         Command::Ops(args) => ops::run(args, terminal),
+        Command::Help(args) => help::run(args, terminal),
         Command::Completions(args) => completions::run(args, terminal),
     }
 }

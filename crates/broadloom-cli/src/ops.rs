@@ -1,8 +1,11 @@
-//! The reference of operations: the page that is generated from the tables of the source, for a terminal.
+//! The reference of functions: the page that is generated from the tables of the source, and what the text language
+//! knows of the others, for a terminal.
 
 use crate::args::OpsArgs;
 use crate::failure::Failure;
 use crate::terminal::Terminal;
+use broadloom::DType;
+use broadloom_text::{Given, Program};
 use std::fmt::Write;
 
 /// Generated from the tables of the source and compared with them by the workspace's tests.
@@ -67,42 +70,73 @@ fn list(ops: &[Op]) -> String {
         }
         let _ = writeln!(text, "  {:width$}  {}", op.name(), op.cell("meaning"));
     }
-    let views = PAGE.rsplit("## ").next().unwrap_or_default().replace('`', "");
-    let (title, rest) = views.split_once('\n').unwrap_or((&views, ""));
-    let names = rest.split_once(": ").map_or(rest, |(_, names)| names).trim();
-    let _ = write!(text, "\n{title}:\n");
-    for line in names.lines() {
-        let _ = writeln!(text, "  {line}");
+    let _ = writeln!(text, "\nViews, joins, segments, grids and the like:");
+    for name in broadloom_text::functions() {
+        if let Some(explanation) = broadloom_text::explanation(name) {
+            let meaning = explanation.meaning;
+            let _ = writeln!(text, "  {name:width$}  {meaning}");
+        }
     }
-    text + "\n`broadloom ops NAME` prints one of them with its dtypes, accuracy and an example.\n"
+    text + "\n`broadloom ops NAME` explains one of them; `broadloom help language` is how programs are written.\n"
 }
 
 fn one(ops: &[Op], name: &str) -> Result<String, Failure> {
     let name = name.strip_prefix("np.").unwrap_or(name);
     let own = broadloom_text::own_name(name).unwrap_or(name);
-    let Some(op) = ops.iter().find(|op| op.name() == own) else {
-        if broadloom_text::own_name(name).is_some() {
-            return Ok(format!("{own}\n  other names  {}\n", others(own)));
-        }
-        let known = ops.iter().map(Op::name);
+    let op = ops.iter().find(|op| op.name() == own);
+    let explanation = broadloom_text::explanation(own);
+    let usage = broadloom_text::usage(own);
+    if op.is_none() && usage.is_none() {
         let failure = Failure::usage(format!("there is no operation {name:?}"));
-        return Err(match broadloom_text::nearest(name, known) {
-            Some(near) => failure.help(format!("did you mean `{near}`?")),
-            None => failure.help("`broadloom ops` lists all"),
-        });
-    };
-    let mut text = format!("{}: {}\n", op.name(), op.cell("meaning"));
-    let rows = op.cells.iter().filter(|(head, _)| !matches!(*head, "op" | "meaning"));
-    let other_names = others(own);
-    let names = ("other names", other_names.as_str());
-    for (head, cell) in rows.map(|(head, cell)| (*head, cell.as_str())).chain([names]) {
+        return Err(failure.help(broadloom_text::instead(name)));
+    }
+    let meaning = op.map(|op| op.cell("meaning")).or(explanation.map(|explanation| explanation.meaning));
+    let mut text = format!("{own}: {}\n", meaning.unwrap_or("see its NumPy namesake."));
+    let mut line = |head: &str, cell: &str| {
         if !cell.is_empty() {
-            let _ = writeln!(text, "  {head:<12} {cell}");
+            let _ = writeln!(text, "  {head:<12} {}", cell.replace('\n', "\n               "));
+        }
+    };
+    line("usage", usage.as_deref().unwrap_or_default());
+    if let Some(op) = op {
+        line("shapes", shapes(op));
+        line("dtypes", &dtypes(own));
+        for (head, cell) in op.cells.iter().filter(|(head, _)| !matches!(*head, "op" | "meaning")) {
+            line(head, cell);
         }
     }
+    if let Some(explanation) = explanation {
+        line("shapes", explanation.shapes);
+        line("dtypes", explanation.dtypes);
+        line("example", &format!("{}\n{}", explanation.example, explanation.value));
+    }
+    line("other names", &broadloom_text::other_names(own).collect::<Vec<_>>().join(", "));
     Ok(text)
 }
 
-fn others(own: &str) -> String {
-    broadloom_text::other_names(own).collect::<Vec<_>>().join(", ")
+/// The shape of the result, which is one rule for each of the page's tables.
+fn shapes(op: &Op) -> &'static str {
+    match op.section {
+        "Elementwise" => "operands broadcast",
+        "Reductions" => "x without the axes, or with 1 for each by keepdims=True; all axes if none is given",
+        _ => "as its meaning says",
+    }
+}
+
+/// The dtype of the result for some of operands, as the language finds it.
+fn dtypes(own: &str) -> String {
+    let Some(usage) = broadloom_text::usage(own) else { return String::new() };
+    let (_, parameters) = usage.split_once('(').unwrap_or_default();
+    let needed = parameters.trim_end_matches(')').split(", ").filter(|name| !name.ends_with('=')).count();
+    let result_of = |count: usize, dtype: DType| {
+        let call = format!("{own}({})", vec!["x"; count].join(", "));
+        let given = Given { name: "x", dtype, shape: &[2, 2], rows: None, names: None };
+        let graph = Program::parse("usage", &call).and_then(|program| program.resolve_with(&[given])).ok()?;
+        let [result] = graph.outputs() else { return None };
+        Some(format!("{dtype} -> {}", graph.dtype(result.expr)))
+    };
+    // Some may be left out and not all of them, such as the bounds of `clip`.
+    let result = |dtype| (needed..=needed + 2).find_map(|count| result_of(count, dtype));
+    let tried = [DType::Bool, DType::U8, DType::I64, DType::F32, DType::F64];
+    tried.into_iter().filter_map(result).collect::<Vec<String>>().join(", ")
 }

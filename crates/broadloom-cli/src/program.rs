@@ -2,23 +2,30 @@
 
 use crate::failure::Failure;
 use crate::io::argument::Argument;
-use crate::io::source::{Files, Opened};
+use crate::io::content::{STDIN, STDIO};
+use crate::io::inputs::Files;
+use crate::io::source::Opened;
+use crate::io::table::TableOptions;
+use crate::labels::Labels;
 use crate::terminal::Terminal;
 use broadloom::CheckedGraph;
-use broadloom_text::{Given, Limits, Mistakes, Program, Resolved};
+use broadloom_text::{Given, Limits, Mistakes, NameOf, Problem, Program, Resolved};
 use clap::Args;
+use std::ffi::{OsStr, OsString};
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 /// A program and its inputs, for eval, check, explain, graph and bench.
 #[derive(Debug, Args)]
 pub struct ProgramArgs {
     /// The expression, in NumPy's notation, or several as `name = expr; ...`; none with --file
-    #[arg(value_name = "EXPR", required_unless_present = "file")]
-    expression: Option<String>,
-    /// Inputs: name=FILE, name=FILE:PART, name=NUMBER, FILE with names of its own, or name:f32[n, 3] without data
+    #[arg(value_name = "EXPR", required_unless_present = "file", allow_hyphen_values = true)]
+    expression: Option<OsString>,
+    /// Inputs: name=FILE, name=FILE:PART, name=NUMBER, FILE with names of its own, or name:f32[n, 3] without data; the
+    /// file `-` is standard input
     #[arg(value_name = "INPUT")]
-    inputs: Vec<String>,
+    inputs: Vec<OsString>,
     /// Read the program from a file; `-` is standard input
     #[arg(short, long, value_name = "FILE")]
     file: Option<PathBuf>,
@@ -28,6 +35,9 @@ pub struct ProgramArgs {
     /// Delimiter of cells in tables; by default a comma in .csv and a tab in .tsv
     #[arg(long, value_name = "CHARACTER", value_parser = delimiter)]
     delimiter: Option<u8>,
+    /// Cells of tables that mean that there is no number, beside empty ones, NA, N/A, nan, null and None
+    #[arg(long, value_name = "CELL,CELL,..", value_delimiter = ',')]
+    missing: Vec<String>,
     /// Refuse operations on arrays of equally many elements and different shapes
     #[arg(long)]
     strict: bool,
@@ -82,15 +92,19 @@ pub struct Loaded {
     pub graph: CheckedGraph,
     /// The inputs that have data.
     pub inputs: Vec<Opened>,
+    /// How long it took to look into files, to know what inputs are.
+    pub reading: Duration,
+    /// What the indices of results stand for.
+    pub labels: Labels,
     program: Program,
 }
 
 impl ProgramArgs {
     /// The inputs as they were written.
-    fn inputs(&self) -> impl Iterator<Item = &str> {
+    fn inputs(&self) -> impl Iterator<Item = &OsStr> {
         // With a file, the first of the words is no expression.
         let first = self.expression.as_ref().filter(|_| self.file.is_some());
-        first.into_iter().chain(&self.inputs).map(String::as_str)
+        first.into_iter().chain(&self.inputs).map(OsString::as_os_str)
     }
 
     /// The sizes of parameters.
@@ -107,7 +121,11 @@ impl ProgramArgs {
         match &self.file {
             Some(file) => read(file),
             None => {
-                let text = self.expression.clone().unwrap_or_default();
+                let text = self.expression.clone().unwrap_or_default().into_string();
+                let text = text.map_err(|_| {
+                    Failure::usage("the expression is no text in UTF-8")
+                        .help("names that are not, as those of files may be, stand among the inputs")
+                })?;
                 Ok(Text { name: "expression".to_owned(), text })
             }
         }
@@ -115,8 +133,8 @@ impl ProgramArgs {
 }
 
 fn read(path: &Path) -> Result<Text, Failure> {
-    let is_stdin = path == Path::new("-");
-    let name = if is_stdin { "standard input".to_owned() } else { path.display().to_string() };
+    let is_stdin = path == Path::new(STDIO);
+    let name = if is_stdin { STDIN.to_owned() } else { path.display().to_string() };
     let mut text = String::new();
     // One byte more than is accepted, so that the parser says that it is too long.
     let most = Limits::default().length as u64 + 1;
@@ -140,11 +158,12 @@ impl Loaded {
     pub fn by_rows(&self, length: usize) -> Result<CheckedGraph, Mistakes> {
         let is_taken = |name: &str| self.graph.symbols().iter().any(|symbol| *symbol.name == *name);
         let symbol = if is_taken("rows") { "rows_of_the_inputs" } else { "rows" };
-        let missing = self.program.missing_inputs();
+        let missing = [self.program.missing_inputs(), self.program.constants()].concat();
         let given = self.inputs.iter().filter(|input| missing.contains(&input.name.as_str()));
         let given = given.map(|Opened { name, source, .. }| {
             let rows = (source.shape().first() == Some(&length)).then_some(symbol);
-            Given { name, dtype: source.dtype(), shape: source.shape(), rows }
+            let names = source.names().map(|names| &**names);
+            Given { name, dtype: source.dtype(), shape: source.shape(), rows, names }
         });
         self.program.resolve_with(&given.collect::<Vec<Given<'_>>>())
     }
@@ -164,18 +183,40 @@ pub fn checked(args: &ProgramArgs, terminal: &Terminal) -> Result<CheckedGraph, 
 /// # Errors
 /// Every mistake in the program, and files that cannot be opened.
 pub fn load(args: &ProgramArgs, terminal: &Terminal) -> Result<Loaded, Failure> {
+    let first = args.expression.as_deref().map(OsStr::as_encoded_bytes).unwrap_or_default();
+    let may_be_option = first.starts_with(b"-o") || first.starts_with(b"-f");
+    understand(args, terminal).map_err(|failure| match may_be_option {
+        true => {
+            failure.help("options before the expression have their values in words of their own: -o FILE")
+        }
+        false => failure,
+    })
+}
+
+fn understand(args: &ProgramArgs, terminal: &Terminal) -> Result<Loaded, Failure> {
     let Text { name, text } = args.text()?;
     let arguments = args.inputs().map(Argument::parse).collect::<Result<Vec<Argument>, Failure>>()?;
     let declarations: Vec<&str> = arguments.iter().filter_map(declaration).collect();
+    if args.file.as_deref() == Some(Path::new(STDIO)) && arguments.iter().any(Argument::is_stdin) {
+        return Err(Failure::usage(format!("{STDIN} is the program, and cannot be an input as well"))
+            .help("write one of them to a file first"));
+    }
     let program = Program::parse_declared(&name, &declarations, &text)?;
     let missing = program.missing_inputs();
+    let constants = program.constants();
 
     // What the program misses has to be opened first, to know what it is.
-    let mut files = Files::new(args.delimiter);
+    let mut files = Files::new(TableOptions { delimiter: args.delimiter, missing: args.missing.clone() });
     let mut inputs: Vec<Opened> = Vec::new();
-    let is_missing = |name: &str| missing.contains(&name);
+    let is_missing = |name: &str| missing.contains(&name) || constants.contains(&name);
+    let start = Instant::now();
     for argument in arguments.iter().filter(|argument| argument.name().is_none_or(is_missing)) {
         add(&mut inputs, files.open(argument, &is_missing)?)?;
+    }
+    let mut reading = start.elapsed();
+    for name in inputs.iter().map(|input| &input.name).filter(|name| constants.contains(&name.as_str())) {
+        let help = format!("give it another name if `{name}` should be the constant");
+        terminal.warn(format!("`{name}` is the input of that name, not the constant"), Some(&help));
     }
     let given: Vec<Given<'_>> = inputs
         .iter()
@@ -184,10 +225,16 @@ pub fn load(args: &ProgramArgs, terminal: &Terminal) -> Result<Loaded, Failure> 
             dtype: source.dtype(),
             shape: source.shape(),
             rows: None,
+            names: source.names().map(|names| &**names),
         })
         .collect();
     let resolved = program.resolve_in_full(&given).map_err(|mistakes| {
-        let unknown = missing.iter().find(|name| !inputs.iter().any(|input| input.name == **name));
+        let is_unknown = |name: &str| {
+            mistakes.as_slice().iter().any(
+                |mistake| matches!(&mistake.problem, Problem::Unknown { of: NameOf::Value, name: found } if **found == *name),
+            )
+        };
+        let unknown = missing.iter().find(|name| is_unknown(name));
         let unused = arguments.iter().filter_map(Argument::name).filter(|name| !is_missing(name));
         unmet(Failure::from(mistakes), unknown.copied(), unused)
     })?;
@@ -201,6 +248,7 @@ pub fn load(args: &ProgramArgs, terminal: &Terminal) -> Result<Loaded, Failure> 
     }
     let known = || graph.inputs().iter().map(|input| &*input.name);
     let is_declared = |name: &str| !is_missing(name) && known().any(|known| known == name);
+    let start = Instant::now();
     for argument in &arguments {
         match argument.name() {
             Some(name) if is_missing(name) => {}
@@ -214,10 +262,18 @@ pub fn load(args: &ProgramArgs, terminal: &Terminal) -> Result<Loaded, Failure> 
             _ => add(&mut inputs, files.open(argument, &is_declared)?)?,
         }
     }
+    reading += start.elapsed();
+    for warning in inputs.iter().filter_map(|input| input.warning.as_ref()) {
+        terminal.warn(
+            warning,
+            Some("choose columns to be sure of them: x=t.csv:height,weight, or x=t.csv:temp_*"),
+        );
+    }
+    let labels = Labels::new(&graph, &inputs);
     for Opened { name, source, .. } in &inputs {
         terminal.note(|| format!("input {name}: {}{:?}", source.dtype(), source.shape()));
     }
-    Ok(Loaded { graph, inputs, program })
+    Ok(Loaded { graph, inputs, reading, labels, program })
 }
 
 /// What an input without data is.

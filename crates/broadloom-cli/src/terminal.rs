@@ -91,6 +91,11 @@ impl Terminal {
         !self.is_quiet && io::stderr().is_terminal()
     }
 
+    /// Whether standard output is what somebody looks at, and no file or pipe.
+    pub fn is_watched(&self) -> bool {
+        io::stdout().is_terminal()
+    }
+
     /// A message that was asked for.
     pub fn message(&self, text: &str) {
         // There is nowhere to say that this failed.

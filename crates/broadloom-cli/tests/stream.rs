@@ -127,7 +127,7 @@ fn large_tables_are_read_row_by_row() {
         folder.path(),
         &[
             "eval",
-            "a = lat - lat.mean(); b = id * 2; top = lon.max()",
+            "a = lat - lat.mean(); b = id * 2; top = lon.max(); g = segment_sum(id, name)",
             "t.csv",
             "--chunk",
             "100000",
@@ -137,6 +137,8 @@ fn large_tables_are_read_row_by_row() {
             "b=b.npy",
             "-o",
             "top=top.npy",
+            "-o",
+            "g=g.csv",
         ],
     ));
     let read = |name: &str| std::fs::read(folder.path().join(name)).unwrap();
@@ -153,6 +155,9 @@ fn large_tables_are_read_row_by_row() {
     let most = (0..rows).map(|at| format!("{:.6}", degrees(at + 1, 180.0)).parse::<f64>().unwrap());
     let top = f64::from_le_bytes(read("top.npy")[128..].try_into().unwrap());
     assert_eq!(top, most.fold(0.0, f64::max));
+    let sum = |group: usize| (0..rows).filter(|at| at % 7 == group).sum::<usize>();
+    let groups: String = (0..7).map(|group| format!("n{group},{}\n", sum(group))).collect();
+    assert_eq!(String::from_utf8(read("g.csv")).unwrap(), format!("name,g\n{groups}"));
     assert!(peak.is_none_or(|peak| peak < 100 << 20), "{peak:?} bytes");
 }
 

@@ -117,6 +117,7 @@ error[S002]: `multiply` cannot broadcast: axis 0 is `n` on the left and `m` on t
    rhs  f32 [  m  64 ]   transpose of "k_t"    FILE:L:C
                ^ equal only for some sizes (n = m)
    `m` comes from input "k_t" axis 1           FILE:L:C
+   help: for every pair of rows:                                q.unsqueeze(1) * rhs               -> [n, m, 64]
    help: if `m` is always `n`, use one symbol, or declare it:   g.declare_equal(m, n)              -> [n, 64]
    help: to state it here only, to be checked by each call:     q * rhs.rebind(shape![n, 64])      -> [n, 64]
    note: a symbol never stretches, even when it is 1 at run time; only the constant 1 does
@@ -140,6 +141,41 @@ error[S002]: `add` cannot broadcast: axis 2 is `scores` on the left and `student
    shapes are aligned at the last axis, so bonus' `students` meets marks' `scores`, not marks' `students`
    help: `students` is axis 1 of marks:             marks + bonus.unsqueeze(1)      -> [class, students, scores]
    help: the same by the axis where it is placed:   marks.add_axis(bonus, 1)        -> [class, students, scores]
+"#,
+    );
+}
+
+/// What Broadloom is for: differences of every code and every observation.
+#[test]
+fn every_pair() {
+    check(
+        "",
+        &[("codes", "17,3"), ("obs", "1000,3")],
+        add,
+        r#"
+error[S001]: `add` cannot broadcast: axis 0 is 17 on the left and 1000 on the right
+   axis           0   1
+   codes f32 [   17   3 ]   input "codes"    FILE:L:C
+   obs   f32 [ 1000   3 ]   input "obs"      FILE:L:C
+                  ^ 17 and 1000 differ and neither is the constant 1
+   help: for every pair of rows:   codes.unsqueeze(1) + obs      -> [17, 1000, 3]
+   help: to pair row with row, give both equally many rows
+"#,
+    );
+    check(
+        "b n m",
+        &[("x", "b,n,3"), ("y", "b,m,3")],
+        |graph, operands| graph.elementwise(Op::Maximum, operands, here()),
+        r#"
+error[S002]: `maximum` cannot broadcast: axis 1 is `n` on the left and `m` on the right, not known to be equal
+   axis        0   1   2
+   x    f32 [  b   n   3 ]   input "x"    FILE:L:C
+   y    f32 [  b   m   3 ]   input "y"    FILE:L:C
+                   ^ equal only for some sizes (n = m)
+   help: for every pair of parts along axis 1:                  x.unsqueeze(2).maximum(y.unsqueeze(1))      -> [b, n, m, 3]
+   help: if `m` is always `n`, use one symbol, or declare it:   g.declare_equal(m, n)                       -> [b, n, 3]
+   help: to state it here only, to be checked by each call:     x.maximum(y.rebind(shape![b, n, 3]))        -> [b, n, 3]
+   note: a symbol never stretches, even when it is 1 at run time; only the constant 1 does
 "#,
     );
 }
@@ -182,6 +218,7 @@ error[S002]: `add` cannot broadcast: axis 0 is `2*n` on the left and `n` on the 
    x    f32 [ 2*n ]   input "x"    FILE:L:C
    y    f32 [   n ]   input "y"    FILE:L:C
                 ^ equal only for some sizes (n = 0)
+   help: for every pair of elements:                          x.unsqueeze(1) + y             -> [2*n, n]
    help: to state it here only, to be checked by each call:   x + y.rebind(shape![2*n])      -> [2*n]
    note: a symbol never stretches, even when it is 1 at run time; only the constant 1 does
 "#,

@@ -52,6 +52,8 @@ pub enum NameOf {
     DType,
     /// An input, to be assigned to.
     Input,
+    /// A text among those of a column.
+    Text,
 }
 
 impl fmt::Display for NameOf {
@@ -64,6 +66,7 @@ impl fmt::Display for NameOf {
             NameOf::Keyword => "keyword argument",
             NameOf::DType => "dtype",
             NameOf::Input => "input",
+            NameOf::Text => "cell of the column",
         })
     }
 }
@@ -348,7 +351,7 @@ fn is_letter(letter: char) -> bool {
 }
 
 /// Whether a text is a name with calls, indices and attributes, to which more of these can be added.
-fn is_primary(text: &str) -> bool {
+pub(crate) fn is_primary(text: &str) -> bool {
     let mut depth = 0usize;
     text.chars().all(|letter| {
         match letter {
@@ -423,6 +426,51 @@ fn in_text(help: Help, transposed: &str) -> Option<Help> {
         let (axis, after) = axis.split_once(')')?;
         code = format!("{before}(axis={axis}, keepdims=True){after}");
     }
-    let code = code.replace("shape![", "[").into();
-    Some(Help { code: Some(code), ..help })
+    let code = new_axes(&code.replace("shape![", "["));
+    Some(Help { code: Some(code.into()), ..help })
+}
+
+/// Writes `x.unsqueeze(1)` as the index `x[:, None]`.
+fn new_axes(code: &str) -> String {
+    const METHOD: &str = ".unsqueeze(";
+    let (mut text, mut rest) = (String::new(), code);
+    while let Some((before, after)) = rest.split_once(METHOD) {
+        text += before;
+        let mut items: Vec<&str> = Vec::new();
+        rest = after;
+        while let Some((axis, behind)) = rest.split_once(')')
+            && let Ok(axis) = axis.parse::<usize>()
+        {
+            items.resize(items.len().max(axis), ":");
+            items.insert(axis, "None");
+            rest = behind;
+            let Some(more) = rest.strip_prefix(METHOD) else { break };
+            rest = more;
+        }
+        match items.is_empty() {
+            true => text += METHOD,
+            false => text += &format!("[{}]", items.join(", ")),
+        }
+    }
+    text + rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::new_axes;
+
+    #[test]
+    fn new_axes_are_indices() {
+        for (code, expected) in [
+            ("x.unsqueeze(0)", "x[None]"),
+            ("x.unsqueeze(1) - y", "x[:, None] - y"),
+            ("x.unsqueeze(2) * y.unsqueeze(1)", "x[:, :, None] * y[:, None]"),
+            ("x.unsqueeze(1).unsqueeze(2)", "x[:, None, None]"),
+            ("x.unsqueeze(0).unsqueeze(2)", "x[None, :, None]"),
+            ("x.unsqueeze(n)", "x.unsqueeze(n)"),
+            ("x + y", "x + y"),
+        ] {
+            assert_eq!(new_axes(code), expected);
+        }
+    }
 }

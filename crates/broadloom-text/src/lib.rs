@@ -52,7 +52,10 @@
 //! | an expression alone | the only result, named `result` |
 //!
 //! `x @ w` is the matrix product. The subscripts of `einsum('ij,jk->ik', a, b)` stand in quotes of either kind; they are
-//! the only text among the arguments.
+//! the only text among the arguments. Inputs whose elements are codes of texts ([`Given::names`]) are compared with one of
+//! these, `city == 'Oslo'`, and number their groups: `segment_mean(x, city)`. To the graph they are integers.
+//!
+//! docs/language.md is the reference for people who write programs.
 //!
 //! Where an input has the name of a symbol, `symbols.n` is the symbol.
 //!
@@ -75,19 +78,23 @@
 //! the work, and in a combinator library both are at home least.
 #![forbid(unsafe_code)]
 
+mod absent;
 mod error;
 mod names;
 mod parse;
 mod print;
+mod reference;
 mod resolve;
 mod sites;
 mod source;
 mod syntax;
 mod token;
 
+pub use absent::instead;
 pub use error::{Limit, Mistake, Mistakes, NameOf, Problem};
 pub use names::{dtype, nearest, other_names, own_name};
 pub use print::{inputs, print, signature};
+pub use reference::{Explanation, explanation, functions, usage};
 pub use sites::TextPlaces;
 pub use source::Span;
 
@@ -96,7 +103,7 @@ use broadloom_ir::graph::CheckedGraph;
 use sites::Sites;
 use source::Source;
 use std::sync::Arc;
-use syntax::Tree;
+use syntax::{Action, Tree};
 
 /// Most mistakes that are reported of one text.
 const MAX_MISTAKES: usize = 20;
@@ -135,6 +142,24 @@ pub struct Given<'a> {
     /// The symbol of this name stands for the size of the leading axis, so that the graph is one for any number of
     /// rows.
     pub rows: Option<&'a str>,
+    /// If its elements are codes, the texts of which they are the positions, in order and each once. It may be compared
+    /// with one of them, `city == 'Oslo'`, and groups by it need no number of groups.
+    ///
+    /// ```
+    /// use broadloom_text::{Given, Program};
+    /// let names = ["Lima", "Oslo"].map(Box::from);
+    /// let city = Given {
+    ///     name: "city",
+    ///     dtype: broadloom_ir::dtype::DType::I64,
+    ///     shape: &[5],
+    ///     rows: None,
+    ///     names: Some(&names),
+    /// };
+    /// let counts = Program::parse("example", "segment_sum(city == 'Oslo', city)")?.resolve_with(&[city])?;
+    /// assert_eq!(broadloom_text::signature(&counts), "result: i64[2]\n");
+    /// # Ok::<(), broadloom_text::Mistakes>(())
+    /// ```
+    pub names: Option<&'a [Box<str>]>,
 }
 
 /// A program's graph, and what there is to know beside it.
@@ -191,17 +216,33 @@ impl Program {
     /// # Errors
     /// Those of [`Program::parse`], of the declarations as well.
     pub fn parse_declared(name: &str, inputs: &[&str], text: &str) -> Result<Program, Mistakes> {
-        let preamble: String = inputs
-            .iter()
-            .map(|input| {
-                format!(
-                    "input {input}
-"
-                )
-            })
-            .collect();
+        let preamble: String = inputs.iter().map(|input| format!("input {input}\n")).collect();
+        let limits = Limits::default();
+        let declarations =
+            Source { name: name.into(), preamble: preamble.len(), text: preamble.as_str().into() };
+        Program::read(declarations, &limits)?.refuse_all_but_inputs(inputs.len())?;
         let source = Source { name: name.into(), preamble: preamble.len(), text: (preamble + text).into() };
-        Program::read(source, &Limits::default())
+        Program::read(source, &limits)
+    }
+
+    /// Refuses declarations that are not one input each, so that none can reach into the text behind it.
+    fn refuse_all_but_inputs(self, count: usize) -> Result<(), Mistakes> {
+        let Program { source, tree, mut mistakes, .. } = self;
+        let mut inputs = 0;
+        for statement in &tree.statements {
+            let line = source.position(statement.span.start).0;
+            let is_input = matches!(statement.action, Action::Input { .. });
+            inputs += usize::from(is_input);
+            if mistakes.is_empty() && (!is_input || line != inputs) {
+                let what = "a declaration is one input, and nothing else";
+                let mistake = Mistake::new(Problem::Program { what }, statement.span);
+                mistakes.push(mistake.help("what is computed stands in the expression"));
+            }
+        }
+        if mistakes.is_empty() && inputs == count {
+            return Ok(());
+        }
+        Err(Mistakes::new(TextPlaces { source, sites: Sites::default() }, mistakes))
     }
 
     fn read(source: Source, limits: &Limits) -> Result<Program, Mistakes> {
@@ -233,7 +274,7 @@ impl Program {
     ///
     /// ```
     /// use broadloom_text::{Given, Program};
-    /// let x = Given { name: "x", dtype: broadloom_ir::dtype::DType::F32, shape: &[4], rows: None };
+    /// let x = Given { name: "x", dtype: broadloom_ir::dtype::DType::F32, shape: &[4], rows: None, names: None };
     /// let y = Given { name: "y", shape: &[4, 1], ..x };
     /// let resolved = Program::parse("example", "x * y")?.resolve_in_full(&[x, y])?;
     /// assert!(resolved.warnings.is_some_and(|warnings| format!("{warnings:#}").contains("[4, 4]")));
@@ -247,8 +288,20 @@ impl Program {
     }
 
     /// The names that the program uses as values and neither declares nor defines, in order: what must be
-    /// [given](Program::resolve_with).
+    /// [given](Program::resolve_with). Of them, [constants](Program::constants) are left out.
     pub fn missing_inputs(&self) -> Vec<&str> {
-        resolve::missing_inputs(&self.tree)
+        resolve::undefined(&self.tree).filter(|(_, is_constant)| !is_constant).map(|(name, _)| name).collect()
+    }
+
+    /// The constants that the program uses, such as `pi` and `e`, in order. An input that is given by the name of one
+    /// takes its place.
+    ///
+    /// ```
+    /// let program = broadloom_text::Program::parse("example", "e + x * nan")?;
+    /// assert_eq!((program.missing_inputs(), program.constants()), (vec!["x"], vec!["e", "nan"]));
+    /// # Ok::<(), broadloom_text::Mistakes>(())
+    /// ```
+    pub fn constants(&self) -> Vec<&str> {
+        resolve::undefined(&self.tree).filter(|(_, is_constant)| *is_constant).map(|(name, _)| name).collect()
     }
 }

@@ -11,12 +11,13 @@ mod index;
 mod make;
 mod operator;
 mod product;
+mod text;
 
 use crate::Resolved;
 use crate::error::{Limit, Mistake, Mistakes, NameOf, Problem};
 use crate::names;
 use crate::sites::{Sites, TextPlaces};
-use crate::source::Span;
+use crate::source::{Source, Span};
 use crate::syntax::{Action, Broken, Id, Kind, Name, Statement, Tree};
 use crate::{Given, Limits, MAX_MISTAKES, Program};
 use broadloom_ir::diagnostics::{Diagnostic, Diagnostics, Problem as GraphProblem};
@@ -26,6 +27,7 @@ use broadloom_ir::graph::{CheckedGraph, Graph, Literal, Site};
 use broadloom_ir::ops::Op;
 use broadloom_ir::{ExprId, SymbolId};
 use std::collections::{HashMap, HashSet};
+use text::TextKind;
 
 /// What an expression is.
 #[derive(Debug, Clone, PartialEq)]
@@ -47,7 +49,7 @@ enum Value {
     DType(DType),
     None,
     Ellipsis,
-    Text(Box<str>),
+    Text(Box<str>, TextKind),
 }
 
 impl Value {
@@ -62,7 +64,7 @@ impl Value {
             Value::DType(_) => "a dtype",
             Value::None => "`None`",
             Value::Ellipsis => "`...`",
-            Value::Text(_) => "text",
+            Value::Text(..) => "text",
         }
     }
 }
@@ -77,6 +79,7 @@ fn mistake<T>(problem: Problem, span: Span) -> Outcome<T> {
 }
 
 struct Resolver<'a> {
+    source: &'a Source,
     tree: &'a Tree,
     limits: &'a Limits,
     graph: Graph,
@@ -84,7 +87,11 @@ struct Resolver<'a> {
     values: Vec<Value>,
     /// Inputs and definitions.
     names: HashMap<Box<str>, Value>,
+    /// Inputs that take the place of `inf` and `nan`: those that are given, and those that are declared without quotes.
+    in_place: HashSet<Box<str>>,
     inputs: HashSet<Box<str>>,
+    /// Of inputs whose elements are codes, the texts.
+    texts: HashMap<ExprId, &'a [Box<str>]>,
     symbols: HashMap<Box<str>, (SymbolId, Span)>,
     /// Whether names in sizes are symbols without having been declared.
     is_implicit: bool,
@@ -107,12 +114,15 @@ pub(crate) fn resolve(program: &Program, given: &[Given<'_>], warns: bool) -> Re
         matches!(statement.action, Action::Symbols(_) | Action::Broken { of: Broken::Symbols, .. })
     };
     let mut resolver = Resolver {
+        source,
         tree,
         limits,
         graph: Graph::new(),
         values: Vec::with_capacity(tree.exprs.len()),
         names: HashMap::new(),
+        in_place: HashSet::new(),
         inputs: HashSet::new(),
+        texts: HashMap::new(),
         symbols: HashMap::new(),
         is_implicit: !tree.statements.iter().any(declares),
         broken: HashSet::new(),
@@ -145,23 +155,19 @@ pub(crate) fn resolve(program: &Program, given: &[Given<'_>], warns: bool) -> Re
     Ok(Resolved { graph, warnings, places })
 }
 
-/// The names that are used and neither declared nor defined.
-pub(crate) fn missing_inputs(tree: &Tree) -> Vec<&str> {
+/// The names that are used and neither declared nor defined, in order, and whether each is a constant.
+pub(crate) fn undefined(tree: &Tree) -> impl Iterator<Item = (&str, bool)> {
     let mut known: HashSet<&str> = HashSet::from(["_", "newaxis"]);
-    let mut missing = Vec::new();
+    let mut undefined = Vec::new();
     for statement in &tree.statements {
         let takes_sizes = matches!(statement.action, Action::Input { .. } | Action::Assume(_));
         let exprs = &tree.exprs[statement.exprs.start as usize..statement.exprs.end as usize];
         for expr in exprs {
-            let Kind::Name { text: name, .. } = &expr.kind else { continue };
+            let Kind::Name { text: name, is_quoted } = &expr.kind else { continue };
             if takes_sizes {
                 known.insert(name);
-            } else if !known.contains(&**name)
-                && names::constant(name).is_none()
-                && names::dtype(name).is_none()
-            {
-                missing.push(&**name);
-                known.insert(name);
+            } else if names::dtype(name).is_none() && known.insert(name) {
+                undefined.push((&**name, !is_quoted && names::constant(name).is_some()));
             }
         }
         match &statement.action {
@@ -175,11 +181,11 @@ pub(crate) fn missing_inputs(tree: &Tree) -> Vec<&str> {
             Action::Assume(_) | Action::Assign { .. } | Action::Result(_) => {}
         }
     }
-    missing
+    undefined.into_iter()
 }
 
-impl Resolver<'_> {
-    fn give(&mut self, given: &[Given<'_>]) {
+impl<'a> Resolver<'a> {
+    fn give(&mut self, given: &[Given<'a>]) {
         for input in given {
             let declares = |statement: &Statement| matches!(&statement.action, Action::Input { name, .. } if *name.text == *input.name);
             if self.tree.statements.iter().any(declares) {
@@ -194,6 +200,10 @@ impl Resolver<'_> {
             }
             let expr = self.graph.input(input.name, input.dtype, sizes.into(), Site::Nowhere);
             self.names.insert(input.name.into(), Value::Tensor(expr));
+            if let Some(names) = input.names {
+                self.texts.insert(expr, names);
+            }
+            self.in_place.insert(input.name.into());
         }
     }
 
@@ -365,15 +375,24 @@ impl Resolver<'_> {
             },
             Kind::None => Ok(Value::None),
             Kind::Ellipsis => Ok(Value::Ellipsis),
-            Kind::Text(text) => Ok(Value::Text(text.clone())),
+            Kind::Text(text) => Ok(Value::Text(text.clone(), TextKind::Text)),
             Kind::List(items) if items.iter().any(|item| self.is_poisoned(*item)) => Ok(Value::Poison),
             Kind::List(items) => Ok(Value::List(items.clone())),
             Kind::Name { text, is_quoted } => {
                 let takes_sizes = matches!(action, Action::Input { .. } | Action::Assume(_));
                 match names::constant(text) {
-                    // Numbers that have no digits; the other constants give way to names of the program.
-                    Some(constant) if !is_quoted && matches!(&**text, "inf" | "nan") => {
+                    // Numbers that have no digits, unless an array is given by that name; the other constants give way
+                    // to names of the program as well.
+                    Some(constant)
+                        if !is_quoted
+                            && matches!(&**text, "inf" | "nan")
+                            && !self.in_place.contains(text) =>
+                    {
                         Ok(Value::Literal(constant))
+                    }
+                    // In double quotes stands a name, or, where there is none such, a text to compare with.
+                    _ if *is_quoted && !takes_sizes && !self.is_known(text) => {
+                        Ok(Value::Text(text.clone(), TextKind::Name))
                     }
                     _ => self.name(&Name { text: text.clone(), span: expr.span }, takes_sizes),
                 }
@@ -384,6 +403,15 @@ impl Resolver<'_> {
             Kind::Call { name, receiver, arguments } => self.call(name, *receiver, arguments, expr.span),
             Kind::Index { base, items } => self.index(*base, items, expr.span),
         }
+    }
+
+    /// Whether a name means anything.
+    fn is_known(&self, text: &str) -> bool {
+        self.names.contains_key(text)
+            || self.symbols.contains_key(text)
+            || self.broken.contains(text)
+            || names::constant(text).is_some()
+            || names::dtype(text).is_some()
     }
 
     fn name(&mut self, name: &Name, takes_sizes: bool) -> Outcome<Value> {
@@ -479,12 +507,8 @@ impl Resolver<'_> {
                 graph.elementwise(Op::Remainder, &[size, of], site)
             })?,
             Value::List(_) if let Some(array) = self.numbers(id, None)? => array,
-            other @ (Value::List(_)
-            | Value::Sizes(_)
-            | Value::DType(_)
-            | Value::None
-            | Value::Ellipsis
-            | Value::Text(_)) => {
+            Value::Text(text, kind) => return Err(self.stray_text(text, kind, span)),
+            other @ (Value::List(_) | Value::Sizes(_) | Value::DType(_) | Value::None | Value::Ellipsis) => {
                 let problem = Problem::Kind { expected: "a tensor or a number", found: other.describe() };
                 let mistake = Mistake::new(problem, span);
                 return Err(Box::new(match other {

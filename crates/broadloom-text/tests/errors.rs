@@ -195,7 +195,7 @@ fn headlines_have_their_places() {
 fn given_inputs_need_no_declaration() {
     let program = Program::parse("expression", "a = x + y; b = a * n").unwrap();
     assert_eq!(program.missing_inputs(), ["x", "y", "n"]);
-    let given = |name, shape| Given { name, dtype: DType::F32, shape, rows: None };
+    let given = |name, shape| Given { name, dtype: DType::F32, shape, rows: None, names: None };
     let graph = program.resolve_with(&[given("x", &[4, 3]), given("y", &[3]), given("n", &[])]).unwrap();
     assert_eq!(broadloom_text::signature(&graph), "a: f32[4, 3]\nb: f32[4, 3]\n");
     let mistakes =

@@ -10,9 +10,11 @@ use std::time::{Duration, Instant};
 /// Parses and resolves, prints what resolves, and formats what does not.
 fn survive(text: &str) {
     let start = Instant::now();
+    let names = ["", "a", "é"].map(Box::from);
     let given = [
-        Given { name: "x", dtype: DType::F32, shape: &[4, 3], rows: None },
-        Given { name: "i", dtype: DType::I64, shape: &[4], rows: None },
+        Given { name: "x", dtype: DType::F32, shape: &[4, 3], rows: None, names: None },
+        Given { name: "i", dtype: DType::I64, shape: &[4], rows: None, names: None },
+        Given { name: "city", dtype: DType::I64, shape: &[4], rows: None, names: Some(&names) },
     ];
     match Program::parse("hostile", text).and_then(|program| program.resolve_with(&given)) {
         Ok(graph) => {
@@ -129,6 +131,13 @@ const PIECES: &[&str] = &[
     "einsum(",
     "'i...,...j'",
     "\"ii\"",
+    "city",
+    "city == 'a'",
+    "\"a\" != city",
+    "'b'",
+    "''",
+    "segment_sum(x, city)",
+    "x[city == 'a'].mean(",
     "'",
     "max(",
     "where(",

@@ -3,6 +3,7 @@
 mod support;
 
 use broadloom_ir::interp::Array;
+use broadloom_text::Program;
 use support::run;
 
 /// Ranges of ten elements, without Python's clamping, which the language does not have.
@@ -37,5 +38,29 @@ fn ranges_are_pythons() {
             let want: Vec<f64> = want.iter().map(|value| f64::from(*value)).collect();
             assert_eq!(have, want, "{range} of {size}");
         }
+    }
+}
+
+/// What is done with the elements that a condition chooses, and what is offered for it.
+#[test]
+fn conditions_are_answered_by_what_is_meant() {
+    for (expression, helps) in [
+        ("x[m].mean()", &["`mean(x, where=m[:, None])`"][..]),
+        ("x[m].sum(axis=0)", &["`sum(x, axis=0, where=m[:, None])`"]),
+        ("np.max(x[x > 0], axis=0)", &["`max(x, where=x > 0)`"]),
+        ("std(v[v > 1], correction=1)", &["`std(v, correction=1, where=v > 1)`"]),
+        ("x[v > 1].mean()", &["`mean(x, where=(v > 1)[:, None])`"]),
+        ("len(v[m])", &["`count_nonzero(m)`"]),
+        ("v[m].size", &["`count_nonzero(m)`"]),
+        ("exp(v[m])", &["choose element by element: `where(m, v, 0)`"]),
+        ("v[m]", &["`where(m, v, 0)`", "`mean(v, where=m)`"]),
+        ("x[m, 0].sum()", &["`mean(x, where=condition)`"]),
+    ] {
+        let text = format!("input x: f32[n, 3]\ninput v: f32[n]\ninput m: bool[n]\noutput y = {expression}");
+        let mistakes = Program::parse("text", &text).and_then(|program| program.resolve()).unwrap_err();
+        let message = format!("{mistakes:#}");
+        assert_eq!(message.matches("help: ").count(), helps.len(), "{message}");
+        assert!(helps.iter().all(|help| message.contains(help)), "{expression}\n{message}");
+        assert_eq!(mistakes.as_slice().len(), 1, "{message}");
     }
 }

@@ -33,6 +33,23 @@ pub const MISTAKES: &[Mistake] = &[
         let bonus = g.input::<f32>("bonus", shape![students]);
         marks + bonus
     }),
+    written("All pairs", "To compare every code with every observation.", |g| {
+        let codes = g.input::<f32>("codes", shape![17, 3]);
+        let obs = g.input::<f32>("obs", shape![1000, 3]);
+        codes - obs
+    }),
+    written("All pairs, of sizes that are symbols", "The same for any numbers of both.", |g| {
+        let [k, n] = g.symbols(["k", "n"]);
+        let codes = g.input::<f32>("codes", shape![k, 3]);
+        let obs = g.input::<f32>("obs", shape![n, 3]);
+        codes - obs
+    }),
+    written("All pairs in each of a batch", "To compare the points of each cloud with each other.", |g| {
+        let [clouds, n, m] = g.symbols(["clouds", "n", "m"]);
+        let x = g.input::<f32>("x", shape![clouds, n, 3]);
+        let y = g.input::<f32>("y", shape![clouds, m, 3]);
+        x * y
+    }),
     written("As many elements, of another shape", "To add six numbers to a table of six.", |g| {
         let x = g.input::<f32>("x", shape![6]);
         let table = g.input::<f32>("table", shape![2, 3]);

@@ -4,15 +4,17 @@
 
 mod broadcasting;
 mod calls;
+mod chunks;
 mod joins;
 mod places;
 mod products;
 mod symbols;
+mod texts;
 mod values;
 mod views;
 
 use broadloom::prelude::*;
-use broadloom::{BindError, CallError, CompileError, Diagnostics, LayoutError, RunError};
+use broadloom::{BindError, CallError, ChunkError, CompileError, Diagnostics, LayoutError, RunError};
 use std::panic::Location;
 
 /// A part of the gallery.
@@ -67,6 +69,16 @@ pub const GALLERY: &[Section] = &[
                 The last ones depend on the data and are found while the kernel runs.",
         mistakes: calls::MISTAKES,
     },
+    Section {
+        title: "Chunks",
+        about: "Found when something is asked for in chunks of rows, or when chunks are passed.",
+        mistakes: chunks::MISTAKES,
+    },
+    Section {
+        title: "Texts",
+        about: "Found when a program in the text language is read (`broadloom_text::Program`, the program `broadloom`).",
+        mistakes: texts::MISTAKES,
+    },
 ];
 
 /// One mistake.
@@ -84,6 +96,7 @@ pub struct Mistake {
 enum Make {
     Written(fn(&Graph) -> Tensor),
     Called(fn(&Graph) -> Result<Outputs, Caught>),
+    Read(&'static str),
 }
 
 /// A mistake that the expression shows.
@@ -102,11 +115,19 @@ const fn called(
     Mistake { title, meant, make: Make::Called(make), site: Location::caller() }
 }
 
+/// A mistake in a text.
+#[track_caller]
+const fn read(title: &'static str, meant: &'static str, text: &'static str) -> Mistake {
+    Mistake { title, meant, make: Make::Read(text), site: Location::caller() }
+}
+
 /// What the library says.
 pub enum Caught {
     Graph(Diagnostics),
     Bind(BindError),
     Run(RunError),
+    Chunk(ChunkError),
+    Text(broadloom_text::Mistakes),
     /// In one line.
     Other(String),
 }
@@ -121,6 +142,20 @@ impl Mistake {
                 Err(diagnostics) => Some(Caught::Graph(diagnostics)),
             },
             Make::Called(make) => make(&graph).err(),
+            Make::Read(text) => {
+                let graph =
+                    broadloom_text::Program::parse("program", text).and_then(|program| program.resolve());
+                graph.err().map(Caught::Text)
+            }
+        }
+    }
+
+    /// The program, if the mistake is one of a text.
+    #[allow(dead_code, reason = "the page docs/errors.md shows it")]
+    pub fn program(&self) -> Option<&'static str> {
+        match self.make {
+            Make::Read(text) => Some(text),
+            Make::Written(_) | Make::Called(_) => None,
         }
     }
 }
@@ -135,6 +170,10 @@ impl Caught {
             Caught::Bind(error) => format!("{error:#}"),
             Caught::Run(error) if is_colored => error.colored().to_string(),
             Caught::Run(error) => format!("{error:#}"),
+            Caught::Chunk(error) if is_colored => error.colored().to_string(),
+            Caught::Chunk(error) => format!("{error:#}"),
+            Caught::Text(mistakes) if is_colored => mistakes.colored().to_string(),
+            Caught::Text(mistakes) => format!("{mistakes:#}"),
             Caught::Other(text) => text.clone(),
         }
     }
@@ -155,6 +194,12 @@ impl From<CallError> for Caught {
             CallError::Bind(error) => Caught::Bind(error),
             CallError::Run(error) => Caught::Run(error),
         }
+    }
+}
+
+impl From<ChunkError> for Caught {
+    fn from(error: ChunkError) -> Self {
+        Caught::Chunk(error)
     }
 }
 

@@ -44,7 +44,7 @@ struct Message {
 
 impl Message {
     fn text(&self) -> Text {
-        let mut text = Text::message(Style::Error, "error".to_owned(), self.what.clone());
+        let mut text = Text::message(Style::Error, "error".to_owned(), one_line(&self.what));
         add(&mut text, &self.helps);
         text
     }
@@ -52,14 +52,24 @@ impl Message {
 
 fn add(text: &mut Text, helps: &[Help]) {
     for (sentence, code) in helps {
-        text.help(sentence, code.as_deref());
+        text.help(&one_line(sentence), code.as_deref().map(one_line).as_deref());
     }
+}
+
+/// A message whose names of files and columns cannot make lines that look like messages of their own.
+fn one_line(text: &str) -> String {
+    text.replace('\n', "\\n")
 }
 
 impl Failure {
     /// Standard output is closed, which is no error: nobody wants to read more.
     pub fn closed() -> Failure {
         Failure(Box::new(Kind::Closed))
+    }
+
+    /// Whether nobody wants to read more.
+    pub fn is_closed(&self) -> bool {
+        matches!(*self.0, Kind::Closed)
     }
 
     /// An error of files, of data or of running.

@@ -1,8 +1,10 @@
 //! Inputs as they are written on the command line.
 
+use super::content::STDIO;
 use crate::failure::Failure;
 use broadloom::{DType, Scalar};
 use broadloom_ir::dtype::AnyNumber;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 /// An input.
@@ -17,30 +19,33 @@ pub enum Argument {
 }
 
 impl Argument {
-    /// Reads an argument.
+    /// Reads an argument. Paths may have any bytes; all else is UTF-8.
     ///
     /// # Errors
     /// If a number is none of the dtype that it is said to have.
-    pub fn parse(text: &str) -> Result<Argument, Failure> {
-        let Some((name, mark, rest)) = named(text) else {
-            let (path, part) = path_and_part(text);
-            return Ok(Argument::File { name: None, path, part });
+    pub fn parse(argument: &OsStr) -> Result<Argument, Failure> {
+        let bytes = argument.as_encoded_bytes();
+        let file = |name: Option<String>, bytes: &[u8]| {
+            let (path, part) = path_and_part(bytes);
+            Ok(Argument::File { name, path, part })
         };
-        if mark == ':' {
-            let dtype = rest.split('[').next().unwrap_or(rest).trim();
-            if broadloom_text::dtype(dtype).is_some() {
-                return Ok(Argument::Declared { text: text.to_owned() });
+        let Some((name, mark, rest)) = named(bytes) else { return file(None, bytes) };
+        let text = std::str::from_utf8(rest).ok();
+        match (mark, text, argument.to_str()) {
+            (b':', Some(rest), Some(text)) if is_declaration(rest, argument) => {
+                Ok(Argument::Declared { text: text.to_owned() })
             }
-            let (path, part) = path_and_part(text);
-            return Ok(Argument::File { name: None, path, part });
+            (b':', ..) => file(None, bytes),
+            _ => match text.map(number).transpose()?.flatten() {
+                Some(value) => Ok(Argument::Number { name, value }),
+                None => file(Some(name), rest),
+            },
         }
-        match number(rest)? {
-            Some(value) => Ok(Argument::Number { name, value }),
-            None => {
-                let (path, part) = path_and_part(rest);
-                Ok(Argument::File { name: Some(name), path, part })
-            }
-        }
+    }
+
+    /// Whether it comes from standard input.
+    pub fn is_stdin(&self) -> bool {
+        matches!(self, Argument::File { path, .. } if path == Path::new(STDIO))
     }
 
     /// The name of the input, if it is written.
@@ -53,17 +58,27 @@ impl Argument {
     }
 }
 
+/// Whether what follows a name and a colon declares it. What is no file and looks so has a mistake in it.
+fn is_declaration(rest: &str, argument: &OsStr) -> bool {
+    let (dtype, sizes) = rest.split_at_checked(rest.find('[').unwrap_or(rest.len())).unwrap_or((rest, ""));
+    let looks_so = !sizes.is_empty() && is_identifier(dtype.trim()) && !Path::new(argument).exists();
+    looks_so || broadloom_text::dtype(dtype.trim()).is_some()
+}
+
 /// A name in quotes or an identifier, `=` or `:`, and the rest.
-fn named(text: &str) -> Option<(String, char, &str)> {
-    let (name, rest) = match text.strip_prefix('"') {
-        Some(quoted) => quoted.split_once('"')?,
-        None => text.split_at_checked(text.find(['=', ':'])?)?,
+fn named(bytes: &[u8]) -> Option<(String, u8, &[u8])> {
+    let is_quoted = bytes.starts_with(b"\"");
+    let (name, rest) = match bytes.strip_prefix(b"\"") {
+        Some(quoted) => {
+            let end = quoted.iter().position(|byte| *byte == b'"')?;
+            (quoted.get(..end)?, quoted.get(end + 1..)?)
+        }
+        None => bytes.split_at_checked(bytes.iter().position(|byte| matches!(byte, b'=' | b':'))?)?,
     };
-    let mark = rest.trim_start().chars().next().filter(|mark| matches!(mark, '=' | ':'))?;
-    let rest = rest.trim_start().get(1..)?;
-    let name = name.trim();
-    let is_name = text.starts_with('"') || is_identifier(name);
-    is_name.then(|| (name.to_owned(), mark, rest))
+    let (mark, rest) = rest.trim_ascii_start().split_first()?;
+    let name = std::str::from_utf8(name).ok()?.trim();
+    let is_name = matches!(mark, b'=' | b':') && (is_quoted || is_identifier(name));
+    is_name.then(|| (name.to_owned(), *mark, rest))
 }
 
 fn is_identifier(name: &str) -> bool {
@@ -72,17 +87,33 @@ fn is_identifier(name: &str) -> bool {
         && letters.all(|letter| letter == '_' || letter.is_alphanumeric())
 }
 
-/// The shortest beginning before a colon that is a file, so that paths may contain colons as well.
-fn path_and_part(text: &str) -> (PathBuf, Option<String>) {
-    if Path::new(text).exists() {
-        return (text.into(), None);
+/// The path of bytes that were part of an argument.
+pub fn path_of(bytes: &[u8]) -> PathBuf {
+    #[cfg(unix)]
+    {
+        use std::os::unix::ffi::OsStrExt;
+        OsStr::from_bytes(bytes).into()
     }
-    let mut parts =
-        text.match_indices(':').filter_map(|(at, _)| Some((text.get(..at)?, text.get(at + 1..)?)));
-    let mut existing = parts.clone().filter(|(path, _)| Path::new(path).is_file());
+    #[cfg(not(unix))]
+    String::from_utf8_lossy(bytes).into_owned().into()
+}
+
+/// The shortest beginning before a colon that is a file, so that paths may contain colons as well.
+fn path_and_part(bytes: &[u8]) -> (PathBuf, Option<String>) {
+    let is_input = |path: &Path| path == Path::new(STDIO) || path.exists() && !path.is_dir();
+    let whole = path_of(bytes);
+    if is_input(&whole) {
+        return (whole, None);
+    }
+    let colons = bytes.iter().enumerate().filter(|(_, byte)| **byte == b':').map(|(at, _)| at);
+    let mut parts = colons.filter_map(|at| {
+        let part = std::str::from_utf8(bytes.get(at + 1..)?).ok()?;
+        Some((path_of(bytes.get(..at)?), part.to_owned()))
+    });
+    let mut existing = parts.clone().filter(|(path, _)| is_input(path));
     match existing.next().or_else(|| parts.next_back()) {
-        Some((path, part)) => (path.into(), Some(part.to_owned())),
-        None => (text.into(), None),
+        Some((path, part)) => (path, Some(part)),
+        None => (whole, None),
     }
 }
 

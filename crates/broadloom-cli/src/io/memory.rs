@@ -1,14 +1,12 @@
 //! Elements in memory: mapped from a file, or owned.
 #![allow(unsafe_code, reason = "mapping a file is unsafe, because others may change it")]
 
-use crate::failure::Failure;
 use broadloom::{ArrayView, DType, LayoutError};
 use broadloom_ir::for_each_dtype;
 use memmap2::Mmap;
 use std::fs::File;
 use std::io::{self, Read};
 use std::ops::Range;
-use std::path::Path;
 use std::sync::Arc;
 
 /// Bytes that are aligned for every dtype, or mapped as they lie in a file.
@@ -48,6 +46,14 @@ impl Owned {
         Ok(Owned { words, length })
     }
 
+    /// Turns the bytes of each element round.
+    #[must_use]
+    pub fn swapped(mut self, dtype: DType) -> Owned {
+        let bytes = bytemuck::cast_slice_mut::<u64, u8>(&mut self.words);
+        bytes.chunks_exact_mut(dtype.size()).for_each(<[u8]>::reverse);
+        self
+    }
+
     fn bytes(&self) -> &[u8] {
         bytemuck::cast_slice(&self.words).get(..self.length).unwrap_or_default()
     }
@@ -58,20 +64,15 @@ impl Memory {
         Memory::Owned(Arc::new(owned))
     }
 
-    /// Maps a file, without reading it.
+    /// Maps a file that is not empty, without reading it.
     ///
     /// # Errors
-    /// If it cannot be opened, or is no regular file.
-    pub fn map(path: &Path) -> Result<Memory, Failure> {
-        let file = open(path)?;
-        let length = file.metadata().map_err(|error| unreadable(path, &error))?.len();
-        if length == 0 {
-            return Ok(Memory::owned(Owned::default()));
-        }
+    /// If the system does not.
+    pub fn map(file: &File) -> io::Result<Memory> {
         // SAFETY: the elements of all dtypes but bool, which is checked before use, have a meaning whatever their bits
         // are. That the file is not changed meanwhile is asked of the user in the help text.
-        let map = unsafe { Mmap::map(&file) };
-        map.map(|map| Memory::Mapped(Arc::new(map))).map_err(|error| unreadable(path, &error))
+        let map = unsafe { Mmap::map(file) };
+        map.map(|map| Memory::Mapped(Arc::new(map)))
     }
 
     pub fn bytes(&self) -> &[u8] {
@@ -79,28 +80,6 @@ impl Memory {
             Memory::Mapped(map) => map,
             Memory::Owned(owned) => owned.bytes(),
         }
-    }
-}
-
-/// Opens a regular file.
-///
-/// # Errors
-/// If that is impossible, or it is a folder, a pipe or a device.
-pub fn open(path: &Path) -> Result<File, Failure> {
-    let file = File::open(path).map_err(|error| unreadable(path, &error))?;
-    if file.metadata().is_ok_and(|metadata| metadata.is_file()) {
-        return Ok(file);
-    }
-    Err(Failure::data(format!("{} is no regular file", path.display()))
-        .help("write what is to be read to a file first"))
-}
-
-/// A file that cannot be read.
-pub fn unreadable(path: &Path, error: &io::Error) -> Failure {
-    let failure = Failure::data(format!("{} cannot be read: {error}", path.display()));
-    match error.kind() {
-        io::ErrorKind::NotFound => failure.help("check the path; it is relative to the current folder"),
-        _ => failure,
     }
 }
 

@@ -8,13 +8,17 @@
 //! A [`Source`](source::Source) knows its dtype and shape before its elements are read, and a [`Sink`](sink::Sink)
 //! takes rows piece by piece, so that neither knows whether a program runs on whole arrays or in chunks.
 
+mod archive;
 pub mod argument;
+pub mod content;
+mod format;
+pub mod inputs;
 pub mod memory;
 mod npy;
 mod picture;
 pub mod plan;
 pub mod sink;
 pub mod source;
-mod table;
+pub mod table;
 #[cfg(test)]
 mod tests;

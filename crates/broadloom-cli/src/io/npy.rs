@@ -3,6 +3,7 @@
 //! The header is read here and not by a library: those at hand trust its lengths (`npyz` multiplies sizes without a
 //! check), and of Python's literals only strings, numbers, truth values and tuples of numbers occur.
 
+use super::source::Layout;
 use broadloom::DType;
 use std::io::{self, Read};
 
@@ -60,6 +61,8 @@ impl From<io::Error> for Unreadable {
 
 /// The letter of native byte order.
 const NATIVE: char = if cfg!(target_endian = "little") { '<' } else { '>' };
+/// The letter of the other one.
+const SWAPPED: char = if cfg!(target_endian = "little") { '>' } else { '<' };
 
 impl Header {
     /// Reads the header and not more.
@@ -106,11 +109,11 @@ impl Header {
         Ok(header)
     }
 
-    /// The dtype, or the one that the user says it is.
+    /// How the elements lie behind the header, with their dtype, or the one that the user says it is.
     ///
     /// # Errors
     /// If Broadloom has none like it.
-    pub fn dtype(&self, stated: Option<DType>) -> Result<DType, Unreadable> {
+    pub fn layout(&self, stated: Option<DType>) -> Result<Layout, Unreadable> {
         let unreadable = |what: String, fix| Err(Unreadable { what, fix: Some(Fix::NumPy(fix)) });
         let Descr::Plain(descr) = &self.descr else {
             return unreadable(
@@ -118,9 +121,12 @@ impl Header {
                 "np.save('new.npy', a['field'])",
             );
         };
-        let mut letters = descr.chars();
-        let (order, kind) = (letters.next().unwrap_or(' '), letters.as_str());
-        let is_native = matches!(order, '|' | '=') || order == NATIVE;
+        // Without a letter, the order is that of the machine.
+        let (order, kind) = match descr.strip_prefix(['<', '>', '|', '=']) {
+            Some(kind) => (descr.chars().next(), kind),
+            None => (None, descr.as_str()),
+        };
+        let is_swapped = order == Some(SWAPPED);
         let found = match kind {
             "b1" => DType::Bool,
             "i1" => DType::I8,
@@ -155,18 +161,15 @@ impl Header {
                 return unreadable(format!("its elements are {descr:?}, {what}"), fix);
             }
         };
-        if !is_native && found.size() > 1 {
-            return unreadable(
-                format!("its elements are {descr:?}, in a byte order that is not this machine's"),
-                "np.save('new.npy', a.astype(a.dtype.newbyteorder('=')))",
-            );
-        }
         match stated {
             Some(stated) if stated != found => Err(format!(
                 "its elements are {found}, not {stated}; a file is not converted by naming a dtype: write .astype({stated}) in the expression"
             )
             .into()),
-            _ => Ok(found),
+            _ => {
+                let Header { shape, is_fortran, .. } = self.clone();
+                Ok(Layout { dtype: found, shape, is_fortran, is_swapped: is_swapped && found.size() > 1 })
+            }
         }
     }
 }

@@ -1,9 +1,13 @@
 //! Pictures: .png and .jpeg to arrays.
 
+use super::content::Content;
 use super::memory::{Array, Memory, Owned};
+use super::source::{DAMAGED, Source};
+use crate::failure::Failure;
 use broadloom::DType;
 use image::{ColorType, ImageDecoder, ImageFormat, ImageReader, Limits};
-use std::io::{BufRead, Seek};
+use std::io::{BufRead, BufReader, Seek};
+use std::rc::Rc;
 
 /// Bytes that one byte of a compressed picture can stand for, at most: what Deflate can do, which JPEG cannot.
 const MOST_COMPRESSED: u64 = 1100;
@@ -11,10 +15,10 @@ const MOST_COMPRESSED: u64 = 1100;
 const ROOM: u64 = 1 << 20;
 
 /// What a picture is, and how it is decoded.
-pub struct Picture<'a> {
+struct Picture<'a> {
     decoder: Box<dyn ImageDecoder + 'a>,
-    pub dtype: DType,
-    pub shape: Vec<usize>,
+    dtype: DType,
+    shape: Vec<usize>,
 }
 
 impl<'a> Picture<'a> {
@@ -22,11 +26,7 @@ impl<'a> Picture<'a> {
     ///
     /// # Errors
     /// If it is none, or has colours that no array is made of, in words.
-    pub fn open(
-        from: impl BufRead + Seek + 'a,
-        format: ImageFormat,
-        length: u64,
-    ) -> Result<Picture<'a>, String> {
+    fn open(from: impl BufRead + Seek + 'a, format: ImageFormat, length: u64) -> Result<Picture<'a>, String> {
         let most = length.saturating_mul(MOST_COMPRESSED).saturating_add(ROOM);
         let mut limits = Limits::default();
         limits.max_alloc = Some(most);
@@ -61,7 +61,7 @@ impl<'a> Picture<'a> {
     ///
     /// # Errors
     /// If they are damaged, in words.
-    pub fn load(self) -> Result<Array, String> {
+    fn load(self) -> Result<Array, String> {
         let length = usize::try_from(self.decoder.total_bytes()).map_err(|error| error.to_string())?;
         let mut pixels = Vec::new();
         pixels.try_reserve_exact(length).map_err(|error| error.to_string())?;
@@ -69,5 +69,45 @@ impl<'a> Picture<'a> {
         self.decoder.read_image_boxed(&mut pixels).map_err(|error| error.to_string())?;
         let owned = Owned::read(pixels.as_slice(), length).map_err(|error| error.to_string())?;
         Array::new(self.dtype, self.shape, false, Memory::owned(owned), 0)
+    }
+}
+
+/// A .png or .jpeg.
+#[derive(Debug)]
+pub struct PictureFile {
+    content: Rc<Content>,
+    format: ImageFormat,
+    dtype: DType,
+    shape: Vec<usize>,
+}
+
+impl PictureFile {
+    /// Reads the header.
+    ///
+    /// # Errors
+    /// If it is no picture of which an array can be made.
+    pub fn open(content: &Rc<Content>, format: ImageFormat) -> Result<PictureFile, Failure> {
+        let Picture { dtype, shape, .. } = PictureFile::header(content, format)?;
+        Ok(PictureFile { content: content.clone(), format, dtype, shape })
+    }
+
+    fn header(content: &Rc<Content>, format: ImageFormat) -> Result<Picture<'static>, Failure> {
+        let from = BufReader::new(content.reader(0));
+        Picture::open(from, format, content.length()).map_err(|what| content.wrong(&what).help(DAMAGED))
+    }
+}
+
+impl Source for PictureFile {
+    fn dtype(&self) -> DType {
+        self.dtype
+    }
+
+    fn shape(&self) -> &[usize] {
+        &self.shape
+    }
+
+    fn load(&self) -> Result<Array, Failure> {
+        let picture = PictureFile::header(&self.content, self.format)?;
+        picture.load().map_err(|what| self.content.wrong(&what).help(DAMAGED))
     }
 }

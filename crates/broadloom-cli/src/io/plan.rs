@@ -1,36 +1,44 @@
 //! Which results go to which files. All files appear together, complete, or none does.
 
-use super::sink::{Npy, NpyFile, Npz, Png, Raw, Sink, Table};
+use super::argument::path_of;
+use super::content::{STDIO, STDOUT};
+use super::format::{Format, NAMES};
+use super::sink::{Npy, NpyFile, Npz, Picture, Raw, Sink, Table};
+use super::table::Names;
 use crate::failure::Failure;
-use crate::files::{self, folder, unwritable};
+use crate::files::{Partial, folder, unwritable};
+use crate::labels::{Label, Labels};
 use crate::terminal::Terminal;
 use broadloom::{AnyArray, ArrayInfo, DType};
+use clap::Args;
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::io::{self, BufWriter};
+use std::io::{self, BufWriter, Seek};
 use std::path::{Path, PathBuf};
-use tempfile::NamedTempFile;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Format {
-    Npy,
-    Npz,
-    Table(u8),
-    Png,
-    Raw,
+/// Where results go, and as what.
+#[derive(Debug, Args)]
+pub struct OutputArgs {
+    /// Where results go, instead of being printed: a file for the only result, an .npz for all, or NAME=FILE for one of
+    /// several; `-` is standard output
+    #[arg(short, long, value_name = "[NAME=]FILE")]
+    output: Vec<OsString>,
+    /// What to write where no name of a file says it, as to standard output
+    #[arg(long, value_name = "KIND", value_parser = NAMES, requires = "output")]
+    format: Option<String>,
+    /// How good a .jpg is, from 1 to 100
+    #[arg(long, value_name = "PERCENT", default_value_t = 90, value_parser = clap::value_parser!(u8).range(1..=100))]
+    quality: u8,
 }
 
-impl Format {
-    fn of(path: &Path) -> Option<Format> {
-        Some(match path.extension()?.to_str()?.to_ascii_lowercase().as_str() {
-            "npy" => Format::Npy,
-            "npz" => Format::Npz,
-            "csv" => Format::Table(b','),
-            "tsv" => Format::Table(b'\t'),
-            "png" => Format::Png,
-            "bin" | "raw" => Format::Raw,
-            _ => return None,
-        })
-    }
+/// A result, with the names of what its axes stand for.
+#[derive(Debug, Clone)]
+struct Kept {
+    name: String,
+    dtype: DType,
+    rank: usize,
+    rows: Option<Label>,
+    columns: Option<Label>,
 }
 
 /// A file and the results that it takes, by position.
@@ -41,12 +49,19 @@ struct Target {
     results: Vec<usize>,
 }
 
+impl Target {
+    fn is_stdout(&self) -> bool {
+        self.path == Path::new(STDIO)
+    }
+}
+
 /// The files of a run.
 #[derive(Debug)]
 pub struct Plan {
-    results: Vec<(String, DType)>,
+    results: Vec<Kept>,
     targets: Vec<Target>,
     delimiter: Option<u8>,
+    quality: u8,
 }
 
 impl Plan {
@@ -55,17 +70,23 @@ impl Plan {
     /// # Errors
     /// If a file cannot take what it should, as far as that is known without data.
     pub fn new(
-        files: &[String],
+        args: &OutputArgs,
         results: &[ArrayInfo],
+        labels: &Labels,
         delimiter: Option<u8>,
         terminal: &Terminal,
     ) -> Result<Plan, Failure> {
+        let stated = args.format.as_deref().and_then(Format::of_name);
         let mut targets: Vec<Target> = Vec::new();
-        for text in files {
-            let target = target(text, results)?;
+        for text in &args.output {
+            let target = target(text, results, stated)?;
             if targets.iter().any(|other| place(&other.path) == place(&target.path)) {
-                return Err(Failure::usage(format!("{} is written twice", target.path.display()))
-                    .help("give each result a file of its own, or write all to one .npz"));
+                return Err(match target.is_stdout() {
+                    true => Failure::usage(format!("{STDOUT} takes one file, but there are several"))
+                        .help_code("write all to one:", "-o - --format npz"),
+                    false => Failure::usage(format!("{} is written twice", target.path.display()))
+                        .help("give each result a file of its own, or write all to one .npz"),
+                });
             }
             targets.push(target);
         }
@@ -77,11 +98,16 @@ impl Plan {
                 terminal.warn(format!("the result {:?} is written nowhere", result.name), Some(&help));
             }
         }
-        let results = results.iter().map(|result| (result.name.clone(), result.dtype)).collect();
-        Ok(Plan { results, targets, delimiter })
+        let results = results.iter().map(|result| {
+            let label = |axis| labels.of(&result.name, axis).cloned();
+            let (name, rank) = (result.name.clone(), result.rank);
+            Kept { name, dtype: result.dtype, rank, rows: label(0), columns: label(1) }
+        });
+        let results = results.collect();
+        Ok(Plan { results, targets, delimiter, quality: args.quality })
     }
 
-    /// Whether results go to files, and not to standard output.
+    /// Whether results go to files, and are not printed.
     pub fn has_files(&self) -> bool {
         !self.targets.is_empty()
     }
@@ -89,7 +115,7 @@ impl Plan {
     /// Whether rows can be written as they come: of each result in some pass over the rows, or all at the end. What is
     /// printed must be there as a whole, and columns of one table come together.
     pub fn can_take_rows(&self, pass: &dyn Fn(&str) -> Option<usize>) -> bool {
-        let pass_of = |at: &usize| self.results.get(*at).and_then(|(name, _)| pass(name));
+        let pass_of = |at: &usize| self.results.get(*at).and_then(|result| pass(&result.name));
         let together = |target: &Target| {
             let is_table = matches!(target.format, Format::Table(_)) && target.results.len() > 1;
             let mut passes = target.results.iter().map(pass_of);
@@ -107,55 +133,75 @@ impl Plan {
     /// # Errors
     /// If that is impossible.
     pub fn open(self) -> Result<Writing, Failure> {
-        let Plan { results, targets, delimiter } = self;
+        let Plan { results, targets, delimiter, quality } = self;
         let open = |target: Target| {
-            let Target { path, format, results: positions } = target;
-            let failed = |error: &io::Error| unwritable(&path, error);
-            let temporary = files::temporary(&path)?;
-            let out = temporary.as_file().try_clone().map_err(|error| failed(&error))?;
-            let taken: Vec<(String, DType)> =
-                positions.iter().filter_map(|at| results.get(*at).cloned()).collect();
-            let sink = sink(format, BufWriter::new(out), &taken, delimiter, &path);
-            let sink = sink.map_err(|error| failed(&error))?;
-            Ok(Output { path, results: taken.into_iter().map(|(name, _)| name).collect(), temporary, sink })
+            let failed = |error: io::Error| unwritable(&target.path, &error);
+            let place = match target.is_stdout() {
+                true => Place::Stdout(tempfile::tempfile().map_err(failed)?),
+                false => Place::File(Partial::create(&target.path)?),
+            };
+            let taken: Vec<&Kept> = target.results.iter().filter_map(|at| results.get(*at)).collect();
+            let names: Vec<(String, DType)> =
+                taken.iter().map(|result| (result.name.clone(), result.dtype)).collect();
+            let out = place.file().map_err(failed)?;
+            let sink = match (target.format, taken.as_slice()) {
+                (Format::Table(usual), _) => {
+                    let (header, rows) = header(&taken);
+                    Box::new(Table::new(out, header, rows, delimiter.unwrap_or(usual))) as Box<dyn Sink>
+                }
+                (Format::Npy, [only, ..]) => Box::new(NpyFile { npy: Npy::new(out), dtype: only.dtype }),
+                (Format::Png, _) => Box::new(Picture::png(out)),
+                (Format::Jpeg, _) => Box::new(Picture::jpeg(out, quality)),
+                (Format::Npz, _) => Box::new(Npz::new(out, &names, &place.folder()).map_err(failed)?),
+                (Format::Raw, _) | (Format::Npy, []) => Box::new(Raw(out)),
+            };
+            Ok(Output {
+                results: names.into_iter().map(|(name, _)| name).collect(),
+                path: target.path,
+                place,
+                sink,
+            })
         };
         let outputs = targets.into_iter().map(open).collect::<Result<_, Failure>>()?;
         Ok(Writing { outputs })
     }
 }
 
-fn sink(
-    format: Format,
-    out: BufWriter<File>,
-    results: &[(String, DType)],
-    delimiter: Option<u8>,
-    path: &Path,
-) -> io::Result<Box<dyn Sink>> {
-    Ok(match (format, results) {
-        (Format::Table(usual), _) => {
-            let names = results.iter().map(|(name, _)| name.clone()).collect();
-            let header = (results.len() > 1).then_some(names);
-            Box::new(Table::new(out, header, delimiter.unwrap_or(usual)))
+/// The header of a table, if its columns have names, and what its rows are called.
+fn header(results: &[&Kept]) -> (Option<Vec<String>>, Option<Names>) {
+    let label = results.first().and_then(|first| first.rows.as_ref());
+    let rows = label.filter(|label| results.iter().all(|result| result.rows.as_ref() == Some(label)));
+    let columns: Option<Vec<String>> = match results {
+        [only] if only.rank == 2 => {
+            only.columns.as_ref().map(|label| label.names.iter().map(ToString::to_string).collect())
         }
-        (Format::Npy, [(_, dtype), ..]) => Box::new(NpyFile { npy: Npy::new(out), dtype: *dtype }),
-        (Format::Png, _) => Box::new(Png::new(out)),
-        (Format::Npz, _) => Box::new(Npz::new(out, results, folder(path))?),
-        (Format::Raw, _) | (Format::Npy, []) => Box::new(Raw(out)),
-    })
+        // What the program names, and not an expression alone.
+        [only] if rows.is_none() && only.name == "result" => None,
+        several => Some(several.iter().map(|result| result.name.clone()).collect()),
+    };
+    let header =
+        columns.map(|columns| rows.map(|label| label.of.clone()).into_iter().chain(columns).collect());
+    (header, rows.map(|label| label.names.clone()))
 }
 
 /// Where a file is, however it is written.
 fn place(path: &Path) -> PathBuf {
     let folder = folder(path).canonicalize().unwrap_or_else(|_| folder(path).to_owned());
-    path.file_name().map_or(folder.clone(), |name| folder.join(name))
+    let place = path.file_name().map_or(folder.clone(), |name| folder.join(name));
+    place.canonicalize().unwrap_or(place)
 }
 
-fn target(text: &str, results: &[ArrayInfo]) -> Result<Target, Failure> {
+fn target(argument: &OsStr, results: &[ArrayInfo], stated: Option<Format>) -> Result<Target, Failure> {
     let names = || results.iter().map(|result| result.name.as_str());
-    let named = text.split_once('=').filter(|(name, _)| !name.contains(['/', '\\', '.']));
+    let bytes = argument.as_encoded_bytes();
+    let split = bytes.iter().position(|byte| *byte == b'=').and_then(|at| bytes.split_at_checked(at));
+    let named = split.and_then(|(name, path)| {
+        let name = std::str::from_utf8(name).ok()?;
+        (!name.contains(['/', '\\', '.'])).then(|| (name, path_of(path.get(1..).unwrap_or_default())))
+    });
     let (path, positions): (PathBuf, Vec<usize>) = match named {
         Some((name, path)) => match names().position(|known| known == name.trim_matches('"')) {
-            Some(at) => (path.into(), vec![at]),
+            Some(at) => (path, vec![at]),
             None => {
                 let failure = Failure::usage(format!("there is no result {name:?}"));
                 return Err(match broadloom_text::nearest(name, names()) {
@@ -164,61 +210,44 @@ fn target(text: &str, results: &[ArrayInfo]) -> Result<Target, Failure> {
                 });
             }
         },
-        None => (text.into(), (0..results.len()).collect()),
+        None => (argument.into(), (0..results.len()).collect()),
     };
-    let shown = path.display();
-    let Some(format) = Format::of(&path) else {
-        return Err(Failure::usage(format!("what {shown} should hold is not known by its name"))
-            .help("known are .npy, .npz, .csv, .tsv, .png, and .bin for the elements alone"));
-    };
-    let infos: Vec<&ArrayInfo> = positions.iter().filter_map(|at| results.get(*at)).collect();
-    match (format, infos.as_slice()) {
-        (Format::Npz, _) => {}
-        (Format::Table(_), [only]) if only.rank <= 2 => {}
-        (Format::Table(_), [only]) => {
-            return Err(Failure::usage(format!("a table has two axes, but {only} has {}", only.rank))
-                .help("write .npy, or reshape it"));
-        }
-        (Format::Table(_), several) if several.iter().all(|info| info.rank == 1) => {}
-        (Format::Table(_), _) => {
-            let all: Vec<String> = infos.iter().map(ToString::to_string).collect();
-            return Err(Failure::usage(format!(
-                "several results are columns of one table if each has one axis, but these are {}",
-                all.join(", ")
-            ))
-            .help("write them to one .npz, or each to a file of its own by -o NAME=FILE"));
-        }
-        (Format::Png, [only]) => picture(only)?,
-        (Format::Npy | Format::Raw, [_]) => {}
-        (Format::Npy | Format::Raw | Format::Png, _) => {
-            return Err(Failure::usage(format!("{shown} takes one result, but there are {}", infos.len()))
-                .help(format!("say which by -o NAME={shown}, or write all to one .npz")));
-        }
+    let is_stdout = path == Path::new(STDIO);
+    let shown = if is_stdout { STDOUT.to_owned() } else { path.display().to_string() };
+    if let (true, None) = (is_stdout, stated) {
+        return Err(Failure::usage(format!("what {STDOUT} should hold is not known"))
+            .help_code("say it:", "-o - --format csv")
+            .help(format!("known are {}", NAMES.join(", "))));
     }
+    let format = Format::of(&path, &shown, stated)?;
+    let infos: Vec<&ArrayInfo> = positions.iter().filter_map(|at| results.get(*at)).collect();
+    format.takes(&shown, &infos)?;
     Ok(Target { path, format, results: positions })
 }
 
-/// Whether it may be a picture.
-fn picture(info: &ArrayInfo) -> Result<(), Failure> {
-    if info.dtype != DType::U8 {
-        let failure = Failure::usage(format!("a .png is made of u8, but there is {info}"));
-        return Err(match info.dtype {
-            DType::Bool => {
-                failure.help_code("black and white, of an expression E, is:", "E.astype(np.uint8) * 255")
-            }
-            _ => failure
-                .help_code(
-                    "values from 0 to 1, of an expression E, are:",
-                    "np.clip(E * 255, 0, 255).astype(np.uint8)",
-                )
-                .help_code("values from 0 to 255 are:", "np.clip(E, 0, 255).astype(np.uint8)"),
-        });
+/// Where a file is while it is written.
+enum Place {
+    File(Partial),
+    /// A file without a name, whose bytes are copied to standard output when it is complete.
+    Stdout(File),
+}
+
+impl Place {
+    fn file(&self) -> io::Result<BufWriter<File>> {
+        let file = match self {
+            Place::File(partial) => partial.file(),
+            Place::Stdout(file) => file.try_clone(),
+        };
+        file.map(BufWriter::new)
     }
-    if !(2..=3).contains(&info.rank) {
-        return Err(Failure::usage(format!("a .png has two or three axes, but there is {info}"))
-            .help("pictures are u8[H, W], u8[H, W, 3] and u8[H, W, 4]"));
+
+    /// Where there is room.
+    fn folder(&self) -> PathBuf {
+        match self {
+            Place::File(partial) => folder(partial.path()).to_owned(),
+            Place::Stdout(_) => std::env::temp_dir(),
+        }
     }
-    Ok(())
 }
 
 /// A file that is being written.
@@ -226,7 +255,7 @@ struct Output {
     path: PathBuf,
     /// By name.
     results: Vec<String>,
-    temporary: NamedTempFile,
+    place: Place,
     sink: Box<dyn Sink>,
 }
 
@@ -250,35 +279,46 @@ impl Writing {
         Ok(())
     }
 
-    /// Completes all files, and then gives them their names.
+    /// Completes all files, copies what standard output takes, and then gives the others their names.
     ///
     /// # Errors
-    /// If one cannot be completed; then none is there.
-    pub fn finish(self) -> Result<(), Failure> {
-        let mut complete = Vec::new();
-        for Output { path, temporary, sink, .. } in self.outputs {
+    /// If one cannot be completed; then none is there. If nobody reads standard output, a silent one.
+    pub fn finish(self, terminal: &Terminal) -> Result<(), Failure> {
+        let (mut complete, mut piped) = (Vec::new(), None);
+        for Output { path, place, sink, .. } in self.outputs {
             sink.finish().map_err(|error| unwritable(&path, &error))?;
-            complete.push((path, temporary));
+            match place {
+                Place::File(partial) => complete.push((path, partial)),
+                Place::Stdout(file) => piped = Some(file),
+            }
         }
-        // A folder in the place of a file is what can be known to go wrong before a file is replaced.
-        if let Some((path, _)) = complete.iter().find(|(path, _)| path.is_dir()) {
-            return Err(unwritable(path, &io::ErrorKind::IsADirectory.into()));
+        let copied = piped.map_or(Ok(()), |mut file| {
+            terminal.write(|out| {
+                file.rewind()?;
+                io::copy(&mut file, out).map(drop)
+            })
+        });
+        // Files are wanted whether or not somebody reads to the end.
+        if let Err(failure) = copied.as_ref()
+            && !failure.is_closed()
+        {
+            return copied;
         }
         let mut added: Vec<PathBuf> = Vec::new();
-        for (path, temporary) in complete {
+        for (path, partial) in complete {
             let is_new = !path.exists();
-            if let Err(error) = temporary.persist(&path) {
+            if let Err(error) = partial.persist() {
                 // What was replaced cannot be had back: removing it would leave less than nothing.
                 for path in added {
                     // It is gone, or cannot be removed; the error to tell is the first.
                     let _ = std::fs::remove_file(path);
                 }
-                return Err(unwritable(&path, &error.error));
+                return Err(unwritable(&path, &error));
             }
             if is_new {
                 added.push(path);
             }
         }
-        Ok(())
+        copied
     }
 }

@@ -1,6 +1,7 @@
 //! Results to files, rows by rows.
 
 use super::npy;
+use super::table::Names;
 use crate::print;
 use broadloom::{AnyArray, ArrayView, DType, IntoArrayView};
 use broadloom_ir::for_each_dtype;
@@ -115,9 +116,61 @@ impl<W: Write + Seek> Sink for NpyFile<W> {
     }
 }
 
+/// A writer that takes in silence what follows its first error. An archive that is dropped after one tries to complete
+/// itself, and would print what goes wrong then.
+#[derive(Debug)]
+struct Once<W> {
+    out: W,
+    has_failed: bool,
+    at: u64,
+}
+
+impl<W> Once<W> {
+    fn new(out: W) -> Once<W> {
+        Once { out, has_failed: false, at: 0 }
+    }
+
+    fn tried<T>(&mut self, result: io::Result<T>) -> io::Result<T> {
+        self.has_failed = result.as_ref().is_err_and(|error| error.kind() != io::ErrorKind::Interrupted);
+        result
+    }
+}
+
+impl<W: Write> Write for Once<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let result = if self.has_failed { Ok(bytes.len()) } else { self.out.write(bytes) };
+        self.at += *result.as_ref().unwrap_or(&0) as u64;
+        if self.has_failed { result } else { self.tried(result) }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        if self.has_failed {
+            return Ok(());
+        }
+        let result = self.out.flush();
+        self.tried(result)
+    }
+}
+
+impl<W: Seek> Seek for Once<W> {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        if self.has_failed {
+            self.at = match to {
+                SeekFrom::Start(at) => at,
+                SeekFrom::Current(by) => self.at.saturating_add_signed(by),
+                SeekFrom::End(_) => self.at,
+            };
+            return Ok(self.at);
+        }
+        let result = self.out.seek(to);
+        self.at = *result.as_ref().unwrap_or(&self.at);
+        self.tried(result)
+    }
+}
+
 /// An .npz. Its arrays are written to files without a name first, because rows of all of them come in turns.
 pub struct Npz<W: Write + Seek> {
-    out: ZipWriter<W>,
+    out: ZipWriter<Once<W>>,
     arrays: Vec<(String, DType, Npy<BufWriter<File>>)>,
 }
 
@@ -131,7 +184,7 @@ impl<W: Write + Seek> Npz<W> {
             Ok((name.clone(), *dtype, Npy::new(BufWriter::new(tempfile::tempfile_in(folder)?))))
         };
         let arrays = results.iter().map(array).collect::<io::Result<_>>()?;
-        Ok(Npz { out: ZipWriter::new(out), arrays })
+        Ok(Npz { out: ZipWriter::new(Once::new(out)), arrays })
     }
 }
 
@@ -160,11 +213,14 @@ impl<W: Write + Seek> Sink for Npz<W> {
 pub struct Table<W: Write> {
     out: csv::Writer<W>,
     header: Option<Vec<String>>,
+    /// What the rows are called, and how many are written.
+    rows: Option<Names>,
+    done: usize,
 }
 
 impl<W: Write> Table<W> {
-    pub fn new(out: W, header: Option<Vec<String>>, delimiter: u8) -> Table<W> {
-        Table { out: csv::WriterBuilder::new().delimiter(delimiter).from_writer(out), header }
+    pub fn new(out: W, header: Option<Vec<String>>, rows: Option<Names>, delimiter: u8) -> Table<W> {
+        Table { out: csv::WriterBuilder::new().delimiter(delimiter).from_writer(out), header, rows, done: 0 }
     }
 }
 
@@ -177,6 +233,10 @@ impl<W: Write> Sink for Table<W> {
         let views: Vec<ArrayView<'_>> = rows.iter().map(|rows| rows.into_array_view()).collect();
         let length = |array: &&AnyArray| array.shape().first().copied().unwrap_or(1);
         for row in 0..rows.iter().map(length).max().unwrap_or(0) {
+            if let Some(names) = &self.rows {
+                self.out.write_field(names.get(self.done).map_or("", |name| name))?;
+            }
+            self.done += 1;
             for (array, view) in rows.iter().zip(&views) {
                 let rank = array.shape().len().min(2);
                 for column in 0..array.shape().get(1).copied().unwrap_or(1) {
@@ -195,21 +255,27 @@ impl<W: Write> Sink for Table<W> {
     }
 }
 
-/// A .png of u8.
+/// A picture of u8, in a file that takes it as a whole.
 #[derive(Debug)]
-pub struct Png<W> {
+pub struct Picture<W> {
     out: W,
     shape: Shape,
     pixels: Vec<u8>,
+    /// How good a .jpg is; a .png is exact.
+    quality: Option<u8>,
 }
 
-impl<W: Write> Png<W> {
-    pub fn new(out: W) -> Png<W> {
-        Png { out, shape: Shape::default(), pixels: Vec::new() }
+impl<W: Write> Picture<W> {
+    pub fn png(out: W) -> Picture<W> {
+        Picture { out, shape: Shape::default(), pixels: Vec::new(), quality: None }
+    }
+
+    pub fn jpeg(out: W, quality: u8) -> Picture<W> {
+        Picture { quality: Some(quality), ..Picture::png(out) }
     }
 }
 
-impl<W: Write> Sink for Png<W> {
+impl<W: Write> Sink for Picture<W> {
     fn push(&mut self, rows: &[Option<&AnyArray>]) -> io::Result<()> {
         for rows in rows.iter().flatten() {
             self.shape.push(rows);
@@ -219,16 +285,22 @@ impl<W: Write> Sink for Png<W> {
     }
 
     fn finish(mut self: Box<Self>) -> io::Result<()> {
-        use image::{ExtendedColorType, ImageEncoder, codecs::png::PngEncoder};
+        use image::codecs::{jpeg::JpegEncoder, png::PngEncoder};
+        use image::{ExtendedColorType, ImageEncoder};
         let shape = self.shape.0.unwrap_or_default();
-        let (height, width, color) = match shape.as_slice() {
-            [height, width] | [height, width, 1] => (height, width, ExtendedColorType::L8),
-            [height, width, 2] => (height, width, ExtendedColorType::La8),
-            [height, width, 3] => (height, width, ExtendedColorType::Rgb8),
-            [height, width, 4] => (height, width, ExtendedColorType::Rgba8),
-            _ => {
+        let (height, width, color) = match (shape.as_slice(), self.quality) {
+            ([height, width] | [height, width, 1], _) => (height, width, ExtendedColorType::L8),
+            ([height, width, 3], _) => (height, width, ExtendedColorType::Rgb8),
+            ([height, width, 2], None) => (height, width, ExtendedColorType::La8),
+            ([height, width, 4], None) => (height, width, ExtendedColorType::Rgba8),
+            (_, None) => {
                 return Err(io::Error::other(format!(
                     "the shape {shape:?} is no picture: [H, W], [H, W, 3] and [H, W, 4] are"
+                )));
+            }
+            (_, Some(_)) => {
+                return Err(io::Error::other(format!(
+                    "the shape {shape:?} is no .jpg, which has no transparency: [H, W] and [H, W, 3] are"
                 )));
             }
         };
@@ -236,9 +308,17 @@ impl<W: Write> Sink for Png<W> {
             return Err(io::Error::other(format!("a picture of shape {shape:?} has no pixels")));
         }
         let size = |size: &usize| u32::try_from(*size).map_err(io::Error::other);
-        PngEncoder::new(&mut self.out)
-            .write_image(&self.pixels, size(width)?, size(height)?, color)
-            .map_err(io::Error::other)?;
+        let (width, height) = (size(width)?, size(height)?);
+        let written = match self.quality {
+            None => PngEncoder::new(&mut self.out).write_image(&self.pixels, width, height, color),
+            Some(quality) => JpegEncoder::new_with_quality(&mut self.out, quality).write_image(
+                &self.pixels,
+                width,
+                height,
+                color,
+            ),
+        };
+        written.map_err(io::Error::other)?;
         self.out.flush()
     }
 }

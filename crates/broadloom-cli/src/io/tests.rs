@@ -4,8 +4,9 @@
 //! their size can fill.
 
 use super::argument::Argument;
+use super::inputs::Files;
 use super::memory::bytes_of;
-use super::source::Files;
+use super::table::TableOptions;
 use super::{npy, sink};
 use broadloom::{ArrayView, DType, Executable, Inputs};
 use broadloom_text::{Given, Program};
@@ -126,8 +127,10 @@ fn valid_picture(format: image::ImageFormat) -> Vec<u8> {
 
 /// Reads what the argument says, and looks at every input; how many there are, if all is well.
 fn read(argument: &str) -> Result<usize, String> {
-    let argument = Argument::parse(argument).map_err(|failure| failure.to_string())?;
-    let opened = Files::new(None).open(&argument, &|_| true).map_err(|failure| failure.to_string())?;
+    let argument = Argument::parse(argument.as_ref()).map_err(|failure| failure.to_string())?;
+    let opened = Files::new(TableOptions::default())
+        .open(&argument, &|_| true)
+        .map_err(|failure| failure.to_string())?;
     for input in &opened {
         let array = input.source.load().map_err(|failure| failure.to_string())?;
         assert_eq!((array.dtype(), array.shape()), (input.source.dtype(), input.source.shape()));
@@ -175,8 +178,19 @@ fn hostile_files_are_refused_or_read() {
     }
     read += hostile(folder, "t.csv", "FILE", b"a,b,\"c d\"\n1,2.5,x\n3,NA,\"y,z\"\n", cases);
     read += hostile(folder, "m.tsv", "x=FILE", b"1\t2\n3\t4e5\n", cases);
+    read += hostile(folder, "p.csv", "x=FILE:a*,b", b"a,b,\"a d\"\n1,2.5,7\n3,NA,8\n", cases);
+    read += hostile(
+        folder,
+        "d.csv",
+        "x=FILE:d:seconds",
+        b"d\n2024-05-31\n1999-01-01T10:00:00.5+02:00\n\n",
+        cases,
+    );
+    read += hostile(folder, "k.csv", "x=FILE:k:text", b"k,x\n3,1\nb,2\n3,4\n", cases);
+    let families = 12;
     // Neither all nor none, else the cases try nothing.
-    assert!((cases / 10..9 * cases - cases / 2).contains(&read), "{read} of {} were read", 9 * cases);
+    let most = families * cases - cases / 2;
+    assert!((cases / 10..most).contains(&read), "{read} of {} were read", families * cases);
 }
 
 /// Headers whose sizes overflow, or that promise what is not there.
@@ -216,10 +230,8 @@ fn headers_are_those_of_another_library() {
             let npyz::DType::Plain(theirs) = theirs.dtype() else { panic!("{dtype}") };
             assert_eq!(theirs.size_field() as usize, dtype.size());
             let ours = npy::Header::read(bytes.as_slice()).ok().unwrap();
-            assert_eq!(
-                (ours.dtype(None).unwrap(), ours.shape.as_slice(), ours.is_fortran),
-                (dtype, shape, false)
-            );
+            let layout = ours.layout(None).unwrap();
+            assert_eq!((layout.dtype, layout.shape.as_slice(), layout.is_fortran), (dtype, shape, false));
         }
     }
 }
@@ -228,7 +240,7 @@ fn headers_are_those_of_another_library() {
 #[test]
 fn sinks_take_rows_piece_by_piece() {
     let program = Program::parse("test", "y = x * 2").unwrap();
-    let given = [Given { name: "x", dtype: DType::F32, shape: &[4, 2], rows: None }];
+    let given = [Given { name: "x", dtype: DType::F32, shape: &[4, 2], rows: None, names: None }];
     let whole = program.resolve_with(&given).unwrap();
     let part = program.resolve_with(&[Given { shape: &[2, 2], ..given[0] }]).unwrap();
     let data: Vec<f32> = (0..8).map(|at| at as f32 / 3.0).collect();
@@ -254,7 +266,7 @@ fn sinks_take_rows_piece_by_piece() {
     let sinks: [(&str, &Make<'_>); 4] = [
         ("npy", &|file| Box::new(sink::NpyFile { npy: sink::Npy::new(file), dtype: DType::F32 })),
         ("npz", &|file| Box::new(sink::Npz::new(file, &results, folder.path()).unwrap())),
-        ("csv", &|file| Box::new(sink::Table::new(file, None, b','))),
+        ("csv", &|file| Box::new(sink::Table::new(file, None, None, b','))),
         ("bin", &|file| Box::new(sink::Raw(file))),
     ];
     for (name, make) in sinks {
@@ -274,10 +286,12 @@ fn hostile_arguments_are_refused_or_read() {
     let mut named = 0;
     for _ in 0..20_000 {
         let text: String = (0..random.below(9)).map(|_| PIECES[random.below(PIECES.len())]).collect();
-        if let Ok(argument) = Argument::parse(&text) {
+        if let Ok(argument) = Argument::parse(text.as_ref()) {
             named += usize::from(argument.name().is_some());
             // None of these is a file, so that only a number is an input.
-            let opened = Files::new(None).open(&argument, &|_| true).map_or(0, |opened| opened.len());
+            let opened = Files::new(TableOptions::default())
+                .open(&argument, &|_| true)
+                .map_or(0, |opened| opened.len());
             assert_eq!(opened, usize::from(matches!(argument, Argument::Number { .. })), "{text:?}");
         }
         let _ = super::argument::raw_layout(&text);

@@ -4,6 +4,7 @@
 //! elements), as of NumPy 2.4.
 
 mod float;
+mod labelled;
 #[cfg(test)]
 mod tests;
 
@@ -11,6 +12,7 @@ use broadloom::{ArrayView, DType, Scalar};
 use broadloom_ir::dtype::{AnyNumber, Class};
 use broadloom_ir::for_each_dtype;
 use float::Floats;
+pub use labelled::results as labelled;
 
 /// Longest line.
 const WIDTH: usize = 75;
@@ -40,8 +42,8 @@ pub fn exact(value: Scalar) -> String {
     }
 }
 
-/// The array as NumPy prints it.
-pub fn array(array: &ArrayView<'_>) -> String {
+/// The array as NumPy prints it; a large one with `...` for most of it, unless it is wanted as a whole.
+pub fn array(array: &ArrayView<'_>, is_whole: bool) -> String {
     let shape = array.shape();
     let count = shape.iter().fold(1usize, |count, size| count.saturating_mul(*size));
     if shape.is_empty() {
@@ -56,7 +58,7 @@ pub fn array(array: &ArrayView<'_>) -> String {
     }
     let mut printer = Printer {
         array,
-        is_summary: count > THRESHOLD,
+        is_summary: !is_whole && count > THRESHOLD,
         format: Format::Bool,
         index: vec![0; shape.len()],
         shape,

@@ -17,7 +17,7 @@ fn arrays_look_as_numpy_prints_them() {
         let owned = Owned::read(bytes.as_slice(), bytes.len()).unwrap();
         let array = Array::new(dtype, shape, false, Memory::owned(owned), 0).unwrap();
         let expected: Vec<&str> = lines.by_ref().take_while(|line| *line != "==").collect();
-        let (expected, printed) = (expected.join("\n"), super::array(&array.view().unwrap()));
+        let (expected, printed) = (expected.join("\n"), super::array(&array.view().unwrap(), false));
         cases += 1;
         if printed != expected {
             wrong.push(format!("{layout}\nNumPy:\n{expected}\nhere:\n{printed}\n"));

@@ -11,7 +11,6 @@ fn folder() -> Folder {
     std::fs::create_dir(folder.path().join("folder.svg")).unwrap();
     folder.write("i.npy", npy("'<i8'", false, "(2,)", &[1, 0, 0, 0, 0, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0, 0]));
     folder.write("short.npy", npy("'<f8'", false, "(3,)", &f64s(&[1.0, 2.0])));
-    folder.write("big.npy", npy("'>f4'", false, "(1,)", &[0; 4]));
     folder.write("complex.npy", npy("'<c16'", false, "(1,)", &[0; 16]));
     folder.write("text.npy", npy("'<U3'", false, "(1,)", &[0; 12]));
     folder.write("object.npy", npy("'|O'", false, "(1,)", &[0; 8]));
@@ -63,7 +62,6 @@ fn errors_say_what_where_and_what_to_do() {
         (1, &["eval", "x", "x=missing.npy"]),
         (1, &["eval", "x", "x=."]),
         (1, &["eval", "x", "x=short.npy"]),
-        (1, &["eval", "x", "x=big.npy"]),
         (1, &["eval", "x", "x=complex.npy"]),
         (1, &["eval", "x", "x=text.npy"]),
         (1, &["eval", "x", "x=object.npy"]),
@@ -78,8 +76,7 @@ fn errors_say_what_where_and_what_to_do() {
         (1, &["eval", "x", "x=x.bin:f32[_, 2]"]),
         (1, &["eval", "x", "x=x.bin:f32[3]"]),
         (1, &["eval", "x", "x=x.bin:f32"]),
-        (1, &["eval", "x", "x=t.csv"]),
-        (1, &["eval", "x", "x=t.csv:city"]),
+        (1, &["eval", "x", "x=t.csv:city,lat"]),
         (1, &["eval", "x", "x=t.csv:lot"]),
         (1, &["eval", "x", "x=ragged.csv"]),
         (1, &["eval", "x", "x=x.npy", "-o", "nowhere/x.npy"]),

@@ -75,6 +75,50 @@ fn npy_in_any_order() {
     assert_eq!(folder.output(&["eval", "x", "x=scalar.npy"]), "2.5\n");
 }
 
+/// Of the other byte order, and in an .npz and in chunks; of no stated one.
+#[test]
+fn npy_in_any_byte_order() {
+    let folder = Folder::new();
+    let big: Vec<u8> = [1.0f32, -2.5, 3.0, 1e30].iter().flat_map(|x| x.to_be_bytes()).collect();
+    let array = npy("'>f4'", false, "(2, 2)", &big);
+    folder.write("big.npy", &array);
+    folder.write("fortran.npy", npy("'>f4'", true, "(2, 2)", &big));
+    folder.write("i.npy", npy("'>i2'", false, "(2,)", &[1, 2, 0xff, 0xfe]));
+    folder.write("bytes.npy", npy("'>i1'", false, "(2,)", &[1, 0xff]));
+    folder.write("plain.npy", npy("'f4'", false, "(2,)", &f32s(&[0.5, 2.0])));
+    let mut archive = zip::ZipWriter::new(Cursor::new(Vec::new()));
+    archive.start_file("a.npy", zip::write::SimpleFileOptions::default()).unwrap();
+    archive.write_all(&array).unwrap();
+    folder.write("big.npz", archive.finish().unwrap().into_inner());
+    for input in ["x=big.npy", "x=big.npz:a"] {
+        assert_eq!(folder.output(&["eval", "x[0]", input]), "[ 1.  -2.5]\n");
+        assert_eq!(folder.output(&["eval", "x.max(axis=0)", input, "--chunk", "1"]), "[3.e+00 1.e+30]\n");
+    }
+    assert_eq!(folder.output(&["eval", "x[1]", "x=fortran.npy"]), "[-2.5e+00  1.0e+30]\n");
+    assert_eq!(folder.output(&["eval", "x", "x=i.npy"]), "[258  -2]\n");
+    assert_eq!(folder.output(&["eval", "x", "x=bytes.npy"]), "[ 1 -1]\n");
+    assert_eq!(folder.output(&["eval", "x", "x=plain.npy"]), "[0.5 2. ]\n");
+}
+
+/// What the system does not map is read: here it has no room for it.
+#[cfg(target_os = "linux")]
+#[test]
+fn what_is_not_mapped_is_read_in_chunks() {
+    let folder = Folder::new();
+    let values: Vec<f32> = (0..60_000_000).map(|at| (at % 1000) as f32).collect();
+    folder.write("x.npy", npy("'<f4'", false, "(60000000,)", bytemuck::cast_slice(&values)));
+    drop(values);
+    let run = |limit: &str| {
+        let program = env!("CARGO_BIN_EXE_broadloom");
+        let line = format!("ulimit -v {limit}; {program} eval 'x.max()' x=x.npy --threads 1");
+        let mut shell = std::process::Command::new("sh");
+        crate::done(shell.args(["-c", &line]).current_dir(folder.path()).output().unwrap())
+    };
+    // The program, its libraries and chunks, and not the 240 MB of the file.
+    let done = run("230000");
+    assert_eq!((done.code, done.stdout.as_str()), (Some(0), "999.0\n"), "{}", done.stderr);
+}
+
 #[test]
 fn npz_by_key_and_whole() {
     let folder = Folder::new();

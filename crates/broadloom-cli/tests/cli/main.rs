@@ -1,8 +1,11 @@
 //! The program as people call it: the real binary in temporary folders.
 
 mod errors;
+mod files;
 mod inputs;
 mod outputs;
+mod pipes;
+mod tables;
 
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
@@ -135,6 +138,45 @@ fn ops_by_any_name() {
     assert_eq!((unknown.code, unknown.stdout.as_str()), (Some(2), ""));
 }
 
+/// `ops NAME` has usage, shapes, dtypes and an example of each function, and the examples are what they say.
+#[test]
+fn every_function_is_explained() {
+    let folder = Folder::new();
+    let list = folder.output(&["ops"]);
+    let mut examples = 0;
+    for name in broadloom_text::functions() {
+        let text = folder.output(&["ops", name]);
+        assert!(text.starts_with(&format!("{name}: ")) && list.contains(&format!("\n  {name} ")), "{text}");
+        for head in ["usage", "shapes", "dtypes", "example"] {
+            // Products that are given in other ways have the dtypes of their meaning.
+            let is_special = head == "dtypes" && matches!(name, "tensordot" | "einsum" | "kron");
+            assert!(is_special || text.contains(&format!("\n  {head} ")), "{head} of {name}\n{text}");
+        }
+        if let Some(explanation) = broadloom_text::explanation(name) {
+            examples += 1;
+            let printed = folder.output(&["eval", explanation.example]);
+            assert_eq!(printed.trim_end(), explanation.value, "{}", explanation.example);
+        }
+    }
+    assert!(examples > 30, "{examples}");
+    for (name, expected) in [("cov", "deviations"), ("rand", "random numbers"), ("sofmax", "`softmax`")] {
+        let unknown = folder.run(&["ops", name]);
+        assert_eq!((unknown.code, unknown.stdout.as_str()), (Some(2), ""));
+        assert!(unknown.stderr.contains(expected), "{}", unknown.stderr);
+    }
+}
+
+#[test]
+fn help_on_commands_and_on_the_language() {
+    let folder = Folder::new();
+    let language = folder.output(&["help", "language"]);
+    assert!(language.contains("## Statements") && language.contains("`assume n >= 1"), "{language}");
+    assert_eq!(folder.output(&["help", "eval"]), folder.output(&["eval", "--help"]));
+    assert!(folder.output(&["help"]).contains("bench"));
+    let unknown = folder.run(&["help", "me"]);
+    assert!(unknown.code == Some(2) && unknown.stderr.contains("`language`"), "{}", unknown.stderr);
+}
+
 #[test]
 fn completions_name_the_commands() {
     let folder = Folder::new();
@@ -149,7 +191,7 @@ fn completions_name_the_commands() {
 #[test]
 fn every_command_has_a_help() {
     let folder = Folder::new();
-    for command in ["eval", "check", "explain", "graph", "bench", "ops", "completions"] {
+    for command in ["eval", "check", "explain", "graph", "bench", "ops", "help", "completions"] {
         assert!(folder.output(&[command, "--help"]).contains("Usage: broadloom"), "{command}");
     }
 }

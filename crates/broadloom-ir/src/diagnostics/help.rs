@@ -83,6 +83,7 @@ pub(super) fn explain(graph: &Graph, mistake: &Mistake) -> Diagnostic {
             rewrite.reshape(&mut helps);
         }
         if helps.is_empty() {
+            rewrite.pairs(conflicts, &mut helps);
             rewrite.rename(clash, &mut helps);
         }
     }
@@ -423,7 +424,49 @@ impl<'a> Rewrite<'a> {
         }
     }
 
-    /// (e) One symbol where there are two, or its value where it is always the same.
+    /// (e) Only the sizes of one axis differ: axes of size 1 beside it set the operands apart.
+    fn pairs(&self, conflicts: &[Conflict], helps: &mut Vec<Help>) {
+        let (&[(_, _), ..], [clash], [left, right]) = (self.sides(), conflicts, self.dims.as_slice()) else {
+            return;
+        };
+        let (rank, axis) = (left.len(), clash.axis);
+        // What stands along the last axis of several belongs together, such as the coordinates of a point.
+        if self.stretches || rank != right.len() || (axis + 1 == rank && rank > 1) {
+            return;
+        }
+        // Sizes such as n + 1 and n are one too many, and no two kinds of things.
+        let apart = clash.left.dim.sub(&clash.right.dim).ok().and_then(|apart| apart.as_constant());
+        if apart.is_some() && clash.left.dim.as_constant().is_none() {
+            return;
+        }
+        let mut dims = [left.clone(), right.clone()];
+        dims[0].insert(axis + 1, Dim::ONE);
+        dims[1].insert(axis, Dim::ONE);
+        let Some(result) = self.infer(&dims) else { return };
+        let left = format!("{}.unsqueeze({})", self.operands[0].name, axis + 1);
+        // A new axis in front is there without being written.
+        let right = match axis {
+            0 => self.operands[1].name.to_string(),
+            axis => format!("{}.unsqueeze({axis})", self.operands[1].name),
+        };
+        let (one, several) = match (rank, axis) {
+            (1, _) => ("element", "elements".to_owned()),
+            (_, 0) => ("row", "rows".to_owned()),
+            (_, axis) => ("part", format!("parts along axis {axis}")),
+        };
+        helps.push(Help {
+            text: format!("for every pair of {several}:").into(),
+            code: Some(call(self.op, &left, &right, &self.operands[1]).into()),
+            result: Some(sizes(self.graph, &result)),
+            assumes: false,
+        });
+        if clash.certainty == Certainty::Never {
+            let text = format!("to pair {one} with {one}, give both equally many {several}");
+            helps.push(Help { text: text.into(), code: None, result: None, assumes: false });
+        }
+    }
+
+    /// (f) One symbol where there are two, or its value where it is always the same.
     fn rename(&self, clash: &Conflict, helps: &mut Vec<Help>) {
         if clash.certainty == Certainty::Never {
             return;

@@ -247,7 +247,8 @@ fn helps(diagnostic: &Diagnostic, text: &mut Text) {
     }
     let is_undetermined =
         headline(&diagnostic.problem).is_some_and(|clash| clash.certainty == Certainty::Sometimes);
-    if is_undetermined && diagnostic.helps.iter().all(|help| help.assumes) {
+    let helps = &diagnostic.helps;
+    if is_undetermined && (helps.is_empty() || helps.iter().any(|help| help.assumes)) {
         text.line(Style::Help, "note");
         let rule = "a symbol never stretches, even when it is 1 at run time; only the constant 1 does";
         text.add(Style::Plain, format!(": {rule}"));

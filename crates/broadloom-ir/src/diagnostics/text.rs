@@ -77,9 +77,22 @@ impl Text {
         text
     }
 
-    /// Adds a part to the last line.
+    /// Adds a part to the last line. Letters that control terminals, as names of files and inputs may have them, are
+    /// written out.
     pub fn add(&mut self, style: Style, part: impl Into<String>) {
-        self.0.push(Part::Words(style, part.into()));
+        let part = part.into();
+        let controls = |letter: char| letter.is_control() && letter != '\n';
+        let part = match part.contains(controls) {
+            false => part,
+            true => part.chars().fold(String::new(), |mut text, letter| {
+                match controls(letter) {
+                    true => text.extend(letter.escape_default()),
+                    false => text.push(letter),
+                }
+                text
+            }),
+        };
+        self.0.push(Part::Words(style, part));
     }
 
     /// Adds a line, indented as all of a message are.

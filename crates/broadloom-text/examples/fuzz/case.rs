@@ -53,8 +53,8 @@ fn examine(seed: u64, number: u64, text: &str) -> Result<Outcome, String> {
     let action = || -> Result<Outcome, String> {
         // A program of the grammar declares what it needs.
         let given = [
-            Given { name: "x", dtype: broadloom::DType::F32, shape: &[4, 3], rows: None },
-            Given { name: "i", dtype: broadloom::DType::I64, shape: &[4], rows: None },
+            Given { name: "x", dtype: broadloom::DType::F32, shape: &[4, 3], rows: None, names: None },
+            Given { name: "i", dtype: broadloom::DType::I64, shape: &[4], rows: None, names: None },
         ];
         let given: &[Given<'_>] = if is_program { &[] } else { &given };
         let resolved = Program::parse("fuzz", text).and_then(|program| {

@@ -22,6 +22,8 @@ const POWER: u8 = 9;
 /// Modules whose functions are those of the language.
 const MODULES: &[&str] = &["np", "numpy", "scipy", "math"];
 const SUBMODULES: &[&str] = &["linalg", "special"];
+/// Modules within the former whose functions are none of the language, which says so of each.
+const FOREIGN: &[&str] = &["random", "fft", "stats"];
 
 /// The comparison that a token is.
 pub(super) fn comparison(token: Token) -> Option<Infix> {
@@ -168,6 +170,12 @@ impl Parser<'_> {
                 let text = self.source.slice(span).trim_matches('\'').into();
                 Ok(self.push(Kind::Name { text, is_quoted: true }, span))
             }
+            // A text to compare with.
+            Some(Token::String) if self.quoted().is_some() => {
+                let text = self.quoted().unwrap_or_default();
+                self.next += 1;
+                Ok(self.push(Kind::Text(text), span))
+            }
             Some(Token::ParenOpen) => {
                 self.next += 1;
                 let (items, is_tuple) = self.list(Token::ParenClose, span)?;
@@ -196,7 +204,13 @@ impl Parser<'_> {
     /// A constant, a name, or a call.
     fn named(&mut self, start: Span) -> Parsed<Id> {
         self.refuse_habits()?;
-        while self.peek_name().is_some_and(|name| MODULES.contains(&name) || SUBMODULES.contains(&name))
+        let first = self.next;
+        let is_module = |parser: &Self, name: &str| {
+            MODULES.contains(&name)
+                || SUBMODULES.contains(&name)
+                || parser.next > first && FOREIGN.contains(&name)
+        };
+        while self.peek_name().is_some_and(|name| is_module(self, name))
             && self.peek_at(1) == Some(Token::Dot)
             && self.peek_at(2) == Some(Token::Name)
         {

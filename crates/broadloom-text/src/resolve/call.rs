@@ -1,6 +1,7 @@
 //! Calls: arguments to parameters, and functions to calls of the builder.
 
 use super::{Outcome, Resolver, Value, mistake, refused};
+use crate::absent;
 use crate::error::{Mistake, NameOf, Problem};
 use crate::names::{self, Function, Statistic};
 use crate::source::Span;
@@ -36,6 +37,12 @@ impl Call {
     }
 }
 
+/// The mistake of a function that there is not, with what to write instead, or why there is none.
+fn missing(of: NameOf, name: &Name) -> Box<Mistake> {
+    let problem = Problem::Unknown { of, name: name.text.clone() };
+    Box::new(Mistake::new(problem, name.span).help(absent::instead(&name.text)))
+}
+
 impl Resolver<'_> {
     pub(super) fn attribute(&mut self, base: Id, name: &Name, span: Span) -> Outcome<Value> {
         match &*name.text {
@@ -59,7 +66,7 @@ impl Resolver<'_> {
                 let help = format!("to call the method, write `.{text}()`");
                 Err(Box::new(Mistake::new(problem, name.span).help(help)))
             }
-            _ => self.unknown(NameOf::Method, name, ["T", "mT"].into_iter().chain(names::functions())),
+            _ => Err(missing(NameOf::Method, name)),
         }
     }
 
@@ -76,12 +83,7 @@ impl Resolver<'_> {
             if let (None, Some(dtype)) = (receiver, names::dtype(&name.text)) {
                 return if is_poisoned { Ok(Value::Poison) } else { self.convert(dtype, arguments, span) };
             }
-            if let Some(help) = names::elsewhere(&name.text) {
-                let problem = Problem::Unknown { of: NameOf::Function, name: name.text.clone() };
-                return Err(Box::new(Mistake::new(problem, name.span).help(help)));
-            }
-            let of = if receiver.is_some() { NameOf::Method } else { NameOf::Function };
-            return self.unknown(of, name, names::functions());
+            return Err(missing(if receiver.is_some() { NameOf::Method } else { NameOf::Function }, name));
         };
         if is_poisoned {
             return Ok(Value::Poison);
@@ -196,15 +198,16 @@ impl Resolver<'_> {
             }
             Function::SegmentCount => {
                 let Some(ids) = self.operand(call, "ids")? else { return Ok(None) };
-                let segments = self.required_size(call, "segments")?;
+                let segments = self.segments(call, ids)?;
                 let count = self.build(span, |graph, site| graph.segment_count(ids, segments, site));
                 return count.map(Some);
             }
             Function::Segment(op) => {
+                self.refuse_codes(None, call.all("x"), span)?;
                 let (Some(x), Some(ids)) = (self.operand(call, "x")?, self.operand(call, "ids")?) else {
                     return Ok(None);
                 };
-                let segments = self.required_size(call, "segments")?;
+                let segments = self.segments(call, ids)?;
                 let segment =
                     |graph: &mut broadloom_ir::graph::Graph, site| graph.segment(op, x, ids, segments, site);
                 return self.build(span, segment).map(Some);
@@ -234,6 +237,9 @@ impl Resolver<'_> {
             }
             _ => {}
         }
+        if matches!(function, Function::Reduce(_) | Function::Statistic(_)) {
+            self.refuse_codes(None, call.all("x"), span)?;
+        }
         let Some(x) = self.operand(call, "x")? else { return Ok(None) };
         let rank = self.graph.shape(x).rank();
         let all = || (0..rank as i64).collect::<Vec<i64>>();
@@ -250,6 +256,11 @@ impl Resolver<'_> {
             }
             Function::Cast => {
                 let Some(dtype) = self.dtype(call)? else { return call.refuse("needs `dtype`") };
+                // An expression of its own, which is numbers and no column of text.
+                let x = match self.texts.contains_key(&x) {
+                    true => self.build(span, |graph, site| graph.elementwise(Op::Positive, &[x], site))?,
+                    false => x,
+                };
                 self.build(span, |graph, site| graph.cast(x, dtype, site))
             }
             Function::Reshape | Function::Rebind => {
@@ -487,13 +498,6 @@ impl Resolver<'_> {
                 let problem = Problem::Kind { expected: "a number", found: other.describe() };
                 mistake(problem, self.tree.span(id))
             }
-        }
-    }
-
-    fn required_size(&self, call: &Call, parameter: &'static str) -> Outcome<Dim> {
-        match call.get(parameter) {
-            Some(id) => self.size(id),
-            None => call.refuse(format!("needs `{parameter}`")),
         }
     }
 

@@ -35,6 +35,9 @@ impl Resolver<'_> {
             });
         }
         self.inputs.insert(name.text.clone());
+        if !self.source.slice(name.span).starts_with('"') {
+            self.in_place.insert(name.text.clone());
+        }
         let expr = self.build(name.span, |graph, site| graph.input_of(&name.text, dtype, &dims, site))?;
         if !self.graph.is_poisoned(expr) {
             self.names.insert(name.text.clone(), Value::Tensor(expr));

@@ -1,13 +1,21 @@
 //! Indices: ranges, single elements, new axes, and positions given by a tensor or a list.
 
 use super::{Outcome, Resolver, Value, as_size, mistake};
-use crate::error::{Mistake, Problem};
+use crate::error::{Mistake, Problem, is_primary};
+use crate::names::{self, Function};
 use crate::source::Span;
-use crate::syntax::{Id, Item};
+use crate::syntax::{Id, Item, Kind};
 use broadloom_ir::ExprId;
 use broadloom_ir::dim::Dim;
 use broadloom_ir::dtype::DType;
 use broadloom_ir::graph::{Literal, SliceSpec};
+
+/// A part of the text that is short enough to be repeated in a help.
+fn spelled(text: &str) -> Option<String> {
+    /// Longest such part, in bytes.
+    const MOST: usize = 80;
+    (text.len() <= MOST && !text.contains(char::is_control)).then(|| text.to_owned())
+}
 
 /// An item of an index by what it does.
 enum Part {
@@ -33,6 +41,14 @@ impl Resolver<'_> {
             Item::Range { .. } => true,
             Item::At(id) => !matches!(resolver.values[id.0 as usize], Value::None | Value::Ellipsis),
         };
+        for (item, item_span) in items {
+            if let Item::At(id) = item
+                && let Value::Tensor(condition) = *self.value(*id)
+                && self.graph.dtype(condition) == DType::Bool
+            {
+                return Err(self.chosen_by_condition(base, *id, *item_span, items.len() == 1));
+            }
+        }
         let taken = items.iter().filter(|(item, _)| takes_axis(self, item)).count();
         let rest = shape.rank().saturating_sub(taken);
         let mut axis = 0;
@@ -47,6 +63,69 @@ impl Resolver<'_> {
             parts.push((part, *item_span));
         }
         self.take_parts(operand, parts, rest, span)
+    }
+
+    /// The mistake of `x[x > 0]`, with what to write for what is done with it: the expression at hand is the index.
+    fn chosen_by_condition(&self, base: Id, condition: Id, span: Span, is_alone: bool) -> Box<Mistake> {
+        let what = "an index by conditions makes a size that depends on the data";
+        let mistake = Mistake::new(Problem::Program { what }, span);
+        let index = Id(self.values.len() as u32);
+        let text = |id: Id| spelled(self.source.slice(self.tree.span(id)));
+        let ranks = [base, condition].map(|id| match self.value(id) {
+            Value::Tensor(expr) => self.graph.shape(*expr).rank(),
+            _ => 0,
+        });
+        let (Some(x), Some(mask), true) = (text(base), text(condition), is_alone) else {
+            return Box::new(mistake.help("reductions take the condition: `mean(x, where=condition)`"));
+        };
+        // A condition for rows holds for all that is in them.
+        let rows = match ranks[0].checked_sub(ranks[1]) {
+            None | Some(0) => mask.clone(),
+            Some(more) => {
+                let mask = if is_primary(&mask) { mask.clone() } else { format!("({mask})") };
+                format!("{mask}[:, {}]", vec!["None"; more].join(", "))
+            }
+        };
+        let user = self.tree.exprs.iter().find_map(|expr| match &expr.kind {
+            Kind::Call { name, receiver, arguments } => {
+                let first = arguments.first().filter(|first| first.keyword.is_none());
+                let operand = receiver.or(first.map(|first| first.value));
+                let rest = arguments.get(usize::from(receiver.is_none())..).unwrap_or_default();
+                (operand == Some(index)).then_some((&*name.text, rest))
+            }
+            Kind::Attribute { base, name } if *base == index => Some((&*name.text, &[][..])),
+            _ => None,
+        });
+        let Some((name, rest)) = user else {
+            return Box::new(
+                mistake
+                    .help(format!("to keep the shape, choose element by element: `where({rows}, {x}, 0)`"))
+                    .help(format!("reductions take the condition: `mean({x}, where={rows})`")),
+            );
+        };
+        Box::new(match names::function(name) {
+            Some((Function::Size | Function::Length | Function::Shape, ..)) => {
+                mistake.help(format!("to count where it holds: `count_nonzero({mask})`"))
+            }
+            Some((Function::Reduce(_) | Function::Statistic(_), ..)) => {
+                // Where it chooses rows, axes are those of x.
+                let keeps_axes = ranks[1] == 1;
+                let rest: Vec<&str> = rest
+                    .iter()
+                    .filter(|_| keeps_axes)
+                    .map(|argument| {
+                        let value = self.tree.span(argument.value);
+                        let start = argument.keyword.as_ref().map_or(value, |keyword| keyword.span);
+                        self.source.slice(start.to(value))
+                    })
+                    .collect();
+                let arguments = [&[x.as_str()], &*rest, &[&format!("where={rows}")]].concat().join(", ");
+                mistake.help(format!("reductions take the condition: `{name}({arguments})`"))
+            }
+            _ => {
+                mistake.help(format!("to keep the shape, choose element by element: `where({rows}, {x}, 0)`"))
+            }
+        })
     }
 
     /// Slices first, then takes what is given by positions, as NumPy's rule has it: beside positions, integers are
@@ -174,11 +253,6 @@ impl Resolver<'_> {
             Value::Poison => return Ok(None),
             Value::None => Part::Slice(SliceSpec::NewAxis),
             Value::Ellipsis => Part::Rest,
-            Value::Tensor(positions) if self.graph.dtype(*positions) == DType::Bool => {
-                let what = "an index by conditions makes a size that depends on the data";
-                let mistake = Mistake::new(Problem::Program { what }, span);
-                return Err(Box::new(mistake.help("choose element by element: `where(condition, x, 0)`")));
-            }
             Value::Tensor(positions) => Part::Gather(*positions),
             Value::List(items) => {
                 let positions: Option<Vec<Dim>> =

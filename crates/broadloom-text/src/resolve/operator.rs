@@ -38,6 +38,12 @@ impl Resolver<'_> {
         if left == Value::Poison || right == Value::Poison {
             return Ok(Value::Poison);
         }
+        if matches!(infix, Infix::Equal | Infix::NotEqual)
+            && let Some(codes) = self.compared_text(&left, &right, operands)?
+        {
+            let op = if infix == Infix::Equal { Op::Equal } else { Op::NotEqual };
+            return self.build(span, |graph, site| graph.elementwise(op, &codes, site)).map(Value::Tensor);
+        }
         if let (Value::Literal(left), Value::Literal(right)) = (&left, &right)
             && infix != Infix::MatMul
         {
@@ -85,6 +91,7 @@ impl Resolver<'_> {
 
     /// A row of the op table on operands of which numbers take the dtype of the tensors.
     pub(super) fn elementwise(&mut self, op: Op, operands: &[Id], span: Span) -> Outcome<Value> {
+        self.refuse_codes(Some(op), operands, span)?;
         if let (Op::Pow, &[base, exponent]) = (op, operands)
             && let Value::Literal(exponent) = self.values[exponent.0 as usize]
             && let Some(base) = self.tensor(base, DType::Bool)?

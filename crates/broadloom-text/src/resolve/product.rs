@@ -54,7 +54,7 @@ impl Resolver<'_> {
     /// `einsum('ij,jk->ik', a, b)`.
     pub(super) fn einsum(&mut self, call: &Call) -> Outcome<Option<ExprId>> {
         let subscripts = match call.get("subscripts").map(|id| (self.value(id).clone(), self.tree.span(id))) {
-            Some((Value::Text(text), _)) => text,
+            Some((Value::Text(text, _), _)) => text,
             Some((other, span)) => {
                 let problem = Problem::Kind { expected: "subscripts in quotes", found: other.describe() };
                 let help = "they come first, as in `einsum('ij,jk->ik', a, b)`";

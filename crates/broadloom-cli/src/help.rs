@@ -1,0 +1,28 @@
+//! Help on commands and on the language.
+
+use crate::args::{Cli, HelpArgs};
+use crate::failure::Failure;
+use crate::terminal::Terminal;
+use clap::CommandFactory;
+
+/// Generated and compared with the source by the workspace's tests.
+const LANGUAGE: &str = include_str!("../../../docs/language.md");
+
+/// `broadloom help`.
+///
+/// # Errors
+/// If there is no such topic.
+pub fn run(args: &HelpArgs, terminal: &Terminal) -> Result<(), Failure> {
+    let mut cli = Cli::command();
+    // The names of commands below the program's, as their own `--help` has them.
+    cli.build();
+    match args.topic.as_deref() {
+        None => terminal.print(cli.render_help()),
+        Some("language") => terminal.print(LANGUAGE),
+        Some(topic) => match cli.find_subcommand_mut(topic) {
+            Some(command) => terminal.print(command.render_help()),
+            None => Err(Failure::usage(format!("there is no help on {topic:?}"))
+                .help("topics are the commands, which `broadloom help` lists, and `language`")),
+        },
+    }
+}

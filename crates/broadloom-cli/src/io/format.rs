@@ -1,0 +1,139 @@
+//! Kinds of output files, and what each takes.
+
+use crate::failure::Failure;
+use broadloom::{ArrayInfo, DType};
+use std::path::Path;
+
+/// The names of the kinds, which are the ends of files' names.
+pub const NAMES: [&str; 7] = ["npy", "npz", "csv", "tsv", "png", "jpg", "bin"];
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    Npy,
+    Npz,
+    /// With its usual delimiter.
+    Table(u8),
+    Png,
+    Jpeg,
+    Raw,
+}
+
+impl Format {
+    /// The kind of a name, by that alone.
+    pub fn of_name(name: &str) -> Option<Format> {
+        Some(match name {
+            "npy" => Format::Npy,
+            "npz" => Format::Npz,
+            "csv" => Format::Table(b','),
+            "tsv" => Format::Table(b'\t'),
+            "png" => Format::Png,
+            "jpg" | "jpeg" => Format::Jpeg,
+            "bin" | "raw" => Format::Raw,
+            _ => return None,
+        })
+    }
+
+    /// The kind of a file, by the end of its name, else as it is asked for.
+    ///
+    /// # Errors
+    /// If neither says it.
+    pub fn of(path: &Path, shown: &str, stated: Option<Format>) -> Result<Format, Failure> {
+        let end = path.extension().and_then(|end| end.to_str()).unwrap_or_default().to_ascii_lowercase();
+        if let Some(format) = Format::of_name(&end).or(stated) {
+            return Ok(format);
+        }
+        let failure = Failure::usage(format!("what {shown} should hold is not known by its name"));
+        let converted = |from: &str, by: &str| {
+            let stem = path.with_extension("").display().to_string();
+            let (from, to) = (format!("{stem}.{from}"), path.display());
+            (format!(".{end} is not written; write {from} and convert it:"), format!("{by} {from} {to}"))
+        };
+        let (sentence, code) = match end.as_str() {
+            "tif" | "tiff" | "webp" | "gif" | "bmp" | "avif" | "ppm" => converted("png", "magick"),
+            "parquet" | "feather" | "xlsx" | "h5" | "hdf5" | "mat" | "json" => {
+                let sentence =
+                    format!(".{end} is not written; write .npz or .csv, and convert it with pandas");
+                return Err(failure.help(sentence));
+            }
+            _ => {
+                let known = NAMES.map(|name| format!(".{name}")).join(", ");
+                return Err(failure
+                    .help(format!("known are {known}, the last for the elements alone"))
+                    .help_code("or say it:", "--format npy"));
+            }
+        };
+        Err(failure.help_code(sentence, code))
+    }
+
+    /// Whether a file of the kind can take these results.
+    ///
+    /// # Errors
+    /// If it cannot.
+    pub fn takes(self, shown: &str, infos: &[&ArrayInfo]) -> Result<(), Failure> {
+        match (self, infos) {
+            (Format::Npz, _) => infos.iter().try_for_each(|info| member(&info.name)),
+            (Format::Table(_), [only]) if only.rank <= 2 => Ok(()),
+            (Format::Table(_), [only]) => {
+                Err(Failure::usage(format!("a table has two axes, but {only} has {}", only.rank))
+                    .help("write .npy, or reshape it"))
+            }
+            (Format::Table(_), several) if several.iter().all(|info| info.rank == 1) => Ok(()),
+            (Format::Table(_), _) => {
+                let all: Vec<String> = infos.iter().map(ToString::to_string).collect();
+                Err(Failure::usage(format!(
+                    "several results are columns of one table if each has one axis, but these are {}",
+                    all.join(", ")
+                ))
+                .help("write them to one .npz, or each to a file of its own by -o NAME=FILE"))
+            }
+            (Format::Png | Format::Jpeg, [only]) => self.takes_picture(only),
+            (Format::Npy | Format::Raw, [_]) => Ok(()),
+            (Format::Npy | Format::Raw | Format::Png | Format::Jpeg, _) => {
+                Err(Failure::usage(format!("{shown} takes one result, but there are {}", infos.len()))
+                    .help(format!("say which by -o NAME={}, or write all to one .npz", target(shown))))
+            }
+        }
+    }
+
+    /// Whether a result may be a picture.
+    fn takes_picture(self, info: &ArrayInfo) -> Result<(), Failure> {
+        let (kind, shapes) = match self {
+            Format::Jpeg => ("a .jpg", "u8[H, W] and u8[H, W, 3]"),
+            _ => ("a .png", "u8[H, W], u8[H, W, 3] and u8[H, W, 4]"),
+        };
+        if info.dtype != DType::U8 {
+            let failure = Failure::usage(format!("{kind} is made of u8, but there is {info}"));
+            return Err(match info.dtype {
+                DType::Bool => {
+                    failure.help_code("black and white, of an expression E, is:", "E.astype(np.uint8) * 255")
+                }
+                _ => failure
+                    .help_code(
+                        "values from 0 to 1, of an expression E, are:",
+                        "np.clip(E * 255, 0, 255).astype(np.uint8)",
+                    )
+                    .help_code("values from 0 to 255 are:", "np.clip(E, 0, 255).astype(np.uint8)"),
+            });
+        }
+        if !(2..=3).contains(&info.rank) {
+            return Err(Failure::usage(format!("{kind} has two or three axes, but there is {info}"))
+                .help(format!("pictures are {shapes}")));
+        }
+        Ok(())
+    }
+}
+
+/// Whether a result may have a file of its name in an archive, which nobody should unpack elsewhere.
+fn member(name: &str) -> Result<(), Failure> {
+    let is_bad = |letter: char| letter.is_control() || matches!(letter, '/' | '\\' | ':');
+    if !name.is_empty() && !name.contains(is_bad) && name != "." && name != ".." {
+        return Ok(());
+    }
+    Err(Failure::usage(format!("{name:?} is no name for an array in an .npz"))
+        .help_code("give the result another name:", "y = .."))
+}
+
+/// What is called so in messages, as it is written on the command line.
+fn target(shown: &str) -> &str {
+    if shown == super::content::STDOUT { super::content::STDIO } else { shown }
+}

@@ -1,0 +1,280 @@
+//! From arguments to inputs: which reader a file needs.
+
+use super::archive::{self, Entry};
+use super::argument::{Argument, raw_layout};
+use super::content::Content;
+use super::memory::{Array, Memory, Owned, bytes_of, too_large};
+use super::npy::{Fix, Header, Unreadable};
+use super::picture::PictureFile;
+use super::source::{Elements, Layout, Opened, Source};
+use super::table::{Table, TableOptions};
+use crate::failure::Failure;
+use broadloom::{DType, Scalar};
+use image::ImageFormat;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+/// Opens inputs. Those that come from one file share it.
+#[derive(Debug)]
+pub struct Files {
+    options: TableOptions,
+    contents: HashMap<PathBuf, Rc<Content>>,
+    tables: HashMap<PathBuf, Rc<Table>>,
+}
+
+impl Files {
+    pub fn new(options: TableOptions) -> Files {
+        Files { options, contents: HashMap::new(), tables: HashMap::new() }
+    }
+
+    /// The inputs of an argument: one, or all arrays of a file whose names are wanted. Of a declaration, none.
+    ///
+    /// # Errors
+    /// If the file cannot be read, or is not what its name says.
+    pub fn open(
+        &mut self,
+        argument: &Argument,
+        is_wanted: &dyn Fn(&str) -> bool,
+    ) -> Result<Vec<Opened>, Failure> {
+        match argument {
+            Argument::Declared { .. } => Ok(Vec::new()),
+            Argument::Number { name, value } => {
+                let source = Box::new(scalar(*value)?);
+                Ok(vec![Opened { name: name.clone(), source, is_named: true, warning: None }])
+            }
+            Argument::File { name: Some(name), path, part } => {
+                Ok(vec![self.one(name, path, part.as_deref())?])
+            }
+            Argument::File { name: None, path, part } => self.all(path, part.as_deref(), is_wanted),
+        }
+    }
+
+    fn one(&mut self, name: &str, path: &Path, part: Option<&str>) -> Result<Opened, Failure> {
+        let content = self.content(path)?;
+        let mut warning = None;
+        let source: Box<dyn Source> = match Format::of(&content, part)? {
+            Format::Npy => Box::new(npy(&content, part)?),
+            Format::Npz => Box::new(Entry::open(name, &content, part)?),
+            Format::Table(delimiter) => {
+                let table = self.table(&content, delimiter)?;
+                if part.is_none() && !table.left_out().is_empty() {
+                    warning = Some(format!(
+                        "{name} is made of the columns of numbers, without {:?}",
+                        table.left_out()
+                    ));
+                }
+                table.part(name, part)?
+            }
+            Format::Picture(format) => match part {
+                None => Box::new(PictureFile::open(&content, format)?),
+                Some(part) => {
+                    return Err(content
+                        .wrong(&format!("a picture has no part {part:?}"))
+                        .help("leave out what follows the last colon"));
+                }
+            },
+            Format::Raw => Box::new(raw(name, &content, part)?),
+        };
+        Ok(Opened { name: name.to_owned(), source, is_named: true, warning })
+    }
+
+    fn all(
+        &mut self,
+        path: &Path,
+        part: Option<&str>,
+        is_wanted: &dyn Fn(&str) -> bool,
+    ) -> Result<Vec<Opened>, Failure> {
+        let content = self.content(path)?;
+        match (Format::of(&content, part)?, part) {
+            (Format::Npz, None) => {
+                let keys = archive::keys(&content)?.into_iter().filter(|key| is_wanted(key));
+                let entries = keys.map(|key| {
+                    let source = Box::new(Entry::open(&key, &content, Some(&key))?);
+                    Ok(Opened { name: key, source, is_named: false, warning: None })
+                });
+                entries.collect()
+            }
+            (Format::Table(delimiter), None) => {
+                let table = self.table(&content, delimiter)?;
+                let columns = table.columns().iter().filter(|name| is_wanted(name)).map(|name| {
+                    let source = table.part(name, Some(name))?;
+                    Ok(Opened { name: name.clone(), source, is_named: false, warning: None })
+                });
+                columns.collect()
+            }
+            _ => {
+                let part = part.map_or(String::new(), |part| format!(":{part}"));
+                let file = format!("{}{part}", path.display());
+                Err(Failure::usage(format!("the input {file} has no name"))
+                    .help_code("give it one, by which the expression means it:", format!("x={file}"))
+                    .help("only .npz, .csv and .tsv have names of their own"))
+            }
+        }
+    }
+
+    /// A file, opened once; a pipe can be read but once.
+    fn content(&mut self, path: &Path) -> Result<Rc<Content>, Failure> {
+        if let Some(content) = self.contents.get(path) {
+            return Ok(content.clone());
+        }
+        let content = Rc::new(Content::open(path)?);
+        self.contents.insert(path.to_owned(), content.clone());
+        Ok(content)
+    }
+
+    fn table(&mut self, content: &Rc<Content>, delimiter: u8) -> Result<Rc<Table>, Failure> {
+        if let Some(table) = self.tables.get(content.path()) {
+            return Ok(table.clone());
+        }
+        let table = Rc::new(Table::open(content, delimiter, &self.options)?);
+        self.tables.insert(content.path().to_owned(), table.clone());
+        Ok(table)
+    }
+}
+
+/// Kinds of files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Format {
+    Npy,
+    Npz,
+    /// With its usual delimiter.
+    Table(u8),
+    Picture(ImageFormat),
+    /// Elements alone, which the argument describes.
+    Raw,
+}
+
+impl Format {
+    /// By the end of a file's name, or the beginning of what came through a pipe.
+    fn of(content: &Rc<Content>, part: Option<&str>) -> Result<Format, Failure> {
+        if content.is_piped() {
+            let is_raw = part.is_some_and(|part| raw_layout(part).is_ok());
+            return Ok(if is_raw { Format::Raw } else { Format::beginning(&content.beginning()?) });
+        }
+        let end = content.path().extension().and_then(|end| end.to_str()).unwrap_or_default();
+        Ok(match end.to_ascii_lowercase().as_str() {
+            "npy" => Format::Npy,
+            "npz" => Format::Npz,
+            "csv" => Format::Table(b','),
+            "tsv" => Format::Table(b'\t'),
+            "png" => Format::Picture(ImageFormat::Png),
+            "jpg" | "jpeg" => Format::Picture(ImageFormat::Jpeg),
+            _ => Format::Raw,
+        })
+    }
+
+    fn beginning(bytes: &[u8]) -> Format {
+        let first_line = bytes.split(|byte| *byte == b'\n').next().unwrap_or_default();
+        match bytes {
+            [0x93, b'N', b'U', b'M', b'P', b'Y', ..] => Format::Npy,
+            [b'P', b'K', 3 | 5, 4 | 6, ..] => Format::Npz,
+            [0x89, b'P', b'N', b'G', ..] => Format::Picture(ImageFormat::Png),
+            [0xff, 0xd8, 0xff, ..] => Format::Picture(ImageFormat::Jpeg),
+            _ if bytes.contains(&0) => Format::Raw,
+            _ if first_line.contains(&b'\t') && !first_line.contains(&b',') => Format::Table(b'\t'),
+            _ => Format::Table(b','),
+        }
+    }
+}
+
+/// The dtype that an argument says elements are of.
+///
+/// # Errors
+/// If there is none of the name.
+pub fn stated(content: &Content, dtype: &str) -> Result<DType, Failure> {
+    broadloom_text::dtype(dtype).ok_or_else(|| {
+        content
+            .wrong(&format!("{dtype:?} is no dtype"))
+            .help("only a dtype may follow a .npy file: x=x.npy:bf16")
+    })
+}
+
+/// Adds how NumPy would mend the file, of which `a` is the array that `key` chooses.
+pub fn mend(failure: Failure, content: &Content, key: &str, fix: Option<Fix>) -> Failure {
+    match fix {
+        Some(Fix::NumPy(code)) => {
+            let file = if content.is_piped() { "FILE".into() } else { content.path().display().to_string() };
+            failure.help_code("convert it with NumPy:", format!("a = np.load({file:?}){key}; {code}"))
+        }
+        Some(Fix::Words(help)) => failure.help(help),
+        None => failure,
+    }
+}
+
+fn npy(content: &Rc<Content>, part: Option<&str>) -> Result<Elements, Failure> {
+    let stated = part.map(|part| stated(content, part)).transpose()?;
+    let failed = |error: Unreadable| mend(content.wrong(&error.what), content, "", error.fix);
+    let header = Header::read(content.reader(0)).map_err(failed)?;
+    let layout = header.layout(stated).map_err(failed)?;
+    Elements::new(content.clone(), layout, header.length as u64).map_err(|what| {
+        content.wrong(&what).help("it was cut off, or is still being written: write it again")
+    })
+}
+
+fn raw(name: &str, content: &Rc<Content>, part: Option<&str>) -> Result<Elements, Failure> {
+    let file = content.path().display();
+    let Some(part) = part else {
+        let failure = match content.is_piped() {
+            true => content.wrong("it holds bytes that are no .npy, .npz, table or picture"),
+            false => foreign(name, content),
+        };
+        let code = format!("{name}={file}:f32[_, 3]");
+        return Err(failure.help_code("of elements alone, say the dtype and the shape:", code));
+    };
+    let (dtype, sizes) = raw_layout(part).map_err(|what| content.wrong(&what))?;
+    let found = content.length();
+    let known: Vec<usize> = sizes.iter().copied().flatten().collect();
+    let rest = bytes_of(dtype, &known).ok_or_else(|| content.wrong(&too_large(dtype, &known)))?;
+    let inferred = found.checked_div(rest as u64).and_then(|size| usize::try_from(size).ok()).unwrap_or(0);
+    let shape: Vec<usize> = sizes.iter().map(|size| size.unwrap_or(inferred)).collect();
+    let layout = Layout::plain(dtype, shape);
+    let needed = layout.length().map_err(|what| content.wrong(&what))?;
+    if needed as u64 != found {
+        let what = match known.len() == sizes.len() {
+            true => format!("{part} is {needed} bytes, but the file has {found}"),
+            false => {
+                format!("the file has {found} bytes, which is no multiple of the {rest} that {part} needs")
+            }
+        };
+        return Err(content.wrong(&what).help("correct the dtype or the shape; one size may be `_`"));
+    }
+    Elements::new(content.clone(), layout, 0).map_err(|what| content.wrong(&what))
+}
+
+/// The mistake of a file of no known kind, with what would convert it.
+fn foreign(name: &str, content: &Content) -> Failure {
+    let path = content.path();
+    let (file, stem) = (path.display().to_string(), path.with_extension("").display().to_string());
+    let failure = content.wrong("what the file holds is not known by its name");
+    let end = path.extension().and_then(|end| end.to_str()).unwrap_or_default().to_ascii_lowercase();
+    let python = |load: &str| format!("np.savez({:?}, x={load})", format!("{stem}.npz"));
+    let table = |load: &str| format!("pd.{load}({file:?}).to_csv({:?}, index=False)", format!("{stem}.csv"));
+    let (sentence, code) = match end.as_str() {
+        "tif" | "tiff" | "webp" | "gif" | "bmp" | "avif" | "heic" | "ppm" => {
+            ("convert it to .png:", format!("magick {file} {stem}.png"))
+        }
+        "parquet" => ("convert it with pandas:", table("read_parquet")),
+        "feather" => ("convert it with pandas:", table("read_feather")),
+        "json" => ("convert it with pandas:", table("read_json")),
+        "xls" | "xlsx" | "ods" => ("convert it with pandas:", table("read_excel")),
+        "h5" | "hdf5" => ("convert it with h5py:", python(&format!("h5py.File({file:?})['KEY'][:]"))),
+        "mat" => ("convert it with SciPy:", python(&format!("scipy.io.loadmat({file:?})['KEY']"))),
+        "wav" | "flac" | "ogg" => {
+            ("convert it with soundfile:", python(&format!("soundfile.read({file:?})[0]")))
+        }
+        "pt" | "pth" => ("convert it with PyTorch:", python(&format!("torch.load({file:?}).numpy()"))),
+        "gz" => ("unpack it into a pipe:", format!("gzip -dc {file} | broadloom eval .. {name}=-")),
+        "xz" => ("unpack it into a pipe:", format!("xz -dc {file} | broadloom eval .. {name}=-")),
+        "zst" => ("unpack it into a pipe:", format!("zstd -dc {file} | broadloom eval .. {name}=-")),
+        _ => return failure.help("known are .npy, .npz, .csv, .tsv, .png, .jpg and .jpeg"),
+    };
+    failure.help_code(sentence, code)
+}
+
+fn scalar(value: Scalar) -> Result<Array, Failure> {
+    let bytes = value.bits().to_ne_bytes();
+    let owned = Owned::read(bytes.as_slice(), bytes.len());
+    let owned = owned.map_err(|error| Failure::data(error.to_string()))?;
+    Array::new(value.dtype(), Vec::new(), false, Memory::owned(owned), 0).map_err(Failure::data)
+}

@@ -1,0 +1,139 @@
+//! What the indices of results stand for: the texts of a column by which a program groups.
+
+use crate::io::source::Opened;
+use crate::io::table::Names;
+use broadloom::CheckedGraph;
+use broadloom_ir::ExprId;
+use broadloom_ir::graph::{Node, View};
+use std::collections::HashMap;
+
+/// The names along an axis, and what they are names of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Label {
+    pub of: String,
+    pub names: Names,
+}
+
+/// The labels of each result's axes.
+#[derive(Debug, Default)]
+pub struct Labels(HashMap<String, Vec<Option<Label>>>);
+
+/// The inputs by which the axes of an expression are grouped.
+type Axes = Vec<Option<usize>>;
+
+impl Labels {
+    /// Follows groups from the reductions that make them to the results, through operations that leave every element
+    /// where it is along its axis.
+    pub fn new(graph: &CheckedGraph, inputs: &[Opened]) -> Labels {
+        if inputs.iter().all(|input| input.source.names().is_none()) {
+            return Labels::default();
+        }
+        let mut axes: HashMap<ExprId, Axes> = HashMap::new();
+        for expr in graph.exprs() {
+            let found = of_node(graph, expr, &axes, inputs);
+            if found.iter().any(Option::is_some) {
+                axes.insert(expr, found);
+            }
+        }
+        let label = |input: &usize| {
+            let Opened { name, source, .. } = inputs.get(*input)?;
+            Some(Label { of: name.clone(), names: source.names()?.clone() })
+        };
+        let of_result = |axes: &Axes| axes.iter().map(|input| input.as_ref().and_then(label)).collect();
+        let results = graph.outputs().iter();
+        let labels =
+            results.filter_map(|output| Some((output.name.to_string(), of_result(axes.get(&output.expr)?))));
+        Labels(labels.collect())
+    }
+
+    /// The label of an axis of a result.
+    pub fn of(&self, result: &str, axis: usize) -> Option<&Label> {
+        self.0.get(result)?.get(axis)?.as_ref()
+    }
+}
+
+fn of_node(graph: &CheckedGraph, expr: ExprId, known: &HashMap<ExprId, Axes>, inputs: &[Opened]) -> Axes {
+    let rank = graph.shape(expr).rank();
+    let of = |operand: ExprId| {
+        known.get(&operand).cloned().unwrap_or_else(|| vec![None; graph.shape(operand).rank()])
+    };
+    match graph.node(expr) {
+        // Blocks of rows, groups, and what a row has.
+        Node::Segment { values, ids, .. } => {
+            let group = match graph.node(*ids) {
+                Node::Input(input) => {
+                    let name = graph.inputs().get(input.index()).map(|info| &*info.name);
+                    inputs
+                        .iter()
+                        .position(|input| Some(input.name.as_str()) == name && input.source.names().is_some())
+                }
+                _ => None,
+            };
+            [None, group].into_iter().chain(of(*values).into_iter().skip(1)).collect()
+        }
+        Node::Elementwise { .. } | Node::Select { .. } | Node::Cast(_) => {
+            let mut axes: Axes = vec![None; rank];
+            for operand in graph.operands(expr) {
+                let groups = stretched(graph, expr, operand, of(operand));
+                axes.iter_mut().zip(groups).for_each(|(axis, group)| *axis = axis.or(group));
+            }
+            axes
+        }
+        Node::Reduce { operand, axes, keepdims, .. } => {
+            let all = of(*operand).into_iter().enumerate();
+            match keepdims {
+                true => all.map(|(axis, group)| group.filter(|_| !axes.contains(&axis))).collect(),
+                false => all.filter(|(axis, _)| !axes.contains(axis)).map(|(_, group)| group).collect(),
+            }
+        }
+        Node::View { view, operand } => of_view(graph, expr, view, *operand, of(*operand)),
+        Node::Input(_)
+        | Node::Constant(_)
+        | Node::Take { .. }
+        | Node::Iota
+        | Node::Size(_)
+        | Node::Concat { .. }
+        | Node::TopK { .. }
+        | Node::Poison => vec![None; rank],
+    }
+}
+
+/// What the groups of an operand are of a result to which it broadcasts. One that stretches is not that of all elements.
+fn stretched(graph: &CheckedGraph, expr: ExprId, operand: ExprId, groups: Axes) -> Axes {
+    let (shape, own) = (graph.shape(expr), graph.shape(operand));
+    let new = shape.rank().saturating_sub(groups.len());
+    let kept = groups.into_iter().enumerate();
+    let kept = kept.map(|(axis, group)| group.filter(|_| own.get(axis) == shape.get(axis + new)));
+    std::iter::repeat_n(None, new).chain(kept).collect()
+}
+
+fn of_view(graph: &CheckedGraph, expr: ExprId, view: &View, operand: ExprId, groups: Axes) -> Axes {
+    let shape = graph.shape(expr);
+    let at = |axis: usize| groups.get(axis).copied().flatten();
+    match view {
+        View::Permute(permutation) => permutation.iter().map(|axis| at(*axis)).collect(),
+        View::ExpandDims(axes) => {
+            let mut rest = groups.iter().copied();
+            (0..shape.rank())
+                .map(|axis| if axes.contains(&axis) { None } else { rest.next().flatten() })
+                .collect()
+        }
+        View::Squeeze(axes) => groups
+            .iter()
+            .enumerate()
+            .filter(|(axis, _)| !axes.contains(axis))
+            .map(|(_, group)| *group)
+            .collect(),
+        View::BroadcastTo => stretched(graph, expr, operand, groups),
+        View::Rebind => groups,
+        View::Slice(slices) => {
+            let whole = graph.shape(operand);
+            let is_whole = |axis: usize| {
+                slices.get(axis).is_some_and(|slice| slice.start.is_zero() && slice.step == 1)
+                    && whole.get(axis) == shape.get(axis)
+            };
+            (0..groups.len()).map(|axis| at(axis).filter(|_| is_whole(axis))).collect()
+        }
+        View::Reshape => vec![None; shape.rank()],
+    }
+}

@@ -1,0 +1,128 @@
+//! What there is to know of every function: how it is called, and, of those that are no row of the op table, what it
+//! means, its shapes and dtypes, and an example.
+
+use crate::names::{self, function};
+
+/// A function that is none of the tables of ops, reductions and products, which docs/ops.md renders.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Explanation {
+    /// Its own name.
+    pub name: &'static str,
+    /// What it gives.
+    pub meaning: &'static str,
+    /// The shape of the result.
+    pub shapes: &'static str,
+    /// The dtypes of operands and result.
+    pub dtypes: &'static str,
+    /// An expression.
+    pub example: &'static str,
+    /// How the program prints its value.
+    pub value: &'static str,
+}
+
+macro_rules! explanations {
+    ($($name:literal: $meaning:literal, $shapes:literal, $dtypes:literal, $example:literal => $value:literal;)*) => {
+        &[$(Explanation {
+            name: $name, meaning: $meaning, shapes: $shapes, dtypes: $dtypes, example: $example, value: $value,
+        },)*]
+    };
+}
+
+const EXPLANATIONS: &[Explanation] = explanations! {
+    "softmax": "Shares that sum to 1 along the axes: `exp(x)` by its sum, without overflow.",
+        "that of x", "floats; of integers f64", "softmax(array([0.0, 0.0]))" => "[0.5 0.5]";
+    "log_softmax": "The logarithms of `softmax`, without overflow.",
+        "that of x", "floats; of integers f64", "log_softmax(array([7.0]))" => "[0.]";
+    "norm": "The norm of the vectors along an axis: the second, or that of `ord`: 1, 2 or inf.",
+        "without the axes; 1 for each with keepdims", "floats; of integers f64", "norm(array([3.0, 4.0]))" => "5.0";
+    "where": "x where the condition holds, else y, element by element.",
+        "the three broadcast", "bool; the common dtype of x and y", "where(arange(4) < 2, arange(4), -1)" => "[ 0  1 -1 -1]";
+    "astype": "The elements as another dtype: floats to integers toward zero and within range, to bool as `x != 0`.",
+        "that of x", "any; the dtype that is given", "array([1.5, -2.5]).astype(i32)" => "[ 1 -2]";
+    "reshape": "The same elements in row-major order under other sizes, of which one may be -1, to follow.",
+        "the sizes that are given, of as many elements", "any; that of x", "arange(6).reshape(2, -1)" => "[[0 1 2]\n [3 4 5]]";
+    "rebind": "The same tensor with other expressions for its sizes, `None` to keep one; each call checks that they are equal.",
+        "the sizes that are given", "any; that of x", "arange(3).rebind(3)" => "[0 1 2]";
+    "ravel": "All elements in row-major order along one axis.",
+        "[number of elements]", "any; that of x", "arange(6).reshape(2, 3).ravel()" => "[0 1 2 3 4 5]";
+    "broadcast_to": "Stretched to other sizes by the broadcast rule.",
+        "the sizes that are given", "any; that of x", "broadcast_to(arange(2), (2, 2))" => "[[0 1]\n [0 1]]";
+    "permute_dims": "The axes in another order; in reverse if none is given.",
+        "the sizes of x in that order", "any; that of x", "permute_dims(arange(4).reshape(2, 2), (1, 0))" => "[[0 2]\n [1 3]]";
+    "swapaxes": "Two axes exchanged.",
+        "the sizes of x, two of them exchanged", "any; that of x", "swapaxes(arange(4).reshape(2, 2), 0, 1)" => "[[0 2]\n [1 3]]";
+    "matrix_transpose": "The last two axes exchanged, as `x.mT`.",
+        "[.., m, n] of [.., n, m]", "any; that of x", "matrix_transpose(arange(2).reshape(1, 2))" => "[[0]\n [1]]";
+    "expand_dims": "New axes of size 1, as `x[:, None]`; the axes count in the result.",
+        "that of x with 1 at the axes", "any; that of x", "expand_dims(arange(2), 1)" => "[[0]\n [1]]";
+    "squeeze": "Without axes whose size is the constant 1: those that are given, or all.",
+        "that of x without them", "any; that of x", "squeeze(arange(2).reshape(2, 1))" => "[0 1]";
+    "flip": "The elements in reverse along the axes, or along all.",
+        "that of x", "any; that of x", "flip(arange(3))" => "[2 1 0]";
+    "take": "The elements at positions along an axis, as `x[indices]`; negative ones count from the end.",
+        "the axes of indices in place of the axis", "any, and integers; that of x", "take(array([10, 20, 30]), [2, 0])" => "[30 10]";
+    "topk": "The k greatest elements along an axis, the last one unless said, best first; the least with `largest=False`. k is a number from 1 to 64.",
+        "k in place of the axis", "any; that of x", "topk(array([3, 1, 2]), 2)" => "[3 2]";
+    "argtopk": "The positions of what `topk` gives.",
+        "k in place of the axis", "any; i64", "argtopk(array([3, 1, 2]), 2)" => "[0 2]";
+    "concat": "Tensors one after the other along an axis, the first unless said.",
+        "the sum of their sizes along the axis; the others are equal", "the common dtype", "concat([arange(2), arange(2)])" => "[0 1 0 1]";
+    "stack": "Tensors of one shape beside each other along a new axis, the first unless said.",
+        "that of each, with their number at the axis", "the common dtype", "stack([arange(2), arange(2)])" => "[[0 1]\n [0 1]]";
+    "segment_sum": "The sums of the rows of x by their groups: row i belongs to group `ids[i]`, which is from 0 up to before `segments`, a number that columns of text have themselves.",
+        "[segments, ..] of x[n, ..] and ids[n]", "any, and integers; as `sum`", "segment_sum(array([1, 2, 4]), [0, 1, 0], 2)" => "[5 2]";
+    "segment_min": "The least element of each group; of none, the greatest value of the dtype.",
+        "[segments, ..] of x[n, ..] and ids[n]", "any, and integers; that of x", "segment_min(array([1, 2, 4]), [0, 1, 0], 2)" => "[1 2]";
+    "segment_max": "The greatest element of each group; of none, the least value of the dtype.",
+        "[segments, ..] of x[n, ..] and ids[n]", "any, and integers; that of x", "segment_max(array([1, 2, 4]), [0, 1, 0], 2)" => "[4 2]";
+    "segment_mean": "The mean of each group; of none, nan.",
+        "[segments, ..] of x[n, ..] and ids[n]", "any, and integers; floats, of integers f64", "segment_mean(array([1.0, 2.0, 4.0]), [0, 1, 0], 2)" => "[2.5 2. ]";
+    "segment_count": "How many rows each group has.",
+        "[segments] of ids[n]", "integers; i64", "segment_count([0, 1, 0], 2)" => "[2 1]";
+    "arange": "The numbers from start, 0 unless said, up to before stop.",
+        "[their number], which may be a size", "i64, or the dtype of its numbers; or as given", "arange(2, 8, 3)" => "[2 5]";
+    "linspace": "`num` numbers at equal distances, 50 unless said, from start to stop, both included.",
+        "[num], which may be a size", "f64", "linspace(0, 1, 3)" => "[0.  0.5 1. ]";
+    "array": "A list of numbers, or of lists of them, as a tensor.",
+        "as the lists are nested", "i64, f64 or bool, as its numbers are; or as given", "array([[1, 2], [3, 4]])" => "[[1 2]\n [3 4]]";
+    "from_bits": "The number of a dtype that has these bits.",
+        "[]", "the dtype that is given", "from_bits(f32, 0x40490fdb)" => "3.1415927";
+    "shape": "The sizes of a tensor, as `x.shape`; `shape(x)[0]` is one of them.",
+        "no tensor: sizes", "any", "arange(6).reshape(2, 3).shape[1]" => "3";
+    "len": "The size of the first axis.",
+        "no tensor: a size", "any", "len(arange(6).reshape(2, 3))" => "2";
+    "ndim": "The number of axes.",
+        "no tensor: a number", "any", "ndim(arange(6).reshape(2, 3))" => "2";
+    "size": "The number of elements; of a symbol, its value as i64.",
+        "no tensor: a size", "any", "size(arange(6).reshape(2, 3))" => "6";
+};
+
+/// What there is to know of a function, by its own name, if it is none of the tables of docs/ops.md.
+pub fn explanation(own: &str) -> Option<&'static Explanation> {
+    EXPLANATIONS.iter().find(|explanation| explanation.name == own)
+}
+
+/// The own names of all functions, in the order of the tables.
+pub fn functions() -> impl Iterator<Item = &'static str> {
+    names::functions().filter(|name| function(name).is_some_and(|(_, own, _)| own == *name))
+}
+
+/// How a function is called, by any of its names: `sum(x, axis=, keepdims=, dtype=)`. What may be left out is written
+/// with `=`, and `..` stands for further arguments.
+///
+/// ```
+/// assert_eq!(broadloom_text::usage("take").as_deref(), Some("take(x, indices, axis=)"));
+/// ```
+pub fn usage(name: &str) -> Option<String> {
+    let (_, own, parameters) = function(name)?;
+    let parameters: Vec<String> = parameters
+        .iter()
+        .map(|parameter| match (parameter.trim_end_matches(['*', '?']), parameter.contains('*')) {
+            (name, true) => format!("{name}.."),
+            (name, false) if parameter.contains('?') => format!("{name}="),
+            (name, false) => name.to_owned(),
+        })
+        .collect();
+    Some(format!("{own}({})", parameters.join(", ")))
+}

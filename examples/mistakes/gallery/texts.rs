@@ -1,0 +1,46 @@
+use super::{Mistake, read};
+
+pub const MISTAKES: &[Mistake] = &[
+    read("A bracket that is not closed", "To sum rows.", "input x: f32[n, 3]\noutput y = x.sum(axis=1"),
+    read(
+        "Python's `and`",
+        "To choose what is between 0 and 1.",
+        "input x: f32[n]\noutput y = x > 0 and x < 1",
+    ),
+    read(
+        "A number of too many digits",
+        "To be exact.",
+        "output y = 0.1111111111111111111111111111111111111111111111111111111111111111111",
+    ),
+    read("A calculation without a result", "To divide two numbers.", "output y = 1 / 0"),
+    read("A name of nothing", "To add two inputs.", "input codes: f32[k, 3]\noutput y = cods + 1"),
+    read("A function of another name", "To take shares.", "input x: f32[n]\noutput y = sofmax(x)"),
+    read(
+        "A function that there is not",
+        "To see how columns vary together.",
+        "input x: f32[n, 3]\noutput c = np.cov(x)",
+    ),
+    read("A random number", "To begin anywhere.", "output y = np.random.rand(3)"),
+    read(
+        "A name that is taken",
+        "To name two values.",
+        "input x: f32[n]\nlet y = x + 1\nlet y = x + 2\noutput z = y",
+    ),
+    read(
+        "An argument that a function does not take",
+        "To sum without an axis.",
+        "input x: f32[n]\noutput y = x.sum(0, 1, 2, 3, 4, 5, 6)",
+    ),
+    read("A list where a tensor is wanted", "To sum two tensors.", "input x: f32[n]\noutput y = sum([x, x])"),
+    read(
+        "Rows by a condition",
+        "To take the mean of the elements above 0.",
+        "input x: f32[n, 3]\noutput y = x[x[:, 0] > 0].mean(axis=0)",
+    ),
+    read("Two results without names", "To see sum and mean.", "input x: f32[n]\nsum(x)\nmean(x)"),
+    read(
+        "All pairs, in a text",
+        "To compare every code with every observation.",
+        "input codes: f32[17, 3]\ninput obs: f32[1000, 3]\noutput d = codes - obs",
+    ),
+];
