@@ -10,11 +10,14 @@
 //! be written. Equal nodes are one node (common subexpressions). A node without dtype and shape cannot exist.
 //! Nothing here recurses over nodes: a chain of 100,000 of them is as good as a short one.
 
+mod arrange;
 mod assign;
 mod checked;
 mod compose;
+mod composed;
 mod einsum;
 pub(crate) mod elementwise;
+mod filtered;
 pub(crate) mod infer;
 mod join;
 mod mistake;
@@ -37,9 +40,12 @@ pub use crate::literal::Literal;
 use crate::problem::{Made, NameKind, Operand, Problem, Requirement, Size};
 use crate::shape::{MAX_RANK, Shape};
 pub use crate::site::{Site, SiteId};
+pub use arrange::{Pad, Triangle};
 pub use assign::Assignment;
 pub use checked::{CheckedGraph, OutputInfo};
-pub use compose::Norm;
+pub use compose::{Norm, Spread};
+pub use composed::{Composed, Tolerance};
+pub use filtered::{Filter, Terms};
 pub use join::SegmentOp;
 pub use mistake::Mistake;
 pub use node::{Axes, Node, Operands, Permutation, SliceAxis, View};

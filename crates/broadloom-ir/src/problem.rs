@@ -284,6 +284,8 @@ pub enum Problem {
         /// How many are missing, at least; positive.
         by: Size,
     },
+    /// An argument that means nothing: what the op does or needs, as the end of a sentence.
+    Argument(&'static str),
     /// No input determines the symbol.
     Unsolvable {
         /// Its name.
@@ -456,6 +458,7 @@ impl Problem {
             | Problem::TooFewAxes { .. } => "S008",
             Problem::NegativeSize { .. } | Problem::TooManyElements | Problem::Size(_) => "S009",
             Problem::EmptyReduction { .. } => "S010",
+            Problem::Argument(_) => "S016",
             Problem::Unsolvable { .. } => "S011",
             Problem::Placement { .. } => "S012",
             Problem::TopKCount { .. } | Problem::TooFewElements { .. } => "S015",

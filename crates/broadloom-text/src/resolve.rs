@@ -4,6 +4,7 @@
 //! Expressions are evaluated in the order of the arena, each to a [`Value`]. The builder is told [`Sites`], by which the
 //! text knows the places of what it reports.
 
+mod arrange;
 mod call;
 mod declare;
 mod fold;
@@ -11,6 +12,7 @@ mod index;
 mod make;
 mod operator;
 mod product;
+mod reduce;
 
 use crate::Resolved;
 use crate::error::{Limit, Mistake, Mistakes, NameOf, Problem};

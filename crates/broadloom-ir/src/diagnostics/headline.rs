@@ -177,6 +177,7 @@ impl fmt::Display for Problem {
             Problem::EmptyReduction { axis } => {
                 write!(f, "of no elements has no value: axis {axis} is empty")
             }
+            Problem::Argument(rule) => f.write_str(rule),
             Problem::TopKCount { k } => {
                 let most = crate::graph::MAX_TOPK;
                 write!(f, "cannot give the {k} best elements: 1 to {most} can be asked for")

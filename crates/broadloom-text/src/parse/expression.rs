@@ -122,7 +122,10 @@ impl Parser<'_> {
                 let name = self.attribute()?;
                 let open = self.span();
                 let kind = if self.eat(Token::ParenOpen) {
-                    let arguments = self.arguments(open, None)?;
+                    // The receiver is the first argument.
+                    let text = names::text_parameter(&name.text);
+                    let text = text.and_then(|(place, name)| Some((place.checked_sub(1)?, name)));
+                    let arguments = self.arguments(open, text)?;
                     Kind::Call { name, receiver: Some(base), arguments }
                 } else {
                     Kind::Attribute { base, name }
@@ -245,7 +248,7 @@ impl Parser<'_> {
     }
 
     /// Arguments, of which the first one, or the one of the name `text`, may be text in quotes.
-    fn arguments(&mut self, open: Span, text: Option<&str>) -> Parsed<Vec<Argument>> {
+    fn arguments(&mut self, open: Span, text: Option<(usize, &str)>) -> Parsed<Vec<Argument>> {
         let mut arguments: Vec<Argument> = Vec::new();
         while self.peek() != Some(Token::ParenClose) {
             if self.is_at_end() {
@@ -259,9 +262,9 @@ impl Parser<'_> {
                 let mistake = self.unexpected("a keyword argument, as they come last");
                 return mistake.map_err(|mistake| Box::new(mistake.help("to compare, write `==`")));
             }
-            let takes_text = text.is_some_and(|text| match &keyword {
+            let takes_text = text.is_some_and(|(position, text)| match &keyword {
                 Some(keyword) => *keyword.text == *text,
-                None => arguments.is_empty(),
+                None => arguments.len() == position,
             });
             let value = match self.quoted().filter(|_| takes_text) {
                 Some(text) => {

@@ -3,7 +3,7 @@
 use super::operand::{Kind, Operand};
 use broadloom_ir::ExprId;
 use broadloom_ir::dtype::DType;
-use broadloom_ir::graph::{Graph, Literal, Product, Site};
+use broadloom_ir::graph::{Composed, Graph, Literal, Product, Site, Tolerance};
 use broadloom_ir::ops::Op;
 use smallvec::SmallVec;
 
@@ -12,6 +12,10 @@ use smallvec::SmallVec;
 pub(super) enum Call {
     /// A row of the op table.
     Elementwise(Op, Arguments),
+    /// A function that is made of such rows.
+    Composed(Composed, Arguments),
+    /// Whether numbers are near each other.
+    IsClose([Argument; 2], Tolerance),
     /// A choice by a condition.
     Select(ExprId, Arguments),
     /// A conversion.
@@ -99,6 +103,10 @@ impl Call {
         Call::Elementwise(op, operands.iter().map(Argument::from).collect())
     }
 
+    pub(super) fn composed(function: Composed, operands: &[Operand]) -> Call {
+        Call::Composed(function, operands.iter().map(Argument::from).collect())
+    }
+
     pub(super) fn select(condition: ExprId, sides: &[Operand; 2]) -> Call {
         Call::Select(condition, sides.iter().map(Argument::from).collect())
     }
@@ -119,6 +127,14 @@ impl Call {
                     graph.elementwise(*op, &exprs, site)
                 }
             },
+            Call::Composed(function, operands) => {
+                let exprs = exprs(graph, operands, site);
+                graph.composed(*function, &exprs, site)
+            }
+            Call::IsClose(operands, tolerance) => {
+                let exprs = exprs(graph, operands, site);
+                graph.isclose(exprs[0], exprs[1], *tolerance, site)
+            }
             Call::Select(condition, sides) => {
                 let exprs = exprs(graph, sides, site);
                 graph.select(*condition, exprs[0], exprs[1], site)

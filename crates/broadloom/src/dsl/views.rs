@@ -368,24 +368,6 @@ impl Tensor {
         self.slice_at(axis.into_axis(), SliceItem(Item::At(index.into())), Site::caller())
     }
 
-    /// The elements in reverse order along axes.
-    ///
-    /// ```
-    /// use broadloom::prelude::*;
-    /// let result: Vec<i32> = eval(&[5, 6, 7], |x| x.flip(0))?;
-    /// assert_eq!(result, [7, 6, 5]);
-    /// # Ok::<(), broadloom::EvalError>(())
-    /// ```
-    #[track_caller]
-    pub fn flip(self, axes: impl IntoAxes) -> Tensor {
-        let site = Site::caller();
-        let reversed = SliceItem(Item::Range { start: None, stop: None, step: -1 });
-        match axes.into_axes() {
-            Some(axes) => axes.into_iter().fold(self, |tensor, axis| tensor.slice_at(axis, reversed, site)),
-            None => self.take_slice(&vec![reversed; self.rank()], site),
-        }
-    }
-
     /// The elements at the positions along `axis` that an integer tensor gives; its axes replace the axis. Negative
     /// positions count from the end; one out of range is an error when the kernel runs.
     ///
