@@ -4,11 +4,14 @@ A line is a template: `x` and `y` are arrays, of which the dtypes and shapes are
 floats are compared bit for bit, but for a number of steps where the order of additions or a function rounds.
 """
 
+import math
 import warnings
+from fractions import Fraction
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
+from elementwise import corners
 from meaning import BOOL, DTYPES, F16, F32, F64, I64, Approximate, Refused
 from reduced import whole
 
@@ -172,7 +175,7 @@ def elementwise(lines):
     random = lines.random
     for dtype in SOME:
         x = whole(dtype, (3, 5), random)
-        if dtype.kind != "u" and dtype != BOOL and dtype.itemsize > 1:
+        if dtype.itemsize > 1:
             lines.add("np.fabs(x)", x=x)
         for other in SOME:
             y = values(other, (5,), random)
@@ -195,6 +198,52 @@ def elementwise(lines):
         powers += list(range(-1085, -1015)) + list(range(-160, -120)) + list(range(-30, -10))
         lines.add("np.ldexp(x[:, None], n)", x=x.astype(dtype), n=np.array(powers, DTYPES["i32"]))
     lines.add("np.ldexp(x, x)", x=np.ones(3, F32))
+
+
+def normal(x):
+    """The normal distribution function, within 2 units of the last place of f64, and what is lost in `x / sqrt(2)` told."""
+    root = Fraction(math.isqrt(2 << 400), 1 << 200)
+    result = []
+    for value in x.astype(F64):
+        if not math.isfinite(value):
+            result.append(value if math.isnan(value) else float(value > 0))
+            continue
+        scaled = -float(value) / math.sqrt(2)
+        lost = -Fraction(float(value)) / root - Fraction(scaled)
+        slope = -2 / math.sqrt(math.pi) * math.exp(-scaled * scaled) * float(lost)
+        result.append((math.erfc(scaled) + slope) / 2)
+    return np.array(result)
+
+
+def special(lines):
+    random = lines.random
+    for dtype in WIDE_FLOATS:
+        info = np.finfo(dtype)
+        ends = [0.0, -0.0, np.inf, -np.inf, np.nan, info.tiny, -info.smallest_subnormal, info.max, -info.max, info.eps, -1e-9]
+        # Beyond these the result is below the normal numbers, of which a unit is more.
+        least = -12.5 if dtype == F32 else -37
+        x = np.concatenate([ends, random.uniform(least, 9, 20000), random.normal(0, 1, 9000), random.normal(0, 1e-6, 99)])
+        x = x.astype(dtype)
+        inputs = {"x": x}
+        wanted = Approximate(dtype, normal(x).astype(dtype), steps=6)
+        lines.cases.write("function", "ndtr(x)", inputs, wanted)
+    for name in ("i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64"):
+        dtype = DTYPES[name]
+        info = np.iinfo(dtype)
+        x = corners(dtype)
+        for function, op in [("saturating_add", int.__add__), ("saturating_subtract", int.__sub__)]:
+            wanted = [[min(max(op(int(a), int(b)), info.min), info.max) for b in x] for a in x]
+            lines.cases.write("function", f"{function}(x[:, None], x)", {"x": x}, np.array(wanted, dtype))
+    for dtype in WIDE_FLOATS:
+        x = random.normal(3, 2, (6, 9)).astype(dtype)
+        w, b = random.normal(0, 1, (2, 9)).astype(dtype)
+        wide = x.astype(np.longdouble)
+        deviation = wide - wide.mean(axis=-1, keepdims=True)
+        normed = deviation / np.sqrt(wide.var(axis=-1, keepdims=True) + dtype.type(1e-3))
+        distance = np.full(x.shape, 40 * float(np.finfo(dtype).eps))
+        for text, wanted in [("layer_norm(x, epsilon=1e-3)", normed), ("layer_norm(x, -1, w, b, 1e-3)", normed * w + b)]:
+            wanted = Approximate(dtype, wanted.astype(F64), distance=distance)
+            lines.cases.write("function", text, {"x": x, "w": w, "b": b}, wanted)
 
 
 VIEWS = """
@@ -313,6 +362,44 @@ def arranged(lines):
             lines.add("sliding_window_view(y.T, 2, 0) @ np.ones(2, dtype=np.float32)", y=y)
 
 
+QUIRKS = """
+np.rint(x)
+np.clip(x)
+np.clip(x, None, 2)
+x > -1
+-1 < x
+x == -3
+x[1:9]
+x[-9:2]
+x[5:2]
+x[7:]
+x[::-2]
+x[9::-1]
+x[-9::-1]
+x[3:-9:-1]
+x[:, 1:100:3]
+x[2:1:-1, -100:-1]
+np.take(x, 7)
+np.sum(x[0, 0], axis=0)
+np.max(x[0, 0], axis=-1)
+np.argmin(x[0, 0], axis=0)
+np.any(x[0, 0], axis=-1, keepdims=True)
+np.sum(x[0, 0], axis=1)
+1_000 + x.astype(np.int64)
+0x_ff + x.astype(np.int64)
+00 + x
+"""
+
+
+def quirks(lines):
+    for name in ("u16", "i32", "u64", "f32", "f64"):
+        x = values(DTYPES[name], (4, 6), lines.random)
+        for line in QUIRKS.strip().splitlines():
+            lines.add(line, x=x)
+    for line in ["1__0 + x", "07 + x", "1_ + x", "0x__f + x"]:
+        lines.cases.write("function", line, {"x": x}, Refused("no number of Python's"))
+
+
 def write(cases):
     lines = Lines(cases)
     filtered(lines)
@@ -321,3 +408,5 @@ def write(cases):
     averages(lines)
     elementwise(lines)
     arranged(lines)
+    special(lines)
+    quirks(lines)

@@ -202,7 +202,8 @@ fn compile(cases: &[Case], failures: &mut Failures) -> usize {
             }
         }
     }
-    for case in texts.into_iter().filter(|case| !matches!(case.wanted, Wanted::Refused)).step_by(SHARE) {
+    for case in texts.into_iter().filter(|case| !matches!(case.wanted, Wanted::Refused)).step_by(SHARE.min(2))
+    {
         for vectorize in [false, true] {
             run += usize::from(vectorize);
             let difference = match text::run(case, vectorize) {

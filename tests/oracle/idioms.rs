@@ -41,6 +41,9 @@ const IDIOMS: &[Idiom] = &[
     nearest,
     short_product,
     contraction,
+    windows,
+    nearest,
+    pixels,
 ];
 
 /// A tensor of one of the forms, with its parts kept for other steps.
@@ -237,6 +240,39 @@ fn differences(builder: &mut Builder, draw: &mut Draw) -> Tensor {
     let difference = x.slice_axis(axis, 1.., 1) - x.slice_axis(axis, ..-1, 1);
     builder.keep(difference);
     if draw.next(2) == 0 { difference.abs().sum(axis) } else { difference }
+}
+
+/// Windows along an axis: of an array, of what is computed, of sums; reduced, weighted, or as they are.
+fn windows(builder: &mut Builder, draw: &mut Draw) -> Tensor {
+    let [n, m, k] = builder.symbols.map(Dim::from);
+    let width = draw.of(&[2, 3, 5, 1, 70]);
+    let dtype = builder.dtype(draw);
+    let (axis, shape) = match draw.next(3) {
+        0 => (0, vec![n + (width - 1)]),
+        1 => (0, vec![n + (width - 1), m]),
+        _ => (1, vec![m, n + (width - 1)]),
+    };
+    let array = builder.input(dtype, shape);
+    let x = match draw.next(6) {
+        0 => apply(draw.of(&FUNCTIONS[..3]), &[array]),
+        1 => array + array,
+        2 => builder.input(dtype, [k]).unsqueeze(1).sum(0) + array,
+        3 => array - array.mean_keepdims(axis),
+        _ => array,
+    };
+    let windows = x.sliding_window_view(width, axis);
+    builder.keep(windows);
+    let last = windows.rank() as i64 - 1;
+    match draw.next(5) {
+        0 => windows,
+        1 => {
+            let weights = builder.input(DType::F32, [Dim::from(width)]);
+            (windows * weights).sum(-1)
+        }
+        2 => reduce(draw.of(ReduceOp::ALL), windows, vec![0], false),
+        3 => reduce(draw.of(ReduceOp::ALL), windows.flip(-1) + windows, vec![last], false),
+        _ => reduce(draw.of(ReduceOp::ALL), windows, vec![last], draw.next(2) == 0),
+    }
 }
 
 /// Reductions of reductions.

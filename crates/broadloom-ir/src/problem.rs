@@ -213,6 +213,13 @@ pub enum Problem {
         /// By how much; positive.
         by: Size,
     },
+    /// A slice that ends where its axis does, and was written to go on: a warning.
+    CutOff {
+        /// The axis of the operand.
+        axis: usize,
+        /// Its size.
+        size: i64,
+    },
     /// More indices than axes.
     TooManyIndices {
         /// Number of indices.
@@ -465,6 +472,7 @@ impl Problem {
             Problem::LateFact { .. } | Problem::ImpossibleFact { .. } | Problem::NotOfInput => "S013",
             Problem::Subscripts(_) => "S014",
             Problem::Pointwise { .. } => "L001",
+            Problem::CutOff { .. } => "L002",
             Problem::NotDefined { .. } | Problem::Arity { .. } => "T001",
             Problem::LiteralDoesNotFit { .. } | Problem::NegativeExponent { .. } => "T002",
             Problem::ConditionNotBool { .. } => "T003",

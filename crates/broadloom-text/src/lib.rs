@@ -86,7 +86,7 @@ mod syntax;
 mod token;
 
 pub use error::{Limit, Mistake, Mistakes, NameOf, Problem};
-pub use names::{dtype, nearest, other_names, own_name};
+pub use names::{dtype, elsewhere, keywords, nearest, other_names, own_name, own_names, parameters_of};
 pub use print::{inputs, print, signature};
 pub use sites::TextPlaces;
 pub use source::Span;

@@ -1,6 +1,9 @@
 //! The names of the language: functions with their parameters, NumPy's other names for them, constants, dtypes, and
 //! the nearest name to one that is none.
 
+mod absent;
+
+use absent::ABSENT;
 use broadloom_ir::dtype::DType;
 use broadloom_ir::graph::{Composed, Literal, PLACED_OPS, SegmentOp, Triangle};
 use broadloom_ir::ops::Op;
@@ -228,7 +231,6 @@ const ALIASES: &[(&str, &str)] = &[
     ("arctanh", "atanh"),
     ("radians", "deg2rad"),
     ("degrees", "rad2deg"),
-    ("rint", "round"),
     ("around", "round"),
     ("fix", "trunc"),
     ("invert", "bitwise_invert"),
@@ -323,30 +325,6 @@ const DTYPES: &[(&str, DType)] = &[
     ("float", DType::F64),
 ];
 
-/// What is often looked for and is said in another way here.
-const ELSEWHERE: &[(&str, &str)] = &[
-    ("cross", "write it by components: `stack([a[1] * b[2] - a[2] * b[1], ..])`"),
-    ("multi_dot", "write `a @ b @ c`, or `einsum('ij,jk,kl', a, b, c)`, which chooses the order"),
-    ("vstack", "write `concat([a, b], axis=0)`"),
-    ("hstack", "write `concat([a, b], axis=1)`"),
-    (
-        "argmin_with_value",
-        "write `argmin(x, axis=1)` and `min(x, axis=1)` as two outputs: they become one kernel",
-    ),
-    (
-        "argmax_with_value",
-        "write `argmax(x, axis=1)` and `max(x, axis=1)` as two outputs: they become one kernel",
-    ),
-    ("diff", "write `x[1:] - x[:-1]`"),
-    ("bincount", "write `segment_count(ids, k)`, or `segment_sum(weights, ids, k)`"),
-    ("cumsum", "there are no prefix sums; compute it before, and pass it as an input"),
-    ("sort", "write `topk(x, 10)` for the 10 greatest; a whole order is to be passed as an input"),
-    ("argsort", "write `argtopk(x, 10)` for the 10 greatest; a whole order is to be passed as an input"),
-    ("partition", "write `topk(x, 10)` for the 10 greatest, `topk(x, 10, largest=False)` for the least"),
-    ("argpartition", "write `argtopk(x, 10)`, or `argtopk(x, 10, largest=False)`"),
-    ("median", "there is no sorting; compute it before, and pass it as an input"),
-];
-
 /// The function of a name, its own name, and its parameters.
 pub(crate) fn function(name: &str) -> Option<(Function, &'static str, Vec<&'static str>)> {
     let name = alias(ALIASES, name);
@@ -393,8 +371,37 @@ pub fn other_names(own: &str) -> impl Iterator<Item = &'static str> {
 }
 
 /// What to write in place of a function that does not exist.
-pub(crate) fn elsewhere(name: &str) -> Option<&'static str> {
-    ELSEWHERE.iter().find(|(own, _)| *own == name).map(|(_, help)| *help)
+///
+/// ```
+/// assert_eq!(broadloom_text::elsewhere("divmod"), Some("write `x // y` and `x % y`"));
+/// ```
+pub fn elsewhere(name: &str) -> Option<&'static str> {
+    ABSENT.iter().find(|(names, _)| names.contains(&name)).map(|(_, help)| *help)
+}
+
+/// How a function is called: its own name with its parameters, of which those with `=` may be left out.
+///
+/// ```
+/// assert_eq!(broadloom_text::parameters_of("roll").as_deref(), Some("roll(x, shift, axis=)"));
+/// ```
+pub fn parameters_of(name: &str) -> Option<String> {
+    let (_, own, parameters) = function(name)?;
+    let parameter = |parameter: &&str| {
+        let bare = parameter.trim_end_matches(['*', '?']);
+        if parameter.contains('?') { format!("{bare}=") } else { bare.to_owned() }
+    };
+    let parameters: Vec<String> = parameters.iter().map(parameter).collect();
+    Some(format!("{own}({})", parameters.join(", ")))
+}
+
+/// Other names of parameters, each with its own one.
+pub fn keywords() -> &'static [(&'static str, &'static str)] {
+    KEYWORDS
+}
+
+/// The own names of all functions.
+pub fn own_names() -> impl Iterator<Item = &'static str> {
+    functions().filter(|name| own_name(name) == Some(name))
 }
 
 /// The argument of a function that is text, and its parameter.
@@ -483,7 +490,8 @@ mod tests {
             assert!(names.insert(name), "{name} twice");
             assert!(function(name).is_some(), "{name}");
         }
-        for (name, _) in ELSEWHERE {
+        // NumPy's `select` is another function than the one that has this name here.
+        for name in ABSENT.iter().flat_map(|(names, _)| *names).filter(|name| **name != "select") {
             assert!(names.insert(name), "{name} exists");
         }
         for name in dtypes() {

@@ -19,7 +19,7 @@ use crate::error::{Limit, Mistake, Mistakes, NameOf, Problem};
 use crate::names;
 use crate::sites::{Sites, TextPlaces};
 use crate::source::Span;
-use crate::syntax::{Action, Broken, Id, Kind, Name, Statement, Tree};
+use crate::syntax::{Action, Broken, Id, Infix, Kind, Name, Statement, Tree};
 use crate::{Given, Limits, MAX_MISTAKES, Program};
 use broadloom_ir::diagnostics::{Diagnostic, Diagnostics, Problem as GraphProblem};
 use broadloom_ir::dim::{Dim, DimError};
@@ -82,7 +82,7 @@ struct Resolver<'a> {
     tree: &'a Tree,
     limits: &'a Limits,
     graph: Graph,
-    /// By expression, as far as evaluated.
+    /// By expression; poison until it is evaluated.
     values: Vec<Value>,
     /// Inputs and definitions.
     names: HashMap<Box<str>, Value>,
@@ -112,7 +112,7 @@ pub(crate) fn resolve(program: &Program, given: &[Given<'_>], warns: bool) -> Re
         tree,
         limits,
         graph: Graph::new(),
-        values: Vec::with_capacity(tree.exprs.len()),
+        values: vec![Value::Poison; tree.exprs.len()],
         names: HashMap::new(),
         inputs: HashSet::new(),
         symbols: HashMap::new(),
@@ -129,7 +129,7 @@ pub(crate) fn resolve(program: &Program, given: &[Given<'_>], warns: bool) -> Re
         resolver.graph.warn_of_pointwise();
     }
     resolver.give(given);
-    for statement in &tree.statements {
+    for statement in in_order(tree) {
         if resolver.mistakes.len() - mistakes.len() + resolver.graph.mistakes().len() >= MAX_MISTAKES {
             break;
         }
@@ -145,6 +145,26 @@ pub(crate) fn resolve(program: &Program, given: &[Given<'_>], warns: bool) -> Re
     let Some(graph) = graph else { return Err(Mistakes::new(places, resolver.mistakes)) };
     let warnings = (!warnings.is_empty()).then(|| Mistakes::new(places.clone(), warnings));
     Ok(Resolved { graph, warnings, places })
+}
+
+/// The statements in their order, but of facts beside each other first those of one symbol alone: their order says nothing,
+/// and an equality uses the symbols in it, of which nothing new can be stated then.
+fn in_order(tree: &Tree) -> Vec<&Statement> {
+    let is_fact = |statement: &Statement| matches!(statement.action, Action::Assume(_));
+    let of_one = |statement: &Statement| match &statement.action {
+        Action::Assume(fact) => {
+            let is_number = |id: Id| matches!(tree.expr(id).kind, Kind::Literal(_));
+            let is_remainder = matches!(tree.expr(fact.left).kind, Kind::Infix(Infix::Remainder, ..));
+            let is_bound = fact.relation != Infix::Equal && (is_number(fact.left) || is_number(fact.right));
+            is_bound || is_remainder || fact.is_hint
+        }
+        _ => true,
+    };
+    let mut order: Vec<&Statement> = tree.statements.iter().collect();
+    for facts in order.chunk_by_mut(|left, right| is_fact(left) && is_fact(right)) {
+        facts.sort_by_key(|statement| !of_one(statement));
+    }
+    order
 }
 
 /// The names that are used and neither declared nor defined.
@@ -213,7 +233,7 @@ impl Resolver<'_> {
         for id in statement.exprs.clone() {
             let value = self.eval(Id(id), &statement.action);
             let value = self.keep(value).unwrap_or(Value::Poison);
-            self.values.push(value);
+            self.values[id as usize] = value;
         }
         if let Action::Broken { names, of } = &statement.action {
             self.broken.extend(names.iter().map(|name| name.text.clone()));
@@ -429,6 +449,12 @@ impl Resolver<'_> {
 
     /// Tensors of operands, unless one is poisoned; numbers take the common dtype of the others.
     fn tensors(&mut self, operands: &[Id]) -> Outcome<Option<Vec<ExprId>>> {
+        // Any op that takes numbers as they are.
+        self.operands_of(Op::Positive, operands)
+    }
+
+    /// Like [`Self::tensors`], of an op that may take numbers in its own way.
+    fn operands_of(&mut self, op: Op, operands: &[Id]) -> Outcome<Option<Vec<ExprId>>> {
         for operand in operands {
             if let Value::List(_) = self.value(*operand)
                 && let Some(expr) = self.tensor(*operand, DType::Bool)?
@@ -455,10 +481,17 @@ impl Resolver<'_> {
         };
         let mut exprs = Vec::with_capacity(operands.len());
         for operand in operands {
-            match self.tensor(*operand, meets)? {
-                Some(expr) => exprs.push(expr),
-                None => return Ok(None),
-            }
+            let expr = match *self.value(*operand) {
+                Value::Literal(literal) => {
+                    let span = self.tree.span(*operand);
+                    let expr =
+                        self.build(span, |graph, site| graph.operand_literal(op, literal, meets, site))?;
+                    (!self.graph.is_poisoned(expr)).then_some(expr)
+                }
+                _ => self.tensor(*operand, meets)?,
+            };
+            let Some(expr) = expr else { return Ok(None) };
+            exprs.push(expr);
         }
         Ok(Some(exprs))
     }

@@ -53,8 +53,9 @@ impl Graph {
             return Ok(operand);
         }
         let mut specs = vec![SliceSpec::All; self.written(operand).rank()];
-        for axis in self.axes_of(operand, axes)? {
-            specs[axis] = REVERSED;
+        match axes {
+            Some(axes) => resolve_axes(axes, specs.len())?.iter().for_each(|&axis| specs[axis] = REVERSED),
+            None => specs.fill(REVERSED),
         }
         self.try_slice(operand, &specs, site)
     }
@@ -86,7 +87,9 @@ impl Graph {
         let rank = self.written(operand).rank();
         let (from, to) = (resolve_axes(from, rank)?, resolve_axes(to, rank)?);
         if from.len() != to.len() {
-            return Err(Problem::Argument("needs as many places to move axes to as there are axes to be moved"));
+            return Err(Problem::Argument(
+                "needs as many places to move axes to as there are axes to be moved",
+            ));
         }
         let mut others = (0..rank).filter(|axis| !from.contains(axis));
         let order = (0..rank).filter_map(|place| match to.iter().position(|to| *to == place) {
@@ -332,9 +335,7 @@ impl Graph {
             (Pad::Edge, true) => (None, Some(Dim::ONE), 1),
             (Pad::Edge, false) => (Some(less(&size, &Dim::ONE)?), None, 1),
             (Pad::Reflect, true) => (Some(Dim::ONE), Some(more(width)?), -1),
-            (Pad::Reflect, false) => {
-                (Some(less(&size, &more(width)?)?), Some(less(&size, &Dim::ONE)?), -1)
-            }
+            (Pad::Reflect, false) => (Some(less(&size, &more(width)?)?), Some(less(&size, &Dim::ONE)?), -1),
             (Pad::Symmetric, true) | (Pad::Wrap, false) => {
                 (None, Some(width.clone()), if mode == Pad::Wrap { 1 } else { -1 })
             }

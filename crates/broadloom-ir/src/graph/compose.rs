@@ -3,7 +3,7 @@
 //! Everything here is rewritten when it is built, so that every path computes it alike and fusion sees through it.
 //! Floats of 16 bits are computed in `f32` and rounded once.
 
-use super::reduction::{Empty, resolve_axes};
+use super::reduction::{Empty, reduced_axes};
 use super::{Axes, Filter, Graph, Node, Site};
 use crate::dim::Dim;
 use crate::dtype::{Class, DType, Scalar};
@@ -413,7 +413,6 @@ impl Graph {
 
     /// Axes counted from the beginning, all of them for `None`.
     pub(super) fn axes_of(&self, operand: ExprId, axes: Option<&[i64]>) -> Result<Axes, Problem> {
-        let rank = self.written(operand).rank();
-        axes.map_or_else(|| Ok((0..rank).collect()), |axes| resolve_axes(axes, rank))
+        reduced_axes(axes, self.written(operand).rank())
     }
 }

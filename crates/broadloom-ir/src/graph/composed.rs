@@ -16,6 +16,8 @@ macro_rules! for_each_composed {
         $callback! {
             /// Absolute value as a float: integers of 8 and 16 bits and bool give `f32`, wider ones `f64`.
             fabs = Fabs(x)
+            /// Nearest integer as a float, halves to the even one.
+            rint = Rint(x)
             /// `log2(2**x + 2**y)` without overflow.
             logaddexp2 = Logaddexp2(x, y)
             /// `x` to the power `y`, both converted to `f64`.
@@ -26,6 +28,8 @@ macro_rules! for_each_composed {
             spacing = Spacing(x)
             /// `x * 2**y` for an integer `y`, rounded once.
             ldexp = Ldexp(x, y)
+            /// The normal distribution function, `erfc(-x / sqrt(2)) / 2`, within 6 units in the last place.
+            ndtr = Ndtr(x)
             /// Sum of integers that stops at the least and the greatest one of their common dtype.
             saturating_add = SaturatingAdd(x, y)
             /// Difference of integers that stops at the least and the greatest one of their common dtype.
@@ -111,6 +115,10 @@ impl Graph {
                 let [x] = self.as_floats([x], site)?;
                 self.try_elementwise(Op::Abs, &[x], site)
             }
+            Composed::Rint => {
+                let [x] = self.as_floats([x], site)?;
+                self.try_elementwise(Op::Round, &[x], site)
+            }
             Composed::Logaddexp2 => self.try_logaddexp2(x, y, site),
             Composed::FloatPower => {
                 let x = self.convert(x, DType::F64, site)?;
@@ -136,6 +144,7 @@ impl Graph {
                 self.try_elementwise(Op::Subtract, &[next, x], site)
             }
             Composed::Ldexp => self.try_ldexp(x, y, site),
+            Composed::Ndtr => self.try_ndtr(x, site),
             Composed::SaturatingAdd => self.try_saturating(Op::Add, x, y, site),
             Composed::SaturatingSubtract => self.try_saturating(Op::Subtract, x, y, site),
         }
@@ -235,6 +244,25 @@ impl Graph {
         self.convert(scaled, dtype, site)
     }
 
+    /// By `gelu`, which is this times `x`, and so accurate as well where the result is small. Near zero, where the products
+    /// vanish, it is 1/2; beyond 40 it is 1.
+    fn try_ndtr(&mut self, x: ExprId, site: Site) -> Result<ExprId, Problem> {
+        let [x] = self.as_floats([x], site)?;
+        let dtype = self.dtype(x);
+        let x = self.convert(x, dtype.arithmetic(), site)?;
+        // So little changes 1/2 by less than a quarter of its last place.
+        let near = if dtype == DType::F64 { 2_f64.powi(-55) } else { 2_f64.powi(-26) };
+        let [near, far, half, one] = self.numbers_like(x, [near, 40.0, 0.5, 1.0], site)?;
+        let product = self.try_elementwise(Op::Gelu, &[x], site)?;
+        let quotient = self.try_elementwise(Op::Divide, &[product, x], site)?;
+        let magnitude = self.try_elementwise(Op::Abs, &[x], site)?;
+        let is_near = self.try_elementwise(Op::Less, &[magnitude, near], site)?;
+        let is_far = self.try_elementwise(Op::Greater, &[x, far], site)?;
+        let value = self.try_select([is_near, half, quotient], site)?;
+        let value = self.try_select([is_far, one, value], site)?;
+        self.convert(value, dtype, site)
+    }
+
     /// Integers and bool in `i64`; those beyond are its greatest.
     fn as_index_like(&mut self, operand: ExprId, site: Site) -> Result<ExprId, Problem> {
         if self.dtype(operand).class() == Class::Int {
@@ -306,10 +334,8 @@ impl Graph {
         if !tolerance.equal_nan {
             return Ok(near);
         }
-        let nans = [
-            self.try_elementwise(Op::Isnan, &[x], site)?,
-            self.try_elementwise(Op::Isnan, &[y], site)?,
-        ];
+        let nans =
+            [self.try_elementwise(Op::Isnan, &[x], site)?, self.try_elementwise(Op::Isnan, &[y], site)?];
         let nans = self.try_elementwise(Op::LogicalAnd, &nans, site)?;
         self.try_elementwise(Op::LogicalOr, &[near, nans], site)
     }

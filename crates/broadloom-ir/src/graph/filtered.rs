@@ -66,7 +66,9 @@ impl Graph {
             return Err(Problem::Argument("begins with no value: only `sum`, `prod`, `min` and `max` do"));
         }
         if is_extreme && filter.condition.is_some() && initial.is_none() {
-            return Err(Problem::Argument("needs an `initial` value beside `where`, which may leave no element"));
+            return Err(Problem::Argument(
+                "needs an `initial` value beside `where`, which may leave no element",
+            ));
         }
         let empty = if initial.is_some() { Empty::Identity } else { Empty::Refused };
         let chosen = self.filter_of(operand, filter, site)?;

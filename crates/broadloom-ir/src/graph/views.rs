@@ -291,7 +291,12 @@ impl Graph {
         self.settle(result, "slice", &[operand], site)
     }
 
-    pub(super) fn try_slice(&mut self, operand: ExprId, slices: &[SliceSpec], site: Site) -> Result<ExprId, Problem> {
+    pub(super) fn try_slice(
+        &mut self,
+        operand: ExprId,
+        slices: &[SliceSpec],
+        site: Site,
+    ) -> Result<ExprId, Problem> {
         if self.is_poisoned(operand) {
             return Ok(operand);
         }

@@ -340,6 +340,22 @@ impl Parser<'_> {
         }
         let digits = text.replace('_', "");
         let bad = || Box::new(Mistake::new(Problem::Number, span));
+        // As in Python: one `_` between digits, or behind the mark of a base.
+        let letters = text.as_bytes();
+        let is_apart = |at: usize| {
+            let [before, behind] = [at.checked_sub(1), at.checked_add(1)]
+                .map(|at| at.and_then(|at| letters.get(at)).is_some_and(u8::is_ascii_alphanumeric));
+            !before || !behind
+        };
+        if letters.iter().enumerate().any(|(at, letter)| *letter == b'_' && is_apart(at)) {
+            return Err(bad());
+        }
+        let is_decimal =
+            self.peek() == Some(Token::Int) && digits.bytes().all(|digit| digit.is_ascii_digit());
+        if is_decimal && digits.starts_with('0') && digits.bytes().any(|digit| digit != b'0') {
+            let help = "a number does not begin with 0; in base 8, write `0o7`";
+            return Err(Box::new(Mistake::new(Problem::Number, span).help(help)));
+        }
         if self.peek() == Some(Token::Float) {
             let value: f64 = digits.parse().map_err(|_| bad())?;
             return if value.is_finite() { Ok(Literal::Float(value)) } else { Err(bad()) };

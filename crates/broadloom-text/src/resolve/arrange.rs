@@ -23,12 +23,14 @@ impl Resolver<'_> {
                 self.build(span, |graph, site| graph.swapaxes(x, first, second, site))
             }
             Arrange::MoveAxis => {
-                let (from, to) = (self.integers(call.all("source"))?, self.integers(call.all("destination"))?);
+                let (from, to) =
+                    (self.integers(call.all("source"))?, self.integers(call.all("destination"))?);
                 self.build(span, |graph, site| graph.moveaxis(x, &from, &to, site))
             }
             Arrange::Rot90 => {
                 let quarters = self.integer(call, "k", 1)?;
-                let axes = if call.get("axes").is_some() { self.integers(call.all("axes"))? } else { vec![0, 1] };
+                let axes =
+                    if call.get("axes").is_some() { self.integers(call.all("axes"))? } else { vec![0, 1] };
                 let [first, second] = axes[..] else { return call.refuse("turns in the plane of two axes") };
                 self.build(span, |graph, site| graph.rot90(x, quarters, [first, second], site))
             }
@@ -131,7 +133,9 @@ impl Resolver<'_> {
                 let meets = self.graph.dtype(x);
                 let value = match call.get("constant_values") {
                     Some(value) => self.tensor(value, meets)?,
-                    None => Some(self.build(call.span, |graph, site| graph.literal(Literal::Int(0), meets, site))?),
+                    None => Some(
+                        self.build(call.span, |graph, site| graph.literal(Literal::Int(0), meets, site))?,
+                    ),
                 };
                 let Some(value) = value else { return Ok(None) };
                 Pad::Constant(value)

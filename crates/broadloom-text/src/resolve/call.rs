@@ -316,7 +316,7 @@ impl Resolver<'_> {
                 (Some(low), Some(high)) => self.elementwise(op, &[x, low, high], call.span)?,
                 (Some(low), None) => self.elementwise(Op::Maximum, &[x, low], call.span)?,
                 (None, Some(high)) => self.elementwise(Op::Minimum, &[x, high], call.span)?,
-                (None, None) => return call.refuse("needs a bound"),
+                (None, None) => return self.tensor(x, DType::Bool),
             },
             _ => match self.axis(call)? {
                 Some(axis) => return self.placed(op, &ids, axis, call),

@@ -5,6 +5,7 @@ use crate::error::{Mistake, Problem};
 use crate::source::Span;
 use crate::syntax::{Id, Item};
 use broadloom_ir::ExprId;
+use broadloom_ir::diagnostics::Problem as GraphProblem;
 use broadloom_ir::dim::Dim;
 use broadloom_ir::dtype::DType;
 use broadloom_ir::graph::{Literal, SliceSpec};
@@ -39,7 +40,14 @@ impl Resolver<'_> {
         let mut parts = Vec::new();
         for (item, item_span) in items {
             let whole = shape.get(axis).cloned().unwrap_or(Dim::ZERO);
-            let Some(part) = self.part(item, &whole, *item_span)? else { return Ok(Value::Poison) };
+            let Some(mut part) = self.part(item, &whole, *item_span)? else { return Ok(Value::Poison) };
+            if let (Part::Slice(spec), Some(size)) = (&mut part, whole.as_constant())
+                && cut_off(spec, size)
+            {
+                let problem = GraphProblem::CutOff { axis, size };
+                let site = self.sites.site(*item_span);
+                self.graph.warn(problem, "slice", &[operand], site);
+            }
             axis += match part {
                 Part::Rest => rest,
                 _ => usize::from(takes_axis(self, item)),
@@ -267,4 +275,23 @@ impl Resolver<'_> {
             ids => ids.to_vec(),
         }
     }
+}
+
+/// Ends a range where an axis of constant size does, as NumPy does; whether it went beyond.
+fn cut_off(spec: &mut SliceSpec, size: i64) -> bool {
+    let SliceSpec::Range { start, stop, .. } = spec else { return false };
+    let within = |bound: &Option<Dim>, otherwise: i64| {
+        let Some(bound) = bound else { return Some(otherwise) };
+        let bound = bound.as_constant()?;
+        Some(if bound < 0 { bound.saturating_add(size) } else { bound })
+    };
+    // What a symbol bounds is checked when its value is known.
+    let (Some(first), Some(last)) = (within(start, 0), within(stop, size)) else { return false };
+    let begin = first.clamp(0, size);
+    let end = last.clamp(begin, size);
+    if (begin, end) == (first, last) {
+        return false;
+    }
+    (*start, *stop) = (Some(Dim::constant(begin)), Some(Dim::constant(end)));
+    true
 }

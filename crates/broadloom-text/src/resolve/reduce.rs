@@ -31,13 +31,7 @@ impl Resolver<'_> {
         made.map(|made| self.cast_to(made, dtype, call.span)).transpose()
     }
 
-    fn reduce(
-        &mut self,
-        op: ReduceOp,
-        x: ExprId,
-        numbers: bool,
-        call: &Call,
-    ) -> Outcome<Option<ExprId>> {
+    fn reduce(&mut self, op: ReduceOp, x: ExprId, numbers: bool, call: &Call) -> Outcome<Option<ExprId>> {
         let (axes, keepdims) = (self.axes(call)?, self.flag(call, "keepdims")?);
         let Some(filter) = self.filter(numbers, call)? else { return Ok(None) };
         let initial = match call.get("initial").filter(|id| *self.value(*id) != Value::None) {

@@ -123,7 +123,9 @@ impl Call {
                     graph.power_literal(*base, *exponent, site)
                 }
                 (op, operands) => {
-                    let exprs = exprs(graph, operands, site);
+                    let literal =
+                        |graph: &mut Graph, value, meets| graph.operand_literal(*op, value, meets, site);
+                    let exprs = exprs_by(graph, operands, literal);
                     graph.elementwise(*op, &exprs, site)
                 }
             },
@@ -156,6 +158,14 @@ impl Call {
 
 /// Expressions of the operands; literals meet the common dtype of the tensors.
 fn exprs(graph: &mut Graph, operands: &[Argument], site: Site) -> SmallVec<[ExprId; 3]> {
+    exprs_by(graph, operands, |graph, value, meets| graph.literal(value, meets, site))
+}
+
+fn exprs_by(
+    graph: &mut Graph,
+    operands: &[Argument],
+    literal_of: impl Fn(&mut Graph, Literal, DType) -> ExprId,
+) -> SmallVec<[ExprId; 3]> {
     let dtypes = operands.iter().filter_map(|operand| match operand {
         Argument::Expr(expr) => Some(graph.dtype(*expr)),
         Argument::Literal(_) => None,
@@ -163,7 +173,7 @@ fn exprs(graph: &mut Graph, operands: &[Argument], site: Site) -> SmallVec<[Expr
     let meets = DType::promote_all(dtypes).unwrap_or(DType::Bool);
     let mut expr = |operand: &Argument| match operand {
         Argument::Expr(expr) => *expr,
-        Argument::Literal(literal) => graph.literal(*literal, meets, site),
+        Argument::Literal(literal) => literal_of(graph, *literal, meets),
     };
     operands.iter().map(&mut expr).collect()
 }
