@@ -11,6 +11,7 @@ mod fold;
 mod index;
 mod make;
 mod operator;
+mod order;
 mod product;
 mod reduce;
 
@@ -19,7 +20,7 @@ use crate::error::{Limit, Mistake, Mistakes, NameOf, Problem};
 use crate::names;
 use crate::sites::{Sites, TextPlaces};
 use crate::source::Span;
-use crate::syntax::{Action, Broken, Id, Infix, Kind, Name, Statement, Tree};
+use crate::syntax::{Action, Broken, Id, Kind, Name, Statement, Tree};
 use crate::{Given, Limits, MAX_MISTAKES, Program};
 use broadloom_ir::diagnostics::{Diagnostic, Diagnostics, Problem as GraphProblem};
 use broadloom_ir::dim::{Dim, DimError};
@@ -27,6 +28,7 @@ use broadloom_ir::dtype::DType;
 use broadloom_ir::graph::{CheckedGraph, Graph, Literal, Site};
 use broadloom_ir::ops::Op;
 use broadloom_ir::{ExprId, SymbolId};
+pub(crate) use order::missing_inputs;
 use std::collections::{HashMap, HashSet};
 
 /// What an expression is.
@@ -129,7 +131,7 @@ pub(crate) fn resolve(program: &Program, given: &[Given<'_>], warns: bool) -> Re
         resolver.graph.warn_of_pointwise();
     }
     resolver.give(given);
-    for statement in in_order(tree) {
+    for statement in order::in_order(tree) {
         if resolver.mistakes.len() - mistakes.len() + resolver.graph.mistakes().len() >= MAX_MISTAKES {
             break;
         }
@@ -145,59 +147,6 @@ pub(crate) fn resolve(program: &Program, given: &[Given<'_>], warns: bool) -> Re
     let Some(graph) = graph else { return Err(Mistakes::new(places, resolver.mistakes)) };
     let warnings = (!warnings.is_empty()).then(|| Mistakes::new(places.clone(), warnings));
     Ok(Resolved { graph, warnings, places })
-}
-
-/// The statements in their order, but of facts beside each other first those of one symbol alone: their order says nothing,
-/// and an equality uses the symbols in it, of which nothing new can be stated then.
-fn in_order(tree: &Tree) -> Vec<&Statement> {
-    let is_fact = |statement: &Statement| matches!(statement.action, Action::Assume(_));
-    let of_one = |statement: &Statement| match &statement.action {
-        Action::Assume(fact) => {
-            let is_number = |id: Id| matches!(tree.expr(id).kind, Kind::Literal(_));
-            let is_remainder = matches!(tree.expr(fact.left).kind, Kind::Infix(Infix::Remainder, ..));
-            let is_bound = fact.relation != Infix::Equal && (is_number(fact.left) || is_number(fact.right));
-            is_bound || is_remainder || fact.is_hint
-        }
-        _ => true,
-    };
-    let mut order: Vec<&Statement> = tree.statements.iter().collect();
-    for facts in order.chunk_by_mut(|left, right| is_fact(left) && is_fact(right)) {
-        facts.sort_by_key(|statement| !of_one(statement));
-    }
-    order
-}
-
-/// The names that are used and neither declared nor defined.
-pub(crate) fn missing_inputs(tree: &Tree) -> Vec<&str> {
-    let mut known: HashSet<&str> = HashSet::from(["_", "newaxis"]);
-    let mut missing = Vec::new();
-    for statement in &tree.statements {
-        let takes_sizes = matches!(statement.action, Action::Input { .. } | Action::Assume(_));
-        let exprs = &tree.exprs[statement.exprs.start as usize..statement.exprs.end as usize];
-        for expr in exprs {
-            let Kind::Name { text: name, .. } = &expr.kind else { continue };
-            if takes_sizes {
-                known.insert(name);
-            } else if !known.contains(&**name)
-                && names::constant(name).is_none()
-                && names::dtype(name).is_none()
-            {
-                missing.push(&**name);
-                known.insert(name);
-            }
-        }
-        match &statement.action {
-            Action::Symbols(names) | Action::Parameters(names) => {
-                known.extend(names.iter().map(|name| &*name.text));
-            }
-            Action::Input { name, .. } | Action::Let { name, .. } | Action::Output { name, .. } => {
-                known.insert(&name.text);
-            }
-            Action::Broken { names, .. } => known.extend(names.iter().map(|name| &*name.text)),
-            Action::Assume(_) | Action::Assign { .. } | Action::Result(_) => {}
-        }
-    }
-    missing
 }
 
 impl Resolver<'_> {
