@@ -41,9 +41,6 @@ const IDIOMS: &[Idiom] = &[
     nearest,
     short_product,
     contraction,
-    windows,
-    nearest,
-    pixels,
 ];
 
 /// A tensor of one of the forms, with its parts kept for other steps.
@@ -232,14 +229,24 @@ fn statistics(builder: &mut Builder, draw: &mut Draw) -> Tensor {
     reduce(draw.of(ReduceOp::ALL), x, vec![draw.next(2) as i64], false)
 }
 
-/// Neighbours along an axis.
+/// Neighbours along an axis, by slices or as windows.
 fn differences(builder: &mut Builder, draw: &mut Draw) -> Tensor {
     let dtype = draw.of(&[DType::F32, DType::I32, DType::F64]);
+    if draw.next(2) == 0 {
+        return windows(builder, draw);
+    }
     let x = matrix(builder, dtype, draw);
     let axis = draw.next(2);
     let difference = x.slice_axis(axis, 1.., 1) - x.slice_axis(axis, ..-1, 1);
     builder.keep(difference);
     if draw.next(2) == 0 { difference.abs().sum(axis) } else { difference }
+}
+
+/// The least elements along rows of what is computed.
+fn least_of_sums(builder: &mut Builder, dtype: DType) -> Tensor {
+    let [_, m, k] = builder.symbols.map(Dim::from);
+    let sums = builder.input(dtype, vec![m, k + 2]) + builder.input(dtype, [k + 2]);
+    sums.topk_smallest(2, 1).0
 }
 
 /// Windows along an axis: of an array, of what is computed, of sums; reduced, weighted, or as they are.
@@ -262,6 +269,9 @@ fn windows(builder: &mut Builder, draw: &mut Draw) -> Tensor {
     };
     let windows = x.sliding_window_view(width, axis);
     builder.keep(windows);
+    if draw.next(3) == 0 {
+        return least_of_sums(builder, dtype);
+    }
     let last = windows.rank() as i64 - 1;
     match draw.next(5) {
         0 => windows,
