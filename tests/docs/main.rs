@@ -6,9 +6,10 @@ mod errors;
 #[path = "../../examples/mistakes/gallery/mod.rs"]
 mod gallery;
 mod language;
+mod numpy;
 mod source;
 
-use broadloom::{DType, Op};
+use broadloom::{Composed, DType, Op};
 use broadloom_ir::dtype::Class;
 use broadloom_ir::ops::{Domain, ResultRule};
 use broadloom_ir::reduce::ReduceOp;
@@ -37,6 +38,9 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("gelu", "`x * scipy.special.ndtr(x)`"),
     ("gelu_tanh", "none"),
     ("logsumexp", "`scipy.special.logsumexp`"),
+    ("ndtr", "`scipy.special.ndtr`"),
+    ("saturating_add", "none"),
+    ("saturating_subtract", "none"),
 ];
 
 #[test]
@@ -52,6 +56,11 @@ fn the_page_of_errors_is_what_the_gallery_says() {
 #[test]
 fn the_page_of_the_language_is_what_the_tables_say() {
     check("docs/language.md", &language::render());
+}
+
+#[test]
+fn the_page_of_numpy_names_is_what_the_language_knows() {
+    check("docs/numpy.md", &numpy::render());
 }
 
 /// Compares a page with what it should be, or writes it.
@@ -75,6 +84,13 @@ fn render() -> String {
     for op in Op::ALL {
         let example = examples.get(op.name()).unwrap_or_else(|| panic!("{op} has no example"));
         elementwise(&mut page, *op, example, &accuracy);
+    }
+    page.push_str(COMPOSED_HEAD);
+    for function in Composed::ALL {
+        let (name, doc) = (function.name(), escape(function.doc()));
+        let example = examples.get(name).unwrap_or_else(|| panic!("{name} has no example"));
+        let (numpy, example) = (elsewhere(name), escape(&example.text()));
+        let _ = writeln!(page, "| `{name}` | {doc} | {numpy} | {example} |");
     }
     page.push_str(REDUCTION_HEAD);
     let reductions = source::reductions(REDUCTIONS);
@@ -111,12 +127,29 @@ every result.
 | --- | --- | --- | --- | --- | --- |
 ";
 
+const COMPOSED_HEAD: &str = "
+## Made of these
+
+Functions that become ops of the table above when they are built, and fuse as those do. Operands become floats as for the
+functions above unless the line says another. `isclose`, `isclose_within`, `allclose`, `nan_to_num` and `nan_to_num_with`
+are documented with `Tensor`.
+
+| function | meaning | NumPy | example |
+| --- | --- | --- | --- |
+";
+
 const REDUCTION_HEAD: &str = "
 ## Reductions
 
 Over one axis, several, or all (`..`); each has a form `.._keepdims` that leaves axes of size 1. Float sums have a fixed
 order, so that their bits depend neither on layout nor on threads. `var_with_correction`, `std_with_correction`,
-`norm`, `softmax`, `log_softmax`, `argmin_with_value` and `argmax_with_value` are documented with `Tensor`.
+`norm`, `softmax`, `log_softmax`, `layer_norm`, `average`, `argmin_with_value` and `argmax_with_value` are documented with
+`Tensor`.
+
+`x.filter(condition)` takes the elements for which a condition holds, NumPy's `where=`: `x.filter(x.gt(0)).mean(0)`, in the
+text language `mean(x, axis=0, where=x > 0)`. `sum_with_initial`, `prod_with_initial`, `min_with_initial` and
+`max_with_initial` begin with a value, NumPy's `initial=`, which is combined with the result in the end; the least and the
+greatest of chosen elements need one. Nothing is stored for either: what is left out counts as the neutral element.
 
 `x.topk(k, axis)` gives the `k` greatest elements along an axis, best first, and their indices (`i64`), and
 `x.topk_smallest(k, axis)` the least ones; `k` is a number from 1 to 64. In the text language they are `topk(x, k, axis=-1,
@@ -156,8 +189,13 @@ const TAIL: &str = "
 ## Views, joins, segments and grids
 
 Documented with `Tensor` and `Graph`: `reshape`, `permute_dims`, `t`, `unsqueeze`, `squeeze`, `broadcast_to`, `slice`,
-`index`, `flip`, `take`, `concat`, `stack`, `select` (NumPy's `where`), `segment_sum`, `segment_min`, `segment_max`,
-`segment_mean`, `segment_count`, `iota`, `linspace`, `arange`.
+`index`, `take`, `take_along_axis`, `concat`, `stack`, `select` (NumPy's `where`), `segment_sum`, `segment_min`,
+`segment_max`, `segment_mean`, `segment_count`, `iota`, `linspace`, `arange`, `full`, `full_like`, `zeros_like`, `ones_like`,
+`eye`, `meshgrid`; `flip`, `rot90`, `roll`, `swapaxes`, `moveaxis`, `atleast`, `repeat`, `tile`, `pad`, `diagonal`, `trace`,
+`tril`, `triu`, `vander`.
+
+`x.sliding_window_view(width, axis)` gives the windows of an axis along a new last one. They overlap, and none is copied: a
+moving average is `x.sliding_window_view(5, 0).mean(-1)`, a convolution the sum of such windows times weights.
 ";
 
 /// Largest error in ulps per function and precision.

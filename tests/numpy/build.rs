@@ -158,6 +158,10 @@ impl Builder<'_> {
 
     /// Tensors, and literals of the dtype that they take when they meet these tensors.
     fn operands(&mut self, expressions: &[Expression]) -> Vec<ExprId> {
+        self.operands_of(Op::Positive, expressions)
+    }
+
+    fn operands_of(&mut self, op: Op, expressions: &[Expression]) -> Vec<ExprId> {
         let operands: Vec<Operand> = expressions.iter().map(|operand| self.operand(operand)).collect();
         let dtypes = operands.iter().filter_map(|operand| match operand {
             Operand::Tensor(expr) => Some(self.graph.dtype(*expr)),
@@ -166,7 +170,7 @@ impl Builder<'_> {
         let meets = DType::promote_all(dtypes).expect("one operand is a tensor");
         let convert = |operand| match operand {
             Operand::Tensor(expr) => expr,
-            Operand::Literal(literal) => self.graph.literal(literal, meets, self.site),
+            Operand::Literal(literal) => self.graph.operand_literal(op, literal, meets, self.site),
         };
         operands.into_iter().map(convert).collect()
     }
@@ -181,7 +185,7 @@ impl Builder<'_> {
             return self.graph.power_literal(base, exponent, site);
         }
         if let Some(op) = Op::from_name(call.call) {
-            let operands = self.operands(call.arguments);
+            let operands = self.operands_of(op, call.arguments);
             return self.graph.elementwise(op, &operands, site);
         }
         match call.call {

@@ -12,24 +12,24 @@ use std::collections::HashMap;
 macro_rules! define_elements {
     ($($variant:ident, $rust:ty, $name:literal, $class:ident, $size:literal;)*) => {
         /// The elements of an array as the facade takes them.
-        enum Elements {
+        pub enum Elements {
             $($variant(Vec<$rust>),)*
         }
 
         impl Elements {
-            fn of(array: &Array) -> Elements {
+            pub fn of(array: &Array) -> Elements {
                 match array.dtype {
                     $(DType::$variant => Elements::$variant(array.to_vec().expect("elements of the dtype")),)*
                 }
             }
 
-            fn view<'a>(&'a self, shape: &'a [usize]) -> ArrayView<'a> {
+            pub fn view<'a>(&'a self, shape: &'a [usize]) -> ArrayView<'a> {
                 let view = match self { $(Elements::$variant(elements) => ArrayView::new(elements, shape),)* };
                 view.expect("the elements fill the shape")
             }
         }
 
-        fn read(array: &AnyArray) -> Array {
+        pub fn read(array: &AnyArray) -> Array {
             let elements: Vec<Scalar> = match array.dtype() {
                 $(DType::$variant => {
                     let elements = array.as_slice::<$rust>().expect("the dtype is that of the array");

@@ -22,6 +22,7 @@ mod coverage;
 mod dsl;
 mod expression;
 mod table;
+mod text;
 
 use broadloom_ir::graph::{CheckedGraph, Graph};
 use broadloom_ir::interp::{Array, InterpretError, interpret};
@@ -40,6 +41,8 @@ use table::{Case, Wanted};
 const SHOWN: usize = 2;
 /// Cases that are compiled as one graph.
 const BATCH: usize = 24;
+/// The kind of cases that are NumPy's own text.
+const TEXT: &str = "function";
 /// One in so many of these graphs is compiled.
 const SHARE: usize = if cfg!(debug_assertions) { 8 } else { 1 };
 
@@ -93,6 +96,9 @@ fn write_cases(python: &Path, directory: &Path) {
 
 /// The graph of a case; none if it is refused.
 fn graph(case: &Case) -> Option<CheckedGraph> {
+    if case.kind == TEXT {
+        return text::graph(case).ok();
+    }
     let site = build::here();
     let mut graph = Graph::new();
     let mut inputs = HashMap::new();
@@ -113,7 +119,8 @@ fn is_of_data(error: &InterpretError) -> bool {
 /// How a case differs: in the interpreter at both numerics levels, or as Rust writes it.
 fn check(case: &Case, covered: &mut coverage::Covered) -> Option<String> {
     let graph = graph(case);
-    match (compiled::written(case), &graph) {
+    let written = if case.kind == TEXT { Written::NoForm } else { compiled::written(case) };
+    match (written, &graph) {
         (Written::NoForm, _) | (Written::Refused, None) => {}
         (Written::Text(text), Some(graph)) if text == graph.to_string() => {}
         (Written::Text(text), Some(graph)) => {
@@ -123,7 +130,9 @@ fn check(case: &Case, covered: &mut coverage::Covered) -> Option<String> {
         (Written::Refused, Some(_)) => return Some("in Rust it is refused".into()),
     }
     let Some(graph) = graph else {
-        return (!matches!(case.wanted, Wanted::Refused)).then(|| "it is refused".into());
+        let said = if case.kind == TEXT { text::graph(case).err() } else { None };
+        let refused = format!("it is refused: {}", said.unwrap_or_default());
+        return (!matches!(case.wanted, Wanted::Refused)).then_some(refused);
     };
     let arrays: Vec<Array> = case.inputs.iter().map(|(_, array)| array.clone()).collect();
     for fused in [false, true] {
@@ -168,8 +177,9 @@ impl Failures {
 
 /// Compiles cases, several as one graph; gives how many were run in each way.
 fn compile(cases: &[Case], failures: &mut Failures) -> usize {
+    let (texts, cases): (Vec<&Case>, Vec<&Case>) = cases.iter().partition(|case| case.kind == TEXT);
     let (failing, others): (Vec<&Case>, Vec<&Case>) = cases
-        .iter()
+        .into_iter()
         .filter(|case| !matches!(case.wanted, Wanted::Refused))
         .partition(|case| matches!(case.wanted, Wanted::Fails));
     let mut run = 0;
@@ -189,6 +199,19 @@ fn compile(cases: &[Case], failures: &mut Failures) -> usize {
                     let code = if vectorize { "vector" } else { "scalar" };
                     failures.add(case, &format!("{difference} ({code} code)"));
                 }
+            }
+        }
+    }
+    for case in texts.into_iter().filter(|case| !matches!(case.wanted, Wanted::Refused)).step_by(SHARE.min(2))
+    {
+        for vectorize in [false, true] {
+            run += usize::from(vectorize);
+            let difference = match text::run(case, vectorize) {
+                Ok(array) => compare::difference(&case.wanted, &array),
+                Err(text) => Some(text),
+            };
+            if let Some(difference) = difference {
+                failures.add(case, &format!("{difference} (compiled, vectors: {vectorize})"));
             }
         }
     }

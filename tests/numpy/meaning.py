@@ -24,7 +24,7 @@ import references
 DIFFERENCES = {
     "function_float": "float functions of bool and 8-bit integers compute in f32, not in f16",
     "saturation": "a float cast to an integer saturates and NaN gives 0; NumPy leaves it to the machine",
-    "literal_fits": "a literal that the dtype cannot hold is a mistake, also in comparisons and for floats",
+    "literal_fits": "a literal that the dtype cannot hold is a mistake, also for floats and, too great, in comparisons",
     "zero_order": "maximum, minimum, fmax, fmin, clip, max, min and topk order -0 below +0; NumPy takes either",
     "bool_refused": "bool has no arithmetic beyond + and *; NumPy computes in int8 or float16",
     "bool_power": "bool ** 2 is i64, as bool ** 3; NumPy's shortcut gives int8",
@@ -105,8 +105,8 @@ def differs(name, count=1):
     applied[name] += int(count)
 
 
-def check_literals(operands):
-    """Refuses literals that the dtype of the arrays cannot hold."""
+def check_literals(operands, compares=False):
+    """Refuses literals that the dtype of the arrays cannot hold, but for negative ones that are compared with unsigned."""
     meets = np.result_type(*(value for value in operands if not is_literal(value)))
     for literal in filter(is_literal, operands):
         if isinstance(literal, bool):
@@ -121,6 +121,8 @@ def check_literals(operands):
                 fits = not math.isfinite(literal) or bool(np.isfinite(np.asarray(float(literal)).astype(dtype)))
             except OverflowError:
                 fits = False
+        elif compares and dtype.kind == "u" and literal < 0:
+            fits = literal >= np.iinfo(I64).min
         else:
             fits = np.iinfo(dtype).min <= literal <= np.iinfo(dtype).max
         if not fits:
@@ -128,11 +130,11 @@ def check_literals(operands):
             raise Refused(f"{literal} does not fit {dtype}")
 
 
-def ufunc(function, refuses_bool=False):
+def ufunc(function, refuses_bool=False, compares=False):
     """A ufunc as NumPy has it; with `refuses_bool`, if the operands come to bool they are refused."""
 
     def reference(*operands):
-        check_literals(operands)
+        check_literals(operands, compares)
         if refuses_bool and np.result_type(*operands) == BOOL:
             differs("bool_refused")
             raise Refused("bool")
@@ -459,18 +461,20 @@ ELEMENTWISE = {
     "bitwise_invert": ufunc(np.bitwise_invert),
     "bitwise_left_shift": ufunc(np.left_shift, refuses_bool=True),
     "bitwise_right_shift": ufunc(np.right_shift, refuses_bool=True),
-    "count_ones": ufunc(np.bitwise_count, refuses_bool=True),
+    "count_ones": ufunc(np.bitwise_count),
+    "gcd": ufunc(np.gcd, refuses_bool=True),
+    "lcm": ufunc(np.lcm, refuses_bool=True),
     "leading_zeros": leading_zeros,
     "isnan": ufunc(np.isnan),
     "isinf": ufunc(np.isinf),
     "isfinite": ufunc(np.isfinite),
     "signbit": signbit,
-    "equal": ufunc(np.equal),
-    "not_equal": ufunc(np.not_equal),
-    "less": ufunc(np.less),
-    "less_equal": ufunc(np.less_equal),
-    "greater": ufunc(np.greater),
-    "greater_equal": ufunc(np.greater_equal),
+    "equal": ufunc(np.equal, compares=True),
+    "not_equal": ufunc(np.not_equal, compares=True),
+    "less": ufunc(np.less, compares=True),
+    "less_equal": ufunc(np.less_equal, compares=True),
+    "greater": ufunc(np.greater, compares=True),
+    "greater_equal": ufunc(np.greater_equal, compares=True),
     "logical_and": logical(np.logical_and),
     "logical_or": logical(np.logical_or),
     "logical_xor": logical(np.logical_xor),

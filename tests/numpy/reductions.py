@@ -44,6 +44,9 @@ def resolved(x, axes):
     """Axes as a tuple, counted from the beginning."""
     if axes is None:
         return tuple(range(x.ndim))
+    if x.ndim == 0 and list(axes) in ([0], [-1]):
+        # As NumPy has it for one axis that is given as a number.
+        return ()
     given = tuple(axis + x.ndim if axis < 0 else axis for axis in axes)
     if len(set(given)) != len(given) or any(not 0 <= axis < x.ndim for axis in given):
         raise Refused("axes")

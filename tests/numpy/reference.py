@@ -11,6 +11,7 @@ import sys
 import compositions
 import contractions
 import elementwise
+import functions
 import meaning
 import reduced
 import structure
@@ -28,6 +29,7 @@ def main():
     reduced.write(cases)
     structure.write(cases)
     contractions.write(cases)
+    functions.write(cases)
     compositions.write(cases)
     cases.close()
     # A difference that decides nothing is one that is no more.

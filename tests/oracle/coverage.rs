@@ -417,6 +417,7 @@ const OTHERS: &[&str] = &[
     "view permute_dims",
     "view reshape",
     "view slice",
+    "view sliding_window_view",
     "view squeeze",
 ];
 

@@ -233,14 +233,60 @@ fn statistics(builder: &mut Builder, draw: &mut Draw) -> Tensor {
     reduce(draw.of(ReduceOp::ALL), x, vec![draw.next(2) as i64], false)
 }
 
-/// Neighbours along an axis.
+/// Neighbours along an axis, by slices or as windows.
 fn differences(builder: &mut Builder, draw: &mut Draw) -> Tensor {
     let dtype = draw.of(&[DType::F32, DType::I32, DType::F64]);
+    if draw.next(2) == 0 {
+        return windows(builder, draw);
+    }
     let x = matrix(builder, dtype, draw);
     let axis = draw.next(2);
     let difference = x.slice_axis(axis, 1.., 1) - x.slice_axis(axis, ..-1, 1);
     builder.keep(difference);
     if draw.next(2) == 0 { difference.abs().sum(axis) } else { difference }
+}
+
+/// The least elements along rows of what is computed.
+fn least_of_sums(builder: &mut Builder, dtype: DType) -> Tensor {
+    let [_, m, k] = builder.symbols.map(Dim::from);
+    let sums = builder.input(dtype, vec![m, k + 2]) + builder.input(dtype, [k + 2]);
+    sums.topk_smallest(2, 1).0
+}
+
+/// Windows along an axis: of an array, of what is computed, of sums; reduced, weighted, or as they are.
+fn windows(builder: &mut Builder, draw: &mut Draw) -> Tensor {
+    let [n, m, k] = builder.symbols.map(Dim::from);
+    let width = draw.of(&[2, 3, 5, 1, 70]);
+    let dtype = builder.dtype(draw);
+    let (axis, shape) = match draw.next(3) {
+        0 => (0, vec![n + (width - 1)]),
+        1 => (0, vec![n + (width - 1), m]),
+        _ => (1, vec![m, n + (width - 1)]),
+    };
+    let array = builder.input(dtype, shape);
+    let x = match draw.next(6) {
+        0 => apply(draw.of(&FUNCTIONS[..3]), &[array]),
+        1 => array + array,
+        2 => builder.input(dtype, [k]).unsqueeze(1).sum(0) + array,
+        3 => array - array.mean_keepdims(axis),
+        _ => array,
+    };
+    let windows = x.sliding_window_view(width, axis);
+    builder.keep(windows);
+    if draw.next(3) == 0 {
+        return least_of_sums(builder, dtype);
+    }
+    let last = windows.rank() as i64 - 1;
+    match draw.next(5) {
+        0 => windows,
+        1 => {
+            let weights = builder.input(DType::F32, [Dim::from(width)]);
+            (windows * weights).sum(-1)
+        }
+        2 => reduce(draw.of(ReduceOp::ALL), windows, vec![0], false),
+        3 => reduce(draw.of(ReduceOp::ALL), windows.flip(-1) + windows, vec![last], false),
+        _ => reduce(draw.of(ReduceOp::ALL), windows, vec![last], draw.next(2) == 0),
+    }
 }
 
 /// Reductions of reductions.

@@ -64,6 +64,7 @@ pub fn substitute(graph: &CheckedGraph, values: &dyn Fn(broadloom_ir::SymbolId) 
                     View::Squeeze(axes) => x.squeeze(signed(axes)),
                     View::BroadcastTo => x.broadcast_to(dims()),
                     View::Rebind => x.rebind(dims()),
+                    View::Windows(axis) => x.sliding_window_view(shape[shape.len() - 1], *axis),
                     View::Slice(parts) => {
                         let parts = parts.iter().zip(&shape).map(|(part, count)| slice(part, *count, &size));
                         let sliced = x.slice(parts.collect::<Vec<SliceItem>>());

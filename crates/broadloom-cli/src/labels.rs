@@ -134,6 +134,9 @@ fn of_view(graph: &CheckedGraph, expr: ExprId, view: &View, operand: ExprId, gro
             };
             (0..groups.len()).map(|axis| at(axis).filter(|_| is_whole(axis))).collect()
         }
+        View::Windows(along) => {
+            (0..shape.rank()).map(|axis| at(axis).filter(|_| axis != *along && axis < groups.len())).collect()
+        }
         View::Reshape => vec![None; shape.rank()],
     }
 }

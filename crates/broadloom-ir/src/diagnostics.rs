@@ -91,7 +91,7 @@ impl Diagnostic {
 
     /// Whether this is a warning: the op is valid, but may not be what was meant.
     pub fn is_warning(&self) -> bool {
-        matches!(self.problem, Problem::Pointwise { .. })
+        matches!(self.problem, Problem::Pointwise { .. } | Problem::CutOff { .. })
     }
 
     /// The whole frame with other places than those in Rust.

@@ -265,6 +265,16 @@ impl DType {
         }
     }
 
+    /// The greatest finite number of a float.
+    pub(crate) fn greatest_finite(self) -> f64 {
+        match self {
+            DType::F16 => half::f16::MAX.to_f64(),
+            DType::Bf16 => half::bf16::MAX.to_f64(),
+            DType::F32 => f64::from(f32::MAX),
+            _ => f64::MAX,
+        }
+    }
+
     /// The dtype in which `sum` and `prod` accumulate: 64 bits for integers and bool, `f32` for the 16-bit floats.
     pub fn accumulator(self) -> DType {
         match self.class() {

@@ -10,13 +10,17 @@
 //! be written. Equal nodes are one node (common subexpressions). A node without dtype and shape cannot exist.
 //! Nothing here recurses over nodes: a chain of 100,000 of them is as good as a short one.
 
+mod arrange;
 mod assign;
 mod checked;
 mod compose;
+mod composed;
 mod einsum;
 pub(crate) mod elementwise;
+mod filtered;
 pub(crate) mod infer;
 mod join;
+mod makers;
 mod mistake;
 mod node;
 mod placed;
@@ -37,10 +41,14 @@ pub use crate::literal::Literal;
 use crate::problem::{Made, NameKind, Operand, Problem, Requirement, Size};
 use crate::shape::{MAX_RANK, Shape};
 pub use crate::site::{Site, SiteId};
+pub use arrange::Pad;
 pub use assign::Assignment;
 pub use checked::{CheckedGraph, OutputInfo};
-pub use compose::{MAX_DIFF, Norm};
+pub use compose::{MAX_DIFF, Norm, Spread};
+pub use composed::{Composed, Tolerance};
+pub use filtered::{Filter, Terms};
 pub use join::SegmentOp;
+pub use makers::Triangle;
 pub use mistake::Mistake;
 pub use node::{Axes, Node, Operands, Permutation, SliceAxis, View};
 pub use placed::PLACED_OPS;

@@ -18,6 +18,10 @@ pub(crate) trait Integer: Copy {
     fn shift_left(self, count: Self) -> Self;
     /// Shifted right, filled with the sign; for a count outside the width only the sign is left.
     fn shift_right(self, count: Self) -> Self;
+    /// The greatest common divisor of the magnitudes; 0 of zeros. That of the least signed integer and itself wraps to it.
+    fn greatest_divisor(self, other: Self) -> Self;
+    /// The least common multiple of the magnitudes, which wraps; 0 if one is zero.
+    fn least_multiple(self, other: Self) -> Self;
     /// Number of bits that are set in the magnitude, as `bitwise_count` of NumPy.
     fn ones(self) -> u8;
 }
@@ -79,6 +83,23 @@ macro_rules! integer {
                 let count = u32::try_from(count).unwrap_or(Self::BITS).min(Self::BITS);
                 // In two steps, of which each is shorter than the width.
                 self >> (count / 2) >> (count - count / 2)
+            }
+
+            fn greatest_divisor(self, other: Self) -> Self {
+                let (mut a, mut b) = (i128::from(self).unsigned_abs(), i128::from(other).unsigned_abs());
+                while b != 0 {
+                    (a, b) = (b, a % b);
+                }
+                a as $t
+            }
+
+            fn least_multiple(self, other: Self) -> Self {
+                if self == 0 || other == 0 {
+                    return 0;
+                }
+                let divisor = i128::from(self.greatest_divisor(other)).unsigned_abs();
+                let [a, b] = [self, other].map(|x| i128::from(x).unsigned_abs());
+                (a / divisor).wrapping_mul(b) as $t
             }
 
             fn ones(self) -> u8 {

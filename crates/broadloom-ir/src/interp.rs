@@ -210,6 +210,11 @@ impl Run<'_> {
             }
             View::Rebind if operand.shape == self.declared_shape(expr)? => Ok(operand.clone()),
             View::Rebind => Err(at(Fault::Unsound(Rule::Reshape))),
+            View::Windows(axis) => {
+                let shape = self.declared_shape(expr)?;
+                let width = *shape.last().ok_or_else(|| at(Fault::Unsound(Rule::Axes)))?;
+                view::windows(operand, *axis, width).map_err(at)
+            }
             View::Slice(axes) => {
                 let shape = self.declared_shape(expr)?;
                 if shape.len() != axes.len() {

@@ -164,6 +164,10 @@ macro_rules! for_each_op {
             bitwise_or = BitwiseOr(x, y): Number -> Same { bool: x | y, int: x | y }
             /// Bits that are set in one of them. On bool it is `!=`.
             bitwise_xor = BitwiseXor(x, y): Number -> Same { bool: x ^ y, int: x ^ y }
+            /// Greatest common divisor of the magnitudes; 0 of zeros.
+            gcd = Gcd(x, y): Number -> Same { int: x.greatest_divisor(y) }
+            /// Least common multiple of the magnitudes, which wraps; 0 if one is zero.
+            lcm = Lcm(x, y): Number -> Same { int: x.least_multiple(y) }
             /// All bits flipped. On bool it is `not`.
             bitwise_invert = BitwiseInvert(x): Number -> Same { bool: !x, int: !x }
             /// `x` shifted left by `y` bits; 0 if `y` is negative or at least the width.
@@ -171,8 +175,8 @@ macro_rules! for_each_op {
             /// `x` shifted right by `y` bits, arithmetically if signed; 0, or -1 for a negative `x`, if `y` is negative
             /// or at least the width.
             bitwise_right_shift = BitwiseRightShift(x, y): Number -> Same { int: x.shift_right(y) }
-            /// Number of bits that are set (of a negative number: of its magnitude).
-            count_ones = CountOnes(x): Number -> Count { int: x.ones() }
+            /// Number of bits that are set (of a negative number: of its magnitude). Of bool it is 1 or 0.
+            count_ones = CountOnes(x): Number -> Count { bool: u8::from(x), int: x.ones() }
             /// Number of zero bits above the highest bit that is set.
             leading_zeros = LeadingZeros(x): Number -> Count { int: x.leading_zeros() as u8 }
             /// Whether `x` is NaN.

@@ -213,6 +213,13 @@ pub enum Problem {
         /// By how much; positive.
         by: Size,
     },
+    /// A slice that ends where its axis does, and was written to go on: a warning.
+    CutOff {
+        /// The axis of the operand.
+        axis: usize,
+        /// Its size.
+        size: i64,
+    },
     /// More indices than axes.
     TooManyIndices {
         /// Number of indices.
@@ -289,6 +296,8 @@ pub enum Problem {
         /// How often.
         order: i64,
     },
+    /// An argument that means nothing: what the op does or needs, as the end of a sentence.
+    Argument(&'static str),
     /// No input determines the symbol.
     Unsolvable {
         /// Its name.
@@ -461,12 +470,14 @@ impl Problem {
             | Problem::TooFewAxes { .. } => "S008",
             Problem::NegativeSize { .. } | Problem::TooManyElements | Problem::Size(_) => "S009",
             Problem::EmptyReduction { .. } => "S010",
+            Problem::Argument(_) => "S016",
             Problem::Unsolvable { .. } => "S011",
             Problem::Placement { .. } => "S012",
             Problem::TopKCount { .. } | Problem::TooFewElements { .. } | Problem::DiffOrder { .. } => "S015",
             Problem::LateFact { .. } | Problem::ImpossibleFact { .. } | Problem::NotOfInput => "S013",
             Problem::Subscripts(_) => "S014",
             Problem::Pointwise { .. } => "L001",
+            Problem::CutOff { .. } => "L002",
             Problem::NotDefined { .. } | Problem::Arity { .. } => "T001",
             Problem::LiteralDoesNotFit { .. } | Problem::NegativeExponent { .. } => "T002",
             Problem::ConditionNotBool { .. } => "T003",

@@ -76,7 +76,8 @@ pub fn op(op: Op, dtype: DType) -> u32 {
         Op::Sin | Op::Cos | Op::Asin | Op::Acos | Op::Atan | Op::Erf | Op::Cbrt | Op::Sinh | Op::Cosh => 20,
         Op::Tan | Op::Atan2 | Op::Asinh | Op::Acosh | Op::Atanh | Op::Erfc | Op::Softplus | Op::Gelu => 28,
         Op::Logaddexp => 36,
-        Op::Pow => 48,
+        // As often as it takes to get to a remainder of zero, element by element.
+        Op::Pow | Op::Gcd | Op::Lcm => 48,
     };
     // A register holds half as many, and their polynomials are longer.
     if dtype == DType::F64 && op.tile(dtype).is_some() { 2 * cost } else { cost }

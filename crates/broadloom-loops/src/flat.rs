@@ -79,6 +79,11 @@ pub(crate) enum Kind {
         operand: FlatId,
         axes: SmallVec<[(Dim, i64); 4]>,
     },
+    /// Element `i` of this axis and `j` of the last one is element `i + j` of the operand's axis.
+    Windows {
+        operand: FlatId,
+        axis: usize,
+    },
     /// The same elements in row-major order.
     Reshape(FlatId),
     Take {
@@ -117,6 +122,7 @@ impl Kind {
             Kind::Cast(operand)
             | Kind::Reindex { operand, .. }
             | Kind::Slice { operand, .. }
+            | Kind::Windows { operand, .. }
             | Kind::Reshape(operand)
             | Kind::TopK { operand, .. } => {
                 smallvec![*operand]

@@ -179,7 +179,7 @@ fn estimates(flat: &Flat) -> Vec<Estimate> {
             Kind::Slice { axes, .. } if axes.last().is_some_and(|(_, step)| *step != 1) => {
                 own(cost::GATHER, "slice")
             }
-            Kind::Reindex { .. } | Kind::Slice { .. } | Kind::Reshape(_) => below,
+            Kind::Reindex { .. } | Kind::Slice { .. } | Kind::Windows { .. } | Kind::Reshape(_) => below,
             Kind::Take { .. } => own(cost::GATHER, "take"),
             Kind::Concat { .. } => own(cost::SELECT, "concat"),
             Kind::Segment { op, .. } => own(cost::REDUCTION, op.name()),
@@ -313,7 +313,8 @@ impl Planner<'_> {
         }
         let Estimate { total, most: (most, name), widest, contracted } = self.plan.costs[id.index()];
         let is_array = matches!(node.kind, Kind::Buffer(_) | Kind::Constant(_) | Kind::Size(_) | Kind::Iota);
-        if is_array || matches!(node.kind, Kind::Reindex { .. } | Kind::Slice { .. }) && !is_output {
+        let is_view = matches!(node.kind, Kind::Reindex { .. } | Kind::Slice { .. } | Kind::Windows { .. });
+        if is_array || is_view && !is_output {
             return None;
         }
         if is_output {

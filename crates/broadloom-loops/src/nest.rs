@@ -440,7 +440,7 @@ impl<'a> Nest<'a> {
             }
             Kind::Select(_) => self.select([args[0], args[1], args[2]], id),
             Kind::Cast(_) => self.value(Def::Cast(args[0]), node.dtype, self.depends[args[0].index()], id),
-            Kind::Reindex { .. } | Kind::Slice { .. } => args[0],
+            Kind::Reindex { .. } | Kind::Slice { .. } | Kind::Windows { .. } => args[0],
             Kind::Concat { .. } => match args {
                 [operand] => *operand,
                 _ => self.want(id, Reason::Loops, id),

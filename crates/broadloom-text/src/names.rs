@@ -1,21 +1,26 @@
 //! The names of the language: functions with their parameters, NumPy's other names for them, constants, dtypes, and
 //! the nearest name to one that is none.
 
+mod absent;
+
+use absent::ABSENT;
 use broadloom_ir::dtype::DType;
-use broadloom_ir::graph::{Literal, PLACED_OPS, SegmentOp};
+use broadloom_ir::graph::{Composed, Literal, PLACED_OPS, SegmentOp, Triangle};
 use broadloom_ir::ops::Op;
 use broadloom_ir::reduce::ReduceOp;
 
 /// A statistic that is made of several reductions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Statistic {
-    Var,
-    Std,
+    Var { numbers: bool, root: bool },
     CountNonzero,
     LogSumExp,
     Softmax,
     LogSoftmax,
+    LayerNorm,
     Norm,
+    Ptp,
+    Average,
 }
 
 /// A sum of products of two operands.
@@ -31,10 +36,45 @@ pub(crate) enum ProductOf {
     Kron,
 }
 
+/// How elements are arranged anew.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Arrange {
+    Flip,
+    /// Along this axis.
+    FlipAxis(i64),
+    SwapAxes,
+    MoveAxis,
+    Rot90,
+    Roll,
+    Repeat,
+    Tile,
+    Pad,
+    AtLeast(usize),
+    Diagonal,
+    Trace,
+    Triangle(Triangle),
+    Vander,
+    Windows,
+    Unfold,
+}
+
+/// Of what a tensor of one value is made: from a shape, or like another tensor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Filled {
+    Shape(Option<u8>),
+    Like(Option<u8>),
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Function {
     Elementwise(Op),
+    Composed(Composed),
+    IsClose,
+    AllClose,
+    NanToNum,
     Reduce(ReduceOp),
+    /// Of what is no NaN.
+    NanReduce(ReduceOp),
     Statistic(Statistic),
     Product(ProductOf),
     Einsum,
@@ -45,12 +85,14 @@ pub(crate) enum Function {
     Ravel,
     BroadcastTo,
     PermuteDims,
-    SwapAxes,
     MatrixTranspose,
     ExpandDims,
     Squeeze,
-    Flip,
+    Arrange(Arrange),
     Take,
+    TakeAlongAxis,
+    Filled(Filled),
+    Eye,
     TopK,
     ArgTopK,
     Diff,
@@ -68,19 +110,37 @@ pub(crate) enum Function {
     Size,
 }
 
-/// The only function that takes text, and its parameter for it.
-const EINSUM: &str = "einsum";
-const SUBSCRIPTS: &str = "subscripts";
+/// The functions that take text, which argument it is, and its parameter.
+const TEXTS: &[(&str, usize, &str)] = &[("einsum", 0, "subscripts"), ("pad", 2, "mode")];
 
 /// Functions beside the tables of elementwise ops and reductions, with their parameters. A `?` marks those that may be
 /// left out, a `*` one that takes all further arguments together.
 const FUNCTIONS: &[(&str, Function, &[&str])] = &[
-    ("var", Function::Statistic(Statistic::Var), &["x", "axis?", "correction?", "keepdims?", "dtype?"]),
-    ("std", Function::Statistic(Statistic::Std), &["x", "axis?", "correction?", "keepdims?", "dtype?"]),
+    ("var", Function::Statistic(Statistic::Var { numbers: false, root: false }), SPREAD),
+    ("std", Function::Statistic(Statistic::Var { numbers: false, root: true }), SPREAD),
+    ("nanvar", Function::Statistic(Statistic::Var { numbers: true, root: false }), SPREAD),
+    ("nanstd", Function::Statistic(Statistic::Var { numbers: true, root: true }), SPREAD),
+    ("nansum", Function::NanReduce(ReduceOp::Sum), REDUCE_SUM),
+    ("nanprod", Function::NanReduce(ReduceOp::Prod), REDUCE_SUM),
+    ("nanmean", Function::NanReduce(ReduceOp::Mean), REDUCE_MEAN),
+    ("nanmin", Function::NanReduce(ReduceOp::Min), REDUCE_EXTREME),
+    ("nanmax", Function::NanReduce(ReduceOp::Max), REDUCE_EXTREME),
+    ("nanargmin", Function::NanReduce(ReduceOp::ArgMin), REDUCE),
+    ("nanargmax", Function::NanReduce(ReduceOp::ArgMax), REDUCE),
+    ("ptp", Function::Statistic(Statistic::Ptp), REDUCE),
+    ("average", Function::Statistic(Statistic::Average), &["x", "axis?", "weights?", "keepdims?"]),
+    ("isclose", Function::IsClose, &["x", "y", "rtol?", "atol?", "equal_nan?"]),
+    ("allclose", Function::AllClose, &["x", "y", "rtol?", "atol?", "equal_nan?"]),
+    ("nan_to_num", Function::NanToNum, &["x", "nan?", "posinf?", "neginf?"]),
     ("count_nonzero", Function::Statistic(Statistic::CountNonzero), &["x", "axis?", "keepdims?"]),
     ("logsumexp", Function::Statistic(Statistic::LogSumExp), &["x", "axis?", "keepdims?"]),
     ("softmax", Function::Statistic(Statistic::Softmax), &["x", "axis?"]),
     ("log_softmax", Function::Statistic(Statistic::LogSoftmax), &["x", "axis?"]),
+    (
+        "layer_norm",
+        Function::Statistic(Statistic::LayerNorm),
+        &["x", "axis?", "scale?", "offset?", "epsilon?"],
+    ),
     ("norm", Function::Statistic(Statistic::Norm), &["x", "ord?", "axis?", "keepdims?"]),
     ("matmul", Function::Product(ProductOf::Matmul), &["x", "y"]),
     ("dot", Function::Product(ProductOf::Dot), &["x", "y"]),
@@ -90,7 +150,7 @@ const FUNCTIONS: &[(&str, Function, &[&str])] = &[
     ("outer", Function::Product(ProductOf::Outer), &["x", "y"]),
     ("tensordot", Function::Product(ProductOf::Tensordot), &["x", "y", "axes?"]),
     ("kron", Function::Product(ProductOf::Kron), &["x", "y"]),
-    (EINSUM, Function::Einsum, &[SUBSCRIPTS, "operands*"]),
+    ("einsum", Function::Einsum, &["subscripts", "operands*"]),
     ("where", Function::Select, &["condition", "x", "y"]),
     ("astype", Function::Cast, &["x", "dtype"]),
     ("reshape", Function::Reshape, &["x", "shape*"]),
@@ -98,12 +158,38 @@ const FUNCTIONS: &[(&str, Function, &[&str])] = &[
     ("ravel", Function::Ravel, &["x"]),
     ("broadcast_to", Function::BroadcastTo, &["x", "shape*"]),
     ("permute_dims", Function::PermuteDims, &["x", "axis*?"]),
-    ("swapaxes", Function::SwapAxes, &["x", "axis1", "axis2"]),
+    ("swapaxes", Function::Arrange(Arrange::SwapAxes), &["x", "axis1", "axis2"]),
+    ("moveaxis", Function::Arrange(Arrange::MoveAxis), &["x", "source", "destination"]),
     ("matrix_transpose", Function::MatrixTranspose, &["x"]),
     ("expand_dims", Function::ExpandDims, &["x", "axis*"]),
     ("squeeze", Function::Squeeze, &["x", "axis*?"]),
-    ("flip", Function::Flip, &["x", "axis*?"]),
+    ("flip", Function::Arrange(Arrange::Flip), &["x", "axis*?"]),
+    ("flipud", Function::Arrange(Arrange::FlipAxis(0)), &["x"]),
+    ("fliplr", Function::Arrange(Arrange::FlipAxis(1)), &["x"]),
+    ("rot90", Function::Arrange(Arrange::Rot90), &["x", "k?", "axes?"]),
+    ("roll", Function::Arrange(Arrange::Roll), &["x", "shift", "axis?"]),
+    ("repeat", Function::Arrange(Arrange::Repeat), &["x", "repeats", "axis?"]),
+    ("tile", Function::Arrange(Arrange::Tile), &["x", "reps"]),
+    ("pad", Function::Arrange(Arrange::Pad), &["x", "pad_width", "mode?", "constant_values?"]),
+    ("atleast_1d", Function::Arrange(Arrange::AtLeast(1)), &["x"]),
+    ("atleast_2d", Function::Arrange(Arrange::AtLeast(2)), &["x"]),
+    ("atleast_3d", Function::Arrange(Arrange::AtLeast(3)), &["x"]),
+    ("diagonal", Function::Arrange(Arrange::Diagonal), &["x", "offset?", "axis1?", "axis2?"]),
+    ("trace", Function::Arrange(Arrange::Trace), &["x", "offset?", "axis1?", "axis2?"]),
+    ("tril", Function::Arrange(Arrange::Triangle(Triangle::Lower)), &["x", "k?"]),
+    ("triu", Function::Arrange(Arrange::Triangle(Triangle::Upper)), &["x", "k?"]),
+    ("vander", Function::Arrange(Arrange::Vander), &["x", "n?", "increasing?"]),
+    ("sliding_window_view", Function::Arrange(Arrange::Windows), &["x", "window_shape", "axis?"]),
+    ("unfold", Function::Arrange(Arrange::Unfold), &["x", "axis", "size", "step?"]),
+    ("full", Function::Filled(Filled::Shape(None)), &["shape", "fill_value", "dtype?"]),
+    ("zeros", Function::Filled(Filled::Shape(Some(0))), &["shape", "dtype?"]),
+    ("ones", Function::Filled(Filled::Shape(Some(1))), &["shape", "dtype?"]),
+    ("full_like", Function::Filled(Filled::Like(None)), &["x", "fill_value", "dtype?"]),
+    ("zeros_like", Function::Filled(Filled::Like(Some(0))), &["x", "dtype?"]),
+    ("ones_like", Function::Filled(Filled::Like(Some(1))), &["x", "dtype?"]),
+    ("eye", Function::Eye, &["n", "m?", "k?", "dtype?"]),
     ("take", Function::Take, &["x", "indices", "axis?"]),
+    ("take_along_axis", Function::TakeAlongAxis, &["x", "indices", "axis?"]),
     ("topk", Function::TopK, &["x", "k", "axis?", "largest?"]),
     ("argtopk", Function::ArgTopK, &["x", "k", "axis?", "largest?"]),
     ("diff", Function::Diff, &["x", "n?", "axis?"]),
@@ -124,10 +210,13 @@ const FUNCTIONS: &[(&str, Function, &[&str])] = &[
     ("size", Function::Size, &["x"]),
 ];
 
-/// Parameters of the reductions of the table; `initial` is what `min` and `max` begin with, so that an empty axis has a result.
+/// Parameters of reductions; `initial` is what they begin with, so that also an empty axis has a least element.
 const REDUCE: &[&str] = &["x", "axis?", "keepdims?"];
-const REDUCE_DTYPE: &[&str] = &["x", "axis?", "keepdims?", "dtype?"];
-const REDUCE_INITIAL: &[&str] = &["x", "axis?", "keepdims?", "initial?"];
+const REDUCE_TRUTH: &[&str] = &["x", "axis?", "keepdims?", "where?"];
+const REDUCE_MEAN: &[&str] = &["x", "axis?", "keepdims?", "dtype?", "where?"];
+const REDUCE_SUM: &[&str] = &["x", "axis?", "keepdims?", "dtype?", "initial?", "where?"];
+const REDUCE_EXTREME: &[&str] = &["x", "axis?", "keepdims?", "initial?", "where?"];
+const SPREAD: &[&str] = &["x", "axis?", "correction?", "keepdims?", "dtype?", "where?"];
 
 /// Other names of functions: NumPy's, SciPy's, the DSL's.
 const ALIASES: &[(&str, &str)] = &[
@@ -144,7 +233,6 @@ const ALIASES: &[(&str, &str)] = &[
     ("arctanh", "atanh"),
     ("radians", "deg2rad"),
     ("degrees", "rad2deg"),
-    ("rint", "round"),
     ("around", "round"),
     ("fix", "trunc"),
     ("invert", "bitwise_invert"),
@@ -177,6 +265,10 @@ const ALIASES: &[(&str, &str)] = &[
     ("iota", "arange"),
     ("asarray", "array"),
     ("top_k", "topk"),
+    ("identity", "eye"),
+    ("empty", "zeros"),
+    ("empty_like", "zeros_like"),
+    ("gather", "take_along_axis"),
 ];
 
 /// Other names of parameters.
@@ -197,6 +289,14 @@ const KEYWORDS: &[(&str, &str)] = &[
     ("b", "y"),
     ("other", "y"),
     ("num_segments", "segments"),
+    ("mask", "where"),
+    ("weight", "scale"),
+    ("bias", "offset"),
+    ("eps", "epsilon"),
+    ("N", "n"),
+    ("M", "m"),
+    ("value", "fill_value"),
+    ("dimension", "axis"),
 ];
 
 /// Numbers that have names.
@@ -227,45 +327,6 @@ const DTYPES: &[(&str, DType)] = &[
     ("float", DType::F64),
 ];
 
-/// What is often looked for and is said in another way here.
-const ELSEWHERE: &[(&str, &str)] = &[
-    ("trace", "write `einsum('ii', x)`"),
-    ("diagonal", "write `einsum('ii->i', x)`"),
-    ("cross", "write it by components: `stack([a[1] * b[2] - a[2] * b[1], ..])`"),
-    ("multi_dot", "write `a @ b @ c`, or `einsum('ij,jk,kl', a, b, c)`, which chooses the order"),
-    ("average", "write `mean(x)`, or `sum(x * w) / sum(w)`"),
-    ("ptp", "write `max(x) - min(x)`"),
-    ("vstack", "write `concat([a, b], axis=0)`"),
-    ("hstack", "write `concat([a, b], axis=1)`"),
-    ("moveaxis", "write `permute_dims(x, (1, 0, 2))`"),
-    ("zeros_like", "write `0 * x`"),
-    ("full", "write `broadcast_to(f32(1.5), (n, 3))`"),
-    ("zeros", "write `broadcast_to(f32(0), (n, 3))`"),
-    ("ones", "write `broadcast_to(f32(1), (n, 3))`"),
-    (
-        "argmin_with_value",
-        "write `argmin(x, axis=1)` and `min(x, axis=1)` as two outputs: they become one kernel",
-    ),
-    (
-        "argmax_with_value",
-        "write `argmax(x, axis=1)` and `max(x, axis=1)` as two outputs: they become one kernel",
-    ),
-    ("roll", "write `concat([x[-1:], x[:-1]])`"),
-    ("bincount", "write `segment_count(ids, k)`, or `segment_sum(weights, ids, k)`"),
-    ("nan_to_num", "write `where(isnan(x), 0, x)`"),
-    ("nansum", "write `sum(where(isnan(x), 0, x))`"),
-    ("nanmean", "write `sum(where(isnan(x), 0, x)) / sum(~isnan(x))`"),
-    ("isclose", "write `abs(a - b) <= 1e-8 + 1e-5 * abs(b)`"),
-    ("allclose", "write `all(abs(a - b) <= 1e-8 + 1e-5 * abs(b))`"),
-    ("eye", "write `(arange(n)[:, None] == arange(n)).astype(f64)`"),
-    ("cumsum", "there are no prefix sums; compute it before, and pass it as an input"),
-    ("sort", "write `topk(x, 10)` for the 10 greatest; a whole order is to be passed as an input"),
-    ("argsort", "write `argtopk(x, 10)` for the 10 greatest; a whole order is to be passed as an input"),
-    ("partition", "write `topk(x, 10)` for the 10 greatest, `topk(x, 10, largest=False)` for the least"),
-    ("argpartition", "write `argtopk(x, 10)`, or `argtopk(x, 10, largest=False)`"),
-    ("median", "there is no sorting; compute it before, and pass it as an input"),
-];
-
 /// The function of a name, its own name, and its parameters.
 pub(crate) fn function(name: &str) -> Option<(Function, &'static str, Vec<&'static str>)> {
     let name = alias(ALIASES, name);
@@ -281,11 +342,16 @@ pub(crate) fn function(name: &str) -> Option<(Function, &'static str, Vec<&'stat
     }
     if let Some(reduce) = ReduceOp::ALL.iter().copied().find(|reduce| reduce.name() == name) {
         let parameters = match reduce {
-            ReduceOp::Min | ReduceOp::Max => REDUCE_INITIAL,
-            ReduceOp::Sum | ReduceOp::Prod | ReduceOp::Mean => REDUCE_DTYPE,
-            _ => REDUCE,
+            ReduceOp::Min | ReduceOp::Max => REDUCE_EXTREME,
+            ReduceOp::Sum | ReduceOp::Prod => REDUCE_SUM,
+            ReduceOp::Mean => REDUCE_MEAN,
+            ReduceOp::Any | ReduceOp::All => REDUCE_TRUTH,
+            ReduceOp::ArgMin | ReduceOp::ArgMax => REDUCE,
         };
         return Some((Function::Reduce(reduce), reduce.name(), parameters.to_vec()));
+    }
+    if let Some(composed) = Composed::ALL.iter().copied().find(|composed| composed.name() == name) {
+        return Some((Function::Composed(composed), composed.name(), composed.operands().to_vec()));
     }
     let (name, function, parameters) = FUNCTIONS.iter().find(|(own, ..)| *own == name)?;
     Some((*function, name, parameters.to_vec()))
@@ -307,13 +373,28 @@ pub fn other_names(own: &str) -> impl Iterator<Item = &'static str> {
 }
 
 /// What to write in place of a function that does not exist.
-pub(crate) fn elsewhere(name: &str) -> Option<&'static str> {
-    ELSEWHERE.iter().find(|(own, _)| *own == name).map(|(_, help)| *help)
+///
+/// ```
+/// assert_eq!(broadloom_text::elsewhere("divmod"), Some("write `x // y` and `x % y`"));
+/// ```
+pub fn elsewhere(name: &str) -> Option<&'static str> {
+    ABSENT.iter().find(|(names, _)| names.contains(&name)).map(|(_, help)| *help)
 }
 
-/// The parameter of a function that takes text.
-pub(crate) fn text_parameter(function: &str) -> Option<&'static str> {
-    (function == EINSUM).then_some(SUBSCRIPTS)
+/// Other names of parameters, each with its own one.
+pub fn keywords() -> &'static [(&'static str, &'static str)] {
+    KEYWORDS
+}
+
+/// The own names of all functions.
+pub fn own_names() -> impl Iterator<Item = &'static str> {
+    functions().filter(|name| own_name(name) == Some(name))
+}
+
+/// The argument of a function that is text, and its parameter.
+pub(crate) fn text_parameter(function: &str) -> Option<(usize, &'static str)> {
+    let text = TEXTS.iter().find(|(own, ..)| *own == function);
+    text.map(|(_, position, parameter)| (*position, *parameter))
 }
 
 /// The own name of a parameter.
@@ -339,7 +420,8 @@ pub fn dtype(name: &str) -> Option<DType> {
 pub(crate) fn functions() -> impl Iterator<Item = &'static str> {
     let ops = Op::ALL.iter().map(|op| op.name());
     let reductions = ReduceOp::ALL.iter().map(|reduce| reduce.name());
-    let others = FUNCTIONS.iter().map(|(name, ..)| *name);
+    let composed = Composed::ALL.iter().map(|composed| composed.name());
+    let others = composed.chain(FUNCTIONS.iter().map(|(name, ..)| *name));
     ops.chain(reductions).chain(others).chain(ALIASES.iter().map(|(name, _)| *name))
 }
 
@@ -395,7 +477,8 @@ mod tests {
             assert!(names.insert(name), "{name} twice");
             assert!(function(name).is_some(), "{name}");
         }
-        for (name, _) in ELSEWHERE {
+        // NumPy's `select` is another function than the one that has this name here.
+        for name in ABSENT.iter().flat_map(|(names, _)| *names).filter(|name| **name != "select") {
             assert!(names.insert(name), "{name} exists");
         }
         for name in dtypes() {

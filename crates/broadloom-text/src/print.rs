@@ -481,6 +481,10 @@ impl<'a> Printer<'a> {
                     format!("squeeze({}, axis={axes})", inner.text)
                 }
             },
+            View::Windows(axis) => {
+                let width = self.sizes(&shape[shape.rank() - 1..]);
+                format!("{}({}, {width}, axis={axis})", view.name(), inner.text)
+            }
             View::Slice(parts) => {
                 let items: Vec<String> = (0..parts.len()).map(|axis| self.range(expr, axis)).collect();
                 format!("{}[{}]", inner.within(ATOM), items.join(", "))

@@ -60,6 +60,70 @@ const EXPLANATIONS: &[Explanation] = explanations! {
         "that of x without them", "any; that of x", "squeeze(arange(2).reshape(2, 1))" => "[0 1]";
     "flip": "The elements in reverse along the axes, or along all.",
         "that of x", "any; that of x", "flip(arange(3))" => "[2 1 0]";
+    "average": "The mean with weights, which broadcast to x or go along its one axis: the sum of `x * weights` by that of the weights.",
+        "without the axes; 1 for each with keepdims", "floats; of integers f64", "average(array([1.0, 2.0]), weights=array([3.0, 1.0]))" => "1.25";
+    "isclose": "Whether x and y differ by at most `atol + rtol * abs(y)`: 1e-8 and 1e-5 unless said.",
+        "both broadcast", "numbers; bool", "isclose(array([1.0, 1.1]), array([1.0, 1.0]))" => "[ True False]";
+    "allclose": "Whether `isclose` holds for all elements.",
+        "[]", "numbers; bool", "allclose(array([1.0, 2.0]), array([1.0, 2.0]))" => "True";
+    "nan_to_num": "The elements with 0 for nan, and the greatest and the least number for infinities, unless others are given.",
+        "that of x", "any; that of x", "nan_to_num(array([nan, 1.0]))" => "[0. 1.]";
+    "layer_norm": "The elements less their mean along the axes, the last one unless said, by their standard deviation.",
+        "that of x", "floats; of integers f64", "layer_norm(array([1.0, 1.0]))" => "[0. 0.]";
+    "moveaxis": "Axes moved to other places; the others keep their order.",
+        "the sizes of x in that order", "any; that of x", "moveaxis(arange(6).reshape(1, 2, 3), 0, -1).shape[0]" => "2";
+    "flipud": "The rows in reverse.",
+        "that of x", "any; that of x", "flipud(array([[1, 2], [3, 4]]))" => "[[3 4]\n [1 2]]";
+    "fliplr": "The columns in reverse.",
+        "that of x", "any; that of x", "fliplr(array([[1, 2], [3, 4]]))" => "[[2 1]\n [4 3]]";
+    "rot90": "Turned by `k` right angles, 1 unless said, in the plane of two axes, from the first toward the second.",
+        "that of x, the two axes exchanged if k is odd", "any; that of x", "rot90(array([[1, 2], [3, 4]]))" => "[[2 4]\n [1 3]]";
+    "roll": "The elements moved along the axes, or in row-major order; what leaves at the end comes back at the beginning.",
+        "that of x", "any; that of x", "roll(arange(4), 1)" => "[3 0 1 2]";
+    "repeat": "Each element so many times, one after the other, along an axis, or in row-major order.",
+        "the axis is so many times as long", "any; that of x", "repeat(arange(2), 2)" => "[0 0 1 1]";
+    "tile": "The whole tensor so many times along each axis.",
+        "each axis is so many times as long", "any; that of x", "tile(arange(2), 2)" => "[0 1 0 1]";
+    "pad": "With so many elements more before and after each axis, or pairs of these: a constant, or by `mode` 'edge', 'reflect' or 'wrap'.",
+        "longer by what is added", "any; that of x", "pad(array([1, 2]), 1)" => "[0 1 2 0]";
+    "atleast_1d": "With an axis of size 1, if there is none.",
+        "that of x, or [1]", "any; that of x", "atleast_1d(array(7))" => "[7]";
+    "atleast_2d": "With axes of size 1 in front, until there are two.",
+        "that of x, or with 1 in front", "any; that of x", "atleast_2d(arange(2))" => "[[0 1]]";
+    "atleast_3d": "With axes of size 1, until there are three: of a vector one on either side, of a matrix one behind.",
+        "that of x, or with 1", "any; that of x", "atleast_3d(arange(2)).shape[1]" => "2";
+    "diagonal": "The elements whose positions along two axes, the first two unless said, differ by `offset`.",
+        "without the two axes, and the length of the diagonal at the end", "any; that of x", "diagonal(array([[1, 2], [3, 4]]))" => "[1 4]";
+    "trace": "The sum of `diagonal`.",
+        "without the two axes", "as `sum`", "trace(array([[1, 2], [3, 4]]))" => "5";
+    "tril": "The elements on and below the diagonal `k`, 0 unless said, and zeros above it.",
+        "that of x", "any; that of x", "tril(array([[1, 2], [3, 4]]))" => "[[1 0]\n [3 4]]";
+    "triu": "The elements on and above the diagonal `k`, 0 unless said, and zeros below it.",
+        "that of x", "any; that of x", "triu(array([[1, 2], [3, 4]]))" => "[[1 2]\n [0 4]]";
+    "vander": "The powers of each element, the highest first unless `increasing` is given.",
+        "[len(x), n]; n is len(x) unless said", "numbers; as `power`", "vander(array([2, 3]))" => "[[2 1]\n [3 1]]";
+    "sliding_window_view": "All windows along axes, without a copy: each begins one element after the one before.",
+        "the axes are shorter by their window less 1; the windows are new axes at the end", "any; that of x", "sliding_window_view(arange(4), 2)" => "[[0 1]\n [1 2]\n [2 3]]";
+    "unfold": "The windows of a size along one axis, each `step` elements, 1 unless said, after the one before.",
+        "the axis has the number of windows; the window is a new axis at the end", "any; that of x", "unfold(arange(4), 0, 2, 2)" => "[[0 1]\n [2 3]]";
+    "full": "One value everywhere.",
+        "the sizes that are given", "the dtype of the value, or as given", "full(3, 7)" => "[7 7 7]";
+    "zeros": "Zeros.",
+        "the sizes that are given", "f64, or as given", "zeros(2)" => "[0. 0.]";
+    "ones": "Ones.",
+        "the sizes that are given", "f64, or as given", "ones(2)" => "[1. 1.]";
+    "full_like": "One value everywhere in the shape of x.",
+        "that of x", "that of x, or as given", "full_like(arange(2), 7)" => "[7 7]";
+    "zeros_like": "Zeros in the shape of x.",
+        "that of x", "that of x, or as given", "zeros_like(arange(2))" => "[0 0]";
+    "ones_like": "Ones in the shape of x.",
+        "that of x", "that of x, or as given", "ones_like(arange(2))" => "[1 1]";
+    "eye": "Ones on the diagonal `k`, 0 unless said, and zeros beside it.",
+        "[n, m]; m is n unless said", "f64, or as given", "eye(2)" => "[[1. 0.]\n [0. 1.]]";
+    "take_along_axis": "The elements at positions along an axis, the last one unless said, of which there are some for each row.",
+        "that of indices", "any, and integers; that of x", "take_along_axis(array([[10, 20], [30, 40]]), array([[1], [0]]), 1)" => "[[20]\n [30]]";
+    "diff": "What neighbours along an axis, the last one unless said, differ by, `n` times over; of bool whether they differ.",
+        "the axis is shorter by n, which is 1 unless said", "any; that of x", "diff(array([1, 4, 9]))" => "[3 5]";
     "take": "The elements at positions along an axis, as `x[indices]`; negative ones count from the end.",
         "the axes of indices in place of the axis", "any, and integers; that of x", "take(array([10, 20, 30]), [2, 0])" => "[30 10]";
     "topk": "The k greatest elements along an axis, the last one unless said, best first; the least with `largest=False`. k is a number from 1 to 64.",

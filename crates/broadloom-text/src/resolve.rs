@@ -4,13 +4,16 @@
 //! Expressions are evaluated in the order of the arena, each to a [`Value`]. The builder is told [`Sites`], by which the
 //! text knows the places of what it reports.
 
+mod arrange;
 mod call;
 mod declare;
 mod fold;
 mod index;
 mod make;
 mod operator;
+mod order;
 mod product;
+mod reduce;
 mod text;
 
 use crate::Resolved;
@@ -26,6 +29,7 @@ use broadloom_ir::dtype::DType;
 use broadloom_ir::graph::{CheckedGraph, Graph, Literal, Site};
 use broadloom_ir::ops::Op;
 use broadloom_ir::{ExprId, SymbolId};
+pub(crate) use order::undefined;
 use std::collections::{HashMap, HashSet};
 use text::TextKind;
 
@@ -83,7 +87,7 @@ struct Resolver<'a> {
     tree: &'a Tree,
     limits: &'a Limits,
     graph: Graph,
-    /// By expression, as far as evaluated.
+    /// By expression; poison until it is evaluated.
     values: Vec<Value>,
     /// Inputs and definitions.
     names: HashMap<Box<str>, Value>,
@@ -118,7 +122,7 @@ pub(crate) fn resolve(program: &Program, given: &[Given<'_>], warns: bool) -> Re
         tree,
         limits,
         graph: Graph::new(),
-        values: Vec::with_capacity(tree.exprs.len()),
+        values: vec![Value::Poison; tree.exprs.len()],
         names: HashMap::new(),
         in_place: HashSet::new(),
         inputs: HashSet::new(),
@@ -137,7 +141,7 @@ pub(crate) fn resolve(program: &Program, given: &[Given<'_>], warns: bool) -> Re
         resolver.graph.warn_of_pointwise();
     }
     resolver.give(given);
-    for statement in &tree.statements {
+    for statement in order::in_order(tree) {
         if resolver.mistakes.len() - mistakes.len() + resolver.graph.mistakes().len() >= MAX_MISTAKES {
             break;
         }
@@ -153,35 +157,6 @@ pub(crate) fn resolve(program: &Program, given: &[Given<'_>], warns: bool) -> Re
     let Some(graph) = graph else { return Err(Mistakes::new(places, resolver.mistakes)) };
     let warnings = (!warnings.is_empty()).then(|| Mistakes::new(places.clone(), warnings));
     Ok(Resolved { graph, warnings, places })
-}
-
-/// The names that are used and neither declared nor defined, in order, and whether each is a constant.
-pub(crate) fn undefined(tree: &Tree) -> impl Iterator<Item = (&str, bool)> {
-    let mut known: HashSet<&str> = HashSet::from(["_", "newaxis"]);
-    let mut undefined = Vec::new();
-    for statement in &tree.statements {
-        let takes_sizes = matches!(statement.action, Action::Input { .. } | Action::Assume(_));
-        let exprs = &tree.exprs[statement.exprs.start as usize..statement.exprs.end as usize];
-        for expr in exprs {
-            let Kind::Name { text: name, is_quoted } = &expr.kind else { continue };
-            if takes_sizes {
-                known.insert(name);
-            } else if names::dtype(name).is_none() && known.insert(name) {
-                undefined.push((&**name, !is_quoted && names::constant(name).is_some()));
-            }
-        }
-        match &statement.action {
-            Action::Symbols(names) | Action::Parameters(names) => {
-                known.extend(names.iter().map(|name| &*name.text));
-            }
-            Action::Input { name, .. } | Action::Let { name, .. } | Action::Output { name, .. } => {
-                known.insert(&name.text);
-            }
-            Action::Broken { names, .. } => known.extend(names.iter().map(|name| &*name.text)),
-            Action::Assume(_) | Action::Assign { .. } | Action::Result(_) => {}
-        }
-    }
-    undefined.into_iter()
 }
 
 impl<'a> Resolver<'a> {
@@ -221,7 +196,7 @@ impl<'a> Resolver<'a> {
         for id in statement.exprs.clone() {
             let value = self.eval(Id(id), &statement.action);
             let value = self.keep(value).unwrap_or(Value::Poison);
-            self.values.push(value);
+            self.values[id as usize] = value;
         }
         if let Action::Broken { names, of } = &statement.action {
             self.broken.extend(names.iter().map(|name| name.text.clone()));
@@ -401,7 +376,7 @@ impl<'a> Resolver<'a> {
             Kind::Infix(infix, left, right) => self.infix(*infix, [*left, *right], expr.span),
             Kind::Attribute { base, name } => self.attribute(*base, name, expr.span),
             Kind::Call { name, receiver, arguments } => self.call(name, *receiver, arguments, expr.span),
-            Kind::Index { base, items } => self.index(*base, items, expr.span),
+            Kind::Index { base, items } => self.index(id, *base, items, expr.span),
         }
     }
 
@@ -455,6 +430,12 @@ impl<'a> Resolver<'a> {
 
     /// Tensors of operands, unless one is poisoned; numbers take the common dtype of the others.
     fn tensors(&mut self, operands: &[Id]) -> Outcome<Option<Vec<ExprId>>> {
+        // Any op that takes numbers as they are.
+        self.operands_of(Op::Positive, operands)
+    }
+
+    /// Like [`Self::tensors`], of an op that may take numbers in its own way.
+    fn operands_of(&mut self, op: Op, operands: &[Id]) -> Outcome<Option<Vec<ExprId>>> {
         for operand in operands {
             if let Value::List(_) = self.value(*operand)
                 && let Some(expr) = self.tensor(*operand, DType::Bool)?
@@ -481,10 +462,17 @@ impl<'a> Resolver<'a> {
         };
         let mut exprs = Vec::with_capacity(operands.len());
         for operand in operands {
-            match self.tensor(*operand, meets)? {
-                Some(expr) => exprs.push(expr),
-                None => return Ok(None),
-            }
+            let expr = match *self.value(*operand) {
+                Value::Literal(literal) => {
+                    let span = self.tree.span(*operand);
+                    let expr =
+                        self.build(span, |graph, site| graph.operand_literal(op, literal, meets, site))?;
+                    (!self.graph.is_poisoned(expr)).then_some(expr)
+                }
+                _ => self.tensor(*operand, meets)?,
+            };
+            let Some(expr) = expr else { return Ok(None) };
+            exprs.push(expr);
         }
         Ok(Some(exprs))
     }

@@ -54,7 +54,6 @@ const OP_ALIASES: &[(&str, Op)] = &[
     ("np.arctanh", Op::Atanh),
     ("np.radians", Op::Deg2rad),
     ("np.degrees", Op::Rad2deg),
-    ("np.rint", Op::Round),
     ("np.around", Op::Round),
     ("np.fix", Op::Trunc),
     ("np.invert", Op::BitwiseInvert),

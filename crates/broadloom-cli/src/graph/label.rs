@@ -118,6 +118,7 @@ fn viewed(graph: &CheckedGraph, view: &View, expr: ExprId, operand: ExprId) -> S
     match view {
         View::Reshape | View::BroadcastTo | View::Rebind => view.name().to_string(),
         View::Permute(permutation) => format!("{} {}", view.name(), axes(permutation)),
+        View::Windows(axis) => format!("{} {}", view.name(), axes(&[*axis])),
         View::ExpandDims(over) | View::Squeeze(over) => format!("{} {}", view.name(), axes(over)),
         View::Slice(parts) => {
             let (from, to) = (graph.shape(operand), graph.shape(expr));

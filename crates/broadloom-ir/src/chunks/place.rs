@@ -99,7 +99,7 @@ fn place(graph: &CheckedGraph, rows: SymbolId, expr: ExprId, places: &[Place]) -
     }
     let found = axis_of_rows(shape, rows).map_err(|refusal| match (refusal, node) {
         // The operation that makes the other size is the better one to blame.
-        (Refusal::OtherSize, Node::View { view: View::Slice(_), .. }) => Refusal::Slice,
+        (Refusal::OtherSize, Node::View { view: View::Slice(_) | View::Windows(_), .. }) => Refusal::Slice,
         (Refusal::OtherSize, Node::View { view: View::Reshape, .. }) => Refusal::Reshape,
         (Refusal::OtherSize, Node::Concat { .. }) => Refusal::Concat,
         (Refusal::OtherSize, Node::Input(_)) => Refusal::Input,
@@ -155,6 +155,11 @@ fn place(graph: &CheckedGraph, rows: SymbolId, expr: ExprId, places: &[Place]) -
                 _ => Err(Refusal::Slice),
             }
         }
+        Node::View { view: View::Windows(axis), operand } => match (rows_of(*operand), found) {
+            (None, None) => Ok(here),
+            (Some(from), Some(to)) if from == to && from != *axis => Ok(here),
+            _ => Err(Refusal::Slice),
+        },
         Node::View { view: View::Rebind, operand } => match rows_of(*operand) == found {
             true => Ok(here),
             false => Err(Refusal::OtherSize),

@@ -154,6 +154,9 @@ impl fmt::Display for Problem {
             Problem::Outside { axis, requirement, by } => {
                 write!(f, "does not fit axis {axis}: {requirement}, by {}", quoted(by))
             }
+            Problem::CutOff { axis, size } => {
+                write!(f, "goes beyond axis {axis}, which has {size} elements, and is cut off there")
+            }
             Problem::TooManyIndices { given, rank } => write!(f, "has {given} indices for {rank} axes"),
             Problem::RankTooLarge { rank } => {
                 write!(f, "has {rank} axes: more than {} are not supported", crate::shape::MAX_RANK)
@@ -177,6 +180,7 @@ impl fmt::Display for Problem {
             Problem::EmptyReduction { axis } => {
                 write!(f, "of no elements has no value: axis {axis} is empty")
             }
+            Problem::Argument(rule) => f.write_str(rule),
             Problem::TopKCount { k } => {
                 let most = crate::graph::MAX_TOPK;
                 write!(f, "cannot give the {k} best elements: 1 to {most} can be asked for")

@@ -4,8 +4,8 @@
 //! Everything here is rewritten when it is built, so that every path computes it alike and fusion sees through it.
 //! Floats of 16 bits are computed in `f32` and rounded once.
 
-use super::reduction::{Empty, resolve_axes, resolve_axis};
-use super::{Axes, Graph, Node, Site, SliceSpec};
+use super::reduction::{Empty, reduced_axes, resolve_axis};
+use super::{Axes, Filter, Graph, Node, Site, SliceSpec};
 use crate::dim::Dim;
 use crate::dtype::{Class, DType, Scalar};
 use crate::ids::ExprId;
@@ -28,6 +28,28 @@ pub enum Norm {
     Infinity,
 }
 
+/// A variance, or its square root.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Spread {
+    /// What is taken from the number of elements before it divides: 1 for the unbiased estimate from a sample.
+    pub correction: f64,
+    /// Of which elements.
+    pub filter: Filter,
+    /// The square root of the variance.
+    pub root: bool,
+}
+
+impl Spread {
+    fn name(self) -> &'static str {
+        match (self.filter.numbers, self.root) {
+            (false, false) => "var",
+            (false, true) => "std",
+            (true, false) => "nanvar",
+            (true, true) => "nanstd",
+        }
+    }
+}
+
 impl Graph {
     /// The mean squared deviation from the mean, in two passes: `sum((x - mean)^2) / max(count - correction, 0)`.
     /// Integers and bool compute in `f64`.
@@ -39,9 +61,7 @@ impl Graph {
         keepdims: bool,
         site: Site,
     ) -> ExprId {
-        self.statistic("var", operand, site, |graph, x| {
-            graph.try_var(x, axes, correction, keepdims, false, site)
-        })
+        self.spread(Spread { correction, ..Spread::default() }, operand, axes, keepdims, site)
     }
 
     /// The square root of [`Graph::var`].
@@ -53,36 +73,60 @@ impl Graph {
         keepdims: bool,
         site: Site,
     ) -> ExprId {
-        self.statistic("std", operand, site, |graph, x| {
-            graph.try_var(x, axes, correction, keepdims, true, site)
-        })
+        let spread = Spread { correction, root: true, ..Spread::default() };
+        self.spread(spread, operand, axes, keepdims, site)
     }
 
+    /// A variance or a standard deviation, of some of the elements.
+    pub fn spread(
+        &mut self,
+        spread: Spread,
+        operand: ExprId,
+        axes: Option<&[i64]>,
+        keepdims: bool,
+        site: Site,
+    ) -> ExprId {
+        let skips = spread.filter.numbers && self.dtype(operand).class() == Class::Float;
+        let made = self.in_floats(operand, site, |graph, x| {
+            let filter = graph.filter_of(x, Filter { numbers: skips, ..spread.filter }, site)?;
+            let var = graph.try_var(x, filter, axes, keepdims, spread.correction, skips, site)?;
+            if spread.root { graph.try_elementwise(Op::Sqrt, &[var], site) } else { Ok(var) }
+        });
+        self.settle_filtered(made, spread.name(), operand, spread.filter, site)
+    }
+
+    /// Of the elements that are chosen. Where NaNs are `skipped`, too few numbers have no variance, as NumPy has it; that
+    /// of too few other elements may be infinite.
+    #[allow(clippy::too_many_arguments, reason = "those of a reduction, and three of a variance")]
     fn try_var(
         &mut self,
         x: ExprId,
+        filter: Option<ExprId>,
         axes: Option<&[i64]>,
-        correction: f64,
         keepdims: bool,
-        root: bool,
+        correction: f64,
+        skipped: bool,
         site: Site,
     ) -> Result<ExprId, Problem> {
         let work = self.dtype(x);
-        let shape = self.written(x).clone();
-        let over = self.axes_of(x, axes)?;
-        let mean = self.try_reduce(ReduceOp::Mean, x, axes, true, Empty::Refused, site)?;
+        let mean = self.reduce_filtered(ReduceOp::Mean, x, filter, axes, true, Empty::Refused, site)?;
         let deviation = self.try_elementwise(Op::Subtract, &[x, mean], site)?;
         let square = self.try_elementwise(Op::Square, &[deviation], site)?;
-        let total = self.try_reduce(ReduceOp::Sum, square, axes, keepdims, Empty::Refused, site)?;
-        let count = Dim::product(over.iter().map(|&axis| &shape[axis])).map_err(Problem::Size)?;
-        let count = self.try_size(count, site)?;
+        let total =
+            self.reduce_filtered(ReduceOp::Sum, square, filter, axes, keepdims, Empty::Refused, site)?;
+        let count = self.number_of(x, filter, axes, keepdims, site)?;
         let count = self.convert(count, work, site)?;
         let correction = self.insert_constant(Scalar::F64(correction).cast(work), site)?;
         let zero = self.insert_constant(Scalar::F64(0.0).cast(work), site)?;
         let freedom = self.try_elementwise(Op::Subtract, &[count, correction], site)?;
-        let freedom = self.try_elementwise(Op::Maximum, &[freedom, zero], site)?;
-        let var = self.try_elementwise(Op::Divide, &[total, freedom], site)?;
-        if root { self.try_elementwise(Op::Sqrt, &[var], site) } else { Ok(var) }
+        let positive = self.try_elementwise(Op::Maximum, &[freedom, zero], site)?;
+        let var = self.try_elementwise(Op::Divide, &[total, positive], site)?;
+        if !skipped {
+            return Ok(var);
+        }
+        let has_some = self.try_elementwise(Op::Greater, &[freedom, zero], site)?;
+        let nan = self.insert_constant(Scalar::F64(f64::NAN).cast(work), site)?;
+        self.try_select([has_some, var, nan], site)
     }
 
     /// What neighbours along an axis differ by, `order` times over: `x[1:] - x[:-1]`, and of bool whether they differ.
@@ -175,6 +219,42 @@ impl Graph {
         let log = self.try_elementwise(Op::Log, &[total], site)?;
         let shifted = self.try_elementwise(Op::Subtract, &[x, shift], site)?;
         self.try_elementwise(Op::Subtract, &[shifted, log], site)
+    }
+
+    /// `(x - mean(x)) / sqrt(var(x) + epsilon)` along axes, times `scale` and plus `offset`, which stretch to the shape of
+    /// the operand. Integers and bool compute in `f64`.
+    pub fn layer_norm(
+        &mut self,
+        operand: ExprId,
+        axes: Option<&[i64]>,
+        affine: [Option<ExprId>; 2],
+        epsilon: f64,
+        site: Site,
+    ) -> ExprId {
+        let shape = self.written(operand).clone();
+        // Stretched by themselves, so that a mistake is about the one that does not fit.
+        let [scale, offset] = affine.map(|part| {
+            let part = part.filter(|_| !self.is_poisoned(operand))?;
+            let stretched = self.try_broadcast_to(part, shape.clone(), site);
+            Some(self.settle(stretched, "layer_norm", &[part], site))
+        });
+        self.statistic("layer_norm", operand, site, |graph, x| {
+            let dtype = graph.dtype(x);
+            let mean = graph.try_reduce(ReduceOp::Mean, x, axes, true, Empty::Refused, site)?;
+            let deviation = graph.try_elementwise(Op::Subtract, &[x, mean], site)?;
+            let var = graph.try_var(x, None, axes, true, 0.0, false, site)?;
+            let epsilon = graph.insert_constant(Scalar::F64(epsilon).cast(dtype), site)?;
+            let var = graph.try_elementwise(Op::Add, &[var, epsilon], site)?;
+            let root = graph.try_elementwise(Op::Sqrt, &[var], site)?;
+            let mut made = graph.try_elementwise(Op::Divide, &[deviation, root], site)?;
+            for (op, part) in [(Op::Multiply, scale), (Op::Add, offset)] {
+                if let Some(part) = part {
+                    let part = graph.convert(part, dtype, site)?;
+                    made = graph.try_elementwise(op, &[made, part], site)?;
+                }
+            }
+            Ok(made)
+        })
     }
 
     /// The greatest element (0 where that is not finite), `exp(x - it)` and the sum of those; all keep their axes.
@@ -346,24 +426,31 @@ impl Graph {
         site: Site,
         build: impl FnOnce(&mut Graph, ExprId) -> Result<ExprId, Problem>,
     ) -> ExprId {
+        let made = self.in_floats(operand, site, build);
+        self.settle(made, name, &[operand], site)
+    }
+
+    fn in_floats(
+        &mut self,
+        operand: ExprId,
+        site: Site,
+        build: impl FnOnce(&mut Graph, ExprId) -> Result<ExprId, Problem>,
+    ) -> Result<ExprId, Problem> {
         if self.is_poisoned(operand) {
-            return operand;
+            return Ok(operand);
         }
         let dtype = self.dtype(operand);
         let (work, result) = match dtype.class() {
             Class::Bool | Class::Int => (DType::F64, DType::F64),
             Class::Float => (dtype.arithmetic(), dtype),
         };
-        let made = self
-            .convert(operand, work, site)
-            .and_then(|x| build(self, x))
-            .and_then(|made| self.convert(made, result, site));
-        self.settle(made, name, &[operand], site)
+        let x = self.convert(operand, work, site)?;
+        let made = build(self, x)?;
+        self.convert(made, result, site)
     }
 
     /// Axes counted from the beginning, all of them for `None`.
-    fn axes_of(&self, operand: ExprId, axes: Option<&[i64]>) -> Result<Axes, Problem> {
-        let rank = self.written(operand).rank();
-        axes.map_or_else(|| Ok((0..rank).collect()), |axes| resolve_axes(axes, rank))
+    pub(super) fn axes_of(&self, operand: ExprId, axes: Option<&[i64]>) -> Result<Axes, Problem> {
+        reduced_axes(axes, self.written(operand).rank())
     }
 }

@@ -41,7 +41,7 @@ impl Graph {
         let mut factors = Vec::with_capacity(operands.len());
         for (&operand, labels) in operands.iter().zip(&layout.labels) {
             let expr = self.convert(operand, dtype, site)?;
-            factors.push(self.diagonal(Factor { expr, labels: labels.clone() }, site)?);
+            factors.push(self.one_of_each(Factor { expr, labels: labels.clone() }, site)?);
         }
         self.sum_alone(&mut factors, &layout, site)?;
         let result = self.multiplied(factors, &layout, &sizes, site)?;
@@ -118,7 +118,7 @@ impl Graph {
     }
 
     /// A factor in which every label stands once: elements are taken of which the axes of a label have the same index.
-    fn diagonal(&mut self, factor: Factor, site: Site) -> Result<Factor, Problem> {
+    fn one_of_each(&mut self, factor: Factor, site: Site) -> Result<Factor, Problem> {
         let Factor { mut expr, mut labels } = factor;
         for label in distinct(&labels) {
             let (own, others): (Vec<usize>, Vec<usize>) =
@@ -135,7 +135,7 @@ impl Graph {
     /// The elements with the same index on all of `own`; that axis comes first, before the others.
     ///
     /// The axes become one, of which they are every `1 + n + n * n + ..`-th element: this reads only them.
-    fn take_diagonal(
+    pub(super) fn take_diagonal(
         &mut self,
         expr: ExprId,
         own: &[usize],

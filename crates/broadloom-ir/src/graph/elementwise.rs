@@ -22,6 +22,16 @@ impl Graph {
         }
     }
 
+    /// A literal beside tensors of `meets` as an operand of an op. A negative one that is compared with unsigned integers
+    /// is signed, for the comparison has a result although their dtype does not hold it.
+    pub fn operand_literal(&mut self, op: Op, value: Literal, meets: DType, site: Site) -> ExprId {
+        let is_unsigned = meets.class() == Class::Int && !meets.is_signed_integer();
+        match value {
+            Literal::Int(..0) if op.is_comparison() && is_unsigned => self.literal(value, DType::I64, site),
+            _ => self.literal(value, meets, site),
+        }
+    }
+
     fn try_literal(&mut self, literal: Literal, meets: DType, site: Site) -> Result<ExprId, Problem> {
         let dtype = literal.dtype(meets);
         let value = literal.to_scalar(dtype).ok_or(Problem::LiteralDoesNotFit { literal, dtype })?;

@@ -43,7 +43,12 @@ impl Graph {
         self.settle(result, "concat", operands, site)
     }
 
-    fn try_concat(&mut self, operands: &[ExprId], axis: i64, site: Site) -> Result<ExprId, Problem> {
+    pub(super) fn try_concat(
+        &mut self,
+        operands: &[ExprId],
+        axis: i64,
+        site: Site,
+    ) -> Result<ExprId, Problem> {
         let Some(&first) = operands.first() else {
             return Err(Problem::Arity { expected: 1, given: 0 });
         };
@@ -102,7 +107,12 @@ impl Graph {
         self.settle(result, "stack", operands, site)
     }
 
-    fn try_stack(&mut self, operands: &[ExprId], axis: i64, site: Site) -> Result<ExprId, Problem> {
+    pub(super) fn try_stack(
+        &mut self,
+        operands: &[ExprId],
+        axis: i64,
+        site: Site,
+    ) -> Result<ExprId, Problem> {
         let mut expanded = Operands::new();
         for &operand in operands {
             expanded.push(self.try_expand_dims(operand, &[axis], site)?);

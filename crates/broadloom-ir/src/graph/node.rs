@@ -121,6 +121,9 @@ pub enum View {
     Rebind,
     /// Per axis of the operand a start and a step; the sizes are those of the node.
     Slice(Box<[SliceAxis]>),
+    /// Windows along this axis: element `i` of the axis of the result and `j` of its last, new one is element `i + j` of the
+    /// operand's.
+    Windows(usize),
 }
 
 /// A permutation of axes.
@@ -207,6 +210,7 @@ impl View {
             View::BroadcastTo => "broadcast_to",
             View::Rebind => "rebind",
             View::Slice(_) => "slice",
+            View::Windows(_) => "sliding_window_view",
         }
     }
 }

@@ -100,7 +100,15 @@ impl Graph {
         let is_harmless = count(&result) == Some(elements.clone());
         let problem =
             Problem::Pointwise { count: self.size(&elements), result: self.sizes(&result), is_harmless };
-        let warning = self.mistake(problem, Some(op.name()), operands, site);
+        self.warn(problem, op.name(), operands, site);
+    }
+
+    /// Notes a warning once, if warnings are asked for.
+    pub fn warn(&mut self, problem: Problem, op: &str, operands: &[ExprId], site: Site) {
+        if !self.warns_of_pointwise {
+            return;
+        }
+        let warning = self.mistake(problem, Some(op), operands, site);
         if !self.warnings.contains(&warning) {
             self.warnings.push(warning);
         }

@@ -53,7 +53,9 @@ impl CheckedGraph {
                 let smallest = if topk.largest { "" } else { " smallest" };
                 write!(f, " k={} axis={}{smallest}", topk.k, topk.axis)
             }
-            Node::Take { axis, .. } | Node::Concat { axis, .. } => write!(f, " axis={axis}"),
+            Node::Take { axis, .. }
+            | Node::Concat { axis, .. }
+            | Node::View { view: View::Windows(axis), .. } => write!(f, " axis={axis}"),
             Node::Input(_)
             | Node::Constant(_)
             | Node::Elementwise { .. }

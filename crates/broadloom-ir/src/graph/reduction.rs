@@ -61,10 +61,7 @@ impl Graph {
             return Ok(operand);
         }
         let shape = self.written(operand).clone();
-        let mut axes: Axes = match axes {
-            None => (0..shape.rank()).collect(),
-            Some(axes) => resolve_axes(axes, shape.rank())?,
-        };
+        let mut axes = reduced_axes(axes, shape.rank())?;
         axes.sort_unstable();
         let dtype = op.result_dtype(self.dtype(operand));
         if axes.is_empty() {
@@ -155,6 +152,16 @@ pub(crate) fn factors(op: ReduceOp, operand: &Node, dtype: DType) -> Option<[Exp
         Node::Elementwise { op: Op::Multiply, operands } => <[ExprId; 2]>::try_from(operands.as_slice()).ok(),
         Node::Elementwise { op: Op::Square, operands } => operands.first().map(|&x| [x, x]),
         _ => None,
+    }
+}
+
+/// The axes of a reduction counted from the beginning, all of them for `None`. As in NumPy, a tensor without axes has
+/// none to be reduced where the first or the last one is asked for.
+pub(super) fn reduced_axes(axes: Option<&[i64]>, rank: usize) -> Result<Axes, Problem> {
+    match (axes, rank) {
+        (None, _) => Ok((0..rank).collect()),
+        (Some([0 | -1]), 0) => Ok(Axes::new()),
+        (Some(axes), _) => resolve_axes(axes, rank),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Views: the same elements under other indices. A view that changes nothing is its operand.
 
 use super::infer::{self, StretchError};
-use super::reduction::resolve_axes;
+use super::reduction::{resolve_axes, resolve_axis};
 use super::{
     Axes, Cause, Compared, Demand, Equation, Fit, Graph, Node, Obligation, Permutation, Site, SliceAxis, View,
 };
@@ -403,6 +403,38 @@ impl Graph {
                 Ok((part, size))
             }
         }
+    }
+
+    /// Windows of `width` elements along an axis, one for each place at which one fits: the axis counts places, and a new
+    /// last axis the elements of a window. The elements of windows overlap, and none is copied.
+    pub fn windows(&mut self, operand: ExprId, width: Dim, axis: i64, site: Site) -> ExprId {
+        let result = self.try_windows(operand, &width, axis, site);
+        self.settle(result, "sliding_window_view", &[operand], site)
+    }
+
+    fn try_windows(
+        &mut self,
+        operand: ExprId,
+        width: &Dim,
+        axis: i64,
+        site: Site,
+    ) -> Result<ExprId, Problem> {
+        if self.is_poisoned(operand) {
+            return Ok(operand);
+        }
+        let source = self.written(operand).clone();
+        let axis = resolve_axis(axis, source.rank())?;
+        let width = self.symbols.accept(width, site)?;
+        let mut obligations = self.require_sizes(std::slice::from_ref(&width), &[])?;
+        let spare = source[axis].sub(&width).map_err(Problem::Size)?;
+        if let Err(spare) = self.require(spare.clone(), Requirement::Window, &mut obligations) {
+            let by = spare.neg().map_err(Problem::Size)?;
+            return Err(self.outside(axis, Requirement::Window, &by));
+        }
+        let places = spare.add(&Dim::ONE).map_err(Problem::Size)?;
+        let sizes = source.iter().enumerate().map(|(of, dim)| if of == axis { &places } else { dim });
+        let shape = sizes.chain([&width]).cloned().collect();
+        self.insert_view(View::Windows(axis), operand, shape, obligations, site)
     }
 
     fn outside(&self, axis: usize, requirement: Requirement, by: &Dim) -> Problem {

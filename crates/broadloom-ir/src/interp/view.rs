@@ -201,6 +201,22 @@ pub(super) fn slice(array: &Array, picked: &[Picked]) -> Result<Array, Fault> {
     Ok(Array { dtype: array.dtype, shape, elements })
 }
 
+/// Windows of `width` elements along an axis, which counts their places; the elements of one lie along a new last axis.
+pub(super) fn windows(array: &Array, axis: usize, width: usize) -> Result<Array, Fault> {
+    let size = *array.shape.get(axis).ok_or(Fault::Unsound(Rule::Axes))?;
+    let places = size.checked_sub(width).ok_or(Fault::Unsound(Rule::Slice))? + 1;
+    let mut shape = array.shape.clone();
+    shape[axis] = places;
+    shape.push(width);
+    if element_count(&shape)? == 0 {
+        return Ok(Array { dtype: array.dtype, shape, elements: Vec::new() });
+    }
+    let mut steps = row_major(&array.shape);
+    steps.push(steps[axis]);
+    let elements = gather(&array.elements, &shape, 0, steps)?;
+    Ok(Array { dtype: array.dtype, shape, elements })
+}
+
 /// `table` indexed along `axis`: the axis is replaced by those of `indices`. Negative indices count from the end.
 pub(super) fn take(table: &Array, indices: &Array, axis: usize) -> Result<Array, Fault> {
     let &size = table.shape.get(axis).ok_or(Fault::Unsound(Rule::Axes))?;

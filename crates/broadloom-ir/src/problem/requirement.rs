@@ -19,6 +19,8 @@ pub enum Requirement {
     NotEmpty,
     /// An axis has as many elements as are asked for.
     Enough,
+    /// A window is no longer than its axis.
+    Window,
     /// A size is not negative.
     Size,
     /// A declared equality holds.
@@ -37,6 +39,7 @@ impl Requirement {
             Requirement::IndexStart | Requirement::IndexStop => "the index",
             Requirement::NotEmpty => "the reduction",
             Requirement::Enough => "`topk`",
+            Requirement::Window => "the window",
             Requirement::Size => "the size",
             Requirement::Declared => "the declaration",
             Requirement::Range => "the stated range",
@@ -55,6 +58,7 @@ impl fmt::Display for Requirement {
             Requirement::IndexStop => "the index is after the last element",
             Requirement::NotEmpty => "an empty axis has no such value",
             Requirement::Enough => "the axis has fewer elements than are asked for",
+            Requirement::Window => "the window is longer than the axis",
             Requirement::Size => "the size is negative",
             Requirement::Declared => "the sizes were declared to be equal",
             Requirement::Range => "the size is outside of its stated range",

@@ -130,6 +130,9 @@ impl Emitter<'_, '_> {
             Op::BitwiseXor | Op::LogicalXor => self.zip(x, y, |builder, x, y| builder.ins().bxor(x, y)),
             Op::BitwiseInvert | Op::LogicalNot => self.not(x),
             Op::BitwiseLeftShift | Op::BitwiseRightShift => self.shift(op, x, y, &operands[1]),
+            // Euclid's steps depend on the elements.
+            Op::Gcd | Op::Lcm => self.call_row(op, &args),
+            Op::CountOnes if class == Class::Bool => self.cast(x, DType::U8),
             Op::CountOnes => {
                 let magnitude = self.magnitude(x);
                 self.count_ones(&magnitude)

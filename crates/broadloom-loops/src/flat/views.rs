@@ -27,6 +27,14 @@ impl Flat {
                 let axes = slices.iter().map(|slice| (slice.start.clone(), slice.step)).collect();
                 return Ok(self.push(Kind::Slice { operand, axes }, dtype, shape, origin));
             }
+            View::Windows(axis) => {
+                // A loop of its own would run again for every window that its result is in.
+                let node = self.node(operand);
+                if node.nested > 0 || node.joins {
+                    self.stored.push(operand);
+                }
+                return Ok(self.push(Kind::Windows { operand, axis: *axis }, dtype, shape, origin));
+            }
             // All of it, from the beginning on.
             View::Rebind => {
                 let axes = (0..rank).map(|_| (Dim::ZERO, 1)).collect();
@@ -191,6 +199,7 @@ impl Flat {
                 | Kind::Reduce(_)
                 | Kind::Reindex { .. }
                 | Kind::Slice { .. }
+                | Kind::Windows { .. }
                 | Kind::Take { .. }
                 | Kind::Iota
                 | Kind::Concat { .. }

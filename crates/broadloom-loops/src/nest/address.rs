@@ -242,7 +242,7 @@ impl Nest<'_> {
                     let shape = self.flat.node(node).shape.clone();
                     return Ok(self.dense(*operand).map(|buffer| (buffer, Some(shape), map)));
                 }
-                Kind::Reindex { .. } | Kind::Slice { .. } => {
+                Kind::Reindex { .. } | Kind::Slice { .. } | Kind::Windows { .. } => {
                     let operand = self.operands(node, &map)?.remove(0);
                     (node, map) = operand;
                 }

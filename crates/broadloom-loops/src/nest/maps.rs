@@ -168,6 +168,13 @@ impl Flat {
                     });
                 smallvec![(*operand, map.collect::<Result<AffineMap, _>>()?)]
             }
+            Kind::Windows { operand, axis } => {
+                let mut inner = map.clone();
+                if let Some(within) = inner.pop() {
+                    inner[*axis] = AffineIndex::sum([(&inner[*axis], Dim::ONE), (&within, Dim::ONE)])?;
+                }
+                smallvec![(*operand, inner)]
+            }
             Kind::Take { indices, axis, .. } => {
                 let rank = self.node(*indices).shape.rank();
                 smallvec![(*indices, map[*axis..*axis + rank].iter().cloned().collect())]

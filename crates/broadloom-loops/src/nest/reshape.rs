@@ -106,6 +106,7 @@ impl Nest<'_> {
                 | Kind::Cast(_)
                 | Kind::Reindex { .. }
                 | Kind::Slice { .. }
+                | Kind::Windows { .. }
                 | Kind::Reshape(_)
                 | Kind::Iota => true,
             }

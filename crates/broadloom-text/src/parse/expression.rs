@@ -124,7 +124,10 @@ impl Parser<'_> {
                 let name = self.attribute()?;
                 let open = self.span();
                 let kind = if self.eat(Token::ParenOpen) {
-                    let arguments = self.arguments(open, None)?;
+                    // The receiver is the first argument.
+                    let text = names::text_parameter(&name.text);
+                    let text = text.and_then(|(place, name)| Some((place.checked_sub(1)?, name)));
+                    let arguments = self.arguments(open, text)?;
                     Kind::Call { name, receiver: Some(base), arguments }
                 } else {
                     Kind::Attribute { base, name }
@@ -259,7 +262,7 @@ impl Parser<'_> {
     }
 
     /// Arguments, of which the first one, or the one of the name `text`, may be text in quotes.
-    fn arguments(&mut self, open: Span, text: Option<&str>) -> Parsed<Vec<Argument>> {
+    fn arguments(&mut self, open: Span, text: Option<(usize, &str)>) -> Parsed<Vec<Argument>> {
         let mut arguments: Vec<Argument> = Vec::new();
         while self.peek() != Some(Token::ParenClose) {
             if self.is_at_end() {
@@ -273,9 +276,9 @@ impl Parser<'_> {
                 let mistake = self.unexpected("a keyword argument, as they come last");
                 return mistake.map_err(|mistake| Box::new(mistake.help("to compare, write `==`")));
             }
-            let takes_text = text.is_some_and(|text| match &keyword {
+            let takes_text = text.is_some_and(|(position, text)| match &keyword {
                 Some(keyword) => *keyword.text == *text,
-                None => arguments.is_empty(),
+                None => arguments.len() == position,
             });
             let value = match self.quoted().filter(|_| takes_text) {
                 Some(text) => {
@@ -351,6 +354,22 @@ impl Parser<'_> {
         }
         let digits = text.replace('_', "");
         let bad = || Box::new(Mistake::new(Problem::Number, span));
+        // As in Python: one `_` between digits, or behind the mark of a base.
+        let letters = text.as_bytes();
+        let is_apart = |at: usize| {
+            let [before, behind] = [at.checked_sub(1), at.checked_add(1)]
+                .map(|at| at.and_then(|at| letters.get(at)).is_some_and(u8::is_ascii_alphanumeric));
+            !before || !behind
+        };
+        if letters.iter().enumerate().any(|(at, letter)| *letter == b'_' && is_apart(at)) {
+            return Err(bad());
+        }
+        let is_decimal =
+            self.peek() == Some(Token::Int) && digits.bytes().all(|digit| digit.is_ascii_digit());
+        if is_decimal && digits.starts_with('0') && digits.bytes().any(|digit| digit != b'0') {
+            let help = "a number does not begin with 0; in base 8, write `0o7`";
+            return Err(Box::new(Mistake::new(Problem::Number, span).help(help)));
+        }
         if self.peek() == Some(Token::Float) {
             let value: f64 = digits.parse().map_err(|_| bad())?;
             return if value.is_finite() { Ok(Literal::Float(value)) } else { Err(bad()) };

@@ -80,7 +80,7 @@ pub(super) fn unified(graph: &CheckedGraph) -> (Vec<Node>, Vec<ExprId>) {
             let is_whole = match view {
                 View::Reshape | View::BroadcastTo | View::Rebind => true,
                 View::Slice(parts) => parts.iter().all(|part| part.start.is_zero() && part.step == 1),
-                View::Permute(_) | View::ExpandDims(_) | View::Squeeze(_) => false,
+                View::Permute(_) | View::ExpandDims(_) | View::Squeeze(_) | View::Windows(_) => false,
             };
             is_whole && graph.shape(operand) == shape
         };

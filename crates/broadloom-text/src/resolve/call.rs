@@ -3,16 +3,15 @@
 use super::{Outcome, Resolver, Value, mistake, refused};
 use crate::absent;
 use crate::error::{Mistake, NameOf, Problem};
-use crate::names::{self, Function, Statistic};
+use crate::names::{self, Function};
 use crate::source::Span;
 use crate::syntax::{Argument, Id, Name};
 use broadloom_ir::ExprId;
 use broadloom_ir::diagnostics::Problem as GraphProblem;
 use broadloom_ir::dim::Dim;
 use broadloom_ir::dtype::{Class, DType};
-use broadloom_ir::graph::{Literal, Norm, SliceSpec};
+use broadloom_ir::graph::Literal;
 use broadloom_ir::ops::Op;
-use broadloom_ir::reduce::ReduceOp;
 
 /// A call with its arguments by parameter.
 pub(super) struct Call {
@@ -156,12 +155,11 @@ impl Resolver<'_> {
                     let what = format!("is given `{own}` twice").into();
                     return mistake(Problem::Argument { function: function.into(), what }, keyword.span);
                 }
-                None if matches!(own, "out" | "dtype" | "where") => {
+                None if matches!(own, "out" | "dtype") => {
                     let problem = Problem::Unknown { of: NameOf::Keyword, name: keyword.text.clone() };
                     let help = match own {
                         "out" => "results are outputs: `output y = ..`",
-                        "dtype" => "convert the operand: `x.astype(f64)`",
-                        _ => "choose the elements: `sum(where(condition, x, 0))`",
+                        _ => "convert the operand: `x.astype(f64)`",
                     };
                     return Err(Box::new(Mistake::new(problem, keyword.span).help(help)));
                 }
@@ -184,11 +182,16 @@ impl Resolver<'_> {
         let span = call.span;
         match function {
             Function::Elementwise(op) => return self.apply_elementwise(op, call),
+            Function::Composed(composed) => return self.apply_composed(composed, call),
+            Function::IsClose | Function::AllClose => return self.is_close(function, call),
+            Function::NanToNum => return self.nan_to_num(call),
             Function::Select => return self.select(call),
             Function::Concat | Function::Stack => return self.join(function, call),
             Function::Product(product) => return self.apply_product(product, call),
             Function::Einsum => return self.einsum(call),
             Function::Iota => return self.range_of_numbers(call),
+            Function::Filled(filled) => return self.filled(filled, call),
+            Function::Eye => return self.eye(call),
             Function::Array => return self.array(call),
             Function::FromBits => return self.constant_of_bits(call),
             Function::Linspace => {
@@ -223,17 +226,22 @@ impl Resolver<'_> {
                 let Some(x) = self.operand(call, "x")? else { return Ok(None) };
                 return self.build(span, |graph, site| graph.diff(x, order, axis, site)).map(Some);
             }
-            Function::Take => {
+            Function::Take | Function::TakeAlongAxis => {
                 let (Some(x), Some(indices)) = (self.operand(call, "x")?, self.operand(call, "indices")?)
                 else {
                     return Ok(None);
                 };
-                let axis = match self.axis(call)? {
-                    Some(axis) => axis,
-                    None if self.graph.shape(x).rank() == 1 => 0,
-                    None => return call.refuse("needs `axis`, as its operand has several"),
-                };
-                return self.build(span, |graph, site| graph.take(x, indices, axis, site)).map(Some);
+                let axis = self.axis(call)?;
+                let taken = self.build(span, |graph, site| match (function, axis) {
+                    (Function::Take, Some(axis)) => graph.take(x, indices, axis, site),
+                    // Of all elements in row-major order.
+                    (Function::Take, None) => {
+                        let all = graph.reshape(x, &[None], site);
+                        graph.take(all, indices, 0, site)
+                    }
+                    (_, axis) => graph.take_along_axis(x, indices, axis.unwrap_or(-1), site),
+                });
+                return taken.map(Some);
             }
             _ => {}
         }
@@ -242,17 +250,9 @@ impl Resolver<'_> {
         }
         let Some(x) = self.operand(call, "x")? else { return Ok(None) };
         let rank = self.graph.shape(x).rank();
-        let all = || (0..rank as i64).collect::<Vec<i64>>();
         let made = match function {
-            Function::Reduce(_) | Function::Statistic(_) => {
-                let dtype = self.dtype(call)?;
-                let x = self.cast_to(x, dtype, span)?;
-                let made = match function {
-                    Function::Reduce(op) => self.reduce(op, x, call)?,
-                    Function::Statistic(statistic) => self.statistic(statistic, x, call)?,
-                    _ => None,
-                };
-                return made.map(|made| self.cast_to(made, dtype, span)).transpose();
+            Function::Reduce(_) | Function::NanReduce(_) | Function::Statistic(_) => {
+                return self.reduction(function, x, call);
             }
             Function::Cast => {
                 let Some(dtype) = self.dtype(call)? else { return call.refuse("needs `dtype`") };
@@ -284,19 +284,6 @@ impl Resolver<'_> {
                 let axes = last_swapped(rank);
                 self.build(span, |graph, site| graph.permute_dims(x, &axes, site))
             }
-            Function::SwapAxes => {
-                let pair = self.integers(&[call.all("axis1"), call.all("axis2")].concat())?;
-                let [first, second] = pair[..] else { return call.refuse("takes two axes") };
-                let mut axes = all();
-                let own = |axis: i64| if axis < 0 { axis.saturating_add(rank as i64) } else { axis };
-                let position = |axis| usize::try_from(own(axis)).ok().filter(|axis| *axis < rank);
-                match (position(first), position(second)) {
-                    (Some(first), Some(second)) => axes.swap(first, second),
-                    // The builder says which axis there is not.
-                    _ => axes = pair.clone(),
-                }
-                self.build(span, |graph, site| graph.permute_dims(x, &axes, site))
-            }
             Function::ExpandDims => {
                 let axes = self.axes(call)?.unwrap_or_default();
                 self.build(span, |graph, site| graph.expand_dims(x, &axes, site))
@@ -306,10 +293,7 @@ impl Resolver<'_> {
                 let axes = self.axes(call)?.unwrap_or(ones);
                 self.build(span, |graph, site| graph.squeeze(x, &axes, site))
             }
-            Function::Flip => {
-                let axes = self.axes(call)?.unwrap_or_else(all);
-                return self.flip(x, &axes, call);
-            }
+            Function::Arrange(arrange) => return self.arrange(arrange, x, call),
             _ => call.refuse("is no function of a tensor"),
         };
         made.map(Some)
@@ -329,14 +313,14 @@ impl Resolver<'_> {
     }
 
     /// A tensor in the dtype that is given, if one is.
-    fn cast_to(&mut self, x: ExprId, dtype: Option<DType>, span: Span) -> Outcome<ExprId> {
+    pub(super) fn cast_to(&mut self, x: ExprId, dtype: Option<DType>, span: Span) -> Outcome<ExprId> {
         match dtype {
             Some(dtype) => self.build(span, |graph, site| graph.cast(x, dtype, site)),
             None => Ok(x),
         }
     }
 
-    fn operand(&mut self, call: &Call, parameter: &'static str) -> Outcome<Option<ExprId>> {
+    pub(super) fn operand(&mut self, call: &Call, parameter: &'static str) -> Outcome<Option<ExprId>> {
         match call.get(parameter) {
             Some(id) => self.tensor(id, DType::Bool),
             None => call.refuse(format!("needs `{parameter}`")),
@@ -353,7 +337,7 @@ impl Resolver<'_> {
                 (Some(low), Some(high)) => self.elementwise(op, &[x, low, high], call.span)?,
                 (Some(low), None) => self.elementwise(Op::Maximum, &[x, low], call.span)?,
                 (None, Some(high)) => self.elementwise(Op::Minimum, &[x, high], call.span)?,
-                (None, None) => return call.refuse("needs a bound"),
+                (None, None) => return self.tensor(x, DType::Bool),
             },
             _ => match self.axis(call)? {
                 Some(axis) => return self.placed(op, &ids, axis, call),
@@ -396,73 +380,8 @@ impl Resolver<'_> {
         joined.map(Some)
     }
 
-    fn reduce(&mut self, op: ReduceOp, x: ExprId, call: &Call) -> Outcome<Option<ExprId>> {
-        let (axes, keepdims) = (self.axes(call)?, self.flag(call, "keepdims")?);
-        let (axes, span) = (axes.as_deref(), call.span);
-        let Some(initial) = call.get("initial") else {
-            let reduce = self.build(span, |graph, site| graph.reduce(op, x, axes, keepdims, site));
-            return reduce.map(Some);
-        };
-        let reduced =
-            self.build(span, |graph, site| graph.reduce_or_identity(op, x, axes, keepdims, site))?;
-        let dtype = self.graph.dtype(reduced);
-        if let Value::Literal(literal) = self.values[initial.0 as usize]
-            && literal.to_scalar(dtype) == Some(op.identity(dtype))
-        {
-            return Ok(Some(reduced));
-        }
-        let Some(initial) = self.tensor(initial, dtype)? else { return Ok(None) };
-        let extreme = if op == ReduceOp::Min { Op::Minimum } else { Op::Maximum };
-        let operands = [reduced, initial];
-        self.build(span, |graph, site| graph.elementwise(extreme, &operands, site)).map(Some)
-    }
-
-    fn statistic(&mut self, statistic: Statistic, x: ExprId, call: &Call) -> Outcome<Option<ExprId>> {
-        let (axes, keepdims) = (self.axes(call)?, self.flag(call, "keepdims")?);
-        let axes = axes.as_deref();
-        let correction =
-            if call.get("correction").is_some() { self.number(call, "correction")? } else { 0.0 };
-        let norm = match call.get("ord").map(|id| &self.values[id.0 as usize]) {
-            None | Some(Value::None | Value::Literal(Literal::Int(2))) => Norm::Two,
-            Some(Value::Literal(Literal::Int(1))) => Norm::One,
-            Some(Value::Literal(Literal::Float(f64::INFINITY))) => Norm::Infinity,
-            Some(_) => return call.refuse("has the orders 1, 2 and inf"),
-        };
-        let count = axes.map_or(self.graph.shape(x).rank(), <[i64]>::len);
-        let has_order = call.get("ord").is_some_and(|ord| *self.value(ord) != Value::None);
-        if statistic == Statistic::Norm && has_order && count > 1 {
-            return call.refuse("of several axes is one of matrices, which there is not; for all elements, write `norm(x.ravel(), 1)`");
-        }
-        let made = self.build(call.span, |graph, site| match statistic {
-            Statistic::Var => graph.var(x, axes, correction, keepdims, site),
-            Statistic::Std => graph.std(x, axes, correction, keepdims, site),
-            Statistic::CountNonzero => graph.count_nonzero(x, axes, keepdims, site),
-            Statistic::LogSumExp => graph.logsumexp(x, axes, keepdims, site),
-            Statistic::Softmax => graph.softmax(x, axes, site),
-            Statistic::LogSoftmax => graph.log_softmax(x, axes, site),
-            Statistic::Norm => graph.norm(norm, x, axes, keepdims, site),
-        });
-        made.map(Some)
-    }
-
-    /// Axes in reverse, one slice each, as the DSL does.
-    fn flip(&mut self, x: ExprId, axes: &[i64], call: &Call) -> Outcome<Option<ExprId>> {
-        let rank = self.graph.shape(x).rank();
-        let mut specs = vec![SliceSpec::All; rank];
-        for &axis in axes {
-            let own = if axis < 0 { axis.saturating_add(rank as i64) } else { axis };
-            match usize::try_from(own).ok().and_then(|own| specs.get_mut(own)) {
-                Some(spec) => *spec = SliceSpec::Range { start: None, stop: None, step: -1 },
-                None => {
-                    return Err(refused(GraphProblem::NoAxis { axis, rank }, Some("flip"), call.span));
-                }
-            }
-        }
-        self.build(call.span, |graph, site| graph.slice(x, &specs, site)).map(Some)
-    }
-
     /// The axes that are given; nothing for all.
-    fn axes(&self, call: &Call) -> Outcome<Option<Vec<i64>>> {
+    pub(super) fn axes(&self, call: &Call) -> Outcome<Option<Vec<i64>>> {
         let ids = call.all("axis");
         match ids.first().map(|id| &self.values[id.0 as usize]) {
             None | Some(Value::None) => Ok(None),
@@ -479,7 +398,7 @@ impl Resolver<'_> {
         }
     }
 
-    fn flag(&self, call: &Call, parameter: &str) -> Outcome<bool> {
+    pub(super) fn flag(&self, call: &Call, parameter: &str) -> Outcome<bool> {
         match call.get(parameter).map(|id| (&self.values[id.0 as usize], self.tree.span(id))) {
             None => Ok(false),
             Some((Value::Literal(Literal::Bool(value)), _)) => Ok(*value),
@@ -489,7 +408,7 @@ impl Resolver<'_> {
         }
     }
 
-    fn number(&self, call: &Call, parameter: &'static str) -> Outcome<f64> {
+    pub(super) fn number(&self, call: &Call, parameter: &'static str) -> Outcome<f64> {
         let Some(id) = call.get(parameter) else { return call.refuse(format!("needs `{parameter}`")) };
         match &self.values[id.0 as usize] {
             Value::Literal(Literal::Int(value)) => Ok(*value as f64),
@@ -501,8 +420,15 @@ impl Resolver<'_> {
         }
     }
 
+    pub(super) fn required_size(&self, call: &Call, parameter: &'static str) -> Outcome<Dim> {
+        match call.get(parameter) {
+            Some(id) => self.size(id),
+            None => call.refuse(format!("needs `{parameter}`")),
+        }
+    }
+
     /// Sizes of which some are left open: to inference by -1 in a reshape, as they are by `None` in a rebind.
-    fn sizes_to_infer(&self, call: &Call, function: Function) -> Outcome<Vec<Option<Dim>>> {
+    pub(super) fn sizes_to_infer(&self, call: &Call, function: Function) -> Outcome<Vec<Option<Dim>>> {
         if let [id] = call.all("shape")
             && let Value::Sizes(sizes) = self.value(*id)
         {

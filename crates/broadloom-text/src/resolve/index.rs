@@ -6,6 +6,7 @@ use crate::names::{self, Function};
 use crate::source::Span;
 use crate::syntax::{Id, Item, Kind};
 use broadloom_ir::ExprId;
+use broadloom_ir::diagnostics::Problem as GraphProblem;
 use broadloom_ir::dim::Dim;
 use broadloom_ir::dtype::DType;
 use broadloom_ir::graph::{Literal, SliceSpec};
@@ -29,7 +30,13 @@ enum Part {
 }
 
 impl Resolver<'_> {
-    pub(super) fn index(&mut self, base: Id, items: &[(Item, Span)], span: Span) -> Outcome<Value> {
+    pub(super) fn index(
+        &mut self,
+        index: Id,
+        base: Id,
+        items: &[(Item, Span)],
+        span: Span,
+    ) -> Outcome<Value> {
         if let Value::Sizes(sizes) = self.value(base) {
             let sizes = sizes.clone();
             return self.index_of_shape(&sizes, items, span);
@@ -46,7 +53,7 @@ impl Resolver<'_> {
                 && let Value::Tensor(condition) = *self.value(*id)
                 && self.graph.dtype(condition) == DType::Bool
             {
-                return Err(self.chosen_by_condition(base, *id, *item_span, items.len() == 1));
+                return Err(self.chosen_by_condition(index, [base, *id], *item_span, items.len() == 1));
             }
         }
         let taken = items.iter().filter(|(item, _)| takes_axis(self, item)).count();
@@ -55,7 +62,14 @@ impl Resolver<'_> {
         let mut parts = Vec::new();
         for (item, item_span) in items {
             let whole = shape.get(axis).cloned().unwrap_or(Dim::ZERO);
-            let Some(part) = self.part(item, &whole, *item_span)? else { return Ok(Value::Poison) };
+            let Some(mut part) = self.part(item, &whole, *item_span)? else { return Ok(Value::Poison) };
+            if let (Part::Slice(spec), Some(size)) = (&mut part, whole.as_constant())
+                && cut_off(spec, size)
+            {
+                let problem = GraphProblem::CutOff { axis, size };
+                let site = self.sites.site(*item_span);
+                self.graph.warn(problem, "slice", &[operand], site);
+            }
             axis += match part {
                 Part::Rest => rest,
                 _ => usize::from(takes_axis(self, item)),
@@ -65,11 +79,16 @@ impl Resolver<'_> {
         self.take_parts(operand, parts, rest, span)
     }
 
-    /// The mistake of `x[x > 0]`, with what to write for what is done with it: the expression at hand is the index.
-    fn chosen_by_condition(&self, base: Id, condition: Id, span: Span, is_alone: bool) -> Box<Mistake> {
+    /// The mistake of `x[x > 0]`, with what to write for what is done with the index.
+    fn chosen_by_condition(
+        &self,
+        index: Id,
+        [base, condition]: [Id; 2],
+        span: Span,
+        is_alone: bool,
+    ) -> Box<Mistake> {
         let what = "an index by conditions makes a size that depends on the data";
         let mistake = Mistake::new(Problem::Program { what }, span);
-        let index = Id(self.values.len() as u32);
         let text = |id: Id| spelled(self.source.slice(self.tree.span(id)));
         let ranks = [base, condition].map(|id| match self.value(id) {
             Value::Tensor(expr) => self.graph.shape(*expr).rank(),
@@ -107,7 +126,7 @@ impl Resolver<'_> {
             Some((Function::Size | Function::Length | Function::Shape, ..)) => {
                 mistake.help(format!("to count where it holds: `count_nonzero({mask})`"))
             }
-            Some((Function::Reduce(_) | Function::Statistic(_), ..)) => {
+            Some((Function::Reduce(_) | Function::NanReduce(_) | Function::Statistic(_), ..)) => {
                 // Where it chooses rows, axes are those of x.
                 let keeps_axes = ranks[1] == 1;
                 let rest: Vec<&str> = rest
@@ -341,4 +360,23 @@ impl Resolver<'_> {
             ids => ids.to_vec(),
         }
     }
+}
+
+/// Ends a range where an axis of constant size does, as NumPy does; whether it went beyond.
+fn cut_off(spec: &mut SliceSpec, size: i64) -> bool {
+    let SliceSpec::Range { start, stop, .. } = spec else { return false };
+    let within = |bound: &Option<Dim>, otherwise: i64| {
+        let Some(bound) = bound else { return Some(otherwise) };
+        let bound = bound.as_constant()?;
+        Some(if bound < 0 { bound.saturating_add(size) } else { bound })
+    };
+    // What a symbol bounds is checked when its value is known.
+    let (Some(first), Some(last)) = (within(start, 0), within(stop, size)) else { return false };
+    let begin = first.clamp(0, size);
+    let end = last.clamp(begin, size);
+    if (begin, end) == (first, last) {
+        return false;
+    }
+    (*start, *stop) = (Some(Dim::constant(begin)), Some(Dim::constant(end)));
+    true
 }

@@ -99,7 +99,7 @@ impl Resolver<'_> {
             let raise = |graph: &mut Graph, site| graph.power_literal(base, exponent, site);
             return self.build(span, raise).map(Value::Tensor);
         }
-        let Some(exprs) = self.tensors(operands)? else { return Ok(Value::Poison) };
+        let Some(exprs) = self.operands_of(op, operands)? else { return Ok(Value::Poison) };
         self.build(span, |graph, site| graph.elementwise(op, &exprs, site)).map(Value::Tensor)
     }
 }

@@ -3,7 +3,7 @@
 use super::operand::{Kind, Operand};
 use broadloom_ir::ExprId;
 use broadloom_ir::dtype::DType;
-use broadloom_ir::graph::{Graph, Literal, Product, Site};
+use broadloom_ir::graph::{Composed, Graph, Literal, Product, Site, Tolerance};
 use broadloom_ir::ops::Op;
 use smallvec::SmallVec;
 
@@ -12,6 +12,10 @@ use smallvec::SmallVec;
 pub(super) enum Call {
     /// A row of the op table.
     Elementwise(Op, Arguments),
+    /// A function that is made of such rows.
+    Composed(Composed, Arguments),
+    /// Whether numbers are near each other.
+    IsClose([Argument; 2], Tolerance),
     /// A choice by a condition.
     Select(ExprId, Arguments),
     /// A conversion.
@@ -101,6 +105,10 @@ impl Call {
         Call::Elementwise(op, operands.iter().map(Argument::from).collect())
     }
 
+    pub(super) fn composed(function: Composed, operands: &[Operand]) -> Call {
+        Call::Composed(function, operands.iter().map(Argument::from).collect())
+    }
+
     pub(super) fn select(condition: ExprId, sides: &[Operand; 2]) -> Call {
         Call::Select(condition, sides.iter().map(Argument::from).collect())
     }
@@ -117,10 +125,20 @@ impl Call {
                     graph.power_literal(*base, *exponent, site)
                 }
                 (op, operands) => {
-                    let exprs = exprs(graph, operands, site);
+                    let literal =
+                        |graph: &mut Graph, value, meets| graph.operand_literal(*op, value, meets, site);
+                    let exprs = exprs_by(graph, operands, literal);
                     graph.elementwise(*op, &exprs, site)
                 }
             },
+            Call::Composed(function, operands) => {
+                let exprs = exprs(graph, operands, site);
+                graph.composed(*function, &exprs, site)
+            }
+            Call::IsClose(operands, tolerance) => {
+                let exprs = exprs(graph, operands, site);
+                graph.isclose(exprs[0], exprs[1], *tolerance, site)
+            }
             Call::Select(condition, sides) => {
                 let exprs = exprs(graph, sides, site);
                 graph.select(*condition, exprs[0], exprs[1], site)
@@ -143,6 +161,14 @@ impl Call {
 
 /// Expressions of the operands; literals meet the common dtype of the tensors.
 fn exprs(graph: &mut Graph, operands: &[Argument], site: Site) -> SmallVec<[ExprId; 3]> {
+    exprs_by(graph, operands, |graph, value, meets| graph.literal(value, meets, site))
+}
+
+fn exprs_by(
+    graph: &mut Graph,
+    operands: &[Argument],
+    literal_of: impl Fn(&mut Graph, Literal, DType) -> ExprId,
+) -> SmallVec<[ExprId; 3]> {
     let dtypes = operands.iter().filter_map(|operand| match operand {
         Argument::Expr(expr) => Some(graph.dtype(*expr)),
         Argument::Literal(_) => None,
@@ -150,7 +176,7 @@ fn exprs(graph: &mut Graph, operands: &[Argument], site: Site) -> SmallVec<[Expr
     let meets = DType::promote_all(dtypes).unwrap_or(DType::Bool);
     let mut expr = |operand: &Argument| match operand {
         Argument::Expr(expr) => *expr,
-        Argument::Literal(literal) => graph.literal(*literal, meets, site),
+        Argument::Literal(literal) => literal_of(graph, *literal, meets),
     };
     operands.iter().map(&mut expr).collect()
 }

@@ -1,14 +1,14 @@
 //! Elementwise operations: the rows of the op table as methods, and the usual short names.
 
-use super::call::Call;
+use super::call::{Argument, Call};
 use super::operand::Operand;
 use super::registry;
 use super::tensor::Tensor;
 use broadloom_ir::diagnostics::Diagnostics;
 use broadloom_ir::dtype::{DType, Element};
-use broadloom_ir::for_each_op;
-use broadloom_ir::graph::Site;
+use broadloom_ir::graph::{Composed, Site, Tolerance};
 use broadloom_ir::ops::Op;
+use broadloom_ir::{for_each_composed, for_each_op};
 use smallvec::SmallVec;
 
 /// An op of the table on operands of which at least one is a tensor.
@@ -66,6 +66,118 @@ macro_rules! methods {
 }
 
 for_each_op!(methods);
+
+/// A method per composed function, with its documentation.
+macro_rules! composed_methods {
+    ($($(#[doc = $doc:literal])+ $name:ident = $variant:ident($x:ident $(, $y:ident)?))*) => {
+        /// Functions that are made of ops of the table. Operands broadcast; the second one may be a number.
+        impl Tensor {
+            $(
+                $(#[doc = $doc])+
+                #[doc = concat!("\n\n`x` is `self`.\n", example!($name))]
+                #[track_caller]
+                pub fn $name(self $(, $y: impl Into<Operand>)?) -> Tensor {
+                    composed(Composed::$variant, &[self.into() $(, $y.into())?], Site::caller())
+                }
+            )*
+        }
+    };
+}
+for_each_composed!(composed_methods);
+
+fn composed(function: Composed, operands: &[Operand], site: Site) -> Tensor {
+    registry::call(&tensors(operands), Call::composed(function, operands), site)
+}
+
+/// Numbers that are near each other, and what is no number.
+impl Tensor {
+    /// Whether `abs(self - other) <= 1e-8 + 1e-5 * abs(other)`, with NumPy's tolerances: infinities are near themselves,
+    /// NaNs are near nothing.
+    ///
+    /// ```
+    /// use broadloom::prelude::*;
+    /// let result: Vec<bool> = eval((&[1.0, 1.0], &[1.000001, 1.1]), |(x, y)| x.isclose(y))?;
+    /// assert_eq!(result, [true, false]);
+    /// # Ok::<(), broadloom::EvalError>(())
+    /// ```
+    #[track_caller]
+    pub fn isclose(self, other: impl Into<Operand>) -> Tensor {
+        self.is_close(other.into(), Tolerance::default(), Site::caller())
+    }
+
+    /// Whether two numbers are as near each other as a tolerance says.
+    ///
+    /// ```
+    /// use broadloom::{Tolerance, prelude::*};
+    /// let tolerance = Tolerance { relative: 0.0, absolute: 0.5, equal_nan: true };
+    /// let result: Vec<bool> =
+    ///     eval((&[1.0, f64::NAN], &[1.25, f64::NAN]), |(x, y)| x.isclose_within(y, tolerance))?;
+    /// assert_eq!(result, [true, true]);
+    /// # Ok::<(), broadloom::EvalError>(())
+    /// ```
+    #[track_caller]
+    pub fn isclose_within(self, other: impl Into<Operand>, tolerance: Tolerance) -> Tensor {
+        self.is_close(other.into(), tolerance, Site::caller())
+    }
+
+    /// Whether all elements are near each other, as by [`Tensor::isclose`].
+    ///
+    /// ```
+    /// use broadloom::prelude::*;
+    /// let result: bool = eval((&[1.0, 2.0], &[1.000001, 2.0]), |(x, y)| x.allclose(y))?;
+    /// assert!(result);
+    /// # Ok::<(), broadloom::EvalError>(())
+    /// ```
+    #[track_caller]
+    pub fn allclose(self, other: impl Into<Operand>) -> Tensor {
+        self.isclose(other).all(..)
+    }
+
+    fn is_close(self, other: Operand, tolerance: Tolerance, site: Site) -> Tensor {
+        let operands = [self.into(), other];
+        let call = Call::IsClose([Argument::from(&operands[0]), Argument::from(&operands[1])], tolerance);
+        registry::call(&tensors(&operands), call, site)
+    }
+
+    /// 0 in place of NaN, and the greatest and least finite number in place of the infinities.
+    ///
+    /// ```
+    /// use broadloom::prelude::*;
+    /// let result: Vec<f32> = eval(&[1.0f32, f32::NAN, f32::NEG_INFINITY], |x| x.nan_to_num())?;
+    /// assert_eq!(result, [1.0, 0.0, f32::MIN]);
+    /// # Ok::<(), broadloom::EvalError>(())
+    /// ```
+    #[track_caller]
+    pub fn nan_to_num(self) -> Tensor {
+        let site = Site::caller();
+        registry::build(self.graph, &[self], &[], site, |graph, _| {
+            graph.nan_to_num(self.expr, 0.0, [None, None], site)
+        })
+    }
+
+    /// Numbers in place of NaN, infinity and minus infinity.
+    ///
+    /// ```
+    /// use broadloom::prelude::*;
+    /// let values = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 2.0];
+    /// let result: Vec<f64> = eval(&values, |x| x.nan_to_num_with(0, 9, -9))?;
+    /// assert_eq!(result, [0.0, 9.0, -9.0, 2.0]);
+    /// # Ok::<(), broadloom::EvalError>(())
+    /// ```
+    #[track_caller]
+    pub fn nan_to_num_with(
+        self,
+        nan: impl Into<f64>,
+        infinity: impl Into<f64>,
+        minus_infinity: impl Into<f64>,
+    ) -> Tensor {
+        let (site, nan) = (Site::caller(), nan.into());
+        let infinities = [Some(infinity.into()), Some(minus_infinity.into())];
+        registry::build(self.graph, &[self], &[], site, |graph, _| {
+            graph.nan_to_num(self.expr, nan, infinities, site)
+        })
+    }
+}
 
 macro_rules! aliases {
     ($($alias:ident = $name:ident $operation:literal;)*) => {

@@ -124,4 +124,16 @@ examples! {
     logical_or: "[true, false]", "[false, false]" => exact bool "[true, false]";
     logical_xor: "[true, true]", "[true, false]" => exact bool "[false, true]";
     logical_not: "[true, false]" => exact bool "[false, true]";
+    gcd: "[12, -8, 0]", "[18, 12, 5]" => exact i32 "[6, 4, 5]";
+    lcm: "[4, -3, 0]", "[6, 5, 5]" => exact i32 "[12, 15, 0]";
+    ndtr: "[0.0, 1.0]" => near f64 "[0.5000, 0.8413]";
+    fabs: "[-2, 3]" => exact f64 "[2.0, 3.0]";
+    rint: "[-2, 3]" => exact f64 "[-2.0, 3.0]";
+    logaddexp2: "[0.0, 1000.0]", "[0.0, 1000.0]" => exact f64 "[1.0, 1001.0]";
+    float_power: "[2, 4]", "[-1, 2]" => exact f64 "[0.5, 16.0]";
+    heaviside: "[-2.0, 0.0, 3.0]", "[0.5, 0.5, 0.5]" => exact f64 "[0.0, 0.5, 1.0]";
+    spacing: "[1.0, -4.0]" => exact f64 "[2.220446049250313e-16, -8.881784197001252e-16]";
+    ldexp: "[1.5, 3.0]", "[4, -1]" => exact f64 "[24.0, 1.5]";
+    saturating_add: "[100i8, -100]", "[100i8, -100]" => exact i8 "[127, -128]";
+    saturating_subtract: "[1u8, 200]", "[2u8, 100]" => exact u8 "[0, 100]";
 }

@@ -4,11 +4,13 @@
 #[macro_use]
 mod examples;
 
+mod arrange;
 mod assign;
 mod axes;
 mod call;
 mod dims;
 mod elementwise;
+mod filtered;
 mod graph;
 mod grids;
 mod join;
@@ -22,9 +24,11 @@ mod tensor;
 mod topk;
 mod views;
 
+pub use arrange::{Padding, meshgrid};
 pub use axes::{IntoAxes, IntoAxis};
 pub use dims::{Dim, Shape, Symbol};
 pub use elementwise::select;
+pub use filtered::Filtered;
 pub use graph::Graph;
 pub use grids::RangeNumber;
 pub use join::{concat, stack};

@@ -5,7 +5,7 @@ use super::call::{Along, AlongFn, Call};
 use super::registry;
 use super::tensor::Tensor;
 use broadloom_ir::ExprId;
-use broadloom_ir::graph::{Graph, Norm, Site};
+use broadloom_ir::graph::{Filter, Graph, Norm, Site, Spread, Terms};
 use broadloom_ir::reduce::ReduceOp;
 
 /// The axes as the graph takes them; `None` for all.
@@ -53,6 +53,18 @@ macro_rules! reduce {
     };
 }
 
+/// A row of the table, of the elements that are no NaN.
+macro_rules! of_numbers {
+    ($op:ident) => {
+        |graph, operand, axes, keepdims, site| {
+            let terms = Terms { filter: NUMBERS, initial: None };
+            graph.reduce_terms(ReduceOp::$op, operand, terms, axes, keepdims, site)
+        }
+    };
+}
+
+const NUMBERS: Filter = Filter { condition: None, numbers: true };
+
 reductions! {
     /// Sum; of bool and integers in 64 bits. Float sums have a fixed order, so that the bits never depend on layout
     /// or threads. An empty axis gives 0.
@@ -87,6 +99,34 @@ reductions! {
         = |graph, operand, axes, keepdims, site| graph.std(operand, axes, 0.0, keepdims, site);
     /// `log(sum(exp(x)))` without overflow; of integers in `f64`. An empty axis gives minus infinity.
     logsumexp, logsumexp_keepdims: "[1000.0, f64::NEG_INFINITY]" => f64 "1000.0" = Graph::logsumexp;
+    /// Greatest element less the least one. Integers wrap; not defined on bool. The axes must not be empty.
+    ptp, ptp_keepdims: "[3, 1, 7]" => i32 "6" = Graph::ptp;
+    /// Sum of the elements that are no NaN, as by [`Tensor::sum`].
+    nansum, nansum_keepdims: "[3.0, f64::NAN, 2.0]" => f64 "5.0" = of_numbers!(Sum);
+    /// Product of the elements that are no NaN, as by [`Tensor::prod`].
+    nanprod, nanprod_keepdims: "[3.0, f64::NAN, 2.0]" => f64 "6.0" = of_numbers!(Prod);
+    /// Mean of the elements that are no NaN; NaN if there are none.
+    nanmean, nanmean_keepdims: "[3.0, f64::NAN, 2.0]" => f64 "2.5" = of_numbers!(Mean);
+    /// Variance of the elements that are no NaN; NaN if there are none.
+    nanvar, nanvar_keepdims: "[3.0, f64::NAN, 2.0]" => f64 "0.25"
+        = |graph, operand, axes, keepdims, site| {
+            let spread = Spread { filter: NUMBERS, ..Spread::default() };
+            graph.spread(spread, operand, axes, keepdims, site)
+        };
+    /// Standard deviation of the elements that are no NaN; NaN if there are none.
+    nanstd, nanstd_keepdims: "[3.0, f64::NAN, 2.0]" => f64 "0.5"
+        = |graph, operand, axes, keepdims, site| {
+            let spread = Spread { filter: NUMBERS, root: true, ..Spread::default() };
+            graph.spread(spread, operand, axes, keepdims, site)
+        };
+    /// Least element that is no NaN; NaN if there is none. The axes must not be empty.
+    nanmin, nanmin_keepdims: "[3.0, f64::NAN, 2.0]" => f64 "2.0" = of_numbers!(Min);
+    /// Greatest element that is no NaN; NaN if there is none. The axes must not be empty.
+    nanmax, nanmax_keepdims: "[3.0, f64::NAN, 2.0]" => f64 "3.0" = of_numbers!(Max);
+    /// Index (`i64`) of the least element, where a NaN counts as infinity; 0 if there are only NaNs.
+    nanargmin, nanargmin_keepdims: "[3.0, f64::NAN, 2.0]" => i64 "2" = of_numbers!(ArgMin);
+    /// Index (`i64`) of the greatest element, where a NaN counts as minus infinity; 0 if there are only NaNs.
+    nanargmax, nanargmax_keepdims: "[3.0, f64::NAN, 2.0]" => i64 "0" = of_numbers!(ArgMax);
 }
 
 /// Statistics of samples, norms, and softmax.
@@ -213,6 +253,64 @@ impl Tensor {
     pub fn log_softmax(self, axes: impl IntoAxes) -> Tensor {
         let log_softmax: AlongFn = |graph, operand, axes, _, site| graph.log_softmax(operand, axes, site);
         self.along("log_softmax", log_softmax, axes, true, Site::caller())
+    }
+
+    /// `(x - mean) / sqrt(var + epsilon)` along axes; of integers in `f64`.
+    ///
+    /// ```
+    /// use broadloom::prelude::*;
+    /// let result: Vec<f64> = eval(&[3.0, 1.0, 5.0, 3.0], |x| x.layer_norm(0, 0.25))?;
+    /// assert_eq!(format!("{result:.4?}"), "[0.0000, -1.3333, 1.3333, 0.0000]");
+    /// # Ok::<(), broadloom::EvalError>(())
+    /// ```
+    #[track_caller]
+    pub fn layer_norm(self, axes: impl IntoAxes, epsilon: impl Into<f64>) -> Tensor {
+        let epsilon = epsilon.into();
+        self.over(axes, true, Site::caller(), |graph, operand, axes, _, site| {
+            graph.layer_norm(operand, axes, [None, None], epsilon, site)
+        })
+    }
+
+    /// Like [`Tensor::layer_norm`], times `scale` and plus `offset`, which stretch to the shape of the tensor.
+    ///
+    /// ```
+    /// use broadloom::prelude::*;
+    /// let arrays = (&[3.0, 1.0, 5.0, 3.0], &[1.0, 2.0, 3.0, 4.0], &[0.5, 0.5, 0.5, 0.5]);
+    /// let result: Vec<f64> = eval(arrays, |(x, scale, offset)| x.layer_norm_affine(0, scale, offset, 0.25))?;
+    /// assert_eq!(format!("{result:.4?}"), "[0.5000, -2.1667, 4.5000, 0.5000]");
+    /// # Ok::<(), broadloom::EvalError>(())
+    /// ```
+    #[track_caller]
+    pub fn layer_norm_affine(
+        self,
+        axes: impl IntoAxes,
+        scale: Tensor,
+        offset: Tensor,
+        epsilon: impl Into<f64>,
+    ) -> Tensor {
+        let (site, epsilon, axes) = (Site::caller(), epsilon.into(), axes.into_axes());
+        let operands = [self, scale, offset];
+        registry::build(registry::home(&operands), &operands, &[], site, |graph, _| {
+            let affine = [Some(scale.expr), Some(offset.expr)];
+            graph.layer_norm(self.expr, axes.as_deref(), affine, epsilon, site)
+        })
+    }
+
+    /// The mean of the elements, each as often as its weight says: `sum(x * weights) / sum(weights)`. Weights have the
+    /// shape of the tensor, or one axis for each of `axes`, in their order. Integers compute in `f64`.
+    ///
+    /// ```
+    /// use broadloom::prelude::*;
+    /// let result: f64 = eval((&[3, 1, 5], &[1, 2, 1]), |(x, weights)| x.average(weights, 0))?;
+    /// assert_eq!(result, 2.5);
+    /// # Ok::<(), broadloom::EvalError>(())
+    /// ```
+    #[track_caller]
+    pub fn average(self, weights: Tensor, axes: impl IntoAxes) -> Tensor {
+        let (site, axes, operands) = (Site::caller(), axes.into_axes(), [self, weights]);
+        registry::build(registry::home(&operands), &operands, &[], site, |graph, _| {
+            graph.average(self.expr, weights.expr, axes.as_deref(), false, site)
+        })
     }
 
     /// What a function makes of this tensor and axes; `name` says all that it does.

@@ -369,24 +369,6 @@ impl Tensor {
         self.slice_at(axis.into_axis(), SliceItem(Item::At(index.into())), Site::caller())
     }
 
-    /// The elements in reverse order along axes.
-    ///
-    /// ```
-    /// use broadloom::prelude::*;
-    /// let result: Vec<i32> = eval(&[5, 6, 7], |x| x.flip(0))?;
-    /// assert_eq!(result, [7, 6, 5]);
-    /// # Ok::<(), broadloom::EvalError>(())
-    /// ```
-    #[track_caller]
-    pub fn flip(self, axes: impl IntoAxes) -> Tensor {
-        let site = Site::caller();
-        let reversed = SliceItem(Item::Range { start: None, stop: None, step: -1 });
-        match axes.into_axes() {
-            Some(axes) => axes.into_iter().fold(self, |tensor, axis| tensor.slice_at(axis, reversed, site)),
-            None => self.take_slice(&vec![reversed; self.rank()], site),
-        }
-    }
-
     /// What neighbours along an axis differ by, `order` times over: `x[1:] - x[:-1]`, and of bool whether they differ. The
     /// axis is shorter by `order`, which is at most 16: a symbol has to be as much, while a constant size ends at 0.
     ///

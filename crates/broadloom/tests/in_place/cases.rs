@@ -26,6 +26,25 @@ pub const CASES: &[Case] = &[
         Some(true),
     ),
     (
+        "x = moving sums of x between zeros",
+        false,
+        |_, x| {
+            x.assign(x.pad([(0, 0), (1, 1)], broadloom::Padding::zeros()).sliding_window_view(3, 1).sum(-1));
+            vec![]
+        },
+        None,
+    ),
+    (
+        "x[i] = windows of x that begin before x[i]",
+        false,
+        |_, x| {
+            let begins = x.sliding_window_view(1, 1).squeeze(2);
+            x.assign(begins + x.flip(1).sliding_window_view(1, 0).squeeze(-1));
+            vec![]
+        },
+        None,
+    ),
+    (
         "x *= x",
         false,
         |_, x| {

@@ -292,6 +292,8 @@ fn few_rows_are_called() {
             _ if has_tiles(op, dtype) => true,
             // As many products as the exponent has bits.
             Op::Pow => true,
+            // Steps that depend on the elements.
+            Op::Gcd | Op::Lcm => true,
             // One instruction where the level has it, else in software.
             Op::Fma => !target.fused,
             // Without the instruction they are long, and CPUs without it are old.

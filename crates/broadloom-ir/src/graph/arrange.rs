@@ -1,0 +1,475 @@
+//! Rearrangements that are made of views, joins and selections: axes moved, elements turned round, repeated and padded,
+//! diagonals and triangles.
+//!
+//! Sizes may be symbols. What a slice demands of them (a `roll` by 3 of at least 3 elements) is checked by each call, as
+//! for a slice that is written.
+
+use super::reduction::{Empty, resolve_axes, resolve_axis};
+use super::{Graph, Operands, Site, SliceSpec};
+use crate::dim::Dim;
+use crate::dtype::{Class, Scalar};
+use crate::ids::ExprId;
+use crate::ops::Op;
+use crate::problem::Problem;
+use crate::reduce::ReduceOp;
+
+/// What a `pad` adds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pad {
+    /// A value of rank 0.
+    Constant(ExprId),
+    /// The element at the end, again and again.
+    Edge,
+    /// What mirrors the elements at the end, which is not repeated.
+    Reflect,
+    /// What mirrors the elements with the end, which is repeated.
+    Symmetric,
+    /// The elements from the other end.
+    Wrap,
+}
+
+/// The elements in reverse.
+const REVERSED: SliceSpec = SliceSpec::Range { start: None, stop: None, step: -1 };
+
+impl Graph {
+    /// The elements in reverse order along axes, all of them for `None`.
+    pub fn flip(&mut self, operand: ExprId, axes: Option<&[i64]>, site: Site) -> ExprId {
+        let result = self.try_flip(operand, axes, site);
+        self.settle(result, "flip", &[operand], site)
+    }
+
+    fn try_flip(&mut self, operand: ExprId, axes: Option<&[i64]>, site: Site) -> Result<ExprId, Problem> {
+        if self.is_poisoned(operand) {
+            return Ok(operand);
+        }
+        let mut specs = vec![SliceSpec::All; self.written(operand).rank()];
+        match axes {
+            Some(axes) => resolve_axes(axes, specs.len())?.iter().for_each(|&axis| specs[axis] = REVERSED),
+            None => specs.fill(REVERSED),
+        }
+        self.try_slice(operand, &specs, site)
+    }
+
+    /// Two axes exchanged.
+    pub fn swapaxes(&mut self, operand: ExprId, first: i64, second: i64, site: Site) -> ExprId {
+        let rank = self.written(operand).rank();
+        let result = resolve_axis(first, rank).and_then(|first| {
+            let mut order: Vec<i64> = (0..rank as i64).collect();
+            order.swap(first, resolve_axis(second, rank)?);
+            self.try_permute(operand, &order, site)
+        });
+        self.settle_view(result, "swapaxes", operand, site)
+    }
+
+    /// Axes `from` moved to the positions `to` of the result; the others keep their order.
+    pub fn moveaxis(&mut self, operand: ExprId, from: &[i64], to: &[i64], site: Site) -> ExprId {
+        let result = self.try_moveaxis(operand, from, to, site);
+        self.settle_view(result, "moveaxis", operand, site)
+    }
+
+    fn try_moveaxis(
+        &mut self,
+        operand: ExprId,
+        from: &[i64],
+        to: &[i64],
+        site: Site,
+    ) -> Result<ExprId, Problem> {
+        let rank = self.written(operand).rank();
+        let (from, to) = (resolve_axes(from, rank)?, resolve_axes(to, rank)?);
+        if from.len() != to.len() {
+            return Err(Problem::Argument(
+                "needs as many places to move axes to as there are axes to be moved",
+            ));
+        }
+        let mut others = (0..rank).filter(|axis| !from.contains(axis));
+        let order = (0..rank).filter_map(|place| match to.iter().position(|to| *to == place) {
+            Some(moved) => Some(from[moved] as i64),
+            None => others.next().map(|axis| axis as i64),
+        });
+        let order: Vec<i64> = order.collect();
+        self.try_permute(operand, &order, site)
+    }
+
+    /// At least so many axes, up to 3. Axes are inserted in front; of three, the last one stands behind.
+    pub fn atleast(&mut self, operand: ExprId, rank: usize, site: Site) -> ExprId {
+        let axes: &[i64] = match (self.written(operand).rank(), rank) {
+            (0, 1) | (1, 2) => &[0],
+            (0, 2) => &[0, 1],
+            (0, 3) => &[0, 1, 2],
+            (1, 3) => &[0, 2],
+            (2, 3) => &[2],
+            _ => &[],
+        };
+        let result = self.try_expand_dims(operand, axes, site);
+        self.settle_view(result, "atleast", operand, site)
+    }
+
+    /// Turned by so many quarters in the plane of two axes, from the first towards the second.
+    pub fn rot90(&mut self, operand: ExprId, quarters: i64, axes: [i64; 2], site: Site) -> ExprId {
+        let result = self.try_rot90(operand, quarters, axes, site);
+        self.settle_view(result, "rot90", operand, site)
+    }
+
+    fn try_rot90(
+        &mut self,
+        operand: ExprId,
+        quarters: i64,
+        axes: [i64; 2],
+        site: Site,
+    ) -> Result<ExprId, Problem> {
+        let rank = self.written(operand).rank();
+        let plane = resolve_axes(&axes, rank)?;
+        let [first, second] = [plane[0] as i64, plane[1] as i64];
+        let mut swapped: Vec<i64> = (0..rank as i64).collect();
+        swapped.swap(plane[0], plane[1]);
+        match quarters.rem_euclid(4) {
+            0 => Ok(operand),
+            1 => {
+                let flipped = self.try_flip(operand, Some(&[second]), site)?;
+                self.try_permute(flipped, &swapped, site)
+            }
+            2 => self.try_flip(operand, Some(&[first, second]), site),
+            _ => {
+                let turned = self.try_permute(operand, &swapped, site)?;
+                self.try_flip(turned, Some(&[second]), site)
+            }
+        }
+    }
+
+    /// The elements moved along axes by numbers of places, those that leave at the end coming in at the other; along all
+    /// elements in row-major order for `None`. A symbolic shift is not negative, or minus such a one, and at most the size.
+    pub fn roll(&mut self, operand: ExprId, shifts: &[Dim], axes: Option<&[i64]>, site: Site) -> ExprId {
+        let result = self.try_roll(operand, shifts, axes, site);
+        self.settle_view(result, "roll", operand, site)
+    }
+
+    fn try_roll(
+        &mut self,
+        operand: ExprId,
+        shifts: &[Dim],
+        axes: Option<&[i64]>,
+        site: Site,
+    ) -> Result<ExprId, Problem> {
+        let shape = self.written(operand).clone();
+        let Some(axes) = axes else {
+            let all = self.try_reshape(operand, &[None], site)?;
+            let rolled = self.try_roll(all, shifts, Some(&[0]), site)?;
+            let sizes: Vec<Option<Dim>> = shape.iter().cloned().map(Some).collect();
+            return self.try_reshape(rolled, &sizes, site);
+        };
+        if shifts.len() != axes.len() && shifts.len() != 1 {
+            return Err(Problem::Argument("needs one shift, or one for each axis"));
+        }
+        let mut rolled = operand;
+        for (place, &axis) in axes.iter().enumerate() {
+            let axis = resolve_axis(axis, shape.rank())?;
+            rolled = self.roll_axis(rolled, axis, &shifts[place.min(shifts.len() - 1)], site)?;
+        }
+        Ok(rolled)
+    }
+
+    fn roll_axis(
+        &mut self,
+        operand: ExprId,
+        axis: usize,
+        shift: &Dim,
+        site: Site,
+    ) -> Result<ExprId, Problem> {
+        let size = self.written(operand)[axis].clone();
+        let shift = match (shift.as_constant(), size.as_constant()) {
+            (Some(_), Some(0)) => Dim::ZERO,
+            (Some(shift), Some(size)) => Dim::constant(shift.rem_euclid(size)),
+            _ => self.symbols.accept(shift, site)?,
+        };
+        if shift.is_zero() {
+            return Ok(operand);
+        }
+        let is_backwards = shift.interval(&|symbol| self.facts(symbol)).upper <= 0;
+        let cut = if is_backwards { shift.neg() } else { size.sub(&shift) }.map_err(Problem::Size)?;
+        let behind = self.part(operand, axis, Some(cut.clone()), None, 1, site)?;
+        let before = self.part(operand, axis, None, Some(cut), 1, site)?;
+        self.try_concat(&[behind, before], axis as i64, site)
+    }
+
+    /// A range of one axis.
+    fn part(
+        &mut self,
+        operand: ExprId,
+        axis: usize,
+        start: Option<Dim>,
+        stop: Option<Dim>,
+        step: i64,
+        site: Site,
+    ) -> Result<ExprId, Problem> {
+        let mut specs = vec![SliceSpec::All; axis];
+        specs.push(SliceSpec::Range { start, stop, step });
+        self.try_slice(operand, &specs, site)
+    }
+
+    /// Each element so many times along an axis, one after the other; of all elements in row-major order for `None`.
+    pub fn repeat(&mut self, operand: ExprId, times: Dim, axis: Option<i64>, site: Site) -> ExprId {
+        let result = self.try_repeat(operand, &times, axis, site);
+        self.settle_view(result, "repeat", operand, site)
+    }
+
+    fn try_repeat(
+        &mut self,
+        operand: ExprId,
+        times: &Dim,
+        axis: Option<i64>,
+        site: Site,
+    ) -> Result<ExprId, Problem> {
+        let Some(axis) = axis else {
+            let all = self.try_reshape(operand, &[None], site)?;
+            return self.try_repeat(all, times, Some(0), site);
+        };
+        let axis = resolve_axis(axis, self.written(operand).rank())?;
+        self.repeated(operand, axis, axis + 1, times, site)
+    }
+
+    /// The whole so many times along each axis, aligned at the last one.
+    pub fn tile(&mut self, operand: ExprId, times: &[Dim], site: Site) -> ExprId {
+        let result = self.try_tile(operand, times, site);
+        self.settle_view(result, "tile", operand, site)
+    }
+
+    fn try_tile(&mut self, operand: ExprId, times: &[Dim], site: Site) -> Result<ExprId, Problem> {
+        let rank = self.written(operand).rank();
+        let added: Vec<i64> = (0..times.len().saturating_sub(rank) as i64).collect();
+        let mut tiled = self.try_expand_dims(operand, &added, site)?;
+        let first = self.written(tiled).rank() - times.len();
+        for (axis, times) in times.iter().enumerate() {
+            tiled = self.repeated(tiled, first + axis, first + axis, times, site)?;
+        }
+        Ok(tiled)
+    }
+
+    /// An axis and a new one of `times` elements at `place`, before or behind it, as one.
+    fn repeated(
+        &mut self,
+        operand: ExprId,
+        axis: usize,
+        place: usize,
+        times: &Dim,
+        site: Site,
+    ) -> Result<ExprId, Problem> {
+        let times = self.symbols.accept(times, site)?;
+        if times.is_one() {
+            return Ok(operand);
+        }
+        let mut merged: Vec<Dim> = self.written(operand).to_vec();
+        let mut shape = merged.clone();
+        shape.insert(place, times.clone());
+        merged[axis] = merged[axis].mul(&times).map_err(Problem::Size)?;
+        let expanded = self.try_expand_dims(operand, &[place as i64], site)?;
+        let stretched = self.try_broadcast_to(expanded, shape.into(), site)?;
+        let sizes: Vec<Option<Dim>> = merged.into_iter().map(Some).collect();
+        self.try_reshape(stretched, &sizes, site)
+    }
+
+    /// More elements before and behind those of each axis.
+    pub fn pad(&mut self, operand: ExprId, widths: &[[Dim; 2]], mode: Pad, site: Site) -> ExprId {
+        let result = self.try_pad(operand, widths, mode, site);
+        self.settle_view(result, "pad", operand, site)
+    }
+
+    fn try_pad(
+        &mut self,
+        operand: ExprId,
+        widths: &[[Dim; 2]],
+        mode: Pad,
+        site: Site,
+    ) -> Result<ExprId, Problem> {
+        if widths.len() != self.written(operand).rank() {
+            return Err(Problem::Argument("needs the widths before and behind each axis"));
+        }
+        let mut padded = operand;
+        for (axis, widths) in widths.iter().enumerate() {
+            let mut pieces = Operands::new();
+            for (side, width) in widths.iter().enumerate() {
+                let width = self.symbols.accept(width, site)?;
+                if !width.is_zero() {
+                    pieces.push(self.padding(padded, axis, side == 0, &width, mode, site)?);
+                }
+                if side == 0 {
+                    pieces.push(padded);
+                }
+            }
+            padded = self.try_concat(&pieces, axis as i64, site)?;
+        }
+        Ok(padded)
+    }
+
+    /// What stands before an axis, or behind it.
+    fn padding(
+        &mut self,
+        operand: ExprId,
+        axis: usize,
+        is_before: bool,
+        width: &Dim,
+        mode: Pad,
+        site: Site,
+    ) -> Result<ExprId, Problem> {
+        let mut shape = self.written(operand).to_vec();
+        let size = std::mem::replace(&mut shape[axis], width.clone());
+        let less = |larger: &Dim, smaller: &Dim| larger.sub(smaller).map_err(Problem::Size);
+        let more = |width: &Dim| width.add(&Dim::ONE).map_err(Problem::Size);
+        let (start, stop, step) = match (mode, is_before) {
+            (Pad::Constant(value), _) => {
+                if self.written(value).rank() > 0 {
+                    return Err(Problem::Argument("adds one value, of rank 0"));
+                }
+                let value = self.convert(value, self.dtype(operand), site)?;
+                return self.try_broadcast_to(value, shape.into(), site);
+            }
+            (Pad::Edge, true) => (None, Some(Dim::ONE), 1),
+            (Pad::Edge, false) => (Some(less(&size, &Dim::ONE)?), None, 1),
+            (Pad::Reflect, true) => (Some(Dim::ONE), Some(more(width)?), -1),
+            (Pad::Reflect, false) => (Some(less(&size, &more(width)?)?), Some(less(&size, &Dim::ONE)?), -1),
+            (Pad::Symmetric, true) | (Pad::Wrap, false) => {
+                (None, Some(width.clone()), if mode == Pad::Wrap { 1 } else { -1 })
+            }
+            (Pad::Symmetric, false) | (Pad::Wrap, true) => {
+                (Some(less(&size, width)?), None, if mode == Pad::Wrap { 1 } else { -1 })
+            }
+        };
+        let part = self.part(operand, axis, start, stop, step, site)?;
+        if mode == Pad::Edge { self.try_broadcast_to(part, shape.into(), site) } else { Ok(part) }
+    }
+
+    /// The elements of two axes whose second index is the first plus `offset`, along a new last axis. Sizes that are not
+    /// equal have to be constants.
+    pub fn diagonal(&mut self, operand: ExprId, offset: i64, axes: [i64; 2], site: Site) -> ExprId {
+        let result = self.try_diagonal(operand, offset, axes, site);
+        self.settle_view(result, "diagonal", operand, site)
+    }
+
+    /// The sum of [`Graph::diagonal`].
+    pub fn trace(&mut self, operand: ExprId, offset: i64, axes: [i64; 2], site: Site) -> ExprId {
+        let result = self.try_diagonal(operand, offset, axes, site).and_then(|diagonal| {
+            self.try_reduce(ReduceOp::Sum, diagonal, Some(&[-1]), false, Empty::Refused, site)
+        });
+        self.settle_view(result, "trace", operand, site)
+    }
+
+    fn try_diagonal(
+        &mut self,
+        operand: ExprId,
+        offset: i64,
+        axes: [i64; 2],
+        site: Site,
+    ) -> Result<ExprId, Problem> {
+        let shape = self.written(operand).clone();
+        let plane = resolve_axes(&axes, shape.rank())?;
+        // The rows and columns that the diagonal begins at.
+        let starts = [offset.saturating_neg().max(0), offset.max(0)].map(Dim::constant);
+        let mut left = [Dim::ZERO, Dim::ZERO];
+        for (left, (axis, start)) in left.iter_mut().zip(plane.iter().zip(&starts)) {
+            *left = shape[*axis].sub(start).map_err(Problem::Size)?;
+        }
+        let spare = left[0].sub(&left[1]).map_err(Problem::Size)?.interval(&|symbol| self.facts(symbol));
+        let length = match () {
+            () if spare.upper <= 0 => left[0].clone(),
+            () if spare.lower >= 0 => left[1].clone(),
+            () => {
+                return Err(Problem::Argument(
+                    "needs equal sizes, or to know which is smaller: `slice` them first",
+                ));
+            }
+        };
+        let length = if length.as_constant().is_some_and(|length| length < 0) { Dim::ZERO } else { length };
+        let mut specs = vec![SliceSpec::All; shape.rank()];
+        for (axis, start) in plane.iter().zip(starts) {
+            let start = if length.is_zero() { Dim::ZERO } else { start };
+            let stop = start.add(&length).map_err(Problem::Size)?;
+            specs[*axis] = SliceSpec::Range { start: Some(start), stop: Some(stop), step: 1 };
+        }
+        let square = self.try_slice(operand, &specs, site)?;
+        let others: Vec<usize> = (0..shape.rank()).filter(|axis| !plane.contains(axis)).collect();
+        let first = self.take_diagonal(square, &plane, &others, site)?;
+        let order: Vec<i64> = (1..=others.len() as i64).chain([0]).collect();
+        self.try_permute(first, &order, site)
+    }
+
+    /// For each index, the element of the table at that place of the axis, and at the place of the index on all others,
+    /// where the table or the indices may be stretched from 1.
+    pub fn take_along_axis(&mut self, table: ExprId, indices: ExprId, axis: i64, site: Site) -> ExprId {
+        let result = self.try_take_along_axis(table, indices, axis, site);
+        if self.any_poisoned(&[table, indices]) {
+            return self.poison();
+        }
+        self.settle(result, "take_along_axis", &[table, indices], site)
+    }
+
+    /// The table is indexed in row-major order: by the places on all axes, each times what lies behind it.
+    fn try_take_along_axis(
+        &mut self,
+        table: ExprId,
+        indices: ExprId,
+        axis: i64,
+        site: Site,
+    ) -> Result<ExprId, Problem> {
+        let dtype = self.dtype(indices);
+        if dtype.class() != Class::Int {
+            return Err(Problem::IndicesNotInteger { dtype });
+        }
+        let shape = self.written(table).clone();
+        let axis = resolve_axis(axis, shape.rank())?;
+        let rank = self.written(indices).rank();
+        if rank != shape.rank() {
+            return Err(Problem::Rank { name: "the indices".into(), expected: shape.rank(), rank });
+        }
+        // The indices stretch to the table's sizes on all other axes, which is checked by itself.
+        let mut wanted = shape.to_vec();
+        wanted[axis] = self.written(indices)[axis].clone();
+        for (wanted, own) in wanted.iter_mut().zip(self.written(indices).iter()) {
+            if wanted.is_one() {
+                *wanted = own.clone();
+            }
+        }
+        let index = self.as_index(indices, site)?;
+        let index = self.try_broadcast_to(index, wanted.into(), site)?;
+        let size = self.try_size(shape[axis].clone(), site)?;
+        let zero = self.insert_constant(Scalar::I64(0), site)?;
+        let least = self.try_elementwise(Op::Negative, &[size], site)?;
+        let is_negative = self.try_elementwise(Op::Less, &[index, zero], site)?;
+        let from_end = self.try_elementwise(Op::Add, &[index, size], site)?;
+        let place = self.try_select([is_negative, from_end, index], site)?;
+        let above = self.try_elementwise(Op::GreaterEqual, &[index, least], site)?;
+        let below = self.try_elementwise(Op::Less, &[index, size], site)?;
+        let is_within = self.try_elementwise(Op::LogicalAnd, &[above, below], site)?;
+        let mut flat = place;
+        let behind = Dim::product(&shape[axis + 1..]).map_err(Problem::Size)?;
+        if !behind.is_one() {
+            let step = self.try_size(behind, site)?;
+            flat = self.try_elementwise(Op::Multiply, &[flat, step], site)?;
+        }
+        for (other, dim) in shape.iter().enumerate().filter(|(other, dim)| *other != axis && !dim.is_one()) {
+            let step = self.try_size(Dim::product(&shape[other + 1..]).map_err(Problem::Size)?, site)?;
+            let along = self.try_iota(dim.clone(), site)?;
+            let along = self.try_elementwise(Op::Multiply, &[along, step], site)?;
+            let new: Vec<i64> = (1..(shape.rank() - other) as i64).collect();
+            let along = self.try_expand_dims(along, &new, site)?;
+            flat = self.try_elementwise(Op::Add, &[flat, along], site)?;
+        }
+        // An index out of range is one of the whole table as well, which reports it when the graph runs.
+        let count = self.try_size(shape.elements().map_err(Problem::Size)?, site)?;
+        let flat = self.try_select([is_within, flat, count], site)?;
+        let all = self.try_reshape(table, &[None], site)?;
+        self.try_take(all, flat, 0, site)
+    }
+
+    /// Settles what is made of one operand; of a mistake there is nothing more to say.
+    pub(super) fn settle_view(
+        &mut self,
+        result: Result<ExprId, Problem>,
+        name: &str,
+        operand: ExprId,
+        site: Site,
+    ) -> ExprId {
+        if self.is_poisoned(operand) {
+            return operand;
+        }
+        self.settle(result, name, &[operand], site)
+    }
+}

@@ -1,0 +1,378 @@
+//! Elementwise functions that are made of rows of the table when they are built.
+//!
+//! From a row of [`for_each_composed`] come the name, the method of the facade, the function of the text language and the
+//! line of the documentation; what it is made of stands in [`Graph::composed`].
+
+use super::{Graph, Site};
+use crate::dtype::{Class, DType, Scalar};
+use crate::ids::ExprId;
+use crate::ops::Op;
+use crate::problem::Problem;
+
+/// Calls a macro with all rows of the table of composed functions.
+#[macro_export]
+macro_rules! for_each_composed {
+    ($callback:ident) => {
+        $callback! {
+            /// Absolute value as a float: integers of 8 and 16 bits and bool give `f32`, wider ones `f64`.
+            fabs = Fabs(x)
+            /// Nearest integer as a float, halves to the even one.
+            rint = Rint(x)
+            /// `log2(2**x + 2**y)` without overflow.
+            logaddexp2 = Logaddexp2(x, y)
+            /// `x` to the power `y`, both converted to `f64`.
+            float_power = FloatPower(x, y)
+            /// 0 for negative `x`, 1 for positive `x`, `y` for zero, and NaN for NaN.
+            heaviside = Heaviside(x, y)
+            /// Distance from `x` to the next float away from zero, with the sign of `x`; NaN for infinite `x`.
+            spacing = Spacing(x)
+            /// `x * 2**y` for an integer `y`, rounded once.
+            ldexp = Ldexp(x, y)
+            /// The normal distribution function, `erfc(-x / sqrt(2)) / 2`, within 6 units in the last place.
+            ndtr = Ndtr(x)
+            /// Sum of integers that stops at the least and the greatest one of their common dtype.
+            saturating_add = SaturatingAdd(x, y)
+            /// Difference of integers that stops at the least and the greatest one of their common dtype.
+            saturating_subtract = SaturatingSubtract(x, y)
+        }
+    };
+}
+
+macro_rules! define_composed {
+    ($($(#[doc = $doc:literal])+ $name:ident = $variant:ident($($operand:ident),+))*) => {
+        /// An elementwise function that is made of rows of the op table.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        pub enum Composed {
+            $($(#[doc = $doc])+ $variant,)*
+        }
+
+        impl Composed {
+            /// Every function, in the order of the table.
+            pub const ALL: &'static [Composed] = &[$(Composed::$variant),*];
+
+            /// The name.
+            pub fn name(self) -> &'static str {
+                match self { $(Composed::$variant => stringify!($name),)* }
+            }
+
+            /// What it does.
+            pub fn doc(self) -> &'static str {
+                match self { $(Composed::$variant => concat!($($doc),+).trim_ascii(),)* }
+            }
+
+            /// The names of the operands.
+            pub fn operands(self) -> &'static [&'static str] {
+                match self { $(Composed::$variant => &[$(stringify!($operand)),+],)* }
+            }
+        }
+    };
+}
+for_each_composed!(define_composed);
+
+/// How near two numbers have to be.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Tolerance {
+    /// The part that grows with the magnitude of the second number.
+    pub relative: f64,
+    /// The part that does not.
+    pub absolute: f64,
+    /// Whether NaNs are near each other.
+    pub equal_nan: bool,
+}
+
+impl Default for Tolerance {
+    /// NumPy's: `1e-5` and `1e-8`, and NaNs differ.
+    fn default() -> Self {
+        Tolerance { relative: 1e-5, absolute: 1e-8, equal_nan: false }
+    }
+}
+
+impl Graph {
+    /// A composed function on operands that broadcast. Unless its documentation says another, operands become floats as
+    /// for the elementary functions, and those of 16 bits are computed in `f32` and rounded once.
+    pub fn composed(&mut self, function: Composed, operands: &[ExprId], site: Site) -> ExprId {
+        let result = self.try_composed(function, operands, site);
+        self.settle(result, function.name(), operands, site)
+    }
+
+    fn try_composed(
+        &mut self,
+        function: Composed,
+        operands: &[ExprId],
+        site: Site,
+    ) -> Result<ExprId, Problem> {
+        if self.any_poisoned(operands) {
+            return Ok(self.poison());
+        }
+        let expected = function.operands().len();
+        let (x, y) = match operands {
+            [x] if expected == 1 => (*x, *x),
+            [x, y] if expected == 2 => (*x, *y),
+            _ => return Err(Problem::Arity { expected, given: operands.len() }),
+        };
+        match function {
+            Composed::Fabs => {
+                let [x] = self.as_floats([x], site)?;
+                self.try_elementwise(Op::Abs, &[x], site)
+            }
+            Composed::Rint => {
+                let [x] = self.as_floats([x], site)?;
+                self.try_elementwise(Op::Round, &[x], site)
+            }
+            Composed::Logaddexp2 => self.try_logaddexp2(x, y, site),
+            Composed::FloatPower => {
+                let x = self.convert(x, DType::F64, site)?;
+                let y = self.convert(y, DType::F64, site)?;
+                self.try_elementwise(Op::Pow, &[x, y], site)
+            }
+            Composed::Heaviside => {
+                let [x, y] = self.as_floats([x, y], site)?;
+                let [zero, one] = self.numbers_like(x, [0.0, 1.0], site)?;
+                let is_positive = self.try_elementwise(Op::Greater, &[x, zero], site)?;
+                let is_negative = self.try_elementwise(Op::Less, &[x, zero], site)?;
+                let is_zero = self.try_elementwise(Op::Equal, &[x, zero], site)?;
+                let other = self.try_select([is_zero, y, x], site)?;
+                let other = self.try_select([is_negative, zero, other], site)?;
+                self.try_select([is_positive, one, other], site)
+            }
+            Composed::Spacing => {
+                let [x] = self.as_floats([x], site)?;
+                let [zero, up, down] = self.numbers_like(x, [0.0, f64::INFINITY, f64::NEG_INFINITY], site)?;
+                let is_negative = self.try_elementwise(Op::Less, &[x, zero], site)?;
+                let away = self.try_select([is_negative, down, up], site)?;
+                let next = self.try_elementwise(Op::Nextafter, &[x, away], site)?;
+                self.try_elementwise(Op::Subtract, &[next, x], site)
+            }
+            Composed::Ldexp => self.try_ldexp(x, y, site),
+            Composed::Ndtr => self.try_ndtr(x, site),
+            Composed::SaturatingAdd => self.try_saturating(Op::Add, x, y, site),
+            Composed::SaturatingSubtract => self.try_saturating(Op::Subtract, x, y, site),
+        }
+    }
+
+    /// Operands in the float in which elementary functions of them are computed.
+    fn as_floats<const N: usize>(
+        &mut self,
+        operands: [ExprId; N],
+        site: Site,
+    ) -> Result<[ExprId; N], Problem> {
+        let dtypes = operands.map(|operand| self.dtype(operand).function_float());
+        let Some(dtype) = DType::promote_all(dtypes) else { return Ok(operands) };
+        let mut floats = operands;
+        for float in &mut floats {
+            *float = self.convert(*float, dtype, site)?;
+        }
+        Ok(floats)
+    }
+
+    /// Constants of the dtype of an expression.
+    fn numbers_like<const N: usize>(
+        &mut self,
+        like: ExprId,
+        values: [f64; N],
+        site: Site,
+    ) -> Result<[ExprId; N], Problem> {
+        let dtype = self.dtype(like);
+        let mut constants = [like; N];
+        for (constant, value) in constants.iter_mut().zip(values) {
+            *constant = self.insert_constant(Scalar::F64(value).cast(dtype), site)?;
+        }
+        Ok(constants)
+    }
+
+    fn try_logaddexp2(&mut self, x: ExprId, y: ExprId, site: Site) -> Result<ExprId, Problem> {
+        let [x, y] = self.as_floats([x, y], site)?;
+        let dtype = self.dtype(x);
+        let [x, y] = [self.convert(x, dtype.arithmetic(), site)?, self.convert(y, dtype.arithmetic(), site)?];
+        let [one, scale] = self.numbers_like(x, [1.0, std::f64::consts::LOG2_E], site)?;
+        let greater = self.try_elementwise(Op::Maximum, &[x, y], site)?;
+        let distance = self.try_elementwise(Op::Subtract, &[x, y], site)?;
+        let distance = self.try_elementwise(Op::Abs, &[distance], site)?;
+        let exponent = self.try_elementwise(Op::Negative, &[distance], site)?;
+        let part = self.try_elementwise(Op::Exp2, &[exponent], site)?;
+        let part = self.try_elementwise(Op::Log1p, &[part], site)?;
+        let part = self.try_elementwise(Op::Multiply, &[part, scale], site)?;
+        // Of equal infinities there is no distance.
+        let are_equal = self.try_elementwise(Op::Equal, &[x, y], site)?;
+        let part = self.try_select([are_equal, one, part], site)?;
+        let sum = self.try_elementwise(Op::Add, &[greater, part], site)?;
+        self.convert(sum, dtype, site)
+    }
+
+    /// Floats up to 32 bits are exact in `f64` until they are rounded in the end. Those of 64 bits are scaled in three
+    /// steps, of which the last one alone rounds: one before it that does is of a number that becomes zero in the end.
+    fn try_ldexp(&mut self, x: ExprId, y: ExprId, site: Site) -> Result<ExprId, Problem> {
+        /// Steps far enough to leave the range of `f32`, and of `f64`, from its other end.
+        const FAR: [i64; 2] = [400, 2200];
+        /// Exponents of normal numbers that one factor can have.
+        const NORMAL: [f64; 2] = [-1022.0, 1000.0];
+        /// What a step takes of the exponent.
+        const STEP: [f64; 2] = [969.0, -1000.0];
+        let exponent = self.dtype(y);
+        if exponent.class() == Class::Float {
+            return Err(Problem::Argument("needs an integer as exponent"));
+        }
+        let [x] = self.as_floats([x], site)?;
+        let dtype = self.dtype(x);
+        let far = FAR[usize::from(dtype == DType::F64)];
+        // Signed and wide enough for both bounds, without changing a number within them.
+        let y = self.as_index_like(y, site)?;
+        let [low, high] =
+            [self.insert_constant(Scalar::I64(-far), site)?, self.insert_constant(Scalar::I64(far), site)?];
+        let y = self.try_elementwise(Op::Clip, &[y, low, high], site)?;
+        let mut left = self.convert(y, DType::F64, site)?;
+        let mut scaled = self.convert(x, DType::F64, site)?;
+        if dtype == DType::F64 {
+            let [least, most] = self.numbers_like(left, NORMAL, site)?;
+            let [one, zero] = self.numbers_like(left, [1.0, 0.0], site)?;
+            let factors = STEP.map(|step| 2_f64.powi(-(step as i32)));
+            let [down, up] = self.numbers_like(left, factors, site)?;
+            let [more, less] = self.numbers_like(left, STEP, site)?;
+            for _ in 0..2 {
+                let is_low = self.try_elementwise(Op::Less, &[left, least], site)?;
+                let is_high = self.try_elementwise(Op::Greater, &[left, most], site)?;
+                let factor = self.try_select([is_high, up, one], site)?;
+                let factor = self.try_select([is_low, down, factor], site)?;
+                let taken = self.try_select([is_high, less, zero], site)?;
+                let taken = self.try_select([is_low, more, taken], site)?;
+                scaled = self.try_elementwise(Op::Multiply, &[scaled, factor], site)?;
+                left = self.try_elementwise(Op::Add, &[left, taken], site)?;
+            }
+        }
+        let power = self.try_elementwise(Op::Exp2, &[left], site)?;
+        let scaled = self.try_elementwise(Op::Multiply, &[scaled, power], site)?;
+        self.convert(scaled, dtype, site)
+    }
+
+    /// By `gelu`, which is this times `x`, and so accurate as well where the result is small. Near zero, where the products
+    /// vanish, it is 1/2; beyond 40 it is 1.
+    fn try_ndtr(&mut self, x: ExprId, site: Site) -> Result<ExprId, Problem> {
+        let [x] = self.as_floats([x], site)?;
+        let dtype = self.dtype(x);
+        let x = self.convert(x, dtype.arithmetic(), site)?;
+        // So little changes 1/2 by less than a quarter of its last place.
+        let near = if dtype == DType::F64 { 2_f64.powi(-55) } else { 2_f64.powi(-26) };
+        let [near, far, half, one] = self.numbers_like(x, [near, 40.0, 0.5, 1.0], site)?;
+        let product = self.try_elementwise(Op::Gelu, &[x], site)?;
+        let quotient = self.try_elementwise(Op::Divide, &[product, x], site)?;
+        let magnitude = self.try_elementwise(Op::Abs, &[x], site)?;
+        let is_near = self.try_elementwise(Op::Less, &[magnitude, near], site)?;
+        let is_far = self.try_elementwise(Op::Greater, &[x, far], site)?;
+        let value = self.try_select([is_near, half, quotient], site)?;
+        let value = self.try_select([is_far, one, value], site)?;
+        self.convert(value, dtype, site)
+    }
+
+    /// Integers and bool in `i64`; those beyond are its greatest.
+    fn as_index_like(&mut self, operand: ExprId, site: Site) -> Result<ExprId, Problem> {
+        if self.dtype(operand).class() == Class::Int {
+            self.as_index(operand, site)
+        } else {
+            self.convert(operand, DType::I64, site)
+        }
+    }
+
+    fn try_saturating(&mut self, op: Op, x: ExprId, y: ExprId, site: Site) -> Result<ExprId, Problem> {
+        let dtype = self.dtype(x).promote(self.dtype(y));
+        if dtype.class() != Class::Int {
+            return Err(Problem::NotDefined { dtypes: vec![self.dtype(x), self.dtype(y)] });
+        }
+        let [x, y] = [self.convert(x, dtype, site)?, self.convert(y, dtype, site)?];
+        let wrapped = self.try_elementwise(op, &[x, y], site)?;
+        let [least, greatest] = [f64::NEG_INFINITY, f64::INFINITY].map(|end| Scalar::F64(end).cast(dtype));
+        let [least, greatest] = [self.insert_constant(least, site)?, self.insert_constant(greatest, site)?];
+        if !dtype.is_signed_integer() {
+            // A sum that wraps is below its operands, a difference above the first.
+            let (wraps, end) = match op {
+                Op::Add => (self.try_elementwise(Op::Less, &[wrapped, x], site)?, greatest),
+                _ => (self.try_elementwise(Op::Less, &[x, y], site)?, least),
+            };
+            return self.try_select([wraps, end, wrapped], site);
+        }
+        // It wraps if the sign of the result is one that neither operand can lead to.
+        let turned = self.try_elementwise(Op::BitwiseXor, &[x, wrapped], site)?;
+        let other = if op == Op::Add { wrapped } else { x };
+        let apart = self.try_elementwise(Op::BitwiseXor, &[y, other], site)?;
+        let both = self.try_elementwise(Op::BitwiseAnd, &[turned, apart], site)?;
+        let zero = self.insert_constant(Scalar::I64(0).cast(dtype), site)?;
+        let wraps = self.try_elementwise(Op::Less, &[both, zero], site)?;
+        let is_negative = self.try_elementwise(Op::Less, &[x, zero], site)?;
+        let end = self.try_select([is_negative, least, greatest], site)?;
+        self.try_select([wraps, end, wrapped], site)
+    }
+
+    /// Whether two numbers are near each other: `abs(x - y) <= absolute + relative * abs(y)` for a finite `y`, or `x == y`.
+    /// As in NumPy, `y` becomes a float first.
+    pub fn isclose(&mut self, x: ExprId, y: ExprId, tolerance: Tolerance, site: Site) -> ExprId {
+        let result = self.try_isclose(x, y, tolerance, site);
+        self.settle(result, "isclose", &[x, y], site)
+    }
+
+    fn try_isclose(
+        &mut self,
+        x: ExprId,
+        y: ExprId,
+        tolerance: Tolerance,
+        site: Site,
+    ) -> Result<ExprId, Problem> {
+        if self.any_poisoned(&[x, y]) {
+            return Ok(self.poison());
+        }
+        let float = if self.dtype(y).class() == Class::Float { self.dtype(y) } else { DType::F64 };
+        let y = self.convert(y, float, site)?;
+        let [relative, absolute] = self.numbers_like(y, [tolerance.relative, tolerance.absolute], site)?;
+        let distance = self.try_elementwise(Op::Subtract, &[x, y], site)?;
+        let distance = self.try_elementwise(Op::Abs, &[distance], site)?;
+        let size = self.try_elementwise(Op::Abs, &[y], site)?;
+        let limit = self.try_elementwise(Op::Multiply, &[relative, size], site)?;
+        let limit = self.try_elementwise(Op::Add, &[absolute, limit], site)?;
+        let near = self.try_elementwise(Op::LessEqual, &[distance, limit], site)?;
+        let is_finite = self.try_elementwise(Op::Isfinite, &[y], site)?;
+        let near = self.try_elementwise(Op::LogicalAnd, &[near, is_finite], site)?;
+        let same = self.try_elementwise(Op::Equal, &[x, y], site)?;
+        let near = self.try_elementwise(Op::LogicalOr, &[near, same], site)?;
+        if !tolerance.equal_nan {
+            return Ok(near);
+        }
+        let nans =
+            [self.try_elementwise(Op::Isnan, &[x], site)?, self.try_elementwise(Op::Isnan, &[y], site)?];
+        let nans = self.try_elementwise(Op::LogicalAnd, &nans, site)?;
+        self.try_elementwise(Op::LogicalOr, &[near, nans], site)
+    }
+
+    /// The operand with numbers in place of NaN, infinity and minus infinity; the ends of the dtype for the infinities if
+    /// none are given. Of integers and bool it is the operand.
+    pub fn nan_to_num(
+        &mut self,
+        operand: ExprId,
+        nan: f64,
+        infinities: [Option<f64>; 2],
+        site: Site,
+    ) -> ExprId {
+        let result = self.try_nan_to_num(operand, nan, infinities, site);
+        self.settle(result, "nan_to_num", &[operand], site)
+    }
+
+    fn try_nan_to_num(
+        &mut self,
+        x: ExprId,
+        nan: f64,
+        infinities: [Option<f64>; 2],
+        site: Site,
+    ) -> Result<ExprId, Problem> {
+        let dtype = self.dtype(x);
+        if self.is_poisoned(x) || dtype.class() != Class::Float {
+            return Ok(x);
+        }
+        let greatest = dtype.greatest_finite();
+        let [up, down] = [infinities[0].unwrap_or(greatest), infinities[1].unwrap_or(-greatest)];
+        let [nan, up, down, above, below] =
+            self.numbers_like(x, [nan, up, down, f64::INFINITY, f64::NEG_INFINITY], site)?;
+        let is_above = self.try_elementwise(Op::Equal, &[x, above], site)?;
+        let is_below = self.try_elementwise(Op::Equal, &[x, below], site)?;
+        let is_nan = self.try_elementwise(Op::Isnan, &[x], site)?;
+        let number = self.try_select([is_above, up, x], site)?;
+        let number = self.try_select([is_below, down, number], site)?;
+        self.try_select([is_nan, nan, number], site)
+    }
+}

@@ -1,0 +1,144 @@
+//! Matrices that are made of positions: triangles, ones on a diagonal, powers, and the coordinates of a grid.
+
+use super::{Graph, Site};
+use crate::dim::Dim;
+use crate::dtype::{DType, Scalar};
+use crate::ids::ExprId;
+use crate::ops::Op;
+use crate::problem::Problem;
+use crate::shape::Shape;
+
+/// Which part of a matrix.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Triangle {
+    /// On the diagonal and below.
+    Lower,
+    /// On the diagonal and above.
+    Upper,
+}
+
+impl Graph {
+    /// The last two axes with 0 on the other side of a diagonal: of those elements whose last index is the one before plus
+    /// `offset`. A vector is the row of a square matrix.
+    pub fn triangle(&mut self, operand: ExprId, triangle: Triangle, offset: i64, site: Site) -> ExprId {
+        let name = if triangle == Triangle::Lower { "tril" } else { "triu" };
+        let result = self.try_triangle(operand, triangle, offset, site);
+        self.settle_view(result, name, operand, site)
+    }
+
+    fn try_triangle(
+        &mut self,
+        operand: ExprId,
+        triangle: Triangle,
+        offset: i64,
+        site: Site,
+    ) -> Result<ExprId, Problem> {
+        let shape = self.written(operand).clone();
+        let [.., columns] = shape.dims() else {
+            return Err(Problem::RankTooSmall { wanted: 1, rank: 0 });
+        };
+        let rows = shape.dims().iter().nth_back(1).unwrap_or(columns);
+        let row = self.try_iota(rows.clone(), site)?;
+        let row = self.try_expand_dims(row, &[1], site)?;
+        let column = self.try_iota(columns.clone(), site)?;
+        let offset = self.insert_constant(Scalar::I64(offset), site)?;
+        let diagonal = self.try_elementwise(Op::Add, &[row, offset], site)?;
+        let op = if triangle == Triangle::Lower { Op::LessEqual } else { Op::GreaterEqual };
+        let stays = self.try_elementwise(op, &[column, diagonal], site)?;
+        let zero = self.insert_constant(Scalar::I64(0).cast(self.dtype(operand)), site)?;
+        self.try_select([stays, operand, zero], site)
+    }
+
+    /// The powers 0 to `count - 1` of the elements of a vector along a new last axis, the highest first unless
+    /// `increasing`, each the one before times the element. Narrower integers and bool give `i64`, `f32` and narrower
+    /// floats `f64`.
+    pub fn vander(&mut self, operand: ExprId, count: i64, increasing: bool, site: Site) -> ExprId {
+        let result = self.try_vander(operand, count, increasing, site);
+        self.settle_view(result, "vander", operand, site)
+    }
+
+    fn try_vander(
+        &mut self,
+        operand: ExprId,
+        count: i64,
+        increasing: bool,
+        site: Site,
+    ) -> Result<ExprId, Problem> {
+        /// Columns, each of which is a product.
+        const MOST: i64 = 64;
+        let shape = self.written(operand).clone();
+        let [length] = shape.dims() else {
+            return Err(Problem::Rank { name: "the operand".into(), expected: 1, rank: shape.rank() });
+        };
+        if !(0..=MOST).contains(&count) {
+            return Err(Problem::Argument("gives 0 to 64 columns"));
+        }
+        let dtype = self.dtype(operand).promote(DType::I64);
+        let x = self.convert(operand, dtype, site)?;
+        let one = self.insert_constant(Scalar::I64(1).cast(dtype), site)?;
+        if count == 0 {
+            return self.try_broadcast_to(one, Shape::from_iter([length.clone(), Dim::ZERO]), site);
+        }
+        let mut columns = vec![self.try_broadcast_to(one, shape.clone(), site)?];
+        let mut power = x;
+        for exponent in 1..count {
+            if exponent > 1 {
+                power = self.try_elementwise(Op::Multiply, &[power, x], site)?;
+            }
+            columns.push(power);
+        }
+        if !increasing {
+            columns.reverse();
+        }
+        self.try_stack(&columns, 1, site)
+    }
+
+    /// Ones where the second index is the first plus `offset`, and zeros elsewhere.
+    pub fn eye(&mut self, sizes: [Dim; 2], offset: i64, dtype: DType, site: Site) -> ExprId {
+        let result = self.try_eye(sizes, offset, dtype, site);
+        self.settle(result, "eye", &[], site)
+    }
+
+    fn try_eye(
+        &mut self,
+        [rows, columns]: [Dim; 2],
+        offset: i64,
+        dtype: DType,
+        site: Site,
+    ) -> Result<ExprId, Problem> {
+        let row = self.try_iota(rows, site)?;
+        let row = self.try_expand_dims(row, &[1], site)?;
+        let column = self.try_iota(columns, site)?;
+        let offset = self.insert_constant(Scalar::I64(offset), site)?;
+        let place = self.try_elementwise(Op::Add, &[row, offset], site)?;
+        let is_one = self.try_elementwise(Op::Equal, &[column, place], site)?;
+        self.convert(is_one, dtype, site)
+    }
+
+    /// Of vectors that span a grid, the one of this number, along the axis of this number and stretched to all others.
+    pub fn coordinate(&mut self, vectors: &[ExprId], number: usize, site: Site) -> ExprId {
+        let result = self.try_coordinate(vectors, number, site);
+        if self.any_poisoned(vectors) {
+            return self.poison();
+        }
+        self.settle(result, "meshgrid", vectors, site)
+    }
+
+    fn try_coordinate(&mut self, vectors: &[ExprId], number: usize, site: Site) -> Result<ExprId, Problem> {
+        let mut grid = Vec::with_capacity(vectors.len());
+        for &vector in vectors {
+            match self.written(vector).dims() {
+                [length] => grid.push(length.clone()),
+                dims => {
+                    return Err(Problem::Rank { name: "each vector".into(), expected: 1, rank: dims.len() });
+                }
+            }
+        }
+        let Some(&vector) = vectors.get(number) else {
+            return Err(Problem::Arity { expected: number + 1, given: vectors.len() });
+        };
+        let behind: Vec<i64> = (1..(vectors.len() - number) as i64).collect();
+        let along = self.try_expand_dims(vector, &behind, site)?;
+        self.try_broadcast_to(along, grid.into(), site)
+    }
+}

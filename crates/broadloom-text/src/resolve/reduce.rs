@@ -1,0 +1,152 @@
+//! Reductions and what is made of them, with the elements that they take and what they begin with; and the comparisons of
+//! numbers that are near each other.
+
+use super::call::Call;
+use super::{Outcome, Resolver, Value};
+use crate::names::{Function, Statistic};
+use broadloom_ir::ExprId;
+use broadloom_ir::dtype::DType;
+use broadloom_ir::graph::{Composed, Filter, Literal, Norm, Spread, Terms, Tolerance};
+use broadloom_ir::reduce::ReduceOp;
+
+/// What is added to a variance before it divides, unless it is given.
+const EPSILON: f64 = 1e-5;
+
+impl Resolver<'_> {
+    /// In the dtype that is given, if one is.
+    pub(super) fn reduction(
+        &mut self,
+        function: Function,
+        x: ExprId,
+        call: &Call,
+    ) -> Outcome<Option<ExprId>> {
+        let dtype = self.dtype(call)?;
+        let x = self.cast_to(x, dtype, call.span)?;
+        let made = match function {
+            Function::Reduce(op) => self.reduce(op, x, false, call)?,
+            Function::NanReduce(op) => self.reduce(op, x, true, call)?,
+            Function::Statistic(statistic) => self.statistic(statistic, x, call)?,
+            _ => None,
+        };
+        made.map(|made| self.cast_to(made, dtype, call.span)).transpose()
+    }
+
+    fn reduce(&mut self, op: ReduceOp, x: ExprId, numbers: bool, call: &Call) -> Outcome<Option<ExprId>> {
+        let (axes, keepdims) = (self.axes(call)?, self.flag(call, "keepdims")?);
+        let Some(filter) = self.filter(numbers, call)? else { return Ok(None) };
+        let initial = match call.get("initial").filter(|id| *self.value(*id) != Value::None) {
+            Some(initial) => {
+                let meets = op.result_dtype(self.graph.dtype(x));
+                let Some(initial) = self.tensor(initial, meets)? else { return Ok(None) };
+                Some(initial)
+            }
+            None => None,
+        };
+        let terms = Terms { filter, initial };
+        let reduce = |graph: &mut broadloom_ir::graph::Graph, site| {
+            graph.reduce_terms(op, x, terms, axes.as_deref(), keepdims, site)
+        };
+        self.build(call.span, reduce).map(Some)
+    }
+
+    /// Which elements a call takes; nothing if what says so is poisoned.
+    fn filter(&mut self, numbers: bool, call: &Call) -> Outcome<Option<Filter>> {
+        let given = call.get("where");
+        let is_all = |value: &Value| matches!(value, Value::None | Value::Literal(Literal::Bool(true)));
+        let condition = match given.filter(|id| !is_all(self.value(*id))) {
+            Some(condition) => match self.tensor(condition, DType::Bool)? {
+                Some(condition) => Some(condition),
+                None => return Ok(None),
+            },
+            None => None,
+        };
+        Ok(Some(Filter { condition, numbers }))
+    }
+
+    fn statistic(&mut self, statistic: Statistic, x: ExprId, call: &Call) -> Outcome<Option<ExprId>> {
+        let (axes, keepdims) = (self.axes(call)?, self.flag(call, "keepdims")?);
+        let axes = axes.as_deref();
+        let norm = match call.get("ord").map(|id| self.value(id)) {
+            None | Some(Value::None | Value::Literal(Literal::Int(2))) => Norm::Two,
+            Some(Value::Literal(Literal::Int(1))) => Norm::One,
+            Some(Value::Literal(Literal::Float(f64::INFINITY))) => Norm::Infinity,
+            Some(_) => return call.refuse("has the orders 1, 2 and inf"),
+        };
+        let count = axes.map_or(self.graph.shape(x).rank(), <[i64]>::len);
+        let has_order = call.get("ord").is_some_and(|ord| *self.value(ord) != Value::None);
+        if statistic == Statistic::Norm && has_order && count > 1 {
+            return call.refuse("of several axes is one of matrices, which there is not; for all elements, write `norm(x.ravel(), 1)`");
+        }
+        let number = |name, otherwise| match call.get(name) {
+            Some(_) => self.number(call, name),
+            None => Ok(otherwise),
+        };
+        let (correction, epsilon) = (number("correction", 0.0)?, number("epsilon", EPSILON)?);
+        let mut spread = Spread { correction, ..Spread::default() };
+        if let Statistic::Var { numbers, root } = statistic {
+            let Some(filter) = self.filter(numbers, call)? else { return Ok(None) };
+            spread = Spread { filter, root, ..spread };
+        }
+        let mut others = [None; 3];
+        for (other, name) in others.iter_mut().zip(["weights", "scale", "offset"]) {
+            if let Some(id) = call.get(name).filter(|id| *self.value(*id) != Value::None) {
+                let meets = self.graph.dtype(x);
+                let Some(expr) = self.tensor(id, meets)? else { return Ok(None) };
+                *other = Some(expr);
+            }
+        }
+        let [weights, scale, offset] = others;
+        // Of one axis, the last one, unless it is said.
+        let normed = axes.unwrap_or(&[-1]);
+        let made = self.build(call.span, |graph, site| match statistic {
+            Statistic::Var { .. } => graph.spread(spread, x, axes, keepdims, site),
+            Statistic::CountNonzero => graph.count_nonzero(x, axes, keepdims, site),
+            Statistic::LogSumExp => graph.logsumexp(x, axes, keepdims, site),
+            Statistic::Softmax => graph.softmax(x, axes, site),
+            Statistic::LogSoftmax => graph.log_softmax(x, axes, site),
+            Statistic::LayerNorm => graph.layer_norm(x, Some(normed), [scale, offset], epsilon, site),
+            Statistic::Norm => graph.norm(norm, x, axes, keepdims, site),
+            Statistic::Ptp => graph.ptp(x, axes, keepdims, site),
+            Statistic::Average => match weights {
+                Some(weights) => graph.average(x, weights, axes, keepdims, site),
+                None => graph.reduce(ReduceOp::Mean, x, axes, keepdims, site),
+            },
+        });
+        made.map(Some)
+    }
+
+    pub(super) fn apply_composed(&mut self, composed: Composed, call: &Call) -> Outcome<Option<ExprId>> {
+        let ids: Vec<_> = composed.operands().iter().filter_map(|operand| call.get(operand)).collect();
+        let Some(exprs) = self.tensors(&ids)? else { return Ok(None) };
+        self.build(call.span, |graph, site| graph.composed(composed, &exprs, site)).map(Some)
+    }
+
+    pub(super) fn is_close(&mut self, function: Function, call: &Call) -> Outcome<Option<ExprId>> {
+        let mut tolerance = Tolerance { equal_nan: self.flag(call, "equal_nan")?, ..Tolerance::default() };
+        for (part, name) in [(&mut tolerance.relative, "rtol"), (&mut tolerance.absolute, "atol")] {
+            if call.get(name).is_some() {
+                *part = self.number(call, name)?;
+            }
+        }
+        let Some(exprs) = self.tensors(&[call.all("x"), call.all("y")].concat())? else { return Ok(None) };
+        let [x, y] = exprs[..] else { return call.refuse("takes two operands") };
+        let close = self.build(call.span, |graph, site| {
+            let close = graph.isclose(x, y, tolerance, site);
+            match function {
+                Function::AllClose => graph.reduce(ReduceOp::All, close, None, false, site),
+                _ => close,
+            }
+        });
+        close.map(Some)
+    }
+
+    pub(super) fn nan_to_num(&mut self, call: &Call) -> Outcome<Option<ExprId>> {
+        let given = |name| match call.get(name).filter(|id| *self.value(*id) != Value::None) {
+            Some(_) => self.number(call, name).map(Some),
+            None => Ok(None),
+        };
+        let (nan, infinities) = (given("nan")?.unwrap_or(0.0), [given("posinf")?, given("neginf")?]);
+        let Some(x) = self.operand(call, "x")? else { return Ok(None) };
+        self.build(call.span, |graph, site| graph.nan_to_num(x, nan, infinities, site)).map(Some)
+    }
+}

@@ -1,0 +1,435 @@
+//! Elements in another arrangement, of views, joins and selections; and tensors of one value.
+
+use super::axes::{IntoAxes, IntoAxis};
+use super::call::AlongFn;
+use super::dims::{Dim, Shape};
+use super::graph::Graph;
+use super::operand::{Kind, Operand};
+use super::registry;
+use super::tensor::Tensor;
+use broadloom_ir::dtype::Element;
+use broadloom_ir::graph::{self as ir, Pad, Site, Triangle};
+use broadloom_ir::{ExprId, dim, shape};
+
+/// What [`Tensor::pad`] adds.
+#[derive(Debug, Clone, Copy)]
+pub enum Padding {
+    /// A number, or a tensor of rank 0.
+    Constant(Operand),
+    /// The element at the end, again and again.
+    Edge,
+    /// What mirrors the elements at the end, which is not repeated; fewer than there are.
+    Reflect,
+    /// What mirrors the elements with the end, which is repeated; as many as there are at most.
+    Symmetric,
+    /// The elements from the other end; as many as there are at most.
+    Wrap,
+}
+
+impl Padding {
+    /// Zeros.
+    ///
+    /// ```
+    /// use broadloom::{Padding, prelude::*};
+    /// let result: Vec<i32> = eval(&[1, 2], |x| x.pad([(1, 2)], Padding::zeros()))?;
+    /// assert_eq!(result, [0, 1, 2, 0, 0]);
+    /// # Ok::<(), broadloom::EvalError>(())
+    /// ```
+    pub fn zeros() -> Padding {
+        Padding::Constant(Operand::from(0))
+    }
+}
+
+/// Elements in another arrangement. Sizes and widths may be symbols; what slices demand of them is checked by each call.
+impl Tensor {
+    /// The elements in reverse order along axes.
+    ///
+    /// ```
+    /// use broadloom::prelude::*;
+    /// let result: Vec<i32> = eval(&[5, 6, 7], |x| x.flip(0))?;
+    /// assert_eq!(result, [7, 6, 5]);
+    /// # Ok::<(), broadloom::EvalError>(())
+    /// ```
+    #[track_caller]
+    pub fn flip(self, axes: impl IntoAxes) -> Tensor {
+        let flip: AlongFn = |graph, operand, axes, _, site| graph.flip(operand, axes, site);
+        self.along("flip", flip, axes, false, Site::caller())
+    }
+
+    /// Two axes exchanged.
+    ///
+    /// ```
+    /// use broadloom::prelude::*;
+    /// let g = Graph::new();
+    /// assert_eq!(g.input::<f32>("x", shape![2, 3, 4]).swapaxes(0, -1).to_string(), "f32[4, 3, 2]");
+    /// ```
+    #[track_caller]
+    pub fn swapaxes(self, first: impl IntoAxis, second: impl IntoAxis) -> Tensor {
+        let (first, second) = (first.into_axis(), second.into_axis());
+        self.made(&[], Site::caller(), |graph, x, _, site| graph.swapaxes(x, first, second, site))
+    }
+
+    /// Axes moved to other positions; the others keep their order.
+    ///
+    /// ```
+    /// use broadloom::prelude::*;
+    /// let g = Graph::new();
+    /// let x = g.input::<f32>("x", shape![2, 3, 4]);
+    /// assert_eq!(x.moveaxis(0, -1).to_string(), "f32[3, 4, 2]");
+    /// assert_eq!(x.moveaxis([0, 1], [1, 2]).to_string(), "f32[4, 2, 3]");
+    /// ```
+    #[track_caller]
+    pub fn moveaxis(self, from: impl IntoAxes, to: impl IntoAxes) -> Tensor {
+        let all = || (0..self.rank() as i64).collect::<Vec<i64>>();
+        let (from, to) = (from.into_axes().unwrap_or_else(all), to.into_axes().unwrap_or_else(all));
+        self.made(&[], Site::caller(), |graph, x, _, site| graph.moveaxis(x, &from, &to, site))
+    }
+
+    /// Turned by so many quarters in the plane of two axes, from the first towards the second.
+    ///
+    /// ```
+    /// use broadloom::prelude::*;
+    /// let rows = ArrayView::new(&[1, 2, 3, 4], &[2, 2])?;
+    /// let result: Vec<i32> = eval(rows, |x| x.rot90(1, 0, 1))?;
+    /// assert_eq!(result, [2, 4, 1, 3]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[track_caller]
+    pub fn rot90(self, quarters: i64, first: impl IntoAxis, second: impl IntoAxis) -> Tensor {
+        let axes = [first.into_axis(), second.into_axis()];
+        self.made(&[], Site::caller(), |graph, x, _, site| graph.rot90(x, quarters, axes, site))
+    }
+
+    /// At least so many axes, 1 to 3: they are inserted in front, but of three the last one stands behind.
+    ///
+    /// ```
+    /// use broadloom::prelude::*;
+    /// let g = Graph::new();
+    /// let x = g.input::<f32>("x", shape![5]);
+    /// assert_eq!(x.atleast(2).to_string(), "f32[1, 5]");
+    /// assert_eq!(x.atleast(3).to_string(), "f32[1, 5, 1]");
+    /// ```
+    #[track_caller]
+    pub fn atleast(self, rank: usize) -> Tensor {
+        self.made(&[], Site::caller(), |graph, x, _, site| graph.atleast(x, rank, site))
+    }
+
+    /// The elements moved along an axis by a number of places; those that leave at one end come in at the other. A
+    /// symbolic shift is at most the size of the axis.
+    ///
+    /// ```
+    /// use broadloom::prelude::*;
+    /// let result: (Vec<i32>, Vec<i32>) = eval(&[1, 2, 3, 4], |x| (x.roll(1, 0), x.roll(-1, 0)))?;
+    /// assert_eq!(result, (vec![4, 1, 2, 3], vec![2, 3, 4, 1]));
+    /// # Ok::<(), broadloom::EvalError>(())
+    /// ```
+    #[track_caller]
+    pub fn roll(self, shift: impl Into<Dim>, axis: impl IntoAxis) -> Tensor {
+        let axis = axis.into_axis();
+        self.made(&[shift.into()], Site::caller(), |graph, x, shift, site| {
+            graph.roll(x, &shift, Some(&[axis]), site)
+        })
+    }
+
+    /// Each element so many times along an axis, one after the other.
+    ///
+    /// ```
+    /// use broadloom::prelude::*;
+    /// let result: Vec<i32> = eval(&[1, 2], |x| x.repeat(3, 0))?;
+    /// assert_eq!(result, [1, 1, 1, 2, 2, 2]);
+    /// # Ok::<(), broadloom::EvalError>(())
+    /// ```
+    #[track_caller]
+    pub fn repeat(self, times: impl Into<Dim>, axis: impl IntoAxis) -> Tensor {
+        let axis = axis.into_axis();
+        self.made(&[times.into()], Site::caller(), |graph, x, times, site| {
+            graph.repeat(x, times[0].clone(), Some(axis), site)
+        })
+    }
+
+    /// The whole so many times along each axis, aligned at the last one.
+    ///
+    /// ```
+    /// use broadloom::prelude::*;
+    /// let result: Vec<i32> = eval(&[1, 2], |x| x.tile(shape![2, 2]))?;
+    /// assert_eq!(result, [1, 2, 1, 2, 1, 2, 1, 2]);
+    /// # Ok::<(), broadloom::EvalError>(())
+    /// ```
+    #[track_caller]
+    pub fn tile(self, times: impl Into<Shape>) -> Tensor {
+        self.made(&times.into(), Site::caller(), |graph, x, times, site| graph.tile(x, &times, site))
+    }
+
+    /// More elements before and behind those of each axis, by the widths of both sides.
+    ///
+    /// ```
+    /// use broadloom::{Padding, prelude::*};
+    /// let pad = |padding| eval(&[1, 2, 3], |x| x.pad([(2, 1)], padding));
+    /// let result: Vec<i32> = pad(Padding::Edge)?;
+    /// assert_eq!(result, [1, 1, 1, 2, 3, 3]);
+    /// let result: Vec<i32> = pad(Padding::Reflect)?;
+    /// assert_eq!(result, [3, 2, 1, 2, 3, 2]);
+    /// let result: Vec<i32> = pad(Padding::Wrap)?;
+    /// assert_eq!(result, [2, 3, 1, 2, 3, 1]);
+    /// # Ok::<(), broadloom::EvalError>(())
+    /// ```
+    #[track_caller]
+    pub fn pad<D: Into<Dim>>(self, widths: impl IntoIterator<Item = (D, D)>, padding: Padding) -> Tensor {
+        let site = Site::caller();
+        let widths: Vec<Dim> =
+            widths.into_iter().flat_map(|(before, behind)| [before.into(), behind.into()]).collect();
+        let value = match padding {
+            Padding::Constant(value) => value.as_tensor(),
+            _ => None,
+        };
+        let operands: Vec<Tensor> = [Some(self), value].into_iter().flatten().collect();
+        registry::build(registry::home(&operands), &operands, &widths, site, |graph, widths| {
+            let mode = match padding {
+                Padding::Constant(value) => Pad::Constant(constant(graph, &value, self.expr, site)),
+                Padding::Edge => Pad::Edge,
+                Padding::Reflect => Pad::Reflect,
+                Padding::Symmetric => Pad::Symmetric,
+                Padding::Wrap => Pad::Wrap,
+            };
+            let mut widths = widths.into_iter();
+            let mut pairs = Vec::new();
+            while let (Some(before), Some(behind)) = (widths.next(), widths.next()) {
+                pairs.push([before, behind]);
+            }
+            graph.pad(self.expr, &pairs, mode, site)
+        })
+    }
+
+    /// The elements of the first two axes whose second index is the first plus `offset`, along a new last axis. Sizes that
+    /// are not equal have to be constants.
+    ///
+    /// ```
+    /// use broadloom::prelude::*;
+    /// let rows = ArrayView::new(&[1, 2, 3, 4], &[2, 2])?;
+    /// let (main, above): (Vec<i32>, Vec<i32>) = eval(rows, |x| (x.diagonal(0), x.diagonal(1)))?;
+    /// assert_eq!((main, above), (vec![1, 4], vec![2]));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[track_caller]
+    pub fn diagonal(self, offset: i64) -> Tensor {
+        self.made(&[], Site::caller(), |graph, x, _, site| graph.diagonal(x, offset, [0, 1], site))
+    }
+
+    /// The sum of [`Tensor::diagonal`].
+    ///
+    /// ```
+    /// use broadloom::prelude::*;
+    /// let rows = ArrayView::new(&[1i64, 2, 3, 4], &[2, 2])?;
+    /// let result: i64 = eval(rows, |x| x.trace(0))?;
+    /// assert_eq!(result, 5);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[track_caller]
+    pub fn trace(self, offset: i64) -> Tensor {
+        self.made(&[], Site::caller(), |graph, x, _, site| graph.trace(x, offset, [0, 1], site))
+    }
+
+    /// The lower triangle of the last two axes: 0 above the diagonal on which the last index is the one before plus
+    /// `offset`.
+    ///
+    /// ```
+    /// use broadloom::prelude::*;
+    /// let rows = ArrayView::new(&[1, 2, 3, 4], &[2, 2])?;
+    /// let result: Vec<i32> = eval(rows, |x| x.tril(0))?;
+    /// assert_eq!(result, [1, 0, 3, 4]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[track_caller]
+    pub fn tril(self, offset: i64) -> Tensor {
+        self.made(&[], Site::caller(), |graph, x, _, site| graph.triangle(x, Triangle::Lower, offset, site))
+    }
+
+    /// The upper triangle of the last two axes: 0 below the diagonal on which the last index is the one before plus
+    /// `offset`.
+    ///
+    /// ```
+    /// use broadloom::prelude::*;
+    /// let rows = ArrayView::new(&[1, 2, 3, 4], &[2, 2])?;
+    /// let result: Vec<i32> = eval(rows, |x| x.triu(1))?;
+    /// assert_eq!(result, [0, 2, 0, 0]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[track_caller]
+    pub fn triu(self, offset: i64) -> Tensor {
+        self.made(&[], Site::caller(), |graph, x, _, site| graph.triangle(x, Triangle::Upper, offset, site))
+    }
+
+    /// For each index, the element at that place of an axis, and at the place of the index on all others. Negative indices
+    /// count from the end; one out of range is an error when the kernel runs.
+    ///
+    /// ```
+    /// use broadloom::prelude::*;
+    /// let rows = ArrayView::new(&[10, 20, 30, 40], &[2, 2])?;
+    /// let picks = ArrayView::new(&[1i64, 0], &[2, 1])?;
+    /// let result: Vec<i32> = eval((rows, picks), |(x, picks)| x.take_along_axis(picks, 1))?;
+    /// assert_eq!(result, [20, 30]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[track_caller]
+    pub fn take_along_axis(self, indices: Tensor, axis: impl IntoAxis) -> Tensor {
+        let (site, operands, axis) = (Site::caller(), [self, indices], axis.into_axis());
+        registry::build(registry::home(&operands), &operands, &[], site, |graph, _| {
+            graph.take_along_axis(self.expr, indices.expr, axis, site)
+        })
+    }
+
+    /// The powers 0 to `count - 1` of the elements of a vector, one column each, the highest first.
+    ///
+    /// ```
+    /// use broadloom::prelude::*;
+    /// let result: Vec<i64> = eval(&[2, 3], |x| x.vander(3))?;
+    /// assert_eq!(result, [4, 2, 1, 9, 3, 1]);
+    /// # Ok::<(), broadloom::EvalError>(())
+    /// ```
+    #[track_caller]
+    pub fn vander(self, count: usize) -> Tensor {
+        let count = i64::try_from(count).unwrap_or(i64::MAX);
+        self.made(&[], Site::caller(), |graph, x, _, site| graph.vander(x, count, false, site))
+    }
+
+    /// Windows of `width` elements along an axis, one for each place at which one fits; the elements of a window lie along
+    /// a new last axis. They overlap, and none is copied: a moving average is `x.sliding_window_view(w, 0).mean(-1)`.
+    ///
+    /// ```
+    /// use broadloom::prelude::*;
+    /// let result: Vec<f64> = eval(&[1.0, 2.0, 6.0, 4.0], |x| x.sliding_window_view(2, 0).mean(-1))?;
+    /// assert_eq!(result, [1.5, 4.0, 5.0]);
+    /// # Ok::<(), broadloom::EvalError>(())
+    /// ```
+    #[track_caller]
+    pub fn sliding_window_view(self, width: impl Into<Dim>, axis: impl IntoAxis) -> Tensor {
+        let axis = axis.into_axis();
+        self.made(&[width.into()], Site::caller(), |graph, x, width, site| {
+            graph.windows(x, width[0].clone(), axis, site)
+        })
+    }
+
+    /// A tensor of the same shape and dtype with one value.
+    ///
+    /// ```
+    /// use broadloom::prelude::*;
+    /// let result: Vec<i32> = eval(&[1, 2], |x| x.full_like(7))?;
+    /// assert_eq!(result, [7, 7]);
+    /// # Ok::<(), broadloom::EvalError>(())
+    /// ```
+    #[track_caller]
+    pub fn full_like(self, value: impl Into<Operand>) -> Tensor {
+        let (site, value) = (Site::caller(), value.into());
+        let operands: Vec<Tensor> = [Some(self), value.as_tensor()].into_iter().flatten().collect();
+        registry::build(registry::home(&operands), &operands, &[], site, |graph, _| {
+            let value = constant(graph, &value, self.expr, site);
+            let value = graph.cast(value, graph.dtype(self.expr), site);
+            graph.broadcast_to(value, graph.shape(self.expr), site)
+        })
+    }
+
+    /// Zeros of the same shape and dtype.
+    ///
+    /// ```
+    /// use broadloom::prelude::*;
+    /// let result: Vec<i32> = eval(&[1, 2], |x| x.zeros_like())?;
+    /// assert_eq!(result, [0, 0]);
+    /// # Ok::<(), broadloom::EvalError>(())
+    /// ```
+    #[track_caller]
+    pub fn zeros_like(self) -> Tensor {
+        self.full_like(false)
+    }
+
+    /// Ones of the same shape and dtype.
+    ///
+    /// ```
+    /// use broadloom::prelude::*;
+    /// let result: Vec<f32> = eval(&[1.5f32, 2.5], |x| x.ones_like())?;
+    /// assert_eq!(result, [1.0, 1.0]);
+    /// # Ok::<(), broadloom::EvalError>(())
+    /// ```
+    #[track_caller]
+    pub fn ones_like(self) -> Tensor {
+        self.full_like(true)
+    }
+
+    fn made(
+        self,
+        dims: &[Dim],
+        site: Site,
+        build: impl FnOnce(&mut ir::Graph, ExprId, Vec<dim::Dim>, Site) -> ExprId,
+    ) -> Tensor {
+        registry::build(self.graph, &[self], dims, site, |graph, dims| build(graph, self.expr, dims, site))
+    }
+}
+
+/// The expression of an operand; a number has the dtype that it takes when it meets `like`.
+fn constant(graph: &mut ir::Graph, value: &Operand, like: ExprId, site: Site) -> ExprId {
+    match value.0 {
+        Kind::Tensor(tensor) => tensor.expr,
+        Kind::Literal(literal) => {
+            let meets = graph.dtype(like);
+            graph.literal(literal, meets, site)
+        }
+    }
+}
+
+/// Tensors of one value, and of ones on a diagonal.
+impl Graph {
+    /// One value everywhere.
+    ///
+    /// ```
+    /// use broadloom::prelude::*;
+    /// let g = Graph::new();
+    /// assert_eq!(g.full(shape![g.symbol("n"), 3], 1.5f32).to_string(), "f32[n, 3]");
+    /// ```
+    #[track_caller]
+    pub fn full<T: Element>(&self, shape: impl Into<Shape>, value: T) -> Tensor {
+        let (site, value) = (Site::caller(), value.into_scalar());
+        registry::build(self.key(), &[], &shape.into(), site, |graph, dims| {
+            let value = graph.constant(value, site);
+            graph.broadcast_to(value, shape::Shape::from(dims), site)
+        })
+    }
+
+    /// Ones where the column is the row plus `offset`, and zeros elsewhere, of `rows` times `columns`.
+    ///
+    /// ```
+    /// use broadloom::prelude::*;
+    /// let g = Graph::new();
+    /// let result: Vec<f32> = g.eye::<f32>(2, 3, 1).compile()?.run(())?.try_into()?;
+    /// assert_eq!(result, [0.0, 1.0, 0.0, 0.0, 0.0, 1.0]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[track_caller]
+    pub fn eye<T: Element>(&self, rows: impl Into<Dim>, columns: impl Into<Dim>, offset: i64) -> Tensor {
+        let site = Site::caller();
+        registry::build(self.key(), &[], &[rows.into(), columns.into()], site, |graph, dims| {
+            graph.eye([dims[0].clone(), dims[1].clone()], offset, T::DTYPE, site)
+        })
+    }
+}
+
+/// The coordinates of a grid: each vector along its own axis, stretched to the shape of all (NumPy's `meshgrid` with
+/// `indexing="ij"`). Nothing is stored.
+///
+/// ```
+/// use broadloom::prelude::*;
+/// use broadloom::meshgrid;
+/// let (x, y): (Vec<i32>, Vec<i32>) = eval((&[1, 2], &[5, 6, 7]), |(x, y)| {
+///     let [x, y] = meshgrid([x, y]);
+///     (x, y)
+/// })?;
+/// assert_eq!((x, y), (vec![1, 1, 1, 2, 2, 2], vec![5, 6, 7, 5, 6, 7]));
+/// # Ok::<(), broadloom::EvalError>(())
+/// ```
+#[track_caller]
+pub fn meshgrid<const N: usize>(vectors: [Tensor; N]) -> [Tensor; N] {
+    let site = Site::caller();
+    std::array::from_fn(|axis| {
+        registry::build(registry::home(&vectors), &vectors, &[], site, |graph, _| {
+            graph.coordinate(&vectors.map(|vector| vector.expr), axis, site)
+        })
+    })
+}

@@ -1,0 +1,73 @@
+//! docs/numpy.md: every function of NumPy's main namespace, and what becomes of it here.
+
+use broadloom_text::{elsewhere, keywords, own_name, own_names, usage};
+use std::fmt::Write;
+
+/// The functions in `dir(numpy)` of the NumPy of `tests/numpy/requirements.txt`: what is callable and neither a class nor
+/// a module.
+const NAMES: &str = include_str!("numpy_names.txt");
+/// Names that are here and say something else.
+const OTHERS: &[&str] = &["select"];
+
+pub fn render() -> String {
+    let mut page = String::from(HEAD);
+    let mut here = Vec::new();
+    for name in NAMES.lines() {
+        let own = own_name(name).filter(|_| !OTHERS.contains(&name));
+        let (what, how) = match own {
+            Some(own) => {
+                here.push(own);
+                let signature = usage(name).unwrap_or_default();
+                (if own == name { "here" } else { "here, by another name" }, format!("`{signature}`"))
+            }
+            None => match elsewhere(name) {
+                Some(help) if help.starts_with("write") => ("spelled so", help.to_owned()),
+                Some(help) => ("absent", help.to_owned()),
+                None => panic!("{name} is neither a function nor said elsewhere: names/absent.rs"),
+            },
+        };
+        let _ = writeln!(page, "| `{name}` | {what} | {} |", how.replace('|', "\\|"));
+    }
+    page.push_str(OWN_HEAD);
+    for own in own_names().filter(|own| !here.contains(own)) {
+        let signature = usage(own).unwrap_or_default();
+        let _ = writeln!(page, "| `{own}` | `{}` |", signature.replace('|', "\\|"));
+    }
+    page.push_str(KEYWORD_HEAD);
+    for (other, own) in keywords() {
+        let _ = writeln!(page, "| `{other}` | `{own}` |");
+    }
+    page
+}
+
+const HEAD: &str = "\
+# NumPy's functions
+
+Generated from the names of the text language by `UPDATE_DOCS=1 cargo test --test docs`; do not edit. Every function of
+NumPy's main namespace (2.4) has a line: it is *here*, by its own name or another, with the parameters that it has here
+(those with `=` may be left out); it is *spelled so*; or it is *absent*, with what to do instead. A program that uses a name
+that is not here is told the same. All names may have `np.` before them, and functions of a tensor are methods as well.
+
+Where results differ from NumPy's on purpose is said in [ops.md](ops.md): float sums have a fixed order, -0 is below +0, a
+literal that a dtype cannot hold is a mistake. A reduction of a tensor without axes takes the axis 0 or -1, as in NumPy.
+Slices end where an axis of constant size does; along an axis of symbolic size they are checked by each call.
+
+| NumPy | here? | how |
+| --- | --- | --- |
+";
+
+const OWN_HEAD: &str = "
+## What NumPy's main namespace has not
+
+| function | call |
+| --- | --- |
+";
+
+const KEYWORD_HEAD: &str = "
+## Other names of parameters
+
+Parameters go by the names of torch and of the array API as well:
+
+| name | is |
+| --- | --- |
+";
