@@ -5,7 +5,9 @@ mod support;
 
 use broadloom_ir::dim::Dim;
 use broadloom_ir::dtype::{DType, Scalar};
-use broadloom_ir::graph::{Graph, Literal, Pairs, Product, SliceSpec};
+use broadloom_ir::graph::{
+    Composed, Filter, Graph, Literal, Pad, Pairs, Product, SliceSpec, Spread, Terms, Tolerance, Triangle,
+};
 use broadloom_ir::ops::Op;
 use broadloom_ir::reduce::ReduceOp;
 use broadloom_ir::shape::Shape;
@@ -116,12 +118,75 @@ impl Random {
     }
 }
 
+/// A rearrangement with any arguments, sometimes of what is poisoned.
+fn arranged(random: &mut Random, graph: &mut Graph, [x, y, z]: [ExprId; 3]) -> ExprId {
+    let site = here();
+    let x = if random.below(9) == 0 { graph.poison() } else { x };
+    let axes = random.axes();
+    let some = (random.below(3) > 0).then_some(axes.as_slice());
+    let dims: Vec<Dim> = (0..random.pick(&[0, 1, 1, 2, 3])).map(|_| random.dim()).collect();
+    match random.below(18) {
+        0 => graph.flip(x, some, site),
+        1 => graph.swapaxes(x, random.small(), random.small(), site),
+        2 => graph.moveaxis(x, &axes, &random.axes(), site),
+        3 => graph.atleast(x, random.pick(&[0, 1, 2, 3, 4, usize::MAX]), site),
+        4 => graph.rot90(x, random.number(), [random.small(), random.small()], site),
+        5 => graph.roll(x, &dims, some, site),
+        6 => graph.repeat(x, random.dim(), (random.below(2) == 0).then(|| random.small()), site),
+        7 => graph.tile(x, &dims, site),
+        8..10 => {
+            let widths: Vec<[Dim; 2]> =
+                (0..graph.shape(x).rank()).map(|_| [random.dim(), random.dim()]).collect();
+            let mode = random.pick(&[Pad::Constant(y), Pad::Edge, Pad::Reflect, Pad::Symmetric, Pad::Wrap]);
+            graph.pad(x, &widths, mode, site)
+        }
+        10 => graph.diagonal(x, random.number(), [random.small(), random.small()], site),
+        11 => graph.trace(x, random.number(), [random.small(), random.small()], site),
+        12 => graph.triangle(x, random.pick(&[Triangle::Lower, Triangle::Upper]), random.number(), site),
+        13 => graph.take_along_axis(x, y, random.small(), site),
+        14 => graph.vander(x, random.number(), random.below(2) == 0, site),
+        15 => graph.windows(x, random.dim(), random.small(), site),
+        16 => graph.eye([random.dim(), random.dim()], random.number(), random.pick(DType::ALL), site),
+        _ => graph.coordinate(&[x, y, z][..random.below(4)], random.below(5), site),
+    }
+}
+
+/// A reduction of some elements, or what is made of such, with any arguments.
+fn reduced(random: &mut Random, graph: &mut Graph, [x, y, z]: [ExprId; 3]) -> ExprId {
+    let site = here();
+    let x = if random.below(9) == 0 { graph.poison() } else { x };
+    let axes = random.axes();
+    let axes = (random.below(3) > 0).then_some(axes.as_slice());
+    let keepdims = random.below(2) == 0;
+    let condition = (random.below(2) == 0).then(|| graph.cast(y, DType::Bool, site));
+    let condition = if random.below(5) == 0 { Some(y) } else { condition };
+    let filter = Filter { condition, numbers: random.below(2) == 0 };
+    match random.below(9) {
+        0..3 => {
+            let terms = Terms { filter, initial: (random.below(2) == 0).then_some(z) };
+            graph.reduce_terms(random.pick(ReduceOp::ALL), x, terms, axes, keepdims, site)
+        }
+        3 => {
+            let correction = random.pick(&[0.0, 1.0, f64::NAN, -1e300]);
+            let spread = Spread { correction, filter, root: random.below(2) == 0 };
+            graph.spread(spread, x, axes, keepdims, site)
+        }
+        4 => graph.average(x, y, axes, keepdims, site),
+        5 => graph.ptp(x, axes, keepdims, site),
+        6 => graph.layer_norm(x, axes, [Some(y), Some(z)], 1e-5, site),
+        7 => graph.isclose(x, y, Tolerance { relative: f64::NAN, ..Tolerance::default() }, site),
+        _ => graph.composed(random.pick(Composed::ALL), &[x, y, z][..random.below(4)], site),
+    }
+}
+
 fn step(random: &mut Random, graph: &mut Graph, made: &[ExprId]) -> ExprId {
     let site = here();
     let x = random.pick(made);
     let y = random.pick(made);
     let z = random.pick(made);
-    match random.below(20) {
+    match random.below(32) {
+        20..26 => arranged(random, graph, [x, y, z]),
+        26..32 => reduced(random, graph, [x, y, z]),
         0 => {
             let name = random.pick(&["a", "b", "c", "", "d\n"]);
             let shape = random.shape();
@@ -184,7 +249,7 @@ fn step(random: &mut Random, graph: &mut Graph, made: &[ExprId]) -> ExprId {
 fn nothing_panics() {
     let mut random = Random(0x9e37_79b9_7f4a_7c15);
     let (mut finished, mut mistakes) = (0, 0);
-    for _ in 0..300 {
+    for _ in 0..600 {
         let mut graph = Graph::new();
         for name in ["n", "m", "k"] {
             let symbol = graph.symbol(name, here());

@@ -177,6 +177,8 @@ fn arguments_that_mean_nothing() {
         ("sliding_window_view(x, 2)", "needs the width of a window for each axis, or the axes of those"),
         ("sliding_window_view(x, -2, 0)", "size"),
         ("sliding_window_view(x[:, :1], 3, 1)", "the window is longer than the axis, by 2"),
+        ("unfold(x, 1000000000000, 2)", "has no axis 1000000000000: the rank is 2"),
+        ("tile(sinn(x), (2, 2))", "`sinn`"),
         ("unfold(x, 0, 2, 0)", "takes a positive number as `step`"),
         ("rot90(x, 1, (0, 0))", "`rot90` names axis 0 twice"),
         ("swapaxes(x, 0, 2)", "`swapaxes` has no axis 2: the rank is 2"),

@@ -176,3 +176,53 @@ fn functions_of_a_few_slices_of_short_rows_are_called_on_long_strips() {
         assert!(!text(columns, slices).contains("gather"), "{}", text(columns, slices));
     }
 }
+
+#[test]
+fn windows_of_arrays_are_read_where_they_are() {
+    let g = Graph::new();
+    let [n, m, w] = g.symbols(["n", "m", "w"]);
+    let x = g.input::<f32>("x", shape![n]);
+    let average = x.sliding_window_view(5, 0).mean(-1).compile().unwrap();
+    assert_eq!((average.explain().kernels(), stored(&average.explain())), (1, vec![]));
+    let image = g.input::<f32>("image", shape![n, m]);
+    let weights = g.input::<f32>("weights", shape![w, 3]);
+    let patches = image.sliding_window_view(w, 0).sliding_window_view(3, 1);
+    let filtered = (patches * weights).sum([2, 3]).compile().unwrap();
+    assert_eq!(stored(&filtered.explain()), []);
+    for n in [5, 6, 70, 1000] {
+        let x = vector(3, n);
+        let found: Vec<f32> = average.run(&x).unwrap().try_into().unwrap();
+        let want = x.windows(5).map(|five| five.iter().fold(-0.0, |sum, x| sum + x) / 5.0);
+        assert_eq!(found, want.collect::<Vec<f32>>());
+    }
+    // Whole numbers, whose sums are exact in any order.
+    let (n, m, w) = (9, 12, 4);
+    let whole = |count: usize, of: usize| (0..count).map(|i| (i * 7 % of) as f32).collect::<Vec<f32>>();
+    let (image, weights) = (whole(n * m, 11), whole(w * 3, 5));
+    let views = inputs! {
+        "image" => ArrayView::new(&image, &[n, m]).unwrap(), "weights" => ArrayView::new(&weights, &[w, 3]).unwrap()
+    };
+    let found: Vec<f32> = filtered.run(views).unwrap().try_into().unwrap();
+    let at = |i: usize, j: usize| {
+        let places = (0..w).flat_map(|a| (0..3).map(move |b| (a, b)));
+        places.map(|(a, b)| image[(i + a) * m + j + b] * weights[a * 3 + b]).sum::<f32>()
+    };
+    let want = (0..=n - w).flat_map(|i| (0..m - 2).map(move |j| (i, j))).map(|(i, j)| at(i, j));
+    assert_eq!(found, want.collect::<Vec<f32>>());
+}
+
+#[test]
+fn chosen_elements_are_reduced_where_they_are() {
+    let g = Graph::new();
+    let [n, m] = g.symbols(["n", "m"]);
+    let x = g.input::<f32>("x", shape![n, m]);
+    let chosen = x.filter(x.gt(1.0));
+    for reduced in
+        [chosen.sum(1), chosen.mean(1), chosen.std(1), x.nanmax(1), x.nanvar(1), x.allclose(x * 2.0)]
+    {
+        let explanation = reduced.compile().unwrap().explain();
+        let large: Vec<_> =
+            stored(&explanation).into_iter().filter(|(sizes, _)| sizes.contains(", ")).collect();
+        assert_eq!(large, []);
+    }
+}

@@ -234,6 +234,9 @@ impl Graph {
     }
 
     fn try_tile(&mut self, operand: ExprId, times: &[Dim], site: Site) -> Result<ExprId, Problem> {
+        if self.is_poisoned(operand) {
+            return Ok(operand);
+        }
         let rank = self.written(operand).rank();
         let added: Vec<i64> = (0..times.len().saturating_sub(rank) as i64).collect();
         let mut tiled = self.try_expand_dims(operand, &added, site)?;

@@ -48,7 +48,16 @@ impl Graph {
     ) -> ExprId {
         let result = self.try_reduce_terms(op, operand, terms, axes, keepdims, site);
         let name = if terms.filter.numbers { format!("nan{}", op.name()) } else { op.name().to_owned() };
-        self.settle_filtered(result, &name, operand, terms.filter, site)
+        let reduced = self.settle_filtered(result, &name, operand, terms.filter, site);
+        let Some(initial) = terms.initial else { return reduced };
+        let neutral = op.identity(self.dtype(reduced));
+        match self.node(initial) {
+            Node::Constant(value) if *value == neutral => reduced,
+            _ => {
+                let combined = self.try_elementwise(op.combine(), &[reduced, initial], site);
+                self.settle(combined, &name, &[reduced, initial], site)
+            }
+        }
     }
 
     fn try_reduce_terms(
@@ -74,20 +83,13 @@ impl Graph {
         let chosen = self.filter_of(operand, filter, site)?;
         let reduced = self.reduce_filtered(op, operand, chosen, axes, keepdims, empty, site)?;
         match (initial, chosen) {
-            (Some(initial), _) => {
-                let neutral = op.identity(self.dtype(reduced));
-                match self.node(initial) {
-                    Node::Constant(value) if *value == neutral => Ok(reduced),
-                    _ => self.try_elementwise(op.combine(), &[reduced, initial], site),
-                }
-            }
             (None, Some(chosen)) if is_extreme => {
                 let has_some =
                     self.try_reduce(ReduceOp::Any, chosen, axes, keepdims, Empty::Refused, site)?;
                 let nan = self.insert_constant(Scalar::F64(f64::NAN).cast(self.dtype(operand)), site)?;
                 self.try_select([has_some, reduced, nan], site)
             }
-            (None, _) => Ok(reduced),
+            _ => Ok(reduced),
         }
     }
 

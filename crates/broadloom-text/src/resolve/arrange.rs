@@ -94,7 +94,10 @@ impl Resolver<'_> {
                 }
                 self.build(span, |graph, site| {
                     let windows = graph.windows(x, width, axis, site);
-                    let mut specs = vec![SliceSpec::All; usize::try_from(axis).unwrap_or(0)];
+                    let (true, Ok(axis)) = (!graph.is_poisoned(windows), usize::try_from(axis)) else {
+                        return windows;
+                    };
+                    let mut specs = vec![SliceSpec::All; axis];
                     specs.push(SliceSpec::Range { start: None, stop: None, step });
                     graph.slice(windows, &specs, site)
                 })
