@@ -134,7 +134,7 @@ Functions that become ops of the table above when they are built, and fuse as th
 functions above unless the line says another. `isclose`, `isclose_within`, `allclose`, `nan_to_num` and `nan_to_num_with`
 are documented with `Tensor`.
 
-| function | meaning | NumPy | example |
+| op | meaning | NumPy | example |
 | --- | --- | --- | --- |
 ";
 

@@ -117,7 +117,7 @@ fn one(ops: &[Op], name: &str) -> Result<String, Failure> {
 /// The shape of the result, which is one rule for each of the page's tables.
 fn shapes(op: &Op) -> &'static str {
     match op.section {
-        "Elementwise" => "operands broadcast",
+        "Elementwise" | "Made of these" => "operands broadcast",
         "Reductions" => "x without the axes, or with 1 for each by keepdims=True; all axes if none is given",
         _ => "as its meaning says",
     }
