@@ -239,6 +239,34 @@ fn reductions_over_constant_axes_have_the_bits_of_the_interpreter() {
     }
 }
 
+/// Rows of both sides that lie apart along the reduction axis are packed, and go on behind the last one.
+#[test]
+fn reductions_of_transposed_tables_have_the_bits_of_the_interpreter() {
+    for (name, expression) in REDUCED {
+        for (r, across) in [(9, [true, false]), (9, [false, true]), (20, [true, true]), (65, [true, true])] {
+            let kernels = options().map(|options| {
+                let g = Graph::new();
+                let [n, k] = g.symbols(["n", "k"]);
+                let [x, y] =
+                    [("x", n, across[0]), ("y", k, across[1])].map(|(name, size, across)| match across {
+                        true => g.input::<f32>(name, shape![r, size]).t(),
+                        false => g.input::<f32>(name, shape![size, r]),
+                    });
+                compiled(&g, expression(x.unsqueeze(1), y, weights(&g, k)), &options)
+            });
+            for [n, k] in [[37, 41], [64, 36], [16, 16], [20, 70]] {
+                let r = r as usize;
+                let (x, y) = (numbers(n * r, 1), numbers(k * r, 2));
+                let shape = |size: usize, across: bool| if across { [r, size] } else { [size, r] };
+                let (at_x, at_y) = (shape(n, across[0]), shape(k, across[1]));
+                let views = [ArrayView::new(&x, &at_x).unwrap(), ArrayView::new(&y, &at_y).unwrap()];
+                let arrays = [interp::Array::new(&at_x, &x), interp::Array::new(&at_y, &y)];
+                compare(&format!("{name} of {n}, {k}, {r}, {across:?}"), &kernels, &views, &arrays);
+            }
+        }
+    }
+}
+
 /// Sizes that were taken to be longer have other code.
 #[test]
 fn short_axes_are_no_contractions() {

@@ -1,7 +1,7 @@
 //! Extremes over the axis of rows, which take the results of a tile out of its registers: no row holds them.
 //!
-//! A tile repeats the last step of that axis where there are no more, and goes on behind the end of the strip. The
-//! former changes no extreme, and the latter is read by nobody.
+//! A tile repeats the last step of that axis where there are no more, unless its operands come out of rows, and goes on
+//! behind the end of the strip. The former changes no extreme, and the latter is read by nobody.
 
 use super::{Place, Tile};
 use crate::emit::{LaneStride, Val};
@@ -31,6 +31,7 @@ impl Generator<'_, '_, '_> {
         let fits = is_whole
             && stream.order == Order::Free
             && stream.prologue.is_empty()
+            && contract.rows_prologue.is_empty()
             && !stream.dense
             && contract.rows == stream.axis
             && contract.strip == stream.strip

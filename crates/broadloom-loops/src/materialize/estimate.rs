@@ -1,0 +1,80 @@
+//! What tensors cost if they are computed where they are read.
+
+use crate::cost;
+use crate::flat::{Flat, FlatId, Kind};
+use crate::thresholds::LIKELY_EXTENT;
+
+/// What an element takes if it is computed where it is read, as a saturating estimate.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Estimate {
+    pub total: u32,
+    /// The most expensive part, and its own cost.
+    pub most: (u32, &'static str),
+    /// The most axes of an array below: a tensor of more axes is a broadcast that no array holds.
+    pub widest: usize,
+    /// Whether it is computed of a reduction of such a broadcast, and has no more axes than an array itself.
+    pub contracted: bool,
+}
+
+/// Costs of all nodes, operands first.
+pub(super) fn estimates(flat: &Flat) -> Vec<Estimate> {
+    let mut costs: Vec<Estimate> = Vec::with_capacity(flat.nodes.len());
+    for (index, node) in flat.nodes.iter().enumerate() {
+        let operands = node.kind.operands();
+        // Operands of fewer axes are computed outside of the innermost loop, or stored.
+        let axes = |id: FlatId| flat.node(id).shape.iter().filter(|dim| !dim.is_one()).count();
+        let own_axes = node.shape.iter().filter(|dim| !dim.is_one()).count();
+        let mut below = Estimate { total: 0, most: (0, ""), widest: 0, contracted: false };
+        for (position, operand) in operands.iter().enumerate() {
+            let cost = costs[operand.index()];
+            below.widest = below.widest.max(cost.widest);
+            below.contracted |= cost.contracted;
+            if operands[..position].contains(operand) || axes(*operand) < own_axes {
+                continue;
+            }
+            below.total = match node.kind {
+                Kind::Concat { .. } => below.total.max(cost.total),
+                _ => below.total.saturating_add(cost.total),
+            };
+            below.most = below.most.max(cost.most);
+        }
+        let own = |cost: u32, name: &'static str| Estimate {
+            total: below.total.saturating_add(cost),
+            most: below.most.max((cost, name)),
+            ..below
+        };
+        let array =
+            Estimate { total: cost::LOAD, most: (cost::LOAD, "load"), widest: own_axes, contracted: false };
+        let operand_dtype = || operands.first().map_or(node.dtype, |operand| flat.node(*operand).dtype);
+        costs.push(match &node.kind {
+            _ if flat.stored.contains(&FlatId::new(index)) => array,
+            Kind::Buffer(_) => array,
+            Kind::Constant(_) | Kind::Size(_) => own(0, ""),
+            Kind::Iota => own(1, "iota"),
+            Kind::Op { op, .. } => own(cost::op(*op, operand_dtype()), op.name()),
+            Kind::Select(_) => own(cost::SELECT, "where"),
+            Kind::Cast(_) => own(cost::SELECT, "cast"),
+            // Neighbours that do not lie side by side, or in reverse, are gathered.
+            Kind::Slice { axes, .. } if axes.last().is_some_and(|(_, step)| *step != 1) => {
+                own(cost::GATHER, "slice")
+            }
+            Kind::Reindex { .. } | Kind::Slice { .. } | Kind::Windows { .. } | Kind::Reshape(_) => below,
+            Kind::Take { .. } => own(cost::GATHER, "take"),
+            Kind::Concat { .. } => own(cost::SELECT, "concat"),
+            Kind::Segment { op, .. } => own(cost::REDUCTION, op.name()),
+            Kind::TopK { topk, .. } => own(cost::REDUCTION, topk.name()),
+            Kind::Reduce(reduction) => {
+                let extent = flat.node(reduction.operand).shape[reduction.axis].as_constant();
+                let extent = extent.map_or(LIKELY_EXTENT, |extent| u32::try_from(extent).unwrap_or(u32::MAX));
+                let element = below.total.max(1);
+                let cost = element.saturating_mul(extent.max(1)).max(match flat.unrolls(reduction) {
+                    true => 1,
+                    false => cost::REDUCTION,
+                });
+                let contracted = axes(reduction.operand) == below.widest + 1;
+                Estimate { total: cost, most: (cost, reduction.op.name()), contracted, ..below }
+            }
+        });
+    }
+    costs
+}
