@@ -19,8 +19,8 @@ use crate::kernel::{Assumption, AxisId, BufferId, Specialisation};
 use crate::nest::{AffineIndex, AffineMap};
 use crate::plan::{Choice, Planned, Reason};
 use crate::thresholds::{
-    MAX_BROADCAST_MAPS, MAX_CONTRACTED_AGAIN, MAX_RECOMPUTED_OUTPUT_COST, MAX_RECOMPUTED_ROW_COST,
-    MAX_UNROLLED_RIGHT_SIDES, MIN_INVARIANT_COST, MIN_PACKED_REPETITIONS,
+    MAX_BROADCAST_MAPS, MAX_CONTRACTED_AGAIN, MAX_CONTRACTED_AGAIN_COST, MAX_RECOMPUTED_OUTPUT_COST,
+    MAX_RECOMPUTED_ROW_COST, MAX_UNROLLED_RIGHT_SIDES, MIN_INVARIANT_COST, MIN_PACKED_REPETITIONS,
 };
 use crate::{Layout, LowerError, LowerOptions};
 use broadloom_ir::dim::Dim;
@@ -270,7 +270,7 @@ impl Planner<'_> {
         if expands && instances.len() <= MAX_BROADCAST_MAPS {
             return None;
         }
-        if contracted && self.is_reduced_twice(maps) {
+        if contracted && total <= MAX_CONTRACTED_AGAIN_COST && self.is_reduced_twice(maps) {
             return None;
         }
         let again = (instances.len() as u32).saturating_sub(1);

@@ -193,14 +193,18 @@ impl Met {
                     }
                     let steps = contract.filled(&kernel.values).map(|row| kernel.rows[row.index()].count);
                     let steps = steps.max().unwrap_or(BLOCK).min(BLOCK);
-                    // Those that run one after another over the same strip have rows of their own.
-                    let over_strip =
-                        |other: &&Stmt| matches!(other, Stmt::Contract(of) if of.strip == contract.strip);
-                    let contracts = kernel.statements().filter(over_strip).count();
-                    let strip = (target.l2 / steps).clamp(least, MAX_CONTRACTED_BYTES) / contracts;
+                    // Those that run one after another over the same strip have rows of their own, and all of them go
+                    // by whole vectors, whose lanes are powers of two.
+                    let over_strip = |other: &Stmt| match other {
+                        Stmt::Contract(of) if of.strip == contract.strip => Some(of.lanes),
+                        _ => None,
+                    };
+                    let lanes: Vec<usize> = kernel.statements().filter_map(over_strip).collect();
+                    let strip = (target.l2 / steps).clamp(least, MAX_CONTRACTED_BYTES) / lanes.len();
                     let dtypes = contract.accumulators.iter().map(|entry| entry.accumulator.dtype);
                     let bytes = bytes.max(dtypes.map(DType::size).sum());
-                    let length = (strip / bytes.max(1)).next_multiple_of(contract.lanes);
+                    let vector = lanes.into_iter().max().unwrap_or(contract.lanes);
+                    let length = (strip / bytes.max(1)).next_multiple_of(vector);
                     let most = met.contracted.entry(contract.strip).or_insert(length);
                     *most = length.min(*most);
                 }

@@ -38,6 +38,11 @@ pub(crate) const MAX_BROADCAST_MAPS: usize = 8;
 /// all arrays. Those of a softmax of such a table: the greatest element, and a sum.
 pub(crate) const MAX_CONTRACTED_AGAIN: usize = 2;
 
+/// The highest cost of an element at which that is done: where sums are known to be of more than some hundred terms,
+/// computing them twice takes up to twice the time, and of few terms it takes less than storing them. Symbols are taken
+/// to be short, so that a table of unknown size is not stored: with 64 terms it takes 1.5 times the time.
+pub(crate) const MAX_CONTRACTED_AGAIN_COST: u32 = 8 * LIKELY_EXTENT;
+
 /// Elements that a reduction axis is taken to have in estimates where its length is a symbol.
 pub(crate) const LIKELY_EXTENT: u32 = 64;
 

@@ -67,6 +67,11 @@ const REDUCED: &[(&str, Reduced)] = &[
         let weights = (scores - scores.max_keepdims(-1)).exp();
         vec![(weights * w.index(1, 0)).sum(-1) / weights.sum(-1)]
     }),
+    ("counts and products", |x, y, _| {
+        let counts = x.lt(y).sum(-1);
+        let products = (x * y).cast::<f64>().sum(-1);
+        vec![(counts.cast::<f64>() * products.max_keepdims(-1)).sum(-1)]
+    }),
     ("of each row as well", |x, y, _| {
         let own = x.square().sum(-1);
         vec![((x * y).sum(-1) - own).max(-1), own.index(1, 0).exp()]

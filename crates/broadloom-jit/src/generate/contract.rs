@@ -60,7 +60,7 @@ struct Tile<'k> {
     steps: usize,
     lanes: usize,
     /// For each accumulator the dtype that it has in registers, and how many elements fit into all of these.
-    dtypes: Vec<DType>,
+    lane_dtypes: Vec<DType>,
     narrow: Option<i64>,
     /// Stack memory for the lanes of a block, for each accumulator: all steps of one lane after those of another.
     slots: Vec<ir::Value>,
@@ -137,13 +137,13 @@ impl Generator<'_, '_, '_> {
             Order::Free => entry.accumulator.narrow(&kernel.values),
             _ => None,
         };
-        let dtypes: Vec<DType> = contract
+        let lane_dtypes: Vec<DType> = contract
             .accumulators
             .iter()
             .map(|entry| narrow(entry).map_or(entry.accumulator.dtype, |narrow| narrow.dtype))
             .collect();
         let fitting = contract.accumulators.iter().filter_map(narrow).map(|narrow| narrow.steps).min();
-        let bytes = dtypes.iter().map(|dtype| dtype.size()).max();
+        let bytes = lane_dtypes.iter().map(|dtype| dtype.size()).max();
         let most = ACCUMULATOR_REGISTERS * self.emit.host.vector_bytes / bytes.unwrap_or(1);
         let lanes = contract.lanes.min(most).max(LEAST_LANES);
         let slots = match contract.order {
@@ -153,7 +153,7 @@ impl Generator<'_, '_, '_> {
             }
             _ => Vec::new(),
         };
-        Tile { contract, filled, beside, shared, own, steps, lanes, dtypes, narrow: fitting, slots }
+        Tile { contract, filled, beside, shared, own, steps, lanes, lane_dtypes, narrow: fitting, slots }
     }
 
     /// Fills rows for the current block of the axis, unless they hold already what they are filled with: the same
@@ -277,7 +277,7 @@ impl Generator<'_, '_, '_> {
 
     /// The accumulators of a tile before the first element, those of one step after those of another.
     fn begin_tile(&mut self, tile: &Tile<'_>) -> State {
-        let entries = tile.contract.accumulators.iter().zip(&tile.dtypes);
+        let entries = tile.contract.accumulators.iter().zip(&tile.lane_dtypes);
         let begin: State = entries
             .map(|(entry, dtype)| {
                 let identity = self.emit.constant(entry.accumulator.op.identity(*dtype));

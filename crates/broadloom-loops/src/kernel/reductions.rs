@@ -146,7 +146,8 @@ pub struct Contract {
 pub struct Contracted {
     /// What each element contributes.
     pub accumulator: Accumulator,
-    /// Where the results are left: [`CONTRACTED_ROWS`] rows over the strip.
+    /// Where the results are left: [`CONTRACTED_ROWS`] rows over the strip. Code may hand them to extremes that read
+    /// nothing else of these rows in registers instead.
     pub target: RowId,
     /// By the tree, if there may be several blocks: their results by rank, [`CONTRACTED_RANKS`] times as many rows.
     pub ranks: Option<RowId>,

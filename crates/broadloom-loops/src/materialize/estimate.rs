@@ -12,7 +12,7 @@ pub(super) struct Estimate {
     pub most: (u32, &'static str),
     /// The most axes of an array below: a tensor of more axes is a broadcast that no array holds.
     pub widest: usize,
-    /// Whether it is computed of a reduction of such a broadcast, and has no more axes than an array itself.
+    /// Whether it is computed of a reduction of such a broadcast which has no more axes than an array.
     pub contracted: bool,
 }
 
