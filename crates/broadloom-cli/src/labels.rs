@@ -72,12 +72,16 @@ fn of_node(graph: &CheckedGraph, expr: ExprId, known: &HashMap<ExprId, Axes>, in
             [None, group].into_iter().chain(of(*values).into_iter().skip(1)).collect()
         }
         Node::Elementwise { .. } | Node::Select { .. } | Node::Cast(_) => {
-            let mut axes: Axes = vec![None; rank];
-            for operand in graph.operands(expr) {
-                let groups = stretched(graph, expr, operand, of(operand));
-                axes.iter_mut().zip(groups).for_each(|(axis, group)| *axis = axis.or(group));
-            }
-            axes
+            let operands: Vec<Axes> = (graph.operands(expr).into_iter())
+                .map(|operand| stretched(graph, expr, operand, of(operand)))
+                .collect();
+            let common = |axis: usize| {
+                let mut groups = operands.iter().filter_map(|axes| axes.get(axis).copied().flatten());
+                let first = groups.next()?;
+                // What belongs to groups of two columns has the names of neither.
+                groups.all(|group| group == first).then_some(first)
+            };
+            (0..rank).map(common).collect()
         }
         Node::Reduce { operand, axes, keepdims, .. } => {
             let all = of(*operand).into_iter().enumerate();

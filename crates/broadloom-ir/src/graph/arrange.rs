@@ -181,7 +181,7 @@ impl Graph {
             (Some(shift), Some(size)) => Dim::constant(shift.rem_euclid(size)),
             _ => self.symbols.accept(shift, site)?,
         };
-        if shift.is_zero() {
+        if shift.is_zero() || size.is_one() {
             return Ok(operand);
         }
         let is_backwards = shift.interval(&|symbol| self.facts(symbol)).upper <= 0;

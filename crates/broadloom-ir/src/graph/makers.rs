@@ -33,6 +33,8 @@ impl Graph {
         offset: i64,
         site: Site,
     ) -> Result<ExprId, Problem> {
+        /// Beyond all elements, where an offset says nothing more, and its sum with a row does not wrap.
+        const FAR: i64 = 1 << 62;
         let shape = self.written(operand).clone();
         let [.., columns] = shape.dims() else {
             return Err(Problem::RankTooSmall { wanted: 1, rank: 0 });
@@ -41,7 +43,7 @@ impl Graph {
         let row = self.try_iota(rows.clone(), site)?;
         let row = self.try_expand_dims(row, &[1], site)?;
         let column = self.try_iota(columns.clone(), site)?;
-        let offset = self.insert_constant(Scalar::I64(offset), site)?;
+        let offset = self.insert_constant(Scalar::I64(offset.clamp(-FAR, FAR)), site)?;
         let diagonal = self.try_elementwise(Op::Add, &[row, offset], site)?;
         let op = if triangle == Triangle::Lower { Op::LessEqual } else { Op::GreaterEqual };
         let stays = self.try_elementwise(op, &[column, diagonal], site)?;

@@ -106,11 +106,16 @@ impl Graph {
 
     /// `(n, k)` if the quotient is a size once it is stated that the symbol `n` is a multiple of `k`.
     pub(super) fn stated_multiple(&self, have: &Dim, by: &Dim) -> Option<(Box<str>, i64)> {
+        /// Least factors that are tried; beside them, what the size is divided by each of them.
+        const MOST: i64 = 4096;
         let by = by.as_constant().filter(|by| *by > 0)?;
+        let least: Vec<i64> = (1..=MOST.min(by)).filter(|k| by % k == 0).collect();
+        let greatest = least.iter().rev().map(|k| by / k).filter(|k| *k > MOST);
+        let factors: Vec<i64> = least.iter().copied().chain(greatest).skip(1).collect();
         have.symbols().into_iter().find_map(|symbol| {
-            let k = (2..=by).find(|k| {
+            let k = factors.iter().copied().find(|k| {
                 let multiple = Dim::symbol(symbol).scale(*k).and_then(|n| have.substitute(symbol, &n));
-                by % k == 0 && multiple.is_ok_and(|have| have.exact_div(&Dim::constant(by)).is_some())
+                multiple.is_ok_and(|have| have.exact_div(&Dim::constant(by)).is_some())
             })?;
             let info = self.symbols.get(symbol)?;
             Some((info.name.clone(), k.checked_mul(info.unit)?))

@@ -10,7 +10,10 @@ pub(super) const ABSENT: &[(&[&str], &str)] = &[
     (&["iscomplex", "isreal", "iscomplexobj", "isrealobj", "sort_complex"], "there are no complex numbers"),
     (&["divmod"], "write `x // y` and `x % y`"),
     (&["modf"], "write `x - trunc(x)` and `trunc(x)`"),
-    (&["frexp"], "write the exponent as `floor(log2(abs(x))) + 1`, and the rest as `ldexp(x, -exponent)`"),
+    (
+        &["frexp"],
+        "write the exponent as `(floor(log2(abs(x))) + 1).astype(i64)`, and the rest as `ldexp(x, -exponent)`",
+    ),
     (&["i0", "kaiser"], "there are no Bessel functions: compute it before, and pass it as an input"),
     (&["sinc"], "write `where(x == 0, 1, sin(pi * x) / (pi * x))`"),
     (&["unwrap"], "it is a running sum: compute it before, and pass it as an input"),
@@ -129,10 +132,14 @@ pub(super) const ABSENT: &[(&[&str], &str)] = &[
         ],
         "write `x`: layouts do not matter here, and nothing is shared",
     ),
-    (&["packbits", "unpackbits"], "write it by shifts: `(x[:, None] >> arange(8)) & 1`"),
+    (
+        &["packbits"],
+        "write `sum(x.reshape(-1, 8).astype(u8) << array([7, 6, 5, 4, 3, 2, 1, 0], dtype=u8), axis=1)`",
+    ),
+    (&["unpackbits"], "write it by shifts: `(x[:, None] >> arange(7, -1, -1)) & 1`"),
     // Makers.
     (&["logspace"], "write `10 ** linspace(0, 2, 50)`"),
-    (&["geomspace"], "write `exp(linspace(log(1), log(100), 50))`, for numbers in place of the logarithms"),
+    (&["geomspace"], "write `10 ** linspace(0, 2, 50)`, by the powers that it begins and ends with"),
     (&["hamming"], "write `0.54 - 0.46 * cos(2 * pi * arange(n) / (n - 1))`"),
     (&["hanning"], "write `0.5 - 0.5 * cos(2 * pi * arange(n) / (n - 1))`"),
     (

@@ -10,6 +10,7 @@ use broadloom_ir::diagnostics::Problem as GraphProblem;
 use broadloom_ir::dim::Dim;
 use broadloom_ir::dtype::DType;
 use broadloom_ir::graph::{Literal, SliceSpec};
+use broadloom_ir::reduce::ReduceOp;
 
 /// A part of the text that is short enough to be repeated in a help.
 fn spelled(text: &str) -> Option<String> {
@@ -126,7 +127,7 @@ impl Resolver<'_> {
             Some((Function::Size | Function::Length | Function::Shape, ..)) => {
                 mistake.help(format!("to count where it holds: `count_nonzero({mask})`"))
             }
-            Some((Function::Reduce(_) | Function::NanReduce(_) | Function::Statistic(_), ..)) => {
+            Some((function, _, parameters)) if parameters.contains(&"where?") => {
                 // Where it chooses rows, axes are those of x.
                 let keeps_axes = ranks[1] == 1;
                 let rest: Vec<&str> = rest
@@ -138,7 +139,14 @@ impl Resolver<'_> {
                         self.source.slice(start.to(value))
                     })
                     .collect();
-                let arguments = [&[x.as_str()], &*rest, &[&format!("where={rows}")]].concat().join(", ");
+                // The least and the greatest of no elements are what they begin with.
+                let initial = match function {
+                    Function::Reduce(ReduceOp::Min) | Function::NanReduce(ReduceOp::Min) => ", initial=inf",
+                    Function::Reduce(ReduceOp::Max) | Function::NanReduce(ReduceOp::Max) => ", initial=-inf",
+                    _ => "",
+                };
+                let arguments =
+                    [&[x.as_str()], &*rest, &[&format!("where={rows}{initial}")]].concat().join(", ");
                 mistake.help(format!("reductions take the condition: `{name}({arguments})`"))
             }
             _ => {

@@ -117,7 +117,14 @@ impl Resolver<'_> {
 
     pub(super) fn apply_composed(&mut self, composed: Composed, call: &Call) -> Outcome<Option<ExprId>> {
         let ids: Vec<_> = composed.operands().iter().filter_map(|operand| call.get(operand)).collect();
-        let Some(exprs) = self.tensors(&ids)? else { return Ok(None) };
+        // An exponent is an integer, whatever it meets.
+        let exprs = match (composed, &ids[..]) {
+            (Composed::Ldexp, [x, y]) => {
+                self.tensor(*x, DType::Bool)?.zip(self.tensor(*y, DType::Bool)?).map(|(x, y)| vec![x, y])
+            }
+            _ => self.tensors(&ids)?,
+        };
+        let Some(exprs) = exprs else { return Ok(None) };
         self.build(call.span, |graph, site| graph.composed(composed, &exprs, site)).map(Some)
     }
 

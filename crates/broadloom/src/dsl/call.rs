@@ -132,7 +132,12 @@ impl Call {
                 }
             },
             Call::Composed(function, operands) => {
-                let exprs = exprs(graph, operands, site);
+                // An exponent is an integer, whatever it meets.
+                let is_exponent = *function == Composed::Ldexp;
+                let literal = |graph: &mut Graph, value, meets| {
+                    graph.literal(value, if is_exponent { DType::Bool } else { meets }, site)
+                };
+                let exprs = exprs_by(graph, operands, literal);
                 graph.composed(*function, &exprs, site)
             }
             Call::IsClose(operands, tolerance) => {

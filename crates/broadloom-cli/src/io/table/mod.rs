@@ -308,12 +308,28 @@ impl Table {
     /// A column as codes: the position of each text among all of them in order.
     fn codes(self: &Rc<Table>, column: usize) -> Result<Box<dyn Source>, Failure> {
         let mut texts: BTreeSet<Box<str>> = BTreeSet::new();
-        self.for_each_row(|_, record| {
-            let text = cells::text(record.get(column).unwrap_or_default());
+        let mut bad = None;
+        self.for_each_row(|row, record| {
+            let bytes = record.get(column).unwrap_or_default();
+            let text = cells::text(bytes);
+            // Different bytes that are no text would be one text.
+            if bad.is_none() && std::str::from_utf8(bytes).is_err() {
+                let line = record.position().map_or(0, csv::Position::line);
+                bad = Some(Bad { row, line, text: text.to_string() });
+            }
             if !texts.contains(&*text) {
                 texts.insert((&*text).into());
             }
         })?;
+        if let Some(Bad { row, line, text }) = bad {
+            let title = &self.names[column];
+            let what = format!("column {title:?}, row {row} (line {line}): {text:?} is no UTF-8");
+            let file = self.content.path().display();
+            return Err(self
+                .content
+                .wrong(&what)
+                .help_code("convert the file:", format!("iconv -f LATIN1 -t UTF-8 {file}")));
+        }
         let names: Names = texts.into_iter().collect();
         Ok(Input::boxed(self, vec![column], Reads::Numbers, DType::I64, Some(names), false))
     }
