@@ -157,6 +157,11 @@ impl Fusion {
                         Attempt::Wants(nodes) => nodes,
                         Attempt::Made(..) => Vec::new(),
                     };
+                    // What is stored already is read from its array but by the kernel that makes it, and only a join that
+                    // is not cut into pieces asks for itself there.
+                    if nodes.iter().all(|(node, _)| self.stored.contains_key(node)) {
+                        return Err(LowerError::UndecidedJoin);
+                    }
                     // A kernel that was made before computes this output beside others. What reads the array would
                     // wait for that kernel, which may wait for it in turn, and the output would be computed twice.
                     // So all begins again with the output stored, at most once for each.

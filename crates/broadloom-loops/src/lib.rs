@@ -153,6 +153,11 @@ pub enum LowerError {
     /// More loop axes than a kernel can have.
     #[error("a kernel would need more than 64 loop axes")]
     TooManyAxes,
+    /// Which operand of a join along an axis of one element has that element depends on sizes.
+    #[error(
+        "a concat gives an axis of one element, and sizes decide at run time which operand has it; choose by `where`, or give the sizes as numbers"
+    )]
+    UndecidedJoin,
     /// A size cannot be computed.
     #[error("a size of the expression cannot be computed: {0}")]
     Size(#[from] DimError),

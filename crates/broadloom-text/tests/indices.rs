@@ -47,7 +47,7 @@ fn conditions_are_answered_by_what_is_meant() {
     for (expression, helps) in [
         ("x[m].mean()", &["`mean(x, where=m[:, None])`"][..]),
         ("x[m].sum(axis=0)", &["`sum(x, axis=0, where=m[:, None])`"]),
-        ("np.max(x[x > 0], axis=0)", &["`max(x, where=x > 0)`"]),
+        ("np.max(x[x > 0], axis=0)", &["`max(x, where=x > 0, initial=-inf)`"]),
         ("std(v[v > 1], correction=1)", &["`std(v, correction=1, where=v > 1)`"]),
         ("x[v > 1].mean()", &["`mean(x, where=(v > 1)[:, None])`"]),
         ("len(v[m])", &["`count_nonzero(m)`"]),

@@ -251,3 +251,13 @@ fn axes_of_one_element_beside_merged_ones_are_reduced() {
     assert!(greatest.iter().zip(&alone).all(|(a, b)| (a - b).abs() <= 1e-6 * b));
     assert_eq!(place, [0; 20]);
 }
+
+/// Which operand of a join has its one element was asked for again and again.
+#[test]
+fn a_join_of_one_element_that_sizes_decide_is_refused() {
+    let g = Graph::new();
+    let n = g.symbol("n");
+    let (x, y) = (g.input::<f32>("x", shape![1]), g.input::<f32>("y", shape![n]));
+    let error = concat([y, x.slice_axis(0, ..1 - n, 1)], 0).compile().unwrap_err();
+    assert!(error.to_string().contains("one element"), "{error}");
+}

@@ -156,6 +156,29 @@ fn tables() {
     assert_eq!(folder.output(&["eval", "a", "bom.csv"]), "[1]\n");
 }
 
+/// What would lose rows, merge groups or give them wrong names says so, or has no names.
+#[test]
+fn tables_that_are_easily_misread() {
+    let folder = Folder::new();
+    folder.write("open.csv", "v,note\n1,a\n2,\"5 inch\n3,b\n4,c\n");
+    let open = folder.run(&["eval", "sum(v)", "open.csv"]);
+    assert_eq!((open.code, open.stdout.as_str()), (Some(1), ""));
+    assert!(open.stderr.contains("a quotation mark in line 3 is not closed"), "{}", open.stderr);
+    folder.write("closed.csv", "v,note\n1,a\n2,\"5\"\" inch\nlong\"\n");
+    assert_eq!(folder.output(&["eval", "sum(v)", "closed.csv"]), "3\n");
+    std::fs::write(folder.path().join("latin.csv"), b"name,v\nStr\xe4\xdfe,1\nStr\xe4\xe4e,2\n").unwrap();
+    let latin = folder.run(&["eval", "segment_sum(v, name)", "latin.csv"]);
+    assert!(
+        latin.code != Some(0) && latin.stdout.is_empty() && latin.stderr.contains("UTF-8"),
+        "{}",
+        latin.stderr
+    );
+    folder.write("g.csv", "city,team,h\nOslo,red,1\nRome,blue,10\nRome,red,100\n");
+    let sums = "a = segment_sum(h, team) * 0 + segment_sum(h, city)";
+    let written = folder.output(&["eval", sums, "g.csv", "-o", "-", "--format", "csv"]);
+    assert_eq!(written, "a\n1\n110\n");
+}
+
 #[test]
 fn pictures() {
     let folder = Folder::new();

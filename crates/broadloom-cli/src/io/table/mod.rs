@@ -112,6 +112,8 @@ impl Table {
         let mut reader = records(content.reader(0), table.delimiter);
         let mut record = csv::ByteRecord::new();
         let mut is_first = true;
+        // Where a cell begins that goes on over several lines and is the last one.
+        let mut over_lines = None;
         while reader.read_byte_record(&mut record).map_err(|error| table.bad_rows(&error))? {
             if std::mem::take(&mut is_first) {
                 let mut cells: Vec<String> =
@@ -130,20 +132,41 @@ impl Table {
             }
             table.rows += 1;
             let line = record.position().map_or(0, csv::Position::line);
+            over_lines = record.iter().next_back().filter(|cell| cell.contains(&b'\n')).map(|_| line);
             for (profile, bytes) in table.profiles.iter_mut().zip(&record) {
                 let text = cells::text(bytes);
                 let bad = || Bad { row: table.rows, line, text: text.to_string() };
                 profile.add(Reads::Numbers.read(&text, &table.missing), bad);
             }
         }
-        Ok(table)
+        match over_lines {
+            Some(line) if !table.ends_with_quote()? => {
+                let what =
+                    format!("a quotation mark in line {line} is not closed, and takes all that follows");
+                Err(content
+                    .wrong(&what)
+                    .help("close it, or write it twice if it belongs to the text: `5\"\" long`"))
+            }
+            _ => Ok(table),
+        }
+    }
+
+    /// Whether the last character of the file, but for ends of lines, is a quotation mark.
+    fn ends_with_quote(&self) -> Result<bool, Failure> {
+        /// Ends of lines at the end of a file, at most.
+        const TAIL: u64 = 64;
+        let mut tail = Vec::new();
+        let mut reader = self.content.reader(self.content.length().saturating_sub(TAIL));
+        reader.read_to_end(&mut tail).map_err(|error| self.content.unreadable(&error))?;
+        Ok(tail.trim_ascii_end().ends_with(b"\""))
     }
 
     fn bad_rows(&self, error: &csv::Error) -> Failure {
         let what = match error.kind() {
             csv::ErrorKind::UnequalLengths { pos, expected_len, len } => {
                 let line = pos.as_ref().map_or(0, csv::Position::line);
-                format!("line {line} has {len} cells, but the first has {expected_len}")
+                let cells = if *len == 1 { "1 cell" } else { &format!("{len} cells") };
+                format!("line {line} has {cells}, but the first has {expected_len}")
             }
             _ => error.to_string(),
         };
