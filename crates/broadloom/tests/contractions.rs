@@ -299,7 +299,9 @@ fn short_axes_are_no_contractions() {
 }
 
 /// Of `x[n, 1, r]` and `y[k, r]` of integers.
-const OF_INTEGERS: &[(&str, fn(Tensor, Tensor) -> Tensor)] = &[
+type OfIntegers = fn(Tensor, Tensor) -> Tensor;
+
+const OF_INTEGERS: &[(&str, OfIntegers)] = &[
     ("a count", |x, y| x.ne(y).sum(-1)),
     ("a count of two conditions", |x, y| (x.ne(y) & y.gt(0)).sum(-1)),
     ("a sum", |x, y| x.maximum(y).sum(-1)),
