@@ -13,9 +13,9 @@ use broadloom::Inputs;
 use broadloom::prelude::*;
 use common::args::{Choice, Command, Given};
 use common::palette::{self, HEAT};
-use common::picture::Picture;
+use common::picture::{Picture, beside};
 use common::report::{self, grouped, line};
-use common::{Error, letters, uniform_numbers};
+use common::{Error, middles_of_pixels, uniform_numbers};
 use std::f32::consts::TAU;
 use std::process::ExitCode;
 
@@ -67,9 +67,7 @@ fn run(given: &Given) -> Result<(), Error> {
     let width = given.number("--width", 0.005..=1.0f32, 0.04)?;
     let directory = given.output()?;
     let points = scattered(m);
-    let pixels: Vec<f32> = (0..SIDE * SIDE)
-        .flat_map(|index| [index % SIDE, index / SIDE].map(|x| (2 * x + 1) as f32 / SIDE as f32 - 1.0))
-        .collect();
+    let pixels = middles_of_pixels(SIDE);
     let n = SIDE * SIDE;
     println!("kernel_density: {} pixels, {} points", grouped(n), grouped(m));
     line("density", "(-(p - x).square().sum(-1) / (2 * h * h)).exp().mean(1) / (TAU * h * h)");
@@ -102,7 +100,7 @@ fn run(given: &Given) -> Result<(), Error> {
     let density = ArrayView::new(&found, &[SIDE, SIDE])?;
     let pixels = map()?.run(inputs! { "density" => density, "heat" => ArrayView::new(&heat, &[256, 3])? })?;
     let map = Picture { width: SIDE - 1, height: SIDE - 1, pixels: pixels.try_into()? };
-    report::wrote(&beside(&drawn(&points), &map), directory, "density.png")
+    report::wrote(&beside(&[("points", &drawn(&points)), ("density", &map)]), directory, "density.png")
 }
 
 fn inputs<'a>(pixels: &'a [f32], points: &'a [f32], width: &'a [f32; 1]) -> Result<Inputs<'a>, Error> {
@@ -154,19 +152,6 @@ fn drawn(points: &[f32]) -> Picture {
             let place = point.map(|x| ((x + 1.0) * 0.5 * SIDE as f32) as usize);
             picture.fill((place[0], place[1]), (2, 2), [250, 214, 150]);
         }
-    }
-    picture
-}
-
-fn beside(points: &Picture, map: &Picture) -> Picture {
-    const GAP: usize = 12;
-    const CAPTION: usize = 40;
-    let mut picture = Picture::new(2 * (SIDE + GAP) + GAP, SIDE + CAPTION + GAP, [255; 3]);
-    for (index, (caption, part)) in [("points", points), ("density", map)].into_iter().enumerate() {
-        let left = GAP + index * (SIDE + GAP);
-        let middle = left + (SIDE - 2 * letters::width(caption)) / 2;
-        picture.write_text((middle, (CAPTION - 2 * letters::HEIGHT) / 2), 2, [40; 3], caption);
-        picture.paste((left, CAPTION), part);
     }
     picture
 }

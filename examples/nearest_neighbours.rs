@@ -12,9 +12,9 @@ mod common;
 use broadloom::Inputs;
 use broadloom::prelude::*;
 use common::args::{Choice, Command, Given};
-use common::picture::Picture;
+use common::picture::{Picture, beside};
 use common::report::{self, grouped, line};
-use common::{Error, letters, uniform_numbers};
+use common::{Error, middles_of_pixels, uniform_numbers};
 use std::f32::consts::TAU;
 use std::process::ExitCode;
 
@@ -86,9 +86,7 @@ fn run(given: &Given) -> Result<(), Error> {
     let k = given.number("--neighbours", 2..=64, 15)?;
     let directory = given.output()?;
     let (known, asked) = (scattered(m, 0x5eed), scattered(ASKED, 0xa5ed));
-    let pixels: Vec<f32> = (0..SIDE * SIDE)
-        .flat_map(|index| [index % SIDE, index / SIDE].map(|x| (2 * x + 1) as f32 / SIDE as f32 - 1.0))
-        .collect();
+    let pixels = middles_of_pixels(SIDE);
     let n = SIDE * SIDE;
     println!("nearest_neighbours: {} pixels, {} known points, {k} of them vote", grouped(n), grouped(m));
     line("nearest", "(points.unsqueeze(1) - known).square().sum(-1).topk_smallest(k, 1).1");
@@ -117,7 +115,8 @@ fn run(given: &Given) -> Result<(), Error> {
     let (class_of_one, share_of_one): (Vec<i64>, Vec<f32>) = one.run(known.inputs(&pixels)?)?.try_into()?;
     let left = drawn(&class_of_one, &share_of_one, &known)?;
     let right = drawn(&class, &share, &known)?;
-    let parts = [("1 neighbour".to_string(), &left), (format!("{k} neighbours"), &right)];
+    let several = format!("{k} neighbours");
+    let parts = [("1 neighbour", &left), (several.as_str(), &right)];
     report::wrote(&beside(&parts), directory, "regions.png")
 }
 
@@ -187,17 +186,4 @@ fn drawn(class: &[i64], share: &[f32], known: &Sample) -> Result<Picture, Error>
         }
     }
     Ok(picture)
-}
-
-fn beside(parts: &[(String, &Picture); 2]) -> Picture {
-    const GAP: usize = 12;
-    const CAPTION: usize = 40;
-    let mut picture = Picture::new(2 * (SIDE + GAP) + GAP, SIDE + CAPTION + GAP, [255; 3]);
-    for (index, (caption, part)) in parts.iter().enumerate() {
-        let left = GAP + index * (SIDE + GAP);
-        let middle = left + (SIDE - 2 * letters::width(caption)) / 2;
-        picture.write_text((middle, (CAPTION - 2 * letters::HEIGHT) / 2), 2, [40; 3], caption);
-        picture.paste((left, CAPTION), part);
-    }
-    picture
 }

@@ -12,9 +12,9 @@ mod common;
 use broadloom::Inputs;
 use broadloom::prelude::*;
 use common::args::{Choice, Command, Given};
-use common::picture::Picture;
+use common::picture::{Picture, beside};
 use common::report::{self, grouped, line};
-use common::{Error, letters, uniform_numbers};
+use common::{Error, middles_of_pixels, uniform_numbers};
 use std::process::ExitCode;
 
 /// Points along a side of each diagram. The plane goes from -1 to 1.
@@ -94,9 +94,7 @@ fn diagram() -> Result<Executable, Error> {
 fn run(given: &Given) -> Result<(), Error> {
     let k = given.number("--seeds", 2..=10_000, 24)?;
     let directory = given.output()?;
-    let points: Vec<f32> = (0..SIDE * SIDE)
-        .flat_map(|index| [index % SIDE, index / SIDE].map(|x| (2 * x + 1) as f32 / SIDE as f32 - 1.0))
-        .collect();
+    let points = middles_of_pixels(SIDE);
     let seeds = scattered(k);
     let colors = colors(k);
     let n = points.len() / 2;
@@ -128,7 +126,8 @@ fn run(given: &Given) -> Result<(), Error> {
         parts.push((name, Picture { width: SIDE, height: SIDE, pixels }));
     }
     println!();
-    report::wrote(&side_by_side(&parts), directory, "voronoi.png")
+    let parts: Vec<(&str, &Picture)> = parts.iter().map(|(name, part)| (*name, part)).collect();
+    report::wrote(&beside(&parts), directory, "voronoi.png")
 }
 
 fn positions<'a>(points: &'a [f32], seeds: &'a [f32]) -> Result<Inputs<'a>, Error> {
@@ -201,17 +200,4 @@ fn colors(count: usize) -> Vec<f32> {
         std::array::from_fn::<f32, 3, _>(channel)
     };
     (0..count).flat_map(color).collect()
-}
-
-fn side_by_side(parts: &[(&str, Picture)]) -> Picture {
-    const GAP: usize = 12;
-    const CAPTION: usize = 40;
-    let mut picture = Picture::new(parts.len() * (SIDE + GAP) + GAP, SIDE + CAPTION + GAP, [255; 3]);
-    for (index, (caption, part)) in parts.iter().enumerate() {
-        let left = GAP + index * (SIDE + GAP);
-        let middle = left + (SIDE - 2 * letters::width(caption)) / 2;
-        picture.write_text((middle, (CAPTION - 2 * letters::HEIGHT) / 2), 2, [40; 3], caption);
-        picture.paste((left, CAPTION), part);
-    }
-    picture
 }

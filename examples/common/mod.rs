@@ -11,6 +11,12 @@ pub mod scene;
 /// A mistake to be told in one line.
 pub type Error = Box<dyn std::error::Error>;
 
+/// The middles of the pixels of a square picture, row by row, each as x and y from -1 to 1.
+pub fn middles_of_pixels(side: usize) -> Vec<f32> {
+    let middle = |place: usize| (2 * place + 1) as f32 / side as f32 - 1.0;
+    (0..side * side).flat_map(|index| [middle(index % side), middle(index / side)]).collect()
+}
+
 /// Numbers strictly between 0 and 1 that look random and are the same in every run.
 pub fn uniform_numbers(seed: u64) -> impl Iterator<Item = f32> {
     let states = std::iter::successors(Some(seed), |state| {

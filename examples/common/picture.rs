@@ -1,6 +1,6 @@
 //! Pictures as arrays of pixels, from and to files.
 
-use super::Error;
+use super::{Error, letters};
 use broadloom::{ArrayView, ArrayViewMut};
 use image::{ColorType, DynamicImage, ImageDecoder, ImageFormat, ImageReader};
 use std::path::Path;
@@ -80,6 +80,21 @@ impl Picture {
             self.pixels[start..start + row.len()].copy_from_slice(row);
         }
     }
+}
+
+/// Pictures of one size beside each other, each below its caption.
+pub fn beside(parts: &[(&str, &Picture)]) -> Picture {
+    const GAP: usize = 12;
+    const CAPTION: usize = 40;
+    let (width, height) = parts.first().map_or((0, 0), |(_, part)| (part.width, part.height));
+    let mut picture = Picture::new(parts.len() * (width + GAP) + GAP, height + CAPTION + GAP, [255; 3]);
+    for (index, (caption, part)) in parts.iter().enumerate() {
+        let left = GAP + index * (width + GAP);
+        let middle = left + (width - 2 * letters::width(caption)) / 2;
+        picture.write_text((middle, (CAPTION - 2 * letters::HEIGHT) / 2), 2, [40; 3], caption);
+        picture.paste((left, CAPTION), part);
+    }
+    picture
 }
 
 /// Pixels of three bytes as an array: `u8[n, 3]`.

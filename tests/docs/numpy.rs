@@ -1,6 +1,6 @@
 //! docs/numpy.md: every function of NumPy's main namespace, and what becomes of it here.
 
-use broadloom_text::{elsewhere, keywords, own_name, own_names, usage};
+use broadloom_text::{elsewhere, functions, keywords, own_name, usage};
 use std::fmt::Write;
 
 /// The functions in `dir(numpy)` of the NumPy of `tests/numpy/requirements.txt`: what is callable and neither a class nor
@@ -29,7 +29,7 @@ pub fn render() -> String {
         let _ = writeln!(page, "| `{name}` | {what} | {} |", how.replace('|', "\\|"));
     }
     page.push_str(OWN_HEAD);
-    for own in own_names().filter(|own| !here.contains(own)) {
+    for own in functions().filter(|own| !here.contains(own)) {
         let signature = usage(own).unwrap_or_default();
         let _ = writeln!(page, "| `{own}` | `{}` |", signature.replace('|', "\\|"));
     }

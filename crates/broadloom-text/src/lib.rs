@@ -92,7 +92,7 @@ mod token;
 
 pub use absent::instead;
 pub use error::{Limit, Mistake, Mistakes, NameOf, Problem};
-pub use names::{dtype, elsewhere, keywords, nearest, other_names, own_name, own_names};
+pub use names::{dtype, elsewhere, keywords, nearest, other_names, own_name};
 pub use print::{inputs, print, signature};
 pub use reference::{Explanation, explanation, functions, usage};
 pub use sites::TextPlaces;

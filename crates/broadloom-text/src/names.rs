@@ -386,11 +386,6 @@ pub fn keywords() -> &'static [(&'static str, &'static str)] {
     KEYWORDS
 }
 
-/// The own names of all functions.
-pub fn own_names() -> impl Iterator<Item = &'static str> {
-    functions().filter(|name| own_name(name) == Some(name))
-}
-
 /// The argument of a function that is text, and its parameter.
 pub(crate) fn text_parameter(function: &str) -> Option<(usize, &'static str)> {
     let text = TEXTS.iter().find(|(own, ..)| *own == function);

@@ -1,10 +1,10 @@
-//! Kinds of output files, and what each takes.
+//! Kinds of files, and what each takes as output.
 
 use crate::failure::Failure;
 use broadloom::{ArrayInfo, DType};
 use std::path::Path;
 
-/// The names of the kinds, which are the ends of files' names.
+/// The names of the kinds that are written, which are the ends of files' names.
 pub const NAMES: [&str; 7] = ["npy", "npz", "csv", "tsv", "png", "jpg", "bin"];
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,6 +15,7 @@ pub enum Format {
     Table(u8),
     Png,
     Jpeg,
+    /// Elements alone.
     Raw,
 }
 

@@ -3,6 +3,7 @@
 use super::archive::{self, Entry};
 use super::argument::{Argument, raw_layout};
 use super::content::Content;
+use super::format::Format;
 use super::memory::{Array, Memory, Owned, bytes_of, too_large};
 use super::npy::{Fix, Header, Unreadable};
 use super::picture::PictureFile;
@@ -53,7 +54,7 @@ impl Files {
     fn one(&mut self, name: &str, path: &Path, part: Option<&str>) -> Result<Opened, Failure> {
         let content = self.content(path)?;
         let mut warning = None;
-        let source: Box<dyn Source> = match Format::of(&content, part)? {
+        let source: Box<dyn Source> = match kind(&content, part)? {
             Format::Npy => Box::new(npy(&content, part)?),
             Format::Npz => Box::new(Entry::open(name, &content, part)?),
             Format::Table(delimiter) => {
@@ -66,14 +67,13 @@ impl Files {
                 }
                 table.part(name, part)?
             }
-            Format::Picture(format) => match part {
-                None => Box::new(PictureFile::open(&content, format)?),
-                Some(part) => {
-                    return Err(content
-                        .wrong(&format!("a picture has no part {part:?}"))
-                        .help("leave out what follows the last colon"));
-                }
-            },
+            Format::Png | Format::Jpeg if part.is_some() => {
+                return Err(content
+                    .wrong(&format!("a picture has no part {:?}", part.unwrap_or_default()))
+                    .help("leave out what follows the last colon"));
+            }
+            Format::Png => Box::new(PictureFile::open(&content, ImageFormat::Png)?),
+            Format::Jpeg => Box::new(PictureFile::open(&content, ImageFormat::Jpeg)?),
             Format::Raw => Box::new(raw(name, &content, part)?),
         };
         Ok(Opened { name: name.to_owned(), source, is_named: true, warning })
@@ -86,7 +86,7 @@ impl Files {
         is_wanted: &dyn Fn(&str) -> bool,
     ) -> Result<Vec<Opened>, Failure> {
         let content = self.content(path)?;
-        match (Format::of(&content, part)?, part) {
+        match (kind(&content, part)?, part) {
             (Format::Npz, None) => {
                 let keys = archive::keys(&content)?.into_iter().filter(|key| is_wanted(key));
                 let entries = keys.map(|key| {
@@ -133,48 +133,27 @@ impl Files {
     }
 }
 
-/// Kinds of files.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Format {
-    Npy,
-    Npz,
-    /// With its usual delimiter.
-    Table(u8),
-    Picture(ImageFormat),
-    /// Elements alone, which the argument describes.
-    Raw,
+/// The kind of an input, by the end of a file's name, or the beginning of what came through a pipe. What is not known is
+/// elements alone, which the argument describes.
+fn kind(content: &Rc<Content>, part: Option<&str>) -> Result<Format, Failure> {
+    if content.is_piped() {
+        let is_raw = part.is_some_and(|part| raw_layout(part).is_ok());
+        return Ok(if is_raw { Format::Raw } else { begun(&content.beginning()?) });
+    }
+    let end = content.path().extension().and_then(|end| end.to_str()).unwrap_or_default();
+    Ok(Format::of_name(&end.to_ascii_lowercase()).unwrap_or(Format::Raw))
 }
 
-impl Format {
-    /// By the end of a file's name, or the beginning of what came through a pipe.
-    fn of(content: &Rc<Content>, part: Option<&str>) -> Result<Format, Failure> {
-        if content.is_piped() {
-            let is_raw = part.is_some_and(|part| raw_layout(part).is_ok());
-            return Ok(if is_raw { Format::Raw } else { Format::beginning(&content.beginning()?) });
-        }
-        let end = content.path().extension().and_then(|end| end.to_str()).unwrap_or_default();
-        Ok(match end.to_ascii_lowercase().as_str() {
-            "npy" => Format::Npy,
-            "npz" => Format::Npz,
-            "csv" => Format::Table(b','),
-            "tsv" => Format::Table(b'\t'),
-            "png" => Format::Picture(ImageFormat::Png),
-            "jpg" | "jpeg" => Format::Picture(ImageFormat::Jpeg),
-            _ => Format::Raw,
-        })
-    }
-
-    fn beginning(bytes: &[u8]) -> Format {
-        let first_line = bytes.split(|byte| *byte == b'\n').next().unwrap_or_default();
-        match bytes {
-            [0x93, b'N', b'U', b'M', b'P', b'Y', ..] => Format::Npy,
-            [b'P', b'K', 3 | 5, 4 | 6, ..] => Format::Npz,
-            [0x89, b'P', b'N', b'G', ..] => Format::Picture(ImageFormat::Png),
-            [0xff, 0xd8, 0xff, ..] => Format::Picture(ImageFormat::Jpeg),
-            _ if bytes.contains(&0) => Format::Raw,
-            _ if first_line.contains(&b'\t') && !first_line.contains(&b',') => Format::Table(b'\t'),
-            _ => Format::Table(b','),
-        }
+fn begun(bytes: &[u8]) -> Format {
+    let first_line = bytes.split(|byte| *byte == b'\n').next().unwrap_or_default();
+    match bytes {
+        [0x93, b'N', b'U', b'M', b'P', b'Y', ..] => Format::Npy,
+        [b'P', b'K', 3 | 5, 4 | 6, ..] => Format::Npz,
+        [0x89, b'P', b'N', b'G', ..] => Format::Png,
+        [0xff, 0xd8, 0xff, ..] => Format::Jpeg,
+        _ if bytes.contains(&0) => Format::Raw,
+        _ if first_line.contains(&b'\t') && !first_line.contains(&b',') => Format::Table(b'\t'),
+        _ => Format::Table(b','),
     }
 }
 

@@ -7,7 +7,7 @@
 use super::reduction::{Empty, resolve_axes, resolve_axis};
 use super::{Graph, Operands, Site, SliceSpec};
 use crate::dim::Dim;
-use crate::dtype::{Class, Scalar};
+use crate::dtype::Scalar;
 use crate::ids::ExprId;
 use crate::ops::Op;
 use crate::problem::Problem;
@@ -192,7 +192,7 @@ impl Graph {
     }
 
     /// A range of one axis.
-    fn part(
+    pub(super) fn part(
         &mut self,
         operand: ExprId,
         axis: usize,
@@ -412,10 +412,7 @@ impl Graph {
         axis: i64,
         site: Site,
     ) -> Result<ExprId, Problem> {
-        let dtype = self.dtype(indices);
-        if dtype.class() != Class::Int {
-            return Err(Problem::IndicesNotInteger { dtype });
-        }
+        let index = self.as_index(indices, site)?;
         let shape = self.written(table).clone();
         let axis = resolve_axis(axis, shape.rank())?;
         let rank = self.written(indices).rank();
@@ -430,7 +427,6 @@ impl Graph {
                 *wanted = own.clone();
             }
         }
-        let index = self.as_index(indices, site)?;
         let index = self.try_broadcast_to(index, wanted.into(), site)?;
         let size = self.try_size(shape[axis].clone(), site)?;
         let zero = self.insert_constant(Scalar::I64(0), site)?;

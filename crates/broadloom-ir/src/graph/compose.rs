@@ -5,7 +5,7 @@
 //! Floats of 16 bits are computed in `f32` and rounded once.
 
 use super::reduction::{Empty, reduced_axes, resolve_axis};
-use super::{Axes, Filter, Graph, Node, Site, SliceSpec};
+use super::{Axes, Filter, Graph, Node, Site};
 use crate::dim::Dim;
 use crate::dtype::{Class, DType, Scalar};
 use crate::ids::ExprId;
@@ -148,17 +148,11 @@ impl Graph {
         let times = times.ok_or(Problem::DiffOrder { order })?;
         let length = shape[axis].as_constant().and_then(|size| usize::try_from(size).ok());
         let op = if self.dtype(operand) == DType::Bool { Op::NotEqual } else { Op::Subtract };
-        let part = |start: Option<i64>, stop: Option<i64>| {
-            let mut parts = vec![SliceSpec::All; axis];
-            let [start, stop] = [start, stop].map(|position| position.map(Dim::constant));
-            parts.push(SliceSpec::Range { start, stop, step: 1 });
-            parts
-        };
-        let (later, earlier) = (part(Some(1), None), part(None, Some(-1)));
         let mut result = operand;
         for _ in 0..times.min(length.unwrap_or(times)) {
-            let sides = [self.try_slice(result, &later, site)?, self.try_slice(result, &earlier, site)?];
-            result = self.try_elementwise(op, &sides, site)?;
+            let later = self.part(result, axis, Some(Dim::ONE), None, 1, site)?;
+            let earlier = self.part(result, axis, None, Some(Dim::constant(-1)), 1, site)?;
+            result = self.try_elementwise(op, &[later, earlier], site)?;
         }
         Ok(result)
     }

@@ -204,10 +204,7 @@ impl Graph {
         site: Site,
     ) -> Result<ExprId, Problem> {
         let segments = self.symbols.accept(&segments, site)?;
-        let dtype = self.dtype(ids);
-        if dtype.class() != Class::Int {
-            return Err(Problem::IndicesNotInteger { dtype });
-        }
+        let codes = self.as_index(ids, site)?;
         let id_shape = self.written(ids).clone();
         let [rows] = id_shape.dims() else {
             return Err(Problem::Rank { name: "`ids`".into(), expected: 1, rank: id_shape.rank() });
@@ -226,7 +223,6 @@ impl Graph {
             }
         });
         clash.map_err(|clash| self.unequal(&clash, ["`values`".into(), "`ids`".into()]))?;
-        let ids = self.as_index(ids, site)?;
         let accumulator = op.accumulator(self.dtype(values));
         let result = op.result_dtype(self.dtype(values));
         let values = self.convert(values, accumulator, site)?;
@@ -234,15 +230,19 @@ impl Graph {
         let partial: Shape = [blocks, segments.clone()].into_iter().chain(rest.iter().cloned()).collect();
         let obligations = self.require_sizes(&Shape::from_iter([segments]), &[])?;
         let partial =
-            self.insert(Node::Segment { op, values, ids }, accumulator, partial, obligations, site)?;
+            self.insert(Node::Segment { op, values, ids: codes }, accumulator, partial, obligations, site)?;
         let total = self.try_reduce(op, partial, Some(&[0]), false, Empty::Identity, site)?;
         self.convert(total, result, site)
     }
 
     /// Integers as indices (`i64`); those beyond `i64` become its greatest, which is out of range everywhere.
     pub(super) fn as_index(&mut self, indices: ExprId, site: Site) -> Result<ExprId, Problem> {
+        let dtype = self.dtype(indices);
+        if dtype.class() != Class::Int {
+            return Err(Problem::IndicesNotInteger { dtype });
+        }
         let mut indices = indices;
-        if self.dtype(indices) == DType::U64 {
+        if dtype == DType::U64 {
             let greatest = self.insert_constant(Scalar::U64(i64::MAX.cast_unsigned()), site)?;
             indices = self.try_elementwise(Op::Minimum, &[indices, greatest], site)?;
         }

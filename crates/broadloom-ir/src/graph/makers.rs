@@ -33,20 +33,13 @@ impl Graph {
         offset: i64,
         site: Site,
     ) -> Result<ExprId, Problem> {
-        /// Beyond all elements, where an offset says nothing more, and its sum with a row does not wrap.
-        const FAR: i64 = 1 << 62;
         let shape = self.written(operand).clone();
         let [.., columns] = shape.dims() else {
             return Err(Problem::RankTooSmall { wanted: 1, rank: 0 });
         };
         let rows = shape.dims().iter().nth_back(1).unwrap_or(columns);
-        let row = self.try_iota(rows.clone(), site)?;
-        let row = self.try_expand_dims(row, &[1], site)?;
-        let column = self.try_iota(columns.clone(), site)?;
-        let offset = self.insert_constant(Scalar::I64(offset.clamp(-FAR, FAR)), site)?;
-        let diagonal = self.try_elementwise(Op::Add, &[row, offset], site)?;
         let op = if triangle == Triangle::Lower { Op::LessEqual } else { Op::GreaterEqual };
-        let stays = self.try_elementwise(op, &[column, diagonal], site)?;
+        let stays = self.beside_diagonal(op, [rows.clone(), columns.clone()], offset, site)?;
         let zero = self.insert_constant(Scalar::I64(0).cast(self.dtype(operand)), site)?;
         self.try_select([stays, operand, zero], site)
     }
@@ -101,20 +94,27 @@ impl Graph {
         self.settle(result, "eye", &[], site)
     }
 
-    fn try_eye(
+    fn try_eye(&mut self, sizes: [Dim; 2], offset: i64, dtype: DType, site: Site) -> Result<ExprId, Problem> {
+        let is_one = self.beside_diagonal(Op::Equal, sizes, offset, site)?;
+        self.convert(is_one, dtype, site)
+    }
+
+    /// Whether the columns of a matrix compare with those of a diagonal, row by row.
+    fn beside_diagonal(
         &mut self,
+        op: Op,
         [rows, columns]: [Dim; 2],
         offset: i64,
-        dtype: DType,
         site: Site,
     ) -> Result<ExprId, Problem> {
+        /// Beyond all elements, where an offset says nothing more, and its sum with a row does not wrap.
+        const FAR: i64 = 1 << 62;
         let row = self.try_iota(rows, site)?;
         let row = self.try_expand_dims(row, &[1], site)?;
         let column = self.try_iota(columns, site)?;
-        let offset = self.insert_constant(Scalar::I64(offset), site)?;
-        let place = self.try_elementwise(Op::Add, &[row, offset], site)?;
-        let is_one = self.try_elementwise(Op::Equal, &[column, place], site)?;
-        self.convert(is_one, dtype, site)
+        let offset = self.insert_constant(Scalar::I64(offset.clamp(-FAR, FAR)), site)?;
+        let diagonal = self.try_elementwise(Op::Add, &[row, offset], site)?;
+        self.try_elementwise(op, &[column, diagonal], site)
     }
 
     /// Of vectors that span a grid, the one of this number, along the axis of this number and stretched to all others.

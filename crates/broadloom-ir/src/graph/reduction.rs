@@ -2,7 +2,7 @@
 
 use super::{Axes, CheckedGraph, Graph, Node, Site};
 use crate::dim::Dim;
-use crate::dtype::{Class, DType, Scalar};
+use crate::dtype::{DType, Scalar};
 use crate::ids::ExprId;
 use crate::ops::Op;
 use crate::problem::{Problem, Requirement};
@@ -104,17 +104,13 @@ impl Graph {
         if self.any_poisoned(&[table, indices]) {
             return Ok(self.poison());
         }
-        let dtype = self.dtype(indices);
-        if dtype.class() != Class::Int {
-            return Err(Problem::IndicesNotInteger { dtype });
-        }
+        let index = self.as_index(indices, site)?;
         let source = self.written(table).clone();
         let axis = resolve_axis(axis, source.rank())?;
         let (before, after) = (&source[..axis], &source[axis + 1..]);
         let shape: Shape = before.iter().chain(self.written(indices)).chain(after).cloned().collect();
-        let indices = self.as_index(indices, site)?;
         let dtype = self.dtype(table);
-        self.insert(Node::Take { table, indices, axis }, dtype, shape, Vec::new(), site)
+        self.insert(Node::Take { table, indices: index, axis }, dtype, shape, Vec::new(), site)
     }
 
     /// The integers 0, 1, 2, .. (i64) along one axis of the given length.

@@ -442,6 +442,31 @@ impl Graph {
         self.insert_view(View::Windows(axis), operand, shape, obligations, site)
     }
 
+    /// Every `step`-th one of the [windows](Graph::windows) along an axis.
+    pub fn unfold(&mut self, operand: ExprId, width: Dim, axis: i64, step: i64, site: Site) -> ExprId {
+        let result = self.try_unfold(operand, &width, axis, step, site);
+        self.settle(result, "unfold", &[operand], site)
+    }
+
+    fn try_unfold(
+        &mut self,
+        operand: ExprId,
+        width: &Dim,
+        axis: i64,
+        step: i64,
+        site: Site,
+    ) -> Result<ExprId, Problem> {
+        if self.is_poisoned(operand) {
+            return Ok(operand);
+        }
+        if step < 1 {
+            return Err(Problem::Argument("takes a positive number as `step`"));
+        }
+        let axis = resolve_axis(axis, self.written(operand).rank())?;
+        let windows = self.try_windows(operand, width, axis as i64, site)?;
+        self.part(windows, axis, None, None, step, site)
+    }
+
     fn outside(&self, axis: usize, requirement: Requirement, by: &Dim) -> Problem {
         Problem::Outside { axis, requirement, by: self.size(by) }
     }

@@ -11,7 +11,7 @@ use cranelift_codegen::ir::{self, InstBuilder};
 impl Generator<'_, '_, '_> {
     pub(super) fn best(&mut self, best: &Best) {
         let (start, end) = self.bounds(best.axis);
-        self.clear_best(best.rows(), (start, end), best.largest);
+        self.clear_best(best.rows(), best.places, (start, end), best.largest);
         if best.body.is_empty() {
             self.push_best(best, start, (start, end));
             return;
@@ -51,7 +51,7 @@ impl Generator<'_, '_, '_> {
 
     pub(super) fn best_rows(&mut self, best: &BestRows) {
         let (start, end) = self.bounds(best.axis);
-        self.clear_best(best.rows(), (start, end), best.largest);
+        self.clear_best(best.rows(), best.places, (start, end), best.largest);
         self.behind(best.axis, &best.ahead, (start, end), |generator, (first, last)| {
             generator.repeat(first, last, 1, &[], |generator, position, _| {
                 generator.at(best.axis, position, 1, |generator| {
@@ -82,13 +82,18 @@ impl Generator<'_, '_, '_> {
     }
 
     /// Fills all places, where there are fewer elements, with what stands for those that are missing.
-    fn clear_best(&mut self, rows: [RowId; 2], (start, end): (ir::Value, ir::Value), largest: bool) {
+    fn clear_best(
+        &mut self,
+        rows: [RowId; 2],
+        places: AxisId,
+        (start, end): (ir::Value, ir::Value),
+        largest: bool,
+    ) {
         let kernel = self.kernel;
         let rows = rows.map(|row| (row, &kernel.rows[row.index()]));
-        // Places lie along a row, or are a row each.
-        let places = rows.map(|(_, row)| if row.count > 1 { row.count } else { row.length });
+        let places = self.extent(kernel.axes[places.index()].extent);
         let elements = self.ins().isub(end, start);
-        let is_short = self.ins().icmp_imm_s(IntCC::SignedLessThan, elements, places[0] as i64);
+        let is_short = self.ins().icmp(IntCC::SignedLessThan, elements, places);
         let extreme = if largest { ReduceOp::Max } else { ReduceOp::Min };
         let missing = [extreme.identity(rows[0].1.dtype), Scalar::I64(NO_INDEX)];
         self.when(is_short, |generator| {

@@ -25,7 +25,6 @@ use crate::emit::{LaneStride, Val};
 use broadloom_ir::dtype::DType;
 use broadloom_ir::ops::Op;
 use broadloom_ir::reduce::{BLOCK, LANES};
-use broadloom_loops::MAX_UNROLLED_REDUCTION;
 use broadloom_loops::kernel::*;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder};
@@ -322,7 +321,7 @@ impl Generator<'_, '_, '_> {
             });
             begins.push(address);
         }
-        let step = |generator: &mut Self, at: &[ir::Value], state: &[Val]| {
+        let looped = self.loop_while(&begins, &begin, is_before, |generator, at, state| {
             let mut new = State::new();
             let rows_behind = || behind.iter().zip(&at[1..]);
             generator.at(axis, at[0], 1, |generator| {
@@ -352,18 +351,8 @@ impl Generator<'_, '_, '_> {
                 next.push(generator.ins().iadd_imm_s(*address, bytes));
             }
             (next, new)
-        };
-        match self.kernel.axes[axis.index()].extent {
-            // So few steps take less time than a loop around them.
-            Extent::Constant(steps) if steps <= MAX_UNROLLED_REDUCTION && tile.narrow.is_none() => {
-                let mut reached = (begins, begin);
-                for _ in 0..steps {
-                    reached = step(self, &reached.0, &reached.1);
-                }
-                reached.1
-            }
-            _ => self.loop_while(&begins, &begin, is_before, step).carried,
-        }
+        });
+        looped.carried
     }
 
     /// Reads an element of a row, or so many, some elements behind an address. Behind the end of a strip there are

@@ -96,6 +96,19 @@ impl Kernel {
         let written = accesses.filter(|(_, used)| used.writes());
         written.filter_map(|(access, _)| self.accesses[access.index()].buffer)
     }
+
+    /// Whether a definition can be computed for lanes behind the end of a strip: it reads no array that the strip moves,
+    /// and cannot fail. Not of what rows hold, which only who fills them knows.
+    pub fn goes_behind(&self, def: &Def, strip: AxisId) -> bool {
+        match def {
+            Def::Load { access, .. } => {
+                self.accesses.get(access.index()).is_some_and(|access| access.stride(strip).is_none())
+            }
+            Def::Op { position, .. } => position.is_none(),
+            Def::Constant(_) | Def::Param(_) | Def::Index(_) | Def::Select(_) | Def::Cast(_) => true,
+            Def::Row(..) | Def::Take { .. } | Def::Segment { .. } | Def::Reduced => false,
+        }
+    }
 }
 
 impl<'k> Loop<'k> {

@@ -127,18 +127,12 @@ impl Scope<'_> {
         let strip = contract.strip;
         let Stmt::Let(value) = stmt else { return false };
         match self.kernel.values.get(value.index()).map(|value| &value.def) {
-            Some(Def::Load { access, .. }) => {
-                let access = self.kernel.accesses.get(access.index());
-                access.is_some_and(|access| access.stride(strip).is_none())
-            }
-            Some(Def::Op { position, .. }) => position.is_none(),
             Some(Def::Row(row, axis)) => {
                 let values = &self.kernel.values;
                 *axis == strip && contract.filled(values).any(|filled| filled == *row)
                     || *axis == contract.rows && contract.filled_beside(values).any(|filled| filled == *row)
             }
-            Some(Def::Constant(_) | Def::Param(_) | Def::Index(_) | Def::Select(_) | Def::Cast(_)) => true,
-            Some(Def::Take { .. } | Def::Segment { .. } | Def::Reduced) | None => false,
+            def => def.is_some_and(|def| self.kernel.goes_behind(def, strip)),
         }
     }
 }

@@ -7,7 +7,7 @@ use crate::syntax::Id;
 use broadloom_ir::ExprId;
 use broadloom_ir::dim::Dim;
 use broadloom_ir::dtype::DType;
-use broadloom_ir::graph::{Literal, Pad, SliceSpec};
+use broadloom_ir::graph::{Literal, Pad};
 
 impl Resolver<'_> {
     pub(super) fn arrange(&mut self, arrange: Arrange, x: ExprId, call: &Call) -> Outcome<Option<ExprId>> {
@@ -87,20 +87,7 @@ impl Resolver<'_> {
             Arrange::Unfold => {
                 let (width, step) = (self.required_size(call, "size")?, self.integer(call, "step", 1)?);
                 let Some(axis) = self.axis(call)? else { return call.refuse("takes one axis") };
-                let rank = self.graph.shape(x).rank() as i64;
-                let axis = if axis < 0 { axis.saturating_add(rank) } else { axis };
-                if step < 1 {
-                    return call.refuse("takes a positive number as `step`");
-                }
-                self.build(span, |graph, site| {
-                    let windows = graph.windows(x, width, axis, site);
-                    let (true, Ok(axis)) = (!graph.is_poisoned(windows), usize::try_from(axis)) else {
-                        return windows;
-                    };
-                    let mut specs = vec![SliceSpec::All; axis];
-                    specs.push(SliceSpec::Range { start: None, stop: None, step });
-                    graph.slice(windows, &specs, site)
-                })
+                self.build(span, |graph, site| graph.unfold(x, width, axis, step, site))
             }
         };
         made.map(Some)
@@ -192,8 +179,7 @@ impl Resolver<'_> {
     /// Ones on a diagonal, in `f64` unless it is said.
     pub(super) fn eye(&mut self, call: &Call) -> Outcome<Option<ExprId>> {
         let rows = self.required_size(call, "n")?;
-        let given = call.get("m").filter(|id| *self.value(*id) != Value::None);
-        let columns = given.map_or(Ok(rows.clone()), |columns| self.size(columns))?;
+        let columns = self.given(call, "m").map_or(Ok(rows.clone()), |columns| self.size(columns))?;
         let (offset, dtype) = (self.integer(call, "k", 0)?, self.dtype(call)?.unwrap_or(DType::F64));
         let eye = self.build(call.span, |graph, site| graph.eye([rows, columns], offset, dtype, site));
         eye.map(Some)
@@ -205,7 +191,7 @@ impl Resolver<'_> {
     }
 
     /// One integer.
-    fn integer(&self, call: &Call, parameter: &str, otherwise: i64) -> Outcome<i64> {
+    pub(super) fn integer(&self, call: &Call, parameter: &str, otherwise: i64) -> Outcome<i64> {
         match call.get(parameter) {
             None => Ok(otherwise),
             Some(id) => match as_size(self.value(id)).and_then(|size| size.as_constant()) {

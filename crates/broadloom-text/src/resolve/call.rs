@@ -42,6 +42,23 @@ fn missing(of: NameOf, name: &Name) -> Box<Mistake> {
     Box::new(Mistake::new(problem, name.span).help(absent::instead(&name.text)))
 }
 
+/// Whether a function that is no row of the op table computes with the numbers of all its operands.
+fn computes(function: Function) -> bool {
+    matches!(
+        function,
+        Function::Composed(_)
+            | Function::IsClose
+            | Function::AllClose
+            | Function::NanToNum
+            | Function::Product(_)
+            | Function::Einsum
+            | Function::Diff
+            | Function::Reduce(_)
+            | Function::NanReduce(_)
+            | Function::Statistic(_)
+    )
+}
+
 impl Resolver<'_> {
     pub(super) fn attribute(&mut self, base: Id, name: &Name, span: Span) -> Outcome<Value> {
         match &*name.text {
@@ -180,6 +197,9 @@ impl Resolver<'_> {
     /// The expression that a call makes; nothing if it is poisoned.
     fn apply(&mut self, function: Function, call: &Call) -> Outcome<Option<ExprId>> {
         let span = call.span;
+        if computes(function) {
+            call.given.iter().try_for_each(|(_, ids)| self.refuse_codes(None, ids, span))?;
+        }
         match function {
             Function::Elementwise(op) => return self.apply_elementwise(op, call),
             Function::Composed(composed) => return self.apply_composed(composed, call),
@@ -217,12 +237,7 @@ impl Resolver<'_> {
             }
             Function::TopK | Function::ArgTopK => return self.best(function, call),
             Function::Diff => {
-                let (order, axis) = (self.integers(call.all("n"))?, self.axis(call)?.unwrap_or(-1));
-                let order = match order[..] {
-                    [] => 1,
-                    [order] => order,
-                    _ => return call.refuse("takes one number `n`"),
-                };
+                let (order, axis) = (self.integer(call, "n", 1)?, self.axis(call)?.unwrap_or(-1));
                 let Some(x) = self.operand(call, "x")? else { return Ok(None) };
                 return self.build(span, |graph, site| graph.diff(x, order, axis, site)).map(Some);
             }
@@ -244,9 +259,6 @@ impl Resolver<'_> {
                 return taken.map(Some);
             }
             _ => {}
-        }
-        if matches!(function, Function::Reduce(_) | Function::Statistic(_)) {
-            self.refuse_codes(None, call.all("x"), span)?;
         }
         let Some(x) = self.operand(call, "x")? else { return Ok(None) };
         let rank = self.graph.shape(x).rank();
@@ -330,10 +342,9 @@ impl Resolver<'_> {
     fn apply_elementwise(&mut self, op: Op, call: &Call) -> Outcome<Option<ExprId>> {
         let operands = op.operands().iter();
         let ids: Vec<Id> = operands.filter_map(|operand| call.get(operand)).collect();
-        let bound = |name| call.get(name).filter(|id| *self.value(*id) != Value::None);
         let value = match (op, call.get("x")) {
             (Op::Round, _) => return self.round(call),
-            (Op::Clip, Some(x)) => match (bound("low"), bound("high")) {
+            (Op::Clip, Some(x)) => match (self.given(call, "low"), self.given(call, "high")) {
                 (Some(low), Some(high)) => self.elementwise(op, &[x, low, high], call.span)?,
                 (Some(low), None) => self.elementwise(Op::Maximum, &[x, low], call.span)?,
                 (None, Some(high)) => self.elementwise(Op::Minimum, &[x, high], call.span)?,
@@ -418,6 +429,11 @@ impl Resolver<'_> {
                 mistake(problem, self.tree.span(id))
             }
         }
+    }
+
+    /// An argument that is given, and not as `None`.
+    pub(super) fn given(&self, call: &Call, parameter: &str) -> Option<Id> {
+        call.get(parameter).filter(|id| *self.value(*id) != Value::None)
     }
 
     pub(super) fn required_size(&self, call: &Call, parameter: &'static str) -> Outcome<Dim> {

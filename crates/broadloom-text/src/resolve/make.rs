@@ -68,8 +68,7 @@ impl Resolver<'_> {
         let span = call.span;
         let zero = Value::Literal(Literal::Int(0));
         let one = Value::Literal(Literal::Int(1));
-        let value =
-            |name| call.get(name).map(|id| self.value(id).clone()).filter(|value| *value != Value::None);
+        let value = |name| self.given(call, name).map(|id| self.value(id).clone());
         let (start, stop) = match (value("start"), value("stop")) {
             (Some(stop), None) => (zero, stop),
             (start, Some(stop)) => (start.unwrap_or(zero), stop),

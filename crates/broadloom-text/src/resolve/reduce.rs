@@ -34,7 +34,7 @@ impl Resolver<'_> {
     fn reduce(&mut self, op: ReduceOp, x: ExprId, numbers: bool, call: &Call) -> Outcome<Option<ExprId>> {
         let (axes, keepdims) = (self.axes(call)?, self.flag(call, "keepdims")?);
         let Some(filter) = self.filter(numbers, call)? else { return Ok(None) };
-        let initial = match call.get("initial").filter(|id| *self.value(*id) != Value::None) {
+        let initial = match self.given(call, "initial") {
             Some(initial) => {
                 let meets = op.result_dtype(self.graph.dtype(x));
                 let Some(initial) = self.tensor(initial, meets)? else { return Ok(None) };
@@ -73,7 +73,7 @@ impl Resolver<'_> {
             Some(_) => return call.refuse("has the orders 1, 2 and inf"),
         };
         let count = axes.map_or(self.graph.shape(x).rank(), <[i64]>::len);
-        let has_order = call.get("ord").is_some_and(|ord| *self.value(ord) != Value::None);
+        let has_order = self.given(call, "ord").is_some();
         if statistic == Statistic::Norm && has_order && count > 1 {
             return call.refuse("of several axes is one of matrices, which there is not; for all elements, write `norm(x.ravel(), 1)`");
         }
@@ -89,7 +89,7 @@ impl Resolver<'_> {
         }
         let mut others = [None; 3];
         for (other, name) in others.iter_mut().zip(["weights", "scale", "offset"]) {
-            if let Some(id) = call.get(name).filter(|id| *self.value(*id) != Value::None) {
+            if let Some(id) = self.given(call, name) {
                 let meets = self.graph.dtype(x);
                 let Some(expr) = self.tensor(id, meets)? else { return Ok(None) };
                 *other = Some(expr);
@@ -148,7 +148,7 @@ impl Resolver<'_> {
     }
 
     pub(super) fn nan_to_num(&mut self, call: &Call) -> Outcome<Option<ExprId>> {
-        let given = |name| match call.get(name).filter(|id| *self.value(*id) != Value::None) {
+        let given = |name| match self.given(call, name) {
             Some(_) => self.number(call, name).map(Some),
             None => Ok(None),
         };

@@ -45,12 +45,9 @@ impl Generator<'_, '_, '_> {
     fn goes_behind(&self, stmt: &Stmt, strip: AxisId) -> bool {
         let kernel = self.kernel;
         let Stmt::Let(id) = stmt else { return false };
-        match &kernel.values[id.index()].def {
-            Def::Load { access, .. } => kernel.accesses[access.index()].stride(strip).is_none(),
-            Def::Op { position, .. } => position.is_none(),
+        match kernel.values[id.index()].def {
             Def::Row(row, _) => matches!(kernel.rows[row.index()].span, Span::Strip | Span::Block { .. }),
-            Def::Constant(_) | Def::Param(_) | Def::Index(_) | Def::Select(_) | Def::Cast(_) => true,
-            Def::Take { .. } | Def::Segment { .. } | Def::Reduced => false,
+            ref def => kernel.goes_behind(def, strip),
         }
     }
 
