@@ -100,7 +100,7 @@ impl Graph {
     }
 
     /// Whether the columns of a matrix compare with those of a diagonal, row by row.
-    fn beside_diagonal(
+    pub(super) fn beside_diagonal(
         &mut self,
         op: Op,
         [rows, columns]: [Dim; 2],

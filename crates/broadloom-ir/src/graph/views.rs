@@ -417,7 +417,7 @@ impl Graph {
         self.settle(result, "sliding_window_view", &[operand], site)
     }
 
-    fn try_windows(
+    pub(super) fn try_windows(
         &mut self,
         operand: ExprId,
         width: &Dim,
