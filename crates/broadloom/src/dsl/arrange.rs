@@ -354,7 +354,7 @@ impl Tensor {
         self.full_like(true)
     }
 
-    fn made(
+    pub(super) fn made(
         self,
         dims: &[Dim],
         site: Site,
