@@ -1,7 +1,7 @@
 """A notebook as NumPy's users write them: on columns, images and distances.
 
 Its lines are a program of Python's, which NumPy runs, and a program of the text language, letter by letter. Each line is a
-case, with the lines before it whose names it needs.
+case, behind those before it whose names it needs.
 """
 
 import ast
@@ -134,7 +134,7 @@ shifted = distance - distance.max(axis=1, keepdims=True)
 softmax = np.exp(-shifted) / np.exp(-shifted).sum(axis=1, keepdims=True)
 entropy = -(weights * np.log(weights)).sum(axis=1)
 normals = np.cross(points[:-1], points[1:])
-volume = np.einsum('ij,ij->i', normals, points[:-1])
+volume = np.einsum('ij,ij->i', normals, points[::-1][:-1])
 outer = np.outer(points[0], codes[0])
 diagonal = np.diag(gram)
 masked = np.where(np.eye(17, dtype=bool), np.inf, gram)
@@ -178,12 +178,12 @@ def write(cases):
         names = {node.id for node in ast.walk(ast.parse(expression)) if isinstance(node, ast.Name)}
         needs[name] = names | set().union(*(needs[of] for of in names if of in needs))
         lines[name] = line
-        text = "\n".join(lines[of] for of in lines if of in needs[name] or of == name)
+        text = "; ".join(lines[of] for of in lines if of in needs[name] or of == name)
         given = {of: array for of, array in inputs.items() if of in needs[name]}
         wanted = np.asarray(known[name])
         if wanted.dtype.kind == "f":
             # Sums have an order of their own, and functions round their own way.
             size = np.abs(wanted[np.isfinite(wanted)]).max(initial=0)
             distance = np.full(wanted.shape, 200 * float(np.finfo(wanted.dtype).eps) * float(size))
-            wanted = Approximate(wanted.dtype, wanted, distance=distance)
+            wanted = Approximate(wanted.dtype, wanted.astype(np.float64), distance=distance)
         cases.write("function", text, given, wanted)

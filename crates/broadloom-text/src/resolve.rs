@@ -65,6 +65,7 @@ impl Value {
         match self {
             Value::Poison => "a mistake",
             Value::Tensor(_) => "a tensor",
+            Value::Literal(Literal::Bool(_)) => "`True` or `False`",
             Value::Literal(_) | Value::Number(_) => "a number",
             Value::Sizes(_) => "a shape",
             Value::Size(_) | Value::Modulo(..) => "a size",

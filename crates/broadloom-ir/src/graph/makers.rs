@@ -88,6 +88,12 @@ impl Graph {
         self.try_stack(&columns, 1, site)
     }
 
+    /// One value everywhere, by the name of the function that was called: `full`, `zeros`, `ones_like`, ..
+    pub fn filled(&mut self, name: &str, value: ExprId, shape: Shape, site: Site) -> ExprId {
+        let result = self.try_broadcast_to(value, shape, site);
+        self.settle_view(result, name, value, site)
+    }
+
     /// Ones where the second index is the first plus `offset`, and zeros elsewhere.
     pub fn eye(&mut self, sizes: [Dim; 2], offset: i64, dtype: DType, site: Site) -> ExprId {
         let result = self.try_eye(sizes, offset, dtype, site);

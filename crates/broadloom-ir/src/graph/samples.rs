@@ -128,7 +128,8 @@ impl Graph {
         if shape[axis].as_constant().is_some_and(|size| size < 2) {
             return Err(Problem::Argument("needs two elements along the axis at least"));
         }
-        let (work, dtype) = self.floats_of(&samples_and_places(samples, spacing));
+        let (work, _) = self.floats_of(&samples_and_places(samples, spacing));
+        let (_, dtype) = self.floats_of(&[samples]);
         let y = self.convert(samples, work, site)?;
         let part = |graph: &mut Graph, x, start: i64, stop: Option<i64>| {
             let start = (start != 0).then(|| Dim::constant(start));

@@ -184,7 +184,8 @@ impl Resolver<'_> {
         };
         let Some(value) = value else { return Ok(None) };
         let value = self.cast_to(value, dtype, span)?;
-        self.build(span, |graph, site| graph.broadcast_to(value, shape.into(), site)).map(Some)
+        let name = call.function;
+        self.build(span, |graph, site| graph.filled(name, value, shape.into(), site)).map(Some)
     }
 
     /// The sizes of a shape that is given as such, as a tuple, or as one size.

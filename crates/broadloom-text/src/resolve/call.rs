@@ -15,7 +15,7 @@ use broadloom_ir::ops::Op;
 
 /// A call with its arguments by parameter.
 pub(super) struct Call {
-    function: &'static str,
+    pub(super) function: &'static str,
     pub(super) span: Span,
     /// The names of the parameters without marks, and what is given for each.
     given: Vec<(&'static str, Vec<Id>)>,

@@ -324,7 +324,7 @@ impl Tensor {
         registry::build(registry::home(&operands), &operands, &[], site, |graph, _| {
             let value = constant(graph, &value, self.expr, site);
             let value = graph.cast(value, graph.dtype(self.expr), site);
-            graph.broadcast_to(value, graph.shape(self.expr), site)
+            graph.filled("full_like", value, graph.shape(self.expr), site)
         })
     }
 
@@ -389,7 +389,7 @@ impl Graph {
         let (site, value) = (Site::caller(), value.into_scalar());
         registry::build(self.key(), &[], &shape.into(), site, |graph, dims| {
             let value = graph.constant(value, site);
-            graph.broadcast_to(value, shape::Shape::from(dims), site)
+            graph.filled("full", value, shape::Shape::from(dims), site)
         })
     }
 

@@ -60,8 +60,7 @@ impl Reduced {
             let initial = self.initial.map(|initial| match initial.0 {
                 Kind::Tensor(tensor) => tensor.expr,
                 Kind::Literal(literal) => {
-                    let meets = op.result_dtype(graph.dtype(self.tensor.expr));
-                    graph.literal(literal, meets, self.site)
+                    graph.initial_literal(op, self.tensor.expr, literal, self.site)
                 }
             });
             let terms = Terms { filter: self.filter(), initial };
