@@ -20,17 +20,15 @@ fn remove() {
     }
 }
 
-/// Ends by the signal itself when one comes, so that whoever started the program sees which.
+/// Ends when a signal comes, with the exit code that shells give a program that it ended.
 #[cfg(unix)]
 fn watch() {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-    use signal_hook::low_level::emulate_default_handler;
     // Where signals cannot be watched for, they end the program as they do.
     let Ok(mut signals) = signal_hook::iterator::Signals::new([SIGHUP, SIGINT, SIGTERM]) else { return };
     std::thread::spawn(move || {
         if let Some(signal) = signals.forever().next() {
             remove();
-            let _ = emulate_default_handler(signal);
             std::process::exit(128 + signal);
         }
     });

@@ -481,7 +481,7 @@ pub fn other_names(own: &str) -> impl Iterator<Item = &'static str> {
 /// What to write in place of a function that does not exist.
 ///
 /// ```
-/// assert_eq!(broadloom_text::elsewhere("divmod"), Some("write `x // y` and `x % y`"));
+/// assert_eq!(broadloom_text::elsewhere("rollaxis"), Some("write `moveaxis(x, 2, 0)`"));
 /// ```
 pub fn elsewhere(name: &str) -> Option<&'static str> {
     ABSENT.iter().find(|(names, _)| names.contains(&name)).map(|(_, help)| *help)

@@ -268,7 +268,9 @@ impl Graph {
         let axis = resolve_axis(axis, self.written(operand).rank())?;
         let size = self.written(operand)[axis].as_constant();
         if size.is_none_or(|size| usize::try_from(size) != Ok(counts.len())) {
-            return Err(Problem::Argument("takes one number, or one for each element of an axis of constant size"));
+            return Err(Problem::Argument(
+                "takes one number, or one for each element of an axis of constant size",
+            ));
         }
         if counts.iter().any(|count| *count < 0) {
             return Err(Problem::Argument("takes no negative number of times"));

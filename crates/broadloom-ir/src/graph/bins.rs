@@ -101,9 +101,8 @@ impl Graph {
         // Of as many places as values, which is checked by what is computed of both.
         let steps = [self.steps_of(places, site)?, self.steps_of(values, site)?];
         let slopes = self.try_elementwise(Op::Divide, &[steps[1], steps[0]], site)?;
-        let end = |graph: &mut Graph, of, at: i64| {
-            graph.try_slice(of, &[SliceSpec::At(Dim::constant(at))], site)
-        };
+        let end =
+            |graph: &mut Graph, of, at: i64| graph.try_slice(of, &[SliceSpec::At(Dim::constant(at))], site);
         let [first, last] = [end(self, places, 0)?, end(self, places, -1)?];
         let [mut left, mut right] = [end(self, values, 0)?, end(self, values, -1)?];
         let last_value = right;
@@ -191,9 +190,8 @@ impl Graph {
                 (all, edges, self.try_elementwise(Op::Minimum, &[bin, most], site)?, count)
             }
         };
-        let end = |graph: &mut Graph, at: i64| {
-            graph.try_slice(edges, &[SliceSpec::At(Dim::constant(at))], site)
-        };
+        let end =
+            |graph: &mut Graph, at: i64| graph.try_slice(edges, &[SliceSpec::At(Dim::constant(at))], site);
         let [first, last] = [end(self, 0)?, end(self, -1)?];
         let is_above = self.try_elementwise(Op::GreaterEqual, &[x, first], site)?;
         let is_below = self.try_elementwise(Op::LessEqual, &[x, last], site)?;
@@ -277,6 +275,31 @@ impl Graph {
         let is_behind = self.try_elementwise(Op::GreaterEqual, &[x, bound], site)?;
         let behind = self.try_elementwise(Op::Minimum, &[behind, most], site)?;
         Ok((edges, self.try_select([is_behind, behind, bin], site)?))
+    }
+
+    /// How often each of the integers 0 to before `count` occurs (`i64`), or the sums of the weights where it does
+    /// (`f64`). Another integer is an error when the graph runs.
+    pub fn bincount(&mut self, operand: ExprId, weights: Option<ExprId>, count: Dim, site: Site) -> ExprId {
+        let operands: Vec<ExprId> = [Some(operand), weights].into_iter().flatten().collect();
+        let result = self.try_bincount(operand, weights, count, site);
+        self.settle_all(result, "bincount", &operands, site)
+    }
+
+    fn try_bincount(
+        &mut self,
+        operand: ExprId,
+        weights: Option<ExprId>,
+        count: Dim,
+        site: Site,
+    ) -> Result<ExprId, Problem> {
+        let weights = match weights {
+            Some(weights) => self.convert(weights, DType::F64, site)?,
+            None => {
+                let one = self.insert_constant(Scalar::I64(1), site)?;
+                self.try_broadcast_to(one, self.written(operand).clone(), site)?
+            }
+        };
+        self.try_segment(SegmentOp::Sum, weights, operand, count, site)
     }
 
     /// Whether each element is among some values.

@@ -19,12 +19,7 @@ impl Graph {
     }
 
     /// The variables as the rows of a matrix, and whether there is one alone, without an axis of its own.
-    fn variables(
-        &mut self,
-        operand: ExprId,
-        in_rows: bool,
-        site: Site,
-    ) -> Result<(ExprId, bool), Problem> {
+    fn variables(&mut self, operand: ExprId, in_rows: bool, site: Site) -> Result<(ExprId, bool), Problem> {
         let x = self.convert(operand, self.dtype(operand).promote(DType::F64), site)?;
         match self.written(x).rank() {
             1 => Ok((self.try_expand_dims(x, &[0], site)?, true)),
@@ -89,7 +84,9 @@ impl Graph {
             let shape = self.written(operand).clone();
             let axis = resolve_axis(axis, shape.rank())?;
             if shape[axis].as_constant() != Some(3) {
-                return Err(Problem::Argument("is of vectors of three: the axis of both has the constant size 3"));
+                return Err(Problem::Argument(
+                    "is of vectors of three: the axis of both has the constant size 3",
+                ));
             }
             let x = self.convert(operand, dtype, site)?;
             let part = |at: i64| {

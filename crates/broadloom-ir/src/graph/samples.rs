@@ -142,7 +142,8 @@ impl Graph {
         let slope = self.try_elementwise(Op::Divide, &[rise, width], site)?;
         let first = part(self, slope, 0, Some(1))?;
         let last = part(self, slope, -1, None)?;
-        let [before, here, behind] = [part(self, y, 0, Some(-2))?, part(self, y, 1, Some(-1))?, part(self, y, 2, None)?];
+        let [before, here, behind] =
+            [part(self, y, 0, Some(-2))?, part(self, y, 1, Some(-1))?, part(self, y, 2, None)?];
         let middle = match spacing {
             Spacing::Step(step) => {
                 let width = self.insert_constant(Scalar::F64(2.0 * step).cast(work), site)?;
@@ -176,13 +177,7 @@ impl Graph {
 
     /// One vector slid along another: at each place, the sum of the products of what lies side by side, in the common
     /// dtype; of bool, whether any of them holds. A length that is a symbol is that of the second, and the shorter one.
-    pub fn slide(
-        &mut self,
-        sliding: Sliding,
-        vectors: [ExprId; 2],
-        overlap: Overlap,
-        site: Site,
-    ) -> ExprId {
+    pub fn slide(&mut self, sliding: Sliding, vectors: [ExprId; 2], overlap: Overlap, site: Site) -> ExprId {
         let result = self.try_slide(sliding, vectors, overlap, site);
         self.settle_all(result, sliding.name(), &vectors, site)
     }
@@ -250,11 +245,7 @@ impl Graph {
         let count = match self.written(coefficients).dims() {
             [count] => count.as_constant().filter(|count| *count <= MOST),
             dims => {
-                return Err(Problem::Rank {
-                    name: "the coefficients".into(),
-                    expected: 1,
-                    rank: dims.len(),
-                });
+                return Err(Problem::Rank { name: "the coefficients".into(), expected: 1, rank: dims.len() });
             }
         };
         let count = count.ok_or(Problem::Argument("takes up to 64 coefficients, of a constant number"))?;

@@ -49,7 +49,10 @@ pub(super) const ABSENT: &[(&[&str], &str)] = &[
         "there is no sorting; compute it before, and pass it as an input",
     ),
     (&["searchsorted"], "of few bounds, write `sum(bounds <= x[:, None], axis=1)`"),
-    (&["histogram2d", "histogramdd", "histogram_bin_edges"], "write `segment_count(((x - low) / width).astype(i64), bins)`"),
+    (
+        &["histogram2d", "histogramdd", "histogram_bin_edges"],
+        "write `segment_count(((x - low) / width).astype(i64), bins)`",
+    ),
     // Sizes that depend on the data.
     (
         &["nonzero", "flatnonzero", "argwhere", "extract", "compress", "trim_zeros", "delete"],
@@ -237,7 +240,10 @@ pub(super) const ABSENT: &[(&[&str], &str)] = &[
         &["hist"],
         "write the number of each bin, and count: `segment_count(floor((x - low) / width).astype(i64), bins)`",
     ),
-    (&["interp1d", "poly1d"], "there is no such function; write it with operations of docs/ops.md, or compute it before, and pass it as an input"),
+    (
+        &["interp1d", "poly1d"],
+        "there is no such function; write it with operations of docs/ops.md, or compute it before, and pass it as an input",
+    ),
     (
         &["groupby", "aggregate", "agg", "pivot_table"],
         "write `segment_mean(x, ids, groups)`, or sum, min, max, count",

@@ -7,7 +7,7 @@ use crate::syntax::Id;
 use broadloom_ir::ExprId;
 use broadloom_ir::dim::Dim;
 use broadloom_ir::dtype::DType;
-use broadloom_ir::graph::{Literal, Overlap, SegmentOp, Sliding, Spacing};
+use broadloom_ir::graph::{Literal, Overlap, Sliding, Spacing};
 use broadloom_ir::ops::Op;
 use broadloom_ir::reduce::ReduceOp;
 
@@ -16,10 +16,14 @@ impl Resolver<'_> {
         match function {
             Sampled::Trapezoid => self.trapezoid(call),
             Sampled::Slide(sliding) => self.slide(sliding, call),
-            Sampled::Polyval => self.of_both(call, ["p", "x"], |graph, [p, x], site| graph.polyval(p, x, site)),
+            Sampled::Polyval => {
+                self.of_both(call, ["p", "x"], |graph, [p, x], site| graph.polyval(p, x, site))
+            }
             Sampled::Digitize => {
                 let right = self.flag(call, "right")?;
-                self.of_both(call, ["x", "bins"], |graph, [x, bins], site| graph.digitize(x, bins, right, site))
+                self.of_both(call, ["x", "bins"], |graph, [x, bins], site| {
+                    graph.digitize(x, bins, right, site)
+                })
             }
             Sampled::Interp => self.interp(call),
             Sampled::IsIn => {
@@ -145,16 +149,14 @@ impl Resolver<'_> {
         };
         let count = self.size(count)?;
         let Some(x) = self.operand(call, "x")? else { return Ok(None) };
-        let span = call.span;
-        let Some(weights) = self.given(call, "weights") else {
-            return self.build(span, |graph, site| graph.segment_count(x, count, site)).map(Some);
+        let weights = match self.given(call, "weights") {
+            Some(weights) => match self.tensor(weights, DType::F64)? {
+                Some(weights) => Some(weights),
+                None => return Ok(None),
+            },
+            None => None,
         };
-        let Some(weights) = self.tensor(weights, DType::F64)? else { return Ok(None) };
-        let made = self.build(span, |graph, site| {
-            let weights = graph.cast(weights, DType::F64, site);
-            graph.segment(SegmentOp::Sum, weights, x, count, site)
-        });
-        made.map(Some)
+        self.build(call.span, |graph, site| graph.bincount(x, weights, count, site)).map(Some)
     }
 
     /// Whether both have the same shape and elements: constant sizes that differ say no, others have to be equal.

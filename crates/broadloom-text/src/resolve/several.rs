@@ -50,7 +50,8 @@ impl Resolver<'_> {
         match result.and_then(|number| results.get(number)) {
             Some(result) => Ok(Value::Tensor(*result)),
             None => {
-                let problem = Problem::Program { what: "of several results, an index takes one, by its number" };
+                let problem =
+                    Problem::Program { what: "of several results, an index takes one, by its number" };
                 let help = format!("there are {}, 0 to {}", results.len(), results.len().saturating_sub(1));
                 Err(Box::new(Mistake::new(problem, span).help(help)))
             }
@@ -163,14 +164,17 @@ impl Resolver<'_> {
                 let sizes = match (part, size.as_constant(), is_uneven) {
                     (Some(part), ..) => (1..parts).map(|number| part.scale(number)).collect::<Result<_, _>>(),
                     (None, Some(size), true) => {
-                        let bound = |number: i64| Dim::constant(number * (size / parts) + number.min(size % parts));
+                        let bound =
+                            |number: i64| Dim::constant(number * (size / parts) + number.min(size % parts));
                         Ok((1..parts).map(bound).collect())
                     }
                     (None, Some(_), false) => {
                         return call.refuse("needs parts of one size: for others, write `array_split`");
                     }
                     (None, None, _) => {
-                        return call.refuse("needs an axis whose size is known, or a multiple of the number of parts");
+                        return call.refuse(
+                            "needs an axis whose size is known, or a multiple of the number of parts",
+                        );
                     }
                 };
                 match sizes {
@@ -303,7 +307,9 @@ impl Resolver<'_> {
     pub(super) fn stray_results<T>(&self, span: Span) -> Outcome<T> {
         let problem = Problem::Kind { expected: "a tensor or a number", found: "several results" };
         let code = self.source.slice(span);
-        Err(Box::new(Mistake::new(problem, span).help(format!("take one of them by its number: `{code}[0]`"))))
+        Err(Box::new(
+            Mistake::new(problem, span).help(format!("take one of them by its number: `{code}[0]`")),
+        ))
     }
 
     /// The number of results.

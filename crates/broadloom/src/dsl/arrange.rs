@@ -309,6 +309,22 @@ impl Tensor {
         })
     }
 
+    /// Every `step`-th of the windows of an axis, each with its elements along a new last axis.
+    ///
+    /// ```
+    /// use broadloom::prelude::*;
+    /// let result: Vec<i32> = eval(&[1, 2, 3, 4, 5], |x| x.unfold(0, 2, 3))?;
+    /// assert_eq!(result, [1, 2, 4, 5]);
+    /// # Ok::<(), broadloom::EvalError>(())
+    /// ```
+    #[track_caller]
+    pub fn unfold(self, axis: impl IntoAxis, width: impl Into<Dim>, step: i64) -> Tensor {
+        let axis = axis.into_axis();
+        self.made(&[width.into()], Site::caller(), |graph, x, width, site| {
+            graph.unfold(x, width[0].clone(), axis, step, site)
+        })
+    }
+
     /// A tensor of the same shape and dtype with one value.
     ///
     /// ```

@@ -59,9 +59,7 @@ impl Reduced {
         registry::build(registry::home(&operands), &operands, &[], self.site, |graph, _| {
             let initial = self.initial.map(|initial| match initial.0 {
                 Kind::Tensor(tensor) => tensor.expr,
-                Kind::Literal(literal) => {
-                    graph.initial_literal(op, self.tensor.expr, literal, self.site)
-                }
+                Kind::Literal(literal) => graph.initial_literal(op, self.tensor.expr, literal, self.site),
             });
             let terms = Terms { filter: self.filter(), initial };
             graph.reduce_terms(op, self.tensor.expr, terms, axes.as_deref(), self.keepdims, self.site)

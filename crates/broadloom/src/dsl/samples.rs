@@ -168,9 +168,7 @@ impl Tensor {
     #[track_caller]
     pub fn interp(self, places: Tensor, values: Tensor) -> Tensor {
         let (site, known) = (Site::caller(), [places.expr, values.expr]);
-        self.with(&[self, places, values], site, |graph| {
-            graph.interp(self.expr, known, [None, None], site)
-        })
+        self.with(&[self, places, values], site, |graph| graph.interp(self.expr, known, [None, None], site))
     }
 
     /// How many elements are in each of so many bins of equal width from `low` to `high` (`i64`), and the bounds of the
@@ -186,9 +184,8 @@ impl Tensor {
     #[track_caller]
     pub fn histogram(self, bins: i64, low: impl Into<f64>, high: impl Into<f64>) -> (Tensor, Tensor) {
         let (site, bins) = (Site::caller(), Bins::Count(bins, Some([low.into(), high.into()])));
-        let part = |at: usize| {
-            self.with(&[self], site, |graph| graph.histogram(self.expr, bins, false, site)[at])
-        };
+        let part =
+            |at: usize| self.with(&[self], site, |graph| graph.histogram(self.expr, bins, false, site)[at]);
         (part(0), part(1))
     }
 
