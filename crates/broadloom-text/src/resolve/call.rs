@@ -53,6 +53,7 @@ fn computes(function: Function) -> bool {
             | Function::Product(_)
             | Function::Einsum
             | Function::Diff
+            | Function::Scan { .. }
             | Function::Reduce(_)
             | Function::NanReduce(_)
             | Function::Statistic(_)
@@ -263,7 +264,7 @@ impl Resolver<'_> {
         let Some(x) = self.operand(call, "x")? else { return Ok(None) };
         let rank = self.graph.shape(x).rank();
         let made = match function {
-            Function::Reduce(_) | Function::NanReduce(_) | Function::Statistic(_) => {
+            Function::Reduce(_) | Function::NanReduce(_) | Function::Statistic(_) | Function::Scan { .. } => {
                 return self.reduction(function, x, call);
             }
             Function::Cast => {

@@ -19,6 +19,7 @@ mod operators;
 mod products;
 mod reductions;
 mod registry;
+mod scan;
 mod script;
 mod tensor;
 mod topk;
