@@ -157,6 +157,13 @@ largest=True)` and `argtopk(..)`. The order is that of `max` and `argmax`: NaNs 
 as well; equal elements, zeros of both signs among them, by their indices; as a value, -0 is below +0. Whole rows are never
 sorted, and what is computed of elements is not stored.
 
+`x.cumsum(axis)`, `cumprod`, `cummin` and `cummax` give running results along an axis, NumPy's `cumsum` and
+`maximum.accumulate`: each is that before it combined with one element more, in the order of the axis, so that sums of
+floats have the bits that a loop gives. `nancumsum` and `nancumprod` pass over NaN, and `cumsum_from_zero`, in the text
+language `cumsum(x, include_initial=True)`, begins with 0. What they are computed of and what follows element by element is
+in the same loops; rows beside each other are computed at once, and by several threads. In chunks each goes on where the
+one before it has ended. Sums of f16 and bf16 run in f32, and each result is rounded.
+
 `x.diff(order, axis)`, in the text language `diff(x, n=1, axis=-1)`, is what neighbours along an axis differ by, up to 16
 times over; of bool, whether they differ.
 

@@ -2,7 +2,7 @@
 //! the last step of some case that has a result.
 
 use broadloom_ir::dtype::DType;
-use broadloom_ir::graph::{CheckedGraph, Node};
+use broadloom_ir::graph::{CheckedGraph, Node, scan_name};
 use broadloom_ir::ops::Op;
 use broadloom_ir::reduce::ReduceOp;
 use std::collections::HashSet;
@@ -28,6 +28,7 @@ impl Covered {
             Node::Take { .. } => format!("take of {}", graph.dtype(output)),
             Node::Concat { .. } => format!("concat of {}", graph.dtype(output)),
             Node::TopK { topk, operand } => format!("{} of {}", topk.name(), graph.dtype(*operand)),
+            Node::Scan { op, .. } => format!("{} of {}", scan_name(*op), graph.dtype(output)),
             Node::View { view, .. } => format!("{} of {}", view.name(), graph.dtype(output)),
             Node::Segment { .. }
             | Node::Input(_)

@@ -5,7 +5,7 @@
 use crate::build::Built;
 use broadloom::DType::{self, Bool, F32, F64, I32, I64, U8};
 use broadloom::Op;
-use broadloom_ir::graph::{CheckedGraph, Node};
+use broadloom_ir::graph::{CheckedGraph, Node, scan_name};
 use broadloom_ir::reduce::ReduceOp;
 use broadloom_loops::kernel::*;
 use broadloom_loops::{Layout, LowerOptions, lower};
@@ -62,6 +62,7 @@ fn expressions(graph: &CheckedGraph, forms: &mut BTreeSet<String>) {
             Node::Size(_) => "size".to_string(),
             Node::Concat { axis, .. } => format!("concat along axis {axis}"),
             Node::TopK { topk, .. } => format!("{}: {dtype}", topk.name()),
+            Node::Scan { op, .. } => format!("{}: {dtype}", scan_name(*op)),
             Node::Segment { op, .. } => format!("segment_{op}: {dtype}"),
             Node::Input(_) | Node::Constant(_) | Node::Poison => continue,
         };
@@ -100,6 +101,9 @@ fn schedule_forms(schedule: &Schedule, forms: &mut BTreeSet<String>) {
                 Stride::Param(_) => "access, stride at run time".to_string(),
             });
         }
+        let mut statements = kernel.statements();
+        let along = statements.any(|stmt| matches!(stmt, Stmt::Scan { .. }));
+        forms.extend((kernel.scanned.is_some() && !along).then(|| "scan across".to_string()));
         Walk { kernel, forms }.body(&kernel.body, 1);
     }
 }
@@ -153,7 +157,7 @@ impl Walk<'_> {
                     match span {
                         Span::Periodic { .. } => self.add("row that recurs", dtype),
                         Span::Stretched { .. } => self.add("row that is stretched", dtype),
-                        Span::Strip | Span::Axis | Span::Block { .. } => {}
+                        Span::Strip | Span::Axis | Span::One | Span::Block { .. } => {}
                     }
                     self.add(format!("row written, {how}"), dtype)
                 }
@@ -174,6 +178,15 @@ impl Walk<'_> {
                     let from = if best.ahead.is_empty() { "columns" } else { "contractions" };
                     self.forms.insert(format!("the best of {from}"));
                     [&best.ahead, &best.per_step, &best.prologue].iter().for_each(|body| self.body(body, 1));
+                }
+                Stmt::Begin { .. } => {}
+                Stmt::Scan { op, target, source, state, .. } => {
+                    let dtype = self.kernel.rows[state.index()].dtype;
+                    for (operand, verb) in [(source, "reads"), (target, "writes")] {
+                        let what = if operand.array().is_some() { "an array" } else { "a row" };
+                        self.forms.insert(format!("scan that {verb} {what}"));
+                    }
+                    self.add(format!("scan along, {op}"), dtype);
                 }
                 Stmt::Transpose { row, .. } => {
                     self.add("transposed by blocks", self.kernel.rows[row.index()].dtype);
@@ -377,6 +390,14 @@ const LOOPS: &[(&str, &[DType])] = &[
     ("pairs, root", FLOATS),
     ("pairs, values", FLOATS),
     ("pairs, indices", FLOATS),
+    ("scan along, sum", SUMS),
+    ("scan along, prod", SUMS),
+    ("scan along, min", FLOATS),
+    ("scan along, max", FLOATS),
+    ("cumsum", SUMS),
+    ("cumprod", SUMS),
+    ("cummin", FLOATS),
+    ("cummax", FLOATS),
     ("scattered, vector", FLOATS),
     ("scattered, scalar", SUMS),
     ("segment_sum", SUMS),
@@ -406,6 +427,11 @@ const OTHERS: &[&str] = &[
     "several outputs",
     "size",
     "stream with a part per step",
+    "scan across",
+    "scan that reads a row",
+    "scan that reads an array",
+    "scan that writes a row",
+    "scan that writes an array",
     "the greatest of an array",
     "the greatest of rows",
     "the least of an array",

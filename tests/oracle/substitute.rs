@@ -82,6 +82,12 @@ pub fn substitute(graph: &CheckedGraph, values: &dyn Fn(broadloom_ir::SymbolId) 
                 };
                 if topk.indices { best.1 } else { best.0 }
             }
+            Node::Scan { op, axis, .. } => match op {
+                ReduceOp::Sum => operands[0].cumsum(*axis),
+                ReduceOp::Prod => operands[0].cumprod(*axis),
+                ReduceOp::Min => operands[0].cummin(*axis),
+                _ => operands[0].cummax(*axis),
+            },
             Node::Iota => fresh.iota(Dim::from(shape[0])),
             Node::Size(dim) => fresh.constant(size(dim)),
             Node::Concat { axis, .. } => concat(operands, *axis as i64),

@@ -90,6 +90,7 @@ fn of_node(graph: &CheckedGraph, expr: ExprId, known: &HashMap<ExprId, Axes>, in
                 false => all.filter(|(axis, _)| !axes.contains(axis)).map(|(_, group)| group).collect(),
             }
         }
+        Node::Scan { operand, .. } => of(*operand),
         Node::View { view, operand } => of_view(graph, expr, view, *operand, of(*operand)),
         Node::Input(_)
         | Node::Constant(_)

@@ -179,6 +179,10 @@ impl Run<'_> {
                 join::segment(*op, array(values)?, array(ids)?, shape, self.fused).map_err(at)
             }
             Node::TopK { operand, topk } => topk::topk(*topk, array(operand)?, self.fused).map_err(at),
+            Node::Scan { op, operand, axis, initial } => {
+                let initial = initial.as_ref().map(array).transpose()?;
+                reduce::scan(*op, array(operand)?, *axis, initial, self.fused).map_err(at)
+            }
             Node::Poison => Err(at(Fault::Unsound(Rule::Poison))),
         }
     }

@@ -42,7 +42,8 @@ impl Kernel {
             }
             text.push_str(if index == 0 { "" } else { "; " });
             // Writing to a string cannot fail.
-            let _ = write!(text, "{} {name}", each.verb);
+            let verb = if self.scanned == Some(each.axis) { "scan" } else { each.verb };
+            let _ = write!(text, "{verb} {name}");
             if !facts.is_empty() {
                 let _ = write!(text, " ({})", facts.join(", "));
             }

@@ -32,13 +32,17 @@
 //!     a constant;
 //! 12. a `BestRows` stands in no loop of its axes and in no vector loop, but in a strip of one and in one of its places, as
 //!     many as are asked for; it has as many rows of the dtype of the elements and of i64 over the first; it reads a row
-//!     over it that its steps fill, or what ahead of them does, or what lies side by side in an array.
+//!     over it that its steps fill, or what ahead of them does, or what lies side by side in an array;
+//! 13. the axis along which results run is not the one that threads share, and a loop over it in which others stand takes
+//!     one step after the other; a `Scan` is over a strip of it in no loop over it, and has a state of one element, of the
+//!     dtype of what it reads and writes, which a `Begin` outside of its strips has written.
 
 mod best;
 mod contraction;
 mod dense;
 mod reductions;
 mod rows;
+mod scan;
 mod scratch;
 
 use crate::kernel::*;
@@ -130,6 +134,7 @@ pub fn verify(schedule: &Schedule) -> Result<(), Broken> {
             scratch: Scratch::of(kernel),
             blocks: vec![None; kernel.rows.len()],
         };
+        scope.scanned().map_err(broken)?;
         scope.body(&kernel.body).map_err(broken)?;
     }
     Ok(())
@@ -291,6 +296,28 @@ impl<'k> Scope<'k> {
         Ok(self.buffer(id, access)?.dtype)
     }
 
+    /// The dtype of what is written for a whole strip.
+    fn target_of_strip(&self, target: Operand, axis: AxisId) -> Result<DType, Fault> {
+        match target {
+            Operand::Row(row) => Ok(self.row(row)?.dtype),
+            Operand::Array { access, .. } => {
+                self.side_by_side(access, axis)?;
+                self.target(access, Some(axis))
+            }
+        }
+    }
+
+    /// What is read of a whole strip, in a dtype.
+    fn source_of_strip(&mut self, source: Operand, axis: AxisId, dtype: DType) -> Result<(), Fault> {
+        match source {
+            Operand::Row(row) if self.read_row(row, axis)? != dtype => Err(Fault::RowDtype(row)),
+            Operand::Array { access, .. } if self.side_by_side(access, axis)? != dtype => {
+                Err(Fault::Buffer(access))
+            }
+            Operand::Row(_) | Operand::Array { .. } => Ok(()),
+        }
+    }
+
     /// A loop, and what runs at the end of each of its innermost turns.
     fn looped(
         &mut self,
@@ -416,30 +443,18 @@ impl<'k> Scope<'k> {
                 if self.read(*value)? == dtype { Ok(()) } else { Err(Fault::Dtype(*value)) }
             }
             Stmt::Call { op, target, args, axis } => {
-                let dtype = match *target {
-                    Operand::Row(row) => self.row(row)?.dtype,
-                    Operand::Array { access, .. } => {
-                        self.side_by_side(access, *axis)?;
-                        self.target(access, Some(*axis))?
-                    }
-                };
-                for arg in args {
-                    match *arg {
-                        Operand::Row(row) if self.read_row(row, *axis)? != dtype => {
-                            return Err(Fault::RowDtype(row));
-                        }
-                        Operand::Array { access, .. } if self.side_by_side(access, *axis)? != dtype => {
-                            return Err(Fault::Buffer(access));
-                        }
-                        _ => {}
-                    }
-                }
+                let dtype = self.target_of_strip(*target, *axis)?;
+                args.iter().try_for_each(|arg| self.source_of_strip(*arg, *axis, dtype))?;
                 match op.tile(dtype) {
                     Some((function, _)) if function.arity() == args.len() => {
                         target.row().map_or(Ok(()), |row| self.write_row(row, *axis))
                     }
                     _ => Err(Fault::NoTile(*op, dtype)),
                 }
+            }
+            Stmt::Begin { row, value } => self.begin(*row, *value),
+            Stmt::Scan { op, target, source, state, axis } => {
+                self.scan(*op, [*target, *source], *state, *axis)
             }
             Stmt::Pairs(pairs) => self.pairs(pairs),
             Stmt::Best(best) => self.best(best, stmt),

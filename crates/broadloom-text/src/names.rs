@@ -143,6 +143,11 @@ pub(crate) enum Function {
     Eye,
     TopK,
     ArgTopK,
+    Scan {
+        op: ReduceOp,
+        /// Of what is no NaN.
+        numbers: bool,
+    },
     Diff,
     Concat,
     Stack,
@@ -246,6 +251,12 @@ const FUNCTIONS: &[(&str, Function, &[&str])] = &[
     ("take_along_axis", Function::TakeAlongAxis, &["x", "indices", "axis?"]),
     ("topk", Function::TopK, &["x", "k", "axis?", "largest?"]),
     ("argtopk", Function::ArgTopK, &["x", "k", "axis?", "largest?"]),
+    ("cumsum", Function::Scan { op: ReduceOp::Sum, numbers: false }, SCAN_FROM_NONE),
+    ("cumprod", Function::Scan { op: ReduceOp::Prod, numbers: false }, SCAN_FROM_NONE),
+    ("cummin", Function::Scan { op: ReduceOp::Min, numbers: false }, SCAN),
+    ("cummax", Function::Scan { op: ReduceOp::Max, numbers: false }, SCAN),
+    ("nancumsum", Function::Scan { op: ReduceOp::Sum, numbers: true }, SCAN),
+    ("nancumprod", Function::Scan { op: ReduceOp::Prod, numbers: true }, SCAN),
     ("diff", Function::Diff, &["x", "n?", "axis?"]),
     ("concat", Function::Concat, &["arrays", "axis?"]),
     ("stack", Function::Stack, &["arrays", "axis?"]),
@@ -303,6 +314,8 @@ const REDUCE_TRUTH: &[&str] = &["x", "axis?", "keepdims?", "where?"];
 const REDUCE_MEAN: &[&str] = &["x", "axis?", "keepdims?", "dtype?", "where?"];
 const REDUCE_SUM: &[&str] = &["x", "axis?", "keepdims?", "dtype?", "initial?", "where?"];
 const REDUCE_EXTREME: &[&str] = &["x", "axis?", "keepdims?", "initial?", "where?"];
+const SCAN: &[&str] = &["x", "axis?", "dtype?"];
+const SCAN_FROM_NONE: &[&str] = &["x", "axis?", "dtype?", "include_initial?"];
 const SPREAD: &[&str] = &["x", "axis?", "correction?", "keepdims?", "dtype?", "where?"];
 
 /// Other names of functions: NumPy's, SciPy's, the DSL's.
@@ -342,6 +355,8 @@ const ALIASES: &[(&str, &str)] = &[
     ("amin", "min"),
     ("amax", "max"),
     ("product", "prod"),
+    ("cumulative_sum", "cumsum"),
+    ("cumulative_prod", "cumprod"),
     ("concatenate", "concat"),
     ("select", "where"),
     ("cast", "astype"),

@@ -124,6 +124,7 @@ impl CheckedGraph {
             | Node::Size(_)
             | Node::Concat { .. }
             | Node::TopK { .. }
+            | Node::Scan { .. }
             | Node::Poison => false,
         })
     }

@@ -100,6 +100,18 @@ pub enum Node {
         /// Which.
         topk: TopK,
     },
+    /// Running results along an axis: each is that before it combined with one element more; the first is the first element,
+    /// or that combined with `initial`.
+    Scan {
+        /// Sum, Prod, Min or Max.
+        op: ReduceOp,
+        /// Of the accumulator dtype, which is that of the result.
+        operand: ExprId,
+        /// Along which axis of the operand.
+        axis: usize,
+        /// Of the same dtype, and of the shape of the operand without the axis.
+        initial: Option<ExprId>,
+    },
     /// What a mistake left behind. It has rank 0 and any use of it is poisoned as well.
     Poison,
 }
@@ -151,6 +163,7 @@ impl Node {
             | Node::View { operand, .. }
             | Node::TopK { operand, .. } => smallvec![*operand],
             Node::Take { table, indices, .. } => smallvec![*table, *indices],
+            Node::Scan { operand, initial, .. } => std::iter::once(*operand).chain(*initial).collect(),
         }
     }
 
@@ -173,6 +186,7 @@ impl Node {
             | Node::Concat { .. }
             | Node::Segment { .. }
             | Node::TopK { .. }
+            | Node::Scan { .. }
             | Node::Poison => {}
         }
     }
@@ -192,6 +206,11 @@ impl Node {
             | Node::View { operand, .. }
             | Node::TopK { operand, .. } => &mut [operand],
             Node::Take { table, indices, .. } => &mut [table, indices],
+            Node::Scan { operand, initial, .. } => {
+                *operand = id(*operand);
+                *initial = initial.map(id);
+                return;
+            }
         };
         for operand in operands {
             **operand = id(**operand);

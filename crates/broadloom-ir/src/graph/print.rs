@@ -1,6 +1,6 @@
 //! Checked graphs as text.
 
-use super::{CheckedGraph, Node, View};
+use super::{CheckedGraph, Node, View, scan_name};
 use crate::shape::Shape;
 use std::fmt;
 
@@ -29,6 +29,7 @@ impl CheckedGraph {
             Node::Concat { .. } => f.write_str("concat"),
             Node::Segment { op, .. } => write!(f, "segment_{op}"),
             Node::TopK { topk, .. } => f.write_str(topk.name()),
+            Node::Scan { op, .. } => f.write_str(scan_name(*op)),
             Node::Poison => f.write_str("poison"),
         }?;
         for operand in node.operands() {
@@ -55,6 +56,7 @@ impl CheckedGraph {
             }
             Node::Take { axis, .. }
             | Node::Concat { axis, .. }
+            | Node::Scan { axis, .. }
             | Node::View { view: View::Windows(axis), .. } => write!(f, " axis={axis}"),
             Node::Input(_)
             | Node::Constant(_)

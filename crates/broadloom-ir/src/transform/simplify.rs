@@ -352,6 +352,10 @@ impl Known {
             Node::View { operand, .. } => self.is_natural(*operand),
             // The greatest that are missing are minus infinity.
             Node::TopK { operand, topk } => topk.indices || !topk.largest && self.is_natural(*operand),
+            Node::Scan { op, operand, initial, .. } => {
+                let keeps = matches!(op, ReduceOp::Min | ReduceOp::Max) || is_float && *op == ReduceOp::Sum;
+                keeps && initial.is_none() && self.is_natural(*operand)
+            }
             Node::Take { table, .. } => self.is_natural(*table),
             Node::Concat { operands, .. } => all(operands),
             Node::Input(_) | Node::Segment { .. } | Node::Poison => false,

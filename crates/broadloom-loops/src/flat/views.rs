@@ -204,6 +204,7 @@ impl Flat {
                 | Kind::Iota
                 | Kind::Concat { .. }
                 | Kind::TopK { .. }
+                | Kind::Scan { .. }
                 | Kind::Segment { .. } => return None,
             }
         }

@@ -256,6 +256,7 @@ impl Nest<'_> {
                 | Kind::Iota
                 | Kind::Concat { .. }
                 | Kind::TopK { .. }
+                | Kind::Scan { .. }
                 | Kind::Segment { .. } => return Ok(None),
             }
         }

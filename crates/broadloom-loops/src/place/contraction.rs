@@ -46,6 +46,10 @@ impl Placement<'_, '_> {
             self.dense.remove(axis);
         }
         self.contractions.extend(streamed);
+        // Results run through the steps of an axis once, not through strips of several.
+        if self.nest.scanned.is_some() {
+            self.rows_of_contractions.extend(self.contractions.values().map(|found| found.reduction));
+        }
         for Contraction { reduction, .. } in self.contractions.values() {
             self.forms.insert(*reduction, Form::Contraction);
             self.dense.remove(reduction);

@@ -32,11 +32,7 @@ pub(super) const ABSENT: &[(&[&str], &str)] = &[
     (&["vecmat"], "write `v @ x`, or `einsum('...i,...ij->...j', v, x)`"),
     (&["multi_dot"], "write `a @ b @ c`, or `einsum('ij,jk,kl', a, b, c)`, which chooses the order"),
     (&["einsum_path"], "write `einsum(..)`, which chooses the order by itself"),
-    // Running results and order.
-    (
-        &["cumsum", "cumulative_sum", "nancumsum", "cumprod", "cumulative_prod", "nancumprod"],
-        "there are no running results; compute it before, and pass it as an input",
-    ),
+    // Order.
     (&["sort"], "write `topk(x, 10)` for the 10 greatest; a whole order is to be passed as an input"),
     (
         &["argsort", "lexsort"],

@@ -88,6 +88,7 @@ impl Program {
                 | Node::Select { .. }
                 | Node::Cast(_)
                 | Node::TopK { .. }
+                | Node::Scan { .. }
                 | Node::Reduce { .. }
                 | Node::View { .. }
                 | Node::Iota

@@ -6,7 +6,7 @@ use crate::variant::CompileError;
 use broadloom_ir::ExprId;
 use broadloom_ir::chunks::Refusal;
 use broadloom_ir::diagnostics::{Places, Row, Style, Text};
-use broadloom_ir::graph::{CheckedGraph, Node, Site};
+use broadloom_ir::graph::{CheckedGraph, Node, Site, scan_name};
 use std::fmt;
 use thiserror::Error;
 
@@ -122,6 +122,7 @@ impl ChunkError {
                 Node::Concat { .. } => "concat".to_owned(),
                 Node::Segment { op, .. } => format!("segment_{}", op.name()),
                 Node::TopK { topk, .. } => topk.name().to_owned(),
+                Node::Scan { op, .. } => scan_name(*op).to_owned(),
                 Node::Poison => "mistake".to_owned(),
             };
             (name, graph.site(expr))

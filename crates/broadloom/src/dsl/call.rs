@@ -3,7 +3,7 @@
 use super::operand::{Kind, Operand};
 use broadloom_ir::ExprId;
 use broadloom_ir::dtype::DType;
-use broadloom_ir::graph::{Composed, Graph, Literal, Product, Site, Tolerance};
+use broadloom_ir::graph::{Composed, Graph, Literal, Product, Running, Site, Tolerance};
 use broadloom_ir::ops::Op;
 use smallvec::SmallVec;
 
@@ -30,6 +30,8 @@ pub(super) enum Call {
     Best(Best),
     /// The indices of what another call has found.
     PlacesOfBest(ExprId),
+    /// Running results: which, of what, along which axis.
+    Scan(Running, ExprId, i64),
     /// Differences of neighbours: of what, how often, along which axis.
     Diff(ExprId, i64, i64),
 }
@@ -156,6 +158,7 @@ impl Call {
             Call::Einsum(subscripts, operands) => graph.einsum(subscripts, operands, site),
             Call::Best(Best { operand, k, axis, largest }) => graph.topk(*operand, *k, *axis, *largest, site),
             Call::PlacesOfBest(values) => graph.indices_of_topk(*values, site),
+            Call::Scan(running, operand, axis) => graph.scan(*running, *operand, Some(*axis), site),
             Call::Diff(operand, order, axis) => graph.diff(*operand, *order, *axis, site),
             Call::Along(Along { function, operand, axes, keepdims, .. }) => {
                 function(graph, *operand, axes.as_deref(), *keepdims, site)

@@ -20,6 +20,7 @@ mod products;
 mod reductions;
 mod registry;
 mod samples;
+mod scan;
 mod script;
 mod tensor;
 mod topk;
