@@ -50,7 +50,6 @@ fn computes(function: Function) -> bool {
             | Function::IsClose
             | Function::AllClose
             | Function::NanToNum
-            | Function::Product(_)
             | Function::Einsum
             | Function::Diff
             | Function::Sampled(_)
