@@ -155,6 +155,10 @@ arrays! {
 }
 
 /// What the closure of [`eval`] gives: a tensor, or a tuple of up to four.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is nothing that a closure of `eval` can give",
+    note = "give a `Tensor`, or a tuple of them; what they become is said by the type of the result of `eval`"
+)]
 pub trait EvalResult {
     /// The tensors.
     fn into_tensors(self) -> Vec<Tensor>;
