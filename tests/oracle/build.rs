@@ -134,6 +134,7 @@ impl Builder {
             Kind::Join => self.joined(draw),
             Kind::Segment => self.segmented(draw),
             Kind::Size => self.size(draw),
+            Kind::Order => self.ordered(draw),
             Kind::Idiom => idioms::idiom(self, draw),
         };
         assert!(!made.is_poisoned(), "{:?}: {:?}", step.kind, self.graph.check());
@@ -422,6 +423,24 @@ impl Builder {
         let op = if draw.next(2) == 0 { None } else { self.op(&[x], draw) };
         let x = op.map_or(x, |op| apply(op, &[x]));
         self.best(x, k, axis, draw)
+    }
+
+    /// The elements along an axis in order, their indices, or places among those of another tensor.
+    fn ordered(&mut self, draw: &mut Draw) -> Tensor {
+        let x = self.pick(draw);
+        if draw.next(3) == 0 {
+            let table = self.pick(draw).reshape([-1]);
+            let table = if draw.next(2) == 0 { table.sort(0) } else { table };
+            return if draw.next(2) == 0 { table.searchsorted(x) } else { table.searchsorted_right(x) };
+        }
+        let x = if x.shape().is_empty() { x.unsqueeze(0) } else { x };
+        let axis = draw.next(x.shape().rank());
+        match draw.next(4) {
+            0 => x.sort(axis),
+            1 => x.argsort(axis),
+            2 => x.sort_descending(axis),
+            _ => x.argsort_descending(axis),
+        }
     }
 
     /// The best elements along an axis, or their indices; half the time the other ones are kept, too.

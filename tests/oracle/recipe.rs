@@ -46,6 +46,7 @@ pub enum Kind {
     Join,
     Segment,
     Size,
+    Order,
     Idiom,
 }
 
@@ -91,6 +92,7 @@ fn step() -> impl Strategy<Value = Step> {
         (3, Kind::Take),
         (4, Kind::Join),
         (4, Kind::Segment),
+        (4, Kind::Order),
         (1, Kind::Size),
         (24, Kind::Idiom),
     ];

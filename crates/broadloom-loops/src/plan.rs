@@ -57,6 +57,8 @@ pub enum Reason {
     Partials,
     /// They are the best elements along an axis, or their indices, which one walk finds together.
     Best,
+    /// Rows are sorted where they lie, by a function.
+    Sorted,
     /// Reductions stand too deep in one another.
     Nested,
     /// The loops of its reader, in the order that memory wants, would compute it again and again.
@@ -94,6 +96,7 @@ impl fmt::Display for Reason {
             Reason::Packed => f.write_str("copied once so that neighbours lie side by side"),
             Reason::Partials => f.write_str("partial results of threads"),
             Reason::Best => f.write_str("found together by one walk"),
+            Reason::Sorted => f.write_str("whole rows are sorted"),
             Reason::Nested => f.write_str("reductions are nested too deep"),
             Reason::Loops => f.write_str("repeated by the loops that read it"),
             Reason::Contracted => f.write_str("computed by strips of what its reader reduces"),

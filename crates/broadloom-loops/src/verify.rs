@@ -32,7 +32,9 @@
 //!     a constant;
 //! 12. a `BestRows` stands in no loop of its axes and in no vector loop, but in a strip of one and in one of its places, as
 //!     many as are asked for; it has as many rows of the dtype of the elements and of i64 over the first; it reads a row
-//!     over it that its steps fill, or what ahead of them does, or what lies side by side in an array.
+//!     over it that its steps fill, or what ahead of them does, or what lies side by side in an array;
+//! 13. a `Sort` stands in no loop of its axis, which threads do not share, and in no vector loop; along the axis, what it
+//!     reads and what it writes lie side by side, in two arrays: elements of one dtype, or their indices, which are i64.
 
 mod best;
 mod contraction;
@@ -40,6 +42,7 @@ mod dense;
 mod reductions;
 mod rows;
 mod scratch;
+mod sort;
 
 use crate::kernel::*;
 use broadloom_ir::dim::Dim;
@@ -82,10 +85,10 @@ pub enum Fault {
     /// Promise 3.
     #[error("row {0} is overwritten by another before it is read")]
     Overwritten(RowId),
-    /// Promise 4.
+    /// Promise 4 or 13.
     #[error("access {0} is moved by an axis that has no loop around it")]
     Moved(AccessId),
-    /// Promise 4 or 8.
+    /// Promise 4, 8 or 13.
     #[error("access {0} has not the buffer that its use demands")]
     Buffer(AccessId),
     /// Promise 5.
@@ -97,7 +100,7 @@ pub enum Fault {
     /// Promise 5.
     #[error("{0} has no tile function for {1}")]
     NoTile(Op, DType),
-    /// Promise 6, 7, 11 or 12.
+    /// Promise 6, 7, 11, 12 or 13.
     #[error("the loop over {0} cannot run in this form")]
     Form(AxisId),
     /// Promise 7.
@@ -379,6 +382,12 @@ impl<'k> Scope<'k> {
                 self.extent(*size)?;
                 self.source(*access)? == *dtype && self.read(*index)? == DType::I64
             }
+            Def::Search { access, value, stride, size, .. } => {
+                self.stride(*stride)?;
+                self.extent(*size)?;
+                let of = self.read(*value)?;
+                self.source(*access)? == of && is_computed(of) && *dtype == DType::I64
+            }
             Def::Segment { index, size, position } => {
                 self.position(*position)?;
                 self.extent(*size)?;
@@ -442,6 +451,7 @@ impl<'k> Scope<'k> {
                 }
             }
             Stmt::Pairs(pairs) => self.pairs(pairs),
+            Stmt::Sort(sort) => self.sort(sort),
             Stmt::Best(best) => self.best(best, stmt),
             Stmt::BestRows(best) => self.best_rows(best, stmt),
             Stmt::Transpose { access, row, rows, axis, .. } => self.transpose(*access, *row, *rows, *axis),

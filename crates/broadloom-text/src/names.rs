@@ -95,6 +95,19 @@ pub(crate) enum Function {
     Eye,
     TopK,
     ArgTopK,
+    /// The elements in order, or their indices.
+    Sort {
+        indices: bool,
+    },
+    Search,
+    /// Of all elements, or of those that are no NaN.
+    Median {
+        numbers: bool,
+    },
+    Quantile {
+        percents: bool,
+        numbers: bool,
+    },
     Diff,
     Concat,
     Stack,
@@ -111,7 +124,17 @@ pub(crate) enum Function {
 }
 
 /// The functions that take text, which argument it is, and its parameter.
-const TEXTS: &[(&str, usize, &str)] = &[("einsum", 0, "subscripts"), ("pad", 2, "mode")];
+const TEXTS: &[(&str, usize, &str)] = &[
+    ("einsum", 0, "subscripts"),
+    ("pad", 2, "mode"),
+    ("sort", 2, "kind"),
+    ("argsort", 2, "kind"),
+    ("searchsorted", 2, "side"),
+    ("quantile", 3, "method"),
+    ("nanquantile", 3, "method"),
+    ("percentile", 3, "method"),
+    ("nanpercentile", 3, "method"),
+];
 
 /// Functions beside the tables of elementwise ops and reductions, with their parameters. A `?` marks those that may be
 /// left out, a `*` one that takes all further arguments together.
@@ -192,6 +215,15 @@ const FUNCTIONS: &[(&str, Function, &[&str])] = &[
     ("take_along_axis", Function::TakeAlongAxis, &["x", "indices", "axis?"]),
     ("topk", Function::TopK, &["x", "k", "axis?", "largest?"]),
     ("argtopk", Function::ArgTopK, &["x", "k", "axis?", "largest?"]),
+    ("sort", Function::Sort { indices: false }, SORT),
+    ("argsort", Function::Sort { indices: true }, SORT),
+    ("searchsorted", Function::Search, &["x", "v", "side?"]),
+    ("median", Function::Median { numbers: false }, REDUCE),
+    ("nanmedian", Function::Median { numbers: true }, REDUCE),
+    ("quantile", Function::Quantile { percents: false, numbers: false }, QUANTILE),
+    ("nanquantile", Function::Quantile { percents: false, numbers: true }, QUANTILE),
+    ("percentile", Function::Quantile { percents: true, numbers: false }, QUANTILE),
+    ("nanpercentile", Function::Quantile { percents: true, numbers: true }, QUANTILE),
     ("diff", Function::Diff, &["x", "n?", "axis?"]),
     ("concat", Function::Concat, &["arrays", "axis?"]),
     ("stack", Function::Stack, &["arrays", "axis?"]),
@@ -216,6 +248,8 @@ const REDUCE_TRUTH: &[&str] = &["x", "axis?", "keepdims?", "where?"];
 const REDUCE_MEAN: &[&str] = &["x", "axis?", "keepdims?", "dtype?", "where?"];
 const REDUCE_SUM: &[&str] = &["x", "axis?", "keepdims?", "dtype?", "initial?", "where?"];
 const REDUCE_EXTREME: &[&str] = &["x", "axis?", "keepdims?", "initial?", "where?"];
+const SORT: &[&str] = &["x", "axis?", "kind?", "stable?", "descending?"];
+const QUANTILE: &[&str] = &["x", "q", "axis?", "method?", "keepdims?"];
 const SPREAD: &[&str] = &["x", "axis?", "correction?", "keepdims?", "dtype?", "where?"];
 
 /// Other names of functions: NumPy's, SciPy's, the DSL's.

@@ -14,6 +14,7 @@ mod operator;
 mod order;
 mod product;
 mod reduce;
+mod sort;
 mod text;
 
 use crate::Resolved;

@@ -106,7 +106,11 @@ impl Kernel {
             }
             Def::Op { position, .. } => position.is_none(),
             Def::Constant(_) | Def::Param(_) | Def::Index(_) | Def::Select(_) | Def::Cast(_) => true,
-            Def::Row(..) | Def::Take { .. } | Def::Segment { .. } | Def::Reduced => false,
+            Def::Row(..)
+            | Def::Take { .. }
+            | Def::Search { .. }
+            | Def::Segment { .. }
+            | Def::Reduced => false,
         }
     }
 }
@@ -204,6 +208,7 @@ impl Stmt {
             | Stmt::Put { .. }
             | Stmt::Call { .. }
             | Stmt::Pairs(_)
+            | Stmt::Sort(_)
             | Stmt::Transpose { .. }
             | Stmt::Gather { .. } => None,
         }
@@ -241,6 +246,7 @@ impl Stmt {
             | Stmt::Put { .. }
             | Stmt::Call { .. }
             | Stmt::Pairs(_)
+            | Stmt::Sort(_)
             | Stmt::Transpose { .. }
             | Stmt::Gather { .. } => smallvec![],
         }
@@ -253,6 +259,7 @@ impl Stmt {
             Stmt::Store { access, delta, .. } => smallvec![(*access, Use::Write(*delta))],
             Stmt::Scatter { access, .. } => smallvec![(*access, Use::Combine)],
             Stmt::Pairs(pairs) => smallvec![(pairs.right, Use::ReadAny)],
+            Stmt::Sort(sort) => smallvec![(sort.source, Use::ReadAny), (sort.target, Use::Combine)],
             Stmt::Best(Best { source, .. }) | Stmt::BestRows(BestRows { source, .. }) => {
                 source.array().into_iter().map(|(access, _)| (access, Use::ReadAny)).collect()
             }
@@ -290,6 +297,7 @@ impl Stmt {
             | Stmt::Reduce(_)
             | Stmt::Stream(_)
             | Stmt::Contract(_)
+            | Stmt::Sort(_)
             | Stmt::Transpose { .. }
             | Stmt::Gather { .. } => None,
         }
@@ -330,6 +338,7 @@ impl Stmt {
             | Stmt::Scatter { .. }
             | Stmt::For { .. }
             | Stmt::Strip { .. }
+            | Stmt::Sort(_)
             | Stmt::Reduce(_) => smallvec![],
         }
     }
@@ -369,6 +378,7 @@ impl Def {
             Def::Select(args) => SmallVec::from_slice(args),
             Def::Cast(arg) => smallvec![*arg],
             Def::Take { index, .. } | Def::Segment { index, .. } => smallvec![*index],
+            Def::Search { value, .. } => smallvec![*value],
             Def::Constant(_)
             | Def::Param(_)
             | Def::Index(_)
@@ -386,6 +396,7 @@ impl Def {
             Def::Select(args) => args,
             Def::Cast(arg) => std::slice::from_mut(arg),
             Def::Take { index, .. } | Def::Segment { index, .. } => std::slice::from_mut(index),
+            Def::Search { value, .. } => std::slice::from_mut(value),
             Def::Constant(_)
             | Def::Param(_)
             | Def::Index(_)
@@ -404,6 +415,7 @@ impl Def {
             Def::Take { access, position, .. } => {
                 smallvec![(*access, Use::ReadAny), (*position, Use::Position)]
             }
+            Def::Search { access, .. } => smallvec![(*access, Use::ReadAny)],
             Def::Op { position, .. } => position.iter().map(|access| (*access, Use::Position)).collect(),
             Def::Segment { position, .. } => smallvec![(*position, Use::Position)],
             Def::Constant(_)

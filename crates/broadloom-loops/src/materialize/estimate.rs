@@ -3,6 +3,7 @@
 use crate::cost;
 use crate::flat::{Flat, FlatId, Kind};
 use crate::thresholds::LIKELY_EXTENT;
+use broadloom_ir::graph::SEARCH;
 
 /// What an element takes if it is computed where it is read, as a saturating estimate.
 #[derive(Debug, Clone, Copy)]
@@ -62,6 +63,8 @@ pub(super) fn estimates(flat: &Flat) -> Vec<Estimate> {
             Kind::Take { .. } => own(cost::GATHER, "take"),
             Kind::Concat { .. } => own(cost::SELECT, "concat"),
             Kind::Segment { op, .. } => own(cost::REDUCTION, op.name()),
+            Kind::Sort { sort, .. } => own(cost::REDUCTION, sort.name()),
+            Kind::Search { .. } => own(cost::SEARCH, SEARCH),
             Kind::TopK { topk, .. } => own(cost::REDUCTION, topk.name()),
             Kind::Reduce(reduction) => {
                 let extent = flat.node(reduction.operand).shape[reduction.axis].as_constant();

@@ -98,7 +98,11 @@ impl Nest<'_> {
             || match &node.kind {
                 Kind::Op { op, args } => !op.can_fail(self.flat.node(args[0]).dtype),
                 Kind::Reduce(reduction) => self.flat.unrolls(reduction),
-                Kind::Take { .. } | Kind::Concat { .. } | Kind::Segment { .. } | Kind::TopK { .. } => false,
+                Kind::Take { .. }
+                | Kind::Concat { .. }
+                | Kind::Segment { .. }
+                | Kind::TopK { .. }
+                | Kind::Sort { .. } => false,
                 Kind::Buffer(_)
                 | Kind::Constant(_)
                 | Kind::Size(_)
@@ -108,6 +112,7 @@ impl Nest<'_> {
                 | Kind::Slice { .. }
                 | Kind::Windows { .. }
                 | Kind::Reshape(_)
+                | Kind::Search { .. }
                 | Kind::Iota => true,
             }
     }

@@ -61,18 +61,10 @@ pub(super) const ABSENT: &[(&[&str], &str)] = &[
         &["cumsum", "cumulative_sum", "nancumsum", "cumprod", "cumulative_prod", "nancumprod"],
         "there are no running results; compute it before, and pass it as an input",
     ),
-    (&["sort"], "write `topk(x, 10)` for the 10 greatest; a whole order is to be passed as an input"),
-    (
-        &["argsort", "lexsort"],
-        "write `argtopk(x, 10)` for the 10 greatest; a whole order is to be passed as an input",
-    ),
-    (&["partition"], "write `topk(x, 10)` for the 10 greatest, `topk(x, 10, largest=False)` for the least"),
-    (&["argpartition"], "write `argtopk(x, 10)`, or `argtopk(x, 10, largest=False)`"),
-    (
-        &["median", "nanmedian", "quantile", "nanquantile", "percentile", "nanpercentile"],
-        "there is no sorting; compute it before, and pass it as an input",
-    ),
-    (&["searchsorted", "digitize"], "of few bounds, write `sum(bounds <= x[:, None], axis=1)`"),
+    (&["lexsort"], "sort by the last key first: `order = argsort(b)`, then `order[argsort(a[order])]`"),
+    (&["partition"], "write `sort(x)`, or `topk(x, 10)` for the 10 greatest"),
+    (&["argpartition"], "write `argsort(x)`, or `argtopk(x, 10)` for the 10 greatest"),
+    (&["digitize"], "write `searchsorted(bounds, x, side='right')`"),
     (
         &["histogram", "histogram2d", "histogramdd", "histogram_bin_edges"],
         "write `segment_count(((x - low) / width).astype(i64), bins)`",

@@ -88,6 +88,8 @@ impl Program {
                 | Node::Select { .. }
                 | Node::Cast(_)
                 | Node::TopK { .. }
+                | Node::Sort { .. }
+                | Node::Search { .. }
                 | Node::Reduce { .. }
                 | Node::View { .. }
                 | Node::Iota
