@@ -125,6 +125,8 @@ impl Builder {
             Kind::Permute => self.permuted(draw),
             Kind::Slice => self.sliced(draw),
             Kind::Reshape => self.reshaped(draw),
+            // No kind of its own, for which there would be fewer of the others: some forms of loops are rare.
+            Kind::Axes if draw.next(2) == 0 => self.ordered(draw),
             Kind::Axes => self.other_axes(draw),
             Kind::Iota => {
                 let dim = self.known_dim(draw);
@@ -134,7 +136,6 @@ impl Builder {
             Kind::Join => self.joined(draw),
             Kind::Segment => self.segmented(draw),
             Kind::Size => self.size(draw),
-            Kind::Order => self.ordered(draw),
             Kind::Idiom => idioms::idiom(self, draw),
         };
         assert!(!made.is_poisoned(), "{:?}: {:?}", step.kind, self.graph.check());

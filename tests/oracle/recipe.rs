@@ -46,7 +46,6 @@ pub enum Kind {
     Join,
     Segment,
     Size,
-    Order,
     Idiom,
 }
 
@@ -92,7 +91,6 @@ fn step() -> impl Strategy<Value = Step> {
         (3, Kind::Take),
         (4, Kind::Join),
         (4, Kind::Segment),
-        (4, Kind::Order),
         (1, Kind::Size),
         (24, Kind::Idiom),
     ];
