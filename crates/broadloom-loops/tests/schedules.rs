@@ -57,7 +57,7 @@ fn schedules_keep_their_promises_in_every_layout() {
 
 fn cases() -> impl Iterator<Item = &'static (&'static str, expressions::Build)> {
     let cases = expressions::CASES.iter().chain(expressions::JOINS).chain(expressions::HALVES);
-    cases.chain(expressions::RESHAPES).chain(expressions::BEST)
+    cases.chain(expressions::RESHAPES).chain(expressions::BEST).chain(expressions::ORDER)
 }
 
 /// Kernels, arrays stored between them, and calls of tile functions in the text.
