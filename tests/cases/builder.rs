@@ -3,7 +3,7 @@
 use broadloom_ir::ExprId;
 use broadloom_ir::dim::Dim;
 use broadloom_ir::dtype::DType;
-use broadloom_ir::graph::{Graph, SegmentOp, Site, SliceSpec};
+use broadloom_ir::graph::{Graph, Running, SegmentOp, Site, SliceSpec};
 use broadloom_ir::ops::Op;
 use broadloom_ir::reduce::ReduceOp;
 use broadloom_ir::shape::Shape;
@@ -50,6 +50,9 @@ impl Builder {
 
     pub fn search(&mut self, table: ExprId, values: ExprId, right: bool) -> ExprId {
         self.graph.searchsorted(table, values, right, Site::caller())
+    }
+    pub fn scan(&mut self, op: ReduceOp, operand: ExprId, axis: i64) -> ExprId {
+        self.graph.scan(Running::of(op), operand, Some(axis), Site::caller())
     }
 
     pub fn expand(&mut self, operand: ExprId, axis: i64) -> ExprId {

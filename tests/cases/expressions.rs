@@ -1,6 +1,7 @@
 //! Well-known expressions, one for every form of loop: built by the tests of several crates.
 
 mod builder;
+mod scans;
 
 use broadloom_ir::ExprId;
 use broadloom_ir::dim::Dim;
@@ -9,6 +10,7 @@ use broadloom_ir::graph::{CheckedGraph, Graph, Norm, SegmentOp, Site};
 use broadloom_ir::ops::Op;
 use broadloom_ir::reduce::ReduceOp;
 pub use builder::Builder;
+pub use scans::SCANS;
 
 pub type Build = fn(&mut Builder) -> Vec<ExprId>;
 

@@ -197,10 +197,18 @@ fn cuts(n: usize, multiple: usize) -> Vec<Vec<usize>> {
 
 /// Programs, the number of their passes, and of how many rows chunks are.
 const PROGRAMS: &[(&str, usize, usize)] = &[
+    ("output a = cumsum(y); output b = cumsum(x, axis=0); output c = cumprod(x * 0.3 + 1, axis=0)", 1, 1),
+    ("output a = cumsum(x, axis=1); output b = cummax(i, axis=0) - i; output c = cummin(h)", 1, 1),
+    ("output a = exp(cumsum(y) * -1e-5) * y; output b = cumsum(cummax(y)); output c = cumsum(b)", 1, 1),
+    ("output a = cumsum(y) / sum(y); output b = cumsum(y - mean(y))", 2, 1024),
+    ("output a = sum(cumsum(x, axis=0)); output b = max(cumsum(i, axis=0), axis=0)", 1, 1024),
+    ("output a = cumsum(h) + cumsum(h * 2); output b = nancumsum(y)", 1, 1),
     ("output a = exp(x) * w + 1", 1, 1),
     ("output a = argmin(sum((codes[None] - x[:, None]) ** 2, axis=-1), axis=1)", 1, 1),
     ("output a = x.sum(axis=1); output b = x.T.sum(axis=0)", 1, 1),
     ("output a = topk(x, 2); output b = mean(argtopk(exp(x), 2), axis=1)", 1, 1),
+    ("output a = sort(x, axis=1); output b = argsort(exp(x)); output c = median(x, axis=1)", 1, 1),
+    ("output a = searchsorted(sort(table), y, side='right'); output b = quantile(x, [0.2, 0.9], axis=1).T", 1, 1),
     ("output a = x.sum(axis=0)", 1, 1024),
     ("output a = sum(x * x)", 1, 1024),
     ("output a = sum(y ** 2); output b = sum(y * y)", 1, 1024),

@@ -2,7 +2,7 @@
 //! the last step of some case that has a result.
 
 use broadloom_ir::dtype::DType;
-use broadloom_ir::graph::{CheckedGraph, Node, SEARCH};
+use broadloom_ir::graph::{CheckedGraph, Node, SEARCH, scan_name};
 use broadloom_ir::ops::Op;
 use broadloom_ir::reduce::ReduceOp;
 use std::collections::HashSet;
@@ -30,6 +30,7 @@ impl Covered {
             Node::TopK { topk, operand } => format!("{} of {}", topk.name(), graph.dtype(*operand)),
             Node::Sort { sort, operand } => format!("{} of {}", sort.name(), graph.dtype(*operand)),
             Node::Search { table, .. } => format!("{SEARCH} of {}", graph.dtype(*table)),
+            Node::Scan { op, .. } => format!("{} of {}", scan_name(*op), graph.dtype(output)),
             Node::View { view, .. } => format!("{} of {}", view.name(), graph.dtype(output)),
             Node::Segment { .. }
             | Node::Input(_)

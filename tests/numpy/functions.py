@@ -463,8 +463,37 @@ def quirks(lines):
         lines.cases.write("function", line, {"x": x}, Refused("no number of Python's"))
 
 
+def scans(lines):
+    random = lines.random
+    for dtype in SOME:
+        for axis in ["", ", axis=0", ", axis=1", ", axis=-1", ", 2", ", axis=3"]:
+            x = values(dtype, SHAPE, random)
+            signs = np.sign(x) if dtype.kind in "if" else x
+            lines.add(f"np.cumsum(x{axis})", x=x)
+            lines.add(f"np.cumprod(x{axis})", x=signs)
+            if axis:
+                lines.add(f"np.cumulative_sum(x{axis.replace(', 2', ', axis=2')}, include_initial=True)", x=x)
+                lines.add(f"np.cumulative_prod(x{axis.replace(', 2', ', axis=2')}, include_initial=True)", x=signs)
+            x = with_nans(dtype, SHAPE, random)
+            lines.add(f"np.nancumsum(x{axis})", x=x)
+            lines.add(f"np.nancumprod(x{axis})", x=np.sign(x) if dtype.kind in "if" else x)
+        lines.add("x.cumsum(0).sum() + x.cumprod(1)", x=values(dtype, (3, 2), random))
+        lines.add("np.cumsum(x[0, 0], axis=0)", x=values(dtype, (3, 2), random))
+        lines.add("np.cumsum(x[:0], axis=0)", x=values(dtype, (3, 2), random))
+        lines.add("np.cumsum(x, axis=1, dtype=np.float64)", x=values(dtype, (3, 200), random))
+    for dtype in WIDE_FLOATS:
+        # One addition after the other, so that the bits are the same however they round.
+        x = random.normal(0, 1, (7, 1500)).astype(dtype)
+        lines.add("np.cumsum(x, axis=1)", x=x)
+        lines.add("np.cumsum(x, axis=0)", x=x)
+        lines.add("np.cumsum(x.T, axis=0)", x=x)
+        lines.add("np.cumprod(1 + x / 64, axis=1)", x=x)
+        lines.add("np.cumsum(x)[-1] - np.cumsum(np.exp2(np.floor(x)), axis=1)", x=x)
+
+
 def write(cases):
     lines = Lines(cases)
+    scans(lines)
     filtered(lines)
     of_numbers(lines)
     near(lines)

@@ -99,6 +99,17 @@ fn is(dim: Dim, constant: i64) -> bool {
     dim.as_constant() == Some(constant)
 }
 
+/// Running results along an axis.
+pub fn running(x: Tensor, axis: usize, draw: &mut Draw) -> Tensor {
+    match draw.next(6) {
+        0 | 1 => x.cumsum(axis),
+        2 => x.cumprod(axis),
+        3 => x.cummin(axis),
+        4 => x.cummax(axis),
+        _ => x.cumsum_from_zero(axis),
+    }
+}
+
 /// Whether two tensors broadcast.
 fn broadcast(x: Tensor, y: Tensor) -> bool {
     let (x, y) = (x.shape(), y.shape());
@@ -310,6 +321,9 @@ impl Builder {
     fn reduction(&mut self, draw: &mut Draw) -> Tensor {
         let x = self.pick(draw);
         let shape = x.shape();
+        if !shape.is_empty() && draw.next(8) == 0 {
+            return running(x, draw.next(shape.rank()), draw);
+        }
         let op = draw.of(ReduceOp::ALL);
         let mask = if shape.is_empty() { 0 } else { 1 + draw.next((1 << shape.rank()) - 1) };
         let axes: Vec<i64> =

@@ -5,7 +5,7 @@
 use crate::build::Built;
 use broadloom::DType::{self, Bool, F32, F64, I32, I64, U8};
 use broadloom::Op;
-use broadloom_ir::graph::{CheckedGraph, Node, SEARCH};
+use broadloom_ir::graph::{CheckedGraph, Node, SEARCH, scan_name};
 use broadloom_ir::reduce::ReduceOp;
 use broadloom_loops::kernel::*;
 use broadloom_loops::{Layout, LowerOptions, lower};
@@ -64,6 +64,7 @@ fn expressions(graph: &CheckedGraph, forms: &mut BTreeSet<String>) {
             Node::TopK { topk, .. } => format!("{}: {dtype}", topk.name()),
             Node::Sort { operand, sort } => format!("{}: {}", sort.name(), graph.dtype(*operand)),
             Node::Search { table, .. } => format!("{SEARCH}: {}", graph.dtype(*table)),
+            Node::Scan { op, .. } => format!("{}: {dtype}", scan_name(*op)),
             Node::Segment { op, .. } => format!("segment_{op}: {dtype}"),
             Node::Input(_) | Node::Constant(_) | Node::Poison => continue,
         };
@@ -102,6 +103,9 @@ fn schedule_forms(schedule: &Schedule, forms: &mut BTreeSet<String>) {
                 Stride::Param(_) => "access, stride at run time".to_string(),
             });
         }
+        let mut statements = kernel.statements();
+        let along = statements.any(|stmt| matches!(stmt, Stmt::Scan { .. }));
+        forms.extend((kernel.scanned.is_some() && !along).then(|| "scan across".to_string()));
         Walk { kernel, forms }.body(&kernel.body, 1);
     }
 }
@@ -158,7 +162,7 @@ impl Walk<'_> {
                     match span {
                         Span::Periodic { .. } => self.add("row that recurs", dtype),
                         Span::Stretched { .. } => self.add("row that is stretched", dtype),
-                        Span::Strip | Span::Axis | Span::Block { .. } => {}
+                        Span::Strip | Span::Axis | Span::One | Span::Block { .. } => {}
                     }
                     self.add(format!("row written, {how}"), dtype)
                 }
@@ -184,6 +188,15 @@ impl Walk<'_> {
                     let form = if sort.indices { "row of indices" } else { "row" };
                     let order = if sort.descending { "descending" } else { "ascending" };
                     self.forms.insert(format!("{form} sorted, {order}"));
+                }
+                Stmt::Begin { .. } => {}
+                Stmt::Scan { op, target, source, state, .. } => {
+                    let dtype = self.kernel.rows[state.index()].dtype;
+                    for (operand, verb) in [(source, "reads"), (target, "writes")] {
+                        let what = if operand.array().is_some() { "an array" } else { "a row" };
+                        self.forms.insert(format!("scan that {verb} {what}"));
+                    }
+                    self.add(format!("scan along, {op}"), dtype);
                 }
                 Stmt::Transpose { row, .. } => {
                     self.add("transposed by blocks", self.kernel.rows[row.index()].dtype);
@@ -387,6 +400,14 @@ const LOOPS: &[(&str, &[DType])] = &[
     ("pairs, root", FLOATS),
     ("pairs, values", FLOATS),
     ("pairs, indices", FLOATS),
+    ("scan along, sum", SUMS),
+    ("scan along, prod", SUMS),
+    ("scan along, min", FLOATS),
+    ("scan along, max", FLOATS),
+    ("cumsum", SUMS),
+    ("cumprod", SUMS),
+    ("cummin", FLOATS),
+    ("cummax", FLOATS),
     ("scattered, vector", FLOATS),
     ("scattered, scalar", SUMS),
     ("segment_sum", SUMS),
@@ -422,6 +443,11 @@ const OTHERS: &[&str] = &[
     "several outputs",
     "size",
     "stream with a part per step",
+    "scan across",
+    "scan that reads a row",
+    "scan that reads an array",
+    "scan that writes a row",
+    "scan that writes an array",
     "the greatest of an array",
     "the greatest of rows",
     "the least of an array",

@@ -1,6 +1,6 @@
 //! Forms that random steps hit too rarely: one for each kind of loop that the compiler knows.
 
-use crate::build::{Builder, apply, reduce};
+use crate::build::{Builder, apply, reduce, running};
 use crate::recipe::Draw;
 use broadloom::{DType, Dim, Op, Tensor, einsum, select, slice};
 use broadloom_ir::reduce::ReduceOp;
@@ -25,6 +25,7 @@ const IDIOMS: &[Idiom] = &[
     gathered,
     masked,
     shared_function,
+    row_of_functions,
     any_ops,
     any_ops,
     any_ops,
@@ -36,11 +37,18 @@ const IDIOMS: &[Idiom] = &[
     any_ops,
     short_axis,
     columns,
+    running_results,
     columns,
     gathered,
     nearest,
     short_product,
     contraction,
+    running_results,
+    running_results,
+    running_results,
+    nearest,
+    pixels,
+    nearest,
 ];
 
 /// A tensor of one of the forms, with its parts kept for other steps.
@@ -77,6 +85,25 @@ fn matrix(builder: &mut Builder, dtype: DType, draw: &mut Draw) -> Tensor {
     let x = builder.input(dtype, [n, m]);
     builder.keep(x);
     x
+}
+
+/// Running results along rows or columns, of what is computed, and used.
+fn running_results(builder: &mut Builder, draw: &mut Draw) -> Tensor {
+    let dtype = if draw.next(2) == 0 { float(draw) } else { any_dtype(draw) };
+    let x = matrix(builder, dtype, draw);
+    let of = match draw.next(4) {
+        0 => function(x.cast_to(float(draw)), draw),
+        1 => x.t(),
+        _ => x,
+    };
+    let results = running(of, draw.next(2), draw);
+    builder.keep(results);
+    match draw.next(4) {
+        0 => function(results.cast_to(float(draw)), draw),
+        1 => running(results, draw.next(2), draw),
+        2 => results.max(draw.next(2)),
+        _ => results,
+    }
 }
 
 /// Softmax or standardisation, along rows or columns.
@@ -312,7 +339,7 @@ fn pixels(builder: &mut Builder, draw: &mut Draw) -> Tensor {
     let image = builder.input(draw.of(&[DType::U8, DType::F32, DType::F64]), [n, m, channels]);
     let scale = builder.input(DType::F32, [channels]);
     let scaled = (image - scale) / scale.maximum(1);
-    match draw.next(6) {
+    match draw.next(7) {
         0 => scaled.mean([0, 1]),
         1 => scaled.sum(2),
         2 => scaled.slice(slice![.., .., ..;-1]),
@@ -321,6 +348,7 @@ fn pixels(builder: &mut Builder, draw: &mut Draw) -> Tensor {
             let other = builder.input(float(draw), [n, m, channels]);
             function(other.slice(slice![.., .., ..;-1]), draw) * scaled
         }
+        5 => function(scaled * builder.input(DType::F32, [n, m, Dim::from(1)]), draw),
         _ => scaled,
     }
 }

@@ -93,6 +93,12 @@ pub fn substitute(graph: &CheckedGraph, values: &dyn Fn(broadloom_ir::SymbolId) 
             }
             Node::Search { right: false, .. } => operands[0].searchsorted(operands[1]),
             Node::Search { right: true, .. } => operands[0].searchsorted_right(operands[1]),
+            Node::Scan { op, axis, .. } => match op {
+                ReduceOp::Sum => operands[0].cumsum(*axis),
+                ReduceOp::Prod => operands[0].cumprod(*axis),
+                ReduceOp::Min => operands[0].cummin(*axis),
+                _ => operands[0].cummax(*axis),
+            },
             Node::Iota => fresh.iota(Dim::from(shape[0])),
             Node::Size(dim) => fresh.constant(size(dim)),
             Node::Concat { axis, .. } => concat(operands, *axis as i64),

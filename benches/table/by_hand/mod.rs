@@ -133,4 +133,5 @@ pub mod pairs;
 pub mod peak;
 pub mod reductions;
 pub mod rows;
+pub mod scans;
 pub mod vectors;

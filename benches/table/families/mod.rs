@@ -12,6 +12,7 @@ mod pairs;
 mod products;
 mod reductions;
 mod rows;
+mod scans;
 
 use crate::harness::Suite;
 
@@ -23,6 +24,7 @@ pub fn run(suite: &mut Suite) {
     suite.family("broadcast", broadcast::entries);
     suite.family("reductions", reductions::entries);
     suite.family("rows", rows::entries);
+    suite.family("running results", scans::entries);
     suite.family("nearest code", nearest_code::entries);
     suite.family("pairs", pairs::entries);
     suite.family("products", products::entries);

@@ -7,7 +7,8 @@
 //! ```text
 //!            ┌───────── for every chunk ─────────┐
 //! arrays ───▶│ each: results of its rows         │──▶ rest: totals finished, what only they need ──▶ the next pass
-//!            │       partial results ──▶ merge   │
+//! begin ────▶│       partial results ──▶ merge   │
+//!            │       ends of scans ──▶ the next  │
 //!            └───────────────────────────────────┘
 //! ```
 //!

@@ -184,6 +184,10 @@ impl Run<'_> {
             Node::Search { table, values, right } => {
                 order::search(array(table)?, array(values)?, *right, self.fused).map_err(at)
             }
+            Node::Scan { op, operand, axis, initial } => {
+                let initial = initial.as_ref().map(array).transpose()?;
+                reduce::scan(*op, array(operand)?, *axis, initial, self.fused).map_err(at)
+            }
             Node::Poison => Err(at(Fault::Unsound(Rule::Poison))),
         }
     }

@@ -103,6 +103,21 @@ fn what_is_in_order_is_that_of_the_interpreter() {
 }
 
 #[test]
+fn running_results_are_those_of_the_interpreter() {
+    let sizes: &[Sizes] = &[
+        [("n", 5), ("m", 7)].into(),
+        [("n", 1), ("m", 1)].into(),
+        [("n", 70), ("m", 0)].into(),
+        [("n", 0), ("m", 3)].into(),
+        [("n", 3), ("m", 2100)].into(),
+        [("n", 1100), ("m", 18)].into(),
+    ];
+    for (name, build) in expressions::SCANS {
+        agrees(name, &expressions::graph(*build), sizes);
+    }
+}
+
+#[test]
 fn joins_and_segments_agree_with_the_interpreter() {
     let sizes: &[Sizes] = &[
         [("n", 5), ("m", 7), ("k", 3)].into(),

@@ -117,6 +117,15 @@ pub(crate) enum Kind {
         values: FlatId,
         right: bool,
     },
+    /// Running results along an axis, in the dtype of the operand. Computed where they are read only by loops over all of
+    /// it, in order.
+    Scan {
+        op: ReduceOp,
+        operand: FlatId,
+        axis: usize,
+        /// What the first element is combined with, without the axis.
+        initial: Option<FlatId>,
+    },
     /// Partial results of a segmented reduction, see [`Node::Segment`]. Always stored.
     Segment {
         op: ReduceOp,
@@ -153,6 +162,7 @@ impl Kind {
             Kind::Search { table, values, .. } => smallvec![*table, *values],
             Kind::Concat { operands, .. } => operands.clone(),
             Kind::Segment { values, ids, .. } => smallvec![*values, *ids],
+            Kind::Scan { operand, initial, .. } => std::iter::once(*operand).chain(*initial).collect(),
         }
     }
 }
@@ -182,7 +192,7 @@ fn summed(graph: &CheckedGraph) -> HashSet<ExprId> {
         let node = graph.node(expr);
         let passes_on = match node {
             Node::Reduce { op, .. } => matches!(op, ReduceOp::Sum | ReduceOp::Prod | ReduceOp::Mean),
-            Node::TopK { .. } | Node::Sort { .. } | Node::Search { .. } => false,
+            Node::TopK { .. } | Node::Sort { .. } | Node::Search { .. } | Node::Scan { .. } => false,
             _ => summed.contains(&expr),
         };
         if passes_on {
@@ -352,8 +362,10 @@ impl Flat {
         // The body of an unrolled reduction is there once per element of the axis.
         let times = unrolled.and_then(|extent| u32::try_from(extent).ok()).unwrap_or(1).max(1);
         let weight = weight.saturating_mul(times);
-        let joins = matches!(kind, Kind::Concat { .. })
-            || kind.operands().iter().any(|operand| self.node(*operand).joins);
+        // Running results are not cut into pieces.
+        let joins = !matches!(kind, Kind::Scan { .. })
+            && (matches!(kind, Kind::Concat { .. })
+                || kind.operands().iter().any(|operand| self.node(*operand).joins));
         self.nodes.push(FlatNode { kind, dtype, shape, origin, nested: nested + loops, weight, joins });
         let id = FlatId::new(self.nodes.len() - 1);
         if nested + loops > MAX_NESTED_REDUCTIONS {
@@ -478,10 +490,36 @@ impl Flat {
                 let [table, values] = [table, values].map(|operand| self.widened(self.memo[operand]));
                 Kind::Search { table, values, right: *right }
             }
+            Node::Scan { op, operand, axis, initial } => {
+                let operand = self.widened(self.memo[operand]);
+                let initial = initial.map(|initial| self.widened(self.memo[&initial]));
+                let scan = self.scan(*op, operand, *axis, initial, expr);
+                return Ok(self.cast(scan, dtype));
+            }
             // A checked graph has no poison; the value is arbitrary.
             Node::Poison => Kind::Constant(Scalar::Bool(false)),
         };
         Ok(self.push(kind, dtype, shape, expr))
+    }
+
+    /// Running results; of one element, that itself.
+    fn scan(
+        &mut self,
+        op: ReduceOp,
+        operand: FlatId,
+        axis: usize,
+        initial: Option<FlatId>,
+        origin: ExprId,
+    ) -> FlatId {
+        let FlatNode { dtype, shape, .. } = self.node(operand).clone();
+        if !shape[axis].is_one() {
+            return self.push(Kind::Scan { op, operand, axis, initial }, dtype, shape, origin);
+        }
+        let Some(initial) = initial else { return operand };
+        let axes = (0..shape.rank()).filter(|of| *of != axis).map(Some).collect();
+        let initial = self.push(Kind::Reindex { operand: initial, axes }, dtype, shape.clone(), origin);
+        let args = smallvec![initial, operand];
+        self.push(Kind::Op { op: op.combine(), args }, dtype, shape, origin)
     }
 
     /// What one walk along an axis finds: both the values and the indices.

@@ -9,7 +9,7 @@
 //! Fusion is the rule and a stored array the exception; each one is there because computing its elements where they
 //! are used would cost more than storing them once, or because its consumer indexes it freely.
 
-use crate::flat::{Flat, FlatId, Kind};
+use crate::flat::{Flat, FlatId, FlatNode, Kind};
 use crate::kernel::*;
 use crate::make::{make, sort_rows};
 use crate::materialize::Materialization;
@@ -99,6 +99,30 @@ impl Fusion {
 
     fn sizes(&self, node: FlatId) -> Vec<Dim> {
         self.flat.node(node).shape.iter().filter(|dim| !dim.is_one()).cloned().collect()
+    }
+
+    /// The axis along which results run that a node is computed from element by element, among those that need a loop.
+    fn scanned(&self, root: FlatId) -> Option<usize> {
+        let sizes = self.sizes(root);
+        let mut seen = BTreeSet::new();
+        let mut stack = vec![root];
+        while let Some(node) = stack.pop() {
+            let is_array = node != root && self.stored.contains_key(&node);
+            if is_array || self.sizes(node) != sizes || !seen.insert(node) {
+                continue;
+            }
+            let FlatNode { kind, shape, .. } = self.flat.node(node);
+            match kind {
+                Kind::Scan { axis, .. } => {
+                    return Some(shape[..*axis].iter().filter(|dim| !dim.is_one()).count());
+                }
+                Kind::Op { .. } | Kind::Select(_) | Kind::Cast(_) | Kind::Reindex { .. } => {
+                    stack.extend(kind.operands())
+                }
+                _ => {}
+            }
+        }
+        None
     }
 
     /// All nodes that a node is computed from.
@@ -289,7 +313,7 @@ impl Fusion {
             }
             // What a loop over right-hand sides would compute again for each is computed once if that is unrolled.
             true => !nest.wanted.is_empty() || Placement::new(&nest, options).recomputed().is_empty(),
-            false => !nest.has_short_loops(),
+            false => !nest.has_short_loops() || nest.runs_across(),
         };
         let last = if is_better { Short::Looped } else { Short::Unrolled };
         if last == Short::Unrolled {
@@ -377,9 +401,8 @@ impl Fusion {
             _ => None,
         };
         // Each by itself.
-        let is_alone = |node: FlatId| {
-            self.flat.is_pack(node) || matches!(self.flat.node(node).kind, Kind::Sort { .. })
-        };
+        let is_alone =
+            |node: FlatId| self.flat.is_pack(node) || matches!(self.flat.node(node).kind, Kind::Sort { .. });
         if is_alone(last) {
             return Ok(roots);
         }
@@ -401,6 +424,7 @@ impl Fusion {
                     self.sizes(node) == self.sizes(last)
                         && (below.contains(&node) || looped(node) == looped(last))
                         && ranges(&self.pieces(node)?) == ranges(&pieces)
+                        && self.scanned(node) == self.scanned(last)
                 }
                 (one, other) => one == other,
             };

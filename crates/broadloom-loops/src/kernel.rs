@@ -190,6 +190,8 @@ pub struct Kernel {
     /// The outermost loop's axis, of which the caller passes the range to run; `None` for a kernel without loops
     /// over free axes, which runs once.
     pub parallel: Option<AxisId>,
+    /// The axis along which results run, if any do: its steps go in order, and threads do not share them.
+    pub scanned: Option<AxisId>,
     /// Bytes moved and operations done, for the choice of threads.
     pub cost: Cost,
     /// The expressions of the graph that are computed here, as a whole or in part, in order: not those that are read
@@ -305,6 +307,8 @@ pub enum Span {
     Strip,
     /// Those of its whole axis.
     Axis,
+    /// One, which all steps of all axes meet.
+    One,
     /// Those of the short axis `period` over and over, for strips of the axis `along`, which counts through them: an
     /// element at position `i` of `along` belongs to position `i % period`.
     Periodic {

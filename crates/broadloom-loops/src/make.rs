@@ -17,6 +17,7 @@
 mod best;
 mod contraction;
 mod cost;
+mod scan;
 mod sort;
 mod stages;
 
@@ -48,6 +49,7 @@ pub(crate) fn make(
         rows: HashMap::new(),
         row_axes: Vec::new(),
         read_kept: Vec::new(),
+        states: HashMap::new(),
     };
     maker.axes(axis_names);
     maker.accesses();
@@ -55,7 +57,8 @@ pub(crate) fn make(
     maker.kernel.body = body;
     // The places of what one walk finds are no work to be shared.
     let shared = |axis: &AxisId| !placement.nest.is_over_places(*axis);
-    maker.kernel.parallel = placement.nest.free.first().copied().filter(shared);
+    maker.kernel.parallel = placement.nest.shared_axis().filter(shared);
+    maker.kernel.scanned = placement.nest.scanned;
     rows::lay_out(&mut maker.kernel, &maker.row_axes, &maker.read_kept, placement.target());
     maker.kernel.cost = maker.cost();
     maker.kernel.exprs = placement.nest.exprs();
@@ -74,6 +77,8 @@ struct Maker<'p, 'n, 'a> {
     row_axes: Vec<AxisId>,
     /// Axes along which kept rows are read: their strips are blocks.
     read_kept: Vec<AxisId>,
+    /// The rows of the last results so far, of values that run along an axis.
+    states: HashMap<ValueId, RowId>,
 }
 
 impl Maker<'_, '_, '_> {
@@ -151,12 +156,14 @@ impl Maker<'_, '_, '_> {
         if let Some(&found) = self.env.get(&value) {
             return found;
         }
-        let def = match self.row_of(value) {
-            Some((row, axis)) => Def::Row(row, axis),
-            None => self.nest.values[value.index()].def.clone().map_operands(|arg| self.get(arg, body)),
+        let def = match (self.row_of(value), self.nest.across()) {
+            (Some((row, axis)), _) => Def::Row(row, axis),
+            (None, Some(strip)) if self.nest.scans.contains_key(&value) => self.running(value, strip, body),
+            (None, _) => self.nest.values[value.index()].def.clone().map_operands(|arg| self.get(arg, body)),
         };
         let defined = self.define(def, value);
         body.push(Stmt::Let(defined));
+        self.keep_running(value, defined, body);
         self.env.insert(value, defined);
         defined
     }
@@ -241,6 +248,7 @@ impl Maker<'_, '_, '_> {
                     let reduce = self.reduce(axis)?;
                     body.push(Stmt::Reduce(reduce));
                 } else {
+                    self.begin_scans(axis, body);
                     let stmts = self.scoped(|maker| maker.free(axis))?;
                     body.extend(stmts);
                 }
@@ -260,6 +268,14 @@ impl Maker<'_, '_, '_> {
         if let Some(walk) = self.placement.best_in(axis) {
             return Ok(vec![self.strips_of_best(axis, walk)?]);
         }
+        match self.nest.across() {
+            Some(strip) if self.nest.scanned == Some(axis) => self.scan_across(axis, strip),
+            _ => self.walk(axis),
+        }
+    }
+
+    /// The loop over a free axis, in strips if it has stages.
+    fn walk(&mut self, axis: AxisId) -> Result<Vec<Stmt>, LowerError> {
         let mut before = self.gathers(axis);
         let items = self.placement.items(Some(axis));
         let (prologue, last, lanes, ()) = self.in_stages(axis, Some(axis), &items, &[], |_, _| ())?;
@@ -273,10 +289,11 @@ impl Maker<'_, '_, '_> {
             Some(last) if before.is_empty() && !reads_kept && !reads_parts && !reads_found => Ok(vec![last]),
             last => {
                 before.extend(last);
-                // Inside a contraction, its strip is there already.
+                // Inside a contraction, its strip is there already, and where results run across it.
                 let around = self.nest.axes[axis.index()].parent;
                 let around = around.and_then(|outer| self.placement.contractions.get(&outer));
-                match around.is_some_and(|contraction| contraction.strip == axis) {
+                let is_contracted = around.is_some_and(|contraction| contraction.strip == axis);
+                match is_contracted || self.nest.across() == Some(axis) {
                     true => Ok(before),
                     false => Ok(vec![Stmt::Strip { axis, length: 0, body: before }]),
                 }

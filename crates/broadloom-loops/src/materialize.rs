@@ -245,6 +245,11 @@ impl Planner<'_> {
         if is_array || is_view && !is_output {
             return None;
         }
+        let is_scan = matches!(node.kind, Kind::Scan { .. });
+        if is_scan && !is_output {
+            let is_followed = maps.len() == 1 && maps.iter().all(|map| self.is_whole(id, map));
+            return (!is_followed).then_some(Reason::Scanned);
+        }
         if is_output {
             // An output of the same sizes is computed by the same kernel.
             let shared = |map: &&AffineMap| !self.is_whole(id, map);
@@ -255,7 +260,7 @@ impl Planner<'_> {
                 true => MAX_RECOMPUTED_OUTPUT_COST,
                 false => cost::MATERIALISE,
             };
-            return (others > 0 && (total > worth || node.nested > 0))
+            return (others > 0 && (total > worth || node.nested > 0 || is_scan))
                 .then_some(Reason::Shared { op: name, cost: most });
         }
         let invariant = maps.iter().any(|map| self.is_repeated(map));

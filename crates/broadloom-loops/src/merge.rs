@@ -23,6 +23,7 @@ impl Nest<'_> {
         if self.wanted.is_empty() {
             self.order_axes();
             self.merge_axes(takes_rows_for_long)?;
+            self.place_scanned();
         }
         Ok(self)
     }
@@ -35,7 +36,7 @@ impl Nest<'_> {
         let chain = self.free.windows(2).all(|pair| self.axes[pair[1].index()].parent == Some(pair[0]));
         let innermost = self.free.last().copied();
         let plain = self.stores.iter().all(|store| store.scatter.is_none() && store.level == innermost);
-        if !self.reductions.is_empty() || self.free.len() < 2 || !chain || !plain {
+        if !self.reductions.is_empty() || self.scanned.is_some() || self.free.len() < 2 || !chain || !plain {
             return;
         }
         let votes = |axis: AxisId| -> usize {
@@ -53,13 +54,18 @@ impl Nest<'_> {
         if votes(self.free[best]) > votes(self.free[innermost]) {
             let axis = self.free.remove(best);
             self.free.push(axis);
-            let mut parent = None;
-            for &axis in &self.free {
-                self.axes[axis.index()].parent = parent;
-                parent = Some(axis);
-            }
-            self.stores.iter_mut().for_each(|store| store.level = parent);
+            self.chain_free_axes();
         }
+    }
+
+    /// Puts each free loop into the one before it, and what is written into the last.
+    pub(crate) fn chain_free_axes(&mut self) {
+        let mut parent = None;
+        for &axis in &self.free {
+            self.axes[axis.index()].parent = parent;
+            parent = Some(axis);
+        }
+        self.stores.iter_mut().for_each(|store| store.level = parent);
     }
 
     /// Merges free axes as far as accesses allow.
@@ -72,7 +78,8 @@ impl Nest<'_> {
                 self.merge(outer, axis)?;
             }
         }
-        let Some(&inner) = self.free.last() else { return Ok(()) };
+        // What recurs comes into rows once, before results run.
+        let Some(&inner) = self.free.last().filter(|_| self.scanned.is_none()) else { return Ok(()) };
         let Some(outer) = self.around(inner) else { return Ok(()) };
         let Some(merge) = self.merging(outer, inner)? else { return Ok(()) };
         let Some(recurring) = self.may_keep_parts(outer, inner, &merge) else { return Ok(()) };
@@ -117,7 +124,8 @@ impl Nest<'_> {
         let around = self.axes.iter().any(|axis| axis.reduction && within(axis))
             || self.free.iter().filter(|axis| within(&self.axes[axis.index()])).count() > 1
             || self.stores.iter().any(|store| store.level == Some(outer));
-        if named(outer) || named(inner) || around {
+        let in_order = [outer, inner].map(Some).contains(&self.scanned);
+        if named(outer) || named(inner) || around || in_order {
             return Ok(None);
         }
         let extent = &self.axes[inner.index()].extent;

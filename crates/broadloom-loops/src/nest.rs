@@ -14,10 +14,12 @@ mod maps;
 mod reductions;
 mod reshape;
 mod roots;
+mod scan;
 
 pub(crate) use best::Found;
 pub(crate) use maps::{AffineIndex, AffineMap};
 pub(crate) use roots::{Short, Target};
+pub(crate) use scan::NestScan;
 
 use crate::LowerError;
 use crate::flat::{Flat, FlatId, Kind, Reduction};
@@ -176,6 +178,12 @@ pub(crate) struct Nest<'a> {
     /// The free axes, each after the one around it; the first is the outermost of all.
     pub free: Vec<AxisId>,
     pub reductions: HashMap<ValueId, NestReduction>,
+    /// Running results, which stand in the innermost loop.
+    pub scans: HashMap<ValueId, NestScan>,
+    /// The axis along which they are, whose steps go in order.
+    pub scanned: Option<AxisId>,
+    /// Whether all loops go over the whole of what is computed.
+    is_whole: bool,
     /// What walks for the best elements find, by the axes along which they go.
     pub found: HashMap<AxisId, Found>,
     /// Unrolled sums over pairs, by their values.
@@ -328,6 +336,9 @@ impl<'a> Nest<'a> {
         {
             return self.reshaped(id, operand, map);
         }
+        if matches!(self.flat.node(id).kind, Kind::Scan { .. }) && !self.follows(id, map) {
+            return Ok(smallvec![]);
+        }
         let mut terms = Vec::new();
         if let Kind::Reduce(reduction) = &self.flat.node(id).kind {
             if self.unrolls(id, reduction) {
@@ -449,6 +460,7 @@ impl<'a> Nest<'a> {
             Kind::TopK { .. } => self.want(id, Reason::Best, id),
             Kind::Sort { .. } => self.want(id, Reason::Sorted, id),
             Kind::Search { table, right, .. } => self.search(*table, args[0], *right, id)?,
+            Kind::Scan { op, axis, .. } => self.scan(*op, *axis, map, args, id),
             Kind::Iota => self.iota(&map[0], id),
             Kind::Take { table, indices, axis } => self.take(*table, *indices, *axis, map, args[0], id)?,
             Kind::Reduce(reduction) if self.unrolls(id, reduction) => {

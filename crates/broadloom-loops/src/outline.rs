@@ -42,7 +42,8 @@ impl Kernel {
             }
             text.push_str(if index == 0 { "" } else { "; " });
             // Writing to a string cannot fail.
-            let _ = write!(text, "{} {name}", each.verb);
+            let verb = if self.scanned == Some(each.axis) { "scan" } else { each.verb };
+            let _ = write!(text, "{verb} {name}");
             if !facts.is_empty() {
                 let _ = write!(text, " ({})", facts.join(", "));
             }
@@ -74,7 +75,10 @@ fn loops(body: &[Stmt]) -> Vec<Outlined> {
             add(&mut found, Outlined { axis: *axis, verb, lanes: 1, strip: None, inside: Vec::new() });
         }
         if let Stmt::Sort(SortRow { axis, .. }) = stmt {
-            add(&mut found, Outlined { axis: *axis, verb: "sort", lanes: 1, strip: None, inside: Vec::new() });
+            add(
+                &mut found,
+                Outlined { axis: *axis, verb: "sort", lanes: 1, strip: None, inside: Vec::new() },
+            );
         }
         if let Stmt::Contract(Contract { axis, lanes, .. }) = stmt {
             let inside = Vec::new();

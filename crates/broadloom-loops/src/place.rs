@@ -164,7 +164,10 @@ impl<'n, 'a> Placement<'n, 'a> {
             return smallvec![kept.after];
         }
         match &self.nest.values[value.index()].def {
-            Def::Reduced => self.nest.reductions[&value].operand.operands(),
+            Def::Reduced => match self.nest.scans.get(&value) {
+                Some(scan) => smallvec![scan.operand],
+                None => self.nest.reductions[&value].operand.operands(),
+            },
             def => def.operands(),
         }
     }
@@ -288,7 +291,7 @@ impl<'n, 'a> Placement<'n, 'a> {
             let access = &nest.accesses[store.access.index()];
             readers[store.value.index()] == 1
                 && store.scatter.is_none()
-                && self.is_call(store.value)
+                && self.is_by_rows(store.value)
                 && self.position(store.value) == store.level
                 && store.level.is_some_and(|strip| access.stride(strip).is_one())
                 && access.dtype == nest.values[store.value.index()].dtype
@@ -357,6 +360,12 @@ impl<'n, 'a> Placement<'n, 'a> {
         self.position(value).is_some()
             && !self.kept.contains_key(&value)
             && matches!(&entry.def, Def::Op { op, .. } if op.tile(entry.dtype).is_some())
+    }
+
+    /// Whether a value is computed for whole rows: by a tile function, or because results run along the rows.
+    pub fn is_by_rows(&self, value: ValueId) -> bool {
+        self.is_call(value)
+            || self.nest.scans.contains_key(&value) && self.position(value) == self.nest.scanned
     }
 
     fn order(&self, axis: AxisId) -> Order {

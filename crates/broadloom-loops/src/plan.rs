@@ -59,6 +59,8 @@ pub enum Reason {
     Best,
     /// Rows are sorted where they lie, by a function.
     Sorted,
+    /// They are running results along an axis, which are read otherwise than one after the other.
+    Scanned,
     /// Reductions stand too deep in one another.
     Nested,
     /// The loops of its reader, in the order that memory wants, would compute it again and again.
@@ -97,6 +99,7 @@ impl fmt::Display for Reason {
             Reason::Partials => f.write_str("partial results of threads"),
             Reason::Best => f.write_str("found together by one walk"),
             Reason::Sorted => f.write_str("whole rows are sorted"),
+            Reason::Scanned => f.write_str("running results, read in another order"),
             Reason::Nested => f.write_str("reductions are nested too deep"),
             Reason::Loops => f.write_str("repeated by the loops that read it"),
             Reason::Contracted => f.write_str("computed by strips of what its reader reduces"),

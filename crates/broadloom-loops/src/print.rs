@@ -127,6 +127,13 @@ impl Printer<'_> {
         format!("{} {operand}", accumulator.op)
     }
 
+    fn operand(&self, operand: Operand) -> String {
+        match operand {
+            Operand::Row(row) => row.to_string(),
+            Operand::Array { access, delta } => self.access(access, delta),
+        }
+    }
+
     /// What a walk for the best elements leaves in its rows.
     fn held(&self, [values, indices]: [RowId; 2], largest: bool, source: Operand) -> String {
         let extreme = if largest { "greatest" } else { "least" };
@@ -156,8 +163,10 @@ impl Printer<'_> {
                     let part = match (self.kernel.rows[row.index()].span, *part) {
                         (Span::Periodic { .. }, _) => ", over and over".to_string(),
                         (Span::Stretched { .. }, _) => ", stretched".to_string(),
-                        (Span::Strip | Span::Axis | Span::Block { .. }, 0) => String::new(),
-                        (Span::Strip | Span::Axis | Span::Block { .. }, part) => format!(", {part}"),
+                        (Span::Strip | Span::Axis | Span::One | Span::Block { .. }, 0) => String::new(),
+                        (Span::Strip | Span::Axis | Span::One | Span::Block { .. }, part) => {
+                            format!(", {part}")
+                        }
                     };
                     writeln!(f, "{pad}put {row}[{}{part}] <- {value}", self.axis(*axis))?;
                 }
@@ -172,12 +181,13 @@ impl Printer<'_> {
                     writeln!(f, "{pad}}}")?;
                 }
                 Stmt::Call { op, target, args, .. } => {
-                    let operand = |operand: &Operand| match *operand {
-                        Operand::Row(row) => row.to_string(),
-                        Operand::Array { access, delta } => self.access(access, delta),
-                    };
-                    let args: Vec<String> = args.iter().map(operand).collect();
-                    writeln!(f, "{pad}call {} = {op}({})", operand(target), args.join(", "))?;
+                    let args: Vec<String> = args.iter().map(|arg| self.operand(*arg)).collect();
+                    writeln!(f, "{pad}call {} = {op}({})", self.operand(*target), args.join(", "))?;
+                }
+                Stmt::Begin { row, value } => writeln!(f, "{pad}begin {row} <- {value}")?,
+                Stmt::Scan { op, target, source, state, .. } => {
+                    let (target, source) = (self.operand(*target), self.operand(*source));
+                    writeln!(f, "{pad}scan {target} = {op} of {source} from {state}")?;
                 }
                 Stmt::Reduce(reduce) => {
                     let order = order(reduce.order);

@@ -47,7 +47,7 @@ pub(crate) fn lay_out(kernel: &mut Kernel, row_axes: &[AxisId], read_kept: &[Axi
     for (axis, rows) in by_axis {
         // How much is alive changes where a row begins, and after the end of one.
         let mut changes: Vec<(usize, bool, usize)> = Vec::with_capacity(2 * rows.len());
-        for row in rows.into_iter().filter(|row| kernel.rows[*row].span != Span::Axis) {
+        for row in rows.into_iter().filter(|row| ![Span::Axis, Span::One].contains(&kernel.rows[*row].span)) {
             changes.extend([(lives[row].0, true, row), (lives[row].1 + 1, false, row)]);
         }
         changes.sort();
@@ -66,7 +66,9 @@ pub(crate) fn lay_out(kernel: &mut Kernel, row_axes: &[AxisId], read_kept: &[Axi
         let longest = of_axis.map(|(row, _)| match row.span {
             Span::Periodic { .. } => MAX_PERIODIC_STRIP,
             _ if met.by_tiles.contains(&axis) => MAX_TILE_STRIP,
-            Span::Strip | Span::Axis | Span::Stretched { .. } | Span::Block { .. } => MAX_COLUMN_STRIP,
+            Span::Strip | Span::Axis | Span::One | Span::Stretched { .. } | Span::Block { .. } => {
+                MAX_COLUMN_STRIP
+            }
         });
         let longest = longest.chain(met.contracted.get(&axis).copied()).min().unwrap_or(MAX_COLUMN_STRIP);
         let units = |bytes: usize, of: usize, unit: usize| (bytes / of / unit * unit).max(unit);
@@ -107,6 +109,7 @@ pub(crate) fn lay_out(kernel: &mut Kernel, row_axes: &[AxisId], read_kept: &[Axi
         row.length = match row.span {
             Span::Strip | Span::Block { .. } => lengths[&row_axes[index]] + apart,
             Span::Axis => row.length,
+            Span::One => 1,
             Span::Stretched { .. } => lengths[&row_axes[index]] + STRETCH,
             Span::Periodic { .. } => {
                 let Some(period) = row.period(axes) else { continue };
@@ -143,7 +146,7 @@ impl Row {
                 Extent::Constant(period) => Some(period as usize),
                 Extent::Param(_) => None,
             },
-            Span::Strip | Span::Axis | Span::Stretched { .. } | Span::Block { .. } => None,
+            Span::Strip | Span::Axis | Span::One | Span::Stretched { .. } | Span::Block { .. } => None,
         }
     }
 }
@@ -226,6 +229,8 @@ impl Met {
                 | Stmt::Scatter { .. }
                 | Stmt::Put { .. }
                 | Stmt::Call { .. }
+                | Stmt::Begin { .. }
+                | Stmt::Scan { .. }
                 | Stmt::Gather { .. }
                 | Stmt::For { .. }
                 | Stmt::Strip { .. }

@@ -33,7 +33,10 @@
 //! 12. a `BestRows` stands in no loop of its axes and in no vector loop, but in a strip of one and in one of its places, as
 //!     many as are asked for; it has as many rows of the dtype of the elements and of i64 over the first; it reads a row
 //!     over it that its steps fill, or what ahead of them does, or what lies side by side in an array;
-//! 13. a `Sort` stands in no loop of its axis, which threads do not share, and in no vector loop; along the axis, what it
+//! 13. the axis along which results run is not the one that threads share, and a loop over it in which others stand takes
+//!     one step after the other; a `Scan` is over a strip of it in no loop over it, and has a state of one element, of the
+//!     dtype of what it reads and writes, which a `Begin` outside of its strips has written;
+//! 14. a `Sort` stands in no loop of its axis, which threads do not share, and in no vector loop; along the axis, what it
 //!     reads and what it writes lie side by side, in two arrays: elements of one dtype, or their indices, which are i64.
 
 mod best;
@@ -41,6 +44,7 @@ mod contraction;
 mod dense;
 mod reductions;
 mod rows;
+mod scan;
 mod scratch;
 mod sort;
 
@@ -85,10 +89,10 @@ pub enum Fault {
     /// Promise 3.
     #[error("row {0} is overwritten by another before it is read")]
     Overwritten(RowId),
-    /// Promise 4 or 13.
+    /// Promise 4 or 14.
     #[error("access {0} is moved by an axis that has no loop around it")]
     Moved(AccessId),
-    /// Promise 4, 8 or 13.
+    /// Promise 4, 8 or 14.
     #[error("access {0} has not the buffer that its use demands")]
     Buffer(AccessId),
     /// Promise 5.
@@ -100,7 +104,7 @@ pub enum Fault {
     /// Promise 5.
     #[error("{0} has no tile function for {1}")]
     NoTile(Op, DType),
-    /// Promise 6, 7, 11, 12 or 13.
+    /// Promise 6, 7, 11, 12, 13 or 14.
     #[error("the loop over {0} cannot run in this form")]
     Form(AxisId),
     /// Promise 7.
@@ -133,6 +137,7 @@ pub fn verify(schedule: &Schedule) -> Result<(), Broken> {
             scratch: Scratch::of(kernel),
             blocks: vec![None; kernel.rows.len()],
         };
+        scope.scanned().map_err(broken)?;
         scope.body(&kernel.body).map_err(broken)?;
     }
     Ok(())
@@ -294,6 +299,28 @@ impl<'k> Scope<'k> {
         Ok(self.buffer(id, access)?.dtype)
     }
 
+    /// The dtype of what is written for a whole strip.
+    fn target_of_strip(&self, target: Operand, axis: AxisId) -> Result<DType, Fault> {
+        match target {
+            Operand::Row(row) => Ok(self.row(row)?.dtype),
+            Operand::Array { access, .. } => {
+                self.side_by_side(access, axis)?;
+                self.target(access, Some(axis))
+            }
+        }
+    }
+
+    /// What is read of a whole strip, in a dtype.
+    fn source_of_strip(&mut self, source: Operand, axis: AxisId, dtype: DType) -> Result<(), Fault> {
+        match source {
+            Operand::Row(row) if self.read_row(row, axis)? != dtype => Err(Fault::RowDtype(row)),
+            Operand::Array { access, .. } if self.side_by_side(access, axis)? != dtype => {
+                Err(Fault::Buffer(access))
+            }
+            Operand::Row(_) | Operand::Array { .. } => Ok(()),
+        }
+    }
+
     /// A loop, and what runs at the end of each of its innermost turns.
     fn looped(
         &mut self,
@@ -425,30 +452,18 @@ impl<'k> Scope<'k> {
                 if self.read(*value)? == dtype { Ok(()) } else { Err(Fault::Dtype(*value)) }
             }
             Stmt::Call { op, target, args, axis } => {
-                let dtype = match *target {
-                    Operand::Row(row) => self.row(row)?.dtype,
-                    Operand::Array { access, .. } => {
-                        self.side_by_side(access, *axis)?;
-                        self.target(access, Some(*axis))?
-                    }
-                };
-                for arg in args {
-                    match *arg {
-                        Operand::Row(row) if self.read_row(row, *axis)? != dtype => {
-                            return Err(Fault::RowDtype(row));
-                        }
-                        Operand::Array { access, .. } if self.side_by_side(access, *axis)? != dtype => {
-                            return Err(Fault::Buffer(access));
-                        }
-                        _ => {}
-                    }
-                }
+                let dtype = self.target_of_strip(*target, *axis)?;
+                args.iter().try_for_each(|arg| self.source_of_strip(*arg, *axis, dtype))?;
                 match op.tile(dtype) {
                     Some((function, _)) if function.arity() == args.len() => {
                         target.row().map_or(Ok(()), |row| self.write_row(row, *axis))
                     }
                     _ => Err(Fault::NoTile(*op, dtype)),
                 }
+            }
+            Stmt::Begin { row, value } => self.begin(*row, *value),
+            Stmt::Scan { op, target, source, state, axis } => {
+                self.scan(*op, [*target, *source], *state, *axis)
             }
             Stmt::Pairs(pairs) => self.pairs(pairs),
             Stmt::Sort(sort) => self.sort(sort),

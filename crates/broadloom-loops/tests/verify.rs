@@ -5,6 +5,7 @@ mod expressions;
 
 use broadloom_ir::dtype::{DType, Scalar};
 use broadloom_ir::ops::Op;
+use broadloom_ir::reduce::ReduceOp;
 use broadloom_loops::kernel::*;
 use broadloom_loops::{Broken, Fault, LowerError, LowerOptions, lower, verify};
 use std::collections::BTreeSet;
@@ -15,6 +16,7 @@ fn schedule(name: &str) -> Schedule {
         .chain(expressions::JOINS)
         .chain(expressions::BEST)
         .chain(expressions::ORDER)
+        .chain(expressions::SCANS)
         .chain(expressions::HALVES)
         .chain(expressions::RESHAPES);
     let (_, build) = cases.find(|(of, _)| *of == name).expect("a case has the name");
@@ -497,9 +499,11 @@ const ORDER: &[(&str, &str, Break)] = &[
         });
     }),
     ("Dtype", "places in a table", |schedule| {
-        let kernel = schedule.kernels.iter_mut().rev().find(|kernel| {
-            kernel.values.iter().any(|value| matches!(value.def, Def::Search { .. }))
-        });
+        let kernel = schedule
+            .kernels
+            .iter_mut()
+            .rev()
+            .find(|kernel| kernel.values.iter().any(|value| matches!(value.def, Def::Search { .. })));
         let values = &mut kernel.expect("there is a search").values;
         let value = values.iter_mut().find(|value| matches!(value.def, Def::Search { .. }));
         value.expect("there is a search").dtype = DType::I32;
@@ -617,6 +621,91 @@ fn contract(schedule: &mut Schedule, act: impl Fn(&mut Contract, &mut [Access]))
     assert!(found, "{schedule}");
 }
 
+/// The promises of running results, broken.
+const SCANS: &[(&str, &str, Break)] = &[
+    // Threads share the steps along which results run.
+    ("Form", "running sums of columns", |schedule| {
+        schedule.kernels[0].parallel = schedule.kernels[0].scanned;
+    }),
+    // Several steps at once.
+    ("Form", "running sums of columns", |schedule| {
+        let scanned = schedule.kernels[0].scanned;
+        change(schedule, &mut |stmt| match stmt {
+            Stmt::For { axis, lanes, .. } if Some(*axis) == scanned => {
+                *lanes = 4;
+                true
+            }
+            _ => false,
+        });
+    }),
+    // No axis along which they run.
+    ("Row", "running sums of rows", |schedule| schedule.kernels[0].scanned = None),
+    // Along another axis.
+    ("Form", "running sums of rows", |schedule| {
+        let other = schedule.kernels[0].parallel;
+        change(schedule, &mut |stmt| match stmt {
+            Stmt::Scan { axis, .. } => {
+                *axis = other.unwrap_or(*axis);
+                true
+            }
+            _ => false,
+        });
+    }),
+    // Nothing that they begin with.
+    ("Row", "running sums of rows", |schedule| {
+        let found = first(&mut schedule.kernels[0].body, &mut |body| {
+            let before = body.len();
+            body.retain(|stmt| !matches!(stmt, Stmt::Begin { .. }));
+            body.len() < before
+        });
+        assert!(found);
+    }),
+    // Begun again in each strip.
+    ("Row", "running sums of functions", |schedule| {
+        let mut begin = None;
+        first(&mut schedule.kernels[0].body, &mut |body| {
+            let place = body.iter().position(|stmt| matches!(stmt, Stmt::Begin { .. }));
+            begin = place.map(|place| body.remove(place));
+            begin.is_some()
+        });
+        change(schedule, &mut |stmt| match stmt {
+            Stmt::Strip { body, .. } => {
+                body.splice(0..0, begin.take());
+                true
+            }
+            _ => false,
+        });
+    }),
+    ("Row", "running sums of rows", |schedule| schedule.kernels[0].rows[0].span = Span::Strip),
+    ("Row", "running sums of rows", |schedule| schedule.kernels[0].rows[0].length = 2),
+    ("RowDtype", "running sums of rows", |schedule| schedule.kernels[0].rows[0].dtype = DType::F64),
+    ("Row", "running sums of functions", |schedule| {
+        change(schedule, &mut |stmt| match stmt {
+            Stmt::Scan { source: Operand::Row(row), target, .. } => {
+                *target = Operand::Row(*row);
+                *row = RowId::new(0);
+                true
+            }
+            _ => false,
+        });
+    }),
+    ("Order", "running sums of rows", |schedule| {
+        change(schedule, &mut |stmt| match stmt {
+            Stmt::Scan { op, .. } => {
+                *op = ReduceOp::ArgMax;
+                true
+            }
+            _ => false,
+        });
+    }),
+    // The row of the last results is another's, too.
+    ("Overwritten", "running sums across functions", |schedule| {
+        let rows = &mut schedule.kernels[0].rows;
+        let place = rows[0].offset;
+        rows.iter_mut().skip(1).for_each(|row| row.offset = place);
+    }),
+];
+
 fn kind(fault: &Fault) -> &'static str {
     match fault {
         Fault::Missing(..) => "Missing",
@@ -641,7 +730,7 @@ fn kind(fault: &Fault) -> &'static str {
 #[test]
 fn every_broken_promise_is_found() {
     let mut found = BTreeSet::new();
-    for (expected, name, break_it) in CASES.iter().chain(BEST).chain(BEST_ROWS).chain(ORDER) {
+    for (expected, name, break_it) in CASES.iter().chain(BEST).chain(BEST_ROWS).chain(ORDER).chain(SCANS) {
         let mut broken = schedule(name);
         assert_eq!(verify(&broken), Ok(()), "{name}");
         break_it(&mut broken);

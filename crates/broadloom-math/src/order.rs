@@ -284,9 +284,10 @@ unsafe extern "C" fn argsort<E: Element, const DESCENDING: bool>(
         turned::<_, DESCENDING>(E::rank(bits)).wide()
     };
     let indices = 0..count as u64;
-    let (least, greatest) = indices.clone().map(rank).fold((u64::MAX, 0), |(least, greatest), rank| {
-        (rank.min(least), rank.max(greatest))
-    });
+    let (least, greatest) = indices
+        .clone()
+        .map(rank)
+        .fold((u64::MAX, 0), |(least, greatest), rank| (rank.min(least), rank.max(greatest)));
     // The index takes the lower bits, what is left of them the rank less the least one; what does not fit is cut off.
     let index_bits = u64::BITS - (last as u64).leading_zeros();
     let rank_bits = u64::BITS - (greatest - least).leading_zeros();
@@ -326,7 +327,8 @@ unsafe extern "C" fn search<E: Element, const RIGHT: bool>(
     while first < last {
         let middle = first + (last - first) / 2;
         // SAFETY: the caller's; `middle` is below `count`.
-        let bits = unsafe { table.offset(stride.wrapping_mul(middle as isize)).cast::<E::Bits>().read_unaligned() };
+        let bits =
+            unsafe { table.offset(stride.wrapping_mul(middle as isize)).cast::<E::Bits>().read_unaligned() };
         let rank = E::rank(bits);
         match rank < wanted || RIGHT && rank == wanted {
             true => first = middle + 1,
@@ -335,4 +337,3 @@ unsafe extern "C" fn search<E: Element, const RIGHT: bool>(
     }
     first as i64
 }
-

@@ -108,6 +108,11 @@ pub(crate) enum Function {
         percents: bool,
         numbers: bool,
     },
+    Scan {
+        op: ReduceOp,
+        /// Of what is no NaN.
+        numbers: bool,
+    },
     Diff,
     Concat,
     Stack,
@@ -224,6 +229,12 @@ const FUNCTIONS: &[(&str, Function, &[&str])] = &[
     ("nanquantile", Function::Quantile { percents: false, numbers: true }, QUANTILE),
     ("percentile", Function::Quantile { percents: true, numbers: false }, QUANTILE),
     ("nanpercentile", Function::Quantile { percents: true, numbers: true }, QUANTILE),
+    ("cumsum", Function::Scan { op: ReduceOp::Sum, numbers: false }, SCAN_FROM_NONE),
+    ("cumprod", Function::Scan { op: ReduceOp::Prod, numbers: false }, SCAN_FROM_NONE),
+    ("cummin", Function::Scan { op: ReduceOp::Min, numbers: false }, SCAN),
+    ("cummax", Function::Scan { op: ReduceOp::Max, numbers: false }, SCAN),
+    ("nancumsum", Function::Scan { op: ReduceOp::Sum, numbers: true }, SCAN),
+    ("nancumprod", Function::Scan { op: ReduceOp::Prod, numbers: true }, SCAN),
     ("diff", Function::Diff, &["x", "n?", "axis?"]),
     ("concat", Function::Concat, &["arrays", "axis?"]),
     ("stack", Function::Stack, &["arrays", "axis?"]),
@@ -250,6 +261,8 @@ const REDUCE_SUM: &[&str] = &["x", "axis?", "keepdims?", "dtype?", "initial?", "
 const REDUCE_EXTREME: &[&str] = &["x", "axis?", "keepdims?", "initial?", "where?"];
 const SORT: &[&str] = &["x", "axis?", "kind?", "stable?", "descending?"];
 const QUANTILE: &[&str] = &["x", "q", "axis?", "method?", "keepdims?"];
+const SCAN: &[&str] = &["x", "axis?", "dtype?"];
+const SCAN_FROM_NONE: &[&str] = &["x", "axis?", "dtype?", "include_initial?"];
 const SPREAD: &[&str] = &["x", "axis?", "correction?", "keepdims?", "dtype?", "where?"];
 
 /// Other names of functions: NumPy's, SciPy's, the DSL's.
@@ -289,6 +302,8 @@ const ALIASES: &[(&str, &str)] = &[
     ("amin", "min"),
     ("amax", "max"),
     ("product", "prod"),
+    ("cumulative_sum", "cumsum"),
+    ("cumulative_prod", "cumprod"),
     ("concatenate", "concat"),
     ("select", "where"),
     ("cast", "astype"),

@@ -13,7 +13,7 @@ use crate::token::is_name;
 use broadloom_ir::diagnostics::Requirement;
 use broadloom_ir::dim::{Dim, Facts, Named};
 use broadloom_ir::dtype::DType;
-use broadloom_ir::graph::{CheckedGraph, Demand, Node, SEARCH, SymbolInfo, SymbolKind, View};
+use broadloom_ir::graph::{CheckedGraph, Demand, Node, SEARCH, SymbolInfo, SymbolKind, View, scan_name};
 use broadloom_ir::ops::Op;
 use broadloom_ir::reduce::ReduceOp;
 use broadloom_ir::shape::Shape;
@@ -380,6 +380,12 @@ impl<'a> Printer<'a> {
                 let (table, values) = (&self.get(*table).text, &self.get(*values).text);
                 let side = if *right { ", side='right'" } else { "" };
                 (format!("{SEARCH}({table}, {values}{side})"), ATOM)
+            }
+            // Only parts of runs in chunks go on from what came before.
+            Node::Scan { op, operand, axis, initial } => {
+                let before = initial.map(|initial| format!(", initial={}", self.get(initial).text));
+                let (operand, before) = (&self.get(*operand).text, before.unwrap_or_default());
+                (format!("{}({operand}, axis={axis}{before})", scan_name(*op)), ATOM)
             }
             Node::Concat { operands, axis } => {
                 let items: Vec<&str> = operands.iter().map(|operand| &*self.get(*operand).text).collect();

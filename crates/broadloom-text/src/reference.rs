@@ -122,6 +122,18 @@ const EXPLANATIONS: &[Explanation] = explanations! {
         "[n, m]; m is n unless said", "f64, or as given", "eye(2)" => "[[1. 0.]\n [0. 1.]]";
     "take_along_axis": "The elements at positions along an axis, the last one unless said, of which there are some for each row.",
         "that of indices", "any, and integers; that of x", "take_along_axis(array([[10, 20], [30, 40]]), array([[1], [0]]), 1)" => "[[20]\n [30]]";
+    "cumsum": "Running sums along an axis, of all elements in row-major order unless said; with `include_initial=True` from 0 on.",
+        "that of x; one longer along the axis with `include_initial`", "any; that of a sum", "cumsum(array([1, 2, 3]))" => "[1 3 6]";
+    "cumprod": "Running products, as `cumsum`; with `include_initial=True` from 1 on.",
+        "that of x; one longer along the axis with `include_initial`", "any; that of a product", "cumprod(array([2, 3, 4]))" => "[ 2  6 24]";
+    "cummin": "The least of the elements so far along an axis, of all in row-major order unless said; NaN from the first NaN on.",
+        "that of x", "any; that of x", "cummin(array([3, 1, 2]))" => "[3 1 1]";
+    "cummax": "The greatest of the elements so far, as `cummin`.",
+        "that of x", "any; that of x", "cummax(array([1, 3, 2]))" => "[1 3 3]";
+    "nancumsum": "Running sums that count NaN as 0.",
+        "that of x", "any; that of a sum", "nancumsum(array([1.0, nan, 2.0]))" => "[1. 1. 3.]";
+    "nancumprod": "Running products that count NaN as 1.",
+        "that of x", "any; that of a product", "nancumprod(array([2.0, nan, 3.0]))" => "[2. 2. 6.]";
     "diff": "What neighbours along an axis, the last one unless said, differ by, `n` times over; of bool whether they differ.",
         "the axis is shorter by n, which is 1 unless said", "any; that of x", "diff(array([1, 4, 9]))" => "[3 5]";
     "take": "The elements at positions along an axis, as `x[indices]`; negative ones count from the end.",

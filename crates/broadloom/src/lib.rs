@@ -54,8 +54,8 @@ pub use bind::{
 };
 pub use chunks::{ChunkError, ChunkRun, Chunked};
 pub use dsl::{
-    Dim, Filtered, Graph, IntoAxes, IntoAxis, IntoFractions, IntoNewShape, IntoPairs, NewSize, Operand, Padding,
-    RangeNumber, Shape, SliceItem, Symbol, Tensor, concat, einsum, meshgrid, select, stack,
+    Dim, Filtered, Graph, IntoAxes, IntoAxis, IntoFractions, IntoNewShape, IntoPairs, NewSize, Operand,
+    Padding, RangeNumber, Shape, SliceItem, Symbol, Tensor, concat, einsum, meshgrid, select, stack,
 };
 #[doc(inline)]
 pub use eval::{EvalError, eval};

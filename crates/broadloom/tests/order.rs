@@ -38,7 +38,8 @@ fn elements<T: Element>(count: usize, seed: u64) -> Vec<T> {
 
 /// The bits of a value, of which all NaNs are one.
 fn bits(value: Scalar) -> u64 {
-    let is_nan = value.dtype().is_float() && matches!(value.cast(DType::F64), Scalar::F64(value) if value.is_nan());
+    let is_nan =
+        value.dtype().is_float() && matches!(value.cast(DType::F64), Scalar::F64(value) if value.is_nan());
     if is_nan { u64::MAX } else { value.bits() }
 }
 
@@ -89,7 +90,8 @@ fn check<T: Element>() {
             let (x, y) = (g.input::<T>("x", shape![n, m, k]), g.input::<T>("y", shape![k]));
             let outputs = expression(x, y);
             let kernel = g.compile_with(["a", "b", "c", "d"].into_iter().zip(outputs), &options).unwrap();
-            for shape in [[2, 3, 17], [1, 1, 1], [3, 65, 2], [4, 1, 1000], [0, 3, 2], [2, 3, 0], [1, 17, 65]] {
+            for shape in [[2, 3, 17], [1, 1, 1], [3, 65, 2], [4, 1, 1000], [0, 3, 2], [2, 3, 0], [1, 17, 65]]
+            {
                 let [n, m, k] = shape;
                 if needs_elements && n * m * k == 0 {
                     continue;
@@ -114,7 +116,13 @@ fn check<T: Element>() {
                     for (output, want) in kernel.graph().outputs().iter().zip(&want) {
                         let got: AnyArray = got.take(&output.name).unwrap();
                         let want: Vec<u64> = want.elements.iter().map(|value| bits(*value)).collect();
-                        assert_eq!(scalars(&got), want, "{name}, {shape:?} of {}\n{}", T::DTYPE, kernel.explain());
+                        assert_eq!(
+                            scalars(&got),
+                            want,
+                            "{name}, {shape:?} of {}\n{}",
+                            T::DTYPE,
+                            kernel.explain()
+                        );
                     }
                 }
             }
@@ -173,12 +181,16 @@ fn results_are_written_to_any_layout() {
         let mut order: Vec<usize> = (0..5).collect();
         order.sort_by(|&left, &right| {
             let (left, right) = (data[left], data[right]);
-            left.is_nan().cmp(&right.is_nan()).then(left.partial_cmp(&right).unwrap_or(std::cmp::Ordering::Equal))
+            left.is_nan()
+                .cmp(&right.is_nan())
+                .then(left.partial_cmp(&right).unwrap_or(std::cmp::Ordering::Equal))
         });
         for (place, index) in order.into_iter().enumerate() {
             assert_eq!(c[row * 10 + 2 * place], index as i64);
             let found = [a[row * 2 + 6 * place], b[row * 5 + place]];
-            assert!(found.iter().all(|found| *found == data[index] || found.is_nan() && data[index].is_nan()));
+            assert!(
+                found.iter().all(|found| *found == data[index] || found.is_nan() && data[index].is_nan())
+            );
         }
     }
 }

@@ -4,7 +4,7 @@ use super::drawing::Kind;
 use broadloom::{CheckedGraph, DType, Op};
 use broadloom_ir::ExprId;
 use broadloom_ir::dim::Dim;
-use broadloom_ir::graph::{Node, SEARCH, View};
+use broadloom_ir::graph::{Node, SEARCH, View, scan_name};
 use unicode_width::UnicodeWidthChar;
 
 /// Columns of the longest line in a node.
@@ -85,6 +85,9 @@ pub fn expression(graph: &CheckedGraph, expr: ExprId) -> (Kind, String) {
         Node::Iota => (Kind::Op, "iota".to_string()),
         Node::Concat { axis, .. } => (Kind::View, format!("concat along axis {axis}")),
         Node::Segment { op, .. } => (Kind::Reduction, format!("segment_{op}")),
+        Node::Scan { op, axis, .. } => {
+            (Kind::Reduction, format!("{} along {}", scan_name(*op), axes(&[*axis])))
+        }
         Node::TopK { topk, .. } => {
             let smallest = if topk.largest { "" } else { ", smallest" };
             let text = format!("{} {} over {}{smallest}", topk.name(), topk.k, axes(&[topk.axis]));
@@ -94,9 +97,7 @@ pub fn expression(graph: &CheckedGraph, expr: ExprId) -> (Kind, String) {
             let descending = if sort.descending { ", descending" } else { "" };
             (Kind::Op, format!("{} along {}{descending}", sort.name(), axes(&[sort.axis])))
         }
-        Node::Search { right, .. } => {
-            (Kind::Op, format!("{SEARCH}{}", if *right { ", right" } else { "" }))
-        }
+        Node::Search { right, .. } => (Kind::Op, format!("{SEARCH}{}", if *right { ", right" } else { "" })),
     };
     let operands = graph.operands(expr);
     let inline: Vec<Option<String>> = operands.iter().map(|operand| inline(graph, *operand)).collect();

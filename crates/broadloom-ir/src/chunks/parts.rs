@@ -6,7 +6,7 @@ use super::place::{Place, Refusal, places};
 use crate::diagnostics::Diagnostics;
 use crate::dim::Dim;
 use crate::dtype::DType;
-use crate::graph::{CheckedGraph, Demand, Graph, InputInfo, Node, Obligation, Site};
+use crate::graph::{CheckedGraph, Demand, Graph, InputInfo, Node, Obligation, Site, SliceSpec};
 use crate::ids::{ExprId, InputId, SymbolId};
 use crate::ops::Op;
 use crate::shape::Shape;
@@ -36,8 +36,12 @@ pub struct Split {
 /// [`Pass::each`] that of the rows is the number of rows of a chunk, elsewhere that of all.
 #[derive(Debug, Clone, Default)]
 pub struct Pass {
+    /// Computed once before all chunks: what scans along the rows begin with.
+    pub begin: Option<Part>,
     /// Computed of every chunk.
     pub each: Option<Part>,
+    /// The same of no rows, where `each` carries on the last one.
+    pub of_none: Option<Part>,
     /// Combines the merged results of neighbouring chunks: the inputs are those of the left one, then those of the
     /// right one, the outputs in the same order.
     pub merge: Option<Part>,
@@ -82,6 +86,8 @@ pub enum Destination {
     Joined(usize),
     /// Left for later parts.
     Slot(usize),
+    /// Left for the next chunk.
+    Carried(usize),
 }
 
 /// Cuts a graph along the axis of a size.
@@ -124,6 +130,8 @@ pub(super) struct Splitter<'g> {
     partials: Vec<Partial>,
     /// Slots of values that a part leaves for later ones.
     kept: BTreeMap<ExprId, usize>,
+    /// Slots of the ends of scans along the rows, by the pass in which they run.
+    carried: BTreeMap<(usize, ExprId), usize>,
     slots: usize,
     /// The prefix of the names of inputs that the graph does not have.
     mark: String,
@@ -142,7 +150,16 @@ impl<'g> Splitter<'g> {
         while names().any(|name| name.starts_with(&mark)) {
             mark.push('%');
         }
-        Splitter { graph, rows, places, partials: Vec::new(), kept: BTreeMap::new(), slots: 0, mark }
+        Splitter {
+            graph,
+            rows,
+            places,
+            partials: Vec::new(),
+            kept: BTreeMap::new(),
+            carried: BTreeMap::new(),
+            slots: 0,
+            mark,
+        }
     }
 
     fn slot(&mut self) -> usize {
@@ -180,6 +197,12 @@ impl<'g> Splitter<'g> {
         for pass in 0..count {
             self.keep(&self.roots_of_each(pass), pass, false);
             self.keep(&self.roots_of_rest(pass), pass + 1, true);
+            for expr in self.reachable(&self.roots_of_each(pass), pass, false) {
+                if self.runs_along_rows(expr) {
+                    let slot = self.slot();
+                    self.carried.insert((pass, expr), slot);
+                }
+            }
         }
         let passes = (0..count).map(|pass| self.pass(pass)).collect::<Result<_, Diagnostics>>();
         // The parts consist of expressions that were checked before, so this does not happen.
@@ -241,6 +264,26 @@ impl<'g> Splitter<'g> {
         }
     }
 
+    /// Whether an expression is a scan along the rows.
+    fn runs_along_rows(&self, expr: ExprId) -> bool {
+        let along = |of: usize| matches!(self.places[expr.index()], Place::Rows { axis, .. } if axis == of);
+        matches!(self.graph.node(expr), Node::Scan { axis, .. } if along(*axis))
+    }
+
+    /// The scans along the rows that run in a pass, and the slots of what they carry on.
+    fn carried_in(&self, pass: usize) -> impl Iterator<Item = (ExprId, usize)> {
+        self.carried
+            .range((pass, ExprId::new(0))..(pass + 1, ExprId::new(0)))
+            .map(|((_, expr), slot)| (*expr, *slot))
+    }
+
+    /// The shape of what a scan carries from chunk to chunk.
+    fn shape_across(&self, expr: ExprId) -> Shape {
+        let Node::Scan { axis, .. } = self.graph.node(expr) else { return Shape::scalar() };
+        let sizes = self.graph.shape(expr).iter().enumerate();
+        sizes.filter(|(of, _)| of != axis).map(|(_, size)| size.clone()).collect()
+    }
+
     fn partial(&self, expr: ExprId) -> Option<Partial> {
         self.partials.iter().copied().find(|partial| partial.expr == expr)
     }
@@ -269,16 +312,38 @@ impl<'g> Splitter<'g> {
     }
 
     fn pass(&self, pass: usize) -> Result<Pass, Diagnostics> {
-        Ok(Pass { each: self.each(pass)?, merge: self.merge(pass)?, rest: self.rest(pass)? })
+        let carries = self.carried_in(pass).next().is_some();
+        Ok(Pass {
+            begin: self.begin(pass)?,
+            each: self.each(pass, true)?,
+            of_none: if carries { self.each(pass, false)? } else { None },
+            merge: self.merge(pass)?,
+            rest: self.rest(pass)?,
+        })
     }
 
     pub fn partials_of(&self, pass: usize) -> impl Iterator<Item = Partial> {
         self.partials.iter().copied().filter(move |partial| partial.pass == pass)
     }
 
-    fn each(&self, pass: usize) -> Result<Option<Part>, Diagnostics> {
+    fn begin(&self, pass: usize) -> Result<Option<Part>, Diagnostics> {
+        let mut writer = Writer::new(self, false);
+        for (expr, slot) in self.carried_in(pass) {
+            let Node::Scan { op, .. } = self.graph.node(expr) else { continue };
+            let site = self.graph.site(expr);
+            let neutral = writer.graph().constant(op.identity(self.graph.dtype(expr)), site);
+            let neutral = writer.graph().broadcast_to(neutral, self.shape_across(expr), site);
+            writer.output(expr, neutral, Destination::Slot(slot));
+        }
+        writer.finish()
+    }
+
+    fn each(&self, pass: usize, carries: bool) -> Result<Option<Part>, Diagnostics> {
         let mut writer = Writer::new(self, false);
         writer.copy(&self.roots_of_each(pass), pass, false);
+        for (expr, slot) in self.carried_in(pass).filter(|_| carries) {
+            writer.carry(expr, slot);
+        }
         let outputs: Vec<(usize, ExprId)> = self.outputs_of_each(pass).collect();
         for (index, expr) in outputs {
             writer.output(expr, writer.image(expr), Destination::Rows(index));
@@ -388,6 +453,12 @@ impl<'s, 'g> Writer<'s, 'g> {
                     self.inputs.push(Source::Array(*input));
                     self.graph().input(&whole.inputs()[input.index()].name, dtype, shape, site)
                 }
+                (None, None, Node::Scan { op, operand, axis, .. }) if splitter.runs_along_rows(expr) => {
+                    let (op, operand, axis) = (*op, self.image(*operand), *axis);
+                    let slot = splitter.carried.get(&(known, expr)).copied().unwrap_or_default();
+                    let before = self.slot(slot, dtype, splitter.shape_across(expr), site);
+                    self.graph().scan_from(op, operand, axis, before, site)
+                }
                 (None, None, Node::Iota) if matches!(splitter.places[expr.index()], Place::Rows { .. }) => {
                     let iota = self.rewriter.copy(expr);
                     let before = self.rows_before(site);
@@ -397,6 +468,16 @@ impl<'s, 'g> Writer<'s, 'g> {
             };
             self.rewriter.replace(expr, copied);
         }
+    }
+
+    /// The end of a scan, for the next chunk.
+    fn carry(&mut self, expr: ExprId, slot: usize) {
+        let Node::Scan { axis, .. } = self.whole().node(expr) else { return };
+        let (image, site) = (self.image(expr), self.whole().site(expr));
+        let mut parts = vec![SliceSpec::All; *axis];
+        parts.push(SliceSpec::At(Dim::constant(-1)));
+        let last = self.graph().slice(image, &parts, site);
+        self.output(expr, last, Destination::Carried(slot));
     }
 
     pub fn rows_before(&mut self, site: Site) -> ExprId {
@@ -419,7 +500,10 @@ impl<'s, 'g> Writer<'s, 'g> {
             Destination::Rows(output) | Destination::Whole(output) => {
                 self.splitter.graph.outputs()[output].name.to_string()
             }
-            Destination::Merged(slot) | Destination::Joined(slot) | Destination::Slot(slot) => {
+            Destination::Merged(slot)
+            | Destination::Joined(slot)
+            | Destination::Slot(slot)
+            | Destination::Carried(slot) => {
                 format!("{mark}{slot}")
             }
         };

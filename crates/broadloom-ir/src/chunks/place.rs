@@ -126,6 +126,8 @@ fn place(graph: &CheckedGraph, rows: SymbolId, expr: ExprId, places: &[Place]) -
         | Node::Elementwise { .. }
         | Node::Select { .. }
         | Node::Cast(_)
+        // Along the rows a chunk goes on where the one before it has ended.
+        | Node::Scan { .. }
         | Node::View {
             view: View::Permute(_) | View::ExpandDims(_) | View::Squeeze(_) | View::BroadcastTo,
             ..

@@ -126,6 +126,7 @@ impl CheckedGraph {
             | Node::TopK { .. }
             | Node::Sort { .. }
             | Node::Search { .. }
+            | Node::Scan { .. }
             | Node::Poison => false,
         })
     }

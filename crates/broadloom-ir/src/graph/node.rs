@@ -117,6 +117,18 @@ pub enum Node {
         /// Behind the elements that are equal, rather than before them.
         right: bool,
     },
+    /// Running results along an axis: each is that before it combined with one element more; the first is the first element,
+    /// or that combined with `initial`.
+    Scan {
+        /// Sum, Prod, Min or Max.
+        op: ReduceOp,
+        /// Of the accumulator dtype, which is that of the result.
+        operand: ExprId,
+        /// Along which axis of the operand.
+        axis: usize,
+        /// Of the same dtype, and of the shape of the operand without the axis.
+        initial: Option<ExprId>,
+    },
     /// What a mistake left behind. It has rank 0 and any use of it is poisoned as well.
     Poison,
 }
@@ -170,6 +182,7 @@ impl Node {
             | Node::Sort { operand, .. } => smallvec![*operand],
             Node::Take { table, indices, .. } => smallvec![*table, *indices],
             Node::Search { table, values, .. } => smallvec![*table, *values],
+            Node::Scan { operand, initial, .. } => std::iter::once(*operand).chain(*initial).collect(),
         }
     }
 
@@ -194,6 +207,7 @@ impl Node {
             | Node::TopK { .. }
             | Node::Sort { .. }
             | Node::Search { .. }
+            | Node::Scan { .. }
             | Node::Poison => {}
         }
     }
@@ -215,6 +229,11 @@ impl Node {
             | Node::Sort { operand, .. } => &mut [operand],
             Node::Take { table, indices, .. } => &mut [table, indices],
             Node::Search { table, values, .. } => &mut [table, values],
+            Node::Scan { operand, initial, .. } => {
+                *operand = id(*operand);
+                *initial = initial.map(id);
+                return;
+            }
         };
         for operand in operands {
             **operand = id(**operand);

@@ -1,6 +1,6 @@
 //! Checked graphs as text.
 
-use super::{CheckedGraph, Node, SEARCH, View};
+use super::{CheckedGraph, Node, SEARCH, View, scan_name};
 use crate::shape::Shape;
 use std::fmt;
 
@@ -31,6 +31,7 @@ impl CheckedGraph {
             Node::TopK { topk, .. } => f.write_str(topk.name()),
             Node::Sort { sort, .. } => f.write_str(sort.name()),
             Node::Search { .. } => f.write_str(SEARCH),
+            Node::Scan { op, .. } => f.write_str(scan_name(*op)),
             Node::Poison => f.write_str("poison"),
         }?;
         for operand in node.operands() {
@@ -61,6 +62,7 @@ impl CheckedGraph {
             Node::Search { right, .. } => f.write_str(if *right { " right" } else { "" }),
             Node::Take { axis, .. }
             | Node::Concat { axis, .. }
+            | Node::Scan { axis, .. }
             | Node::View { view: View::Windows(axis), .. } => write!(f, " axis={axis}"),
             Node::Input(_)
             | Node::Constant(_)

@@ -60,6 +60,34 @@ pub(super) fn reduce(
     Ok(Array { dtype, shape, elements })
 }
 
+/// Running results along an axis, from `initial` on if it is there.
+pub(super) fn scan(
+    op: ReduceOp,
+    operand: &Array,
+    axis: usize,
+    initial: Option<&Array>,
+    fused: bool,
+) -> Result<Array, Fault> {
+    let Array { dtype, shape, .. } = operand;
+    let length = *shape.get(axis).ok_or(Fault::Unsound(Rule::Axes))?;
+    let inner = element_count(&shape[axis + 1..])?;
+    let mut elements = operand.elements.clone();
+    let rows = if elements.is_empty() { 0 } else { elements.len() / length };
+    for row in 0..rows {
+        let mut total = match initial {
+            Some(initial) => *initial.elements.get(row).ok_or(Fault::Unsound(Rule::Operand))?,
+            None => op.identity(*dtype),
+        };
+        let (outer, column) = (row / inner, row % inner);
+        for step in 0..length {
+            let element = &mut elements[(outer * length + step) * inner + column];
+            total = apply(op.combine(), fused, &[total, *element])?;
+            *element = total;
+        }
+    }
+    Ok(Array { dtype: *dtype, shape: shape.clone(), elements })
+}
+
 /// The totals of a mean divided by how many elements each is of.
 fn divided(
     totals: Vec<Scalar>,

@@ -354,6 +354,10 @@ impl Known {
             Node::TopK { operand, topk } => topk.indices || !topk.largest && self.is_natural(*operand),
             Node::Sort { operand, sort } => sort.indices || self.is_natural(*operand),
             Node::Search { .. } => true,
+            Node::Scan { op, operand, initial, .. } => {
+                let keeps = matches!(op, ReduceOp::Min | ReduceOp::Max) || is_float && *op == ReduceOp::Sum;
+                keeps && initial.is_none() && self.is_natural(*operand)
+            }
             Node::Take { table, .. } => self.is_natural(*table),
             Node::Concat { operands, .. } => all(operands),
             Node::Input(_) | Node::Segment { .. } | Node::Poison => false,

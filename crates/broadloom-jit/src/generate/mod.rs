@@ -9,6 +9,7 @@
 //! contract.rs reductions of what two axes move, into rows for both
 //! best.rs     the best elements along an axis
 //! rows.rs     what comes into scratch rows: element by element, in blocks, gathered
+//! scan.rs     running results along a strip
 //! scatter.rs  rows of a table into their segments
 //! ```
 //!
@@ -22,6 +23,7 @@ mod best;
 mod contract;
 mod reduce;
 mod rows;
+mod scan;
 mod scatter;
 mod sort;
 mod stream;
@@ -319,6 +321,10 @@ impl<'f> Generator<'_, 'f, '_> {
                 }
                 Stmt::Strip { axis, length, body } => self.strip(*axis, *length, body),
                 Stmt::Call { op, target, args, axis } => self.call(*op, *target, args, *axis),
+                Stmt::Begin { row, value } => self.begin_scan(*row, *value),
+                Stmt::Scan { op, target, source, state, axis } => {
+                    self.scan(*op, [*target, *source], *state, *axis);
+                }
                 Stmt::Reduce(reduce) => self.reduce(reduce),
                 Stmt::Stream(stream) => self.stream(stream),
                 Stmt::Contract(contract) => self.contract(contract, None),

@@ -57,7 +57,7 @@ impl Generator<'_, '_, '_> {
         let value = self.emit.splat(&value, lanes);
         let Row { dtype, span, length, .. } = self.kernel.rows[row.index()];
         match span {
-            Span::Strip | Span::Axis | Span::Block { .. } => {
+            Span::Strip | Span::Axis | Span::One | Span::Block { .. } => {
                 let start = self.row_within(row, part, axis);
                 let address = self.row_element(start, dtype, axis);
                 self.emit.store(address, 0, &value, LaneStride::Unit);

@@ -50,7 +50,9 @@ impl Generator<'_, '_, '_> {
     fn wide_bits(&mut self, value: ir::Value, dtype: DType) -> ir::Value {
         let bits = match dtype {
             DType::F64 => return self.ins().bitcast(types::I64, ir::MemFlagsData::new(), value),
-            _ if dtype.class() == Class::Float => self.ins().bitcast(types::I32, ir::MemFlagsData::new(), value),
+            _ if dtype.class() == Class::Float => {
+                self.ins().bitcast(types::I32, ir::MemFlagsData::new(), value)
+            }
             _ => value,
         };
         if dtype.size() == 8 { bits } else { self.ins().uextend(types::I64, bits) }

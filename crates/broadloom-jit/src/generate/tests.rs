@@ -110,6 +110,7 @@ fn kernels_for_aarch64_agree_with_the_interpreter() {
         expressions::HALVES,
         expressions::BEST,
         expressions::ORDER,
+        expressions::SCANS,
     ]
     .concat();
     let (mut compiled, mut run) = (0, 0);

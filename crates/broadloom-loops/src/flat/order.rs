@@ -1,6 +1,6 @@
 //! Sorts, of rows that lie behind each other.
 
-use super::{Flat, FlatId, Kind};
+use super::{Flat, FlatId, FlatNode, Kind};
 use crate::Layout;
 use broadloom_ir::ExprId;
 use broadloom_ir::dtype::DType;
@@ -26,9 +26,21 @@ impl Flat {
         let operand = match is_last {
             true => operand,
             false => {
-                let axes = to_last.iter().copied().map(Some).collect();
-                let of = self.node(operand).dtype;
-                self.push(Kind::Reindex { operand, axes }, of, rows.clone(), origin)
+                let axes: SmallVec<[Option<usize>; 4]> = to_last.iter().copied().map(Some).collect();
+                // The elements and their indices are sorted from one array.
+                let is_same = |node: &FlatNode| match &node.kind {
+                    Kind::Reindex { operand: of, axes: other } => {
+                        *of == operand && *other == axes && node.shape == rows
+                    }
+                    _ => false,
+                };
+                match self.nodes.iter().position(is_same) {
+                    Some(known) => FlatId::new(known),
+                    None => {
+                        let of = self.node(operand).dtype;
+                        self.push(Kind::Reindex { operand, axes }, of, rows.clone(), origin)
+                    }
+                }
             }
         };
         let sorted = self.push(Kind::Sort { operand, sort }, dtype, rows, origin);

@@ -206,6 +206,7 @@ impl Flat {
                 | Kind::TopK { .. }
                 | Kind::Sort { .. }
                 | Kind::Search { .. }
+                | Kind::Scan { .. }
                 | Kind::Segment { .. } => return None,
             }
         }

@@ -74,6 +74,26 @@ pub enum Stmt {
         /// Whose strip.
         axis: AxisId,
     },
+    /// Writes the one element of a row: what running results begin with.
+    Begin {
+        /// A row of one element.
+        row: RowId,
+        /// Of its dtype.
+        value: ValueId,
+    },
+    /// Running results along the current strip of an axis, from where the strip before it has ended.
+    Scan {
+        /// Sum, Prod, Min or Max.
+        op: ReduceOp,
+        /// Result; may be the operand.
+        target: Operand,
+        /// What is combined.
+        source: Operand,
+        /// A row of one element: the last result so far.
+        state: RowId,
+        /// Whose strip it is.
+        axis: AxisId,
+    },
     /// Accumulates over an axis, into values.
     Reduce(Reduce),
     /// Accumulates over an axis, into rows.

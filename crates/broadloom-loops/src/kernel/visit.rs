@@ -106,11 +106,9 @@ impl Kernel {
             }
             Def::Op { position, .. } => position.is_none(),
             Def::Constant(_) | Def::Param(_) | Def::Index(_) | Def::Select(_) | Def::Cast(_) => true,
-            Def::Row(..)
-            | Def::Take { .. }
-            | Def::Search { .. }
-            | Def::Segment { .. }
-            | Def::Reduced => false,
+            Def::Row(..) | Def::Take { .. } | Def::Search { .. } | Def::Segment { .. } | Def::Reduced => {
+                false
+            }
         }
     }
 }
@@ -207,6 +205,8 @@ impl Stmt {
             | Stmt::Scatter { .. }
             | Stmt::Put { .. }
             | Stmt::Call { .. }
+            | Stmt::Begin { .. }
+            | Stmt::Scan { .. }
             | Stmt::Pairs(_)
             | Stmt::Sort(_)
             | Stmt::Transpose { .. }
@@ -245,6 +245,8 @@ impl Stmt {
             | Stmt::Scatter { .. }
             | Stmt::Put { .. }
             | Stmt::Call { .. }
+            | Stmt::Begin { .. }
+            | Stmt::Scan { .. }
             | Stmt::Pairs(_)
             | Stmt::Sort(_)
             | Stmt::Transpose { .. }
@@ -272,7 +274,13 @@ impl Stmt {
                 let written = target.array().map(|(access, delta)| (access, Use::Write(delta)));
                 read.chain(written).collect()
             }
+            Stmt::Scan { target, source, .. } => {
+                let read = source.array().map(|(access, delta)| (access, Use::Read(delta)));
+                let written = target.array().map(|(access, delta)| (access, Use::Write(delta)));
+                read.into_iter().chain(written).collect()
+            }
             Stmt::Put { .. }
+            | Stmt::Begin { .. }
             | Stmt::For { .. }
             | Stmt::Strip { .. }
             | Stmt::Reduce(_)
@@ -284,7 +292,7 @@ impl Stmt {
     /// The axis over whose strip the statement runs a tile function, if it does.
     pub fn tiled(&self) -> Option<AxisId> {
         match self {
-            Stmt::Call { axis, .. } => Some(*axis),
+            Stmt::Call { axis, .. } | Stmt::Scan { axis, .. } => Some(*axis),
             Stmt::Pairs(pairs) => Some(pairs.strip),
             Stmt::Best(best) => Some(best.axis),
             Stmt::BestRows(best) => Some(best.strip),
@@ -292,6 +300,7 @@ impl Stmt {
             | Stmt::Store { .. }
             | Stmt::Scatter { .. }
             | Stmt::Put { .. }
+            | Stmt::Begin { .. }
             | Stmt::For { .. }
             | Stmt::Strip { .. }
             | Stmt::Reduce(_)
@@ -315,6 +324,12 @@ impl Stmt {
             Stmt::Call { target, args, .. } => {
                 let read = args.iter().filter_map(|arg| Some((arg.row()?, RowUse::Read)));
                 read.chain(target.row().map(|row| (row, RowUse::Write))).collect()
+            }
+            Stmt::Begin { row, .. } => smallvec![(*row, RowUse::Write)],
+            Stmt::Scan { target, source, state, .. } => {
+                let read = source.row().into_iter().chain([*state]).map(|row| (row, RowUse::Read));
+                let written = target.row().into_iter().chain([*state]).map(|row| (row, RowUse::Write));
+                read.chain(written).collect()
             }
             Stmt::Stream(stream) => {
                 let rows = stream.accumulators.iter().flat_map(StreamAccumulator::rows);

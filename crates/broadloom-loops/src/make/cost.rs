@@ -48,6 +48,9 @@ impl Maker<'_, '_, '_> {
                 Def::Select(_) | Def::Cast(_) | Def::Segment { .. } => {
                     add(Unit::Operations, cost::SELECT, &path);
                 }
+                Def::Reduced if self.nest.scans.contains_key(&value) => {
+                    add(Unit::Operations, cost::SELECT, &path);
+                }
                 Def::Reduced => {
                     let path = self.nest.path(Some(self.nest.reductions[&value].axis));
                     add(Unit::Operations, cost::SELECT, &path);

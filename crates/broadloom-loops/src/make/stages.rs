@@ -12,7 +12,7 @@ use std::collections::{HashMap, HashSet};
 impl Maker<'_, '_, '_> {
     pub(super) fn is_row_item(&self, item: Item, level: Option<AxisId>) -> bool {
         match item {
-            Item::Value(value) => level.is_some() && self.placement.is_call(value),
+            Item::Value(value) => level.is_some() && self.placement.is_by_rows(value),
             Item::Loop(axis) => {
                 matches!(self.nest.axes[axis.index()].part, Some(Part::Outer(..)))
                     || self.placement.forms.get(&axis).is_some_and(|form| form.is_by_rows())
@@ -90,6 +90,11 @@ impl Maker<'_, '_, '_> {
                 let mut made = Vec::new();
                 for value in kept {
                     let source = maker.get(value, &mut body);
+                    // What runs in a row is there already.
+                    if let Some(&row) = maker.states.get(&value) {
+                        made.push((value, row));
+                        continue;
+                    }
                     let row = maker.row(maker.nest.values[value.index()].dtype, 1, strip);
                     body.push(Stmt::Put { row, part: 0, axis: strip, value: source });
                     made.push((value, row));
@@ -140,21 +145,27 @@ impl Maker<'_, '_, '_> {
         row.or_else(|| self.placement.side_by_side(value, strip))
     }
 
+    /// Where what is computed for a whole strip is left: in the array that it is stored to alone, or in a row.
+    pub(super) fn target(&mut self, value: ValueId, strip: AxisId) -> Operand {
+        if let Some(store) = self.placement.stored_calls.get(&value) {
+            let NestStore { access, delta, .. } = self.nest.stores[*store];
+            return Operand::Array { access, delta };
+        }
+        let row = self.row(self.nest.values[value.index()].dtype, 1, strip);
+        self.rows.insert((value, strip), row);
+        Operand::Row(row)
+    }
+
     fn row_item(&mut self, item: Item, strip: AxisId, before: &mut Vec<Stmt>) -> Result<(), LowerError> {
         match item {
+            Item::Value(scan) if self.nest.scans.contains_key(&scan) => self.scan_along(scan, strip, before),
             Item::Value(value) => {
                 if let Def::Op { op, args, .. } = self.nest.values[value.index()].def.clone() {
                     let args: SmallVec<[Operand; 2]> =
                         args.iter().filter_map(|arg| self.operand(*arg, strip)).collect();
-                    if let Some(store) = self.placement.stored_calls.get(&value) {
-                        let NestStore { access, delta, .. } = self.nest.stores[*store];
-                        let target = Operand::Array { access, delta };
-                        before.push(Stmt::Call { op, target, args, axis: strip });
-                        return Ok(());
-                    }
-                    let target = self.row(self.nest.values[value.index()].dtype, 1, strip);
-                    before.push(Stmt::Call { op, target: Operand::Row(target), args, axis: strip });
-                    self.rows.insert((value, strip), target);
+                    let target = self.target(value, strip);
+                    before.push(Stmt::Call { op, target, args, axis: strip });
+                    let Some(target) = target.row() else { return Ok(()) };
                     for (again, kept) in self.placement.kept.iter().filter(|(_, kept)| kept.call == value) {
                         let row = &mut self.kernel.rows[target.index()];
                         row.span = Span::Axis;

@@ -289,6 +289,7 @@ impl Nest<'_> {
                 | Kind::TopK { .. }
                 | Kind::Sort { .. }
                 | Kind::Search { .. }
+                | Kind::Scan { .. }
                 | Kind::Segment { .. } => return Ok(None),
             }
         }

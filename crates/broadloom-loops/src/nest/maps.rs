@@ -192,6 +192,20 @@ impl Flat {
                     None => smallvec![],
                 }
             }
+            // Up to the element that is read: the one before it comes from the same node.
+            Kind::Scan { operand, axis, initial, .. } => {
+                let mut across = map.clone();
+                let index = across.remove(*axis);
+                let before = match index.axis {
+                    None if !index.start.is_zero() => {
+                        let mut before = map.clone();
+                        before[*axis] = index.moved(&Dim::constant(-1))?;
+                        Some((id, before))
+                    }
+                    _ => initial.map(|initial| (initial, across)),
+                };
+                std::iter::once((*operand, map.clone())).chain(before).collect()
+            }
             Kind::Reduce(reduction) => {
                 let operand_shape = &self.node(reduction.operand).shape;
                 let mut reads = smallvec![];

@@ -102,7 +102,8 @@ impl Nest<'_> {
                 | Kind::Concat { .. }
                 | Kind::Segment { .. }
                 | Kind::TopK { .. }
-                | Kind::Sort { .. } => false,
+                | Kind::Sort { .. }
+                | Kind::Scan { .. } => false,
                 Kind::Buffer(_)
                 | Kind::Constant(_)
                 | Kind::Size(_)

@@ -46,6 +46,9 @@ impl<'a> Nest<'a> {
             axes: Vec::new(),
             free: Vec::new(),
             reductions: HashMap::new(),
+            scans: HashMap::new(),
+            scanned: None,
+            is_whole: false,
             found: HashMap::new(),
             pair_sums: HashMap::new(),
             pairs: Short::Looped,
@@ -78,6 +81,7 @@ impl<'a> Nest<'a> {
     ) -> Result<Nest<'a>, LowerError> {
         let mut nest = Nest::empty(flat, stored, roots, narrow);
         nest.pairs = pairs;
+        nest.is_whole = pieces.len() == 1;
         let mut shared = Shared::new();
         // The outermost loop is what threads share: all pieces stand in it, or there is none.
         let single = pieces.iter().all(Piece::is_line);

@@ -35,6 +35,7 @@ impl Placement<'_, '_> {
         let mut stores = nest.stores.iter().filter(|store| is_inside(store.level));
         if !self.is_vector()
             || !nest.reductions.is_empty()
+            || nest.scanned.is_some()
             || !self.loops(Some(inner)).is_empty()
             || !is_plain(outer, MIN_BLOCKED_OUTER_AXIS)
             || !is_plain(inner, MIN_BLOCKED_AXIS)

@@ -46,6 +46,10 @@ impl Placement<'_, '_> {
             self.dense.remove(axis);
         }
         self.contractions.extend(streamed);
+        // Results run through the steps of an axis once, not through strips of several.
+        if self.nest.scanned.is_some() {
+            self.rows_of_contractions.extend(self.contractions.values().map(|found| found.reduction));
+        }
         for Contraction { reduction, .. } in self.contractions.values() {
             self.forms.insert(*reduction, Form::Contraction);
             self.dense.remove(reduction);
@@ -219,11 +223,9 @@ impl Placement<'_, '_> {
             Def::Op { position, .. } => position.is_none() && !self.is_call(value),
             Def::Load { access, .. } => self.nest.accesses[access.index()].gathered.is_none(),
             Def::Constant(_) | Def::Param(_) | Def::Index(_) | Def::Select(_) | Def::Cast(_) => true,
-            Def::Row(..)
-            | Def::Take { .. }
-            | Def::Search { .. }
-            | Def::Segment { .. }
-            | Def::Reduced => false,
+            Def::Row(..) | Def::Take { .. } | Def::Search { .. } | Def::Segment { .. } | Def::Reduced => {
+                false
+            }
         }
     }
 }

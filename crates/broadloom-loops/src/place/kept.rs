@@ -65,7 +65,7 @@ impl Placement<'_, '_> {
 
     /// Whether something at a level works on whole rows.
     fn has_row_items(&self, level: AxisId) -> bool {
-        self.live_values().any(|value| self.position(value) == Some(level) && self.is_call(value))
+        self.live_values().any(|value| self.position(value) == Some(level) && self.is_by_rows(value))
             || self
                 .loops(Some(level))
                 .iter()

@@ -35,6 +35,8 @@ impl Scope<'_> {
                 *axis == stream.strip && are_dense && target.row().is_some()
             }
             Stmt::Store { .. }
+            | Stmt::Begin { .. }
+            | Stmt::Scan { .. }
             | Stmt::Scatter { .. }
             | Stmt::Strip { .. }
             | Stmt::Reduce(_)

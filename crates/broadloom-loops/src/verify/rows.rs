@@ -14,6 +14,7 @@ impl Scope<'_> {
         let long = match span {
             Span::Strip | Span::Block { .. } => strip.length <= length,
             Span::Axis => self.is_at_most(axis, length as i64),
+            Span::One => return Err(Fault::Row(row)),
             Span::Stretched { .. } => strip.length + STRETCH <= length,
             Span::Periodic { period, .. } => {
                 let period = self.period(row, period)?;
@@ -49,7 +50,7 @@ impl Scope<'_> {
                 }
                 self.strip(row, along)?
             }
-            Span::Periodic { .. } | Span::Stretched { .. } => return Err(Fault::Row(row)),
+            Span::Periodic { .. } | Span::Stretched { .. } | Span::One => return Err(Fault::Row(row)),
             // Row by row, in the loop over the other axis.
             Span::Block { rows, .. } if self.walked.get(rows.index()) == Some(&true) => {
                 return self.write_block(row, rows, axis);
@@ -85,6 +86,7 @@ impl Scope<'_> {
             }
             Span::Stretched { along, .. } => along == axis && written_in == strip,
             Span::Axis => written_in == strip || extent(written_for) == extent(axis),
+            Span::One => false,
             Span::Periodic { along, .. } => along == axis && !self.walked[written_for.index()],
         };
         if same { Ok(self.kernel.rows[row.index()].dtype) } else { Err(Fault::Row(row)) }

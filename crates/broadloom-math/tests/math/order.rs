@@ -132,7 +132,8 @@ fn floats_of_16_bits_are_sorted_by_their_bits() {
         let numbers = 2 * (usize::from(infinity) + 1);
         let is_nan = |bits: &u16| bits & 0x7fff > infinity;
         assert!(values[..numbers].iter().all(|bits| !is_nan(bits)) && values[numbers..].iter().all(is_nan));
-        let signed = |bits: u16| if bits >> 15 == 1 { -1 - i32::from(bits & 0x7fff) } else { i32::from(bits) };
+        let signed =
+            |bits: u16| if bits >> 15 == 1 { -1 - i32::from(bits & 0x7fff) } else { i32::from(bits) };
         assert!(values[..numbers].windows(2).all(|pair| signed(pair[0]) < signed(pair[1])));
         let of_indices: Vec<i32> = indices.iter().map(|index| signed(elements[*index as usize])).collect();
         let of_values: Vec<i32> = values.iter().map(|bits| signed(*bits)).collect();

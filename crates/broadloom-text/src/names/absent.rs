@@ -56,11 +56,7 @@ pub(super) const ABSENT: &[(&[&str], &str)] = &[
     (&["vecmat"], "write `v @ x`, or `einsum('...i,...ij->...j', v, x)`"),
     (&["multi_dot"], "write `a @ b @ c`, or `einsum('ij,jk,kl', a, b, c)`, which chooses the order"),
     (&["einsum_path"], "write `einsum(..)`, which chooses the order by itself"),
-    // Running results and order.
-    (
-        &["cumsum", "cumulative_sum", "nancumsum", "cumprod", "cumulative_prod", "nancumprod"],
-        "there are no running results; compute it before, and pass it as an input",
-    ),
+    // Order.
     (&["lexsort"], "sort by the last key first: `order = argsort(b)`, then `order[argsort(a[order])]`"),
     (&["partition"], "write `sort(x)`, or `topk(x, 10)` for the 10 greatest"),
     (&["argpartition"], "write `argsort(x)`, or `argtopk(x, 10)` for the 10 greatest"),

@@ -57,6 +57,7 @@ fn computes(function: Function) -> bool {
             | Function::Search
             | Function::Median { .. }
             | Function::Quantile { .. }
+            | Function::Scan { .. }
             | Function::Reduce(_)
             | Function::NanReduce(_)
             | Function::Statistic(_)
@@ -271,7 +272,7 @@ impl Resolver<'_> {
         let Some(x) = self.operand(call, "x")? else { return Ok(None) };
         let rank = self.graph.shape(x).rank();
         let made = match function {
-            Function::Reduce(_) | Function::NanReduce(_) | Function::Statistic(_) => {
+            Function::Reduce(_) | Function::NanReduce(_) | Function::Statistic(_) | Function::Scan { .. } => {
                 return self.reduction(function, x, call);
             }
             Function::Cast => {

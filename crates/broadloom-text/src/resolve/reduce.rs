@@ -6,7 +6,7 @@ use super::{Outcome, Resolver, Value};
 use crate::names::{Function, Statistic};
 use broadloom_ir::ExprId;
 use broadloom_ir::dtype::DType;
-use broadloom_ir::graph::{Composed, Filter, Literal, Norm, Spread, Terms, Tolerance};
+use broadloom_ir::graph::{Composed, Filter, Literal, Norm, Running, Spread, Terms, Tolerance};
 use broadloom_ir::reduce::ReduceOp;
 
 /// What is added to a variance before it divides, unless it is given.
@@ -26,6 +26,11 @@ impl Resolver<'_> {
             Function::Reduce(op) => self.reduce(op, x, false, call)?,
             Function::NanReduce(op) => self.reduce(op, x, true, call)?,
             Function::Statistic(statistic) => self.statistic(statistic, x, call)?,
+            Function::Scan { op, numbers } => {
+                let (axis, include_initial) = (self.axis(call)?, self.flag(call, "include_initial")?);
+                let running = Running { op, numbers, include_initial };
+                Some(self.build(call.span, |graph, site| graph.scan(running, x, axis, site))?)
+            }
             _ => None,
         };
         made.map(|made| self.cast_to(made, dtype, call.span)).transpose()

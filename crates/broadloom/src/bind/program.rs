@@ -90,6 +90,7 @@ impl Program {
                 | Node::TopK { .. }
                 | Node::Sort { .. }
                 | Node::Search { .. }
+                | Node::Scan { .. }
                 | Node::Reduce { .. }
                 | Node::View { .. }
                 | Node::Iota

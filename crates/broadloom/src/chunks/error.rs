@@ -6,7 +6,7 @@ use crate::variant::CompileError;
 use broadloom_ir::ExprId;
 use broadloom_ir::chunks::Refusal;
 use broadloom_ir::diagnostics::{Places, Row, Style, Text};
-use broadloom_ir::graph::{CheckedGraph, Node, SEARCH, Site};
+use broadloom_ir::graph::{CheckedGraph, Node, SEARCH, Site, scan_name};
 use std::fmt;
 use thiserror::Error;
 
@@ -124,6 +124,7 @@ impl ChunkError {
                 Node::TopK { topk, .. } => topk.name().to_owned(),
                 Node::Sort { sort, .. } => sort.name().to_owned(),
                 Node::Search { .. } => SEARCH.to_owned(),
+                Node::Scan { op, .. } => scan_name(*op).to_owned(),
                 Node::Poison => "mistake".to_owned(),
             };
             (name, graph.site(expr))
@@ -238,7 +239,9 @@ fn help(refusal: Refusal) -> &'static str {
         Refusal::Reshape => "keep the rows as the leading axis, and reshape what each of them has",
         Refusal::Slice => "compute all rows and cut the result, or run on whole arrays",
         Refusal::Take => "pass what is looked up in as an input with a size of its own, which is whole",
-        Refusal::Sort => "for the best of all rows, write `topk(x, k, axis=0)`; for a whole order, run on whole arrays",
+        Refusal::Sort => {
+            "for the best of all rows, write `topk(x, k, axis=0)`; for a whole order, run on whole arrays"
+        }
         Refusal::Search => "pass the sorted table as an input with a size of its own, which is whole",
         Refusal::Concat => "pass the rows that come behind as further chunks, or run on whole arrays",
         _ => "run on whole arrays",

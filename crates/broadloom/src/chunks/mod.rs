@@ -59,7 +59,9 @@ struct Compiled {
 }
 
 struct Pass {
+    begin: Option<Kernel>,
     each: Option<Kernel>,
+    of_none: Option<Kernel>,
     /// For the last few rows of many.
     tail: Option<Kernel>,
     merge: Option<Kernel>,
@@ -136,7 +138,9 @@ impl Executable {
         let passes = split.passes.iter().map(|pass| {
             let tail = if split.multiple.rows() > 1 { &pass.each } else { &None };
             Ok(Pass {
+                begin: Kernel::new(&pass.begin, options, None)?,
                 each: Kernel::new(&pass.each, options, None)?,
+                of_none: Kernel::new(&pass.of_none, options, None)?,
                 tail: Kernel::new(tail, options, Some(length.clone()))?,
                 merge: Kernel::new(&pass.merge, options, None)?,
                 rest: Kernel::new(&pass.rest, options, None)?,

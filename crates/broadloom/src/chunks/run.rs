@@ -197,6 +197,7 @@ impl<'a> ChunkRun<'a> {
         let Pass { each: Some(each), tail, merge, .. } = &compiled.passes[self.pass] else {
             return Ok(Outputs::none());
         };
+        self.begin()?;
         let pieces = match self.chunked.multiple() {
             1 => vec![super::counter::Piece { rows: 0..rows, rank: Some(0) }],
             _ => pieces(self.rows, rows, is_last),
@@ -222,6 +223,7 @@ impl<'a> ChunkRun<'a> {
                         empty => *empty = Some(array),
                     },
                     Destination::Merged(_) => partial.push(array),
+                    Destination::Carried(slot) => self.slots[*slot] = Some(array),
                     Destination::Whole(_) | Destination::Slot(_) => {}
                 }
             }
@@ -233,6 +235,21 @@ impl<'a> ChunkRun<'a> {
         let graph = compiled.whole.graph();
         let named = |(number, array): (usize, AnyArray)| (graph.outputs()[number].name.to_string(), array);
         Ok(Outputs::new(outputs.into_iter().map(named)))
+    }
+
+    /// What the first rows of a pass go on from.
+    fn begin(&mut self) -> Result<(), ChunkError> {
+        let compiled = self.chunked.0.clone();
+        let Some(begin) = compiled.passes[self.pass].begin.as_ref().filter(|_| self.rows == 0) else {
+            return Ok(());
+        };
+        let results = run(begin, std::iter::empty(), &self.given_of(self.sizes.as_ref(), 0))?;
+        for (destination, array) in begin.part.outputs.iter().zip(results) {
+            if let Destination::Slot(slot) = destination {
+                self.slots[*slot] = Some(array);
+            }
+        }
+        Ok(())
     }
 
     /// Runs a chunk's part on some of its rows.
@@ -362,7 +379,10 @@ impl<'a> ChunkRun<'a> {
             match destination {
                 Destination::Whole(number) => self.wholes[*number] = Some(array),
                 Destination::Slot(slot) => self.slots[*slot] = Some(array),
-                Destination::Rows(_) | Destination::Merged(_) | Destination::Joined(_) => {}
+                Destination::Rows(_)
+                | Destination::Merged(_)
+                | Destination::Joined(_)
+                | Destination::Carried(_) => {}
             }
         }
         Ok(())
@@ -398,14 +418,19 @@ impl<'a> ChunkRun<'a> {
         let arrays: SmallVec<[Option<Argument<'_>>; 4]> =
             empty.iter().map(|array| array.as_ref().map(|array| shared(array.into_array_view()))).collect();
         let compiled = self.chunked.0.clone();
-        let Some(each) = &compiled.passes[self.pass].each else { return Ok(()) };
+        let Pass { each, of_none, .. } = &compiled.passes[self.pass];
+        let Some(each) = of_none.as_ref().or(each.as_ref()) else { return Ok(()) };
+        self.begin()?;
         let results = self.run_on(each, &arrays, 0, 0..0)?;
         let mut partial = Vec::new();
         for (destination, array) in each.part.outputs.iter().zip(results) {
             match destination {
                 Destination::Merged(_) => partial.push(array),
                 Destination::Joined(slot) => self.slots[*slot] = Some(array),
-                Destination::Rows(_) | Destination::Whole(_) | Destination::Slot(_) => {}
+                Destination::Rows(_)
+                | Destination::Whole(_)
+                | Destination::Slot(_)
+                | Destination::Carried(_) => {}
             }
         }
         self.partial.push(None, partial, |left, _| Ok(left))

@@ -3,7 +3,7 @@
 use super::operand::{Kind, Operand};
 use broadloom_ir::ExprId;
 use broadloom_ir::dtype::DType;
-use broadloom_ir::graph::{Composed, Graph, Literal, Product, Site, Tolerance};
+use broadloom_ir::graph::{Composed, Graph, Literal, Product, Running, Site, Tolerance};
 use broadloom_ir::ops::Op;
 use smallvec::SmallVec;
 
@@ -32,6 +32,8 @@ pub(super) enum Call {
     PlacesOfBest(ExprId),
     /// Places of values in a sorted table, behind equal elements or before them.
     Search([Argument; 2], bool),
+    /// Running results: which, of what, along which axis.
+    Scan(Running, ExprId, i64),
     /// Differences of neighbours: of what, how often, along which axis.
     Diff(ExprId, i64, i64),
 }
@@ -162,6 +164,7 @@ impl Call {
                 let exprs = exprs(graph, operands, site);
                 graph.searchsorted(exprs[0], exprs[1], *right, site)
             }
+            Call::Scan(running, operand, axis) => graph.scan(*running, *operand, Some(*axis), site),
             Call::Diff(operand, order, axis) => graph.diff(*operand, *order, *axis, site),
             Call::Along(Along { function, operand, axes, keepdims, .. }) => {
                 function(graph, *operand, axes.as_deref(), *keepdims, site)

@@ -20,6 +20,7 @@ mod order;
 mod products;
 mod reductions;
 mod registry;
+mod scan;
 mod script;
 mod tensor;
 mod topk;

@@ -21,7 +21,9 @@ impl Tensor {
     /// ```
     #[track_caller]
     pub fn sort(self, axis: impl IntoAxis) -> Tensor {
-        self.in_order("sort", axis, Site::caller(), |graph, x, axes, _, site| graph.sort(x, first(axes), false, site))
+        self.in_order("sort", axis, Site::caller(), |graph, x, axes, _, site| {
+            graph.sort(x, first(axes), false, site)
+        })
     }
 
     /// The elements along an axis in descending order.
@@ -49,7 +51,9 @@ impl Tensor {
     /// ```
     #[track_caller]
     pub fn argsort(self, axis: impl IntoAxis) -> Tensor {
-        self.in_order("argsort", axis, Site::caller(), |graph, x, axes, _, site| graph.argsort(x, first(axes), false, site))
+        self.in_order("argsort", axis, Site::caller(), |graph, x, axes, _, site| {
+            graph.argsort(x, first(axes), false, site)
+        })
     }
 
     /// The indices along an axis that put its elements in descending order.
@@ -150,12 +154,7 @@ impl Tensor {
     /// # Ok::<(), broadloom::EvalError>(())
     /// ```
     #[track_caller]
-    pub fn quantile_by(
-        self,
-        method: QuantileMethod,
-        at: impl IntoFractions,
-        axes: impl IntoAxes,
-    ) -> Tensor {
+    pub fn quantile_by(self, method: QuantileMethod, at: impl IntoFractions, axes: impl IntoAxes) -> Tensor {
         self.quantiles(at, axes, method, false, false, Site::caller())
     }
 

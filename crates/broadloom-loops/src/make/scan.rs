@@ -1,0 +1,95 @@
+//! Running results: along the innermost loop by a statement of their own; else in rows over the strips of the loop inside
+//! of that over the scanned axis:
+//!
+//! ```text
+//! begin r0 <- v0                         strip m of 1024 {
+//! strip n of 1024 {                        for m vector 16 { put r0 <- v0 }
+//!   scan y = sum of x from r0              for n {
+//! }                                          for m vector 16 { v1 = load x; v2 = row r0; v3 = add v2 v1; put r0 <- v3; .. }
+//!                                          }
+//!                                        }
+//! ```
+
+use super::Maker;
+use crate::LowerError;
+use crate::kernel::*;
+use smallvec::smallvec;
+
+impl Maker<'_, '_, '_> {
+    /// The scans of the kernel that are needed, in order.
+    fn scans(&self) -> Vec<ValueId> {
+        self.placement.live_values().filter(|value| self.nest.scans.contains_key(value)).collect()
+    }
+
+    /// What a scan begins with.
+    fn initial(&mut self, scan: ValueId, body: &mut Vec<Stmt>) -> ValueId {
+        let found = &self.nest.scans[&scan];
+        if let Some(initial) = found.initial {
+            return self.get(initial, body);
+        }
+        let initial = self.define(Def::Constant(found.op.identity(found.dtype)), scan);
+        body.push(Stmt::Let(initial));
+        initial
+    }
+
+    /// Before a loop along which results run.
+    pub(super) fn begin_scans(&mut self, axis: AxisId, body: &mut Vec<Stmt>) {
+        if self.nest.scanned != Some(axis) || self.nest.across().is_some() {
+            return;
+        }
+        for scan in self.scans() {
+            let row = self.spanning(self.nest.scans[&scan].dtype, 1, axis, Span::One);
+            let value = self.initial(scan, body);
+            body.push(Stmt::Begin { row, value });
+            self.states.insert(scan, row);
+        }
+    }
+
+    /// The loop over the scanned axis, strip by strip of the loop inside.
+    pub(super) fn scan_across(&mut self, axis: AxisId, strip: AxisId) -> Result<Vec<Stmt>, LowerError> {
+        let scans = self.scans();
+        let fill = self.scoped(|maker| {
+            let mut body = Vec::new();
+            for &scan in &scans {
+                let row = maker.row(maker.nest.scans[&scan].dtype, 1, strip);
+                let value = maker.initial(scan, &mut body);
+                body.push(Stmt::Put { row, part: 0, axis: strip, value });
+                maker.states.insert(scan, row);
+            }
+            Ok(body)
+        })?;
+        let lanes = self.stage_lanes(strip, Some(axis), &[], &scans);
+        let mut body = vec![Stmt::For { axis: strip, lanes, body: fill }];
+        body.extend(self.walk(axis)?);
+        Ok(vec![Stmt::Strip { axis: strip, length: 0, body }])
+    }
+
+    /// The next of the results that run in a row.
+    pub(super) fn running(&mut self, scan: ValueId, strip: AxisId, body: &mut Vec<Stmt>) -> Def {
+        let found = &self.nest.scans[&scan];
+        let operand = self.get(found.operand, body);
+        let before = self.define(Def::Row(self.states[&scan], strip), scan);
+        body.push(Stmt::Let(before));
+        Def::Op { op: found.op.combine(), args: smallvec![before, operand], position: None }
+    }
+
+    /// Leaves a result that runs in a row for the next step.
+    pub(super) fn keep_running(&mut self, scan: ValueId, value: ValueId, body: &mut Vec<Stmt>) {
+        if let (Some(strip), Some(&row)) = (self.nest.across(), self.states.get(&scan))
+            && !matches!(self.kernel.values[value.index()].def, Def::Row(..))
+        {
+            body.push(Stmt::Put { row, part: 0, axis: strip, value });
+        }
+    }
+
+    /// Results that run along the current strip of their axis.
+    pub(super) fn scan_along(&mut self, scan: ValueId, strip: AxisId, before: &mut Vec<Stmt>) {
+        let found = &self.nest.scans[&scan];
+        let (Some(source), Some(&state)) = (self.operand(found.operand, strip), self.states.get(&scan))
+        else {
+            return;
+        };
+        let target = self.target(scan, strip);
+        before.push(Stmt::Scan { op: found.op, target, source, state, axis: strip });
+    }
+}

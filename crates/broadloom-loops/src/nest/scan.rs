@@ -1,0 +1,112 @@
+//! Running results: in loops that go over all of a tensor, the scanned axis in order.
+//!
+//! A short axis that is unrolled is a chain of ops. Else the loop over the axis stands around that over the last other
+//! axis inside of it, if there is one: then results run in as many lanes as that has steps.
+
+use super::{AffineIndex, AffineMap, Nest, bit};
+use crate::flat::{FlatId, Kind};
+use crate::kernel::*;
+use crate::plan::Reason;
+use broadloom_ir::dim::Dim;
+use broadloom_ir::dtype::DType;
+use broadloom_ir::reduce::ReduceOp;
+use smallvec::smallvec;
+
+/// Running results along the scanned axis as a value.
+#[derive(Debug, Clone)]
+pub(crate) struct NestScan {
+    pub op: ReduceOp,
+    pub dtype: DType,
+    pub operand: ValueId,
+    /// What the first element is combined with, if it is not the identity.
+    pub initial: Option<ValueId>,
+}
+
+impl Nest<'_> {
+    /// Whether the loops around go over all of a scan, and along its axis in order; the first scan decides which axis
+    /// that is.
+    pub(super) fn follows(&mut self, id: FlatId, map: &AffineMap) -> bool {
+        let node = self.flat.node(id);
+        let Kind::Scan { axis: scanned, .. } = node.kind else { return false };
+        let along = |index: &AffineIndex| index.axis.filter(|_| index.more.is_empty());
+        let goes_over = |(index, size): (&AffineIndex, &Dim)| match along(index) {
+            Some(axis) => {
+                let of = &self.axes[axis.index()];
+                index.step == 1 && index.start.is_zero() && !of.reduction && of.extent == *size
+            }
+            None => index.more.is_empty() && index.start.as_constant().is_some_and(|start| start >= 0),
+        };
+        let met = map.iter().filter_map(along).fold(0, |set, axis| set | bit(axis));
+        let is_inside = |axis: &AxisId| met & bit(*axis) != 0;
+        if !self.is_whole
+            || !map.iter().zip(&*node.shape).all(goes_over)
+            || !self.path(self.innermost).iter().all(is_inside)
+        {
+            return false;
+        }
+        match along(&map[scanned]) {
+            Some(axis) => *self.scanned.get_or_insert(axis) == axis,
+            None => true,
+        }
+    }
+
+    /// A scan under a map, of what it reads.
+    pub(super) fn scan(
+        &mut self,
+        op: ReduceOp,
+        axis: usize,
+        map: &AffineMap,
+        args: &[ValueId],
+        id: FlatId,
+    ) -> ValueId {
+        let (Some(&operand), before) = (args.first(), args.get(1).copied()) else {
+            return self.want(id, Reason::Scanned, id);
+        };
+        if map[axis].axis.is_none() {
+            return match before {
+                Some(before) => self.op(op.combine(), smallvec![before, operand], id),
+                None => operand,
+            };
+        }
+        let all = map.iter().filter_map(|index| index.axis).fold(0, |set, axis| set | bit(axis));
+        let (dtype, depends) = (self.flat.node(id).dtype, self.depends[operand.index()] | all);
+        let value = self.fresh(Def::Reduced, dtype, depends, all, id);
+        self.scans.insert(value, NestScan { op, dtype, operand, initial: before });
+        value
+    }
+
+    /// Puts the loop over the scanned axis around the innermost other one that stood inside of it.
+    pub(crate) fn place_scanned(&mut self) {
+        let Some(place) = self.scanned.and_then(|scanned| self.free.iter().position(|axis| *axis == scanned))
+        else {
+            return;
+        };
+        if place + 2 >= self.free.len() {
+            return;
+        }
+        let axis = self.free.remove(place);
+        self.free.insert(self.free.len() - 1, axis);
+        self.chain_free_axes();
+    }
+
+    /// The loop inside of that over the scanned axis, if there is one: over the strips of its axis results run in rows.
+    pub fn across(&self) -> Option<AxisId> {
+        self.free
+            .iter()
+            .copied()
+            .find(|axis| self.axes[axis.index()].parent == self.scanned && self.scanned.is_some())
+    }
+
+    /// Whether results run in rows over the last axis: it is no short one then that had better be unrolled.
+    pub fn runs_across(&self) -> bool {
+        self.scanned.is_some() && self.free.last().copied() != self.scanned
+    }
+
+    /// The axis whose steps threads share: the outermost, unless results run along it.
+    pub fn shared_axis(&self) -> Option<AxisId> {
+        match self.free.first().copied() {
+            Some(first) if Some(first) == self.scanned => self.across(),
+            first => first,
+        }
+    }
+}
