@@ -6,10 +6,9 @@
 
 use super::reduction::resolve_axis;
 use super::{Graph, Node, Site};
-use crate::dim::Dim;
 use crate::dtype::DType;
 use crate::ids::ExprId;
-use crate::problem::{Problem, Requirement};
+use crate::problem::Problem;
 
 /// What a sort gives, and along which axis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -85,19 +84,13 @@ impl Graph {
             None => self.try_reshape(operand, &[None], site)?,
         };
         let axis = resolve_axis(axis.unwrap_or(0), self.written(operand).rank())?;
-        self.insert_sort(operand, Sort { axis, indices, descending }, Vec::new(), site)
+        self.insert_sort(operand, Sort { axis, indices, descending }, site)
     }
 
-    pub(super) fn insert_sort(
-        &mut self,
-        operand: ExprId,
-        sort: Sort,
-        obligations: Vec<(Dim, Requirement)>,
-        site: Site,
-    ) -> Result<ExprId, Problem> {
+    pub(super) fn insert_sort(&mut self, operand: ExprId, sort: Sort, site: Site) -> Result<ExprId, Problem> {
         let dtype = if sort.indices { DType::I64 } else { self.dtype(operand) };
         let shape = self.written(operand).clone();
-        self.insert(Node::Sort { operand, sort }, dtype, shape, obligations, site)
+        self.insert(Node::Sort { operand, sort }, dtype, shape, Vec::new(), site)
     }
 
     fn try_searchsorted(

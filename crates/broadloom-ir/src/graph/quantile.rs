@@ -13,7 +13,7 @@ use crate::dim::Dim;
 use crate::dtype::{Class, DType, Scalar};
 use crate::ids::ExprId;
 use crate::ops::Op;
-use crate::problem::{Problem, Requirement};
+use crate::problem::Problem;
 use crate::reduce::ReduceOp;
 
 /// What a quantile is where no element has its very position.
@@ -241,11 +241,9 @@ impl Graph {
         let shape = self.written(operand).clone();
         let mut over = self.axes_of(operand, axes)?;
         over.sort_unstable();
-        let mut obligations = Vec::new();
-        for &axis in &over {
-            let spare = shape[axis].sub(&Dim::ONE).map_err(Problem::Size)?;
-            self.require(spare, Requirement::NotEmpty, &mut obligations)
-                .map_err(|_| Problem::EmptyReduction { axis })?;
+        // A size that turns out to be 0 has no element at any position, which is told when the graph runs.
+        if let Some(&axis) = over.iter().find(|axis| shape[**axis].is_zero()) {
+            return Err(Problem::EmptyReduction { axis });
         }
         let others = (0..shape.rank()).filter(|axis| !over.contains(axis));
         let order: Vec<i64> = others.clone().chain(over.iter().copied()).map(|axis| axis as i64).collect();
@@ -267,7 +265,7 @@ impl Graph {
         };
         let axis = self.written(rows).rank() - 1;
         let sort = Sort { axis, indices: false, descending: false };
-        let sorted = self.insert_sort(rows, sort, obligations, site)?;
+        let sorted = self.insert_sort(rows, sort, site)?;
         Ok(Rows { sorted, count, by_row, tells_nan: is_float && !numbers, over })
     }
 
