@@ -241,7 +241,7 @@ impl Graph {
         let shape = self.written(operand).clone();
         let mut over = self.axes_of(operand, axes)?;
         over.sort_unstable();
-        // A size that turns out to be 0 has no element at any position, which is told when the graph runs.
+        // A size that turns out to be 0 has no element at any position, which `take` tells.
         if let Some(&axis) = over.iter().find(|axis| shape[**axis].is_zero()) {
             return Err(Problem::EmptyReduction { axis });
         }
