@@ -209,8 +209,14 @@ const TAIL: &str = "
 Documented with `Tensor` and `Graph`: `reshape`, `permute_dims`, `t`, `unsqueeze`, `squeeze`, `broadcast_to`, `slice`,
 `index`, `take`, `take_along_axis`, `concat`, `stack`, `select` (NumPy's `where`), `segment_sum`, `segment_min`,
 `segment_max`, `segment_mean`, `segment_count`, `iota`, `linspace`, `arange`, `full`, `full_like`, `zeros_like`, `ones_like`,
-`eye`, `meshgrid`; `flip`, `rot90`, `roll`, `swapaxes`, `moveaxis`, `atleast`, `repeat`, `tile`, `pad`, `diagonal`, `trace`,
-`tril`, `triu`, `vander`.
+`eye`, `meshgrid`; `flip`, `rot90`, `roll`, `swapaxes`, `moveaxis`, `atleast`, `repeat`, `repeat_each`, `tile`, `pad`,
+`diagonal`, `trace`, `diag`, `tril`, `triu`, `vander`.
+
+## Samples, bins and relations
+
+Documented with `Tensor` as well, and made of the functions above: `gradient`, `trapezoid`, `convolve`, `correlate`,
+`polyval`; `digitize`, `interp`, `histogram`, `isin`, which compare each element with all bounds or values; `cov`,
+`corrcoef`, `cross`; `modf`.
 
 `x.sliding_window_view(width, axis)` gives the windows of an axis along a new last one. They overlap, and none is copied: a
 moving average is `x.sliding_window_view(5, 0).mean(-1)`, a convolution the sum of such windows times weights.

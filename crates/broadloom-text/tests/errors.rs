@@ -63,6 +63,7 @@ const PROGRAMS: &[&str] = &[
     "symbols rows\ninput x: f32[row]\noutput y = x",
     "input x: f32[n]\nassign xx = x",
     "input x: f32[n]\noutput y = divmod(x, 2)",
+    "input x: f32[n]\noutput y = fillna(x, 2)",
     "input x: f32[n]\noutput y = sum",
     "input x: f32[n]\noutput y = x.sum",
     // P006

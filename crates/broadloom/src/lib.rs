@@ -55,7 +55,7 @@ pub use bind::{
 pub use chunks::{ChunkError, ChunkRun, Chunked};
 pub use dsl::{
     Dim, Filtered, Graph, IntoAxes, IntoAxis, IntoFractions, IntoNewShape, IntoPairs, NewSize, Operand,
-    Padding, RangeNumber, Shape, SliceItem, Symbol, Tensor, concat, einsum, meshgrid, select, stack,
+    Padding, RangeNumber, Shape, SliceItem, Spacing, Symbol, Tensor, concat, einsum, meshgrid, select, stack,
 };
 #[doc(inline)]
 pub use eval::{EvalError, eval};
@@ -69,7 +69,7 @@ pub use variant::CompileError;
 pub use broadloom_ir::diagnostics::{self, Diagnostic, Diagnostics};
 pub use broadloom_ir::dtype::{DType, Element, Scalar};
 pub use broadloom_ir::graph::{
-    CheckedGraph, Composed, Declared, Norm, Pairs, QuantileMethod, Site, Tolerance,
+    CheckedGraph, Composed, Declared, Norm, Overlap, Pairs, QuantileMethod, Site, Tolerance,
 };
 pub use broadloom_ir::ops::Op;
 pub use broadloom_jit::CpuLevel;

@@ -11,7 +11,7 @@ impl Resolver<'_> {
     pub(super) fn sort(&mut self, indices: bool, call: &Call) -> Outcome<Option<ExprId>> {
         // Every sort is stable.
         let kinds = ["quicksort", "mergesort", "heapsort", "stable"];
-        self.one_of(call, "kind", kinds.iter().map(|kind| (*kind, ())))?;
+        self.meaning_of(call, "kind", kinds.iter().map(|kind| (*kind, ())))?;
         if self.given(call, "stable").is_some() {
             self.flag(call, "stable")?;
         }
@@ -30,7 +30,7 @@ impl Resolver<'_> {
 
     /// `searchsorted(bounds, x, side='right')`.
     pub(super) fn search(&mut self, call: &Call) -> Outcome<Option<ExprId>> {
-        let right = self.one_of(call, "side", [("left", false), ("right", true)])?.unwrap_or(false);
+        let right = self.meaning_of(call, "side", [("left", false), ("right", true)])?.unwrap_or(false);
         let Some(exprs) = self.tensors(&[call.all("x"), call.all("v")].concat())? else { return Ok(None) };
         let [table, values] = exprs[..] else { return call.refuse("takes a table and values") };
         self.build(call.span, |graph, site| graph.searchsorted(table, values, right, site)).map(Some)
@@ -47,7 +47,7 @@ impl Resolver<'_> {
     /// `quantile(x, 0.5)`, `quantile(x, [0.25, 0.75], axis=0, method='lower')`.
     pub(super) fn quantile(&mut self, percents: bool, numbers: bool, call: &Call) -> Outcome<Option<ExprId>> {
         let methods = QuantileMethod::ALL.iter().map(|method| (method.name(), *method));
-        let method = self.one_of(call, "method", methods)?.unwrap_or_default();
+        let method = self.meaning_of(call, "method", methods)?.unwrap_or_default();
         let (axes, keepdims) = (self.axes(call)?, self.flag(call, "keepdims")?);
         let given = call.all("q");
         let several = given.first().is_some_and(|id| matches!(self.value(*id), Value::List(_)));
@@ -68,7 +68,7 @@ impl Resolver<'_> {
     }
 
     /// What a text that is given means, of some that there are; nothing if none is given.
-    fn one_of<T: Copy>(
+    fn meaning_of<T: Copy>(
         &self,
         call: &Call,
         parameter: &'static str,
