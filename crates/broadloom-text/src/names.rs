@@ -143,6 +143,19 @@ pub(crate) enum Function {
     Eye,
     TopK,
     ArgTopK,
+    /// The elements in order, or their indices.
+    Sort {
+        indices: bool,
+    },
+    Search,
+    /// Of all elements, or of those that are no NaN.
+    Median {
+        numbers: bool,
+    },
+    Quantile {
+        percents: bool,
+        numbers: bool,
+    },
     Scan {
         op: ReduceOp,
         /// Of what is no NaN.
@@ -167,6 +180,13 @@ pub(crate) enum Function {
 const TEXTS: &[(&str, usize, &str)] = &[
     ("einsum", 0, "subscripts"),
     ("pad", 2, "mode"),
+    ("sort", 2, "kind"),
+    ("argsort", 2, "kind"),
+    ("searchsorted", 2, "side"),
+    ("quantile", 3, "method"),
+    ("nanquantile", 3, "method"),
+    ("percentile", 3, "method"),
+    ("nanpercentile", 3, "method"),
     ("convolve", 2, "mode"),
     ("correlate", 2, "mode"),
     ("meshgrid", usize::MAX, "indexing"),
@@ -251,6 +271,15 @@ const FUNCTIONS: &[(&str, Function, &[&str])] = &[
     ("take_along_axis", Function::TakeAlongAxis, &["x", "indices", "axis?"]),
     ("topk", Function::TopK, &["x", "k", "axis?", "largest?"]),
     ("argtopk", Function::ArgTopK, &["x", "k", "axis?", "largest?"]),
+    ("sort", Function::Sort { indices: false }, SORT),
+    ("argsort", Function::Sort { indices: true }, SORT),
+    ("searchsorted", Function::Search, &["x", "v", "side?"]),
+    ("median", Function::Median { numbers: false }, REDUCE),
+    ("nanmedian", Function::Median { numbers: true }, REDUCE),
+    ("quantile", Function::Quantile { percents: false, numbers: false }, QUANTILE),
+    ("nanquantile", Function::Quantile { percents: false, numbers: true }, QUANTILE),
+    ("percentile", Function::Quantile { percents: true, numbers: false }, QUANTILE),
+    ("nanpercentile", Function::Quantile { percents: true, numbers: true }, QUANTILE),
     ("cumsum", Function::Scan { op: ReduceOp::Sum, numbers: false }, SCAN_FROM_NONE),
     ("cumprod", Function::Scan { op: ReduceOp::Prod, numbers: false }, SCAN_FROM_NONE),
     ("cummin", Function::Scan { op: ReduceOp::Min, numbers: false }, SCAN),
@@ -314,6 +343,8 @@ const REDUCE_TRUTH: &[&str] = &["x", "axis?", "keepdims?", "where?"];
 const REDUCE_MEAN: &[&str] = &["x", "axis?", "keepdims?", "dtype?", "where?"];
 const REDUCE_SUM: &[&str] = &["x", "axis?", "keepdims?", "dtype?", "initial?", "where?"];
 const REDUCE_EXTREME: &[&str] = &["x", "axis?", "keepdims?", "initial?", "where?"];
+const SORT: &[&str] = &["x", "axis?", "kind?", "stable?", "descending?"];
+const QUANTILE: &[&str] = &["x", "q", "axis?", "method?", "keepdims?"];
 const SCAN: &[&str] = &["x", "axis?", "dtype?"];
 const SCAN_FROM_NONE: &[&str] = &["x", "axis?", "dtype?", "include_initial?"];
 const SPREAD: &[&str] = &["x", "axis?", "correction?", "keepdims?", "dtype?", "where?"];

@@ -142,6 +142,24 @@ const EXPLANATIONS: &[Explanation] = explanations! {
         "k in place of the axis", "any; that of x", "topk(array([3, 1, 2]), 2)" => "[3 2]";
     "argtopk": "The positions of what `topk` gives.",
         "k in place of the axis", "any; i64", "argtopk(array([3, 1, 2]), 2)" => "[0 2]";
+    "sort": "The elements along an axis, the last one unless said, in ascending order, nan last; `axis=None` is all of them in one row. `descending` turns the order round. `kind` and `stable` change nothing.",
+        "that of x; one axis for all", "any; that of x", "sort(array([3, 1, 2]))" => "[1 2 3]";
+    "argsort": "The positions along an axis, the last one unless said, that put the elements in order as `sort` does; of equal elements the first comes first.",
+        "that of x; one axis for all", "any; i64", "argsort(array([3, 1, 2]))" => "[1 2 0]";
+    "searchsorted": "Where the elements of v would stand in a table in ascending order: how many of its elements are less, or with `side='right'` not greater.",
+        "that of v; x has one axis", "any; i64", "searchsorted(array([1, 2, 4]), array([2, 3]))" => "[1 2]";
+    "median": "The middle element in order along axes, all of them unless said, or the mean of the two in the middle; nan if there is one.",
+        "without the axes, or with 1 for each", "any; that of x, of integers f64", "median(array([7, 1, 2, 3]))" => "2.5";
+    "nanmedian": "The median of what is no nan; nan if there is nothing else.",
+        "without the axes, or with 1 for each", "any; that of x, of integers f64", "nanmedian(array([3.0, nan, 2.0]))" => "2.5";
+    "quantile": "What lies at the fraction q, from 0 to 1, of the way through the elements in order along axes, all of them unless said; nan if there is one. q is a number, or a list of numbers. `method` is 'linear', 'lower', 'higher', 'midpoint', 'nearest', 'inverted_cdf', 'averaged_inverted_cdf', 'closest_observation', 'interpolated_inverted_cdf', 'hazen', 'weibull', 'median_unbiased' or 'normal_unbiased'.",
+        "without the axes, or with 1 for each; of a list its length in front", "any; that of x, of integers and of a list f64", "quantile(array([1, 2, 4]), [0.25, 0.5])" => "[1.5 2. ]";
+    "nanquantile": "The quantile of what is no nan; nan if there is nothing else.",
+        "as `quantile`", "as `quantile`", "nanquantile(array([1.0, nan, 2.0]), 0.5)" => "1.5";
+    "percentile": "The quantile at q percent: q is from 0 to 100.",
+        "as `quantile`", "as `quantile`", "percentile(array([1, 2, 4]), 50)" => "2.0";
+    "nanpercentile": "The percentile of what is no nan; nan if there is nothing else.",
+        "as `quantile`", "as `quantile`", "nanpercentile(array([1.0, nan, 2.0]), 50)" => "1.5";
     "concat": "Tensors one after the other along an axis, the first unless said.",
         "the sum of their sizes along the axis; the others are equal", "the common dtype", "concat([arange(2), arange(2)])" => "[0 1 0 1]";
     "stack": "Tensors of one shape beside each other along a new axis, the first unless said.",

@@ -16,6 +16,7 @@ mod product;
 mod reduce;
 mod samples;
 mod several;
+mod sort;
 mod text;
 
 use crate::Resolved;

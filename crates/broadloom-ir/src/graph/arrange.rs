@@ -503,7 +503,7 @@ impl Graph {
     }
 
     /// The table is indexed in row-major order: by the places on all axes, each times what lies behind it.
-    fn try_take_along_axis(
+    pub(super) fn try_take_along_axis(
         &mut self,
         table: ExprId,
         indices: ExprId,

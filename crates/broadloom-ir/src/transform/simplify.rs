@@ -352,6 +352,8 @@ impl Known {
             Node::View { operand, .. } => self.is_natural(*operand),
             // The greatest that are missing are minus infinity.
             Node::TopK { operand, topk } => topk.indices || !topk.largest && self.is_natural(*operand),
+            Node::Sort { operand, sort } => sort.indices || self.is_natural(*operand),
+            Node::Search { .. } => true,
             Node::Scan { op, operand, initial, .. } => {
                 let keeps = matches!(op, ReduceOp::Min | ReduceOp::Max) || is_float && *op == ReduceOp::Sum;
                 keeps && initial.is_none() && self.is_natural(*operand)

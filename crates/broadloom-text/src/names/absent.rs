@@ -33,18 +33,9 @@ pub(super) const ABSENT: &[(&[&str], &str)] = &[
     (&["multi_dot"], "write `a @ b @ c`, or `einsum('ij,jk,kl', a, b, c)`, which chooses the order"),
     (&["einsum_path"], "write `einsum(..)`, which chooses the order by itself"),
     // Order.
-    (&["sort"], "write `topk(x, 10)` for the 10 greatest; a whole order is to be passed as an input"),
-    (
-        &["argsort", "lexsort"],
-        "write `argtopk(x, 10)` for the 10 greatest; a whole order is to be passed as an input",
-    ),
-    (&["partition"], "write `topk(x, 10)` for the 10 greatest, `topk(x, 10, largest=False)` for the least"),
-    (&["argpartition"], "write `argtopk(x, 10)`, or `argtopk(x, 10, largest=False)`"),
-    (
-        &["median", "nanmedian", "quantile", "nanquantile", "percentile", "nanpercentile"],
-        "there is no sorting; compute it before, and pass it as an input",
-    ),
-    (&["searchsorted"], "of few bounds, write `sum(bounds <= x[:, None], axis=1)`"),
+    (&["lexsort"], "sort by the last key first: `order = argsort(b)`, then `order[argsort(a[order])]`"),
+    (&["partition"], "write `sort(x)`, or `topk(x, 10)` for the 10 greatest"),
+    (&["argpartition"], "write `argsort(x)`, or `argtopk(x, 10)` for the 10 greatest"),
     (
         &["histogram2d", "histogramdd", "histogram_bin_edges"],
         "write `segment_count(((x - low) / width).astype(i64), bins)`",

@@ -52,6 +52,10 @@ fn computes(function: Function) -> bool {
             | Function::NanToNum
             | Function::Einsum
             | Function::Diff
+            | Function::Sort { .. }
+            | Function::Search
+            | Function::Median { .. }
+            | Function::Quantile { .. }
             | Function::Sampled(_)
             | Function::Several(_)
             | Function::Scan { .. }
@@ -245,6 +249,10 @@ impl Resolver<'_> {
                 return self.build(span, segment).map(Some);
             }
             Function::TopK | Function::ArgTopK => return self.best(function, call),
+            Function::Sort { indices } => return self.sort(indices, call),
+            Function::Search => return self.search(call),
+            Function::Median { numbers } => return self.median(numbers, call),
+            Function::Quantile { percents, numbers } => return self.quantile(percents, numbers, call),
             Function::Diff => {
                 let (order, axis) = (self.integer(call, "n", 1)?, self.axis(call)?.unwrap_or(-1));
                 let Some(x) = self.operand(call, "x")? else { return Ok(None) };
