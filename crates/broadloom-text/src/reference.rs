@@ -1,15 +1,15 @@
-//! What there is to know of every function: how it is called, and, of those that are no row of the op table, what it
-//! means, its shapes and dtypes, and an example.
+//! The reference of every function: how to call it and, unless it is a row of the op table, its meaning, shapes and
+//! dtypes, and an example.
 
 use crate::names::{self, function};
 
-/// A function that is none of the tables of ops, reductions and products, which docs/ops.md renders.
+/// A function outside the tables of ops, reductions and products, which docs/ops.md renders.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Explanation {
-    /// Its own name.
+    /// Its primary name.
     pub name: &'static str,
-    /// What it gives.
+    /// What it returns.
     pub meaning: &'static str,
     /// The shape of the result.
     pub shapes: &'static str,
@@ -17,7 +17,7 @@ pub struct Explanation {
     pub dtypes: &'static str,
     /// An expression.
     pub example: &'static str,
-    /// How the program prints its value.
+    /// The value as the program prints it.
     pub value: &'static str,
 }
 
@@ -258,18 +258,18 @@ const EXPLANATIONS: &[Explanation] = explanations! {
         "no tensor: a size", "any", "size(arange(6).reshape(2, 3))" => "6";
 };
 
-/// What there is to know of a function, by its own name, if it is none of the tables of docs/ops.md.
+/// Returns the reference of a function by its primary name, unless it is in the tables of docs/ops.md.
 pub fn explanation(own: &str) -> Option<&'static Explanation> {
     EXPLANATIONS.iter().find(|explanation| explanation.name == own)
 }
 
-/// The own names of all functions, in the order of the tables.
+/// Returns the primary names of all functions, in the order of the tables.
 pub fn functions() -> impl Iterator<Item = &'static str> {
     names::functions().filter(|name| function(name).is_some_and(|(_, own, _)| own == *name))
 }
 
-/// How a function is called, by any of its names: `sum(x, axis=, keepdims=, dtype=)`. What may be left out is written
-/// with `=`, and `..` stands for further arguments.
+/// Returns how a function is called, by any of its names: `sum(x, axis=, keepdims=, dtype=)`. Optional arguments
+/// are written with `=`, and `..` stands for further arguments.
 ///
 /// ```
 /// assert_eq!(broadloom_text::usage("take").as_deref(), Some("take(x, indices, axis=)"));
