@@ -1,4 +1,4 @@
-//! From the statements of a kernel to CLIF.
+//! Translates the statements of a kernel to CLIF.
 //!
 //! ```text
 //! mod.rs      the function, loops, strips, statements

@@ -1,4 +1,4 @@
-//! Running results along a strip.
+//! Scans along a strip.
 
 use super::Generator;
 use crate::emit::LaneStride;

@@ -1,4 +1,4 @@
-//! Expressions by precedence climbing: Python's operators, their precedence and their associativity.
+//! Parses expressions by precedence climbing, with Python's operators, precedence and associativity.
 
 use super::{Parsed, Parser};
 use crate::error::{Limit, Mistake, Problem};
