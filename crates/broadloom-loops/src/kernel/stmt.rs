@@ -90,10 +90,12 @@ pub enum Stmt {
         target: Operand,
         /// The operand.
         source: Operand,
-        /// A row of one element: the last result so far.
+        /// The last result so far: a row of one element, or one over the strip of `rows`.
         state: RowId,
         /// The axis of the strip.
         axis: AxisId,
+        /// The axis with one scan per step of its strip: several run at once, because they are independent.
+        rows: Option<AxisId>,
     },
     /// Accumulates over an axis into values.
     Reduce(Reduce),
