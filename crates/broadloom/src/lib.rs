@@ -25,6 +25,8 @@
 //!   that converts to an [`ArrayView`] and [explains](Executable::explain) what it does.
 //! * [`eval`](eval()) does all of that in one line for arrays that are there.
 //!
+//! The [guide] goes on from here: shapes, spellings of NumPy and `ndarray`, performance, threads, chunks, errors, embedding.
+//!
 //! With the feature `ndarray`, arrays and views of that crate are passed and returned, without copying.
 #![deny(unsafe_code)]
 
@@ -38,6 +40,7 @@ mod dsl;
 pub mod eval;
 mod executable;
 mod explain;
+pub mod guide;
 mod memory;
 mod options;
 pub mod prelude;
