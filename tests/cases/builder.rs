@@ -41,6 +41,16 @@ impl Builder {
         }
     }
 
+    pub fn sort(&mut self, operand: ExprId, axis: i64, indices: bool, descending: bool) -> ExprId {
+        match indices {
+            true => self.graph.argsort(operand, Some(axis), descending, Site::caller()),
+            false => self.graph.sort(operand, Some(axis), descending, Site::caller()),
+        }
+    }
+
+    pub fn search(&mut self, table: ExprId, values: ExprId, right: bool) -> ExprId {
+        self.graph.searchsorted(table, values, right, Site::caller())
+    }
     pub fn scan(&mut self, op: ReduceOp, operand: ExprId, axis: i64) -> ExprId {
         self.graph.scan(Running::of(op), operand, Some(axis), Site::caller())
     }

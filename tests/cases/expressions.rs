@@ -613,6 +613,26 @@ pub const RESHAPES: &[(&str, Build)] = &[
     }),
 ];
 
+/// Elements in order, and places in what is in order.
+pub const ORDER: &[(&str, Build)] = &[
+    ("sorted rows", |b| {
+        let x = b.input("x", F32, &["n", "m"]);
+        vec![b.sort(x, 1, false, false), b.sort(x, 1, true, true)]
+    }),
+    ("sorted columns of what is computed", |b| {
+        let (x, y) = (b.input("x", F64, &["n", "17"]), b.input("y", F64, &["17"]));
+        let d = b.op(Op::Subtract, &[x, y]);
+        let sorted = b.sort(d, 0, false, false);
+        vec![b.op(Op::Square, &[sorted]), b.sort(d, 0, true, false)]
+    }),
+    ("places in a table", |b| {
+        let (table, x) = (b.input("table", F32, &["m"]), b.input("x", F32, &["n", "3"]));
+        let sorted = b.sort(table, 0, false, false);
+        let doubled = b.op(Op::Add, &[x, x]);
+        vec![b.search(sorted, doubled, false), b.search(table, x, true)]
+    }),
+];
+
 /// The best elements along an axis.
 pub const BEST: &[(&str, Build)] = &[
     ("best of rows", |b| {

@@ -164,6 +164,17 @@ language `cumsum(x, include_initial=True)`, begins with 0. What they are compute
 in the same loops; rows beside each other are computed at once, and by several threads. In chunks each goes on where the
 one before it has ended. Sums of f16 and bf16 run in f32, and each result is rounded.
 
+`x.sort(axis)` puts the elements along an axis in ascending order and `x.argsort(axis)` gives their indices (`i64`), those of
+a stable sort; `sort_descending` and `argsort_descending` turn the order round, but for equal elements, which stay as they
+are. -0 is below +0 as a value, and zeros are equal for indices; NaNs are above all numbers. `x.searchsorted(values)` is how
+many elements of a sorted table are less than each value, `searchsorted_right` how many are not greater: of the places from
+`first` to `last`, the element at `first + (last - first) / 2`, rounded down, says in which half it is, so that a table in no
+order has places, too. `x.median(axes)`, `x.quantile(q, axes)` and their `nan` forms, in the text language also `percentile`,
+are made of a sort: positions are computed in `f64`, by NumPy's formulas for all of its methods (`quantile_by`); a list of
+fractions puts an axis in front. Between equal elements and at the position of one, the quantile is that element, also if
+it is infinite, where NumPy may give NaN; of no elements there is none. Whole rows are stored to be sorted, and no axis of rows in
+chunks is.
+
 `x.diff(order, axis)`, in the text language `diff(x, n=1, axis=-1)`, is what neighbours along an axis differ by, up to 16
 times over; of bool, whether they differ.
 
@@ -198,8 +209,14 @@ const TAIL: &str = "
 Documented with `Tensor` and `Graph`: `reshape`, `permute_dims`, `t`, `unsqueeze`, `squeeze`, `broadcast_to`, `slice`,
 `index`, `take`, `take_along_axis`, `concat`, `stack`, `select` (NumPy's `where`), `segment_sum`, `segment_min`,
 `segment_max`, `segment_mean`, `segment_count`, `iota`, `linspace`, `arange`, `full`, `full_like`, `zeros_like`, `ones_like`,
-`eye`, `meshgrid`; `flip`, `rot90`, `roll`, `swapaxes`, `moveaxis`, `atleast`, `repeat`, `tile`, `pad`, `diagonal`, `trace`,
-`tril`, `triu`, `vander`.
+`eye`, `meshgrid`; `flip`, `rot90`, `roll`, `swapaxes`, `moveaxis`, `atleast`, `repeat`, `repeat_each`, `tile`, `pad`,
+`diagonal`, `trace`, `diag`, `tril`, `triu`, `vander`.
+
+## Samples, bins and relations
+
+Documented with `Tensor` as well, and made of the functions above: `gradient`, `trapezoid`, `convolve`, `correlate`,
+`polyval`; `digitize`, `interp`, `histogram`, `isin`, which compare each element with all bounds or values; `cov`,
+`corrcoef`, `cross`; `modf`.
 
 `x.sliding_window_view(width, axis)` gives the windows of an axis along a new last one. They overlap, and none is copied: a
 moving average is `x.sliding_window_view(5, 0).mean(-1)`, a convolution the sum of such windows times weights.

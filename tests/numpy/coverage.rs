@@ -2,7 +2,7 @@
 //! the last step of some case that has a result.
 
 use broadloom_ir::dtype::DType;
-use broadloom_ir::graph::{CheckedGraph, Node, scan_name};
+use broadloom_ir::graph::{CheckedGraph, Node, SEARCH, scan_name};
 use broadloom_ir::ops::Op;
 use broadloom_ir::reduce::ReduceOp;
 use std::collections::HashSet;
@@ -28,6 +28,8 @@ impl Covered {
             Node::Take { .. } => format!("take of {}", graph.dtype(output)),
             Node::Concat { .. } => format!("concat of {}", graph.dtype(output)),
             Node::TopK { topk, operand } => format!("{} of {}", topk.name(), graph.dtype(*operand)),
+            Node::Sort { sort, operand } => format!("{} of {}", sort.name(), graph.dtype(*operand)),
+            Node::Search { table, .. } => format!("{SEARCH} of {}", graph.dtype(*table)),
             Node::Scan { op, .. } => format!("{} of {}", scan_name(*op), graph.dtype(output)),
             Node::View { view, .. } => format!("{} of {}", view.name(), graph.dtype(output)),
             Node::Segment { .. }
@@ -54,7 +56,8 @@ impl Covered {
             required.extend(ops.map(|op| format!("{op} of {dtype}")));
             required.extend(ReduceOp::ALL.iter().map(|op| format!("{op} of {dtype}")));
             required.extend(
-                ["select", "take", "concat", "topk", "argtopk"].map(|name| format!("{name} of {dtype}")),
+                ["select", "take", "concat", "topk", "argtopk", "sort", "argsort", SEARCH]
+                    .map(|name| format!("{name} of {dtype}")),
             );
             let others = dtypes().filter(|&to| to != dtype);
             required.extend(others.map(|to| format!("cast of {dtype} to {to}")));

@@ -362,6 +362,69 @@ def arranged(lines):
             lines.add("sliding_window_view(y.T, 2, 0) @ np.ones(2, dtype=np.float32)", y=y)
 
 
+METHODS = [
+    "linear", "lower", "higher", "midpoint", "nearest", "inverted_cdf", "averaged_inverted_cdf", "closest_observation",
+    "interpolated_inverted_cdf", "hazen", "weibull", "median_unbiased", "normal_unbiased",
+]
+
+
+def ordered(lines):
+    """Sorts, places and quantiles. NumPy leaves the order of zeros of both signs open, and of equal elements by default."""
+    random = lines.random
+    for dtype in DTYPES.values():
+        x, row = true_zeros(with_nans(dtype, SHAPE, random)), true_zeros(with_nans(dtype, 70, random))
+        for axis in ["", ", axis=0", ", axis=1", ", axis=-1", ", axis=None", ", axis=3"]:
+            lines.add(f"np.sort(x{axis})", x=x)
+            lines.add(f"np.argsort(x{axis}, kind='stable')", x=x)
+            lines.add(f"np.argsort(x{axis}, stable=True)", x=x)
+        lines.add("np.sort(x, 0)", x=x)
+        lines.add("np.sort(x, 0, 'heapsort')", x=x)
+        lines.add("np.sort(x, axis=0)", x=x[:0])
+        lines.add("np.argsort(x, axis=-1)", x=x[:, :, :0])
+        lines.add("np.sort(x[0, 0, 0])", x=x)
+        lines.add("np.sort(x[0, 0, 0], axis=None)", x=x)
+        lines.add("np.sort(x, kind='bubble')", x=x)
+        lines.add("np.searchsorted(np.sort(x), y)", x=row, y=x)
+        lines.add("np.searchsorted(np.sort(x), y, side='right')", x=row, y=x)
+        lines.add("np.searchsorted(np.sort(x), y, 'left')", x=row[:1], y=x)
+        lines.add("np.searchsorted(x, y[0, 0, 0])", x=row[:0], y=x)
+        lines.add("np.sort(x).searchsorted(y, side='right')", x=row, y=x)
+        lines.add("np.searchsorted(x, y, side='middle')", x=row, y=x)
+        lines.add("np.searchsorted(y, x)", x=row, y=x)
+        for other in SOME:
+            # Of two that have no common integer, NumPy and this compare in f64.
+            table = np.sort(values(other, 17, random))
+            lines.add("np.searchsorted(x, y, side='right')", x=table, y=x)
+        for axes in AXES:
+            end = f", {axes}" if axes else ""
+            lines.add(f"np.median(x{end})", x=x)
+            lines.add(f"np.median(x{end})", x=values(dtype, (3, 4, 2), random))
+            lines.add(f"np.nanmedian(x{end})", x=x)
+            if dtype == BOOL:
+                continue
+            whole_rows = values(dtype, SHAPE, random)
+            for q in ["0.3", "1.0", "[0.25, 0.9]", "[0.0, 0.5, 1.0]"]:
+                lines.add(f"np.quantile(x, {q}{end})", x=whole_rows)
+                lines.add(f"np.quantile(x, {q}{end})", x=x)
+                lines.add(f"np.nanquantile(x, {q}{end})", x=x)
+            lines.add(f"np.percentile(x, 37.5{end})", x=whole_rows)
+            lines.add(f"np.nanpercentile(x, [10, 90]{end})", x=x)
+        if dtype == BOOL:
+            continue
+        for method in METHODS:
+            for length in (1, 2, 3, 8, 17):
+                x = values(dtype, (length, 3), random)
+                for q in ["0.0", "0.1", "0.25", "0.5", "0.77", "1.0", "[0.3, 0.125, 0.875]"]:
+                    lines.add(f"np.quantile(x, {q}, axis=0, method='{method}')", x=x)
+                with_some = with_nans(dtype, (length, 3), random)
+                lines.add(f"np.nanquantile(x, 0.4, axis=0, method='{method}')", x=with_some)
+                lines.add(f"np.percentile(x, 62.5, axis=0, method='{method}', keepdims=True)", x=with_some)
+    for q in ["1.5", "-0.1", "[0.5, 2]", "nan"]:
+        lines.add(f"np.quantile(x, {q.replace('nan', 'np.nan')})", x=x)
+    lines.add("np.quantile(x, 0.5, method='middle')", x=x)
+    lines.add("np.percentile(x, 101)", x=x)
+
+
 QUIRKS = """
 np.rint(x)
 np.clip(x)
@@ -437,5 +500,6 @@ def write(cases):
     averages(lines)
     elementwise(lines)
     arranged(lines)
+    ordered(lines)
     special(lines)
     quirks(lines)

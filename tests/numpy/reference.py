@@ -13,7 +13,9 @@ import contractions
 import elementwise
 import functions
 import meaning
+import notebook
 import reduced
+import sampled
 import structure
 from cases import Cases
 
@@ -30,6 +32,8 @@ def main():
     structure.write(cases)
     contractions.write(cases)
     functions.write(cases)
+    sampled.write(cases)
+    notebook.write(cases)
     compositions.write(cases)
     cases.close()
     # A difference that decides nothing is one that is no more.

@@ -27,6 +27,7 @@ pub fn run(case: &Case, vectorize: bool) -> Result<Array, String> {
         inputs = inputs.named(name.clone(), elements.view(&array.shape));
     }
     let outputs = executable.run(inputs).map_err(|error| error.to_string())?;
-    let (_, array) = outputs.iter().next().ok_or("there is no output")?;
+    // The lines of a notebook have an output each, and the last one is what the case is about.
+    let (_, array) = outputs.iter().last().ok_or("there is no output")?;
     Ok(read(array))
 }

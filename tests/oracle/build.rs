@@ -136,6 +136,8 @@ impl Builder {
             Kind::Permute => self.permuted(draw),
             Kind::Slice => self.sliced(draw),
             Kind::Reshape => self.reshaped(draw),
+            // No kind of its own, for which there would be fewer of the others: some forms of loops are rare.
+            Kind::Axes if draw.next(2) == 0 => self.ordered(draw),
             Kind::Axes => self.other_axes(draw),
             Kind::Iota => {
                 let dim = self.known_dim(draw);
@@ -436,6 +438,24 @@ impl Builder {
         let op = if draw.next(2) == 0 { None } else { self.op(&[x], draw) };
         let x = op.map_or(x, |op| apply(op, &[x]));
         self.best(x, k, axis, draw)
+    }
+
+    /// The elements along an axis in order, their indices, or places among those of another tensor.
+    fn ordered(&mut self, draw: &mut Draw) -> Tensor {
+        let x = self.pick(draw);
+        if draw.next(3) == 0 {
+            let table = self.pick(draw).reshape([-1]);
+            let table = if draw.next(2) == 0 { table.sort(0) } else { table };
+            return if draw.next(2) == 0 { table.searchsorted(x) } else { table.searchsorted_right(x) };
+        }
+        let x = if x.shape().is_empty() { x.unsqueeze(0) } else { x };
+        let axis = draw.next(x.shape().rank());
+        match draw.next(4) {
+            0 => x.sort(axis),
+            1 => x.argsort(axis),
+            2 => x.sort_descending(axis),
+            _ => x.argsort_descending(axis),
+        }
     }
 
     /// The best elements along an axis, or their indices; half the time the other ones are kept, too.

@@ -5,7 +5,7 @@
 use crate::build::Built;
 use broadloom::DType::{self, Bool, F32, F64, I32, I64, U8};
 use broadloom::Op;
-use broadloom_ir::graph::{CheckedGraph, Node, scan_name};
+use broadloom_ir::graph::{CheckedGraph, Node, SEARCH, scan_name};
 use broadloom_ir::reduce::ReduceOp;
 use broadloom_loops::kernel::*;
 use broadloom_loops::{Layout, LowerOptions, lower};
@@ -62,6 +62,8 @@ fn expressions(graph: &CheckedGraph, forms: &mut BTreeSet<String>) {
             Node::Size(_) => "size".to_string(),
             Node::Concat { axis, .. } => format!("concat along axis {axis}"),
             Node::TopK { topk, .. } => format!("{}: {dtype}", topk.name()),
+            Node::Sort { operand, sort } => format!("{}: {}", sort.name(), graph.dtype(*operand)),
+            Node::Search { table, .. } => format!("{SEARCH}: {}", graph.dtype(*table)),
             Node::Scan { op, .. } => format!("{}: {dtype}", scan_name(*op)),
             Node::Segment { op, .. } => format!("segment_{op}: {dtype}"),
             Node::Input(_) | Node::Constant(_) | Node::Poison => continue,
@@ -132,6 +134,9 @@ impl Walk<'_> {
                     let value = self.value(*value).clone();
                     self.add(format!("computed, {how}"), value.dtype);
                     match value.def {
+                        Def::Search { .. } => {
+                            self.forms.insert(format!("searched, {how}"));
+                        }
                         Def::Take { .. } => self.add(format!("taken, {how}"), value.dtype),
                         Def::Index(_) => self.add(format!("position, {how}"), value.dtype),
                         Def::Row(..) => self.add(format!("row read, {how}"), value.dtype),
@@ -178,6 +183,11 @@ impl Walk<'_> {
                     let from = if best.ahead.is_empty() { "columns" } else { "contractions" };
                     self.forms.insert(format!("the best of {from}"));
                     [&best.ahead, &best.per_step, &best.prologue].iter().for_each(|body| self.body(body, 1));
+                }
+                Stmt::Sort(sort) => {
+                    let form = if sort.indices { "row of indices" } else { "row" };
+                    let order = if sort.descending { "descending" } else { "ascending" };
+                    self.forms.insert(format!("{form} sorted, {order}"));
                 }
                 Stmt::Begin { .. } => {}
                 Stmt::Scan { op, target, source, state, .. } => {
@@ -422,6 +432,12 @@ const OTHERS: &[&str] = &[
     "reduction over 2 axes",
     "reduction over 2 axes, kept",
     "reduction over 3 axes",
+    "row of indices sorted, ascending",
+    "row of indices sorted, descending",
+    "row sorted, ascending",
+    "row sorted, descending",
+    "searched, scalar",
+    "searched, vector",
     "several accumulators",
     "several kernels",
     "several outputs",
@@ -457,6 +473,7 @@ pub fn required() -> Vec<String> {
     }
     add("select", MAIN);
     add("take", MAIN);
+    ["sort", "argsort", SEARCH].iter().for_each(|form| add(form, FLOATS));
     LOOPS.iter().for_each(|(form, dtypes)| add(form, dtypes));
     forms.extend(Op::ALL.iter().map(|op| format!("op {op}")));
     for dtype in DType::ALL {

@@ -82,6 +82,17 @@ pub fn substitute(graph: &CheckedGraph, values: &dyn Fn(broadloom_ir::SymbolId) 
                 };
                 if topk.indices { best.1 } else { best.0 }
             }
+            Node::Sort { sort, .. } => {
+                let (x, axis) = (operands[0], sort.axis as i64);
+                match (sort.indices, sort.descending) {
+                    (false, false) => x.sort(axis),
+                    (false, true) => x.sort_descending(axis),
+                    (true, false) => x.argsort(axis),
+                    (true, true) => x.argsort_descending(axis),
+                }
+            }
+            Node::Search { right: false, .. } => operands[0].searchsorted(operands[1]),
+            Node::Search { right: true, .. } => operands[0].searchsorted_right(operands[1]),
             Node::Scan { op, axis, .. } => match op {
                 ReduceOp::Sum => operands[0].cumsum(*axis),
                 ReduceOp::Prod => operands[0].cumprod(*axis),

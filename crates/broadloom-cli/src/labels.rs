@@ -90,6 +90,12 @@ fn of_node(graph: &CheckedGraph, expr: ExprId, known: &HashMap<ExprId, Axes>, in
                 false => all.filter(|(axis, _)| !axes.contains(axis)).map(|(_, group)| group).collect(),
             }
         }
+        // Along all other axes the groups stay where they are.
+        Node::Sort { operand, sort } => {
+            let all = of(*operand).into_iter().enumerate();
+            all.map(|(axis, group)| group.filter(|_| axis != sort.axis)).collect()
+        }
+        Node::Search { values, .. } => of(*values),
         Node::Scan { operand, .. } => of(*operand),
         Node::View { view, operand } => of_view(graph, expr, view, *operand, of(*operand)),
         Node::Input(_)

@@ -271,6 +271,14 @@ fn inputs_of_unequal_lengths_do_not_fit() {
 #[cfg(unix)]
 #[test]
 fn an_interrupted_run_leaves_nothing() {
+    // As shells count the signals that end a program.
+    for (signal, code) in [("-INT", 130), ("-TERM", 143), ("-HUP", 129)] {
+        interrupted(signal, code);
+    }
+}
+
+#[cfg(unix)]
+fn interrupted(signal: &str, code: i32) {
     let folder = tempfile::tempdir().unwrap();
     large_npy(&folder.path().join("x.npy"), 30_000_000);
     let args =
@@ -289,8 +297,8 @@ fn an_interrupted_run_leaves_nothing() {
         std::thread::sleep(Duration::from_millis(5));
     }
     std::thread::sleep(Duration::from_millis(30));
-    let killed = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    let killed = Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap();
     assert!(killed.success());
-    assert_eq!(child.wait().unwrap().code(), Some(130));
+    assert_eq!(child.wait().unwrap().code(), Some(code));
     assert_eq!(names(), ["x.npy"]);
 }

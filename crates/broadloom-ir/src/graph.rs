@@ -12,6 +12,7 @@
 
 mod arrange;
 mod assign;
+mod bins;
 mod checked;
 mod compose;
 mod composed;
@@ -23,10 +24,14 @@ mod join;
 mod makers;
 mod mistake;
 mod node;
+mod order;
 mod placed;
 mod print;
 pub(crate) mod product;
+mod quantile;
 pub(crate) mod reduction;
+mod relations;
+mod samples;
 mod scan;
 mod solve;
 mod symbols;
@@ -44,6 +49,7 @@ use crate::shape::{MAX_RANK, Shape};
 pub use crate::site::{Site, SiteId};
 pub use arrange::Pad;
 pub use assign::Assignment;
+pub use bins::Bins;
 pub use checked::{CheckedGraph, OutputInfo};
 pub use compose::{MAX_DIFF, Norm, Spread};
 pub use composed::{Composed, Tolerance};
@@ -52,13 +58,17 @@ pub use join::SegmentOp;
 pub use makers::Triangle;
 pub use mistake::Mistake;
 pub use node::{Axes, Node, Operands, Permutation, SliceAxis, View};
+pub use order::{SEARCH, Sort};
 pub use placed::PLACED_OPS;
 pub use product::{Pairs, Product};
+pub use quantile::{QuantileMethod, Quantiles};
+pub use samples::{Overlap, Sliding, Spacing};
 pub use scan::{Running, scan_name};
 pub use solve::Solution;
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::fmt;
+use std::sync::Arc;
 use symbols::Symbols;
 pub use symbols::{Declared, SymbolInfo, SymbolKind, symbol_named};
 pub use topk::{MAX_TOPK, TopK};
@@ -139,6 +149,8 @@ pub struct Obligation {
     pub site: Site,
     /// Why.
     pub requirement: Requirement,
+    /// The function that the user called; none of a declaration.
+    pub call: Option<Arc<str>>,
 }
 
 #[derive(Debug, Clone)]
@@ -147,6 +159,8 @@ struct Entry {
     dtype: DType,
     shape: Shape,
     site: Site,
+    /// The function that the user called, once it has been settled.
+    call: Option<Arc<str>>,
 }
 
 /// The single poisoned expression of a graph. It always exists, so that a mistake has a result even in a full graph.
@@ -171,6 +185,8 @@ pub struct Graph {
     declarations: Vec<Obligation>,
     assignments: Vec<Assignment>,
     mistakes: Vec<Mistake>,
+    /// How many expressions and obligations belong to calls that were settled.
+    settled: [usize; 2],
     warns_of_pointwise: bool,
     pub(crate) warnings: Vec<Mistake>,
     /// Shapes known to be small enough, so that the elements of a shape that many nodes have are counted once.
@@ -200,8 +216,8 @@ impl Graph {
     #[track_caller]
     pub fn new() -> Graph {
         // Every literal fits the dtype of poison, so that none is reported beside the mistake.
-        let poison =
-            Entry { node: Node::Poison, dtype: DType::F64, shape: Shape::scalar(), site: Site::caller() };
+        let (dtype, shape) = (DType::F64, Shape::scalar());
+        let poison = Entry { node: Node::Poison, dtype, shape, site: Site::caller(), call: None };
         Graph {
             entries: vec![poison],
             interned: HashMap::new(),
@@ -214,6 +230,7 @@ impl Graph {
             declarations: Vec::new(),
             assignments: Vec::new(),
             mistakes: Vec::new(),
+            settled: [1, 0],
             warns_of_pointwise: false,
             warnings: Vec::new(),
             sized: HashSet::new(),
@@ -410,7 +427,7 @@ impl Graph {
         }
         let expr = ExprId::new(self.entries.len());
         let (node, dtype, shape) = key.clone();
-        self.entries.push(Entry { node, dtype, shape, site });
+        self.entries.push(Entry { node, dtype, shape, site, call: None });
         self.interned.insert(key, expr);
         self.oblige(expr, obligations, site);
         Ok(expr)
@@ -422,7 +439,8 @@ impl Graph {
         for (dim, requirement) in obligations {
             if self.obliged.insert((origin, dim.clone())) {
                 let demand = Demand::NonNegative(dim);
-                self.obligations.push(Obligation { demand, origin: Some(origin), site, requirement });
+                let origin = Some(origin);
+                self.obligations.push(Obligation { demand, origin, site, requirement, call: None });
             }
         }
     }

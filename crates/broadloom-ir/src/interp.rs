@@ -15,6 +15,7 @@
 mod bind;
 mod error;
 mod join;
+mod order;
 mod reduce;
 mod topk;
 mod view;
@@ -179,6 +180,10 @@ impl Run<'_> {
                 join::segment(*op, array(values)?, array(ids)?, shape, self.fused).map_err(at)
             }
             Node::TopK { operand, topk } => topk::topk(*topk, array(operand)?, self.fused).map_err(at),
+            Node::Sort { operand, sort } => order::sort(*sort, array(operand)?, self.fused).map_err(at),
+            Node::Search { table, values, right } => {
+                order::search(array(table)?, array(values)?, *right, self.fused).map_err(at)
+            }
             Node::Scan { op, operand, axis, initial } => {
                 let initial = initial.as_ref().map(array).transpose()?;
                 reduce::scan(*op, array(operand)?, *axis, initial, self.fused).map_err(at)

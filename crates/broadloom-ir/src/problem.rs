@@ -437,6 +437,16 @@ impl fmt::Debug for Code {
 }
 
 impl Problem {
+    /// The problem as one of a function that the user called.
+    pub(crate) fn of_call(self, call: &str) -> Problem {
+        match self {
+            Problem::Outside { axis, requirement, by } => {
+                Problem::Outside { axis, requirement: requirement.of_call(call), by }
+            }
+            other => other,
+        }
+    }
+
     /// The code.
     pub fn code(&self) -> Code {
         let of = |certainty: Certainty| if certainty == Certainty::Never { "S001" } else { "S002" };

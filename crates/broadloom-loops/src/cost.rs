@@ -12,6 +12,10 @@ pub const LOAD: u32 = 2;
 pub const MATERIALISE: u32 = 24;
 /// An element at an index that the data give.
 pub const GATHER: u32 = 4;
+/// A place in a sorted table: some ten elements at indices that the data give, one after the other.
+pub const SEARCH: u32 = 64;
+/// An element that is put in order among many.
+pub const SORT: u32 = 64;
 /// A select, or a conversion between dtypes.
 pub const SELECT: u32 = 1;
 /// What a reduction costs at least, whatever it reads: it is a loop of its own.

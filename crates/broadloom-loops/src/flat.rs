@@ -6,6 +6,7 @@
 //! arg over several axes ──▶ arg over one axis of a view, or one after the other with the indices found so far
 //! order-free reduction of a reshape ──▶ reduction over the axes that it merged
 //! permute, squeeze, ..  ──▶ Reindex
+//! sort along an axis    ──▶ sort along the last one, of a view
 //! reshape of ops        ──▶ ops of reshapes of arrays, where that is the same
 //! reduction to a few    ──▶ partial results by group, then their combination (so that threads can share it)
 //! op on floats of 16 bits ──▶ casts to f32, the op, and a cast back, which rounds
@@ -15,6 +16,7 @@
 //!
 //! Nothing here knows loops: every node is still a whole tensor.
 
+mod order;
 mod reductions;
 mod views;
 
@@ -26,7 +28,7 @@ use crate::thresholds::MAX_NESTED_REDUCTIONS;
 use crate::{Layout, LowerError, LowerOptions};
 use broadloom_ir::dim::{Dim, Facts};
 use broadloom_ir::dtype::{DType, Scalar};
-use broadloom_ir::graph::{CheckedGraph, Node, SymbolInfo, TopK};
+use broadloom_ir::graph::{CheckedGraph, Node, Sort, SymbolInfo, TopK};
 use broadloom_ir::ops::Op;
 use broadloom_ir::reduce::ReduceOp;
 use broadloom_ir::shape::Shape;
@@ -104,6 +106,17 @@ pub(crate) enum Kind {
         operand: FlatId,
         topk: TopK,
     },
+    /// The elements along the last axis in order, or their indices. Always stored, of an operand that is.
+    Sort {
+        operand: FlatId,
+        sort: Sort,
+    },
+    /// Where values would stand in a sorted table.
+    Search {
+        table: FlatId,
+        values: FlatId,
+        right: bool,
+    },
     /// Running results along an axis, in the dtype of the operand. Computed where they are read only by loops over all of
     /// it, in order.
     Scan {
@@ -133,7 +146,8 @@ impl Kind {
             | Kind::Slice { operand, .. }
             | Kind::Windows { operand, .. }
             | Kind::Reshape(operand)
-            | Kind::TopK { operand, .. } => {
+            | Kind::TopK { operand, .. }
+            | Kind::Sort { operand, .. } => {
                 smallvec![*operand]
             }
             Kind::Reduce(reduction) => {
@@ -145,6 +159,7 @@ impl Kind {
                 operands
             }
             Kind::Take { table, indices, .. } => smallvec![*table, *indices],
+            Kind::Search { table, values, .. } => smallvec![*table, *values],
             Kind::Concat { operands, .. } => operands.clone(),
             Kind::Segment { values, ids, .. } => smallvec![*values, *ids],
             Kind::Scan { operand, initial, .. } => std::iter::once(*operand).chain(*initial).collect(),
@@ -177,7 +192,7 @@ fn summed(graph: &CheckedGraph) -> HashSet<ExprId> {
         let node = graph.node(expr);
         let passes_on = match node {
             Node::Reduce { op, .. } => matches!(op, ReduceOp::Sum | ReduceOp::Prod | ReduceOp::Mean),
-            Node::TopK { .. } | Node::Scan { .. } => false,
+            Node::TopK { .. } | Node::Sort { .. } | Node::Search { .. } | Node::Scan { .. } => false,
             _ => summed.contains(&expr),
         };
         if passes_on {
@@ -272,7 +287,11 @@ impl Flat {
             let id = flat.translate(graph, expr)?;
             flat.memo.insert(expr, id);
         }
-        flat.outputs = graph.outputs().iter().map(|output| flat.memo[&output.expr]).collect();
+        for (index, output) in graph.outputs().iter().enumerate() {
+            let layout = options.outputs.get(index).cloned().unwrap_or(Layout::Dense);
+            let node = flat.output(flat.memo[&output.expr], &layout);
+            flat.outputs.push(node);
+        }
         Ok(flat)
     }
 
@@ -465,6 +484,11 @@ impl Flat {
                 let best = self.push(Kind::TopK { operand, topk: *topk }, found, shape, expr);
                 self.store(best);
                 return Ok(self.cast(best, dtype));
+            }
+            Node::Sort { operand, sort } => return Ok(self.in_order(self.memo[operand], *sort, dtype, expr)),
+            Node::Search { table, values, right } => {
+                let [table, values] = [table, values].map(|operand| self.widened(self.memo[operand]));
+                Kind::Search { table, values, right: *right }
             }
             Node::Scan { op, operand, axis, initial } => {
                 let operand = self.widened(self.memo[operand]);

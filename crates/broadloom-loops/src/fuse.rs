@@ -11,7 +11,7 @@
 
 use crate::flat::{Flat, FlatId, FlatNode, Kind};
 use crate::kernel::*;
-use crate::make::make;
+use crate::make::{make, sort_rows};
 use crate::materialize::Materialization;
 use crate::nest::{Nest, Short, Target};
 use crate::pieces::{Piece, by_kernels};
@@ -21,7 +21,7 @@ use crate::rows::near_bytes;
 use crate::thresholds::{MAX_KERNEL_REDUCTIONS, MAX_KERNEL_VALUES};
 use crate::{IndexWidth, Layout, LowerError, LowerOptions};
 use broadloom_ir::dim::Dim;
-use broadloom_ir::graph::{CheckedGraph, SymbolInfo};
+use broadloom_ir::graph::{CheckedGraph, Sort, SymbolInfo};
 use petgraph::graph::{DiGraph, NodeIndex};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -223,9 +223,10 @@ impl Fusion {
         Ok(())
     }
 
-    /// The pieces of a node by kernels. The partial results of segments, and what walks find, are one piece, and not cut.
+    /// The pieces of a node by kernels. The partial results of segments, what walks find and what is sorted are one piece,
+    /// and not cut.
     fn pieces_by_kernel(&self, root: FlatId) -> Result<Vec<Vec<Piece>>, LowerError> {
-        if matches!(self.flat.node(root).kind, Kind::Segment { .. } | Kind::TopK { .. }) {
+        if matches!(self.flat.node(root).kind, Kind::Segment { .. } | Kind::TopK { .. } | Kind::Sort { .. }) {
             return Ok(vec![Vec::new()]);
         }
         Ok(by_kernels(self.pieces(root)?))
@@ -243,6 +244,9 @@ impl Fusion {
         options: &LowerOptions,
         name: &dyn Fn(&Dim) -> String,
     ) -> Result<Attempt, LowerError> {
+        if let Kind::Sort { operand, sort } = self.flat.node(roots[0]).kind {
+            return self.sorting(roots[0], operand, sort, name);
+        }
         let targets: Vec<Target> = roots.iter().map(|root| (*root, self.targets(*root))).collect();
         let mut nest = match self.nest(&targets, pieces, options) {
             Err(LowerError::TooManyAxes) => return Ok(Attempt::Large(self.reductions_below(roots))),
@@ -336,10 +340,30 @@ impl Fusion {
             | Def::Load { .. }
             | Def::Row(..)
             | Def::Segment { .. }
+            | Def::Search { .. }
             | Def::Take { .. } => false,
         };
         let nearest = (0..nest.values.len()).filter(computed).min_by_key(|index| index.abs_diff(middle));
         nearest.map(|index| nest.nodes[index])
+    }
+
+    /// The kernel that sorts an array, or what has to be stored before.
+    fn sorting(
+        &self,
+        root: FlatId,
+        operand: FlatId,
+        sort: Sort,
+        name: &dyn Fn(&Dim) -> String,
+    ) -> Result<Attempt, LowerError> {
+        let source = match (self.stored.get(&operand), &self.flat.node(operand).kind) {
+            (Some(&buffer), _) => buffer,
+            (None, Kind::Buffer(buffer)) if self.flat.is_dense(operand) => *buffer,
+            (None, _) => return Ok(Attempt::Wants(vec![(operand, Reason::Sorted)])),
+        };
+        let node = self.flat.node(root);
+        let arrays = [(source, self.flat.node(operand).dtype), (self.stored[&root], node.dtype)];
+        let kernel = sort_rows(&node.shape, arrays, sort, node.origin, name)?;
+        Ok(Attempt::Made(Box::new(kernel), Vec::new()))
     }
 
     /// The reductions that a kernel of these roots would run as loops.
@@ -376,7 +400,10 @@ impl Fusion {
             Kind::Segment { ids, .. } => Some((*ids, &self.flat.node(node).shape[..2])),
             _ => None,
         };
-        if self.flat.is_pack(last) {
+        // Each by itself.
+        let is_alone =
+            |node: FlatId| self.flat.is_pack(node) || matches!(self.flat.node(node).kind, Kind::Sort { .. });
+        if is_alone(last) {
             return Ok(roots);
         }
         if let Some(section) = self.plan.section(last) {
@@ -386,7 +413,7 @@ impl Fusion {
         }
         let pieces = self.pieces(last)?;
         let mut below = self.below(last);
-        for &node in pending.iter().rev().filter(|node| **node != last && !self.flat.is_pack(**node)) {
+        for &node in pending.iter().rev().filter(|node| **node != last && !is_alone(**node)) {
             let stored = self.stored.contains_key(&node);
             let waits = stored && below.contains(&node);
             let like = match (segmented(last), segmented(node)) {

@@ -13,6 +13,7 @@ use smallvec::SmallVec;
 mod best;
 mod narrow;
 mod reductions;
+mod sort;
 mod stmt;
 mod visit;
 
@@ -22,6 +23,7 @@ pub use crate::thresholds::{
 pub use best::*;
 pub use narrow::*;
 pub use reductions::*;
+pub use sort::*;
 pub use stmt::*;
 pub use visit::{Loop, RowUse, Turn, Use, statements};
 
@@ -397,6 +399,19 @@ pub enum Def {
         size: Extent,
         /// The row-major position of the index, that the report names.
         position: AccessId,
+    },
+    /// The place of a value in a sorted table (i64).
+    Search {
+        /// The table at its first element.
+        access: AccessId,
+        /// The value, of the dtype of the table.
+        value: ValueId,
+        /// Stride of the table.
+        stride: Stride,
+        /// Size of the table.
+        size: Extent,
+        /// Behind the elements that are equal, rather than before them.
+        right: bool,
     },
     /// The segment of a row of a table: an index in `0..size`. Others are reported, and become 0.
     Segment {

@@ -157,7 +157,7 @@ pub enum LowerError {
     TooManyAxes,
     /// Which operand of a join along an axis of one element has that element depends on sizes.
     #[error(
-        "a concat gives an axis of one element, and sizes decide at run time which operand has it; choose by `where`, or give the sizes as numbers"
+        "a concat gives an axis of one element, and sizes decide at run time which operand has it; write `where(condition, a, b)` in its place, or give the sizes as numbers"
     )]
     UndecidedJoin,
     /// A size cannot be computed.

@@ -18,7 +18,10 @@ mod best;
 mod contraction;
 mod cost;
 mod scan;
+mod sort;
 mod stages;
+
+pub(crate) use sort::sort_rows;
 
 use crate::kernel::*;
 use crate::nest::{Gathered, Nest, NestScatter, NestStore, Part, bit};

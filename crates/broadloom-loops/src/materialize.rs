@@ -230,6 +230,7 @@ impl Planner<'_> {
             return Some(match &node.kind {
                 Kind::Segment { .. } => Reason::Partials,
                 Kind::TopK { .. } => Reason::Best,
+                Kind::Sort { .. } => Reason::Sorted,
                 Kind::Reduce(reduction) if reduction.group.is_some() => Reason::Partials,
                 _ => Reason::Nested,
             });
@@ -461,6 +462,9 @@ impl Planner<'_> {
             self.demand(operand, map);
             return Ok(());
         }
+        if let Kind::Sort { operand, .. } = node.kind {
+            return self.demand_array(operand, Reason::Sorted);
+        }
         let Kind::Segment { values, ids, .. } = node.kind else {
             let map = self.chain(&space, None, &node.shape, &sizes);
             let is_unrolled =
@@ -511,7 +515,7 @@ impl Planner<'_> {
                 }
                 return Ok(());
             }
-            Kind::Take { table, .. } => self.demand_table(*table)?,
+            Kind::Take { table, .. } | Kind::Search { table, .. } => self.demand_table(*table)?,
             Kind::Reduce(reduction) if flat.unrolls(reduction) => terms.push(AffineIndex::at(0)),
             Kind::Reduce(reduction) => {
                 terms.push(AffineIndex::along(self.reduction_axis(id, reduction, map)))

@@ -458,6 +458,8 @@ impl<'a> Nest<'a> {
             },
             Kind::Segment { .. } => self.want(id, Reason::Partials, id),
             Kind::TopK { .. } => self.want(id, Reason::Best, id),
+            Kind::Sort { .. } => self.want(id, Reason::Sorted, id),
+            Kind::Search { table, right, .. } => self.search(*table, args[0], *right, id)?,
             Kind::Scan { op, axis, .. } => self.scan(*op, *axis, map, args, id),
             Kind::Iota => self.iota(&map[0], id),
             Kind::Take { table, indices, axis } => self.take(*table, *indices, *axis, map, args[0], id)?,

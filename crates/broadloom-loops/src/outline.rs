@@ -74,6 +74,12 @@ fn loops(body: &[Stmt]) -> Vec<Outlined> {
             let verb = "reduce pairs over";
             add(&mut found, Outlined { axis: *axis, verb, lanes: 1, strip: None, inside: Vec::new() });
         }
+        if let Stmt::Sort(SortRow { axis, .. }) = stmt {
+            add(
+                &mut found,
+                Outlined { axis: *axis, verb: "sort", lanes: 1, strip: None, inside: Vec::new() },
+            );
+        }
         if let Stmt::Contract(Contract { axis, lanes, .. }) = stmt {
             let inside = Vec::new();
             add(&mut found, Outlined { axis: *axis, verb: "contract", lanes: *lanes, strip: None, inside });

@@ -57,6 +57,8 @@ pub enum Reason {
     Partials,
     /// They are the best elements along an axis, or their indices, which one walk finds together.
     Best,
+    /// Rows are sorted where they lie, by a function.
+    Sorted,
     /// They are running results along an axis, which are read otherwise than one after the other.
     Scanned,
     /// Reductions stand too deep in one another.
@@ -96,6 +98,7 @@ impl fmt::Display for Reason {
             Reason::Packed => f.write_str("copied once so that neighbours lie side by side"),
             Reason::Partials => f.write_str("partial results of threads"),
             Reason::Best => f.write_str("found together by one walk"),
+            Reason::Sorted => f.write_str("whole rows are sorted"),
             Reason::Scanned => f.write_str("running results, read in another order"),
             Reason::Nested => f.write_str("reductions are nested too deep"),
             Reason::Loops => f.write_str("repeated by the loops that read it"),

@@ -100,6 +100,10 @@ impl Printer<'_> {
             Def::Select(args) => format!("select {}", list(args)),
             Def::Cast(arg) => format!("cast {arg}"),
             Def::Take { access, index, .. } => format!("take {} at {index}", self.access(*access, 0)),
+            Def::Search { access, value, size, right, .. } => {
+                let side = if *right { " right" } else { "" };
+                format!("search{side} {value} in {} of {}", self.access(*access, 0), self.extent(*size))
+            }
             Def::Segment { index, size, .. } => format!("segment {index} of {}", self.extent(*size)),
             Def::Reduced => "reduced".to_string(),
         };
@@ -243,6 +247,12 @@ impl Printer<'_> {
                         }
                     }
                     writeln!(f, "{pad}}}")?;
+                }
+                Stmt::Sort(sort) => {
+                    let what = if sort.indices { "argsort" } else { "sort" };
+                    let order = if sort.descending { " descending" } else { "" };
+                    let [target, source] = [sort.target, sort.source].map(|access| self.access(access, 0));
+                    writeln!(f, "{pad}{what} {}{order}: {target} = {source}", self.axis(sort.axis))?;
                 }
                 Stmt::Best(best) => {
                     let (axis, places) = (self.axis(best.axis), self.axis(best.places));

@@ -236,6 +236,7 @@ impl Met {
                 | Stmt::Strip { .. }
                 | Stmt::Reduce(_)
                 | Stmt::Pairs(_)
+                | Stmt::Sort(_)
                 | Stmt::Best(_) => {}
             }
         }

@@ -35,7 +35,9 @@
 //!     over it that its steps fill, or what ahead of them does, or what lies side by side in an array;
 //! 13. the axis along which results run is not the one that threads share, and a loop over it in which others stand takes
 //!     one step after the other; a `Scan` is over a strip of it in no loop over it, and has a state of one element, of the
-//!     dtype of what it reads and writes, which a `Begin` outside of its strips has written.
+//!     dtype of what it reads and writes, which a `Begin` outside of its strips has written;
+//! 14. a `Sort` stands in no loop of its axis, which threads do not share, and in no vector loop; along the axis, what it
+//!     reads and what it writes lie side by side, in two arrays: elements of one dtype, or their indices, which are i64.
 
 mod best;
 mod contraction;
@@ -44,6 +46,7 @@ mod reductions;
 mod rows;
 mod scan;
 mod scratch;
+mod sort;
 
 use crate::kernel::*;
 use broadloom_ir::dim::Dim;
@@ -86,10 +89,10 @@ pub enum Fault {
     /// Promise 3.
     #[error("row {0} is overwritten by another before it is read")]
     Overwritten(RowId),
-    /// Promise 4.
+    /// Promise 4 or 14.
     #[error("access {0} is moved by an axis that has no loop around it")]
     Moved(AccessId),
-    /// Promise 4 or 8.
+    /// Promise 4, 8 or 14.
     #[error("access {0} has not the buffer that its use demands")]
     Buffer(AccessId),
     /// Promise 5.
@@ -101,7 +104,7 @@ pub enum Fault {
     /// Promise 5.
     #[error("{0} has no tile function for {1}")]
     NoTile(Op, DType),
-    /// Promise 6, 7, 11 or 12.
+    /// Promise 6, 7, 11, 12, 13 or 14.
     #[error("the loop over {0} cannot run in this form")]
     Form(AxisId),
     /// Promise 7.
@@ -406,6 +409,12 @@ impl<'k> Scope<'k> {
                 self.extent(*size)?;
                 self.source(*access)? == *dtype && self.read(*index)? == DType::I64
             }
+            Def::Search { access, value, stride, size, .. } => {
+                self.stride(*stride)?;
+                self.extent(*size)?;
+                let of = self.read(*value)?;
+                self.source(*access)? == of && is_computed(of) && *dtype == DType::I64
+            }
             Def::Segment { index, size, position } => {
                 self.position(*position)?;
                 self.extent(*size)?;
@@ -457,6 +466,7 @@ impl<'k> Scope<'k> {
                 self.scan(*op, [*target, *source], *state, *axis)
             }
             Stmt::Pairs(pairs) => self.pairs(pairs),
+            Stmt::Sort(sort) => self.sort(sort),
             Stmt::Best(best) => self.best(best, stmt),
             Stmt::BestRows(best) => self.best_rows(best, stmt),
             Stmt::Transpose { access, row, rows, axis, .. } => self.transpose(*access, *row, *rows, *axis),

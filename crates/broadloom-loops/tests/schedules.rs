@@ -57,7 +57,11 @@ fn schedules_keep_their_promises_in_every_layout() {
 
 fn cases() -> impl Iterator<Item = &'static (&'static str, expressions::Build)> {
     let cases = expressions::CASES.iter().chain(expressions::JOINS).chain(expressions::HALVES);
-    cases.chain(expressions::RESHAPES).chain(expressions::BEST).chain(expressions::SCANS)
+    cases
+        .chain(expressions::RESHAPES)
+        .chain(expressions::BEST)
+        .chain(expressions::ORDER)
+        .chain(expressions::SCANS)
 }
 
 /// Kernels, arrays stored between them, and calls of tile functions in the text.

@@ -5,7 +5,7 @@ use crate::names::{elsewhere, functions, nearest};
 /// What to write in place of a function that does not exist, or why there is none.
 ///
 /// ```
-/// assert!(broadloom_text::instead("cov").contains("mean"));
+/// assert!(broadloom_text::instead("fillna").contains("isnan"));
 /// assert_eq!(broadloom_text::instead("sofmax"), "did you mean `softmax`?");
 /// ```
 pub fn instead(name: &str) -> String {

@@ -174,6 +174,27 @@ pub struct Resolved {
     pub places: TextPlaces,
 }
 
+/// The graph of one expression of declared inputs, each as `x: f32[n, 3]`, with one output named `result`: for texts that
+/// come from elsewhere. A text of statements, which could declare inputs or add outputs, is refused, as is one beyond the
+/// default [`Limits`]; messages count lines and columns from the beginning of the expression.
+///
+/// ```
+/// let graph = broadloom_text::compile_expr("sqrt(x*x + y*y)", &["x: f32[n]", "y: f32[n]"])?;
+/// assert_eq!(broadloom_text::signature(&graph), "result: f32[n]\n");
+///
+/// let mistakes = broadloom_text::compile_expr("x + z", &["x: f32[n]"]).unwrap_err();
+/// assert!(mistakes.to_string().starts_with("expression:1:5: "), "{mistakes}");
+/// assert!(broadloom_text::compile_expr("x; output y = x", &["x: f32[n]"]).is_err());
+/// # Ok::<(), broadloom_text::Mistakes>(())
+/// ```
+///
+/// # Errors
+/// Every mistake in the expression and in the declarations.
+pub fn compile_expr(text: &str, inputs: &[&str]) -> Result<CheckedGraph, Mistakes> {
+    let program = Program::parse_declared("expression", inputs, text)?;
+    program.refuse_statements(inputs.len())?.resolve()
+}
+
 /// A parsed text.
 #[derive(Debug, Clone)]
 pub struct Program {
@@ -243,6 +264,28 @@ impl Program {
             return Ok(());
         }
         Err(Mistakes::new(TextPlaces { source, sites: Sites::default() }, mistakes))
+    }
+
+    /// Refuses what stands behind so many declarations, if it is not one expression.
+    fn refuse_statements(mut self, declarations: usize) -> Result<Program, Mistakes> {
+        let mut behind = self.tree.statements.iter().skip(declarations);
+        let is_expression = |statement: &syntax::Statement| {
+            // Mistakes in it are told when it is resolved.
+            matches!(statement.action, Action::Result(_) | Action::Broken { of: syntax::Broken::Other, .. })
+        };
+        let other = match (behind.next(), behind.next()) {
+            (Some(first), None) if is_expression(first) => return Ok(self),
+            (None, _) if !self.mistakes.is_empty() => return Ok(self),
+            (None, _) => None,
+            (Some(first), second) => Some(if is_expression(first) { second.unwrap_or(first) } else { first }),
+        };
+        let end = self.source.text.len();
+        let span = other.map_or(Span { start: end, end }, |statement| statement.span);
+        let mistake =
+            Mistake::new(Problem::Program { what: "here stands one expression, and nothing else" }, span)
+                .help("programs of several statements are read by `Program::parse`");
+        self.mistakes.push(mistake);
+        Err(Mistakes::new(TextPlaces { source: self.source, sites: Sites::default() }, self.mistakes))
     }
 
     fn read(source: Source, limits: &Limits) -> Result<Program, Mistakes> {

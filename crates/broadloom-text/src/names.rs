@@ -5,7 +5,7 @@ mod absent;
 
 use absent::ABSENT;
 use broadloom_ir::dtype::DType;
-use broadloom_ir::graph::{Composed, Literal, PLACED_OPS, SegmentOp, Triangle};
+use broadloom_ir::graph::{Composed, Literal, PLACED_OPS, SegmentOp, Sliding, Triangle};
 use broadloom_ir::ops::Op;
 use broadloom_ir::reduce::ReduceOp;
 
@@ -58,6 +58,49 @@ pub(crate) enum Arrange {
     Unfold,
 }
 
+/// What is computed of samples, of places among sorted numbers, and of how rows relate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Sampled {
+    Trapezoid,
+    Slide(Sliding),
+    Polyval,
+    Digitize,
+    Interp,
+    IsIn,
+    Cov,
+    Corrcoef,
+    Cross,
+    Diag,
+    Bincount,
+    ArrayEqual,
+}
+
+/// Tensors joined along an axis that they may get first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Joined {
+    Rows,
+    Columns,
+    Horizontal,
+    Depth,
+    Append,
+}
+
+/// What has several results.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Several {
+    Divmod,
+    Modf,
+    Meshgrid,
+    BroadcastArrays,
+    /// Along the axis that is given, or this one.
+    Split(Option<i64>),
+    ArraySplit,
+    Unstack,
+    Histogram,
+    UnravelIndex,
+    Gradient,
+}
+
 /// Of what a tensor of one value is made: from a shape, or like another tensor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Filled {
@@ -78,6 +121,11 @@ pub(crate) enum Function {
     Statistic(Statistic),
     Product(ProductOf),
     Einsum,
+    Sampled(Sampled),
+    Several(Several),
+    Joined(Joined),
+    Triangular,
+    Copy,
     Select,
     Cast,
     Reshape,
@@ -95,6 +143,19 @@ pub(crate) enum Function {
     Eye,
     TopK,
     ArgTopK,
+    /// The elements in order, or their indices.
+    Sort {
+        indices: bool,
+    },
+    Search,
+    /// Of all elements, or of those that are no NaN.
+    Median {
+        numbers: bool,
+    },
+    Quantile {
+        percents: bool,
+        numbers: bool,
+    },
     Scan {
         op: ReduceOp,
         /// Of what is no NaN.
@@ -116,7 +177,20 @@ pub(crate) enum Function {
 }
 
 /// The functions that take text, which argument it is, and its parameter.
-const TEXTS: &[(&str, usize, &str)] = &[("einsum", 0, "subscripts"), ("pad", 2, "mode")];
+const TEXTS: &[(&str, usize, &str)] = &[
+    ("einsum", 0, "subscripts"),
+    ("pad", 2, "mode"),
+    ("sort", 2, "kind"),
+    ("argsort", 2, "kind"),
+    ("searchsorted", 2, "side"),
+    ("quantile", 3, "method"),
+    ("nanquantile", 3, "method"),
+    ("percentile", 3, "method"),
+    ("nanpercentile", 3, "method"),
+    ("convolve", 2, "mode"),
+    ("correlate", 2, "mode"),
+    ("meshgrid", usize::MAX, "indexing"),
+];
 
 /// Functions beside the tables of elementwise ops and reductions, with their parameters. A `?` marks those that may be
 /// left out, a `*` one that takes all further arguments together.
@@ -197,6 +271,15 @@ const FUNCTIONS: &[(&str, Function, &[&str])] = &[
     ("take_along_axis", Function::TakeAlongAxis, &["x", "indices", "axis?"]),
     ("topk", Function::TopK, &["x", "k", "axis?", "largest?"]),
     ("argtopk", Function::ArgTopK, &["x", "k", "axis?", "largest?"]),
+    ("sort", Function::Sort { indices: false }, SORT),
+    ("argsort", Function::Sort { indices: true }, SORT),
+    ("searchsorted", Function::Search, &["x", "v", "side?"]),
+    ("median", Function::Median { numbers: false }, REDUCE),
+    ("nanmedian", Function::Median { numbers: true }, REDUCE),
+    ("quantile", Function::Quantile { percents: false, numbers: false }, QUANTILE),
+    ("nanquantile", Function::Quantile { percents: false, numbers: true }, QUANTILE),
+    ("percentile", Function::Quantile { percents: true, numbers: false }, QUANTILE),
+    ("nanpercentile", Function::Quantile { percents: true, numbers: true }, QUANTILE),
     ("cumsum", Function::Scan { op: ReduceOp::Sum, numbers: false }, SCAN_FROM_NONE),
     ("cumprod", Function::Scan { op: ReduceOp::Prod, numbers: false }, SCAN_FROM_NONE),
     ("cummin", Function::Scan { op: ReduceOp::Min, numbers: false }, SCAN),
@@ -206,6 +289,39 @@ const FUNCTIONS: &[(&str, Function, &[&str])] = &[
     ("diff", Function::Diff, &["x", "n?", "axis?"]),
     ("concat", Function::Concat, &["arrays", "axis?"]),
     ("stack", Function::Stack, &["arrays", "axis?"]),
+    ("vstack", Function::Joined(Joined::Rows), &["arrays"]),
+    ("hstack", Function::Joined(Joined::Horizontal), &["arrays"]),
+    ("dstack", Function::Joined(Joined::Depth), &["arrays"]),
+    ("column_stack", Function::Joined(Joined::Columns), &["arrays"]),
+    ("append", Function::Joined(Joined::Append), &["x", "values", "axis?"]),
+    ("copy", Function::Copy, &["x"]),
+    ("tri", Function::Triangular, &["n", "m?", "k?", "dtype?"]),
+    ("diag", Function::Sampled(Sampled::Diag), &["x", "k?"]),
+    ("trapezoid", Function::Sampled(Sampled::Trapezoid), &["y", "x?", "dx?", "axis?"]),
+    ("gradient", Function::Several(Several::Gradient), &["x", "spacing*?", "axis?", "edge_order?"]),
+    ("convolve", Function::Sampled(Sampled::Slide(Sliding::Convolve)), &["x", "y", "mode?"]),
+    ("correlate", Function::Sampled(Sampled::Slide(Sliding::Correlate)), &["x", "y", "mode?"]),
+    ("polyval", Function::Sampled(Sampled::Polyval), &["p", "x"]),
+    ("digitize", Function::Sampled(Sampled::Digitize), &["x", "bins", "right?"]),
+    ("interp", Function::Sampled(Sampled::Interp), &["x", "xp", "fp", "left?", "right?"]),
+    ("histogram", Function::Several(Several::Histogram), &["x", "bins?", "range?", "density?"]),
+    ("bincount", Function::Sampled(Sampled::Bincount), &["x", "weights?", "minlength?"]),
+    ("isin", Function::Sampled(Sampled::IsIn), &["x", "values", "invert?"]),
+    ("array_equal", Function::Sampled(Sampled::ArrayEqual), &["x", "y"]),
+    ("cov", Function::Sampled(Sampled::Cov), &["x", "y?", "rowvar?", "bias?", "correction?"]),
+    ("corrcoef", Function::Sampled(Sampled::Corrcoef), &["x", "y?", "rowvar?"]),
+    ("cross", Function::Sampled(Sampled::Cross), &["x", "y", "axis?"]),
+    ("divmod", Function::Several(Several::Divmod), &["x", "y"]),
+    ("modf", Function::Several(Several::Modf), &["x"]),
+    ("meshgrid", Function::Several(Several::Meshgrid), &["arrays*", "indexing?", "sparse?"]),
+    ("broadcast_arrays", Function::Several(Several::BroadcastArrays), &["arrays*"]),
+    ("split", Function::Several(Several::Split(None)), &["x", "sections", "axis?"]),
+    ("array_split", Function::Several(Several::ArraySplit), &["x", "sections", "axis?"]),
+    ("vsplit", Function::Several(Several::Split(Some(0))), &["x", "sections"]),
+    ("hsplit", Function::Several(Several::Split(Some(1))), &["x", "sections"]),
+    ("dsplit", Function::Several(Several::Split(Some(2))), &["x", "sections"]),
+    ("unstack", Function::Several(Several::Unstack), &["x", "axis?"]),
+    ("unravel_index", Function::Several(Several::UnravelIndex), &["indices", "shape"]),
     ("segment_sum", Function::Segment(SegmentOp::Sum), &["x", "ids", "segments?"]),
     ("segment_min", Function::Segment(SegmentOp::Min), &["x", "ids", "segments?"]),
     ("segment_max", Function::Segment(SegmentOp::Max), &["x", "ids", "segments?"]),
@@ -227,6 +343,8 @@ const REDUCE_TRUTH: &[&str] = &["x", "axis?", "keepdims?", "where?"];
 const REDUCE_MEAN: &[&str] = &["x", "axis?", "keepdims?", "dtype?", "where?"];
 const REDUCE_SUM: &[&str] = &["x", "axis?", "keepdims?", "dtype?", "initial?", "where?"];
 const REDUCE_EXTREME: &[&str] = &["x", "axis?", "keepdims?", "initial?", "where?"];
+const SORT: &[&str] = &["x", "axis?", "kind?", "stable?", "descending?"];
+const QUANTILE: &[&str] = &["x", "q", "axis?", "method?", "keepdims?"];
 const SCAN: &[&str] = &["x", "axis?", "dtype?"];
 const SCAN_FROM_NONE: &[&str] = &["x", "axis?", "dtype?", "include_initial?"];
 const SPREAD: &[&str] = &["x", "axis?", "correction?", "keepdims?", "dtype?", "where?"];
@@ -284,6 +402,14 @@ const ALIASES: &[(&str, &str)] = &[
     ("empty", "zeros"),
     ("empty_like", "zeros_like"),
     ("gather", "take_along_axis"),
+    ("row_stack", "vstack"),
+    ("trapz", "trapezoid"),
+    ("ascontiguousarray", "copy"),
+    ("asfortranarray", "copy"),
+    ("asanyarray", "copy"),
+    ("asarray_chkfinite", "copy"),
+    ("require", "copy"),
+    ("asmatrix", "copy"),
 ];
 
 /// Other names of parameters.
@@ -312,6 +438,17 @@ const KEYWORDS: &[(&str, &str)] = &[
     ("M", "m"),
     ("value", "fill_value"),
     ("dimension", "axis"),
+    ("tup", "arrays"),
+    ("arr", "x"),
+    ("m", "x"),
+    ("v", "y"),
+    ("f", "x"),
+    ("ary", "x"),
+    ("indices_or_sections", "sections"),
+    ("element", "x"),
+    ("test_elements", "values"),
+    ("a1", "x"),
+    ("a2", "y"),
 ];
 
 /// Numbers that have names.
@@ -390,7 +527,7 @@ pub fn other_names(own: &str) -> impl Iterator<Item = &'static str> {
 /// What to write in place of a function that does not exist.
 ///
 /// ```
-/// assert_eq!(broadloom_text::elsewhere("divmod"), Some("write `x // y` and `x % y`"));
+/// assert_eq!(broadloom_text::elsewhere("rollaxis"), Some("write `moveaxis(x, 2, 0)`"));
 /// ```
 pub fn elsewhere(name: &str) -> Option<&'static str> {
     ABSENT.iter().find(|(names, _)| names.contains(&name)).map(|(_, help)| *help)
@@ -424,6 +561,26 @@ pub(crate) fn constant(name: &str) -> Option<Literal> {
 pub fn dtype(name: &str) -> Option<DType> {
     let own = DType::ALL.iter().copied().find(|dtype| dtype.name() == name);
     own.or_else(|| DTYPES.iter().find(|(other, _)| *other == name).map(|(_, dtype)| *dtype))
+}
+
+/// The dtype of a text in quotes, which is NumPy's: `'i8'` has eight bytes; or a name.
+pub(crate) fn quoted_dtype(text: &str) -> Option<DType> {
+    let code = text.trim_start_matches(['<', '>', '=', '|']);
+    Some(match code {
+        "?" | "b1" | "bool" => DType::Bool,
+        "i1" | "b" => DType::I8,
+        "i2" | "h" => DType::I16,
+        "i4" | "i" => DType::I32,
+        "i8" | "l" | "q" => DType::I64,
+        "u1" | "B" => DType::U8,
+        "u2" | "H" => DType::U16,
+        "u4" | "I" => DType::U32,
+        "u8" | "L" | "Q" => DType::U64,
+        "f2" | "e" => DType::F16,
+        "f4" | "f" => DType::F32,
+        "f8" | "d" => DType::F64,
+        name => return dtype(name),
+    })
 }
 
 /// All names of functions.

@@ -13,7 +13,7 @@ use crate::token::is_name;
 use broadloom_ir::diagnostics::Requirement;
 use broadloom_ir::dim::{Dim, Facts, Named};
 use broadloom_ir::dtype::DType;
-use broadloom_ir::graph::{CheckedGraph, Demand, Node, SymbolInfo, SymbolKind, View, scan_name};
+use broadloom_ir::graph::{CheckedGraph, Demand, Node, SEARCH, SymbolInfo, SymbolKind, View, scan_name};
 use broadloom_ir::ops::Op;
 use broadloom_ir::reduce::ReduceOp;
 use broadloom_ir::shape::Shape;
@@ -370,6 +370,16 @@ impl<'a> Printer<'a> {
                 let (operand, largest) = (&self.get(*operand).text, topk.largest);
                 let smallest = if largest { "" } else { ", largest=False" };
                 (format!("{}({operand}, {}, axis={}{smallest})", topk.name(), topk.k, topk.axis), ATOM)
+            }
+            Node::Sort { operand, sort } => {
+                let descending = if sort.descending { ", descending=True" } else { "" };
+                let operand = &self.get(*operand).text;
+                (format!("{}({operand}, axis={}{descending})", sort.name(), sort.axis), ATOM)
+            }
+            Node::Search { table, values, right } => {
+                let (table, values) = (&self.get(*table).text, &self.get(*values).text);
+                let side = if *right { ", side='right'" } else { "" };
+                (format!("{SEARCH}({table}, {values}{side})"), ATOM)
             }
             // Only parts of runs in chunks go on from what came before.
             Node::Scan { op, operand, axis, initial } => {

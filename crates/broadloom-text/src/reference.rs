@@ -80,8 +80,8 @@ const EXPLANATIONS: &[Explanation] = explanations! {
         "that of x, the two axes exchanged if k is odd", "any; that of x", "rot90(array([[1, 2], [3, 4]]))" => "[[2 4]\n [1 3]]";
     "roll": "The elements moved along the axes, or in row-major order; what leaves at the end comes back at the beginning.",
         "that of x", "any; that of x", "roll(arange(4), 1)" => "[3 0 1 2]";
-    "repeat": "Each element so many times, one after the other, along an axis, or in row-major order.",
-        "the axis is so many times as long", "any; that of x", "repeat(arange(2), 2)" => "[0 0 1 1]";
+    "repeat": "Each element so many times, one after the other, along an axis, or in row-major order; a list has a number for each element.",
+        "the axis is so many times as long, or has the sum of the list", "any; that of x", "repeat(arange(2), 2)" => "[0 0 1 1]";
     "tile": "The whole tensor so many times along each axis.",
         "each axis is so many times as long", "any; that of x", "tile(arange(2), 2)" => "[0 1 0 1]";
     "pad": "With so many elements more before and after each axis, or pairs of these: a constant, or by `mode` 'edge', 'reflect' or 'wrap'.",
@@ -142,10 +142,94 @@ const EXPLANATIONS: &[Explanation] = explanations! {
         "k in place of the axis", "any; that of x", "topk(array([3, 1, 2]), 2)" => "[3 2]";
     "argtopk": "The positions of what `topk` gives.",
         "k in place of the axis", "any; i64", "argtopk(array([3, 1, 2]), 2)" => "[0 2]";
+    "sort": "The elements along an axis, the last one unless said, in ascending order, nan last; `axis=None` is all of them in one row. `descending` turns the order round. `kind` and `stable` change nothing.",
+        "that of x; one axis for all", "any; that of x", "sort(array([3, 1, 2]))" => "[1 2 3]";
+    "argsort": "The positions along an axis, the last one unless said, that put the elements in order as `sort` does; of equal elements the first comes first.",
+        "that of x; one axis for all", "any; i64", "argsort(array([3, 1, 2]))" => "[1 2 0]";
+    "searchsorted": "Where the elements of v would stand in a table in ascending order: how many of its elements are less, or with `side='right'` not greater.",
+        "that of v; x has one axis", "any; i64", "searchsorted(array([1, 2, 4]), array([2, 3]))" => "[1 2]";
+    "median": "The middle element in order along axes, all of them unless said, or the mean of the two in the middle; nan if there is one.",
+        "without the axes, or with 1 for each", "any; that of x, of integers f64", "median(array([7, 1, 2, 3]))" => "2.5";
+    "nanmedian": "The median of what is no nan; nan if there is nothing else.",
+        "without the axes, or with 1 for each", "any; that of x, of integers f64", "nanmedian(array([3.0, nan, 2.0]))" => "2.5";
+    "quantile": "What lies at the fraction q, from 0 to 1, of the way through the elements in order along axes, all of them unless said; nan if there is one. q is a number, or a list of numbers. `method` is 'linear', 'lower', 'higher', 'midpoint', 'nearest', 'inverted_cdf', 'averaged_inverted_cdf', 'closest_observation', 'interpolated_inverted_cdf', 'hazen', 'weibull', 'median_unbiased' or 'normal_unbiased'.",
+        "without the axes, or with 1 for each; of a list its length in front", "any; that of x, of integers and of a list f64", "quantile(array([1, 2, 4]), [0.25, 0.5])" => "[1.5 2. ]";
+    "nanquantile": "The quantile of what is no nan; nan if there is nothing else.",
+        "as `quantile`", "as `quantile`", "nanquantile(array([1.0, nan, 2.0]), 0.5)" => "1.5";
+    "percentile": "The quantile at q percent: q is from 0 to 100.",
+        "as `quantile`", "as `quantile`", "percentile(array([1, 2, 4]), 50)" => "2.0";
+    "nanpercentile": "The percentile of what is no nan; nan if there is nothing else.",
+        "as `quantile`", "as `quantile`", "nanpercentile(array([1.0, nan, 2.0]), 50)" => "1.5";
     "concat": "Tensors one after the other along an axis, the first unless said.",
         "the sum of their sizes along the axis; the others are equal", "the common dtype", "concat([arange(2), arange(2)])" => "[0 1 0 1]";
     "stack": "Tensors of one shape beside each other along a new axis, the first unless said.",
         "that of each, with their number at the axis", "the common dtype", "stack([arange(2), arange(2)])" => "[[0 1]\n [0 1]]";
+    "vstack": "Tensors one below the other; vectors are rows.",
+        "the sum of their first sizes; the others are equal", "the common dtype", "vstack([arange(2), arange(2)])" => "[[0 1]\n [0 1]]";
+    "hstack": "Tensors beside each other, along the second axis; vectors one after the other.",
+        "the sum of their second sizes, or of their lengths", "the common dtype", "hstack([arange(2), arange(2)])" => "[0 1 0 1]";
+    "dstack": "Tensors behind each other, along the third axis.",
+        "the sum of their third sizes", "the common dtype", "dstack([arange(2), arange(2)])" => "[[[0 0]\n  [1 1]]]";
+    "column_stack": "Vectors as the columns of a matrix, beside matrices.",
+        "[n, number of columns]", "the common dtype", "column_stack([arange(2), arange(2)])" => "[[0 0]\n [1 1]]";
+    "append": "A tensor and then another along an axis, or all elements of both.",
+        "the sum of their sizes along the axis", "the common dtype", "append(arange(2), arange(2))" => "[0 1 0 1]";
+    "copy": "The tensor itself: nothing is shared, and layouts do not matter.",
+        "that of x", "any; that of x", "copy(arange(2))" => "[0 1]";
+    "tri": "Ones on and below the diagonal `k`, 0 unless said, and zeros above it.",
+        "[n, m]; m is n unless said", "f64, or as given", "tri(2)" => "[[1. 0.]\n [1. 1.]]";
+    "diag": "A matrix with the vector x on its diagonal `k`, 0 unless said; of a matrix that diagonal.",
+        "[n + k, n + k] of [n], the length of the diagonal of [m, n]", "any; that of x", "diag(array([1, 2]))" => "[[1 0]\n [0 2]]";
+    "trapezoid": "The area under the samples y along an axis, the last one unless said, at the places x or `dx` apart, which is 1 unless said.",
+        "without the axis", "floats; of integers f64", "trapezoid(array([1, 2, 4]))" => "4.5";
+    "gradient": "The slopes of samples along an axis, by the distance or at the places that are given; along several axes one result for each, as `gradient(x)[0]`.",
+        "that of x, for each axis", "floats; of integers f64", "gradient(array([1, 4, 9, 16]))" => "[3. 4. 6. 7.]";
+    "convolve": "The sums of products of the vector x and y, turned round, slid along it: 'full', 'same' or 'valid', full unless said.",
+        "[n + m - 1] of [n] and [m]; the longer of both; or n - m + 1", "any; the common dtype", "convolve(array([1, 2, 3]), array([1, 1]))" => "[1 3 5 3]";
+    "correlate": "The sums of products of the vector x and y slid along it: 'valid', 'same' or 'full', valid unless said.",
+        "as `convolve`", "any; the common dtype", "correlate(array([1, 2, 3]), array([0, 1]))" => "[2 3]";
+    "polyval": "The polynomial of the coefficients p, the highest first, at x; up to 64 of them.",
+        "that of x", "numbers; the common dtype", "polyval(array([1, 0, 2]), array([2, 3]))" => "[ 6 11]";
+    "digitize": "The bin of each element, of which `bins` are the bounds in increasing or decreasing order; with `right`, each bin has its upper bound.",
+        "that of x", "numbers; i64", "digitize(array([0.5, 1.0, 7.0]), [1.0, 2.0])" => "[0 1 2]";
+    "interp": "Values at x on straight lines between the values `fp` at the increasing places `xp`; beyond the ends those at the ends, or as given.",
+        "that of x", "numbers; f64", "interp(array([0.5, 9.0]), [0.0, 1.0], [10.0, 20.0])" => "[15. 20.]";
+    "histogram": "How many elements are in each of so many bins, 10 unless said, of equal width in `range` or between the bounds that are given, or with `density` their share by width; and the bounds, as `histogram(x)[1]`.",
+        "[bins] and [bins + 1]", "numbers; i64 or f64, and floats", "histogram(array([0.5, 1.5, 1.7]), 2, (0, 2))[0]" => "[1 2]";
+    "bincount": "How often each number from 0 up to before `minlength` occurs in x, or the sums of the weights where it does. Other numbers are an error.",
+        "[minlength]", "integers; i64, or f64 of weights", "bincount(array([0, 2, 2]), minlength=4)" => "[1 0 2 0]";
+    "isin": "Whether each element is among the values, or with `invert` is not.",
+        "that of x", "any; bool", "isin(arange(4), [1, 3])" => "[False  True False  True]";
+    "array_equal": "Whether both have one shape and equal elements.",
+        "[]", "any; bool", "array_equal(arange(2), array([0, 1]))" => "True";
+    "cov": "The covariances of variables, of which each row is one, or each column with `rowvar=False`: by the number of observations less 1, or as `ddof` or `bias` say.",
+        "[k, k] of [k, n]; [] of [n]", "numbers; f64", "cov(array([[1.0, 2.0, 3.0], [2.0, 4.0, 6.0]]))" => "[[1. 2.]\n [2. 4.]]";
+    "corrcoef": "The correlations of variables, of which each row is one, or each column with `rowvar=False`.",
+        "[k, k] of [k, n]; [] of [n]", "numbers; f64", "corrcoef(array([1.0, 2.0, 3.0]), array([3.0, 2.0, 1.0]))" => "[[ 1. -1.]\n [-1.  1.]]";
+    "cross": "The cross products of vectors of three along an axis, the last one unless said.",
+        "the others broadcast", "numbers; the common dtype", "cross(array([1, 0, 0]), array([0, 1, 0]))" => "[0 0 1]";
+    "divmod": "The quotient rounded down, `divmod(x, y)[0]`, and the remainder, `divmod(x, y)[1]`.",
+        "both broadcast", "numbers; the common dtype", "divmod(arange(4), 2)[1]" => "[0 1 0 1]";
+    "modf": "The part behind the point, `modf(x)[0]`, and the number without it, `modf(x)[1]`.",
+        "that of x", "floats; of integers as functions", "modf(array([1.5, -2.25]))[0]" => "[ 0.5  -0.25]";
+    "meshgrid": "The coordinates of the grid of some vectors: `meshgrid(x, y)[0]` are those of x. The first goes along the second axis, unless `indexing='ij'`.",
+        "[len(y), len(x)]; [len(x), len(y)] for 'ij'", "any; those of the vectors", "meshgrid(arange(2), arange(2))[0]" => "[[0 1]\n [0 1]]";
+    "broadcast_arrays": "Each tensor stretched to the shape of all: `broadcast_arrays(x, y)[0]` is x.",
+        "all broadcast", "any; those of the tensors", "broadcast_arrays(arange(2), array([[1], [2]]))[0]" => "[[0 1]\n [0 1]]";
+    "split": "So many parts of one size along an axis, the first unless said, or those between positions: `split(x, 2)[0]` is one of them.",
+        "the axis is that of a part", "any; that of x", "split(arange(4), 2)[1]" => "[2 3]";
+    "array_split": "As `split`, of parts that may differ by an element.",
+        "the axis is that of a part", "any; that of x", "array_split(arange(5), 2)[1]" => "[3 4]";
+    "vsplit": "`split` along the first axis.",
+        "the axis is that of a part", "any; that of x", "vsplit(arange(4).reshape(2, 2), 2)[0]" => "[[0 1]]";
+    "hsplit": "`split` along the second axis, or that of a vector.",
+        "the axis is that of a part", "any; that of x", "hsplit(arange(4), 2)[0]" => "[0 1]";
+    "dsplit": "`split` along the third axis.",
+        "the axis is that of a part", "any; that of x", "dsplit(arange(2).reshape(1, 1, 2), 2)[1]" => "[[[1]]]";
+    "unstack": "The elements of an axis of constant size, the first unless said, each by its number: `unstack(x)[0]`.",
+        "without the axis", "any; that of x", "unstack(arange(4).reshape(2, 2))[1]" => "[2 3]";
+    "unravel_index": "The places along each axis of positions among all elements of a shape: `unravel_index(i, x.shape)[0]` are those along the first.",
+        "that of the positions", "integers; i64", "unravel_index(array([5]), (2, 3))[1]" => "[2]";
     "segment_sum": "The sums of the rows of x by their groups: row i belongs to group `ids[i]`, which is from 0 up to before `segments`, a number that columns of text have themselves.",
         "[segments, ..] of x[n, ..] and ids[n]", "any, and integers; as `sum`", "segment_sum(array([1, 2, 4]), [0, 1, 0], 2)" => "[5 2]";
     "segment_min": "The least element of each group; of none, the greatest value of the dtype.",

@@ -14,6 +14,9 @@ mod operator;
 mod order;
 mod product;
 mod reduce;
+mod samples;
+mod several;
+mod sort;
 mod text;
 
 use crate::Resolved;
@@ -50,6 +53,8 @@ enum Value {
     /// `n % 8`, which only `assume` leaves as it is.
     Modulo(Dim, i64),
     List(Vec<Id>),
+    /// Of a function that has several results.
+    Several(Vec<ExprId>),
     DType(DType),
     None,
     Ellipsis,
@@ -61,10 +66,12 @@ impl Value {
         match self {
             Value::Poison => "a mistake",
             Value::Tensor(_) => "a tensor",
+            Value::Literal(Literal::Bool(_)) => "`True` or `False`",
             Value::Literal(_) | Value::Number(_) => "a number",
             Value::Sizes(_) => "a shape",
             Value::Size(_) | Value::Modulo(..) => "a size",
             Value::List(_) => "a list",
+            Value::Several(_) => "several results",
             Value::DType(_) => "a dtype",
             Value::None => "`None`",
             Value::Ellipsis => "`...`",
@@ -218,6 +225,7 @@ impl<'a> Resolver<'a> {
     fn is_poisoned(&self, id: Id) -> bool {
         match &self.values[id.0 as usize] {
             Value::Tensor(expr) | Value::Number(expr) => self.graph.is_poisoned(*expr),
+            Value::Several(results) => results.iter().any(|result| self.graph.is_poisoned(*result)),
             value => *value == Value::Poison,
         }
     }
@@ -283,6 +291,7 @@ impl<'a> Resolver<'a> {
             value @ (Value::Literal(_)
             | Value::Size(_)
             | Value::Sizes(_)
+            | Value::Several(_)
             | Value::Number(_)
             | Value::Poison) => Ok(value.clone()),
             _ => Ok(self.tensor(id, DType::Bool)?.map_or(Value::Poison, Value::Tensor)),
@@ -496,6 +505,7 @@ impl<'a> Resolver<'a> {
             })?,
             Value::List(_) if let Some(array) = self.numbers(id, None)? => array,
             Value::Text(text, kind) => return Err(self.stray_text(text, kind, span)),
+            Value::Several(_) => return self.stray_results(span),
             other @ (Value::List(_) | Value::Sizes(_) | Value::DType(_) | Value::None | Value::Ellipsis) => {
                 let problem = Problem::Kind { expected: "a tensor or a number", found: other.describe() };
                 let mistake = Mistake::new(problem, span);

@@ -63,6 +63,7 @@ const PROGRAMS: &[&str] = &[
     "symbols rows\ninput x: f32[row]\noutput y = x",
     "input x: f32[n]\nassign xx = x",
     "input x: f32[n]\noutput y = divmod(x, 2)",
+    "input x: f32[n]\noutput y = fillna(x, 2)",
     "input x: f32[n]\noutput y = sum",
     "input x: f32[n]\noutput y = x.sum",
     // P006
@@ -76,6 +77,10 @@ const PROGRAMS: &[&str] = &[
     "input x: f32[n, n]\noutput y = min(x, where=x > 0)",
     "input x: f32[n]\noutput y = norm(x, 3)",
     "input x: f32[n]\noutput y = topk(x)",
+    "input x: f32[n]\noutput y = sort(x, kind='bubble')",
+    "input x: f32[n]\noutput y = searchsorted(x, 1, side='middle')",
+    "input x: f32[n]\noutput y = quantile(x, 0.5, method='mean')",
+    "input x: f32[n]\noutput y = quantile(x, x)",
     // P008
     "input x: f32[n]\noutput y = x + [1, 2]",
     "input x: f32[n]\noutput y = x.reshape(1.5)",
@@ -137,6 +142,13 @@ const PROGRAMS: &[&str] = &[
     // The best elements
     "input x: f32[n, 3]\noutput y = topk(x, 5)",
     "input x: f32[n, 3]\noutput y = topk(x, 100, axis=0)",
+    // What is in order
+    "input x: f32[n, 3]\noutput y = sort(x, axis=2)",
+    "input x: f32[]\noutput y = sort(x)",
+    "input x: f32[n, 3]\noutput y = searchsorted(x, 1)",
+    "input x: f32[n, 3]\noutput y = quantile(x, 50)",
+    "input x: f32[n, 3]\noutput y = percentile(x, [50, 101])",
+    "input x: f32[0, 3]\noutput y = median(x, axis=0)",
     // T001 to T005
     "input x: bool[n]\noutput y = -x",
     "input x: u8[n]\noutput y = x + 300",

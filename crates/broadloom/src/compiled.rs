@@ -60,7 +60,7 @@ impl Inner {
         given: &Given,
         destinations: &[Destination<'_>],
     ) -> Result<Cow<'_, Arc<Binding>>, BindError> {
-        let threads = self.options.threads.count();
+        let threads = self.options.threads.available();
         let is_it = |known: &Arc<Binding>| known.key.is(threads, inputs, given, destinations);
         if let Some(first) = self.first.get().filter(|first| is_it(first)) {
             return Ok(Cow::Borrowed(first));

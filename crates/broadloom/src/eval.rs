@@ -19,7 +19,7 @@ use crate::run::{CallError, Outputs};
 use crate::variant::CompileError;
 use broadloom_ir::diagnostics::{Diagnostics, Requirement};
 use broadloom_ir::dtype::DType;
-use broadloom_ir::graph::{CheckedGraph, Demand, Node, Site};
+use broadloom_ir::graph::{CheckedGraph, Demand, Node, Obligation, Site};
 use broadloom_ir::shape;
 use broadloom_ir::{ExprId, InputId};
 use smallvec::SmallVec;
@@ -155,6 +155,10 @@ arrays! {
 }
 
 /// What the closure of [`eval`] gives: a tensor, or a tuple of up to four.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is nothing that a closure of `eval` can give",
+    note = "give a `Tensor`, or a tuple of them; what they become is said by the type of the result of `eval`"
+)]
 pub trait EvalResult {
     /// The tensors.
     fn into_tensors(self) -> Vec<Tensor>;
@@ -257,8 +261,9 @@ fn run(kept: &Kept, views: &[ArrayView<'_>]) -> Result<Outputs, EvalError> {
 /// What a kernel reports, at the place where this call wrote the op: the kernel may have been compiled for another
 /// expression of the same structure, whose expressions have the same ids.
 fn placed(mut error: CallError, graph: &CheckedGraph) -> CallError {
-    if let Some((expr, site)) = error.origin_mut() {
+    if let Some((expr, site, call)) = error.origin_mut() {
         *site = graph.site(*expr);
+        *call = graph.call(*expr).into();
     }
     error
 }
@@ -270,7 +275,7 @@ struct Structure {
     nodes: Vec<(Node, DType, shape::Shape)>,
     outputs: Vec<(ExprId, Option<InputId>)>,
     /// What each call checks: a slice of five elements is not a `rebind` to five.
-    demands: Vec<(Demand, Requirement)>,
+    demands: Vec<(Demand, Requirement, Option<Arc<str>>)>,
     /// Units of sizes, and the least and greatest number of them, on which what is simplified may depend.
     sizes: Vec<(i64, i64, Option<i64>)>,
 }
@@ -283,7 +288,9 @@ impl Structure {
             nodes: graph.exprs().map(node).collect(),
             outputs: graph.outputs().iter().map(|output| (output.expr, output.assigned)).collect(),
             demands: (graph.obligations().iter())
-                .map(|obligation| (obligation.demand.clone(), obligation.requirement))
+                .map(|Obligation { demand, requirement, call, .. }| {
+                    (demand.clone(), *requirement, call.clone())
+                })
                 .collect(),
             sizes: (graph.symbols().iter())
                 .map(|symbol| (symbol.unit, symbol.facts.lower, symbol.facts.upper))

@@ -57,8 +57,8 @@ pub use bind::{
 };
 pub use chunks::{ChunkError, ChunkRun, Chunked};
 pub use dsl::{
-    Dim, Filtered, Graph, IntoAxes, IntoAxis, IntoNewShape, IntoPairs, NewSize, Operand, Padding,
-    RangeNumber, Shape, SliceItem, Symbol, Tensor, concat, einsum, meshgrid, select, stack,
+    Dim, Filtered, Graph, IntoAxes, IntoAxis, IntoFractions, IntoNewShape, IntoPairs, NewSize, Operand,
+    Padding, RangeNumber, Shape, SliceItem, Spacing, Symbol, Tensor, concat, einsum, meshgrid, select, stack,
 };
 #[doc(inline)]
 pub use eval::{EvalError, eval};
@@ -71,7 +71,9 @@ pub use variant::CompileError;
 
 pub use broadloom_ir::diagnostics::{self, Diagnostic, Diagnostics};
 pub use broadloom_ir::dtype::{DType, Element, Scalar};
-pub use broadloom_ir::graph::{CheckedGraph, Composed, Declared, Norm, Pairs, Site, Tolerance};
+pub use broadloom_ir::graph::{
+    CheckedGraph, Composed, Declared, Norm, Overlap, Pairs, QuantileMethod, Site, Tolerance,
+};
 pub use broadloom_ir::ops::Op;
 pub use broadloom_jit::CpuLevel;
 pub use broadloom_loops::plan::{Choice, Planned, Reason};

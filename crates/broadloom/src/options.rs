@@ -18,8 +18,36 @@ pub enum Threads {
 }
 
 impl Threads {
+    /// So many threads of their own, which live as long as this and its clones do; for 1, the calling thread alone.
+    ///
+    /// ```
+    /// use broadloom::prelude::*;
+    /// use broadloom::Threads;
+    /// let g = Graph::new();
+    /// let x = g.input::<f32>("x", shape![g.symbol("n")]);
+    /// let options = CompileOptions { threads: Threads::count(2)?, ..CompileOptions::default() };
+    /// let kernel = g.compile_with([("y", x.exp())], &options)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// For 0, and if the system does not start so many.
+    pub fn count(threads: usize) -> std::io::Result<Threads> {
+        match threads {
+            0 => {
+                let what = "kernels run on at least one thread: ask for 1, or for `Threads::Global`";
+                Err(std::io::Error::new(std::io::ErrorKind::InvalidInput, what))
+            }
+            1 => Ok(Threads::Calling),
+            _ => {
+                let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+                pool.map(|pool| Threads::Pool(Arc::new(pool))).map_err(std::io::Error::other)
+            }
+        }
+    }
+
     /// How many threads there are to share work.
-    pub(crate) fn count(&self) -> usize {
+    pub(crate) fn available(&self) -> usize {
         static AVAILABLE: OnceLock<usize> = OnceLock::new();
         match self {
             Threads::Calling => 1,

@@ -1,6 +1,8 @@
 //! What is written in expressions and calls: `use broadloom::prelude::*;`
 
-pub use crate::{ArrayView, ArrayViewMut, CompileOptions, DType, Element, Executable, Graph, Norm, Outputs};
+pub use crate::{
+    ArrayView, ArrayViewMut, CompileOptions, DType, Dim, Element, Executable, Graph, Norm, Outputs,
+};
 pub use crate::{
     Symbol, Tensor, bf16, concat, einsum, eval, f16, inputs, outputs, select, shape, slice, stack,
 };

@@ -113,7 +113,9 @@ const EXPRESSIONS: &[(&str, Expression)] = &[
     ("of truth", |x, y| vec![x.gt(y).cummax(1), x.gt(y).cummin(-1)]),
     ("broadcast", |x, y| vec![y.cumsum(0) + x, y.cumsum(1) * x, y.unsqueeze(0).cumsum(1) + x]),
     ("from zero", |x, _| vec![x.cumsum_from_zero(1), x.cumsum_from_zero(-1) + 1]),
-    ("of one number", |_, y| vec![(y.gt(y).cast::<f32>() + 1).cumsum(0), y.sum(..).broadcast_to(shape![7]).cumsum(0)]),
+    ("of one number", |_, y| {
+        vec![(y.gt(y).cast::<f32>() + 1).cumsum(0), y.sum(..).broadcast_to(shape![7]).cumsum(0)]
+    }),
     ("without NaN", |x, _| vec![x.nancumsum(1), x.nancumprod(2)]),
     ("of products of matrices", |x, y| vec![x.matmul(y.t()).cumsum(-1), x.matmul(y.t()).cumsum(1)]),
     ("in a join", |x, _| vec![concat([x.cumsum(1), x], 1), concat([x, x], 1).cumsum(1)]),

@@ -17,8 +17,8 @@ pub const MISTAKES: &[Mistake] = &[
     read("A function of another name", "To take shares.", "input x: f32[n]\noutput y = sofmax(x)"),
     read(
         "A function that there is not",
-        "To see how columns vary together.",
-        "input x: f32[n, 3]\noutput c = np.cov(x)",
+        "To keep the elements that pass.",
+        "input x: f32[n, 3]\noutput c = np.compress(x[:, 0] > 0, x)",
     ),
     read("A random number", "To begin anywhere.", "output y = np.random.rand(3)"),
     read(

@@ -4,7 +4,7 @@ use super::drawing::Kind;
 use broadloom::{CheckedGraph, DType, Op};
 use broadloom_ir::ExprId;
 use broadloom_ir::dim::Dim;
-use broadloom_ir::graph::{Node, View, scan_name};
+use broadloom_ir::graph::{Node, SEARCH, View, scan_name};
 use unicode_width::UnicodeWidthChar;
 
 /// Columns of the longest line in a node.
@@ -93,6 +93,11 @@ pub fn expression(graph: &CheckedGraph, expr: ExprId) -> (Kind, String) {
             let text = format!("{} {} over {}{smallest}", topk.name(), topk.k, axes(&[topk.axis]));
             (Kind::Reduction, text)
         }
+        Node::Sort { sort, .. } => {
+            let descending = if sort.descending { ", descending" } else { "" };
+            (Kind::Op, format!("{} along {}{descending}", sort.name(), axes(&[sort.axis])))
+        }
+        Node::Search { right, .. } => (Kind::Op, format!("{SEARCH}{}", if *right { ", right" } else { "" })),
     };
     let operands = graph.operands(expr);
     let inline: Vec<Option<String>> = operands.iter().map(|operand| inline(graph, *operand)).collect();

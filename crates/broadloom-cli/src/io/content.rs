@@ -26,14 +26,15 @@ pub struct Content {
 
 impl Content {
     /// Opens a file; `-` is standard input. What is no regular file is read to its end, and kept where temporary files
-    /// are, so that it can be mapped, and read more than once.
+    /// are, so that it can be mapped, and read more than once: so many bytes at most, and not more than this machine has
+    /// memory, for some never end.
     ///
     /// # Errors
-    /// If it cannot be read, or is a folder.
-    pub fn open(path: &Path) -> Result<Content, Failure> {
+    /// If it cannot be read, gives more, or is a folder.
+    pub fn open(path: &Path, needed: Option<u64>) -> Result<Content, Failure> {
         let failed = |error: io::Error| unreadable(path, &error);
         if path == Path::new(STDIO) {
-            return Content::copy(path, io::stdin().lock());
+            return Content::copy(path, io::stdin().lock(), needed);
         }
         let file = File::open(path).map_err(failed)?;
         let metadata = file.metadata().map_err(failed)?;
@@ -42,14 +43,28 @@ impl Content {
                 .help("give a file in it; a shell writes several of them as FOLDER/*.npz"));
         }
         if !metadata.is_file() {
-            return Content::copy(path, file);
+            return Content::copy(path, file, needed);
         }
         Ok(Content { path: path.to_owned(), file, length: metadata.len(), is_piped: false })
     }
 
-    fn copy(path: &Path, mut from: impl Read) -> Result<Content, Failure> {
+    fn copy(path: &Path, from: impl Read, needed: Option<u64>) -> Result<Content, Failure> {
+        let most = needed.unwrap_or_else(memory_of_machine);
+        // One byte more tells what is left.
+        let mut from = from.take(most.saturating_add(1));
         let kept = tempfile::tempfile().and_then(|mut file| Ok((io::copy(&mut from, &mut file)?, file)));
         let (length, file) = kept.map_err(|error| unreadable(path, &error))?;
+        if length > most {
+            let shown = shown(path);
+            return Err(match needed {
+                Some(_) => Failure::data(format!("{shown} gives more than the {most} bytes of the shape"))
+                    .help("correct the dtype or the shape; one size may be `_`"),
+                None => Failure::data(format!(
+                    "{shown} gives more than {most} bytes, which is as much as this machine has memory"
+                ))
+                .help_code("to take its beginning, write:", format!("head -c 1000000 {shown} | ..")),
+            });
+        }
         if length == 0 {
             return Err(Failure::data(format!("{} is empty", shown(path)))
                 .help("see whether the command that should write it failed"));
@@ -105,6 +120,15 @@ impl Content {
     pub fn unreadable(&self, error: &io::Error) -> Failure {
         unreadable(&self.path, error)
     }
+}
+
+/// How many bytes of memory the machine has; where it does not say so, as many as few have.
+fn memory_of_machine() -> u64 {
+    const UNKNOWN: u64 = 1 << 36;
+    let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let total = text.lines().find_map(|line| line.strip_prefix("MemTotal:"));
+    let kilobytes = total.and_then(|total| total.trim().strip_suffix("kB")?.trim().parse::<u64>().ok());
+    kilobytes.map_or(UNKNOWN, |kilobytes| kilobytes.saturating_mul(1024))
 }
 
 fn shown(path: &Path) -> String {

@@ -52,7 +52,7 @@ impl Files {
     }
 
     fn one(&mut self, name: &str, path: &Path, part: Option<&str>) -> Result<Opened, Failure> {
-        let content = self.content(path)?;
+        let content = self.content(path, part)?;
         let mut warning = None;
         let source: Box<dyn Source> = match kind(&content, part)? {
             Format::Npy => Box::new(npy(&content, part)?),
@@ -85,7 +85,7 @@ impl Files {
         part: Option<&str>,
         is_wanted: &dyn Fn(&str) -> bool,
     ) -> Result<Vec<Opened>, Failure> {
-        let content = self.content(path)?;
+        let content = self.content(path, part)?;
         match (kind(&content, part)?, part) {
             (Format::Npz, None) => {
                 let keys = archive::keys(&content)?.into_iter().filter(|key| is_wanted(key));
@@ -114,11 +114,11 @@ impl Files {
     }
 
     /// A file, opened once; a pipe can be read but once.
-    fn content(&mut self, path: &Path) -> Result<Rc<Content>, Failure> {
+    fn content(&mut self, path: &Path, part: Option<&str>) -> Result<Rc<Content>, Failure> {
         if let Some(content) = self.contents.get(path) {
             return Ok(content.clone());
         }
-        let content = Rc::new(Content::open(path)?);
+        let content = Rc::new(Content::open(path, part.and_then(needed))?);
         self.contents.insert(path.to_owned(), content.clone());
         Ok(content)
     }
@@ -131,6 +131,13 @@ impl Files {
         self.tables.insert(content.path().to_owned(), table.clone());
         Ok(table)
     }
+}
+
+/// How many bytes elements alone are, if their whole shape is stated.
+fn needed(part: &str) -> Option<u64> {
+    let (dtype, sizes) = raw_layout(part).ok()?;
+    let sizes: Vec<usize> = sizes.into_iter().collect::<Option<_>>()?;
+    bytes_of(dtype, &sizes).map(|length| length as u64)
 }
 
 /// The kind of an input, by the end of a file's name, or the beginning of what came through a pipe. What is not known is

@@ -141,6 +141,9 @@ impl Plan {
                 false => Place::File(Partial::create(&target.path)?),
             };
             let taken: Vec<&Kept> = target.results.iter().filter_map(|at| results.get(*at)).collect();
+            if matches!(target.format, Format::Table(_)) {
+                check_groups(&taken, &target.path)?;
+            }
             let names: Vec<(String, DType)> =
                 taken.iter().map(|result| (result.name.clone(), result.dtype)).collect();
             let out = place.file().map_err(failed)?;
@@ -165,6 +168,26 @@ impl Plan {
         let outputs = targets.into_iter().map(open).collect::<Result<_, Failure>>()?;
         Ok(Writing { outputs })
     }
+}
+
+/// The columns of one table belong to the same groups, or its rows would have the names of some of them.
+fn check_groups(results: &[&Kept], path: &Path) -> Result<(), Failure> {
+    let Some(first) = results.iter().find(|result| result.rows.is_some()) else { return Ok(()) };
+    let Some(other) = results.iter().find(|result| result.rows != first.rows) else { return Ok(()) };
+    let groups = |result: &Kept| match &result.rows {
+        Some(label) => format!("rows for the groups of {:?}", label.of),
+        None => "rows without names".to_owned(),
+    };
+    let what = format!(
+        "{} has one name for each row, but {:?} has {}, and {:?} has {}",
+        path.display(),
+        first.name,
+        groups(first),
+        other.name,
+        groups(other)
+    );
+    let code = format!("-o {}=FILE.csv -o {}=FILE.csv", first.name, other.name);
+    Err(Failure::usage(what).help_code("give each kind of rows a table of its own:", code))
 }
 
 /// The header of a table, if its columns have names, and what its rows are called.

@@ -159,7 +159,9 @@ fn every_function_is_explained() {
         }
     }
     assert!(examples > 30, "{examples}");
-    for (name, expected) in [("cov", "mean(x, axis=1"), ("rand", "random numbers"), ("sofmax", "`softmax`")] {
+    for (name, expected) in
+        [("fillna", "where(isnan(x)"), ("rand", "random numbers"), ("sofmax", "`softmax`")]
+    {
         let unknown = folder.run(&["ops", name]);
         assert_eq!((unknown.code, unknown.stdout.as_str()), (Some(2), ""));
         assert!(unknown.stderr.contains(expected), "{}", unknown.stderr);

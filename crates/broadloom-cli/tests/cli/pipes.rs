@@ -229,3 +229,21 @@ fn looking_into_files_is_reading() {
     };
     assert!(time("read ") > time("parse "), "{}", done.stderr);
 }
+
+/// What never ends is read as far as it is needed, and then refused.
+#[test]
+fn endless_inputs_end_in_an_error() {
+    let folder = Folder::new();
+    let (done, _) = folder.piped(&["eval", "x.sum()", "x=-:u8[1000]"], &[1; 1000]);
+    assert_eq!((done.code, done.stdout.as_str()), (Some(0), "1000\n"), "{}", done.stderr);
+    let (done, _) = folder.piped(&["eval", "x.sum()", "x=-:u8[1000]"], &[1; 1001]);
+    assert_eq!((done.code, done.stdout.as_str()), (Some(1), ""));
+    assert!(done.stderr.contains("standard input gives more than the 1000 bytes"), "{}", done.stderr);
+    let (done, _) = folder.piped(&["eval", "x.sum()", "x=-:u8[1000]"], &[1; 999]);
+    assert!(done.stderr.contains("u8[1000] is 1000 bytes, but the file has 999"), "{}", done.stderr);
+    if std::path::Path::new("/dev/zero").exists() {
+        let done = folder.run(&["eval", "x.sum()", "x=/dev/zero:f32[10, 10]"]);
+        assert_eq!((done.code, done.stdout.as_str()), (Some(1), ""));
+        assert!(done.stderr.contains("/dev/zero gives more than the 400 bytes"), "{}", done.stderr);
+    }
+}

@@ -210,3 +210,28 @@ fn what_is_wrong_with_a_table_is_told_with_its_place() {
         }
     }
 }
+
+/// One table has one name for each row.
+#[test]
+fn columns_of_different_groups_are_tables_of_their_own() {
+    let folder = Folder::new();
+    folder.write("t.csv", "city,v\na,1\nb,2\na,5\n");
+    folder.write("u.csv", "kind,w\nq,1\nr,2\nr,5\n");
+    let program = "p = segment_sum(v, city); q = segment_sum(w, kind); s = segment_count(city)";
+    let done = folder.run(&["eval", program, "t.csv", "u.csv", "-o", "o.csv"]);
+    assert_eq!((done.code, done.stdout.as_str()), (Some(2), ""), "{}", done.stderr);
+    for says in [
+        "\"p\" has rows for the groups of \"city\"",
+        "\"q\" has rows for the groups of \"kind\"",
+        "-o p=FILE.csv",
+    ] {
+        assert!(done.stderr.contains(says), "{}", done.stderr);
+    }
+    let done = folder.run(&["eval", "p = segment_sum(v, city); y = v * 2", "t.csv", "-o", "o.csv"]);
+    assert!(done.stderr.contains("\"y\" has rows without names"), "{}", done.stderr);
+    let done =
+        folder.run(&["eval", program, "t.csv", "u.csv", "-o", "p=p.csv", "-o", "q=q.csv", "-o", "s=s.csv"]);
+    assert_eq!((done.code, done.stderr.as_str()), (Some(0), ""));
+    assert_eq!(folder.read("q.csv"), b"kind,q\nq,1\nr,7\n");
+    assert_eq!(folder.read("s.csv"), b"city,s\na,2\nb,1\n");
+}

@@ -162,7 +162,7 @@ impl Writer<'_, '_> {
         let node = Node::TopK { operand: self.image(operand), topk: TopK { indices: false, ..topk } };
         let before = self.rows_before(site);
         let graph = self.graph();
-        let values = graph.place_node(node, dtype, shape, site);
+        let values = graph.place_node(node, dtype, shape, whole.call(expr), site);
         let none = graph.constant(Scalar::I64(NO_INDEX), site);
         let is_missing = graph.elementwise(Op::Equal, &[found, none], site);
         let index = graph.elementwise(Op::Add, &[found, before], site);

@@ -251,10 +251,10 @@ impl<'g> Splitter<'g> {
     /// Whether a value is taken from a slot by a part that runs when what is known before pass `known` is there; the
     /// part after the rows, `is_rest`, itself computes what becomes known then.
     ///
-    /// Reductions are stored, so that no later part repeats them. What is computed of them element by element is.
+    /// Reductions and what is in order are stored, so that no later part repeats them. What is computed of them element by element is.
     fn is_stored(&self, expr: ExprId, known: usize, is_rest: bool) -> bool {
         let reduced = match self.graph.node(expr) {
-            Node::Reduce { .. } | Node::TopK { .. } => true,
+            Node::Reduce { .. } | Node::TopK { .. } | Node::Sort { .. } => true,
             Node::Size(size) => size.symbols().contains(&self.rows),
             _ => false,
         };

@@ -44,6 +44,10 @@ pub enum Refusal {
     Slice,
     /// Rows are looked up by their number.
     Take,
+    /// Rows are put in order among each other.
+    Sort,
+    /// Places among all rows are looked for.
+    Search,
     /// Rows are appended to others.
     Concat,
     /// An output has the rows along another axis than the leading one.
@@ -135,6 +139,14 @@ fn place(graph: &CheckedGraph, rows: SymbolId, expr: ExprId, places: &[Place]) -
         Node::TopK { operand, topk } => match rows_of(*operand) {
             Some(axis) if topk.axis == axis => Ok(Place::Fixed(pass + 1)),
             _ => Ok(here),
+        },
+        Node::Sort { operand, sort } => match rows_of(*operand) {
+            Some(axis) if sort.axis == axis => Err(Refusal::Sort),
+            _ => Ok(here),
+        },
+        Node::Search { table, .. } => match rows_of(*table) {
+            Some(_) => Err(Refusal::Search),
+            None => Ok(here),
         },
         Node::View { view: View::Reshape, operand } => match (rows_of(*operand), found) {
             (None, None) => Ok(here),

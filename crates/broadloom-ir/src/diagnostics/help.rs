@@ -10,7 +10,7 @@ use super::{
 };
 use crate::dim::Dim;
 use crate::graph::elementwise::SELECT_ROLES;
-use crate::graph::{Graph, InputInfo, Mistake, Node, PLACED_OPS, SymbolKind, View, infer, scan_name};
+use crate::graph::{Graph, InputInfo, Mistake, Node, PLACED_OPS, SEARCH, SymbolKind, View, infer, scan_name};
 use crate::ids::{ExprId, SymbolId};
 use crate::ops::Op;
 use crate::shape::{MAX_RANK, Shape};
@@ -151,6 +151,8 @@ fn made(graph: &Graph, expr: ExprId) -> Made {
         Node::Concat { .. } => Made::Op { op: "concat", of: None },
         Node::Segment { values, .. } => op("segment", values),
         Node::TopK { operand, topk } => op(topk.name(), operand),
+        Node::Sort { operand, sort } => op(sort.name(), operand),
+        Node::Search { values, .. } => op(SEARCH, values),
         Node::Scan { op: scanned, operand, .. } => op(scan_name(*scanned), operand),
         Node::Poison => Made::Op { op: "poison", of: None },
     }

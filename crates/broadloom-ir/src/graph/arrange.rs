@@ -28,6 +28,26 @@ pub enum Pad {
     Wrap,
 }
 
+impl Pad {
+    /// After how many elements the pattern that goes on beyond an axis comes round; nothing if it does not, or if there
+    /// is nothing that could.
+    fn period(self, size: i64) -> Option<i64> {
+        let period = match self {
+            Pad::Constant(_) | Pad::Edge => None,
+            Pad::Wrap => Some(size),
+            Pad::Symmetric => size.checked_mul(2),
+            // A mirrored element alone is that element.
+            Pad::Reflect => size.checked_sub(1)?.checked_mul(2).map(|period| period.max(1)),
+        };
+        period.filter(|_| size > 0)
+    }
+
+    /// How many elements the pattern goes on for in one way.
+    fn reach(self, size: i64) -> i64 {
+        if self == Pad::Reflect { size - 1 } else { size }
+    }
+}
+
 /// The elements in reverse.
 const REVERSED: SliceSpec = SliceSpec::Range { start: None, stop: None, step: -1 };
 
@@ -227,6 +247,52 @@ impl Graph {
         self.repeated(operand, axis, axis + 1, times, site)
     }
 
+    /// Each element as often as a number of its own says, one for each element along an axis of constant size; of all
+    /// elements in row-major order for `None`.
+    pub fn repeat_each(&mut self, operand: ExprId, counts: &[i64], axis: Option<i64>, site: Site) -> ExprId {
+        let result = self.try_repeat_each(operand, counts, axis, site);
+        self.settle_view(result, "repeat", operand, site)
+    }
+
+    fn try_repeat_each(
+        &mut self,
+        operand: ExprId,
+        counts: &[i64],
+        axis: Option<i64>,
+        site: Site,
+    ) -> Result<ExprId, Problem> {
+        let Some(axis) = axis else {
+            let all = self.try_reshape(operand, &[None], site)?;
+            return self.try_repeat_each(all, counts, Some(0), site);
+        };
+        let axis = resolve_axis(axis, self.written(operand).rank())?;
+        let size = self.written(operand)[axis].as_constant();
+        if size.is_none_or(|size| usize::try_from(size) != Ok(counts.len())) {
+            return Err(Problem::Argument(
+                "takes one number, or one for each element of an axis of constant size",
+            ));
+        }
+        if counts.iter().any(|count| *count < 0) {
+            return Err(Problem::Argument("takes no negative number of times"));
+        }
+        let mut pieces = Operands::new();
+        let mut start = 0;
+        // Neighbours that are repeated equally often are one piece.
+        for run in counts.chunk_by(|left, right| left == right) {
+            let stop = start + run.len() as i64;
+            let range = [start, stop].map(Dim::constant);
+            start = stop;
+            let Some(&times) = run.first().filter(|times| **times > 0) else { continue };
+            let [first, behind] = range;
+            let part = self.part(operand, axis, Some(first), Some(behind), 1, site)?;
+            pieces.push(self.repeated(part, axis, axis + 1, &Dim::constant(times), site)?);
+        }
+        if pieces.is_empty() {
+            return self.part(operand, axis, Some(Dim::ZERO), Some(Dim::ZERO), 1, site);
+        }
+        self.try_concat(&pieces, axis as i64, site)
+    }
+
     /// The whole so many times along each axis, aligned at the last one.
     pub fn tile(&mut self, operand: ExprId, times: &[Dim], site: Site) -> ExprId {
         let result = self.try_tile(operand, times, site);
@@ -276,7 +342,7 @@ impl Graph {
         self.settle_view(result, "pad", operand, site)
     }
 
-    fn try_pad(
+    pub(super) fn try_pad(
         &mut self,
         operand: ExprId,
         widths: &[[Dim; 2]],
@@ -315,6 +381,11 @@ impl Graph {
     ) -> Result<ExprId, Problem> {
         let mut shape = self.written(operand).to_vec();
         let size = std::mem::replace(&mut shape[axis], width.clone());
+        if let (Some(width), Some(size)) = (width.as_constant(), size.as_constant())
+            && let Some(period) = mode.period(size).filter(|_| width > mode.reach(size))
+        {
+            return self.periodic(operand, axis, is_before, [width, size, period], site);
+        }
         let less = |larger: &Dim, smaller: &Dim| larger.sub(smaller).map_err(Problem::Size);
         let more = |width: &Dim| width.add(&Dim::ONE).map_err(Problem::Size);
         let (start, stop, step) = match (mode, is_before) {
@@ -340,6 +411,33 @@ impl Graph {
         if mode == Pad::Edge { self.try_broadcast_to(part, shape.into(), site) } else { Ok(part) }
     }
 
+    /// What stands before an axis, or behind it, where the pattern comes round more than once: taken by position, which
+    /// goes up through the elements and, if they are mirrored, down again.
+    fn periodic(
+        &mut self,
+        operand: ExprId,
+        axis: usize,
+        is_before: bool,
+        [width, size, period]: [i64; 3],
+        site: Site,
+    ) -> Result<ExprId, Problem> {
+        let first = if is_before { width.checked_neg() } else { Some(size) };
+        let first = first.map(|first| first.rem_euclid(period)).ok_or(Problem::TooManyElements)?;
+        // Where the way down begins, each element is met a second time, unless the last one alone is the turn.
+        let turn = Scalar::I64(if period == 2 * size { period - 1 } else { period });
+        let [first, period_value, turn] =
+            [Scalar::I64(first), Scalar::I64(period), turn].map(|value| self.insert_constant(value, site));
+        let (first, period_value, turn) = (first?, period_value?, turn?);
+        let position = self.try_iota(Dim::constant(width), site)?;
+        let position = self.try_elementwise(Op::Add, &[position, first], site)?;
+        let mut position = self.try_elementwise(Op::Remainder, &[position, period_value], site)?;
+        if period != size {
+            let down = self.try_elementwise(Op::Subtract, &[turn, position], site)?;
+            position = self.try_elementwise(Op::Minimum, &[position, down], site)?;
+        }
+        self.try_take(operand, position, axis as i64, site)
+    }
+
     /// The elements of two axes whose second index is the first plus `offset`, along a new last axis. Sizes that are not
     /// equal have to be constants.
     pub fn diagonal(&mut self, operand: ExprId, offset: i64, axes: [i64; 2], site: Site) -> ExprId {
@@ -355,7 +453,7 @@ impl Graph {
         self.settle_view(result, "trace", operand, site)
     }
 
-    fn try_diagonal(
+    pub(super) fn try_diagonal(
         &mut self,
         operand: ExprId,
         offset: i64,
@@ -405,7 +503,7 @@ impl Graph {
     }
 
     /// The table is indexed in row-major order: by the places on all axes, each times what lies behind it.
-    fn try_take_along_axis(
+    pub(super) fn try_take_along_axis(
         &mut self,
         table: ExprId,
         indices: ExprId,
@@ -428,15 +526,10 @@ impl Graph {
             }
         }
         let index = self.try_broadcast_to(index, wanted.into(), site)?;
-        let size = self.try_size(shape[axis].clone(), site)?;
-        let zero = self.insert_constant(Scalar::I64(0), site)?;
-        let least = self.try_elementwise(Op::Negative, &[size], site)?;
-        let is_negative = self.try_elementwise(Op::Less, &[index, zero], site)?;
-        let from_end = self.try_elementwise(Op::Add, &[index, size], site)?;
-        let place = self.try_select([is_negative, from_end, index], site)?;
-        let above = self.try_elementwise(Op::GreaterEqual, &[index, least], site)?;
-        let below = self.try_elementwise(Op::Less, &[index, size], site)?;
-        let is_within = self.try_elementwise(Op::LogicalAnd, &[above, below], site)?;
+        // Of the numbers of the axis: an index out of range is reported as the user gave it, and a negative one counted
+        // from the end.
+        let along = self.try_iota(shape[axis].clone(), site)?;
+        let place = self.try_take(along, index, 0, site)?;
         let mut flat = place;
         let behind = Dim::product(&shape[axis + 1..]).map_err(Problem::Size)?;
         if !behind.is_one() {
@@ -451,9 +544,6 @@ impl Graph {
             let along = self.try_expand_dims(along, &new, site)?;
             flat = self.try_elementwise(Op::Add, &[flat, along], site)?;
         }
-        // An index out of range is one of the whole table as well, which reports it when the graph runs.
-        let count = self.try_size(shape.elements().map_err(Problem::Size)?, site)?;
-        let flat = self.try_select([is_within, flat, count], site)?;
         let all = self.try_reshape(table, &[None], site)?;
         self.try_take(all, flat, 0, site)
     }

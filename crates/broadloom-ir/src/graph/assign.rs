@@ -124,6 +124,8 @@ impl CheckedGraph {
             | Node::Size(_)
             | Node::Concat { .. }
             | Node::TopK { .. }
+            | Node::Sort { .. }
+            | Node::Search { .. }
             | Node::Scan { .. }
             | Node::Poison => false,
         })

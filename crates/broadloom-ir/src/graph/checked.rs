@@ -119,9 +119,10 @@ impl Graph {
         checked.declared =
             self.symbols.declared().map(|(symbol, value)| (symbol, found.apply(value))).collect();
         for (index, size) in unproven {
-            let Entry { site, .. } = self.entries[index];
+            let Entry { site, ref call, .. } = self.entries[index];
             let (demand, origin) = (super::Demand::NonNegative(found.apply(&size)), number[index]);
-            checked.obligations.push(Obligation { demand, origin, site, requirement: Requirement::Size });
+            let (requirement, call) = (Requirement::Size, call.clone());
+            checked.obligations.push(Obligation { demand, origin, site, requirement, call });
         }
         mistakes.extend(checked.unsolved(known).into_iter().map(|(symbol, site)| {
             let symbol = self.symbols()[symbol.index()].name.clone();
@@ -396,6 +397,11 @@ impl CheckedGraph {
     /// Where an expression was made first.
     pub fn site(&self, expr: ExprId) -> Site {
         self.0.entries[expr.index()].site
+    }
+
+    /// The function that the user called to make an expression.
+    pub fn call(&self, expr: ExprId) -> &str {
+        self.0.entries[expr.index()].call.as_deref().unwrap_or("expression")
     }
 
     /// The operands of an expression in order.

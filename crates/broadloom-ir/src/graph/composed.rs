@@ -28,7 +28,14 @@ macro_rules! for_each_composed {
             spacing = Spacing(x)
             /// `x * 2**y` for an integer `y`, rounded once.
             ldexp = Ldexp(x, y)
-            /// The normal distribution function, `erfc(-x / sqrt(2)) / 2`, within 6 units in the last place.
+            /// Whether `x` is infinite and positive.
+            isposinf = Isposinf(x)
+            /// Whether `x` is infinite and negative.
+            isneginf = Isneginf(x)
+            /// `sin(pi * x) / (pi * x)`, and 1 for zero.
+            sinc = Sinc(x)
+            /// The normal distribution function, `erfc(-x / sqrt(2)) / 2`, within 6 units in the last place: it is `gelu(x) / x`,
+            /// with the error of `gelu` in accuracy.md and that of a division.
             ndtr = Ndtr(x)
             /// Sum of integers that stops at the least and the greatest one of their common dtype.
             saturating_add = SaturatingAdd(x, y)
@@ -144,6 +151,24 @@ impl Graph {
                 self.try_elementwise(Op::Subtract, &[next, x], site)
             }
             Composed::Ldexp => self.try_ldexp(x, y, site),
+            Composed::Isposinf | Composed::Isneginf => {
+                let [x] = self.as_floats([x], site)?;
+                let sign = if function == Composed::Isposinf { 1.0 } else { -1.0 };
+                let [infinity] = self.numbers_like(x, [sign * f64::INFINITY], site)?;
+                self.try_elementwise(Op::Equal, &[x, infinity], site)
+            }
+            Composed::Sinc => {
+                let [x] = self.as_floats([x], site)?;
+                let dtype = self.dtype(x);
+                let x = self.convert(x, dtype.arithmetic(), site)?;
+                let [pi, zero, one] = self.numbers_like(x, [std::f64::consts::PI, 0.0, 1.0], site)?;
+                let angle = self.try_elementwise(Op::Multiply, &[pi, x], site)?;
+                let sine = self.try_elementwise(Op::Sin, &[angle], site)?;
+                let ratio = self.try_elementwise(Op::Divide, &[sine, angle], site)?;
+                let is_zero = self.try_elementwise(Op::Equal, &[x, zero], site)?;
+                let value = self.try_select([is_zero, one, ratio], site)?;
+                self.convert(value, dtype, site)
+            }
             Composed::Ndtr => self.try_ndtr(x, site),
             Composed::SaturatingAdd => self.try_saturating(Op::Add, x, y, site),
             Composed::SaturatingSubtract => self.try_saturating(Op::Subtract, x, y, site),
@@ -151,7 +176,7 @@ impl Graph {
     }
 
     /// Operands in the float in which elementary functions of them are computed.
-    fn as_floats<const N: usize>(
+    pub(super) fn as_floats<const N: usize>(
         &mut self,
         operands: [ExprId; N],
         site: Site,
@@ -166,7 +191,7 @@ impl Graph {
     }
 
     /// Constants of the dtype of an expression.
-    fn numbers_like<const N: usize>(
+    pub(super) fn numbers_like<const N: usize>(
         &mut self,
         like: ExprId,
         values: [f64; N],

@@ -175,7 +175,7 @@ impl Graph {
         self.insert(Node::Cast(operand), to, shape, Vec::new(), site)
     }
 
-    fn broadcast(
+    pub(super) fn broadcast(
         &mut self,
         op: &'static str,
         operands: &[ExprId],

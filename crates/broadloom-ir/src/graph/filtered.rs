@@ -4,7 +4,7 @@
 //! is stored. An initial value is combined with the result in the end.
 
 use super::reduction::Empty;
-use super::{Graph, Node, Site};
+use super::{Graph, Literal, Node, Site};
 use crate::dim::Dim;
 use crate::dtype::{Class, DType, Scalar};
 use crate::ids::ExprId;
@@ -58,6 +58,13 @@ impl Graph {
                 self.settle(combined, &name, &[reduced, initial], site)
             }
         }
+    }
+
+    /// A number that a reduction of an operand begins with, in the dtype of its result; of bool, whether it is not zero.
+    pub fn initial_literal(&mut self, op: ReduceOp, operand: ExprId, value: Literal, site: Site) -> ExprId {
+        let meets = op.result_dtype(self.dtype(operand));
+        let value = if meets == DType::Bool { Literal::Bool(value.to_f64() != 0.0) } else { value };
+        self.literal(value, meets, site)
     }
 
     fn try_reduce_terms(

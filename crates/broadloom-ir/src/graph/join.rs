@@ -164,7 +164,7 @@ impl Graph {
         self.reduce_segments(ReduceOp::Sum, ones, ids, segments, site)
     }
 
-    fn try_segment(
+    pub(super) fn try_segment(
         &mut self,
         op: SegmentOp,
         values: ExprId,

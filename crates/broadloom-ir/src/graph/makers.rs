@@ -88,6 +88,12 @@ impl Graph {
         self.try_stack(&columns, 1, site)
     }
 
+    /// One value everywhere, by the name of the function that was called: `full`, `zeros`, `ones_like`, ..
+    pub fn filled(&mut self, name: &str, value: ExprId, shape: Shape, site: Site) -> ExprId {
+        let result = self.try_broadcast_to(value, shape, site);
+        self.settle_view(result, name, value, site)
+    }
+
     /// Ones where the second index is the first plus `offset`, and zeros elsewhere.
     pub fn eye(&mut self, sizes: [Dim; 2], offset: i64, dtype: DType, site: Site) -> ExprId {
         let result = self.try_eye(sizes, offset, dtype, site);
@@ -100,7 +106,7 @@ impl Graph {
     }
 
     /// Whether the columns of a matrix compare with those of a diagonal, row by row.
-    fn beside_diagonal(
+    pub(super) fn beside_diagonal(
         &mut self,
         op: Op,
         [rows, columns]: [Dim; 2],
@@ -142,5 +148,45 @@ impl Graph {
         let behind: Vec<i64> = (1..(vectors.len() - number) as i64).collect();
         let along = self.try_expand_dims(vector, &behind, site)?;
         self.try_broadcast_to(along, grid.into(), site)
+    }
+
+    /// Of tensors that broadcast, the one of this number, stretched to the shape of all.
+    pub fn stretched(&mut self, operands: &[ExprId], number: usize, site: Site) -> ExprId {
+        let result = self.try_stretched(operands, number, site);
+        self.settle_all(result, "broadcast_arrays", operands, site)
+    }
+
+    fn try_stretched(&mut self, operands: &[ExprId], number: usize, site: Site) -> Result<ExprId, Problem> {
+        let Some(&operand) = operands.get(number) else {
+            return Err(Problem::Arity { expected: number + 1, given: operands.len() });
+        };
+        let roles = vec!["operand"; operands.len()];
+        let shape = self.broadcast("broadcast_arrays", operands, &roles, site)?;
+        self.try_broadcast_to(operand, shape, site)
+    }
+
+    /// The places along one axis of a shape, of positions among all its elements in row-major order (`i64`). A position
+    /// that is none is an error when the graph runs.
+    pub fn unravelled(&mut self, positions: ExprId, shape: &[Dim], axis: usize, site: Site) -> ExprId {
+        let result = self.try_unravelled(positions, shape, axis, site);
+        self.settle_all(result, "unravel_index", &[positions], site)
+    }
+
+    fn try_unravelled(
+        &mut self,
+        positions: ExprId,
+        shape: &[Dim],
+        axis: usize,
+        site: Site,
+    ) -> Result<ExprId, Problem> {
+        let Some((size, behind)) = shape.get(axis..).and_then(<[Dim]>::split_first) else {
+            return Err(Problem::NoAxis { axis: axis as i64, rank: shape.len() });
+        };
+        let all = self.try_iota(Dim::product(shape).map_err(Problem::Size)?, site)?;
+        let position = self.try_take(all, positions, 0, site)?;
+        let step = self.try_size(Dim::product(behind).map_err(Problem::Size)?, site)?;
+        let size = self.try_size(size.clone(), site)?;
+        let place = self.try_elementwise(Op::FloorDivide, &[position, step], site)?;
+        self.try_elementwise(Op::Remainder, &[place, size], site)
     }
 }

@@ -62,15 +62,36 @@ impl Graph {
         match result {
             Ok(expr) => {
                 self.unifier.keep();
+                self.attribute(op);
                 expr
             }
             Err(problem) => {
+                let problem = problem.of_call(op);
                 let mistake = self.mistake(problem, Some(op), operands, site);
                 self.unifier.undo(0);
                 self.mistakes.push(mistake);
                 ExprId::new(POISON)
             }
         }
+    }
+
+    /// What was made since the last call was settled belongs to a call of this name.
+    fn attribute(&mut self, op: &str) {
+        let [entries, obligations] = self.settled;
+        let before = entries.checked_sub(1).and_then(|last| self.entries[last].call.clone());
+        self.settled = [self.entries.len(), self.obligations.len()];
+        let obligations = self.obligations.get_mut(obligations..).unwrap_or_default();
+        let entries = self.entries.get_mut(entries..).unwrap_or_default();
+        if obligations.is_empty() && entries.is_empty() {
+            return;
+        }
+        // Calls of one name follow each other.
+        let call = before.filter(|before| **before == *op).unwrap_or_else(|| op.into());
+        for obligation in obligations {
+            obligation.requirement = obligation.requirement.of_call(op);
+            obligation.call = Some(call.clone());
+        }
+        entries.iter_mut().for_each(|entry| entry.call = Some(call.clone()));
     }
 
     /// A mistake, with what is known now of the sizes of its operands.

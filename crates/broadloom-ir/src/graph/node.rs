@@ -1,6 +1,6 @@
 //! The kinds of expressions.
 
-use super::TopK;
+use super::{Sort, TopK};
 use crate::dim::Dim;
 use crate::dtype::Scalar;
 use crate::ids::{ExprId, InputId};
@@ -100,6 +100,23 @@ pub enum Node {
         /// Which.
         topk: TopK,
     },
+    /// The elements along an axis in order, or their indices.
+    Sort {
+        /// Any dtype.
+        operand: ExprId,
+        /// Which, and how.
+        sort: Sort,
+    },
+    /// Where values would stand in a sorted table (i64): the number of its elements that are less than each, or not
+    /// greater; see [`Graph::searchsorted`](super::Graph::searchsorted).
+    Search {
+        /// Along one axis.
+        table: ExprId,
+        /// Of the dtype of the table; their shape is that of the result.
+        values: ExprId,
+        /// Behind the elements that are equal, rather than before them.
+        right: bool,
+    },
     /// Running results along an axis: each is that before it combined with one element more; the first is the first element,
     /// or that combined with `initial`.
     Scan {
@@ -161,8 +178,10 @@ impl Node {
             Node::Cast(operand)
             | Node::Reduce { operand, .. }
             | Node::View { operand, .. }
-            | Node::TopK { operand, .. } => smallvec![*operand],
+            | Node::TopK { operand, .. }
+            | Node::Sort { operand, .. } => smallvec![*operand],
             Node::Take { table, indices, .. } => smallvec![*table, *indices],
+            Node::Search { table, values, .. } => smallvec![*table, *values],
             Node::Scan { operand, initial, .. } => std::iter::once(*operand).chain(*initial).collect(),
         }
     }
@@ -186,6 +205,8 @@ impl Node {
             | Node::Concat { .. }
             | Node::Segment { .. }
             | Node::TopK { .. }
+            | Node::Sort { .. }
+            | Node::Search { .. }
             | Node::Scan { .. }
             | Node::Poison => {}
         }
@@ -204,8 +225,10 @@ impl Node {
             Node::Cast(operand)
             | Node::Reduce { operand, .. }
             | Node::View { operand, .. }
-            | Node::TopK { operand, .. } => &mut [operand],
+            | Node::TopK { operand, .. }
+            | Node::Sort { operand, .. } => &mut [operand],
             Node::Take { table, indices, .. } => &mut [table, indices],
+            Node::Search { table, values, .. } => &mut [table, values],
             Node::Scan { operand, initial, .. } => {
                 *operand = id(*operand);
                 *initial = initial.map(id);

@@ -1,6 +1,6 @@
 //! Checked graphs as text.
 
-use super::{CheckedGraph, Node, View, scan_name};
+use super::{CheckedGraph, Node, SEARCH, View, scan_name};
 use crate::shape::Shape;
 use std::fmt;
 
@@ -29,6 +29,8 @@ impl CheckedGraph {
             Node::Concat { .. } => f.write_str("concat"),
             Node::Segment { op, .. } => write!(f, "segment_{op}"),
             Node::TopK { topk, .. } => f.write_str(topk.name()),
+            Node::Sort { sort, .. } => f.write_str(sort.name()),
+            Node::Search { .. } => f.write_str(SEARCH),
             Node::Scan { op, .. } => f.write_str(scan_name(*op)),
             Node::Poison => f.write_str("poison"),
         }?;
@@ -54,6 +56,10 @@ impl CheckedGraph {
                 let smallest = if topk.largest { "" } else { " smallest" };
                 write!(f, " k={} axis={}{smallest}", topk.k, topk.axis)
             }
+            Node::Sort { sort, .. } => {
+                write!(f, " axis={}{}", sort.axis, if sort.descending { " descending" } else { "" })
+            }
+            Node::Search { right, .. } => f.write_str(if *right { " right" } else { "" }),
             Node::Take { axis, .. }
             | Node::Concat { axis, .. }
             | Node::Scan { axis, .. }

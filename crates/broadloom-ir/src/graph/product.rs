@@ -94,7 +94,7 @@ impl Graph {
         self.settle(result, product.name(), &operands, site)
     }
 
-    fn try_product(
+    pub(super) fn try_product(
         &mut self,
         product: &Product,
         operands: [ExprId; 2],

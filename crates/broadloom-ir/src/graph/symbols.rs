@@ -342,7 +342,8 @@ impl Graph {
             return Err(problem);
         }
         let demand = super::Demand::Equal(left, right);
-        self.declarations.push(Obligation { demand, origin: None, site, requirement: Requirement::Declared });
+        let requirement = Requirement::Declared;
+        self.declarations.push(Obligation { demand, origin: None, site, requirement, call: None });
         Ok(Declared::Checked)
     }
 
@@ -362,7 +363,7 @@ impl Graph {
             }
             if interval.lower < 0 {
                 let (demand, requirement) = (super::Demand::NonNegative(demand), Requirement::Range);
-                self.declarations.push(Obligation { demand, origin: None, site, requirement });
+                self.declarations.push(Obligation { demand, origin: None, site, requirement, call: None });
             }
         }
         value.scale(unit).map_err(Problem::Size)?;

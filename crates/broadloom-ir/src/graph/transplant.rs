@@ -29,9 +29,16 @@ impl Graph {
     }
 
     /// A node whose dtype and shape the caller knows. What it demands of sizes is the caller's concern.
-    pub(crate) fn place_node(&mut self, node: Node, dtype: DType, shape: Shape, site: Site) -> ExprId {
+    pub(crate) fn place_node(
+        &mut self,
+        node: Node,
+        dtype: DType,
+        shape: Shape,
+        call: &str,
+        site: Site,
+    ) -> ExprId {
         let result = self.insert(node, dtype, shape, Vec::new(), site);
-        self.settle(result, "part", &[], site)
+        self.settle(result, call, &[], site)
     }
 
     /// The expression that is such a node, if there is one.

@@ -164,7 +164,8 @@ impl Graph {
         }
         let expr = self.insert_view(View::Rebind, operand, shape, Vec::new(), site)?;
         let requirement = Requirement::Rebound;
-        let obligation = |demand| Obligation { demand, origin: Some(expr), site, requirement };
+        let origin = Some(expr);
+        let obligation = |demand| Obligation { demand, origin, site, requirement, call: None };
         self.obligations.extend(demands.into_iter().map(obligation));
         Ok(expr)
     }
@@ -417,7 +418,7 @@ impl Graph {
         self.settle(result, "sliding_window_view", &[operand], site)
     }
 
-    fn try_windows(
+    pub(super) fn try_windows(
         &mut self,
         operand: ExprId,
         width: &Dim,

@@ -50,13 +50,13 @@ pub(super) fn topk(topk: TopK, operand: &Array, fused: bool) -> Result<Array, Fa
 }
 
 /// What an element is compared by.
-enum Rank {
+pub(super) enum Rank {
     Nan,
     Float(f64),
     Integer(i128),
 }
 
-fn rank(element: Scalar, is_nan: bool) -> Rank {
+pub(super) fn rank(element: Scalar, is_nan: bool) -> Rank {
     match (element, element.cast(DType::F64), element.cast(DType::I64)) {
         _ if is_nan => Rank::Nan,
         (Scalar::U64(value), ..) => Rank::Integer(value.into()),
@@ -69,7 +69,7 @@ fn rank(element: Scalar, is_nan: bool) -> Rank {
 
 impl Rank {
     /// In ascending order, with NaN first. Zeros differ as values, but not in where they stand.
-    fn compare(&self, other: &Rank, by_sign_of_zero: bool) -> Ordering {
+    pub(super) fn compare(&self, other: &Rank, by_sign_of_zero: bool) -> Ordering {
         match (self, other) {
             (Rank::Nan, Rank::Nan) => Ordering::Equal,
             (Rank::Nan, _) => Ordering::Less,

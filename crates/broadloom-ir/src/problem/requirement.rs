@@ -21,6 +21,8 @@ pub enum Requirement {
     Enough,
     /// A window is no longer than its axis.
     Window,
+    /// An axis has the elements that a function takes of it, which the user called and which is no slice.
+    Elements,
     /// A size is not negative.
     Size,
     /// A declared equality holds.
@@ -32,6 +34,22 @@ pub enum Requirement {
 }
 
 impl Requirement {
+    /// The demand as that of a function: parts of axes are what it is made of, and none that the user wrote.
+    pub(crate) fn of_call(self, call: &str) -> Requirement {
+        match self {
+            Requirement::SliceStart
+            | Requirement::SliceOrder
+            | Requirement::SliceStop
+            | Requirement::IndexStart
+            | Requirement::IndexStop
+                if call != "slice" =>
+            {
+                Requirement::Elements
+            }
+            other => other,
+        }
+    }
+
     /// What makes the demand.
     pub fn subject(self) -> &'static str {
         match self {
@@ -40,6 +58,7 @@ impl Requirement {
             Requirement::NotEmpty => "the reduction",
             Requirement::Enough => "`topk`",
             Requirement::Window => "the window",
+            Requirement::Elements => "the function",
             Requirement::Size => "the size",
             Requirement::Declared => "the declaration",
             Requirement::Range => "the stated range",
@@ -59,6 +78,7 @@ impl fmt::Display for Requirement {
             Requirement::NotEmpty => "an empty axis has no such value",
             Requirement::Enough => "the axis has fewer elements than are asked for",
             Requirement::Window => "the window is longer than the axis",
+            Requirement::Elements => "the axis has fewer elements than it takes",
             Requirement::Size => "the size is negative",
             Requirement::Declared => "the sizes were declared to be equal",
             Requirement::Range => "the size is outside of its stated range",

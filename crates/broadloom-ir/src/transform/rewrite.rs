@@ -89,7 +89,7 @@ impl<'g> Rewriter<'g> {
             Node::Input(input) => self.graph.declare(&source.inputs()[input.index()]),
             node => {
                 let (dtype, shape) = (source.dtype(expr), source.shape(expr).clone());
-                self.graph.place_node(node, dtype, shape, source.site(expr))
+                self.graph.place_node(node, dtype, shape, source.call(expr), source.site(expr))
             }
         }
     }

@@ -352,6 +352,8 @@ impl Known {
             Node::View { operand, .. } => self.is_natural(*operand),
             // The greatest that are missing are minus infinity.
             Node::TopK { operand, topk } => topk.indices || !topk.largest && self.is_natural(*operand),
+            Node::Sort { operand, sort } => sort.indices || self.is_natural(*operand),
+            Node::Search { .. } => true,
             Node::Scan { op, operand, initial, .. } => {
                 let keeps = matches!(op, ReduceOp::Min | ReduceOp::Max) || is_float && *op == ReduceOp::Sum;
                 keeps && initial.is_none() && self.is_natural(*operand)
@@ -409,12 +411,12 @@ fn copied(rewriter: &mut Rewriter<'_>, expr: ExprId, node: Node) -> ExprId {
             let becomes_product = after.is_some_and(|[x, y]| ![Some([x, y]), Some([y, x])].contains(&before));
             let operand = if becomes_product {
                 let node = Node::Elementwise { op: Op::Positive, operands: Operands::from_slice(&[operand]) };
-                rewriter.builder().place_node(node, of, shape_of, site)
+                rewriter.builder().place_node(node, of, shape_of, source.call(expr), site)
             } else {
                 operand
             };
             let node = Node::Reduce { op, operand, axes, keepdims };
-            rewriter.builder().place_node(node, dtype, shape, site)
+            rewriter.builder().place_node(node, dtype, shape, source.call(expr), site)
         }
         _ => rewriter.copy(expr),
     }

@@ -38,7 +38,7 @@ pub(crate) struct Val {
 
 impl Val {
     /// A scalar.
-    pub(super) fn scalar(dtype: DType, value: ir::Value) -> Val {
+    pub(crate) fn scalar(dtype: DType, value: ir::Value) -> Val {
         Val { dtype, lanes: 1, width: width_of(dtype), regs: SmallVec::from_slice(&[value]) }
     }
 

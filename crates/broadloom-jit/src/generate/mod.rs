@@ -25,6 +25,7 @@ mod reduce;
 mod rows;
 mod scan;
 mod scatter;
+mod sort;
 mod stream;
 #[cfg(test)]
 mod tests;
@@ -328,6 +329,7 @@ impl<'f> Generator<'_, 'f, '_> {
                 Stmt::Stream(stream) => self.stream(stream),
                 Stmt::Contract(contract) => self.contract(contract, None),
                 Stmt::Pairs(pairs) => self.pairs(pairs),
+                Stmt::Sort(sort) => self.sort(sort),
                 Stmt::Best(best) => self.best(best),
                 Stmt::BestRows(best) => self.best_rows(best),
                 Stmt::Gather { access, delta, row, axis, steps, strides } => {
@@ -495,6 +497,10 @@ impl<'f> Generator<'_, 'f, '_> {
                 let index = self.get(*index);
                 self.take(value, *access, &index, *stride, *size, *position)
             }
+            Def::Search { access, value, stride, size, right } => {
+                let wanted = self.get(*value);
+                self.search(*access, &wanted, *stride, *size, *right)
+            }
             Def::Segment { index, size, position } => {
                 let index = self.get(*index);
                 self.segment(value, &index, *size, *position)
@@ -543,11 +549,17 @@ impl<'f> Generator<'_, 'f, '_> {
     }
 
     fn call_host(&mut self, address: usize, args: &[ir::Value]) {
+        self.call_host_for(address, args, &[]);
+    }
+
+    /// Calls the host for results of these types.
+    fn call_host_for(&mut self, address: usize, args: &[ir::Value], results: &[ir::Type]) -> ir::Inst {
         let mut signature = Signature::new(self.call_conv);
         signature.params.extend(args.iter().map(|_| AbiParam::new(types::I64)));
+        signature.returns.extend(results.iter().map(|result| AbiParam::new(*result)));
         let signature = self.emit.builder.import_signature(signature);
         let address = self.constant(address as i64);
-        self.ins().call_indirect(signature, address, args);
+        self.ins().call_indirect(signature, address, args)
     }
 
     /// Applies a tile function to the rows of the current strip.

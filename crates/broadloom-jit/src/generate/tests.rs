@@ -109,6 +109,7 @@ fn kernels_for_aarch64_agree_with_the_interpreter() {
         expressions::RESHAPES,
         expressions::HALVES,
         expressions::BEST,
+        expressions::ORDER,
         expressions::SCANS,
     ]
     .concat();

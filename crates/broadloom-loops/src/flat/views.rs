@@ -204,6 +204,8 @@ impl Flat {
                 | Kind::Iota
                 | Kind::Concat { .. }
                 | Kind::TopK { .. }
+                | Kind::Sort { .. }
+                | Kind::Search { .. }
                 | Kind::Scan { .. }
                 | Kind::Segment { .. } => return None,
             }

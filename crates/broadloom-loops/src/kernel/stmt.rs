@@ -106,6 +106,8 @@ pub enum Stmt {
     Best(Best),
     /// Finds the best elements along an axis for the strip of another, in order, into rows, by a tile function.
     BestRows(BestRows),
+    /// Puts a row in order.
+    Sort(SortRow),
     /// Copies what the strips of two axes meet of an array into rows, one for each step of `rows`.
     Transpose {
         /// Of which array: neighbours along `rows` lie side by side.

@@ -106,7 +106,9 @@ impl Kernel {
             }
             Def::Op { position, .. } => position.is_none(),
             Def::Constant(_) | Def::Param(_) | Def::Index(_) | Def::Select(_) | Def::Cast(_) => true,
-            Def::Row(..) | Def::Take { .. } | Def::Segment { .. } | Def::Reduced => false,
+            Def::Row(..) | Def::Take { .. } | Def::Search { .. } | Def::Segment { .. } | Def::Reduced => {
+                false
+            }
         }
     }
 }
@@ -206,6 +208,7 @@ impl Stmt {
             | Stmt::Begin { .. }
             | Stmt::Scan { .. }
             | Stmt::Pairs(_)
+            | Stmt::Sort(_)
             | Stmt::Transpose { .. }
             | Stmt::Gather { .. } => None,
         }
@@ -245,6 +248,7 @@ impl Stmt {
             | Stmt::Begin { .. }
             | Stmt::Scan { .. }
             | Stmt::Pairs(_)
+            | Stmt::Sort(_)
             | Stmt::Transpose { .. }
             | Stmt::Gather { .. } => smallvec![],
         }
@@ -257,6 +261,7 @@ impl Stmt {
             Stmt::Store { access, delta, .. } => smallvec![(*access, Use::Write(*delta))],
             Stmt::Scatter { access, .. } => smallvec![(*access, Use::Combine)],
             Stmt::Pairs(pairs) => smallvec![(pairs.right, Use::ReadAny)],
+            Stmt::Sort(sort) => smallvec![(sort.source, Use::ReadAny), (sort.target, Use::Combine)],
             Stmt::Best(Best { source, .. }) | Stmt::BestRows(BestRows { source, .. }) => {
                 source.array().into_iter().map(|(access, _)| (access, Use::ReadAny)).collect()
             }
@@ -301,6 +306,7 @@ impl Stmt {
             | Stmt::Reduce(_)
             | Stmt::Stream(_)
             | Stmt::Contract(_)
+            | Stmt::Sort(_)
             | Stmt::Transpose { .. }
             | Stmt::Gather { .. } => None,
         }
@@ -347,6 +353,7 @@ impl Stmt {
             | Stmt::Scatter { .. }
             | Stmt::For { .. }
             | Stmt::Strip { .. }
+            | Stmt::Sort(_)
             | Stmt::Reduce(_) => smallvec![],
         }
     }
@@ -386,6 +393,7 @@ impl Def {
             Def::Select(args) => SmallVec::from_slice(args),
             Def::Cast(arg) => smallvec![*arg],
             Def::Take { index, .. } | Def::Segment { index, .. } => smallvec![*index],
+            Def::Search { value, .. } => smallvec![*value],
             Def::Constant(_)
             | Def::Param(_)
             | Def::Index(_)
@@ -403,6 +411,7 @@ impl Def {
             Def::Select(args) => args,
             Def::Cast(arg) => std::slice::from_mut(arg),
             Def::Take { index, .. } | Def::Segment { index, .. } => std::slice::from_mut(index),
+            Def::Search { value, .. } => std::slice::from_mut(value),
             Def::Constant(_)
             | Def::Param(_)
             | Def::Index(_)
@@ -421,6 +430,7 @@ impl Def {
             Def::Take { access, position, .. } => {
                 smallvec![(*access, Use::ReadAny), (*position, Use::Position)]
             }
+            Def::Search { access, .. } => smallvec![(*access, Use::ReadAny)],
             Def::Op { position, .. } => position.iter().map(|access| (*access, Use::Position)).collect(),
             Def::Segment { position, .. } => smallvec![(*position, Use::Position)],
             Def::Constant(_)

@@ -44,6 +44,7 @@ impl Maker<'_, '_, '_> {
                     let operand = self.nest.values[args[0].index()].dtype;
                     add(Unit::Operations, cost::op(*op, operand), &path);
                 }
+                Def::Search { .. } => add(Unit::Operations, cost::SEARCH, &path),
                 Def::Select(_) | Def::Cast(_) | Def::Segment { .. } => {
                     add(Unit::Operations, cost::SELECT, &path);
                 }

@@ -3,7 +3,7 @@
 use crate::cost;
 use crate::flat::{Flat, FlatId, Kind};
 use crate::thresholds::LIKELY_EXTENT;
-use broadloom_ir::graph::scan_name;
+use broadloom_ir::graph::{SEARCH, scan_name};
 
 /// What an element takes if it is computed where it is read, as a saturating estimate.
 #[derive(Debug, Clone, Copy)]
@@ -63,6 +63,8 @@ pub(super) fn estimates(flat: &Flat) -> Vec<Estimate> {
             Kind::Take { .. } => own(cost::GATHER, "take"),
             Kind::Concat { .. } => own(cost::SELECT, "concat"),
             Kind::Segment { op, .. } => own(cost::REDUCTION, op.name()),
+            Kind::Sort { sort, .. } => own(cost::REDUCTION, sort.name()),
+            Kind::Search { .. } => own(cost::SEARCH, SEARCH),
             Kind::Scan { op, .. } => own(cost::REDUCTION, scan_name(*op)),
             Kind::TopK { topk, .. } => own(cost::REDUCTION, topk.name()),
             Kind::Reduce(reduction) => {

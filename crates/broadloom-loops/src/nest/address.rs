@@ -186,22 +186,53 @@ impl Nest<'_> {
         table_map.push(AffineIndex::along(data));
         table_map.extend(map[axis + rank..].iter().cloned());
         let size = flat.node(table).shape[axis].clone();
-        let Some((buffer, shape, table_map)) = self.resolve(table, table_map)? else {
+        let Some((access, along)) = self.table(table, table_map, data)? else {
             return Ok(self.want(table, Reason::Table, node));
         };
+        let dtype = flat.node(table).dtype;
+        let indices_map: AffineMap = map[axis..axis + rank].into();
+        let shape = flat.node(indices).shape.clone();
+        let position = self.position(&shape, &indices_map)?;
+        Ok(self.taken(access, index, &along, &size, position, dtype, node))
+    }
+
+    /// The place of a value in a sorted table.
+    pub(super) fn search(
+        &mut self,
+        table: FlatId,
+        value: ValueId,
+        right: bool,
+        node: FlatId,
+    ) -> Result<ValueId, LowerError> {
+        let data = AxisId::new(MAX_AXES);
+        let map = std::iter::once(AffineIndex::along(data)).collect();
+        let Some((access, along)) = self.table(table, map, data)? else {
+            return Ok(self.want(table, Reason::Table, node));
+        };
+        let (stride, size) = (self.stride(&along), self.extent(&self.flat.node(table).shape[0].clone()));
+        let depends = self.depends[value.index()] | self.accesses[access.index()].axes();
+        let def = Def::Search { access, value, stride, size, right };
+        Ok(self.value(def, DType::I64, depends, node))
+    }
+
+    /// The access of a table without an axis that data index, and its stride along that; nothing if it has no array.
+    fn table(
+        &mut self,
+        table: FlatId,
+        map: AffineMap,
+        data: AxisId,
+    ) -> Result<Option<(AccessId, Dim)>, LowerError> {
+        let flat = self.flat;
+        let Some((buffer, shape, map)) = self.resolve(table, map)? else { return Ok(None) };
         let strides = match shape {
             Some(shape) => dense_strides(&shape)?,
             None => flat.strides(buffer)?,
         };
         let dtype = flat.buffers[buffer.index()].dtype;
-        let mut access = located(Some(buffer), dtype, &strides, &table_map)?;
+        let mut access = located(Some(buffer), dtype, &strides, &map)?;
         let along = access.stride(data);
         access.strides.retain(|(of, _)| *of != data);
-        let access = self.interned(access);
-        let indices_map: AffineMap = map[axis..axis + rank].into();
-        let shape = flat.node(indices).shape.clone();
-        let position = self.position(&shape, &indices_map)?;
-        Ok(self.taken(access, index, &along, &size, position, dtype, node))
+        Ok(Some((self.interned(access), along)))
     }
 
     /// The element of an access at an index.
@@ -256,6 +287,8 @@ impl Nest<'_> {
                 | Kind::Iota
                 | Kind::Concat { .. }
                 | Kind::TopK { .. }
+                | Kind::Sort { .. }
+                | Kind::Search { .. }
                 | Kind::Scan { .. }
                 | Kind::Segment { .. } => return Ok(None),
             }

@@ -144,10 +144,11 @@ impl Flat {
             | Kind::Iota
             | Kind::Reshape(_)
             | Kind::TopK { .. }
+            | Kind::Sort { .. }
             | Kind::Segment { .. } => smallvec![],
             Kind::Op { args, .. } => args.iter().map(|arg| broadcast(*arg, map, &node.shape)).collect(),
             Kind::Select(args) => args.iter().map(|arg| broadcast(*arg, map, &node.shape)).collect(),
-            Kind::Cast(operand) => smallvec![(*operand, map.clone())],
+            Kind::Cast(operand) | Kind::Search { values: operand, .. } => smallvec![(*operand, map.clone())],
             Kind::Reindex { operand, axes } => {
                 let map = axes
                     .iter()

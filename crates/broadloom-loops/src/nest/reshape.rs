@@ -102,6 +102,7 @@ impl Nest<'_> {
                 | Kind::Concat { .. }
                 | Kind::Segment { .. }
                 | Kind::TopK { .. }
+                | Kind::Sort { .. }
                 | Kind::Scan { .. } => false,
                 Kind::Buffer(_)
                 | Kind::Constant(_)
@@ -112,6 +113,7 @@ impl Nest<'_> {
                 | Kind::Slice { .. }
                 | Kind::Windows { .. }
                 | Kind::Reshape(_)
+                | Kind::Search { .. }
                 | Kind::Iota => true,
             }
     }

@@ -39,7 +39,8 @@ impl Placement<'_, '_> {
         };
         let is_plain = |value: ValueId| {
             let def = &nest.values[value.index()].def;
-            let is_known = !matches!(def, Def::Index(_) | Def::Take { .. } | Def::Segment { .. });
+            let is_known =
+                !matches!(def, Def::Index(_) | Def::Take { .. } | Def::Search { .. } | Def::Segment { .. });
             is_known && along(value) == both && def.accesses().into_iter().all(|(access, _)| is_dense(access))
         };
         // What combines in any order has one row, and no lanes.

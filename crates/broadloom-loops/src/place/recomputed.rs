@@ -36,6 +36,7 @@ impl Placement<'_, '_> {
                 Def::Op { op, args, .. } => cost::op(*op, nest.values[args[0].index()].dtype),
                 Def::Select(_) | Def::Cast(_) | Def::Segment { .. } => cost::SELECT,
                 Def::Take { .. } => cost::GATHER,
+                Def::Search { .. } => cost::SEARCH,
                 Def::Reduced => cost::REDUCTION,
             };
             let total = self

@@ -45,6 +45,7 @@ impl Scope<'_> {
             | Stmt::Pairs(_)
             | Stmt::Best(_)
             | Stmt::BestRows(_)
+            | Stmt::Sort(_)
             | Stmt::Transpose { .. }
             | Stmt::Gather { .. } => false,
         })
@@ -54,7 +55,7 @@ impl Scope<'_> {
         match def {
             Def::Index(axis) => *axis != stream.axis && *axis != stream.strip,
             Def::Row(row, axis) => *axis == stream.strip && filled.contains(row),
-            Def::Take { .. } | Def::Segment { .. } => false,
+            Def::Take { .. } | Def::Search { .. } | Def::Segment { .. } => false,
             Def::Constant(_)
             | Def::Param(_)
             | Def::Load { .. }

@@ -4,6 +4,7 @@
 mod accuracy;
 mod best;
 mod distances;
+mod order;
 mod pairs;
 mod proof;
 mod special;

@@ -289,6 +289,17 @@ impl Grammar<'_> {
                 let (name, k) = (self.pick(&["topk", "argtopk"]), self.pick(&["1", "2", "3", "64", "65"]));
                 format!("{name}({x}, {k}, axis={axis}, largest={})", self.pick(&["True", "False"]))
             }
+            23 if self.random.below(3) == 0 => {
+                let call = self.pick(&[
+                    "sort(X, axis=AXIS)",
+                    "argsort(X, axis=AXIS, descending=True)",
+                    "searchsorted(sort(X, axis=None), Y, side='right')",
+                    "median(X, axis=AXIS)",
+                    "nanquantile(X, [0.1, 1.0], axis=AXIS)",
+                    "percentile(X, 30, axis=AXIS, method='hazen')",
+                ]);
+                call.replace("AXIS", &axis.to_string()).replace('X', &x).replace('Y', &y)
+            }
             23 => format!("take({x}, {}, axis={axis})", self.indices()),
             24 => format!("concat([{x}, {y}, {x}], axis={axis})"),
             25 => format!("stack([{x}, {y}], axis={axis})"),

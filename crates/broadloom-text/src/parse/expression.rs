@@ -21,7 +21,7 @@ const POWER: u8 = 9;
 
 /// Modules whose functions are those of the language.
 const MODULES: &[&str] = &["np", "numpy", "scipy", "math"];
-const SUBMODULES: &[&str] = &["linalg", "special"];
+const SUBMODULES: &[&str] = &["linalg", "special", "lib", "stride_tricks"];
 /// Modules within the former whose functions are none of the language, which says so of each.
 const FOREIGN: &[&str] = &["random", "fft", "stats"];
 

@@ -7,7 +7,7 @@ use crate::syntax::Id;
 use broadloom_ir::ExprId;
 use broadloom_ir::dim::Dim;
 use broadloom_ir::dtype::DType;
-use broadloom_ir::graph::{Literal, Pad};
+use broadloom_ir::graph::{Literal, Pad, Triangle};
 
 impl Resolver<'_> {
     pub(super) fn arrange(&mut self, arrange: Arrange, x: ExprId, call: &Call) -> Outcome<Option<ExprId>> {
@@ -38,10 +38,7 @@ impl Resolver<'_> {
                 let (shifts, axes) = (self.sizes(call.all("shift"))?, self.axes(call)?);
                 self.build(span, |graph, site| graph.roll(x, &shifts, axes.as_deref(), site))
             }
-            Arrange::Repeat => {
-                let (times, axis) = (self.required_size(call, "repeats")?, self.axis(call)?);
-                self.build(span, |graph, site| graph.repeat(x, times, axis, site))
-            }
+            Arrange::Repeat => return self.repeat(x, call),
             Arrange::Tile => {
                 let times = self.sizes(call.all("reps"))?;
                 self.build(span, |graph, site| graph.tile(x, &times, site))
@@ -88,6 +85,28 @@ impl Resolver<'_> {
                 let (width, step) = (self.required_size(call, "size")?, self.integer(call, "step", 1)?);
                 let Some(axis) = self.axis(call)? else { return call.refuse("takes one axis") };
                 self.build(span, |graph, site| graph.unfold(x, width, axis, step, site))
+            }
+        };
+        made.map(Some)
+    }
+
+    /// `repeat(x, 2)`, `repeat(x, [1, 2, 3], axis=0)`.
+    fn repeat(&mut self, x: ExprId, call: &Call) -> Outcome<Option<ExprId>> {
+        let (axis, span) = (self.axis(call)?, call.span);
+        let Some(repeats) = call.get("repeats") else { return call.refuse("needs `repeats`") };
+        let made = match self.value(repeats) {
+            Value::List(_) => match self.integers(&[repeats])?[..] {
+                [times] => self.build(span, |graph, site| graph.repeat(x, Dim::constant(times), axis, site)),
+                ref counts => self.build(span, |graph, site| graph.repeat_each(x, counts, axis, site)),
+            },
+            Value::Tensor(_) => {
+                return call.refuse(
+                    "by an array of numbers has a size that depends on the data: write them as a list, `repeat(x, [1, 2, 3])`, or pass the positions, `take(x, positions, axis=0)`",
+                );
+            }
+            _ => {
+                let times = self.size(repeats)?;
+                self.build(span, |graph, site| graph.repeat(x, times, axis, site))
             }
         };
         made.map(Some)
@@ -165,7 +184,8 @@ impl Resolver<'_> {
         };
         let Some(value) = value else { return Ok(None) };
         let value = self.cast_to(value, dtype, span)?;
-        self.build(span, |graph, site| graph.broadcast_to(value, shape.into(), site)).map(Some)
+        let name = call.function;
+        self.build(span, |graph, site| graph.filled(name, value, shape.into(), site)).map(Some)
     }
 
     /// The sizes of a shape that is given as such, as a tuple, or as one size.
@@ -185,8 +205,21 @@ impl Resolver<'_> {
         eye.map(Some)
     }
 
+    /// Ones on and below a diagonal, in `f64` unless it is said.
+    pub(super) fn triangular(&mut self, call: &Call) -> Outcome<Option<ExprId>> {
+        let rows = self.required_size(call, "n")?;
+        let columns = self.given(call, "m").map_or(Ok(rows.clone()), |columns| self.size(columns))?;
+        let (offset, dtype) = (self.integer(call, "k", 0)?, self.dtype(call)?.unwrap_or(DType::F64));
+        let made = self.build(call.span, |graph, site| {
+            let one = graph.literal(Literal::Int(1), dtype, site);
+            let ones = graph.broadcast_to(one, [rows, columns].into_iter().collect(), site);
+            graph.triangle(ones, Triangle::Lower, offset, site)
+        });
+        made.map(Some)
+    }
+
     /// Sizes, or those in the list that is the only argument.
-    fn sizes(&self, ids: &[Id]) -> Outcome<Vec<Dim>> {
+    pub(super) fn sizes(&self, ids: &[Id]) -> Outcome<Vec<Dim>> {
         self.flattened(ids).into_iter().map(|id| self.size(id)).collect()
     }
 

@@ -15,7 +15,7 @@ use broadloom_ir::ops::Op;
 
 /// A call with its arguments by parameter.
 pub(super) struct Call {
-    function: &'static str,
+    pub(super) function: &'static str,
     pub(super) span: Span,
     /// The names of the parameters without marks, and what is given for each.
     given: Vec<(&'static str, Vec<Id>)>,
@@ -52,6 +52,12 @@ fn computes(function: Function) -> bool {
             | Function::NanToNum
             | Function::Einsum
             | Function::Diff
+            | Function::Sort { .. }
+            | Function::Search
+            | Function::Median { .. }
+            | Function::Quantile { .. }
+            | Function::Sampled(_)
+            | Function::Several(_)
             | Function::Scan { .. }
             | Function::Reduce(_)
             | Function::NanReduce(_)
@@ -117,6 +123,10 @@ impl Resolver<'_> {
                 _ => self.property(function, x),
             };
         }
+        if let Function::Several(several) = function {
+            call.given.iter().try_for_each(|(_, ids)| self.refuse_codes(None, ids, span))?;
+            return self.several(several, &call);
+        }
         self.apply(function, &call).map(|expr| expr.map_or(Value::Poison, Value::Tensor))
     }
 
@@ -153,9 +163,8 @@ impl Resolver<'_> {
         for (position, id) in
             receiver.into_iter().chain(positional.map(|argument| argument.value)).enumerate()
         {
-            let last = parameters.len().saturating_sub(1);
-            let takes_rest = parameters.get(last).is_some_and(|parameter| parameter.contains('*'));
-            let slot = if takes_rest { position.min(last) } else { position };
+            let takes_rest = parameters.iter().position(|parameter| parameter.contains('*'));
+            let slot = takes_rest.map_or(position, |rest| position.min(rest));
             match call.given.get_mut(slot) {
                 Some((_, ids)) => ids.push(id),
                 None => return call.refuse(count(parameters, |most| format!("takes at most {most}"))),
@@ -207,6 +216,10 @@ impl Resolver<'_> {
             Function::NanToNum => return self.nan_to_num(call),
             Function::Select => return self.select(call),
             Function::Concat | Function::Stack => return self.join(function, call),
+            Function::Joined(joined) => return self.joined(joined, call),
+            Function::Sampled(sampled) => return self.sampled(sampled, call),
+            Function::Triangular => return self.triangular(call),
+            Function::Copy => return self.operand(call, "x"),
             Function::Product(product) => return self.apply_product(product, call),
             Function::Einsum => return self.einsum(call),
             Function::Iota => return self.range_of_numbers(call),
@@ -236,6 +249,10 @@ impl Resolver<'_> {
                 return self.build(span, segment).map(Some);
             }
             Function::TopK | Function::ArgTopK => return self.best(function, call),
+            Function::Sort { indices } => return self.sort(indices, call),
+            Function::Search => return self.search(call),
+            Function::Median { numbers } => return self.median(numbers, call),
+            Function::Quantile { percents, numbers } => return self.quantile(percents, numbers, call),
             Function::Diff => {
                 let (order, axis) = (self.integer(call, "n", 1)?, self.axis(call)?.unwrap_or(-1));
                 let Some(x) = self.operand(call, "x")? else { return Ok(None) };
@@ -374,15 +391,7 @@ impl Resolver<'_> {
     }
 
     fn join(&mut self, function: Function, call: &Call) -> Outcome<Option<ExprId>> {
-        let arrays = call.all("arrays");
-        if !arrays.first().is_some_and(|id| matches!(self.values[id.0 as usize], Value::List(_))) {
-            return call.refuse("takes a list of tensors: `[a, b]`");
-        }
-        let ids = self.flattened(arrays);
-        if ids.is_empty() {
-            return call.refuse("takes at least one tensor");
-        }
-        let Some(exprs) = self.tensors(&ids)? else { return Ok(None) };
+        let Some(exprs) = self.listed(call)? else { return Ok(None) };
         let axis = self.axis(call)?.unwrap_or(0);
         let joined = self.build(call.span, |graph, site| match function {
             Function::Concat => graph.concat(&exprs, axis, site),

@@ -42,6 +42,9 @@ impl Resolver<'_> {
             let sizes = sizes.clone();
             return self.index_of_shape(&sizes, items, span);
         }
+        if let Value::Several(results) = self.value(base) {
+            return self.one_of(results, items, span);
+        }
         let Some(operand) = self.tensor(base, DType::Bool)? else { return Ok(Value::Poison) };
         let shape = self.graph.shape(operand);
         // Which items take an axis, so that the axis of each is known.

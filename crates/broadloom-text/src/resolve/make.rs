@@ -30,6 +30,9 @@ impl Resolver<'_> {
         if let (Value::Sizes(sizes), Function::Length) = (self.value(base), function) {
             return Ok(Value::Literal(Literal::Int(sizes.len() as i128)));
         }
+        if let (Value::Several(results), Function::Length) = (self.value(base), function) {
+            return Ok(self.count_of(results));
+        }
         let span = self.tree.span(base);
         let Some(operand) = self.tensor(base, DType::Bool)? else { return Ok(Value::Poison) };
         let shape = self.graph.shape(operand);
@@ -49,10 +52,13 @@ impl Resolver<'_> {
     /// The dtype that is given, if one is.
     pub(super) fn dtype(&self, call: &Call) -> Outcome<Option<DType>> {
         // Nothing but a dtype can stand here, whatever else has its name.
-        if let Some(Kind::Name { text, .. }) = call.get("dtype").map(|id| &self.tree.expr(id).kind)
-            && let Some(dtype) = names::dtype(text)
-        {
-            return Ok(Some(dtype));
+        let dtype = match call.get("dtype").map(|id| &self.tree.expr(id).kind) {
+            Some(Kind::Name { text, is_quoted: false }) => names::dtype(text),
+            Some(Kind::Name { text, is_quoted: true } | Kind::Text(text)) => names::quoted_dtype(text),
+            _ => None,
+        };
+        if dtype.is_some() {
+            return Ok(dtype);
         }
         match call.get("dtype").map(|id| (self.value(id), self.tree.span(id))) {
             None | Some((Value::None, _)) => Ok(None),

@@ -41,9 +41,15 @@ impl Resolver<'_> {
         let Some(filter) = self.filter(numbers, call)? else { return Ok(None) };
         let initial = match self.given(call, "initial") {
             Some(initial) => {
-                let meets = op.result_dtype(self.graph.dtype(x));
-                let Some(initial) = self.tensor(initial, meets)? else { return Ok(None) };
-                Some(initial)
+                let span = self.tree.span(initial);
+                let value = match *self.value(initial) {
+                    Value::Literal(value) => {
+                        Some(self.build(span, |graph, site| graph.initial_literal(op, x, value, site))?)
+                    }
+                    _ => self.tensor(initial, op.result_dtype(self.graph.dtype(x)))?,
+                };
+                let Some(value) = value else { return Ok(None) };
+                Some(value)
             }
             None => None,
         };

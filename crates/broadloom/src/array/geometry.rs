@@ -274,12 +274,16 @@ pub(super) fn counted(dtype: DType, shape: &[usize], found: usize) -> Result<Geo
     Ok(geometry)
 }
 
-/// An array somewhere in memory.
-pub(super) fn checked(dtype: DType, shape: &[usize], strides: &[isize]) -> Result<Geometry, LayoutError> {
-    if shape.len() != strides.len() {
+/// An array somewhere in memory, dense without strides.
+pub(super) fn checked(
+    dtype: DType,
+    shape: &[usize],
+    strides: Option<&[isize]>,
+) -> Result<Geometry, LayoutError> {
+    if let Some(strides) = strides.filter(|strides| strides.len() != shape.len()) {
         return Err(LayoutError::Strides { shape: shape.to_vec(), strides: strides.len() });
     }
-    let geometry = Geometry::new(dtype, shape, Some(strides))?;
+    let geometry = Geometry::new(dtype, shape, strides)?;
     if let Some((first, last)) = geometry.span()
         && (last - first).saturating_mul(dtype.size() as i128) > isize::MAX as i128
     {
@@ -296,7 +300,7 @@ pub(super) fn strided(
     shape: &[usize],
     strides: &[isize],
 ) -> Result<Geometry, LayoutError> {
-    let geometry = checked(dtype, shape, strides)?;
+    let geometry = checked(dtype, shape, Some(strides))?;
     if let Some((first, last)) = geometry.span() {
         let (first, last) = (first + offset as i128, last + offset as i128);
         if first < 0 || last >= length as i128 {

@@ -212,6 +212,60 @@ impl AnyArray {
         self.storage.as_slice()
     }
 
+    /// A copy of the elements in row-major order, for outputs that are only borrowed.
+    ///
+    /// ```
+    /// use broadloom::prelude::*;
+    /// let g = Graph::new();
+    /// let x = g.input::<f32>("x", shape![g.symbol("n")]);
+    /// let outputs = (2 * x).compile()?.run(&[1.0f32, 2.0])?;
+    /// let doubled: Vec<f32> = outputs.get("out").ok_or("no output")?.to_vec()?;
+    /// assert_eq!(doubled, [2.0, 4.0]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the elements are not of type `T`.
+    pub fn to_vec<T: Element>(&self) -> Result<Vec<T>, OutputError> {
+        let found = self.dtype();
+        let elements = self.as_slice::<T>().ok_or(OutputError::DType { found, wanted: T::DTYPE })?;
+        Ok(elements.to_vec())
+    }
+
+    /// Where the elements are, one after the other in row-major order: for other languages and libraries. The pointer is
+    /// valid as long as the array is neither dropped nor changed.
+    ///
+    /// ```
+    /// use broadloom::prelude::*;
+    /// let g = Graph::new();
+    /// let x = g.input::<f32>("x", shape![2]);
+    /// let outputs = (2 * x).compile()?.run(&[1.0f32, 2.0])?;
+    /// let array = outputs.get("out").ok_or("no output")?;
+    /// // SAFETY: there are two elements of f32, and `array` lives.
+    /// let last = unsafe { *array.as_ptr().cast::<f32>().add(1) };
+    /// assert_eq!(last, 4.0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn as_ptr(&self) -> *const u8 {
+        self.storage.as_ptr()
+    }
+
+    /// The same, to write elements: only values of the dtype.
+    ///
+    /// ```
+    /// use broadloom::{AnyArray, Array};
+    /// use broadloom::prelude::*;
+    /// let g = Graph::new();
+    /// let mut array: AnyArray = (2 * g.input::<u8>("x", shape![2])).compile()?.run(&[1u8, 2])?.try_into()?;
+    /// // SAFETY: there are two elements of one byte.
+    /// unsafe { *array.as_mut_ptr() = 9 };
+    /// assert_eq!(array.as_slice::<u8>(), Some([9, 4].as_slice()));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn as_mut_ptr(&mut self) -> *mut u8 {
+        self.storage.as_mut_ptr()
+    }
+
     /// The array with its dtype as a type, without copying.
     ///
     /// ```
@@ -303,6 +357,10 @@ pub enum OutputError {
 
 /// What a result can be turned into: [`Array<T>`](Array), [`AnyArray`], `Vec<T>` (of any shape, in row-major
 /// order), a number (of one element) and, with the feature `ndarray`, its owned arrays.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not made of an array",
+    note = "ask for a number, a `Vec`, an `Array` or an `AnyArray`"
+)]
 pub trait FromArray: Sized {
     /// Whether [`FromArray::from_array`] will succeed.
     ///

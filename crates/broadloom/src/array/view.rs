@@ -147,7 +147,32 @@ impl<'a> ArrayView<'a> {
         shape: &[usize],
         strides: &[isize],
     ) -> Result<Self, LayoutError> {
-        let geometry = checked(dtype, shape, strides)?;
+        let geometry = checked(dtype, shape, Some(strides))?;
+        Ok(ArrayView { base: Base::Pointer(pointer), geometry, lifetime: PhantomData })
+    }
+
+    /// An array somewhere in memory whose elements lie one after the other, in row-major order.
+    ///
+    /// ```
+    /// use broadloom::{ArrayView, DType};
+    /// let data = [1.0f32, 2.0, 3.0, 4.0];
+    /// // SAFETY: all of `data`, which lives as long as the view.
+    /// let view = unsafe { ArrayView::from_raw_dense(data.as_ptr().cast(), DType::F32, &[2, 2])? };
+    /// assert_eq!(view.strides(), [2, 1]);
+    /// # Ok::<(), broadloom::LayoutError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the number of elements cannot be represented.
+    ///
+    /// # Safety
+    /// That of [`ArrayView::from_raw`].
+    pub unsafe fn from_raw_dense(
+        pointer: *const u8,
+        dtype: DType,
+        shape: &[usize],
+    ) -> Result<Self, LayoutError> {
+        let geometry = checked(dtype, shape, None)?;
         Ok(ArrayView { base: Base::Pointer(pointer), geometry, lifetime: PhantomData })
     }
 
@@ -355,8 +380,32 @@ impl<'a> ArrayViewMut<'a> {
         shape: &[usize],
         strides: &[isize],
     ) -> Result<Self, LayoutError> {
-        let geometry = injective(checked(dtype, shape, strides)?)?;
+        let geometry = injective(checked(dtype, shape, Some(strides))?)?;
         Ok(ArrayViewMut { pointer, geometry, lifetime: PhantomData })
+    }
+
+    /// An array somewhere in memory whose elements lie one after the other, in row-major order, to be written.
+    ///
+    /// ```
+    /// use broadloom::{ArrayViewMut, DType};
+    /// let mut data = [0u8; 4];
+    /// // SAFETY: all of `data`, which nothing else accesses while the view lives.
+    /// let view = unsafe { ArrayViewMut::from_raw_dense(data.as_mut_ptr(), DType::U8, &[2, 2])? };
+    /// assert_eq!(view.strides(), [2, 1]);
+    /// # Ok::<(), broadloom::LayoutError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the number of elements cannot be represented.
+    ///
+    /// # Safety
+    /// That of [`ArrayViewMut::from_raw`].
+    pub unsafe fn from_raw_dense(
+        pointer: *mut u8,
+        dtype: DType,
+        shape: &[usize],
+    ) -> Result<Self, LayoutError> {
+        Ok(ArrayViewMut { pointer, geometry: checked(dtype, shape, None)?, lifetime: PhantomData })
     }
 
     /// Type of the elements.

@@ -127,6 +127,7 @@ impl Program {
                 let (needs, have) = SymbolNames(graph).demand(&obligation.demand, values);
                 return Err(BindError::Obligation(Box::new(MissedObligation {
                     requirement: obligation.requirement,
+                    call: obligation.call.clone(),
                     needs,
                     have,
                     site: obligation.site,
@@ -142,6 +143,7 @@ impl Program {
                     return Err(BindError::EmptyTable(Box::new(EmptyTable {
                         expr: take.expr,
                         site: take.site,
+                        call: graph.call(take.expr).into(),
                         axis: take.axis,
                         indices,
                     })));

@@ -102,6 +102,8 @@ pub struct SizeMismatch {
 pub struct MissedObligation {
     /// What is demanded.
     pub requirement: Requirement,
+    /// The function that was called and demands it; none of a declaration.
+    pub call: Option<Arc<str>>,
     /// What has to hold, in symbols: `n >= 1`.
     pub needs: String,
     /// What there is: `n is 0`.
@@ -132,8 +134,10 @@ pub struct GivenSize {
 pub struct EmptyTable {
     /// Which expression of the executable's graph.
     pub expr: ExprId,
-    /// Where `take` or a segmented reduction was called.
+    /// Where it was made.
     pub site: Site,
+    /// The function that was called.
+    pub call: Box<str>,
     /// The axis; `None` of segments.
     pub axis: Option<usize>,
     /// Number of indices.

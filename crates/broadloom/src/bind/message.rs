@@ -139,18 +139,16 @@ impl fmt::Display for BindError {
             }
             BindError::Size(mismatch) => size_headline(mismatch, f),
             BindError::Obligation(missed) => {
-                let MissedObligation { requirement, needs, have, .. } = &**missed;
-                write!(f, "{have}, but {} needs {needs}", requirement.subject())
+                let MissedObligation { needs, have, .. } = &**missed;
+                write!(f, "{have}, but {} needs {needs}", missed.subject())
             }
             BindError::EmptyTable(table) => {
-                let EmptyTable { axis, indices, .. } = &**table;
+                let EmptyTable { axis, indices, call, .. } = &**table;
                 match axis {
                     Some(axis) => {
-                        write!(f, "`take` has {indices} indices into axis {axis}, which is empty")
+                        write!(f, "`{call}` has {indices} indices into axis {axis}, which is empty")
                     }
-                    None => {
-                        write!(f, "the segmented reduction has {indices} rows, but no segments")
-                    }
+                    None => write!(f, "`{call}` has {indices} rows, but no segments"),
                 }
             }
             BindError::Arithmetic(error) => {
@@ -224,6 +222,27 @@ fn size(mismatch: &SizeMismatch, text: &mut Text) {
     let otherwise =
         if is_symbolic { "; or give that axis a symbol of its own, if it may differ" } else { "" };
     text.help(&format!("{pass}{otherwise}"), None);
+}
+
+impl MissedObligation {
+    /// What demands it: the function that was called, unless slices and declarations say it better.
+    fn subject(&self) -> String {
+        let is_written = matches!(
+            self.requirement,
+            Requirement::SliceStart
+                | Requirement::SliceOrder
+                | Requirement::SliceStop
+                | Requirement::IndexStart
+                | Requirement::IndexStop
+                | Requirement::Declared
+                | Requirement::Range
+                | Requirement::Rebound
+        );
+        match &self.call {
+            Some(call) if !is_written => format!("`{call}`"),
+            _ => self.requirement.subject().to_owned(),
+        }
+    }
 }
 
 fn obligation(missed: &MissedObligation, text: &mut Text) {

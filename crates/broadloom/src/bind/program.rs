@@ -88,6 +88,8 @@ impl Program {
                 | Node::Select { .. }
                 | Node::Cast(_)
                 | Node::TopK { .. }
+                | Node::Sort { .. }
+                | Node::Search { .. }
                 | Node::Scan { .. }
                 | Node::Reduce { .. }
                 | Node::View { .. }

@@ -6,7 +6,7 @@ use crate::variant::CompileError;
 use broadloom_ir::ExprId;
 use broadloom_ir::chunks::Refusal;
 use broadloom_ir::diagnostics::{Places, Row, Style, Text};
-use broadloom_ir::graph::{CheckedGraph, Node, Site, scan_name};
+use broadloom_ir::graph::{CheckedGraph, Node, SEARCH, Site, scan_name};
 use std::fmt;
 use thiserror::Error;
 
@@ -122,6 +122,8 @@ impl ChunkError {
                 Node::Concat { .. } => "concat".to_owned(),
                 Node::Segment { op, .. } => format!("segment_{}", op.name()),
                 Node::TopK { topk, .. } => topk.name().to_owned(),
+                Node::Sort { sort, .. } => sort.name().to_owned(),
+                Node::Search { .. } => SEARCH.to_owned(),
                 Node::Scan { op, .. } => scan_name(*op).to_owned(),
                 Node::Poison => "mistake".to_owned(),
             };
@@ -212,6 +214,8 @@ fn reason(rows: &str, refusal: Refusal) -> String {
         Refusal::Reshape => "it mixes rows with another axis".to_owned(),
         Refusal::Slice => "it cuts out rows, or changes their order".to_owned(),
         Refusal::Take => "it looks rows up by their number".to_owned(),
+        Refusal::Sort => "it puts all rows in order".to_owned(),
+        Refusal::Search => "it looks for places among all rows".to_owned(),
         Refusal::Concat => "it puts rows behind others".to_owned(),
         Refusal::OutputAxis => "the rows of an output have to be its leading axis".to_owned(),
         Refusal::Assigned => "it writes to an input".to_owned(),
@@ -235,6 +239,10 @@ fn help(refusal: Refusal) -> &'static str {
         Refusal::Reshape => "keep the rows as the leading axis, and reshape what each of them has",
         Refusal::Slice => "compute all rows and cut the result, or run on whole arrays",
         Refusal::Take => "pass what is looked up in as an input with a size of its own, which is whole",
+        Refusal::Sort => {
+            "for the best of all rows, write `topk(x, k, axis=0)`; for a whole order, run on whole arrays"
+        }
+        Refusal::Search => "pass the sorted table as an input with a size of its own, which is whole",
         Refusal::Concat => "pass the rows that come behind as further chunks, or run on whole arrays",
         _ => "run on whole arrays",
     }

@@ -504,7 +504,7 @@ fn run<'i>(
     let bound = Bound::of_ordered(kernel.executable.inner().clone(), inputs, given);
     let results = bound.map_err(CallError::from).and_then(|bound| Ok(bound.run()?));
     let of_whole = |mut error: CallError| {
-        if let Some((expr, _)) = error.origin_mut() {
+        if let Some((expr, ..)) = error.origin_mut() {
             *expr = kernel.part.origins[expr.index()];
         }
         error

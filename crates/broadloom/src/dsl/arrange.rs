@@ -309,6 +309,22 @@ impl Tensor {
         })
     }
 
+    /// Every `step`-th of the windows of an axis, each with its elements along a new last axis.
+    ///
+    /// ```
+    /// use broadloom::prelude::*;
+    /// let result: Vec<i32> = eval(&[1, 2, 3, 4, 5], |x| x.unfold(0, 2, 3))?;
+    /// assert_eq!(result, [1, 2, 4, 5]);
+    /// # Ok::<(), broadloom::EvalError>(())
+    /// ```
+    #[track_caller]
+    pub fn unfold(self, axis: impl IntoAxis, width: impl Into<Dim>, step: i64) -> Tensor {
+        let axis = axis.into_axis();
+        self.made(&[width.into()], Site::caller(), |graph, x, width, site| {
+            graph.unfold(x, width[0].clone(), axis, step, site)
+        })
+    }
+
     /// A tensor of the same shape and dtype with one value.
     ///
     /// ```
@@ -324,7 +340,7 @@ impl Tensor {
         registry::build(registry::home(&operands), &operands, &[], site, |graph, _| {
             let value = constant(graph, &value, self.expr, site);
             let value = graph.cast(value, graph.dtype(self.expr), site);
-            graph.broadcast_to(value, graph.shape(self.expr), site)
+            graph.filled("full_like", value, graph.shape(self.expr), site)
         })
     }
 
@@ -354,7 +370,7 @@ impl Tensor {
         self.full_like(true)
     }
 
-    fn made(
+    pub(super) fn made(
         self,
         dims: &[Dim],
         site: Site,
@@ -389,7 +405,7 @@ impl Graph {
         let (site, value) = (Site::caller(), value.into_scalar());
         registry::build(self.key(), &[], &shape.into(), site, |graph, dims| {
             let value = graph.constant(value, site);
-            graph.broadcast_to(value, shape::Shape::from(dims), site)
+            graph.filled("full", value, shape::Shape::from(dims), site)
         })
     }
 

@@ -30,6 +30,8 @@ pub(super) enum Call {
     Best(Best),
     /// The indices of what another call has found.
     PlacesOfBest(ExprId),
+    /// Places of values in a sorted table, behind equal elements or before them.
+    Search([Argument; 2], bool),
     /// Running results: which, of what, along which axis.
     Scan(Running, ExprId, i64),
     /// Differences of neighbours: of what, how often, along which axis.
@@ -158,6 +160,10 @@ impl Call {
             Call::Einsum(subscripts, operands) => graph.einsum(subscripts, operands, site),
             Call::Best(Best { operand, k, axis, largest }) => graph.topk(*operand, *k, *axis, *largest, site),
             Call::PlacesOfBest(values) => graph.indices_of_topk(*values, site),
+            Call::Search(operands, right) => {
+                let exprs = exprs(graph, operands, site);
+                graph.searchsorted(exprs[0], exprs[1], *right, site)
+            }
             Call::Scan(running, operand, axis) => graph.scan(*running, *operand, Some(*axis), site),
             Call::Diff(operand, order, axis) => graph.diff(*operand, *order, *axis, site),
             Call::Along(Along { function, operand, axes, keepdims, .. }) => {

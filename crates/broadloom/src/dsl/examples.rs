@@ -126,6 +126,9 @@ examples! {
     logical_not: "[true, false]" => exact bool "[false, true]";
     gcd: "[12, -8, 0]", "[18, 12, 5]" => exact i32 "[6, 4, 5]";
     lcm: "[4, -3, 0]", "[6, 5, 5]" => exact i32 "[12, 15, 0]";
+    isposinf: "[f64::INFINITY, 1.0]" => exact bool "[true, false]";
+    isneginf: "[-f64::INFINITY, -1.0]" => exact bool "[true, false]";
+    sinc: "[0.0, 0.5]" => near f64 "[1.0000, 0.6366]";
     ndtr: "[0.0, 1.0]" => near f64 "[0.5000, 0.8413]";
     fabs: "[-2, 3]" => exact f64 "[2.0, 3.0]";
     rint: "[-2, 3]" => exact f64 "[-2.0, 3.0]";

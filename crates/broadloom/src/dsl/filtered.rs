@@ -59,10 +59,7 @@ impl Reduced {
         registry::build(registry::home(&operands), &operands, &[], self.site, |graph, _| {
             let initial = self.initial.map(|initial| match initial.0 {
                 Kind::Tensor(tensor) => tensor.expr,
-                Kind::Literal(literal) => {
-                    let meets = op.result_dtype(graph.dtype(self.tensor.expr));
-                    graph.literal(literal, meets, self.site)
-                }
+                Kind::Literal(literal) => graph.initial_literal(op, self.tensor.expr, literal, self.site),
             });
             let terms = Terms { filter: self.filter(), initial };
             graph.reduce_terms(op, self.tensor.expr, terms, axes.as_deref(), self.keepdims, self.site)

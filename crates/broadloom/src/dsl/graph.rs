@@ -236,6 +236,28 @@ impl Graph {
         registry::with(self.key, |state| state.graph.check()).unwrap_or(Ok(()))
     }
 
+    /// The mistakes made so far, which the graph then forgets: what was made without one can still be compiled, while
+    /// tensors that a mistake has left behind, and what was made of them, stay refused as outputs.
+    ///
+    /// ```
+    /// use broadloom::prelude::*;
+    /// let g = Graph::new();
+    /// let x = g.input::<f32>("x", shape![2]);
+    /// let bad = x + g.input::<f32>("y", shape![3]);
+    /// assert!(g.compile([("twice", 2 * x)]).is_err());
+    /// assert!(g.take_errors().is_some());
+    /// assert!(g.compile([("twice", 2 * x)]).is_ok());
+    /// assert!(g.compile([("bad", bad)]).is_err());
+    /// ```
+    pub fn take_errors(&self) -> Option<Diagnostics> {
+        let taken = registry::with(self.key, |state| {
+            let mistakes = state.graph.check().err();
+            state.graph.retain_mistakes(0, |_| false);
+            mistakes
+        });
+        taken.flatten()
+    }
+
     /// The part of the graph that the outputs need, checked.
     ///
     /// ```

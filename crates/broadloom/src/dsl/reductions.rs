@@ -101,6 +101,13 @@ reductions! {
     logsumexp, logsumexp_keepdims: "[1000.0, f64::NEG_INFINITY]" => f64 "1000.0" = Graph::logsumexp;
     /// Greatest element less the least one. Integers wrap; not defined on bool. The axes must not be empty.
     ptp, ptp_keepdims: "[3, 1, 7]" => i32 "6" = Graph::ptp;
+    /// The middle element in order, or the mean of the two in the middle; of integers in `f64`. NaN if there is one. The
+    /// axes must not be empty.
+    median, median_keepdims: "[7, 1, 2, 3]" => f64 "2.5"
+        = |graph, operand, axes, keepdims, site| graph.median(operand, axes, false, keepdims, site);
+    /// Median of the elements that are no NaN; NaN if there are none. The axes must not be empty.
+    nanmedian, nanmedian_keepdims: "[3.0, f64::NAN, 2.0]" => f64 "2.5"
+        = |graph, operand, axes, keepdims, site| graph.median(operand, axes, true, keepdims, site);
     /// Sum of the elements that are no NaN, as by [`Tensor::sum`].
     nansum, nansum_keepdims: "[3.0, f64::NAN, 2.0]" => f64 "5.0" = of_numbers!(Sum);
     /// Product of the elements that are no NaN, as by [`Tensor::prod`].

@@ -234,8 +234,10 @@ pub enum RunError {
     IndexOutOfRange {
         /// Which expression of the executable's graph.
         expr: ExprId,
-        /// Where `take` was called.
+        /// Where it was made.
         site: Site,
+        /// The function that was called.
+        call: Box<str>,
         /// Which of the indices; the first that is out of range.
         position: Vec<usize>,
         /// Its value.
@@ -247,8 +249,10 @@ pub enum RunError {
     NoSuchSegment {
         /// Which expression of the executable's graph.
         expr: ExprId,
-        /// Where it was called.
+        /// Where it was made.
         site: Site,
+        /// The function that was called.
+        call: Box<str>,
         /// Which row; the first whose id is out of range.
         row: usize,
         /// The id.
@@ -260,8 +264,10 @@ pub enum RunError {
     NegativeExponent {
         /// Which expression of the executable's graph.
         expr: ExprId,
-        /// Where `pow` was called.
+        /// Where it was made.
         site: Site,
+        /// The function that was called.
+        call: Box<str>,
         /// Which element of the result; the first that has none.
         position: Vec<usize>,
         /// The exponent.
@@ -316,6 +322,7 @@ impl RunError {
 
     fn new(graph: &CheckedGraph, binding: &Binding, failure: &FailureAt) -> RunError {
         let (expr, site) = (failure.origin, graph.site(failure.origin));
+        let call: Box<str> = graph.call(expr).into();
         let index = |shape: &broadloom_ir::shape::Shape| {
             let mut rest = failure.position;
             let mut index: Vec<usize> = Vec::new();
@@ -331,6 +338,7 @@ impl RunError {
             Node::Take { indices, .. } => RunError::IndexOutOfRange {
                 expr,
                 site,
+                call,
                 position: index(graph.shape(*indices)),
                 index: failure.value,
                 size: failure.size,
@@ -338,6 +346,7 @@ impl RunError {
             Node::Segment { .. } => RunError::NoSuchSegment {
                 expr,
                 site,
+                call,
                 row: failure.position.try_into().unwrap_or(0),
                 id: failure.value,
                 segments: failure.size,
@@ -345,6 +354,7 @@ impl RunError {
             _ => RunError::NegativeExponent {
                 expr,
                 site,
+                call,
                 position: index(graph.shape(expr)),
                 exponent: failure.value,
             },
@@ -359,17 +369,16 @@ impl fmt::Display for RunError {
             return write!(f, "{}", self.text());
         }
         match self {
-            RunError::IndexOutOfRange { position, index, size, .. } => {
+            RunError::IndexOutOfRange { position, index, size, call, .. } => {
                 let at = at(position);
-                write!(f, "`take`: the index{at} is {index}, but the axis has {size} elements")
+                write!(f, "`{call}`: the index{at} is {index}, but the axis has {size} elements")
             }
-            RunError::NoSuchSegment { row, id, segments, .. } => write!(
+            RunError::NoSuchSegment { row, id, segments, call, .. } => {
+                write!(f, "`{call}`: the id of row {row} is {id}, but there are {segments} segments")
+            }
+            RunError::NegativeExponent { position, exponent, call, .. } => write!(
                 f,
-                "the segmented reduction: the id of row {row} is {id}, but there are {segments} segments"
-            ),
-            RunError::NegativeExponent { position, exponent, .. } => write!(
-                f,
-                "`pow`: the exponent{} is {exponent}, but integers have no negative powers",
+                "`{call}`: the exponent{} is {exponent}, but integers have no negative powers",
                 at(position)
             ),
             RunError::Memory(error) => write!(f, "{error}"),
@@ -402,15 +411,17 @@ pub enum CallError {
 }
 
 impl CallError {
-    /// The expression to blame, of the graph that was compiled, and where it was made.
-    pub(crate) fn origin_mut(&mut self) -> Option<(&mut ExprId, &mut Site)> {
+    /// The expression to blame, of the graph that was compiled, where it was made, and by which function.
+    pub(crate) fn origin_mut(&mut self) -> Option<(&mut ExprId, &mut Site, &mut Box<str>)> {
         match self {
             CallError::Run(
-                RunError::IndexOutOfRange { expr, site, .. }
-                | RunError::NoSuchSegment { expr, site, .. }
-                | RunError::NegativeExponent { expr, site, .. },
-            ) => Some((expr, site)),
-            CallError::Bind(BindError::EmptyTable(table)) => Some((&mut table.expr, &mut table.site)),
+                RunError::IndexOutOfRange { expr, site, call, .. }
+                | RunError::NoSuchSegment { expr, site, call, .. }
+                | RunError::NegativeExponent { expr, site, call, .. },
+            ) => Some((expr, site, call)),
+            CallError::Bind(BindError::EmptyTable(table)) => {
+                Some((&mut table.expr, &mut table.site, &mut table.call))
+            }
             CallError::Run(RunError::Memory(_) | RunError::UnknownKernel(_)) | CallError::Bind(_) => None,
         }
     }

@@ -348,6 +348,10 @@ impl<'a> OutputsMut<'a> {
 
 /// What can be written to: one array for the only output, a tuple of arrays in order of the outputs, `()` for none,
 /// or [`outputs!`](crate::outputs) by name.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no outputs to be written to",
+    note = "pass `&mut` of one array, a tuple of them, or names: `outputs! {{ \"y\" => &mut y }}`"
+)]
 pub trait IntoOutputs<'a> {
     /// The arrays.
     fn into_outputs(self) -> OutputsMut<'a>;

@@ -45,6 +45,24 @@ pub const CASES: &[Case] = &[
         None,
     ),
     (
+        "x = x in order",
+        false,
+        |_, x| {
+            x.assign(x.sort(1) + x.argsort(0).cast_to(x.dtype().expect("a matrix has a dtype")));
+            vec![]
+        },
+        None,
+    ),
+    (
+        "x = rows of x in order",
+        false,
+        |_, x| {
+            x.assign(x.sort(1));
+            vec![]
+        },
+        None,
+    ),
+    (
         "x *= x",
         false,
         |_, x| {

@@ -1,0 +1,341 @@
+//! Places among sorted numbers, by comparison with each of them: bins, histograms, values in between, and membership.
+
+use super::reduction::Empty;
+use super::{Graph, SegmentOp, Site, SliceSpec};
+use crate::dim::Dim;
+use crate::dtype::{Class, DType, Scalar};
+use crate::ids::ExprId;
+use crate::ops::Op;
+use crate::problem::Problem;
+use crate::reduce::ReduceOp;
+
+/// The bins of a histogram.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Bins {
+    /// So many of equal width, between two numbers, or between the least and the greatest element.
+    Count(i64, Option<[f64; 2]>),
+    /// Between neighbours in a vector of increasing numbers.
+    Edges(ExprId),
+}
+
+impl Graph {
+    /// The bin of each element (`i64`), of which `edges` are the bounds, in increasing or in decreasing order: that of
+    /// number `i` is from `edges[i - 1]` up to before `edges[i]`, or, with `right`, after it up to `edges[i]`.
+    pub fn digitize(&mut self, operand: ExprId, edges: ExprId, right: bool, site: Site) -> ExprId {
+        let result = self.try_digitize(operand, edges, right, site);
+        self.settle_all(result, "digitize", &[operand, edges], site)
+    }
+
+    fn try_digitize(
+        &mut self,
+        operand: ExprId,
+        edges: ExprId,
+        right: bool,
+        site: Site,
+    ) -> Result<ExprId, Problem> {
+        let length = self.length_of(edges, "the bounds")?;
+        let rising = self.passed(operand, edges, if right { Op::LessEqual } else { Op::Less }, site)?;
+        if length.as_constant().is_some_and(|length| length < 2) {
+            return Ok(rising);
+        }
+        let first = self.try_slice(edges, &[SliceSpec::At(Dim::ZERO)], site)?;
+        let last = self.try_slice(edges, &[SliceSpec::At(Dim::constant(-1))], site)?;
+        let is_rising = self.try_elementwise(Op::LessEqual, &[first, last], site)?;
+        // In decreasing order, the bounds that the element is below.
+        let above = self.compared(operand, edges, if right { Op::LessEqual } else { Op::Less }, site)?;
+        let falling = self.try_reduce(ReduceOp::Sum, above, Some(&[-1]), false, Empty::Refused, site)?;
+        self.try_select([is_rising, rising, falling], site)
+    }
+
+    /// Each element against each number of a vector, along a new last axis.
+    fn compared(&mut self, operand: ExprId, with: ExprId, op: Op, site: Site) -> Result<ExprId, Problem> {
+        let column = self.try_expand_dims(operand, &[-1], site)?;
+        self.try_elementwise(op, &[column, with], site)
+    }
+
+    /// How many numbers of a vector in increasing order lie before each element: those for which the comparison does not
+    /// hold, so that NaN comes last.
+    fn passed(&mut self, operand: ExprId, edges: ExprId, below: Op, site: Site) -> Result<ExprId, Problem> {
+        let is_below = self.compared(operand, edges, below, site)?;
+        let is_passed = self.try_elementwise(Op::LogicalNot, &[is_below], site)?;
+        self.try_reduce(ReduceOp::Sum, is_passed, Some(&[-1]), false, Empty::Refused, site)
+    }
+
+    fn length_of(&self, vector: ExprId, name: &str) -> Result<Dim, Problem> {
+        match self.written(vector).dims() {
+            [length] => Ok(length.clone()),
+            dims => Err(Problem::Rank { name: name.into(), expected: 1, rank: dims.len() }),
+        }
+    }
+
+    /// Values at `x` between those that are known at increasing places, on straight lines, in `f64`; before the first
+    /// place and behind the last one the values there, unless others are given.
+    pub fn interp(
+        &mut self,
+        x: ExprId,
+        [places, values]: [ExprId; 2],
+        beyond: [Option<f64>; 2],
+        site: Site,
+    ) -> ExprId {
+        let result = self.try_interp(x, [places, values], beyond, site);
+        self.settle_all(result, "interp", &[x, places, values], site)
+    }
+
+    fn try_interp(
+        &mut self,
+        x: ExprId,
+        [places, values]: [ExprId; 2],
+        beyond: [Option<f64>; 2],
+        site: Site,
+    ) -> Result<ExprId, Problem> {
+        let length = self.length_of(places, "the places")?;
+        self.length_of(values, "the values")?;
+        if length.is_zero() {
+            return Err(Problem::Argument("needs a place and a value at least"));
+        }
+        let [x, places, values] = [
+            self.convert(x, DType::F64, site)?,
+            self.convert(places, DType::F64, site)?,
+            self.convert(values, DType::F64, site)?,
+        ];
+        // Of as many places as values, which is checked by what is computed of both.
+        let steps = [self.steps_of(places, site)?, self.steps_of(values, site)?];
+        let slopes = self.try_elementwise(Op::Divide, &[steps[1], steps[0]], site)?;
+        let end =
+            |graph: &mut Graph, of, at: i64| graph.try_slice(of, &[SliceSpec::At(Dim::constant(at))], site);
+        let [first, last] = [end(self, places, 0)?, end(self, places, -1)?];
+        let [mut left, mut right] = [end(self, values, 0)?, end(self, values, -1)?];
+        let last_value = right;
+        for (side, number) in [&mut left, &mut right].into_iter().zip(beyond) {
+            if let Some(number) = number {
+                *side = self.insert_constant(Scalar::F64(number), site)?;
+            }
+        }
+        let between = if length.is_one() {
+            last_value
+        } else {
+            let passed = self.passed(x, places, Op::Less, site)?;
+            let [zero, one] =
+                [self.insert_constant(Scalar::I64(0), site)?, self.insert_constant(Scalar::I64(1), site)?];
+            let interval = self.try_elementwise(Op::Subtract, &[passed, one], site)?;
+            let most = self.try_size(length.sub(&Dim::constant(2)).map_err(Problem::Size)?, site)?;
+            let interval = self.try_elementwise(Op::Minimum, &[interval, most], site)?;
+            let interval = self.try_elementwise(Op::Maximum, &[interval, zero], site)?;
+            let slope = self.try_take(slopes, interval, 0, site)?;
+            let place = self.try_take(places, interval, 0, site)?;
+            let value = self.try_take(values, interval, 0, site)?;
+            let way = self.try_elementwise(Op::Subtract, &[x, place], site)?;
+            let way = self.try_elementwise(Op::Multiply, &[slope, way], site)?;
+            let sum = self.try_elementwise(Op::Add, &[way, value], site)?;
+            let is_there = self.try_elementwise(Op::Equal, &[x, place], site)?;
+            self.try_select([is_there, value, sum], site)?
+        };
+        let is_last = self.try_elementwise(Op::Equal, &[x, last], site)?;
+        let is_before = self.try_elementwise(Op::Less, &[x, first], site)?;
+        let is_behind = self.try_elementwise(Op::Greater, &[x, last], site)?;
+        let is_nan = self.try_elementwise(Op::Isnan, &[x], site)?;
+        let mut value = between;
+        for (holds, other) in [(is_last, last_value), (is_behind, right), (is_before, left), (is_nan, x)] {
+            value = self.try_select([holds, other, value], site)?;
+        }
+        Ok(value)
+    }
+
+    /// What neighbours in a vector differ by.
+    fn steps_of(&mut self, vector: ExprId, site: Site) -> Result<ExprId, Problem> {
+        let later = self.part(vector, 0, Some(Dim::ONE), None, 1, site)?;
+        let earlier = self.part(vector, 0, None, Some(Dim::constant(-1)), 1, site)?;
+        self.try_elementwise(Op::Subtract, &[later, earlier], site)
+    }
+
+    /// How many elements each bin has (`i64`), or with `density` which share of them by width (`f64`), and the bounds of
+    /// the bins. The last bin has its upper bound; elements outside of all bins, and NaN, are in none.
+    pub fn histogram(&mut self, operand: ExprId, bins: Bins, density: bool, site: Site) -> [ExprId; 2] {
+        let operands = match bins {
+            Bins::Count(..) => vec![operand],
+            Bins::Edges(edges) => vec![operand, edges],
+        };
+        let (counts, edges) = match self.try_histogram(operand, bins, density, site) {
+            Ok([counts, edges]) => (Ok(counts), edges),
+            Err(problem) => (Err(problem), self.poison()),
+        };
+        let counts = self.settle_all(counts, "histogram", &operands, site);
+        [counts, if self.is_poisoned(counts) { counts } else { edges }]
+    }
+
+    fn try_histogram(
+        &mut self,
+        operand: ExprId,
+        bins: Bins,
+        density: bool,
+        site: Site,
+    ) -> Result<[ExprId; 2], Problem> {
+        let all = self.try_reshape(operand, &[None], site)?;
+        let (x, edges, bin, count) = match bins {
+            Bins::Count(count, range) => {
+                let (work, dtype) = self.floats_of(&[operand]);
+                let x = self.convert(all, work, site)?;
+                let (edges, bin) = self.equal_bins(x, count, range, site)?;
+                (x, self.convert(edges, dtype, site)?, bin, Dim::constant(count))
+            }
+            Bins::Edges(edges) => {
+                let count = self.length_of(edges, "the bounds")?.sub(&Dim::ONE).map_err(Problem::Size)?;
+                if count.as_constant().is_some_and(|count| count < 1) {
+                    return Err(Problem::Argument("needs two bounds at least"));
+                }
+                let passed = self.passed(all, edges, Op::Less, site)?;
+                let one = self.insert_constant(Scalar::I64(1), site)?;
+                let bin = self.try_elementwise(Op::Subtract, &[passed, one], site)?;
+                let most = self.try_size(count.sub(&Dim::ONE).map_err(Problem::Size)?, site)?;
+                (all, edges, self.try_elementwise(Op::Minimum, &[bin, most], site)?, count)
+            }
+        };
+        let end =
+            |graph: &mut Graph, at: i64| graph.try_slice(edges, &[SliceSpec::At(Dim::constant(at))], site);
+        let [first, last] = [end(self, 0)?, end(self, -1)?];
+        let is_above = self.try_elementwise(Op::GreaterEqual, &[x, first], site)?;
+        let is_below = self.try_elementwise(Op::LessEqual, &[x, last], site)?;
+        let is_within = self.try_elementwise(Op::LogicalAnd, &[is_above, is_below], site)?;
+        // What is in no bin is counted in one more, which is left out.
+        let rest = self.try_size(count.clone(), site)?;
+        let bin = self.try_select([is_within, bin, rest], site)?;
+        let more = count.add(&Dim::ONE).map_err(Problem::Size)?;
+        let one = self.insert_constant(Scalar::I64(1), site)?;
+        let ones = self.try_broadcast_to(one, self.written(bin).clone(), site)?;
+        let counts = self.try_segment(SegmentOp::Sum, ones, bin, more, site)?;
+        let counts = self.part(counts, 0, None, Some(count), 1, site)?;
+        if !density {
+            return Ok([counts, edges]);
+        }
+        let widths = self.steps_of(edges, site)?;
+        let widths = self.convert(widths, DType::F64, site)?;
+        let total = self.try_reduce(ReduceOp::Sum, counts, None, false, Empty::Refused, site)?;
+        let shares = self.try_elementwise(Op::Divide, &[counts, widths], site)?;
+        Ok([self.try_elementwise(Op::Divide, &[shares, total], site)?, edges])
+    }
+
+    /// The bounds of bins of equal width, and the bin of each element that is within them: by division, and then beside
+    /// that one, where the division was rounded across a bound.
+    fn equal_bins(
+        &mut self,
+        x: ExprId,
+        count: i64,
+        range: Option<[f64; 2]>,
+        site: Site,
+    ) -> Result<(ExprId, ExprId), Problem> {
+        /// Bins, whose numbers are exact in every float that computes.
+        const MOST: i64 = 1 << 24;
+        if !(1..=MOST).contains(&count) {
+            return Err(Problem::Argument("gives 1 to 16777216 bins"));
+        }
+        let dtype = self.dtype(x);
+        let is_empty = self.written(x).iter().any(Dim::is_zero);
+        let range = range.or(is_empty.then_some([0.0, 1.0]));
+        let [low, high] = match range {
+            Some([low, high]) if !(low.is_finite() && high.is_finite() && low <= high) => {
+                return Err(Problem::Argument("takes two finite numbers as `range`, the lower one first"));
+            }
+            Some(range) => self.numbers_like(x, range, site)?,
+            None => [
+                self.try_reduce(ReduceOp::Min, x, None, false, Empty::Refused, site)?,
+                self.try_reduce(ReduceOp::Max, x, None, false, Empty::Refused, site)?,
+            ],
+        };
+        // Of one number alone, the bins around it.
+        let [half, bins] = self.numbers_like(x, [0.5, count as f64], site)?;
+        let is_one = self.try_elementwise(Op::Equal, &[low, high], site)?;
+        let lower = self.try_elementwise(Op::Subtract, &[low, half], site)?;
+        let upper = self.try_elementwise(Op::Add, &[high, half], site)?;
+        let low = self.try_select([is_one, lower, low], site)?;
+        let high = self.try_select([is_one, upper, high], site)?;
+        let span = self.try_elementwise(Op::Subtract, &[high, low], site)?;
+        let width = self.try_elementwise(Op::Divide, &[span, bins], site)?;
+        let number = self.try_iota(Dim::constant(count + 1), site)?;
+        let position = self.convert(number, dtype, site)?;
+        let edges = self.try_elementwise(Op::Multiply, &[position, width], site)?;
+        let edges = self.try_elementwise(Op::Add, &[edges, low], site)?;
+        let last = self.insert_constant(Scalar::I64(count), site)?;
+        let is_last = self.try_elementwise(Op::Equal, &[number, last], site)?;
+        let edges = self.try_select([is_last, high, edges], site)?;
+
+        let way = self.try_elementwise(Op::Subtract, &[x, low], site)?;
+        let share = self.try_elementwise(Op::Divide, &[way, span], site)?;
+        let bin = self.try_elementwise(Op::Multiply, &[share, bins], site)?;
+        let bin = self.convert(bin, DType::I64, site)?;
+        let [zero, one, most] = [0, 1, count - 1].map(|value| self.insert_constant(Scalar::I64(value), site));
+        let (zero, one, most) = (zero?, one?, most?);
+        let bin = self.try_elementwise(Op::Clip, &[bin, zero, most], site)?;
+        let bound = self.try_take(edges, bin, 0, site)?;
+        let is_before = self.try_elementwise(Op::Less, &[x, bound], site)?;
+        let before = self.try_elementwise(Op::Subtract, &[bin, one], site)?;
+        let before = self.try_elementwise(Op::Maximum, &[before, zero], site)?;
+        let bin = self.try_select([is_before, before, bin], site)?;
+        let behind = self.try_elementwise(Op::Add, &[bin, one], site)?;
+        let bound = self.try_take(edges, behind, 0, site)?;
+        let is_behind = self.try_elementwise(Op::GreaterEqual, &[x, bound], site)?;
+        let behind = self.try_elementwise(Op::Minimum, &[behind, most], site)?;
+        Ok((edges, self.try_select([is_behind, behind, bin], site)?))
+    }
+
+    /// How often each of the integers 0 to before `count` occurs (`i64`), or the sums of the weights where it does
+    /// (`f64`). Another integer is an error when the graph runs.
+    pub fn bincount(&mut self, operand: ExprId, weights: Option<ExprId>, count: Dim, site: Site) -> ExprId {
+        let operands: Vec<ExprId> = [Some(operand), weights].into_iter().flatten().collect();
+        let result = self.try_bincount(operand, weights, count, site);
+        self.settle_all(result, "bincount", &operands, site)
+    }
+
+    fn try_bincount(
+        &mut self,
+        operand: ExprId,
+        weights: Option<ExprId>,
+        count: Dim,
+        site: Site,
+    ) -> Result<ExprId, Problem> {
+        let weights = match weights {
+            Some(weights) => self.convert(weights, DType::F64, site)?,
+            None => {
+                let one = self.insert_constant(Scalar::I64(1), site)?;
+                self.try_broadcast_to(one, self.written(operand).clone(), site)?
+            }
+        };
+        self.try_segment(SegmentOp::Sum, weights, operand, count, site)
+    }
+
+    /// Whether each element is among some values.
+    pub fn isin(&mut self, operand: ExprId, values: ExprId, site: Site) -> ExprId {
+        let result = self.try_isin(operand, values, site);
+        self.settle_all(result, "isin", &[operand, values], site)
+    }
+
+    fn try_isin(&mut self, operand: ExprId, values: ExprId, site: Site) -> Result<ExprId, Problem> {
+        let all = self.try_reshape(values, &[None], site)?;
+        let is_equal = self.compared(operand, all, Op::Equal, site)?;
+        self.try_reduce(ReduceOp::Any, is_equal, Some(&[-1]), false, Empty::Refused, site)
+    }
+
+    /// The part of each number behind the point, with its sign, and the number without it. Integers and bool give the
+    /// floats of functions.
+    pub fn modf(&mut self, operand: ExprId, site: Site) -> [ExprId; 2] {
+        let (part, whole) = match self.try_modf(operand, site) {
+            Ok([part, whole]) => (Ok(part), whole),
+            Err(problem) => (Err(problem), self.poison()),
+        };
+        let part = self.settle_all(part, "modf", &[operand], site);
+        [part, if self.is_poisoned(part) { part } else { whole }]
+    }
+
+    fn try_modf(&mut self, operand: ExprId, site: Site) -> Result<[ExprId; 2], Problem> {
+        if self.dtype(operand).class() == Class::Float && self.is_poisoned(operand) {
+            return Ok([operand, operand]);
+        }
+        let [x] = self.as_floats([operand], site)?;
+        let whole = self.try_elementwise(Op::Trunc, &[x], site)?;
+        let part = self.try_elementwise(Op::Subtract, &[x, whole], site)?;
+        // Infinity has no part behind the point.
+        let is_infinite = self.try_elementwise(Op::Isinf, &[x], site)?;
+        let [zero] = self.numbers_like(x, [0.0], site)?;
+        let part = self.try_select([is_infinite, zero, part], site)?;
+        Ok([self.try_elementwise(Op::Copysign, &[part, x], site)?, whole])
+    }
+}

@@ -1,0 +1,115 @@
+//! Elements in order, and places in what is in order.
+//!
+//! The order is ascending: -0 before +0, and NaNs, which are one, behind all numbers. Indices are those of a stable sort
+//! for which zeros are equal, as they are for a search. Descending order is the reverse, NaNs first; only of equal elements
+//! the lower index stays before the higher one.
+
+use super::reduction::resolve_axis;
+use super::{Graph, Node, Site};
+use crate::dtype::DType;
+use crate::ids::ExprId;
+use crate::problem::Problem;
+
+/// What a sort gives, and along which axis.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Sort {
+    /// The axis of the operand.
+    pub axis: usize,
+    /// The indices (i64) of the elements, or themselves.
+    pub indices: bool,
+    /// The greatest first.
+    pub descending: bool,
+}
+
+impl Sort {
+    /// The name in the text language, in dumps and in messages.
+    pub fn name(self) -> &'static str {
+        if self.indices { "argsort" } else { "sort" }
+    }
+}
+
+/// The name of [`Node::Search`] in the text language, in dumps and in messages.
+pub const SEARCH: &str = "searchsorted";
+
+impl Graph {
+    /// The elements along an axis in ascending order, or descending; for `None` all of them, along one axis.
+    pub fn sort(&mut self, operand: ExprId, axis: Option<i64>, descending: bool, site: Site) -> ExprId {
+        self.in_order(operand, axis, false, descending, site)
+    }
+
+    /// The indices (i64) along the axis that put the elements in order, of equal ones the lower first; for `None` those in
+    /// row-major order.
+    pub fn argsort(&mut self, operand: ExprId, axis: Option<i64>, descending: bool, site: Site) -> ExprId {
+        self.in_order(operand, axis, true, descending, site)
+    }
+
+    /// Where values would stand in a table along one axis that is in ascending order: the number of its elements that are
+    /// less than each, or with `right` not greater (i64). Zeros are equal, and a NaN is above all numbers. Both are
+    /// converted to their common dtype.
+    ///
+    /// The place is found by halves: of the places from `first` to `last`, at first 0 and the size of the table, the
+    /// element at `first + (last - first) / 2`, rounded down, says in which half it is. So a table that is in no order has
+    /// places as well, always the same.
+    pub fn searchsorted(&mut self, table: ExprId, values: ExprId, right: bool, site: Site) -> ExprId {
+        let result = self.try_searchsorted(table, values, right, site);
+        self.settle(result, SEARCH, &[table, values], site)
+    }
+
+    fn in_order(
+        &mut self,
+        operand: ExprId,
+        axis: Option<i64>,
+        indices: bool,
+        descending: bool,
+        site: Site,
+    ) -> ExprId {
+        let name = if indices { "argsort" } else { "sort" };
+        let result = self.try_sort(operand, axis, indices, descending, site);
+        self.settle(result, name, &[operand], site)
+    }
+
+    fn try_sort(
+        &mut self,
+        operand: ExprId,
+        axis: Option<i64>,
+        indices: bool,
+        descending: bool,
+        site: Site,
+    ) -> Result<ExprId, Problem> {
+        if self.is_poisoned(operand) {
+            return Ok(operand);
+        }
+        let operand = match axis {
+            Some(_) => operand,
+            None => self.try_reshape(operand, &[None], site)?,
+        };
+        let axis = resolve_axis(axis.unwrap_or(0), self.written(operand).rank())?;
+        self.insert_sort(operand, Sort { axis, indices, descending }, site)
+    }
+
+    pub(super) fn insert_sort(&mut self, operand: ExprId, sort: Sort, site: Site) -> Result<ExprId, Problem> {
+        let dtype = if sort.indices { DType::I64 } else { self.dtype(operand) };
+        let shape = self.written(operand).clone();
+        self.insert(Node::Sort { operand, sort }, dtype, shape, Vec::new(), site)
+    }
+
+    fn try_searchsorted(
+        &mut self,
+        table: ExprId,
+        values: ExprId,
+        right: bool,
+        site: Site,
+    ) -> Result<ExprId, Problem> {
+        if self.any_poisoned(&[table, values]) {
+            return Ok(self.poison());
+        }
+        let rank = self.written(table).rank();
+        if rank != 1 {
+            return Err(Problem::Rank { name: "the sorted table".into(), expected: 1, rank });
+        }
+        let common = self.dtype(table).promote(self.dtype(values));
+        let [table, values] = [self.convert(table, common, site)?, self.convert(values, common, site)?];
+        let shape = self.written(values).clone();
+        self.insert(Node::Search { table, values, right }, DType::I64, shape, Vec::new(), site)
+    }
+}

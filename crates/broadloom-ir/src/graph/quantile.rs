@@ -1,0 +1,492 @@
+//! Medians and quantiles, made of a sort: elements at positions that follow from their number, and what lies between two.
+//!
+//! ```text
+//! x ──axes at the end, as one──▶ sort ──▶ element at floor(v), element behind it ──▶ a + (b - a) t
+//! number n of elements, fraction q ──method──▶ v, t
+//! ```
+//!
+//! Positions are computed in `f64`, as in NumPy, from which the formulas are.
+
+use super::reduction::Empty;
+use super::{Axes, Graph, Site, Sort};
+use crate::dim::Dim;
+use crate::dtype::{Class, DType, Scalar};
+use crate::ids::ExprId;
+use crate::ops::Op;
+use crate::problem::Problem;
+use crate::reduce::ReduceOp;
+
+/// What a quantile is where no element has its very position.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub enum QuantileMethod {
+    /// On the line between the elements around position `(n - 1) q`.
+    #[default]
+    Linear,
+    /// The element before that position.
+    Lower,
+    /// The element behind it.
+    Higher,
+    /// The mean of both.
+    Midpoint,
+    /// The nearer one, the one at an even index of two that are as near.
+    Nearest,
+    /// The first method of Hyndman and Fan: the inverse of the empirical distribution function.
+    InvertedCdf,
+    /// The second: like the first, with means where that function is level.
+    AveragedInvertedCdf,
+    /// The third: the element that is nearest to position `n q - 1/2`.
+    ClosestObservation,
+    /// The fourth: on the lines of the empirical distribution function.
+    InterpolatedInvertedCdf,
+    /// The fifth: on the lines between midpoints of its steps.
+    Hazen,
+    /// The sixth: by position `(n + 1) q`.
+    Weibull,
+    /// The eighth: about the median of what the quantile may be, whatever the distribution.
+    MedianUnbiased,
+    /// The ninth: about the mean of it, of a normal distribution.
+    NormalUnbiased,
+}
+
+impl QuantileMethod {
+    /// All of them, the default first.
+    pub const ALL: [QuantileMethod; 13] = [
+        QuantileMethod::Linear,
+        QuantileMethod::Lower,
+        QuantileMethod::Higher,
+        QuantileMethod::Midpoint,
+        QuantileMethod::Nearest,
+        QuantileMethod::InvertedCdf,
+        QuantileMethod::AveragedInvertedCdf,
+        QuantileMethod::ClosestObservation,
+        QuantileMethod::InterpolatedInvertedCdf,
+        QuantileMethod::Hazen,
+        QuantileMethod::Weibull,
+        QuantileMethod::MedianUnbiased,
+        QuantileMethod::NormalUnbiased,
+    ];
+
+    /// NumPy's name.
+    pub fn name(self) -> &'static str {
+        match self {
+            QuantileMethod::Linear => "linear",
+            QuantileMethod::Lower => "lower",
+            QuantileMethod::Higher => "higher",
+            QuantileMethod::Midpoint => "midpoint",
+            QuantileMethod::Nearest => "nearest",
+            QuantileMethod::InvertedCdf => "inverted_cdf",
+            QuantileMethod::AveragedInvertedCdf => "averaged_inverted_cdf",
+            QuantileMethod::ClosestObservation => "closest_observation",
+            QuantileMethod::InterpolatedInvertedCdf => "interpolated_inverted_cdf",
+            QuantileMethod::Hazen => "hazen",
+            QuantileMethod::Weibull => "weibull",
+            QuantileMethod::MedianUnbiased => "median_unbiased",
+            QuantileMethod::NormalUnbiased => "normal_unbiased",
+        }
+    }
+}
+
+/// Which quantiles are asked for, and of what.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Quantiles<'a> {
+    /// Fractions from 0 to 1, or percents.
+    pub at: &'a [f64],
+    /// Whether the result has a leading axis for them; else there is one.
+    pub several: bool,
+    /// Whether `at` counts percents.
+    pub percents: bool,
+    /// What is between elements.
+    pub method: QuantileMethod,
+    /// Only of what is no NaN.
+    pub numbers: bool,
+}
+
+impl Quantiles<'_> {
+    fn name(&self) -> &'static str {
+        match (self.percents, self.numbers) {
+            (false, false) => "quantile",
+            (false, true) => "nanquantile",
+            (true, false) => "percentile",
+            (true, true) => "nanpercentile",
+        }
+    }
+
+    /// The fractions.
+    fn fractions(&self) -> Result<Vec<f64>, Problem> {
+        let whole = if self.percents { 100.0 } else { 1.0 };
+        let fractions: Vec<f64> = self.at.iter().map(|at| at / whole).collect();
+        let rule = match self.percents {
+            _ if fractions.is_empty() => "takes one number at least",
+            true => "takes numbers from 0 to 100; for fractions, write `quantile(x, 0.5)`",
+            false => "takes numbers from 0 to 1; for percents, write `percentile(x, 50)`",
+        };
+        let is_fraction = |fraction: &f64| (0.0..=1.0).contains(fraction);
+        let is_good = !fractions.is_empty() && fractions.iter().all(is_fraction);
+        if is_good { Ok(fractions) } else { Err(Problem::Argument(rule)) }
+    }
+}
+
+/// Sorted rows along the last axis, and how many elements of each count.
+struct Rows {
+    sorted: ExprId,
+    /// In place of the axis that is sorted, if rows have counts of their own.
+    count: ExprId,
+    /// Whether rows have counts of their own.
+    by_row: bool,
+    /// Whether a NaN at the end of a row makes a result of NaN.
+    tells_nan: bool,
+    /// The axes that were merged.
+    over: Axes,
+}
+
+impl Graph {
+    /// The middle element along axes, all of them for `None`, or the mean of the two in the middle; NaN if there is one,
+    /// unless only `numbers` count. Integers and bool give `f64`.
+    pub fn median(
+        &mut self,
+        operand: ExprId,
+        axes: Option<&[i64]>,
+        numbers: bool,
+        keepdims: bool,
+        site: Site,
+    ) -> ExprId {
+        let result = self.try_median(operand, axes, numbers, keepdims, site);
+        self.settle(result, if numbers { "nanmedian" } else { "median" }, &[operand], site)
+    }
+
+    /// Quantiles along axes, all of them for `None`; NaN if there is one, unless only numbers count. Where elements are
+    /// mixed, integers and bool give `f64`, and so do floats whose quantiles have an axis.
+    pub fn quantile(
+        &mut self,
+        operand: ExprId,
+        quantiles: Quantiles<'_>,
+        axes: Option<&[i64]>,
+        keepdims: bool,
+        site: Site,
+    ) -> ExprId {
+        let result = self.try_quantile(operand, quantiles, axes, keepdims, site);
+        self.settle(result, quantiles.name(), &[operand], site)
+    }
+
+    fn try_median(
+        &mut self,
+        operand: ExprId,
+        axes: Option<&[i64]>,
+        numbers: bool,
+        keepdims: bool,
+        site: Site,
+    ) -> Result<ExprId, Problem> {
+        if self.is_poisoned(operand) {
+            return Ok(operand);
+        }
+        let rows = self.sorted_rows(operand, axes, numbers, site)?;
+        let [one, two] = [1, 2].map(|number| self.insert_constant(Scalar::I64(number), site));
+        let (one, two) = (one?, two?);
+        let before = self.try_elementwise(Op::Subtract, &[rows.count, one], site)?;
+        let lower = self.try_elementwise(Op::FloorDivide, &[before, two], site)?;
+        let upper = self.try_elementwise(Op::FloorDivide, &[rows.count, two], site)?;
+        let is_one = self.try_elementwise(Op::Equal, &[lower, upper], site)?;
+        let dtype = self.dtype(operand);
+        let (work, result) = match dtype.class() {
+            Class::Bool | Class::Int => (DType::F64, DType::F64),
+            Class::Float => (dtype.arithmetic(), dtype),
+        };
+        let [a, b] = [lower, upper].map(|position| {
+            let element = self.element(&rows, position, site)?;
+            self.convert(element, work, site)
+        });
+        let (a, b) = (a?, b?);
+        let sum = self.try_elementwise(Op::Add, &[a, b], site)?;
+        let two = self.insert_constant(Scalar::F64(2.0).cast(work), site)?;
+        let mean = self.try_elementwise(Op::Divide, &[sum, two], site)?;
+        let median = self.try_select([is_one, a, mean], site)?;
+        let median = self.convert(median, result, site)?;
+        let median = self.or_nan(&rows, median, site)?;
+        self.reduced_from(&rows, median, keepdims, site)
+    }
+
+    fn try_quantile(
+        &mut self,
+        operand: ExprId,
+        quantiles: Quantiles<'_>,
+        axes: Option<&[i64]>,
+        keepdims: bool,
+        site: Site,
+    ) -> Result<ExprId, Problem> {
+        if self.is_poisoned(operand) {
+            return Ok(operand);
+        }
+        let fractions = quantiles.fractions()?;
+        let rows = self.sorted_rows(operand, axes, quantiles.numbers, site)?;
+        let mut made = Vec::with_capacity(fractions.len());
+        for fraction in fractions {
+            let quantile = self.quantile_of(&rows, fraction, quantiles, site)?;
+            let quantile = self.or_nan(&rows, quantile, site)?;
+            made.push(self.reduced_from(&rows, quantile, keepdims, site)?);
+        }
+        match made[..] {
+            [quantile] if !quantiles.several => Ok(quantile),
+            _ => self.try_stack(&made, 0, site),
+        }
+    }
+
+    /// The axes at the end, as one, in order.
+    fn sorted_rows(
+        &mut self,
+        operand: ExprId,
+        axes: Option<&[i64]>,
+        numbers: bool,
+        site: Site,
+    ) -> Result<Rows, Problem> {
+        let shape = self.written(operand).clone();
+        let mut over = self.axes_of(operand, axes)?;
+        over.sort_unstable();
+        // A size that turns out to be 0 has no element at any position, which `take` tells.
+        if let Some(&axis) = over.iter().find(|axis| shape[**axis].is_zero()) {
+            return Err(Problem::EmptyReduction { axis });
+        }
+        let others = (0..shape.rank()).filter(|axis| !over.contains(axis));
+        let order: Vec<i64> = others.clone().chain(over.iter().copied()).map(|axis| axis as i64).collect();
+        let mut rows = self.try_permute(operand, &order, site)?;
+        let length = Dim::product(over.iter().map(|&axis| &shape[axis])).map_err(Problem::Size)?;
+        if over.len() != 1 {
+            let kept = others.map(|axis| Some(shape[axis].clone()));
+            let merged: Vec<Option<Dim>> = kept.chain([Some(length.clone())]).collect();
+            rows = self.try_reshape(rows, &merged, site)?;
+        }
+        let is_float = self.dtype(operand).class() == Class::Float;
+        let by_row = numbers && is_float;
+        let count = match by_row {
+            true => {
+                let is_number = self.try_elementwise(Op::Equal, &[rows, rows], site)?;
+                self.try_reduce(ReduceOp::Sum, is_number, Some(&[-1]), true, Empty::Identity, site)?
+            }
+            false => self.try_size(length, site)?,
+        };
+        let axis = self.written(rows).rank() - 1;
+        let sort = Sort { axis, indices: false, descending: false };
+        let sorted = self.insert_sort(rows, sort, site)?;
+        Ok(Rows { sorted, count, by_row, tells_nan: is_float && !numbers, over })
+    }
+
+    /// The element of each row at a position, which is that of an element, or -1 of a row in which none counts: the NaN at
+    /// its end.
+    fn element(&mut self, rows: &Rows, position: ExprId, site: Site) -> Result<ExprId, Problem> {
+        match rows.by_row {
+            true => self.try_take_along_axis(rows.sorted, position, -1, site),
+            false => {
+                let one = self.try_expand_dims(position, &[0], site)?;
+                self.try_take(rows.sorted, one, -1, site)
+            }
+        }
+    }
+
+    /// NaN for rows that have one.
+    fn or_nan(&mut self, rows: &Rows, value: ExprId, site: Site) -> Result<ExprId, Problem> {
+        if !rows.tells_nan {
+            return Ok(value);
+        }
+        let one = self.insert_constant(Scalar::I64(1), site)?;
+        let position = self.try_elementwise(Op::Subtract, &[rows.count, one], site)?;
+        let last = self.element(rows, position, site)?;
+        let is_nan = self.try_elementwise(Op::Isnan, &[last], site)?;
+        let nan = self.insert_constant(Scalar::F64(f64::NAN).cast(self.dtype(value)), site)?;
+        self.try_select([is_nan, nan, value], site)
+    }
+
+    /// What was made of rows, one of each, without the axis along which they are, or with the axes that were merged.
+    fn reduced_from(
+        &mut self,
+        rows: &Rows,
+        value: ExprId,
+        keepdims: bool,
+        site: Site,
+    ) -> Result<ExprId, Problem> {
+        let value = self.try_squeeze(value, &[-1], site)?;
+        if !keepdims || rows.over.is_empty() {
+            return Ok(value);
+        }
+        let over: Vec<i64> = rows.over.iter().map(|&axis| axis as i64).collect();
+        self.try_expand_dims(value, &over, site)
+    }
+
+    /// One quantile of each row, where the axis along which they are has one element.
+    fn quantile_of(
+        &mut self,
+        rows: &Rows,
+        fraction: f64,
+        quantiles: Quantiles<'_>,
+        site: Site,
+    ) -> Result<ExprId, Problem> {
+        let mut formula = Formula { graph: self, site };
+        let count = formula.convert(rows.count, DType::F64)?;
+        let last = formula.less(count, 1.0)?;
+        let line = |formula: &mut Formula<'_>| formula.times(last, fraction);
+        // Hyndman and Fan: n q + (alpha + q (1 - alpha - beta)) - 1.
+        let between = |formula: &mut Formula<'_>, alpha: f64, beta: f64| {
+            let part = formula.times(count, fraction)?;
+            let part = formula.with(Op::Add, part, alpha + fraction * (1.0 - alpha - beta))?;
+            formula.less(part, 1.0)
+        };
+        // The element at a position, or between it and the next one.
+        let (position, weight) = match quantiles.method {
+            QuantileMethod::Linear => (line(&mut formula)?, Weight::Rest),
+            QuantileMethod::Lower => {
+                let position = line(&mut formula)?;
+                (formula.op(Op::Floor, &[position])?, Weight::None)
+            }
+            QuantileMethod::Higher => {
+                let position = line(&mut formula)?;
+                (formula.op(Op::Ceil, &[position])?, Weight::None)
+            }
+            QuantileMethod::Nearest => {
+                let position = line(&mut formula)?;
+                (formula.op(Op::Round, &[position])?, Weight::None)
+            }
+            QuantileMethod::Midpoint => {
+                let position = line(&mut formula)?;
+                let [floor, ceil] = [Op::Floor, Op::Ceil].map(|op| formula.op(op, &[position]));
+                let sum = formula.op(Op::Add, &[floor?, ceil?])?;
+                (formula.times(sum, 0.5)?, Weight::Rest)
+            }
+            QuantileMethod::InvertedCdf | QuantileMethod::AveragedInvertedCdf => {
+                let position = formula.times(count, fraction)?;
+                let position = formula.less(position, 1.0)?;
+                match quantiles.method {
+                    QuantileMethod::InvertedCdf => (formula.op(Op::Ceil, &[position])?, Weight::None),
+                    _ => (position, Weight::HalfOrOne),
+                }
+            }
+            QuantileMethod::ClosestObservation => {
+                let position = formula.times(count, fraction)?;
+                let position = formula.less(position, 1.0)?;
+                let position = formula.less(position, 0.5)?;
+                // Of two that are as near, the one with an even number counted from 1.
+                let floor = formula.op(Op::Floor, &[position])?;
+                let next = formula.with(Op::Add, floor, 1.0)?;
+                let is_whole = formula.op(Op::Equal, &[position, floor])?;
+                let half = formula.with(Op::Remainder, floor, 2.0)?;
+                let is_odd = formula.with(Op::Equal, half, 1.0)?;
+                let is_floor = formula.op(Op::LogicalAnd, &[is_whole, is_odd])?;
+                (formula.select([is_floor, floor, next])?, Weight::None)
+            }
+            QuantileMethod::InterpolatedInvertedCdf => (between(&mut formula, 0.0, 1.0)?, Weight::Rest),
+            QuantileMethod::Hazen => (between(&mut formula, 0.5, 0.5)?, Weight::Rest),
+            QuantileMethod::Weibull => (between(&mut formula, 0.0, 0.0)?, Weight::Rest),
+            QuantileMethod::MedianUnbiased => (between(&mut formula, 1.0 / 3.0, 1.0 / 3.0)?, Weight::Rest),
+            QuantileMethod::NormalUnbiased => (between(&mut formula, 3.0 / 8.0, 3.0 / 8.0)?, Weight::Rest),
+        };
+        let floor = formula.op(Op::Floor, &[position])?;
+        let [this, next] = [0.0, 1.0].map(|step| {
+            let place = formula.with(Op::Add, floor, step)?;
+            let place = formula.with(Op::Maximum, place, 0.0)?;
+            let place = formula.op(Op::Minimum, &[place, last])?;
+            formula.convert(place, DType::I64)
+        });
+        let this = this?;
+        if weight == Weight::None {
+            return self.element(rows, this, site);
+        }
+        let next = next?;
+        let rest = formula.op(Op::Subtract, &[position, floor])?;
+        let weight = match weight {
+            Weight::HalfOrOne => {
+                let is_whole = formula.with(Op::Equal, rest, 0.0)?;
+                let [half, one] = [0.5, 1.0].map(|number| formula.number(number, DType::F64));
+                formula.select([is_whole, half?, one?])?
+            }
+            Weight::Rest | Weight::None => rest,
+        };
+        let (a, b) = (self.element(rows, this, site)?, self.element(rows, next, site)?);
+        self.mixed(a, b, weight, quantiles.several, site)
+    }
+
+    /// `a + (b - a) t`, from the nearer end, as NumPy rounds it: in the dtype of the elements, or in `f64` with weights
+    /// that have an axis, or of integers, whose difference is exact. Between equal elements, and
+    /// at the position of one, it is that element, infinity too.
+    fn mixed(
+        &mut self,
+        a: ExprId,
+        b: ExprId,
+        weight: ExprId,
+        several: bool,
+        site: Site,
+    ) -> Result<ExprId, Problem> {
+        let mut formula = Formula { graph: self, site };
+        let dtype = formula.graph.dtype(a);
+        let (exact, work) = match dtype.class() {
+            Class::Bool => (DType::I64, DType::F64),
+            Class::Int => (if dtype == DType::U64 { dtype } else { DType::I64 }, DType::F64),
+            Class::Float if several => (dtype, DType::F64),
+            Class::Float => (dtype, dtype),
+        };
+        let (a, b) = (formula.convert(a, exact)?, formula.convert(b, exact)?);
+        let difference = formula.op(Op::Subtract, &[b, a])?;
+        let is_equal = formula.op(Op::Equal, &[a, b])?;
+        let is_at = formula.with(Op::Equal, weight, 0.0)?;
+        let is_alone = formula.op(Op::LogicalOr, &[is_equal, is_at])?;
+        let [a, b, difference] = [a, b, difference].map(|part| formula.convert(part, work));
+        let (a, b, difference) = (a?, b?, difference?);
+        let one = formula.number(1.0, DType::F64)?;
+        let other = formula.op(Op::Subtract, &[one, weight])?;
+        let [from_a, from_b] = [weight, other].map(|weight| {
+            let weight = formula.convert(weight, work)?;
+            formula.op(Op::Multiply, &[difference, weight])
+        });
+        let from_a = from_a?;
+        let from_a = formula.op(Op::Add, &[a, from_a])?;
+        let from_b = from_b?;
+        let from_b = formula.op(Op::Subtract, &[b, from_b])?;
+        let is_nearer = formula.with(Op::GreaterEqual, weight, 0.5)?;
+        let mixed = formula.select([is_nearer, from_b, from_a])?;
+        formula.select([is_alone, a, mixed])
+    }
+}
+
+/// With which weight the next element is mixed in.
+#[derive(Clone, Copy, PartialEq)]
+enum Weight {
+    /// The element at the position stands alone.
+    None,
+    /// What the position is behind it.
+    Rest,
+    /// The half if the position is that of an element, else 1.
+    HalfOrOne,
+}
+
+/// Formulas of floats.
+struct Formula<'g> {
+    graph: &'g mut Graph,
+    site: Site,
+}
+
+impl Formula<'_> {
+    fn op(&mut self, op: Op, operands: &[ExprId]) -> Result<ExprId, Problem> {
+        self.graph.try_elementwise(op, operands, self.site)
+    }
+
+    fn with(&mut self, op: Op, x: ExprId, number: f64) -> Result<ExprId, Problem> {
+        let number = self.number(number, self.graph.dtype(x))?;
+        self.op(op, &[x, number])
+    }
+
+    fn times(&mut self, x: ExprId, number: f64) -> Result<ExprId, Problem> {
+        self.with(Op::Multiply, x, number)
+    }
+
+    fn less(&mut self, x: ExprId, number: f64) -> Result<ExprId, Problem> {
+        self.with(Op::Subtract, x, number)
+    }
+
+    fn number(&mut self, number: f64, dtype: DType) -> Result<ExprId, Problem> {
+        self.graph.insert_constant(Scalar::F64(number).cast(dtype), self.site)
+    }
+
+    fn select(&mut self, operands: [ExprId; 3]) -> Result<ExprId, Problem> {
+        self.graph.try_select(operands, self.site)
+    }
+
+    fn convert(&mut self, x: ExprId, to: DType) -> Result<ExprId, Problem> {
+        self.graph.convert(x, to, self.site)
+    }
+}

@@ -1,0 +1,296 @@
+//! What is computed of samples along an axis: areas, slopes, convolutions, polynomials, and numbers between the samples.
+
+use super::reduction::{Empty, resolve_axis};
+use super::{Graph, Pad, Site, SliceSpec};
+use crate::dim::Dim;
+use crate::dtype::{Class, DType, Scalar};
+use crate::ids::ExprId;
+use crate::ops::Op;
+use crate::problem::Problem;
+use crate::reduce::ReduceOp;
+
+/// How far apart samples are.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Spacing {
+    /// Each so far from the one before.
+    Step(f64),
+    /// At these places: one for each along the axis, or of the shape of the samples.
+    At(ExprId),
+}
+
+/// Which part of a convolution.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Overlap {
+    /// Wherever the two overlap.
+    Full,
+    /// As many elements as the longer of the two, from the middle.
+    Same,
+    /// Where the shorter lies within the longer.
+    Valid,
+}
+
+/// Whether the second of two sequences is turned round.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sliding {
+    /// It is: products of polynomials, filters.
+    Convolve,
+    /// It is not: how alike the two are, place by place.
+    Correlate,
+}
+
+impl Sliding {
+    fn name(self) -> &'static str {
+        match self {
+            Sliding::Convolve => "convolve",
+            Sliding::Correlate => "correlate",
+        }
+    }
+}
+
+impl Graph {
+    /// The area under samples along an axis, by trapezoids. Integers and bool compute in `f64`.
+    pub fn trapezoid(&mut self, samples: ExprId, spacing: Spacing, axis: i64, site: Site) -> ExprId {
+        let result = self.try_trapezoid(samples, spacing, axis, site);
+        self.settle_all(result, "trapezoid", &samples_and_places(samples, spacing), site)
+    }
+
+    fn try_trapezoid(
+        &mut self,
+        samples: ExprId,
+        spacing: Spacing,
+        axis: i64,
+        site: Site,
+    ) -> Result<ExprId, Problem> {
+        let axis = resolve_axis(axis, self.written(samples).rank())?;
+        let (work, dtype) = self.floats_of(&samples_and_places(samples, spacing));
+        let y = self.convert(samples, work, site)?;
+        let later = self.part(y, axis, Some(Dim::ONE), None, 1, site)?;
+        let earlier = self.part(y, axis, None, Some(Dim::constant(-1)), 1, site)?;
+        let height = self.try_elementwise(Op::Add, &[later, earlier], site)?;
+        let width = self.distances(samples, spacing, axis, work, site)?;
+        let area = self.try_elementwise(Op::Multiply, &[width, height], site)?;
+        let half = self.insert_constant(Scalar::F64(0.5).cast(work), site)?;
+        let area = self.try_elementwise(Op::Multiply, &[area, half], site)?;
+        let total =
+            self.try_reduce(ReduceOp::Sum, area, Some(&[axis as i64]), false, Empty::Refused, site)?;
+        self.convert(total, dtype, site)
+    }
+
+    /// The distances between neighbours, which broadcast with what is computed of neighbours.
+    fn distances(
+        &mut self,
+        samples: ExprId,
+        spacing: Spacing,
+        axis: usize,
+        work: DType,
+        site: Site,
+    ) -> Result<ExprId, Problem> {
+        let places = match spacing {
+            Spacing::Step(step) => return self.insert_constant(Scalar::F64(step).cast(work), site),
+            Spacing::At(places) => places,
+        };
+        let rank = self.written(samples).rank();
+        let mut at = self.convert(places, work, site)?;
+        let along = match self.written(places).rank() {
+            1 => 0,
+            own if own == rank => axis,
+            _ => {
+                return Err(Problem::Argument("takes places along the axis, or of the shape of the samples"));
+            }
+        };
+        let later = self.part(at, along, Some(Dim::ONE), None, 1, site)?;
+        let earlier = self.part(at, along, None, Some(Dim::constant(-1)), 1, site)?;
+        at = self.try_elementwise(Op::Subtract, &[later, earlier], site)?;
+        if self.written(places).rank() == rank {
+            return Ok(at);
+        }
+        let behind: Vec<i64> = (1..(rank - axis) as i64).collect();
+        self.try_expand_dims(at, &behind, site)
+    }
+
+    /// The slopes of samples along an axis: half the difference of both neighbours, and at the ends the difference to
+    /// the one. Between samples at places of their own, the slope of the parabola through three. Integers and bool
+    /// compute in `f64`.
+    pub fn gradient(&mut self, samples: ExprId, spacing: Spacing, axis: i64, site: Site) -> ExprId {
+        let result = self.try_gradient(samples, spacing, axis, site);
+        self.settle_all(result, "gradient", &samples_and_places(samples, spacing), site)
+    }
+
+    fn try_gradient(
+        &mut self,
+        samples: ExprId,
+        spacing: Spacing,
+        axis: i64,
+        site: Site,
+    ) -> Result<ExprId, Problem> {
+        let shape = self.written(samples).clone();
+        let axis = resolve_axis(axis, shape.rank())?;
+        if shape[axis].as_constant().is_some_and(|size| size < 2) {
+            return Err(Problem::Argument("needs two elements along the axis at least"));
+        }
+        let (work, _) = self.floats_of(&samples_and_places(samples, spacing));
+        let (_, dtype) = self.floats_of(&[samples]);
+        let y = self.convert(samples, work, site)?;
+        let part = |graph: &mut Graph, x, start: i64, stop: Option<i64>| {
+            let start = (start != 0).then(|| Dim::constant(start));
+            graph.part(x, axis, start, stop.map(Dim::constant), 1, site)
+        };
+        let later = part(self, y, 1, None)?;
+        let earlier = part(self, y, 0, Some(-1))?;
+        let rise = self.try_elementwise(Op::Subtract, &[later, earlier], site)?;
+        let width = self.distances(samples, spacing, axis, work, site)?;
+        let slope = self.try_elementwise(Op::Divide, &[rise, width], site)?;
+        let first = part(self, slope, 0, Some(1))?;
+        let last = part(self, slope, -1, None)?;
+        let [before, here, behind] =
+            [part(self, y, 0, Some(-2))?, part(self, y, 1, Some(-1))?, part(self, y, 2, None)?];
+        let middle = match spacing {
+            Spacing::Step(step) => {
+                let width = self.insert_constant(Scalar::F64(2.0 * step).cast(work), site)?;
+                let rise = self.try_elementwise(Op::Subtract, &[behind, before], site)?;
+                self.try_elementwise(Op::Divide, &[rise, width], site)?
+            }
+            Spacing::At(_) => {
+                // Along the axis of the widths, which are a vector with the axes behind it, or of the samples' shape.
+                let along = self.written(width).rank() - (shape.rank() - axis);
+                let left = self.part(width, along, None, Some(Dim::constant(-1)), 1, site)?;
+                let right = self.part(width, along, Some(Dim::ONE), None, 1, site)?;
+                let both = self.try_elementwise(Op::Add, &[left, right], site)?;
+                let product = self.try_elementwise(Op::Multiply, &[left, both], site)?;
+                let share = self.try_elementwise(Op::Divide, &[right, product], site)?;
+                let share = self.try_elementwise(Op::Negative, &[share], site)?;
+                let of_before = self.try_elementwise(Op::Multiply, &[share, before], site)?;
+                let difference = self.try_elementwise(Op::Subtract, &[right, left], site)?;
+                let product = self.try_elementwise(Op::Multiply, &[left, right], site)?;
+                let share = self.try_elementwise(Op::Divide, &[difference, product], site)?;
+                let of_here = self.try_elementwise(Op::Multiply, &[share, here], site)?;
+                let product = self.try_elementwise(Op::Multiply, &[right, both], site)?;
+                let share = self.try_elementwise(Op::Divide, &[left, product], site)?;
+                let of_behind = self.try_elementwise(Op::Multiply, &[share, behind], site)?;
+                let sum = self.try_elementwise(Op::Add, &[of_before, of_here], site)?;
+                self.try_elementwise(Op::Add, &[sum, of_behind], site)?
+            }
+        };
+        let joined = self.try_concat(&[first, middle, last], axis as i64, site)?;
+        self.convert(joined, dtype, site)
+    }
+
+    /// One vector slid along another: at each place, the sum of the products of what lies side by side, in the common
+    /// dtype; of bool, whether any of them holds. A length that is a symbol is that of the second, and the shorter one.
+    pub fn slide(&mut self, sliding: Sliding, vectors: [ExprId; 2], overlap: Overlap, site: Site) -> ExprId {
+        let result = self.try_slide(sliding, vectors, overlap, site);
+        self.settle_all(result, sliding.name(), &vectors, site)
+    }
+
+    fn try_slide(
+        &mut self,
+        sliding: Sliding,
+        [left, right]: [ExprId; 2],
+        overlap: Overlap,
+        site: Site,
+    ) -> Result<ExprId, Problem> {
+        let mut lengths = Vec::with_capacity(2);
+        for vector in [left, right] {
+            let [length] = self.written(vector).dims() else {
+                let rank = self.written(vector).rank();
+                return Err(Problem::Rank { name: "each operand".into(), expected: 1, rank });
+            };
+            if length.is_zero() {
+                return Err(Problem::Argument("needs an element in each operand"));
+            }
+            lengths.push(length.clone());
+        }
+        let dtype = self.dtype(left).promote(self.dtype(right));
+        let is_shorter = lengths[0].as_constant().zip(lengths[1].as_constant()).is_some_and(|(x, y)| x < y);
+        let (long, short, width) =
+            if is_shorter { (right, left, lengths[0].clone()) } else { (left, right, lengths[1].clone()) };
+        let less = width.sub(&Dim::ONE).map_err(Problem::Size)?;
+        let half = less.ceil_div(2).map_err(Problem::Size)?;
+        let widths = match overlap {
+            Overlap::Full => [less.clone(), less],
+            Overlap::Same => [half.clone(), less.sub(&half).map_err(Problem::Size)?],
+            Overlap::Valid => [Dim::ZERO, Dim::ZERO],
+        };
+        let zero = self.insert_constant(Scalar::I64(0).cast(dtype), site)?;
+        let long = self.convert(long, dtype, site)?;
+        let padded = self.try_pad(long, &[widths], Pad::Constant(zero), site)?;
+        let windows = self.try_windows(padded, &width, 0, site)?;
+        let mut short = self.convert(short, dtype, site)?;
+        if sliding == Sliding::Convolve {
+            short = self.part(short, 0, None, None, -1, site)?;
+        }
+        let (times, total) = match dtype {
+            DType::Bool => (Op::LogicalAnd, ReduceOp::Any),
+            _ => (Op::Multiply, ReduceOp::Sum),
+        };
+        let products = self.try_elementwise(times, &[windows, short], site)?;
+        let sums = self.try_reduce(total, products, Some(&[-1]), false, Empty::Refused, site)?;
+        let sums = self.convert(sums, dtype, site)?;
+        // The shorter one was slid along the longer one, which is the other way round.
+        if is_shorter && sliding == Sliding::Correlate {
+            return self.part(sums, 0, None, None, -1, site);
+        }
+        Ok(sums)
+    }
+
+    /// A polynomial at `x`, by Horner's rule; its coefficients are a vector of constant length, the highest first.
+    pub fn polyval(&mut self, coefficients: ExprId, x: ExprId, site: Site) -> ExprId {
+        let result = self.try_polyval(coefficients, x, site);
+        self.settle_all(result, "polyval", &[coefficients, x], site)
+    }
+
+    fn try_polyval(&mut self, coefficients: ExprId, x: ExprId, site: Site) -> Result<ExprId, Problem> {
+        /// Coefficients, each of which is a product and a sum.
+        const MOST: i64 = 64;
+        let count = match self.written(coefficients).dims() {
+            [count] => count.as_constant().filter(|count| *count <= MOST),
+            dims => {
+                return Err(Problem::Rank { name: "the coefficients".into(), expected: 1, rank: dims.len() });
+            }
+        };
+        let count = count.ok_or(Problem::Argument("takes up to 64 coefficients, of a constant number"))?;
+        let dtype = self.dtype(coefficients).promote(self.dtype(x));
+        let [x, coefficients] = [self.convert(x, dtype, site)?, self.convert(coefficients, dtype, site)?];
+        let zero = self.insert_constant(Scalar::I64(0).cast(dtype), site)?;
+        let mut value = self.try_broadcast_to(zero, self.written(x).clone(), site)?;
+        for position in 0..count {
+            let coefficient =
+                self.try_slice(coefficients, &[SliceSpec::At(Dim::constant(position))], site)?;
+            value = self.try_elementwise(Op::Multiply, &[value, x], site)?;
+            value = self.try_elementwise(Op::Add, &[value, coefficient], site)?;
+        }
+        Ok(value)
+    }
+
+    /// The float in which something is computed of operands, and that of the result: integers and bool compute in `f64`,
+    /// floats of 16 bits in `f32`.
+    pub(super) fn floats_of(&self, operands: &[ExprId]) -> (DType, DType) {
+        let dtypes = operands.iter().map(|operand| match self.dtype(*operand) {
+            float if float.class() == Class::Float => float,
+            _ => DType::F64,
+        });
+        let dtype = DType::promote_all(dtypes).unwrap_or(DType::F64);
+        (dtype.arithmetic(), dtype)
+    }
+
+    /// Settles what is made of several operands; of a mistake among them there is nothing more to say.
+    pub(super) fn settle_all(
+        &mut self,
+        result: Result<ExprId, Problem>,
+        name: &str,
+        operands: &[ExprId],
+        site: Site,
+    ) -> ExprId {
+        if self.any_poisoned(operands) {
+            return self.poison();
+        }
+        self.settle(result, name, operands, site)
+    }
+}
+
+fn samples_and_places(samples: ExprId, spacing: Spacing) -> Vec<ExprId> {
+    match spacing {
+        Spacing::Step(_) => vec![samples],
+        Spacing::At(places) => vec![samples, places],
+    }
+}

@@ -1,0 +1,78 @@
+//! Rows in order, and places in what is in order, by functions.
+
+use super::Generator;
+use crate::emit::Val;
+use broadloom_ir::dtype::{Class, DType};
+use broadloom_loops::kernel::*;
+use broadloom_math::{Sortable, Sorting, search_function, sort_function};
+use cranelift_codegen::ir::{self, InstBuilder, types};
+use smallvec::SmallVec;
+
+impl Generator<'_, '_, '_> {
+    /// Puts the row at the current position in order.
+    pub(super) fn sort(&mut self, sort: &SortRow) {
+        let dtype = self.kernel.accesses[sort.source.index()].dtype;
+        let sorting = Sorting { indices: sort.indices, descending: sort.descending };
+        let address = sort_function(sortable(dtype), sorting) as usize;
+        let (first, last) = self.bounds(sort.axis);
+        let [target, source] = [sort.target, sort.source]
+            .map(|access| self.at(sort.axis, first, 1, |generator| generator.address(access, 0)));
+        let count = self.ins().isub(last, first);
+        self.call_host(address, &[target, source, count]);
+    }
+
+    /// The places of values in a sorted table, lane by lane.
+    pub(super) fn search(
+        &mut self,
+        access: AccessId,
+        wanted: &Val,
+        stride: Stride,
+        size: Extent,
+        right: bool,
+    ) -> Val {
+        let dtype = self.kernel.accesses[access.index()].dtype;
+        let address = search_function(sortable(dtype), right) as usize;
+        let table = self.origin(access);
+        let stride = self.stride_bytes(stride, dtype.size() as i64);
+        let count = self.extent(size);
+        let places: SmallVec<[Val; 16]> = (0..wanted.lanes)
+            .map(|lane| {
+                let value = self.emit.lane(wanted, lane).regs[0];
+                let value = self.wide_bits(value, dtype);
+                let call = self.call_host_for(address, &[table, stride, count, value], &[types::I64]);
+                Val::scalar(DType::I64, self.emit.builder.inst_results(call)[0])
+            })
+            .collect();
+        self.emit.from_lanes(DType::I64, &places)
+    }
+
+    /// The bits of a scalar in an integer of 64 bits.
+    fn wide_bits(&mut self, value: ir::Value, dtype: DType) -> ir::Value {
+        let bits = match dtype {
+            DType::F64 => return self.ins().bitcast(types::I64, ir::MemFlagsData::new(), value),
+            _ if dtype.class() == Class::Float => {
+                self.ins().bitcast(types::I32, ir::MemFlagsData::new(), value)
+            }
+            _ => value,
+        };
+        if dtype.size() == 8 { bits } else { self.ins().uextend(types::I64, bits) }
+    }
+}
+
+fn sortable(dtype: DType) -> Sortable {
+    match dtype {
+        DType::Bool => Sortable::Bool,
+        DType::I8 => Sortable::I8,
+        DType::I16 => Sortable::I16,
+        DType::I32 => Sortable::I32,
+        DType::I64 => Sortable::I64,
+        DType::U8 => Sortable::U8,
+        DType::U16 => Sortable::U16,
+        DType::U32 => Sortable::U32,
+        DType::U64 => Sortable::U64,
+        DType::F16 => Sortable::F16,
+        DType::Bf16 => Sortable::Bf16,
+        DType::F32 => Sortable::F32,
+        DType::F64 => Sortable::F64,
+    }
+}

@@ -1,0 +1,145 @@
+//! Sorts and searches against those of the standard library on the same elements.
+#![allow(unsafe_code, reason = "calls of entry points")]
+
+use broadloom_math::{Sortable, Sorting, search_function, sort_function};
+use std::cmp::Ordering;
+
+const COUNTS: [usize; 7] = [0, 1, 2, 3, 17, 65, 1000];
+
+struct Draw(u64);
+
+impl Draw {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 ^ (self.0 >> 29)
+    }
+}
+
+fn sorted<T: Copy>(of: Sortable, elements: &[T], nothing: T, descending: bool) -> (Vec<T>, Vec<i64>) {
+    let (mut values, mut indices) = (vec![nothing; elements.len()], vec![-1; elements.len()]);
+    let [sort, argsort] = [false, true].map(|indices| sort_function(of, Sorting { indices, descending }));
+    // SAFETY: the vectors are as long as the slice.
+    unsafe {
+        sort(values.as_mut_ptr().cast(), elements.as_ptr().cast(), elements.len());
+        argsort(indices.as_mut_ptr().cast(), elements.as_ptr().cast(), elements.len());
+    }
+    (values, indices)
+}
+
+/// Compares with stable sorts by a comparison, which of values tells zeros apart.
+fn check<T: Copy>(
+    of: Sortable,
+    elements: &[T],
+    values: impl Fn(T, T) -> Ordering,
+    ranks: impl Fn(T, T) -> Ordering,
+    bits: impl Fn(T) -> u64,
+) {
+    let Some(&first) = elements.first() else { return };
+    for descending in [false, true] {
+        let turned = |order: Ordering| if descending { order.reverse() } else { order };
+        let (found, indices) = sorted(of, elements, first, descending);
+        let mut expected = elements.to_vec();
+        expected.sort_by(|left, right| turned(values(*left, *right)));
+        let all = |elements: Vec<T>| elements.into_iter().map(&bits).collect::<Vec<u64>>();
+        assert_eq!(all(found), all(expected), "{of:?}");
+        let mut expected: Vec<i64> = (0..elements.len() as i64).collect();
+        expected.sort_by(|left, right| turned(ranks(elements[*left as usize], elements[*right as usize])));
+        assert_eq!(indices, expected, "{of:?}");
+    }
+    let mut table = elements.to_vec();
+    table.sort_by(|left, right| values(*left, *right));
+    for &value in elements {
+        for right in [false, true] {
+            let is_before = |element: &T| match ranks(*element, value) {
+                Ordering::Less => true,
+                Ordering::Equal => right,
+                Ordering::Greater => false,
+            };
+            let search = search_function(of, right);
+            let stride = size_of::<T>() as isize;
+            // SAFETY: the table has so many elements.
+            let place = unsafe { search(table.as_ptr().cast(), stride, table.len(), bits(value)) };
+            assert_eq!(place as usize, table.partition_point(is_before), "{of:?}");
+        }
+    }
+}
+
+macro_rules! integers {
+    ($($of:ident $type:ty,)*) => {
+        $(for count in COUNTS {
+            // Few numbers, many, and few among some that are far from them.
+            for (bits, far) in [(2, 0), (20, 0), (64, 0), (3, 8)] {
+                let mut draw = Draw(count as u64 + bits);
+                let mut element = || match draw.next() >> 60 < far {
+                    true => draw.next() as $type,
+                    false => (draw.next() >> (64 - bits)) as $type,
+                };
+                let elements: Vec<$type> = (0..count).map(|_| element()).collect();
+                let order = |left: $type, right: $type| left.cmp(&right);
+                check(Sortable::$of, &elements, order, order, |element| element as u64);
+            }
+        })*
+    };
+}
+
+#[test]
+fn integers_are_sorted_as_by_the_standard_library() {
+    integers! { I8 i8, I16 i16, I32 i32, I64 i64, U8 u8, U16 u16, U32 u32, U64 u64, }
+}
+
+macro_rules! floats {
+    ($($of:ident $type:ident $bits:ident,)*) => {
+        $(for count in COUNTS {
+            for kinds in [4, 8, 1024] {
+                let mut draw = Draw(count as u64 + kinds);
+                let mut element = || match draw.next() >> 40 & (kinds - 1) {
+                    0 => 0.0,
+                    1 => -0.0,
+                    2 => $type::NAN,
+                    3 => -$type::NAN,
+                    4 => $type::INFINITY,
+                    5 => $type::NEG_INFINITY,
+                    6 => $type::from_bits(1),
+                    _ => (draw.next() >> 20) as $type / 1e6 - 8e6,
+                };
+                let elements: Vec<$type> = (0..count).map(|_| element()).collect();
+                let nan_last = |left: $type, right: $type, otherwise: Ordering| match (left.is_nan(), right.is_nan()) {
+                    (false, false) => otherwise,
+                    (left, right) => left.cmp(&right),
+                };
+                let ranks = |left: $type, right: $type| {
+                    nan_last(left, right, left.partial_cmp(&right).unwrap_or(Ordering::Equal))
+                };
+                let values = |left: $type, right: $type| nan_last(left, right, left.total_cmp(&right));
+                let bits = |element: $type| u64::from(if element.is_nan() { $type::NAN } else { element }.to_bits());
+                check(Sortable::$of, &elements, values, ranks, bits);
+            }
+        })*
+    };
+}
+
+#[test]
+fn floats_are_sorted_with_nans_last_and_zeros_by_sign() {
+    floats! { F32 f32 u32, F64 f64 u64, }
+}
+
+#[test]
+fn floats_of_16_bits_are_sorted_by_their_bits() {
+    for (of, infinity) in [(Sortable::F16, 0x7c00_u16), (Sortable::Bf16, 0x7f80)] {
+        // Every pattern of bits once, in an order that is none.
+        let elements: Vec<u16> = (0..=u16::MAX).map(|index| index.wrapping_mul(40503)).collect();
+        let (values, indices) = sorted(of, &elements, 0, false);
+        let numbers = 2 * (usize::from(infinity) + 1);
+        let is_nan = |bits: &u16| bits & 0x7fff > infinity;
+        assert!(values[..numbers].iter().all(|bits| !is_nan(bits)) && values[numbers..].iter().all(is_nan));
+        let signed =
+            |bits: u16| if bits >> 15 == 1 { -1 - i32::from(bits & 0x7fff) } else { i32::from(bits) };
+        assert!(values[..numbers].windows(2).all(|pair| signed(pair[0]) < signed(pair[1])));
+        let of_indices: Vec<i32> = indices.iter().map(|index| signed(elements[*index as usize])).collect();
+        let of_values: Vec<i32> = values.iter().map(|bits| signed(*bits)).collect();
+        let without_zeros = |row: &[i32]| -> Vec<i32> {
+            row[..numbers].iter().copied().filter(|number| !(-1..=0).contains(number)).collect()
+        };
+        assert_eq!(without_zeros(&of_indices), without_zeros(&of_values));
+    }
+}

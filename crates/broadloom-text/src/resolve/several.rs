@@ -1,0 +1,319 @@
+//! Functions with several results, of which an index takes one, as in NumPy: `meshgrid(x, y)[0]`.
+
+use super::call::Call;
+use super::{Outcome, Resolver, Value, as_size};
+use crate::error::{Mistake, Problem};
+use crate::names::Several;
+use crate::source::Span;
+use crate::syntax::{Id, Item};
+use broadloom_ir::ExprId;
+use broadloom_ir::dim::Dim;
+use broadloom_ir::dtype::DType;
+use broadloom_ir::graph::{Bins, Literal, SliceSpec, Spacing};
+use broadloom_ir::ops::Op;
+
+/// Most parts that an axis is split into.
+const MOST_PARTS: i64 = 4096;
+
+impl Resolver<'_> {
+    /// The results of a call; poison if an operand is.
+    pub(super) fn several(&mut self, function: Several, call: &Call) -> Outcome<Value> {
+        let made = match function {
+            Several::Divmod => self.divmod(call)?,
+            Several::Modf => self.modf(call)?,
+            Several::Meshgrid => self.meshgrid(call)?,
+            Several::BroadcastArrays => self.broadcast_arrays(call)?,
+            Several::Split(axis) => self.split(axis, false, call)?,
+            Several::ArraySplit => self.split(None, true, call)?,
+            Several::Unstack => self.unstack(call)?,
+            Several::Histogram => self.histogram(call)?,
+            Several::UnravelIndex => self.unravel_index(call)?,
+            // Of one axis it is one tensor.
+            Several::Gradient => match self.gradient(call)? {
+                Some(slopes) if slopes.len() == 1 => {
+                    return Ok(slopes.first().map_or(Value::Poison, |slope| Value::Tensor(*slope)));
+                }
+                slopes => slopes,
+            },
+        };
+        Ok(made.map_or(Value::Poison, Value::Several))
+    }
+
+    /// One of several results, by a constant.
+    pub(super) fn one_of(&self, results: &[ExprId], items: &[(Item, Span)], span: Span) -> Outcome<Value> {
+        let number = match items {
+            [(Item::At(id), _)] => as_size(self.value(*id)).and_then(|size| size.as_constant()),
+            _ => None,
+        };
+        let from_end = |number: i64| if number < 0 { number + results.len() as i64 } else { number };
+        let result = number.and_then(|number| usize::try_from(from_end(number)).ok());
+        match result.and_then(|number| results.get(number)) {
+            Some(result) => Ok(Value::Tensor(*result)),
+            None => {
+                let problem =
+                    Problem::Program { what: "of several results, an index takes one, by its number" };
+                let help = format!("there are {}, 0 to {}", results.len(), results.len().saturating_sub(1));
+                Err(Box::new(Mistake::new(problem, span).help(help)))
+            }
+        }
+    }
+
+    fn divmod(&mut self, call: &Call) -> Outcome<Option<Vec<ExprId>>> {
+        let ids = [call.all("x"), call.all("y")].concat();
+        let mut results = Vec::with_capacity(2);
+        for op in [Op::FloorDivide, Op::Remainder] {
+            match self.elementwise(op, &ids, call.span)?.expr() {
+                Some(result) => results.push(result),
+                None => return Ok(None),
+            }
+        }
+        Ok(Some(results))
+    }
+
+    fn modf(&mut self, call: &Call) -> Outcome<Option<Vec<ExprId>>> {
+        let Some(x) = self.operand(call, "x")? else { return Ok(None) };
+        let part = self.build(call.span, |graph, site| graph.modf(x, site)[0])?;
+        let whole = self.build(call.span, |graph, site| graph.modf(x, site)[1])?;
+        Ok(Some(vec![part, whole]))
+    }
+
+    /// The tensors that are given, as arguments or as one list.
+    fn tensors_given(&mut self, call: &Call) -> Outcome<Option<Vec<ExprId>>> {
+        let ids = call.all("arrays");
+        if let [id] = ids
+            && let Value::Several(results) = self.value(*id)
+        {
+            return Ok(Some(results.clone()));
+        }
+        let mut exprs = Vec::with_capacity(ids.len());
+        for id in ids {
+            match self.tensor(*id, DType::Bool)? {
+                Some(expr) => exprs.push(expr),
+                None => return Ok(None),
+            }
+        }
+        Ok(Some(exprs))
+    }
+
+    /// NumPy's grid: the first vector goes along the second axis, unless `indexing='ij'`.
+    fn meshgrid(&mut self, call: &Call) -> Outcome<Option<Vec<ExprId>>> {
+        let is_turned = match call.get("indexing").map(|id| self.value(id).clone()) {
+            None => true,
+            Some(Value::Text(text, _)) if &*text == "xy" => true,
+            Some(Value::Text(text, _)) if &*text == "ij" => false,
+            Some(_) => return call.refuse("takes 'xy' or 'ij' as `indexing`"),
+        };
+        if self.flag(call, "sparse")? {
+            return call.refuse("makes whole grids: for sparse ones, write `x[None, :]` and `y[:, None]`");
+        }
+        let Some(vectors) = self.tensors_given(call)? else { return Ok(None) };
+        let mut grids = Vec::with_capacity(vectors.len());
+        for number in 0..vectors.len() {
+            let is_turned = is_turned && vectors.len() > 1;
+            grids.push(self.build(call.span, |graph, site| {
+                let grid = graph.coordinate(&vectors, number, site);
+                if is_turned { graph.swapaxes(grid, 0, 1, site) } else { grid }
+            })?);
+        }
+        Ok(Some(grids))
+    }
+
+    fn broadcast_arrays(&mut self, call: &Call) -> Outcome<Option<Vec<ExprId>>> {
+        let Some(arrays) = self.tensors_given(call)? else { return Ok(None) };
+        let results = self.build_several(call.span, arrays.len(), |graph, number, site| {
+            graph.stretched(&arrays, number, site)
+        })?;
+        Ok(Some(results))
+    }
+
+    /// What one call of the builder after the other makes.
+    fn build_several(
+        &mut self,
+        span: Span,
+        count: usize,
+        mut make: impl FnMut(&mut broadloom_ir::graph::Graph, usize, broadloom_ir::graph::Site) -> ExprId,
+    ) -> Outcome<Vec<ExprId>> {
+        (0..count).map(|number| self.build(span, |graph, site| make(graph, number, site))).collect()
+    }
+
+    /// The parts of an axis of constant size: so many, or between positions. Not of one size, they differ by 1, the
+    /// longer ones first.
+    fn split(&mut self, along: Option<i64>, is_uneven: bool, call: &Call) -> Outcome<Option<Vec<ExprId>>> {
+        let Some(x) = self.operand(call, "x")? else { return Ok(None) };
+        let shape = self.graph.shape(x);
+        let rank = shape.rank() as i64;
+        let axis = match along {
+            // Of a vector, its elements.
+            Some(1) if rank == 1 => 0,
+            Some(axis) => axis,
+            None => self.axis(call)?.unwrap_or(0),
+        };
+        let size = usize::try_from(if axis < 0 { axis + rank } else { axis }).ok();
+        let Some(size) = size.and_then(|axis| shape.get(axis)).cloned() else {
+            return call.refuse(format!("has no axis {axis}: the rank is {rank}"));
+        };
+        let count = call.get("sections").map(|id| self.value(id).clone());
+        let bounds: Vec<Dim> = match count {
+            Some(Value::List(_)) => self.sizes(call.all("sections"))?,
+            _ => {
+                let parts = self.integer(call, "sections", 1)?;
+                if !(1..=MOST_PARTS).contains(&parts) {
+                    return call.refuse("gives 1 to 4096 parts");
+                }
+                let part = size.exact_div(&Dim::constant(parts));
+                let sizes = match (part, size.as_constant(), is_uneven) {
+                    (Some(part), ..) => (1..parts).map(|number| part.scale(number)).collect::<Result<_, _>>(),
+                    (None, Some(size), true) => {
+                        let bound =
+                            |number: i64| Dim::constant(number * (size / parts) + number.min(size % parts));
+                        Ok((1..parts).map(bound).collect())
+                    }
+                    (None, Some(_), false) => {
+                        return call.refuse("needs parts of one size: for others, write `array_split`");
+                    }
+                    (None, None, _) => {
+                        return call.refuse(
+                            "needs an axis whose size is known, or a multiple of the number of parts",
+                        );
+                    }
+                };
+                match sizes {
+                    Ok(sizes) => sizes,
+                    Err(error) => {
+                        let problem = broadloom_ir::diagnostics::Problem::Size(error);
+                        return Err(super::refused(problem, Some("split"), call.span));
+                    }
+                }
+            }
+        };
+        let before = usize::try_from(if axis < 0 { axis + rank } else { axis }).unwrap_or(0);
+        let results = self.build_several(call.span, bounds.len() + 1, |graph, number, site| {
+            let start = number.checked_sub(1).and_then(|before| bounds.get(before)).cloned();
+            let mut specs = vec![SliceSpec::All; before];
+            specs.push(SliceSpec::Range { start, stop: bounds.get(number).cloned(), step: 1 });
+            graph.slice(x, &specs, site)
+        })?;
+        Ok(Some(results))
+    }
+
+    /// The elements of an axis of constant size, each without it.
+    fn unstack(&mut self, call: &Call) -> Outcome<Option<Vec<ExprId>>> {
+        let Some(x) = self.operand(call, "x")? else { return Ok(None) };
+        let (axis, shape) = (self.axis(call)?.unwrap_or(0), self.graph.shape(x));
+        let axis = if axis < 0 { axis.saturating_add(shape.rank() as i64) } else { axis };
+        let axis = usize::try_from(axis).ok().filter(|axis| *axis < shape.rank());
+        let Some(axis) = axis else { return call.refuse("has no such axis") };
+        let count = shape[axis].as_constant().filter(|count| *count <= MOST_PARTS);
+        let Some(count) = count else { return call.refuse("needs an axis of constant size, up to 4096") };
+        let results = self.build_several(call.span, count as usize, |graph, number, site| {
+            let mut specs = vec![SliceSpec::All; axis];
+            specs.push(SliceSpec::At(Dim::constant(number as i64)));
+            graph.slice(x, &specs, site)
+        })?;
+        Ok(Some(results))
+    }
+
+    fn histogram(&mut self, call: &Call) -> Outcome<Option<Vec<ExprId>>> {
+        let bins = match call.get("bins").map(|id| (id, self.value(id).clone())) {
+            None => Bins::Count(10, self.bounds(call)?),
+            Some((_, Value::Literal(Literal::Int(count)))) => match i64::try_from(count) {
+                Ok(count) => Bins::Count(count, self.bounds(call)?),
+                Err(_) => return call.refuse("takes a number of bins, or their bounds"),
+            },
+            Some((id, Value::Tensor(_) | Value::List(_))) => {
+                let Some(edges) = self.tensor(id, DType::F64)? else { return Ok(None) };
+                Bins::Edges(edges)
+            }
+            Some(_) => return call.refuse("takes a constant number of bins, or their bounds"),
+        };
+        let density = self.flag(call, "density")?;
+        let Some(x) = self.operand(call, "x")? else { return Ok(None) };
+        let results = self.build_several(call.span, 2, |graph, number, site| {
+            let [counts, edges] = graph.histogram(x, bins, density, site);
+            if number == 0 { counts } else { edges }
+        })?;
+        Ok(Some(results))
+    }
+
+    /// `range=(low, high)`.
+    fn bounds(&self, call: &Call) -> Outcome<Option<[f64; 2]>> {
+        let Some(id) = self.given(call, "range") else { return Ok(None) };
+        let numbers = match self.value(id) {
+            Value::List(ends) => ends.iter().map(|end| self.literal(*end)).collect::<Option<Vec<f64>>>(),
+            _ => None,
+        };
+        match numbers.as_deref() {
+            Some([low, high]) => Ok(Some([*low, *high])),
+            _ => call.refuse("takes two numbers as `range`: `(0, 1)`"),
+        }
+    }
+
+    /// The places along each axis of positions among all elements.
+    fn unravel_index(&mut self, call: &Call) -> Outcome<Option<Vec<ExprId>>> {
+        let sizes = match call.get("shape").map(|id| self.value(id)) {
+            Some(Value::Sizes(sizes)) => sizes.clone(),
+            _ => self.sizes(call.all("shape"))?,
+        };
+        let Some(indices) = self.operand(call, "indices")? else { return Ok(None) };
+        let results = self.build_several(call.span, sizes.len(), |graph, axis, site| {
+            graph.unravelled(indices, &sizes, axis, site)
+        })?;
+        Ok(Some(results))
+    }
+
+    /// Along each axis, or those that are given; one step for all, or one for each, or places.
+    fn gradient(&mut self, call: &Call) -> Outcome<Option<Vec<ExprId>>> {
+        if self.integer(call, "edge_order", 1)? != 1 {
+            return call.refuse("has the differences of first order at the ends: `edge_order=1`");
+        }
+        let Some(x) = self.operand(call, "x")? else { return Ok(None) };
+        let rank = self.graph.shape(x).rank() as i64;
+        let axes = self.axes(call)?.unwrap_or_else(|| (0..rank).collect());
+        let mut spacings = Vec::with_capacity(axes.len());
+        for id in call.all("spacing").to_vec() {
+            spacings.push(match self.literal(id) {
+                Some(step) => Spacing::Step(step),
+                None => match self.tensor(id, DType::F64)? {
+                    Some(places) => Spacing::At(places),
+                    None => return Ok(None),
+                },
+            });
+        }
+        match (spacings.len(), axes.len()) {
+            (0, count) => spacings = vec![Spacing::Step(1.0); count],
+            (1, count) => spacings = vec![spacings[0]; count],
+            (given, count) if given == count => {}
+            _ => return call.refuse("takes one distance, or one for each axis"),
+        }
+        if axes.is_empty() {
+            return call.refuse("needs an axis");
+        }
+        let results = self.build_several(call.span, axes.len(), |graph, number, site| {
+            graph.gradient(x, spacings[number], axes[number], site)
+        })?;
+        Ok(Some(results))
+    }
+
+    /// A number that is written as such.
+    pub(super) fn literal(&self, id: Id) -> Option<f64> {
+        match self.value(id) {
+            Value::Literal(Literal::Int(value)) => Some(*value as f64),
+            Value::Literal(Literal::Float(value)) => Some(*value),
+            _ => None,
+        }
+    }
+
+    /// The mistake of several results where one is needed.
+    pub(super) fn stray_results<T>(&self, span: Span) -> Outcome<T> {
+        let problem = Problem::Kind { expected: "a tensor or a number", found: "several results" };
+        let code = self.source.slice(span);
+        Err(Box::new(
+            Mistake::new(problem, span).help(format!("take one of them by its number: `{code}[0]`")),
+        ))
+    }
+
+    /// The number of results.
+    pub(super) fn count_of(&self, results: &[ExprId]) -> Value {
+        Value::Literal(Literal::Int(results.len() as i128))
+    }
+}

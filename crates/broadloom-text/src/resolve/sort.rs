@@ -1,0 +1,95 @@
+//! What is in order: sorts, places in a sorted table, medians and quantiles.
+
+use super::call::Call;
+use super::{Outcome, Resolver, Value};
+use crate::syntax::Id;
+use broadloom_ir::ExprId;
+use broadloom_ir::graph::{Literal, QuantileMethod, Quantiles};
+
+impl Resolver<'_> {
+    /// `sort(x)`, `sort(x, axis=None)`, `sort(x, axis=0, descending=True)`.
+    pub(super) fn sort(&mut self, indices: bool, call: &Call) -> Outcome<Option<ExprId>> {
+        // Every sort is stable.
+        let kinds = ["quicksort", "mergesort", "heapsort", "stable"];
+        self.meaning_of(call, "kind", kinds.iter().map(|kind| (*kind, ())))?;
+        if self.given(call, "stable").is_some() {
+            self.flag(call, "stable")?;
+        }
+        let descending = self.flag(call, "descending")?;
+        let axis = match call.get("axis") {
+            Some(_) => self.axis(call)?,
+            None => Some(-1),
+        };
+        let Some(x) = self.operand(call, "x")? else { return Ok(None) };
+        let sorted = self.build(call.span, |graph, site| match indices {
+            true => graph.argsort(x, axis, descending, site),
+            false => graph.sort(x, axis, descending, site),
+        });
+        sorted.map(Some)
+    }
+
+    /// `searchsorted(bounds, x, side='right')`.
+    pub(super) fn search(&mut self, call: &Call) -> Outcome<Option<ExprId>> {
+        let right = self.meaning_of(call, "side", [("left", false), ("right", true)])?.unwrap_or(false);
+        let Some(exprs) = self.tensors(&[call.all("x"), call.all("v")].concat())? else { return Ok(None) };
+        let [table, values] = exprs[..] else { return call.refuse("takes a table and values") };
+        self.build(call.span, |graph, site| graph.searchsorted(table, values, right, site)).map(Some)
+    }
+
+    pub(super) fn median(&mut self, numbers: bool, call: &Call) -> Outcome<Option<ExprId>> {
+        let (axes, keepdims) = (self.axes(call)?, self.flag(call, "keepdims")?);
+        let Some(x) = self.operand(call, "x")? else { return Ok(None) };
+        let median =
+            self.build(call.span, |graph, site| graph.median(x, axes.as_deref(), numbers, keepdims, site));
+        median.map(Some)
+    }
+
+    /// `quantile(x, 0.5)`, `quantile(x, [0.25, 0.75], axis=0, method='lower')`.
+    pub(super) fn quantile(&mut self, percents: bool, numbers: bool, call: &Call) -> Outcome<Option<ExprId>> {
+        let methods = QuantileMethod::ALL.iter().map(|method| (method.name(), *method));
+        let method = self.meaning_of(call, "method", methods)?.unwrap_or_default();
+        let (axes, keepdims) = (self.axes(call)?, self.flag(call, "keepdims")?);
+        let given = call.all("q");
+        let several = given.first().is_some_and(|id| matches!(self.value(*id), Value::List(_)));
+        let mut at = Vec::new();
+        for id in self.flattened(given) {
+            match self.value(id) {
+                Value::Literal(Literal::Int(value)) => at.push(*value as f64),
+                Value::Literal(Literal::Float(value)) => at.push(*value),
+                _ => return call.refuse("takes a number as `q`, or a list of numbers: `[0.25, 0.75]`"),
+            }
+        }
+        let Some(x) = self.operand(call, "x")? else { return Ok(None) };
+        let quantile = self.build(call.span, |graph, site| {
+            let quantiles = Quantiles { at: &at, several, percents, method, numbers };
+            graph.quantile(x, quantiles, axes.as_deref(), keepdims, site)
+        });
+        quantile.map(Some)
+    }
+
+    /// What a text that is given means, of some that there are; nothing if none is given.
+    fn meaning_of<T: Copy>(
+        &self,
+        call: &Call,
+        parameter: &'static str,
+        meanings: impl IntoIterator<Item = (&'static str, T)>,
+    ) -> Outcome<Option<T>> {
+        let Some(id): Option<Id> = self.given(call, parameter) else { return Ok(None) };
+        let meanings: Vec<(&str, T)> = meanings.into_iter().collect();
+        let meant = match self.value(id) {
+            Value::Text(text, _) => meanings.iter().find(|(name, _)| **name == **text),
+            _ => None,
+        };
+        match meant {
+            Some((_, meaning)) => Ok(Some(*meaning)),
+            None => {
+                let names: Vec<String> = meanings.iter().map(|(name, _)| format!("'{name}'")).collect();
+                let names = match names.split_last() {
+                    Some((last, others)) if !others.is_empty() => format!("{} or {last}", others.join(", ")),
+                    _ => names.concat(),
+                };
+                call.refuse(format!("takes as `{parameter}` {names}"))
+            }
+        }
+    }
+}
