@@ -2,8 +2,8 @@
 #![cfg(unix)]
 #![allow(unsafe_code, reason = "processes are forked, which has no safe form")]
 
-use broadloom::prelude::*;
 use broadloom::Threads;
+use broadloom::prelude::*;
 use std::ffi::c_int;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -78,6 +78,10 @@ fn children_compute_as_the_guide_says() {
     // Small arrays stay on the calling thread.
     assert_eq!(in_a_child(long, || is_right(&global, &data[..1000])), Some(true));
     if std::thread::available_parallelism().is_ok_and(|threads| threads.get() > 1) {
-        assert_eq!(in_a_child(Duration::from_secs(3), || is_right(&global, &data)), None, "the child waits forever");
+        assert_eq!(
+            in_a_child(Duration::from_secs(3), || is_right(&global, &data)),
+            None,
+            "the child waits forever"
+        );
     }
 }
