@@ -23,7 +23,7 @@
 //!             | for AXIS [vector LANES] { stmt .. }               every step of the axis, or of its strip
 //!             | strip AXIS of LENGTH { stmt .. }                  strip by strip
 //!             | begin rN <- vN                                    what running results begin with
-//!             | scan operand = OP of operand from rN              running results along a strip
+//!             | scan operand = OP of operand from rN [for AXIS]   running results along a strip, for each step of another
 //!             | call operand = OP(operand ..)                     a function of whole rows, or of elements side by side
 //!             | reduce AXIS [vector LANES] ORDER { stmt .. vN = OP vN .. }        accumulators in values
 //!             | best AXIS into rows of AXIS { stmt .. rN, rN = EXTREME of (rN | load NAME[access]) }

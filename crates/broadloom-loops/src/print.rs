@@ -185,9 +185,10 @@ impl Printer<'_> {
                     writeln!(f, "{pad}call {} = {op}({})", self.operand(*target), args.join(", "))?;
                 }
                 Stmt::Begin { row, value } => writeln!(f, "{pad}begin {row} <- {value}")?,
-                Stmt::Scan { op, target, source, state, .. } => {
+                Stmt::Scan { op, target, source, state, rows, .. } => {
                     let (target, source) = (self.operand(*target), self.operand(*source));
-                    writeln!(f, "{pad}scan {target} = {op} of {source} from {state}")?;
+                    let rows = rows.map_or(String::new(), |rows| format!(" for {}", self.axis(rows)));
+                    writeln!(f, "{pad}scan {target} = {op} of {source} from {state}{rows}")?;
                 }
                 Stmt::Reduce(reduce) => {
                     let order = order(reduce.order);

@@ -236,12 +236,12 @@ impl<'k> Scope<'k> {
     }
 
     /// An access that only axes with loops around it, and perhaps one more, move.
-    fn moved(&self, id: AccessId, also: Option<AxisId>) -> Result<&'k Access, Fault> {
+    fn moved(&self, id: AccessId, also: &[AxisId]) -> Result<&'k Access, Fault> {
         let access = find(&self.kernel.accesses, id.index(), "access")?;
         for &(axis, stride) in &access.strides {
             self.axis(axis)?;
             self.stride(stride)?;
-            if !self.walked[axis.index()] && also != Some(axis) {
+            if !self.walked[axis.index()] && !also.contains(&axis) {
                 return Err(Fault::Moved(id));
             }
         }
@@ -256,19 +256,19 @@ impl<'k> Scope<'k> {
 
     /// The dtype of what is read.
     fn source(&self, id: AccessId) -> Result<DType, Fault> {
-        let access = self.moved(id, None)?;
+        let access = self.moved(id, &[])?;
         self.buffer(id, access).map(|buffer| buffer.dtype)
     }
 
     fn position(&self, id: AccessId) -> Result<(), Fault> {
-        match self.moved(id, None)? {
+        match self.moved(id, &[])? {
             Access { buffer: None, offset_param: Some(param), .. } => self.param(*param),
             _ => Err(Fault::Buffer(id)),
         }
     }
 
     /// The dtype of what is written.
-    fn target(&self, id: AccessId, also: Option<AxisId>) -> Result<DType, Fault> {
+    fn target(&self, id: AccessId, also: &[AxisId]) -> Result<DType, Fault> {
         let access = self.moved(id, also)?;
         let buffer = self.buffer(id, access)?;
         if matches!(buffer.role, Role::Input(_)) {
@@ -276,7 +276,7 @@ impl<'k> Scope<'k> {
         }
         // A stride of the caller's array is not zero: what is written does not overlap itself.
         let own = |axis: AxisId| {
-            let is_met = self.walked[axis.index()] || also == Some(axis);
+            let is_met = self.walked[axis.index()] || also.contains(&axis);
             is_met && access.stride(axis) != Some(Stride::Constant(0))
         };
         // Nothing is written to an array without elements, whose strides may all be zero.
@@ -291,8 +291,13 @@ impl<'k> Scope<'k> {
 
     /// The dtype of what the current strip of an axis meets of an array, if it lies side by side.
     fn side_by_side(&self, id: AccessId, axis: AxisId) -> Result<DType, Fault> {
+        self.side_by_side_in(id, axis, &[axis])
+    }
+
+    /// The same in the strips of further axes, through whose steps a statement goes itself.
+    fn side_by_side_in(&self, id: AccessId, axis: AxisId, all: &[AxisId]) -> Result<DType, Fault> {
         self.axis(axis)?;
-        let access = self.moved(id, Some(axis))?;
+        let access = self.moved(id, all)?;
         if self.walked[axis.index()] || self.strips[axis.index()].is_none() || !access.is_unit(axis) {
             return Err(Fault::Moved(id));
         }
@@ -300,21 +305,27 @@ impl<'k> Scope<'k> {
     }
 
     /// The dtype of what is written for a whole strip.
-    fn target_of_strip(&self, target: Operand, axis: AxisId) -> Result<DType, Fault> {
+    fn target_of_strip(&self, target: Operand, axis: AxisId, all: &[AxisId]) -> Result<DType, Fault> {
         match target {
             Operand::Row(row) => Ok(self.row(row)?.dtype),
             Operand::Array { access, .. } => {
-                self.side_by_side(access, axis)?;
-                self.target(access, Some(axis))
+                self.side_by_side_in(access, axis, all)?;
+                self.target(access, all)
             }
         }
     }
 
     /// What is read of a whole strip, in a dtype.
-    fn source_of_strip(&mut self, source: Operand, axis: AxisId, dtype: DType) -> Result<(), Fault> {
+    fn source_of_strip(
+        &mut self,
+        source: Operand,
+        axis: AxisId,
+        all: &[AxisId],
+        dtype: DType,
+    ) -> Result<(), Fault> {
         match source {
             Operand::Row(row) if self.read_row(row, axis)? != dtype => Err(Fault::RowDtype(row)),
-            Operand::Array { access, .. } if self.side_by_side(access, axis)? != dtype => {
+            Operand::Array { access, .. } if self.side_by_side_in(access, axis, all)? != dtype => {
                 Err(Fault::Buffer(access))
             }
             Operand::Row(_) | Operand::Array { .. } => Ok(()),
@@ -429,13 +440,13 @@ impl<'k> Scope<'k> {
         match stmt {
             Stmt::Let(value) => self.value(*value),
             Stmt::Store { access, value, .. } => {
-                let stored = self.target(*access, None)?;
+                let stored = self.target(*access, &[])?;
                 if self.read(*value)? == stored { Ok(()) } else { Err(Fault::Dtype(*value)) }
             }
             Stmt::Scatter { access, index, stride, size, op, value, .. } => {
                 self.stride(*stride)?;
                 self.extent(*size)?;
-                let stored = self.target(*access, None)?;
+                let stored = self.target(*access, &[])?;
                 let good = self.read(*value)? == stored && self.read(*index)? == DType::I64;
                 match op {
                     _ if !good || !is_computed(stored) => Err(Fault::Dtype(*value)),
@@ -452,8 +463,8 @@ impl<'k> Scope<'k> {
                 if self.read(*value)? == dtype { Ok(()) } else { Err(Fault::Dtype(*value)) }
             }
             Stmt::Call { op, target, args, axis } => {
-                let dtype = self.target_of_strip(*target, *axis)?;
-                args.iter().try_for_each(|arg| self.source_of_strip(*arg, *axis, dtype))?;
+                let dtype = self.target_of_strip(*target, *axis, &[*axis])?;
+                args.iter().try_for_each(|arg| self.source_of_strip(*arg, *axis, &[*axis], dtype))?;
                 match op.tile(dtype) {
                     Some((function, _)) if function.arity() == args.len() => {
                         target.row().map_or(Ok(()), |row| self.write_row(row, *axis))
@@ -462,8 +473,8 @@ impl<'k> Scope<'k> {
                 }
             }
             Stmt::Begin { row, value } => self.begin(*row, *value),
-            Stmt::Scan { op, target, source, state, axis } => {
-                self.scan(*op, [*target, *source], *state, *axis)
+            Stmt::Scan { op, target, source, state, axis, rows } => {
+                self.scan(*op, [*target, *source], *state, *axis, *rows)
             }
             Stmt::Pairs(pairs) => self.pairs(pairs),
             Stmt::Sort(sort) => self.sort(sort),

@@ -156,6 +156,10 @@ pub(crate) enum Function {
         percents: bool,
         numbers: bool,
     },
+    /// Running results along an axis, the first one unless said: NumPy's `add.accumulate` and its like.
+    Accumulate(ReduceOp),
+    /// A reduction over axes, the first one unless said: NumPy's `add.reduce` and its like.
+    Fold(ReduceOp),
     Scan {
         op: ReduceOp,
         /// Of what is no NaN.
@@ -286,6 +290,16 @@ const FUNCTIONS: &[(&str, Function, &[&str])] = &[
     ("cummax", Function::Scan { op: ReduceOp::Max, numbers: false }, SCAN),
     ("nancumsum", Function::Scan { op: ReduceOp::Sum, numbers: true }, SCAN),
     ("nancumprod", Function::Scan { op: ReduceOp::Prod, numbers: true }, SCAN),
+    ("add.accumulate", Function::Accumulate(ReduceOp::Sum), ACCUMULATE),
+    ("multiply.accumulate", Function::Accumulate(ReduceOp::Prod), ACCUMULATE),
+    ("minimum.accumulate", Function::Accumulate(ReduceOp::Min), ACCUMULATE),
+    ("maximum.accumulate", Function::Accumulate(ReduceOp::Max), ACCUMULATE),
+    ("add.reduce", Function::Fold(ReduceOp::Sum), REDUCE),
+    ("multiply.reduce", Function::Fold(ReduceOp::Prod), REDUCE),
+    ("minimum.reduce", Function::Fold(ReduceOp::Min), REDUCE),
+    ("maximum.reduce", Function::Fold(ReduceOp::Max), REDUCE),
+    ("logical_and.reduce", Function::Fold(ReduceOp::All), REDUCE),
+    ("logical_or.reduce", Function::Fold(ReduceOp::Any), REDUCE),
     ("diff", Function::Diff, &["x", "n?", "axis?"]),
     ("concat", Function::Concat, &["arrays", "axis?"]),
     ("stack", Function::Stack, &["arrays", "axis?"]),
@@ -345,6 +359,7 @@ const REDUCE_SUM: &[&str] = &["x", "axis?", "keepdims?", "dtype?", "initial?", "
 const REDUCE_EXTREME: &[&str] = &["x", "axis?", "keepdims?", "initial?", "where?"];
 const SORT: &[&str] = &["x", "axis?", "kind?", "stable?", "descending?"];
 const QUANTILE: &[&str] = &["x", "q", "axis?", "method?", "keepdims?"];
+const ACCUMULATE: &[&str] = &["x", "axis?"];
 const SCAN: &[&str] = &["x", "axis?", "dtype?"];
 const SCAN_FROM_NONE: &[&str] = &["x", "axis?", "dtype?", "include_initial?"];
 const SPREAD: &[&str] = &["x", "axis?", "correction?", "keepdims?", "dtype?", "where?"];

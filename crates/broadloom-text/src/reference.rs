@@ -134,6 +134,26 @@ const EXPLANATIONS: &[Explanation] = explanations! {
         "that of x", "any; that of a sum", "nancumsum(array([1.0, nan, 2.0]))" => "[1. 1. 3.]";
     "nancumprod": "Running products that count NaN as 1.",
         "that of x", "any; that of a product", "nancumprod(array([2.0, nan, 3.0]))" => "[2. 2. 6.]";
+    "add.accumulate": "Running sums, as `cumsum`, along the first axis unless said.",
+        "that of x", "any; that of a sum", "add.accumulate(array([1, 2, 3]))" => "[1 3 6]";
+    "multiply.accumulate": "Running products, as `cumprod`, along the first axis unless said.",
+        "that of x", "any; that of a product", "multiply.accumulate(array([2, 3, 4]))" => "[ 2  6 24]";
+    "minimum.accumulate": "The least of the elements so far, as `cummin`, along the first axis unless said.",
+        "that of x", "any; that of x", "minimum.accumulate(array([3, 1, 2]))" => "[3 1 1]";
+    "maximum.accumulate": "The greatest of the elements so far, as `cummax`, along the first axis unless said.",
+        "that of x", "any; that of x", "maximum.accumulate(array([1, 3, 2]))" => "[1 3 3]";
+    "add.reduce": "The sum over axes, the first one unless said.",
+        "without the axes; 1 for each with keepdims", "any; that of a sum", "add.reduce(array([[1, 2], [3, 4]]))" => "[4 6]";
+    "multiply.reduce": "The product over axes, the first one unless said.",
+        "without the axes; 1 for each with keepdims", "any; that of a product", "multiply.reduce(array([[1, 2], [3, 4]]))" => "[3 8]";
+    "minimum.reduce": "The least element over axes, the first one unless said.",
+        "without the axes; 1 for each with keepdims", "any; that of x", "minimum.reduce(array([[1, 4], [3, 2]]))" => "[1 2]";
+    "maximum.reduce": "The greatest element over axes, the first one unless said.",
+        "without the axes; 1 for each with keepdims", "any; that of x", "maximum.reduce(array([[1, 4], [3, 2]]))" => "[3 4]";
+    "logical_and.reduce": "Whether all elements are true over axes, the first one unless said.",
+        "without the axes; 1 for each with keepdims", "any; bool", "logical_and.reduce(array([[True, False], [True, True]]))" => "[ True False]";
+    "logical_or.reduce": "Whether any element is true over axes, the first one unless said.",
+        "without the axes; 1 for each with keepdims", "any; bool", "logical_or.reduce(array([[True, False], [True, False]]))" => "[ True False]";
     "diff": "What neighbours along an axis, the last one unless said, differ by, `n` times over; of bool whether they differ.",
         "the axis is shorter by n, which is 1 unless said", "any; that of x", "diff(array([1, 4, 9]))" => "[3 5]";
     "take": "The elements at positions along an axis, as `x[indices]`; negative ones count from the end.",

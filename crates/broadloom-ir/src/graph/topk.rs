@@ -66,7 +66,9 @@ impl Graph {
         match self.node(values) {
             Node::TopK { operand, topk } => {
                 let (operand, TopK { axis, k, largest, .. }) = (*operand, *topk);
-                self.argtopk(operand, k as i64, axis as i64, largest, site)
+                let result = self.try_topk(operand, k as i64, axis as i64, largest, true, site);
+                // They come from the call that gave the values.
+                self.settle(result, "topk", &[operand], site)
             }
             _ => self.poison(),
         }

@@ -89,10 +89,12 @@ pub enum Stmt {
         target: Operand,
         /// What is combined.
         source: Operand,
-        /// A row of one element: the last result so far.
+        /// The last result so far: a row of one element, or one over the strip of `rows`.
         state: RowId,
         /// Whose strip it is.
         axis: AxisId,
+        /// The axis for each step of whose strip results run: several at once, for they do not wait for each other.
+        rows: Option<AxisId>,
     },
     /// Accumulates over an axis, into values.
     Reduce(Reduce),

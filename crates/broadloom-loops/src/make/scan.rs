@@ -90,6 +90,45 @@ impl Maker<'_, '_, '_> {
             return;
         };
         let target = self.target(scan, strip);
-        before.push(Stmt::Scan { op: found.op, target, source, state, axis: strip });
+        before.push(Stmt::Scan { op: found.op, target, source, state, axis: strip, rows: None });
+    }
+
+    /// Where a loop does nothing but scans from array to array, those of many of its steps at once:
+    ///
+    /// ```text
+    /// for n { begin r0 <- v0; strip m of 1024 { scan y = sum of x from r0 } }
+    ///     ──▶  strip n of 1024 { for n { put r0[n] <- v0 }  strip m of 1024 { scan y = sum of x from r0 for n } }
+    /// ```
+    pub(super) fn scans_of_rows(&mut self, axis: AxisId, mut stmts: Vec<Stmt>) -> Vec<Stmt> {
+        let [Stmt::For { axis: rows, lanes: 1, body }] = stmts.as_mut_slice() else { return stmts };
+        let Some((Stmt::Strip { axis: along, body: scans, .. }, begins)) = body.split_last_mut() else {
+            return stmts;
+        };
+        let is_of_arrays = |stmt: &Stmt| {
+            matches!(stmt, Stmt::Scan { source: Operand::Array { .. }, target: Operand::Array { .. }, .. })
+        };
+        let is_begun = |stmt: &Stmt| matches!(stmt, Stmt::Let(_) | Stmt::Begin { .. });
+        if *rows != axis
+            || Some(*along) != self.nest.scanned
+            || !scans.iter().all(is_of_arrays)
+            || !begins.iter().all(is_begun)
+        {
+            return stmts;
+        }
+        for begin in begins {
+            if let Stmt::Begin { row, value } = *begin {
+                self.kernel.rows[row.index()].span = Span::Strip;
+                self.row_axes[row.index()] = axis;
+                *begin = Stmt::Put { row, part: 0, axis, value };
+            }
+        }
+        for scan in scans {
+            if let Stmt::Scan { rows, .. } = scan {
+                *rows = Some(axis);
+            }
+        }
+        let walk = body.pop();
+        let body = stmts.into_iter().chain(walk).collect();
+        vec![Stmt::Strip { axis, length: 0, body }]
     }
 }
