@@ -7,6 +7,7 @@ mod errors;
 mod gallery;
 mod language;
 mod numpy;
+mod pages;
 mod source;
 
 use broadloom::{Composed, DType, Op};

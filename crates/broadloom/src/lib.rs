@@ -25,6 +25,8 @@
 //!   that converts to an [`ArrayView`] and [explains](Executable::explain) the code it runs.
 //! * [`eval`](eval()) does all of this in one line on arrays that already exist.
 //!
+//! Read on in the [guide]: shapes, NumPy and `ndarray` spellings, performance, threads, chunks, errors, embedding.
+//!
 //! The feature `ndarray` passes and returns arrays and views of that crate without copying them.
 #![deny(unsafe_code)]
 
@@ -38,6 +40,7 @@ mod dsl;
 pub mod eval;
 mod executable;
 mod explain;
+pub mod guide;
 mod memory;
 mod options;
 pub mod prelude;

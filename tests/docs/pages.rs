@@ -1,0 +1,118 @@
+//! What the pages for contributors name is there: commands, files, and the rooms of unsafe code.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+const PAGES: [&str; 6] =
+    ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md", "docs/style.md", "docs/trust.md"];
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn read(path: &str) -> String {
+    std::fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+/// The folder of a package.
+fn package(name: &str) -> PathBuf {
+    let folder = match name {
+        "suite" => PathBuf::from("."),
+        "examples" => PathBuf::from("examples"),
+        name => Path::new("crates").join(name),
+    };
+    let manifest = read(&folder.join("Cargo.toml").to_string_lossy());
+    assert!(manifest.contains(&format!("name = {name:?}")), "{name} is no package");
+    folder
+}
+
+/// Whether a package has a test, example or bench of a name, as `folder/name.rs` or `folder/name/main.rs`.
+fn has_target(package: &Path, folder: &str, name: &str) -> bool {
+    let folder = root().join(package).join(folder);
+    folder.join(format!("{name}.rs")).exists() || folder.join(name).join("main.rs").exists()
+}
+
+/// Checks `cargo ..` up to `--`, behind which options of the program stand.
+fn check_command(page: &str, command: &str) {
+    let words: Vec<&str> =
+        command.split_whitespace().take_while(|word| !["--", "#"].contains(word)).collect();
+    let after = |option: &str| {
+        words.iter().position(|word| *word == option).and_then(|at| words.get(at + 1)).copied()
+    };
+    let chosen = after("-p").map(package);
+    for (option, folder) in [("--test", "tests"), ("--example", "examples"), ("--bench", "benches")] {
+        let Some(name) = after(option) else { continue };
+        let name = name.trim_end_matches(['`', ',', '.', ';']);
+        let owner = chosen.clone().unwrap_or_default();
+        let found = match (folder, &*owner.to_string_lossy()) {
+            ("examples", "" | "examples") => has_target(Path::new(""), folder, name),
+            _ => has_target(&owner, folder, name),
+        };
+        assert!(found, "{page}: `{command}` names no {option} {name}");
+    }
+}
+
+#[test]
+fn commands_name_packages_and_targets_that_exist() {
+    let mut checked = 0;
+    for page in PAGES {
+        for line in read(page).lines() {
+            for part in line.split("cargo ").skip(1) {
+                let command = part.split(['`', '#']).next().unwrap_or_default();
+                check_command(page, command);
+                checked += 1;
+            }
+        }
+    }
+    assert!(checked > 25, "{checked}");
+}
+
+#[test]
+fn links_lead_to_files() {
+    for page in PAGES {
+        let text = read(page);
+        let folder = root().join(page).parent().map(Path::to_path_buf).unwrap_or_default();
+        for link in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
+            let file = link.split('#').next().unwrap_or_default();
+            if !link.starts_with("http") && !file.is_empty() {
+                assert!(folder.join(file).exists(), "{page} links to {link}");
+            }
+        }
+    }
+}
+
+/// Sources below a folder.
+fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
+    let Ok(entries) = std::fs::read_dir(folder) else { return };
+    for path in entries.flatten().map(|entry| entry.path()) {
+        if path.is_dir() {
+            sources(&path, found);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            found.push(path);
+        }
+    }
+}
+
+#[test]
+fn the_rooms_of_unsafe_code_are_those_of_the_page() {
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(root().join("crates")).expect("the crates").flatten() {
+        sources(&entry.path().join("src"), &mut files);
+    }
+    let keyword = |text: &str| {
+        let forms = ["unsafe {", "unsafe fn", "unsafe impl", "unsafe extern"];
+        text.lines()
+            .any(|line| !line.trim_start().starts_with("//") && forms.iter().any(|form| line.contains(form)))
+    };
+    let rooms: BTreeSet<String> = (files.iter())
+        .filter(|path| std::fs::read_to_string(path).is_ok_and(|text| keyword(&text)))
+        .filter_map(|path| Some(path.strip_prefix(root()).ok()?.to_string_lossy().replace('\\', "/")))
+        .filter(|path| !path.contains("/tests/"))
+        .collect();
+    let page = read("docs/trust.md");
+    let named: BTreeSet<String> = (page.lines())
+        .filter_map(|line| Some(line.strip_prefix("| `crates/")?.split_once('`')?.0))
+        .map(|path| format!("crates/{path}"))
+        .collect();
+    assert_eq!(rooms, named, "docs/trust.md lists other rooms of unsafe code than there are");
+}
