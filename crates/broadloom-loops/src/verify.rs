@@ -38,8 +38,9 @@
 //!     first strip. It reads a row over that strip which its steps, or the statements ahead of them, fill, or
 //!     contiguous elements of an array.
 //! 13. Threads do not share the axis of scans, and a loop over it that contains other loops takes one step at a
-//!     time. A `Scan` is over a strip of that axis but in no loop over it. Its state is one element of the dtype
-//!     that it reads and writes, which a `Begin` outside its strips has written.
+//!     time. A `Scan` is over a strip of that axis but in no loop over it. Its state has the dtype that it
+//!     reads and writes: one element, which a `Begin` outside its strips has written, or, for several rows of arrays, a
+//!     row over the strip of their axis, in no loop over that.
 //! 14. A `Sort` is in no loop of its axis, which threads do not share, and in no vector loop. Along the axis, its
 //!     source and its target are contiguous, in two different arrays: elements of one dtype, or their indices, which
 //!     are i64.
