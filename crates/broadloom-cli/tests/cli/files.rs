@@ -214,7 +214,8 @@ fn jpeg_by_quality() {
         folder.read("y.jpg").len()
     };
     assert!(length("5") < length("60") && length("60") < length("100"));
-    for (expression, expected) in [("x.mean(axis=2)", "a .jpg is made of u8"), ("x[:, :, :2]", "is no .jpg")]
+    for (expression, expected) in
+        [("x.mean(axis=2)", "a .jpg needs u8"), ("x[:, :, :2]", "does not fit a .jpg")]
     {
         let done = folder.run(&["eval", expression, "x=x.npy", "-o", "z.jpg"]);
         assert!(matches!(done.code, Some(1 | 2)) && done.stderr.contains(expected), "{}", done.stderr);

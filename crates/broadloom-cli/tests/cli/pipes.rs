@@ -121,7 +121,7 @@ fn what_standard_output_cannot_take_is_said() {
     let folder = Folder::new();
     folder.write("x.npy", npy("'<f8'", false, "(1,)", &f64s(&[1.0])));
     let cases: [(&[&str], &str); 4] = [
-        (&["x", "-o", "-"], "what standard output should hold is not known"),
+        (&["x", "-o", "-"], "the format of standard output is not known"),
         (&["a = x; b = x", "-o", "a=-", "-o", "b=-", "--format", "npy"], "standard output takes one file"),
         (&["a = x; b = x", "-o", "-", "--format", "npy"], "standard output takes one result"),
         (&["x", "--format", "npy"], "--output"),
@@ -203,7 +203,7 @@ fn declarations_are_one_input_each() {
         ("x:f32[n", "input:1:", "this bracket is never closed"),
         ("x:f32[n]; output z = 3", "input:1:", "a declaration is one input"),
         ("x:f32[n]\noutput z = 3", "input:2:", "a declaration is one input"),
-        ("x:f23[n]", "input:1:", "no dtype has the name `f23`"),
+        ("x:f23[n]", "input:1:", "unknown dtype `f23`"),
     ] {
         let done = folder.run(&["check", "x * 2", declaration, "y:f32[3]"]);
         assert_eq!((done.code, done.stdout.as_str()), (Some(2), ""), "{declaration}");
@@ -240,7 +240,7 @@ fn endless_inputs_end_in_an_error() {
     assert_eq!((done.code, done.stdout.as_str()), (Some(1), ""));
     assert!(done.stderr.contains("standard input gives more than the 1000 bytes"), "{}", done.stderr);
     let (done, _) = folder.piped(&["eval", "x.sum()", "x=-:u8[1000]"], &[1; 999]);
-    assert!(done.stderr.contains("u8[1000] is 1000 bytes, but the file has 999"), "{}", done.stderr);
+    assert!(done.stderr.contains("u8[1000] needs 1000 bytes, but the file has 999"), "{}", done.stderr);
     if std::path::Path::new("/dev/zero").exists() {
         let done = folder.run(&["eval", "x.sum()", "x=/dev/zero:f32[10, 10]"]);
         assert_eq!((done.code, done.stdout.as_str()), (Some(1), ""));

@@ -316,7 +316,7 @@ impl fmt::Debug for AnyArray {
 #[non_exhaustive]
 pub enum OutputError {
     /// The elements are of another dtype.
-    #[error("the result has elements of {found}, not {wanted}")]
+    #[error("the result has dtype {found}, not {wanted}")]
     DType {
         /// What it has.
         found: DType,
@@ -346,7 +346,7 @@ pub enum OutputError {
         wanted: usize,
     },
     /// There is no output of this name, or it was taken already.
-    #[error("there is no output {name:?}; there are {names:?}")]
+    #[error("there is no output {name:?}; the outputs are {names:?}")]
     NoSuchName {
         /// What is asked for.
         name: String,
@@ -358,7 +358,7 @@ pub enum OutputError {
 /// What a result can be turned into: [`Array<T>`](Array), [`AnyArray`], `Vec<T>` (of any shape, in row-major
 /// order), a number (of one element) and, with the feature `ndarray`, its owned arrays.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is not made of an array",
+    message = "`{Self}` cannot be made from an array",
     note = "ask for a number, a `Vec`, an `Array` or an `AnyArray`"
 )]
 pub trait FromArray: Sized {
