@@ -469,12 +469,12 @@ fn headlines() {
         }),
         ("T003", "`select` needs a bool condition, not f32", |g, x| g.select(x, x, x, here())),
         ("T004", "`take` needs integer indices, not f32", |g, x| g.take(x, x, 0, here())),
-        ("N001", "`input` cannot be named \"\": use printable text without quotes", |g, _| {
+        ("N001", "`input` does not accept the name \"\": use printable text without quotes", |g, _| {
             g.input("", DType::F32, Shape::scalar(), here())
         }),
         (
             "N001",
-            "`symbol` cannot be named \"2n\": use letters, digits and `_`, and no digit first",
+            "`symbol` does not accept the name \"2n\": use letters, digits and `_`, and do not start with a digit",
             |g, _| {
                 g.symbol("2n", here());
                 g.poison()

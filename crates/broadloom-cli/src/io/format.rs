@@ -60,7 +60,7 @@ impl Format {
                 let known = NAMES.map(|name| format!(".{name}")).join(", ");
                 return Err(failure
                     .help(format!("known formats are {known}; .bin holds raw elements"))
-                    .help_code("or say it:", "--format npy"));
+                    .help_code("or name the format:", "--format npy"));
             }
         };
         Err(failure.help_code(sentence, code))

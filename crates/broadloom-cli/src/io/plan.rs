@@ -241,7 +241,7 @@ fn target(argument: &OsStr, results: &[ArrayInfo], stated: Option<Format>) -> Re
     let shown = if is_stdout { STDOUT.to_owned() } else { path.display().to_string() };
     if let (true, None) = (is_stdout, stated) {
         return Err(Failure::usage(format!("the format of {STDOUT} is not known"))
-            .help_code("choose one:", "-o - --format csv")
+            .help_code("name the format:", "-o - --format csv")
             .help(format!("known formats are {}", NAMES.join(", "))));
     }
     let format = Format::of(&path, &shown, stated)?;
