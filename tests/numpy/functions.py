@@ -477,6 +477,11 @@ def scans(lines):
             x = with_nans(dtype, SHAPE, random)
             lines.add(f"np.nancumsum(x{axis})", x=x)
             lines.add(f"np.nancumprod(x{axis})", x=np.sign(x) if dtype.kind in "if" else x)
+        for name in ("add", "multiply", "minimum", "maximum"):
+            x = true_zeros(np.sign(values(dtype, SHAPE, random)) if dtype.kind in "if" else values(dtype, SHAPE, random))
+            if dtype.kind != "f" or name in ("minimum", "maximum"):
+                lines.add(f"np.{name}.accumulate(x, axis=1)", x=x)
+                lines.add(f"np.{name}.reduce(x, axis=(0, 2), keepdims=True)", x=x)
         lines.add("x.cumsum(0).sum() + x.cumprod(1)", x=values(dtype, (3, 2), random))
         lines.add("np.cumsum(x[0, 0], axis=0)", x=values(dtype, (3, 2), random))
         lines.add("np.cumsum(x[:0], axis=0)", x=values(dtype, (3, 2), random))

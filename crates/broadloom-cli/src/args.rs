@@ -1,4 +1,5 @@
-//! What is accepted on the command line. The arguments of a command stand here; what they mean, in its module.
+//! Command-line arguments. This module declares the arguments of each command; the command's module defines their
+//! meaning.
 
 use crate::bench::Range;
 use crate::io::plan::OutputArgs;

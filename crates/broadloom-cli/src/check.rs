@@ -1,4 +1,4 @@
-//! Programs without data: what they take and give.
+//! Describes programs without data: their inputs and outputs.
 
 use crate::args::CheckArgs;
 use crate::failure::Failure;

@@ -1,4 +1,4 @@
-//! Programs on files.
+//! Runs programs on files.
 
 use crate::args::EvalArgs;
 use crate::failure::Failure;

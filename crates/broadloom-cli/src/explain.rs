@@ -1,4 +1,4 @@
-//! What programs are compiled to.
+//! Explains what programs compile to.
 
 use crate::args::ExplainArgs;
 use crate::failure::Failure;

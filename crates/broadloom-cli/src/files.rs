@@ -1,4 +1,4 @@
-//! Files that appear complete or not at all: they are written by a temporary name beside their own.
+//! Files that appear complete or not at all: they are written under a temporary name in the same directory.
 
 use crate::failure::Failure;
 use crate::interrupt::remove_if_interrupted;

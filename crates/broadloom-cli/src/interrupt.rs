@@ -1,4 +1,4 @@
-//! What is left behind when the program is interrupted: nothing.
+//! Cleans up when the program is interrupted, so that nothing is left behind.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, Once, PoisonError};

@@ -1,4 +1,4 @@
-//! What the indices of results stand for: the texts of a column by which a program groups.
+//! The meaning of the indices of results: the texts of a column by which a program groups.
 
 use crate::io::source::Opened;
 use crate::io::table::Names;

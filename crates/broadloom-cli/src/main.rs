@@ -6,8 +6,8 @@
 //!          io::Source ◀── files                                       files ◀── io::Sink, or standard output
 //! ```
 //!
-//! Data go to standard output and messages to standard error. The exit code is 0, 1 for errors of data and of running,
-//! 2 for errors of usage and in expressions.
+//! Data go to standard output and messages to standard error. The exit code is 0 on success, 1 for errors in data
+//! and at run time, and 2 for errors of usage and in expressions.
 #![deny(unsafe_code)]
 
 mod args;

@@ -1,5 +1,5 @@
-//! The reference of functions: the page that is generated from the tables of the source, and what the text language
-//! knows of the others, for a terminal.
+//! The reference of functions for a terminal: the page generated from the tables of the source, and what the text
+//! language knows of other functions.
 
 use crate::args::OpsArgs;
 use crate::failure::Failure;

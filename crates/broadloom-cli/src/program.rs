@@ -1,4 +1,4 @@
-//! The program that a command is about: an expression or a file, and what its inputs are.
+//! The program that a command runs: an expression or a file, with its inputs.
 
 use crate::failure::Failure;
 use crate::io::argument::Argument;

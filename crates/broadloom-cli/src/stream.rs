@@ -1,4 +1,4 @@
-//! Programs on inputs that are large: their rows are read, computed and written chunk by chunk.
+//! Runs programs on large inputs: reads, computes and writes their rows chunk by chunk.
 
 use crate::args::EvalArgs;
 use crate::failure::Failure;

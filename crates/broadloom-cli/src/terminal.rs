@@ -1,4 +1,4 @@
-//! Where messages and data go: messages to standard error, data to standard output.
+//! The destinations of output: messages go to standard error, data to standard output.
 
 use crate::failure::Failure;
 use broadloom_ir::diagnostics::{Style, Text};

@@ -1,4 +1,4 @@
-//! Threads to compute with.
+//! The threads that compute.
 
 use crate::failure::Failure;
 use broadloom::Threads;

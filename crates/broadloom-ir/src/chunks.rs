@@ -1,8 +1,8 @@
-//! Graphs cut along the rows of their inputs, to be computed chunk by chunk.
+//! Cuts graphs along the rows of their inputs, so that they can be computed chunk by chunk.
 //!
-//! The rows are the elements of the leading axis of some inputs, all of the size of one symbol. An expression is
-//! either one of each row, which a chunk of rows is enough to compute, or one of all rows, which a reduction over them
-//! gives. [`split`] makes of a graph passes over the rows:
+//! The rows are the elements of the leading axis of some inputs, whose size is one symbol. An expression either has
+//! a value for each row, which a chunk of rows is enough to compute, or one value for all rows, the result of a
+//! reduction over them. [`split`] divides a graph into passes over the rows:
 //!
 //! ```text
 //!            ┌───────── for every chunk ─────────┐
@@ -12,9 +12,9 @@
 //!            └───────────────────────────────────┘
 //! ```
 //!
-//! One pass is enough unless rows depend on totals: `x - mean(x)` needs two. Sums of floats keep the order of
-//! [`crate::reduce`] if every chunk but the last has a multiple of [`BLOCK`] rows: blocks of one chunk combine within
-//! the kernel, and chunks as the same binary counter does.
+//! One pass is enough unless rows depend on totals: `x - mean(x)` needs two. Float sums keep the order of
+//! [`crate::reduce`] if the number of rows of every chunk but the last is a multiple of [`BLOCK`]: the kernel
+//! combines the blocks of one chunk, and chunks combine like the same binary counter.
 
 mod partial;
 mod parts;
@@ -25,20 +25,20 @@ pub use place::Refusal;
 
 use crate::reduce::{BLOCK, SEGMENT_BLOCK};
 
-/// What the number of rows of every chunk but the last must be a multiple of, so that results have the same bits as
-/// those of all rows at once.
+/// The number that the rows of every chunk but the last must be a multiple of, so that results have the same bits
+/// as for all rows at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Multiple {
     /// Any number.
     One,
-    /// Whole blocks of a sum of floats.
+    /// Whole blocks of a float sum.
     Block,
     /// Whole blocks of a segmented reduction.
     SegmentBlock,
 }
 
 impl Multiple {
-    /// The number.
+    /// Returns the number.
     pub fn rows(self) -> usize {
         match self {
             Multiple::One => 1,

@@ -1,7 +1,7 @@
-//! Mistakes found while a graph is built, explained: data first, text second.
+//! Mistakes found while a graph is built, with their explanations: data first, then text.
 //!
-//! The graph records what is wrong and where. From that and the graph, a [`Diagnostic`] is made when the graph is checked:
-//! it says what is wrong ([`Problem`]), where, with which [`Operand`]s, where clashing symbols come
+//! The graph records what is wrong and where. When the graph is checked, a [`Diagnostic`] is made from the record
+//! and the graph. It says what is wrong ([`Problem`]), where, with which [`Operand`]s, where clashing symbols come
 //! from, and what would help. `{}` prints the headline, `{:#}` the whole frame with a table of the operands, and
 //! [`Diagnostic::colored`] the frame in colours.
 
@@ -22,29 +22,29 @@ use crate::site::Site;
 use std::fmt;
 pub use text::{Places, Row, Style, Text};
 
-/// Where a symbol of a clashing size comes from.
+/// The origin of a symbol in a clashing size.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Origin {
-    /// Name of the symbol.
+    /// The name of the symbol.
     pub symbol: Box<str>,
     /// The input whose axis has the symbol as its size.
     pub input: Box<str>,
     /// That axis.
     pub axis: usize,
-    /// Where the input was declared.
+    /// The place where the input was declared.
     pub site: Site,
 }
 
-/// A change that makes the op valid: each was tried before it is offered.
+/// A change that makes the op valid. Each change has been tried before it is offered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Help {
-    /// What it does, in words.
+    /// The change, in words.
     pub text: Box<str>,
-    /// What to write, if it is an expression.
+    /// The code to write, if it is an expression.
     pub code: Option<Box<str>>,
     /// The shape that results.
     pub result: Option<Vec<Size>>,
-    /// Whether it is right only if something holds that the shapes do not show.
+    /// Whether the change is right only under an assumption that the shapes do not show.
     pub assumes: bool,
 }
 
@@ -54,31 +54,31 @@ pub struct Help {
 pub struct Diagnostic {
     /// What is wrong.
     pub problem: Problem,
-    /// Name of the op or declaration, if one is to blame.
+    /// The name of the op or declaration at fault, if any.
     pub op: Option<Box<str>>,
-    /// Where it was called.
+    /// The place of the call.
     pub site: Site,
-    /// What it was applied to.
+    /// The operands.
     pub operands: Vec<Operand>,
     /// Where the clashing symbols come from, if the operands do not show it.
     pub origins: Vec<Origin>,
-    /// At most three changes that make it valid, the likeliest first.
+    /// At most three changes that make it valid, the most likely first.
     pub helps: Vec<Help>,
 }
 
 impl Diagnostic {
-    /// A mistake without operands.
+    /// Creates a diagnostic without operands.
     pub fn new(problem: Problem, op: Option<&str>, site: Site) -> Diagnostic {
         let op = op.map(Box::from);
         Diagnostic { problem, op, site, operands: Vec::new(), origins: Vec::new(), helps: Vec::new() }
     }
 
-    /// The code of the kind of mistake.
+    /// Returns the code of the kind of mistake.
     pub fn code(&self) -> Code {
         self.problem.code()
     }
 
-    /// The axes on which sizes clash, ascending, if that is the problem.
+    /// Returns the axes on which sizes clash, in ascending order, if that is the problem.
     pub fn conflicts(&self) -> &[Conflict] {
         match &self.problem {
             Problem::Broadcast(conflicts)
@@ -89,23 +89,24 @@ impl Diagnostic {
         }
     }
 
-    /// Whether this is a warning: the op is valid, but may not be what was meant.
+    /// Returns whether this is a warning: the op is valid, but may not be what was meant.
     pub fn is_warning(&self) -> bool {
         matches!(self.problem, Problem::Pointwise { .. } | Problem::CutOff { .. })
     }
 
-    /// The whole frame with other places than those in Rust.
+    /// Returns the whole frame with places other than those in Rust.
     pub fn display_at(&self, places: &dyn Places) -> Text {
         render::text(self).at(places)
     }
 
-    /// Why, in sentences without a final dot: the rule that is broken and, if it depends, for which sizes it is not.
+    /// Returns the reasons as sentences without a final full stop: the broken rule and, if it depends on sizes, the
+    /// sizes that satisfy it.
     pub fn because(&self) -> Vec<String> {
         reason::because(self)
     }
 
-    /// The whole frame with ANSI escape sequences for colours, to be printed on a terminal. Whether the output is one,
-    /// and whether its user wants colours (`NO_COLOR`), is for the caller to know.
+    /// Returns the whole frame with ANSI escape sequences for colours, for a terminal. The caller decides whether
+    /// the output is a terminal and whether its user wants colours (`NO_COLOR`).
     ///
     /// ```
     /// use broadloom_ir::diagnostics::{Diagnostic, Problem};
@@ -119,7 +120,7 @@ impl Diagnostic {
 }
 
 impl fmt::Display for Diagnostic {
-    /// The headline; with `#` the whole frame.
+    /// Prints the headline; with `#` the whole frame.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if f.alternate() {
             return write!(f, "{}", render::text(self));
@@ -133,7 +134,7 @@ impl fmt::Display for Diagnostic {
 }
 
 impl fmt::Debug for Diagnostic {
-    /// The whole frame, so that `unwrap` shows it.
+    /// Prints the whole frame, so that `unwrap` shows it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{self:#}")
     }
@@ -146,22 +147,22 @@ impl std::error::Error for Diagnostic {}
 pub struct Diagnostics(Vec<Diagnostic>);
 
 impl Diagnostics {
-    /// The diagnostics, unless there are none.
+    /// Returns the diagnostics; `None` if there are none.
     pub fn new(diagnostics: Vec<Diagnostic>) -> Option<Diagnostics> {
         (!diagnostics.is_empty()).then_some(Diagnostics(diagnostics))
     }
 
-    /// The mistakes; at least one.
+    /// Returns the mistakes; there is at least one.
     pub fn as_slice(&self) -> &[Diagnostic] {
         &self.0
     }
 
-    /// The mistakes in order.
+    /// Iterates over the mistakes in order.
     pub fn iter(&self) -> std::slice::Iter<'_, Diagnostic> {
         self.0.iter()
     }
 
-    /// All frames with ANSI escape sequences for colours; see [`Diagnostic::colored`].
+    /// Returns all frames with ANSI escape sequences for colours; see [`Diagnostic::colored`].
     pub fn colored(&self) -> impl fmt::Display {
         self.text().colored()
     }
@@ -199,7 +200,7 @@ impl IntoIterator for Diagnostics {
 }
 
 impl fmt::Display for Diagnostics {
-    /// The headlines, one per line; with `#` all frames.
+    /// Prints the headlines, one per line; with `#` all frames.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if f.alternate() {
             return write!(f, "{}", self.text());
@@ -213,7 +214,7 @@ impl fmt::Display for Diagnostics {
 }
 
 impl fmt::Debug for Diagnostics {
-    /// All frames, so that `unwrap` shows them.
+    /// Prints all frames, so that `unwrap` shows them.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "\n{self:#}")
     }

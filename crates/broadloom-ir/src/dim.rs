@@ -7,7 +7,7 @@
 //!
 //! Two dims are the same size for all values of their symbols if they are `==` (their normal forms agree). The
 //! converse holds for polynomials; sums of different floor atoms are not compared (`n//2 + (n+1)//2` is not `n`).
-//! Every operation is checked and bounded, so that hostile input can neither overflow nor explode.
+//! Every operation is checked and bounded, so hostile input can neither overflow nor explode.
 
 mod display;
 mod polynomial;
@@ -23,11 +23,11 @@ use thiserror::Error;
 
 /// A size, or a position along an axis: an integer polynomial over symbols in normal form.
 ///
-/// Constants and lone symbols are inline; anything else is shared, so that cloning is cheap.
+/// Constants and lone symbols are stored inline; everything else is shared, so that cloning is cheap.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Dim(Repr);
 
-/// A polynomial that is a constant or a lone symbol is never a `Poly`, so that derived equality is that of
+/// A polynomial that is a constant or a lone symbol is never stored as `Poly`, so derived equality is equality of
 /// normal forms.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 enum Repr {
@@ -36,16 +36,16 @@ enum Repr {
     Poly(Arc<Poly>),
 }
 
-/// Why a size could not be computed.
+/// The reason why a size could not be computed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum DimError {
-    /// A coefficient left the range of `i128`, or a value that of `i64`.
+    /// A coefficient exceeds the range of `i128`, or a value exceeds that of `i64`.
     #[error("the size overflows")]
     Overflow,
-    /// The symbol has no value.
+    /// A symbol has no value.
     #[error("the symbol {0} has no value")]
     Unbound(SymbolId),
-    /// The polynomial has more terms, or a higher degree, than is supported.
+    /// The polynomial has too many terms, or too high a degree.
     #[error("the size has too many terms")]
     TooLarge,
     /// Division by something other than a positive constant.
@@ -59,40 +59,40 @@ impl Dim {
     /// The constant 1, the only size that stretches.
     pub const ONE: Dim = Dim::constant(1);
 
-    /// A constant.
+    /// Returns a constant.
     pub const fn constant(value: i64) -> Dim {
         Dim(Repr::Constant(value))
     }
 
-    /// A lone symbol.
+    /// Returns a lone symbol.
     pub const fn symbol(symbol: SymbolId) -> Dim {
         Dim(Repr::Symbol(symbol))
     }
 
-    /// The value, if this is a constant.
+    /// Returns the value if this is a constant.
     pub fn as_constant(&self) -> Option<i64> {
         if let Repr::Constant(value) = self.0 { Some(value) } else { None }
     }
 
-    /// Whether this is the literal constant 1. A symbol whose value happens to be 1 is not.
+    /// Returns whether this is the literal constant 1. A symbol whose value happens to be 1 is not.
     pub fn is_one(&self) -> bool {
         *self == Dim::ONE
     }
 
-    /// Whether this is the constant 0.
+    /// Returns whether this is the constant 0.
     pub fn is_zero(&self) -> bool {
         *self == Dim::ZERO
     }
 
-    /// The symbol, if this is a lone one.
+    /// Returns the symbol if this is a lone symbol.
     pub fn as_symbol(&self) -> Option<SymbolId> {
         if let Repr::Symbol(symbol) = self.0 { Some(symbol) } else { None }
     }
 
-    /// `self + other`.
+    /// Returns `self + other`.
     ///
     /// # Errors
-    /// If a coefficient overflows or the result is too large.
+    /// Returns an error if a coefficient overflows or the result is too large.
     pub fn add(&self, other: &Dim) -> Result<Dim, DimError> {
         if let (Some(a), Some(b)) = (self.as_constant(), other.as_constant()) {
             return a.checked_add(b).map(Dim::constant).ok_or(DimError::Overflow);
@@ -103,10 +103,10 @@ impl Dim {
         Dim::from_sum(sum)
     }
 
-    /// `self - other`.
+    /// Returns `self - other`.
     ///
     /// # Errors
-    /// If a coefficient overflows or the result is too large.
+    /// Returns an error if a coefficient overflows or the result is too large.
     pub fn sub(&self, other: &Dim) -> Result<Dim, DimError> {
         if let (Some(a), Some(b)) = (self.as_constant(), other.as_constant()) {
             return a.checked_sub(b).map(Dim::constant).ok_or(DimError::Overflow);
@@ -117,10 +117,10 @@ impl Dim {
         Dim::from_sum(sum)
     }
 
-    /// `self * other`.
+    /// Returns `self * other`.
     ///
     /// # Errors
-    /// If a coefficient overflows or the result is too large.
+    /// Returns an error if a coefficient overflows or the result is too large.
     pub fn mul(&self, other: &Dim) -> Result<Dim, DimError> {
         match (self.as_constant(), other.as_constant()) {
             (Some(a), Some(b)) => return a.checked_mul(b).map(Dim::constant).ok_or(DimError::Overflow),
@@ -139,30 +139,30 @@ impl Dim {
         Dim::from_sum(sum)
     }
 
-    /// `-self`.
+    /// Returns `-self`.
     ///
     /// # Errors
-    /// If a coefficient overflows.
+    /// Returns an error if a coefficient overflows.
     pub fn neg(&self) -> Result<Dim, DimError> {
         Dim::ZERO.sub(self)
     }
 
-    /// `factor * self`.
+    /// Returns `factor * self`.
     ///
     /// # Errors
-    /// If a coefficient overflows.
+    /// Returns an error if a coefficient overflows.
     pub fn scale(&self, factor: i64) -> Result<Dim, DimError> {
         self.mul(&Dim::constant(factor))
     }
 
-    /// `floor(self / k)`.
+    /// Returns `floor(self / k)`.
     ///
-    /// Multiples of `k` are pulled out of every coefficient and of the constant, then the rest and `k` are divided
-    /// by their common divisor; a negative leading coefficient flips first. So `(4n+6)//4` is `n+1`, and `-(-n//2)`
+    /// Multiples of `k` are pulled out of every coefficient and of the constant; then the rest and `k` are divided
+    /// by their common divisor. A negative leading coefficient flips first. So `(4n+6)//4` is `n+1`, and `-(-n//2)`
     /// is `(n+1)//2`. A quotient of a quotient is one quotient.
     ///
     /// # Errors
-    /// If `k` is not positive, a coefficient overflows or the result is too large.
+    /// Returns an error if `k` is not positive, a coefficient overflows or the result is too large.
     pub fn floor_div(&self, k: i64) -> Result<Dim, DimError> {
         if k <= 0 {
             return Err(DimError::Divisor(k));
@@ -204,7 +204,7 @@ impl Dim {
         let divisor = divisor / common;
         let reduced = reduced.into_terms();
         if reduced.iter().all(|(monomial, _)| monomial.is_one()) || divisor == 1 {
-            // What is left is below the divisor (quotient 0), or the divisor is 1 (quotient itself).
+            // The rest is less than the divisor (quotient 0), or the divisor is 1 (quotient itself).
             if divisor == 1 {
                 quotient.add_all(&reduced, sign)?;
             }
@@ -227,10 +227,10 @@ impl Dim {
         Dim::from_sum(quotient)
     }
 
-    /// `ceil(self / k)`, as `floor((self + k - 1) / k)`.
+    /// Returns `ceil(self / k)`, as `floor((self + k - 1) / k)`.
     ///
     /// # Errors
-    /// If `k` is not positive, a coefficient overflows or the result is too large.
+    /// Returns an error if `k` is not positive, a coefficient overflows or the result is too large.
     pub fn ceil_div(&self, k: i64) -> Result<Dim, DimError> {
         if k <= 0 {
             return Err(DimError::Divisor(k));
@@ -238,15 +238,16 @@ impl Dim {
         self.add(&Dim::constant(k - 1))?.floor_div(k)
     }
 
-    /// The polynomial that multiplied by `divisor` gives `self`, if there is one. Nothing divides by zero.
+    /// Returns the polynomial whose product with `divisor` is `self`, if there is one. Division by zero gives
+    /// `None`.
     pub fn exact_div(&self, divisor: &Dim) -> Option<Dim> {
         let divisor = divisor.terms();
         let (lead, lead_coefficient) = divisor.first()?;
         let mut rest = Sum::default();
         rest.add_all(&self.terms(), 1).ok()?;
         let mut quotient = Sum::default();
-        // The leading term of a product is the product of the leading terms, so that each step is forced.
-        // A quotient with more terms than a polynomial may have is refused by `add_term`.
+        // The leading term of a product is the product of the leading terms, so each step is forced. `add_term`
+        // refuses a quotient with too many terms.
         while let Some((monomial, coefficient)) = rest.leading() {
             let monomial = monomial.divided_by(lead)?;
             if coefficient.checked_rem(*lead_coefficient)? != 0 {
@@ -262,10 +263,11 @@ impl Dim {
         Dim::from_sum(quotient).ok()
     }
 
-    /// The product of sizes; 1 of none. If one is the constant 0, so is the product, however large the others are.
+    /// Returns the product of sizes; 1 for no sizes. If one is the constant 0, so is the product, however large the
+    /// others are.
     ///
     /// # Errors
-    /// If a coefficient overflows or the result is too large.
+    /// Returns an error if a coefficient overflows or the result is too large.
     pub fn product<'a>(dims: impl IntoIterator<Item = &'a Dim>) -> Result<Dim, DimError> {
         let mut product = Ok(Dim::ONE);
         for dim in dims {
@@ -277,10 +279,10 @@ impl Dim {
         product
     }
 
-    /// The value for given values of the symbols.
+    /// Returns the value for given values of the symbols.
     ///
     /// # Errors
-    /// If a symbol has no value or the value overflows.
+    /// Returns an error if a symbol has no value or the value overflows.
     pub fn evaluate(&self, value_of: &dyn Fn(SymbolId) -> Option<i64>) -> Result<i64, DimError> {
         match &self.0 {
             Repr::Constant(value) => Ok(*value),
@@ -289,7 +291,7 @@ impl Dim {
         }
     }
 
-    /// The symbols that occur, those within floor quotients included; ascending and distinct.
+    /// Returns the symbols that occur, including those within floor quotients; ascending and distinct.
     pub fn symbols(&self) -> Vec<SymbolId> {
         match &self.0 {
             Repr::Constant(_) => Vec::new(),
@@ -304,7 +306,7 @@ impl Dim {
         }
     }
 
-    /// `(k, rest)` with `self = k * symbol + rest`, where `k` is a constant other than zero and `symbol` does not
+    /// Returns `(k, rest)` with `self = k * symbol + rest`, where `k` is a nonzero constant and `symbol` does not
     /// occur in `rest`.
     pub fn linear_in(&self, symbol: SymbolId) -> Option<(i64, Dim)> {
         let (linear, rest): (Vec<Term>, Vec<Term>) = self
@@ -319,18 +321,18 @@ impl Dim {
         (!rest.symbols().contains(&symbol)).then_some((coefficient, rest))
     }
 
-    /// The size with `value` in place of a symbol.
+    /// Returns the size with a symbol replaced by `value`.
     ///
     /// # Errors
-    /// If a coefficient overflows or the result is too large.
+    /// Returns an error if a coefficient overflows or the result is too large.
     pub fn substitute(&self, symbol: SymbolId, value: &Dim) -> Result<Dim, DimError> {
         self.substitute_all(&|own| (own == symbol).then_some(value))
     }
 
-    /// The size with values in place of all symbols that have one.
+    /// Returns the size with all symbols that have a value replaced by it.
     ///
     /// # Errors
-    /// If a coefficient overflows or the result is too large.
+    /// Returns an error if a coefficient overflows or the result is too large.
     pub(crate) fn substitute_all<'a>(
         &self,
         value_of: &dyn Fn(SymbolId) -> Option<&'a Dim>,
@@ -338,7 +340,7 @@ impl Dim {
         match &self.0 {
             Repr::Constant(_) => Ok(self.clone()),
             Repr::Symbol(own) => Ok(value_of(*own).unwrap_or(self).clone()),
-            // Not written anew in vain: coefficients may be larger than what can be multiplied out.
+            // Rebuild only if necessary: coefficients may be too large to multiply out again.
             Repr::Poly(_) if !self.symbols().into_iter().any(|symbol| value_of(symbol).is_some()) => {
                 Ok(self.clone())
             }

@@ -1,9 +1,9 @@
-//! Element types, their promotion, and single values of them.
+//! Element types, their promotion rules, and single values.
 
 use half::{bf16, f16};
 use std::fmt;
 
-/// What arithmetic a dtype has. Rows of the op table define a meaning per class.
+/// The kind of arithmetic of a dtype. Rows of the op table define one meaning per class.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Class {
     /// Truth values.
@@ -16,7 +16,7 @@ pub enum Class {
 
 /// Calls a macro with one row per dtype: variant, Rust type, name, class, size in bytes.
 ///
-/// Everything that is said per dtype is generated from here, so that a further dtype is one more row.
+/// Every definition per dtype is generated from this table, so a new dtype is one new row.
 #[macro_export]
 macro_rules! for_each_dtype {
     ($callback:ident) => {
@@ -40,7 +40,7 @@ macro_rules! for_each_dtype {
 
 macro_rules! define_dtype {
     ($($variant:ident, $rust:ty, $name:literal, $class:ident, $size:literal;)*) => {
-        /// The type of a tensor's elements.
+        /// The type of the elements of a tensor.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub enum DType {
             $(#[doc = concat!("`", $name, "`")] $variant,)*
@@ -50,17 +50,17 @@ macro_rules! define_dtype {
             /// Every dtype, in the order of the table.
             pub const ALL: &'static [DType] = &[$(DType::$variant),*];
 
-            /// The name in messages and in the text language, e.g. `f32`.
+            /// Returns the name in messages and in the text language, such as `f32`.
             pub fn name(self) -> &'static str {
                 match self { $(DType::$variant => $name,)* }
             }
 
-            /// Size of one element in bytes.
+            /// Returns the size of one element in bytes.
             pub const fn size(self) -> usize {
                 match self { $(DType::$variant => $size,)* }
             }
 
-            /// The class of arithmetic.
+            /// Returns the class of arithmetic.
             pub fn class(self) -> Class {
                 match self { $(DType::$variant => Class::$class,)* }
             }
@@ -73,25 +73,25 @@ macro_rules! define_dtype {
         }
 
         impl Scalar {
-            /// The dtype of the value.
+            /// Returns the dtype of the value.
             pub fn dtype(self) -> DType {
                 match self { $(Scalar::$variant(_) => DType::$variant,)* }
             }
 
-            /// The value converted to another dtype by the rule of `cast`: float to integer saturates and NaN
-            /// gives 0, integers wrap, anything to bool is `!= 0`.
+            /// Converts the value to another dtype by the rule of `cast`: floats saturate to integers and NaN
+            /// becomes 0, integers wrap, and a conversion to bool is `!= 0`.
             pub fn cast(self, to: DType) -> Scalar {
                 self.number().to_scalar(to)
             }
 
-            /// The value as a number, exactly.
+            /// Returns the value as a number, exactly.
             pub fn number(self) -> AnyNumber {
                 match self { $(Scalar::$variant(value) => value.into(),)* }
             }
         }
 
         impl AnyNumber {
-            /// The number converted to a dtype by the rule of `cast`, see [`Scalar::cast`].
+            /// Converts the number to a dtype by the rule of `cast`, see [`Scalar::cast`].
             pub fn to_scalar(self, to: DType) -> Scalar {
                 match to { $(DType::$variant => Scalar::$variant(<$rust as CastTarget>::of(self)),)* }
             }
@@ -116,19 +116,19 @@ mod sealed {
     pub trait Sealed {}
 }
 
-/// A Rust type that a tensor can hold. Sealed: the set of dtypes is closed.
+/// A Rust type that can be the element of a tensor. Sealed: the set of dtypes is closed.
 pub trait Element:
     sealed::Sealed + Copy + Default + Send + Sync + PartialOrd + fmt::Debug + Into<AnyNumber> + 'static
 {
     /// The dtype of `Self`.
     const DTYPE: DType;
-    /// The value with its dtype.
+    /// Returns the value with its dtype.
     fn into_scalar(self) -> Scalar;
-    /// The value back, if its dtype is that of `Self`.
+    /// Returns the value if its dtype is that of `Self`.
     fn from_scalar(value: Scalar) -> Option<Self>;
 }
 
-/// The widest form of a number of each class, from which `cast` is defined without a pair table.
+/// The widest form of a number of each class. It defines `cast` without a table of pairs.
 #[derive(Debug, Clone, Copy)]
 pub enum AnyNumber {
     /// A truth value or an integer, exactly.
@@ -183,8 +183,8 @@ macro_rules! half_target {
 }
 half_target!(f16, bf16);
 
-/// An `f64` as an `f32` that rounds on to 16 bits as the `f64` itself would: of the two neighbours of an inexact
-/// value the one with an odd significand, which is never half way between two 16-bit floats.
+/// Converts an `f64` to the `f32` that rounds on to 16 bits as the `f64` itself would: of the two neighbours of an
+/// inexact value, the one with an odd significand, which never lies half way between two 16-bit floats.
 fn round_to_odd(value: f64) -> f32 {
     let nearest = value as f32;
     let back = f64::from(nearest);
@@ -210,17 +210,17 @@ impl CastTarget for bool {
 for_each_dtype!(define_dtype);
 
 impl DType {
-    /// True for `f16`, `bf16`, `f32` and `f64`.
+    /// Returns whether this is `f16`, `bf16`, `f32` or `f64`.
     pub fn is_float(self) -> bool {
         self.class() == Class::Float
     }
 
-    /// True for `i8`, `i16`, `i32` and `i64`.
+    /// Returns whether this is `i8`, `i16`, `i32` or `i64`.
     pub fn is_signed_integer(self) -> bool {
         matches!(self, DType::I8 | DType::I16 | DType::I32 | DType::I64)
     }
 
-    /// Whether every value is one of the other dtype as well, so that a cast there and back gives it again.
+    /// Returns whether the other dtype represents every value exactly, so that a cast there and back restores it.
     pub fn is_exact_in(self, other: DType) -> bool {
         let bits = |dtype: DType| 8 * dtype.size() - usize::from(dtype.is_signed_integer());
         match (self.class(), other.class()) {
@@ -235,7 +235,7 @@ impl DType {
         }
     }
 
-    /// Digits of the significand of a float; 0 of other dtypes.
+    /// Returns the number of digits in the significand of a float; 0 for other dtypes.
     fn digits(self) -> usize {
         match self {
             DType::F16 => 11,
@@ -246,8 +246,8 @@ impl DType {
         }
     }
 
-    /// The dtype in which arithmetic of `self` is done: `f32` for the 16-bit floats, whose every op rounds its
-    /// result to the type, and itself for all others.
+    /// Returns the dtype in which arithmetic on `self` is done: `f32` for the 16-bit floats, whose ops each round
+    /// the result to the type, and `self` for all others.
     pub fn arithmetic(self) -> DType {
         match self {
             DType::F16 | DType::Bf16 => DType::F32,
@@ -255,8 +255,8 @@ impl DType {
         }
     }
 
-    /// The dtype of a float function of `self`: itself for floats, `f32` for bool and integers of 8 and 16 bits,
-    /// `f64` for wider integers.
+    /// Returns the dtype of a float function of `self`: floats stay, bool and integers of 8 and 16 bits give `f32`,
+    /// wider integers `f64`.
     pub fn function_float(self) -> DType {
         match self.class() {
             Class::Float => self,
@@ -265,7 +265,7 @@ impl DType {
         }
     }
 
-    /// The greatest finite number of a float.
+    /// Returns the greatest finite number of a float.
     pub(crate) fn greatest_finite(self) -> f64 {
         match self {
             DType::F16 => half::f16::MAX.to_f64(),
@@ -275,7 +275,8 @@ impl DType {
         }
     }
 
-    /// The dtype in which `sum` and `prod` accumulate: 64 bits for integers and bool, `f32` for the 16-bit floats.
+    /// Returns the dtype in which `sum` and `prod` accumulate: 64 bits for integers and bool, `f32` for the 16-bit
+    /// floats.
     pub fn accumulator(self) -> DType {
         match self.class() {
             Class::Float => self.arithmetic(),
@@ -284,7 +285,7 @@ impl DType {
         }
     }
 
-    /// NumPy 2's `result_type` of two dtypes, and that of `bf16`: itself with integers, `f32` with `f16`.
+    /// Returns NumPy 2's `result_type` of two dtypes. `bf16` stays with integers, and gives `f32` with `f16`.
     pub fn promote(self, other: DType) -> DType {
         let (a, b) = if self.class() <= other.class() { (self, other) } else { (other, self) };
         match (a.class(), b.class()) {
@@ -303,15 +304,16 @@ impl DType {
         }
     }
 
-    /// NumPy 2's `result_type` of several dtypes, none for none. The order does not matter: each integer meets the
-    /// common float and not first an integer of the other sign, which would come to a wider float.
+    /// Returns NumPy 2's `result_type` of several dtypes; `None` for no dtypes. The order does not matter: each
+    /// integer is promoted with the common float, and not first with an integer of the other sign, which would give
+    /// a wider float.
     pub fn promote_all(dtypes: impl IntoIterator<Item = DType>) -> Option<DType> {
         let (floats, others): (Vec<DType>, Vec<DType>) =
             dtypes.into_iter().partition(|dtype| dtype.is_float());
         floats.into_iter().chain(others).reduce(DType::promote)
     }
 
-    /// The smallest integer that holds both, `f64` if there is none.
+    /// Returns the smallest integer dtype that holds both, or `f64` if there is none.
     fn promote_integer(self, other: DType) -> DType {
         let (small, large) = if self.size() <= other.size() { (self, other) } else { (other, self) };
         let (signed, unsigned) = if self.is_signed_integer() { (self, other) } else { (other, self) };
@@ -369,8 +371,8 @@ bits! {
 macro_rules! scalar_by_dtype {
     ($($variant:ident, $rust:ty, $name:literal, $class:ident, $size:literal;)*) => {
         impl Scalar {
-            /// The bits of the value, zero-extended to 64. Two scalars of one dtype are the same constant iff these
-            /// agree.
+            /// Returns the bits of the value, zero-extended to 64. Two scalars of one dtype are the same constant
+            /// if and only if these are equal.
             pub fn bits(self) -> u64 {
                 match self { $(Scalar::$variant(value) => Bits::bits(value),)* }
             }
@@ -386,7 +388,7 @@ macro_rules! scalar_by_dtype {
 for_each_dtype!(scalar_by_dtype);
 
 impl Scalar {
-    /// The value of a dtype whose [bits](Scalar::bits) are given, if there is one.
+    /// Returns the value of a dtype with the given [bits](Scalar::bits), if there is one.
     pub fn from_bits(dtype: DType, bits: u64) -> Option<Scalar> {
         let value = match dtype {
             DType::F16 => Scalar::F16(f16::from_bits(u16::try_from(bits).ok()?)),
@@ -398,25 +400,25 @@ impl Scalar {
         (value.bits() == bits).then_some(value)
     }
 
-    /// True if both have the same dtype and the same bits, where all NaNs count as equal: the relation in which
+    /// Returns whether both have the same dtype and the same bits, with all NaNs equal: the relation in which
     /// interpreter and compiled code agree.
     pub fn same(self, other: Scalar) -> bool {
         self.dtype() == other.dtype() && (self.bits() == other.bits() || self.is_nan() && other.is_nan())
     }
 
-    /// Whether the value is a NaN.
+    /// Returns whether the value is a NaN.
     pub fn is_nan(self) -> bool {
         matches!(self.number(), AnyNumber::Float(value) if value.is_nan())
     }
 
-    /// Whether the value is an integer below zero.
+    /// Returns whether the value is a negative integer.
     pub fn is_negative_integer(self) -> bool {
         matches!(self.number(), AnyNumber::Int(value) if value < 0)
     }
 }
 
 impl PartialEq for Scalar {
-    /// Equality of constants: dtype and bits, so that `0.0 != -0.0` and a NaN equals itself.
+    /// Compares constants by dtype and bits, so `0.0 != -0.0`, and a NaN equals itself.
     fn eq(&self, other: &Scalar) -> bool {
         self.dtype() == other.dtype() && self.bits() == other.bits()
     }

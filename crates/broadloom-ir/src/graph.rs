@@ -6,9 +6,9 @@
 //! finish ──▶ CheckedGraph (no mistakes: proof of well-typed and well-shaped) or Diagnostics, which explain them
 //! ```
 //!
-//! Operands have smaller ids than the nodes that use them, so arena order is topological order and a cycle cannot
-//! be written. Equal nodes are one node (common subexpressions). A node without dtype and shape cannot exist.
-//! Nothing here recurses over nodes: a chain of 100,000 of them is as good as a short one.
+//! Operands have smaller ids than the nodes that use them, so arena order is topological order, and cycles are
+//! impossible. Equal nodes are one node (common subexpressions). Every node has a dtype and a shape. Nothing here
+//! recurses over nodes: a chain of 100,000 nodes works as well as a short one.
 
 mod arrange;
 mod assign;
@@ -86,22 +86,22 @@ pub struct InputInfo {
     pub shape: Shape,
     /// Axes along which an array may have size 1 and be stretched when it is bound.
     pub may_be_one: Axes,
-    /// Where it was declared first.
+    /// The place where it was first declared.
     pub site: Site,
 }
 
 /// The size of an axis of an input.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum InputDim {
-    /// As given.
+    /// The given size.
     Size(Dim),
     /// Inferred from the input's use.
     Inferred,
-    /// As given, or 1, which is stretched when arrays are bound. Nothing else in the graph knows of it.
+    /// The given size or 1; a size of 1 is stretched when arrays are bound. Nothing else in the graph sees this.
     OneOr(Dim),
 }
 
-/// What must hold for the values of symbols.
+/// A condition on the values of symbols.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Demand {
     /// Zero or more.
@@ -111,7 +111,7 @@ pub enum Demand {
 }
 
 impl Demand {
-    /// The symbols that occur.
+    /// Returns the symbols that occur.
     pub fn symbols(&self) -> Vec<SymbolId> {
         match self {
             Demand::NonNegative(dim) => dim.symbols(),
@@ -119,10 +119,10 @@ impl Demand {
         }
     }
 
-    /// The difference that must be zero, or must not be negative.
+    /// Returns the difference that must be zero, or must not be negative.
     ///
     /// # Errors
-    /// If it cannot be written.
+    /// Returns an error if it cannot be represented.
     pub fn difference(&self) -> Result<Dim, DimError> {
         match self {
             Demand::NonNegative(dim) => Ok(dim.clone()),
@@ -138,18 +138,18 @@ impl Demand {
     }
 }
 
-/// What a graph demands of its symbols' values and could not decide while it was built.
+/// A condition on symbol values that could not be decided while the graph was built.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Obligation {
-    /// What must hold when the graph is bound.
+    /// The condition to check when the graph is bound.
     pub demand: Demand,
-    /// The expression that needs it; none of a declaration.
+    /// The expression that requires it; `None` for a declaration.
     pub origin: Option<ExprId>,
-    /// Where that was made.
+    /// The place where that was made.
     pub site: Site,
-    /// Why.
+    /// The reason.
     pub requirement: Requirement,
-    /// The function that the user called; none of a declaration.
+    /// The function that the user called; `None` for a declaration.
     pub call: Option<Arc<str>>,
 }
 
@@ -163,14 +163,14 @@ struct Entry {
     call: Option<Arc<str>>,
 }
 
-/// The single poisoned expression of a graph. It always exists, so that a mistake has a result even in a full graph.
+/// The single poisoned expression of a graph. It always exists, so a mistake has a result even in a full graph.
 const POISON: usize = 0;
 /// Ids are `u32`.
 const MAX_IDS: usize = u32::MAX as usize;
-/// Longest name of a symbol or tensor in bytes, so that a message stays readable.
+/// The longest name of a symbol or tensor in bytes, so that messages stay readable.
 const MAX_NAME: usize = 256;
 
-/// A graph under construction. Ids are its own: the id of another graph means something else or nothing.
+/// A graph under construction. Ids belong to one graph: in another graph, an id means something else or nothing.
 pub struct Graph {
     entries: Vec<Entry>,
     interned: HashMap<(Node, DType, Shape), ExprId>,
@@ -178,18 +178,18 @@ pub struct Graph {
     input_of_name: HashMap<Box<str>, ExprId>,
     symbols: Symbols,
     unifier: Unifier,
-    /// Demands of expressions.
+    /// Conditions from expressions.
     obligations: Vec<Obligation>,
     obliged: HashSet<(ExprId, Dim)>,
-    /// Demands of the user.
+    /// Conditions from the user.
     declarations: Vec<Obligation>,
     assignments: Vec<Assignment>,
     mistakes: Vec<Mistake>,
-    /// How many expressions and obligations belong to calls that were settled.
+    /// The number of expressions and obligations that belong to settled calls.
     settled: [usize; 2],
     warns_of_pointwise: bool,
     pub(crate) warnings: Vec<Mistake>,
-    /// Shapes known to be small enough, so that the elements of a shape that many nodes have are counted once.
+    /// Shapes known to be small enough, so that the elements of a common shape are counted only once.
     sized: HashSet<Shape>,
 }
 
@@ -212,10 +212,10 @@ impl fmt::Debug for Graph {
 }
 
 impl Graph {
-    /// A graph without inputs.
+    /// Creates a graph without inputs.
     #[track_caller]
     pub fn new() -> Graph {
-        // Every literal fits the dtype of poison, so that none is reported beside the mistake.
+        // The dtype of poison can hold every literal, so no literal is reported in addition to the mistake.
         let (dtype, shape) = (DType::F64, Shape::scalar());
         let poison = Entry { node: Node::Poison, dtype, shape, site: Site::caller(), call: None };
         Graph {
@@ -237,7 +237,7 @@ impl Graph {
         }
     }
 
-    /// An array that the caller passes. The same name with the same dtype and shape is the same input.
+    /// Declares an array that the caller passes. The same name with the same dtype and shape is the same input.
     pub fn input(&mut self, name: &str, dtype: DType, shape: Shape, site: Site) -> ExprId {
         let dims: Vec<InputDim> = shape.iter().cloned().map(InputDim::Size).collect();
         self.input_of(name, dtype, &dims, site)
@@ -297,7 +297,7 @@ impl Graph {
             });
             return Err(Problem::DuplicateInput { dtype, dims: self.sizes(&shape), first });
         }
-        // There are fewer inputs than expressions, so this id fits if the expression's does.
+        // There are no more inputs than expressions, so this id fits if the expression's does.
         let input = InputId::new(self.inputs.len());
         let expr = self.insert(Node::Input(input), dtype, shape.clone(), Vec::new(), site)?;
         self.inputs.push(InputInfo { name: name.into(), dtype, shape, may_be_one, site });
@@ -305,7 +305,7 @@ impl Graph {
         Ok(expr)
     }
 
-    /// A constant of rank 0.
+    /// Returns a constant of rank 0.
     pub fn constant(&mut self, value: Scalar, site: Site) -> ExprId {
         let result = self.insert_constant(value, site);
         self.settle(result, "constant", &[], site)
@@ -315,28 +315,28 @@ impl Graph {
         self.insert(Node::Constant(value), value.dtype(), Shape::scalar(), Vec::new(), site)
     }
 
-    /// A poisoned expression, for a mistake that was reported before.
+    /// Returns a poisoned expression, for a mistake that has been reported.
     pub fn poison(&mut self) -> ExprId {
         ExprId::new(POISON)
     }
 
-    /// Asks for warnings of ops that broadcast operands of equally many elements, which programs for torch before 0.2
-    /// meant element by element.
+    /// Turns on warnings for ops that broadcast operands with equal numbers of elements, which torch before 0.2
+    /// combined element by element.
     pub fn warn_of_pointwise(&mut self) {
         self.warns_of_pointwise = true;
     }
 
-    /// Whether a mistake went into the expression. An id that is not of this graph is poisoned as well.
+    /// Returns whether the expression depends on a mistake. An id from another graph counts as poisoned.
     pub fn is_poisoned(&self, expr: ExprId) -> bool {
         matches!(self.node(expr), Node::Poison)
     }
 
-    /// The dtype of an expression.
+    /// Returns the dtype of an expression.
     pub fn dtype(&self, expr: ExprId) -> DType {
         self.entry(expr).dtype
     }
 
-    /// The shape of an expression, with all that was found of inferred sizes.
+    /// Returns the shape of an expression, including everything found about inferred sizes.
     pub fn shape(&self, expr: ExprId) -> Shape {
         match self.resolved(self.written(expr)) {
             Cow::Borrowed(_) => self.written(expr).clone(),
@@ -344,28 +344,29 @@ impl Graph {
         }
     }
 
-    /// The axes of the literal size 1.
+    /// Returns the axes of the literal size 1.
     pub fn unit_axes(&self, expr: ExprId) -> Vec<usize> {
         let ones = self.written(expr).iter().enumerate().filter(|(_, dim)| dim.is_one());
         ones.map(|(axis, _)| axis).collect()
     }
 
-    /// The shape of an expression as the ops gave it, which alone decides whether a size is the literal 1.
+    /// Returns the shape of an expression as the ops gave it; only this shape decides whether a size is the literal
+    /// 1.
     fn written(&self, expr: ExprId) -> &Shape {
         &self.entry(expr).shape
     }
 
-    /// What an expression is.
+    /// Returns the node of an expression.
     pub fn node(&self, expr: ExprId) -> &Node {
         &self.entry(expr).node
     }
 
-    /// Where an expression was made first.
+    /// Returns the place where an expression was first made.
     pub fn site(&self, expr: ExprId) -> Site {
         self.entry(expr).site
     }
 
-    /// The inputs in order of declaration.
+    /// Returns the inputs in the order of declaration.
     pub fn inputs(&self) -> &[InputInfo] {
         &self.inputs
     }
@@ -378,7 +379,7 @@ impl Graph {
         self.symbols.facts(symbol)
     }
 
-    /// A size with all that was found of inferred sizes; as it is if that cannot be written.
+    /// Returns a size with everything found about inferred sizes; unchanged if the result cannot be represented.
     fn resolved_dim(&self, dim: &Dim) -> Dim {
         self.unifier.resolved(dim).unwrap_or_else(|_| dim.clone())
     }
@@ -394,7 +395,7 @@ impl Graph {
         Size::new(self.resolved_dim(dim), &|symbol| self.symbols.get(symbol).map(SymbolInfo::named))
     }
 
-    /// A size with inferred ones as they were written, `?w.0`.
+    /// Returns a size with inferred sizes as written, `?w.0`.
     pub(crate) fn size_as_written(&self, dim: &Dim) -> Size {
         Size::new(dim.clone(), &|symbol| self.symbols.get(symbol).map(SymbolInfo::named))
     }
@@ -407,7 +408,7 @@ impl Graph {
         exprs.iter().any(|&expr| self.is_poisoned(expr))
     }
 
-    /// The expression of this node, which is new unless there is an equal one.
+    /// Returns the expression of this node: an equal one if it exists, otherwise a new one.
     fn insert(
         &mut self,
         node: Node,
@@ -433,8 +434,8 @@ impl Graph {
         Ok(expr)
     }
 
-    /// Records what an expression demands, once each: equal expressions may come from callers of which only some
-    /// demand it.
+    /// Records the conditions of an expression, once each: only some of the callers that make equal expressions may
+    /// require them.
     fn oblige(&mut self, origin: ExprId, obligations: Vec<(Dim, Requirement)>, site: Site) {
         for (dim, requirement) in obligations {
             if self.obliged.insert((origin, dim.clone())) {
@@ -445,7 +446,7 @@ impl Graph {
         }
     }
 
-    /// Checks that no size is always negative and that the elements can be counted and addressed.
+    /// Checks that no size is always negative, and that the elements can be counted and addressed.
     fn check_size(&mut self, shape: &Shape) -> Result<(), Problem> {
         if self.sized.contains(shape) {
             return Ok(());
@@ -453,7 +454,7 @@ impl Graph {
         if shape.rank() > MAX_RANK {
             return Err(Problem::RankTooLarge { rank: shape.rank() });
         }
-        // Eight bytes per element whatever the dtype, so that a cast never fails. Zeros are skipped: strides are
+        // Count eight bytes per element whatever the dtype, so that a cast never fails. Skip zeros: strides are
         // products of the other sizes even if there are no elements.
         let mut bytes = 8_i64;
         for (axis, dim) in shape.iter().enumerate() {
@@ -468,10 +469,10 @@ impl Graph {
         Ok(())
     }
 
-    /// What is left of the requirement `dim >= 0`: nothing if it is certain, an obligation if it depends.
+    /// Reduces the requirement `dim >= 0`: `None` if it certainly holds, an obligation if it depends on symbols.
     ///
     /// # Errors
-    /// If it certainly fails: `dim` itself.
+    /// Returns `dim` itself if it certainly fails.
     fn require(
         &self,
         dim: Dim,
@@ -488,8 +489,8 @@ impl Graph {
         Ok(())
     }
 
-    /// Requires that sizes which the user wrote are not negative, unless they are products of neighbouring sizes of
-    /// the operand, which are not.
+    /// Requires that sizes written by the user are not negative. Products of neighbouring sizes of the operand
+    /// never are, and need no check.
     fn require_sizes(&self, dims: &[Dim], known: &[Dim]) -> Result<Vec<(Dim, Requirement)>, Problem> {
         let mut obligations = Vec::new();
         for (axis, dim) in dims.iter().enumerate() {
@@ -504,7 +505,7 @@ impl Graph {
     }
 }
 
-/// Whether a size is the product of some neighbouring sizes.
+/// Returns whether a size is the product of some neighbouring sizes.
 fn is_product(dim: &Dim, sizes: &[Dim]) -> bool {
     (0..sizes.len()).any(|start| {
         let mut product = Dim::ONE;
@@ -525,7 +526,7 @@ fn check_tensor_name(name: &str) -> Result<(), Problem> {
     if good { Ok(()) } else { Err(Problem::BadName { kind: NameKind::Tensor, name: clipped(name) }) }
 }
 
-/// A name of bounded length.
+/// Returns a name cut to the maximal length.
 fn clipped(name: &str) -> Box<str> {
     match name.char_indices().find(|(at, _)| *at > MAX_NAME) {
         Some((at, _)) => name[..at].into(),

@@ -1,4 +1,4 @@
-//! Ids: newtypes over `u32` that print with a prefix, the same in dumps, messages and tests.
+//! Ids: newtypes over `u32` that print with a prefix, in the same way in dumps, messages and tests.
 
 /// Defines id types: `define_ids! { /// docs  ExprId "%" }` prints as `%3`.
 #[macro_export]
@@ -9,15 +9,15 @@ macro_rules! define_ids {
         pub struct $name(u32);
 
         impl $name {
-            /// The id of the element at `index` of its arena.
+            /// Returns the id of the element at `index` of its arena.
             ///
             /// # Panics
-            /// If an arena has more than `u32::MAX` elements, which its builder excludes.
+            /// Panics if an arena has more than `u32::MAX` elements; its builder rules that out.
             pub fn new(index: usize) -> Self {
                 $name(u32::try_from(index).expect("an arena holds at most 2^32 - 1 elements"))
             }
 
-            /// The position in the arena.
+            /// Returns the position in the arena.
             pub fn index(self) -> usize {
                 self.0 as usize
             }
@@ -42,6 +42,6 @@ define_ids! {
     ExprId "%";
     /// A symbolic size of a graph.
     SymbolId "s";
-    /// An input of a graph, in order of declaration.
+    /// An input of a graph, in the order of declaration.
     InputId "in";
 }

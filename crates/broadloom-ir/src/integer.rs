@@ -2,27 +2,28 @@
 
 /// An integer dtype.
 pub(crate) trait Integer: Copy {
-    /// Absolute value; the least signed integer wraps to itself.
+    /// Returns the absolute value; the least signed integer wraps to itself.
     fn magnitude(self) -> Self;
-    /// -1, 0 or 1.
+    /// Returns -1, 0 or 1.
     fn sign(self) -> Self;
-    /// Wrapping power; 0 for a negative exponent, which the caller reports as an error.
+    /// Returns the wrapping power; 0 for a negative exponent, which the caller reports as an error.
     fn power(self, exponent: Self) -> Self;
-    /// Quotient rounded down; 0 for a zero divisor.
+    /// Returns the quotient rounded down; 0 for a zero divisor.
     fn floor_quotient(self, divisor: Self) -> Self;
-    /// What [`Integer::floor_quotient`] leaves, with the sign of the divisor; 0 for a zero divisor.
+    /// Returns the remainder of [`Integer::floor_quotient`], with the sign of the divisor; 0 for a zero divisor.
     fn floor_remainder(self, divisor: Self) -> Self;
-    /// What the quotient rounded toward zero leaves, with the sign of `self`; 0 for a zero divisor.
+    /// Returns the remainder of the quotient rounded toward zero, with the sign of `self`; 0 for a zero divisor.
     fn truncated_remainder(self, divisor: Self) -> Self;
-    /// Shifted left; 0 for a count outside the width.
+    /// Shifts left; 0 for a count outside the width.
     fn shift_left(self, count: Self) -> Self;
-    /// Shifted right, filled with the sign; for a count outside the width only the sign is left.
+    /// Shifts right and fills with the sign; for a count outside the width only the sign remains.
     fn shift_right(self, count: Self) -> Self;
-    /// The greatest common divisor of the magnitudes; 0 of zeros. That of the least signed integer and itself wraps to it.
+    /// Returns the greatest common divisor of the magnitudes; 0 if both are zero. That of the least signed integer
+    /// and itself wraps to itself.
     fn greatest_divisor(self, other: Self) -> Self;
-    /// The least common multiple of the magnitudes, which wraps; 0 if one is zero.
+    /// Returns the least common multiple of the magnitudes, which wraps; 0 if one is zero.
     fn least_multiple(self, other: Self) -> Self;
-    /// Number of bits that are set in the magnitude, as `bitwise_count` of NumPy.
+    /// Returns the number of bits set in the magnitude, like NumPy's `bitwise_count`.
     fn ones(self) -> u8;
 }
 
@@ -81,7 +82,7 @@ macro_rules! integer {
 
             fn shift_right(self, count: Self) -> Self {
                 let count = u32::try_from(count).unwrap_or(Self::BITS).min(Self::BITS);
-                // In two steps, of which each is shorter than the width.
+                // Shift in two steps, each of them shorter than the width.
                 self >> (count / 2) >> (count - count / 2)
             }
 

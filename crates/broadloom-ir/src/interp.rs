@@ -1,16 +1,15 @@
-//! The reference interpreter: what a graph means, stated as simply as possible.
+//! The reference interpreter: the meaning of a graph, defined as simply as possible.
 //!
 //! ```text
 //! arrays ──bind──▶ sizes ──every node whole, in arena order──▶ outputs
 //!                                └── concrete shape == inferred shape at these sizes, or ShapeDisagrees
 //! ```
 //!
-//! It is the oracle that compiled code is compared with, bit by bit, so it shares nothing with it but the rows of the
-//! op table and the constants of the reduction table: shapes, broadcasting and views are computed here once more, on
-//! concrete sizes. It is written to be obviously right, and it is slow.
+//! It is the oracle for compiled code, which is compared with it bit by bit. So it shares only the rows of the op
+//! table and the constants of the reduction table with compiled code; it computes shapes, broadcasting and views
+//! again, on concrete sizes. It is written to be obviously right, and it is slow.
 //!
-//! There is no recursion, so that a graph of any depth does not exhaust the stack, and an array is dropped after its
-//! last use.
+//! It does not recurse, so a graph of any depth fits the stack, and it drops an array after its last use.
 
 mod bind;
 mod error;
@@ -30,7 +29,7 @@ use bind::Sizes;
 use error::Fault;
 use smallvec::SmallVec;
 
-/// The most elements that an array of the interpreter holds: 4 GiB of them.
+/// The most elements of an array in the interpreter, which take 4 GiB.
 pub const MAX_ELEMENTS: usize = 1 << 28;
 
 /// An array of concrete shape.
@@ -45,13 +44,14 @@ pub struct Array {
 }
 
 impl Array {
-    /// An array of a Rust type's elements in row-major order. [`interpret`] checks that they fill the shape.
+    /// Creates an array from a Rust type's elements in row-major order. [`interpret`] checks that they fill the
+    /// shape.
     pub fn new<T: Element>(shape: &[usize], elements: &[T]) -> Array {
         let elements = elements.iter().map(|element| element.into_scalar()).collect();
         Array { dtype: T::DTYPE, shape: shape.to_vec(), elements }
     }
 
-    /// The elements in row-major order as values of a Rust type, if it is the type of all of them.
+    /// Returns the elements in row-major order as values of a Rust type, if all have that type.
     pub fn to_vec<T: Element>(&self) -> Option<Vec<T>> {
         self.elements.iter().map(|element| T::from_scalar(*element)).collect()
     }
@@ -61,10 +61,10 @@ impl Array {
 /// whether elementary functions and sums of products use fma.
 ///
 /// # Errors
-/// If the arrays are not what the inputs declare, if their sizes disagree or break an obligation of the graph, if the
-/// data has an index out of range or a negative exponent (the earliest expression, then the smallest position), or if
-/// an array would be too large. [`InterpretError::ShapeDisagrees`] and [`InterpretError::Unsound`] are mistakes in
-/// Broadloom.
+/// Returns an error if the arrays do not match the declared inputs, if their sizes disagree or break an obligation
+/// of the graph, if the data contain an index out of range or a negative exponent (the earliest expression, then
+/// the smallest position), or if an array would be too large. [`InterpretError::ShapeDisagrees`] and
+/// [`InterpretError::Unsound`] are bugs in Broadloom.
 pub fn interpret(graph: &CheckedGraph, inputs: &[Array], fused: bool) -> Result<Vec<Array>, InterpretError> {
     interpret_with_sizes(graph, inputs, &[], fused)
 }
@@ -72,7 +72,8 @@ pub fn interpret(graph: &CheckedGraph, inputs: &[Array], fused: bool) -> Result<
 /// Like [`interpret`], with sizes of symbols given by name.
 ///
 /// # Errors
-/// Those of [`interpret`]; a name that is none of a symbol, or a size that it cannot have.
+/// Returns the errors of [`interpret`], or an error for a name that belongs to no symbol, or for a size that the
+/// symbol cannot have.
 pub fn interpret_with_sizes(
     graph: &CheckedGraph,
     inputs: &[Array],
@@ -98,7 +99,7 @@ pub fn interpret_with_sizes(
     outputs.map(|output| run.array(output.expr).cloned().map_err(|fault| fault.at(output.expr))).collect()
 }
 
-/// The last expression that reads each expression, none for outputs: they stay to the end.
+/// Returns the last expression that reads each expression; `None` for outputs, which stay to the end.
 fn last_uses(graph: &CheckedGraph, fused: bool) -> Vec<Option<ExprId>> {
     let mut last = vec![None; graph.len()];
     for expr in graph.exprs() {
@@ -112,7 +113,7 @@ fn last_uses(graph: &CheckedGraph, fused: bool) -> Vec<Option<ExprId>> {
     last
 }
 
-/// What an expression reads: its operands, and the factors of a sum of products.
+/// Returns what an expression reads: its operands, and the factors of a sum of products.
 fn uses(graph: &CheckedGraph, expr: ExprId, fused: bool) -> impl Iterator<Item = ExprId> {
     let factors = if fused { graph.factors(expr) } else { None };
     graph.operands(expr).into_iter().chain(factors.into_iter().flatten())
@@ -248,14 +249,14 @@ impl Run<'_> {
         Ok(Array { dtype: DType::I64, shape, elements })
     }
 
-    /// The inferred shape, of nodes whose operands do not determine it.
+    /// Returns the inferred shape, for nodes whose operands do not determine it.
     fn declared_shape(&self, expr: ExprId) -> Result<Vec<usize>, InterpretError> {
         let inferred = self.sizes.inferred(expr)?;
         let shape = inferred.iter().map(|size| usize::try_from(*size).ok()).collect::<Option<Vec<_>>>();
         shape.ok_or(InterpretError::ShapeDisagrees { expr, inferred, concrete: Vec::new() })
     }
 
-    /// Compares what the concrete rules gave with what was inferred.
+    /// Compares the result of the concrete rules with the inferred one.
     fn check(&self, expr: ExprId, array: &Array) -> Result<(), InterpretError> {
         let inferred = self.sizes.inferred(expr)?;
         let same = |(inferred, concrete): (&i64, &usize)| usize::try_from(*inferred) == Ok(*concrete);
@@ -269,7 +270,7 @@ impl Run<'_> {
     }
 }
 
-/// A row of the op table on every element of operands that broadcast.
+/// Applies a row of the op table to every element of operands that broadcast.
 fn elementwise(op: Op, operands: &[&Array], fused: bool) -> Result<Array, Fault> {
     let dtype = operands.first().ok_or(Fault::Unsound(Rule::Types))?.dtype;
     let shape = view::broadcast_shape(operands.iter().map(|operand| &operand.shape[..]))?;
@@ -287,7 +288,7 @@ fn elementwise(op: Op, operands: &[&Array], fused: bool) -> Result<Array, Fault>
     Ok(Array { dtype: op.result_dtype(dtype), shape, elements })
 }
 
-/// The fault of an integer power, the only op that can fail.
+/// Returns the fault of an integer power, the only op that can fail.
 fn negative_exponent(position: usize, arguments: &[Scalar]) -> Fault {
     match arguments.last().map(|exponent| exponent.cast(DType::I64)) {
         Some(Scalar::I64(value)) => Fault::NegativeExponent { position, value },
@@ -295,7 +296,7 @@ fn negative_exponent(position: usize, arguments: &[Scalar]) -> Fault {
     }
 }
 
-/// The elements of `on_true` where the condition holds, of `on_false` elsewhere.
+/// Returns the elements of `on_true` where the condition holds, and of `on_false` elsewhere.
 fn select(condition: &Array, on_true: &Array, on_false: &Array) -> Result<Array, Fault> {
     if condition.dtype.class() != Class::Bool || on_true.dtype != on_false.dtype {
         return Err(Fault::Unsound(Rule::Types));

@@ -1,4 +1,4 @@
-//! What Broadloom computes: tensor expressions with symbolic shapes.
+//! The meaning of Broadloom's programs: tensor expressions with symbolic shapes.
 //!
 //! ```text
 //! Graph ──elementwise, reduce, views, ..──▶ ExprId          mistakes are recorded, their results poisoned
@@ -6,9 +6,9 @@
 //!                                 └──interpret──▶ arrays    the oracle of compiled code
 //! ```
 //!
-//! Sizes are integer polynomials over symbols ([`dim::Dim`]). Only the literal constant 1 stretches; a symbol never
-//! does, even if its value is 1 at run time, so that every decision about shapes is made once, for all sizes.
-//! This crate knows no Cranelift, no pointers and no threads.
+//! Sizes are integer polynomials over symbols ([`dim::Dim`]). Only the literal constant 1 stretches. A symbol never
+//! does, even if its value is 1 at run time, so every decision about shapes is made once, for all sizes. This crate
+//! does not depend on Cranelift, and uses neither pointers nor threads.
 #![forbid(unsafe_code)]
 
 pub mod chunks;

@@ -15,8 +15,8 @@ pub enum Literal {
 }
 
 impl Literal {
-    /// The dtype that the literal takes when it meets `meets`: integers that meet bool become `i64`, floats that
-    /// meet integers or bool `f64`.
+    /// Returns the dtype that the literal takes beside `meets`: integers beside bool become `i64`, floats beside
+    /// integers or bool become `f64`.
     pub fn dtype(self, meets: DType) -> DType {
         match (self, meets.class()) {
             (Literal::Bool(_), _) => DType::Bool,
@@ -26,7 +26,7 @@ impl Literal {
         }
     }
 
-    /// The value in a dtype, unless it does not fit. Floats round.
+    /// Returns the value in a dtype; `None` if it does not fit. Floats round.
     pub fn to_scalar(self, dtype: DType) -> Option<Scalar> {
         match (self, dtype.class()) {
             (Literal::Bool(value), _) => Some(Scalar::Bool(value).cast(dtype)),
@@ -47,7 +47,7 @@ impl Literal {
         }
     }
 
-    /// The value as the nearest float.
+    /// Returns the nearest float.
     pub(crate) fn to_f64(self) -> f64 {
         match self {
             Literal::Bool(value) => value.into(),

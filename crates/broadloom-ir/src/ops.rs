@@ -1,4 +1,4 @@
-//! The table of elementwise ops: one row says everything that is known about an op.
+//! The table of elementwise ops: one row holds everything that is known about an op.
 //!
 //! ```text
 //! /// doc line
@@ -7,21 +7,21 @@
 //!
 //! From the row come the [`Op`] enum, its name and type rule, constant folding, the reference interpreter, and the
 //! scalar function that compiled code may call. Shapes need no column: being in the table means that operands
-//! broadcast. The classes that a row defines are the types that it accepts.
+//! The row generates the [`Op`] enum, its name and type rule, constant folding, the reference interpreter, and the
+//! scalar function that compiled code may call. Shapes need no column: every op in the table broadcasts its
+//! operands. The classes that a row defines are the types that it accepts.
 //!
-//! `Domain` says to what the operands are converted first:
-//!
-//! | domain | operands become |
+//! `Domain` determines the conversion of the operands:
 //! | --- | --- |
 //! | `Number` | their common promoted dtype |
 //! | `Real` | a float: their common dtype, or the widest function float of integers ([`DType::function_float`]) |
 //! | `Quotient` | a float: themselves, or `f64` for any integer |
 //! | `Logical` | bool, by `!= 0` |
 //!
-//! `Result` is `Same` (the dtype of the converted operands), `Bool` or `Count` (`u8`). A meaning for `float` is one for
-//! `f32` and `f64`; the 16-bit floats compute in `f32` and round the result. In a meaning, `L` is the numerics
-//! [`Level`], of which the elementary functions depend. Those have a [`Function`] of the same meaning, named behind
-//! `tile`, which computes whole rows.
+//! `Result` is `Same` (the dtype of the converted operands), `Bool` or `Count` (`u8`). A meaning for `float` covers
+//! `f32` and `f64`; the 16-bit floats are computed in `f32`, and the result is rounded. In a meaning, `L` is the
+//! numerics [`Level`] that the elementary functions depend on. These have a [`Function`] of the same meaning, named
+//! after `tile`, which computes whole rows.
 
 use crate::dtype::{Class, DType, Element, Scalar};
 use crate::integer::Integer;
@@ -32,27 +32,29 @@ use broadloom_math::{Function, Fused, Level, Precision, Real, Unfused};
 macro_rules! for_each_op {
     ($callback:ident) => {
         $callback! {
-            /// Sum. Integers wrap; on bool it is `or`, as in NumPy.
+            /// Sum. Integers wrap; bool computes `or`, as in NumPy.
             add = Add(x, y): Number -> Same { bool: x | y, int: x.wrapping_add(y), float: x + y }
-            /// Difference. Integers wrap; not defined on bool, as in NumPy.
+            /// Difference. Integers wrap; bool is not supported, as in NumPy.
             subtract = Subtract(x, y): Number -> Same { int: x.wrapping_sub(y), float: x - y }
-            /// Product. Integers wrap; on bool it is `and`, as in NumPy.
+            /// Product. Integers wrap; bool computes `and`, as in NumPy.
             multiply = Multiply(x, y): Number -> Same { bool: x & y, int: x.wrapping_mul(y), float: x * y }
             /// Quotient. Integers of any width are divided as `f64`.
             divide = Divide(x, y): Quotient -> Same { float: x / y }
-            /// Quotient rounded down. An integer divided by zero is 0, and the least one by -1 itself.
+            /// Quotient rounded down. For integers, division by zero gives 0, and the least integer divided by -1
+            /// gives itself.
             floor_divide = FloorDivide(x, y): Number -> Same { int: x.floor_quotient(y), float: Real::floor_divide::<L>(x, y) } tile FloorDivide
-            /// Remainder of the quotient rounded down, which has the sign of `y`. An integer modulo zero is 0.
+            /// Remainder of the quotient rounded down, with the sign of `y`. For integers, a zero divisor gives 0.
             remainder = Remainder(x, y): Number -> Same { int: x.floor_remainder(y), float: Real::remainder::<L>(x, y) } tile Remainder
-            /// Remainder of the quotient rounded toward zero, which has the sign of `x`. An integer modulo zero is 0.
+            /// Remainder of the quotient rounded toward zero, with the sign of `x`. For integers, a zero divisor
+            /// gives 0.
             fmod = Fmod(x, y): Number -> Same { int: x.truncated_remainder(y), float: Real::fmod::<L>(x, y) } tile Fmod
-            /// Negation. Integers wrap; not defined on bool, as in NumPy.
+            /// Negation. Integers wrap; bool is not supported, as in NumPy.
             negative = Negative(x): Number -> Same { int: x.wrapping_neg(), float: -x }
-            /// `x` itself; not defined on bool, as in NumPy.
+            /// `x` itself; bool is not supported, as in NumPy.
             positive = Positive(x): Number -> Same { int: x, float: x }
             /// Absolute value. The least signed integer wraps to itself.
             abs = Abs(x): Number -> Same { bool: x, int: x.magnitude(), float: x.abs() }
-            /// -1, 0 or 1 by the sign of `x`; NaN for NaN.
+            /// Sign of `x`: -1, 0 or 1; NaN for NaN.
             sign = Sign(x): Number -> Same { int: x.sign(), float: Real::sign(x) }
             /// Square, `x * x`. Integers wrap.
             square = Square(x): Number -> Same { int: x.wrapping_mul(x), float: x * x }
@@ -86,15 +88,16 @@ macro_rules! for_each_op {
             cos = Cos(x): Real -> Same { float: Real::cos::<L>(x) } tile Cos
             /// Tangent of `x` in radians; NaN for infinite `x`.
             tan = Tan(x): Real -> Same { float: Real::tan::<L>(x) } tile Tan
-            /// Inverse sine in radians, from -pi/2 to pi/2; NaN outside of -1 to 1.
+            /// Inverse sine in radians, from -pi/2 to pi/2; NaN outside -1 to 1.
             asin = Asin(x): Real -> Same { float: Real::asin::<L>(x) } tile Asin
-            /// Inverse cosine in radians, from 0 to pi; NaN outside of -1 to 1.
+            /// Inverse cosine in radians, from 0 to pi; NaN outside -1 to 1.
             acos = Acos(x): Real -> Same { float: Real::acos::<L>(x) } tile Acos
             /// Inverse tangent in radians, from -pi/2 to pi/2.
             atan = Atan(x): Real -> Same { float: Real::atan::<L>(x) } tile Atan
-            /// Angle of the point with ordinate `x`, the first operand, and abscissa `y`, in radians from -pi to pi.
+            /// Angle of the point with ordinate `x` (the first operand) and abscissa `y`, in radians from -pi to
+            /// pi.
             atan2 = Atan2(x, y): Real -> Same { float: Real::atan2::<L>(x, y) } tile Atan2
-            /// Length of the vector `(x, y)`, without overflow on the way.
+            /// Length of the vector `(x, y)`, without intermediate overflow.
             hypot = Hypot(x, y): Real -> Same { float: Real::hypot::<L>(x, y) } tile Hypot
             /// Hyperbolic sine.
             sinh = Sinh(x): Real -> Same { float: Real::sinh::<L>(x) } tile Sinh
@@ -106,7 +109,7 @@ macro_rules! for_each_op {
             asinh = Asinh(x): Real -> Same { float: Real::asinh::<L>(x) } tile Asinh
             /// Inverse hyperbolic cosine; NaN below 1.
             acosh = Acosh(x): Real -> Same { float: Real::acosh::<L>(x) } tile Acosh
-            /// Inverse hyperbolic tangent; NaN outside of -1 to 1.
+            /// Inverse hyperbolic tangent; NaN outside -1 to 1.
             atanh = Atanh(x): Real -> Same { float: Real::atanh::<L>(x) } tile Atanh
             /// Error function.
             erf = Erf(x): Real -> Same { float: Real::erf::<L>(x) } tile Erf
@@ -118,17 +121,17 @@ macro_rules! for_each_op {
             softplus = Softplus(x): Real -> Same { float: Real::softplus::<L>(x) } tile Softplus
             /// `x * sigmoid(x)`.
             silu = Silu(x): Real -> Same { float: Real::silu::<L>(x) } tile Silu
-            /// `x` times the normal distribution function, `x / 2 * erfc(-x / sqrt(2))`.
+            /// `x` times the normal cumulative distribution function, `x / 2 * erfc(-x / sqrt(2))`.
             gelu = Gelu(x): Real -> Same { float: Real::gelu::<L>(x) } tile Gelu
-            /// The approximation of `gelu` by tanh.
+            /// The tanh approximation of `gelu`.
             gelu_tanh = GeluTanh(x): Real -> Same { float: Real::gelu_tanh::<L>(x) } tile GeluTanh
-            /// Greater of two values. A NaN on either side gives NaN; -0 is below +0.
+            /// Greater of two values. If either is NaN, the result is NaN; -0 is less than +0.
             maximum = Maximum(x, y): Number -> Same { bool: x | y, int: x.max(y), float: Real::maximum(x, y) }
-            /// Lesser of two values. A NaN on either side gives NaN; -0 is below +0.
+            /// Lesser of two values. If either is NaN, the result is NaN; -0 is less than +0.
             minimum = Minimum(x, y): Number -> Same { bool: x & y, int: x.min(y), float: Real::minimum(x, y) }
-            /// Greater of two values, of which NaNs are ignored if the other is a number; -0 is below +0.
+            /// Greater of two values; a NaN is ignored if the other is a number; -0 is less than +0.
             fmax = Fmax(x, y): Number -> Same { bool: x | y, int: x.max(y), float: Real::fmax(x, y) }
-            /// Lesser of two values, of which NaNs are ignored if the other is a number; -0 is below +0.
+            /// Lesser of two values; a NaN is ignored if the other is a number; -0 is less than +0.
             fmin = Fmin(x, y): Number -> Same { bool: x & y, int: x.min(y), float: Real::fmin(x, y) }
             /// `x` limited to `low..=high`: `minimum(maximum(x, low), high)`.
             clip = Clip(x, low, high): Number -> Same {
@@ -136,48 +139,48 @@ macro_rules! for_each_op {
                 int: x.max(low).min(high),
                 float: Real::minimum(Real::maximum(x, low), high)
             }
-            /// `x` where it is positive, else 0; NaN for NaN.
+            /// `x` where it is positive, 0 elsewhere; NaN for NaN.
             relu = Relu(x): Number -> Same { int: x.max(0), float: Real::maximum(x, 0.0) }
             /// `x` to the power `y`. Integers wrap, and a negative integer exponent is an error.
             pow = Pow(x, y): Number -> Same { int: x.power(y), float: Real::pow::<L>(x, y) } tile Pow
-            /// Greatest integer not above `x`.
+            /// Greatest integer not greater than `x`.
             floor = Floor(x): Number -> Same { bool: x, int: x, float: x.floor() }
-            /// Least integer not below `x`.
+            /// Least integer not less than `x`.
             ceil = Ceil(x): Number -> Same { bool: x, int: x, float: x.ceil() }
             /// Integer part of `x`, toward zero.
             trunc = Trunc(x): Number -> Same { bool: x, int: x, float: x.trunc() }
-            /// Nearest integer, halves to the even one.
+            /// Nearest integer; halves round to even.
             round = Round(x): Number -> Same { int: x, float: x.round_ties_even() }
-            /// `x * y + z` with one rounding.
+            /// `x * y + z` with a single rounding.
             fma = Fma(x, y, z): Real -> Same { float: x.mul_add(y, z) }
-            /// `x` with the sign of `y`. A NaN counts as positive, for the sign of a result that is NaN is not said.
+            /// `x` with the sign of `y`. A NaN counts as positive, because the sign of a NaN result is unspecified.
             copysign = Copysign(x, y): Real -> Same { float: if y.is_nan() { x.abs() } else { x.copysign(y) } }
-            /// The float next to `x` in the direction of `y`, of their dtype.
+            /// The next float after `x` in the direction of `y`, in their dtype.
             nextafter = Nextafter(x, y): Real -> Same { float: Real::nextafter(x, y) }
-            /// Radians of `x` degrees, `x * (pi / 180)`.
+            /// Converts degrees to radians, `x * (pi / 180)`.
             deg2rad = Deg2rad(x): Real -> Same { float: Real::deg2rad(x) }
-            /// Degrees of `x` radians, `x * (180 / pi)`.
+            /// Converts radians to degrees, `x * (180 / pi)`.
             rad2deg = Rad2deg(x): Real -> Same { float: Real::rad2deg(x) }
-            /// Bits that are set in both. On bool it is `and`.
+            /// Bits set in both operands. bool computes `and`.
             bitwise_and = BitwiseAnd(x, y): Number -> Same { bool: x & y, int: x & y }
-            /// Bits that are set in either. On bool it is `or`.
+            /// Bits set in either operand. bool computes `or`.
             bitwise_or = BitwiseOr(x, y): Number -> Same { bool: x | y, int: x | y }
-            /// Bits that are set in one of them. On bool it is `!=`.
+            /// Bits set in exactly one operand. bool computes `!=`.
             bitwise_xor = BitwiseXor(x, y): Number -> Same { bool: x ^ y, int: x ^ y }
-            /// Greatest common divisor of the magnitudes; 0 of zeros.
+            /// Greatest common divisor of the magnitudes; 0 if both are zero.
             gcd = Gcd(x, y): Number -> Same { int: x.greatest_divisor(y) }
             /// Least common multiple of the magnitudes, which wraps; 0 if one is zero.
             lcm = Lcm(x, y): Number -> Same { int: x.least_multiple(y) }
-            /// All bits flipped. On bool it is `not`.
+            /// All bits flipped. bool computes `not`.
             bitwise_invert = BitwiseInvert(x): Number -> Same { bool: !x, int: !x }
-            /// `x` shifted left by `y` bits; 0 if `y` is negative or at least the width.
+            /// `x` shifted left by `y` bits; 0 if `y` is negative or not less than the width.
             bitwise_left_shift = BitwiseLeftShift(x, y): Number -> Same { int: x.shift_left(y) }
-            /// `x` shifted right by `y` bits, arithmetically if signed; 0, or -1 for a negative `x`, if `y` is negative
-            /// or at least the width.
+            /// `x` shifted right by `y` bits, arithmetically if signed. If `y` is negative or not less than the
+            /// width, the result is 0, or -1 for a negative `x`.
             bitwise_right_shift = BitwiseRightShift(x, y): Number -> Same { int: x.shift_right(y) }
-            /// Number of bits that are set (of a negative number: of its magnitude). Of bool it is 1 or 0.
+            /// Number of bits set (in the magnitude of a negative number); 1 or 0 for bool.
             count_ones = CountOnes(x): Number -> Count { bool: u8::from(x), int: x.ones() }
-            /// Number of zero bits above the highest bit that is set.
+            /// Number of zero bits above the highest set bit.
             leading_zeros = LeadingZeros(x): Number -> Count { int: x.leading_zeros() as u8 }
             /// Whether `x` is NaN.
             isnan = Isnan(x): Number -> Bool { bool: never(x), int: never(x), float: x.is_nan() }
@@ -185,7 +188,7 @@ macro_rules! for_each_op {
             isinf = Isinf(x): Number -> Bool { bool: never(x), int: never(x), float: x.is_infinite() }
             /// Whether `x` is neither infinite nor NaN.
             isfinite = Isfinite(x): Number -> Bool { bool: !never(x), int: !never(x), float: x.is_finite() }
-            /// Whether the sign bit of a float is set. That of a NaN counts as not set, as in `copysign`.
+            /// Whether the sign bit of a float is set. A NaN counts as positive, as in `copysign`.
             signbit = Signbit(x): Real -> Bool { float: x.is_sign_negative() && !x.is_nan() }
             /// Whether `x == y`. A NaN equals nothing.
             equal = Equal(x, y): Number -> Bool { bool: x == y, int: x == y, float: x == y }
@@ -199,11 +202,11 @@ macro_rules! for_each_op {
             greater = Greater(x, y): Number -> Bool { bool: x & !y, int: x > y, float: x > y }
             /// Whether `x >= y`. False if either is NaN.
             greater_equal = GreaterEqual(x, y): Number -> Bool { bool: x | !y, int: x >= y, float: x >= y }
-            /// Whether both are true (not zero).
+            /// Whether both operands are true (not zero).
             logical_and = LogicalAnd(x, y): Logical -> Bool { bool: x & y }
-            /// Whether either is true (not zero).
+            /// Whether either operand is true (not zero).
             logical_or = LogicalOr(x, y): Logical -> Bool { bool: x | y }
-            /// Whether exactly one is true (not zero).
+            /// Whether exactly one operand is true (not zero).
             logical_xor = LogicalXor(x, y): Logical -> Bool { bool: x ^ y }
             /// Whether `x` is false (zero).
             logical_not = LogicalNot(x): Logical -> Bool { bool: !x }
@@ -211,45 +214,45 @@ macro_rules! for_each_op {
     };
 }
 
-/// To what the operands of an op are converted before it applies. See the module documentation.
+/// The conversion of an op's operands before it applies. See the module documentation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Domain {
-    /// Their common promoted dtype.
+    /// Converts to their common promoted dtype.
     Number,
-    /// A float; integers alone become the widest of their function floats.
+    /// Converts to a float; integers alone become the widest of their function floats.
     Real,
-    /// A float; integers become `f64`.
+    /// Converts to a float; integers become `f64`.
     Quotient,
-    /// Bool, by `!= 0`.
+    /// Converts to bool, by `!= 0`.
     Logical,
 }
 
 /// The dtype of an op's result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ResultRule {
-    /// That of the converted operands.
+    /// The dtype of the converted operands.
     Same,
     /// Bool.
     Bool,
-    /// `u8`, a number of bits.
+    /// `u8`, for a number of bits.
     Count,
 }
 
-/// The scalar function of a row at one dtype and level, as compiled code calls it: the C calling convention, one
-/// parameter per operand of the operands' dtype.
+/// The scalar function of a row at one dtype and level, as compiled code calls it: with the C calling convention,
+/// and one parameter per operand, of the operands' dtype.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReferenceFn {
-    /// Address of the function.
+    /// The address of the function.
     pub address: usize,
-    /// Number of parameters, each of the operands' dtype.
+    /// The number of parameters, each of the operands' dtype.
     pub arity: usize,
-    /// Dtype of the parameters.
+    /// The dtype of the parameters.
     pub operand: DType,
-    /// Dtype of the result.
+    /// The dtype of the result.
     pub result: DType,
 }
 
-/// No, whatever the value: integers are neither infinite nor NaN.
+/// Returns false for any value: integers are neither infinite nor NaN.
 fn never<T>(_: T) -> bool {
     false
 }
@@ -288,7 +291,7 @@ macro_rules! class_functions {
             $meaning
         }
     };
-    // A float of 16 bits computes in f32; only a result of its own dtype is rounded.
+    // A 16-bit float computes in f32; only a result of its own dtype is rounded.
     (@half Same, ($($operand:ident),*), $f:ident: $t:ty) => {
         pub extern "C" fn $f<L: Level>($($operand: $t),*) -> $t {
             <$t>::from_f32(f_f32::<L>($($operand.to_f32()),*))
@@ -301,7 +304,7 @@ macro_rules! class_functions {
     };
 }
 
-/// Hands the row's function at the dtype to the visitor, if the row defines the class of the dtype.
+/// Passes the row's function at the dtype to the visitor, if the row defines the class of the dtype.
 macro_rules! visit_class {
     (bool, $($rest:tt)*) => { visit_class!(@each $($rest)*, Bool f_bool bool) };
     (int, $($rest:tt)*) => {
@@ -318,7 +321,7 @@ macro_rules! visit_class {
     };
 }
 
-/// A function item as the pointer type that fits its number of operands.
+/// Converts a function item to the pointer type for its number of operands.
 macro_rules! pointer {
     ($function:expr, ($x:ident), $t:ty) => {
         $function as extern "C" fn($t) -> _
@@ -356,32 +359,32 @@ macro_rules! define_ops {
             /// Every op, in the order of the table.
             pub const ALL: &'static [Op] = &[$(Op::$variant),*];
 
-            /// The name in the text language, in dumps and in messages.
+            /// Returns the name in the text language, in dumps and in messages.
             pub fn name(self) -> &'static str {
                 match self { $(Op::$variant => stringify!($name),)* }
             }
 
-            /// What the op computes: the doc line of its row.
+            /// Returns the description of the op: the doc line of its row.
             pub fn doc(self) -> &'static str {
                 match self { $(Op::$variant => concat!($($doc),+).trim_ascii(),)* }
             }
 
-            /// Names of the operands, in order.
+            /// Returns the names of the operands, in order.
             pub fn operands(self) -> &'static [&'static str] {
                 match self { $(Op::$variant => operand_names!($operands),)* }
             }
 
-            /// To what the operands are converted first.
+            /// Returns the conversion that the operands undergo first.
             pub fn domain(self) -> Domain {
                 match self { $(Op::$variant => Domain::$domain,)* }
             }
 
-            /// The rule for the dtype of the result.
+            /// Returns the rule for the dtype of the result.
             pub fn result_rule(self) -> ResultRule {
                 match self { $(Op::$variant => ResultRule::$rule,)* }
             }
 
-            /// Whether the row defines a meaning for the class.
+            /// Returns whether the row defines a meaning for the class.
             pub fn accepts(self, class: Class) -> bool {
                 match self { $(Op::$variant => [$(class_name!($class)),*].contains(&class),)* }
             }
@@ -423,13 +426,13 @@ macro_rules! operand_names {
 
 for_each_op!(define_ops);
 
-/// Sees the function of a row as a typed pointer.
+/// Receives the function of a row as a typed pointer.
 trait Visitor {
     type Output;
     fn visit<F: Reference>(self, function: F) -> Self::Output;
 }
 
-/// A row's function: any number of operands of one dtype.
+/// The function of a row: any number of operands of one dtype.
 trait Reference: Copy {
     fn call(self, arguments: &[Scalar]) -> Option<Scalar>;
     fn describe(self) -> ReferenceFn;
@@ -475,23 +478,24 @@ impl Visitor for Describe {
 }
 
 impl Op {
-    /// The number of operands.
+    /// Returns the number of operands.
     pub fn arity(self) -> usize {
         self.operands().len()
     }
 
-    /// The op of a name of the table.
+    /// Returns the op with a name of the table.
     pub fn from_name(name: &str) -> Option<Op> {
         Op::ALL.iter().copied().find(|op| op.name() == name)
     }
 
-    /// To what operands of these dtypes are converted, or `None` if the op is not defined on them.
+    /// Returns the dtype to which operands of these dtypes are converted, or `None` if the op is not defined on
+    /// them.
     pub fn operand_dtype(self, operands: &[DType]) -> Option<DType> {
         let common = DType::promote_all(operands.iter().copied())?;
         let converted = match self.domain() {
             Domain::Number => common,
             Domain::Real if common.is_float() => common,
-            // By each alone: `i16` and `u16` are both exact in `f32`, unlike the `i32` that holds both.
+            // Promote each dtype alone: `i16` and `u16` are both exact in `f32`, unlike the `i32` that holds both.
             Domain::Real => DType::promote_all(operands.iter().map(|dtype| dtype.function_float()))?,
             Domain::Quotient if common.is_float() => common,
             Domain::Quotient => DType::F64,
@@ -500,7 +504,7 @@ impl Op {
         self.accepts(converted.class()).then_some(converted)
     }
 
-    /// The dtype of the result for converted operands of `operand`.
+    /// Returns the dtype of the result for converted operands of dtype `operand`.
     pub fn result_dtype(self, operand: DType) -> DType {
         match self.result_rule() {
             ResultRule::Same => operand,
@@ -509,8 +513,8 @@ impl Op {
         }
     }
 
-    /// The meaning of the row on converted operands; `fused` is the numerics level of the elementary functions.
-    /// `None` if the number or the dtypes of the operands are not the row's.
+    /// Evaluates the row on converted operands; `fused` is the numerics level of the elementary functions. Returns
+    /// `None` if the number or the dtypes of the operands do not match the row.
     pub fn evaluate(self, fused: bool, operands: &[Scalar]) -> Option<Scalar> {
         let dtype = operands.first()?.dtype();
         match fused {
@@ -519,7 +523,7 @@ impl Op {
         }?
     }
 
-    /// The value of the op on constants, for the time when the graph is built: none if it is an error, or if its bits
+    /// Returns the value of the op on constants while the graph is built: `None` if it is an error, or if its bits
     /// depend on the numerics level, which is chosen later.
     pub fn folded(self, operands: &[Scalar]) -> Option<Scalar> {
         if self.can_fail(operands.first()?.dtype()) && self.fails(operands) {
@@ -529,7 +533,7 @@ impl Op {
         value.same(self.evaluate(true, operands)?).then_some(value)
     }
 
-    /// The function behind [`Op::evaluate`] for converted operands of `operand`.
+    /// Returns the function behind [`Op::evaluate`] for converted operands of dtype `operand`.
     pub fn reference_fn(self, fused: bool, operand: DType) -> Option<ReferenceFn> {
         match fused {
             true => self.visit::<Fused, _>(operand, Describe),
@@ -537,7 +541,7 @@ impl Op {
         }
     }
 
-    /// The tile function that computes whole rows of the op on operands of a dtype, if there is one.
+    /// Returns the tile function that computes whole rows of the op on operands of a dtype, if there is one.
     pub fn tile(self, operand: DType) -> Option<(Function, Precision)> {
         let precision = match operand {
             DType::F32 => Precision::F32,
@@ -547,12 +551,12 @@ impl Op {
         Some((self.function()?, precision))
     }
 
-    /// Whether the op compares two numbers.
+    /// Returns whether the op compares two numbers.
     pub fn is_comparison(self) -> bool {
         matches!(self, Op::Equal | Op::NotEqual | Op::Less | Op::LessEqual | Op::Greater | Op::GreaterEqual)
     }
 
-    /// Whether the operands may change places: the same bits, and the same NaN as all NaNs are one.
+    /// Returns whether exchanging the operands keeps the bits of the result. All NaNs count as one.
     pub fn is_commutative(self) -> bool {
         matches!(
             self,
@@ -573,13 +577,13 @@ impl Op {
         )
     }
 
-    /// Whether some operands of this dtype have no result and are reported when met: the negative exponents of
-    /// integer `pow`.
+    /// Returns whether some operands of this dtype have no result and are reported at run time: the negative
+    /// exponents of integer `pow`.
     pub fn can_fail(self, operand: DType) -> bool {
         self == Op::Pow && operand.is_signed_integer()
     }
 
-    /// Whether these operands have no result. Only for ops that [can fail](Op::can_fail).
+    /// Returns whether these operands have no result. Only for ops that [can fail](Op::can_fail).
     pub fn fails(self, operands: &[Scalar]) -> bool {
         self == Op::Pow && matches!(operands, [_, exponent] if exponent.is_negative_integer())
     }

@@ -1,6 +1,7 @@
-//! What is wrong, as plain data: the kinds of mistakes, with the sizes, axes and dtypes involved.
+//! Mistakes as plain data: their kinds, with the sizes, axes and dtypes involved.
 //!
-//! This knows nothing of the graph, which makes it. How it is explained is told in [`diagnostics`](crate::diagnostics).
+//! This module does not depend on the graph, which creates the data. [`diagnostics`](crate::diagnostics) explains
+//! them.
 
 mod conflict;
 mod contraction;
@@ -19,23 +20,23 @@ pub use requirement::Requirement;
 use std::fmt;
 use std::sync::Arc;
 
-/// What a name belongs to.
+/// The thing that a name belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NameKind {
-    /// A symbol: letters, digits and `_`, not beginning with a digit.
+    /// A symbol: letters, digits and `_`, not starting with a digit.
     Symbol,
-    /// An input or output: any printable text that is not empty, without quotes.
+    /// An input or output: any printable text without quotes that is not empty.
     Tensor,
 }
 
-/// Why an operand cannot be placed at an axis.
+/// The reason why an operand cannot be aligned with an axis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Misplaced {
-    /// Of equal ranks, the axis is 0 or -1.
+    /// For equal ranks, the axis must be 0 or -1.
     EqualRanks,
     /// There is no such axis; the only negative one is -1.
     NoAxis,
-    /// The placed operand would reach beyond the last axis.
+    /// The aligned operand would extend beyond the last axis.
     TooLong,
 }
 
@@ -45,70 +46,70 @@ pub enum Misplaced {
 pub enum Problem {
     /// Operands do not broadcast. Conflicts in ascending order of axes; never empty.
     Broadcast(Vec<Conflict>),
-    /// The operand does not stretch to the wanted shape, which stands as operand 1 in the conflicts.
+    /// The operand does not stretch to the wanted shape, which is operand 1 in the conflicts.
     Stretch {
-        /// What is asked for.
+        /// The wanted shape.
         wanted: Vec<Size>,
         /// In ascending order of axes; never empty.
         conflicts: Vec<Conflict>,
     },
-    /// Operands of which the second is placed at an axis of the first do not broadcast.
+    /// Operands do not broadcast when the second is aligned with an axis of the first.
     Placed {
         /// The axis.
         axis: i64,
         /// In ascending order of axes; never empty.
         conflicts: Vec<Conflict>,
     },
-    /// An operand cannot be placed at an axis.
+    /// An operand cannot be aligned with an axis.
     Placement {
         /// The axis.
         axis: i64,
-        /// Rank of the operand at which the other is placed.
+        /// The rank of the larger operand.
         rank: usize,
-        /// Rank of the operand that is placed, without axes of the literal size 1 at its end.
+        /// The rank of the aligned operand, without trailing axes of the literal size 1.
         placed: usize,
-        /// Why not.
+        /// The reason.
         because: Misplaced,
     },
-    /// Operands of which products are summed do not fit.
+    /// Operands of a sum of products do not fit.
     Contraction {
-        /// Which axes meet.
+        /// The axes that meet.
         alignment: Arc<Alignment>,
-        /// By which rules the axes of each conflict meet.
+        /// The rules by which the axes of each conflict meet.
         meetings: Vec<Meeting>,
         /// In ascending order of columns; never empty.
         conflicts: Vec<Conflict>,
     },
-    /// An operand of which products are summed has too few axes for it.
+    /// An operand of a sum of products has too few axes.
     TooFewAxes {
-        /// What a sentence calls the operand.
+        /// The operand's name in a sentence.
         name: &'static str,
-        /// Number of axes that are summed over.
+        /// The number of axes to sum over.
         wanted: usize,
         /// Number of axes.
         rank: usize,
     },
-    /// Axes to be summed over that are no pairs.
+    /// The axes to sum over do not form pairs.
     Unpaired {
         /// Number of axes of the left operand.
         left: usize,
         /// Number of axes of the right operand.
         right: usize,
     },
-    /// Subscripts of an `einsum` that say nothing.
+    /// The subscripts of an `einsum` are invalid.
     Subscripts(Box<Subscripts>),
-    /// Operands with equally many elements of different shapes broadcast: a warning.
+    /// Operands of different shapes with equal numbers of elements broadcast: a warning.
     Pointwise {
         /// Their number of elements.
         count: Size,
         /// The shape of the result.
         result: Vec<Size>,
-        /// Whether the result has as many.
+        /// Whether the result has the same number of elements.
         is_harmless: bool,
     },
-    /// Sizes that must be equal and are not known to be, though some of them are inferred.
+    /// Sizes must be equal but are not known to be, although some of them are inferred.
     Undecided {
-        /// The axis of the result; `None` of numbers of elements.
+        /// The axis of the result; `None` for numbers of elements.
         axis: Option<usize>,
         /// The two sizes.
         sizes: Box<[Size; 2]>,
@@ -117,48 +118,48 @@ pub enum Problem {
         /// The simplest two sizes that must be equal for these to be.
         only_if: Box<[Size; 2]>,
     },
-    /// Sizes that are declared to be equal and never are.
+    /// Sizes were declared equal but never are.
     NeverEqual {
-        /// The one.
+        /// The first size.
         left: Size,
-        /// The other.
+        /// The second size.
         right: Size,
     },
-    /// A size is rebound to one that it never is.
+    /// A size is rebound to a size that it never has.
     NeverRebound {
-        /// Which axis.
+        /// The axis.
         axis: usize,
-        /// What it is, and what it should be.
+        /// The actual size, and the requested one.
         sizes: Box<[Size; 2]>,
     },
-    /// A requirement that no values of the symbols meet, as was found in the end.
+    /// At the end, no values of the symbols satisfy a requirement.
     NeverMet {
-        /// Which.
+        /// The requirement.
         requirement: Requirement,
-        /// What should not be negative.
+        /// The size that must not be negative.
         size: Size,
     },
-    /// A fact stated of a symbol that is in use.
+    /// A fact is declared about a symbol that is in use.
     LateFact {
         /// Its name.
         name: Box<str>,
-        /// Where it was used first.
+        /// The place of its first use.
         used: Site,
     },
-    /// Facts of a symbol that no size meets.
+    /// No size satisfies the facts about a symbol.
     ImpossibleFact {
         /// Its name.
         name: Box<str>,
     },
-    /// A size that is inferred, or that may be 1, where it is no axis of an input.
+    /// A size that is inferred, or that may be 1, is used outside an axis of an input.
     NotOfInput,
-    /// The wanted shape has another number of elements.
+    /// The wanted shape has a different number of elements.
     Count {
-        /// What is asked for.
+        /// The wanted shape.
         wanted: Vec<Size>,
-        /// Elements that there are.
+        /// The actual number of elements.
         have: Size,
-        /// Elements that are wanted.
+        /// The wanted number of elements.
         want: Size,
         /// Whether they can ever be equal.
         certainty: Certainty,
@@ -167,32 +168,32 @@ pub enum Problem {
     },
     /// The number of elements is not a multiple of the product of the given sizes.
     Indivisible {
-        /// Elements that there are.
+        /// The number of elements.
         have: Size,
         /// Product of the given sizes.
         by: Size,
-        /// A symbol and what it would have to be a multiple of.
+        /// A symbol, and the number that it would have to be a multiple of.
         multiple: Option<(Box<str>, i64)>,
     },
-    /// More than one size is to be inferred.
+    /// More than one size would have to be inferred.
     TwoInferred,
     /// An axis to be removed is not the literal 1.
     NotOne {
-        /// Which.
+        /// The axis.
         axis: usize,
         /// Its size.
         size: Size,
     },
     /// There is no such axis.
     NoAxis {
-        /// As given.
+        /// The axis as given.
         axis: i64,
         /// Number of axes.
         rank: usize,
     },
     /// An axis is given twice.
     RepeatedAxis {
-        /// Which.
+        /// The axis.
         axis: usize,
     },
     /// A permutation does not name every axis.
@@ -204,35 +205,35 @@ pub enum Problem {
     },
     /// A step of zero.
     ZeroStep,
-    /// A slice or an index lies outside of its axis for all sizes.
+    /// A slice or an index lies outside its axis for all sizes.
     Outside {
         /// The axis of the operand.
         axis: usize,
-        /// What is not met.
+        /// The requirement that is not met.
         requirement: Requirement,
-        /// By how much; positive.
+        /// The excess; positive.
         by: Size,
     },
-    /// A slice that ends where its axis does, and was written to go on: a warning.
+    /// A slice stops at the end of its axis, although it was written to go further: a warning.
     CutOff {
         /// The axis of the operand.
         axis: usize,
         /// Its size.
         size: i64,
     },
-    /// More indices than axes.
+    /// There are more indices than axes.
     TooManyIndices {
         /// Number of indices.
         given: usize,
         /// Number of axes.
         rank: usize,
     },
-    /// More axes than supported.
+    /// There are more axes than supported.
     RankTooLarge {
         /// Number of axes.
         rank: usize,
     },
-    /// A target with fewer axes than the operand.
+    /// The target has fewer axes than the operand.
     RankTooSmall {
         /// Number of axes wanted.
         wanted: usize,
@@ -241,16 +242,16 @@ pub enum Problem {
     },
     /// A negative size.
     NegativeSize {
-        /// Which axis.
+        /// The axis.
         axis: usize,
         /// Its size.
         size: Size,
     },
-    /// Sizes of two operands that must be equal, a literal 1 included.
+    /// Sizes of two operands must be equal, even a literal 1.
     Unequal {
         /// The axis of both operands.
         axis: usize,
-        /// What a sentence calls the operands.
+        /// The operands' names in a sentence.
         names: [Box<str>; 2],
         /// The two sizes.
         sizes: Box<[Size; 2]>,
@@ -259,103 +260,103 @@ pub enum Problem {
         /// The simplest two sizes that must be equal for these to be.
         only_if: Box<[Size; 2]>,
     },
-    /// An operand of another rank than it must have.
+    /// An operand has the wrong rank.
     Rank {
-        /// What a sentence calls the operand.
+        /// The operand's name in a sentence.
         name: Box<str>,
         /// Number of axes that it must have.
         expected: usize,
         /// Number of axes that it has.
         rank: usize,
     },
-    /// More elements than can be addressed.
+    /// There are more elements than addressable.
     TooManyElements,
     /// A size cannot be computed.
     Size(DimError),
-    /// A reduction without identity over the constant size 0.
+    /// A reduction without identity runs over the constant size 0.
     EmptyReduction {
-        /// Which axis.
+        /// The axis.
         axis: usize,
     },
-    /// Another number of best elements than there can be asked for.
+    /// The requested number of best elements is not supported.
     TopKCount {
-        /// How many.
+        /// The number requested.
         k: i64,
     },
-    /// More best elements than the axis has.
+    /// More best elements are requested than the axis has.
     TooFewElements {
-        /// Which axis.
+        /// The axis.
         axis: usize,
-        /// How many are asked for.
+        /// The number requested.
         k: i64,
-        /// How many are missing, at least; positive.
+        /// The least number missing; positive.
         by: Size,
     },
-    /// Differences that are taken another number of times than they can be.
+    /// Differences cannot be taken this many times.
     DiffOrder {
-        /// How often.
+        /// The number of times.
         order: i64,
     },
-    /// An argument that means nothing: what the op does or needs, as the end of a sentence.
+    /// An invalid argument: what the op does or needs, as the end of a sentence.
     Argument(&'static str),
     /// No input determines the symbol.
     Unsolvable {
         /// Its name.
         symbol: Box<str>,
     },
-    /// The op has no meaning for these dtypes.
+    /// The op is not defined for these dtypes.
     NotDefined {
         /// Dtypes of the operands.
         dtypes: Vec<DType>,
     },
-    /// Another number of operands than the op has.
+    /// The number of operands differs from the op's.
     Arity {
-        /// As many as the op has.
+        /// The number that the op has.
         expected: usize,
-        /// As many as there are.
+        /// The number given.
         given: usize,
     },
     /// The dtype cannot hold the literal.
     LiteralDoesNotFit {
-        /// Which.
+        /// The literal.
         literal: Literal,
-        /// What it meets.
+        /// The dtype beside it.
         dtype: DType,
     },
     /// Integers to the power of a negative literal.
     NegativeExponent {
-        /// Which.
+        /// The literal.
         exponent: Literal,
         /// Dtype of the base.
         dtype: DType,
     },
     /// The condition of a selection is not bool.
     ConditionNotBool {
-        /// What it is.
+        /// Its dtype.
         dtype: DType,
     },
     /// Indices that are not integers.
     IndicesNotInteger {
-        /// What they are.
+        /// Their dtype.
         dtype: DType,
     },
     /// A name that is not allowed.
     BadName {
-        /// What it is the name of.
+        /// The kind of name.
         kind: NameKind,
         /// The name.
         name: Box<str>,
     },
-    /// An input declared again with another dtype or shape.
+    /// An input is declared again with another dtype or shape.
     DuplicateInput {
         /// Its dtype here.
         dtype: DType,
         /// Its shape here.
         dims: Vec<Size>,
-        /// What it was first.
+        /// Its first declaration.
         first: Box<Operand>,
     },
-    /// An assignment to what is no input.
+    /// An assignment to an expression that is not an input.
     NotInput,
     /// An assignment to an input that may be stretched.
     AssignedStretched {
@@ -368,10 +369,10 @@ pub enum Problem {
     AssignedTwice {
         /// Its name.
         name: Box<str>,
-        /// Where the first is.
+        /// The place of the first assignment.
         first: Site,
     },
-    /// An assignment of a larger shape: stretching is for the value, not for the input that it is written to.
+    /// An assignment of a larger shape: the value may stretch, but not the input that it is written to.
     Grows {
         /// The input's name.
         name: Box<str>,
@@ -380,45 +381,45 @@ pub enum Problem {
         /// The shape to which both would stretch.
         result: Vec<Size>,
     },
-    /// An assignment of another kind of dtype.
+    /// An assignment of a different kind of dtype.
     OtherKind {
-        /// What is assigned.
+        /// The dtype of the value.
         value: DType,
-        /// What the input holds.
+        /// The dtype of the input.
         target: DType,
     },
-    /// Two outputs of one name.
+    /// Two outputs have the same name.
     DuplicateOutput {
         /// The name.
         name: Box<str>,
     },
-    /// A graph without outputs.
+    /// The graph has no outputs.
     NoOutputs,
-    /// An output that an earlier mistake spoiled, of which this graph has no record.
+    /// An earlier mistake poisoned an output, and this graph has no record of the mistake.
     PoisonedOutput {
         /// Its name.
         name: Box<str>,
     },
-    /// More expressions or symbols than ids.
+    /// There are more expressions or symbols than ids.
     TooLarge,
-    /// A symbol of another graph.
+    /// A symbol belongs to another graph.
     ForeignSymbol,
-    /// Tensors of two graphs, or of a graph that was dropped.
+    /// Tensors belong to two graphs, or to a graph that was dropped.
     ForeignTensor {
-        /// Where this graph was made.
+        /// The place where this graph was made.
         here: Site,
-        /// Where the other graph was made, if it still exists.
+        /// The place where the other graph was made, if it still exists.
         there: Option<Site>,
     },
 }
 
-/// The kinds of mistakes by a stable code: `S` for shapes, `T` for types, `N` for names and
-/// the graph as a whole, `L` for warnings.
+/// A kind of mistake as a stable code: `S` for shapes, `T` for types, `N` for names and the graph as a whole, `L`
+/// for warnings.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Code(&'static str);
 
 impl Code {
-    /// The code as text, e.g. `S001`.
+    /// Returns the code as text, such as `S001`.
     pub fn as_str(self) -> &'static str {
         self.0
     }
@@ -437,7 +438,7 @@ impl fmt::Debug for Code {
 }
 
 impl Problem {
-    /// The problem as one of a function that the user called.
+    /// Returns the problem in terms of a function that the user called.
     pub(crate) fn of_call(self, call: &str) -> Problem {
         match self {
             Problem::Outside { axis, requirement, by } => {
@@ -447,7 +448,7 @@ impl Problem {
         }
     }
 
-    /// The code.
+    /// Returns the code.
     pub fn code(&self) -> Code {
         let of = |certainty: Certainty| if certainty == Certainty::Never { "S001" } else { "S002" };
         Code(match self {

@@ -1,22 +1,21 @@
-//! The table of reductions: one row says everything that is known about one. And the constants of the fixed order in
-//! which float sums and products combine.
+//! The table of reductions: one row holds everything that is known about a reduction. The module also holds the
+//! constants of the fixed order in which float sums and products combine.
 //!
 //! ```text
 //! /// doc line
 //! name = Variant: Accumulator -> Result { combine: op, identity: x, finish: x, floats: order, empty: meaning }
 //! ```
-//!
-//! | column | says |
+//! | column | meaning |
 //! | --- | --- |
-//! | `Accumulator` | the dtype that accumulates: `Wide` ([`DType::accumulator`]), `Quotient` (the same of floats, `f64` of others), `Truth` (bool) or `Operand` (its own) |
-//! | `Result` | its dtype: `Accumulated`, `Rounded` (of floats back to the operand's, which has 16 bits, once) or `Index` (i64) |
-//! | `combine` | the op of two accumulated values; of those that give an index, of the values behind it |
-//! | `identity` | what combines with any `x` to `x` itself, as the accumulator has it |
-//! | `finish` | what is added to an accumulated float in the end |
-//! | `floats` | whether floats combine in the `Fixed` order below, or in `Any`; everything else may always |
-//! | `empty` | what an axis without elements gives: the finished `Identity`, or it is `Refused` |
+//! | `Accumulator` | the dtype that accumulates: `Wide` ([`DType::accumulator`]), `Quotient` (the same for floats, `f64` for others), `Truth` (bool) or `Operand` (its own) |
+//! | `Result` | its dtype: `Accumulated`, `Rounded` (floats round once to the operand's dtype if that has 16 bits) or `Index` (i64) |
+//! | `combine` | the op that combines two accumulated values; for reductions that return an index, the values at the indices |
+//! | `identity` | the value that combines with any `x` to `x` itself, in the accumulator |
+//! | `finish` | the value added to an accumulated float at the end |
+//! | `floats` | whether floats combine in the `Fixed` order below or in `Any` order; other dtypes may always use any order |
+//! | `empty` | the result of an empty axis: the finished `Identity`, or an error (`Refused`) |
 //!
-//! Along one axis of run-time length `L`:
+//! Along one axis whose length `L` is known at run time:
 //!
 //! ```text
 //! L <= 64   elements in index order into one accumulator
@@ -26,25 +25,25 @@
 //!           both exist, leftovers from right to left
 //! ```
 //!
-//! Several axes reduce one at a time, innermost first. Reductions that are [order-free](ReduceOp::is_order_free)
-//! have the same result in any order. A sum or mean whose operand is a multiplication or a square of floats
-//! accumulates the product with one fma where the numerics level is fused.
+//! Several axes reduce one at a time, innermost first. [Order-free](ReduceOp::is_order_free) reductions have the
+//! same result in any order. A sum or mean whose operand is a product or a square of floats accumulates each
+//! product with one fma if the numerics level is fused.
 
 use crate::dtype::{DType, Scalar};
 use crate::ops::Op;
 
-/// Up to this length an axis is added in index order into one accumulator.
+/// Up to this length, an axis is added in index order into one accumulator.
 pub const SEQUENTIAL_LIMIT: usize = 64;
-/// Number of lanes that the elements of a block are dealt to.
+/// The number of lanes to which the elements of a block are dealt.
 pub const LANES: usize = 16;
-/// Number of elements of a block.
+/// The number of elements in a block.
 pub const BLOCK: usize = 1024;
-/// Number of rows of a block of a segmented reduction.
+/// The number of rows in a block of a segmented reduction.
 pub const SEGMENT_BLOCK: usize = 65_536;
-/// The index of what is missing where more of the best elements are asked for than a chunk of rows has.
+/// The index of a missing element, where more of the best elements are requested than a chunk of rows has.
 pub const NO_INDEX: i64 = i64::MAX;
 
-/// What a row says, see the module documentation.
+/// The columns of a row; see the module documentation.
 struct Row {
     name: &'static str,
     accumulator: Accumulator,
@@ -114,8 +113,8 @@ macro_rules! define_reductions {
     };
 }
 
-// A float sum begins at -0, which unlike +0 changes no other value, and adds +0 in the end, so that a sum of negative
-// zeros, or of nothing, is +0 as in NumPy.
+// A float sum starts at -0, which unlike +0 changes no other value, and adds +0 at the end, so that a sum of
+// negative zeros, or of no elements, is +0 as in NumPy.
 define_reductions! {
     /// Sum, in the accumulator dtype; 0 for an empty axis.
     sum = Sum: Wide -> Rounded { combine: Add, identity: -0.0, finish: Some(0.0), floats: Fixed, empty: Identity }
@@ -125,10 +124,10 @@ define_reductions! {
     min = Min: Operand -> Accumulated { combine: Minimum, identity: f64::INFINITY, finish: None, floats: Any, empty: Refused }
     /// Greatest element, NaN if any is NaN; the axes must not be empty.
     max = Max: Operand -> Accumulated { combine: Maximum, identity: f64::NEG_INFINITY, finish: None, floats: Any, empty: Refused }
-    /// Sum divided by the number of elements; integers compute in `f64`; NaN for an empty axis.
+    /// Sum divided by the number of elements; integers are computed in `f64`; NaN for an empty axis.
     mean = Mean: Quotient -> Rounded { combine: Add, identity: -0.0, finish: Some(0.0), floats: Fixed, empty: Identity }
-    /// Index (i64) of the least element, counted in row-major order over the reduced axes: the lowest index of
-    /// equal ones, the first NaN if there is one. The axes must not be empty.
+    /// Index (i64) of the least element, counted in row-major order over the reduced axes: the lowest index among
+    /// equal elements, or the first NaN if there is one. The axes must not be empty.
     argmin = ArgMin: Operand -> Index { combine: Minimum, identity: f64::INFINITY, finish: None, floats: Any, empty: Refused }
     /// Index of the greatest element, by the same rules.
     argmax = ArgMax: Operand -> Index { combine: Maximum, identity: f64::NEG_INFINITY, finish: None, floats: Any, empty: Refused }
@@ -139,12 +138,12 @@ define_reductions! {
 }
 
 impl ReduceOp {
-    /// The name in the text language, in dumps and in messages.
+    /// Returns the name in the text language, in dumps and in messages.
     pub fn name(self) -> &'static str {
         self.row().name
     }
 
-    /// The dtype in which an operand of `operand` is accumulated (for arg-reductions: compared).
+    /// Returns the dtype in which an operand of dtype `operand` is accumulated (for arg-reductions: compared).
     pub fn accumulator(self, operand: DType) -> DType {
         match self.row().accumulator {
             Accumulator::Wide => operand.accumulator(),
@@ -155,7 +154,7 @@ impl ReduceOp {
         }
     }
 
-    /// The dtype of the result for an operand of `operand`.
+    /// Returns the dtype of the result for an operand of dtype `operand`.
     pub fn result_dtype(self, operand: DType) -> DType {
         match self.row().result {
             ResultRule::Index => DType::I64,
@@ -164,17 +163,18 @@ impl ReduceOp {
         }
     }
 
-    /// Whether the result is the index of an element.
+    /// Returns whether the result is the index of an element.
     pub fn is_arg(self) -> bool {
         self.row().result == ResultRule::Index
     }
 
-    /// The op that combines two accumulated values (for arg-reductions: those that are compared).
+    /// Returns the op that combines two accumulated values (for arg-reductions: the compared values).
     pub fn combine(self) -> Op {
         self.row().combine
     }
 
-    /// Of a least or greatest element: the comparison that holds where one value beats another. A NaN beats all.
+    /// For a least or greatest element, returns the comparison that holds where one value beats another. A NaN
+    /// beats every number.
     pub fn beats(self) -> Option<Op> {
         match self.combine() {
             Op::Minimum => Some(Op::Less),
@@ -183,34 +183,36 @@ impl ReduceOp {
         }
     }
 
-    /// Whether an empty axis has no result: a build error for the constant 0, a check at bind for a symbol.
+    /// Returns whether an empty axis has no result: an error at build time for the constant 0, a check at bind time
+    /// for a symbol.
     pub fn needs_elements(self) -> bool {
         self.row().empty == Empty::Refused
     }
 
-    /// Whether the result is the same in any order of combination, for operands accumulated in `accumulator`.
+    /// Returns whether the result is the same in any order of combination, for operands accumulated in
+    /// `accumulator`.
     pub fn is_order_free(self, accumulator: DType) -> bool {
         self.row().floats == Order::Any || !accumulator.is_float()
     }
 
-    /// The value that combines with any `x` to `x` itself; see [`ReduceOp::finish`] for sums of floats.
+    /// Returns the value that combines with any `x` to `x` itself; see [`ReduceOp::finish`] for float sums.
     pub fn identity(self, accumulator: DType) -> Scalar {
         let identity = self.row().identity;
         match accumulator {
-            // Minus infinity is not zero, and so would be true.
+            // Minus infinity is not zero, so a cast would make it true.
             DType::Bool => Scalar::Bool(identity > 0.0),
             // The cast saturates to the ends of every integer dtype.
             _ => Scalar::F64(identity).cast(accumulator),
         }
     }
 
-    /// What is added to the accumulated value in the end, if anything.
+    /// Returns the value that is added to the accumulated value at the end, if any.
     pub fn finish(self, accumulator: DType) -> Option<Scalar> {
         let finish = self.row().finish.filter(|_| accumulator.is_float());
         finish.map(|value| Scalar::F64(value).cast(accumulator))
     }
 
-    /// The value of an axis without elements, for reductions that accept one.
+    /// Returns the value of an empty axis, for reductions that accept one.
     pub fn empty(self, accumulator: DType) -> Scalar {
         self.finish(accumulator).unwrap_or_else(|| self.identity(accumulator))
     }

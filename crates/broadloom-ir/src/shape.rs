@@ -5,7 +5,7 @@ use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
 
-/// Most axes of a tensor, as in NumPy before 2.0: no program needs more, and masks of axes fit 32 bits.
+/// The most axes of a tensor, as in NumPy before 2.0: no program needs more, and masks of axes fit 32 bits.
 pub const MAX_RANK: usize = 32;
 
 /// The sizes of a tensor, outermost axis first. Cloning shares them.
@@ -13,25 +13,25 @@ pub const MAX_RANK: usize = 32;
 pub struct Shape(Arc<[Dim]>);
 
 impl Shape {
-    /// The shape of rank 0: one element, no axes.
+    /// Returns the shape of rank 0: one element, no axes.
     pub fn scalar() -> Shape {
         Shape::from_iter([])
     }
 
-    /// The sizes.
+    /// Returns the sizes.
     pub fn dims(&self) -> &[Dim] {
         &self.0
     }
 
-    /// The number of axes.
+    /// Returns the number of axes.
     pub fn rank(&self) -> usize {
         self.0.len()
     }
 
-    /// The number of elements: the product of the sizes.
+    /// Returns the number of elements: the product of the sizes.
     ///
     /// # Errors
-    /// If the product overflows or is too large a polynomial.
+    /// Returns an error if the product overflows or is too large a polynomial.
     pub fn elements(&self) -> Result<Dim, DimError> {
         Dim::product(self.dims())
     }

@@ -1,10 +1,10 @@
-//! Places in the user's source, which the graph carries from each call to whatever is reported of it.
+//! Places in the user's source, which the graph carries from each call to whatever is reported about it.
 
 use crate::define_ids;
 use std::panic::Location;
 
 define_ids! {
-    /// An entry of a front end's table of places. Only that table knows what it stands for.
+    /// An entry of a front end's table of places. Only that table knows what the entry stands for.
     SiteId "@";
 }
 
@@ -15,18 +15,19 @@ pub enum Site {
     Rust(&'static Location<'static>),
     /// In a source that is not Rust. Its front end prints it, by [`Places`](crate::diagnostics::Places).
     Listed(SiteId),
-    /// In no source: messages do not mention it.
+    /// Outside any source: messages do not mention it.
     Nowhere,
 }
 
 impl Site {
-    /// Where the function that calls this was called, if that is `#[track_caller]`; else this very call.
+    /// Returns the place where the calling function was called, if it is `#[track_caller]`; otherwise the place of
+    /// this call.
     #[track_caller]
     pub fn caller() -> Site {
         Site::Rust(Location::caller())
     }
 
-    /// The place, if it is one in Rust.
+    /// Returns the place if it is in Rust.
     pub fn location(self) -> Option<&'static Location<'static>> {
         match self {
             Site::Rust(location) => Some(location),
@@ -34,7 +35,7 @@ impl Site {
         }
     }
 
-    /// The entry of the front end's table, if it is one.
+    /// Returns the entry of the front end's table, if this is one.
     pub fn id(self) -> Option<SiteId> {
         match self {
             Site::Listed(id) => Some(id),

@@ -1,12 +1,12 @@
-//! Graphs rewritten into graphs that compute the same bits and fail on the same data.
+//! Rewrites graphs into graphs that compute the same bits and fail on the same data.
 //!
 //! ```text
 //! CheckedGraph ──canonical──▶ one way to write it ──simplify──▶ less to compute
 //! ```
 //!
-//! A rewritten graph has the inputs, outputs, symbols and demands of the one that it was made of, and
-//! [`Rewritten`] knows which expressions belong together, so that what is said of the new graph can be said of the
-//! one that the user wrote.
+//! A rewritten graph has the inputs, outputs, symbols and conditions of its source. [`Rewritten`] maps the
+//! expressions of one graph to those of the other, so that statements about the new graph can be made about the
+//! graph that the user wrote.
 
 mod canonical;
 mod rewrite;
@@ -17,7 +17,7 @@ pub use canonical::canonical;
 pub use rewrite::{Rewriter, Rewritten};
 pub use simplify::{RULES, Rule, simplify};
 
-/// The graph that is compiled for a graph: canonical and simplified.
+/// Returns the graph to compile for a graph: canonical and simplified.
 pub fn prepare(graph: &CheckedGraph) -> Rewritten {
     canonical(graph).then(simplify)
 }

@@ -1,25 +1,25 @@
-//! Errors that depend on data: kept by the kernel, reported by the host.
+//! Errors that depend on data: kernels record them, and the host reports them.
 
 use broadloom_ir::ExprId;
 
-/// The first element of a run that had no result, if there is one: that of the earliest expression, and of those the
-/// one at the least row-major position, whatever the order in which elements were computed.
+/// The first element of a run without a result, if there is one: of the earliest expression, the element at the
+/// least row-major position, whatever the order in which elements were computed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Failure {
-    /// Where and what.
+    /// The element and its value.
     pub first: Option<FailureAt>,
 }
 
-/// An element that has no result.
+/// An element without a result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FailureAt {
-    /// The expression: a `take`, a segmented reduction, or a `pow` of integers.
+    /// The expression: a `take`, a segmented reduction, or an integer `pow`.
     pub origin: ExprId,
-    /// Row-major position in the indices of the `take` or the segments, or in the result of the `pow`.
+    /// The row-major position in the indices of the `take`, in the segments, or in the result of the `pow`.
     pub position: i64,
     /// The index or the exponent.
     pub value: i64,
-    /// Size of the axis that is indexed, or number of segments; -1 for an exponent.
+    /// The size of the indexed axis, or the number of segments; -1 for an exponent.
     pub size: i64,
 }
 

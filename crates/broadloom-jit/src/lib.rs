@@ -8,7 +8,8 @@
 //!              └── wide       machine code for 32 and 64 bytes; that for 16 is Cranelift's
 //! ```
 //!
-//! All of Cranelift is in this crate and none of it in its interface. It sees loops, never the graph.
+//! All of Cranelift is in this crate, and none of it in the crate's interface. The crate sees loops, never the
+//! graph.
 #![deny(unsafe_code)]
 
 mod emit;

@@ -1,4 +1,4 @@
-//! Code memory, and the only place that calls into it.
+//! Code memory, and the only calls into it.
 #![allow(unsafe_code, reason = "machine code is called through pointers and its memory is freed by hand")]
 
 use crate::emit::{Host, VECTOR_BYTES};
@@ -21,65 +21,66 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Mutex;
 
-/// How kernels are compiled.
+/// Options for compiling kernels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct JitOptions {
     /// The instructions that may be used, and the numerics that go with them.
     pub level: CpuLevel,
-    /// Bytes of the widest vectors to use. There is code for 16 bytes on every machine, on x86-64 (but for Windows) for 32
-    /// with AVX2, and for 64 with AVX-512.
+    /// The size in bytes of the widest vectors to use. 16 bytes work on every machine; x86-64 (except on Windows)
+    /// supports 32 with AVX2 and 64 with AVX-512.
     pub vector_bytes: usize,
     /// Whether the CLIF and the assembly are kept as text.
     pub keep_text: bool,
-    /// Whether Cranelift checks its input; on in debug builds and tests.
+    /// Whether Cranelift verifies its input; on in debug builds and tests.
     pub verify: bool,
 }
 
 impl Default for JitOptions {
-    /// The level of this machine, no text, checks in debug builds.
+    /// Returns the level of this machine, without text, and with verification in debug builds.
     fn default() -> Self {
         JitOptions::of(CpuLevel::detect())
     }
 }
 
 impl JitOptions {
-    /// A level, the widest vectors that there is code for, no text, checks in debug builds.
+    /// Returns options for a level with the widest vectors available, without text, and with verification in debug
+    /// builds.
     pub fn of(level: CpuLevel) -> JitOptions {
         JitOptions { level, vector_bytes: usize::MAX, keep_text: false, verify: cfg!(debug_assertions) }
     }
 }
 
-/// Why kernels could not be compiled.
+/// The reason why kernels could not be compiled.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CompileError {
     /// The CPU lacks the instructions of the level, or Cranelift has no back end for it.
     #[error("this machine cannot run code for the cpu level `{}`", level.name())]
     Level {
-        /// The level that was asked for.
+        /// The requested level.
         level: CpuLevel,
     },
-    /// Cranelift refused a kernel: a bug, or more code than it can hold.
+    /// Cranelift rejected a kernel: a bug, or more code than it supports.
     #[error("kernel {kernel} was refused by the code generator: {reason}")]
     Kernel {
-        /// Which.
+        /// The kernel.
         kernel: KernelId,
-        /// What Cranelift said.
+        /// Cranelift's message.
         reason: String,
     },
-    /// Memory for code could not be had or protected.
+    /// Memory for code was not available, or could not be protected.
     #[error("memory for machine code could not be prepared: {reason}")]
     Memory {
-        /// What the system said.
+        /// The system's message.
         reason: String,
     },
 }
 
-/// What schedules may know of the machine on which code of a level runs.
+/// Returns what schedules may know of the machine on which code of a level runs.
 ///
-/// Vectors are those that every code generator has: schedules do not depend on which one a kernel is for.
-/// Cache sizes are the least that machines of the level have, not those of this one: virtual machines often tell them
-/// wrong, and a schedule can be read without asking where it was made.
+/// Vectors are those that every code generator supports: schedules do not depend on which one compiles a kernel.
+/// Cache sizes are the smallest on machines of the level, not those of this machine: virtual machines often report
+/// wrong sizes, and a schedule can be read without knowing where it was made.
 pub fn target_of(level: CpuLevel) -> Target {
     let registers = match level {
         CpuLevel::Baseline | CpuLevel::Avx2Fma | CpuLevel::Avx512 => 16,
@@ -88,7 +89,7 @@ pub fn target_of(level: CpuLevel) -> Target {
     Target { vector_bytes: VECTOR_BYTES, registers, ..Target::NOMINAL }
 }
 
-/// A kernel that is not of the schedule that was compiled.
+/// A kernel that does not belong to the compiled schedule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
     "the machine code belongs to another schedule without kernel {0}; this is a bug in Broadloom, please report it"
@@ -110,16 +111,16 @@ struct Compiled {
 pub struct Vectors {
     /// Bytes of a vector.
     pub bytes: usize,
-    /// What becomes of registers, where that is known: in the code of our own back end.
+    /// The use of registers, where it is known: in the code of our own back end.
     pub registers: Option<Registers>,
 }
 
-/// The compiled kernels of a schedule. Owns their memory, which is freed when the last owner of the module drops it.
+/// The compiled kernels of a schedule. Owns their memory, which is freed when the last owner drops the module.
 pub struct Module {
     kernels: Vec<Compiled>,
     scalar_calls: Vec<(Op, DType)>,
     code_bytes: usize,
-    /// `None` only while dropping. A `JITModule` is not `Sync`; nothing is asked of it but to be freed.
+    /// `None` only while dropping. A `JITModule` is not `Sync`; its only use here is to be freed.
     memory: Mutex<Option<JITModule>>,
 }
 
@@ -135,7 +136,8 @@ impl std::fmt::Debug for Module {
 /// Compiles the kernels of a schedule.
 ///
 /// # Errors
-/// If the level is not this machine's, if Cranelift refuses a kernel, or if memory for code cannot be had.
+/// Returns an error if this machine does not support the level, if Cranelift rejects a kernel, or if memory for
+/// code is not available.
 pub fn compile(schedule: &Schedule, options: &JitOptions) -> Result<Module, CompileError> {
     let isa = target(options)?;
     let host = Host::of(&*isa);
@@ -211,7 +213,7 @@ impl Definer<'_> {
         Ok(defined.into_iter().map(compiled).collect())
     }
 
-    /// Emits a kernel into the context. Gives what it calls per element.
+    /// Emits a kernel into the context. Returns the ops that it calls per element.
     fn emit(&mut self, kernel: &Kernel, host: Host) -> Result<BTreeSet<(Op, DType)>, String> {
         self.memory.clear_context(&mut self.context);
         self.context.set_disasm(self.options.keep_text);
@@ -233,7 +235,7 @@ impl Definer<'_> {
         self.options.keep_text.then(|| self.context.func.display().to_string())
     }
 
-    /// Defines a kernel by Cranelift.
+    /// Defines a kernel with Cranelift.
     fn define(&mut self, kernel: &Kernel) -> Result<Defined, String> {
         let called = self.emit(kernel, self.host)?;
         let clif = self.clif();
@@ -247,7 +249,7 @@ impl Definer<'_> {
         Ok(Defined { id, vectors, clif, disassembly })
     }
 
-    /// The registers of the back end for wider vectors that may be used here.
+    /// Returns the register widths of the wide back end that may be used here.
     fn widths(&self) -> Vec<Width> {
         let JitOptions { level, vector_bytes, .. } = *self.options;
         let may = |width: &Width| width.is_of(level) && width.bytes() <= vector_bytes;
@@ -255,7 +257,7 @@ impl Definer<'_> {
         all.filter(may).collect()
     }
 
-    /// Defines a kernel by the back end for wider vectors, if that knows all that the kernel consists of.
+    /// Defines a kernel with the wide back end, if that supports everything in the kernel.
     fn define_wide(&mut self, kernel: &Kernel, width: Width) -> Result<Option<Defined>, String> {
         let called = self.emit(kernel, self.host.with_vector_bytes(width.bytes()))?;
         let clif = self.clif();
@@ -273,7 +275,7 @@ impl Definer<'_> {
     }
 }
 
-/// The instruction set of a level.
+/// Returns the instruction set of a level.
 fn target(options: &JitOptions) -> Result<OwnedTargetIsa, CompileError> {
     let unsupported = || CompileError::Level { level: options.level };
     if !options.level.is_supported() {
@@ -282,7 +284,7 @@ fn target(options: &JitOptions) -> Result<OwnedTargetIsa, CompileError> {
     isa_of(options).ok_or_else(unsupported)
 }
 
-/// The instruction set of a level, whether or not this machine has it: nothing of the machine itself is asked.
+/// Returns the instruction set of a level, whether or not this machine has it; does not query the machine.
 fn isa_of(options: &JitOptions) -> Option<OwnedTargetIsa> {
     let mut builder = cranelift_native::builder_with_options(false).ok()?;
     for feature in options.level.features().filter(|feature| !UNUSED.contains(feature)) {
@@ -291,7 +293,7 @@ fn isa_of(options: &JitOptions) -> Option<OwnedTargetIsa> {
     builder.finish(flags(options.verify)?).ok()
 }
 
-/// What kernels are compiled with on every target.
+/// Returns the settings for compiling kernels on every target.
 pub(crate) fn flags(verify: bool) -> Option<settings::Flags> {
     let mut flags = settings::builder();
     let set = [
@@ -299,7 +301,7 @@ pub(crate) fn flags(verify: bool) -> Option<settings::Flags> {
         ("enable_verifier", if verify { "true" } else { "false" }),
         ("is_pic", "false"),
         ("unwind_info", "false"),
-        // Frames may be larger than a guard page; the probes stand in the code, there is no library to call.
+        // Frames may be larger than a guard page; the probes are inline, because there is no library to call.
         ("enable_probestack", "true"),
         ("probestack_strategy", "inline"),
     ];
@@ -309,26 +311,26 @@ pub(crate) fn flags(verify: bool) -> Option<settings::Flags> {
     Some(settings::Flags::new(flags))
 }
 
-/// Extensions that tile functions or our own back end use, and Cranelift does not know.
+/// Extensions that tile functions or our own back end use, and that Cranelift does not know.
 const UNUSED: &[&str] = &["avx512bw", "f16c"];
 
-/// Cranelift's name of an extension: `has_sse41` for `sse4.1`.
+/// Returns Cranelift's name of an extension: `has_sse41` for `sse4.1`.
 fn setting(feature: &str) -> String {
     format!("has_{}", feature.replace('.', ""))
 }
 
 impl Module {
-    /// Runs the steps `range` of a kernel's parallel axis; `0..1` for a kernel without one.
+    /// Runs the steps `range` of a kernel's parallel axis; pass `0..1` for a kernel without one.
     ///
     /// # Safety
-    /// `args` are the values of the kernel's params and then, for every access that has a buffer, the address of the
-    /// element at its offset, in the order of the schedule that was compiled. Every element that the accesses reach
-    /// over the axes' extents (and `range`) is valid to read, or to write if it is stored to, and no other thread
-    /// touches the stored ones meanwhile. `scratch` is aligned to 64 and has the kernel's scratch bytes, for this call
+    /// `args` are the values of the kernel's params followed, for every access with a buffer, by the address of the
+    /// element at its offset, in the order of the compiled schedule. Every element that the accesses reach over the
+    /// axes' extents (and `range`) is valid to read, or to write if it is stored to, and no other thread touches
+    /// the stored elements meanwhile. `scratch` is aligned to 64 and has the kernel's scratch bytes, for this call
     /// alone.
     ///
     /// # Errors
-    /// If the schedule that was compiled has no such kernel.
+    /// Returns an error if the compiled schedule has no such kernel.
     #[inline]
     pub unsafe fn run(
         &self,
@@ -344,27 +346,27 @@ impl Module {
         Ok(())
     }
 
-    /// The CLIF of a kernel, if it was kept.
+    /// Returns the CLIF of a kernel, if it was kept.
     pub fn clif(&self, kernel: KernelId) -> Option<&str> {
         self.kernels.get(kernel.index())?.clif.as_deref()
     }
 
-    /// The assembly of a kernel, if it was kept.
+    /// Returns the assembly of a kernel, if it was kept.
     pub fn disassembly(&self, kernel: KernelId) -> Option<&str> {
         self.kernels.get(kernel.index())?.disassembly.as_deref()
     }
 
-    /// The vectors of a kernel's code.
+    /// Returns the vectors of a kernel's code.
     pub fn vectors(&self, kernel: KernelId) -> Option<Vectors> {
         self.kernels.get(kernel.index()).map(|compiled| compiled.vectors)
     }
 
-    /// Bytes of machine code.
+    /// Returns the number of bytes of machine code.
     pub fn code_bytes(&self) -> usize {
         self.code_bytes
     }
 
-    /// The ops, and the dtypes of their operands, that are done by a call per element.
+    /// Returns the ops that call a function per element, with the dtypes of their operands.
     pub fn scalar_calls(&self) -> &[(Op, DType)] {
         &self.scalar_calls
     }

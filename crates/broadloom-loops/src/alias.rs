@@ -1,28 +1,28 @@
-//! Whether a kernel may write an output over the input that it replaces.
+//! Decides whether a kernel may write an output over the input that it replaces.
 //!
-//! It may if every element of the input is read for the last time before it is written. A run goes through kernels in
-//! order and through a kernel's statements in the order of the text, for each step of the loops around them. So for
-//! every read of the input that is not in an earlier kernel:
+//! It may if every element of the input is read for the last time before it is written. A run executes kernels in
+//! order, and a kernel's statements in the order of the text, for each step of the loops around them. So every read
+//! of the input that is not in an earlier kernel must satisfy these conditions:
 //!
-//! * it stands before the store, in the same kernel;
-//! * both are moved alike by every loop around both of them and by the axis that threads share, so that another step of
+//! * it comes before the store, in the same kernel;
+//! * every loop around both, and the axis that threads share, moves both in the same way, so that another step of
 //!   those reads other elements;
-//! * inside those loops it reads at most what the store writes: its other axes have the strides and lengths of axes of
-//!   the store, and both begin at the same element.
+//! * inside those loops it reads at most what the store writes: its other axes have the strides and lengths of axes
+//!   of the store, and both start at the same element.
 //!
-//! The store reaches every element once, so equal addresses mean equal steps of the common loops. An elementwise
-//! update, and one of whole rows of a table such as a softmax, is safe by this; a transpose, a shift or
-//! `x - x.mean(..)` of many rows is not.
+//! The store reaches every element once, so equal addresses mean equal steps of the common loops. This proves
+//! elementwise updates safe, and updates of whole rows of a table such as a softmax. It does not accept a
+//! transpose, a shift, or `x - x.mean(..)` over many rows.
 
 use crate::kernel::*;
 use broadloom_ir::dim::Dim;
 use broadloom_ir::{InputId, SymbolId};
 use std::fmt;
 
-/// Why an output is not written over its input.
+/// The reason why an output is not written over its input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Hazard {
-    /// It is written by several stores, or its kernel repeats the store.
+    /// Several stores write it, or its kernel repeats the store.
     Pieces,
     /// A kernel reads the input after it is written.
     Later(KernelId),
@@ -45,10 +45,10 @@ impl fmt::Display for Hazard {
     }
 }
 
-/// Whether the schedule may run with the array of `input` in place of that of `output`, of the same layout.
+/// Checks whether the schedule may run with the array of `input` in place of that of `output`, in the same layout.
 ///
 /// # Errors
-/// The first reason why not.
+/// Returns the first reason against it.
 pub fn in_place(schedule: &Schedule, output: usize, input: InputId) -> Result<(), Hazard> {
     let of = |role: Role| schedule.buffers.iter().position(|buffer| buffer.role == role).map(BufferId::new);
     let (Some(target), Some(source)) = (of(Role::Output(output)), of(Role::Input(input))) else {
@@ -83,7 +83,7 @@ pub fn in_place(schedule: &Schedule, output: usize, input: InputId) -> Result<()
     Ok(())
 }
 
-/// The symbols of the strides of one array with those of the other.
+/// Maps the symbols of the strides of one array to those of the other.
 fn equal_strides(schedule: &Schedule, target: BufferId, source: BufferId) -> Vec<(SymbolId, SymbolId)> {
     let symbol = |index: usize| SymbolId::new(schedule.symbols.len() + index);
     let hosts = || schedule.host_symbols.iter().enumerate();
@@ -101,9 +101,9 @@ fn equal_strides(schedule: &Schedule, target: BufferId, source: BufferId) -> Vec
 
 /// A statement that reads the input or writes the output.
 struct Touch {
-    /// Where it stands in the text of the kernel.
+    /// Its position in the text of the kernel.
     position: usize,
-    /// The loops around it: their places in the text and their axes.
+    /// The loops around it: their positions in the text and their axes.
     loops: Vec<(usize, AxisId)>,
     /// How it addresses the array; `None` for any element.
     access: Option<(AccessId, i64)>,
@@ -113,7 +113,7 @@ struct Touch {
 struct Address {
     offset: Dim,
     delta: i64,
-    /// Axis, stride and length.
+    /// Each axis with its stride and length.
     axes: Vec<(AxisId, Dim, Dim)>,
 }
 
@@ -148,7 +148,7 @@ impl Address {
         self.axes.iter().find(|(of, ..)| *of == axis).map(|(_, stride, _)| stride)
     }
 
-    /// Whether this address is one that `written` takes in the same step of all `common` axes, whatever the step.
+    /// Returns whether `written` also takes this address in the same step of all `common` axes, for every step.
     fn within(&self, written: &Address, common: &[AxisId]) -> bool {
         let moved_alike =
             |axis: &AxisId| self.stride(*axis).is_some() && self.stride(*axis) == written.stride(*axis);
@@ -164,7 +164,7 @@ impl Address {
     }
 }
 
-/// What a kernel does with the two arrays, in the order of its text.
+/// The uses of the two arrays in a kernel, in the order of its text.
 struct Walk<'k> {
     kernel: &'k Kernel,
     target: BufferId,

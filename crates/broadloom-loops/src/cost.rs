@@ -1,27 +1,27 @@
-//! What things cost: the one table on which every choice between computing again and storing rests.
+//! The table of costs, on which every choice between recomputing and storing rests.
 //!
 //! The unit is the time that a vector loop takes for one addition per element. The figures are estimates, not
-//! measurements; only their order of magnitude matters. From which cost on something is done stands in `thresholds`.
+//! measurements; only their order of magnitude matters. `thresholds` holds the costs at which decisions change.
 
 use broadloom_ir::dtype::{Class, DType};
 use broadloom_ir::ops::Op;
 
-/// Reading an element from a cache, and the arithmetic of its address.
+/// Reading an element from a cache, including its address arithmetic.
 pub const LOAD: u32 = 2;
-/// Writing an element to an array of its own and reading it back: it streams through memory twice.
+/// Writing an element to a separate array and reading it back: it streams through memory twice.
 pub const MATERIALISE: u32 = 24;
-/// An element at an index that the data give.
+/// Reading an element at an index given by data.
 pub const GATHER: u32 = 4;
-/// A place in a sorted table: some ten elements at indices that the data give, one after the other.
+/// Finding a position in a sorted table: about ten dependent reads at data-dependent indices.
 pub const SEARCH: u32 = 64;
-/// An element that is put in order among many.
+/// Sorting one element among many.
 pub const SORT: u32 = 64;
 /// A select, or a conversion between dtypes.
 pub const SELECT: u32 = 1;
-/// What a reduction costs at least, whatever it reads: it is a loop of its own.
+/// The least cost of a reduction, whatever it reads: it is a loop of its own.
 pub const REDUCTION: u32 = 16;
 
-/// One evaluation of an op on operands of a dtype.
+/// Returns the cost of one evaluation of an op on operands of a dtype.
 pub fn op(op: Op, dtype: DType) -> u32 {
     let class = dtype.class();
     let cost = match op {
@@ -51,10 +51,10 @@ pub fn op(op: Op, dtype: DType) -> u32 {
         | Op::LogicalOr
         | Op::LogicalXor
         | Op::LogicalNot => 1,
-        // 64-bit products take three 32-bit ones, 8-bit products two of 16 bits.
+        // A 64-bit product takes three 32-bit products, an 8-bit product two 16-bit ones.
         Op::Multiply | Op::Square if class == Class::Int && matches!(dtype.size(), 1 | 8) => 3,
         Op::Multiply | Op::Square => 1,
-        // The rule for NaN takes a comparison and a select more.
+        // The NaN rule takes another comparison and select.
         Op::Maximum | Op::Minimum | Op::Fmax | Op::Fmin | Op::Relu if class == Class::Float => 3,
         Op::Maximum | Op::Minimum | Op::Fmax | Op::Fmin | Op::Relu => 1,
         Op::Clip | Op::Sign | Op::Copysign => 3,
@@ -63,7 +63,7 @@ pub fn op(op: Op, dtype: DType) -> u32 {
         Op::Divide | Op::Sqrt | Op::Reciprocal => 4,
         Op::Rsqrt => 8,
         Op::CountOnes | Op::LeadingZeros | Op::Nextafter => 8,
-        // Integer division is done element by element.
+        // Integer division runs element by element.
         Op::FloorDivide | Op::Remainder | Op::Fmod => 24,
         Op::Hypot => 12,
         Op::Exp
@@ -80,9 +80,9 @@ pub fn op(op: Op, dtype: DType) -> u32 {
         Op::Sin | Op::Cos | Op::Asin | Op::Acos | Op::Atan | Op::Erf | Op::Cbrt | Op::Sinh | Op::Cosh => 20,
         Op::Tan | Op::Atan2 | Op::Asinh | Op::Acosh | Op::Atanh | Op::Erfc | Op::Softplus | Op::Gelu => 28,
         Op::Logaddexp => 36,
-        // As often as it takes to get to a remainder of zero, element by element.
+        // These iterate until the remainder is zero, element by element.
         Op::Pow | Op::Gcd | Op::Lcm => 48,
     };
-    // A register holds half as many, and their polynomials are longer.
+    // A register holds half as many elements, and the polynomials are longer.
     if dtype == DType::F64 && op.tile(dtype).is_some() { 2 * cost } else { cost }
 }

@@ -1,4 +1,4 @@
-//! The graph in the few forms that loops are made from.
+//! The graph in the few forms from which loops are made.
 //!
 //! ```text
 //! mean over axes        ──▶ sum / size
@@ -12,9 +12,9 @@
 //! op on floats of 16 bits ──▶ casts to f32, the op, and a cast back, which rounds
 //! ```
 //!
-//! So below, floats of 16 bits are what arrays and rows hold and casts convert, and nothing else.
+//! So after this stage, 16-bit floats appear only in arrays, rows and casts.
 //!
-//! Nothing here knows loops: every node is still a whole tensor.
+//! This stage does not know loops: every node is still a whole tensor.
 
 mod order;
 mod reductions;
@@ -49,11 +49,11 @@ pub(crate) struct FlatNode {
     pub shape: Shape,
     /// The expression that it belongs to.
     pub origin: ExprId,
-    /// Reductions that run as loops and stand in a chain below this node, itself included.
+    /// The depth of reductions that run as loops in the chain below this node, including the node itself.
     pub nested: usize,
-    /// Nodes that are computed with this one, as a saturating estimate.
+    /// The number of nodes computed with this one, as a saturating estimate.
     pub weight: u32,
-    /// Whether a join is among what it is computed from, itself included.
+    /// Whether this node or anything that it is computed from is a join.
     pub joins: bool,
 }
 
@@ -94,11 +94,11 @@ pub(crate) enum Kind {
         axis: usize,
     },
     Iota,
-    /// The operands one after the other along an axis.
+    /// The operands concatenated along an axis.
     Concat {
         operands: SmallVec<[FlatId; 3]>,
         axis: usize,
-        /// Where each operand ends in the result.
+        /// The end of each operand in the result.
         ends: SmallVec<[Dim; 3]>,
     },
     /// The best elements along an axis, or their indices. Always stored.
@@ -106,24 +106,24 @@ pub(crate) enum Kind {
         operand: FlatId,
         topk: TopK,
     },
-    /// The elements along the last axis in order, or their indices. Always stored, of an operand that is.
+    /// The sorted elements along the last axis, or their indices. Always stored; the operand is stored too.
     Sort {
         operand: FlatId,
         sort: Sort,
     },
-    /// Where values would stand in a sorted table.
+    /// The positions of values in a sorted table.
     Search {
         table: FlatId,
         values: FlatId,
         right: bool,
     },
-    /// Running results along an axis, in the dtype of the operand. Computed where they are read only by loops over all of
-    /// it, in order.
+    /// A scan along an axis, in the dtype of the operand. It is computed where it is read only by loops over the
+    /// whole of it, in order.
     Scan {
         op: ReduceOp,
         operand: FlatId,
         axis: usize,
-        /// What the first element is combined with, without the axis.
+        /// The initial values, without the axis.
         initial: Option<FlatId>,
     },
     /// Partial results of a segmented reduction, see [`Node::Segment`]. Always stored.
@@ -135,7 +135,7 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// The nodes that it is computed from.
+    /// Returns the nodes that it is computed from.
     pub fn operands(&self) -> SmallVec<[FlatId; 3]> {
         match self {
             Kind::Buffer(_) | Kind::Constant(_) | Kind::Size(_) | Kind::Iota => smallvec![],
@@ -167,7 +167,7 @@ impl Kind {
     }
 }
 
-/// A reduction over one axis, which disappears.
+/// A reduction over one axis, which it removes.
 #[derive(Debug, Clone)]
 pub(crate) struct Reduction {
     /// Not `Mean`.
@@ -176,15 +176,15 @@ pub(crate) struct Reduction {
     pub axis: usize,
     /// The factors of a sum of products that is accumulated by fma; they broadcast to the operand's shape.
     pub factors: Option<[FlatId; 2]>,
-    /// For arg-reductions: the results belonging to the operands, where it is not the position.
+    /// For arg-reductions: the results that belong to the operands, unless they are the positions.
     pub index: Option<FlatId>,
-    /// Partial results by group: the node has a leading axis that counts them.
+    /// Partial results by group: the node has a leading axis that counts the groups.
     pub group: Option<usize>,
     /// Combines partial results of groups, in the order of the fixed tree.
     pub combines: bool,
 }
 
-/// What sums and products over axes are computed of, by ops and views.
+/// Returns the expressions whose sums and products over axes are computed, through ops and views.
 fn summed(graph: &CheckedGraph) -> HashSet<ExprId> {
     let mut summed = HashSet::new();
     let exprs: Vec<ExprId> = graph.exprs().collect();
@@ -205,7 +205,7 @@ fn summed(graph: &CheckedGraph) -> HashSet<ExprId> {
 /// A copy of an array with another order of axes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Pack {
-    /// The copy, a node that is materialised.
+    /// The copy, which is a materialised node.
     pub copy: FlatId,
     /// The array's axis that is the copy's last one.
     pub axis: usize,
@@ -221,24 +221,24 @@ pub(crate) struct Flat {
     pub symbols: Vec<SymbolInfo>,
     pub host_symbols: Vec<HostSymbol>,
     pub groups: Vec<Group>,
-    /// Nodes that must be stored, whoever uses them.
+    /// Nodes that must be stored, whatever uses them.
     pub stored: Vec<FlatId>,
     /// Copies of arrays with one of their axes innermost.
     pub packs: HashMap<FlatId, Pack>,
     /// Whether the numerics level has fma.
     pub fused: bool,
-    /// Whether axes of symbolic size are taken to be long.
+    /// Whether axes of symbolic size are assumed to be long.
     long_rows: bool,
-    /// Shapes of results that are too small for the threads to share.
+    /// Shapes of results with too few elements for the threads to share.
     shared: Vec<Shape>,
     /// Symbols of the strides of arrays that are not dense.
     strides: HashMap<(BufferId, usize), SymbolId>,
     memo: HashMap<ExprId, FlatId>,
-    /// Of which sums are computed.
+    /// The expressions that are summed.
     summed: HashSet<ExprId>,
 }
 
-/// Shapes with numbers in place of some symbols.
+/// Replaces some symbols in shapes by numbers.
 fn with_sizes(shapes: &[Shape], sizes: &[(SymbolId, i64)]) -> Result<Vec<Shape>, LowerError> {
     let put = |dim: &Dim| {
         sizes
@@ -249,7 +249,7 @@ fn with_sizes(shapes: &[Shape], sizes: &[(SymbolId, i64)]) -> Result<Vec<Shape>,
 }
 
 impl Flat {
-    /// The flat form of a graph whose arrays have the given layouts.
+    /// Returns the flat form of a graph whose arrays have the given layouts.
     pub fn new(graph: &CheckedGraph, options: &LowerOptions) -> Result<Flat, LowerError> {
         let mut flat = Flat {
             nodes: Vec::new(),
@@ -299,23 +299,23 @@ impl Flat {
         &self.nodes[id.index()]
     }
 
-    /// The expressions whose values nodes are.
+    /// Returns the expressions whose values are nodes.
     pub fn exprs(&self) -> impl Iterator<Item = (ExprId, FlatId)> {
         self.memo.iter().map(|(expr, node)| (*expr, *node))
     }
 
-    /// What is known of a symbol's values.
+    /// Returns what is known of a symbol's values.
     pub fn facts(&self, symbol: SymbolId) -> Facts {
         self.symbols.get(symbol.index()).map_or_else(Facts::default, |symbol| symbol.facts)
     }
 
-    /// A new symbol that the host binds.
+    /// Adds a symbol that the host binds.
     pub fn host_symbol(&mut self, what: HostSymbol) -> SymbolId {
         self.host_symbols.push(what);
         SymbolId::new(self.symbols.len() + self.host_symbols.len() - 1)
     }
 
-    /// A new array.
+    /// Adds an array.
     pub fn buffer(&mut self, name: &str, role: Role, dtype: DType, shape: Shape, layout: Layout) -> BufferId {
         let id = BufferId::new(self.buffers.len());
         if let Layout::Strided { unit } = layout {
@@ -329,7 +329,7 @@ impl Flat {
         id
     }
 
-    /// Strides, in elements, of a buffer's axes.
+    /// Returns the strides of a buffer's axes, in elements.
     pub fn strides(&self, buffer: BufferId) -> Result<Vec<Dim>, LowerError> {
         let shape = &self.buffers[buffer.index()].shape;
         let dense = dense_strides(shape)?;
@@ -359,18 +359,18 @@ impl Flat {
                 _ => weight.saturating_add(self.node(operand).weight),
             };
         }
-        // The body of an unrolled reduction is there once per element of the axis.
+        // The body of an unrolled reduction occurs once per element of the axis.
         let times = unrolled.and_then(|extent| u32::try_from(extent).ok()).unwrap_or(1).max(1);
         let weight = weight.saturating_mul(times);
-        // Running results are not cut into pieces.
+        // Scans are not cut into pieces.
         let joins = !matches!(kind, Kind::Scan { .. })
             && (matches!(kind, Kind::Concat { .. })
                 || kind.operands().iter().any(|operand| self.node(*operand).joins));
         self.nodes.push(FlatNode { kind, dtype, shape, origin, nested: nested + loops, weight, joins });
         let id = FlatId::new(self.nodes.len() - 1);
         if nested + loops > MAX_NESTED_REDUCTIONS {
-            // What is reduced as well, so that a chain of such steps is cut, and not computed from its beginning by
-            // each of them.
+            // Count the reduced operand too, so that a chain of such steps is cut instead of being recomputed from
+            // its start by each of them.
             if let Kind::Reduce(reduction) = &self.node(id).kind {
                 let operand = reduction.operand;
                 if !matches!(self.node(operand).kind, Kind::Buffer(_) | Kind::Constant(_)) {
@@ -396,12 +396,12 @@ impl Flat {
         copy
     }
 
-    /// Whether a node is the copy of an array.
+    /// Returns whether a node is the copy of an array.
     pub fn is_pack(&self, id: FlatId) -> bool {
         self.packs.values().any(|pack| pack.copy == id)
     }
 
-    /// Stores a node: it counts as an array from here on.
+    /// Stores a node: from here on it counts as an array.
     fn store(&mut self, id: FlatId) {
         if !self.stored.contains(&id) {
             self.stored.push(id);
@@ -411,7 +411,7 @@ impl Flat {
         node.weight = 1;
     }
 
-    /// Whether a node is an array that lies in row-major order.
+    /// Returns whether a node is an array in row-major order.
     pub fn is_dense(&self, id: FlatId) -> bool {
         match self.node(id).kind {
             Kind::Buffer(buffer) => self.layouts[buffer.index()] == Layout::Dense,
@@ -419,7 +419,7 @@ impl Flat {
         }
     }
 
-    /// The arrays of the outputs that a node is.
+    /// Returns the arrays of the outputs that a node represents.
     pub fn output_buffers(&self, node: FlatId) -> Vec<BufferId> {
         let first =
             self.buffers.iter().position(|buffer| matches!(buffer.role, Role::Output(_))).unwrap_or(0);
@@ -473,7 +473,8 @@ impl Flat {
                 self.store(partial);
                 return Ok(self.cast(partial, dtype));
             }
-            // The best one is an extreme, which can be computed with others, and where it is read.
+            // The single best element is an extreme, which can be fused with other reductions and computed where it
+            // is read.
             Node::TopK { operand, topk } if topk.k == 1 => {
                 let operand = self.memo[operand];
                 return self.reduce(topk.first(), operand, &[topk.axis], true, None, expr, shape);
@@ -502,7 +503,7 @@ impl Flat {
         Ok(self.push(kind, dtype, shape, expr))
     }
 
-    /// Running results; of one element, that itself.
+    /// Adds a scan; a scan of one element is that element.
     fn scan(
         &mut self,
         op: ReduceOp,
@@ -522,7 +523,7 @@ impl Flat {
         self.push(Kind::Op { op: op.combine(), args }, dtype, shape, origin)
     }
 
-    /// What one walk along an axis finds: both the values and the indices.
+    /// Returns what one walk along an axis finds: both the values and the indices.
     pub fn walk(&self, node: FlatId) -> Option<(FlatId, TopK)> {
         match self.node(node).kind {
             Kind::TopK { operand, topk } => Some((operand, TopK { indices: false, ..topk })),
@@ -539,7 +540,7 @@ impl Flat {
         Ok(Kind::Concat { operands, axis, ends })
     }
 
-    /// An operand of arithmetic: a float of 16 bits becomes an f32.
+    /// Converts an operand of arithmetic: a 16-bit float becomes f32.
     fn widened(&mut self, operand: FlatId) -> FlatId {
         let dtype = self.node(operand).dtype;
         self.cast(operand, dtype.arithmetic())
@@ -555,7 +556,7 @@ impl Flat {
     }
 }
 
-/// Row-major strides of a shape, in elements.
+/// Returns the row-major strides of a shape, in elements.
 pub(crate) fn dense_strides(shape: &[Dim]) -> Result<Vec<Dim>, LowerError> {
     let mut strides = vec![Dim::ONE; shape.len()];
     for axis in (1..shape.len()).rev() {

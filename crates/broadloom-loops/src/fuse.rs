@@ -1,4 +1,4 @@
-//! Which expressions are computed together.
+//! Decides which expressions are computed together.
 //!
 //! ```text
 //! outputs ──▶ one kernel per group of equal shapes, fused up to the inputs
@@ -6,8 +6,8 @@
 //!    └── stored nodes ◀┘  what a kernel would compute again and again, and what has to lie in memory
 //! ```
 //!
-//! Fusion is the rule and a stored array the exception; each one is there because computing its elements where they
-//! are used would cost more than storing them once, or because its consumer indexes it freely.
+//! Fusion is the rule and a stored array the exception. Each stored array has one of two reasons: computing its
+//! elements where they are used would cost more than storing them once, or its consumer indexes it freely.
 
 use crate::flat::{Flat, FlatId, FlatNode, Kind};
 use crate::kernel::*;
@@ -25,10 +25,10 @@ use broadloom_ir::graph::{CheckedGraph, Sort, SymbolInfo};
 use petgraph::graph::{DiGraph, NodeIndex};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// The schedule of a graph: the kernels that compute its outputs, in launch order.
+/// Returns the schedule of a graph: the kernels that compute its outputs, in launch order.
 ///
 /// # Errors
-/// If an offset or a stride of the graph cannot be expressed.
+/// Returns an error if an offset or a stride of the graph cannot be expressed.
 pub fn lower(graph: &CheckedGraph, options: &LowerOptions) -> Result<Schedule, LowerError> {
     let graph = &graph.with_sizes(&options.sizes)?;
     let mut flat = Flat::new(graph, options)?;
@@ -44,13 +44,13 @@ pub fn lower(graph: &CheckedGraph, options: &LowerOptions) -> Result<Schedule, L
     Ok(schedule)
 }
 
-/// What came of making a kernel.
+/// The outcome of an attempt to make a kernel.
 enum Attempt {
-    /// The kernel, and what it takes for granted.
+    /// The kernel and its assumptions.
     Made(Box<Kernel>, Vec<Assumption>),
-    /// These nodes have to be stored first, and why.
+    /// Nodes that have to be stored first, with the reasons.
     Wants(Vec<(FlatId, Reason)>),
-    /// Too much for one kernel: fewer pieces or roots, else these nodes stored.
+    /// Too large for one kernel: use fewer pieces or roots, or else store these nodes.
     Large(Vec<FlatId>),
 }
 
@@ -60,12 +60,12 @@ struct Fusion {
     stored: HashMap<FlatId, BufferId>,
     kernels: Vec<Kernel>,
     assumptions: Vec<Assumption>,
-    /// What the kernels that were made take for granted.
+    /// The assumptions of the kernels made so far.
     made: Vec<Assumption>,
 }
 
 impl Fusion {
-    /// Gives a node an array: that of an output, if it lies as arrays between kernels do.
+    /// Gives a node an array: that of an output, if its layout is that of arrays between kernels.
     fn store(&mut self, node: FlatId) {
         if self.stored.contains_key(&node) {
             return;
@@ -86,7 +86,7 @@ impl Fusion {
         self.stored.insert(node, buffer);
     }
 
-    /// Everything that a kernel of a node writes.
+    /// Returns everything that a kernel of a node writes.
     fn targets(&self, node: FlatId) -> Vec<BufferId> {
         let mut targets = self.flat.output_buffers(node);
         if let Some(&buffer) = self.stored.get(&node)
@@ -101,7 +101,7 @@ impl Fusion {
         self.flat.node(node).shape.iter().filter(|dim| !dim.is_one()).cloned().collect()
     }
 
-    /// The axis along which results run that a node is computed from element by element, among those that need a loop.
+    /// Returns the axis of a scan from which a node is computed element by element, among scans that need a loop.
     fn scanned(&self, root: FlatId) -> Option<usize> {
         let sizes = self.sizes(root);
         let mut seen = BTreeSet::new();
@@ -125,7 +125,7 @@ impl Fusion {
         None
     }
 
-    /// All nodes that a node is computed from.
+    /// Returns all nodes that a node is computed from.
     fn below(&self, node: FlatId) -> BTreeSet<FlatId> {
         let mut below = BTreeSet::new();
         let mut stack = vec![node];
@@ -181,14 +181,14 @@ impl Fusion {
                         Attempt::Wants(nodes) => nodes,
                         Attempt::Made(..) => Vec::new(),
                     };
-                    // What is stored already is read from its array but by the kernel that makes it, and only a join that
-                    // is not cut into pieces asks for itself there.
+                    // A stored node is read from its array except in the kernel that makes it, where only a join
+                    // that is not cut into pieces asks for itself.
                     if nodes.iter().all(|(node, _)| self.stored.contains_key(node)) {
                         return Err(LowerError::UndecidedJoin);
                     }
-                    // A kernel that was made before computes this output beside others. What reads the array would
-                    // wait for that kernel, which may wait for it in turn, and the output would be computed twice.
-                    // So all begins again with the output stored, at most once for each.
+                    // An earlier kernel computed this output beside others. A reader of the array would wait for
+                    // that kernel, which may in turn wait for the reader, and the output would be computed twice.
+                    // So start again with the output stored, at most once for each output.
                     if nodes
                         .iter()
                         .any(|(node, _)| computed.contains(node) && !self.stored.contains_key(node))
@@ -212,10 +212,10 @@ impl Fusion {
             computed.extend(&roots);
             let accesses = kernels.iter().flat_map(|kernel| &kernel.accesses);
             let read: BTreeSet<BufferId> = accesses.filter_map(|access| access.buffer).collect();
-            // Those who read an array are all made before the kernels that write it: no cycle can arise.
+            // All readers of an array are made before the kernels that write it, so no cycle can arise.
             let needed =
                 self.stored.iter().filter(|(node, buffer)| read.contains(buffer) && !roots.contains(node));
-            // But for copies of arrays, which need nothing that is not there and can be made at any time.
+            // Copies of arrays are an exception: everything they need exists, so they can be made at any time.
             let needed = needed.map(|(node, _)| *node);
             pending.extend(needed.filter(|node| !(self.flat.is_pack(*node) && computed.contains(node))));
             self.kernels.extend(kernels);
@@ -223,8 +223,8 @@ impl Fusion {
         Ok(())
     }
 
-    /// The pieces of a node by kernels. The partial results of segments, what walks find and what is sorted are one piece,
-    /// and not cut.
+    /// Returns the pieces of a node by kernels. Partial results of segments, results of walks and sorted rows are a
+    /// single piece and are not cut.
     fn pieces_by_kernel(&self, root: FlatId) -> Result<Vec<Vec<Piece>>, LowerError> {
         if matches!(self.flat.node(root).kind, Kind::Segment { .. } | Kind::TopK { .. } | Kind::Sort { .. }) {
             return Ok(vec![Vec::new()]);
@@ -236,7 +236,7 @@ impl Fusion {
         self.flat.pieces(root, &|node| self.stored.contains_key(&node))
     }
 
-    /// The kernel that computes some pieces of the roots, or what has to be stored or cut before.
+    /// Returns the kernel that computes some pieces of the roots, or what has to be stored or cut first.
     fn kernel(
         &self,
         roots: &[FlatId],
@@ -284,9 +284,10 @@ impl Fusion {
         Ok(Attempt::Wants(wanted))
     }
 
-    /// The values of some pieces over axes that are ordered and merged. A short last axis that does not become part of
-    /// a longer loop is unrolled, and so is one around reductions, unless they walk over several rows of a table at
-    /// once: their loops read once what all of it needs. So are short sums over pairs that are no contractions.
+    /// Builds the values of some pieces over axes that are ordered and merged. A short last axis that does not
+    /// become part of a longer loop is unrolled. So is a short axis around reductions, unless these walk over
+    /// several rows of a table at once: their loops read once what all of it needs. Short sums over pairs that are
+    /// not contractions are unrolled too.
     fn nest(
         &self,
         targets: &[Target],
@@ -311,7 +312,8 @@ impl Fusion {
             true if nest.has_short_axis => {
                 nest.wanted.is_empty() && Placement::new(&nest, options).is_over_dense_rows()
             }
-            // What a loop over right-hand sides would compute again for each is computed once if that is unrolled.
+            // If the loop over right-hand sides is unrolled, values that it would recompute for each are computed
+            // once.
             true => !nest.wanted.is_empty() || Placement::new(&nest, options).recomputed().is_empty(),
             false => !nest.has_short_loops() || nest.runs_across(),
         };
@@ -326,7 +328,7 @@ impl Fusion {
         }
     }
 
-    /// A node in the middle of a kernel that is too large: computed, and not stored already.
+    /// Returns a node in the middle of a kernel that is too large: a computed node that is not stored yet.
     fn cut(&self, nest: &Nest<'_>, roots: &[FlatId]) -> Option<FlatId> {
         let middle = nest.values.len() / 2;
         let computed = |index: &usize| match &nest.values[*index].def {
@@ -347,7 +349,7 @@ impl Fusion {
         nearest.map(|index| nest.nodes[index])
     }
 
-    /// The kernel that sorts an array, or what has to be stored before.
+    /// Returns the kernel that sorts an array, or what has to be stored first.
     fn sorting(
         &self,
         root: FlatId,
@@ -366,7 +368,7 @@ impl Fusion {
         Ok(Attempt::Made(Box::new(kernel), Vec::new()))
     }
 
-    /// The reductions that a kernel of these roots would run as loops.
+    /// Returns the reductions that a kernel of these roots would run as loops.
     fn reductions_below(&self, roots: &[FlatId]) -> Vec<FlatId> {
         let below: BTreeSet<FlatId> = roots.iter().flat_map(|root| self.below(*root)).collect();
         let is_loop = |node: &FlatId| {
@@ -377,8 +379,8 @@ impl Fusion {
         below.into_iter().filter(fused).collect()
     }
 
-    /// A node that nothing pending is computed from. Segmented reductions wait, so that all by the same ids are known;
-    /// what walks find does, too.
+    /// Returns a node that no pending node is computed from. Segmented reductions and results of walks wait until
+    /// all of them with the same ids or walk are known.
     fn next(&self, pending: &BTreeSet<FlatId>) -> Option<FlatId> {
         let segmented =
             |node: FlatId| matches!(self.flat.node(node).kind, Kind::Segment { .. } | Kind::TopK { .. });
@@ -391,8 +393,9 @@ impl Fusion {
         Some(other.copied().unwrap_or(last))
     }
 
-    /// Nodes to compute in one kernel with `last`, which nothing pending comes after: those of equal sizes and pieces,
-    /// segmented by the same ids, or found by the same walk, on whose arrays neither it nor anything pending waits.
+    /// Returns nodes to compute in one kernel with `last`, which no pending node follows: nodes of equal sizes and
+    /// pieces, segmented by the same ids, or found by the same walk, whose arrays neither it nor any pending node
+    /// waits for.
     fn group(&self, last: FlatId, pending: &BTreeSet<FlatId>) -> Result<Vec<FlatId>, LowerError> {
         let mut roots = vec![last];
         let looped = |node: FlatId| self.flat.node(node).nested > 0;
@@ -400,7 +403,7 @@ impl Fusion {
             Kind::Segment { ids, .. } => Some((*ids, &self.flat.node(node).shape[..2])),
             _ => None,
         };
-        // Each by itself.
+        // Each alone.
         let is_alone =
             |node: FlatId| self.flat.is_pack(node) || matches!(self.flat.node(node).kind, Kind::Sort { .. });
         if is_alone(last) {
@@ -438,13 +441,13 @@ impl Fusion {
             }
         }
         if segmented(last).is_some() {
-            // An error is that of the earliest expression.
+            // The earliest expression determines the error.
             roots.sort();
         }
         Ok(roots)
     }
 
-    /// Launch order, and the arrays without those that turned out not to be needed.
+    /// Returns the schedule in launch order, without arrays that turned out to be unnecessary.
     fn finish(mut self, graph: &CheckedGraph) -> Result<Schedule, LowerError> {
         let plan = self.plan.planned(&self.flat);
         let mut dag: DiGraph<usize, BufferId> = DiGraph::new();
@@ -466,7 +469,7 @@ impl Fusion {
                 }
             }
         }
-        // An input that is assigned to is overwritten after it is read, where that can be.
+        // An assigned input is overwritten after it has been read, if possible.
         for (index, output) in graph.outputs().iter().enumerate() {
             let Some(input) = output.assigned.map(|input| BufferId::new(input.index())) else { continue };
             let written = self.flat.buffers.iter().position(|buffer| buffer.role == Role::Output(index));
@@ -480,8 +483,8 @@ impl Fusion {
                 }
             }
         }
-        // A cycle would be a fusion bug: kernels are made before those whose arrays they read. So the reverse of the
-        // order in which they were made is a launch order, too.
+        // A cycle would be a bug in fusion: kernels are made before those whose arrays they read, so the reverse
+        // order is a launch order too.
         let sorted = petgraph::algo::toposort(&dag, None);
         debug_assert!(sorted.is_ok());
         let order = sorted.unwrap_or_else(|_| nodes.into_iter().rev().collect());
@@ -525,12 +528,12 @@ impl Fusion {
     }
 }
 
-/// What pieces cover, whether they reduce or not.
+/// Returns the ranges that pieces cover, whether or not they reduce.
 fn ranges(pieces: &[Piece]) -> Vec<&[(Dim, Dim)]> {
     pieces.iter().map(|piece| piece.ranges.as_slice()).collect()
 }
 
-/// A name for an axis: its size where that is short, as in `n`, `n*m`, `64`.
+/// Returns a name for an axis: its size if that is short, as in `n`, `n*m`, `64`.
 fn axis_name(dim: &Dim, graph: &CheckedGraph) -> String {
     let symbols = graph.symbols();
     dim.display(&|symbol| symbols.get(symbol.index()).map_or("groups".into(), SymbolInfo::named)).to_string()

@@ -28,7 +28,7 @@ pub use stmt::*;
 pub use visit::{Loop, RowUse, Turn, Use, statements};
 
 define_ids! {
-    /// A value of a kernel: defined once, by its place among the statements.
+    /// A value of a kernel: defined once, by its position among the statements.
     ValueId "v";
     /// An array that kernels read or write.
     BufferId "b";
@@ -36,7 +36,7 @@ define_ids! {
     AccessId "a";
     /// A loop axis of a kernel.
     AxisId "i";
-    /// A run-time size, stride or offset that a kernel receives.
+    /// A size, stride or offset that a kernel receives at run time.
     ParamId "p";
     /// A scratch row of a kernel.
     RowId "r";
@@ -58,9 +58,9 @@ pub struct Schedule {
     pub buffers: Vec<Buffer>,
     /// The kernels in launch order.
     pub kernels: Vec<Kernel>,
-    /// What the schedule takes for granted of sizes. Where a call's sizes are others, lower without it.
+    /// The assumptions of the schedule about sizes. If a call's sizes break one, lower without it.
     pub assumptions: Vec<Assumption>,
-    /// The axes of the reductions that are split into groups; see [`HostSymbol::GroupCount`].
+    /// The axes of reductions that are split into groups; see [`HostSymbol::GroupCount`].
     pub groups: Vec<Group>,
     /// What is stored, what is computed where it is read, and why, in the order of the graph.
     pub plan: Vec<Planned>,
@@ -68,42 +68,42 @@ pub struct Schedule {
     pub dot: String,
 }
 
-/// That a size lies in a range.
+/// An assumption that a size lies in a range.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Assumption {
-    /// A size that is no constant.
+    /// The size; not a constant.
     pub size: Dim,
-    /// The least that it may be.
+    /// The least value.
     pub least: i64,
-    /// The most that it may be.
+    /// The greatest value.
     pub most: i64,
-    /// For what.
+    /// The specialisation that needs it.
     pub of: Specialisation,
 }
 
 impl Assumption {
-    /// Whether it holds for a size.
+    /// Returns whether it holds for a size.
     pub fn holds(&self, size: i64) -> bool {
-        // An axis without elements takes no time, whatever the code.
+        // An empty axis takes no time, whatever the code is.
         (self.least..=self.most).contains(&size) || self.of == Specialisation::LongRows && size == 0
     }
 }
 
-/// A form of code that is right, or worth it, for some sizes only.
+/// A form of code that is right, or worthwhile, only for some sizes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Specialisation {
     /// Indices along the axis are counted in 32 bits; see [`IndexWidth`](crate::IndexWidth).
     NarrowIndices,
     /// A row along the axis is kept in scratch memory; see [`keep_rows`](crate::LowerOptions::keep_rows).
     KeptRows,
-    /// An array is copied once, so that loops that repeat find its elements side by side; see
+    /// An array is copied once, so that loops that repeat find its elements contiguous; see
     /// [`pack`](crate::LowerOptions::pack).
     Packing,
     /// Functions are called row by row; see [`long_rows`](crate::LowerOptions::long_rows).
     LongRows,
 }
 
-/// A run-time quantity of the host that appears in the dims of a schedule.
+/// A quantity of the host at run time that occurs in the dims of a schedule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HostSymbol {
     /// Stride in elements of an axis of a buffer whose layout is [`Layout::Strided`](crate::Layout::Strided).
@@ -113,13 +113,13 @@ pub enum HostSymbol {
         /// Axis of the buffer.
         axis: usize,
     },
-    /// Number of groups into which a reduction is cut, at least 1; index into [`Schedule::groups`].
+    /// The number of groups into which a reduction is cut, at least 1; index into [`Schedule::groups`].
     GroupCount(usize),
-    /// Number of elements of each group but the last: a multiple of [`Group::unit`] times a power of two.
+    /// The number of elements of each group but the last: a multiple of [`Group::unit`] times a power of two.
     GroupLength(usize),
 }
 
-/// A reduction axis that may be cut into groups, one partial result each, so that threads can share it. The cut
+/// A reduction axis that may be cut into groups with one partial result each, so that threads can share it. The cut
 /// never changes the result: groups are aligned to powers of two of blocks of the fixed tree.
 #[derive(Debug, Clone)]
 pub struct Group {
@@ -136,33 +136,33 @@ pub struct Group {
 /// An array of a schedule.
 #[derive(Debug, Clone)]
 pub struct Buffer {
-    /// Name of the input or output; of a temporary, its number.
+    /// The name of the input or output; for a temporary, its number.
     pub name: String,
-    /// Whose it is.
+    /// The owner.
     pub role: Role,
     /// Type of the elements.
     pub dtype: DType,
     /// Sizes. A temporary is dense in row-major order.
     pub shape: Shape,
-    /// The expression whose value a temporary holds, or partial results of it. `None` for arrays of the caller.
+    /// The expression whose value or partial results a temporary holds. `None` for arrays of the caller.
     pub holds: Option<ExprId>,
-    /// Why it is stored, if a kernel of the schedule reads what another one has written to it.
+    /// The reason why it is stored, if a kernel of the schedule reads what another kernel wrote to it.
     pub reason: Option<Reason>,
 }
 
-/// Whose array a buffer is.
+/// The owner of a buffer's array.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
-    /// The caller's, read.
+    /// The caller's array, which is read.
     Input(InputId),
-    /// The caller's, written; the index among the graph's outputs.
+    /// The caller's array, which is written; the index among the graph's outputs.
     Output(usize),
     /// Stored between kernels.
     Temporary,
 }
 
 impl Kernel {
-    /// Bytes of scratch memory that a thread needs, aligned to 64.
+    /// Returns the bytes of scratch memory that a thread needs, aligned to 64.
     pub fn scratch_bytes(&self) -> usize {
         self.rows
             .iter()
@@ -175,9 +175,9 @@ impl Kernel {
 /// One fused loop nest.
 #[derive(Debug, Clone, Default)]
 pub struct Kernel {
-    /// Run-time numbers, passed as 64-bit integers in this order before the base pointers.
+    /// Numbers passed at run time as 64-bit integers, in this order, before the base pointers.
     pub params: Vec<Dim>,
-    /// Ways of addressing buffers. For each with a buffer a base pointer is passed, in this order, after the params.
+    /// The accesses. For each access with a buffer, a base pointer is passed, in this order, after the params.
     pub accesses: Vec<Access>,
     /// Loop axes.
     pub axes: Vec<Axis>,
@@ -187,24 +187,24 @@ pub struct Kernel {
     pub values: Vec<Value>,
     /// The statements.
     pub body: Vec<Stmt>,
-    /// The outermost loop's axis, of which the caller passes the range to run; `None` for a kernel without loops
-    /// over free axes, which runs once.
+    /// The axis of the outermost loop; the caller passes the range to run. `None` for a kernel without loops over
+    /// free axes, which runs once.
     pub parallel: Option<AxisId>,
-    /// The axis along which results run, if any do: its steps go in order, and threads do not share them.
+    /// The axis of scans, if there are any: its steps run in order, and threads do not share them.
     pub scanned: Option<AxisId>,
-    /// Bytes moved and operations done, for the choice of threads.
+    /// Bytes moved and operations done, which determine the number of threads.
     pub cost: Cost,
-    /// The expressions of the graph that are computed here, as a whole or in part, in order: not those that are read
-    /// from arrays.
+    /// The expressions of the graph that are computed here, in whole or in part, in order. Expressions read from
+    /// arrays are not included.
     pub exprs: Vec<ExprId>,
 }
 
 /// An estimate of a kernel's work.
 #[derive(Debug, Clone, Default)]
 pub struct Cost {
-    /// Per step of the parallel axis; per run, if there is none.
+    /// Per step of the parallel axis; per run if there is none.
     pub step: Work,
-    /// Outside of the loop over the parallel axis: done once by each thread's share.
+    /// Outside the loop over the parallel axis: done once for each thread's share.
     pub outside: Work,
 }
 
@@ -213,7 +213,7 @@ pub struct Cost {
 pub struct Work {
     /// Bytes loaded and stored.
     pub bytes: Dim,
-    /// Arithmetic operations, in additions: what the table of costs says.
+    /// Arithmetic operations in units of additions, from the table of costs.
     pub operations: Dim,
 }
 
@@ -226,20 +226,20 @@ impl Default for Work {
 /// A loop axis.
 #[derive(Debug, Clone)]
 pub struct Axis {
-    /// Name in dumps, from the symbol of its size where it has one.
+    /// The name in dumps, derived from the symbol of its size if it has one.
     pub name: String,
     /// Number of steps.
     pub extent: Extent,
     /// Whether results are accumulated over it.
     pub reduction: bool,
-    /// For an axis cut into groups: the axis that counts the groups and the length of one.
+    /// For an axis cut into groups: the axis that counts the groups, and the length of a group.
     pub group: Option<(AxisId, ParamId)>,
-    /// For an axis each step of which is so many steps of another: that axis, and how many. Its loop stands in a strip
-    /// of that axis and goes through the steps that the strip meets.
+    /// For an axis each of whose steps covers several steps of another axis: that axis, and the number of steps.
+    /// Its loop is inside a strip of that axis and runs through the steps that the strip covers.
     pub stretched: Option<(AxisId, Extent)>,
 }
 
-/// Number of steps of an axis.
+/// The number of steps of an axis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Extent {
     /// Known when the kernel is compiled.
@@ -248,23 +248,23 @@ pub enum Extent {
     Param(ParamId),
 }
 
-/// Elements to step per unit of an axis.
+/// The number of elements to step per unit of an axis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Stride {
-    /// Known when the kernel is compiled; for an access never 0.
+    /// Known when the kernel is compiled; never 0 in an access.
     Constant(i64),
     /// Passed to the kernel.
     Param(ParamId),
 }
 
-/// A way of addressing a buffer: element `offset + sum(axis * stride)`. Axes that are not listed do not move it.
+/// An access to a buffer: element `offset + sum(axis * stride)`. Axes that are not listed do not move it.
 #[derive(Debug, Clone)]
 pub struct Access {
-    /// The array; `None` for a pure position, the row-major index of an element that an error report names.
+    /// The array; `None` for a pure position, the row-major index of an element in an error report.
     pub buffer: Option<BufferId>,
     /// Type of the elements.
     pub dtype: DType,
-    /// First element; added to the base pointer by the host (for a position: a parameter of the kernel).
+    /// The first element; the host adds it to the base pointer (for a position it is a parameter of the kernel).
     pub offset: Dim,
     /// The same offset as a parameter, for positions only.
     pub offset_param: Option<ParamId>,
@@ -273,12 +273,12 @@ pub struct Access {
 }
 
 impl Access {
-    /// The stride along an axis, `None` if the axis does not move the access.
+    /// Returns the stride along an axis; `None` if the axis does not move the access.
     pub fn stride(&self, axis: AxisId) -> Option<Stride> {
         self.strides.iter().find(|(of, _)| *of == axis).map(|(_, stride)| *stride)
     }
 
-    /// Whether neighbours along the axis are neighbours in memory.
+    /// Returns whether neighbours along the axis are neighbours in memory.
     pub fn is_unit(&self, axis: AxisId) -> bool {
         self.stride(axis) == Some(Stride::Constant(1))
     }
@@ -289,59 +289,61 @@ impl Access {
 pub struct Row {
     /// Type of the elements; bool rows hold bytes.
     pub dtype: DType,
-    /// Number of elements: those of a strip; those that the axis may have at most; or whole periods, one
-    /// more than a strip needs; or those of a strip and [`STRETCH`] more.
+    /// The number of elements: those of a strip; the most that the axis may have; whole periods, one more than a
+    /// strip needs; or those of a strip and [`STRETCH`] more.
     pub length: usize,
-    /// Which elements it holds.
+    /// The elements it holds.
     pub span: Span,
-    /// Number of rows one after the other: more than one for the lanes and ranks of a [`Stream`].
+    /// The number of rows stored one after the other: more than one for the lanes and ranks of a [`Stream`].
     pub count: usize,
-    /// Byte offset in the thread's scratch memory, a multiple of 64.
+    /// The byte offset in the thread's scratch memory, a multiple of 64.
     pub offset: usize,
 }
 
-/// Which elements a scratch row holds.
+/// The elements that a scratch row holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Span {
-    /// Those of the current strip of its axis.
+    /// The elements of the current strip of its axis.
     Strip,
-    /// Those of its whole axis.
+    /// The elements of its whole axis.
     Axis,
-    /// One, which all steps of all axes meet.
+    /// One element, which all steps of all axes share.
     One,
-    /// Those of the short axis `period` over and over, for strips of the axis `along`, which counts through them: an
-    /// element at position `i` of `along` belongs to position `i % period`.
+    /// The elements of the short axis `period`, repeated, for strips of the axis `along`, which counts through
+    /// them: position `i` of `along` uses the element at position `i % period`.
     Periodic {
         /// The axis whose elements recur.
         period: AxisId,
-        /// The axis along which they do.
+        /// The axis along which they recur.
         along: AxisId,
     },
-    /// Those of the current strip of its axis, in a row for each step of the current strip of another.
+    /// The elements of the current strip of its axis, in one row for each step of the current strip of another
+    /// axis.
     Block {
         /// The other axis.
         rows: AxisId,
-        /// Whether that strip is a block of the fixed tree, and the rows of one of its lanes lie behind each other.
+        /// Whether that strip is a block of the fixed tree and the rows of one of its lanes are consecutive.
         by_lanes: bool,
     },
-    /// Those of the current strip of the axis `along`, of which each is that of a step of the axis `over`: filled by
-    /// the loop over that.
+    /// The elements of the current strip of the axis `along`, each of which belongs to a step of the axis `over`;
+    /// the loop over that axis fills the row.
     Stretched {
         /// The axis that is [stretched](Axis::stretched).
         over: AxisId,
-        /// The axis along which it is.
+        /// The axis along which it is stretched.
         along: AxisId,
     },
 }
 
-/// Rows from the first one of a lane to that of the next, in a block of the fixed tree whose rows lie by lanes: one more
+/// The distance in rows between the first rows of successive lanes, in a block of the fixed tree stored by lanes:
+/// one more than a lane has steps, so that the rows of one step do not all fall into one set of the cache.
 /// than a lane has steps, so that those of the same step do not all fall into one set of the cache.
 pub const ROWS_OF_LANE: usize = BLOCK / LANES + 1;
 
-/// A row of stretched elements is filled by so many at once, and longer by that.
+/// A row of stretched elements is filled in groups of this many, and is longer by that many.
 pub const STRETCH: usize = 16;
 
-/// The fewest lanes of a vector loop; more are a multiple of them.
+/// The fewest lanes of a vector loop; other lane counts are multiples of it.
 pub const LEAST_LANES: usize = 4;
 
 /// A value of a kernel.
@@ -349,13 +351,13 @@ pub const LEAST_LANES: usize = 4;
 pub struct Value {
     /// Type of the value.
     pub dtype: DType,
-    /// How it comes about.
+    /// Its definition.
     pub def: Def,
     /// The expression that it computes, for dumps and error reports.
     pub origin: ExprId,
 }
 
-/// How a value comes about.
+/// The definition of a value.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Def {
     /// A constant.
@@ -364,9 +366,9 @@ pub enum Def {
     Param(ParamId),
     /// The position on an axis (i64).
     Index(AxisId),
-    /// The element at the current position, moved by a constant number of elements.
+    /// The element at the current position plus a constant number of elements.
     Load {
-        /// Where.
+        /// The access.
         access: AccessId,
         /// Added to the position, in elements.
         delta: i64,
@@ -375,18 +377,18 @@ pub enum Def {
     Row(RowId, AxisId),
     /// An op of the op table.
     Op {
-        /// Which.
+        /// The op.
         op: Op,
-        /// Operands of one dtype.
+        /// The operands, all of one dtype.
         args: SmallVec<[ValueId; 3]>,
-        /// For ops that can fail on data: the row-major position that the report names.
+        /// For ops that can fail on data: the row-major position for the report.
         position: Option<AccessId>,
     },
-    /// `args[1]` where `args[0]` holds, else `args[2]`.
+    /// `args[1]` where `args[0]` holds, and `args[2]` elsewhere.
     Select([ValueId; 3]),
     /// Conversion to the value's dtype.
     Cast(ValueId),
-    /// An element of a table at an index that the data give: negative ones count from the end, ones out of range
+    /// An element of a table at an index given by data. Negative indices count from the end; indices out of range
     /// are reported and clamped.
     Take {
         /// The table at index 0 of the axis.
@@ -397,10 +399,10 @@ pub enum Def {
         stride: Stride,
         /// Size of the axis.
         size: Extent,
-        /// The row-major position of the index, that the report names.
+        /// The row-major position of the index, for the report.
         position: AccessId,
     },
-    /// The place of a value in a sorted table (i64).
+    /// The position of a value in a sorted table (i64).
     Search {
         /// The table at its first element.
         access: AccessId,
@@ -410,16 +412,16 @@ pub enum Def {
         stride: Stride,
         /// Size of the table.
         size: Extent,
-        /// Behind the elements that are equal, rather than before them.
+        /// Whether the position is after equal elements instead of before them.
         right: bool,
     },
-    /// The segment of a row of a table: an index in `0..size`. Others are reported, and become 0.
+    /// The segment of a row of a table: an index in `0..size`. Other indices are reported and become 0.
     Segment {
         /// The index (i64).
         index: ValueId,
         /// Number of segments.
         size: Extent,
-        /// The row-major position of the index, that the report names.
+        /// The row-major position of the index, for the report.
         position: AccessId,
     },
     /// Defined by a [`Reduce`] or read back from the result row of a [`Stream`], a [`Best`] or a [`BestRows`].

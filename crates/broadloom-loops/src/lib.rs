@@ -1,4 +1,4 @@
-//! In which loops an expression graph is computed.
+//! Compiles an expression graph to loops.
 //!
 //! ```text
 //! CheckedGraph ──flat──▶ few forms ──materialize──▶ plan: what is stored
@@ -23,7 +23,7 @@
 //!             | for AXIS [vector LANES] { stmt .. }               every step of the axis, or of its strip
 //!             | strip AXIS of LENGTH { stmt .. }                  strip by strip
 //!             | begin rN <- vN                                    what running results begin with
-//!             | scan operand = OP of operand from rN              running results along a strip
+//!             | scan operand = OP of operand from rN [for AXIS]   running results along a strip, for each step of another
 //!             | call operand = OP(operand ..)                     a function of whole rows, or of elements side by side
 //!             | reduce AXIS [vector LANES] ORDER { stmt .. vN = OP vN .. }        accumulators in values
 //!             | best AXIS into rows of AXIS { stmt .. rN, rN = EXTREME of (rN | load NAME[access]) }
@@ -38,8 +38,9 @@
 //! ORDER     ::= in any order | in order | by the tree | by blocks | by the counter
 //! ```
 //!
-//! So it says: a perfect nest; several inner loops under one outer loop; accumulators; a value at the loop level of its
-//! own axes; scratch rows; vector loops; several outputs. [`verify()`] lists what every schedule promises.
+//! The grammar covers a perfect nest; several inner loops in one outer loop; accumulators; values at the loop level
+//! of their own axes; scratch rows; vector loops; and several outputs. [`verify()`] lists what every schedule
+//! promises.
 #![forbid(unsafe_code)]
 
 mod alias;
@@ -73,28 +74,28 @@ use broadloom_ir::dim::{Dim, DimError};
 use broadloom_ir::graph::CheckedGraph;
 use broadloom_ir::shape::Shape;
 
-/// How an array of the caller lies in memory.
+/// The memory layout of an array of the caller.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Layout {
     /// Row-major without gaps.
     Dense,
     /// Any strides, passed at run time.
     Strided {
-        /// An axis whose stride is 1, if one is.
+        /// An axis of stride 1, if there is one.
         unit: Option<usize>,
     },
 }
 
-/// How wide the running index of an arg-reduction is.
+/// The width of the running index of an arg-reduction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum IndexWidth {
-    /// 32 bits where values have as many: twice as fast, for axes of at most `i32::MAX` elements.
+    /// 32 bits where values also have 32 bits: twice as fast, for axes of at most `i32::MAX` elements.
     Narrow,
     /// 64 bits.
     Wide,
 }
 
-/// What a schedule is specialised to.
+/// The properties that a schedule is specialised for.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct LowerOptions {
     /// Layout of each input.
@@ -103,30 +104,31 @@ pub struct LowerOptions {
     pub outputs: Vec<Layout>,
     /// Width of running indices.
     pub index_width: IndexWidth,
-    /// Whether loops compute several neighbours at once. Without it the results are the same.
+    /// Whether loops compute several neighbours at once. The results are the same either way.
     pub vectorize: bool,
     /// Whether rows of symbolic length that are read twice are kept in scratch memory, as far as they fit.
     pub keep_rows: bool,
-    /// Whether an array is copied once if loops would gather its elements again and again.
+    /// Whether an array is copied once if loops would gather its elements repeatedly.
     pub pack: bool,
-    /// Whether rows of symbolic length are taken to be long enough for calls of functions, so that they are not computed
-    /// several at a time.
+    /// Whether rows of symbolic length are assumed to be long enough for function calls, so that several rows are
+    /// not computed at a time.
     pub long_rows: bool,
     /// Whether the CPU level contracts sums of products to fma.
     pub fused: bool,
-    /// The machine: lengths of strips, lanes and blocks follow from it, results do not.
+    /// The machine: the lengths of strips, lanes and blocks depend on it; results do not.
     pub target: Target,
-    /// Axes of this length are the last part of longer ones: what adds along them does so by blocks, as along the whole
-    /// axis, however few elements this part has.
+    /// The size of axes that are the last part of longer ones: additions along them go by blocks, as along the
+    /// whole axis, however few elements this part has.
     pub tail: Option<Dim>,
-    /// Symbols that have these values, in units of the symbols.
+    /// Symbols with fixed values, in units of the symbols.
     pub sizes: Vec<(SymbolId, i64)>,
-    /// Shapes of results too small for the threads to share: they share the reduced axis instead, by partial results.
+    /// Shapes of results with too few elements for the threads to share: the threads share the reduced axis
+    /// instead, with partial results.
     pub shared: Vec<Shape>,
 }
 
 impl LowerOptions {
-    /// Dense arrays, narrow indices, vector loops, for a nominal machine.
+    /// Returns options for dense arrays, narrow indices and vector loops, on a nominal machine.
     pub fn dense(graph: &CheckedGraph, fused: bool) -> LowerOptions {
         LowerOptions {
             inputs: vec![Layout::Dense; graph.inputs().len()],
@@ -145,17 +147,17 @@ impl LowerOptions {
     }
 }
 
-/// Why a graph cannot be scheduled.
+/// The reason why a graph cannot be scheduled.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LowerError {
     /// An offset or a stride does not fit the arithmetic of sizes.
     #[error("an offset or stride of the expression does not fit in 64 bits")]
     TooLarge,
-    /// More loop axes than a kernel can have.
+    /// There are more loop axes than a kernel can have.
     #[error("a kernel would need more than 64 loop axes")]
     TooManyAxes,
-    /// Which operand of a join along an axis of one element has that element depends on sizes.
+    /// Sizes determine which operand of a join along an axis of one element has that element.
     #[error(
         "a concat gives an axis of one element, and only the sizes at run time decide which operand has it; write `where(condition, a, b)` instead, or give the sizes as numbers"
     )]

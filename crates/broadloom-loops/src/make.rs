@@ -270,7 +270,10 @@ impl Maker<'_, '_, '_> {
         }
         match self.nest.across() {
             Some(strip) if self.nest.scanned == Some(axis) => self.scan_across(axis, strip),
-            _ => self.walk(axis),
+            _ => {
+                let stmts = self.walk(axis)?;
+                Ok(self.scans_of_rows(axis, stmts))
+            }
         }
     }
 

@@ -1,4 +1,4 @@
-//! Which tensors are materialised: one plan, made before loops exist.
+//! Decides which tensors are materialised: one plan, made before loops exist.
 //!
 //! ```text
 //! costs, operands first      what an element takes if it is computed where it is read
@@ -6,9 +6,9 @@
 //!                            ──▶ Materialise (own kernel, own demands), Unroll, or Inline (demands go on to the operands)
 //! ```
 //!
-//! A tensor is inlined unless that computes it again and again: under several index maps, or in every step of a loop
-//! that it does not depend on. What only the finished loops of a kernel show (their order, their number) adds to the
-//! plan later, see [`Reason::Loops`] and [`Reason::Large`].
+//! A tensor is inlined unless that would recompute it repeatedly: under several index maps, or in every step of a
+//! loop that it does not depend on. Facts that only the finished loops of a kernel show (their order, their number)
+//! extend the plan later, see [`Reason::Loops`] and [`Reason::Large`].
 
 mod estimate;
 mod sections;
@@ -35,15 +35,15 @@ use std::rc::Rc;
 pub(crate) struct Materialization {
     choices: Vec<Choice>,
     costs: Vec<Estimate>,
-    /// Where a long graph is cut.
+    /// The places where a long graph is cut.
     sections: Option<Sections>,
 }
 
 impl Materialization {
-    /// The plan of a graph, to which copies of arrays are added, and what it takes for granted of sizes.
+    /// Makes the plan of a graph, adds copies of arrays to the graph, and returns the assumptions about sizes.
     ///
     /// # Errors
-    /// If an offset of an index map cannot be expressed.
+    /// Returns an error if an offset of an index map cannot be represented.
     pub fn new(
         flat: &mut Flat,
         options: &LowerOptions,
@@ -85,7 +85,7 @@ impl Materialization {
         Ok((plan, assumptions))
     }
 
-    /// The tensors to materialise, operands first.
+    /// Returns the tensors to materialise, operands first.
     pub fn materialized(&self) -> impl Iterator<Item = FlatId> {
         let of = self.choices.iter().enumerate();
         of.filter(|(_, choice)| matches!(choice, Choice::Materialise(_))).map(|(index, _)| FlatId::new(index))
@@ -98,12 +98,13 @@ impl Materialization {
         }
     }
 
-    /// Whether a tensor is a table of pairs, which reductions of its rows compute again if loops are contractions.
+    /// Returns whether a tensor is a table of pairs that reductions of its rows recompute if loops are
+    /// contractions.
     pub fn is_contracted(&self, node: FlatId) -> bool {
         self.costs[node.index()].contracted
     }
 
-    /// Why a tensor is materialised, if it is.
+    /// Returns why a tensor is materialised, if it is.
     pub fn reason(&self, node: FlatId) -> Option<Reason> {
         match self.choices[node.index()] {
             Choice::Materialise(reason) => Some(reason),
@@ -111,12 +112,12 @@ impl Materialization {
         }
     }
 
-    /// The section of a long graph in which a tensor is computed; tensors of one section share a kernel.
+    /// Returns the section of a long graph that computes a tensor; tensors of one section share a kernel.
     pub fn section(&self, node: FlatId) -> Option<usize> {
         self.sections.as_ref().map(|sections| sections.section(node))
     }
 
-    /// The plan for people: what is computed, in order.
+    /// Returns the plan for people: the computed tensors, in order.
     pub fn planned(&self, flat: &Flat) -> Vec<Planned> {
         let computed = |kind: &Kind| !matches!(kind, Kind::Buffer(_) | Kind::Constant(_) | Kind::Size(_));
         let nodes = flat.nodes.iter().zip(&self.choices).zip(&self.costs);
@@ -132,16 +133,17 @@ struct PlanAxis {
     extent: Dim,
     parent: Option<AxisId>,
     reduction: bool,
-    /// Whether it is no loop, but unrolled around reductions.
+    /// Whether it is unrolled around reductions instead of being a loop.
     unrolled: bool,
-    /// The axis that counts the groups into which this one is cut.
+    /// The axis that counts the groups of this axis.
     group: Option<AxisId>,
-    /// Axes of equal extent in the same loop are of one class: a reduction and a loop over the same row of a table.
+    /// Axes of equal extent in the same loop have one class: for example, a reduction and a loop over the same row
+    /// of a table.
     class: usize,
 }
 
-/// What shares the outermost loop: outputs of equal sizes, the segmented reductions by some ids, what one walk finds, a
-/// section of a long graph, or one temporary.
+/// The users of one outermost loop: outputs of equal sizes, segmented reductions by the same ids, the results of
+/// one walk, a section of a long graph, or a single temporary.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 enum Space {
     Outputs(Rc<[Dim]>),
@@ -151,7 +153,7 @@ enum Space {
     Temporary(FlatId),
 }
 
-/// Reductions of equal keys share a loop.
+/// Reductions with equal keys share a loop.
 type ReductionKey = (Option<AxisId>, Dim, usize, Option<usize>, bool);
 
 struct Planner<'f> {
@@ -160,21 +162,21 @@ struct Planner<'f> {
     axes: Vec<PlanAxis>,
     /// The outermost axis of each space.
     spaces: HashMap<(Space, Dim), AxisId>,
-    /// Free axes by the axis around and the extent.
+    /// Free axes by the axis around them and their extent.
     inner: HashMap<(AxisId, Dim), AxisId>,
-    /// By the class of the axis around and the extent.
+    /// Classes by the class of the axis around and the extent.
     classes: HashMap<(usize, Dim), usize>,
     next_class: usize,
     reductions: HashMap<ReductionKey, AxisId>,
-    /// Under which maps nodes are read that have not been looked at.
+    /// The maps of nodes that have not been visited yet.
     demands: BTreeMap<FlatId, HashSet<AffineMap>>,
-    /// Per axis, the sizes of the space that it belongs to.
+    /// For each axis, the sizes of the space that it belongs to.
     sizes: Vec<Rc<[Dim]>>,
-    /// Arrays whose elements an innermost loop would gather, each time that it repeats.
+    /// Arrays whose elements an innermost loop would gather each time it repeats.
     gathered: BTreeMap<FlatId, Gathered>,
 }
 
-/// An axis of an array whose neighbours lie apart, and how often loops around walk it.
+/// An axis of an array whose neighbours are strided, and how often surrounding loops walk it.
 struct Gathered {
     axis: usize,
     reused: Dim,
@@ -222,7 +224,7 @@ impl Planner<'_> {
         Ok(())
     }
 
-    /// Why a tensor that is read under these maps is materialised, if it is.
+    /// Returns why a tensor that is read under these maps is materialised, if it is.
     fn reason(&self, id: FlatId, maps: &HashSet<AffineMap>, is_output: bool) -> Option<Reason> {
         let flat = self.flat;
         let node = flat.node(id);
@@ -251,10 +253,11 @@ impl Planner<'_> {
             return (!is_followed).then_some(Reason::Scanned);
         }
         if is_output {
-            // An output of the same sizes is computed by the same kernel.
+            // The kernel of an output computes other outputs of the same sizes.
             let shared = |map: &&AffineMap| !self.is_whole(id, map);
             let others = maps.iter().filter(shared).count();
-            // An array of the caller that does not lie as arrays between kernels do cannot be read: it takes another one.
+            // If the layout of the caller's array is not that of arrays between kernels, it cannot be read: the
+            // tensor gets another array.
             let is_dense = |buffer: &BufferId| flat.layouts[buffer.index()] == Layout::Dense;
             let worth = match flat.output_buffers(id).iter().any(is_dense) {
                 true => MAX_RECOMPUTED_OUTPUT_COST,
@@ -271,7 +274,8 @@ impl Planner<'_> {
         let by_class = total <= MAX_RECOMPUTED_ROW_COST;
         let instances: HashSet<Vec<(usize, i64, &Dim)>> =
             maps.iter().map(|map| self.moving(map, by_class)).collect();
-        // A broadcast that no array holds may be larger than all of them: never for the sake of a few repetitions.
+        // A broadcast that no array holds may be larger than all arrays: never store it just to save a few
+        // repetitions.
         let expands = self.axes_of(id) > widest;
         if expands && instances.len() <= MAX_BROADCAST_MAPS {
             return None;
@@ -287,8 +291,8 @@ impl Planner<'_> {
         })
     }
 
-    /// Whether a table is read by reductions of its rows alone, one after another: the greatest element and what is
-    /// added up once it is known.
+    /// Returns whether only reductions of its rows read a table, one after another: the maximum, and a sum that
+    /// needs it.
     fn is_reduced_twice(&self, maps: &HashSet<AffineMap>) -> bool {
         let last = |map: &AffineMap| {
             let axes: Vec<AxisId> = map.iter().filter_map(|index| index.axis).collect();
@@ -301,7 +305,7 @@ impl Planner<'_> {
         maps.len() <= MAX_CONTRACTED_AGAIN && first.is_some() && reductions.all(|other| other == first)
     }
 
-    /// Notes that the innermost free loop gathers elements of an array, again for each step of a loop around.
+    /// Records that the innermost free loop gathers elements of an array, again for each step of a loop around it.
     fn note_gathered(&mut self, id: FlatId, map: &AffineMap) -> Result<(), LowerError> {
         let flat = self.flat;
         let strides = match flat.node(id).kind {
@@ -333,12 +337,12 @@ impl Planner<'_> {
         Ok(())
     }
 
-    /// The number of axes of a node that are no literal 1.
+    /// Returns the number of axes of a node that are not a literal 1.
     fn axes_of(&self, id: FlatId) -> usize {
         self.flat.node(id).shape.iter().filter(|dim| !dim.is_one()).count()
     }
 
-    /// The part of a map that moves, by axes or by classes of axes.
+    /// Returns the part of a map that moves, by axes or by classes of axes.
     fn moving<'m>(&self, map: &'m AffineMap, by_class: bool) -> Vec<(usize, i64, &'m Dim)> {
         let of = |index: &'m AffineIndex| {
             let axis = index.axis?.index();
@@ -347,7 +351,7 @@ impl Planner<'_> {
         map.iter().filter_map(of).collect()
     }
 
-    /// Whether a map reads all of a tensor in the order of the loops of a space of its sizes.
+    /// Returns whether a map reads the whole of a tensor in the order of the loops of a space of its sizes.
     fn is_whole(&self, id: FlatId, map: &AffineMap) -> bool {
         let sizes: Vec<&Dim> = self.flat.node(id).shape.iter().filter(|dim| !dim.is_one()).collect();
         let moving: Vec<&AffineIndex> = map.iter().filter(|index| index.axis.is_some()).collect();
@@ -362,7 +366,7 @@ impl Planner<'_> {
             && self.axes[first.index()].parent.is_none()
     }
 
-    /// Whether a value under a map is computed anew in each step of a loop that it does not depend on.
+    /// Returns whether a value under a map is recomputed in each step of a loop that it does not depend on.
     fn is_repeated(&self, map: &AffineMap) -> bool {
         let mut read: Vec<AxisId> = map.iter().filter_map(|index| index.axis).collect();
         let groups: Vec<AxisId> = read.iter().filter_map(|axis| self.axes[axis.index()].group).collect();
@@ -503,8 +507,8 @@ impl Planner<'_> {
                 return Ok(());
             }
             Kind::Reshape(operand) => {
-                // An output is there to be read. Else the loops say whether it is stored first, for they may go along
-                // its axes: here these stand for them.
+                // An output can be read from its array. Otherwise the loops decide whether it is stored first,
+                // because they may run along its axes: here these represent them.
                 if flat.outputs.contains(operand) {
                     self.demand_array(*operand, Reason::Reshaped)?;
                 } else if !flat.is_dense(*operand) {
@@ -534,7 +538,7 @@ impl Planner<'_> {
         self.demands.entry(id).or_default().insert(map);
     }
 
-    /// A node that is read as a dense array.
+    /// Demands a node as a dense array.
     fn demand_array(&mut self, id: FlatId, reason: Reason) -> Result<(), LowerError> {
         if !self.flat.is_dense(id) {
             self.plan.choices[id.index()] = Choice::Materialise(reason);
@@ -543,7 +547,7 @@ impl Planner<'_> {
         Ok(())
     }
 
-    /// A node that is read at indices that the data give: an array, or a view of one.
+    /// Demands a node that is read at indices given by data: an array, or a view of one.
     fn demand_table(&mut self, table: FlatId) -> Result<(), LowerError> {
         let mut id = table;
         loop {
@@ -567,7 +571,7 @@ impl Planner<'_> {
         let parent = self.deepest(&around);
         let extent = self.flat.node(reduction.operand).shape[reduction.axis].clone();
         let key = (parent, extent.clone(), self.flat.node(id).nested, reduction.group, reduction.combines);
-        // Reductions to scalars in different kernels have no loop around them in common.
+        // Reductions to scalars in different kernels have no common loop around them.
         if let (Some(&axis), Some(_)) = (self.reductions.get(&key), parent) {
             return axis;
         }

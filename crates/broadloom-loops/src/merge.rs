@@ -1,13 +1,13 @@
-//! Order and merging of the free axes of a nest, without looking at sizes.
+//! Orders and merges the free axes of a nest, without looking at sizes.
 //!
-//! Adjacent axes become one loop when every access steps through them as through one:
-//! `stride_outer == extent_inner * stride_inner` as polynomials. Between two dense axes of equal stretch pattern that
-//! is always so: operands of one shape are one flat loop.
+//! Adjacent axes become one loop if every access steps through them as if they were one: `stride_outer ==
+//! extent_inner * stride_inner` as polynomials. Two dense axes with the same pattern of stretching always satisfy
+//! this: operands of one shape are one flat loop.
 //!
-//! A short axis merges even if some operands move along it alone, or along the one around it alone: `(n,3) * (n,1) + (3)`
-//! runs as `[n*3]`. Scratch rows hold the three elements of the last operand over and over, and those of the second one
-//! three times each. For the sake of functions, what moves along both axes but not as along one, such as `x[:, ::-1]`,
-//! is gathered into such a row strip by strip.
+//! A short axis merges even if some operands move along only one of the two axes: `(n,3) * (n,1) + (3)` runs as
+//! `[n*3]`. Scratch rows hold the three elements of the last operand repeatedly, and each element of the second one
+//! three times. For the sake of functions, operands that move along both axes but not as along one, such as `x[:,
+//! ::-1]`, are gathered into such a row strip by strip.
 
 use crate::LowerError;
 use crate::kernel::{AccessId, AxisId, Def, Value};
@@ -18,7 +18,7 @@ use crate::thresholds::{
 use broadloom_ir::dim::Dim;
 
 impl Nest<'_> {
-    /// The nest with its axes in order and merged, unless it is void.
+    /// Returns the nest with its axes ordered and merged, unless it is void.
     pub fn arranged(mut self, takes_rows_for_long: bool) -> Result<Self, LowerError> {
         if self.wanted.is_empty() {
             self.order_axes();
@@ -28,10 +28,10 @@ impl Nest<'_> {
         Ok(self)
     }
 
-    /// Puts the axis innermost along which most accesses have neighbours in memory, if that is clearly another one. What
-    /// is read against the order of memory can be read by blocks, so that a store counts for two loads; what one axis
-    /// alone moves does not matter.
-    /// Only where every value is elementwise: reductions have chosen their place by the order.
+    /// Moves the axis along which most accesses have neighbours in memory to the innermost position, if another one
+    /// is clearly better than the current one. Operands against memory order can be read in blocks, so a store
+    /// counts as two loads; operands that only one axis moves do not matter. This applies only if every value is
+    /// elementwise: reductions have chosen their place by the order.
     fn order_axes(&mut self) {
         let chain = self.free.windows(2).all(|pair| self.axes[pair[1].index()].parent == Some(pair[0]));
         let innermost = self.free.last().copied();
@@ -58,7 +58,7 @@ impl Nest<'_> {
         }
     }
 
-    /// Puts each free loop into the one before it, and what is written into the last.
+    /// Puts each free loop into the one before it, and the stores into the last.
     pub(crate) fn chain_free_axes(&mut self) {
         let mut parent = None;
         for &axis in &self.free {
@@ -78,7 +78,7 @@ impl Nest<'_> {
                 self.merge(outer, axis)?;
             }
         }
-        // What recurs comes into rows once, before results run.
+        // Recurring operands are read into rows once, before scans run.
         let Some(&inner) = self.free.last().filter(|_| self.scanned.is_none()) else { return Ok(()) };
         let Some(outer) = self.around(inner) else { return Ok(()) };
         let Some(merge) = self.merging(outer, inner)? else { return Ok(()) };
@@ -95,7 +95,7 @@ impl Nest<'_> {
         self.axes[axis.index()].parent
     }
 
-    /// Puts all that moves along the outer axis onto the inner one, which becomes as long as both.
+    /// Moves everything along the outer axis onto the inner one, whose length becomes that of both.
     fn merge(&mut self, outer_axis: AxisId, inner_axis: AxisId) -> Result<(), LowerError> {
         let outer = self.axes[outer_axis.index()].clone();
         let entry = &mut self.axes[inner_axis.index()];
@@ -113,7 +113,7 @@ impl Nest<'_> {
         Ok(())
     }
 
-    /// How an axis merges with the one around it, if it does.
+    /// Returns how an axis merges with the one around it, if it does.
     fn merging(&self, outer: AxisId, inner: AxisId) -> Result<Option<Merge>, LowerError> {
         let named = |axis: AxisId| {
             self.values.iter().any(|value| value.def == Def::Index(axis))
@@ -142,8 +142,8 @@ impl Nest<'_> {
         Ok(Some(merge))
     }
 
-    /// Whether what does not move along two axes as along one may be kept in rows, and is worth it; and how what recurs
-    /// comes there.
+    /// Returns whether it is possible and worthwhile to keep operands in rows that do not move along two axes as
+    /// along one, and how recurring operands get there.
     fn may_keep_parts(&self, outer: AxisId, inner: AxisId, merge: &Merge) -> Option<Recurring> {
         let is_called =
             |value: &Value| matches!(&value.def, Def::Op { op, .. } if op.tile(value.dtype).is_some());
@@ -154,29 +154,29 @@ impl Nest<'_> {
         };
         let calls = of(bit(outer) | bit(inner)).any(is_called);
         let extent = self.axes[inner.index()].extent.as_constant();
-        // Rows of what recurs are filled once, or beside loops that would be too short for vectors.
+        // Rows of recurring operands are filled once, or beside loops that would be too short for vectors.
         let longest = if self.around(outer).is_none() { MAX_PERIOD } else { MAX_PERIOD_INSIDE };
         let is_period = extent.is_some_and(|extent| (2..=longest).contains(&extent));
-        // Rows of what is stretched are filled for each strip: less work than functions along short axes, or than loops
-        // over a few elements.
+        // Rows of stretched operands are filled for each strip: this is less work than functions along short axes,
+        // or than loops over a few elements.
         let shorter_than = if calls { merge.long_row() } else { LONG_LOOP };
         let may_stretch = extent.map_or(calls, |extent| (2..shorter_than).contains(&extent))
             && !of(bit(outer)).any(is_called);
-        // So are gathered ones, at more cost.
+        // The same holds for gathered rows, at a higher cost.
         let may_gather = calls && may_stretch;
         let recurring = if is_period { Recurring::Periodic } else { Recurring::Gathered };
         let gathered: Vec<AccessId> = merge.gathered(recurring).collect();
         let is_gathered = |value: &&Value| value.def.accesses().iter().any(|(of, _)| gathered.contains(of));
         let gathering: Vec<&Value> = self.values.iter().filter(is_gathered).collect();
         let may_recur = !of(bit(inner)).any(is_called);
-        // What stands in the loop over the merged axis may not address an array by a part of it.
+        // Values in the loop over the merged axis may not address an array by a part of the axis.
         let both = bit(outer) | bit(inner);
         let moved = |access: AccessId| self.accesses[access.index()].axes() & both;
         let addresses = |(value, depends): (&Value, &AxisSet)| {
             let mut accesses = value.def.accesses().into_iter().map(|(access, _)| moved(access));
             accesses.all(|moved| moved == 0 || moved == depends & both)
         };
-        // The strides of an array without elements may be zero.
+        // The strides of an empty array may be zero.
         let stores = |store: &NestStore| {
             let is_plain =
                 [0, both].contains(&moved(store.access)) && !merge.gathered.contains(&store.access);
@@ -194,7 +194,7 @@ impl Nest<'_> {
         may.then_some(recurring)
     }
 
-    /// Merges two axes, with axes of their own for what moves along one of them alone.
+    /// Merges two axes, with separate axes for operands that move along only one of them.
     fn merge_with_parts(
         &mut self,
         outer: AxisId,
@@ -249,35 +249,35 @@ impl Nest<'_> {
     }
 }
 
-/// How two axes become one.
+/// The way in which two axes merge.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Merge {
-    /// What moves along the inner one alone: what that reads recurs.
+    /// The accesses that move only along the inner axis: their elements recur.
     recurring: Vec<AccessId>,
-    /// Some accesses move along the outer one alone: what they read is stretched.
+    /// Whether some accesses move only along the outer axis: their elements are stretched.
     stretches: bool,
-    /// What moves along both, but not as along one.
+    /// The accesses that move along both, but not as along one.
     gathered: Vec<AccessId>,
 }
 
 impl Merge {
-    /// The shortest inner axis along which functions are called row by row instead.
+    /// Returns the shortest inner axis along which functions are called row by row instead.
     fn long_row(&self) -> i64 {
         if self.gathered.is_empty() { LONG_ROW } else { LONG_GATHERED_ROW }
     }
 
-    /// What is gathered strip by strip.
+    /// Returns the accesses that are gathered strip by strip.
     fn gathered(&self, recurring: Recurring) -> impl Iterator<Item = AccessId> + '_ {
         let recurring = self.recurring.iter().filter(move |_| recurring == Recurring::Gathered);
         self.gathered.iter().chain(recurring).copied()
     }
 }
 
-/// How what recurs comes into rows.
+/// The way in which recurring operands get into rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Recurring {
-    /// Once, as often as a strip may need it.
+    /// Once, with as many repetitions as a strip may need.
     Periodic,
-    /// For each strip anew.
+    /// Again for each strip.
     Gathered,
 }

@@ -4,9 +4,9 @@
 //! roots (whole tensors) ──index maps, from the results down to the arrays──▶ values over axes
 //! ```
 //!
-//! A node of the flat graph becomes a value by an index map: per axis of the node an affine function of one loop
-//! axis. Views only change the map; arrays turn it into strides. The same node under the same map is one value, so
-//! common work is shared. Nothing is placed yet: a value knows on which axes it depends, no more.
+//! An index map turns a node of the flat graph into a value: for each axis of the node, it is an affine function of
+//! one loop axis. Views only change the map; arrays turn it into strides. The same node under the same map is one
+//! value, so common work is shared. Nothing is placed yet: a value knows only which axes it depends on.
 
 mod address;
 mod best;
@@ -36,7 +36,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// A set of axes of a kernel.
 pub(crate) type AxisSet = u64;
-/// Axes of a kernel, at most.
+/// The most axes of a kernel.
 pub(crate) const MAX_AXES: usize = 64;
 pub(crate) fn bit(axis: AxisId) -> AxisSet {
     1 << axis.index()
@@ -49,27 +49,27 @@ pub(crate) struct NestAxis {
     /// For a reduction axis: the deepest free or reduction axis around it.
     pub parent: Option<AxisId>,
     pub reduction: bool,
-    /// For partial results: the axis that counts groups, and the length of one.
+    /// For partial results: the axis that counts groups, and the length of a group.
     pub group: Option<(AxisId, Dim)>,
     pub combines: bool,
-    /// What it is to the axis into which it was merged for all that moves along both.
+    /// Its role in the axis into which it was merged, which represents everything that moves along both.
     pub part: Option<Part>,
 }
 
 impl NestAxis {
-    /// The axis of a free loop.
+    /// Creates the axis of a free loop.
     pub fn free(extent: Dim, parent: Option<AxisId>) -> NestAxis {
         NestAxis { extent, parent, reduction: false, group: None, combines: false, part: None }
     }
 }
 
-/// An axis that was merged into another and still stands for what moves along it alone.
+/// The role of an axis that was merged into another but still represents what moves along it alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Part {
-    /// It was the inner one: its elements recur along the other. Its loop stands before the other's.
+    /// The inner axis: its elements recur along the other. Its loop comes before the other's.
     Inner(AxisId),
-    /// It was the outer one: each of its elements is stretched over so many steps of the other. Its loop stands in the
-    /// other's, and goes through what the current strip meets.
+    /// The outer axis: each of its elements is stretched over this many steps of the other. Its loop is inside the
+    /// other's, and runs through the part that the current strip covers.
     Outer(AxisId, Extent),
 }
 
@@ -80,17 +80,17 @@ pub(crate) struct NestAccess {
     pub dtype: DType,
     pub offset: Dim,
     pub strides: SmallVec<[(AxisId, Dim); 4]>,
-    /// How it moves along an axis that stands for two, if not as along one: strides say nothing of that axis.
+    /// How it moves along a merged axis, if not as along one: strides say nothing about that axis.
     pub gathered: Option<Gathered>,
 }
 
-/// How an access moves along an axis that stands for two.
+/// The way in which an access moves along a merged axis.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Gathered {
     pub axis: AxisId,
-    /// Steps of the inner one of the two.
+    /// The number of steps of the inner axis.
     pub steps: Dim,
-    /// Along the outer one and the inner one.
+    /// The strides along the outer axis and the inner axis.
     pub strides: [Dim; 2],
 }
 
@@ -118,11 +118,12 @@ pub(crate) struct NestReduction {
 struct AxisKey {
     parent: Option<AxisId>,
     extent: Dim,
-    /// Of two reductions one of which is computed from the other, it nests deeper.
+    /// If one reduction is computed from another, it is nested deeper.
     nested: usize,
     group: Option<usize>,
     combines: bool,
-    /// The extremes of a sum over pairs, and which: they may be the work of a tile function of their own.
+    /// The sum over pairs whose extremes it finds, and which extremes: a tile function of their own may compute
+    /// them.
     pairs: Option<(FlatId, bool)>,
 }
 
@@ -133,19 +134,19 @@ pub(crate) struct PairSum {
     pub pairs: Vec<(ValueId, ValueId)>,
 }
 
-/// What is written.
+/// A write to an array.
 #[derive(Debug, Clone)]
 pub(crate) struct NestStore {
     pub access: AccessId,
     pub delta: i64,
     pub value: ValueId,
-    /// In which loop.
+    /// The loop that contains it.
     pub level: Option<AxisId>,
-    /// Where the data say where, and what is combined with what is there.
+    /// For a write at a position given by data: the position, and the op that combines with the element there.
     pub scatter: Option<NestScatter>,
 }
 
-/// A place that the data give.
+/// A position given by data.
 #[derive(Debug, Clone)]
 pub(crate) struct NestScatter {
     pub op: ReduceOp,
@@ -155,7 +156,7 @@ pub(crate) struct NestScatter {
 }
 
 impl NestStore {
-    /// The values that the store reads.
+    /// Returns the values that the store reads.
     pub fn reads(&self) -> impl Iterator<Item = ValueId> + use<> {
         std::iter::once(self.value).chain(self.scatter.as_ref().map(|scatter| scatter.index))
     }
@@ -168,9 +169,10 @@ pub(crate) struct Nest<'a> {
     stored: &'a HashMap<FlatId, BufferId>,
     roots: Vec<FlatId>,
     pub values: Vec<Value>,
-    /// On which axes each value depends: within their loops it has to be placed.
+    /// The axes that each value depends on: it has to be placed within their loops.
     pub depends: Vec<AxisSet>,
-    /// Along which axes each value varies: a subset of those, without the loops that a reduction merely stands in.
+    /// The axes along which each value varies: a subset of the above, without the loops that merely contain a
+    /// reduction.
     pub varies: Vec<AxisSet>,
     pub nodes: Vec<FlatId>,
     pub accesses: Vec<NestAccess>,
@@ -178,31 +180,31 @@ pub(crate) struct Nest<'a> {
     /// The free axes, each after the one around it; the first is the outermost of all.
     pub free: Vec<AxisId>,
     pub reductions: HashMap<ValueId, NestReduction>,
-    /// Running results, which stand in the innermost loop.
+    /// The scans, which are in the innermost loop.
     pub scans: HashMap<ValueId, NestScan>,
-    /// The axis along which they are, whose steps go in order.
+    /// The axis of the scans, whose steps run in order.
     pub scanned: Option<AxisId>,
-    /// Whether all loops go over the whole of what is computed.
+    /// Whether all loops cover the whole of the result.
     is_whole: bool,
-    /// What walks for the best elements find, by the axes along which they go.
+    /// The results of walks for the best elements, by the axes of the walks.
     pub found: HashMap<AxisId, Found>,
     /// Unrolled sums over pairs, by their values.
     pub pair_sums: HashMap<ValueId, PairSum>,
-    /// What becomes of short sums over pairs that may be contractions, and those that are loops.
+    /// The treatment of short sums over pairs that may be contractions, and the sums that are loops.
     pairs: Short,
     pub looped_pairs: Vec<ValueId>,
     pub stores: Vec<NestStore>,
     pub params: Vec<Dim>,
-    /// The innermost loop around what is being computed.
+    /// The innermost loop around the current computation.
     innermost: Option<AxisId>,
     pub narrow: bool,
-    /// Nodes that have to be stored before this nest can be made, and why.
+    /// Nodes that have to be stored before this nest can be made, with the reasons.
     pub wanted: Vec<(FlatId, Reason)>,
-    /// Symbolic lengths of rows that are taken to be long, and from where on they are.
+    /// Symbolic lengths of rows that are assumed to be long, with the least length that is.
     pub long_rows: Vec<(Dim, i64)>,
-    /// Whether a last axis is so short that it may be unrolled.
+    /// Whether a last axis is short enough that it may be unrolled.
     pub has_short_axis: bool,
-    /// The same of one around reductions, which may be longer.
+    /// The same for an axis around reductions, which may be longer.
     pub has_right_sides: bool,
     memo: HashMap<(FlatId, AffineMap), ValueId>,
     by_def: HashMap<(Def, DType), ValueId>,
@@ -218,7 +220,7 @@ impl<'a> Nest<'a> {
         Ok(AxisId::new(self.axes.len() - 1))
     }
 
-    /// A parameter with the value of a dim.
+    /// Returns a parameter with the value of a dim.
     pub fn param(&mut self, dim: &Dim) -> ParamId {
         let found = self.params.iter().position(|param| param == dim);
         ParamId::new(found.unwrap_or_else(|| {
@@ -227,12 +229,12 @@ impl<'a> Nest<'a> {
         }))
     }
 
-    /// A number of steps as a constant or a parameter.
+    /// Returns a number of steps as a constant or a parameter.
     pub fn extent(&mut self, dim: &Dim) -> Extent {
         dim.as_constant().map_or_else(|| Extent::Param(self.param(dim)), Extent::Constant)
     }
 
-    /// Pairs of values that are the same function, one of a reduction axis and one of a free axis.
+    /// Returns pairs of values that are the same function, one of a reduction axis and one of a free axis.
     pub fn twins(&self, reduction: AxisId, free: AxisId) -> Vec<(ValueId, ValueId)> {
         let along = |map: &AffineMap| map.iter().any(|index| index.axes().any(|axis| axis == reduction));
         let moved = |map: &AffineMap| -> AffineMap {
@@ -244,12 +246,12 @@ impl<'a> Nest<'a> {
         self.memo.iter().filter_map(pair).collect()
     }
 
-    /// A stride as a constant or a parameter.
+    /// Returns a stride as a constant or a parameter.
     fn stride(&mut self, dim: &Dim) -> Stride {
         dim.as_constant().map_or_else(|| Stride::Param(self.param(dim)), Stride::Constant)
     }
 
-    /// The axes around an axis, outermost first, itself included.
+    /// Returns the axes around an axis, outermost first, including the axis.
     pub fn path(&self, axis: Option<AxisId>) -> Vec<AxisId> {
         let mut path: Vec<AxisId> =
             std::iter::successors(axis, |axis| self.axes[axis.index()].parent).collect();
@@ -257,12 +259,12 @@ impl<'a> Nest<'a> {
         path
     }
 
-    /// How many axes stand around an axis, itself included.
+    /// Returns the number of axes around an axis, including the axis.
     pub fn depth(&self, axis: AxisId) -> usize {
         std::iter::successors(Some(axis), |axis| self.axes[axis.index()].parent).count()
     }
 
-    /// The deepest axis of a set, whose axes lie on one path.
+    /// Returns the deepest axis of a set whose axes lie on one path.
     pub fn deepest(&self, set: AxisSet) -> Option<AxisId> {
         (0..self.axes.len())
             .map(AxisId::new)
@@ -293,7 +295,7 @@ impl<'a> Nest<'a> {
         Ok(self.memo[&(root, map)])
     }
 
-    /// The expressions that are computed here, as a whole or in part.
+    /// Returns the expressions that are computed here, in whole or in part.
     pub fn exprs(&self) -> Vec<ExprId> {
         let met = self.memo.keys().map(|(node, _)| *node).chain(self.roots.iter().copied());
         let computed: HashSet<FlatId> = met.filter(|node| !self.is_loaded(*node)).collect();
@@ -302,7 +304,7 @@ impl<'a> Nest<'a> {
         for node in computed {
             let node = self.flat.node(node);
             exprs.insert(node.origin);
-            // The products that a sum contracts are computed by it.
+            // A sum that contracts products computes them.
             if let Kind::Reduce(Reduction { operand, factors: Some(_), .. }) = node.kind {
                 exprs.insert(self.flat.node(operand).origin);
             }
@@ -310,7 +312,7 @@ impl<'a> Nest<'a> {
         exprs.into_iter().collect()
     }
 
-    /// Whether a reduction is a chain of ops here.
+    /// Returns whether a reduction is a chain of ops here.
     fn unrolls(&self, id: FlatId, reduction: &Reduction) -> bool {
         match self.flat.is_short_table(id) {
             true => self.pairs == Short::Unrolled,
@@ -318,12 +320,12 @@ impl<'a> Nest<'a> {
         }
     }
 
-    /// Whether a node is read from its array.
+    /// Returns whether a node is read from its array.
     fn is_loaded(&self, node: FlatId) -> bool {
         self.stored.contains_key(&node) && !self.roots.contains(&node)
     }
 
-    /// What a node under a map is computed from.
+    /// Returns what a node under a map is computed from.
     fn operands(&mut self, id: FlatId, map: &AffineMap) -> Result<Reads, LowerError> {
         if self.is_loaded(id) {
             return Ok(smallvec![]);
@@ -351,7 +353,7 @@ impl<'a> Nest<'a> {
         self.flat.reads(id, map, &terms, &|axis| self.axes[axis.index()].extent.clone())
     }
 
-    /// A value, or the equal one that exists.
+    /// Returns a value, or the equal one that exists.
     fn value(&mut self, def: Def, dtype: DType, depends: AxisSet, node: FlatId) -> ValueId {
         if let Some(&found) = self.by_def.get(&(def.clone(), dtype)) {
             return found;
@@ -362,7 +364,7 @@ impl<'a> Nest<'a> {
         id
     }
 
-    /// Along which axes a value varies that depends on `depends`.
+    /// Returns the axes along which a value that depends on `depends` varies.
     fn varying(&self, def: &Def, depends: AxisSet) -> AxisSet {
         let operands = def.operands();
         if operands.is_empty() {
@@ -411,7 +413,7 @@ impl<'a> Nest<'a> {
         self.value(Def::Constant(value), value.dtype(), 0, node)
     }
 
-    /// A size as an i64 value.
+    /// Returns a size as an i64 value.
     fn size(&mut self, dim: &Dim, node: FlatId) -> ValueId {
         match dim.as_constant() {
             Some(size) => self.constant(Scalar::I64(size), node),

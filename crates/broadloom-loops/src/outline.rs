@@ -1,9 +1,9 @@
-//! The loops of a kernel in one line.
+//! The loops of a kernel on one line.
 
 use crate::kernel::*;
 use std::fmt::Write as _;
 
-/// A loop with what stands in it.
+/// A loop with its contents.
 struct Outlined {
     axis: AxisId,
     /// `for`, `reduce`, ..
@@ -14,11 +14,10 @@ struct Outlined {
 }
 
 impl Kernel {
-    /// The loops, without what they compute: `for n (threads) for m (4 lanes)`,
-    /// `for n (threads) { reduce m (16 lanes); for m (4 lanes) }`, or `once`.
+    /// Returns the loops, without the values they compute: `for n (threads) for m (4 lanes)`, `for n (threads) {
+    /// reduce m (16 lanes); for m (4 lanes) }`, or `once`.
     ///
-    /// A loop that is cut into strips and stages is one loop here, and loops over one axis that follow each other as
-    /// well.
+    /// A loop that is cut into strips and stages counts as one loop here, and so do successive loops over one axis.
     pub fn outline(&self) -> String {
         let loops = loops(&self.body);
         if loops.is_empty() {
@@ -63,10 +62,10 @@ impl Kernel {
     }
 }
 
-/// What a walk for the best elements does.
+/// The verb of a walk for the best elements.
 const BEST: &str = "find the best over";
 
-/// The loops among statements. They nest as deep as loops do, of which there are few.
+/// Returns the loops among statements. The recursion is as deep as the loops are nested, which is not deep.
 fn loops(body: &[Stmt]) -> Vec<Outlined> {
     let mut found: Vec<Outlined> = Vec::new();
     for stmt in body {
@@ -109,7 +108,7 @@ fn loops(body: &[Stmt]) -> Vec<Outlined> {
         };
         let mut inside = Vec::new();
         for part in stmt.children().into_iter().flat_map(loops) {
-            // What walks the strip is this loop itself.
+            // The walk along the strip is this loop itself.
             if strip.is_some() && part.axis == each.axis {
                 lanes = lanes.max(part.lanes);
                 part.inside.into_iter().for_each(|each| add(&mut inside, each));
@@ -128,7 +127,7 @@ fn loops(body: &[Stmt]) -> Vec<Outlined> {
     found
 }
 
-/// Adds a loop, as part of the one before if that is over the same axis for the same purpose.
+/// Adds a loop, or extends the previous one if it is over the same axis for the same purpose.
 fn add(loops: &mut Vec<Outlined>, next: Outlined) {
     match loops.last_mut() {
         Some(last) if last.axis == next.axis && last.verb == next.verb => {

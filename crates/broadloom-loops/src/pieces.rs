@@ -1,12 +1,12 @@
-//! Into which pieces what a kernel writes is cut, so that joins need no copies.
+//! Cuts the outputs of a kernel into pieces, so that joins need no copies.
 //!
 //! ```text
 //! concat(a, b) * c  ──▶  [0, a): a * c[0..a]     [a, a + b): b * c[a..a + b]
 //! ```
 //!
-//! A node is cut where the operands of the joins below it meet, as far as views and elementwise ops carry those places
-//! to its own axes. Within a piece every such join is one of its operands, and fuses. What a join is met by otherwise
-//! reads it from an array, which is written in pieces, too.
+//! A node is cut where the operands of the joins below it meet, as far as views and elementwise ops carry those
+//! positions to its own axes. Within a piece every such join is one of its operands, and fuses. Other users of a
+//! join read it from an array, which is also written in pieces.
 
 use crate::LowerError;
 use crate::flat::{Flat, FlatId, Kind};
@@ -21,28 +21,28 @@ use std::collections::HashSet;
 pub(crate) struct Piece {
     /// The first element and the number of elements along each axis of the tensor that is not a literal 1.
     pub ranges: Vec<(Dim, Dim)>,
-    /// Whether it, or what it is computed from, is a reduction.
+    /// Whether it, or a value that it is computed from, is a reduction.
     pub reduces: bool,
 }
 
 impl Piece {
-    /// Whether at most one axis needs a loop.
+    /// Returns whether at most one axis needs a loop.
     pub fn is_line(&self) -> bool {
         self.ranges.iter().filter(|(_, length)| !length.is_one()).count() <= 1
     }
 
-    /// The first axis that needs a loop.
+    /// Returns the first axis that needs a loop.
     fn outermost(&self) -> Option<(usize, &Dim)> {
         self.ranges.iter().map(|(_, length)| length).enumerate().find(|(_, length)| !length.is_one())
     }
 }
 
-/// Where a piece has to be cut: an axis, and the positions on it.
+/// Where a piece has to be cut: an axis and positions on it.
 type Cut = (usize, Vec<Dim>);
 
 impl Flat {
-    /// The pieces in which a node is computed, in row-major order of where they begin. `loaded` tells what is read
-    /// from arrays.
+    /// Returns the pieces in which a node is computed, in row-major order of their first elements. `loaded` tells
+    /// which nodes are read from arrays.
     pub fn pieces(&self, root: FlatId, loaded: &dyn Fn(FlatId) -> bool) -> Result<Vec<Piece>, LowerError> {
         let node = self.node(root);
         let sizes = node.shape.iter().filter(|dim| !dim.is_one());
@@ -67,8 +67,8 @@ impl Flat {
                 }
                 from = end.clone();
             }
-            // One part: the other operands are empty for sure. And where it cannot be told of a part within which operand
-            // of the node itself it is, the cut is for the sake of a join below, which is stored instead.
+            // With one part, the other operands are certainly empty. If it cannot be proved that every part lies
+            // within one operand of the node itself, the cut is for a join below, which is stored instead.
             if parts.len() > 1 && self.are_within_operands(root, &parts)? {
                 waiting.extend(parts.into_iter().rev());
             } else {
@@ -78,7 +78,7 @@ impl Flat {
         Ok(pieces)
     }
 
-    /// Whether each of some pieces of a node stays within one of its operands, if it is a join.
+    /// Returns whether each of some pieces of a node lies within one of its operands, if it is a join.
     fn are_within_operands(&self, root: FlatId, parts: &[Piece]) -> Result<bool, LowerError> {
         if !matches!(self.node(root).kind, Kind::Concat { .. }) {
             return Ok(true);
@@ -92,15 +92,15 @@ impl Flat {
         Ok(true)
     }
 
-    /// The first join below a node that a piece of it does not stay within one operand of, as places to cut it at.
-    /// Notes whether what was seen reduces.
+    /// Returns the first join below a node whose operands a piece of the node crosses, as positions to cut at.
+    /// Records whether a reduction was seen.
     fn cut(
         &self,
         root: FlatId,
         piece: &mut Piece,
         loaded: &dyn Fn(FlatId) -> bool,
     ) -> Result<Option<Cut>, LowerError> {
-        // Axes of the piece, then those of reductions, which cannot be cut.
+        // The axes of the piece, then those of reductions, which cannot be cut.
         let mut extents: Vec<Dim> = piece.ranges.iter().map(|(_, length)| length.clone()).collect();
         piece.reduces = false;
         let mut seen: HashSet<(FlatId, AffineMap)> = HashSet::new();
@@ -143,7 +143,7 @@ impl Flat {
         Ok(None)
     }
 
-    /// The map of a piece of a node, whose loop axes are numbered like its ranges.
+    /// Returns the map of a piece of a node; its loop axes are numbered like its ranges.
     fn map_of(&self, root: FlatId, piece: &Piece) -> Result<AffineMap, LowerError> {
         let mut ranges = piece.ranges.iter().enumerate();
         let shape = &self.node(root).shape;
@@ -157,8 +157,8 @@ impl Flat {
         shape.iter().map(index).collect()
     }
 
-    /// Where an index along an axis of some length passes from one operand of a join to the next, in ascending order;
-    /// nothing if that depends on sizes.
+    /// Returns where an index along an axis of some length passes from one operand of a join to the next, in
+    /// ascending order; `None` if that depends on sizes.
     fn places(&self, ends: &[Dim], index: &AffineIndex, length: &Dim) -> Result<Vec<Dim>, LowerError> {
         let Some((total, ends)) = ends.split_last() else { return Ok(Vec::new()) };
         let whole = match index.step {
@@ -189,7 +189,7 @@ impl Flat {
     }
 }
 
-/// Pieces by kernels: those that can share the outermost loop.
+/// Groups pieces by kernel: those that can share the outermost loop.
 pub(crate) fn by_kernels(pieces: Vec<Piece>) -> Vec<Vec<Piece>> {
     let mut kernels: Vec<Vec<Piece>> = Vec::new();
     for piece in pieces {

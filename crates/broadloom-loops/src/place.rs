@@ -1,8 +1,8 @@
-//! Where every value of a nest stands, and in which form every reduction runs.
+//! Places every value of a nest, and chooses the form of every reduction.
 //!
-//! A value stands in the loop of the deepest axis it depends on: outer-only values are computed in the outer loop.
-//! What cannot be placed without computing it again and again (`sin(y[1,m])` under a loop over n) is reported, to be
-//! stored by a kernel of its own.
+//! A value is placed in the loop of the deepest axis that it depends on: values that depend only on outer axes are
+//! computed in the outer loop. A value that would be recomputed repeatedly at any place (`sin(y[1,m])` under a loop
+//! over n) is reported, so that a kernel of its own stores it.
 
 mod blocks;
 mod contraction;
@@ -29,35 +29,35 @@ use smallvec::{SmallVec, smallvec};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::RangeInclusive;
 
-/// How a reduction runs.
+/// The form in which a reduction runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Form {
-    /// An accumulator per lane of the vector loop around it.
+    /// One accumulator per lane of the vector loop around it.
     PerLane,
     /// Along its own axis, several neighbours in memory at once.
     Contiguous,
-    /// Along its own axis, element by element: there are loops inside.
+    /// Along its own axis, element by element, because it contains loops.
     Serial,
     /// Rows of accumulators over the strip of the loop around it.
     AccumulatorRows,
     /// A tile function on pairs, over the strip of the loop around it.
     PairwiseTile,
-    /// For the strips of both loops around it at once, before the steps of these: there its results are in rows.
+    /// For the strips of both loops around it at once, before their steps, which read its results from rows.
     Contraction,
-    /// Along its own axis, by a tile function that holds the best elements in rows.
+    /// Along its own axis, with a tile function that keeps the best elements in rows.
     Best,
-    /// The same for the strip of the loop around it at once, in rows over that.
+    /// The same for the whole strip of the loop around it, in rows over the strip.
     BestRows,
 }
 
 impl Form {
-    /// Whether the reduction works on whole rows over the strip of the loop around it, and so ends a stage.
+    /// Returns whether the reduction works on whole rows over the strip of the loop around it, and so ends a stage.
     pub fn is_by_rows(self) -> bool {
         matches!(self, Form::AccumulatorRows | Form::PairwiseTile | Form::BestRows)
     }
 }
 
-/// What a level of the loop tree consists of.
+/// An element of a level of the loop tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum Item {
     Value(ValueId),
@@ -65,7 +65,7 @@ pub(crate) enum Item {
     Store(usize),
 }
 
-/// A nest with places.
+/// A nest with the places of its values.
 #[derive(Debug)]
 pub(crate) struct Placement<'n, 'a> {
     pub nest: &'n Nest<'a>,
@@ -75,13 +75,13 @@ pub(crate) struct Placement<'n, 'a> {
     pub orders: HashMap<AxisId, Order>,
     /// The reduced values of each reduction axis, in order.
     pub reduced: HashMap<AxisId, Vec<ValueId>>,
-    /// Calls that are read from the row in which a reduction before has left the same results.
+    /// Calls whose results are read from a row that an earlier reduction has kept.
     pub kept: HashMap<ValueId, Kept>,
-    /// Calls that write to arrays themselves, and the stores for which they stand.
+    /// Calls that write directly to arrays, and the stores that they replace.
     pub stored_calls: HashMap<ValueId, usize>,
     /// The reductions over dense rows.
     dense: HashSet<AxisId>,
-    /// The contractions, by the loop around them for whose steps they have rows.
+    /// The contractions, by the loop around them that has a row per step.
     pub contractions: BTreeMap<AxisId, Contraction>,
     /// The reductions over such loops inside another reduction.
     rows_of_contractions: Vec<AxisId>,
@@ -131,7 +131,7 @@ impl<'n, 'a> Placement<'n, 'a> {
         placement
     }
 
-    /// Marks what stores are computed from.
+    /// Marks everything that stores are computed from.
     fn mark_live(&mut self) {
         self.live.fill(false);
         let mut stack: Vec<ValueId> = self.nest.stores.iter().flat_map(NestStore::reads).collect();
@@ -153,12 +153,12 @@ impl<'n, 'a> Placement<'n, 'a> {
         live.into_iter()
     }
 
-    /// The loop in which a value stands; `None` is outside of all.
+    /// Returns the loop that contains a value; `None` means outside all loops.
     pub fn position(&self, value: ValueId) -> Option<AxisId> {
         self.position[value.index()]
     }
 
-    /// What a value is computed from; for a reduced value, what its elements contribute.
+    /// Returns what a value is computed from; for a reduced value, the contributions of its elements.
     pub fn sources(&self, value: ValueId) -> SmallVec<[ValueId; 3]> {
         if let Some(kept) = self.kept.get(&value) {
             return smallvec![kept.after];
@@ -172,14 +172,14 @@ impl<'n, 'a> Placement<'n, 'a> {
         }
     }
 
-    /// Whether an axis lies in the loop of another, or is it.
+    /// Returns whether an axis is inside the loop of another, or equal to it.
     fn is_within(&self, axis: Option<AxisId>, around: AxisId) -> bool {
         axis.is_some_and(|axis| self.nest.path(Some(axis)).contains(&around))
     }
 
-    /// Live loops directly inside a level.
+    /// Returns the live loops directly inside a level.
     pub fn loops(&self, level: Option<AxisId>) -> Vec<AxisId> {
-        // A part of a merged axis has a loop of its own only for what stands in it.
+        // A part of a merged axis has its own loop only for the values in it.
         let is_live = |axis: &AxisId| {
             self.nest.axes[axis.index()].part.is_none()
                 || self.live_values().any(|value| self.position(value) == Some(*axis))
@@ -202,12 +202,12 @@ impl<'n, 'a> Placement<'n, 'a> {
         loops
     }
 
-    /// Live values that stand in the loop of an axis or in one inside it.
+    /// Returns the live values in the loop of an axis or in one inside it.
     pub fn subtree(&self, axis: AxisId) -> Vec<ValueId> {
         self.live_values().filter(|value| self.is_within(self.position(*value), axis)).collect()
     }
 
-    /// The values that a loop and those inside it read and that stand outside of it.
+    /// Returns the values that a loop and those inside it read, but do not contain.
     pub fn read_from_outside(&self, axis: AxisId) -> Vec<ValueId> {
         let mut read: Vec<ValueId> =
             self.subtree(axis).into_iter().flat_map(|value| self.sources(value)).collect();
@@ -224,7 +224,7 @@ impl<'n, 'a> Placement<'n, 'a> {
         read
     }
 
-    /// What an item of a level reads that is an item of the level itself.
+    /// Returns what an item of a level reads that is itself an item of the level.
     pub fn item_sources(&self, item: Item, level: Option<AxisId>) -> Vec<Item> {
         let values: Vec<ValueId> = match item {
             Item::Value(value) => self.sources(value).into_vec(),
@@ -238,8 +238,8 @@ impl<'n, 'a> Placement<'n, 'a> {
         items
     }
 
-    /// The item of a level from which a value is read there: that which produces it, or the loop over a part of a
-    /// merged axis.
+    /// Returns the item of a level from which a value is read there: the item that produces it, or the loop over a
+    /// part of a merged axis.
     fn item_at(&self, value: ValueId, level: Option<AxisId>) -> Option<Item> {
         let position = self.position(value);
         let part = position.filter(|axis| {
@@ -249,14 +249,14 @@ impl<'n, 'a> Placement<'n, 'a> {
         part.map(Item::Loop).or_else(|| (position == level).then(|| self.item_of(value)))
     }
 
-    /// The merged axis along which a value recurs or is stretched.
+    /// Returns the merged axis along which a value recurs or is stretched.
     pub fn merged_axis(&self, value: ValueId) -> Option<AxisId> {
         match self.nest.axes[self.position(value)?.index()].part? {
             Part::Inner(merged) | Part::Outer(merged, _) => Some(merged),
         }
     }
 
-    /// The values of a part of a merged axis that are read outside of its loop.
+    /// Returns the values of a part of a merged axis that are read outside its loop.
     pub fn read_from_part(&self, part: AxisId) -> Vec<ValueId> {
         let readers = self.live_values().filter(|value| self.position(*value) != Some(part));
         let mut read: Vec<ValueId> = readers.flat_map(|value| self.sources(value)).collect();
@@ -267,7 +267,7 @@ impl<'n, 'a> Placement<'n, 'a> {
         read
     }
 
-    /// The array that a value is loaded from, if a strip of an axis meets it side by side.
+    /// Returns the array that a value is loaded from, if its elements are contiguous in a strip of an axis.
     pub fn side_by_side(&self, value: ValueId, strip: AxisId) -> Option<Operand> {
         match self.nest.values[value.index()].def {
             Def::Load { access, delta } if self.nest.accesses[access.index()].stride(strip).is_one() => {
@@ -277,7 +277,7 @@ impl<'n, 'a> Placement<'n, 'a> {
         }
     }
 
-    /// Finds the calls that are made for one store alone, which puts their results side by side.
+    /// Finds calls with a single store as their only use, whose results are contiguous in the array.
     fn find_stored_calls(&mut self) {
         let nest = self.nest;
         let mut readers = vec![0usize; nest.values.len()];
@@ -300,7 +300,7 @@ impl<'n, 'a> Placement<'n, 'a> {
         self.stored_calls = direct.map(|(index, store)| (store.value, index)).collect();
     }
 
-    /// The loads that are gathered into rows over the strip of an axis.
+    /// Returns the loads that are gathered into rows over the strip of an axis.
     pub fn gathered(&self, axis: AxisId) -> Vec<(ValueId, &Gathered)> {
         let of = |value: ValueId| match self.nest.values[value.index()].def {
             Def::Load { access, .. } => self.nest.accesses[access.index()].gathered.as_ref(),
@@ -310,7 +310,7 @@ impl<'n, 'a> Placement<'n, 'a> {
         loads.filter(|(_, gathered)| gathered.axis == axis).collect()
     }
 
-    /// The item that produces a value.
+    /// Returns the item that produces a value.
     pub fn item_of(&self, value: ValueId) -> Item {
         match self.nest.reductions.get(&value) {
             Some(reduction) => Item::Loop(reduction.axis),
@@ -318,7 +318,7 @@ impl<'n, 'a> Placement<'n, 'a> {
         }
     }
 
-    /// The items of a level in an order in which each comes after what it reads.
+    /// Returns the items of a level in an order in which each comes after what it reads.
     pub fn items(&self, level: Option<AxisId>) -> Vec<Item> {
         let mut items: Vec<Item> = self
             .live_values()
@@ -354,7 +354,7 @@ impl<'n, 'a> Placement<'n, 'a> {
         sorted
     }
 
-    /// Whether a value is computed for whole rows by a tile function.
+    /// Returns whether a tile function computes a value for whole rows.
     pub fn is_call(&self, value: ValueId) -> bool {
         let entry = &self.nest.values[value.index()];
         self.position(value).is_some()
@@ -362,7 +362,7 @@ impl<'n, 'a> Placement<'n, 'a> {
             && matches!(&entry.def, Def::Op { op, .. } if op.tile(entry.dtype).is_some())
     }
 
-    /// Whether a value is computed for whole rows: by a tile function, or because results run along the rows.
+    /// Returns whether a value is computed for whole rows: by a tile function, or by a scan along the rows.
     pub fn is_by_rows(&self, value: ValueId) -> bool {
         self.is_call(value)
             || self.nest.scans.contains_key(&value) && self.position(value) == self.nest.scanned
@@ -384,13 +384,13 @@ impl<'n, 'a> Placement<'n, 'a> {
         }
     }
 
-    /// Whether an axis counts the groups of another.
+    /// Returns whether an axis counts the groups of another.
     fn is_counter(&self, axis: AxisId) -> bool {
         let counts = |other: &NestAxis| other.group.as_ref().is_some_and(|(group, _)| *group == axis);
         self.nest.axes.iter().any(counts)
     }
 
-    /// The axis that a reduction may share a vector loop or a strip with: the one around it, unless its steps are
+    /// Returns the axis whose vector loop or strip a reduction may share: the one around it, unless its steps are
     /// groups, whose ranges differ.
     fn neighbour(&self, axis: AxisId) -> Option<AxisId> {
         let group = self.nest.axes[axis.index()].group.as_ref().map(|(group, _)| *group);
@@ -440,15 +440,15 @@ impl<'n, 'a> Placement<'n, 'a> {
         }
     }
 
-    /// What the walk in a loop finds that is for all of its strip at once, if there is one.
+    /// Returns the walk in a loop that covers its whole strip at once, if there is one.
     pub fn best_in(&self, axis: AxisId) -> Option<Found> {
         let walks = self.nest.found.iter().filter(|(walk, _)| self.forms.get(walk) == Some(&Form::BestRows));
         let mut inside = walks.filter(|(walk, _)| self.nest.axes[walk.index()].parent == Some(axis));
         inside.next().map(|(_, found)| *found)
     }
 
-    /// How many loads that depend on both a reduction axis and its neighbour have unit stride along the former,
-    /// along the latter, or along neither.
+    /// Returns how many loads that depend on both a reduction axis and its neighbour have unit stride along the
+    /// former, along the latter, or along neither.
     fn directions(&self, axis: AxisId, neighbour: AxisId) -> (usize, usize, usize) {
         let (mut along, mut across, mut other) = (0, 0, 0);
         for value in self.live_values().filter(|value| self.position(*value) == Some(axis)) {
@@ -468,8 +468,8 @@ impl<'n, 'a> Placement<'n, 'a> {
         (along, across, other)
     }
 
-    /// Whether a loop over a free axis (or over one in a strip) may compute several steps at once, for the loops
-    /// that stand inside it.
+    /// Returns whether a loop over a free axis (or over one in a strip) may compute several steps at once, given
+    /// the loops inside it.
     pub fn vectorizes(&self, axis: AxisId, level: Option<AxisId>, inside: &[AxisId]) -> bool {
         let counts = self.is_counter(axis);
         let short = self.steps(axis, level).is_some_and(|steps| steps < LEAST_LANES as i64);
@@ -481,14 +481,14 @@ impl<'n, 'a> Placement<'n, 'a> {
                 .all(|inner| matches!(self.forms.get(inner), Some(Form::PerLane | Form::Contraction)))
     }
 
-    /// Steps of the loop over an axis at a level, if that is a constant: in a reduction over dense rows, the loop may go
-    /// on from one row into the next.
+    /// Returns the number of steps of the loop over an axis at a level, if it is constant: in a reduction over
+    /// dense rows, the loop may continue from one row into the next.
     fn steps(&self, axis: AxisId, level: Option<AxisId>) -> Option<i64> {
         let is_dense = level.is_some_and(|level| level != axis && self.has_dense_rows(level));
         self.nest.axes[axis.index()].extent.as_constant().filter(|_| !is_dense)
     }
 
-    /// Steps computed at once for values of these dtypes.
+    /// Returns the number of steps computed at once for values of these dtypes.
     pub fn lanes(&self, axis: AxisId, level: Option<AxisId>, values: impl Iterator<Item = ValueId>) -> usize {
         let (mut count, mut widest, mut narrowest) = (0, None, 8);
         for value in values.filter(|value| self.nest.varies[value.index()] & bit(axis) != 0) {
@@ -500,7 +500,7 @@ impl<'n, 'a> Placement<'n, 'a> {
                 continue;
             }
             count += 1;
-            // Elements that do not lie side by side are loaded one by one, however short.
+            // Elements that are not contiguous are loaded one by one, however short they are.
             let is_apart = matches!(entry.def, Def::Load { access, .. }
                 if !self.nest.accesses[access.index()].stride(axis).is_one());
             if entry.dtype != DType::Bool || matches!(entry.def, Def::Load { .. }) {
@@ -514,7 +514,7 @@ impl<'n, 'a> Placement<'n, 'a> {
             element == USUAL_LANE_BYTES && narrowest > 1 && count > max_uncrowded_values(self.target());
         let registers = if is_crowded { REGISTERS_OF_CROWDED_VALUE } else { REGISTERS_OF_VALUE };
         let preferred = registers * self.target().vector_bytes / element;
-        // A short axis has whole vectors, too.
+        // A short axis also fills whole vectors.
         match self.steps(axis, level) {
             Some(steps) if steps < 2 * LEAST_LANES as i64 => LEAST_LANES,
             Some(steps) if steps < 4 * LEAST_LANES as i64 => preferred.min(2 * LEAST_LANES),
@@ -522,12 +522,12 @@ impl<'n, 'a> Placement<'n, 'a> {
         }
     }
 
-    /// What the kernel takes for granted of sizes.
+    /// Returns the assumptions of the kernel about sizes.
     pub fn assumptions(&self) -> Vec<Assumption> {
         let is_narrow = |value: &ValueId| {
             matches!(self.nest.reductions[value].operand, Contribution::Indexed { narrow: true, .. })
         };
-        // Tile functions on pairs count in 32 bits, too.
+        // Tile functions on pairs also count in 32 bits.
         let is_narrow = |axis: &AxisId, values: &[ValueId]| {
             self.forms.get(axis) == Some(&Form::PairwiseTile) || values.iter().any(is_narrow)
         };
@@ -554,17 +554,17 @@ impl<'n, 'a> Placement<'n, 'a> {
         narrow.chain(kept).filter_map(assumption).chain(merged).chain(called).chain(contracted).collect()
     }
 
-    /// The machine that the kernel is made for.
+    /// Returns the machine for which the kernel is made.
     pub fn target(&self) -> &Target {
         &self.options.target
     }
 
-    /// Whether rows of symbolic length may be kept.
+    /// Returns whether rows of symbolic length may be kept.
     pub fn keeps_rows(&self) -> bool {
         self.options.keep_rows
     }
 
-    /// Whether loops may compute several steps at once.
+    /// Returns whether loops may compute several steps at once.
     pub fn is_vector(&self) -> bool {
         self.options.vectorize
     }

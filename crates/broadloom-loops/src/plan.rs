@@ -3,7 +3,7 @@
 use broadloom_ir::ExprId;
 use std::fmt;
 
-/// What becomes of a tensor.
+/// The treatment of a tensor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Choice {
     /// Computed by a kernel of its own and read from an array.
@@ -14,26 +14,26 @@ pub enum Choice {
     Unroll,
 }
 
-/// Why a tensor is materialised.
+/// The reason why a tensor is materialised.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reason {
-    /// It is read under several index maps and would be computed under each.
+    /// It is read under several index maps, and would be recomputed under each.
     Maps {
-        /// How many.
+        /// The number of maps.
         count: usize,
         /// The most expensive op that would be repeated.
         op: &'static str,
         /// Its cost per element.
         cost: u32,
     },
-    /// It would be computed anew in each step of a loop that it does not depend on.
+    /// It would be recomputed in each step of a loop that it does not depend on.
     Invariant {
         /// The most expensive op that would be repeated.
         op: &'static str,
         /// Its cost per element.
         cost: u32,
     },
-    /// It is an output, which another output of other sizes reads.
+    /// It is an output that another output of other sizes reads.
     Shared {
         /// The most expensive op that would be repeated.
         op: &'static str,
@@ -44,28 +44,28 @@ pub enum Reason {
     ShortStrip {
         /// The function.
         op: &'static str,
-        /// Elements of a strip, if that is a constant.
+        /// The number of elements of a strip, if it is constant.
         length: Option<i64>,
     },
-    /// It is indexed by data.
+    /// Data index it.
     Table,
     /// It is read with a different shape.
     Reshaped,
-    /// A copy in another order of axes: loops that repeat would gather its elements again and again.
+    /// A copy with another order of axes: loops that repeat would gather its elements again and again.
     Packed,
-    /// Threads share its reduction: partial results.
+    /// Partial results of a reduction that threads share.
     Partials,
-    /// They are the best elements along an axis, or their indices, which one walk finds together.
+    /// The best elements along an axis, or their indices, which one walk finds together.
     Best,
-    /// Rows are sorted where they lie, by a function.
+    /// A function sorts its rows in memory.
     Sorted,
-    /// They are running results along an axis, which are read otherwise than one after the other.
+    /// A scan that is read in another order than its own.
     Scanned,
-    /// Reductions stand too deep in one another.
+    /// Reductions are nested too deeply.
     Nested,
-    /// The loops of its reader, in the order that memory wants, would compute it again and again.
+    /// The loops of its reader, in the order that suits memory, would recompute it repeatedly.
     Loops,
-    /// It is reduced from a contraction, which goes by strips of an axis that its reader reduces.
+    /// It is reduced from a contraction, which takes strips of an axis that its reader reduces.
     Contracted,
     /// The kernel would be too large.
     Large,
@@ -74,12 +74,12 @@ pub enum Reason {
 /// A tensor of the plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Planned {
-    /// The expression that it is, or is part of.
+    /// The expression that it is, or is a part of.
     pub expr: ExprId,
-    /// What becomes of it.
+    /// Its treatment.
     pub choice: Choice,
-    /// What an element costs if it is computed where it is read, with all that it is computed from; an addition
-    /// costs 1.
+    /// The cost per element if it is computed where it is read, including everything that it is computed from; an
+    /// addition costs 1.
     pub cost: u32,
 }
 
@@ -104,7 +104,7 @@ impl fmt::Display for Reason {
             Reason::Best => f.write_str("found together in one pass"),
             Reason::Sorted => f.write_str("sorted a whole row at a time"),
             Reason::Scanned => f.write_str("running results that are read in another order"),
-            Reason::Nested => f.write_str("reductions are nested too deeply"),
+            Reason::Nested => f.write_str("reductions are nested too deeplyly"),
             Reason::Loops => f.write_str("the loops that read it would recompute it"),
             Reason::Contracted => f.write_str("computed in strips of the axis that its reader reduces"),
             Reason::Large => f.write_str("the kernel would be too large"),

@@ -1,4 +1,4 @@
-//! Schedules as text.
+//! Prints schedules.
 
 use crate::kernel::*;
 use broadloom_ir::SymbolId;
@@ -6,7 +6,7 @@ use broadloom_ir::dim::{Dim, Named};
 use std::fmt;
 
 impl Schedule {
-    /// A dim of the schedule with names for its symbols.
+    /// Returns a dim of the schedule with the names of its symbols.
     pub fn show(&self, dim: &Dim) -> String {
         let host: Vec<String> = self
             .host_symbols
@@ -134,7 +134,7 @@ impl Printer<'_> {
         }
     }
 
-    /// What a walk for the best elements leaves in its rows.
+    /// Returns the contents of the rows that a walk for the best elements fills.
     fn held(&self, [values, indices]: [RowId; 2], largest: bool, source: Operand) -> String {
         let extreme = if largest { "greatest" } else { "least" };
         let source = match source {
@@ -185,9 +185,10 @@ impl Printer<'_> {
                     writeln!(f, "{pad}call {} = {op}({})", self.operand(*target), args.join(", "))?;
                 }
                 Stmt::Begin { row, value } => writeln!(f, "{pad}begin {row} <- {value}")?,
-                Stmt::Scan { op, target, source, state, .. } => {
+                Stmt::Scan { op, target, source, state, rows, .. } => {
                     let (target, source) = (self.operand(*target), self.operand(*source));
-                    writeln!(f, "{pad}scan {target} = {op} of {source} from {state}")?;
+                    let rows = rows.map_or(String::new(), |rows| format!(" for {}", self.axis(rows)));
+                    writeln!(f, "{pad}scan {target} = {op} of {source} from {state}{rows}")?;
                 }
                 Stmt::Reduce(reduce) => {
                     let order = order(reduce.order);

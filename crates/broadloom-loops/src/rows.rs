@@ -1,8 +1,8 @@
-//! Lengths of strips and places of scratch rows.
+//! Computes the lengths of strips and the places of scratch rows.
 //!
-//! Rows whose lifetimes do not overlap share memory. A row lives from the statement that first writes it, or from the
-//! beginning of the loop that writes it element by element, to the last one that reads it, or, if it is read in a loop
-//! that it was not written in, to the end of that loop.
+//! Rows with disjoint lifetimes share memory. A row lives from the statement that first writes it, or from the
+//! beginning of the loop that writes it element by element, to the last statement that reads it or, if a loop reads
+//! it that does not write it, to the end of that loop.
 
 use crate::Target;
 use crate::kernel::*;
@@ -17,14 +17,14 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 /// Where a row should stay while a strip is computed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Level {
-    /// In the first-level cache: it is met in every step.
+    /// In the first-level cache: every step uses it.
     First,
-    /// In the second: a lane of a block, which is met in one step of `LANES`, or a place of the best elements, which is
-    /// met by few.
+    /// In the second-level cache: a lane of a block, which one step in `LANES` uses, or a place of the best
+    /// elements, which few steps use.
     Second,
-    /// Anywhere: a rank of blocks, which is met once in `2^rank` blocks, and of most axes hardly any is met at all; and
-    /// a row of a block that is transposed, one of many, each of which is written and read once. That the other arrays
-    /// are read by whole rows is worth more.
+    /// Anywhere: a rank of blocks, which one in `2^rank` blocks uses, and most axes hardly use any; or one of many
+    /// rows of a transposed block, each of which is written and read once. Reading the other arrays by whole rows
+    /// is worth more.
     Memory,
 }
 

@@ -1,43 +1,48 @@
-//! What every schedule promises. [`lower`](crate::lower) checks it of each one that it makes, for machine code is made
-//! of it without a further question:
+//! The promises of every schedule. [`lower`](crate::lower) checks them for each schedule that it makes, because
+//! code generation relies on them without further checks:
 //!
-//! 1. what a statement names exists, and a value is defined once, before it is read, in a loop around (or before) its
-//!    readers;
-//! 2. a `For`, `Strip`, `Reduce`, `Stream`, `Contract`, `Best` or `BestRows` of an axis stands in no other loop of that axis,
-//!    except that a `For` walks the strip of a `Strip`, of a `Reduce` with a prologue, of a `Stream`, of a `Contract`, or
-//!    of a `Best`;
-//! 3. rows are used over the strip of their axis, which is no longer than they are, and are written before they are
-//!    read; no row that is written in between shares their memory; periodic ones are written by the loop over their
-//!    period, a constant, before any strip that reads them, are longer by that, and hold it a whole number of times;
-//!    stretched ones are written in the strip, by the one-lane loop over the axis that is stretched, and are longer by
-//!    [`STRETCH`]; blocks are written in the strips of both axes in which they are read;
-//! 4. an access is moved only by axes whose loops are around it, and has a buffer of its dtype, or none if it is a
-//!    position;
-//! 5. dtypes of operands agree as the op table demands, stores keep the dtype of the buffer, and the rows of calls,
-//!    pairs and streams have the dtypes of what they hold; what works on whole rows has a tile function for them;
-//! 6. inside a vector loop no other loop is a vector loop, and reductions are `Free` or `Sequential`;
-//! 7. no axis is both the strip and the reduction of a `Stream`, no `Stream` combines groups, and a reduction combines
-//!    in an order that its op allows; a `Stream` that takes several steps at once has no prologue, and by the tree no
-//!    accumulator for which the first of equal elements counts; one of dense rows goes by the tree, has nothing ahead of
-//!    its steps, and what it reads lies row behind row;
-//! 8. what a kernel writes is no input and stands in the loop that threads share, if there is one, whose axis moves it:
-//!    no two write the same element;
-//! 9. an axis that is counted in 32 bits is as short as that, as a constant or by an [assumption](Schedule::assumptions);
-//! 10. a `Contract` of an axis that has ranks enough stands in strips of two axes, whose loops are not around it; it has as many rows of results as the
-//!     strip of one has steps, and rows of whole vectors over the strip of the other, which moves no array that its
-//!     body reads; its body cannot fail, and reads only those rows that the prologue fills with what follows from
-//!     elements of arrays that the kernel does not write; these rows share memory with no others;
-//! 11. a `Best` stands in no loop of its axes and in no vector loop; it reads a row that its body fills, or an array, and
-//!     then has no body; it has a row of the dtype of the elements and one of i64, both as long as its axis of places,
-//!     a constant;
-//! 12. a `BestRows` stands in no loop of its axes and in no vector loop, but in a strip of one and in one of its places, as
-//!     many as are asked for; it has as many rows of the dtype of the elements and of i64 over the first; it reads a row
-//!     over it that its steps fill, or what ahead of them does, or what lies side by side in an array;
-//! 13. the axis along which results run is not the one that threads share, and a loop over it in which others stand takes
-//!     one step after the other; a `Scan` is over a strip of it in no loop over it, and has a state of one element, of the
-//!     dtype of what it reads and writes, which a `Begin` outside of its strips has written;
-//! 14. a `Sort` stands in no loop of its axis, which threads do not share, and in no vector loop; along the axis, what it
-//!     reads and what it writes lie side by side, in two arrays: elements of one dtype, or their indices, which are i64.
+//! 1. Everything that a statement names exists. A value is defined once, before it is read, in a loop around its
+//!    readers or before them.
+//! 2. A `For`, `Strip`, `Reduce`, `Stream`, `Contract`, `Best` or `BestRows` of an axis is in no other loop of that
+//!    axis, except that a `For` walks the strip of a `Strip`, of a `Reduce` with a prologue, of a `Stream`, of a
+//!    `Contract`, or of a `Best`.
+//! 3. Rows are used over the strip of their axis, which is no longer than the rows, and are written before they are
+//!    read; no row that is written in between shares their memory. The loop over their period, a constant, writes
+//!    periodic rows before any strip that reads them; these rows are longer by the period, and hold it a whole
+//!    number of times. The one-lane loop over the stretched axis writes stretched rows in the strip; these rows are
+//!    longer by [`STRETCH`]. Blocks are written in the strips of both axes in which they are read.
+//! 4. Only axes whose loops are around an access move it. It has a buffer of its dtype, or none if it is a
+//!    position.
+//! 5. Dtypes of operands agree as the op table requires, stores keep the dtype of the buffer, and the rows of
+//!    calls, pairs and streams have the dtypes of their contents. Statements on whole rows have a tile function for
+//!    those dtypes.
+//! 6. Inside a vector loop no other loop is a vector loop, and reductions are `Free` or `Sequential`.
+//! 7. No axis is both the strip and the reduction of a `Stream`, no `Stream` combines groups, and a reduction
+//!    combines in an order that its op allows. A `Stream` that takes several steps at once has no prologue and, in
+//!    tree order, no accumulator for which the first of equal elements counts. A `Stream` of dense rows is in tree
+//!    order and has nothing ahead of its steps, and the rows that it reads are contiguous.
+//! 8. A kernel writes to no input. Its writes are in the loop that threads share, if there is one, and the axis of
+//!    that loop moves them: no two threads write the same element.
+//! 9. An axis that is counted in 32 bits is short enough, as a constant or by an
+//!    [assumption](Schedule::assumptions).
+//! 10. A `Contract`, whose axis has enough ranks, is in strips of two axes whose loops are not around it. It has as
+//!     many rows of results as the strip of one axis has steps. These rows consist of whole vectors over the strip
+//!     of the other axis, which moves no array that the body reads. The body cannot fail, and it reads only rows
+//!     that the prologue fills with values computed from elements of arrays that the kernel does not write. These
+//!     rows share memory with no others.
+//! 11. A `Best` is in no loop of its axes and in no vector loop. It reads a row that its body fills, or an array,
+//!     and then has no body. It has a row of the dtype of the elements and one of i64, both as long as its axis of
+//!     places, which is a constant.
+//! 12. A `BestRows` is in no loop of its axes and in no vector loop, but in a strip of one axis and in one strip of
+//!     its places, as many as are requested. It has that many rows of the dtype of the elements and of i64 over the
+//!     first strip. It reads a row over that strip which its steps, or the statements ahead of them, fill, or
+//!     contiguous elements of an array.
+//! 13. Threads do not share the axis of scans, and a loop over it that contains other loops takes one step at a
+//!     time. A `Scan` is over a strip of that axis but in no loop over it. Its state is one element of the dtype
+//!     that it reads and writes, which a `Begin` outside its strips has written.
+//! 14. A `Sort` is in no loop of its axis, which threads do not share, and in no vector loop. Along the axis, its
+//!     source and its target are contiguous, in two different arrays: elements of one dtype, or their indices, which
+//!     are i64.
 
 mod best;
 mod contraction;
@@ -55,17 +60,17 @@ use broadloom_ir::ops::Op;
 use broadloom_ir::reduce::ReduceOp;
 use scratch::Scratch;
 
-/// A broken promise of a schedule: a bug of this crate.
+/// A broken promise of a schedule: a bug in this crate.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("kernel {kernel}: {fault}")]
 pub struct Broken {
-    /// Where.
+    /// The kernel.
     pub kernel: KernelId,
-    /// What.
+    /// The fault.
     pub fault: Fault,
 }
 
-/// The kinds of broken promise.
+/// The kinds of broken promises.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Fault {
     /// Promise 1.
@@ -121,7 +126,7 @@ pub enum Fault {
 /// Checks the promises of a schedule.
 ///
 /// # Errors
-/// The first promise that is broken.
+/// Returns the first promise that is broken.
 pub fn verify(schedule: &Schedule) -> Result<(), Broken> {
     for (index, kernel) in schedule.kernels.iter().enumerate() {
         let broken = |fault| Broken { kernel: KernelId::new(index), fault };
@@ -157,23 +162,23 @@ struct Strip {
     length: usize,
 }
 
-/// Where the walk through a kernel's statements is.
+/// The state of the walk through a kernel's statements.
 struct Scope<'k> {
     schedule: &'k Schedule,
     kernel: &'k Kernel,
-    /// By value.
+    /// The state of each value.
     values: Vec<State>,
-    /// Those in scope, in the order of their definitions.
+    /// The values in scope, in the order of their definitions.
     defined: Vec<ValueId>,
-    /// By axis, whether a loop around goes through its steps.
+    /// For each axis, whether a surrounding loop runs through its steps.
     walked: Vec<bool>,
-    /// By axis, the strip of it that a loop around has cut.
+    /// For each axis, the strip of it that a surrounding loop has cut.
     strips: Vec<Option<Strip>>,
     strips_seen: usize,
-    /// The axis of the vector loop around.
+    /// The axis of the surrounding vector loop.
     vector: Option<AxisId>,
     scratch: Scratch,
-    /// By row, of a block: the strip of the axis whose steps have rows, in which it was written.
+    /// For each row of a block: the strip, of the axis with one row per step, in which it was written.
     blocks: Vec<Option<Strip>>,
 }
 
@@ -217,7 +222,7 @@ impl<'k> Scope<'k> {
         }
     }
 
-    /// What `check` brings into scope is out of it afterwards.
+    /// Removes everything that `check` brings into scope.
     fn scoped(&mut self, check: impl FnOnce(&mut Self) -> Result<(), Fault>) -> Result<(), Fault> {
         let before = self.defined.len();
         check(self)?;
@@ -235,51 +240,51 @@ impl<'k> Scope<'k> {
         }
     }
 
-    /// An access that only axes with loops around it, and perhaps one more, move.
-    fn moved(&self, id: AccessId, also: Option<AxisId>) -> Result<&'k Access, Fault> {
+    /// Checks that only axes with loops around it, or those in `also`, move an access.
+    fn moved(&self, id: AccessId, also: &[AxisId]) -> Result<&'k Access, Fault> {
         let access = find(&self.kernel.accesses, id.index(), "access")?;
         for &(axis, stride) in &access.strides {
             self.axis(axis)?;
             self.stride(stride)?;
-            if !self.walked[axis.index()] && also != Some(axis) {
+            if !self.walked[axis.index()] && !also.contains(&axis) {
                 return Err(Fault::Moved(id));
             }
         }
         Ok(access)
     }
 
-    /// The buffer of an access to elements.
+    /// Returns the buffer of an access to elements.
     fn buffer(&self, id: AccessId, access: &Access) -> Result<&'k Buffer, Fault> {
         let buffer = find(&self.schedule.buffers, access.buffer.ok_or(Fault::Buffer(id))?.index(), "buffer")?;
         if buffer.dtype == access.dtype { Ok(buffer) } else { Err(Fault::Buffer(id)) }
     }
 
-    /// The dtype of what is read.
+    /// Returns the dtype of a read.
     fn source(&self, id: AccessId) -> Result<DType, Fault> {
-        let access = self.moved(id, None)?;
+        let access = self.moved(id, &[])?;
         self.buffer(id, access).map(|buffer| buffer.dtype)
     }
 
     fn position(&self, id: AccessId) -> Result<(), Fault> {
-        match self.moved(id, None)? {
+        match self.moved(id, &[])? {
             Access { buffer: None, offset_param: Some(param), .. } => self.param(*param),
             _ => Err(Fault::Buffer(id)),
         }
     }
 
-    /// The dtype of what is written.
-    fn target(&self, id: AccessId, also: Option<AxisId>) -> Result<DType, Fault> {
+    /// Returns the dtype of a write.
+    fn target(&self, id: AccessId, also: &[AxisId]) -> Result<DType, Fault> {
         let access = self.moved(id, also)?;
         let buffer = self.buffer(id, access)?;
         if matches!(buffer.role, Role::Input(_)) {
             return Err(Fault::Buffer(id));
         }
-        // A stride of the caller's array is not zero: what is written does not overlap itself.
+        // A stride of the caller's array is not zero: writes do not overlap each other.
         let own = |axis: AxisId| {
-            let is_met = self.walked[axis.index()] || also == Some(axis);
+            let is_met = self.walked[axis.index()] || also.contains(&axis);
             is_met && access.stride(axis) != Some(Stride::Constant(0))
         };
-        // Nothing is written to an array without elements, whose strides may all be zero.
+        // Nothing is written to an empty array, whose strides may all be zero.
         let is_empty = buffer.shape.iter().any(Dim::is_zero);
         match self.kernel.parallel {
             Some(axis) if !is_empty && (!own(axis) || access.stride(axis).is_none()) => {
@@ -289,39 +294,50 @@ impl<'k> Scope<'k> {
         }
     }
 
-    /// The dtype of what the current strip of an axis meets of an array, if it lies side by side.
+    /// Returns the dtype of the part of an array that the current strip of an axis covers, if it is contiguous.
     fn side_by_side(&self, id: AccessId, axis: AxisId) -> Result<DType, Fault> {
+        self.side_by_side_in(id, axis, &[axis])
+    }
+
+    /// The same in the strips of further axes, through whose steps a statement goes itself.
+    fn side_by_side_in(&self, id: AccessId, axis: AxisId, all: &[AxisId]) -> Result<DType, Fault> {
         self.axis(axis)?;
-        let access = self.moved(id, Some(axis))?;
+        let access = self.moved(id, all)?;
         if self.walked[axis.index()] || self.strips[axis.index()].is_none() || !access.is_unit(axis) {
             return Err(Fault::Moved(id));
         }
         Ok(self.buffer(id, access)?.dtype)
     }
 
-    /// The dtype of what is written for a whole strip.
-    fn target_of_strip(&self, target: Operand, axis: AxisId) -> Result<DType, Fault> {
+    /// Returns the dtype of a write for a whole strip.
+    fn target_of_strip(&self, target: Operand, axis: AxisId, all: &[AxisId]) -> Result<DType, Fault> {
         match target {
             Operand::Row(row) => Ok(self.row(row)?.dtype),
             Operand::Array { access, .. } => {
-                self.side_by_side(access, axis)?;
-                self.target(access, Some(axis))
+                self.side_by_side_in(access, axis, all)?;
+                self.target(access, all)
             }
         }
     }
 
-    /// What is read of a whole strip, in a dtype.
-    fn source_of_strip(&mut self, source: Operand, axis: AxisId, dtype: DType) -> Result<(), Fault> {
+    /// Checks a read of a whole strip in a dtype.
+    fn source_of_strip(
+        &mut self,
+        source: Operand,
+        axis: AxisId,
+        all: &[AxisId],
+        dtype: DType,
+    ) -> Result<(), Fault> {
         match source {
             Operand::Row(row) if self.read_row(row, axis)? != dtype => Err(Fault::RowDtype(row)),
-            Operand::Array { access, .. } if self.side_by_side(access, axis)? != dtype => {
+            Operand::Array { access, .. } if self.side_by_side_in(access, axis, all)? != dtype => {
                 Err(Fault::Buffer(access))
             }
             Operand::Row(_) | Operand::Array { .. } => Ok(()),
         }
     }
 
-    /// A loop, and what runs at the end of each of its innermost turns.
+    /// Checks a loop, and runs `end` at the end of each of its innermost iterations.
     fn looped(
         &mut self,
         each: &Loop<'_>,
@@ -429,13 +445,13 @@ impl<'k> Scope<'k> {
         match stmt {
             Stmt::Let(value) => self.value(*value),
             Stmt::Store { access, value, .. } => {
-                let stored = self.target(*access, None)?;
+                let stored = self.target(*access, &[])?;
                 if self.read(*value)? == stored { Ok(()) } else { Err(Fault::Dtype(*value)) }
             }
             Stmt::Scatter { access, index, stride, size, op, value, .. } => {
                 self.stride(*stride)?;
                 self.extent(*size)?;
-                let stored = self.target(*access, None)?;
+                let stored = self.target(*access, &[])?;
                 let good = self.read(*value)? == stored && self.read(*index)? == DType::I64;
                 match op {
                     _ if !good || !is_computed(stored) => Err(Fault::Dtype(*value)),
@@ -452,8 +468,8 @@ impl<'k> Scope<'k> {
                 if self.read(*value)? == dtype { Ok(()) } else { Err(Fault::Dtype(*value)) }
             }
             Stmt::Call { op, target, args, axis } => {
-                let dtype = self.target_of_strip(*target, *axis)?;
-                args.iter().try_for_each(|arg| self.source_of_strip(*arg, *axis, dtype))?;
+                let dtype = self.target_of_strip(*target, *axis, &[*axis])?;
+                args.iter().try_for_each(|arg| self.source_of_strip(*arg, *axis, &[*axis], dtype))?;
                 match op.tile(dtype) {
                     Some((function, _)) if function.arity() == args.len() => {
                         target.row().map_or(Ok(()), |row| self.write_row(row, *axis))
@@ -462,8 +478,8 @@ impl<'k> Scope<'k> {
                 }
             }
             Stmt::Begin { row, value } => self.begin(*row, *value),
-            Stmt::Scan { op, target, source, state, axis } => {
-                self.scan(*op, [*target, *source], *state, *axis)
+            Stmt::Scan { op, target, source, state, axis, rows } => {
+                self.scan(*op, [*target, *source], *state, *axis, *rows)
             }
             Stmt::Pairs(pairs) => self.pairs(pairs),
             Stmt::Sort(sort) => self.sort(sort),
@@ -486,7 +502,7 @@ impl<'k> Scope<'k> {
     }
 }
 
-/// Whether values of a dtype are computed with; floats of 16 bits are only stored and converted.
+/// Returns whether values of a dtype are computed with; 16-bit floats are only stored and converted.
 fn is_computed(dtype: DType) -> bool {
     dtype.arithmetic() == dtype
 }

@@ -639,7 +639,7 @@ const SCANS: &[(&str, &str, Break)] = &[
         });
     }),
     // No axis along which they run.
-    ("Row", "running sums of rows", |schedule| schedule.kernels[0].scanned = None),
+    ("Row", "running sums of functions", |schedule| schedule.kernels[0].scanned = None),
     // Along another axis.
     ("Form", "running sums of rows", |schedule| {
         let other = schedule.kernels[0].parallel;
@@ -652,7 +652,7 @@ const SCANS: &[(&str, &str, Break)] = &[
         });
     }),
     // Nothing that they begin with.
-    ("Row", "running sums of rows", |schedule| {
+    ("Row", "running sums of functions", |schedule| {
         let found = first(&mut schedule.kernels[0].body, &mut |body| {
             let before = body.len();
             body.retain(|stmt| !matches!(stmt, Stmt::Begin { .. }));
@@ -676,9 +676,9 @@ const SCANS: &[(&str, &str, Break)] = &[
             _ => false,
         });
     }),
-    ("Row", "running sums of rows", |schedule| schedule.kernels[0].rows[0].span = Span::Strip),
-    ("Row", "running sums of rows", |schedule| schedule.kernels[0].rows[0].length = 2),
-    ("RowDtype", "running sums of rows", |schedule| schedule.kernels[0].rows[0].dtype = DType::F64),
+    ("Row", "running sums of functions", |schedule| schedule.kernels[0].rows[0].span = Span::Strip),
+    ("Row", "running sums of functions", |schedule| schedule.kernels[0].rows[0].length = 2),
+    ("RowDtype", "running sums of functions", |schedule| schedule.kernels[0].rows[0].dtype = DType::F64),
     ("Row", "running sums of functions", |schedule| {
         change(schedule, &mut |stmt| match stmt {
             Stmt::Scan { source: Operand::Row(row), target, .. } => {
@@ -703,6 +703,26 @@ const SCANS: &[(&str, &str, Break)] = &[
         let rows = &mut schedule.kernels[0].rows;
         let place = rows[0].offset;
         rows.iter_mut().skip(1).for_each(|row| row.offset = place);
+    }),
+    // Of several rows: what they begin with is missing, is no row over these, or they are walked by a loop.
+    ("Row", "running sums of rows", |schedule| {
+        let found = first(&mut schedule.kernels[0].body, &mut |body| {
+            let before = body.len();
+            body.retain(|stmt| !matches!(stmt, Stmt::For { .. }));
+            body.len() < before
+        });
+        assert!(found);
+    }),
+    ("Row", "running sums of rows", |schedule| schedule.kernels[0].rows[0].span = Span::One),
+    ("Form", "running sums of rows", |schedule| {
+        let rows = schedule.kernels[0].parallel.unwrap();
+        change(schedule, &mut |stmt| match stmt {
+            Stmt::Scan { .. } => {
+                *stmt = Stmt::For { axis: rows, lanes: 1, body: vec![stmt.clone()] };
+                true
+            }
+            _ => false,
+        });
     }),
 ];
 

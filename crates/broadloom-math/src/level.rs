@@ -1,4 +1,4 @@
-//! Fused or not, and which instructions: the two things on which bits depend.
+//! Fusedness and the instruction set: the two properties that bits depend on.
 
 use std::fmt;
 

@@ -1,7 +1,9 @@
-//! Blocks of a table with rows for columns: no function, but like a tile a loop that compiled kernels call.
+//! Transposes blocks of a table. This is not an elementary function but, like a tile, a loop that compiled kernels
+//! call.
 //!
-//! Reading a table against the order of its elements takes a cache line for each of them. A block that is as wide as a
-//! cache line uses each line that it touches as a whole; its columns, copied to rows, are then read like any others.
+//! Reading a table against the order of its elements takes a cache line for each of them. A block as wide as a
+//! cache line uses the whole of each line that it touches; its columns, copied to rows, are then read like any
+//! others.
 #![allow(unsafe_code, reason = "an entry point that compiled kernels call with addresses")]
 
 use std::ops::Range;

@@ -1,8 +1,9 @@
-//! What is said of functions that do not exist: the one that was probably meant, or why there is none.
+//! Answers for functions that do not exist: the name that was probably meant, or the reason why there is no such
+//! function.
 
 use crate::names::{elsewhere, functions, nearest};
 
-/// What to write in place of a function that does not exist, or why there is none.
+/// Returns what to write in place of a function that does not exist, or why it does not exist.
 ///
 /// ```
 /// assert!(broadloom_text::instead("fillna").contains("isnan"));
@@ -16,10 +17,11 @@ pub fn instead(name: &str) -> String {
     }
 }
 
-/// The function that a name was probably meant to be. Most short names are near to each other and mean nothing alike,
-/// so that of these only letters in another order or case, or one too many or too few, are taken for a slip.
+/// Returns the function that a name was probably meant to be. Most short names are similar to each other by chance,
+/// so a short name counts as a slip only if its letters differ in order or case, or by one letter too many or too
+/// few.
 fn meant(name: &str) -> Option<&'static str> {
-    /// Longest name that is short.
+    /// The longest name that counts as short.
     const SHORT: usize = 4;
     let (lower, length) = (name.to_lowercase(), name.chars().count());
     let sorted = |text: &str| {

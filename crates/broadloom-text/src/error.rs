@@ -1,4 +1,4 @@
-//! Mistakes in texts: data first, text second, in the layout of the graph's diagnostics.
+//! Mistakes in texts: data first, then text, in the layout of the graph's diagnostics.
 
 use crate::MAX_MISTAKES;
 use crate::sites::TextPlaces;
@@ -8,18 +8,18 @@ use broadloom_ir::dtype::DType;
 use broadloom_ir::graph::Site;
 use std::fmt;
 
-/// What is bounded in a text.
+/// The limited property of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Limit {
-    /// Bytes of the text.
+    /// Bytes in the text.
     Length,
-    /// Tokens of the text.
+    /// Tokens in the text.
     Tokens,
-    /// Brackets and operators within each other.
+    /// Depth of nested brackets and operators.
     Nesting,
-    /// Expressions of the graph.
+    /// Expressions in the graph.
     Nodes,
-    /// Characters of a number.
+    /// Characters in a number.
     Number,
 }
 
@@ -35,7 +35,7 @@ impl fmt::Display for Limit {
     }
 }
 
-/// What a name should have been.
+/// The kind of name that was expected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NameOf {
     /// A function.
@@ -50,9 +50,9 @@ pub enum NameOf {
     Keyword,
     /// A dtype.
     DType,
-    /// An input, to be assigned to.
+    /// An input that can be assigned to.
     Input,
-    /// A text among those of a column.
+    /// One of the texts of a column.
     Text,
 }
 
@@ -71,84 +71,84 @@ impl fmt::Display for NameOf {
     }
 }
 
-/// What is wrong. `Display` is the headline.
+/// What is wrong. `Display` prints the headline.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Problem {
-    /// A character that begins no token.
+    /// A character that cannot start a token.
     #[error("the character {found:?} is not allowed here")]
     Character {
-        /// Which.
+        /// The character.
         found: char,
     },
     /// Something else was expected.
     #[error("expected {expected}, found {found}")]
     Unexpected {
-        /// What there is.
+        /// The text found.
         found: Box<str>,
-        /// What could be there.
+        /// What was expected.
         expected: &'static str,
     },
     /// A bracket that is not closed.
     #[error("this bracket is never closed")]
     Unclosed,
-    /// Python that the language leaves out.
+    /// Python syntax that the language does not have.
     #[error("{what}")]
     Habit {
-        /// Which, as a sentence.
+        /// The syntax, as a sentence.
         what: Box<str>,
     },
-    /// A bound for untrusted texts.
+    /// The text exceeds a limit for untrusted texts.
     #[error("at most {most} {limit} are accepted")]
     Limit {
-        /// Of what.
+        /// The limited property.
         limit: Limit,
-        /// How many.
+        /// The limit.
         most: usize,
     },
-    /// A number that cannot be represented.
+    /// A number that is not representable.
     #[error("the number is out of range")]
     Number,
     /// A calculation on numbers without a result.
     #[error("{what}")]
     Calculation {
-        /// Why.
+        /// The reason.
         what: &'static str,
     },
-    /// A name that stands for nothing.
+    /// An unknown name.
     #[error("unknown {of} `{name}`")]
     Unknown {
-        /// What it should be the name of.
+        /// The kind of name expected.
         of: NameOf,
         /// The name.
         name: Box<str>,
     },
-    /// A name that stands for something already.
+    /// A name that is already in use.
     #[error("the name `{name}` is already taken")]
     Taken {
         /// The name.
         name: Box<str>,
     },
-    /// An argument that the function does not take, or needs.
+    /// An argument that the function does not take, or that is missing.
     #[error("`{function}` {what}")]
     Argument {
-        /// Name of the function.
+        /// The name of the function.
         function: Box<str>,
-        /// What is wrong, after the name.
+        /// The mistake, as the words after the name.
         what: Box<str>,
     },
     /// A value of the wrong kind.
     #[error("expected {expected}, found {found}")]
     Kind {
-        /// What is wanted.
+        /// The expected kind.
         expected: &'static str,
-        /// What there is.
+        /// The actual kind.
         found: &'static str,
     },
-    /// Statements in the wrong place or number.
+    /// Statements in the wrong place, or too many or too few of them.
     #[error("{what}")]
     Program {
-        /// Which rule.
+        /// The rule that they break.
         what: &'static str,
     },
     /// A mistake in shapes or dtypes, found by the graph.
@@ -157,7 +157,7 @@ pub enum Problem {
 }
 
 impl Problem {
-    /// A stable code: those of the graph, and `P` for what only texts have.
+    /// Returns a stable code: the codes of the graph, and `P` for mistakes that only texts can contain.
     pub fn code(&self) -> &'static str {
         match self {
             Problem::Character { .. } | Problem::Unexpected { .. } | Problem::Unclosed => "P001",
@@ -179,9 +179,9 @@ impl Problem {
 pub struct Mistake {
     /// What is wrong.
     pub problem: Problem,
-    /// Where.
+    /// The part of the text that is wrong.
     pub span: Span,
-    /// What would help, in words.
+    /// Suggestions, in words.
     pub helps: Vec<Box<str>>,
 }
 
@@ -201,7 +201,7 @@ impl Mistake {
             "select" => "where".into(),
             _ => op,
         });
-        // Of matrices, NumPy's users write `.T`.
+        // For matrices, NumPy's users write `.T`.
         let has_matrices = diagnostic.operands.iter().all(|operand| operand.dims.len() <= 2);
         let transposed = if has_matrices { ".T" } else { ".mT" };
         let helps = diagnostic.helps.into_iter();
@@ -210,9 +210,9 @@ impl Mistake {
     }
 }
 
-/// One or more mistakes in a text, or warnings, in the order of the text.
+/// One or more mistakes or warnings in a text, in the order of the text.
 ///
-/// `{}` prints a line for each, `{:#}` everything that helps to mend them.
+/// `{}` prints one line for each; `{:#}` prints everything that helps to fix them.
 #[derive(Clone, PartialEq)]
 pub struct Mistakes(Box<Inner>);
 
@@ -230,22 +230,22 @@ impl Mistakes {
         Mistakes(Box::new(Inner { places, mistakes }))
     }
 
-    /// The mistakes; at least one.
+    /// Returns the mistakes; there is at least one.
     pub fn as_slice(&self) -> &[Mistake] {
         &self.0.mistakes
     }
 
-    /// Line and column of a mistake's beginning, counted from 1, the column in characters.
+    /// Returns line and column of the start of a mistake, counted from 1; the column counts characters.
     pub fn position(&self, mistake: &Mistake) -> (usize, usize) {
         self.0.places.source.position(mistake.span.start)
     }
 
-    /// Everything that helps to mend them, with ANSI escape sequences for colours.
+    /// Returns everything that helps to fix them, with ANSI escape sequences for colours.
     pub fn colored(&self) -> impl fmt::Display {
         self.text().colored()
     }
 
-    /// Everything that helps to mend them, in parts that can be coloured and to which more can be added.
+    /// Returns everything that helps to fix them, in parts that can be coloured and extended.
     pub fn text(&self) -> Text {
         let mut text = Text::default();
         for (index, mistake) in self.as_slice().iter().enumerate() {
@@ -283,7 +283,7 @@ impl fmt::Display for Mistakes {
 }
 
 impl fmt::Debug for Mistakes {
-    /// The whole frames, so that `unwrap` shows them.
+    /// Prints the whole frames, so that `unwrap` shows them.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "\n{self:#}")
     }
@@ -291,7 +291,7 @@ impl fmt::Debug for Mistakes {
 
 impl std::error::Error for Mistakes {}
 
-/// The places of a graph's diagnostic, whose op is where the mistake is.
+/// The places of a graph's diagnostic; its op is at the mistake.
 struct Pointing<'a> {
     places: &'a TextPlaces,
     mistake: &'a Mistake,
@@ -311,10 +311,10 @@ impl Places for Pointing<'_> {
     }
 }
 
-/// Longest part of a text that is repeated in a help, in bytes.
+/// The longest part of a text repeated in a suggestion, in bytes.
 const MAX_OPERAND: usize = 80;
 
-/// Writes operands that have no name as they stand in the text, where helps call them by their role, such as `rhs`.
+/// Replaces roles of unnamed operands in suggestions, such as `rhs`, by the operands as written in the text.
 fn spell_out(mistake: &mut Mistake, places: &TextPlaces) {
     let Mistake { problem: Problem::Graph(diagnostic), span, .. } = mistake else { return };
     let Diagnostic { operands, helps, .. } = &mut **diagnostic;
@@ -325,7 +325,7 @@ fn spell_out(mistake: &mut Mistake, places: &TextPlaces) {
             Made::Op { .. } => places.sites.span(operand.site)?,
             Made::Constant(_) | Made::Wanted | Made::Result => return None,
         };
-        // A conversion that the operation itself makes stands where that does.
+        // A conversion that belongs to the operation has the same place as the operation.
         let is_part = span.start <= part.start && part.end <= span.end && part != *span;
         let text = Some(places.source.slice(part)).filter(|text| is_part && text.len() <= MAX_OPERAND)?;
         // Lists have no methods.
@@ -350,7 +350,7 @@ fn is_letter(letter: char) -> bool {
     letter == '_' || letter.is_alphanumeric()
 }
 
-/// Whether a text is a name with calls, indices and attributes, to which more of these can be added.
+/// Returns whether a text is a name with calls, indices and attributes, to which more can be appended.
 pub(crate) fn is_primary(text: &str) -> bool {
     let mut depth = 0usize;
     text.chars().all(|letter| {
@@ -363,7 +363,7 @@ pub(crate) fn is_primary(text: &str) -> bool {
     })
 }
 
-/// A help of the graph, which speaks Rust, in this language; nothing if it has no like here.
+/// Translates a suggestion of the graph from Rust to this language; `None` if it has no equivalent.
 fn in_text(help: Help, transposed: &str) -> Option<Help> {
     let Some(code) = &help.code else { return Some(help) };
     let mut code = code.to_string();
@@ -371,11 +371,11 @@ fn in_text(help: Help, transposed: &str) -> Option<Help> {
     if code.contains('?') {
         return None;
     }
-    // An operand that the graph knows no words for.
+    // The graph has no words for this operand.
     if code.contains("...") {
         return Some(Help { code: None, ..help });
     }
-    // Paddle's forms: `x.add_axis(y, 1)`.
+    // Paddle's form: `x.add_axis(y, 1)`.
     if let Some((call, axis)) = code.strip_suffix(')').and_then(|code| code.rsplit_once(", "))
         && let Some((left, right)) = call.split_once("_axis(")
     {
@@ -386,11 +386,11 @@ fn in_text(help: Help, transposed: &str) -> Option<Help> {
     if let Some((left, right)) = code.strip_suffix(')').and_then(|code| code.split_once(".matmul(")) {
         code = format!("{left} @ {right}");
     }
-    // A fact that comes too late.
+    // This fact would come too late.
     if code.starts_with("let ") && code.contains("g.symbol(") {
         return Some(Help { text: "state it above everything that uses it".into(), code: None, ..help });
     }
-    // Instead of an assignment: an output may have the name of an input.
+    // An output may have the name of an input, so no assignment is needed.
     if let Some(value) = code.strip_prefix("let ") {
         code = format!("output {}", value.trim_end_matches(';'));
     }
@@ -412,7 +412,7 @@ fn in_text(help: Help, transposed: &str) -> Option<Help> {
     if let Some(operand) = code.strip_prefix('!') {
         code = format!("~{operand}");
     }
-    // A size that a `rebind` leaves as it is.
+    // A size that a `rebind` keeps.
     if let Some((before, sizes)) = code.split_once(".rebind(shape![") {
         let (sizes, after) = sizes.split_once(']')?;
         let sizes: Vec<&str> =

@@ -1,5 +1,5 @@
-//! The text language: NumPy-flavoured expressions and programs, for people who do not write Rust and for programs that
-//! take expressions at run time.
+//! The text language: NumPy-flavoured expressions and programs, for people who do not write Rust and for programs
+//! that accept expressions at run time.
 //!
 //! ```text
 //! text ──tokens──▶ tokens ──parse──▶ syntax tree with spans ──resolve──▶ graph builder ──finish──▶ CheckedGraph
@@ -27,17 +27,18 @@
 //!
 //! # The language
 //!
-//! Expressions are Python's: operators and their precedence, calls with keyword arguments, methods, indices. Functions
-//! have the names of the op table and NumPy's; `np.` in front of them is accepted. What an expression means is what the
-//! same calls of the graph builder mean: the language has no dtypes, shapes or ops of its own. Numbers are weak, and
-//! operations on numbers alone are Python's. Sizes (`n`, `len(x)`, `x.shape[0]`, `x.size`) and what operators make of
-//! them are numbers, too: they take the dtype of floats that they meet, and are `i64` beside integers; `size(n)` is
-//! `i64` beside floats as well.
+//! Expressions are those of Python: operators and their precedence, calls with keyword arguments, methods, indices.
+//! Functions have the names of the op table and of NumPy; a leading `np.` is accepted. An expression means what the
+//! same calls of the graph builder mean: the language has no dtypes, shapes or ops of its own. Numbers are weak,
+//! and operations on numbers alone follow Python. Sizes (`n`, `len(x)`, `x.shape[0]`, `x.size`) and the results of
+//! operators on them are numbers too: they take the dtype of floats beside them, and are `i64` beside integers.
+//! `size(n)` is `i64` beside floats as well.
 //!
-//! Lists of numbers are arrays where an operand is expected. An index takes integers, ranges, `None`, `...`, and for one
-//! axis a list of integers or a tensor of them, by NumPy's rule for where the axes go. Ranges are strict: they end where
-//! the axis does. `add(x, y, axis=1)` and the like place the smaller operand, as Paddle does. Where the DSL has two
-//! results at once, as `argmin_with_value`, the two are written as two outputs, which become one kernel.
+//! A list of numbers is an array where an operand is expected. An index takes integers, ranges, `None`, `...`, and
+//! for one axis a list or a tensor of integers; NumPy's rule decides where the axes go. Ranges are strict: they end
+//! within the axis. `add(x, y, axis=1)` and similar calls align the smaller operand with an axis, as Paddle does.
+//! If a DSL method has two results, such as `argmin_with_value`, write the two as two outputs; they become one
+//! kernel.
 //!
 //! | statement | meaning |
 //! | --- | --- |
@@ -51,31 +52,32 @@
 //! | `assign x = ..` | a result that is written to the input `x` |
 //! | an expression alone | the only result, named `result` |
 //!
-//! `x @ w` is the matrix product. The subscripts of `einsum('ij,jk->ik', a, b)` stand in quotes of either kind; they are
-//! the only text among the arguments. Inputs whose elements are codes of texts ([`Given::names`]) are compared with one of
-//! these, `city == 'Oslo'`, and number their groups: `segment_mean(x, city)`. To the graph they are integers.
+//! `x @ w` is the matrix product. The subscripts of `einsum('ij,jk->ik', a, b)` are quoted in either style; they
+//! are the only text arguments. Inputs whose elements are codes of texts ([`Given::names`]) can be compared with
+//! one of the texts, `city == 'Oslo'`, and determine their own number of groups: `segment_mean(x, city)`. The graph
+//! sees integers.
 //!
 //! docs/language.md is the reference for people who write programs.
 //!
-//! Where an input has the name of a symbol, `symbols.n` is the symbol.
+//! If an input has the name of a symbol, write `symbols.n` for the symbol.
 //!
-//! Statements end at the end of a line or with `;`. `#` begins a comment. Names that are no identifiers stand in double
-//! quotes.
+//! A statement ends at the end of the line or with `;`. `#` starts a comment. Names that are not identifiers are
+//! written in double quotes.
 //!
 //! # Untrusted texts
 //!
-//! [`Limits`] bound a text's length, tokens and nesting, its numbers, and the expressions it may make; the rank is
-//! bounded by the graph. Only brackets, prefix operators and `**` nest in the parser, and that is counted; every later
-//! pass goes through an arena in order.
+//! [`Limits`] bound a text's length, tokens and nesting, its numbers, and the expressions it may build; the graph
+//! bounds the rank. Only brackets, prefix operators and `**` nest in the parser, and their depth is limited; every
+//! later pass walks an arena in order.
 //!
-//! `cargo run --release -p broadloom-text --example fuzz -- --minutes 60` looks for texts that panic, hang, or compute
-//! something else than the interpreter.
+//! `cargo run --release -p broadloom-text --example fuzz -- --minutes 60` searches for texts that panic, hang, or
+//! give a different result from the interpreter.
 //!
 //! # Why these parts
 //!
-//! Tokens are made by `logos`: it compiles to one automaton, so that time is linear in the text whatever that contains.
-//! Expressions are parsed by precedence climbing by hand, because the bound of nesting and the messages are half of
-//! the work, and in a combinator library both are at home least.
+//! `logos` makes the tokens: it compiles to one automaton, so its time is linear in the text, whatever the text
+//! contains. Expressions are parsed by hand-written precedence climbing, because the nesting limit and the messages
+//! are half of the work, and a combinator library supports those two least.
 #![forbid(unsafe_code)]
 
 mod absent;
@@ -105,22 +107,22 @@ use source::Source;
 use std::sync::Arc;
 use syntax::{Action, Tree};
 
-/// Most mistakes that are reported of one text.
+/// The most mistakes reported for one text.
 const MAX_MISTAKES: usize = 20;
 
-/// Bounds of what is accepted from a text that is not trusted. The rank of tensors is bounded by the graph.
+/// Limits on untrusted texts. The graph bounds the rank of tensors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {
-    /// Bytes of a text.
+    /// Bytes in the text.
     pub length: usize,
-    /// Tokens of a text, which bounds its statements and expressions as well.
+    /// Tokens in the text, which also bounds its statements and expressions.
     pub tokens: usize,
-    /// Brackets, prefix operators and powers within each other. The parser's stack grows with this.
+    /// Depth of nested brackets, prefix operators and powers. The parser's stack grows with it.
     pub nesting: usize,
-    /// Characters of a number.
+    /// Characters in a number.
     pub number: usize,
-    /// Operations of the graph.
+    /// Operations in the graph.
     pub nodes: usize,
 }
 
@@ -130,7 +132,7 @@ impl Default for Limits {
     }
 }
 
-/// An input that a program need not declare, because its array is at hand.
+/// An input that a program does not need to declare, because its array is available.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Given<'a> {
     /// Its name.
@@ -139,11 +141,10 @@ pub struct Given<'a> {
     pub dtype: DType,
     /// Its shape.
     pub shape: &'a [usize],
-    /// The symbol of this name stands for the size of the leading axis, so that the graph is one for any number of
-    /// rows.
+    /// The name of a symbol for the size of the leading axis, so that one graph serves any number of rows.
     pub rows: Option<&'a str>,
-    /// If its elements are codes, the texts of which they are the positions, in order and each once. It may be compared
-    /// with one of them, `city == 'Oslo'`, and groups by it need no number of groups.
+    /// If the elements are codes: the texts that the codes index, in order and without repetition. The input may be
+    /// compared with one of them, `city == 'Oslo'`, and groups by it need no number of groups.
     ///
     /// ```
     /// use broadloom_text::{Given, Program};
@@ -162,21 +163,22 @@ pub struct Given<'a> {
     pub names: Option<&'a [Box<str>]>,
 }
 
-/// A program's graph, and what there is to know beside it.
+/// A program's graph and the information that belongs to it.
 #[derive(Debug, Clone)]
 pub struct Resolved {
     /// The graph.
     pub graph: CheckedGraph,
-    /// Operations that are valid and may not be what was meant: operands of equally many elements that broadcast to
-    /// more, as `(n, 1)` and `(n,)` do.
+    /// Operations that are valid but may not be what was meant: operands with equal numbers of elements that
+    /// broadcast to more, as `(n, 1)` and `(n,)` do.
     pub warnings: Option<Mistakes>,
-    /// Where its expressions stand in the text.
+    /// The places of its expressions in the text.
     pub places: TextPlaces,
 }
 
-/// The graph of one expression of declared inputs, each as `x: f32[n, 3]`, with one output named `result`: for texts that
-/// come from elsewhere. A text of statements, which could declare inputs or add outputs, is refused, as is one beyond the
-/// default [`Limits`]; messages count lines and columns from the beginning of the expression.
+/// Builds the graph of one expression over declared inputs, each written as `x: f32[n, 3]`, with one output named
+/// `result`. It is meant for texts from elsewhere: it refuses statements, which could declare inputs or add
+/// outputs, and texts beyond the default [`Limits`]. Messages count lines and columns from the start of the
+/// expression.
 ///
 /// ```
 /// let graph = broadloom_text::compile_expr("sqrt(x*x + y*y)", &["x: f32[n]", "y: f32[n]"])?;
@@ -189,7 +191,7 @@ pub struct Resolved {
 /// ```
 ///
 /// # Errors
-/// Every mistake in the expression and in the declarations.
+/// Returns every mistake in the expression and in the declarations.
 pub fn compile_expr(text: &str, inputs: &[&str]) -> Result<CheckedGraph, Mistakes> {
     let program = Program::parse_declared("expression", inputs, text)?;
     program.refuse_statements(inputs.len())?.resolve()
@@ -200,32 +202,32 @@ pub fn compile_expr(text: &str, inputs: &[&str]) -> Result<CheckedGraph, Mistake
 pub struct Program {
     source: Arc<Source>,
     tree: Tree,
-    /// In what is not in the tree.
+    /// Mistakes in parts of the text that are not in the tree.
     mistakes: Vec<Mistake>,
     limits: Limits,
 }
 
 impl Program {
-    /// Parses a text within the default [`Limits`]. `name` stands in messages, and is usually the name of a file.
+    /// Parses a text within the default [`Limits`]. `name` appears in messages, and is usually the name of a file.
     ///
-    /// Statements that are none of the language are reported when the program is [resolved](Program::resolve),
-    /// together with the mistakes in the others.
+    /// Invalid statements are reported when the program is [resolved](Program::resolve), together with the mistakes
+    /// in the other statements.
     ///
     /// # Errors
-    /// A text beyond the limits.
+    /// Returns an error if the text exceeds the limits.
     pub fn parse(name: &str, text: &str) -> Result<Program, Mistakes> {
         Program::parse_within(name, text, &Limits::default())
     }
 
-    /// Like [`Program::parse`], within other limits.
+    /// Like [`Program::parse`], with other limits.
     ///
     /// # Errors
-    /// Those of [`Program::parse`].
+    /// Returns the errors of [`Program::parse`].
     pub fn parse_within(name: &str, text: &str, limits: &Limits) -> Result<Program, Mistakes> {
         Program::read(Source { name: name.into(), text: text.into(), preamble: 0 }, limits)
     }
 
-    /// Parses a text whose inputs are declared elsewhere, each as `x: f32[n, 3]`. Messages call the declarations
+    /// Parses a text whose inputs are declared separately, each as `x: f32[n, 3]`. Messages call the declarations
     /// `input:1`, `input:2` and so on, and count the lines of the text without them.
     ///
     /// ```
@@ -235,7 +237,7 @@ impl Program {
     /// ```
     ///
     /// # Errors
-    /// Those of [`Program::parse`], of the declarations as well.
+    /// Returns the errors of [`Program::parse`], for the declarations as well.
     pub fn parse_declared(name: &str, inputs: &[&str], text: &str) -> Result<Program, Mistakes> {
         let preamble: String = inputs.iter().map(|input| format!("input {input}\n")).collect();
         let limits = Limits::default();
@@ -246,7 +248,8 @@ impl Program {
         Program::read(source, &limits)
     }
 
-    /// Refuses declarations that are not one input each, so that none can reach into the text behind it.
+    /// Refuses declarations that are not exactly one input each, so that no declaration can reach into the text
+    /// after it.
     fn refuse_all_but_inputs(self, count: usize) -> Result<(), Mistakes> {
         let Program { source, tree, mut mistakes, .. } = self;
         let mut inputs = 0;
@@ -266,11 +269,11 @@ impl Program {
         Err(Mistakes::new(TextPlaces { source, sites: Sites::default() }, mistakes))
     }
 
-    /// Refuses what stands behind so many declarations, if it is not one expression.
+    /// Refuses whatever follows the declarations if it is not one expression.
     fn refuse_statements(mut self, declarations: usize) -> Result<Program, Mistakes> {
         let mut behind = self.tree.statements.iter().skip(declarations);
         let is_expression = |statement: &syntax::Statement| {
-            // Mistakes in it are told when it is resolved.
+            // Mistakes in it are reported when it is resolved.
             matches!(statement.action, Action::Result(_) | Action::Broken { of: syntax::Broken::Other, .. })
         };
         let other = match (behind.next(), behind.next()) {
@@ -296,24 +299,24 @@ impl Program {
         }
     }
 
-    /// The graph that the program describes.
+    /// Builds the graph that the program describes.
     ///
     /// # Errors
-    /// Every statement that is none of the language; every name, argument, dtype and shape that is wrong.
+    /// Returns every invalid statement, and every wrong name, argument, dtype and shape.
     pub fn resolve(&self) -> Result<CheckedGraph, Mistakes> {
         self.resolve_with(&[])
     }
 
-    /// Like [`Program::resolve`], with inputs that are declared by what they are. Those that the program declares
-    /// itself keep its declaration.
+    /// Like [`Program::resolve`], with inputs declared by their properties. Declarations in the program take
+    /// precedence.
     ///
     /// # Errors
-    /// Those of [`Program::resolve`].
+    /// Returns the errors of [`Program::resolve`].
     pub fn resolve_with(&self, given: &[Given<'_>]) -> Result<CheckedGraph, Mistakes> {
         Ok(resolve::resolve(self, given, false)?.graph)
     }
 
-    /// Like [`Program::resolve_with`], with what there is to know beside the graph.
+    /// Like [`Program::resolve_with`], and returns the information that belongs to the graph.
     ///
     /// ```
     /// use broadloom_text::{Given, Program};
@@ -325,19 +328,19 @@ impl Program {
     /// ```
     ///
     /// # Errors
-    /// Those of [`Program::resolve`].
+    /// Returns the errors of [`Program::resolve`].
     pub fn resolve_in_full(&self, given: &[Given<'_>]) -> Result<Resolved, Mistakes> {
         resolve::resolve(self, given, true)
     }
 
-    /// The names that the program uses as values and neither declares nor defines, in order: what must be
-    /// [given](Program::resolve_with). Of them, [constants](Program::constants) are left out.
+    /// Returns the names that the program uses as values and neither declares nor defines, in order: these must be
+    /// [given](Program::resolve_with). [Constants](Program::constants) are left out.
     pub fn missing_inputs(&self) -> Vec<&str> {
         resolve::undefined(&self.tree).filter(|(_, is_constant)| !is_constant).map(|(name, _)| name).collect()
     }
 
-    /// The constants that the program uses, such as `pi` and `e`, in order. An input that is given by the name of one
-    /// takes its place.
+    /// Returns the constants that the program uses, such as `pi` and `e`, in order. A given input with the name of
+    /// a constant replaces it.
     ///
     /// ```
     /// let program = broadloom_text::Program::parse("example", "e + x * nan")?;

@@ -1,5 +1,5 @@
-//! The names of the language: functions with their parameters, NumPy's other names for them, constants, dtypes, and
-//! the nearest name to one that is none.
+//! The names of the language: functions with their parameters, their other names in NumPy, constants, dtypes, and
+//! the nearest name to an unknown one.
 
 mod absent;
 
@@ -9,7 +9,7 @@ use broadloom_ir::graph::{Composed, Literal, PLACED_OPS, SegmentOp, Sliding, Tri
 use broadloom_ir::ops::Op;
 use broadloom_ir::reduce::ReduceOp;
 
-/// A statistic that is made of several reductions.
+/// A statistic composed of several reductions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Statistic {
     Var { numbers: bool, root: bool },
@@ -36,7 +36,7 @@ pub(crate) enum ProductOf {
     Kron,
 }
 
-/// How elements are arranged anew.
+/// A rearrangement of elements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Arrange {
     Flip,
@@ -58,7 +58,7 @@ pub(crate) enum Arrange {
     Unfold,
 }
 
-/// What is computed of samples, of places among sorted numbers, and of how rows relate.
+/// Functions of samples, of positions among sorted numbers, and of relations between rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Sampled {
     Trapezoid,
@@ -75,7 +75,7 @@ pub(crate) enum Sampled {
     ArrayEqual,
 }
 
-/// Tensors joined along an axis that they may get first.
+/// Tensors joined along an axis, which they may have to get first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Joined {
     Rows,
@@ -85,14 +85,14 @@ pub(crate) enum Joined {
     Append,
 }
 
-/// What has several results.
+/// Functions with several results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Several {
     Divmod,
     Modf,
     Meshgrid,
     BroadcastArrays,
-    /// Along the axis that is given, or this one.
+    /// Along the given axis, or this one.
     Split(Option<i64>),
     ArraySplit,
     Unstack,
@@ -101,7 +101,7 @@ pub(crate) enum Several {
     Gradient,
 }
 
-/// Of what a tensor of one value is made: from a shape, or like another tensor.
+/// How a tensor of one value gets its shape: from a shape, or from another tensor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Filled {
     Shape(Option<u8>),
@@ -116,7 +116,7 @@ pub(crate) enum Function {
     AllClose,
     NanToNum,
     Reduce(ReduceOp),
-    /// Of what is no NaN.
+    /// A reduction of the elements that are not NaN.
     NanReduce(ReduceOp),
     Statistic(Statistic),
     Product(ProductOf),
@@ -148,7 +148,7 @@ pub(crate) enum Function {
         indices: bool,
     },
     Search,
-    /// Of all elements, or of those that are no NaN.
+    /// The median of all elements, or of those that are not NaN.
     Median {
         numbers: bool,
     },
@@ -156,9 +156,13 @@ pub(crate) enum Function {
         percents: bool,
         numbers: bool,
     },
+    /// Running results along an axis, the first one unless said: NumPy's `add.accumulate` and its like.
+    Accumulate(ReduceOp),
+    /// A reduction over axes, the first one unless said: NumPy's `add.reduce` and its like.
+    Fold(ReduceOp),
     Scan {
         op: ReduceOp,
-        /// Of what is no NaN.
+        /// Only elements that are not NaN.
         numbers: bool,
     },
     Diff,
@@ -176,7 +180,7 @@ pub(crate) enum Function {
     Size,
 }
 
-/// The functions that take text, which argument it is, and its parameter.
+/// The functions with a text argument, its position, and its parameter.
 const TEXTS: &[(&str, usize, &str)] = &[
     ("einsum", 0, "subscripts"),
     ("pad", 2, "mode"),
@@ -192,8 +196,8 @@ const TEXTS: &[(&str, usize, &str)] = &[
     ("meshgrid", usize::MAX, "indexing"),
 ];
 
-/// Functions beside the tables of elementwise ops and reductions, with their parameters. A `?` marks those that may be
-/// left out, a `*` one that takes all further arguments together.
+/// The functions outside the tables of elementwise ops and reductions, with their parameters. `?` marks an optional
+/// parameter; `*` marks one that takes all further arguments.
 const FUNCTIONS: &[(&str, Function, &[&str])] = &[
     ("var", Function::Statistic(Statistic::Var { numbers: false, root: false }), SPREAD),
     ("std", Function::Statistic(Statistic::Var { numbers: false, root: true }), SPREAD),
@@ -286,6 +290,16 @@ const FUNCTIONS: &[(&str, Function, &[&str])] = &[
     ("cummax", Function::Scan { op: ReduceOp::Max, numbers: false }, SCAN),
     ("nancumsum", Function::Scan { op: ReduceOp::Sum, numbers: true }, SCAN),
     ("nancumprod", Function::Scan { op: ReduceOp::Prod, numbers: true }, SCAN),
+    ("add.accumulate", Function::Accumulate(ReduceOp::Sum), ACCUMULATE),
+    ("multiply.accumulate", Function::Accumulate(ReduceOp::Prod), ACCUMULATE),
+    ("minimum.accumulate", Function::Accumulate(ReduceOp::Min), ACCUMULATE),
+    ("maximum.accumulate", Function::Accumulate(ReduceOp::Max), ACCUMULATE),
+    ("add.reduce", Function::Fold(ReduceOp::Sum), REDUCE),
+    ("multiply.reduce", Function::Fold(ReduceOp::Prod), REDUCE),
+    ("minimum.reduce", Function::Fold(ReduceOp::Min), REDUCE),
+    ("maximum.reduce", Function::Fold(ReduceOp::Max), REDUCE),
+    ("logical_and.reduce", Function::Fold(ReduceOp::All), REDUCE),
+    ("logical_or.reduce", Function::Fold(ReduceOp::Any), REDUCE),
     ("diff", Function::Diff, &["x", "n?", "axis?"]),
     ("concat", Function::Concat, &["arrays", "axis?"]),
     ("stack", Function::Stack, &["arrays", "axis?"]),
@@ -337,7 +351,7 @@ const FUNCTIONS: &[(&str, Function, &[&str])] = &[
     ("size", Function::Size, &["x"]),
 ];
 
-/// Parameters of reductions; `initial` is what they begin with, so that also an empty axis has a least element.
+/// The parameters of reductions. `initial` is their initial value, so that even an empty axis has a least element.
 const REDUCE: &[&str] = &["x", "axis?", "keepdims?"];
 const REDUCE_TRUTH: &[&str] = &["x", "axis?", "keepdims?", "where?"];
 const REDUCE_MEAN: &[&str] = &["x", "axis?", "keepdims?", "dtype?", "where?"];
@@ -345,6 +359,7 @@ const REDUCE_SUM: &[&str] = &["x", "axis?", "keepdims?", "dtype?", "initial?", "
 const REDUCE_EXTREME: &[&str] = &["x", "axis?", "keepdims?", "initial?", "where?"];
 const SORT: &[&str] = &["x", "axis?", "kind?", "stable?", "descending?"];
 const QUANTILE: &[&str] = &["x", "q", "axis?", "method?", "keepdims?"];
+const ACCUMULATE: &[&str] = &["x", "axis?"];
 const SCAN: &[&str] = &["x", "axis?", "dtype?"];
 const SCAN_FROM_NONE: &[&str] = &["x", "axis?", "dtype?", "include_initial?"];
 const SPREAD: &[&str] = &["x", "axis?", "correction?", "keepdims?", "dtype?", "where?"];
@@ -451,7 +466,7 @@ const KEYWORDS: &[(&str, &str)] = &[
     ("a2", "y"),
 ];
 
-/// Numbers that have names.
+/// Named numbers.
 const CONSTANTS: &[(&str, f64)] = &[
     ("pi", std::f64::consts::PI),
     ("e", std::f64::consts::E),
@@ -479,14 +494,14 @@ const DTYPES: &[(&str, DType)] = &[
     ("float", DType::F64),
 ];
 
-/// The function of a name, its own name, and its parameters.
+/// Returns the function of a name, its primary name, and its parameters.
 pub(crate) fn function(name: &str) -> Option<(Function, &'static str, Vec<&'static str>)> {
     let name = alias(ALIASES, name);
     if let Some(op) = Op::from_name(name) {
         let parameters = match op {
             Op::Clip => vec!["x", "low?", "high?"],
             Op::Round => vec!["x", "decimals?"],
-            // Paddle's: where the smaller operand stands.
+            // Paddle's parameter: the axis at which the smaller operand is aligned.
             op if PLACED_OPS.contains(&op) => op.operands().iter().copied().chain(["axis?"]).collect(),
             op => op.operands().to_vec(),
         };
@@ -509,7 +524,7 @@ pub(crate) fn function(name: &str) -> Option<(Function, &'static str, Vec<&'stat
     Some((*function, name, parameters.to_vec()))
 }
 
-/// The own name of a function, whose name may be another of it.
+/// Returns the primary name of a function, by any of its names.
 ///
 /// ```
 /// assert_eq!(broadloom_text::own_name("arcsin"), Some("asin"));
@@ -519,12 +534,12 @@ pub fn own_name(name: &str) -> Option<&'static str> {
     function(name).map(|(_, own, _)| own)
 }
 
-/// The other names of a function, by its own.
+/// Returns the other names of a function, by its primary name.
 pub fn other_names(own: &str) -> impl Iterator<Item = &'static str> {
     ALIASES.iter().filter(move |(_, of)| *of == own).map(|(name, _)| *name)
 }
 
-/// What to write in place of a function that does not exist.
+/// Returns what to write in place of a function that does not exist.
 ///
 /// ```
 /// assert_eq!(broadloom_text::elsewhere("rollaxis"), Some("write `moveaxis(x, 2, 0)`"));
@@ -533,18 +548,18 @@ pub fn elsewhere(name: &str) -> Option<&'static str> {
     ABSENT.iter().find(|(names, _)| names.contains(&name)).map(|(_, help)| *help)
 }
 
-/// Other names of parameters, each with its own one.
+/// Returns the other names of parameters, each with its primary name.
 pub fn keywords() -> &'static [(&'static str, &'static str)] {
     KEYWORDS
 }
 
-/// The argument of a function that is text, and its parameter.
+/// Returns the position of a function's text argument, and its parameter.
 pub(crate) fn text_parameter(function: &str) -> Option<(usize, &'static str)> {
     let text = TEXTS.iter().find(|(own, ..)| *own == function);
     text.map(|(_, position, parameter)| (*position, *parameter))
 }
 
-/// The own name of a parameter.
+/// Returns the primary name of a parameter.
 pub(crate) fn keyword(name: &str) -> &str {
     alias(KEYWORDS, name)
 }
@@ -557,13 +572,13 @@ pub(crate) fn constant(name: &str) -> Option<Literal> {
     CONSTANTS.iter().find(|(own, _)| *own == name).map(|(_, value)| Literal::Float(*value))
 }
 
-/// The dtype of a name: its own, or NumPy's.
+/// Returns the dtype of a name: Broadloom's or NumPy's.
 pub fn dtype(name: &str) -> Option<DType> {
     let own = DType::ALL.iter().copied().find(|dtype| dtype.name() == name);
     own.or_else(|| DTYPES.iter().find(|(other, _)| *other == name).map(|(_, dtype)| *dtype))
 }
 
-/// The dtype of a text in quotes, which is NumPy's: `'i8'` has eight bytes; or a name.
+/// Returns the dtype of a quoted text: a name, or NumPy's notation, in which `'i8'` has eight bytes.
 pub(crate) fn quoted_dtype(text: &str) -> Option<DType> {
     let code = text.trim_start_matches(['<', '>', '=', '|']);
     Some(match code {
@@ -583,7 +598,7 @@ pub(crate) fn quoted_dtype(text: &str) -> Option<DType> {
     })
 }
 
-/// All names of functions.
+/// Returns the names of all functions.
 pub(crate) fn functions() -> impl Iterator<Item = &'static str> {
     let ops = Op::ALL.iter().map(|op| op.name());
     let reductions = ReduceOp::ALL.iter().map(|reduce| reduce.name());
@@ -592,17 +607,17 @@ pub(crate) fn functions() -> impl Iterator<Item = &'static str> {
     ops.chain(reductions).chain(others).chain(ALIASES.iter().map(|(name, _)| *name))
 }
 
-/// All names of dtypes.
+/// Returns the names of all dtypes.
 pub(crate) fn dtypes() -> impl Iterator<Item = &'static str> {
     DType::ALL.iter().map(|dtype| dtype.name()).chain(DTYPES.iter().map(|(name, _)| *name))
 }
 
-/// The candidate that was probably meant: at most a third of its letters differ.
+/// Returns the candidate that was probably meant: at most a third of its letters differ.
 pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    /// Longest name that is compared, in characters.
+    /// The longest name compared, in characters.
     const LONGEST: usize = 40;
     let letters: Vec<char> = name.chars().take(LONGEST + 1).collect();
-    // Of one letter, any other name of one or two would be near.
+    // For a single letter, every other name of one or two letters would be near.
     if !(2..=LONGEST).contains(&letters.len()) {
         return None;
     }
@@ -613,7 +628,7 @@ pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
     (3 * distance(&best) <= longest.max(3)).then_some(best)
 }
 
-/// Letters to insert, remove, replace, or exchange with their neighbour.
+/// Returns the number of letters to insert, remove, replace, or exchange with their neighbour.
 fn edits(left: &[char], right: &str) -> usize {
     let right: Vec<char> = right.chars().collect();
     let mut before: Vec<usize> = Vec::new();
@@ -644,7 +659,7 @@ mod tests {
             assert!(names.insert(name), "{name} twice");
             assert!(function(name).is_some(), "{name}");
         }
-        // NumPy's `select` is another function than the one that has this name here.
+        // NumPy's `select` is a different function from the one with this name here.
         for name in ABSENT.iter().flat_map(|(names, _)| *names).filter(|name| **name != "select") {
             assert!(names.insert(name), "{name} exists");
         }

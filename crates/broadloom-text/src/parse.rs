@@ -1,4 +1,4 @@
-//! Tokens to the syntax tree: statements here, expressions in [`expression`].
+//! Parses tokens into the syntax tree: statements here, expressions in [`expression`].
 
 mod expression;
 

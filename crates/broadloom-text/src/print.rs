@@ -1,8 +1,8 @@
-//! A checked graph as a program that reads back to it.
+//! Prints a checked graph as a program that parses back to it.
 //!
-//! Expressions are printed in the order in which the outputs need them, which depends on nothing but the graph, so that
-//! a printed program prints as itself. What is used more than once, or is long, gets a name. Sizes that were inferred
-//! are printed as what they were found to be; one that stayed open gets a symbol.
+//! Expressions are printed in the order in which the outputs need them, which depends only on the graph, so a
+//! printed program prints as itself. Expressions that are used more than once, or are long, get a name. Inferred
+//! sizes are printed with their values; a size that stayed open gets a symbol.
 
 mod nodes;
 mod number;

@@ -1,15 +1,15 @@
-//! What there is to know of every function: how it is called, and, of those that are no row of the op table, what it
-//! means, its shapes and dtypes, and an example.
+//! The reference of every function: how to call it and, unless it is a row of the op table, its meaning, shapes and
+//! dtypes, and an example.
 
 use crate::names::{self, function};
 
-/// A function that is none of the tables of ops, reductions and products, which docs/ops.md renders.
+/// A function outside the tables of ops, reductions and products, which docs/ops.md renders.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Explanation {
-    /// Its own name.
+    /// Its primary name.
     pub name: &'static str,
-    /// What it gives.
+    /// What it returns.
     pub meaning: &'static str,
     /// The shape of the result.
     pub shapes: &'static str,
@@ -17,7 +17,7 @@ pub struct Explanation {
     pub dtypes: &'static str,
     /// An expression.
     pub example: &'static str,
-    /// How the program prints its value.
+    /// The value as the program prints it.
     pub value: &'static str,
 }
 
@@ -134,6 +134,26 @@ const EXPLANATIONS: &[Explanation] = explanations! {
         "same as x", "any; as for `sum`", "nancumsum(array([1.0, nan, 2.0]))" => "[1. 1. 3.]";
     "nancumprod": "Running products that count NaN as 1.",
         "same as x", "any; as for `prod`", "nancumprod(array([2.0, nan, 3.0]))" => "[2. 2. 6.]";
+    "add.accumulate": "Running sums, like `cumsum`, along the first axis by default.",
+        "same as x", "any; as for `sum`", "add.accumulate(array([1, 2, 3]))" => "[1 3 6]";
+    "multiply.accumulate": "Running products, like `cumprod`, along the first axis by default.",
+        "same as x", "any; as for `prod`", "multiply.accumulate(array([2, 3, 4]))" => "[ 2  6 24]";
+    "minimum.accumulate": "The running minimum, like `cummin`, along the first axis by default.",
+        "same as x", "any; same as x", "minimum.accumulate(array([3, 1, 2]))" => "[3 1 1]";
+    "maximum.accumulate": "The running maximum, like `cummax`, along the first axis by default.",
+        "same as x", "any; same as x", "maximum.accumulate(array([1, 3, 2]))" => "[1 3 3]";
+    "add.reduce": "The sum over the given axes, by default the first.",
+        "x without the axes; size 1 for each with keepdims", "any; as for `sum`", "add.reduce(array([[1, 2], [3, 4]]))" => "[4 6]";
+    "multiply.reduce": "The product over the given axes, by default the first.",
+        "x without the axes; size 1 for each with keepdims", "any; as for `prod`", "multiply.reduce(array([[1, 2], [3, 4]]))" => "[3 8]";
+    "minimum.reduce": "The least element over the given axes, by default the first.",
+        "x without the axes; size 1 for each with keepdims", "any; same as x", "minimum.reduce(array([[1, 4], [3, 2]]))" => "[1 2]";
+    "maximum.reduce": "The greatest element over the given axes, by default the first.",
+        "x without the axes; size 1 for each with keepdims", "any; same as x", "maximum.reduce(array([[1, 4], [3, 2]]))" => "[3 4]";
+    "logical_and.reduce": "Whether all elements are true over the given axes, by default the first.",
+        "x without the axes; size 1 for each with keepdims", "any; bool", "logical_and.reduce(array([[True, False], [True, True]]))" => "[ True False]";
+    "logical_or.reduce": "Whether any element is true over the given axes, by default the first.",
+        "x without the axes; size 1 for each with keepdims", "any; bool", "logical_or.reduce(array([[True, False], [True, False]]))" => "[ True False]";
     "diff": "The differences of neighbours along an axis (the last one by default), taken `n` times; for bool, whether they differ.",
         "the axis shrinks by n, which is 1 by default", "any; same as x", "diff(array([1, 4, 9]))" => "[3 5]";
     "take": "The elements at positions along an axis, like `x[indices]`; negative positions count from the end.",
@@ -258,18 +278,18 @@ const EXPLANATIONS: &[Explanation] = explanations! {
         "not a tensor: a size", "any", "size(arange(6).reshape(2, 3))" => "6";
 };
 
-/// What there is to know of a function, by its own name, if it is none of the tables of docs/ops.md.
+/// Returns the reference of a function by its primary name, unless it is in the tables of docs/ops.md.
 pub fn explanation(own: &str) -> Option<&'static Explanation> {
     EXPLANATIONS.iter().find(|explanation| explanation.name == own)
 }
 
-/// The own names of all functions, in the order of the tables.
+/// Returns the primary names of all functions, in the order of the tables.
 pub fn functions() -> impl Iterator<Item = &'static str> {
     names::functions().filter(|name| function(name).is_some_and(|(_, own, _)| own == *name))
 }
 
-/// How a function is called, by any of its names: `sum(x, axis=, keepdims=, dtype=)`. What may be left out is written
-/// with `=`, and `..` stands for further arguments.
+/// Returns how a function is called, by any of its names: `sum(x, axis=, keepdims=, dtype=)`. Optional arguments
+/// are written with `=`, and `..` stands for further arguments.
 ///
 /// ```
 /// assert_eq!(broadloom_text::usage("take").as_deref(), Some("take(x, indices, axis=)"));

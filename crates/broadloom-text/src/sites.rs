@@ -1,7 +1,8 @@
-//! Places of a text as the graph knows places.
+//! Maps places in a text to the places that the graph knows.
 //!
-//! Each part of a text of which the graph is told has a number, and this table says which part that is. So the graph
-//! carries places in a text through inference, to mistakes that are found only in the end, and to errors of calls.
+//! Each part of a text that the graph hears of has a number, and this table maps the number to the part. In this
+//! way the graph carries places in a text through inference, to mistakes found only at the end, and to errors of
+//! calls.
 
 use crate::source::{Source, Span};
 use broadloom_ir::diagnostics::Places;
@@ -13,13 +14,13 @@ use std::sync::Arc;
 /// The parts of a text that have sites.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Sites {
-    /// By id.
+    /// The parts, by id.
     spans: Vec<Span>,
     ids: HashMap<Span, SiteId>,
 }
 
 impl Sites {
-    /// The site of a part of the text.
+    /// Returns the site of a part of the text.
     pub(crate) fn site(&mut self, span: Span) -> Site {
         let id = *self.ids.entry(span).or_insert_with(|| {
             self.spans.push(span);
@@ -28,13 +29,13 @@ impl Sites {
         Site::Listed(id)
     }
 
-    /// The part of the text that has this site.
+    /// Returns the part of the text that has this site.
     pub(crate) fn span(&self, site: Site) -> Option<Span> {
         self.spans.get(site.id()?.index()).copied()
     }
 }
 
-/// Places in a text, for errors of graphs and of calls: their `display_at` points at the text with it.
+/// Places in a text, for errors of graphs and calls: pass it to their `display_at` to point at the text.
 #[derive(Clone, PartialEq)]
 pub struct TextPlaces {
     pub(crate) source: Arc<Source>,

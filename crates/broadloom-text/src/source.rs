@@ -2,20 +2,20 @@
 
 use std::ops::Range;
 
-/// Longest line that is shown, in characters.
+/// The longest line shown, in characters.
 const MAX_LINE: usize = 160;
 
-/// A part of a text, in bytes.
+/// A part of a text, as byte positions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Span {
-    /// Where it begins.
+    /// The position of its start.
     pub start: usize,
-    /// After its end.
+    /// The position after its end.
     pub end: usize,
 }
 
 impl Span {
-    /// From the beginning of this part to the end of another.
+    /// Returns the part from the start of this one to the end of another.
     pub(crate) fn to(self, other: Span) -> Span {
         Span { start: self.start, end: other.end.max(self.end) }
     }
@@ -27,16 +27,16 @@ impl From<Range<usize>> for Span {
     }
 }
 
-/// A text and what it is called in messages, such as the name of its file.
+/// A text and its name in messages, such as that of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Source {
     pub name: Box<str>,
     pub text: Box<str>,
-    /// Length of the lines at the beginning that are no part of what has the name.
+    /// The length of the leading lines that do not belong to the named text.
     pub preamble: usize,
 }
 
-/// What the preamble is called.
+/// The name of the preamble.
 const PREAMBLE: &str = "input";
 
 impl Source {
@@ -44,7 +44,7 @@ impl Source {
         self.text.get(span.start..span.end).unwrap_or("")
     }
 
-    /// Line and column, counted from 1, the column in characters.
+    /// Returns line and column, counted from 1; the column counts characters.
     pub(crate) fn position(&self, at: usize) -> (usize, usize) {
         let first = if at < self.preamble { 0 } else { self.preamble };
         let before = self.text.get(first..at).unwrap_or(&self.text);
@@ -52,14 +52,15 @@ impl Source {
         (before.matches('\n').count() + 1, before[line_start..].chars().count() + 1)
     }
 
-    /// A place as `name:line:column`.
+    /// Returns a place as `name:line:column`.
     pub(crate) fn place(&self, span: Span) -> String {
         let (line, column) = self.position(span.start);
         let name = if span.start < self.preamble { PREAMBLE } else { &self.name };
         format!("{name}:{line}:{column}")
     }
 
-    /// The lines that point at a part: its place, and the source with carets below what of it is on its first line.
+    /// Returns the lines that point at a part: its place, and the source with carets under the portion on its first
+    /// line.
     pub(crate) fn point_at(&self, span: Span) -> Vec<String> {
         let (number, column) = self.position(span.start);
         let number = number.to_string();

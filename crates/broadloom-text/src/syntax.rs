@@ -1,7 +1,7 @@
 //! The syntax tree: expressions in one arena, operands before the expressions that use them.
 //!
-//! As in the graph, nothing recurses over the tree: whoever walks it goes through the arena in order, so that neither
-//! a long chain nor a deep nest can exhaust the stack.
+//! As in the graph, nothing recurses over the tree: every pass walks the arena in order, so neither a long chain
+//! nor deep nesting can exhaust the stack.
 
 use crate::source::Span;
 use broadloom_ir::graph::Literal;
@@ -11,7 +11,7 @@ use std::ops::Range;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Id(pub u32);
 
-/// A name and where it stands.
+/// A name and its place.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Name {
     pub text: Box<str>,
@@ -25,7 +25,7 @@ pub(crate) enum Prefix {
     Invert,
 }
 
-/// Python's binary operators that the language has.
+/// Python's binary operators that the language supports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Infix {
     Add,
@@ -56,7 +56,7 @@ pub(crate) struct Argument {
     pub value: Id,
 }
 
-/// What stands between the brackets of an index.
+/// An element between the brackets of an index.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Item {
     At(Id),
@@ -68,11 +68,11 @@ pub(crate) enum Kind {
     Literal(Literal),
     None,
     Ellipsis,
-    /// Text in quotes, where a function takes one.
+    /// Quoted text, for a function that takes text.
     Text(Box<str>),
     /// `symbols.n`, where `n` alone means an input.
     Symbol(Name),
-    /// In quotes, it is never a number.
+    /// A quoted name is never a number.
     Name {
         text: Box<str>,
         is_quoted: bool,
@@ -97,14 +97,14 @@ pub(crate) enum Kind {
     },
 }
 
-/// An expression and where it stands.
+/// An expression and its place.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Expr {
     pub kind: Kind,
     pub span: Span,
 }
 
-/// A size of an input's declaration.
+/// A size in an input's declaration.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum InputSize {
     Given(Id),
@@ -112,7 +112,7 @@ pub(crate) enum InputSize {
     OneOr(Id),
 }
 
-/// What `assume` states: a comparison of sizes.
+/// A fact from `assume`: a comparison of sizes.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Fact {
     /// `likely(left) == right`: a hint.
@@ -154,7 +154,7 @@ pub(crate) enum Action {
     },
 }
 
-/// What a statement with a mistake would have stated.
+/// What an invalid statement would have declared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Broken {
     Symbols,
@@ -166,7 +166,7 @@ pub(crate) enum Broken {
 pub(crate) struct Statement {
     pub action: Action,
     pub span: Span,
-    /// The expressions that it made.
+    /// The expressions that the statement made.
     pub exprs: Range<u32>,
 }
 

@@ -1,16 +1,16 @@
-//! What is made once per key and kept.
+//! A cache that makes each value once per key.
 
 use std::collections::HashMap;
 use std::hash::Hash;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-/// Values by key. While a value is made, others wait for that one alone.
+/// Maps keys to values. While one thread makes a value, other threads wait only for that value.
 pub(crate) struct Cache<K, V>(Mutex<Slots<K, V>>);
 
 /// The slots of a cache.
 pub(crate) struct Slots<K, V> {
     of_key: HashMap<K, Slot<V>>,
-    /// Counts uses, so that each slot knows when it was last used.
+    /// Counts uses, so that each slot records when it was last used.
     clock: u64,
     hits: u64,
     made: u64,
@@ -22,7 +22,7 @@ struct Slot<V> {
     used: u64,
 }
 
-/// A value, or that one is being made.
+/// A value, or a marker that a thread is making it.
 struct Value<V> {
     made: OnceLock<V>,
     making: Mutex<()>,
@@ -41,7 +41,7 @@ impl<K, V> Default for Cache<K, V> {
 }
 
 impl<K: Eq + Hash + Clone, V: Clone> Cache<K, V> {
-    /// The value of a key, if it has been made.
+    /// Returns the value of a key, if it has been made.
     fn get(&self, key: &K) -> Option<V> {
         let mut slots = lock(&self.0);
         let value = slots.touch(key)?.made.get().cloned()?;
@@ -49,13 +49,13 @@ impl<K: Eq + Hash + Clone, V: Clone> Cache<K, V> {
         Some(value)
     }
 
-    /// A key that is equal, the one that is kept if there is one: comparing a key with itself may be cheap.
+    /// Returns the stored key that equals this one, if there is one: comparing a key with itself may be cheap.
     pub(crate) fn same(&self, key: K) -> K {
         lock(&self.0).of_key.get_key_value(&key).map_or(key, |(kept, _)| kept.clone())
     }
 
-    /// The value of a key; if there is none, what `make` gives, while no lock but that of this value is held. `admit`
-    /// says which key is used in place of a new one, or makes room for it.
+    /// Returns the value of a key. If it is missing, `make` computes it, and only the lock of this value is held
+    /// meanwhile. `admit` chooses the key that replaces a new one, or makes room for it.
     pub(crate) fn get_or_make<E>(
         &self,
         key: K,
@@ -82,7 +82,7 @@ impl<K: Eq + Hash + Clone, V: Clone> Cache<K, V> {
         Ok(made)
     }
 
-    /// The values that are there, in the order in which they were first asked for.
+    /// Returns the finished values, in the order in which they were first requested.
     pub(crate) fn values(&self) -> Vec<V> {
         let slots = lock(&self.0);
         let made = |slot: &Slot<V>| Some((slot.since, slot.value.made.get()?.clone()));
@@ -91,7 +91,7 @@ impl<K: Eq + Hash + Clone, V: Clone> Cache<K, V> {
         values.into_iter().map(|(_, value)| value).collect()
     }
 
-    /// How many values were found and how many were made, and the number of keys.
+    /// Returns how many values were found, how many were made, and the number of keys.
     pub(crate) fn counts(&self) -> (u64, u64, usize) {
         let slots = lock(&self.0);
         (slots.hits, slots.made, slots.of_key.len())
@@ -103,12 +103,12 @@ impl<K: Eq + Hash + Clone, V> Slots<K, V> {
         self.of_key.contains_key(key)
     }
 
-    /// The number of keys of some kind.
+    /// Returns the number of keys that satisfy a predicate.
     pub(crate) fn count(&self, of_kind: impl Fn(&K) -> bool) -> usize {
         self.of_key.keys().filter(|key| of_kind(key)).count()
     }
 
-    /// Drops what was not used for longest until there is room for one more of `capacity`.
+    /// Drops the least recently used slots until one more fits into `capacity`.
     pub(crate) fn make_room(&mut self, capacity: usize) {
         while self.of_key.len() >= capacity {
             let oldest = self.of_key.iter().min_by_key(|(_, slot)| slot.used).map(|(key, _)| key.clone());
@@ -117,7 +117,7 @@ impl<K: Eq + Hash + Clone, V> Slots<K, V> {
         }
     }
 
-    /// What is kept for a key, used now.
+    /// Returns the slot of a key and marks it as used now.
     fn touch(&mut self, key: &K) -> Option<&Arc<Value<V>>> {
         self.clock += 1;
         let slot = self.of_key.get_mut(key)?;
@@ -136,7 +136,7 @@ impl<K: Eq + Hash + Clone, V> Slots<K, V> {
     }
 }
 
-/// Locks what stays consistent even if a thread panicked while it held the lock.
+/// Locks a mutex whose contents stay consistent even if a thread panicked while holding the lock.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,4 +1,4 @@
-//! The pipeline.
+//! The compilation pipeline.
 //!
 //! ```text
 //!             finish              prepare, lower          compile                bind            run
@@ -6,12 +6,12 @@
 //!       Diagnostics                                      CompileError            BindError        RunError
 //! ```
 //!
-//! A checked graph is proof of well-typed and well-shaped expressions; an executable has it and one or more
-//! variants, each a schedule with its machine code, for the layouts of arrays and short sizes that were met; a bound
-//! executable is proof that the arrays fit. No stage checks again what an earlier one proved.
+//! A checked graph proves that its expressions are well-typed and well-shaped. An executable holds such a graph and
+//! one or more variants, each a schedule with its machine code, for the array layouts and short sizes that calls
+//! have used. A bound executable proves that the arrays fit. No stage checks again what an earlier one proved.
 //!
-//! What is lowered is the graph in [canonical and simplified](broadloom_ir::transform) form. A schedule that leaves here
-//! speaks of the expressions of the graph that the user wrote, and so do errors of runs and explanations.
+//! Lowering takes the graph in [canonical and simplified](broadloom_ir::transform) form. A schedule that leaves
+//! here refers to the expressions of the graph that the user wrote, and so do runtime errors and explanations.
 
 use crate::compiled::Inner;
 use crate::options::CompileOptions;
@@ -25,12 +25,12 @@ use broadloom_loops::kernel::{Schedule, Specialisation};
 use broadloom_loops::{IndexWidth, LowerOptions};
 use std::time::Instant;
 
-/// Compiles a checked graph for dense arrays; other layouts are compiled when they are met.
+/// Compiles a checked graph for dense arrays; other layouts are compiled on first use.
 pub(crate) fn compile(graph: &CheckedGraph, options: &CompileOptions) -> Result<Inner, CompileError> {
     compile_part(graph, options, None)
 }
 
-/// Like [`compile`], for arrays whose axes of the size `tail` are the last few rows of many.
+/// Like [`compile`], for arrays whose axes of size `tail` hold the last few of many rows.
 pub(crate) fn compile_part(
     graph: &CheckedGraph,
     options: &CompileOptions,
@@ -55,7 +55,7 @@ pub(crate) fn compile_part(
     Ok(Inner::new(graph.clone(), options.clone(), variants, start.elapsed()))
 }
 
-/// Whether axes of the sizes to be expected are too long for indices of 32 bits.
+/// Returns whether axes of the likely sizes are too long for 32-bit indices.
 fn is_likely_wide(graph: &CheckedGraph, schedule: &Schedule) -> bool {
     let likely = |symbol: SymbolId| {
         let info = graph.symbols().get(symbol.index())?;

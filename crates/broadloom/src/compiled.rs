@@ -1,4 +1,4 @@
-//! What clones of an executable share.
+//! The state that clones of an executable share.
 
 use crate::bind::{
     BindError, Binding, Destination, Given, Ordered, Program, Request, ShortSizes, SmallResults, bind,
@@ -21,15 +21,15 @@ pub(crate) struct Inner {
     pub(crate) small: SmallResults,
     pub(crate) variants: Variants,
     pub(crate) compile_time: Duration,
-    /// The binding of the first call: most others repeat its sizes and strides, and find it without a lock.
+    /// The binding of the first call: most other calls repeat its sizes and strides, and find it without a lock.
     first: OnceLock<Arc<Binding>>,
-    /// The last binding that was another.
+    /// The most recent binding that differs from the first.
     last: Mutex<Option<Arc<Binding>>>,
-    /// Temporaries of the last call, for the next one.
+    /// The temporaries of the last call, kept for the next one.
     arena: Mutex<Block>,
 }
 
-/// Largest arena that is kept between calls.
+/// The size in bytes of the largest arena kept between calls.
 const MAX_KEPT_ARENA: usize = 64 << 20;
 
 impl Inner {
@@ -53,7 +53,7 @@ impl Inner {
         }
     }
 
-    /// The binding of these arrays: one that is kept, if nothing is other than then but where they are.
+    /// Returns the binding of these arrays. Reuses a kept one if the calls differ only in where the arrays are.
     pub(crate) fn bind(
         &self,
         inputs: &Ordered<'_>,

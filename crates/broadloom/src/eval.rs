@@ -1,4 +1,4 @@
-//! One line on arrays that are there.
+//! Evaluation in one line, on arrays that already exist.
 //!
 //! ```text
 //! arrays ──sizes become symbols──▶ closure builds a graph ──structure──▶ cache ──hit──▶ run
@@ -6,8 +6,8 @@
 //!                                          └──▶ closure builds it with the real sizes
 //! ```
 //!
-//! A closure that writes what it wrote before builds nothing: its calls are compared with those of then, which lead to
-//! the same place in the cache.
+//! A closure that repeats what it wrote before builds no graph: its calls are compared with the recorded ones,
+//! which lead to the same cache entry.
 
 use crate::array::{ArrayView, IntoArrayView, IntoInput, OutputError};
 use crate::bind::{BindError, Inputs};
@@ -30,17 +30,17 @@ use std::panic::Location;
 use std::sync::{Arc, LazyLock, PoisonError, RwLock};
 use thiserror::Error;
 
-/// Most kernels that are kept; the one not used for longest makes room.
+/// The most kernels that the cache keeps; a new one replaces the least recently used.
 const CAPACITY: usize = 256;
-/// Trailing sizes up to this one are part of the kernel.
+/// Trailing sizes up to this one are compiled into the kernel as constants.
 const SMALL: i64 = 8;
 
-/// Computes an expression of arrays that are there.
+/// Computes an expression of arrays.
 ///
-/// Arrays are anything that converts to an [`ArrayView`]; the closure gets a tensor for each. Sizes become symbols
-/// by themselves: 1 and trailing sizes up to 8 stay numbers, equal sizes are one symbol. Kernels are kept by the
-/// structure of the expression (constants included), so that a second call with other sizes compiles nothing.
-/// Mistakes are explained with the real sizes. The closure may be called twice.
+/// Each array is anything that converts to an [`ArrayView`]; the closure receives one tensor per array. Sizes
+/// become symbols automatically: 1 and trailing sizes up to 8 stay numbers, and equal sizes share one symbol.
+/// Kernels are cached by the structure of the expression, constants included, so a second call with other sizes
+/// compiles nothing. Mistakes are explained with the actual sizes. The closure may be called twice.
 ///
 /// ```
 /// let (a, b) = (vec![3.0f32, 6.0], vec![4.0f32, 8.0]);
@@ -50,7 +50,8 @@ const SMALL: i64 = 8;
 /// ```
 ///
 /// # Errors
-/// If the expression does not fit the arrays, the data have no result, or the result is not an `R`.
+/// Returns an error if the expression does not fit the arrays, if the data have no result, or if the result is not
+/// an `R`.
 #[track_caller]
 pub fn eval<'a, A, E, R>(arrays: A, expression: impl Fn(A::Tensors) -> E) -> Result<R, EvalError>
 where
@@ -61,7 +62,8 @@ where
     let views = arrays.into_views();
     let outputs = match symbolic::<A, E>(&views, &expression) {
         Ok(kept) => match run(&kept, &views) {
-            // The sizes do not satisfy what the expression demands of them: say so with the sizes.
+            // The sizes break a condition of the expression: build it over the actual sizes, so that the message
+            // names them.
             Err(EvalError::Call(CallError::Bind(BindError::Size(_) | BindError::Obligation(_)))) => {
                 run(&concrete::<A, E>(&views, &expression)?, &views)
             }
@@ -72,16 +74,16 @@ where
     Ok(R::try_from(outputs)?)
 }
 
-/// Why an expression of arrays has no result.
+/// The reason why an expression of arrays has no result.
 #[derive(Error)]
 pub enum EvalError {
-    /// The expression does not fit the arrays, or cannot be compiled.
+    /// The expression does not fit the arrays, or the compiler does not support it.
     #[error(transparent)]
     Compile(#[from] CompileError),
     /// The data have no result.
     #[error(transparent)]
     Call(#[from] CallError),
-    /// The result is not what is asked for.
+    /// The result does not have the requested type.
     #[error(transparent)]
     Output(#[from] OutputError),
 }
@@ -93,7 +95,7 @@ impl From<Diagnostics> for EvalError {
 }
 
 impl fmt::Debug for EvalError {
-    /// The full text, so that `unwrap` shows it.
+    /// Prints the full text, so that `unwrap` shows it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             EvalError::Compile(error) => fmt::Debug::fmt(error, f),
@@ -103,13 +105,13 @@ impl fmt::Debug for EvalError {
     }
 }
 
-/// Arrays for [`eval`]: one, or a tuple of up to eight.
+/// The arrays for [`eval`]: one, or a tuple of up to eight.
 pub trait EvalArrays<'a> {
-    /// A tensor for each array.
+    /// One tensor per array.
     type Tensors;
-    /// The arrays.
+    /// Returns the arrays.
     fn into_views(self) -> Vec<ArrayView<'a>>;
-    /// Their tensors, made by a function from the position.
+    /// Returns their tensors; `make` maps each position to its tensor.
     fn tensors(make: impl FnMut(usize) -> Tensor) -> Self::Tensors;
 }
 
@@ -154,13 +156,13 @@ arrays! {
     (A 0 B 1 C 2 D 3 E 4 F 5 G 6 H 7)
 }
 
-/// What the closure of [`eval`] gives: a tensor, or a tuple of up to four.
+/// The result of the closure of [`eval`]: a tensor, or a tuple of up to four.
 #[diagnostic::on_unimplemented(
     message = "a closure of `eval` cannot return `{Self}`",
     note = "return a `Tensor`, or a tuple of them; the type of the result of `eval` says what they become"
 )]
 pub trait EvalResult {
-    /// The tensors.
+    /// Returns the tensors.
     fn into_tensors(self) -> Vec<Tensor>;
 }
 
@@ -183,7 +185,7 @@ macro_rules! results {
 }
 results!((a)(a b)(a b c)(a b c d));
 
-/// The graph over symbols.
+/// Builds the graph over symbols.
 #[track_caller]
 fn symbolic<'a, A: EvalArrays<'a>, E: EvalResult>(
     views: &[ArrayView<'a>],
@@ -219,7 +221,7 @@ fn symbolic<'a, A: EvalArrays<'a>, E: EvalResult>(
     Ok(kept)
 }
 
-/// The graph over the real sizes.
+/// Builds the graph over the actual sizes.
 #[track_caller]
 fn concrete<'a, A: EvalArrays<'a>, E: EvalResult>(
     views: &[ArrayView<'a>],
@@ -231,7 +233,8 @@ fn concrete<'a, A: EvalArrays<'a>, E: EvalResult>(
     Ok(Kept::new(finish(&graph, results)?))
 }
 
-/// The inputs for arrays; `size` says of a size, and whether it is that of the last axis, what is declared.
+/// Declares an input for each array; `size` maps each size, and whether it is that of the last axis, to the size
+/// that is declared.
 fn declarations(views: &[ArrayView<'_>], mut size: impl FnMut(i64, bool) -> Size) -> Declarations {
     let mut declaration = |view: &ArrayView<'_>| {
         let axes = &view.geometry().axes;
@@ -258,8 +261,8 @@ fn run(kept: &Kept, views: &[ArrayView<'_>]) -> Result<Outputs, EvalError> {
     Ok(executable.run(inputs).map_err(|error| placed(error, &kept.graph))?)
 }
 
-/// What a kernel reports, at the place where this call wrote the op: the kernel may have been compiled for another
-/// expression of the same structure, whose expressions have the same ids.
+/// Moves an error of a kernel to the place where this call wrote the op: the kernel may have been compiled for
+/// another expression of the same structure, whose expressions have the same ids.
 fn placed(mut error: CallError, graph: &CheckedGraph) -> CallError {
     if let Some((expr, site, call)) = error.origin_mut() {
         *site = graph.site(*expr);
@@ -268,15 +271,15 @@ fn placed(mut error: CallError, graph: &CheckedGraph) -> CallError {
     error
 }
 
-/// What kernels are kept by: everything of a graph but names and places.
+/// The cache key of kernels: everything in a graph except names and places.
 #[derive(PartialEq, Eq, Hash)]
 struct Structure {
     inputs: Vec<(DType, shape::Shape)>,
     nodes: Vec<(Node, DType, shape::Shape)>,
     outputs: Vec<(ExprId, Option<InputId>)>,
-    /// What each call checks: a slice of five elements is not a `rebind` to five.
+    /// The conditions that each call checks: a slice of five elements is not a `rebind` to five.
     demands: Vec<(Demand, Requirement, Option<Arc<str>>)>,
-    /// Units of sizes, and the least and greatest number of them, on which what is simplified may depend.
+    /// The units of sizes with their least and greatest multiples; simplification may depend on them.
     sizes: Vec<(i64, i64, Option<i64>)>,
 }
 
@@ -299,7 +302,7 @@ impl Structure {
     }
 }
 
-/// A structure that is hashed once.
+/// A structure that is hashed only once.
 #[derive(Clone)]
 struct Key {
     structure: Arc<Structure>,
@@ -321,7 +324,7 @@ impl Hash for Key {
     }
 }
 
-/// A graph, and where its kernel is kept.
+/// A graph and the place of its kernel in the cache.
 struct Kept {
     graph: CheckedGraph,
     key: Key,
@@ -349,7 +352,7 @@ static HASHER: LazyLock<RandomState> = LazyLock::new(RandomState::new);
 static CACHE: LazyLock<Cache<Key, Executable>> = LazyLock::new(Cache::default);
 static WRITTEN: LazyLock<Writings> = LazyLock::new(Writings::default);
 
-/// Where [`eval`] was called, and for which arrays.
+/// A call site of [`eval`] and the arrays it received.
 struct Place {
     site: &'static Location<'static>,
     declarations: Declarations,
@@ -370,18 +373,18 @@ impl Hash for Place {
     }
 }
 
-/// What closures wrote at one place: the scripts, and what became of each.
+/// The scripts that closures wrote at one place, and the graph of each.
 #[derive(Default)]
 struct Writing {
     scripts: Scripts,
     kept: Vec<Arc<Kept>>,
 }
 
-/// What closures wrote.
+/// The scripts of all places.
 #[derive(Default)]
 struct Writings(RwLock<HashMap<Place, Arc<Writing>>>);
 
-/// Most scripts of one place: a closure may write other numbers each time.
+/// The most scripts kept for one place: a closure may write other numbers each time.
 const MAX_SCRIPTS: usize = 8;
 
 impl Writings {
@@ -389,7 +392,7 @@ impl Writings {
         self.0.read().unwrap_or_else(PoisonError::into_inner).get(place).cloned()
     }
 
-    /// Keeps a script, for which the oldest one of its place makes room, and all places for a new one.
+    /// Adds a script. The oldest script of the place makes room for it; all places make room for a new place.
     fn add(&self, place: Place, script: Script, kept: Arc<Kept>) {
         let mut written = self.0.write().unwrap_or_else(PoisonError::into_inner);
         if written.len() >= CAPACITY && !written.contains_key(&place) {
@@ -403,18 +406,18 @@ impl Writings {
     }
 }
 
-/// How often [`eval`] found a kernel, or had to compile one.
+/// How often [`eval`] found a kernel, and how often it compiled one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CacheStats {
-    /// Calls that found their kernel.
+    /// Number of calls that found their kernel.
     pub hits: u64,
-    /// Calls that compiled it.
+    /// Number of calls that compiled it.
     pub compiles: u64,
-    /// Kernels that are kept.
+    /// Number of kernels in the cache.
     pub entries: usize,
 }
 
-/// The state of the cache of [`eval`], which all threads share.
+/// Returns the state of the cache of [`eval`], which all threads share.
 ///
 /// ```
 /// use broadloom::prelude::*;

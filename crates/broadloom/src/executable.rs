@@ -12,8 +12,8 @@ use broadloom_ir::shape::Shape;
 use std::fmt;
 use std::sync::Arc;
 
-/// A compiled graph, to be called any number of times with arrays of any sizes. Cloning shares it, and any number
-/// of threads may run it at once.
+/// A compiled graph. Call it any number of times with arrays of any sizes. Clones share it, and any number of
+/// threads may run it at once.
 ///
 /// ```
 /// use broadloom::prelude::*;
@@ -32,22 +32,22 @@ pub struct Executable {
     inner: Arc<Inner>,
 }
 
-/// What an executable expects or gives: a name, a dtype, and sizes in symbols.
+/// Describes an input or output of an executable: its name, dtype, and sizes in symbols.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ArrayInfo {
     /// The name.
     pub name: String,
-    /// Type of the elements.
+    /// The dtype of the elements.
     pub dtype: DType,
-    /// Number of axes.
+    /// The number of axes.
     pub rank: usize,
-    /// Whether it is an input that a run [writes to](crate::Tensor::assign).
+    /// Whether this is an input that a run [writes to](crate::Tensor::assign).
     pub is_assigned: bool,
     text: String,
 }
 
 impl fmt::Display for ArrayInfo {
-    /// `x: f32[n, 3]`, `x: &mut f32[n, 3]` if it is written to
+    /// Prints `x: f32[n, 3]`, or `x: &mut f32[n, 3]` for an input that a run writes to.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}{}", self.name, if self.is_assigned { "&mut " } else { "" }, self.text)
     }
@@ -58,8 +58,8 @@ impl Executable {
         Executable { inner: Arc::new(inner) }
     }
 
-    /// Compiles a graph that was checked before: one kept from [`Graph::finish`](crate::Graph::finish), or read from a
-    /// text.
+    /// Compiles a graph that has already been checked: one kept from [`Graph::finish`](crate::Graph::finish), or
+    /// parsed from a text.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -73,13 +73,13 @@ impl Executable {
     /// ```
     ///
     /// # Errors
-    /// What the compiler cannot do.
+    /// Returns an error for whatever the compiler does not support.
     pub fn compile(graph: &CheckedGraph, options: &CompileOptions) -> Result<Executable, CompileError> {
         Ok(Executable::new(crate::compile::compile(graph, options)?))
     }
 
-    /// The arrays to pass, in the order in which they are passed by position. Declared inputs on which the outputs
-    /// do not depend are left out.
+    /// Returns the arrays to pass, in the order of positional arguments. Declared inputs that no output depends on
+    /// are left out.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -101,7 +101,7 @@ impl Executable {
         inputs
     }
 
-    /// The results, in order. Inputs that are [assigned](crate::Tensor::assign) to are not among them.
+    /// Returns the results, in order. Inputs that are [assigned](crate::Tensor::assign) to are not among them.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -119,7 +119,7 @@ impl Executable {
             .collect()
     }
 
-    /// Computes the outputs in arrays of their own.
+    /// Computes the outputs into new arrays.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -132,8 +132,8 @@ impl Executable {
     /// ```
     ///
     /// # Errors
-    /// If the arrays do not fit, or the data are such that there is no result: an index out of range, a negative
-    /// exponent of an integer.
+    /// Returns an error if the arrays do not fit, or if the data have no result, such as an index out of range or
+    /// an integer raised to a negative exponent.
     #[track_caller]
     pub fn run<'a>(&self, inputs: impl IntoInputs<'a>) -> Result<Outputs, CallError> {
         let site = Site::caller();
@@ -143,7 +143,7 @@ impl Executable {
         Ok(outputs)
     }
 
-    /// Computes the outputs in arrays of the caller, of any strides, and allocates nothing for them.
+    /// Computes the outputs into arrays of the caller, with any strides, and allocates nothing for them.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -158,7 +158,8 @@ impl Executable {
     /// ```
     ///
     /// # Errors
-    /// If the arrays do not fit, or the data are such that there is no result; then the outputs are unspecified.
+    /// Returns an error if the arrays do not fit, or if the data have no result; in the latter case the contents of
+    /// the outputs are unspecified.
     #[track_caller]
     pub fn run_into<'a, 'b>(
         &self,
@@ -170,7 +171,7 @@ impl Executable {
             .map_err(|error| error.called_from(site))
     }
 
-    /// Checks arrays, to be run once or more.
+    /// Checks arrays for one or more runs.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -185,15 +186,15 @@ impl Executable {
     /// ```
     ///
     /// # Errors
-    /// If names, dtypes or sizes do not fit.
+    /// Returns an error if names, dtypes or sizes do not fit.
     #[track_caller]
     pub fn bind<'a>(&self, inputs: impl IntoInputs<'a>) -> Result<Bound<'a>, BindError> {
         let site = Site::caller();
         Bound::new(self.inner.clone(), inputs.into_inputs()).map_err(|error| error.called_from(site))
     }
 
-    /// Names of the symbols whose sizes the caller has to give by [`Inputs::with_size`](crate::Inputs::with_size):
-    /// no array determines them.
+    /// Returns the names of the symbols that no array determines: the caller gives their sizes through
+    /// [`Inputs::with_size`](crate::Inputs::with_size).
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -208,7 +209,7 @@ impl Executable {
         parameters.map(|symbol| symbols[symbol.index()].name.to_string()).collect()
     }
 
-    /// What was made of the graph: loops, vector widths, stored temporaries, code.
+    /// Returns what the compiler made of the graph: loops, vector widths, stored temporaries and code.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -231,7 +232,7 @@ impl Executable {
         &self.inner
     }
 
-    /// The graph that was compiled.
+    /// Returns the graph that was compiled.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -258,7 +259,7 @@ pub(crate) fn info(graph: &CheckedGraph, name: &str, dtype: DType, shape: &Shape
 }
 
 impl fmt::Debug for Executable {
-    /// `Executable(x: f32[n] -> out: f32[n])`
+    /// Prints `Executable(x: f32[n] -> out: f32[n])`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let list =
             |arrays: Vec<ArrayInfo>| arrays.iter().map(ArrayInfo::to_string).collect::<Vec<_>>().join(", ");

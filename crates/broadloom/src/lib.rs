@@ -1,7 +1,7 @@
 //! Lazy, broadcasting tensor expressions with symbolic sizes, compiled to fused loops.
 //!
-//! Expressions read like mathematics. Their shapes are checked while they are written, for all sizes at once; one
-//! compiled loop nest per fused group of operations then runs on arrays of any sizes.
+//! Expressions read like mathematics. Their shapes are checked while you write them, for all sizes at once. Each
+//! group of fused operations compiles to one loop nest, which then runs on arrays of any size.
 //!
 //! ```
 //! use broadloom::prelude::*;
@@ -20,12 +20,12 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! * [`Graph`], [`Tensor`] and [`shape!`] write expressions; [`Graph::check`] explains every mistake at once.
-//! * [`Tensor::compile`] and [`Graph::compile`] give an [`Executable`], which [runs](Executable::run) on anything
-//!   that converts to an [`ArrayView`] and [explains](Executable::explain) what it does.
-//! * [`eval`](eval()) does all of that in one line for arrays that are there.
+//! * [`Graph`], [`Tensor`] and [`shape!`] build expressions; [`Graph::check`] explains every mistake at once.
+//! * [`Tensor::compile`] and [`Graph::compile`] return an [`Executable`], which [runs](Executable::run) on anything
+//!   that converts to an [`ArrayView`] and [explains](Executable::explain) the code it runs.
+//! * [`eval`](eval()) does all of this in one line on arrays that already exist.
 //!
-//! With the feature `ndarray`, arrays and views of that crate are passed and returned, without copying.
+//! The feature `ndarray` passes and returns arrays and views of that crate without copying them.
 #![deny(unsafe_code)]
 
 mod array;
@@ -76,7 +76,7 @@ pub use broadloom_jit::CpuLevel;
 pub use broadloom_loops::plan::{Choice, Planned, Reason};
 pub use half::{bf16, f16};
 
-/// The README's example runs with the documentation tests.
+/// Runs the README's example with the documentation tests.
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
 struct Readme;

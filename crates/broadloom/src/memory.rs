@@ -1,4 +1,4 @@
-//! Memory that kernels write before anyone reads it: results, temporaries, scratch.
+//! Memory that kernels write before anyone reads it: results, temporaries and scratch memory.
 #![allow(unsafe_code, reason = "results are handed out as initialised once kernels have written them")]
 
 use broadloom_ir::dtype::{DType, Element};
@@ -7,15 +7,15 @@ use std::any::Any;
 use std::cell::RefCell;
 use thiserror::Error;
 
-/// From this size on the system is asked to back memory by huge pages: the first touch of 128 MiB took 116 ms with
+/// The size in bytes from which the system is asked for huge pages: the first touch of 128 MiB took 116 ms with
 /// ordinary pages and 12 ms with huge ones.
 const HUGE_BYTES: usize = 4 << 20;
 
-/// Memory could not be had.
+/// The error of an allocation that failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[error("cannot allocate {bytes} bytes")]
 pub struct OutOfMemory {
-    /// How much was asked for.
+    /// The number of bytes requested.
     pub bytes: usize,
 }
 
@@ -28,23 +28,23 @@ macro_rules! define_storage {
         }
 
         impl Storage {
-            /// Room for `count` elements, not written.
+            /// Allocates room for `count` unwritten elements.
             #[inline]
             pub(crate) fn allocate(dtype: DType, count: usize) -> Result<Storage, OutOfMemory> {
                 match dtype { $(DType::$variant => Ok(Storage::$variant(reserve(count)?)),)* }
             }
 
-            /// The first element.
+            /// Returns a pointer to the first element.
             pub(crate) fn as_ptr(&self) -> *const u8 {
                 match self { $(Storage::$variant(vec) => vec.as_ptr().cast(),)* }
             }
 
-            /// Where kernels write.
+            /// Returns the pointer through which kernels write.
             pub(crate) fn as_mut_ptr(&mut self) -> *mut u8 {
                 match self { $(Storage::$variant(vec) => vec.as_mut_ptr().cast(),)* }
             }
 
-            /// Declares the elements written.
+            /// Declares that the elements have been written.
             ///
             /// # Safety
             /// `count` elements have been allocated, and all have been written with valid values.
@@ -59,7 +59,7 @@ macro_rules! define_storage {
                 match self { $(Storage::$variant(_) => DType::$variant,)* }
             }
 
-            /// Puts the elements of another storage of the same dtype behind these.
+            /// Appends the elements of another storage of the same dtype.
             pub(crate) fn append(&mut self, other: Storage) -> Result<(), OutOfMemory> {
                 match (self, other) {
                     $((Storage::$variant(vec), Storage::$variant(mut other)) => {
@@ -86,12 +86,12 @@ macro_rules! define_storage {
 for_each_dtype!(define_storage);
 
 impl Storage {
-    /// The elements, if they are of type `T`.
+    /// Returns the elements, if they are of type `T`.
     pub(crate) fn as_slice<T: Element>(&self) -> Option<&[T]> {
         self.as_any().downcast_ref::<Vec<T>>().map(Vec::as_slice)
     }
 
-    /// The elements, if they are of type `T`; otherwise the storage itself.
+    /// Returns the elements, if they are of type `T`; otherwise the storage itself.
     pub(crate) fn into_vec<T: Element>(mut self) -> Result<Vec<T>, Storage> {
         match self.as_any_mut().downcast_mut::<Vec<T>>() {
             Some(vec) => Ok(std::mem::take(vec)),
@@ -110,7 +110,7 @@ fn reserve<T>(count: usize) -> Result<Vec<T>, OutOfMemory> {
     Ok(vec)
 }
 
-/// Asks for huge pages where the system knows them; a refusal is no error.
+/// Asks for huge pages on systems that have them; a refusal is harmless.
 #[cfg(target_os = "linux")]
 fn advise_huge_pages(start: *mut u8, bytes: usize) {
     use std::ffi::{c_int, c_void};
@@ -124,7 +124,7 @@ fn advise_huge_pages(start: *mut u8, bytes: usize) {
     let skip = start.align_offset(PAGE);
     let length = bytes.saturating_sub(skip) / PAGE * PAGE;
     if length > 0 {
-        // SAFETY: the range lies within an allocation of ours, and the advice changes no contents.
+        // SAFETY: the range lies within an allocation that we own, and the advice does not change its contents.
         unsafe { madvise(start.wrapping_add(skip).cast(), length, MADV_HUGEPAGE) };
     }
 }
@@ -139,7 +139,7 @@ struct Line {
     _bytes: [u8; 64],
 }
 
-/// Bytes aligned to 64, never initialised.
+/// Uninitialised memory, aligned to 64 bytes.
 #[derive(Default)]
 pub(crate) struct Block {
     lines: Vec<Line>,
@@ -171,8 +171,8 @@ thread_local! {
     static SCRATCH: RefCell<Block> = RefCell::default();
 }
 
-/// Runs `action` with at least `bytes` bytes of this thread's scratch memory, which stays with the thread for the
-/// next kernel. Schedules ask for little more than 1 MiB, most of it for ranks of blocks, of which few are ever touched.
+/// Runs `action` with at least `bytes` bytes of scratch memory, which the thread keeps for the next kernel.
+/// Schedules ask for little more than 1 MiB; most of it is for ranks of blocks, few of which are ever touched.
 #[inline]
 pub(crate) fn with_scratch<R, E: From<OutOfMemory>>(
     bytes: usize,

@@ -1,24 +1,24 @@
-//! How kernels are compiled and run.
+//! Options for compiling and running kernels.
 
 use broadloom_jit::CpuLevel;
 use std::sync::Arc;
 use std::sync::OnceLock;
 
-/// Who runs a kernel. The results are the same bits in any case.
+/// Selects the threads that run a kernel. The result has the same bits in every case.
 #[derive(Debug, Clone, Default)]
 pub enum Threads {
-    /// The calling thread alone.
+    /// Only the calling thread.
     Calling,
-    /// Rayon's pool: the one that the caller runs in, or else the global one. Small arrays stay on the calling
-    /// thread.
+    /// Rayon's pool: the one the caller runs in, or else the global one. Small arrays stay on the calling thread.
     #[default]
     Global,
-    /// A pool of the caller. Small arrays stay on the calling thread.
+    /// A pool that the caller provides. Small arrays stay on the calling thread.
     Pool(Arc<rayon::ThreadPool>),
 }
 
 impl Threads {
-    /// So many threads of their own, which live as long as this and its clones do; for 1, the calling thread alone.
+    /// Creates a pool of `threads` threads, which lives as long as this value and its clones. With 1, only the
+    /// calling thread works.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -31,7 +31,7 @@ impl Threads {
     /// ```
     ///
     /// # Errors
-    /// For 0, and if the system does not start so many.
+    /// Returns an error if `threads` is 0, or if the system cannot start that many.
     pub fn count(threads: usize) -> std::io::Result<Threads> {
         match threads {
             0 => {
@@ -46,20 +46,20 @@ impl Threads {
         }
     }
 
-    /// How many threads there are to share work.
+    /// Returns the number of threads that can share work.
     pub(crate) fn available(&self) -> usize {
         static AVAILABLE: OnceLock<usize> = OnceLock::new();
         match self {
             Threads::Calling => 1,
             Threads::Pool(pool) => pool.current_num_threads(),
             Threads::Global if rayon::current_thread_index().is_some() => rayon::current_num_threads(),
-            // Asking rayon would start its threads, for which there may be no need.
+            // Asking rayon would start its threads, perhaps for nothing.
             Threads::Global => *AVAILABLE
                 .get_or_init(|| std::thread::available_parallelism().map_or(1, std::num::NonZero::get)),
         }
     }
 
-    /// Runs `action` where it may use the threads.
+    /// Runs `action` where it can use the threads.
     pub(crate) fn enter(&self, action: impl FnOnce() + Send) {
         match self {
             Threads::Calling | Threads::Global => action(),
@@ -68,7 +68,7 @@ impl Threads {
     }
 }
 
-/// How kernels are compiled and run.
+/// Options for compiling and running kernels.
 ///
 /// ```
 /// use broadloom::prelude::*;
@@ -80,17 +80,18 @@ impl Threads {
 /// ```
 #[derive(Debug, Clone)]
 pub struct CompileOptions {
-    /// Who runs kernels.
+    /// The threads that run kernels.
     pub threads: Threads,
-    /// The instructions to use, and with them the last bits of elementary functions; by default those of this CPU.
+    /// The instruction set to use, by default that of this CPU. The last bits of elementary functions depend on it.
     pub level: Option<CpuLevel>,
-    /// Bytes of the widest vector registers to use. There is code for 16 bytes on every CPU, and on x86-64 (but for Windows)
-    /// for 32 bytes with AVX2 and for 64 with AVX-512; by default the widest is taken. The results are the same.
+    /// Size in bytes of the widest vector registers to use; by default the widest available. 16 bytes work on every
+    /// CPU, 32 need x86-64 with AVX2 and 64 need AVX-512 (neither on Windows). The results are the same.
     pub vector_bytes: usize,
-    /// Whether loops compute several neighbours at once. Without it the results are the same.
+    /// Whether loops compute several neighbours at once. The results are the same either way.
     pub vectorize: bool,
-    /// Below this many bytes of traffic, or operations that take as long, a kernel stays on the calling thread. The
-    /// default of 2 MiB takes one thread about 20 us, handing work to others and waiting for them 10 us.
+    /// The least work worth sharing, in bytes of memory traffic or operations that take as long; a smaller kernel
+    /// stays on the calling thread. One thread takes about 20 us for the default of 2 MiB; handing work to others
+    /// and waiting for them takes 10 us.
     pub parallel_threshold: usize,
 }
 

@@ -1,4 +1,4 @@
-//! What is written in expressions and calls: `use broadloom::prelude::*;`
+//! The names used in expressions and calls: `use broadloom::prelude::*;`
 
 pub use crate::{
     ArrayView, ArrayViewMut, CompileOptions, DType, Dim, Element, Executable, Graph, Norm, Outputs,

@@ -1,4 +1,4 @@
-//! Machine code for what some calls have in common: layouts of arrays, short sizes.
+//! Machine code specialised for a class of calls: certain array layouts or short sizes.
 
 use crate::cache::{Cache, Slots};
 use broadloom_ir::diagnostics::Diagnostics;
@@ -12,11 +12,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use thiserror::Error;
 
-/// Machine code for calls of which some facts hold.
+/// Machine code for calls that satisfy certain facts.
 pub(crate) struct Variant {
-    /// What it relies on.
+    /// The facts that the code relies on.
     pub(crate) facts: LowerOptions,
-    /// Per output, if it is assigned to an input, why it is not written over that.
+    /// For each output: if it is assigned to an input but not written over it, the reason.
     pub(crate) asides: Vec<Option<Aside>>,
     pub(crate) schedule: Schedule,
     pub(crate) module: Module,
@@ -24,7 +24,7 @@ pub(crate) struct Variant {
 }
 
 impl Variant {
-    /// Compiles a graph for calls of which `facts` hold.
+    /// Compiles a graph for calls that satisfy `facts`.
     pub(crate) fn compile(
         prepared: &Rewritten,
         facts: &LowerOptions,
@@ -45,7 +45,7 @@ impl Variant {
     }
 }
 
-/// Makes a schedule speak of the expressions of the graph that was prepared.
+/// Makes a schedule refer to the expressions of the graph before preparation.
 fn name_as_written(schedule: &mut Schedule, prepared: &Rewritten) {
     for buffer in &mut schedule.buffers {
         buffer.holds = buffer.holds.map(|expr| prepared.origin(expr));
@@ -69,18 +69,18 @@ impl fmt::Debug for Variant {
 
 /// The variants of a graph.
 pub(crate) struct Variants {
-    /// The graph that is lowered.
+    /// The graph to be lowered.
     prepared: Rewritten,
-    /// How machine code is made.
+    /// The options for generating machine code.
     pub(crate) options: JitOptions,
-    /// For dense arrays of all sizes.
+    /// The variant for dense arrays of all sizes.
     pub(crate) general: Arc<Variant>,
     others: Cache<LowerOptions, Arc<Variant>>,
 }
 
-/// Most variants by exact layouts; beyond, one for any strides serves all.
+/// The most variants for exact layouts; beyond that, one variant for any strides serves all.
 const MAX_LAYOUTS: usize = 16;
-/// Most variants for short sizes; beyond, the code for all sizes serves.
+/// The most variants for short sizes; beyond that, the code for all sizes serves.
 const MAX_SIZED: usize = 8;
 
 impl Variants {
@@ -88,12 +88,12 @@ impl Variants {
         Variants { prepared, options, general: Arc::new(general), others: Cache::default() }
     }
 
-    /// The graph in the form that is lowered.
+    /// Returns the graph in the form that is lowered.
     pub(crate) fn graph(&self) -> &CheckedGraph {
         &self.prepared.graph
     }
 
-    /// The machine code for calls of which these facts hold, compiled if it is needed for the first time.
+    /// Returns the machine code for calls with these facts, and compiles it on first use.
     pub(crate) fn get(&self, facts: LowerOptions) -> Result<Arc<Variant>, CompileError> {
         if facts == self.general.facts {
             return Ok(self.general.clone());
@@ -106,7 +106,7 @@ impl Variants {
                     return Ok(self.general.clone());
                 }
                 match Variant::compile(&self.prepared, facts, &self.options) {
-                    // What is too large with this size unrolled may not be for all sizes.
+                    // Code that is too large with this size unrolled may still fit when compiled for all sizes.
                     Err(_) if !facts.sizes.is_empty() || !facts.shared.is_empty() => {
                         self.get(LowerOptions { sizes: Vec::new(), shared: Vec::new(), ..facts.clone() })
                     }
@@ -116,7 +116,7 @@ impl Variants {
         )
     }
 
-    /// The facts of which use is made where there are too many variants: fewer.
+    /// Reduces the facts to those that may still get a variant of their own, once there are too many variants.
     fn admit(&self, mut facts: LowerOptions, slots: &Slots<LowerOptions, Arc<Variant>>) -> LowerOptions {
         let is_sized = |facts: &LowerOptions| !facts.sizes.is_empty() || !facts.shared.is_empty();
         if is_sized(&facts) {
@@ -137,11 +137,11 @@ impl Variants {
         facts
     }
 
-    /// All that were compiled but the general one.
+    /// Returns all compiled variants except the general one.
     pub(crate) fn others(&self) -> Vec<Arc<Variant>> {
         let mut others: Vec<Arc<Variant>> = Vec::new();
         for variant in self.others.values() {
-            // One may serve other facts beside its own.
+            // One variant may serve facts other than its own.
             if !others.iter().chain([&self.general]).any(|known| Arc::ptr_eq(known, &variant)) {
                 others.push(variant);
             }
@@ -149,19 +149,19 @@ impl Variants {
         others
     }
 
-    /// The same code with its text.
+    /// Compiles the same code again with its text.
     pub(crate) fn with_text(&self, variant: &Variant) -> Result<Variant, CompileError> {
         let options = JitOptions { keep_text: true, ..self.options };
         Variant::compile(&self.prepared, &variant.facts, &options)
     }
 }
 
-/// Why an assigned value is not written to its array directly.
+/// The reason why an assigned value is not written directly to its array.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Aside {
-    /// The data may have no result; then the array keeps its values.
+    /// The data may have no result, and then the array must keep its values.
     CanFail,
-    /// A value would be overwritten before it is read.
+    /// An element would be overwritten before it is read.
     Hazard(Hazard),
 }
 
@@ -174,11 +174,11 @@ impl fmt::Display for Aside {
     }
 }
 
-/// Why there is no kernel.
+/// The reason why compilation failed.
 #[derive(Error)]
 #[non_exhaustive]
 pub enum CompileError {
-    /// Mistakes in the graph.
+    /// The graph contains mistakes.
     #[error(transparent)]
     Graph(#[from] Diagnostics),
     /// The graph cannot be scheduled.
@@ -190,7 +190,7 @@ pub enum CompileError {
 }
 
 impl fmt::Debug for CompileError {
-    /// The full text, so that `unwrap` shows it.
+    /// Prints the full text, so that `unwrap` shows it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             CompileError::Graph(diagnostics) => fmt::Debug::fmt(diagnostics, f),

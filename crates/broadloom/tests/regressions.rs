@@ -261,3 +261,18 @@ fn a_join_of_one_element_that_sizes_decide_is_refused() {
     let error = concat([y, x.slice_axis(0, ..1 - n, 1)], 0).compile().unwrap_err();
     assert!(error.to_string().contains("one element"), "{error}");
 }
+
+/// What runs ahead of a reduction asked how many rows without elements fit into a block, and divided by zero.
+#[test]
+fn rows_of_functions_without_elements_are_reduced_again() {
+    let g = Graph::new();
+    let x = g.input::<f32>("x", shape![g.symbol("n"), g.symbol("m")]);
+    let kernel = (x.sin() * x).sum(0).prod(0).compile().unwrap();
+    for [n, m] in [[257, 0], [0, 0], [0, 3], [300, 1]] {
+        let data = vec![1.0f32; n * m];
+        let product: f32 = kernel.run(ArrayView::new(&data, &[n, m]).unwrap()).unwrap().try_into().unwrap();
+        let column = n as f32 * 1.0f32.sin();
+        let want = (0..m).fold(1.0, |product, _| product * column);
+        assert!((product - want).abs() <= 1e-4 * want.abs(), "{n} x {m}: {product}");
+    }
+}

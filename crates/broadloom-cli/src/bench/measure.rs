@@ -1,4 +1,4 @@
-//! How long something takes.
+//! Measures how long something takes.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};

@@ -1,4 +1,4 @@
-//! What was measured, for people and for programs.
+//! Reports measurements, for people and for programs.
 
 use super::measure::Times;
 use std::fmt;

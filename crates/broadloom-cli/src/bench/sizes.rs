@@ -1,4 +1,4 @@
-//! Sizes of random inputs: as they are given, else chosen so that arrays are large and the work is bounded.
+//! Sizes of random inputs: the given ones, or else sizes that make arrays large and keep the work bounded.
 
 use crate::failure::Failure;
 use broadloom::{CheckedGraph, Executable};

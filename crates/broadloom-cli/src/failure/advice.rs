@@ -1,4 +1,4 @@
-//! What to do about errors of calls, for people at a shell. What is wrong is said by the library.
+//! Advice about errors of calls, for people at a shell. The library describes the errors themselves.
 
 use super::Help;
 use broadloom::{BindError, ChunkError, RunError};

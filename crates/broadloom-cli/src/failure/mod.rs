@@ -1,4 +1,4 @@
-//! What can go wrong, as one type: its text, plain or in colours, and its exit code.
+//! All errors of the program as one type: the text, plain or in colours, and the exit code.
 
 mod advice;
 

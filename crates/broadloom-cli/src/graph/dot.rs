@@ -1,4 +1,4 @@
-//! Drawings in the DOT language, for Graphviz and its kin, which place nodes themselves.
+//! Drawings in the DOT language, for Graphviz and similar tools, which place the nodes themselves.
 
 use super::drawing::{Drawing, Kind, Place};
 use std::fmt::{self, Display, Write as _};

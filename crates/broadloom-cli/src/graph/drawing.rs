@@ -1,7 +1,7 @@
-//! What is drawn: the expressions of each kernel, the arrays between them, and what goes from where to where.
+//! The contents of a drawing: the expressions of each kernel, the arrays between kernels, and the edges.
 //!
-//! An expression stands in each kernel that computes it. Constants and sizes have no node: they stand where they are
-//! used.
+//! An expression appears in each kernel that computes it. Constants and sizes have no node: they appear where they
+//! are used.
 
 use super::label;
 use broadloom::{ArrayPlace, CheckedGraph, Explanation, KernelInfo, TemporaryInfo};

@@ -1,4 +1,4 @@
-//! The words of a picture.
+//! The text in a picture.
 
 use super::drawing::Kind;
 use broadloom::{CheckedGraph, DType, Op};

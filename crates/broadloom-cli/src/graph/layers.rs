@@ -1,5 +1,5 @@
-//! In which row each node of a drawing stands: kernels one below the other, arrays between them, and in a kernel each
-//! expression below its operands.
+//! Assigns the nodes of a drawing to rows: kernels one below the other, arrays between them, and within a kernel
+//! each expression below its operands.
 
 use super::drawing::{Drawing, DrawnNode, Edge, Kind, Place};
 use std::collections::{BTreeMap, HashMap};

@@ -1,11 +1,11 @@
-//! Places for boxes in rows, and ways for the wires between them: the layered drawing of Sugiyama, Tagawa and Toda.
+//! Places boxes in rows and routes the wires between them: the layered drawing of Sugiyama, Tagawa and Toda.
 //!
 //! ```text
 //! rows are given ──▶ wires through rows get a place of their own ──▶ order by barycentres ──▶ positions by least squares
 //! ```
 //!
-//! Libraries that do this choose the rows themselves, and would tear kernels apart. All is deterministic, and the work
-//! is bounded by a number of sweeps over all places.
+//! Libraries for this task choose the rows themselves, and would tear kernels apart. Everything is deterministic,
+//! and a number of sweeps over all places bounds the work.
 
 use std::collections::HashMap;
 

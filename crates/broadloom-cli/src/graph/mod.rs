@@ -1,4 +1,4 @@
-//! Pictures of graphs and of the kernels that they become.
+//! Pictures of graphs and of their kernels.
 //!
 //! ```text
 //! Explanation ──drawing──▶ nodes, edges, kernels ──layers──▶ rows ──layout──▶ places ──▶ SVG

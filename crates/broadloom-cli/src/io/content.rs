@@ -1,4 +1,4 @@
-//! The bytes that inputs are made of: those of a file, or what a pipe gives, copied to a file without a name.
+//! The bytes of inputs: those of a file, or those of a pipe, copied to an unnamed file.
 
 use super::memory::{Memory, Owned};
 use crate::failure::Failure;

@@ -1,4 +1,4 @@
-//! Kinds of files, and what each takes as output.
+//! Kinds of files, and the outputs that each can hold.
 
 use crate::failure::Failure;
 use broadloom::{ArrayInfo, DType};

@@ -1,4 +1,4 @@
-//! From arguments to inputs: which reader a file needs.
+//! Opens the inputs that arguments name, each with the reader that its file needs.
 
 use super::archive::{self, Entry};
 use super::argument::{Argument, raw_layout};

@@ -6,7 +6,7 @@
 //! ```
 //!
 //! A [`Source`](source::Source) knows its dtype and shape before its elements are read, and a [`Sink`](sink::Sink)
-//! takes rows piece by piece, so that neither knows whether a program runs on whole arrays or in chunks.
+//! takes rows piece by piece, so neither depends on whether a program runs on whole arrays or in chunks.
 
 mod archive;
 pub mod argument;

@@ -1,7 +1,7 @@
 //! NumPy's .npy: a header, which is the text of a Python dictionary, and the elements.
 //!
-//! The header is read here and not by a library: those at hand trust its lengths (`npyz` multiplies sizes without a
-//! check), and of Python's literals only strings, numbers, truth values and tuples of numbers occur.
+//! The header is parsed here instead of by a library: the available ones trust its lengths (`npyz` multiplies sizes
+//! without a check). Of Python's literals, only strings, numbers, truth values and tuples of numbers occur.
 
 use super::source::Layout;
 use broadloom::DType;

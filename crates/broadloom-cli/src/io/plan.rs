@@ -1,4 +1,4 @@
-//! Which results go to which files. All files appear together, complete, or none does.
+//! Assigns results to files. Either all files appear together, complete, or none does.
 
 use super::argument::path_of;
 use super::content::{STDIO, STDOUT};

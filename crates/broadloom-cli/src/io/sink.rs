@@ -1,4 +1,4 @@
-//! Results to files, rows by rows.
+//! Writes results to files, some rows at a time.
 
 use super::npy;
 use super::table::Names;

@@ -1,4 +1,4 @@
-//! Inputs: what they are, and their elements.
+//! Inputs: their descriptions and their elements.
 
 use super::content::Content;
 use super::memory::{Array, Memory, Owned, bytes_of, sizes, too_large};

@@ -1,5 +1,5 @@
-//! Floats as NumPy writes them: the shortest digits that tell a value from its neighbours, of its own dtype, and at most
-//! eight after the point where several stand below each other.
+//! Prints floats as NumPy does: the shortest digits that distinguish a value from its neighbours in its dtype, and
+//! at most eight after the point in a column of several.
 
 use broadloom::{DType, Scalar, bf16, f16};
 use broadloom_ir::dtype::AnyNumber;

@@ -1,4 +1,4 @@
-//! Results of groups as tables: a row for each name.
+//! Prints results of groups as tables: one row for each name.
 
 use super::{Format, element};
 use crate::labels::{Label, Labels};

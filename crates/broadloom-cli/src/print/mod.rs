@@ -1,4 +1,4 @@
-//! Arrays as text: as NumPy prints them, and exactly.
+//! Prints arrays as NumPy does, or exactly.
 //!
 //! The rules are those of `numpy.array2string` with its default options (8 digits, 75 columns, summarised above 1,000
 //! elements), as of NumPy 2.4.

@@ -1,5 +1,5 @@
-//! What a chunk contributes to a reduction over the rows, how the contributions of neighbours merge, and what is made of
-//! them in the end.
+//! The contribution of a chunk to a reduction over the rows, the merge of neighbouring contributions, and the final
+//! result.
 //!
 //! ```text
 //! sum, max, ..     the reduction of the chunk's rows, in the dtype in which it accumulates     combined
@@ -9,8 +9,8 @@
 //! segments         a part for each block of rows                                               joined
 //! ```
 //!
-//! Reductions go innermost first where their order counts, for the bits of a sum or for which of equal elements has the
-//! lowest index. Then the reduced axes outside of the rows are left as they are until all rows are there.
+//! Where the order matters, for the bits of a sum or for which of equal elements has the lowest index, reductions
+//! go innermost first. Then reduced axes outside the rows stay until all rows are present.
 
 use super::parts::{Destination, Source, Splitter, Writer};
 use super::place::Place;
@@ -29,11 +29,12 @@ pub(super) struct Partial {
     pub expr: ExprId,
     pub pass: usize,
     pub slot: usize,
-    /// Where the values behind indices are, of what [gives indices](gives_indices).
+    /// For a reduction that [gives indices](gives_indices): the slot of the values behind the indices.
     pub value: Option<usize>,
 }
 
-/// Whether what is found are places of elements: the elements are needed, too, to find the best of several chunks.
+/// Returns whether the result is the indices of elements: then the elements are needed too, to find the best of
+/// several chunks.
 pub(super) fn gives_indices(node: &Node) -> bool {
     match node {
         Node::Reduce { op, .. } => op.is_arg(),
@@ -46,7 +47,8 @@ pub(super) fn gives_indices(node: &Node) -> bool {
 type Side = (ExprId, Option<ExprId>);
 
 impl Splitter<'_> {
-    /// The axes over which a chunk reduces: from the rows inwards, or all of them where their order does not count.
+    /// Returns the axes over which a chunk reduces: from the rows inwards, or all of them if the order does not
+    /// matter.
     fn reduced_by_chunk(&self, op: ReduceOp, operand: ExprId, axes: &Axes) -> Axes {
         let is_free = !op.is_arg() && op.is_order_free(op.accumulator(self.graph.dtype(operand)));
         match self.places[operand.index()] {
@@ -57,7 +59,7 @@ impl Splitter<'_> {
         }
     }
 
-    /// Dtype and shape of what is in a slot of a partial result.
+    /// Returns the dtype and shape of a slot of a partial result.
     fn type_of(&self, partial: Partial, slot: usize) -> (DType, Shape) {
         let (dtype, shape) = (self.graph.dtype(partial.expr), self.graph.shape(partial.expr));
         let is_index = partial.value.is_some() && slot == partial.slot;
@@ -74,7 +76,7 @@ impl Splitter<'_> {
         }
     }
 
-    /// The graph that makes one partial result of those of two neighbours.
+    /// Returns the graph that merges the partial results of two neighbours.
     pub(super) fn merge(&self, pass: usize) -> Result<Option<super::Part>, Diagnostics> {
         let mut writer = Writer::new(self, false);
         let merged: Vec<Partial> = self
@@ -103,7 +105,7 @@ impl Splitter<'_> {
 }
 
 impl Writer<'_, '_> {
-    /// What a chunk's part gives for a partial result.
+    /// Adds the contribution of a chunk to a partial result.
     pub(super) fn contribute(&mut self, partial: Partial) {
         let whole = self.whole();
         let (expr, site) = (partial.expr, whole.site(partial.expr));
@@ -142,7 +144,7 @@ impl Writer<'_, '_> {
         };
         let best = graph.reduce_or_identity(extreme, operand, Some(&over), false, site);
         let index = graph.reduce_or_identity(op, operand, Some(&over), false, site);
-        // The index counts elements of all these axes, of which the rows are the outermost.
+        // The index counts elements along all these axes; the rows are the outermost.
         let inner = Dim::product(axes.iter().skip(1).map(|axis| &shape[*axis]));
         let before = self.rows_before(site);
         let graph = self.graph();
@@ -151,7 +153,7 @@ impl Writer<'_, '_> {
         (graph.elementwise(Op::Add, &[index, before], site), Some(best))
     }
 
-    /// The best of a chunk's rows, of which there may be fewer than are asked for.
+    /// Returns the best of a chunk's rows, of which there may be fewer than requested.
     fn best(&mut self, operand: ExprId, topk: TopK, expr: ExprId) -> Side {
         let whole = self.whole();
         let found = self.copied(expr);
@@ -169,14 +171,14 @@ impl Writer<'_, '_> {
         (graph.select(is_missing, none, index, site), Some(values))
     }
 
-    /// One partial result of those of two neighbours.
+    /// Merges the partial results of two neighbours.
     fn merge(&mut self, partial: Partial, left: Side, right: Side) {
         let (whole, expr) = (self.whole(), partial.expr);
         let site = whole.site(expr);
         let (result, value) = match (whole.node(expr), left, right) {
             (Node::Reduce { op, .. }, (left, Some(of_left)), (right, Some(of_right))) => {
-                // The right one only if it beats the left one: the first of equal ones has the lower index, unless the
-                // axes outside, along which neither is reduced yet, say otherwise.
+                // Take the right one only if it beats the left one: among equal elements the first has the lower
+                // index, unless the axes outside, along which neither is reduced yet, decide otherwise.
                 let is_better = self.beats(*op, of_right, of_left, site);
                 let graph = self.graph();
                 let index = graph.select(is_better, right, left, site);
@@ -200,7 +202,7 @@ impl Writer<'_, '_> {
         }
     }
 
-    /// Whether a later value is to be held in place of an earlier one: it beats that, or is the first NaN.
+    /// Returns whether a later value replaces an earlier one: it beats that one, or is the first NaN.
     fn beats(&mut self, op: ReduceOp, later: ExprId, earlier: ExprId, site: Site) -> ExprId {
         let graph = self.graph();
         let better = graph.elementwise(op.beats().unwrap_or(op.combine()), &[later, earlier], site);
@@ -213,15 +215,16 @@ impl Writer<'_, '_> {
         graph.elementwise(Op::LogicalAnd, &[either, is_first], site)
     }
 
-    /// The best of those of two neighbours.
+    /// Returns the best elements of two neighbours.
     fn merged_best(&mut self, topk: TopK, sides: [ExprId; 2], site: Site) -> ExprId {
         let (graph, axis) = (self.graph(), topk.axis as i64);
         let both = graph.concat(&sides, axis, site);
         graph.topk(both, topk.k as i64, axis, topk.largest, site)
     }
 
-    /// The indices of the best of two neighbours. The place of each among both is its own, and one more for each of the
-    /// other side that comes before it; what a short chunk does not have comes behind all.
+    /// Returns the indices of the best elements of two neighbours. The position of each among both is its own
+    /// position plus one for each element of the other side that comes before it; elements that a short chunk lacks
+    /// come last.
     fn merged_indices(
         &mut self,
         topk: TopK,
@@ -229,7 +232,7 @@ impl Writer<'_, '_> {
         [of_left, of_right]: [ExprId; 2],
         site: Site,
     ) -> ExprId {
-        // The left side's are along this axis, the right side's along the next one.
+        // The left side's elements lie along this axis, the right side's along the next one.
         let axis = topk.axis as i64;
         let [later, earlier] = [(of_right, axis), (of_left, axis + 1)]
             .map(|(values, other)| self.graph().expand_dims(values, &[other], site));
@@ -250,7 +253,7 @@ impl Writer<'_, '_> {
         let chosen = sides.map(|(index, other_first, other)| {
             let before = graph.reduce(ReduceOp::Sum, other_first, Some(&[other]), false, site);
             let place = graph.elementwise(Op::Add, &[own, before], site);
-            // Along the axis what is wanted, along the next one what there is.
+            // The axis has the requested elements, the next axis the available ones.
             let [place, index] = [place, index].map(|of| graph.expand_dims(of, &[axis], site));
             let is_here = graph.elementwise(Op::Equal, &[place, wanted], site);
             let chosen = graph.select(is_here, index, none, site);
@@ -259,7 +262,7 @@ impl Writer<'_, '_> {
         graph.elementwise(Op::Minimum, &chosen, site)
     }
 
-    /// The result of all rows, of what was merged of the chunks.
+    /// Returns the result of all rows from the merged results of the chunks.
     pub(super) fn finished(&mut self, partial: Partial) -> ExprId {
         let (whole, splitter) = (self.whole(), self.splitter());
         let (expr, site) = (partial.expr, whole.site(partial.expr));
@@ -301,8 +304,8 @@ impl Writer<'_, '_> {
         result
     }
 
-    /// The index of an extreme over all axes, of those over the inner ones, of which there are `inner` elements each, and
-    /// the values behind them.
+    /// Returns the index of an extreme over all axes from the indices over the inner axes, which have `inner`
+    /// elements each, and the values at those indices.
     fn outer_index(
         &mut self,
         op: ReduceOp,
@@ -335,7 +338,7 @@ impl Writer<'_, '_> {
     }
 }
 
-/// The extreme of which a reduction gives the index.
+/// Returns the extreme whose index a reduction returns.
 fn extreme(op: ReduceOp) -> Option<ReduceOp> {
     match op {
         ReduceOp::ArgMin => Some(ReduceOp::Min),

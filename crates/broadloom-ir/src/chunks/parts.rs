@@ -18,82 +18,82 @@ use std::collections::{BTreeMap, BTreeSet};
 pub struct Split {
     /// The size of the rows' axis.
     pub rows: SymbolId,
-    /// Per input of the graph, whether each chunk brings rows of it.
+    /// For each input of the graph, whether chunks bring its rows.
     pub streamed: Vec<bool>,
     /// The number of rows of every chunk but the last must be a multiple of this.
     pub multiple: Multiple,
-    /// The graph as it is of one chunk, for the sizes of arrays: nothing is demanded of the number of rows.
+    /// The graph for one chunk, which determines the sizes of arrays: it has no conditions on the number of rows.
     pub of_chunk: CheckedGraph,
-    /// Per expression of the graph the axis along which the rows are, if it has one.
+    /// For each expression of the graph, the axis of the rows, if it has one.
     pub axis_of_rows: Vec<Option<usize>>,
-    /// At least one.
+    /// The passes; at least one.
     pub passes: Vec<Pass>,
-    /// How many arrays are handed from one part to another; see [`Source::Slot`].
+    /// The number of arrays that parts hand to other parts; see [`Source::Slot`].
     pub slots: usize,
 }
 
-/// What is done in one pass over the rows. All parts have the symbols of the graph, each given by the caller; in
-/// [`Pass::each`] that of the rows is the number of rows of a chunk, elsewhere that of all.
+/// The parts of one pass over the rows. All parts have the symbols of the graph, and the caller gives each of them.
+/// In [`Pass::each`] the symbol of the rows is the number of rows of a chunk, elsewhere the number of all rows.
 #[derive(Debug, Clone, Default)]
 pub struct Pass {
-    /// Computed once before all chunks: what scans along the rows begin with.
+    /// Runs once before all chunks: computes the initial values of scans along the rows.
     pub begin: Option<Part>,
-    /// Computed of every chunk.
+    /// Runs for every chunk.
     pub each: Option<Part>,
-    /// The same of no rows, where `each` carries on the last one.
+    /// The same for zero rows, if `each` continues from the previous chunk.
     pub of_none: Option<Part>,
     /// Combines the merged results of neighbouring chunks: the inputs are those of the left one, then those of the
-    /// right one, the outputs in the same order.
+    /// right one; the outputs are in the same order.
     pub merge: Option<Part>,
-    /// Computed once after all chunks.
+    /// Runs once after all chunks.
     pub rest: Option<Part>,
 }
 
-/// A graph, and what its inputs and outputs are.
+/// A graph with the sources of its inputs and the destinations of its outputs.
 #[derive(Debug, Clone)]
 pub struct Part {
     /// The graph.
     pub graph: CheckedGraph,
-    /// Of each expression, that of the whole graph for which it was made.
+    /// For each expression, the expression of the whole graph for which it was made.
     pub origins: Vec<ExprId>,
-    /// Of each input.
+    /// The source of each input.
     pub inputs: Vec<Source>,
-    /// Of each output.
+    /// The destination of each output.
     pub outputs: Vec<Destination>,
 }
 
-/// Where an input of a part comes from.
+/// The source of a part's input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Source {
-    /// An array of the caller: of a chunk if the input is streamed.
+    /// An array of the caller; rows of a chunk if the input is streamed.
     Array(InputId),
     /// The number of rows before the chunk (`i64`).
     RowsBefore,
-    /// What an earlier part has left.
+    /// A value that an earlier part has left.
     Slot(usize),
 }
 
-/// What becomes of an output of a part.
+/// The destination of a part's output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Destination {
-    /// Rows of the graph's output of this number.
+    /// Rows of the graph's output with this number.
     Rows(usize),
-    /// The graph's output of this number.
+    /// The graph's output with this number.
     Whole(usize),
-    /// Left for later parts. The results of chunks are merged.
+    /// A slot for later parts. The results of chunks are merged.
     Merged(usize),
-    /// Left for later parts. The results of chunks are concatenated along the leading axis.
+    /// A slot for later parts. The results of chunks are concatenated along the leading axis.
     Joined(usize),
-    /// Left for later parts.
+    /// A slot for later parts.
     Slot(usize),
-    /// Left for the next chunk.
+    /// A slot for the next chunk.
     Carried(usize),
 }
 
 /// Cuts a graph along the axis of a size.
 ///
 /// # Errors
-/// Why it cannot be cut, and at which expression if there is one.
+/// Returns why it cannot be cut, and at which expression if there is one.
 pub fn split(graph: &CheckedGraph, rows: SymbolId) -> Result<Split, (Option<ExprId>, Refusal)> {
     let plain = graph.symbols().get(rows.index()).is_some_and(|info| info.unit == 1);
     let is_tied = |obligation: &Obligation| {
@@ -128,12 +128,12 @@ pub(super) struct Splitter<'g> {
     rows: SymbolId,
     pub places: Vec<Place>,
     partials: Vec<Partial>,
-    /// Slots of values that a part leaves for later ones.
+    /// The slots of values that a part leaves for later parts.
     kept: BTreeMap<ExprId, usize>,
-    /// Slots of the ends of scans along the rows, by the pass in which they run.
+    /// The slots of the ends of scans along the rows, by the pass in which they run.
     carried: BTreeMap<(usize, ExprId), usize>,
     slots: usize,
-    /// The prefix of the names of inputs that the graph does not have.
+    /// A prefix for the names of inputs that the graph does not have.
     mark: String,
 }
 
@@ -222,7 +222,7 @@ impl<'g> Splitter<'g> {
         })
     }
 
-    /// What a chunk's part computes: rows of outputs, and operands of what is reduced over the rows.
+    /// Returns what a chunk's part computes: rows of outputs, and operands of reductions over the rows.
     fn roots_of_each(&self, pass: usize) -> Vec<ExprId> {
         let partials = self.partials.iter().filter(|partial| partial.pass == pass);
         let operands = partials.flat_map(|partial| self.graph.operands(partial.expr));
@@ -235,7 +235,7 @@ impl<'g> Splitter<'g> {
         outputs.filter(move |(_, output)| here(output.expr)).map(|(index, output)| (index, output.expr))
     }
 
-    /// The outputs that are known after a pass and not before.
+    /// Returns the outputs that become known after a pass.
     fn outputs_of_rest(&self, pass: usize) -> impl Iterator<Item = (usize, ExprId)> {
         let here = move |expr: ExprId| matches!(self.places[expr.index()], Place::Fixed(known) if known.max(1) == pass + 1);
         let outputs = self.graph.outputs().iter().enumerate();
@@ -248,10 +248,11 @@ impl<'g> Splitter<'g> {
         kept.chain(self.outputs_of_rest(pass).map(|(_, expr)| expr)).collect()
     }
 
-    /// Whether a value is taken from a slot by a part that runs when what is known before pass `known` is there; the
-    /// part after the rows, `is_rest`, itself computes what becomes known then.
+    /// Returns whether a value comes from a slot in a part that runs once everything known before pass `known` is
+    /// available. The part after the rows, `is_rest`, computes what becomes known then.
     ///
-    /// Reductions and what is in order are stored, so that no later part repeats them. What is computed of them element by element is.
+    /// Reductions and sorted values are stored, so that no later part repeats them. Elementwise results of them are
+    /// not.
     fn is_stored(&self, expr: ExprId, known: usize, is_rest: bool) -> bool {
         let reduced = match self.graph.node(expr) {
             Node::Reduce { .. } | Node::TopK { .. } | Node::Sort { .. } => true,
@@ -264,20 +265,20 @@ impl<'g> Splitter<'g> {
         }
     }
 
-    /// Whether an expression is a scan along the rows.
+    /// Returns whether an expression is a scan along the rows.
     fn runs_along_rows(&self, expr: ExprId) -> bool {
         let along = |of: usize| matches!(self.places[expr.index()], Place::Rows { axis, .. } if axis == of);
         matches!(self.graph.node(expr), Node::Scan { axis, .. } if along(*axis))
     }
 
-    /// The scans along the rows that run in a pass, and the slots of what they carry on.
+    /// Returns the scans along the rows that run in a pass, and the slots of their carried values.
     fn carried_in(&self, pass: usize) -> impl Iterator<Item = (ExprId, usize)> {
         self.carried
             .range((pass, ExprId::new(0))..(pass + 1, ExprId::new(0)))
             .map(|((_, expr), slot)| (*expr, *slot))
     }
 
-    /// The shape of what a scan carries from chunk to chunk.
+    /// Returns the shape of the value that a scan carries from chunk to chunk.
     fn shape_across(&self, expr: ExprId) -> Shape {
         let Node::Scan { axis, .. } = self.graph.node(expr) else { return Shape::scalar() };
         let sizes = self.graph.shape(expr).iter().enumerate();
@@ -288,7 +289,7 @@ impl<'g> Splitter<'g> {
         self.partials.iter().copied().find(|partial| partial.expr == expr)
     }
 
-    /// Notes the values that a part takes from slots; `known` as in `is_stored`.
+    /// Records the values that a part takes from slots; `known` as in `is_stored`.
     fn keep(&mut self, roots: &[ExprId], known: usize, is_rest: bool) {
         for expr in self.reachable(roots, known, is_rest) {
             if self.is_stored(expr, known, is_rest) && !self.kept.contains_key(&expr) {
@@ -298,7 +299,7 @@ impl<'g> Splitter<'g> {
         }
     }
 
-    /// What a part consists of, operands first: down to what it takes from slots.
+    /// Returns the expressions of a part, operands first, down to the values that it takes from slots.
     fn reachable(&self, roots: &[ExprId], known: usize, is_rest: bool) -> BTreeSet<ExprId> {
         let mut found = BTreeSet::new();
         let mut stack = roots.to_vec();
@@ -370,7 +371,7 @@ impl<'g> Splitter<'g> {
     }
 }
 
-/// Writes the graph of a part.
+/// Builds the graph of a part.
 pub(super) struct Writer<'s, 'g> {
     splitter: &'s Splitter<'g>,
     rewriter: Rewriter<'g>,
@@ -379,7 +380,7 @@ pub(super) struct Writer<'s, 'g> {
 }
 
 impl<'s, 'g> Writer<'s, 'g> {
-    /// `of_all` rows, or of some, of whose number nothing is known.
+    /// Starts a part for all rows (`of_all`), or for some rows whose number is unknown.
     pub fn new(splitter: &'s Splitter<'g>, of_all: bool) -> Self {
         let mut rewriter = Rewriter::without_inputs(splitter.graph);
         if !of_all {
@@ -388,7 +389,7 @@ impl<'s, 'g> Writer<'s, 'g> {
         Writer { splitter, rewriter, inputs: Vec::new(), outputs: Vec::new() }
     }
 
-    /// The graph that is cut.
+    /// Returns the graph that is cut.
     pub fn whole(&self) -> &'g CheckedGraph {
         self.splitter.graph
     }
@@ -401,22 +402,22 @@ impl<'s, 'g> Writer<'s, 'g> {
         self.rewriter.builder()
     }
 
-    /// The expression of this graph that stands for one of the whole graph, which was copied.
+    /// Returns the expression of this graph that represents a copied expression of the whole graph.
     pub fn image(&self, expr: ExprId) -> ExprId {
         self.rewriter.image(expr)
     }
 
-    /// An expression of the whole graph, of the images of its operands.
+    /// Copies an expression of the whole graph, with the images of its operands.
     pub fn copied(&mut self, expr: ExprId) -> ExprId {
         self.rewriter.copy(expr)
     }
 
-    /// What was made last was made for an expression of the whole graph.
+    /// Attributes the expressions made last to an expression of the whole graph.
     pub fn attribute(&mut self, expr: ExprId) {
         self.rewriter.attribute(expr);
     }
 
-    /// Adds an output, which was made for an expression of the whole graph.
+    /// Adds an output that was made for an expression of the whole graph.
     pub fn output(&mut self, of: ExprId, expr: ExprId, destination: Destination) {
         self.rewriter.attribute(of);
         self.outputs.push((expr, destination));
@@ -439,7 +440,7 @@ impl<'s, 'g> Writer<'s, 'g> {
         self.named_input(&slot.to_string(), dtype, shape, Source::Slot(slot), site)
     }
 
-    /// Copies what the roots need; `known` and `is_rest` as in [`Splitter::is_stored`].
+    /// Copies everything that the roots need; `known` and `is_rest` as in [`Splitter::is_stored`].
     fn copy(&mut self, roots: &[ExprId], known: usize, is_rest: bool) {
         let splitter = self.splitter;
         let whole = splitter.graph;
@@ -470,7 +471,7 @@ impl<'s, 'g> Writer<'s, 'g> {
         }
     }
 
-    /// The end of a scan, for the next chunk.
+    /// Adds the end of a scan as an output for the next chunk.
     fn carry(&mut self, expr: ExprId, slot: usize) {
         let Node::Scan { axis, .. } = self.whole().node(expr) else { return };
         let (image, site) = (self.image(expr), self.whole().site(expr));
@@ -490,7 +491,7 @@ impl<'s, 'g> Writer<'s, 'g> {
         }
     }
 
-    /// The part, unless nothing is computed.
+    /// Returns the part, unless it computes nothing.
     pub fn finish(self) -> Result<Option<Part>, Diagnostics> {
         if self.outputs.is_empty() {
             return Ok(None);

@@ -1,20 +1,21 @@
-//! Which expressions are of each row, which of all, and after how many passes they are known.
+//! Determines which expressions have a value for each row and which have one for all, and after how many passes
+//! each is known.
 
 use crate::dim::Dim;
 use crate::graph::{CheckedGraph, Node, View};
 use crate::ids::{ExprId, SymbolId};
 
-/// What an expression depends on.
+/// The rows that an expression depends on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Place {
-    /// Not on single rows; known before the pass of this number.
+    /// It does not depend on single rows, and is known before this pass.
     Fixed(usize),
-    /// Its elements along `axis` are the rows, each of which depends on that row alone; can be computed in this pass.
+    /// Its elements along `axis` are the rows. Each depends only on its own row, and can be computed in this pass.
     Rows { axis: usize, pass: usize },
 }
 
 impl Place {
-    /// The first pass in which it can be used.
+    /// Returns the first pass that can use it.
     pub fn pass(self) -> usize {
         match self {
             Place::Fixed(pass) | Place::Rows { pass, .. } => pass,
@@ -22,41 +23,41 @@ impl Place {
     }
 }
 
-/// Why a graph cannot be computed chunk by chunk. The expression is the first that cannot.
+/// The reason why a graph cannot be computed chunk by chunk. The expression is the first one that cannot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Refusal {
-    /// No input that the outputs need has the rows for its leading axis.
+    /// No input that the outputs need has the rows as its leading axis.
     NoRows,
-    /// The size is a multiple of something, or declared to be equal to another size, which chunks need not be.
+    /// The size is a multiple of a number, or declared equal to another size; a chunk may satisfy neither.
     NotPlain,
-    /// An input has the rows along another axis than the leading one, or in another size.
+    /// An input has the rows along an axis other than the leading one, or within another size.
     Input,
     /// An input's leading axis may also be 1.
     MayBeOne,
     /// A result has the rows along two axes: each row with every other.
     Pairs,
-    /// A size depends on the number of rows in another way than being that number.
+    /// A size depends on the number of rows but is not equal to it.
     OtherSize,
-    /// The rows are mixed with another axis by a reshape.
+    /// A reshape mixes the rows with another axis.
     Reshape,
     /// Some rows are cut out, or their order changes.
     Slice,
-    /// Rows are looked up by their number.
+    /// Rows are looked up by number.
     Take,
-    /// Rows are put in order among each other.
+    /// Rows are sorted.
     Sort,
-    /// Places among all rows are looked for.
+    /// Positions among all rows are searched.
     Search,
     /// Rows are appended to others.
     Concat,
-    /// An output has the rows along another axis than the leading one.
+    /// An output has the rows along an axis other than the leading one.
     OutputAxis,
     /// An input is written to.
     Assigned,
 }
 
-/// The axis of a shape along which the rows are.
+/// Returns the axis of a shape along which the rows lie.
 fn axis_of_rows(shape: &[Dim], rows: SymbolId) -> Result<Option<usize>, Refusal> {
     let mut found = None;
     for (axis, dim) in shape.iter().enumerate() {
@@ -73,7 +74,7 @@ fn axis_of_rows(shape: &[Dim], rows: SymbolId) -> Result<Option<usize>, Refusal>
     Ok(found)
 }
 
-/// The place of each expression, or the first that has none.
+/// Returns the place of each expression, or the first one that has none.
 pub(super) fn places(graph: &CheckedGraph, rows: SymbolId) -> Result<Vec<Place>, (ExprId, Refusal)> {
     let mut places: Vec<Place> = Vec::with_capacity(graph.len());
     for expr in graph.exprs() {
@@ -93,7 +94,7 @@ fn place(graph: &CheckedGraph, rows: SymbolId, expr: ExprId, places: &[Place]) -
     let pass = node.operands().iter().map(|operand| place_of(*operand).pass()).max().unwrap_or(0);
     let shape = graph.shape(expr);
     if let Node::Segment { values, ids, .. } = node {
-        // Its leading axis is that of the blocks of rows.
+        // Its leading axis counts blocks of rows.
         let is_fixed = axis_of_rows(&shape[1..], rows)?.is_none();
         return match (rows_of(*values), rows_of(*ids)) {
             (Some(0), Some(0)) if is_fixed => Ok(Place::Fixed(pass + 1)),
@@ -102,7 +103,7 @@ fn place(graph: &CheckedGraph, rows: SymbolId, expr: ExprId, places: &[Place]) -
         };
     }
     let found = axis_of_rows(shape, rows).map_err(|refusal| match (refusal, node) {
-        // The operation that makes the other size is the better one to blame.
+        // Blame the operation that makes the other size.
         (Refusal::OtherSize, Node::View { view: View::Slice(_) | View::Windows(_), .. }) => Refusal::Slice,
         (Refusal::OtherSize, Node::View { view: View::Reshape, .. }) => Refusal::Reshape,
         (Refusal::OtherSize, Node::Concat { .. }) => Refusal::Concat,
@@ -126,7 +127,7 @@ fn place(graph: &CheckedGraph, rows: SymbolId, expr: ExprId, places: &[Place]) -
         | Node::Elementwise { .. }
         | Node::Select { .. }
         | Node::Cast(_)
-        // Along the rows a chunk goes on where the one before it has ended.
+        // Along the rows, a chunk continues where the previous one ended.
         | Node::Scan { .. }
         | Node::View {
             view: View::Permute(_) | View::ExpandDims(_) | View::Squeeze(_) | View::BroadcastTo,
@@ -186,7 +187,7 @@ fn place(graph: &CheckedGraph, rows: SymbolId, expr: ExprId, places: &[Place]) -
             let along = operands.iter().any(|operand| rows_of(*operand) == Some(*axis));
             if along || found == Some(*axis) { Err(Refusal::Concat) } else { Ok(here) }
         }
-        // Met above, or never in a checked graph.
+        // Handled above, or impossible in a checked graph.
         Node::Segment { .. } | Node::Poison => Err(Refusal::OtherSize),
     }
 }

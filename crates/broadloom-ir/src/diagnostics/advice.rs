@@ -1,4 +1,4 @@
-//! Changes that make an op valid where no sizes clash: another dtype, a statement on a symbol, another method.
+//! Suggestions where no sizes clash: another dtype, a fact about a symbol, or another method.
 
 use super::headline::quoted;
 use super::{Certainty, Help, Made, Operand, Problem, Size};
@@ -8,7 +8,7 @@ use crate::ids::ExprId;
 use crate::literal::Literal;
 use crate::ops::Op;
 
-/// Adds what can be done about a mistake.
+/// Adds suggestions for a mistake.
 pub(super) fn offer(
     graph: &Graph,
     mistake: &Mistake,
@@ -21,13 +21,13 @@ pub(super) fn offer(
     state(problem, op, described, helps);
     assign_otherwise(problem, op, described, helps);
     join(problem, op, described, helps);
-    // No op of the user's: the literal stands on its own.
+    // The user wrote no op here: the literal stands on its own.
     if let (Problem::LiteralDoesNotFit { literal, dtype }, None) = (problem, &mistake.op) {
         helps.extend(widen(*literal, *dtype));
     }
 }
 
-/// A change that is right if something holds that the shapes do not show.
+/// Returns a change that is right under an assumption that the shapes do not show.
 pub(super) fn assuming(text: impl Into<Box<str>>, code: Option<String>) -> Help {
     Help { assumes: true, ..certain(text, code) }
 }
@@ -36,7 +36,7 @@ pub(super) fn certain(text: impl Into<Box<str>>, code: Option<String>) -> Help {
     Help { text: text.into(), code: code.map(Into::into), result: None, assumes: false }
 }
 
-/// What can be done about a literal that the dtype beside it cannot hold.
+/// Returns a suggestion for a literal that the dtype beside it cannot hold.
 fn widen(literal: Literal, dtype: DType) -> Option<Help> {
     let fits = |wide: &&DType| wide.class() == dtype.class() && literal.to_scalar(**wide).is_some();
     let wide = DType::ALL.iter().filter(fits).min_by_key(|wide| wide.size())?;
@@ -44,7 +44,7 @@ fn widen(literal: Literal, dtype: DType) -> Option<Help> {
     Some(certain(text, Some(format!(".cast::<{wide}>()"))))
 }
 
-/// Another dtype, or an op that bool has.
+/// Suggests another dtype, or an op that bool supports.
 fn convert(
     graph: &Graph,
     problem: &Problem,
@@ -89,7 +89,7 @@ fn convert(
     }
 }
 
-/// A statement on a symbol, or another place for it.
+/// Suggests a fact about a symbol, or another place for it.
 fn state(problem: &Problem, op: &str, operands: &[Operand], helps: &mut Vec<Help>) {
     let help = match (problem, operands) {
         (Problem::Indivisible { multiple: Some((name, k)), .. }, _) => assuming(
@@ -133,7 +133,7 @@ fn state(problem: &Problem, op: &str, operands: &[Operand], helps: &mut Vec<Help
     helps.push(help);
 }
 
-/// An operand as it is written in an expression.
+/// Returns an operand as it is written in an expression.
 pub(super) fn spelled(operand: &Operand) -> String {
     match &operand.made {
         Made::Constant(value) => value.to_string(),
@@ -141,7 +141,7 @@ pub(super) fn spelled(operand: &Operand) -> String {
     }
 }
 
-/// What does not write to the input, or converts first.
+/// Suggests a method that does not write to the input, or a conversion before the assignment.
 fn assign_otherwise(problem: &Problem, op: &str, operands: &[Operand], helps: &mut Vec<Help>) {
     let [target, other, ..] = operands else { return };
     let (target, other) = (&target.name, spelled(other));
@@ -176,7 +176,7 @@ fn assign_otherwise(problem: &Problem, op: &str, operands: &[Operand], helps: &m
     helps.push(help);
 }
 
-/// What makes sizes equal that no stretching makes so.
+/// Suggests how to make sizes equal that do not stretch.
 fn join(problem: &Problem, op: &str, operands: &[Operand], helps: &mut Vec<Help>) {
     if let (Problem::Rank { .. }, "concat", [first, second]) = (problem, op, operands) {
         let (long, short) =
@@ -204,7 +204,7 @@ fn join(problem: &Problem, op: &str, operands: &[Operand], helps: &mut Vec<Help>
         [false, true] => (second, first),
         _ => return,
     };
-    // Of matrices the other axis is the one along which they are joined.
+    // Two matrices can also be joined along the other axis.
     if one.dims.len() == 2 && op == "concat" {
         let dims: Vec<&str> = (one.dims.iter().zip(&other.dims).enumerate())
             .map(|(own, (size, wanted))| if own == *axis { wanted.text() } else { size.text() })

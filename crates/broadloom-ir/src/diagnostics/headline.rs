@@ -5,8 +5,8 @@ use crate::dtype::DType;
 use crate::problem::{Certainty, Conflict, Misplaced, NameKind, Problem, Size, rightmost};
 use std::fmt;
 
-/// The conflict that the headline names: a certain one if there is one, and of those the rightmost, which is the
-/// first in the order of comparison. (From a given axis on, comparison goes to the right.)
+/// Returns the conflict that the headline names: a certain one if there is one, and among those the rightmost,
+/// which is the first in the order of comparison. (From a given axis on, comparison goes to the right.)
 pub(super) fn headline(problem: &Problem) -> Option<&Conflict> {
     match problem {
         Problem::Placed { conflicts, .. } => conflicts.first(),
@@ -17,7 +17,7 @@ pub(super) fn headline(problem: &Problem) -> Option<&Conflict> {
     }
 }
 
-/// How a headline begins that names no op.
+/// Returns the beginning of a headline that names no op.
 pub(super) fn subject(problem: &Problem) -> &'static str {
     match problem {
         Problem::ForeignSymbol
@@ -30,7 +30,7 @@ pub(super) fn subject(problem: &Problem) -> &'static str {
     }
 }
 
-/// A size in a sentence: numbers as they are, expressions in backticks.
+/// Returns a size for a sentence: numbers as they are, expressions in backticks.
 pub(super) fn quoted(size: &Size) -> String {
     match size.dim.as_constant() {
         Some(value) => value.to_string(),

@@ -1,8 +1,8 @@
-//! What a diagnostic says beyond the problem: the operands, where symbols come from, and changes that make the op
-//! valid. In order of preference: (a) the axes of a reduction kept; (b) axes of size 1 where the sizes of one operand
-//! are a subsequence of the other's, or that operand placed at an axis; (c) another order of axes; (d) a reshape; (e)
-//! one symbol or a number in place of a symbol, stated where it is made or at this op. Each is tried by inference
-//! before it is offered.
+//! The parts of a diagnostic besides the problem: the operands, the origins of symbols, and suggestions that make
+//! the op valid. In order of preference: (a) keep the axes of a reduction; (b) insert axes of size 1 where the
+//! sizes of one operand are a subsequence of the other's, or align that operand with an axis; (c) permute the axes;
+//! (d) reshape; (e) replace a symbol by another symbol or by a number, where the symbol is made or at this op. Each
+//! suggestion is tried by inference before it is offered.
 
 use super::headline::{headline, quoted};
 use super::{
@@ -15,10 +15,10 @@ use crate::ids::{ExprId, SymbolId};
 use crate::ops::Op;
 use crate::shape::{MAX_RANK, Shape};
 
-/// Most helps of a diagnostic.
+/// The most suggestions of a diagnostic.
 const MAX_HELPS: usize = 3;
 
-/// The diagnostic of a mistake.
+/// Returns the diagnostic of a mistake.
 pub(super) fn explain(graph: &Graph, mistake: &Mistake) -> Diagnostic {
     let Mistake { problem, operands, site, .. } = mistake;
     let op = mistake.op.as_deref().unwrap_or_default();
@@ -49,14 +49,14 @@ pub(super) fn explain(graph: &Graph, mistake: &Mistake) -> Diagnostic {
             described.push(shape("result", result, Made::Result));
             &[]
         }
-        // Compared from the first axis on.
+        // Comparison starts at the first axis.
         Problem::Unequal { .. } => {
             described
                 .iter_mut()
                 .for_each(|operand| operand.columns = Some((0..operand.dims.len()).collect()));
             &[]
         }
-        // Both sizes of a diagonal would have one place.
+        // Both sizes of a diagonal would have the same place.
         Problem::Contraction { meetings, .. }
             if meetings.iter().any(|meeting| meeting.rule == Rule::Diagonal) =>
         {
@@ -75,7 +75,7 @@ pub(super) fn explain(graph: &Graph, mistake: &Mistake) -> Diagnostic {
     origins.extend(clashing(graph, inputs, conflicts, &described));
     let mut helps = Vec::new();
     if let (Some(clash), Some(rewrite)) = (headline(problem), Rewrite::new(graph, op, problem, &described)) {
-        // A change of the expression speaks for itself; only without one are the symbols in doubt.
+        // A change of the expression needs no further explanation; symbols are in doubt only without one.
         rewrite.keep_dims(operands, &mut helps);
         rewrite.unsqueeze(&mut helps);
         rewrite.permute(&mut helps);
@@ -118,7 +118,7 @@ fn describe(graph: &Graph, mistake: &Mistake, op: &str) -> Vec<Operand> {
             Made::Input(name) if is_identifier(name) && operands.len() < 3 => name.clone(),
             Made::Input(_) | Made::Op { .. } | Made::Constant(_) | Made::Wanted | Made::Result => {
                 match op {
-                    // What subscripts call them.
+                    // Subscripts have no other names for operands.
                     "einsum" => format!("operand {index}").into(),
                     _ => roles.get(index).copied().unwrap_or("operand").into(),
                 }
@@ -158,13 +158,13 @@ fn made(graph: &Graph, expr: ExprId) -> Made {
     }
 }
 
-/// Names that can stand in an expression.
+/// Returns whether a name can be part of an expression.
 fn is_identifier(name: &str) -> bool {
     !name.starts_with(|first: char| first.is_numeric())
         && name.chars().all(|letter| letter == '_' || letter.is_alphanumeric())
 }
 
-/// The axes for which the inferred sizes stand that are mentioned.
+/// Returns the axes whose inferred sizes are mentioned.
 fn inferred(graph: &Graph, inputs: &[InputInfo], problem: &Problem, operands: &[Operand]) -> Vec<Origin> {
     let mut sizes: Vec<&Size> = operands.iter().flat_map(|operand| &operand.dims).collect();
     match problem {
@@ -193,7 +193,8 @@ fn inferred(graph: &Graph, inputs: &[InputInfo], problem: &Problem, operands: &[
     origins
 }
 
-/// Where the symbols of clashing sizes come from, unless the operand that has them is an input and so shows it.
+/// Returns the origins of the symbols in clashing sizes, unless the operand with the symbol is an input, which
+/// shows it.
 fn clashing(
     graph: &Graph,
     inputs: &[InputInfo],
@@ -223,13 +224,13 @@ fn clashing(
     origins
 }
 
-/// The op that failed, as something whose operands can be changed and tried again.
+/// A failed op whose operands can be changed and tried again.
 struct Rewrite<'a> {
     graph: &'a Graph,
     op: &'a str,
     operands: &'a [Operand],
     dims: Vec<Vec<Dim>>,
-    /// The second operand is a shape that was asked for.
+    /// Whether the second operand is a requested shape.
     stretches: bool,
 }
 
@@ -244,7 +245,7 @@ impl<'a> Rewrite<'a> {
         Some(Rewrite { graph, op, operands, dims: dims.collect(), stretches })
     }
 
-    /// The shape of the result for changed operands, if they fit.
+    /// Returns the shape of the result for changed operands, if they fit.
     fn infer(&self, dims: &[Vec<Dim>]) -> Option<Shape> {
         let facts = |symbol| self.graph.facts(symbol);
         let compare: infer::Compare = &mut |_, (_, left), (_, right)| infer::compare(left, right, &facts);
@@ -263,7 +264,7 @@ impl<'a> Rewrite<'a> {
         }
     }
 
-    /// The sides that a rewrite may change, with the other side: the right one first.
+    /// Returns the sides that a rewrite may change, each with the other side: the right one first.
     fn sides(&self) -> &'static [(usize, usize)] {
         match (self.stretches, self.dims.len()) {
             (true, _) => &[(0, 1)],
@@ -283,7 +284,7 @@ impl<'a> Rewrite<'a> {
         true
     }
 
-    /// The op with other text for an operand.
+    /// Returns the op with other text for an operand.
     fn help(&self, side: usize, changed: &str, text: String, result: &[Dim]) -> Help {
         let mut names: Vec<&str> = self.operands.iter().map(|operand| &*operand.name).collect();
         names[side] = changed;
@@ -296,7 +297,7 @@ impl<'a> Rewrite<'a> {
         }
     }
 
-    /// (a) An operand is a reduction whose axes, if they were kept, would make it fit.
+    /// (a) An operand is a reduction that would fit if its axes were kept.
     fn keep_dims(&self, operands: &[ExprId], helps: &mut Vec<Help>) {
         for &(side, _) in self.sides() {
             let Some(&operand) = operands.get(side) else { continue };
@@ -324,7 +325,7 @@ impl<'a> Rewrite<'a> {
         }
     }
 
-    /// (b) One operand's sizes are a subsequence of the other's: axes of size 1 bring them to their places.
+    /// (b) One operand's sizes are a subsequence of the other's: axes of size 1 align them.
     fn unsqueeze(&self, helps: &mut Vec<Help>) {
         for &(side, other) in self.sides() {
             let Some(places) = subsequence(&self.dims[side], &self.dims[other]) else { continue };
@@ -361,7 +362,7 @@ impl<'a> Rewrite<'a> {
         }
     }
 
-    /// `trailing` is the number of new axes if all of them are the last ones.
+    /// `trailing` is the number of new axes if all of them come last.
     fn unsqueeze_text(&self, side: usize, other: usize, place: usize, trailing: Option<usize>) -> String {
         let (own, target) = (&self.operands[side], &self.operands[other]);
         let other = if self.stretches { "the requested shape" } else { &target.name };
@@ -386,7 +387,7 @@ impl<'a> Rewrite<'a> {
         }
     }
 
-    /// (c) The sizes are there in another order.
+    /// (c) The sizes are present in another order.
     fn permute(&self, helps: &mut Vec<Help>) {
         for &(side, other) in self.sides() {
             let (own, target) = (&self.dims[side], &self.dims[other]);
@@ -411,7 +412,7 @@ impl<'a> Rewrite<'a> {
         }
     }
 
-    /// (d) The numbers of elements are the same.
+    /// (d) The numbers of elements are equal.
     fn reshape(&self, helps: &mut Vec<Help>) {
         for &(side, other) in self.sides() {
             let (own, target) = (&self.dims[side], &self.dims[other]);
@@ -427,17 +428,17 @@ impl<'a> Rewrite<'a> {
         }
     }
 
-    /// (e) Only the sizes of one axis differ: axes of size 1 beside it set the operands apart.
+    /// (e) Only the sizes of one axis differ: axes of size 1 separate the operands.
     fn pairs(&self, conflicts: &[Conflict], helps: &mut Vec<Help>) {
         let (&[(_, _), ..], [clash], [left, right]) = (self.sides(), conflicts, self.dims.as_slice()) else {
             return;
         };
         let (rank, axis) = (left.len(), clash.axis);
-        // What stands along the last axis of several belongs together, such as the coordinates of a point.
+        // Elements along the last of several axes belong together, such as the coordinates of a point.
         if self.stretches || rank != right.len() || (axis + 1 == rank && rank > 1) {
             return;
         }
-        // Sizes such as n + 1 and n are one too many, and no two kinds of things.
+        // Sizes such as n + 1 and n are an off-by-one mistake, not two kinds of things.
         let apart = clash.left.dim.sub(&clash.right.dim).ok().and_then(|apart| apart.as_constant());
         if apart.is_some() && clash.left.dim.as_constant().is_none() {
             return;
@@ -447,7 +448,7 @@ impl<'a> Rewrite<'a> {
         dims[1].insert(axis, Dim::ONE);
         let Some(result) = self.infer(&dims) else { return };
         let left = format!("{}.unsqueeze({})", self.operands[0].name, axis + 1);
-        // A new axis in front is there without being written.
+        // A new leading axis needs no code.
         let right = match axis {
             0 => self.operands[1].name.to_string(),
             axis => format!("{}.unsqueeze({axis})", self.operands[1].name),
@@ -469,7 +470,7 @@ impl<'a> Rewrite<'a> {
         }
     }
 
-    /// (f) One symbol where there are two, or its value where it is always the same.
+    /// (f) Use one symbol for both, or the value of a symbol that is always the same.
     fn rename(&self, clash: &Conflict, helps: &mut Vec<Help>) {
         if clash.certainty == Certainty::Never {
             return;
@@ -505,7 +506,7 @@ impl<'a> Rewrite<'a> {
         }
     }
 
-    /// The sizes of one operand stated at this op.
+    /// States the sizes of one operand at this op.
     fn rebind(&self, clash: &Conflict, helps: &mut Vec<Help>) {
         if self.stretches || self.operands.len() != 2 || clash.certainty == Certainty::Never {
             return;
@@ -529,7 +530,7 @@ impl<'a> Rewrite<'a> {
     }
 }
 
-/// A call of an op as it is written.
+/// Returns a call of an op as it is written.
 fn call(op: &str, left: &str, right: &str, second: &Operand) -> String {
     match op {
         "add" => format!("{left} + {right}"),
@@ -541,24 +542,24 @@ fn call(op: &str, left: &str, right: &str, second: &Operand) -> String {
     }
 }
 
-/// Whether there is a form of the op that takes an axis.
+/// Returns whether a form of the op takes an axis.
 fn has_axis_form(op: &str) -> bool {
     Op::from_name(op).is_some_and(|op| PLACED_OPS.contains(&op))
 }
 
-/// The operand of two that is placed at an axis of the other, and that other: of equal ranks the second is placed.
+/// Returns the operand that is aligned with an axis, and the other operand: for equal ranks the second is aligned.
 fn by_rank(operands: &[Operand]) -> Option<[usize; 2]> {
     let [left, right] = operands else { return None };
     Some(if right.dims.len() <= left.dims.len() { [1, 0] } else { [0, 1] })
 }
 
-/// Adds the axes at which the placed operand fits.
+/// Adds the axes at which the aligned operand fits.
 fn place(graph: &Graph, op: &str, operands: &[Operand], helps: &mut Vec<Help>) {
     let facts = |symbol| graph.facts(symbol);
     let dims = |operand: &Operand| operand.dims.iter().map(|size| size.dim.clone()).collect::<Vec<Dim>>();
     let (Some(by_rank), [left, right]) = (by_rank(operands), operands) else { return };
     let [mut small, large] = by_rank.map(|operand| dims(&operands[operand]));
-    // Where broadcasting has it: literal 1s at its end may be left out or not.
+    // The alignment that broadcasting uses; trailing literal 1s may be left out or not.
     let default = large.len() - small.len();
     while small.last().is_some_and(Dim::is_one) {
         small.pop();
@@ -580,12 +581,13 @@ fn place(graph: &Graph, op: &str, operands: &[Operand], helps: &mut Vec<Help>) {
     }
 }
 
-/// Sizes of operands, in which everything has been put in that was found when the mistake was made.
+/// Returns sizes of operands, including everything found about inferred sizes when the mistake was made.
 pub(super) fn sizes(graph: &Graph, dims: &[Dim]) -> Vec<Size> {
     dims.iter().map(|dim| graph.size_as_written(dim)).collect()
 }
 
-/// The input and its axis by which a symbol is explained: the first that is the symbol alone, or else mentions it.
+/// Returns the input and axis that explain a symbol: the first axis that is the symbol alone, or else one that
+/// mentions it.
 fn origin(inputs: &[InputInfo], symbol: SymbolId) -> Option<(&InputInfo, usize)> {
     let mentions = || {
         let axes = inputs.iter().flat_map(|input| (0..input.shape.rank()).map(move |axis| (input, axis)));
@@ -595,7 +597,7 @@ fn origin(inputs: &[InputInfo], symbol: SymbolId) -> Option<(&InputInfo, usize)>
     alone.or_else(|| mentions().next())
 }
 
-/// Where the sizes of `own` stand in `target`, in order, the last ones where there is a choice.
+/// Returns where the sizes of `own` occur in `target`, in order; the last positions if there is a choice.
 fn subsequence(own: &[Dim], target: &[Dim]) -> Option<Vec<usize>> {
     let mut places = Vec::new();
     let mut end = target.len();

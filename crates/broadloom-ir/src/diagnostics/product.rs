@@ -1,4 +1,4 @@
-//! What is said of sums of products whose operands do not fit, in their own terms, and changes that make them fit.
+//! Explanations and suggestions for sums of products whose operands do not fit, in terms of products.
 
 use super::advice::{assuming, certain, spelled};
 use super::headline::{doubt, headline as clashing, quoted};
@@ -10,7 +10,7 @@ use crate::graph::{Graph, infer};
 use crate::shape::Shape;
 use std::fmt;
 
-/// The conflict of which the headline speaks, and how its axes meet.
+/// Returns the conflict named in the headline, and how its axes meet.
 fn first(problem: &Problem) -> Option<(&Conflict, Meeting)> {
     let Problem::Contraction { meetings, conflicts, .. } = problem else { return None };
     let clash = clashing(problem)?;
@@ -18,7 +18,7 @@ fn first(problem: &Problem) -> Option<(&Conflict, Meeting)> {
     Some((clash, *meetings.get(position)?))
 }
 
-/// Whether axes that are summed over do not fit.
+/// Returns whether summed axes do not fit.
 pub(super) fn is_summed(problem: &Problem) -> bool {
     first(problem).is_some_and(|(_, meeting)| meeting.rule == Rule::Summed)
 }
@@ -53,7 +53,7 @@ pub(super) fn headline(problem: &Problem, f: &mut fmt::Formatter<'_>) -> fmt::Re
     }
 }
 
-/// The rule that is broken.
+/// Returns the broken rule.
 pub(super) fn reasons(diagnostic: &Diagnostic) -> Vec<String> {
     let op = diagnostic.op.as_deref().unwrap_or_default();
     let ranks: Vec<usize> = diagnostic.operands.iter().map(|operand| operand.dims.len()).collect();
@@ -98,7 +98,7 @@ pub(super) fn reasons(diagnostic: &Diagnostic) -> Vec<String> {
     reasons
 }
 
-/// Adds what can be written instead.
+/// Adds suggestions.
 pub(super) fn offer(graph: &Graph, problem: &Problem, op: &str, operands: &[Operand], helps: &mut Vec<Help>) {
     if let (Problem::TooFewAxes { rank: 0, .. }, [left, right]) = (problem, operands) {
         let code = format!("{} * {}", spelled(left), spelled(right));
@@ -137,7 +137,7 @@ impl Change<'_> {
         self.operands[side].dims.iter().map(|size| size.dim.clone()).collect()
     }
 
-    /// The shape of a product, if its operands fit.
+    /// Returns the shape of a product, if its operands fit.
     fn infer(&self, product: &Product, dims: &[Vec<Dim>; 2]) -> Option<Shape> {
         let facts = |symbol| self.graph.facts(symbol);
         let layout = Layout::of(product, [dims[0].len(), dims[1].len()]).ok()?;
@@ -152,7 +152,7 @@ impl Change<'_> {
         helps.push(Help { result, ..certain(text, Some(code)) });
     }
 
-    /// Another order of the axes, or of the operands, or another product.
+    /// Suggests another order of the axes or of the operands, or another product.
     fn exchange(&self, helps: &mut Vec<Help>) {
         let (left, right) = (&*self.operands[0].name, &*self.operands[1].name);
         let dims = [self.dims(0), self.dims(1)];
@@ -186,7 +186,7 @@ impl Change<'_> {
         {
             self.push("to multiply rows by columns:", format!("{left}.matmul({right})"), &shape, helps);
         }
-        // Where a 1 was to stretch, or nothing else helps.
+        // Only if a 1 was meant to stretch, or if nothing else helps.
         if !helps.is_empty() && !dims.iter().flatten().any(Dim::is_one) {
             return;
         }
@@ -198,7 +198,7 @@ impl Change<'_> {
     }
 }
 
-/// One symbol where there are two, if that is all.
+/// Suggests one symbol for both sizes, if that is enough.
 fn declare(clash: &Conflict, helps: &mut Vec<Help>) {
     if clash.certainty == Certainty::Never {
         return;

@@ -1,4 +1,4 @@
-//! Sentences that say why: the rule that is broken, and for which sizes it is not.
+//! Sentences that give the reason: the broken rule, and the sizes that satisfy it.
 
 use super::headline::{headline, quoted};
 use super::product;
@@ -7,14 +7,14 @@ use super::{Certainty, Conflict, Diagnostic, Misplaced, NameKind, Operand, Probl
 use crate::dtype::{Class, DType, Scalar};
 use crate::literal::Literal;
 
-/// All of them.
+/// Returns all reasons.
 pub(super) fn because(diagnostic: &Diagnostic) -> Vec<String> {
     let slip = slip(diagnostic);
     let note = if slip.is_none() { caret_note(diagnostic) } else { None };
     note.into_iter().chain(slip).chain(reasons(diagnostic)).collect()
 }
 
-/// What stands beside the carets: why the sizes do not fit.
+/// Returns the note beside the carets: why the sizes do not fit.
 pub(super) fn caret_note(diagnostic: &Diagnostic) -> Option<String> {
     if let Problem::Grows { .. } = diagnostic.problem {
         return Some("the target does not stretch".to_owned());
@@ -26,7 +26,7 @@ pub(super) fn caret_note(diagnostic: &Diagnostic) -> Option<String> {
         return Some(format!("equal only for some sizes ({a} = {b})"));
     }
     if product::is_summed(&diagnostic.problem) && clash.left.dim.as_constant().is_some() {
-        // The headline has said it.
+        // The headline has already said it.
         return None;
     }
     match conflicts {
@@ -51,7 +51,7 @@ pub(super) fn caret_note(diagnostic: &Diagnostic) -> Option<String> {
     }
 }
 
-/// Why two sizes are never equal, if what was stated of their symbols is not needed for it.
+/// Returns why two sizes are never equal, if the facts about their symbols are not needed for it.
 fn never(left: &Size, right: &Size) -> Option<String> {
     let difference = left.dim.sub(&right.dim).ok()?;
     if left.dim.as_constant().and(right.dim.as_constant()).is_some() {
@@ -70,8 +70,8 @@ fn never(left: &Size, right: &Size) -> Option<String> {
     })
 }
 
-/// The sentence for the commonest mistake: a size that meets another one because shapes align at the last axis,
-/// while its like stands elsewhere.
+/// Returns the sentence for the most common mistake: a size meets another one because shapes align at the last
+/// axis, while an equal size is on another axis.
 pub(super) fn slip(diagnostic: &Diagnostic) -> Option<String> {
     let Problem::Broadcast(_) = &diagnostic.problem else { return None };
     let clash = headline(&diagnostic.problem)?;
@@ -97,7 +97,7 @@ fn possessive(name: &str) -> String {
     if name.ends_with('s') { format!("{name}'") } else { format!("{name}'s") }
 }
 
-/// Further sentences on why.
+/// Returns further reasons.
 pub(super) fn reasons(diagnostic: &Diagnostic) -> Vec<String> {
     let reason = match &diagnostic.problem {
         Problem::Broadcast(conflicts)
@@ -242,13 +242,13 @@ pub(super) fn reasons(diagnostic: &Diagnostic) -> Vec<String> {
     vec![reason]
 }
 
-/// The least and the greatest integer of a dtype.
+/// Returns the least and the greatest integer of a dtype.
 fn limits(dtype: DType) -> Option<[Scalar; 2]> {
-    // Beyond all integers, of which conversion gives the nearest.
+    // The conversion of a number beyond all integers gives the nearest integer.
     (dtype.class() == Class::Int).then(|| [f64::MIN, f64::MAX].map(|bound| Scalar::F64(bound).cast(dtype)))
 }
 
-/// Names the axes beside the clashing ones that do stretch, so that they are not suspected.
+/// Names the axes beside the clashing ones that do stretch, so that readers do not suspect them.
 fn stretched(diagnostic: &Diagnostic, conflicts: &[Conflict]) -> Option<String> {
     let operands = &diagnostic.operands;
     let rank = operands.iter().map(|operand| operand.dims.len()).max()?;

@@ -19,14 +19,14 @@ use super::reason::{caret_note, reasons, slip};
 use super::text::{Row, Style, Text};
 use super::{Certainty, Diagnostic, Made, Operand, Problem, Rule, Subscripts};
 
-/// Longest text of a size in a table, in characters.
+/// The longest size in a table, in characters.
 const MAX_CELL: usize = 32;
-/// Longest subscripts that are shown, in characters.
+/// The longest subscripts shown, in characters.
 const MAX_SUBSCRIPTS: usize = 100;
-/// What stands before them.
+/// The label before the subscripts.
 const SUBSCRIPTS: &str = "subscripts   ";
 
-/// The whole frame.
+/// Returns the whole frame.
 pub(super) fn text(diagnostic: &Diagnostic) -> Text {
     let (severity, word) =
         if diagnostic.is_warning() { (Style::Warning, "warning") } else { (Style::Error, "error") };
@@ -45,11 +45,11 @@ pub(super) fn text(diagnostic: &Diagnostic) -> Text {
     text
 }
 
-/// Where the sizes come from, if the table does not show it, and other places that explain the mistake.
+/// Returns the origins of the sizes, if the table does not show them, and other places that explain the mistake.
 fn origins(diagnostic: &Diagnostic) -> Vec<Row> {
     let mut rows: Vec<Row> = Vec::new();
     for super::Origin { symbol, input, axis, site } in &diagnostic.origins {
-        // User's names have no `?`.
+        // Names from the user contain no `?`.
         let verb = if symbol.starts_with('?') { "is the `_` of" } else { "comes from" };
         rows.push(Row::new(format!("`{symbol}` {verb} input {input:?} axis {axis}"), Some(*site)));
     }
@@ -74,7 +74,7 @@ fn origins(diagnostic: &Diagnostic) -> Vec<Row> {
     rows
 }
 
-/// The operands, each with where it was made; the axes above, and carets below.
+/// Returns the operands with their places; the axes are above them, and carets below.
 fn table(diagnostic: &Diagnostic, explains: bool, severity: Style) -> Vec<Row> {
     let operands = &diagnostic.operands;
     let marks = marks(diagnostic);
@@ -161,7 +161,7 @@ fn table(diagnostic: &Diagnostic, explains: bool, severity: Style) -> Vec<Row> {
     rows
 }
 
-/// Subscripts as written, with carets below the part that is wrong.
+/// Returns subscripts as written, with carets under the part that is wrong.
 fn pointed(subscripts: &Subscripts, severity: Style) -> Vec<Row> {
     let Subscripts { text, at, .. } = subscripts;
     let (before, part) = (text.get(..at.start).unwrap_or(text), text.get(at.clone()).unwrap_or(""));
@@ -174,7 +174,7 @@ fn pointed(subscripts: &Subscripts, severity: Style) -> Vec<Row> {
     vec![Row::new(format!("{SUBSCRIPTS}{text}"), None), carets]
 }
 
-/// The axis of an operand that stands at an axis of the result.
+/// Returns the axis of an operand that is aligned with an axis of the result.
 pub(super) fn own_axis(operand: &Operand, axis: usize, rank: usize) -> Option<usize> {
     match &operand.columns {
         Some(columns) => columns.iter().position(|column| *column == axis),
@@ -206,7 +206,7 @@ fn description(diagnostic: &Diagnostic, index: usize, operand: &Operand) -> Stri
     }
 }
 
-/// The axes under which carets stand.
+/// Returns the axes that get carets.
 fn marks(diagnostic: &Diagnostic) -> Vec<usize> {
     match &diagnostic.problem {
         Problem::NotOne { axis, .. }

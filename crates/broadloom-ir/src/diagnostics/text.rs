@@ -1,4 +1,4 @@
-//! Text whose parts know what they are, so that one rendering prints with colours or without.
+//! Text whose parts know their role, so that one rendering prints with or without colours.
 
 use crate::site::Site;
 use std::fmt;
@@ -6,12 +6,12 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::panic::Location;
 
-/// Longest source line that is shown, in characters.
+/// The longest source line shown, in characters.
 const MAX_LINE: usize = 160;
-/// How much of a source file is read to find a line, in bytes.
+/// The number of bytes of a source file to read when looking for a line.
 const MAX_SOURCE: u64 = 4 << 20;
 
-/// What a part of a text is.
+/// The role of a part of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Style {
     /// A sentence.
@@ -31,7 +31,7 @@ pub enum Style {
 }
 
 impl Style {
-    /// The parameters of the ANSI escape sequence that begins it.
+    /// Returns the parameters of the ANSI escape sequence that starts the style.
     fn escape(self) -> Option<&'static str> {
         match self {
             Style::Plain => None,
@@ -45,11 +45,13 @@ impl Style {
     }
 }
 
-/// Where things stand, for front ends whose source is not Rust.
+/// Prints places for front ends whose source is not Rust.
 pub trait Places {
-    /// A place as it is printed, usually `file:line:column`. What would speak of nothing else is left out without it.
+    /// Returns a place as printed, usually `file:line:column`. A text that only refers to a place is left out if
+    /// there is none.
     fn place(&self, site: Site) -> Option<String>;
-    /// The lines below a headline that point at a place: `  --> file:line:column` and the source with carets.
+    /// Returns the lines below a headline that point at a place: `  --> file:line:column` and the source with
+    /// carets.
     fn lines(&self, site: Site) -> Vec<String>;
 }
 
@@ -60,7 +62,7 @@ enum Part {
     /// A place, and the line there with a caret.
     Source(Site, Style),
     Row(Row),
-    /// A help that speaks Rust.
+    /// A suggestion in Rust.
     InRust(Text),
 }
 
@@ -69,7 +71,7 @@ enum Part {
 pub struct Text(Vec<Part>);
 
 impl Text {
-    /// A message: its label, such as `error[S001]`, and its headline.
+    /// Starts a message with its label, such as `error[S001]`, and its headline.
     pub fn message(severity: Style, label: String, headline: String) -> Text {
         let mut text = Text::default();
         text.add(severity, label);
@@ -77,8 +79,7 @@ impl Text {
         text
     }
 
-    /// Adds a part to the last line. Letters that control terminals, as names of files and inputs may have them, are
-    /// written out.
+    /// Adds a part to the last line. Control characters, which names of files and inputs may contain, are escaped.
     pub fn add(&mut self, style: Style, part: impl Into<String>) {
         let part = part.into();
         let controls = |letter: char| letter.is_control() && letter != '\n';
@@ -95,7 +96,7 @@ impl Text {
         self.0.push(Part::Words(style, part));
     }
 
-    /// Adds a line, indented as all of a message are.
+    /// Adds a line, indented like all lines of a message.
     pub fn line(&mut self, style: Style, part: impl Into<String>) {
         self.add(Style::Plain, "\n   ");
         self.add(style, part);
@@ -106,14 +107,14 @@ impl Text {
         self.0.extend(text.0);
     }
 
-    /// Adds a line each for rows and the places that they speak of, which stand in one column.
+    /// Adds one line per row; the places they refer to are aligned in one column.
     pub fn rows(&mut self, rows: Vec<Row>) {
         let placed = rows.iter().filter(|row| row.place.is_some());
         let column = placed.map(|row| row.width()).max().unwrap_or(0) + 4;
         self.0.extend(rows.into_iter().map(|row| Part::Row(Row { column, ..row })));
     }
 
-    /// Adds a help: a sentence, and what to write, if it is an expression.
+    /// Adds a suggestion: a sentence, and the code to write, if it is an expression.
     pub fn help(&mut self, sentence: &str, code: Option<&str>) {
         self.line(Style::Help, "help");
         self.add(Style::Plain, format!(": {sentence}"));
@@ -123,14 +124,14 @@ impl Text {
         }
     }
 
-    /// Adds a help whose code is Rust, which is left out where the source is another language.
+    /// Adds a suggestion in Rust code, which is left out if the source is in another language.
     pub fn help_in_rust(&mut self, sentence: &str, code: Option<&str>) {
         let mut help = Text::default();
         help.help(sentence, code);
         self.0.push(Part::InRust(help));
     }
 
-    /// Adds a place, and the line there with a caret, if the file can be read.
+    /// Adds a place, and its line with a caret if the file can be read.
     pub fn source(&mut self, site: Site, caret: Style) {
         self.0.push(Part::Source(site, caret));
     }
@@ -147,7 +148,7 @@ impl Text {
         }
     }
 
-    /// The text with other places than those in Rust, and without the helps that speak Rust.
+    /// Returns the text with places other than those in Rust, and without suggestions in Rust.
     pub fn at(&self, places: &dyn Places) -> Text {
         let mut text = Text::default();
         for part in &self.0 {
@@ -161,7 +162,7 @@ impl Text {
         text
     }
 
-    /// With places in Rust.
+    /// Returns the text with places in Rust.
     fn words(&self) -> Vec<(Style, String)> {
         let mut text = Text::default();
         for part in &self.0 {
@@ -179,13 +180,13 @@ impl Text {
         words.collect()
     }
 
-    /// The text with ANSI escape sequences for colours, to be printed on a terminal.
+    /// Returns the text with ANSI escape sequences for colours, for a terminal.
     pub fn colored(self) -> impl fmt::Display {
         Colored(self)
     }
 }
 
-/// Adds a place in Rust, and the line there with a caret, if the file can be read.
+/// Adds a place in Rust, and its line with a caret if the file can be read.
 fn source(site: Site, caret: Style, text: &mut Text) {
     let Some(location) = site.location() else { return };
     let number = location.line().to_string();
@@ -220,29 +221,29 @@ impl fmt::Display for Colored {
     }
 }
 
-/// A line that may speak of a place.
+/// A line that may refer to a place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Row {
     words: Vec<(Style, String)>,
     place: Option<Site>,
-    /// What leads from the words to the place, and is left out where there is none.
+    /// The words between the text and the place, left out if there is no place.
     lead: String,
-    /// Where the place begins.
+    /// The column at which the place starts.
     column: usize,
 }
 
 impl Row {
-    /// A sentence, and the place of which it speaks.
+    /// Creates a sentence with the place it refers to.
     pub fn new(sentence: impl Into<String>, place: Option<Site>) -> Row {
         Row { words: vec![(Style::Plain, sentence.into())], ..Row::empty(place) }
     }
 
-    /// A sentence, which may be empty, and what leads from it to a place, `, declared at`.
+    /// Creates a sentence, which may be empty, with the words that lead from it to a place, `, declared at`.
     pub fn leading(sentence: impl Into<String>, lead: impl Into<String>, place: Site) -> Row {
         Row { lead: lead.into(), ..Row::new(sentence, Some(place)) }
     }
 
-    /// Nothing yet.
+    /// Creates an empty row.
     pub fn empty(place: Option<Site>) -> Row {
         Row { words: Vec::new(), lead: String::new(), place, column: 0 }
     }
@@ -265,7 +266,7 @@ impl Row {
                 let gap = self.column.saturating_sub(self.width());
                 words.push((Style::Plain, format!("{}{:gap$}{place}", self.lead, "")));
             }
-            // What fills the column up to the place.
+            // The padding up to the column of the place.
             None => {
                 while let Some((_, last)) = words.last_mut() {
                     last.truncate(last.trim_end().len());
@@ -308,8 +309,8 @@ fn is_hidden(location: &Location<'_>) -> bool {
     location.file().starts_with("/rustc/")
 }
 
-/// The line, if the file can be read: its path is relative to where the program was built, which is here or, for
-/// tests of a package in a workspace, some directories up.
+/// Returns the line if the file can be read. Its path is relative to where the program was built: this directory
+/// or, for tests of a package in a workspace, some directories up.
 fn source_line(location: &Location<'_>) -> Option<String> {
     if is_hidden(location) {
         return None;

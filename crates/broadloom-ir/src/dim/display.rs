@@ -1,4 +1,4 @@
-//! Printing of sizes: `n*m`, `2*n`, `n-1`, `(n+1)//2`.
+//! Prints sizes: `n*m`, `2*n`, `n-1`, `(n+1)//2`.
 
 use super::Dim;
 use super::polynomial::{Atom, Monomial, Term, gcd};
@@ -10,7 +10,7 @@ use std::fmt;
 pub struct Named<'a> {
     /// Its name.
     pub name: &'a str,
-    /// What the name stands for is this many times the symbol; positive.
+    /// The name stands for this many times the symbol; positive.
     pub unit: i64,
 }
 
@@ -26,8 +26,8 @@ struct Shown<'a> {
 }
 
 impl Dim {
-    /// The size as text, in Python's notation: `n*m`, `2*n`, `n-1`, `(n+1)//2`. Symbols that count in units are
-    /// printed as what their names stand for: `3*s`, where `n` is `2*s`, is `(3*n)//2`.
+    /// Returns the size as text in Python's notation: `n*m`, `2*n`, `n-1`, `(n+1)//2`. Symbols that count in units
+    /// are printed in terms of their names: `3*s`, where `n` is `2*s`, prints as `(3*n)//2`.
     pub fn display<'a>(&'a self, names: &'a dyn Fn(SymbolId) -> Named<'a>) -> impl fmt::Display + 'a {
         Shown { dim: self, names }
     }
@@ -35,7 +35,7 @@ impl Dim {
 
 impl fmt::Display for Shown<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Text with a width is padded by the formatter, so it must be one piece.
+        // The formatter pads text with a width, so it must be one piece.
         let mut text = String::new();
         let unit = |symbol| (self.names)(symbol).unit.max(1);
         let writer = Writer { unit: &unit, symbol: &|f, symbol| f.write_str((self.names)(symbol).name) };
@@ -58,13 +58,13 @@ impl fmt::Debug for super::Repr {
 }
 
 struct Writer<'a> {
-    /// How much the name of a symbol counts per symbol.
+    /// The multiple of the symbol that its name stands for.
     unit: &'a dyn Fn(SymbolId) -> i64,
     symbol: &'a dyn Fn(&mut dyn fmt::Write, SymbolId) -> fmt::Result,
 }
 
 impl Writer<'_> {
-    /// `terms // divisor`; in parentheses if it is a quotient and stands among other things.
+    /// Prints `terms // divisor`, in parentheses if it is a quotient among other terms.
     fn quotient(&self, f: &mut dyn fmt::Write, terms: &[Term], divisor: i64, among: bool) -> fmt::Result {
         let Some((terms, divisor)) = self.in_names(terms, divisor.into()) else { return f.write_str("…") };
         if divisor == 1 {
@@ -78,7 +78,7 @@ impl Writer<'_> {
         write!(f, "{inner_close}//{divisor}{close}")
     }
 
-    /// The quotient with what the names stand for in place of the symbols; `None` if a coefficient overflows.
+    /// Rewrites the quotient in terms of names instead of symbols; `None` if a coefficient overflows.
     fn in_names(&self, terms: &[Term], divisor: i128) -> Option<(Vec<Term>, i128)> {
         let scale = |monomial: &Monomial| {
             monomial.factors().iter().try_fold(1_i128, |scale, (atom, exponent)| match atom {

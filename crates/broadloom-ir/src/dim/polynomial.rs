@@ -1,4 +1,4 @@
-//! Polynomials in normal form: the arithmetic below [`Dim`](super::Dim).
+//! Polynomials in normal form: the arithmetic behind [`Dim`](super::Dim).
 
 use super::DimError;
 use crate::ids::SymbolId;
@@ -7,12 +7,12 @@ use std::cmp::{Ordering, Reverse};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Most terms of a polynomial. Programs have a handful; the limit keeps products of hostile sums small.
+/// The most terms of a polynomial. Programs have a handful; the limit keeps products of hostile sums small.
 const MAX_TERMS: usize = 128;
-/// Greatest degree of a monomial.
+/// The greatest degree of a monomial.
 const MAX_DEGREE: u32 = 64;
-/// Greatest number of symbols and terms in a polynomial, nested floor atoms counted each time they occur: it
-/// bounds the time of comparing, hashing and printing, and the depth of nesting.
+/// The most symbols and terms in a polynomial, with nested floor atoms counted at each occurrence. It bounds the
+/// time of comparing, hashing and printing, and the depth of nesting.
 const MAX_WEIGHT: usize = 1024;
 
 /// A factor of a monomial.
@@ -23,11 +23,11 @@ pub(super) enum Atom {
     Floor(Arc<Poly>, i64),
 }
 
-/// A product of atoms with their exponents, ascending and distinct, exponents at least 1. Empty for the constant 1.
+/// A product of atoms with exponents of at least 1; atoms are ascending and distinct. Empty for the constant 1.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(super) struct Monomial(SmallVec<[(Atom, u32); 2]>);
 
-/// A monomial and its coefficient, which is not zero.
+/// A monomial and its nonzero coefficient.
 pub(super) type Term = (Monomial, i128);
 
 impl Monomial {
@@ -87,13 +87,13 @@ impl Monomial {
 }
 
 impl Ord for Monomial {
-    /// By degree, then lexicographically with the least atom weighing most: an order that multiplication keeps,
-    /// as polynomial division needs.
+    /// Orders by degree, then lexicographically, with the least atom weighing most. Multiplication preserves this
+    /// order, which polynomial division needs.
     fn cmp(&self, other: &Self) -> Ordering {
         let by_degree = self.degree().cmp(&other.degree());
         by_degree.then_with(|| {
             for ((a, x), (b, y)) in self.0.iter().zip(&other.0) {
-                // Who lacks the lesser atom has exponent zero there.
+                // The side that lacks the lesser atom has exponent zero there.
                 let difference = b.cmp(a).then(x.cmp(y));
                 if difference != Ordering::Equal {
                     return difference;
@@ -205,7 +205,7 @@ impl Sum {
     }
 }
 
-/// `(p, c, a)` if the terms are `floor(p / a) + c`.
+/// Returns `(p, c, a)` if the terms are `floor(p / a) + c`.
 pub(super) fn lone_floor(terms: &[Term]) -> Option<(&[Term], i128, i64)> {
     let (monomial, constant) = match terms {
         [(monomial, 1)] => (monomial, 0),
@@ -218,7 +218,7 @@ pub(super) fn lone_floor(terms: &[Term]) -> Option<(&[Term], i128, i64)> {
     }
 }
 
-/// Greatest common divisor of magnitudes; that of 0 and `x` is `x`.
+/// Returns the greatest common divisor of the magnitudes; that of 0 and `x` is `x`.
 pub(crate) fn gcd(a: i128, b: i128) -> i128 {
     let (mut a, mut b) = (a.saturating_abs(), b.saturating_abs());
     while b != 0 {

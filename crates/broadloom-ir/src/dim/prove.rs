@@ -1,23 +1,23 @@
-//! What can be said of a size for all values of its symbols: an interval, and whether it is ever zero.
+//! Facts about a size that hold for all values of its symbols: an interval, and whether it is ever zero.
 //!
-//! Three cheap tests and nothing else: no search and no solver, so that acceptance is predictable.
+//! There are three cheap tests, and neither a search nor a solver, so acceptance is predictable.
 
 use super::polynomial::{Atom, Poly, gcd};
 use super::{Dim, Repr};
 use crate::ids::SymbolId;
 
-/// What is known of a symbol's values. (That they are multiples of something is said by the dims: see
+/// What is known of a symbol's values. (Dims express multiples: see
 /// [`SymbolInfo::unit`](crate::graph::SymbolInfo::unit).)
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Facts {
-    /// Least value.
+    /// The least value.
     pub lower: i64,
-    /// Greatest value, if there is one.
+    /// The greatest value, if there is one.
     pub upper: Option<i64>,
 }
 
 impl Default for Facts {
-    /// Any size: zero and above.
+    /// Any size: zero or more.
     fn default() -> Self {
         Facts { lower: 0, upper: None }
     }
@@ -26,12 +26,12 @@ impl Default for Facts {
 /// The facts of each symbol.
 pub type FactsOf<'a> = &'a dyn Fn(SymbolId) -> Facts;
 
-/// The least and the greatest value of an expression; the ends of `i128` stand for no bound.
+/// The least and the greatest value of an expression; the ends of `i128` mean unbounded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Interval {
-    /// At least this.
+    /// The lower bound.
     pub lower: i128,
-    /// At most this.
+    /// The upper bound.
     pub upper: i128,
 }
 
@@ -109,7 +109,7 @@ impl Interval {
 }
 
 impl Dim {
-    /// An interval that holds every value of the expression.
+    /// Returns an interval that contains every value of the expression.
     pub fn interval(&self, facts: FactsOf) -> Interval {
         match &self.0 {
             Repr::Constant(value) => Interval::point((*value).into()),
@@ -118,14 +118,14 @@ impl Dim {
         }
     }
 
-    /// Whether it is certain that the value is never zero: it is a constant other than zero, its interval excludes
-    /// zero, or what divides all other coefficients does not divide the constant term.
+    /// Returns whether the value is certainly never zero: it is a nonzero constant, its interval excludes zero, or
+    /// the common divisor of all other coefficients does not divide the constant term.
     pub fn is_never_zero(&self, facts: FactsOf) -> bool {
         let interval = self.interval(facts);
         interval.lower > 0 || interval.upper < 0 || self.indivisible_by().is_some()
     }
 
-    /// A number of which all terms but the constant one are multiples, and that one is not: so this is never zero.
+    /// Returns a number that divides every term except the constant one: then the value is never zero.
     pub fn indivisible_by(&self) -> Option<i128> {
         let mut divisor = 0;
         let mut constant = 0;

@@ -1,8 +1,8 @@
-//! Rearrangements that are made of views, joins and selections: axes moved, elements turned round, repeated and padded,
+//! Rearrangements composed of views, joins and selections: axes moved; elements reversed, repeated and padded;
 //! diagonals and triangles.
 //!
-//! Sizes may be symbols. What a slice demands of them (a `roll` by 3 of at least 3 elements) is checked by each call, as
-//! for a slice that is written.
+//! Sizes may be symbols. Each call checks the conditions of the slices (a `roll` by 3 needs at least 3 elements),
+//! as it does for slices in the program.
 
 use super::reduction::{Empty, resolve_axes, resolve_axis};
 use super::{Graph, Operands, Site, SliceSpec};
@@ -13,36 +13,36 @@ use crate::ops::Op;
 use crate::problem::Problem;
 use crate::reduce::ReduceOp;
 
-/// What a `pad` adds.
+/// The elements that a `pad` adds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pad {
     /// A value of rank 0.
     Constant(ExprId),
-    /// The element at the end, again and again.
+    /// The element at the end, repeated.
     Edge,
-    /// What mirrors the elements at the end, which is not repeated.
+    /// The elements mirrored at the end, without the end itself.
     Reflect,
-    /// What mirrors the elements with the end, which is repeated.
+    /// The elements mirrored at the end, including the end itself.
     Symmetric,
     /// The elements from the other end.
     Wrap,
 }
 
 impl Pad {
-    /// After how many elements the pattern that goes on beyond an axis comes round; nothing if it does not, or if there
-    /// is nothing that could.
+    /// Returns the number of elements after which the pattern beyond an axis repeats; `None` if it does not repeat,
+    /// or if there are no elements.
     fn period(self, size: i64) -> Option<i64> {
         let period = match self {
             Pad::Constant(_) | Pad::Edge => None,
             Pad::Wrap => Some(size),
             Pad::Symmetric => size.checked_mul(2),
-            // A mirrored element alone is that element.
+            // A mirrored single element is that element.
             Pad::Reflect => size.checked_sub(1)?.checked_mul(2).map(|period| period.max(1)),
         };
         period.filter(|_| size > 0)
     }
 
-    /// How many elements the pattern goes on for in one way.
+    /// Returns for how many elements the pattern continues in one direction.
     fn reach(self, size: i64) -> i64 {
         if self == Pad::Reflect { size - 1 } else { size }
     }
@@ -52,7 +52,7 @@ impl Pad {
 const REVERSED: SliceSpec = SliceSpec::Range { start: None, stop: None, step: -1 };
 
 impl Graph {
-    /// The elements in reverse order along axes, all of them for `None`.
+    /// Reverses the order of the elements along axes; `None` means all axes.
     pub fn flip(&mut self, operand: ExprId, axes: Option<&[i64]>, site: Site) -> ExprId {
         let result = self.try_flip(operand, axes, site);
         self.settle(result, "flip", &[operand], site)
@@ -70,7 +70,7 @@ impl Graph {
         self.try_slice(operand, &specs, site)
     }
 
-    /// Two axes exchanged.
+    /// Exchanges two axes.
     pub fn swapaxes(&mut self, operand: ExprId, first: i64, second: i64, site: Site) -> ExprId {
         let rank = self.written(operand).rank();
         let result = resolve_axis(first, rank).and_then(|first| {
@@ -81,7 +81,7 @@ impl Graph {
         self.settle_view(result, "swapaxes", operand, site)
     }
 
-    /// Axes `from` moved to the positions `to` of the result; the others keep their order.
+    /// Moves the axes `from` to the positions `to` of the result; the other axes keep their order.
     pub fn moveaxis(&mut self, operand: ExprId, from: &[i64], to: &[i64], site: Site) -> ExprId {
         let result = self.try_moveaxis(operand, from, to, site);
         self.settle_view(result, "moveaxis", operand, site)
@@ -108,7 +108,8 @@ impl Graph {
         self.try_permute(operand, &order, site)
     }
 
-    /// At least so many axes, up to 3. Axes are inserted in front; of three, the last one stands behind.
+    /// Adds axes of size 1 until there are at least `rank`, up to 3. They are inserted in front; of three, the last
+    /// is added at the end.
     pub fn atleast(&mut self, operand: ExprId, rank: usize, site: Site) -> ExprId {
         let axes: &[i64] = match (self.written(operand).rank(), rank) {
             (0, 1) | (1, 2) => &[0],
@@ -122,7 +123,7 @@ impl Graph {
         self.settle_view(result, "atleast", operand, site)
     }
 
-    /// Turned by so many quarters in the plane of two axes, from the first towards the second.
+    /// Rotates by quarter rotates in the plane of two axes, from the first towards the second.
     pub fn rot90(&mut self, operand: ExprId, quarters: i64, axes: [i64; 2], site: Site) -> ExprId {
         let result = self.try_rot90(operand, quarters, axes, site);
         self.settle_view(result, "rot90", operand, site)
@@ -154,8 +155,9 @@ impl Graph {
         }
     }
 
-    /// The elements moved along axes by numbers of places, those that leave at the end coming in at the other; along all
-    /// elements in row-major order for `None`. A symbolic shift is not negative, or minus such a one, and at most the size.
+    /// Moves the elements along axes by numbers of places; elements that leave at the end come in at the other.
+    /// `None` moves along all elements in row-major order. A symbolic shift, or its negative, is at least 0 and at
+    /// most the size.
     pub fn roll(&mut self, operand: ExprId, shifts: &[Dim], axes: Option<&[i64]>, site: Site) -> ExprId {
         let result = self.try_roll(operand, shifts, axes, site);
         self.settle_view(result, "roll", operand, site)
@@ -209,7 +211,7 @@ impl Graph {
         self.try_concat(&[behind, before], axis as i64, site)
     }
 
-    /// A range of one axis.
+    /// Returns a range of one axis.
     pub(super) fn part(
         &mut self,
         operand: ExprId,
@@ -224,7 +226,7 @@ impl Graph {
         self.try_slice(operand, &specs, site)
     }
 
-    /// Each element so many times along an axis, one after the other; of all elements in row-major order for `None`.
+    /// Repeats each element along an axis; the copies are adjacent. `None` repeats all elements in row-major order.
     pub fn repeat(&mut self, operand: ExprId, times: Dim, axis: Option<i64>, site: Site) -> ExprId {
         let result = self.try_repeat(operand, &times, axis, site);
         self.settle_view(result, "repeat", operand, site)
@@ -245,8 +247,8 @@ impl Graph {
         self.repeated(operand, axis, axis + 1, times, site)
     }
 
-    /// Each element as often as a number of its own says, one for each element along an axis of constant size; of all
-    /// elements in row-major order for `None`.
+    /// Repeats each element by its own count, one for each element along an axis of constant size; `None` repeats
+    /// all elements in row-major order.
     pub fn repeat_each(&mut self, operand: ExprId, counts: &[i64], axis: Option<i64>, site: Site) -> ExprId {
         let result = self.try_repeat_each(operand, counts, axis, site);
         self.settle_view(result, "repeat", operand, site)
@@ -275,7 +277,7 @@ impl Graph {
         }
         let mut pieces = Operands::new();
         let mut start = 0;
-        // Neighbours that are repeated equally often are one piece.
+        // Neighbours with equal counts form one piece.
         for run in counts.chunk_by(|left, right| left == right) {
             let stop = start + run.len() as i64;
             let range = [start, stop].map(Dim::constant);
@@ -291,7 +293,7 @@ impl Graph {
         self.try_concat(&pieces, axis as i64, site)
     }
 
-    /// The whole so many times along each axis, aligned at the last one.
+    /// Repeats the whole tensor along each axis; `times` is aligned with the last axis.
     pub fn tile(&mut self, operand: ExprId, times: &[Dim], site: Site) -> ExprId {
         let result = self.try_tile(operand, times, site);
         self.settle_view(result, "tile", operand, site)
@@ -311,7 +313,7 @@ impl Graph {
         Ok(tiled)
     }
 
-    /// An axis and a new one of `times` elements at `place`, before or behind it, as one.
+    /// Merges an axis with a new one of `times` elements at `place`, before or after it.
     fn repeated(
         &mut self,
         operand: ExprId,
@@ -334,7 +336,7 @@ impl Graph {
         self.try_reshape(stretched, &sizes, site)
     }
 
-    /// More elements before and behind those of each axis.
+    /// Adds elements before and after those of each axis.
     pub fn pad(&mut self, operand: ExprId, widths: &[[Dim; 2]], mode: Pad, site: Site) -> ExprId {
         let result = self.try_pad(operand, widths, mode, site);
         self.settle_view(result, "pad", operand, site)
@@ -367,7 +369,7 @@ impl Graph {
         Ok(padded)
     }
 
-    /// What stands before an axis, or behind it.
+    /// Returns the padding before or after an axis.
     fn padding(
         &mut self,
         operand: ExprId,
@@ -409,8 +411,8 @@ impl Graph {
         if mode == Pad::Edge { self.try_broadcast_to(part, shape.into(), site) } else { Ok(part) }
     }
 
-    /// What stands before an axis, or behind it, where the pattern comes round more than once: taken by position, which
-    /// goes up through the elements and, if they are mirrored, down again.
+    /// Returns the padding before or after an axis where the pattern repeats more than once. Elements are taken by
+    /// position, which goes up through the elements and, for mirrored padding, down again.
     fn periodic(
         &mut self,
         operand: ExprId,
@@ -421,7 +423,7 @@ impl Graph {
     ) -> Result<ExprId, Problem> {
         let first = if is_before { width.checked_neg() } else { Some(size) };
         let first = first.map(|first| first.rem_euclid(period)).ok_or(Problem::TooManyElements)?;
-        // Where the way down begins, each element is met a second time, unless the last one alone is the turn.
+        // At the turn, each element is met a second time, unless only the last one is the turn.
         let turn = Scalar::I64(if period == 2 * size { period - 1 } else { period });
         let [first, period_value, turn] =
             [Scalar::I64(first), Scalar::I64(period), turn].map(|value| self.insert_constant(value, site));
@@ -436,14 +438,14 @@ impl Graph {
         self.try_take(operand, position, axis as i64, site)
     }
 
-    /// The elements of two axes whose second index is the first plus `offset`, along a new last axis. Sizes that are not
-    /// equal have to be constants.
+    /// Returns the elements of two axes whose second index is the first plus `offset`, along a new last axis. Sizes
+    /// that are not equal must be constants.
     pub fn diagonal(&mut self, operand: ExprId, offset: i64, axes: [i64; 2], site: Site) -> ExprId {
         let result = self.try_diagonal(operand, offset, axes, site);
         self.settle_view(result, "diagonal", operand, site)
     }
 
-    /// The sum of [`Graph::diagonal`].
+    /// Returns the sum of [`Graph::diagonal`].
     pub fn trace(&mut self, operand: ExprId, offset: i64, axes: [i64; 2], site: Site) -> ExprId {
         let result = self.try_diagonal(operand, offset, axes, site).and_then(|diagonal| {
             self.try_reduce(ReduceOp::Sum, diagonal, Some(&[-1]), false, Empty::Refused, site)
@@ -460,7 +462,7 @@ impl Graph {
     ) -> Result<ExprId, Problem> {
         let shape = self.written(operand).clone();
         let plane = resolve_axes(&axes, shape.rank())?;
-        // The rows and columns that the diagonal begins at.
+        // The row and column where the diagonal starts.
         let starts = [offset.saturating_neg().max(0), offset.max(0)].map(Dim::constant);
         let mut left = [Dim::ZERO, Dim::ZERO];
         for (left, (axis, start)) in left.iter_mut().zip(plane.iter().zip(&starts)) {
@@ -490,8 +492,8 @@ impl Graph {
         self.try_permute(first, &order, site)
     }
 
-    /// For each index, the element of the table at that place of the axis, and at the place of the index on all others,
-    /// where the table or the indices may be stretched from 1.
+    /// For each index, returns the element of the table at that position of the axis, and at the position of the
+    /// index along all other axes, where the table or the indices may be stretched from 1.
     pub fn take_along_axis(&mut self, table: ExprId, indices: ExprId, axis: i64, site: Site) -> ExprId {
         let result = self.try_take_along_axis(table, indices, axis, site);
         if self.any_poisoned(&[table, indices]) {
@@ -500,7 +502,8 @@ impl Graph {
         self.settle(result, "take_along_axis", &[table, indices], site)
     }
 
-    /// The table is indexed in row-major order: by the places on all axes, each times what lies behind it.
+    /// The table is indexed in row-major order: by the positions on all axes, each times the product of the sizes
+    /// after it.
     pub(super) fn try_take_along_axis(
         &mut self,
         table: ExprId,
@@ -515,7 +518,7 @@ impl Graph {
         if rank != shape.rank() {
             return Err(Problem::Rank { name: "the indices".into(), expected: shape.rank(), rank });
         }
-        // The indices stretch to the table's sizes on all other axes, which is checked by itself.
+        // The indices stretch to the table's sizes on all other axes, which is checked separately.
         let mut wanted = shape.to_vec();
         wanted[axis] = self.written(indices)[axis].clone();
         for (wanted, own) in wanted.iter_mut().zip(self.written(indices).iter()) {
@@ -524,8 +527,8 @@ impl Graph {
             }
         }
         let index = self.try_broadcast_to(index, wanted.into(), site)?;
-        // Of the numbers of the axis: an index out of range is reported as the user gave it, and a negative one counted
-        // from the end.
+        // These positions count along the axis: an index out of range is reported as the user gave it, and a
+        // negative one counts from the end.
         let along = self.try_iota(shape[axis].clone(), site)?;
         let place = self.try_take(along, index, 0, site)?;
         let mut flat = place;
@@ -546,7 +549,7 @@ impl Graph {
         self.try_take(all, flat, 0, site)
     }
 
-    /// Settles what is made of one operand; of a mistake there is nothing more to say.
+    /// Settles an op composed on one operand; if the operand is poisoned, nothing more is reported.
     pub(super) fn settle_view(
         &mut self,
         result: Result<ExprId, Problem>,

@@ -1,7 +1,7 @@
 //! Inputs as destinations: the value that an input's array has after a run.
 //!
-//! Every read of the input, before or after the assignment, means its value at the call; so an assignment changes no
-//! expression, and is an output that bears the input's name.
+//! Every read of the input, before or after the assignment, means its value at the call. So an assignment changes
+//! no expression; it is an output with the input's name.
 
 use super::infer::{self, StretchError};
 use super::{CheckedGraph, Graph, Node, Site};
@@ -13,17 +13,17 @@ use crate::problem::Problem;
 /// An input that a run writes to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Assignment {
-    /// Which.
+    /// The input.
     pub input: InputId,
     /// Its new value, of its dtype and shape.
     pub value: ExprId,
-    /// Where it was assigned.
+    /// The place of the assignment.
     pub site: Site,
 }
 
 impl Graph {
-    /// Names an input as the destination of a value, which is stretched to its shape and, within the same kind,
-    /// converted to its dtype. The result is that value. One assignment per input.
+    /// Makes an input the destination of a value, which is stretched to the input's shape and, within the same
+    /// kind, converted to its dtype. Returns that value. Each input has at most one assignment.
     pub fn assign(&mut self, target: ExprId, value: ExprId, site: Site) -> ExprId {
         let result = self.try_assign(target, value, site);
         self.settle(result, "assign", &[target, value], site)
@@ -36,7 +36,7 @@ impl Graph {
         self.settle(result, &format!("{op}_"), &[target, other], site)
     }
 
-    /// The assignments in order.
+    /// Returns the assignments in order.
     pub fn assignments(&self) -> &[Assignment] {
         &self.assignments
     }
@@ -65,7 +65,7 @@ impl Graph {
             let result =
                 infer::broadcast(&dims, &mut |_, (_, left), (_, right)| infer::compare(left, right, &facts));
             return Err(match (result, error) {
-                // Shapes that do not even broadcast are reported as such, as by NumPy.
+                // Shapes that do not broadcast at all are reported as such, as in NumPy.
                 (Err(_), StretchError::Clashes(clashes)) => Problem::Stretch {
                     wanted: self.sizes(&shape),
                     conflicts: self.conflicts(clashes, &["value", "wanted"]),
@@ -90,7 +90,7 @@ impl Graph {
     }
 }
 
-/// NumPy's casting rule `same_kind`: to the same kind or a later one of bool, unsigned, signed, float.
+/// Tests NumPy's casting rule `same_kind`: to the same kind, or to a later one of bool, unsigned, signed, float.
 fn is_same_kind(from: DType, to: DType) -> bool {
     let kind = |dtype: DType| match dtype.class() {
         Class::Bool => 0,
@@ -102,8 +102,8 @@ fn is_same_kind(from: DType, to: DType) -> bool {
 }
 
 impl CheckedGraph {
-    /// Whether there may be data for which the graph has no result: an index or a segment out of range, a negative
-    /// exponent of an integer.
+    /// Returns whether the graph may have no result for some data: an index or a segment out of range, or an
+    /// integer raised to a negative exponent.
     pub fn can_fail(&self) -> bool {
         self.exprs().any(|expr| match self.node(expr) {
             Node::Take { .. } | Node::Segment { .. } => true,

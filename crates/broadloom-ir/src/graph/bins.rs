@@ -1,4 +1,5 @@
-//! Places among sorted numbers, by comparison with each of them: bins, histograms, values in between, and membership.
+//! Positions among sorted numbers, found by comparison with each number: bins, histograms, interpolation and
+//! membership.
 
 use super::reduction::Empty;
 use super::{Graph, SegmentOp, Site, SliceSpec};
@@ -12,15 +13,16 @@ use crate::reduce::ReduceOp;
 /// The bins of a histogram.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Bins {
-    /// So many of equal width, between two numbers, or between the least and the greatest element.
+    /// This many bins of equal width, between two numbers, or between the least and the greatest element.
     Count(i64, Option<[f64; 2]>),
-    /// Between neighbours in a vector of increasing numbers.
+    /// Bins between neighbours in a vector of increasing numbers.
     Edges(ExprId),
 }
 
 impl Graph {
-    /// The bin of each element (`i64`), of which `edges` are the bounds, in increasing or in decreasing order: that of
-    /// number `i` is from `edges[i - 1]` up to before `edges[i]`, or, with `right`, after it up to `edges[i]`.
+    /// Returns the bin of each element (`i64`). `edges` are the bounds, in increasing or decreasing order: bin `i`
+    /// contains values from `edges[i - 1]` to before `edges[i]`, or, with `right`, from after `edges[i - 1]` to
+    /// `edges[i]`.
     pub fn digitize(&mut self, operand: ExprId, edges: ExprId, right: bool, site: Site) -> ExprId {
         let result = self.try_digitize(operand, edges, right, site);
         self.settle_all(result, "digitize", &[operand, edges], site)
@@ -41,20 +43,20 @@ impl Graph {
         let first = self.try_slice(edges, &[SliceSpec::At(Dim::ZERO)], site)?;
         let last = self.try_slice(edges, &[SliceSpec::At(Dim::constant(-1))], site)?;
         let is_rising = self.try_elementwise(Op::LessEqual, &[first, last], site)?;
-        // In decreasing order, the bounds that the element is below.
+        // In decreasing order, count the bounds that the element is below.
         let above = self.compared(operand, edges, if right { Op::LessEqual } else { Op::Less }, site)?;
         let falling = self.try_reduce(ReduceOp::Sum, above, Some(&[-1]), false, Empty::Refused, site)?;
         self.try_select([is_rising, rising, falling], site)
     }
 
-    /// Each element against each number of a vector, along a new last axis.
+    /// Compares each element with each number of a vector, along a new last axis.
     fn compared(&mut self, operand: ExprId, with: ExprId, op: Op, site: Site) -> Result<ExprId, Problem> {
         let column = self.try_expand_dims(operand, &[-1], site)?;
         self.try_elementwise(op, &[column, with], site)
     }
 
-    /// How many numbers of a vector in increasing order lie before each element: those for which the comparison does not
-    /// hold, so that NaN comes last.
+    /// Returns how many numbers of an increasing vector lie before each element: those for which the comparison
+    /// does not hold, so that NaN comes last.
     fn passed(&mut self, operand: ExprId, edges: ExprId, below: Op, site: Site) -> Result<ExprId, Problem> {
         let is_below = self.compared(operand, edges, below, site)?;
         let is_passed = self.try_elementwise(Op::LogicalNot, &[is_below], site)?;
@@ -68,8 +70,8 @@ impl Graph {
         }
     }
 
-    /// Values at `x` between those that are known at increasing places, on straight lines, in `f64`; before the first
-    /// place and behind the last one the values there, unless others are given.
+    /// Interpolates linearly at `x` between values known at increasing positions, in `f64`. Before the first and
+    /// after the last position it returns the values there, unless others are given.
     pub fn interp(
         &mut self,
         x: ExprId,
@@ -98,7 +100,7 @@ impl Graph {
             self.convert(places, DType::F64, site)?,
             self.convert(values, DType::F64, site)?,
         ];
-        // Of as many places as values, which is checked by what is computed of both.
+        // There are as many positions as values, which the ops on both check.
         let steps = [self.steps_of(places, site)?, self.steps_of(values, site)?];
         let slopes = self.try_elementwise(Op::Divide, &[steps[1], steps[0]], site)?;
         let end =
@@ -141,15 +143,16 @@ impl Graph {
         Ok(value)
     }
 
-    /// What neighbours in a vector differ by.
+    /// Returns the differences of neighbours in a vector.
     fn steps_of(&mut self, vector: ExprId, site: Site) -> Result<ExprId, Problem> {
         let later = self.part(vector, 0, Some(Dim::ONE), None, 1, site)?;
         let earlier = self.part(vector, 0, None, Some(Dim::constant(-1)), 1, site)?;
         self.try_elementwise(Op::Subtract, &[later, earlier], site)
     }
 
-    /// How many elements each bin has (`i64`), or with `density` which share of them by width (`f64`), and the bounds of
-    /// the bins. The last bin has its upper bound; elements outside of all bins, and NaN, are in none.
+    /// Returns the number of elements in each bin (`i64`), or with `density` the fraction per unit of width
+    /// (`f64`), and the bounds of the bins. The last bin includes its upper bound; elements outside all bins, and
+    /// NaN, are not counted.
     pub fn histogram(&mut self, operand: ExprId, bins: Bins, density: bool, site: Site) -> [ExprId; 2] {
         let operands = match bins {
             Bins::Count(..) => vec![operand],
@@ -196,7 +199,7 @@ impl Graph {
         let is_above = self.try_elementwise(Op::GreaterEqual, &[x, first], site)?;
         let is_below = self.try_elementwise(Op::LessEqual, &[x, last], site)?;
         let is_within = self.try_elementwise(Op::LogicalAnd, &[is_above, is_below], site)?;
-        // What is in no bin is counted in one more, which is left out.
+        // Elements in no bin are counted in an extra one, which is dropped.
         let rest = self.try_size(count.clone(), site)?;
         let bin = self.try_select([is_within, bin, rest], site)?;
         let more = count.add(&Dim::ONE).map_err(Problem::Size)?;
@@ -214,8 +217,8 @@ impl Graph {
         Ok([self.try_elementwise(Op::Divide, &[shares, total], site)?, edges])
     }
 
-    /// The bounds of bins of equal width, and the bin of each element that is within them: by division, and then beside
-    /// that one, where the division was rounded across a bound.
+    /// Returns the bounds of bins of equal width, and the bin of each element within them: found by division, then
+    /// corrected by one where the division was rounded across a bound.
     fn equal_bins(
         &mut self,
         x: ExprId,
@@ -223,7 +226,7 @@ impl Graph {
         range: Option<[f64; 2]>,
         site: Site,
     ) -> Result<(ExprId, ExprId), Problem> {
-        /// Bins, whose numbers are exact in every float that computes.
+        /// The most bins, whose numbers are exact in every float dtype used.
         const MOST: i64 = 1 << 24;
         if !(1..=MOST).contains(&count) {
             return Err(Problem::Argument("supports 1 to 16777216 bins"));
@@ -241,7 +244,7 @@ impl Graph {
                 self.try_reduce(ReduceOp::Max, x, None, false, Empty::Refused, site)?,
             ],
         };
-        // Of one number alone, the bins around it.
+        // If all numbers are equal, put the bins around that number.
         let [half, bins] = self.numbers_like(x, [0.5, count as f64], site)?;
         let is_one = self.try_elementwise(Op::Equal, &[low, high], site)?;
         let lower = self.try_elementwise(Op::Subtract, &[low, half], site)?;
@@ -277,8 +280,8 @@ impl Graph {
         Ok((edges, self.try_select([is_behind, behind, bin], site)?))
     }
 
-    /// How often each of the integers 0 to before `count` occurs (`i64`), or the sums of the weights where it does
-    /// (`f64`). Another integer is an error when the graph runs.
+    /// Returns how often each of the integers 0 to before `count` occurs (`i64`), or the sums of their weights
+    /// (`f64`). Any other integer is an error at run time.
     pub fn bincount(&mut self, operand: ExprId, weights: Option<ExprId>, count: Dim, site: Site) -> ExprId {
         let operands: Vec<ExprId> = [Some(operand), weights].into_iter().flatten().collect();
         let result = self.try_bincount(operand, weights, count, site);
@@ -302,7 +305,7 @@ impl Graph {
         self.try_segment(SegmentOp::Sum, weights, operand, count, site)
     }
 
-    /// Whether each element is among some values.
+    /// Returns whether each element is one of some values.
     pub fn isin(&mut self, operand: ExprId, values: ExprId, site: Site) -> ExprId {
         let result = self.try_isin(operand, values, site);
         self.settle_all(result, "isin", &[operand, values], site)
@@ -314,8 +317,8 @@ impl Graph {
         self.try_reduce(ReduceOp::Any, is_equal, Some(&[-1]), false, Empty::Refused, site)
     }
 
-    /// The part of each number behind the point, with its sign, and the number without it. Integers and bool give the
-    /// floats of functions.
+    /// Returns the fractional part of each number, with its sign, and the integer part. Integers and bool give the
+    /// dtype of float functions.
     pub fn modf(&mut self, operand: ExprId, site: Site) -> [ExprId; 2] {
         let (part, whole) = match self.try_modf(operand, site) {
             Ok([part, whole]) => (Ok(part), whole),
@@ -332,7 +335,7 @@ impl Graph {
         let [x] = self.as_floats([operand], site)?;
         let whole = self.try_elementwise(Op::Trunc, &[x], site)?;
         let part = self.try_elementwise(Op::Subtract, &[x, whole], site)?;
-        // Infinity has no part behind the point.
+        // Infinity has no fractional part.
         let is_infinite = self.try_elementwise(Op::Isinf, &[x], site)?;
         let [zero] = self.numbers_like(x, [0.0], site)?;
         let part = self.try_select([is_infinite, zero, part], site)?;

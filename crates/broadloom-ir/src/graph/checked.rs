@@ -22,15 +22,15 @@ pub struct OutputInfo {
     pub name: Box<str>,
     /// Its value.
     pub expr: ExprId,
-    /// The input to which it is [assigned](Graph::assign), whose name it bears.
+    /// The input that the output is [assigned](Graph::assign) to, whose name it has.
     pub assigned: Option<InputId>,
 }
 
-/// What some outputs of a [`Graph`] need, without mistakes. Cloning shares it.
+/// The part of a [`Graph`] that some outputs need, without mistakes. Clones share it.
 #[derive(Clone)]
 pub struct CheckedGraph(Arc<Checked>);
 
-/// Name and value of an output, and the input to which it is assigned.
+/// The name and value of an output, and the input that it is assigned to.
 type Destination<'a> = (&'a str, ExprId, Option<InputId>);
 
 #[derive(Clone)]
@@ -45,10 +45,10 @@ struct Checked {
 }
 
 impl Graph {
-    /// [`Graph::finish_numbered`] before its mistakes are explained.
+    /// Like [`Graph::finish_numbered`], before its mistakes are explained.
     ///
     /// # Errors
-    /// Every mistake.
+    /// Returns every mistake.
     pub(crate) fn try_finish(
         &self,
         outputs: &[(&str, ExprId)],
@@ -135,9 +135,10 @@ impl Graph {
         if mistakes.is_empty() { Ok((CheckedGraph(Arc::new(checked)), number)) } else { Err(mistakes) }
     }
 
-    /// Sizes that may be negative and that no input's axis has, each with the index of the first needed expression that
-    /// mentions it. There are two kinds. Inferred sizes were assumed not to be negative while the graph was built,
-    /// before their values were known. And where an axis is `n - 5` or 1, an array of size 1 does not prove `n >= 5`.
+    /// Returns the sizes that may be negative and that no input's axis has, each with the index of the first needed
+    /// expression that mentions it. There are two kinds. Inferred sizes were assumed to be nonnegative while the
+    /// graph was built, before their values were known. And if an axis is `n - 5` or 1, an array of size 1 does not
+    /// prove `n >= 5`.
     fn maybe_negative(&self, found: &HashMap<SymbolId, Dim>, needed: &[bool]) -> Vec<(usize, Dim)> {
         let unproven = |size: &Dim| size.interval(&|symbol| self.facts(symbol)).lower < 0;
         let open: HashSet<SymbolId> =
@@ -170,7 +171,7 @@ impl Graph {
         sizes
     }
 
-    /// What is left of an obligation once all sizes are found.
+    /// Returns the rest of an obligation once all sizes are found.
     fn decide(&self, obligation: &Obligation) -> Result<Option<Obligation>, Box<Mistake>> {
         let Obligation { demand, site, requirement, .. } = obligation;
         let mistake = |problem| Err(Box::new(self.mistake(problem, None, &[], *site)));
@@ -193,7 +194,7 @@ impl Graph {
         }
     }
 
-    /// The mistake of an equation that was postponed and is still undecided at the end.
+    /// Returns the mistake of a postponed equation that is still undecided at the end.
     fn undecided(&self, equation: &Equation) -> Mistake {
         let Equation { left, right, cause } = equation;
         let problem = match &cause.compared {
@@ -228,11 +229,11 @@ impl Graph {
         self.mistake(problem, Some(cause.op), &cause.operands, cause.site)
     }
 
-    /// Mistakes in the outputs themselves.
+    /// Returns the mistakes in the outputs themselves.
     fn mistaken_outputs(&self, outputs: &[Destination<'_>]) -> Vec<Mistake> {
         let mut mistakes = Vec::new();
         let mistake = |problem, op, site| self.mistake(problem, op, &[], site);
-        // A refused assignment would have been an output.
+        // A refused assignment counts as an intended output.
         if outputs.is_empty() && self.mistakes.is_empty() {
             let site = self.entry(ExprId::new(super::POISON)).site;
             mistakes.push(mistake(Problem::NoOutputs, None, site));
@@ -253,7 +254,7 @@ impl Graph {
         mistakes
     }
 
-    /// The needed expressions with what was found of sizes, and the number of each expression among them.
+    /// Returns the needed expressions with the found sizes inserted, and the number of each expression among them.
     fn renumbered(&self, needed: &[bool], found: &mut Substitution) -> (Vec<Entry>, Vec<Option<ExprId>>) {
         let mut entries = Vec::new();
         let mut number = vec![None; self.entries.len()];
@@ -279,7 +280,7 @@ impl Graph {
         (entries, number)
     }
 
-    /// Which expressions the outputs need, by index.
+    /// Returns which expressions the outputs need, by index.
     fn needed(&self, outputs: &[Destination<'_>]) -> Vec<bool> {
         let mut needed = vec![false; self.entries.len()];
         for (_, expr, _) in outputs {
@@ -298,12 +299,12 @@ impl Graph {
     }
 }
 
-/// An expression under its new number. An id that is not of the graph stays as it is.
+/// Returns the new number of an expression. An id from another graph stays as it is.
 fn numbered(number: &[Option<ExprId>], expr: ExprId) -> ExprId {
     number.get(expr.index()).copied().flatten().unwrap_or(expr)
 }
 
-/// What symbols stand for, and the first error where that could not be written.
+/// The sizes that symbols stand for, and the first error where a result could not be represented.
 struct Substitution {
     values: HashMap<SymbolId, Dim>,
     error: Option<DimError>,
@@ -314,7 +315,7 @@ impl Substitution {
         self.values.is_empty()
     }
 
-    /// A size with everything put in.
+    /// Returns a size with all substitutions applied.
     fn apply(&mut self, dim: &Dim) -> Dim {
         match dim.substitute_all(&|symbol| self.values.get(&symbol)) {
             Ok(dim) => dim,
@@ -335,7 +336,8 @@ impl Substitution {
 }
 
 impl Checked {
-    /// The symbols that are mentioned and neither an input nor the caller determines, each with its first use.
+    /// Returns the symbols that are mentioned but determined neither by an input nor by the caller, each with its
+    /// first use.
     fn unsolved(&self, mut known: Vec<bool>) -> Vec<(SymbolId, Site)> {
         let mut unsolved = Vec::new();
         let mut seen_shapes = HashSet::new();
@@ -363,65 +365,65 @@ impl Checked {
 }
 
 impl CheckedGraph {
-    /// The number of expressions.
+    /// Returns the number of expressions.
     #[allow(clippy::len_without_is_empty, reason = "a checked graph has an output, so it is never empty")]
     pub fn len(&self) -> usize {
         self.0.entries.len()
     }
 
-    /// The expressions; operands before the expressions that use them.
+    /// Returns the expressions; operands come before the expressions that use them.
     pub fn exprs(&self) -> impl Iterator<Item = ExprId> + use<> {
         (0..self.len()).map(ExprId::new)
     }
 
-    /// What an expression is. Never [`Node::Poison`].
+    /// Returns the node of an expression. It is never [`Node::Poison`].
     ///
     /// # Panics
-    /// This and the other look-ups panic for an id that is not of this graph.
+    /// This and the other look-ups panic for an id from another graph.
     pub fn node(&self, expr: ExprId) -> &Node {
         &self.0.entries[expr.index()].node
     }
 
-    /// The dtype of an expression.
+    /// Returns the dtype of an expression.
     #[inline]
     pub fn dtype(&self, expr: ExprId) -> DType {
         self.0.entries[expr.index()].dtype
     }
 
-    /// The shape of an expression.
+    /// Returns the shape of an expression.
     #[inline]
     pub fn shape(&self, expr: ExprId) -> &Shape {
         &self.0.entries[expr.index()].shape
     }
 
-    /// Where an expression was made first.
+    /// Returns the place where an expression was first made.
     pub fn site(&self, expr: ExprId) -> Site {
         self.0.entries[expr.index()].site
     }
 
-    /// The function that the user called to make an expression.
+    /// Returns the function that the user called to make an expression.
     pub fn call(&self, expr: ExprId) -> &str {
         self.0.entries[expr.index()].call.as_deref().unwrap_or("expression")
     }
 
-    /// The operands of an expression in order.
+    /// Returns the operands of an expression in order.
     pub fn operands(&self, expr: ExprId) -> Operands {
         self.node(expr).operands()
     }
 
-    /// All declared inputs in order of declaration, whether the outputs need them or not.
+    /// Returns all declared inputs in the order of declaration, whether or not the outputs need them.
     #[inline]
     pub fn inputs(&self) -> &[InputInfo] {
         &self.0.inputs
     }
 
-    /// The outputs in the given order, then the assignments; at least one.
+    /// Returns the outputs in the given order, then the assignments; there is at least one.
     #[inline]
     pub fn outputs(&self) -> &[OutputInfo] {
         &self.0.outputs
     }
 
-    /// The outputs that are no assignments, in the given order.
+    /// Returns the outputs that are not assignments, in the given order.
     #[inline]
     pub fn results(&self) -> &[OutputInfo] {
         let outputs = self.outputs();
@@ -429,38 +431,38 @@ impl CheckedGraph {
         &outputs[..outputs.len() - assigned]
     }
 
-    /// All symbols in order of creation. Some that the outputs do not need may have no solution.
+    /// Returns all symbols in the order of creation. Symbols that the outputs do not need may have no solution.
     #[inline]
     pub fn symbols(&self) -> &[SymbolInfo] {
         &self.0.symbols
     }
 
-    /// What a declaration put in the place of a symbol, so that nothing else in the graph mentions it.
+    /// Returns the size that a declaration substituted for a symbol; nothing else in the graph mentions the symbol.
     pub fn declared(&self, symbol: SymbolId) -> Option<&Dim> {
         self.0.declared.get(&symbol)
     }
 
-    /// What must hold for the values of the symbols: declarations, then in order of the expressions that need it.
+    /// Returns the conditions on the values of the symbols: declarations, then those of expressions in order.
     /// Declarations may mention symbols that nothing determines; such declarations are not checked.
     pub fn obligations(&self) -> &[Obligation] {
         &self.0.obligations
     }
 
-    /// How the symbols are computed from the sizes of the inputs, in an order in which they can be.
+    /// Returns how to compute the symbols from the sizes of the inputs, in a valid order.
     pub fn solutions(&self) -> &[Solution] {
         &self.0.solutions
     }
 
-    /// The same expressions with other facts and obligations.
+    /// Returns the same expressions with other facts and obligations.
     pub(super) fn edited(&self, edit: impl FnOnce(&mut [SymbolInfo], &mut Vec<Obligation>)) -> CheckedGraph {
         let mut checked = Checked::clone(&self.0);
         edit(&mut checked.symbols, &mut checked.obligations);
         CheckedGraph(Arc::new(checked))
     }
 
-    /// This graph with what `built` computes in place of its expressions; `images` says what stands for each. Inputs,
-    /// symbols and demands stay what they are. The second result says which expressions of `built` are in the new graph,
-    /// and where. `None` if `built` has mistakes.
+    /// Returns this graph with its expressions replaced by those of `built`; `images` maps each expression to its
+    /// replacement. Inputs, symbols and conditions stay the same. The second result maps the expressions of `built`
+    /// to those of the new graph. `None` if `built` has mistakes.
     pub(crate) fn rebuilt(
         &self,
         built: Graph,
@@ -491,7 +493,7 @@ impl CheckedGraph {
         Some((CheckedGraph(Arc::new(checked)), number))
     }
 
-    /// How a symbol is printed.
+    /// Returns how a symbol is printed.
     pub fn named(&self, symbol: SymbolId) -> Named<'_> {
         self.0.symbols.get(symbol.index()).map_or("?".into(), SymbolInfo::named)
     }

@@ -1,8 +1,8 @@
-//! What is made of other expressions: statistics, softmax and norms, differences, grids, and exact comparisons across
-//! integers.
+//! Functions composed of other expressions: statistics, softmax and norms, differences, grids, and exact
+//! comparisons across integer dtypes.
 //!
-//! Everything here is rewritten when it is built, so that every path computes it alike and fusion sees through it.
-//! Floats of 16 bits are computed in `f32` and rounded once.
+//! Each is rewritten when it is built, so every path computes it in the same way, and fusion sees through it.
+//! 16-bit floats are computed in `f32` and rounded once.
 
 use super::reduction::{Empty, reduced_axes, resolve_axis};
 use super::{Axes, Filter, Graph, Node, Site};
@@ -14,28 +14,29 @@ use crate::problem::Problem;
 use crate::reduce::ReduceOp;
 use crate::shape::Shape;
 
-/// So often differences can be taken of differences: each time needs more nodes.
+/// The most times that differences can be taken of differences: each time needs more nodes.
 pub const MAX_DIFF: usize = 16;
 
 /// A norm of vectors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Norm {
-    /// Sum of magnitudes.
+    /// The sum of magnitudes.
     One,
-    /// Square root of the sum of squares.
+    /// The square root of the sum of squares.
     Two,
-    /// Greatest magnitude; the axes must not be empty.
+    /// The greatest magnitude; the axes must not be empty.
     Infinity,
 }
 
 /// A variance, or its square root.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Spread {
-    /// What is taken from the number of elements before it divides: 1 for the unbiased estimate from a sample.
+    /// The amount subtracted from the number of elements before dividing by it: 1 for the unbiased estimate from a
+    /// sample.
     pub correction: f64,
-    /// Of which elements.
+    /// The elements that take part.
     pub filter: Filter,
-    /// The square root of the variance.
+    /// Whether to take the square root of the variance.
     pub root: bool,
 }
 
@@ -51,8 +52,8 @@ impl Spread {
 }
 
 impl Graph {
-    /// The mean squared deviation from the mean, in two passes: `sum((x - mean)^2) / max(count - correction, 0)`.
-    /// Integers and bool compute in `f64`.
+    /// Returns the mean squared deviation from the mean, in two passes: `sum((x - mean)^2) / max(count -
+    /// correction, 0)`. Integers and bool are computed in `f64`.
     pub fn var(
         &mut self,
         operand: ExprId,
@@ -64,7 +65,7 @@ impl Graph {
         self.spread(Spread { correction, ..Spread::default() }, operand, axes, keepdims, site)
     }
 
-    /// The square root of [`Graph::var`].
+    /// Returns the square root of [`Graph::var`].
     pub fn std(
         &mut self,
         operand: ExprId,
@@ -77,7 +78,7 @@ impl Graph {
         self.spread(spread, operand, axes, keepdims, site)
     }
 
-    /// A variance or a standard deviation, of some of the elements.
+    /// Returns a variance or a standard deviation of some of the elements.
     pub fn spread(
         &mut self,
         spread: Spread,
@@ -95,8 +96,8 @@ impl Graph {
         self.settle_filtered(made, spread.name(), operand, spread.filter, site)
     }
 
-    /// Of the elements that are chosen. Where NaNs are `skipped`, too few numbers have no variance, as NumPy has it; that
-    /// of too few other elements may be infinite.
+    /// Computes it for the selected elements. If NaNs are `skipped`, too few numbers give NaN, as in NumPy; without
+    /// skipping, too few elements may give infinity.
     #[allow(clippy::too_many_arguments, reason = "those of a reduction, and three of a variance")]
     fn try_var(
         &mut self,
@@ -129,10 +130,11 @@ impl Graph {
         self.try_select([has_some, var, nan], site)
     }
 
-    /// What neighbours along an axis differ by, `order` times over: `x[1:] - x[:-1]`, and of bool whether they differ.
+    /// Returns the differences of neighbours along an axis, taken `order` times: `x[1:] - x[:-1]`; for bool,
+    /// whether neighbours differ.
     ///
-    /// Each time takes an element from the axis: from a constant size as long as there are some, while a symbol has to
-    /// be `order` at least.
+    /// Each time removes an element from the axis. A constant size stops at 0, while a symbolic size must be at
+    /// least `order`.
     pub fn diff(&mut self, operand: ExprId, order: i64, axis: i64, site: Site) -> ExprId {
         let result = self.try_diff(operand, order, axis, site);
         self.settle(result, "diff", &[operand], site)
@@ -157,7 +159,7 @@ impl Graph {
         Ok(result)
     }
 
-    /// Number of elements that are not zero (`i64`).
+    /// Returns the number of nonzero elements (`i64`).
     pub fn count_nonzero(
         &mut self,
         operand: ExprId,
@@ -171,7 +173,8 @@ impl Graph {
         self.settle(result, "count_nonzero", &[operand], site)
     }
 
-    /// `log(sum(exp(x)))` without overflow; minus infinity over an empty axis. Integers and bool compute in `f64`.
+    /// Returns `log(sum(exp(x)))` without overflow; minus infinity over an empty axis. Integers and bool are
+    /// computed in `f64`.
     pub fn logsumexp(&mut self, operand: ExprId, axes: Option<&[i64]>, keepdims: bool, site: Site) -> ExprId {
         self.statistic("logsumexp", operand, site, |graph, x| graph.try_logsumexp(x, axes, keepdims, site))
     }
@@ -193,7 +196,7 @@ impl Graph {
         self.try_squeeze(result, &over, site)
     }
 
-    /// `exp(x) / sum(exp(x))` along axes, without overflow. Integers and bool compute in `f64`.
+    /// Returns `exp(x) / sum(exp(x))` along axes, without overflow. Integers and bool are computed in `f64`.
     pub fn softmax(&mut self, operand: ExprId, axes: Option<&[i64]>, site: Site) -> ExprId {
         self.statistic("softmax", operand, site, |graph, x| graph.try_softmax(x, axes, site))
     }
@@ -203,7 +206,7 @@ impl Graph {
         self.try_elementwise(Op::Divide, &[exponentials, total], site)
     }
 
-    /// The logarithm of [`Graph::softmax`], `x - logsumexp(x)`.
+    /// Returns the logarithm of [`Graph::softmax`], `x - logsumexp(x)`.
     pub fn log_softmax(&mut self, operand: ExprId, axes: Option<&[i64]>, site: Site) -> ExprId {
         self.statistic("log_softmax", operand, site, |graph, x| graph.try_log_softmax(x, axes, site))
     }
@@ -215,8 +218,8 @@ impl Graph {
         self.try_elementwise(Op::Subtract, &[shifted, log], site)
     }
 
-    /// `(x - mean(x)) / sqrt(var(x) + epsilon)` along axes, times `scale` and plus `offset`, which stretch to the shape of
-    /// the operand. Integers and bool compute in `f64`.
+    /// Returns `(x - mean(x)) / sqrt(var(x) + epsilon)` along axes, times `scale` plus `offset`, which stretch to
+    /// the shape of the operand. Integers and bool are computed in `f64`.
     pub fn layer_norm(
         &mut self,
         operand: ExprId,
@@ -226,7 +229,7 @@ impl Graph {
         site: Site,
     ) -> ExprId {
         let shape = self.written(operand).clone();
-        // Stretched by themselves, so that a mistake is about the one that does not fit.
+        // Stretch each separately, so that a mistake names the one that does not fit.
         let [scale, offset] = affine.map(|part| {
             let part = part.filter(|_| !self.is_poisoned(operand))?;
             let stretched = self.try_broadcast_to(part, shape.clone(), site);
@@ -251,7 +254,8 @@ impl Graph {
         })
     }
 
-    /// The greatest element (0 where that is not finite), `exp(x - it)` and the sum of those; all keep their axes.
+    /// Returns the greatest element (0 where it is not finite), `exp(x - greatest)` and the sum of those; all keep
+    /// their axes.
     fn shifted_exponentials(
         &mut self,
         x: ExprId,
@@ -268,7 +272,7 @@ impl Graph {
         Ok((shift, (exponentials, total)))
     }
 
-    /// A norm of the vectors along axes. Integers and bool compute in `f64`.
+    /// Returns a norm of the vectors along axes. Integers and bool are computed in `f64`.
     pub fn norm(
         &mut self,
         norm: Norm,
@@ -305,7 +309,7 @@ impl Graph {
         }
     }
 
-    /// `length` numbers (`f64`) from `start` to `stop` at equal distances, both included.
+    /// Returns `length` evenly spaced numbers (`f64`) from `start` to `stop`, both included.
     pub fn linspace(&mut self, start: f64, stop: f64, length: Dim, site: Site) -> ExprId {
         let result = self.try_linspace(start, stop, length, site);
         self.settle(result, "linspace", &[], site)
@@ -324,7 +328,7 @@ impl Graph {
         let x = self.try_elementwise(Op::Multiply, &[x, step], site)?;
         let start = self.insert_constant(Scalar::F64(start), site)?;
         let x = self.try_elementwise(Op::Add, &[x, start], site)?;
-        // The last number is `stop` itself, whatever the rounding; of a single one, `start`.
+        // The last number is `stop` itself, whatever the rounding; a single number is `start`.
         let is_last = self.try_elementwise(Op::Equal, &[position, steps], site)?;
         let is_later = self.try_elementwise(Op::Greater, &[position, zero], site)?;
         let is_end = self.try_elementwise(Op::LogicalAnd, &[is_last, is_later], site)?;
@@ -332,7 +336,7 @@ impl Graph {
         self.try_select([is_end, stop, x], site)
     }
 
-    /// A size as a value (`i64`, rank 0).
+    /// Returns a size as a value (`i64`, rank 0).
     pub fn size_value(&mut self, size: Dim, site: Site) -> ExprId {
         let result = self.try_size(size, site);
         self.settle(result, "size", &[], site)
@@ -346,7 +350,8 @@ impl Graph {
         }
     }
 
-    /// A comparison of signed integers with `u64`. No integer dtype holds both; this is exact, unlike one in `f64`.
+    /// Compares signed integers with `u64`. No integer dtype holds both; this is exact, unlike a comparison in
+    /// `f64`.
     pub(super) fn compare_with_u64(
         &mut self,
         op: Op,
@@ -374,18 +379,18 @@ impl Graph {
         self.try_elementwise(Op::LogicalAnd, &[not_below, compared], site)
     }
 
-    /// The float of 16 bits next to `from` in the direction of `to`. The row of the table would step from `f32` to
-    /// `f32` and round back to where it was.
+    /// Returns the 16-bit float next to `from` in the direction of `to`. The row of the table would step from `f32`
+    /// to `f32` and round back to the start.
     ///
-    /// In `f64`, `from` is moved by 5/8 (at its least significand) to 5/4 of its last place, of which the nearest float
-    /// of 16 bits is its neighbour, also downwards from a power of two, where the last place is half as large.
+    /// In `f64`, `from` is moved by 5/8 (for its least significand) to 5/4 of its last place. The nearest 16-bit
+    /// float is then its neighbour, also downwards from a power of two, where the last place is half as large.
     pub(super) fn nextafter_of_16_bits(
         &mut self,
         [from, to]: [ExprId; 2],
         dtype: DType,
         site: Site,
     ) -> Result<ExprId, Problem> {
-        // Digits of the significand, the least exponent of a normal number, and that of infinity.
+        // The digits of the significand, the least exponent of a normal number, and the exponent of infinity.
         let (digits, least, infinite) = if dtype == DType::F16 { (11, -14, 16) } else { (8, -126, 128) };
         let part = 0.625 * 2_f64.powi(1 - digits);
         let [part, smallest, end] = [part, part * 2_f64.powi(least), 2_f64.powi(infinite)]
@@ -393,7 +398,7 @@ impl Graph {
         let (part, smallest, end) = (part?, smallest?, end?);
         let (from, to) = (self.convert(from, dtype, site)?, self.convert(to, dtype, site)?);
         let (x, y) = (self.convert(from, DType::F64, site)?, self.convert(to, DType::F64, site)?);
-        // Infinity steps as the power of two behind the greatest number would.
+        // Infinity steps like the power of two after the greatest number.
         let low = self.try_elementwise(Op::Negative, &[end], site)?;
         let x = self.try_elementwise(Op::Clip, &[x, low, end], site)?;
         let size = self.try_elementwise(Op::Abs, &[x], site)?;
@@ -404,15 +409,14 @@ impl Graph {
         let step = self.try_select([is_below, step, down], site)?;
         let moved = self.try_elementwise(Op::Add, &[x, step], site)?;
         let moved = self.convert(moved, dtype, site)?;
-        // Also a direction that is NaN.
+        // This includes a direction of NaN.
         let differs = self.try_elementwise(Op::NotEqual, &[from, to], site)?;
         let is_known = self.try_elementwise(Op::Equal, &[to, to], site)?;
         let moves = self.try_elementwise(Op::LogicalAnd, &[differs, is_known], site)?;
         self.try_select([moves, moved, to], site)
     }
 
-    /// What `build` makes of a float operand: of integers and bool in `f64`, of the floats of 16 bits in `f32`, rounded
-    /// once.
+    /// Applies `build` to a float operand: integers and bool as `f64`, 16-bit floats as `f32` with one rounding.
     fn statistic(
         &mut self,
         name: &'static str,
@@ -443,7 +447,7 @@ impl Graph {
         self.convert(made, result, site)
     }
 
-    /// Axes counted from the beginning, all of them for `None`.
+    /// Returns axes counted from the beginning; `None` means all of them.
     pub(super) fn axes_of(&self, operand: ExprId, axes: Option<&[i64]>) -> Result<Axes, Problem> {
         reduced_axes(axes, self.written(operand).rank())
     }

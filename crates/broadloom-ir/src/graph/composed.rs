@@ -1,7 +1,7 @@
-//! Elementwise functions that are made of rows of the table when they are built.
+//! Elementwise functions composed of rows of the op table when they are built.
 //!
-//! From a row of [`for_each_composed`] come the name, the method of the facade, the function of the text language and the
-//! line of the documentation; what it is made of stands in [`Graph::composed`].
+//! A row of [`for_each_composed`] generates the name, the method of the facade, the function of the text language
+//! and the line of the documentation; [`Graph::composed`] defines the composition.
 
 use super::{Graph, Site};
 use crate::dtype::{Class, DType, Scalar};
@@ -14,9 +14,9 @@ use crate::problem::Problem;
 macro_rules! for_each_composed {
     ($callback:ident) => {
         $callback! {
-            /// Absolute value as a float: integers of 8 and 16 bits and bool give `f32`, wider ones `f64`.
+            /// Absolute value as a float: integers of 8 and 16 bits and bool give `f32`, wider integers `f64`.
             fabs = Fabs(x)
-            /// Nearest integer as a float, halves to the even one.
+            /// Nearest integer as a float; halves round to even.
             rint = Rint(x)
             /// `log2(2**x + 2**y)` without overflow.
             logaddexp2 = Logaddexp2(x, y)
@@ -28,18 +28,19 @@ macro_rules! for_each_composed {
             spacing = Spacing(x)
             /// `x * 2**y` for an integer `y`, rounded once.
             ldexp = Ldexp(x, y)
-            /// Whether `x` is infinite and positive.
+            /// Whether `x` is positive infinity.
             isposinf = Isposinf(x)
-            /// Whether `x` is infinite and negative.
+            /// Whether `x` is negative infinity.
             isneginf = Isneginf(x)
             /// `sin(pi * x) / (pi * x)`, and 1 for zero.
             sinc = Sinc(x)
-            /// The normal distribution function, `erfc(-x / sqrt(2)) / 2`, within 6 units in the last place: it is `gelu(x) / x`,
-            /// with the error of `gelu` in accuracy.md and that of a division.
+            /// The normal cumulative distribution function, `erfc(-x / sqrt(2)) / 2`, within 6 units in the last
+            /// place. It is computed as `gelu(x) / x`, with the error of `gelu` in accuracy.md and that of a
+            /// division.
             ndtr = Ndtr(x)
-            /// Sum of integers that stops at the least and the greatest one of their common dtype.
+            /// Sum of integers, clamped to the range of their common dtype.
             saturating_add = SaturatingAdd(x, y)
-            /// Difference of integers that stops at the least and the greatest one of their common dtype.
+            /// Difference of integers, clamped to the range of their common dtype.
             saturating_subtract = SaturatingSubtract(x, y)
         }
     };
@@ -47,7 +48,7 @@ macro_rules! for_each_composed {
 
 macro_rules! define_composed {
     ($($(#[doc = $doc:literal])+ $name:ident = $variant:ident($($operand:ident),+))*) => {
-        /// An elementwise function that is made of rows of the op table.
+        /// An elementwise function composed of rows of the op table.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         pub enum Composed {
             $($(#[doc = $doc])+ $variant,)*
@@ -57,17 +58,17 @@ macro_rules! define_composed {
             /// Every function, in the order of the table.
             pub const ALL: &'static [Composed] = &[$(Composed::$variant),*];
 
-            /// The name.
+            /// Returns the name.
             pub fn name(self) -> &'static str {
                 match self { $(Composed::$variant => stringify!($name),)* }
             }
 
-            /// What it does.
+            /// Returns the description.
             pub fn doc(self) -> &'static str {
                 match self { $(Composed::$variant => concat!($($doc),+).trim_ascii(),)* }
             }
 
-            /// The names of the operands.
+            /// Returns the names of the operands.
             pub fn operands(self) -> &'static [&'static str] {
                 match self { $(Composed::$variant => &[$(stringify!($operand)),+],)* }
             }
@@ -76,27 +77,27 @@ macro_rules! define_composed {
 }
 for_each_composed!(define_composed);
 
-/// How near two numbers have to be.
+/// How close two numbers have to be.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Tolerance {
-    /// The part that grows with the magnitude of the second number.
+    /// The tolerance relative to the magnitude of the second number.
     pub relative: f64,
-    /// The part that does not.
+    /// The absolute tolerance.
     pub absolute: f64,
-    /// Whether NaNs are near each other.
+    /// Whether NaNs are close to each other.
     pub equal_nan: bool,
 }
 
 impl Default for Tolerance {
-    /// NumPy's: `1e-5` and `1e-8`, and NaNs differ.
+    /// NumPy's defaults: `1e-5` and `1e-8`, and NaNs differ.
     fn default() -> Self {
         Tolerance { relative: 1e-5, absolute: 1e-8, equal_nan: false }
     }
 }
 
 impl Graph {
-    /// A composed function on operands that broadcast. Unless its documentation says another, operands become floats as
-    /// for the elementary functions, and those of 16 bits are computed in `f32` and rounded once.
+    /// Applies a composed function to operands that broadcast. Unless its documentation says otherwise, operands
+    /// become floats as for the elementary functions, and 16-bit floats are computed in `f32` and rounded once.
     pub fn composed(&mut self, function: Composed, operands: &[ExprId], site: Site) -> ExprId {
         let result = self.try_composed(function, operands, site);
         self.settle(result, function.name(), operands, site)
@@ -175,7 +176,7 @@ impl Graph {
         }
     }
 
-    /// Operands in the float in which elementary functions of them are computed.
+    /// Converts operands to the float dtype in which elementary functions of them are computed.
     pub(super) fn as_floats<const N: usize>(
         &mut self,
         operands: [ExprId; N],
@@ -190,7 +191,7 @@ impl Graph {
         Ok(floats)
     }
 
-    /// Constants of the dtype of an expression.
+    /// Returns constants of the dtype of an expression.
     pub(super) fn numbers_like<const N: usize>(
         &mut self,
         like: ExprId,
@@ -217,21 +218,21 @@ impl Graph {
         let part = self.try_elementwise(Op::Exp2, &[exponent], site)?;
         let part = self.try_elementwise(Op::Log1p, &[part], site)?;
         let part = self.try_elementwise(Op::Multiply, &[part, scale], site)?;
-        // Of equal infinities there is no distance.
+        // Equal infinities have no distance.
         let are_equal = self.try_elementwise(Op::Equal, &[x, y], site)?;
         let part = self.try_select([are_equal, one, part], site)?;
         let sum = self.try_elementwise(Op::Add, &[greater, part], site)?;
         self.convert(sum, dtype, site)
     }
 
-    /// Floats up to 32 bits are exact in `f64` until they are rounded in the end. Those of 64 bits are scaled in three
-    /// steps, of which the last one alone rounds: one before it that does is of a number that becomes zero in the end.
+    /// Floats up to 32 bits are exact in `f64` until the rounding at the end. 64-bit floats are scaled in three
+    /// steps. Only the last step rounds: if an earlier step rounds, the number becomes zero in the end.
     fn try_ldexp(&mut self, x: ExprId, y: ExprId, site: Site) -> Result<ExprId, Problem> {
-        /// Steps far enough to leave the range of `f32`, and of `f64`, from its other end.
+        /// Steps that reach beyond the range of `f32`, and of `f64`, from its other end.
         const FAR: [i64; 2] = [400, 2200];
-        /// Exponents of normal numbers that one factor can have.
+        /// The exponents of normal numbers that one factor can have.
         const NORMAL: [f64; 2] = [-1022.0, 1000.0];
-        /// What a step takes of the exponent.
+        /// The part of the exponent that one step applies.
         const STEP: [f64; 2] = [969.0, -1000.0];
         let exponent = self.dtype(y);
         if exponent.class() == Class::Float {
@@ -240,7 +241,7 @@ impl Graph {
         let [x] = self.as_floats([x], site)?;
         let dtype = self.dtype(x);
         let far = FAR[usize::from(dtype == DType::F64)];
-        // Signed and wide enough for both bounds, without changing a number within them.
+        // A signed dtype wide enough for both bounds, which changes no number within them.
         let y = self.as_index_like(y, site)?;
         let [low, high] =
             [self.insert_constant(Scalar::I64(-far), site)?, self.insert_constant(Scalar::I64(far), site)?];
@@ -269,13 +270,13 @@ impl Graph {
         self.convert(scaled, dtype, site)
     }
 
-    /// By `gelu`, which is this times `x`, and so accurate as well where the result is small. Near zero, where the products
-    /// vanish, it is 1/2; beyond 40 it is 1.
+    /// Uses `gelu`, which is this function times `x`, so it is accurate even where the result is small. Near zero,
+    /// where the products vanish, it is 1/2; beyond 40 it is 1.
     fn try_ndtr(&mut self, x: ExprId, site: Site) -> Result<ExprId, Problem> {
         let [x] = self.as_floats([x], site)?;
         let dtype = self.dtype(x);
         let x = self.convert(x, dtype.arithmetic(), site)?;
-        // So little changes 1/2 by less than a quarter of its last place.
+        // An `x` this small changes 1/2 by less than a quarter of its last place.
         let near = if dtype == DType::F64 { 2_f64.powi(-55) } else { 2_f64.powi(-26) };
         let [near, far, half, one] = self.numbers_like(x, [near, 40.0, 0.5, 1.0], site)?;
         let product = self.try_elementwise(Op::Gelu, &[x], site)?;
@@ -288,7 +289,7 @@ impl Graph {
         self.convert(value, dtype, site)
     }
 
-    /// Integers and bool in `i64`; those beyond are its greatest.
+    /// Converts integers and bool to `i64`; greater values become its maximum.
     fn as_index_like(&mut self, operand: ExprId, site: Site) -> Result<ExprId, Problem> {
         if self.dtype(operand).class() == Class::Int {
             self.as_index(operand, site)
@@ -307,14 +308,14 @@ impl Graph {
         let [least, greatest] = [f64::NEG_INFINITY, f64::INFINITY].map(|end| Scalar::F64(end).cast(dtype));
         let [least, greatest] = [self.insert_constant(least, site)?, self.insert_constant(greatest, site)?];
         if !dtype.is_signed_integer() {
-            // A sum that wraps is below its operands, a difference above the first.
+            // A wrapped sum is less than its operands, a wrapped difference greater than the first.
             let (wraps, end) = match op {
                 Op::Add => (self.try_elementwise(Op::Less, &[wrapped, x], site)?, greatest),
                 _ => (self.try_elementwise(Op::Less, &[x, y], site)?, least),
             };
             return self.try_select([wraps, end, wrapped], site);
         }
-        // It wraps if the sign of the result is one that neither operand can lead to.
+        // It wraps if neither operand can lead to the sign of the result.
         let turned = self.try_elementwise(Op::BitwiseXor, &[x, wrapped], site)?;
         let other = if op == Op::Add { wrapped } else { x };
         let apart = self.try_elementwise(Op::BitwiseXor, &[y, other], site)?;
@@ -326,8 +327,8 @@ impl Graph {
         self.try_select([wraps, end, wrapped], site)
     }
 
-    /// Whether two numbers are near each other: `abs(x - y) <= absolute + relative * abs(y)` for a finite `y`, or `x == y`.
-    /// As in NumPy, `y` becomes a float first.
+    /// Returns whether two numbers are close: `abs(x - y) <= absolute + relative * abs(y)` for a finite `y`, or `x
+    /// == y`. As in NumPy, `y` becomes a float first.
     pub fn isclose(&mut self, x: ExprId, y: ExprId, tolerance: Tolerance, site: Site) -> ExprId {
         let result = self.try_isclose(x, y, tolerance, site);
         self.settle(result, "isclose", &[x, y], site)
@@ -365,8 +366,8 @@ impl Graph {
         self.try_elementwise(Op::LogicalOr, &[near, nans], site)
     }
 
-    /// The operand with numbers in place of NaN, infinity and minus infinity; the ends of the dtype for the infinities if
-    /// none are given. Of integers and bool it is the operand.
+    /// Replaces NaN, infinity and minus infinity by numbers; without given numbers, the infinities become the ends
+    /// of the dtype. Integers and bool stay as they are.
     pub fn nan_to_num(
         &mut self,
         operand: ExprId,

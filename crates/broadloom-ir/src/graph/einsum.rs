@@ -1,4 +1,4 @@
-//! `einsum`: subscripts name the axes of the operands and of the result.
+//! `einsum`: subscripts that name the axes of the operands and of the result.
 //!
 //! ```text
 //! "ij,jk->ik", ranks ──parse──▶ Layout ──meet──▶ sizes
@@ -15,16 +15,17 @@ use crate::ids::{ExprId, SymbolId};
 use crate::ops::Op;
 use crate::problem::Problem;
 
-/// Most operands, as in NumPy.
+/// The most operands, as in NumPy.
 const MAX_OPERANDS: usize = 64;
-/// A size of which nothing is known counts as so many.
+/// The value assumed for a size of which nothing is known.
 const USUAL_SIZE: i64 = 1000;
 
 impl Graph {
-    /// The sum of products that the subscripts describe, in the common dtype of the operands, by NumPy's rules.
+    /// Returns the sum of products that the subscripts describe, in the common dtype of the operands, by NumPy's
+    /// rules.
     ///
-    /// Three or more operands are multiplied in pairs, in the order that takes the fewest multiplications by the sizes
-    /// that are written, stated or likely.
+    /// Three or more operands are multiplied in pairs, in the order that takes the fewest multiplications for the
+    /// sizes that are written, declared or likely.
     pub fn einsum(&mut self, subscripts: &str, operands: &[ExprId], site: Site) -> ExprId {
         let result = self.try_einsum(subscripts, operands, site);
         self.settle(result, "einsum", operands, site)
@@ -50,7 +51,7 @@ impl Graph {
         self.try_permute(result.expr, &axes, site)
     }
 
-    /// Sums the axes that one operand alone has, where the products with the others would repeat it.
+    /// Sums the axes that only one operand has, before products with the others would repeat them.
     fn sum_alone(&mut self, factors: &mut [Factor], layout: &Layout, site: Site) -> Result<(), Problem> {
         for index in 0..factors.len() {
             let own = factors[index].labels.clone();
@@ -68,7 +69,7 @@ impl Graph {
         Ok(())
     }
 
-    /// The product of all factors, summed over the labels that the result lacks.
+    /// Returns the product of all factors, summed over the labels missing from the result.
     fn multiplied(
         &mut self,
         factors: Vec<Factor>,
@@ -103,7 +104,7 @@ impl Graph {
         self.summed(result, &layout.out, site)
     }
 
-    /// What a size counts for where the order of products is chosen.
+    /// Returns the weight of a size in the choice of the order of products.
     fn expected(&self, size: &Dim) -> f64 {
         let value = |symbol: SymbolId| {
             let info = self.symbols.get(symbol)?;
@@ -117,7 +118,8 @@ impl Graph {
         self.resolved_dim(size).evaluate(&value).unwrap_or(USUAL_SIZE) as f64
     }
 
-    /// A factor in which every label stands once: elements are taken of which the axes of a label have the same index.
+    /// Returns a factor in which every label occurs once: it takes the elements whose index is the same on all axes
+    /// of a label.
     fn one_of_each(&mut self, factor: Factor, site: Site) -> Result<Factor, Problem> {
         let Factor { mut expr, mut labels } = factor;
         for label in distinct(&labels) {
@@ -132,9 +134,10 @@ impl Graph {
         Ok(Factor { expr, labels })
     }
 
-    /// The elements with the same index on all of `own`; that axis comes first, before the others.
+    /// Returns the elements with the same index on all of `own`; that axis comes first, before the others.
     ///
-    /// The axes become one, of which they are every `1 + n + n * n + ..`-th element: this reads only them.
+    /// The axes are merged, and every `1 + n + n * n + ..`-th element of the merged axis is taken, so only those
+    /// are read.
     pub(super) fn take_diagonal(
         &mut self,
         expr: ExprId,

@@ -9,11 +9,11 @@ use crate::ops::Op;
 use crate::problem::{Conflict, Inferred, Problem, Size};
 use crate::shape::Shape;
 
-/// Names of the operands of a selection.
+/// The operand names of a selection.
 pub(crate) const SELECT_ROLES: &[&str] = &["condition", "on_true", "on_false"];
 
 impl Graph {
-    /// A literal as a constant of the dtype that it takes when it meets a tensor of `meets`.
+    /// Returns a literal as a constant of the dtype that it takes beside a tensor of `meets`.
     pub fn literal(&mut self, value: Literal, meets: DType, site: Site) -> ExprId {
         match self.try_literal(value, meets, site) {
             Ok(expr) => expr,
@@ -22,8 +22,9 @@ impl Graph {
         }
     }
 
-    /// A literal beside tensors of `meets` as an operand of an op. A negative one that is compared with unsigned integers
-    /// is signed, for the comparison has a result although their dtype does not hold it.
+    /// Returns a literal beside tensors of `meets` as an operand of an op. A negative literal compared with
+    /// unsigned integers is signed, because the comparison has a result although their dtype does not hold the
+    /// literal.
     pub fn operand_literal(&mut self, op: Op, value: Literal, meets: DType, site: Site) -> ExprId {
         let is_unsigned = meets.class() == Class::Int && !meets.is_signed_integer();
         match value {
@@ -38,7 +39,7 @@ impl Graph {
         self.insert_constant(value, site)
     }
 
-    /// A row of the op table applied element by element. Operands are converted and broadcast.
+    /// Applies a row of the op table element by element. Operands are converted and broadcast.
     pub fn elementwise(&mut self, op: Op, operands: &[ExprId], site: Site) -> ExprId {
         let result = self.try_elementwise(op, operands, site);
         if let Ok(expr) = &result {
@@ -87,8 +88,8 @@ impl Graph {
         self.insert(node, op.result_dtype(dtype), shape, Vec::new(), site)
     }
 
-    /// `base` to the power of a literal. The powers -1, 0, 0.5, 1 and 2 become a quotient, ones, a square root,
-    /// the base itself and a square, as in NumPy.
+    /// Returns `base` to the power of a literal. The powers -1, 0, 0.5, 1 and 2 become a quotient, ones, a square
+    /// root, the base itself and a square, as in NumPy.
     pub fn power_literal(&mut self, base: ExprId, exponent: Literal, site: Site) -> ExprId {
         let result = self.try_power(base, exponent, site);
         self.settle(result, Op::Pow.name(), &[base], site)
@@ -128,7 +129,7 @@ impl Graph {
         }
     }
 
-    /// `on_true` where `condition` holds, else `on_false`; the three broadcast.
+    /// Returns `on_true` where `condition` holds and `on_false` elsewhere; all three broadcast.
     pub fn select(&mut self, condition: ExprId, on_true: ExprId, on_false: ExprId, site: Site) -> ExprId {
         let result = self.try_select([condition, on_true, on_false], site);
         self.settle(result, "select", &[condition, on_true, on_false], site)
@@ -154,7 +155,7 @@ impl Graph {
         self.insert(Node::Select { condition, on_true, on_false }, dtype, shape, Vec::new(), site)
     }
 
-    /// The operand converted to a dtype.
+    /// Converts the operand to a dtype.
     pub fn cast(&mut self, operand: ExprId, to: DType, site: Site) -> ExprId {
         let result = self.convert(operand, to, site);
         self.settle(result, "cast", &[operand], site)
@@ -193,7 +194,7 @@ impl Graph {
             .map_err(|clashes| Problem::Broadcast(self.conflicts(clashes, roles)))
     }
 
-    /// Runs an inference on comparisons that may find inferred sizes; if it fails, nothing is found.
+    /// Runs an inference with comparisons that may find inferred sizes; if it fails, it finds nothing.
     pub(super) fn comparing<R, E>(
         &mut self,
         op: &'static str,
@@ -217,7 +218,7 @@ impl Graph {
         result
     }
 
-    /// Clashes of operands that have these roles, as data of a diagnostic.
+    /// Returns the clashes of operands with these roles, as data of a diagnostic.
     pub(super) fn conflicts(&self, clashes: Vec<AxisClash>, roles: &[&str]) -> Vec<Conflict> {
         let name = |operand: usize| match roles {
             [_, _] => if operand == 0 { "on the left" } else { "on the right" }.into(),
@@ -237,9 +238,9 @@ impl Graph {
         clashes.into_iter().map(conflict).collect()
     }
 
-    /// Why inferred sizes that occur in these are what they are.
+    /// Returns why the inferred sizes in these dims have their values.
     pub(super) fn inferred(&self, dims: [&Dim; 2]) -> Vec<Inferred> {
-        /// Most steps that are shown.
+        /// The most steps shown.
         const MOST: usize = 4;
         let symbols =
             dims.into_iter().flat_map(Dim::symbols).filter(|&symbol| self.symbols.is_flexible(symbol));
@@ -251,7 +252,8 @@ impl Graph {
         symbols.flat_map(|symbol| self.unifier.reasons(symbol)).take(MOST).map(step).collect()
     }
 
-    /// The simplest two sizes that must be equal for `a` and `b` to be: for `2*n` and `n`, that is `n` and 0.
+    /// Returns the simplest two sizes that must be equal for `a` and `b` to be equal: for `2*n` and `n`, these are
+    /// `n` and 0.
     pub(super) fn only_if(&self, a: &Dim, b: &Dim) -> [Size; 2] {
         let solve = || {
             let difference = self.resolved_dim(a).sub(&self.resolved_dim(b)).ok()?;
@@ -267,7 +269,7 @@ impl Graph {
         [self.size(&a), self.size(&b)]
     }
 
-    /// The values of the operands, if all are constants.
+    /// Returns the values of the operands, if all are constants.
     fn constants(&self, operands: &[ExprId]) -> Option<Vec<Scalar>> {
         let value = |&operand: &ExprId| {
             if let Node::Constant(value) = self.node(operand) { Some(*value) } else { None }

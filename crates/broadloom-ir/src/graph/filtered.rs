@@ -1,7 +1,7 @@
-//! Reductions of some of the elements: of those for which a condition holds, and of those that are numbers.
+//! Reductions of some of the elements: those that satisfy a condition, or those that are numbers.
 //!
-//! What is left out takes the neutral element of the reduction where it is read, so that all of this fuses and nothing
-//! is stored. An initial value is combined with the result in the end.
+//! Elements left out are read as the neutral element of the reduction, so everything fuses and nothing is stored.
+//! An initial value is combined with the result at the end.
 
 use super::reduction::Empty;
 use super::{Graph, Literal, Node, Site};
@@ -12,31 +12,31 @@ use crate::ops::Op;
 use crate::problem::Problem;
 use crate::reduce::ReduceOp;
 
-/// Which elements a reduction takes; all of them by default.
+/// The elements that a reduction takes; by default all of them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Filter {
-    /// Bool, and stretches to the operand's shape: the elements where it holds.
+    /// A bool tensor that stretches to the operand's shape; the reduction takes the elements where it holds.
     pub condition: Option<ExprId>,
-    /// Of these, the ones that are no NaN.
+    /// Whether to take only those that are not NaN.
     pub numbers: bool,
 }
 
-/// What a reduction takes, and what it begins with.
+/// The elements that a reduction takes, and its initial value.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Terms {
-    /// Of which elements.
+    /// The elements.
     pub filter: Filter,
-    /// Combined with the result: of `sum`, `prod`, `min` and `max` only.
+    /// Combined with the result; only for `sum`, `prod`, `min` and `max`.
     pub initial: Option<ExprId>,
 }
 
 impl Graph {
-    /// Like [`Graph::reduce`], of some elements and from an initial value: NumPy's `where=`, `initial=` and `nansum` with
-    /// its like. The mean is the sum of the chosen elements divided by their number.
+    /// Like [`Graph::reduce`], for some elements and with an initial value: NumPy's `where=`, `initial=`, `nansum`
+    /// and similar. The mean is the sum of the selected elements divided by their number.
     ///
-    /// `min` and `max` of elements for which a condition holds need an initial value, for there may be none; those of an
-    /// axis that may be empty have a value with one; those of numbers alone are NaN if there are none. An arg-reduction
-    /// takes the elements left out for the worst there are, and is 0 if there are no others.
+    /// `min` and `max` with a condition need an initial value, because no element may satisfy it. An initial value
+    /// also gives an axis that may be empty a result. `min` and `max` of numbers only are NaN if there are none. An
+    /// arg-reduction treats the elements left out as the worst possible, and is 0 if there are no others.
     pub fn reduce_terms(
         &mut self,
         op: ReduceOp,
@@ -60,7 +60,8 @@ impl Graph {
         }
     }
 
-    /// A number that a reduction of an operand begins with, in the dtype of its result; of bool, whether it is not zero.
+    /// Returns a number as the initial value of a reduction, in the dtype of its result; for bool, whether it is
+    /// nonzero.
     pub fn initial_literal(&mut self, op: ReduceOp, operand: ExprId, value: Literal, site: Site) -> ExprId {
         let meets = op.result_dtype(self.dtype(operand));
         let value = if meets == DType::Bool { Literal::Bool(value.to_f64() != 0.0) } else { value };
@@ -102,7 +103,7 @@ impl Graph {
         }
     }
 
-    /// Where a filter holds, in the shape of the operand; `None` for everywhere.
+    /// Returns the filter as a mask in the shape of the operand; `None` if it holds everywhere.
     pub(super) fn filter_of(
         &mut self,
         operand: ExprId,
@@ -129,7 +130,7 @@ impl Graph {
         }
     }
 
-    /// A reduction of the elements for which a filter holds; the neutral element of none.
+    /// Reduces the elements that pass a filter; without any, the result is the neutral element.
     #[allow(clippy::too_many_arguments, reason = "those of a reduction, and a filter")]
     pub(super) fn reduce_filtered(
         &mut self,
@@ -160,7 +161,7 @@ impl Graph {
         self.convert(mean, op.result_dtype(dtype), site)
     }
 
-    /// The operand where a filter holds, and what changes no result of the reduction elsewhere.
+    /// Returns the operand where a filter holds, and elsewhere a value that changes no result of the reduction.
     fn chosen(
         &mut self,
         op: ReduceOp,
@@ -172,7 +173,7 @@ impl Graph {
         self.try_select([filter, operand, neutral], site)
     }
 
-    /// How many elements a reduction takes (i64).
+    /// Returns how many elements a reduction takes (i64).
     pub(super) fn number_of(
         &mut self,
         operand: ExprId,
@@ -192,7 +193,7 @@ impl Graph {
         }
     }
 
-    /// Settles what has a filter: a filter that does not stretch to the operand is what the mistake is about.
+    /// Settles an op with a filter: if the filter does not stretch to the operand, the mistake is about the filter.
     pub(super) fn settle_filtered(
         &mut self,
         result: Result<ExprId, Problem>,
@@ -208,9 +209,8 @@ impl Graph {
         self.settle(result, name, &[about], site)
     }
 
-    /// The mean of the elements, each as often as its weight says: `sum(x * weights) / sum(weights)`. Weights have the
-    /// shape of the operand, or the sizes of its `axes` in their order. Integers and bool compute in `f64`; without
-    /// weights it is the mean.
+    /// Returns the weighted mean `sum(x * weights) / sum(weights)`. Weights have the shape of the operand, or the
+    /// sizes of its `axes` in their order. Integers and bool are computed in `f64`; without weights it is the mean.
     pub fn average(
         &mut self,
         operand: ExprId,
@@ -264,7 +264,7 @@ impl Graph {
         self.convert(average, dtype, site)
     }
 
-    /// The greatest element less the least one. Integers wrap; not defined on bool, as in NumPy.
+    /// Returns the greatest element minus the least. Integers wrap; bool is not supported, as in NumPy.
     pub fn ptp(&mut self, operand: ExprId, axes: Option<&[i64]>, keepdims: bool, site: Site) -> ExprId {
         let mut extreme = |op| self.try_reduce(op, operand, axes, keepdims, Empty::Refused, site);
         let result = extreme(ReduceOp::Max).and_then(|greatest| Ok([greatest, extreme(ReduceOp::Min)?]));

@@ -1,4 +1,5 @@
-//! Inference of shapes as plain functions over a comparison of sizes, so that a help can be tried before it is offered.
+//! Shape inference as plain functions over a comparison of sizes, so that a suggestion can be tried before it is
+//! offered.
 
 use super::unify::Fit;
 use crate::dim::{Dim, FactsOf};
@@ -9,7 +10,7 @@ use crate::shape::Shape;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct AxisClash {
     pub axis: usize,
-    /// The operand that gave the size so far, and that size.
+    /// The operand that determined the size so far, and that size.
     pub left: (usize, Dim),
     /// The operand that does not fit it, and its size.
     pub right: (usize, Dim),
@@ -19,7 +20,7 @@ pub(crate) struct AxisClash {
 /// Compares sizes of two operands on an axis of the result, neither of which is the literal 1.
 pub(crate) type Compare<'a> = &'a mut dyn FnMut(usize, (usize, &Dim), (usize, &Dim)) -> Fit;
 
-/// Whether sizes that are not identical can be equal for some values of the symbols.
+/// Returns whether sizes that are not identical can be equal for some values of the symbols.
 pub(crate) fn certainty(a: &Dim, b: &Dim, facts: FactsOf) -> Certainty {
     match a.sub(b) {
         Ok(difference) if difference.is_never_zero(facts) => Certainty::Never,
@@ -27,22 +28,22 @@ pub(crate) fn certainty(a: &Dim, b: &Dim, facts: FactsOf) -> Certainty {
     }
 }
 
-/// The comparison that infers nothing.
+/// Compares without inferring anything.
 pub(crate) fn compare(a: &Dim, b: &Dim, facts: FactsOf) -> Fit {
     if a == b { Fit::Same } else { Fit::Clash(certainty(a, b, facts)) }
 }
 
-/// The shape to which operands broadcast, aligned at the last axis, or every axis on which they do not; in ascending
-/// order.
+/// Returns the shape to which operands broadcast, aligned at the last axis, or all axes on which they do not fit,
+/// in ascending order.
 ///
-/// Per axis, operands are folded pairwise: equal sizes stay, the literal 1 gives way to any other size, anything
-/// else is a clash. The size of the result is never a maximum: 0 against 1 is 0.
+/// Operands are folded pairwise on each axis: equal sizes stay, the literal 1 gives way to any other size, and
+/// anything else is a clash. The size of the result is never a maximum: 0 against 1 is 0.
 pub(crate) fn broadcast(operands: &[&[Dim]], compare: Compare) -> Result<Shape, Vec<AxisClash>> {
     let rank = operands.iter().map(|dims| dims.len()).max().unwrap_or(0);
     let mut clashes = Vec::new();
     let mut result = Vec::with_capacity(rank);
     for axis in 0..rank {
-        // Absent axes are the literal 1, with which the fold begins.
+        // Missing axes are the literal 1, with which the fold starts.
         let mut so_far = (0, Dim::ONE);
         for (operand, dims) in operands.iter().enumerate() {
             let Some(size) = (axis + dims.len()).checked_sub(rank).and_then(|own| dims.get(own)) else {
@@ -63,7 +64,7 @@ pub(crate) fn broadcast(operands: &[&[Dim]], compare: Compare) -> Result<Shape, 
     if clashes.is_empty() { Ok(result.into()) } else { Err(clashes) }
 }
 
-/// Why an operand does not take a given shape.
+/// The reason why an operand does not stretch to a given shape.
 pub(crate) enum StretchError {
     /// It has more axes.
     Rank,
@@ -71,14 +72,14 @@ pub(crate) enum StretchError {
     Clashes(Vec<AxisClash>),
 }
 
-/// Whether an operand stretches to a shape: each of its axes, aligned at the last one, is the literal 1 or the
+/// Checks that an operand stretches to a shape: each of its axes, aligned at the last one, is the literal 1 or the
 /// wanted size. Clashes are in ascending order; the wanted shape is operand 1.
 pub(crate) fn stretch(operand: &[Dim], wanted: &[Dim], compare: Compare) -> Result<(), StretchError> {
     let Some(offset) = wanted.len().checked_sub(operand.len()) else { return Err(StretchError::Rank) };
     let mut clashes = Vec::new();
     for (own, (have, want)) in operand.iter().zip(&wanted[offset..]).enumerate() {
         let axis = own + offset;
-        // A wanted 1 does not stretch: `compare` accepts what is, or is found to be, 1.
+        // A wanted 1 does not stretch: `compare` accepts a size that is, or is found to be, 1.
         if !have.is_one()
             && let Fit::Clash(certainty) = compare(axis, (0, have), (1, want))
         {

@@ -1,4 +1,4 @@
-//! What joins tensors along an axis or parts the rows of one: `concat`, `stack` and the `segment_*` family.
+//! Ops that join tensors along an axis or split the rows of one: `concat`, `stack` and the `segment_*` family.
 
 use super::infer::AxisClash;
 use super::reduction::{Empty, resolve_axis};
@@ -11,16 +11,16 @@ use crate::problem::Problem;
 use crate::reduce::{ReduceOp, SEGMENT_BLOCK};
 use crate::shape::Shape;
 
-/// What is computed of the rows of each segment.
+/// The reduction of the rows of each segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SegmentOp {
     /// Their sum, accumulated as by `sum`.
     Sum,
-    /// The least element; the identity (infinity, or the greatest integer) of a segment without rows.
+    /// The least element; the identity (infinity, or the greatest integer) for a segment without rows.
     Min,
-    /// The greatest element; the identity (minus infinity, or the least integer) of a segment without rows.
+    /// The greatest element; the identity (minus infinity, or the least integer) for a segment without rows.
     Max,
-    /// Their mean; NaN of a segment without rows. Integers and bool compute in `f64`.
+    /// Their mean; NaN for a segment without rows. Integers and bool are computed in `f64`.
     Mean,
 }
 
@@ -36,8 +36,8 @@ impl SegmentOp {
 }
 
 impl Graph {
-    /// The operands one after the other along an axis. They are converted to their common dtype; all other sizes
-    /// are equal (a literal 1 does not stretch).
+    /// Concatenates the operands along an axis. They are converted to their common dtype; all other sizes are equal
+    /// (a literal 1 does not stretch).
     pub fn concat(&mut self, operands: &[ExprId], axis: i64, site: Site) -> ExprId {
         let result = self.try_concat(operands, axis, site);
         self.settle(result, "concat", operands, site)
@@ -101,7 +101,7 @@ impl Graph {
         self.insert(Node::Concat { operands: pieces, axis }, dtype, joined, Vec::new(), site)
     }
 
-    /// The operands, of equal shapes, side by side along a new axis.
+    /// Stacks the operands, of equal shapes, along a new axis.
     pub fn stack(&mut self, operands: &[ExprId], axis: i64, site: Site) -> ExprId {
         let result = self.try_stack(operands, axis, site);
         self.settle(result, "stack", operands, site)
@@ -120,7 +120,7 @@ impl Graph {
         let added =
             operands.first().map_or(Ok(0), |&first| resolve_axis(axis, self.written(first).rank() + 1))?;
         self.try_concat(&expanded, axis, site).map_err(|problem| match problem {
-            // Of the operands as they were written, without the new axis.
+            // This describes the operands as they were written, without the new axis.
             Problem::Unequal { axis, names, sizes, certainty, only_if } => {
                 let axis = axis - usize::from(axis > added);
                 Problem::Unequal { axis, names, sizes, certainty, only_if }
@@ -132,11 +132,11 @@ impl Graph {
         })
     }
 
-    /// Per segment a reduction over the rows (elements of the leading axis) whose id is the segment's number.
-    /// `ids` are integers along one axis, from 0 to below `segments`; others are reported when the graph runs.
+    /// Reduces, for each segment, the rows (elements of the leading axis) whose id is the segment's number. `ids`
+    /// are integers along one axis, from 0 to below `segments`; others are reported at run time.
     ///
-    /// The result has `segments` in place of the leading axis. Sums of floats have a fixed order: blocks of
-    /// [`SEGMENT_BLOCK`] rows, each in index order, combined as a `sum` over the blocks.
+    /// In the result, `segments` replaces the leading axis. Float sums have a fixed order: blocks of
+    /// [`SEGMENT_BLOCK`] rows, each in index order, combined like a `sum` over the blocks.
     pub fn segment(
         &mut self,
         op: SegmentOp,
@@ -149,7 +149,7 @@ impl Graph {
         self.settle(result, op.name(), &[values, ids], site)
     }
 
-    /// Number of rows (`i64`) of each segment.
+    /// Returns the number of rows (`i64`) of each segment.
     pub fn segment_count(&mut self, ids: ExprId, segments: Dim, site: Site) -> ExprId {
         let result = self.try_segment_count(ids, segments, site);
         self.settle(result, "segment_count", &[ids], site)
@@ -194,7 +194,7 @@ impl Graph {
         }
     }
 
-    /// The partial results of each block of rows, and their reduction.
+    /// Returns the partial results of each block of rows, reduced.
     fn reduce_segments(
         &mut self,
         op: ReduceOp,
@@ -235,7 +235,8 @@ impl Graph {
         self.convert(total, result, site)
     }
 
-    /// Integers as indices (`i64`); those beyond `i64` become its greatest, which is out of range everywhere.
+    /// Converts integers to indices (`i64`); those beyond `i64` become its maximum, which is out of range
+    /// everywhere.
     pub(super) fn as_index(&mut self, indices: ExprId, site: Site) -> Result<ExprId, Problem> {
         let dtype = self.dtype(indices);
         if dtype.class() != Class::Int {

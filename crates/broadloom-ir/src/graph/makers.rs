@@ -1,4 +1,4 @@
-//! Matrices that are made of positions: triangles, ones on a diagonal, powers, and the coordinates of a grid.
+//! Matrices made from positions: triangles, ones on a diagonal, powers, and the coordinates of a grid.
 
 use super::{Graph, Site};
 use crate::dim::Dim;
@@ -8,18 +8,18 @@ use crate::ops::Op;
 use crate::problem::Problem;
 use crate::shape::Shape;
 
-/// Which part of a matrix.
+/// A part of a matrix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Triangle {
-    /// On the diagonal and below.
+    /// The diagonal and below.
     Lower,
-    /// On the diagonal and above.
+    /// The diagonal and above.
     Upper,
 }
 
 impl Graph {
-    /// The last two axes with 0 on the other side of a diagonal: of those elements whose last index is the one before plus
-    /// `offset`. A vector is the row of a square matrix.
+    /// Sets the last two axes to 0 on the other side of a diagonal, on which the last index is the one before it
+    /// plus `offset`. A vector is the row of a square matrix.
     pub fn triangle(&mut self, operand: ExprId, triangle: Triangle, offset: i64, site: Site) -> ExprId {
         let name = if triangle == Triangle::Lower { "tril" } else { "triu" };
         let result = self.try_triangle(operand, triangle, offset, site);
@@ -44,9 +44,9 @@ impl Graph {
         self.try_select([stays, operand, zero], site)
     }
 
-    /// The powers 0 to `count - 1` of the elements of a vector along a new last axis, the highest first unless
-    /// `increasing`, each the one before times the element. Narrower integers and bool give `i64`, `f32` and narrower
-    /// floats `f64`.
+    /// Returns the powers 0 to `count - 1` of the elements of a vector along a new last axis, highest first unless
+    /// `increasing`. Each power is the previous one times the element. Narrower integers and bool give `i64`; `f32`
+    /// and narrower floats give `f64`.
     pub fn vander(&mut self, operand: ExprId, count: i64, increasing: bool, site: Site) -> ExprId {
         let result = self.try_vander(operand, count, increasing, site);
         self.settle_view(result, "vander", operand, site)
@@ -59,7 +59,7 @@ impl Graph {
         increasing: bool,
         site: Site,
     ) -> Result<ExprId, Problem> {
-        /// Columns, each of which is a product.
+        /// The most columns; each is a product.
         const MOST: i64 = 64;
         let shape = self.written(operand).clone();
         let [length] = shape.dims() else {
@@ -88,13 +88,14 @@ impl Graph {
         self.try_stack(&columns, 1, site)
     }
 
-    /// One value everywhere, by the name of the function that was called: `full`, `zeros`, `ones_like`, ..
+    /// Returns one value in every element, under the name of the function that was called: `full`, `zeros`,
+    /// `ones_like`, ..
     pub fn filled(&mut self, name: &str, value: ExprId, shape: Shape, site: Site) -> ExprId {
         let result = self.try_broadcast_to(value, shape, site);
         self.settle_view(result, name, value, site)
     }
 
-    /// Ones where the second index is the first plus `offset`, and zeros elsewhere.
+    /// Returns ones where the second index is the first plus `offset`, and zeros elsewhere.
     pub fn eye(&mut self, sizes: [Dim; 2], offset: i64, dtype: DType, site: Site) -> ExprId {
         let result = self.try_eye(sizes, offset, dtype, site);
         self.settle(result, "eye", &[], site)
@@ -105,7 +106,7 @@ impl Graph {
         self.convert(is_one, dtype, site)
     }
 
-    /// Whether the columns of a matrix compare with those of a diagonal, row by row.
+    /// Compares the columns of a matrix with those of a diagonal, row by row.
     pub(super) fn beside_diagonal(
         &mut self,
         op: Op,
@@ -113,7 +114,7 @@ impl Graph {
         offset: i64,
         site: Site,
     ) -> Result<ExprId, Problem> {
-        /// Beyond all elements, where an offset says nothing more, and its sum with a row does not wrap.
+        /// An offset beyond all elements, whose sum with a row does not wrap.
         const FAR: i64 = 1 << 62;
         let row = self.try_iota(rows, site)?;
         let row = self.try_expand_dims(row, &[1], site)?;
@@ -123,7 +124,7 @@ impl Graph {
         self.try_elementwise(op, &[column, diagonal], site)
     }
 
-    /// Of vectors that span a grid, the one of this number, along the axis of this number and stretched to all others.
+    /// Returns the vector number `number` of a grid, along its axis and stretched to all others.
     pub fn coordinate(&mut self, vectors: &[ExprId], number: usize, site: Site) -> ExprId {
         let result = self.try_coordinate(vectors, number, site);
         if self.any_poisoned(vectors) {
@@ -150,7 +151,7 @@ impl Graph {
         self.try_broadcast_to(along, grid.into(), site)
     }
 
-    /// Of tensors that broadcast, the one of this number, stretched to the shape of all.
+    /// Returns the tensor number `number`, stretched to the shape to which all operands broadcast.
     pub fn stretched(&mut self, operands: &[ExprId], number: usize, site: Site) -> ExprId {
         let result = self.try_stretched(operands, number, site);
         self.settle_all(result, "broadcast_arrays", operands, site)
@@ -165,8 +166,8 @@ impl Graph {
         self.try_broadcast_to(operand, shape, site)
     }
 
-    /// The places along one axis of a shape, of positions among all its elements in row-major order (`i64`). A position
-    /// that is none is an error when the graph runs.
+    /// Returns the indices along one axis of a shape for positions among all its elements in row-major order
+    /// (`i64`). An invalid position is an error at run time.
     pub fn unravelled(&mut self, positions: ExprId, shape: &[Dim], axis: usize, site: Site) -> ExprId {
         let result = self.try_unravelled(positions, shape, axis, site);
         self.settle_all(result, "unravel_index", &[positions], site)

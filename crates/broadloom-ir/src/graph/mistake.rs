@@ -1,57 +1,57 @@
-//! Mistakes as they are made: recorded as plain data, and [explained](crate::diagnostics) once the graph is checked.
+//! Mistakes as they happen: recorded as plain data, and [explained](crate::diagnostics) once the graph is checked.
 
 use super::{Graph, Operands, POISON};
 use crate::ids::ExprId;
 use crate::problem::{Code, Problem, Size};
 use crate::site::Site;
 
-/// One mistake, or a warning. What a diagnostic of it says is what was known when it was made.
+/// A mistake or a warning. Its diagnostic uses only what was known when it was made.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Mistake {
     /// What is wrong.
     pub problem: Problem,
-    /// Name of the op or declaration, if one is to blame.
+    /// The name of the op or declaration at fault, if any.
     pub op: Option<Box<str>>,
-    /// What it was applied to.
+    /// The operands.
     pub operands: Operands,
-    /// Where it was called.
+    /// The place of the call.
     pub site: Site,
-    /// The sizes of the operands. What the op had found of inferred ones is taken back.
+    /// The sizes of the operands. Whatever the op had found about inferred sizes is undone.
     pub(crate) dims: Vec<Vec<Size>>,
-    /// The inputs that were declared, by which symbols are explained.
+    /// The number of inputs declared so far; they explain symbols.
     pub(crate) inputs: usize,
 }
 
 impl Mistake {
-    /// The code of the kind of mistake.
+    /// Returns the code of the kind of mistake.
     pub fn code(&self) -> Code {
         self.problem.code()
     }
 }
 
 impl Graph {
-    /// Records a mistake that is no op's of this graph; the result is poisoned.
+    /// Records a mistake that belongs to no op of this graph; the result is poisoned.
     pub fn report(&mut self, problem: Problem, op: Option<&str>, site: Site) -> ExprId {
         let mistake = self.mistake(problem, op, &[], site);
         self.mistakes.push(mistake);
         ExprId::new(POISON)
     }
 
-    /// The mistakes recorded so far.
+    /// Returns the mistakes recorded so far.
     pub fn mistakes(&self) -> &[Mistake] {
         &self.mistakes
     }
 
-    /// Forgets the mistakes after the first `count` ones that are not to be kept.
+    /// Drops the mistakes after the first `count` unless `keep` accepts them.
     pub fn retain_mistakes(&mut self, count: usize, keep: impl FnMut(&Mistake) -> bool) {
         let mut later = self.mistakes.split_off(count.min(self.mistakes.len()));
         later.retain(keep);
         self.mistakes.extend(later);
     }
 
-    /// The result of an op, or poison and a record of the mistake. A refused op has found no sizes, whatever refuses it
-    /// and after how many comparisons.
+    /// Returns the result of an op, or records the mistake and returns poison. A refused op finds no sizes,
+    /// whatever refuses it and after how many comparisons.
     pub(super) fn settle(
         &mut self,
         result: Result<ExprId, Problem>,
@@ -75,7 +75,7 @@ impl Graph {
         }
     }
 
-    /// What was made since the last call was settled belongs to a call of this name.
+    /// Attributes everything made since the last settled call to a call of this name.
     fn attribute(&mut self, op: &str) {
         let [entries, obligations] = self.settled;
         let before = entries.checked_sub(1).and_then(|last| self.entries[last].call.clone());
@@ -85,7 +85,7 @@ impl Graph {
         if obligations.is_empty() && entries.is_empty() {
             return;
         }
-        // Calls of one name follow each other.
+        // Calls of one name often follow each other.
         let call = before.filter(|before| **before == *op).unwrap_or_else(|| op.into());
         for obligation in obligations {
             obligation.requirement = obligation.requirement.of_call(op);
@@ -94,7 +94,7 @@ impl Graph {
         entries.iter_mut().for_each(|entry| entry.call = Some(call.clone()));
     }
 
-    /// A mistake, with what is known now of the sizes of its operands.
+    /// Returns a mistake with what is known now of the sizes of its operands.
     pub(super) fn mistake(
         &self,
         problem: Problem,

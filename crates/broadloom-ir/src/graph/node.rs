@@ -8,28 +8,29 @@ use crate::ops::Op;
 use crate::reduce::ReduceOp;
 use smallvec::{SmallVec, smallvec};
 
-/// Operands of an elementwise op.
+/// The operands of an elementwise op.
 pub type Operands = SmallVec<[ExprId; 3]>;
-/// Axes of a tensor, ascending and distinct, each smaller than the rank.
+/// The axes of a tensor, ascending and distinct, each less than the rank.
 pub type Axes = SmallVec<[usize; 4]>;
 
-/// What an expression is. Dtype and shape are kept beside it, see [`CheckedGraph::dtype`](super::CheckedGraph::dtype) and [`CheckedGraph::shape`](super::CheckedGraph::shape).
+/// An expression. Dtype and shape are stored beside it; see [`CheckedGraph::dtype`](super::CheckedGraph::dtype) and
+/// [`CheckedGraph::shape`](super::CheckedGraph::shape).
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Node {
     /// An array that the caller passes.
     Input(InputId),
     /// A constant of rank 0.
     Constant(Scalar),
-    /// A row of the op table, applied element by element to operands that broadcast. The operands have already
-    /// the one dtype on which the op works; their shapes are aligned at the last axis, and on each axis an operand
-    /// is absent, the literal 1 (stretches), or the size of the result.
+    /// A row of the op table, applied element by element to operands that broadcast. The operands already have the
+    /// dtype on which the op works. Their shapes are aligned at the last axis; on each axis, an operand is absent,
+    /// the literal 1 (stretches), or the size of the result.
     Elementwise {
         /// The row.
         op: Op,
-        /// As many as the row has operands.
+        /// One for each operand of the row.
         operands: Operands,
     },
-    /// `on_true` where `condition` (bool) holds, else `on_false`; the three broadcast.
+    /// `on_true` where `condition` (bool) holds and `on_false` elsewhere; all three broadcast.
     Select {
         /// Bool.
         condition: ExprId,
@@ -42,47 +43,47 @@ pub enum Node {
     Cast(ExprId),
     /// The operand reduced over axes.
     Reduce {
-        /// How.
+        /// The reduction.
         op: ReduceOp,
         /// Any dtype; the reduction converts to its accumulator.
         operand: ExprId,
-        /// Over which axes of the operand; not empty.
+        /// The axes of the operand to reduce; not empty.
         axes: Axes,
         /// Whether the reduced axes stay as literal 1s.
         keepdims: bool,
     },
     /// The same elements under other indices.
     View {
-        /// Which.
+        /// The kind of view.
         view: View,
-        /// Of what.
+        /// The viewed expression.
         operand: ExprId,
     },
-    /// `table` indexed along `axis` by the integers of `indices` (i64): the axis is replaced by the axes of
-    /// `indices`. Negative indices count from the end. An index out of range is reported when the graph runs.
+    /// `table` indexed along `axis` by the integers of `indices` (i64): the axes of `indices` replace the axis.
+    /// Negative indices count from the end. An index out of range is reported at run time.
     Take {
-        /// What is indexed.
+        /// The table.
         table: ExprId,
-        /// By what; i64.
+        /// The indices; i64.
         indices: ExprId,
-        /// Along which axis of the table.
+        /// The indexed axis of the table.
         axis: usize,
     },
     /// The integers (i64) 0, 1, 2, .. along the only axis.
     Iota,
     /// A size as a value (i64) of rank 0. Not a constant.
     Size(Dim),
-    /// The operands one after the other along an axis. All have the dtype of the result, its rank, and its sizes on
-    /// all other axes.
+    /// The operands concatenated along an axis. All have the dtype of the result, its rank, and its sizes on all
+    /// other axes.
     Concat {
         /// At least two.
         operands: Operands,
-        /// Along which axis.
+        /// The axis.
         axis: usize,
     },
     /// Partial results of a segmented reduction: element `[b, s, ..]` combines, in index order from the identity of
     /// the reduction, the rows `values[i, ..]` of block `b` (rows `b * SEGMENT_BLOCK ..`) with `ids[i] == s`. An id
-    /// that is negative or not below the size of axis 1 is reported when the graph runs.
+    /// that is negative or not below the size of axis 1 is reported at run time.
     Segment {
         /// Sum, Prod, Min or Max.
         op: ReduceOp,
@@ -91,49 +92,49 @@ pub enum Node {
         /// i64, along one axis, the leading one of `values`.
         ids: ExprId,
     },
-    /// The best elements along an axis, or their indices: best first, in place of the axis. An axis that a caller names
-    /// has enough of them. Where it is that of the rows of a chunk and has fewer, what is missing comes last: the identity
-    /// of [`TopK::first`], and [`NO_INDEX`](crate::reduce::NO_INDEX).
+    /// The best elements along an axis, or their indices: best first, in place of the axis. An axis that a caller
+    /// names has enough of them. If it is the row axis of a chunk with fewer elements, the missing ones come last:
+    /// the identity of [`TopK::first`], and [`NO_INDEX`](crate::reduce::NO_INDEX).
     TopK {
         /// Any dtype.
         operand: ExprId,
-        /// Which.
+        /// Which elements, and along which axis.
         topk: TopK,
     },
     /// The elements along an axis in order, or their indices.
     Sort {
         /// Any dtype.
         operand: ExprId,
-        /// Which, and how.
+        /// What the sort returns, and in which order.
         sort: Sort,
     },
-    /// Where values would stand in a sorted table (i64): the number of its elements that are less than each, or not
-    /// greater; see [`Graph::searchsorted`](super::Graph::searchsorted).
+    /// The positions of values in a sorted table (i64): the number of its elements that are less than each value,
+    /// or not greater; see [`Graph::searchsorted`](super::Graph::searchsorted).
     Search {
-        /// Along one axis.
+        /// A table with one axis.
         table: ExprId,
         /// Of the dtype of the table; their shape is that of the result.
         values: ExprId,
-        /// Behind the elements that are equal, rather than before them.
+        /// Whether positions come after equal elements instead of before them.
         right: bool,
     },
-    /// Running results along an axis: each is that before it combined with one element more; the first is the first element,
-    /// or that combined with `initial`.
+    /// A scan along an axis: each result combines the one before it with one more element. The first result is the
+    /// first element, or that element combined with `initial`.
     Scan {
         /// Sum, Prod, Min or Max.
         op: ReduceOp,
         /// Of the accumulator dtype, which is that of the result.
         operand: ExprId,
-        /// Along which axis of the operand.
+        /// The axis of the operand.
         axis: usize,
-        /// Of the same dtype, and of the shape of the operand without the axis.
+        /// The initial values: of the same dtype, and with the shape of the operand without the axis.
         initial: Option<ExprId>,
     },
-    /// What a mistake left behind. It has rank 0 and any use of it is poisoned as well.
+    /// The result of a mistake. It has rank 0, and any use of it is poisoned as well.
     Poison,
 }
 
-/// The kinds of view. The shape of the result is that of the node.
+/// The kinds of views. The shape of the result is that of the node.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum View {
     /// The same elements in row-major order under the shape of the node.
@@ -146,12 +147,13 @@ pub enum View {
     Squeeze(Axes),
     /// Stretched to the shape of the node by the broadcast rule.
     BroadcastTo,
-    /// The same elements along the same axes; sizes that are written otherwise are equal, which the graph demands.
+    /// The same elements along the same axes. Sizes that are written differently are equal; the graph records that
+    /// as a condition.
     Rebind,
-    /// Per axis of the operand a start and a step; the sizes are those of the node.
+    /// A start and a step for each axis of the operand; the sizes are those of the node.
     Slice(Box<[SliceAxis]>),
-    /// Windows along this axis: element `i` of the axis of the result and `j` of its last, new one is element `i + j` of the
-    /// operand's.
+    /// Windows along this axis: element `i` of the result's axis and `j` of its new last axis is element `i + j` of
+    /// the operand's axis.
     Windows(usize),
 }
 
@@ -161,14 +163,14 @@ pub type Permutation = SmallVec<[usize; 4]>;
 /// Element `i` of a sliced axis is element `start + i * step` of the operand's axis.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct SliceAxis {
-    /// First element, counted from the beginning of the operand's axis.
+    /// The first element, counted from the beginning of the operand's axis.
     pub start: Dim,
-    /// Not zero.
+    /// The step; not zero.
     pub step: i64,
 }
 
 impl Node {
-    /// The operands in order.
+    /// Returns the operands in order.
     pub fn operands(&self) -> Operands {
         match self {
             Node::Input(_) | Node::Constant(_) | Node::Iota | Node::Size(_) | Node::Poison => Operands::new(),
@@ -186,7 +188,7 @@ impl Node {
         }
     }
 
-    /// The sizes that stand in the node itself.
+    /// Visits the sizes stored in the node itself.
     pub(super) fn visit_dims(&mut self, visit: &mut dyn FnMut(&mut Dim)) {
         match self {
             Node::View { view: View::Slice(parts), .. } => {
@@ -212,7 +214,7 @@ impl Node {
         }
     }
 
-    /// Puts other operands in place of each.
+    /// Replaces each operand.
     pub fn renumber(&mut self, id: impl Fn(ExprId) -> ExprId) {
         let operands: &mut [&mut ExprId] = match self {
             Node::Input(_) | Node::Constant(_) | Node::Iota | Node::Size(_) | Node::Poison => return,
@@ -242,7 +244,7 @@ impl Node {
 }
 
 impl View {
-    /// The name of the op that makes such a view.
+    /// Returns the name of the op that makes such a view.
     pub fn name(&self) -> &'static str {
         match self {
             View::Reshape => "reshape",

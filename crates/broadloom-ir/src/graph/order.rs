@@ -1,8 +1,8 @@
-//! Elements in order, and places in what is in order.
+//! Sorting, and binary search in sorted tables.
 //!
-//! The order is ascending: -0 before +0, and NaNs, which are one, behind all numbers. Indices are those of a stable sort
-//! for which zeros are equal, as they are for a search. Descending order is the reverse, NaNs first; only of equal elements
-//! the lower index stays before the higher one.
+//! Ascending order puts -0 before +0, and NaNs, which are all equal, after all numbers. Indices are those of a
+//! stable sort in which zeros are equal, as they are in a search. Descending order is the reverse, with NaNs first,
+//! except that among equal elements the lower index still comes first.
 
 use super::reduction::resolve_axis;
 use super::{Graph, Node, Site};
@@ -10,19 +10,19 @@ use crate::dtype::DType;
 use crate::ids::ExprId;
 use crate::problem::Problem;
 
-/// What a sort gives, and along which axis.
+/// The result of a sort, and its axis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Sort {
     /// The axis of the operand.
     pub axis: usize,
-    /// The indices (i64) of the elements, or themselves.
+    /// Whether the result is the indices (i64) of the elements instead of the elements.
     pub indices: bool,
-    /// The greatest first.
+    /// Whether the greatest element comes first.
     pub descending: bool,
 }
 
 impl Sort {
-    /// The name in the text language, in dumps and in messages.
+    /// Returns the name in the text language, in dumps and in messages.
     pub fn name(self) -> &'static str {
         if self.indices { "argsort" } else { "sort" }
     }
@@ -32,24 +32,24 @@ impl Sort {
 pub const SEARCH: &str = "searchsorted";
 
 impl Graph {
-    /// The elements along an axis in ascending order, or descending; for `None` all of them, along one axis.
+    /// Sorts the elements along an axis in ascending or descending order; `None` sorts all of them along one axis.
     pub fn sort(&mut self, operand: ExprId, axis: Option<i64>, descending: bool, site: Site) -> ExprId {
         self.in_order(operand, axis, false, descending, site)
     }
 
-    /// The indices (i64) along the axis that put the elements in order, of equal ones the lower first; for `None` those in
-    /// row-major order.
+    /// Returns the indices (i64) along the axis that sort the elements, with the lower index first among equal
+    /// ones; `None` means indices in row-major order.
     pub fn argsort(&mut self, operand: ExprId, axis: Option<i64>, descending: bool, site: Site) -> ExprId {
         self.in_order(operand, axis, true, descending, site)
     }
 
-    /// Where values would stand in a table along one axis that is in ascending order: the number of its elements that are
-    /// less than each, or with `right` not greater (i64). Zeros are equal, and a NaN is above all numbers. Both are
-    /// converted to their common dtype.
+    /// Returns the positions of values in an ascending table with one axis: the number of its elements that are
+    /// less than each value, or with `right` not greater (i64). Zeros are equal, and a NaN is greater than all
+    /// numbers. Both operands are converted to their common dtype.
     ///
-    /// The place is found by halves: of the places from `first` to `last`, at first 0 and the size of the table, the
-    /// element at `first + (last - first) / 2`, rounded down, says in which half it is. So a table that is in no order has
-    /// places as well, always the same.
+    /// The search halves an interval of positions from `first` to `last`, initially 0 and the size of the table:
+    /// the element at `first + (last - first) / 2`, rounded down, decides in which half the position is. So an
+    /// unsorted table has well-defined positions too, the same on every run.
     pub fn searchsorted(&mut self, table: ExprId, values: ExprId, right: bool, site: Site) -> ExprId {
         let result = self.try_searchsorted(table, values, right, site);
         self.settle(result, SEARCH, &[table, values], site)

@@ -1,5 +1,5 @@
-//! Paddle's `axis=`: an operand placed at an axis of the other, instead of at the last ones; and the warning of
-//! operands that broadcast where they once met element by element.
+//! Paddle's `axis=`, which aligns an operand with an axis of the other instead of with the last axes; and the
+//! warning about operands that broadcast where old programs combined them element by element.
 
 use super::{Graph, Site};
 use crate::dim::Dim;
@@ -8,7 +8,7 @@ use crate::ops::Op;
 use crate::problem::{Misplaced, Problem};
 use crate::shape::Shape;
 
-/// The ops of which the DSL has a form `.._axis` that places an operand at an axis: those of Paddle's `elementwise_*`.
+/// The ops with a form `.._axis` in the DSL that aligns an operand with an axis: those of Paddle's `elementwise_*`.
 pub const PLACED_OPS: [Op; 9] = [
     Op::Add,
     Op::Subtract,
@@ -22,11 +22,11 @@ pub const PLACED_OPS: [Op; 9] = [
 ];
 
 impl Graph {
-    /// A binary op of which the first axis of the smaller operand stands at `axis` of the larger one.
+    /// Applies a binary op, with the first axis of the smaller operand aligned with `axis` of the larger one.
     ///
-    /// As in PaddlePaddle 2: -1 stands for the difference of the ranks; literal 1s at the end of the smaller operand
-    /// are then left out; what is left has to end before the larger one does; on each axis either operand may
-    /// stretch. Operands of equal rank take 0 or -1.
+    /// As in PaddlePaddle 2, -1 stands for the difference of the ranks. Trailing literal 1s of the smaller operand
+    /// are then dropped; the rest has to end within the larger operand. On each axis either operand may stretch.
+    /// Operands of equal rank take 0 or -1.
     pub fn elementwise_at(&mut self, op: Op, operands: [ExprId; 2], axis: i64, site: Site) -> ExprId {
         let result = match self.place(operands, axis) {
             Ok(None) => return self.elementwise(op, &operands, site),
@@ -41,7 +41,7 @@ impl Graph {
         self.settle(result, op.name(), &operands, site)
     }
 
-    /// Which operand is placed, and at which axis; `None` if they align at the last axis anyway.
+    /// Returns which operand is aligned, and at which axis; `None` if they align at the last axis anyway.
     fn place(&self, operands: [ExprId; 2], axis: i64) -> Result<Option<(usize, usize)>, Problem> {
         if self.any_poisoned(&operands) {
             return Ok(None);
@@ -58,7 +58,7 @@ impl Graph {
         }
         let first = match usize::try_from(axis) {
             Ok(first) if first < rank => first,
-            // Of the rank with the literal 1s at the end.
+            // This is the rank including the trailing literal 1s.
             Err(_) if axis == -1 => rank - small.rank(),
             _ => return refused(Misplaced::NoAxis),
         };
@@ -83,7 +83,8 @@ impl Graph {
         self.try_elementwise(op, &operands, site)
     }
 
-    /// Warns if operands of equally many elements broadcast: before version 0.2, torch took them element by element.
+    /// Warns if operands with equal numbers of elements broadcast: torch before version 0.2 combined them element
+    /// by element.
     pub(super) fn warn_if_pointwise(&mut self, op: Op, operands: &[ExprId], result: &Shape, site: Site) {
         let &[left, right] = operands else { return };
         if !self.warns_of_pointwise || self.any_poisoned(operands) {
@@ -103,7 +104,7 @@ impl Graph {
         self.warn(problem, op.name(), operands, site);
     }
 
-    /// Notes a warning once, if warnings are asked for.
+    /// Records a warning once, if warnings are turned on.
     pub fn warn(&mut self, problem: Problem, op: &str, operands: &[ExprId], site: Site) {
         if !self.warns_of_pointwise {
             return;

@@ -1,4 +1,4 @@
-//! Checked graphs as text.
+//! Prints checked graphs.
 
 use super::{CheckedGraph, Node, SEARCH, View, scan_name};
 use crate::shape::Shape;
@@ -79,7 +79,7 @@ impl CheckedGraph {
 }
 
 impl fmt::Display for CheckedGraph {
-    /// One line per expression, `%3 = add %1 %2 : f32[n, 3]`, then one per output.
+    /// Prints one line per expression, `%3 = add %1 %2 : f32[n, 3]`, then one per output.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for expr in self.exprs() {
             write!(f, "{expr} = ")?;

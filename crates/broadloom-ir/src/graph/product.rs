@@ -1,13 +1,13 @@
-//! Sums of products: `matmul`, `dot` and their kin, and what they share with `einsum`.
+//! Sums of products: `matmul`, `dot` and related functions, and the parts they share with `einsum`.
 //!
 //! ```text
 //! op, ranks ──▶ Layout: a label for each axis; equal labels meet, those that the result lacks are summed over
 //! Layout, shapes ──meet──▶ the size of each label ──▶ permute, expand, multiply, sum
 //! ```
 //!
-//! All of it is made of views, one multiplication and one sum for two operands: `x @ w` is
-//! `sum(x[:, :, None] * w, axis=1)`, and everything that holds of that holds of a product. Integers keep their dtype,
-//! and wrap in it, as in NumPy; floats of 16 bits are summed as `f32`; bool is `or` of `and`.
+//! For two operands, each is composed of views, one multiplication and one sum: `x @ w` is `sum(x[:, :, None] * w,
+//! axis=1)`, and everything true of that is true of the product. Integers keep their dtype and wrap in it, as in
+//! NumPy; 16-bit floats are summed as `f32`; bool uses `and` for products and `or` for sums.
 
 mod layout;
 
@@ -30,37 +30,37 @@ use std::sync::Arc;
 /// A product of two operands, by NumPy's rules.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Product {
-    /// Matrices times matrices: `[.., n, k]` and `[.., k, m]` give `[.., n, m]`. The axes in front broadcast; an operand
-    /// of one axis is a row on the left, a column on the right, and its axis is not in the result.
+    /// Matrix product: `[.., n, k]` and `[.., k, m]` give `[.., n, m]`. The leading axes broadcast; an operand with
+    /// one axis is a row on the left and a column on the right, and the result does not have that axis.
     Matmul,
-    /// The last axis of the one summed with the last but one, or the only one, of the other; all other axes stay. If one
-    /// of them has rank 0, the product of the two.
+    /// Sums over the last axis of the left operand and the last but one axis, or the only one, of the right; all
+    /// other axes stay. If either has rank 0, it is the product of the two.
     Dot,
     /// The sum of the products of all elements, in row-major order.
     Vdot,
-    /// The products of vectors, which lie along this axis of both operands; all other axes broadcast.
+    /// The inner products of vectors that lie along this axis of both operands; all other axes broadcast.
     Vecdot(i64),
-    /// The last axes summed; all other axes stay. If an operand has rank 0, the product of the two.
+    /// Sums over the last axes; all other axes stay. If an operand has rank 0, it is the product of the two.
     Inner,
-    /// Each element of the one times each of the other, both in row-major order.
+    /// Each element of the left operand times each element of the right, both in row-major order.
     Outer,
-    /// The given axes summed in pairs; all other axes stay.
+    /// Sums over the given axes in pairs; all other axes stay.
     Tensordot(Pairs),
-    /// Each element of the left operand replaced by its product with the right one.
+    /// Each element of the left operand is replaced by its product with the right operand.
     Kron,
 }
 
 /// The axes that a `tensordot` sums over.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Pairs {
-    /// So many last axes of the left operand with as many first ones of the right.
+    /// This many last axes of the left operand with the same number of first axes of the right.
     Adjacent(usize),
-    /// Axes of the left operand, and of the right one.
+    /// Axes of the left operand and of the right operand.
     Axes(Vec<i64>, Vec<i64>),
 }
 
 impl Product {
-    /// The name in messages.
+    /// Returns the name in messages.
     pub fn name(&self) -> &'static str {
         match self {
             Product::Matmul => "matmul",
@@ -74,13 +74,13 @@ impl Product {
         }
     }
 
-    /// The product of this name without axes, of which helps try others.
+    /// Returns the product of this name if it needs no axes; suggestions try these.
     pub(crate) fn from_name(name: &str) -> Option<Product> {
         [Product::Matmul, Product::Dot, Product::Inner].into_iter().find(|product| product.name() == name)
     }
 }
 
-/// An operand whose axes have labels, each once.
+/// An operand whose axes have distinct labels.
 #[derive(Debug, Clone)]
 pub(super) struct Factor {
     pub expr: ExprId,
@@ -88,7 +88,7 @@ pub(super) struct Factor {
 }
 
 impl Graph {
-    /// A product of two operands, which take their common dtype; it is that of the result.
+    /// Returns a product of two operands, in their common dtype.
     pub fn product(&mut self, product: &Product, operands: [ExprId; 2], site: Site) -> ExprId {
         let result = self.try_product(product, operands, site);
         self.settle(result, product.name(), &operands, site)
@@ -148,11 +148,11 @@ impl Graph {
         self.contract(factors, &layout.out, &[have, want], site).map(|factor| factor.expr)
     }
 
-    /// In each axis, the left operand's position counts more than the right one's.
+    /// In each axis, the left operand's position is the more significant one.
     fn try_kron(&mut self, operands: [ExprId; 2], site: Site) -> Result<ExprId, Problem> {
         let ranks = operands.map(|operand| self.written(operand).rank());
         let rank = ranks[0].max(ranks[1]);
-        // Axes that an operand lacks are 1s in front.
+        // Axes that an operand lacks are leading 1s.
         let labels = |side: usize| (rank - ranks[side]..rank).map(|axis| 2 * axis + side).collect();
         let layout = Layout {
             labels: vec![labels(0), labels(1)],
@@ -187,7 +187,7 @@ impl Graph {
         self.contract(factors, &layout.out, &sizes, site).map(|factor| factor.expr)
     }
 
-    /// The dtype in which a product is computed.
+    /// Returns the dtype in which a product is computed.
     pub(super) fn common(&self, operands: &[ExprId]) -> DType {
         let dtypes = operands.iter().map(|&operand| self.dtype(operand));
         DType::promote_all(dtypes).unwrap_or(DType::Bool)
@@ -205,7 +205,7 @@ impl Graph {
         Ok(Factor { expr, labels: layout.labels[position].clone() })
     }
 
-    /// The sizes of all labels, which may find inferred ones, or why there are none.
+    /// Returns the sizes of all labels, which may find inferred ones, or the clashes.
     pub(super) fn meet_labels(
         &mut self,
         op: &'static str,
@@ -242,7 +242,7 @@ impl Graph {
         })
     }
 
-    /// A conflict of operands, of which there are so many.
+    /// Returns a conflict among this many operands.
     pub(super) fn met(
         &self,
         column: usize,
@@ -268,8 +268,8 @@ impl Graph {
         }
     }
 
-    /// The product of two factors of one dtype, summed over the labels that `out` lacks. Floats of 16 bits are multiplied
-    /// and summed as `f32`, and the sum is rounded.
+    /// Returns the product of two factors of one dtype, summed over the labels missing from `out`. 16-bit floats
+    /// are multiplied and summed as `f32`, and the sum is rounded.
     pub(super) fn contract(
         &mut self,
         factors: [Factor; 2],
@@ -290,7 +290,7 @@ impl Graph {
         let product = if order.is_empty() {
             self.try_elementwise(Op::Multiply, &[left, right], site)?
         } else {
-            // The sizes have met: comparing them again could only postpone the same question twice.
+            // The sizes have been compared: comparing them again could only postpone the same question twice.
             let shapes = [left, right].map(|side| self.written(side).clone());
             let size = |axis: usize| {
                 let own = |shape: &Shape| shape.get((axis + shape.rank()).checked_sub(order.len())?).cloned();
@@ -308,7 +308,8 @@ impl Graph {
         Ok(Factor { expr: self.convert(expr, stored, site)?, labels })
     }
 
-    /// A factor summed over the labels that `out` lacks. It keeps its dtype, unlike a `sum` of small integers.
+    /// Returns a factor summed over the labels missing from `out`. It keeps its dtype, unlike a `sum` of small
+    /// integers.
     pub(super) fn summed(&mut self, factor: Factor, out: &[Label], site: Site) -> Result<Factor, Problem> {
         let Factor { expr, labels } = factor;
         let is_left = |axis: &usize| !out.contains(&labels[*axis]);
@@ -323,12 +324,12 @@ impl Graph {
         Ok(Factor { expr, labels: labels.into_iter().filter(|label| out.contains(label)).collect() })
     }
 
-    /// A factor whose axes stand where `order` has their labels, with axes of size 1 for the others.
+    /// Returns a factor whose axes are where `order` has their labels, with axes of size 1 for the other labels.
     fn aligned(&mut self, factor: &Factor, order: &[Label], site: Site) -> Result<ExprId, Problem> {
         let own = |label: &Label| factor.labels.iter().position(|known| known == label);
         let axes: Vec<i64> = order.iter().filter_map(own).map(|axis| axis as i64).collect();
         let permuted = self.try_permute(factor.expr, &axes, site)?;
-        // Shapes align at the last axis, so that none is needed in front.
+        // Shapes align at the last axis, so leading axes are unnecessary.
         let Some(first) = order.iter().position(|label| own(label).is_some()) else { return Ok(permuted) };
         let is_absent = |axis: &usize| own(&order[first + axis]).is_none();
         let absent: Axes = (0..order.len() - first).filter(is_absent).collect();

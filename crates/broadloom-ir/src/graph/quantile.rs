@@ -1,11 +1,12 @@
-//! Medians and quantiles, made of a sort: elements at positions that follow from their number, and what lies between two.
+//! Medians and quantiles, composed of a sort, elements at computed positions, and interpolation between two of
+//! them.
 //!
 //! ```text
 //! x ──axes at the end, as one──▶ sort ──▶ element at floor(v), element behind it ──▶ a + (b - a) t
 //! number n of elements, fraction q ──method──▶ v, t
 //! ```
 //!
-//! Positions are computed in `f64`, as in NumPy, from which the formulas are.
+//! Positions are computed in `f64`, as in NumPy, which the formulas come from.
 
 use super::reduction::Empty;
 use super::{Axes, Graph, Site, Sort};
@@ -16,40 +17,40 @@ use crate::ops::Op;
 use crate::problem::Problem;
 use crate::reduce::ReduceOp;
 
-/// What a quantile is where no element has its very position.
+/// The value of a quantile whose position lies between elements.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum QuantileMethod {
-    /// On the line between the elements around position `(n - 1) q`.
+    /// Linear interpolation between the elements around position `(n - 1) q`.
     #[default]
     Linear,
     /// The element before that position.
     Lower,
-    /// The element behind it.
+    /// The element after it.
     Higher,
     /// The mean of both.
     Midpoint,
-    /// The nearer one, the one at an even index of two that are as near.
+    /// The nearer one; if both are equally near, the one at an even index.
     Nearest,
     /// The first method of Hyndman and Fan: the inverse of the empirical distribution function.
     InvertedCdf,
-    /// The second: like the first, with means where that function is level.
+    /// The second: like the first, with means where that function is flat.
     AveragedInvertedCdf,
-    /// The third: the element that is nearest to position `n q - 1/2`.
+    /// The third: the element nearest to position `n q - 1/2`.
     ClosestObservation,
-    /// The fourth: on the lines of the empirical distribution function.
+    /// The fourth: linear interpolation of the empirical distribution function.
     InterpolatedInvertedCdf,
-    /// The fifth: on the lines between midpoints of its steps.
+    /// The fifth: linear interpolation between midpoints of its steps.
     Hazen,
-    /// The sixth: by position `(n + 1) q`.
+    /// The sixth: position `(n + 1) q`.
     Weibull,
-    /// The eighth: about the median of what the quantile may be, whatever the distribution.
+    /// The eighth: approximately median-unbiased, whatever the distribution.
     MedianUnbiased,
-    /// The ninth: about the mean of it, of a normal distribution.
+    /// The ninth: approximately mean-unbiased for a normal distribution.
     NormalUnbiased,
 }
 
 impl QuantileMethod {
-    /// All of them, the default first.
+    /// All methods, the default first.
     pub const ALL: [QuantileMethod; 13] = [
         QuantileMethod::Linear,
         QuantileMethod::Lower,
@@ -66,7 +67,7 @@ impl QuantileMethod {
         QuantileMethod::NormalUnbiased,
     ];
 
-    /// NumPy's name.
+    /// Returns NumPy's name.
     pub fn name(self) -> &'static str {
         match self {
             QuantileMethod::Linear => "linear",
@@ -86,18 +87,18 @@ impl QuantileMethod {
     }
 }
 
-/// Which quantiles are asked for, and of what.
+/// The requested quantiles, and their elements.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Quantiles<'a> {
-    /// Fractions from 0 to 1, or percents.
+    /// Fractions from 0 to 1, or percentages.
     pub at: &'a [f64],
-    /// Whether the result has a leading axis for them; else there is one.
+    /// Whether the result has a leading axis for them; otherwise there is exactly one.
     pub several: bool,
-    /// Whether `at` counts percents.
+    /// Whether `at` holds percentages.
     pub percents: bool,
-    /// What is between elements.
+    /// The method between elements.
     pub method: QuantileMethod,
-    /// Only of what is no NaN.
+    /// Whether NaNs are ignored.
     pub numbers: bool,
 }
 
@@ -111,7 +112,7 @@ impl Quantiles<'_> {
         }
     }
 
-    /// The fractions.
+    /// Returns the fractions.
     fn fractions(&self) -> Result<Vec<f64>, Problem> {
         let whole = if self.percents { 100.0 } else { 1.0 };
         let fractions: Vec<f64> = self.at.iter().map(|at| at / whole).collect();
@@ -126,22 +127,22 @@ impl Quantiles<'_> {
     }
 }
 
-/// Sorted rows along the last axis, and how many elements of each count.
+/// Rows sorted along the last axis, and the number of elements that count in each.
 struct Rows {
     sorted: ExprId,
-    /// In place of the axis that is sorted, if rows have counts of their own.
+    /// The number of elements that count; in place of the sorted axis if rows have counts of their own.
     count: ExprId,
     /// Whether rows have counts of their own.
     by_row: bool,
-    /// Whether a NaN at the end of a row makes a result of NaN.
+    /// Whether a NaN at the end of a row makes the result NaN.
     tells_nan: bool,
-    /// The axes that were merged.
+    /// The merged axes.
     over: Axes,
 }
 
 impl Graph {
-    /// The middle element along axes, all of them for `None`, or the mean of the two in the middle; NaN if there is one,
-    /// unless only `numbers` count. Integers and bool give `f64`.
+    /// Returns the middle element along axes, or the mean of the two middle elements; `None` means all axes. NaN if
+    /// any element is NaN, unless only `numbers` count. Integers and bool give `f64`.
     pub fn median(
         &mut self,
         operand: ExprId,
@@ -154,8 +155,8 @@ impl Graph {
         self.settle(result, if numbers { "nanmedian" } else { "median" }, &[operand], site)
     }
 
-    /// Quantiles along axes, all of them for `None`; NaN if there is one, unless only numbers count. Where elements are
-    /// mixed, integers and bool give `f64`, and so do floats whose quantiles have an axis.
+    /// Returns quantiles along axes; `None` means all axes. NaN if any element is NaN, unless only numbers count.
+    /// If elements are interpolated, integers and bool give `f64`, and so do floats whose quantiles have an axis.
     pub fn quantile(
         &mut self,
         operand: ExprId,
@@ -230,7 +231,7 @@ impl Graph {
         }
     }
 
-    /// The axes at the end, as one, in order.
+    /// Merges the axes into one at the end, and sorts it.
     fn sorted_rows(
         &mut self,
         operand: ExprId,
@@ -241,7 +242,7 @@ impl Graph {
         let shape = self.written(operand).clone();
         let mut over = self.axes_of(operand, axes)?;
         over.sort_unstable();
-        // A size that turns out to be 0 has no element at any position, which `take` tells.
+        // A size that turns out to be 0 has no element at any position, which `take` reports.
         if let Some(&axis) = over.iter().find(|axis| shape[**axis].is_zero()) {
             return Err(Problem::EmptyReduction { axis });
         }
@@ -269,8 +270,8 @@ impl Graph {
         Ok(Rows { sorted, count, by_row, tells_nan: is_float && !numbers, over })
     }
 
-    /// The element of each row at a position, which is that of an element, or -1 of a row in which none counts: the NaN at
-    /// its end.
+    /// Returns the element of each row at a position. The position is that of an element, or -1 if no element of
+    /// the row counts; it then selects the NaN at the end.
     fn element(&mut self, rows: &Rows, position: ExprId, site: Site) -> Result<ExprId, Problem> {
         match rows.by_row {
             true => self.try_take_along_axis(rows.sorted, position, -1, site),
@@ -281,7 +282,7 @@ impl Graph {
         }
     }
 
-    /// NaN for rows that have one.
+    /// Replaces the values of rows that contain a NaN by NaN.
     fn or_nan(&mut self, rows: &Rows, value: ExprId, site: Site) -> Result<ExprId, Problem> {
         if !rows.tells_nan {
             return Ok(value);
@@ -294,7 +295,7 @@ impl Graph {
         self.try_select([is_nan, nan, value], site)
     }
 
-    /// What was made of rows, one of each, without the axis along which they are, or with the axes that were merged.
+    /// Removes the row axis from results with one element per row, or restores the merged axes as size 1.
     fn reduced_from(
         &mut self,
         rows: &Rows,
@@ -310,7 +311,7 @@ impl Graph {
         self.try_expand_dims(value, &over, site)
     }
 
-    /// One quantile of each row, where the axis along which they are has one element.
+    /// Returns one quantile of each row; the row axis has one element.
     fn quantile_of(
         &mut self,
         rows: &Rows,
@@ -328,7 +329,7 @@ impl Graph {
             let part = formula.with(Op::Add, part, alpha + fraction * (1.0 - alpha - beta))?;
             formula.less(part, 1.0)
         };
-        // The element at a position, or between it and the next one.
+        // The element at a position, or between it and the next element.
         let (position, weight) = match quantiles.method {
             QuantileMethod::Linear => (line(&mut formula)?, Weight::Rest),
             QuantileMethod::Lower => {
@@ -361,7 +362,7 @@ impl Graph {
                 let position = formula.times(count, fraction)?;
                 let position = formula.less(position, 1.0)?;
                 let position = formula.less(position, 0.5)?;
-                // Of two that are as near, the one with an even number counted from 1.
+                // If both are equally near, take the one whose number, counted from 1, is even.
                 let floor = formula.op(Op::Floor, &[position])?;
                 let next = formula.with(Op::Add, floor, 1.0)?;
                 let is_whole = formula.op(Op::Equal, &[position, floor])?;
@@ -401,9 +402,9 @@ impl Graph {
         self.mixed(a, b, weight, quantiles.several, site)
     }
 
-    /// `a + (b - a) t`, from the nearer end, as NumPy rounds it: in the dtype of the elements, or in `f64` with weights
-    /// that have an axis, or of integers, whose difference is exact. Between equal elements, and
-    /// at the position of one, it is that element, infinity too.
+    /// Returns `a + (b - a) t`, computed from the nearer end, as NumPy rounds it: in the dtype of the elements, or
+    /// in `f64` for weights with an axis and for integers, whose difference is exact. Between equal elements, and
+    /// at the position of an element, the result is that element, even infinity.
     fn mixed(
         &mut self,
         a: ExprId,
@@ -443,18 +444,18 @@ impl Graph {
     }
 }
 
-/// With which weight the next element is mixed in.
+/// The weight with which the next element is mixed in.
 #[derive(Clone, Copy, PartialEq)]
 enum Weight {
-    /// The element at the position stands alone.
+    /// The element at the position alone.
     None,
-    /// What the position is behind it.
+    /// The distance of the position from the element.
     Rest,
-    /// The half if the position is that of an element, else 1.
+    /// One half if the position is that of an element, otherwise 1.
     HalfOrOne,
 }
 
-/// Formulas of floats.
+/// Builds formulas of floats.
 struct Formula<'g> {
     graph: &'g mut Graph,
     site: Site,

@@ -9,17 +9,18 @@ use crate::problem::{Problem, Requirement};
 use crate::reduce::ReduceOp;
 use crate::shape::Shape;
 
-/// What becomes of a reduction without identity over an empty axis.
+/// The treatment of an empty axis by a reduction without identity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Empty {
-    /// It is a mistake, now or when the size is known.
+    /// A mistake, now or when the size is known.
     Refused,
-    /// It gives the neutral element of its accumulator, for callers whose result is right with that.
+    /// The neutral element of the accumulator, for callers whose result is right with it.
     Identity,
 }
 
 impl Graph {
-    /// The operand reduced over axes, all of them for `None`. With `keepdims` the reduced axes stay as literal 1s.
+    /// Reduces the operand over axes; `None` means all of them. With `keepdims` the reduced axes stay as literal
+    /// 1s.
     ///
     /// Over no axes nothing is reduced: the operand takes the dtype of the result, and an arg-reduction is 0.
     pub fn reduce(
@@ -34,8 +35,8 @@ impl Graph {
         self.settle(result, op.name(), &[operand], site)
     }
 
-    /// Like [`Graph::reduce`], except that an empty axis gives the identity of the accumulator, even for a `max`, which
-    /// has no value of no elements.
+    /// Like [`Graph::reduce`], but an empty axis gives the identity of the accumulator, even for a `max`, which has
+    /// no value over no elements.
     pub fn reduce_or_identity(
         &mut self,
         op: ReduceOp,
@@ -88,7 +89,7 @@ impl Graph {
         self.insert(Node::Reduce { op, operand, axes, keepdims }, dtype, result, obligations, site)
     }
 
-    /// `table` indexed along `axis` by integers: the axis is replaced by the axes of `indices`.
+    /// Indexes `table` along `axis` by integers: the axes of `indices` replace the axis.
     pub fn take(&mut self, table: ExprId, indices: ExprId, axis: i64, site: Site) -> ExprId {
         let result = self.try_take(table, indices, axis, site);
         self.settle(result, "take", &[table, indices], site)
@@ -113,7 +114,7 @@ impl Graph {
         self.insert(Node::Take { table, indices: index, axis }, dtype, shape, Vec::new(), site)
     }
 
-    /// The integers 0, 1, 2, .. (i64) along one axis of the given length.
+    /// Returns the integers 0, 1, 2, .. (i64) along one axis of the given length.
     pub fn iota(&mut self, length: Dim, site: Site) -> ExprId {
         let result = self.try_iota(length, site);
         self.settle(result, "iota", &[], site)
@@ -128,7 +129,7 @@ impl Graph {
 }
 
 impl CheckedGraph {
-    /// `x` and `y`, if this is a sum or mean of `x * y` (or of `x` squared) that accumulates with fma where the
+    /// Returns `x` and `y` if this is a sum or mean of `x * y` (or of `x` squared) that accumulates with fma if the
     /// numerics level is fused.
     pub fn factors(&self, reduce: ExprId) -> Option<[ExprId; 2]> {
         match self.node(reduce) {
@@ -138,9 +139,9 @@ impl CheckedGraph {
     }
 }
 
-/// The factors of what is reduced, if their products are accumulated with fma.
+/// Returns the factors of the reduced expression, if their products are accumulated with fma.
 pub(crate) fn factors(op: ReduceOp, operand: &Node, dtype: DType) -> Option<[ExprId; 2]> {
-    // A product of 16-bit floats is rounded to their type before it is added.
+    // A product of 16-bit floats is rounded to their dtype before it is added.
     if !matches!(op, ReduceOp::Sum | ReduceOp::Mean) || !matches!(dtype, DType::F32 | DType::F64) {
         return None;
     }
@@ -151,8 +152,8 @@ pub(crate) fn factors(op: ReduceOp, operand: &Node, dtype: DType) -> Option<[Exp
     }
 }
 
-/// The axes of a reduction counted from the beginning, all of them for `None`. As in NumPy, a tensor without axes has
-/// none to be reduced where the first or the last one is asked for.
+/// Returns the axes of a reduction counted from the beginning; `None` means all of them. As in NumPy, the first or
+/// the last axis of a tensor without axes means no axes.
 pub(super) fn reduced_axes(axes: Option<&[i64]>, rank: usize) -> Result<Axes, Problem> {
     match (axes, rank) {
         (None, _) => Ok((0..rank).collect()),
@@ -161,7 +162,7 @@ pub(super) fn reduced_axes(axes: Option<&[i64]>, rank: usize) -> Result<Axes, Pr
     }
 }
 
-/// An axis counted from the beginning.
+/// Returns an axis counted from the beginning.
 pub(super) fn resolve_axis(axis: i64, rank: usize) -> Result<usize, Problem> {
     let signed = rank as i64;
     let resolved = if axis < 0 { axis.checked_add(signed) } else { Some(axis) };
@@ -171,7 +172,7 @@ pub(super) fn resolve_axis(axis: i64, rank: usize) -> Result<usize, Problem> {
     }
 }
 
-/// Axes counted from the beginning, in the given order; distinct.
+/// Returns axes counted from the beginning, in the given order; they must be distinct.
 pub(super) fn resolve_axes(axes: &[i64], rank: usize) -> Result<Axes, Problem> {
     let mut resolved = Axes::new();
     for &axis in axes {

@@ -1,4 +1,5 @@
-//! How rows of numbers and vectors relate: covariance, correlation, cross products, and matrices of one diagonal.
+//! Relations between rows of numbers and between vectors: covariance, correlation, cross products, and diagonal
+//! matrices.
 
 use super::reduction::{Empty, resolve_axis};
 use super::{Graph, Pad, Product, Site, SliceSpec};
@@ -10,15 +11,15 @@ use crate::problem::Problem;
 use crate::reduce::ReduceOp;
 
 impl Graph {
-    /// The covariances of variables in `f64`, of which each row is one, or each column: the sums of products of what they
-    /// deviate from their means by, divided by the number of observations less `correction`. Of one variable it is the
-    /// variance.
+    /// Returns the covariances of variables in `f64`, one variable per row or per column: the sums of products of
+    /// the deviations from the means, divided by the number of observations minus `correction`. For a single
+    /// variable it is the variance.
     pub fn cov(&mut self, operand: ExprId, in_rows: bool, correction: f64, site: Site) -> ExprId {
         let result = self.try_cov(operand, in_rows, correction, site);
         self.settle_view(result, "cov", operand, site)
     }
 
-    /// The variables as the rows of a matrix, and whether there is one alone, without an axis of its own.
+    /// Returns the variables as the rows of a matrix, and whether there is a single one without an axis of its own.
     fn variables(&mut self, operand: ExprId, in_rows: bool, site: Site) -> Result<(ExprId, bool), Problem> {
         let x = self.convert(operand, self.dtype(operand).promote(DType::F64), site)?;
         match self.written(x).rank() {
@@ -50,7 +51,8 @@ impl Graph {
         if is_alone { self.try_squeeze(cov, &[0, 1], site) } else { Ok(cov) }
     }
 
-    /// The correlations of variables in `f64`: their covariances by the roots of their variances, within -1 and 1.
+    /// Returns the correlation coefficients of variables in `f64`: their covariances divided by the roots of their
+    /// variances, clamped to -1 and 1.
     pub fn corrcoef(&mut self, operand: ExprId, in_rows: bool, site: Site) -> ExprId {
         let result = self.try_corrcoef(operand, in_rows, site);
         self.settle_view(result, "corrcoef", operand, site)
@@ -71,7 +73,8 @@ impl Graph {
         self.try_elementwise(Op::Clip, &[ratio, least, greatest], site)
     }
 
-    /// The cross products of vectors of three along an axis of both operands; the other axes broadcast.
+    /// Returns the cross products of vectors of three elements along an axis of both operands; the other axes
+    /// broadcast.
     pub fn cross(&mut self, operands: [ExprId; 2], axis: i64, site: Site) -> ExprId {
         let result = self.try_cross(operands, axis, site);
         self.settle_all(result, "cross", &operands, site)
@@ -112,7 +115,8 @@ impl Graph {
         self.try_stack(&made, axis, site)
     }
 
-    /// A matrix with a vector on the diagonal whose second index is the first plus `offset`, and zeros beside it.
+    /// Returns a matrix with a vector on the diagonal whose second index is the first plus `offset`, and zeros
+    /// elsewhere.
     pub fn diag(&mut self, vector: ExprId, offset: i64, site: Site) -> ExprId {
         let result = self.try_diag(vector, offset, site);
         self.settle_view(result, "diag", vector, site)
@@ -127,7 +131,7 @@ impl Graph {
         let size = length.add(&beside).map_err(Problem::Size)?;
         let zero = self.insert_constant(Scalar::I64(0).cast(self.dtype(vector)), site)?;
         let mut x = self.try_pad(vector, &[[Dim::ZERO, beside]], Pad::Constant(zero), site)?;
-        // Above the main diagonal an element stands in the row of its number, below it in that column.
+        // Above the main diagonal, the number of an element is its row; below, it is its column.
         if offset >= 0 {
             x = self.try_expand_dims(x, &[1], site)?;
         }

@@ -1,4 +1,4 @@
-//! What is computed of samples along an axis: areas, slopes, convolutions, polynomials, and numbers between the samples.
+//! Functions of samples along an axis: areas, slopes, convolutions and polynomials.
 
 use super::reduction::{Empty, resolve_axis};
 use super::{Graph, Pad, Site, SliceSpec};
@@ -9,32 +9,32 @@ use crate::ops::Op;
 use crate::problem::Problem;
 use crate::reduce::ReduceOp;
 
-/// How far apart samples are.
+/// The spacing of samples.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Spacing {
-    /// Each so far from the one before.
+    /// A constant distance between neighbours.
     Step(f64),
-    /// At these places: one for each along the axis, or of the shape of the samples.
+    /// Positions: one for each sample along the axis, or a tensor with the shape of the samples.
     At(ExprId),
 }
 
-/// Which part of a convolution.
+/// The part of a convolution to return.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Overlap {
-    /// Wherever the two overlap.
+    /// All positions where the two overlap.
     Full,
-    /// As many elements as the longer of the two, from the middle.
+    /// As many elements as the longer one has, from the middle.
     Same,
-    /// Where the shorter lies within the longer.
+    /// The positions where the shorter one lies within the longer.
     Valid,
 }
 
-/// Whether the second of two sequences is turned round.
+/// Whether the second sequence is reversed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sliding {
-    /// It is: products of polynomials, filters.
+    /// Reversed: products of polynomials, and filters.
     Convolve,
-    /// It is not: how alike the two are, place by place.
+    /// Not reversed: the similarity of the two at each position.
     Correlate,
 }
 
@@ -48,7 +48,8 @@ impl Sliding {
 }
 
 impl Graph {
-    /// The area under samples along an axis, by trapezoids. Integers and bool compute in `f64`.
+    /// Returns the area under samples along an axis by the trapezoidal rule. Integers and bool are computed in
+    /// `f64`.
     pub fn trapezoid(&mut self, samples: ExprId, spacing: Spacing, axis: i64, site: Site) -> ExprId {
         let result = self.try_trapezoid(samples, spacing, axis, site);
         self.settle_all(result, "trapezoid", &samples_and_places(samples, spacing), site)
@@ -76,7 +77,7 @@ impl Graph {
         self.convert(total, dtype, site)
     }
 
-    /// The distances between neighbours, which broadcast with what is computed of neighbours.
+    /// Returns the distances between neighbours, which broadcast with results per neighbour.
     fn distances(
         &mut self,
         samples: ExprId,
@@ -110,9 +111,9 @@ impl Graph {
         self.try_expand_dims(at, &behind, site)
     }
 
-    /// The slopes of samples along an axis: half the difference of both neighbours, and at the ends the difference to
-    /// the one. Between samples at places of their own, the slope of the parabola through three. Integers and bool
-    /// compute in `f64`.
+    /// Returns the slopes of samples along an axis: half the difference of the two neighbours, and at the ends the
+    /// difference to the only neighbour. Samples at given positions use the slopes of parabolas through three
+    /// samples. Integers and bool are computed in `f64`.
     pub fn gradient(&mut self, samples: ExprId, spacing: Spacing, axis: i64, site: Site) -> ExprId {
         let result = self.try_gradient(samples, spacing, axis, site);
         self.settle_all(result, "gradient", &samples_and_places(samples, spacing), site)
@@ -153,7 +154,8 @@ impl Graph {
                 self.try_elementwise(Op::Divide, &[rise, width], site)?
             }
             Spacing::At(_) => {
-                // Along the axis of the widths, which are a vector with the axes behind it, or of the samples' shape.
+                // The axis of the widths, which are a vector followed by the remaining axes, or have the samples'
+                // shape.
                 let along = self.written(width).rank() - (shape.rank() - axis);
                 let left = self.part(width, along, None, Some(Dim::constant(-1)), 1, site)?;
                 let right = self.part(width, along, Some(Dim::ONE), None, 1, site)?;
@@ -177,8 +179,9 @@ impl Graph {
         self.convert(joined, dtype, site)
     }
 
-    /// One vector slid along another: at each place, the sum of the products of what lies side by side, in the common
-    /// dtype; of bool, whether any of them holds. A length that is a symbol is that of the second, and the shorter one.
+    /// Slides one vector along another: at each position, sums the products of the overlapping elements in the
+    /// common dtype; for bool, whether any of them holds. If a length is a symbol, it belongs to the second and
+    /// shorter vector.
     pub fn slide(&mut self, sliding: Sliding, vectors: [ExprId; 2], overlap: Overlap, site: Site) -> ExprId {
         let result = self.try_slide(sliding, vectors, overlap, site);
         self.settle_all(result, sliding.name(), &vectors, site)
@@ -228,21 +231,22 @@ impl Graph {
         let products = self.try_elementwise(times, &[windows, short], site)?;
         let sums = self.try_reduce(total, products, Some(&[-1]), false, Empty::Refused, site)?;
         let sums = self.convert(sums, dtype, site)?;
-        // The shorter one was slid along the longer one, which is the other way round.
+        // The shorter one was slid along the longer one, so the result is in reverse order.
         if is_shorter && sliding == Sliding::Correlate {
             return self.part(sums, 0, None, None, -1, site);
         }
         Ok(sums)
     }
 
-    /// A polynomial at `x`, by Horner's rule; its coefficients are a vector of constant length, the highest first.
+    /// Evaluates a polynomial at `x` by Horner's rule; its coefficients are a vector of constant length, highest
+    /// power first.
     pub fn polyval(&mut self, coefficients: ExprId, x: ExprId, site: Site) -> ExprId {
         let result = self.try_polyval(coefficients, x, site);
         self.settle_all(result, "polyval", &[coefficients, x], site)
     }
 
     fn try_polyval(&mut self, coefficients: ExprId, x: ExprId, site: Site) -> Result<ExprId, Problem> {
-        /// Coefficients, each of which is a product and a sum.
+        /// The most coefficients; each is a product and a sum.
         const MOST: i64 = 64;
         let count = match self.written(coefficients).dims() {
             [count] => count.as_constant().filter(|count| *count <= MOST),
@@ -264,8 +268,8 @@ impl Graph {
         Ok(value)
     }
 
-    /// The float in which something is computed of operands, and that of the result: integers and bool compute in `f64`,
-    /// floats of 16 bits in `f32`.
+    /// Returns the float dtype in which a function of operands is computed, and that of the result: integers and
+    /// bool are computed in `f64`, 16-bit floats in `f32`.
     pub(super) fn floats_of(&self, operands: &[ExprId]) -> (DType, DType) {
         let dtypes = operands.iter().map(|operand| match self.dtype(*operand) {
             float if float.class() == Class::Float => float,
@@ -275,7 +279,7 @@ impl Graph {
         (dtype.arithmetic(), dtype)
     }
 
-    /// Settles what is made of several operands; of a mistake among them there is nothing more to say.
+    /// Settles an op composed on several operands; if one of them is poisoned, nothing more is reported.
     pub(super) fn settle_all(
         &mut self,
         result: Result<ExprId, Problem>,

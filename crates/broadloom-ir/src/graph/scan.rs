@@ -1,7 +1,7 @@
-//! Running results along an axis.
+//! Scans: running results along an axis.
 //!
-//! Element `i` combines the elements `0..=i`, one after the other in the order of the axis: each is that before it
-//! combined with one element more. Floats of 16 bits are summed up and multiplied in `f32`, and each result is rounded.
+//! Element `i` combines the elements `0..=i` in the order of the axis: each result combines the one before it with
+//! one more element. Sums and products of 16-bit floats are computed in `f32`, and each result is rounded.
 
 use super::reduction::resolve_axis;
 use super::{Graph, Node, Site};
@@ -12,25 +12,25 @@ use crate::ops::Op;
 use crate::problem::Problem;
 use crate::reduce::ReduceOp;
 
-/// Of which elements running results are, and whether they begin with that of none.
+/// The elements that a scan takes, and whether it starts with the result of no elements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Running {
     /// `Sum`, `Prod`, `Min` or `Max`.
     pub op: ReduceOp,
-    /// Whether what is no number counts as nothing: 0 in a sum, 1 in a product.
+    /// Whether NaNs are ignored: they count as 0 in a sum and as 1 in a product.
     pub numbers: bool,
-    /// Whether the first result is that of no element, and there is one more than there are elements.
+    /// Whether the first result is that of no elements, so that there is one more result than there are elements.
     pub include_initial: bool,
 }
 
 impl Running {
-    /// All results of an op, one for each element.
+    /// Returns the scan of an op with one result per element.
     pub fn of(op: ReduceOp) -> Running {
         Running { op, numbers: false, include_initial: false }
     }
 }
 
-/// The name of the running results of an op in the text language, in dumps and in messages.
+/// Returns the name of an op's scan in the text language, in dumps and in messages.
 pub fn scan_name(op: ReduceOp) -> &'static str {
     match op {
         ReduceOp::Sum => "cumsum",
@@ -42,7 +42,7 @@ pub fn scan_name(op: ReduceOp) -> &'static str {
 }
 
 impl Graph {
-    /// Running results along an axis, of all elements in row-major order for `None`.
+    /// Scans along an axis; `None` scans all elements in row-major order.
     ///
     /// Sums and products have the dtype of those over the axis: integers and bools become 64 bits wide.
     pub fn scan(&mut self, running: Running, operand: ExprId, axis: Option<i64>, site: Site) -> ExprId {
@@ -52,8 +52,8 @@ impl Graph {
         self.settle(result, &name, &[operand], site)
     }
 
-    /// Like [`Graph::scan`] along one axis, from `initial` on, which has the dtype of the accumulator and the shape
-    /// without the axis: how a scan goes on where another one has ended. The result stays in that dtype.
+    /// Like [`Graph::scan`] along one axis, but starts from `initial`, which has the dtype of the accumulator and
+    /// the shape without the axis: it continues where another scan ended. The result stays in that dtype.
     pub(crate) fn scan_from(
         &mut self,
         op: ReduceOp,
@@ -80,7 +80,7 @@ impl Graph {
         if include_initial && !matches!(op, ReduceOp::Sum | ReduceOp::Prod) {
             return Err(Problem::Argument("has no value for zero elements: leave out `include_initial`"));
         }
-        // As in NumPy, a tensor without axes has one element in a row.
+        // As in NumPy, a tensor without axes counts as a row of one element.
         let is_flat = axis.is_none() || self.written(operand).rank() == 0 && matches!(axis, Some(0 | -1));
         let (operand, axis) = match axis {
             Some(axis) if !is_flat => (operand, resolve_axis(axis, self.written(operand).rank())?),

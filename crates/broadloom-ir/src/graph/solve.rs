@@ -1,23 +1,23 @@
-//! Which input axis determines which symbol.
+//! Determines which input axis gives the value of which symbol.
 
 use super::{InputInfo, SymbolInfo, symbol_named};
 use crate::dim::Dim;
 use crate::ids::{InputId, SymbolId};
 use std::collections::VecDeque;
 
-/// How a symbol is computed when a graph is bound: the size of an axis of an input is `k * symbol + rest`
-/// ([`Dim::linear_in`]), where only symbols that are solved before occur in `rest`.
+/// The computation of a symbol when a graph is bound: the size of an axis of an input is `k * symbol + rest`
+/// ([`Dim::linear_in`]), and `rest` contains only symbols that are solved earlier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Solution {
-    /// What is computed.
+    /// The symbol that is computed.
     pub symbol: SymbolId,
-    /// From this input.
+    /// The input that determines it.
     pub input: InputId,
-    /// From the size of this axis.
+    /// The axis whose size determines it.
     pub axis: usize,
 }
 
-/// Solutions in the order in which they can be computed. Symbols that no axis determines are left out.
+/// Returns solutions in a valid order. Symbols that no axis determines are left out.
 pub(super) fn solve(inputs: &[InputInfo], symbols: &[SymbolInfo]) -> Vec<Solution> {
     struct Equation<'a> {
         input: InputId,
@@ -43,7 +43,7 @@ pub(super) fn solve(inputs: &[InputInfo], symbols: &[SymbolInfo]) -> Vec<Solutio
     let mut solved = vec![false; symbols.len()];
     let mut solutions = Vec::new();
     let mut queue: VecDeque<usize> = (0..equations.len()).collect();
-    // Axes that may be 1 come last: only where nothing else says what a symbol is, it is the size that is not 1.
+    // Axes that may be 1 come last: only if nothing else determines a symbol, the size that is not 1 does.
     let mut stretched: VecDeque<usize> =
         (0..equations.len()).filter(|index| equations[*index].may_be_one).collect();
     loop {

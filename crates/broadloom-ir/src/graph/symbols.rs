@@ -1,7 +1,7 @@
-//! Symbolic sizes: names, what is stated of them, and declared equalities.
+//! Symbolic sizes: names, declared facts and declared equalities.
 //!
-//! A fact is stated before the symbol is used, so that it holds for all of the graph and what was accepted stays
-//! accepted. A size that is a multiple of `k` is `k` times its symbol: divisibility then is plain arithmetic. A
+//! A fact is declared before the symbol is used, so it holds for the whole graph, and accepted expressions stay
+//! accepted. A size that is a multiple of `k` is `k` times its symbol, so divisibility is plain arithmetic. A
 //! declared equality is a substitution.
 
 use super::{Graph, MAX_IDS, MAX_NAME, Obligation, Site, clipped};
@@ -13,9 +13,9 @@ use std::collections::HashMap;
 /// How a symbol gets its value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SymbolKind {
-    /// It stands for one size, whatever that is: from the arrays, or given by name.
+    /// It stands for one size of any value: from the arrays, or given by name.
     Rigid,
-    /// An input's axis whose size is inferred from its use (`_`).
+    /// An axis of an input whose size is inferred from its use (`_`).
     Flexible,
     /// Given by name at each call.
     Parameter,
@@ -26,43 +26,41 @@ pub enum SymbolKind {
 pub struct SymbolInfo {
     /// Its name.
     pub name: Box<str>,
-    /// Where it was made first.
+    /// The place where it was first made.
     pub site: Site,
     /// How it gets its value.
     pub kind: SymbolKind,
-    /// The size of this name is so many times the symbol; positive, and 1 unless it was stated to be a multiple of
-    /// something.
+    /// The size with this name is this many times the symbol; positive, and 1 unless it was declared a multiple.
     pub unit: i64,
-    /// What is known of the symbol's values, to be checked when a graph is bound.
+    /// What is known of the symbol's values; checked when a graph is bound.
     pub facts: Facts,
-    /// A size of this name that is to be expected: a hint, on which no result depends but the rounding of an `einsum` of
-    /// three or more operands, whose order it may choose.
+    /// The expected size of this name. It is a hint: it affects results only through the rounding of an `einsum` of
+    /// three or more operands, whose order it may determine.
     pub likely: Option<i64>,
 }
 
 impl SymbolInfo {
-    /// The name and what it counts.
+    /// Returns the name and its unit.
     pub fn named(&self) -> Named<'_> {
         Named { name: &self.name, unit: self.unit }
     }
 }
 
-/// The symbol whose name stands for exactly this size, if there is one.
+/// Returns the symbol whose name stands for exactly this size, if there is one.
 pub fn symbol_named(size: &Dim, symbols: &[SymbolInfo]) -> Option<SymbolId> {
     let &[symbol] = size.symbols().as_slice() else { return None };
     let unit = symbols.get(symbol.index())?.unit;
     (Dim::symbol(symbol).scale(unit).as_ref() == Ok(size)).then_some(symbol)
 }
 
-/// What became of a declared equality.
+/// The outcome of a declared equality.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Declared {
-    /// One symbol stands for the other side from now on: the two are the same size in every shape.
+    /// One symbol stands for the other side from now on: both are the same size in every shape.
     Substituted,
-    /// Neither side is a symbol that is not used yet: the equality is checked when arrays are bound, and shapes do
-    /// not know it.
+    /// Neither side is an unused symbol: the equality is checked when arrays are bound, and shapes do not use it.
     Checked,
-    /// It was a mistake, which is recorded.
+    /// A mistake, which has been recorded.
     Refused,
 }
 
@@ -71,7 +69,7 @@ pub enum Declared {
 pub(super) struct Symbols {
     infos: Vec<SymbolInfo>,
     of_name: HashMap<Box<str>, SymbolId>,
-    /// What a declaration put in a symbol's place.
+    /// The sizes that declarations substituted for symbols.
     declared: HashMap<SymbolId, Dim>,
     used: HashMap<SymbolId, Site>,
     has_flexible: bool,
@@ -102,20 +100,20 @@ impl Symbols {
         self.infos.len() >= MAX_IDS
     }
 
-    /// What declarations put in the place of symbols.
+    /// Returns the sizes that declarations substituted for symbols.
     pub(super) fn declared(&self) -> impl Iterator<Item = (SymbolId, &Dim)> {
         self.declared.iter().map(|(symbol, value)| (*symbol, value))
     }
 
-    /// What the symbol's name stands for.
+    /// Returns the size that the symbol's name stands for.
     fn size(&self, symbol: SymbolId) -> Dim {
         let value = self.declared.get(&symbol).cloned().unwrap_or(Dim::symbol(symbol));
         let unit = self.get(symbol).map_or(1, |info| info.unit);
-        // A declaration whose size cannot be written was refused.
+        // A declaration whose size cannot be represented was refused.
         value.scale(unit).unwrap_or(value)
     }
 
-    /// A size that an op takes over: declarations replace symbols, and its symbols are used from now on.
+    /// Accepts a size for an op: declarations replace symbols, and its symbols count as used from now on.
     pub(super) fn accept(&mut self, dim: &Dim, site: Site) -> Result<Dim, Problem> {
         let accepted = self.expand(dim)?;
         for symbol in dim.symbols() {
@@ -124,7 +122,7 @@ impl Symbols {
         Ok(accepted)
     }
 
-    /// A size with what declarations put in the place of its symbols.
+    /// Returns a size with the substitutions of declarations applied.
     fn expand(&self, dim: &Dim) -> Result<Dim, Problem> {
         if dim.symbols().iter().any(|symbol| symbol.index() >= self.infos.len()) {
             return Err(Problem::ForeignSymbol);
@@ -132,7 +130,7 @@ impl Symbols {
         dim.substitute_all(&|symbol| self.declared.get(&symbol)).map_err(Problem::Size)
     }
 
-    /// A new symbol. The name is checked by the caller.
+    /// Adds a symbol. The caller has checked the name.
     fn add(&mut self, name: &str, kind: SymbolKind, site: Site) -> SymbolId {
         let symbol = SymbolId::new(self.infos.len());
         let facts = Facts::default();
@@ -142,7 +140,8 @@ impl Symbols {
         symbol
     }
 
-    /// Adds the symbols of another graph, under the same ids if there are none yet. The caller gives each of them.
+    /// Takes over the symbols of another graph under the same ids, if there are none yet. The caller supplies them
+    /// all.
     pub(super) fn take_over(&mut self, symbols: &[SymbolInfo]) {
         for info in symbols {
             self.of_name.insert(info.name.clone(), SymbolId::new(self.infos.len()));
@@ -157,7 +156,7 @@ impl Symbols {
         }
     }
 
-    /// The flexible size of an axis of an input. User's names have no `?`.
+    /// Adds the flexible size of an axis of an input. Names from the user contain no `?`.
     pub(super) fn flexible(&mut self, input: &str, axis: usize, site: Site) -> SymbolId {
         let name = format!("?{input}.{axis}");
         match self.of_name.get(&*name) {
@@ -166,20 +165,20 @@ impl Symbols {
         }
     }
 
-    /// The inferred size of a reshape. Its name has no dot, unlike those of axes (`?w.0`).
+    /// Adds the inferred size of a reshape. Its name has no dot, unlike those of axes (`?w.0`).
     pub(super) fn quotient(&mut self, site: Site) -> SymbolId {
         let name = format!("?reshape{}", self.infos.len());
         self.add_flexible(&name, site)
     }
 
-    /// A size that counts as used from the beginning, so that no facts can be stated of it.
+    /// Adds a size that counts as used from the start, so no facts can be declared about it.
     fn add_flexible(&mut self, name: &str, site: Site) -> SymbolId {
         let symbol = self.add(name, SymbolKind::Flexible, site);
         self.used.insert(symbol, site);
         symbol
     }
 
-    /// A symbol of which facts may still be stated.
+    /// Returns a symbol about which facts can still be declared.
     fn unused(&mut self, symbol: SymbolId) -> Result<&mut SymbolInfo, Problem> {
         let Some(info) = self.infos.get_mut(symbol.index()) else { return Err(Problem::ForeignSymbol) };
         match self.used.get(&symbol) {
@@ -190,14 +189,14 @@ impl Symbols {
 }
 
 impl Graph {
-    /// The symbol of this name: zero or more, the same size wherever the name is used in this graph.
+    /// Returns the symbol of this name: zero or more, and the same size wherever the name is used in this graph.
     ///
-    /// Names are letters, digits and `_`, not beginning with a digit, and not `_` alone.
+    /// Names consist of letters, digits and `_`; they neither start with a digit nor are `_` alone.
     pub fn symbol(&mut self, name: &str, site: Site) -> SymbolId {
         self.make_symbol(name, SymbolKind::Rigid, site)
     }
 
-    /// Like [`Graph::symbol`], of a size that each call gives by name, so that no input need determine it.
+    /// Like [`Graph::symbol`], for a size that each call gives by name, so that no input has to determine it.
     pub fn parameter(&mut self, name: &str, site: Site) -> SymbolId {
         let symbol = self.make_symbol(name, SymbolKind::Parameter, site);
         if let Some(info) = self.symbols.infos.get_mut(symbol.index()) {
@@ -228,24 +227,25 @@ impl Graph {
         self.symbols.add(name, kind, site)
     }
 
-    /// The symbols in order of creation.
+    /// Returns the symbols in the order of creation.
     pub fn symbols(&self) -> &[SymbolInfo] {
         self.symbols.all()
     }
 
-    /// The size that a symbol's name stands for: a multiple of the symbol, or what a declaration put in its place.
+    /// Returns the size that a symbol's name stands for: a multiple of the symbol, or the size that a declaration
+    /// substituted for it.
     pub fn symbol_size(&self, symbol: SymbolId) -> Dim {
         self.symbols.size(symbol)
     }
 
-    /// Notes that a size is used, as by arithmetic on it: from now on no fact of its symbols can be stated.
+    /// Marks a size as used, for example by arithmetic: from now on no fact about its symbols can be declared.
     pub fn use_size(&mut self, dim: &Dim, site: Site) {
         for symbol in dim.symbols() {
             self.symbols.used.entry(symbol).or_insert(site);
         }
     }
 
-    /// States that the size of a symbol's name is within bounds, both included, which every call checks.
+    /// Declares that the size of a symbol's name is within bounds, both included. Every call checks this.
     pub fn state_range(&mut self, symbol: SymbolId, lower: Option<i64>, upper: Option<i64>, site: Site) {
         let result = self.symbols.unused(symbol).and_then(|info| {
             let unit = info.unit;
@@ -262,7 +262,7 @@ impl Graph {
         self.settle_fact(result, "range", site);
     }
 
-    /// States that the size of a symbol's name is a multiple of a positive number, which every call checks.
+    /// Declares that the size of a symbol's name is a multiple of a positive number. Every call checks this.
     pub fn state_multiple(&mut self, symbol: SymbolId, of: i64, site: Site) {
         let result = self.symbols.unused(symbol).and_then(|info| {
             let Facts { lower, upper } = info.facts;
@@ -284,15 +284,15 @@ impl Graph {
         self.settle_fact(result, "multiple_of", site);
     }
 
-    /// Notes a size to be expected.
+    /// Records an expected size.
     pub fn state_likely(&mut self, symbol: SymbolId, size: i64) {
         if let Some(info) = self.symbols.infos.get_mut(symbol.index()) {
             info.likely = Some(size);
         }
     }
 
-    /// States that two sizes are equal. If one of them is a symbol that is not used yet, it stands for the other one
-    /// from now on.
+    /// Declares that two sizes are equal. If one of them is an unused symbol, it stands for the other size from now
+    /// on.
     pub fn declare_equal(&mut self, left: &Dim, right: &Dim, site: Site) -> Declared {
         let result = self.try_declare(left, right, site);
         match result {
@@ -337,7 +337,7 @@ impl Graph {
             }
             return self.substitute_symbol(symbol, value, site);
         }
-        // It would have been a substitution, had the symbol not been used before.
+        // It would have been a substitution if the symbol had not been used before.
         if let Some(problem) = late {
             return Err(problem);
         }
@@ -350,7 +350,7 @@ impl Graph {
     fn substitute_symbol(&mut self, symbol: SymbolId, value: Dim, site: Site) -> Result<Declared, Problem> {
         let info = &self.symbols.infos[symbol.index()];
         let (facts, unit) = (info.facts, info.unit);
-        // What was stated of the symbol must hold for the value that replaces it.
+        // The facts declared about the symbol must hold for the value that replaces it.
         let mut demands = vec![value.sub(&Dim::constant(facts.lower)).map_err(Problem::Size)?];
         if let Some(upper) = facts.upper {
             demands.push(Dim::constant(upper).sub(&value).map_err(Problem::Size)?);
@@ -368,7 +368,7 @@ impl Graph {
         }
         value.scale(unit).map_err(Problem::Size)?;
         self.use_size(&value, site);
-        // No fact can be stated of a symbol that no longer occurs.
+        // No fact can be declared about a symbol that no longer occurs.
         self.symbols.used.insert(symbol, site);
         self.symbols.declared.insert(symbol, value);
         Ok(Declared::Substituted)

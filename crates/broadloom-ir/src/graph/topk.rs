@@ -1,8 +1,8 @@
 //! The best elements along an axis.
 //!
-//! The order is that of the reductions of [`crate::reduce`] that look for one extreme: a NaN beats every number, -0 is
-//! below +0 as a value, and equal elements (both zeros are) rank by their indices. So with `k = 1` the values are those
-//! of `max` or `min`, and the indices those of `argmax` or `argmin`, to the bit.
+//! The order is that of the reductions of [`crate::reduce`] that find one extreme: a NaN beats every number, -0 is
+//! less than +0 as a value, and equal elements (which both zeros are) rank by their indices. So for `k = 1` the
+//! values are those of `max` or `min`, and the indices those of `argmax` or `argmin`, bit for bit.
 
 use super::reduction::resolve_axis;
 use super::{Graph, Node, Site};
@@ -13,29 +13,29 @@ use crate::problem::{Problem, Requirement};
 use crate::reduce::ReduceOp;
 use crate::shape::Shape;
 
-/// So many elements can be asked for: what is best so far is kept in order, one element after the other.
+/// The most elements that can be requested: the best so far are kept in order, one after the other.
 pub const MAX_TOPK: usize = 64;
 
-/// Which elements along an axis are asked for, and what of them.
+/// Selects the best elements along an axis, or their indices.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct TopK {
     /// The axis of the operand.
     pub axis: usize,
-    /// How many: 1 to [`MAX_TOPK`].
+    /// The number of elements: 1 to [`MAX_TOPK`].
     pub k: usize,
-    /// The greatest ones, or the least ones.
+    /// Whether to select the greatest instead of the least.
     pub largest: bool,
-    /// Their indices (i64), or themselves.
+    /// Whether to return the indices (i64) instead of the elements.
     pub indices: bool,
 }
 
 impl TopK {
-    /// The name in the text language, in dumps and in messages.
+    /// Returns the name in the text language, in dumps and in messages.
     pub fn name(self) -> &'static str {
         if self.indices { "argtopk" } else { "topk" }
     }
 
-    /// The reduction that gives the first of them.
+    /// Returns the reduction that gives the first of them.
     pub fn first(self) -> ReduceOp {
         match (self.largest, self.indices) {
             (true, false) => ReduceOp::Max,
@@ -47,26 +47,30 @@ impl TopK {
 }
 
 impl Graph {
-    /// The `k` greatest elements along an axis, or the `k` least, best first: the axis has the size `k` in the result.
+    /// Returns the `k` greatest or least elements along an axis, best first: the axis has size `k` in the result.
     ///
-    /// NaNs come before all numbers, whichever are asked for.
+    /// NaNs come before all numbers in both cases.
     pub fn topk(&mut self, operand: ExprId, k: i64, axis: i64, largest: bool, site: Site) -> ExprId {
         let result = self.try_topk(operand, k, axis, largest, false, site);
         self.settle(result, "topk", &[operand], site)
     }
 
-    /// The indices (i64) along the axis of what [`Graph::topk`] gives: of equal elements, and of NaNs, the lower first.
+    /// Returns the indices (i64) along the axis of the elements that [`Graph::topk`] returns: among equal elements,
+    /// and among NaNs, the lower index comes first.
     pub fn argtopk(&mut self, operand: ExprId, k: i64, axis: i64, largest: bool, site: Site) -> ExprId {
         let result = self.try_topk(operand, k, axis, largest, true, site);
         self.settle(result, "argtopk", &[operand], site)
     }
 
-    /// The indices of what [`Graph::topk`] gave. Of a mistake there are none, and it is told once.
+    /// Returns the indices of the elements that [`Graph::topk`] returned. A mistake is reported only once and has
+    /// no indices.
     pub fn indices_of_topk(&mut self, values: ExprId, site: Site) -> ExprId {
         match self.node(values) {
             Node::TopK { operand, topk } => {
                 let (operand, TopK { axis, k, largest, .. }) = (*operand, *topk);
-                self.argtopk(operand, k as i64, axis as i64, largest, site)
+                let result = self.try_topk(operand, k as i64, axis as i64, largest, true, site);
+                // The indices come from the call that gave the values.
+                self.settle(result, "topk", &[operand], site)
             }
             _ => self.poison(),
         }

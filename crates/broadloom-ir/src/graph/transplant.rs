@@ -1,4 +1,5 @@
-//! What the rewriter of checked graphs needs of the builder: the same symbols and inputs, and nodes without checks.
+//! The parts of the builder for the rewriter of checked graphs: the same symbols and inputs, and nodes without
+//! checks.
 
 use super::{CheckedGraph, Demand, Graph, InputDim, InputInfo, Node, Site};
 use crate::dim::Facts;
@@ -7,19 +8,19 @@ use crate::ids::{ExprId, SymbolId};
 use crate::shape::Shape;
 
 impl Graph {
-    /// A graph with the symbols of another under the same ids. The caller gives each of them.
+    /// Returns a graph with the symbols of another under the same ids. The caller supplies them all.
     pub(crate) fn with_symbols_of(graph: &CheckedGraph) -> Graph {
         let mut fresh = Graph::new();
         fresh.symbols.take_over(graph.symbols());
         fresh
     }
 
-    /// From now on nothing is known of a symbol's values.
+    /// Forgets everything known of a symbol's values.
     pub(crate) fn forget_facts(&mut self, symbol: SymbolId) {
         self.symbols.forget_facts(symbol);
     }
 
-    /// An input as it is in the graph [whose symbols these are](Graph::with_symbols_of).
+    /// Declares an input as it is in the graph [whose symbols these are](Graph::with_symbols_of).
     pub(crate) fn declare(&mut self, input: &InputInfo) -> ExprId {
         let dims = input.shape.iter().enumerate().map(|(axis, dim)| match input.may_be_one.contains(&axis) {
             true => InputDim::OneOr(dim.clone()),
@@ -28,7 +29,7 @@ impl Graph {
         self.input_of(&input.name, input.dtype, &dims.collect::<Vec<_>>(), input.site)
     }
 
-    /// A node whose dtype and shape the caller knows. What it demands of sizes is the caller's concern.
+    /// Adds a node whose dtype and shape the caller knows. The caller takes care of its conditions on sizes.
     pub(crate) fn place_node(
         &mut self,
         node: Node,
@@ -41,20 +42,20 @@ impl Graph {
         self.settle(result, call, &[], site)
     }
 
-    /// The expression that is such a node, if there is one.
+    /// Returns the expression of an equal node, if there is one.
     pub(crate) fn find(&self, node: Node, dtype: DType, shape: Shape) -> Option<ExprId> {
         self.interned.get(&(node, dtype, shape)).copied()
     }
 
-    /// The number of expressions so far.
+    /// Returns the number of expressions so far.
     pub(crate) fn count(&self) -> usize {
         self.entries.len()
     }
 }
 
 impl CheckedGraph {
-    /// The same graph without the facts of a symbol, and without the bounds that mention it: what holds for any number
-    /// of rows.
+    /// Returns the same graph without the facts of a symbol and without the bounds that mention it: what holds for
+    /// any number of rows.
     pub(crate) fn without_facts(&self, symbol: SymbolId) -> CheckedGraph {
         self.edited(|symbols, obligations| {
             if let Some(info) = symbols.get_mut(symbol.index()) {

@@ -1,4 +1,4 @@
-//! Equality of sizes while a graph is built, and the inference of flexible ones.
+//! Equality of sizes while a graph is built, and inference of flexible sizes.
 //!
 //! ```text
 //! meet(p, q)   p ≡ q                           same
@@ -8,9 +8,9 @@
 //!              else                            clash for some sizes
 //! ```
 //!
-//! Shapes in the graph stay as they were written. What was found is put in when sizes are compared or shown, and when
-//! the graph is finished. So whether a size is the literal 1 never depends on what was inferred, and neither does
-//! acceptance on the order of the ops.
+//! Shapes in the graph stay as written. Found sizes are inserted when sizes are compared or shown, and when the
+//! graph is finished. So inference never affects whether a size is the literal 1, and acceptance does not depend on
+//! the order of the ops.
 
 use super::{Operands, Site, Symbols};
 use crate::dim::{Dim, DimError};
@@ -19,7 +19,7 @@ use crate::problem::{Alignment, Certainty, Meeting};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-/// Why two sizes have to be equal.
+/// The reason why two sizes have to be equal.
 #[derive(Debug, Clone)]
 pub(crate) struct Cause {
     /// Name of the op.
@@ -27,24 +27,24 @@ pub(crate) struct Cause {
     /// Its operands.
     pub operands: Operands,
     pub site: Site,
-    /// What is compared of the operands.
+    /// The compared properties of the operands.
     pub compared: Compared,
 }
 
-/// What is compared.
+/// The compared properties.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Compared {
-    /// The sizes that two of the operands have on an axis of the result.
+    /// The sizes of two operands on an axis of the result.
     Axis { axis: usize, operands: [usize; 2] },
     /// The sizes of two axes that meet in a product.
     Meeting { meeting: Meeting, operands: [usize; 2], alignment: Arc<Alignment> },
     /// The numbers of elements.
     Count,
-    /// The number of elements and the product of the given sizes (`by`) times the inferred one.
+    /// The number of elements, and the product of the given sizes (`by`) times the inferred size.
     Quotient { by: Dim, quotient: SymbolId },
 }
 
-/// Whether two sizes are equal.
+/// The outcome of a comparison of two sizes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fit {
     /// They are equal, or the equation is kept and settled later.
@@ -52,7 +52,7 @@ pub(crate) enum Fit {
     Clash(Certainty),
 }
 
-/// A pair of sizes that an op needs to be equal.
+/// A pair of sizes that an op requires to be equal.
 #[derive(Debug, Clone)]
 pub(crate) struct Equation {
     pub left: Dim,
@@ -61,7 +61,7 @@ pub(crate) struct Equation {
 }
 
 impl Equation {
-    /// The symbols of both sides, each once.
+    /// Returns the symbols of both sides, each once.
     fn symbols(&self) -> Vec<SymbolId> {
         let mut symbols = self.left.symbols();
         symbols.extend(self.right.symbols());
@@ -75,16 +75,16 @@ impl Equation {
 #[derive(Default)]
 pub(super) struct Unifier {
     values: HashMap<SymbolId, Dim>,
-    /// The pairs by which sizes were found, as written: the edges of a forest in which the path between two sizes
+    /// The pairs from which sizes were found, as written: the edges of a forest in which the path between two sizes
     /// explains why they are equal.
     links: Vec<Equation>,
     /// The links in which a size occurs.
     linked: HashMap<SymbolId, Vec<usize>>,
-    /// Pairs that are not decided; `None` once they are.
+    /// Undecided pairs; `None` once they are decided.
     postponed: Vec<Option<Equation>>,
-    /// The pairs to try again when a size is found, each once however often it was tried.
+    /// The pairs to try again when a size is found, each once however often it has been tried.
     waiting: HashMap<SymbolId, BTreeSet<usize>>,
-    /// What undoes the changes since [`Unifier::keep`].
+    /// The entries that undo the changes since [`Unifier::keep`].
     journal: Vec<Undo>,
 }
 
@@ -97,17 +97,17 @@ enum Undo {
 }
 
 impl Unifier {
-    /// Keeps what was found: the op is done.
+    /// Keeps the sizes found: the op is done.
     pub(super) fn keep(&mut self) {
         self.journal.clear();
     }
 
-    /// The length of the journal, to which [`Unifier::undo`] goes back.
+    /// Returns the length of the journal, for [`Unifier::undo`].
     pub(super) fn mark(&self) -> usize {
         self.journal.len()
     }
 
-    /// Takes back what the current op has found since `mark`.
+    /// Undoes everything that the current op has found since `mark`.
     pub(super) fn undo(&mut self, mark: usize) {
         for undo in self.journal.drain(mark..).rev() {
             match undo {
@@ -133,7 +133,7 @@ impl Unifier {
         }
     }
 
-    /// A size with all that was found.
+    /// Returns a size with all found sizes inserted.
     pub(super) fn resolved(&self, dim: &Dim) -> Result<Dim, DimError> {
         let mut resolved = dim.clone();
         if self.values.is_empty() {
@@ -145,8 +145,8 @@ impl Unifier {
         Ok(resolved)
     }
 
-    /// Path compression: resolves the values of the symbols of a size. Without it, each comparison at the end of a long
-    /// chain would walk the whole chain.
+    /// Compresses paths: resolves the values of the symbols of a size. Without this, each comparison at the end of
+    /// a long chain would walk the whole chain.
     fn shorten(&mut self, dim: &Dim) {
         let known = |values: &HashMap<SymbolId, Dim>, dim: &Dim| -> Vec<SymbolId> {
             dim.symbols().into_iter().filter(|symbol| values.contains_key(symbol)).collect()
@@ -164,16 +164,16 @@ impl Unifier {
             if parts.is_empty() {
                 continue;
             }
-            // What cannot be written stays as it is, and is reported by whoever needs it.
+            // A size that cannot be represented stays as it is; whoever needs it reports it.
             let Ok(value) = before.substitute_all(&|part| self.values.get(&part)) else { return };
             self.journal.push(Undo::Value(symbol, self.values.insert(symbol, value)));
         }
     }
 
-    /// The values of all sizes that were found, fully resolved.
+    /// Returns the values of all found sizes, fully resolved.
     pub(super) fn solution(&self) -> Result<HashMap<SymbolId, Dim>, DimError> {
         let mut found: Vec<SymbolId> = self.values.keys().copied().collect();
-        // Older symbols first: newer ones stand for older ones, so that paths stay short.
+        // Older symbols come first: newer ones stand for older ones, so paths stay short.
         found.sort_unstable();
         let mut short = Unifier { values: self.values.clone(), ..Unifier::default() };
         for symbol in found {
@@ -183,7 +183,7 @@ impl Unifier {
         Ok(short.values)
     }
 
-    /// Requires that two sizes are equal, which may determine flexible ones.
+    /// Requires that two sizes are equal, which may determine flexible sizes.
     pub(super) fn meet(&mut self, symbols: &Symbols, left: &Dim, right: &Dim, cause: &Cause) -> Fit {
         if left == right {
             return Fit::Same;
@@ -197,7 +197,7 @@ impl Unifier {
         self.settle(symbols, Equation { left: left.clone(), right: right.clone(), cause: cause.clone() })
     }
 
-    /// Decides an equation if that is possible yet, then the postponed ones that depend on what it determines.
+    /// Decides an equation if that is possible already, then the postponed ones that depend on what it determines.
     pub(super) fn settle(&mut self, symbols: &Symbols, equation: Equation) -> Fit {
         let mut queue = vec![(None, equation)];
         while let Some((index, equation)) = queue.pop() {
@@ -239,7 +239,7 @@ impl Unifier {
     fn postpone(&mut self, index: Option<usize>, equation: Equation) {
         let index = index.unwrap_or(self.postponed.len());
         for side in [&equation.left, &equation.right] {
-            // What cannot be written is reported when the graph is finished.
+            // A side that cannot be represented is reported when the graph is finished.
             let Ok(side) = self.resolved(side) else { continue };
             for symbol in side.symbols() {
                 if self.waiting.entry(symbol).or_default().insert(index) {
@@ -269,8 +269,9 @@ impl Unifier {
         }
         let mut mentioned = difference.symbols();
         mentioned.retain(|symbol| symbols.is_flexible(*symbol));
-        // The newest first, so that older ones stay. One that stands on both sides is solved like any other: to refuse
-        // `?a` against `2*?a` would accept or not, by the order, what `?a+?b` against `?a` and `?b` against `?a` say.
+        // Solve for the newest symbol, so that older ones stay. A symbol on both sides is solved like any other: if
+        // `?a` against `2*?a` were refused, the order of the ops would decide about the equivalent `?a+?b` against
+        // `?a` and `?b` against `?a`.
         let lone = mentioned.iter().rev().find_map(|&symbol| {
             let (factor, rest) = difference.linear_in(symbol)?;
             let value = rest.neg().ok()?.exact_div(&Dim::constant(factor))?;
@@ -283,7 +284,7 @@ impl Unifier {
         }
     }
 
-    /// The inferred size of a reshape.
+    /// Divides to find the inferred size of a reshape.
     fn divide(&self, symbols: &Symbols, count: &Dim, by: &Dim, quotient: SymbolId) -> Decision {
         match (self.resolved(count), self.resolved(by)) {
             (Ok(count), Ok(by)) => match count.exact_div(&by) {
@@ -294,17 +295,18 @@ impl Unifier {
         }
     }
 
-    /// The equations that are still postponed.
+    /// Returns the equations that are still postponed.
     pub(super) fn undecided(&self) -> impl Iterator<Item = &Equation> {
         self.postponed.iter().flatten()
     }
 
-    /// Why a flexible size is what it is: pairs that lead from it to the size that was found, nearest first.
+    /// Returns the reasons for the value of a flexible size: pairs that lead from it to the size found, nearest
+    /// first.
     pub(super) fn reasons(&self, symbol: SymbolId) -> Vec<&Equation> {
         let Ok(target) = self.resolved(&Dim::symbol(symbol)) else { return Vec::new() };
-        /// Longer ways than this explain nothing.
+        /// A longer path than this explains nothing.
         const MOST: usize = 64;
-        // Breadth first, by the link over which each symbol was reached.
+        // A breadth-first search that records the link over which each symbol was reached.
         let mut reached: Vec<(SymbolId, Option<(usize, usize)>)> = vec![(symbol, None)];
         let mut next = 0;
         while let Some(&(symbol, _)) = reached.get(next) {

@@ -11,29 +11,29 @@ use crate::problem::{Problem, Requirement};
 use crate::shape::{MAX_RANK, Shape};
 use smallvec::smallvec;
 
-/// What to take of an axis. Negative constants count from the end of the axis. Bounds are strict: `0..16` of `n`
-/// elements demands `n >= 16`.
+/// The part of an axis to take. Negative constants count from the end of the axis. Bounds are strict: `0..16` of
+/// `n` elements requires `n >= 16`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SliceSpec {
-    /// All of it.
+    /// The whole axis.
     All,
-    /// The elements `start..stop`, every `step`-th of them; for a negative step from the last one backwards.
+    /// Every `step`-th of the elements `start..stop`; a negative step goes backwards from the last one.
     Range {
-        /// First element; 0 if absent.
+        /// The first element; 0 if absent.
         start: Option<Dim>,
-        /// After the last element; the size of the axis if absent.
+        /// The position after the last element; the size of the axis if absent.
         stop: Option<Dim>,
-        /// Not zero.
+        /// The step; not zero.
         step: i64,
     },
     /// One element; the axis disappears.
     At(Dim),
-    /// A new axis of the literal size 1, which takes no axis of the operand.
+    /// A new axis of the literal size 1, which consumes no axis of the operand.
     NewAxis,
 }
 
 impl Graph {
-    /// The same elements in row-major order under other sizes, of which one (`None`) may be left to inference.
+    /// Returns the same elements in row-major order under other sizes. One size (`None`) may be inferred.
     pub fn reshape(&mut self, operand: ExprId, dims: &[Option<Dim>], site: Site) -> ExprId {
         let result = self.try_reshape(operand, dims, site);
         self.settle(result, "reshape", &[operand], site)
@@ -83,8 +83,8 @@ impl Graph {
         self.insert_view(View::Reshape, operand, shape, obligations, site)
     }
 
-    /// The number of elements divided by the product of the given sizes. While inferred sizes are open, the quotient is
-    /// an inferred size, too.
+    /// Returns the number of elements divided by the product of the given sizes. While inferred sizes are unknown,
+    /// the quotient is an inferred size too.
     fn quotient(&mut self, operand: ExprId, have: &Dim, given: &Dim, site: Site) -> Result<Dim, Problem> {
         let resolved = [self.resolved_dim(have), self.resolved_dim(given)];
         if let Some(quotient) = resolved[0].exact_div(&resolved[1]) {
@@ -104,9 +104,9 @@ impl Graph {
         Ok(Dim::symbol(quotient))
     }
 
-    /// `(n, k)` if the quotient is a size once it is stated that the symbol `n` is a multiple of `k`.
+    /// Returns `(n, k)` if the quotient becomes a size once the symbol `n` is declared a multiple of `k`.
     pub(super) fn stated_multiple(&self, have: &Dim, by: &Dim) -> Option<(Box<str>, i64)> {
-        /// Least factors that are tried; beside them, what the size is divided by each of them.
+        /// The greatest factor tried directly; greater ones are tried as quotients of the size by these.
         const MOST: i64 = 4096;
         let by = by.as_constant().filter(|by| *by > 0)?;
         let least: Vec<i64> = (1..=MOST.min(by)).filter(|k| by % k == 0).collect();
@@ -122,8 +122,8 @@ impl Graph {
         })
     }
 
-    /// The same elements under sizes that equal those of the operand for reasons which shapes do not show: each call
-    /// checks it. `None` keeps a size. This is the only way to turn a symbol into a literal 1.
+    /// Replaces sizes by equal ones where shapes do not show the equality; each call checks it. `None` keeps a
+    /// size. This is the only way to turn a symbol into a literal 1.
     pub fn rebind(&mut self, operand: ExprId, dims: &[Option<Dim>], site: Site) -> ExprId {
         let result = self.try_rebind(operand, dims, site);
         self.settle(result, "rebind", &[operand], site)
@@ -170,7 +170,7 @@ impl Graph {
         Ok(expr)
     }
 
-    /// Axis `i` of the result is axis `axes[i]` of the operand.
+    /// Permutes the axes: axis `i` of the result is axis `axes[i]` of the operand.
     pub fn permute_dims(&mut self, operand: ExprId, axes: &[i64], site: Site) -> ExprId {
         let result = self.try_permute(operand, axes, site);
         self.settle(result, "permute_dims", &[operand], site)
@@ -251,7 +251,7 @@ impl Graph {
         self.insert_view(View::Squeeze(axes), operand, shape, Vec::new(), site)
     }
 
-    /// The operand stretched to a shape: each of its axes is the literal 1 or the wanted size.
+    /// Stretches the operand to a shape: each of its axes is the literal 1 or the wanted size.
     pub fn broadcast_to(&mut self, operand: ExprId, shape: Shape, site: Site) -> ExprId {
         let result = self.try_broadcast_to(operand, shape, site);
         self.settle(result, "broadcast_to", &[operand], site)
@@ -291,7 +291,7 @@ impl Graph {
         self.insert_view(View::BroadcastTo, operand, shape, obligations, site)
     }
 
-    /// Parts of axes, single elements and new axes, from the first axis on; axes that are not named stay whole.
+    /// Takes parts of axes, single elements and new axes, from the first axis on; remaining axes stay whole.
     pub fn slice(&mut self, operand: ExprId, slices: &[SliceSpec], site: Site) -> ExprId {
         let result = self.try_slice(operand, slices, site);
         self.settle(result, "slice", &[operand], site)
@@ -343,7 +343,7 @@ impl Graph {
         self.try_expand_dims(squeezed, &new, site)
     }
 
-    /// Start, step and size of what is taken of an axis of size `whole`.
+    /// Returns start, step and size of the part taken of an axis of size `whole`.
     fn slice_axis(
         &mut self,
         slice: &SliceSpec,
@@ -400,7 +400,7 @@ impl Graph {
                 }
                 let size = stop.sub(&start).and_then(|span| span.ceil_div(stride)).map_err(Problem::Size)?;
                 let first = if *step > 0 { start } else { stop.sub(&Dim::ONE).map_err(Problem::Size)? };
-                // Where at most one element is taken, every step is the same view.
+                // If at most one element is taken, every step gives the same view.
                 let part = match size.as_constant() {
                     Some(0) => SliceAxis { start: Dim::ZERO, step: 1 },
                     Some(1) => SliceAxis { start: first, step: 1 },
@@ -411,8 +411,8 @@ impl Graph {
         }
     }
 
-    /// Windows of `width` elements along an axis, one for each place at which one fits: the axis counts places, and a new
-    /// last axis the elements of a window. The elements of windows overlap, and none is copied.
+    /// Returns every window of `width` elements along an axis: the axis counts positions, and the elements of a
+    /// window lie along a new last axis. Windows overlap, and nothing is copied.
     pub fn windows(&mut self, operand: ExprId, width: Dim, axis: i64, site: Site) -> ExprId {
         let result = self.try_windows(operand, &width, axis, site);
         self.settle(result, "sliding_window_view", &[operand], site)
@@ -443,7 +443,7 @@ impl Graph {
         self.insert_view(View::Windows(axis), operand, shape, obligations, site)
     }
 
-    /// Every `step`-th one of the [windows](Graph::windows) along an axis.
+    /// Returns every `step`-th [window](Graph::windows) along an axis.
     pub fn unfold(&mut self, operand: ExprId, width: Dim, axis: i64, step: i64, site: Site) -> ExprId {
         let result = self.try_unfold(operand, &width, axis, step, site);
         self.settle(result, "unfold", &[operand], site)

@@ -18,13 +18,13 @@ pub(super) struct Sizes<'a> {
     values: Vec<Option<i64>>,
 }
 
-/// An axis of an input: what was declared and what the array has.
+/// An axis of an input: the declared size and the array's size.
 struct InputAxis<'a> {
     name: &'a str,
     axis: usize,
     dim: &'a Dim,
     size: usize,
-    /// Whether it may be 1 instead.
+    /// Whether the size may be 1 instead.
     may_be_one: bool,
 }
 
@@ -70,7 +70,7 @@ pub(super) fn bind<'a>(
     for &(name, size) in given {
         sizes.give(name, size)?;
     }
-    // Each round solves a symbol or is the last, so there are at most as many rounds as symbols, and one more.
+    // Each round except the last solves a symbol, so there is at most one round more than there are symbols.
     while sizes.solve_round(&axes)? || sizes.solve_stretched(&axes)? {}
     sizes.check_axes(&axes)?;
     sizes.check_declared()?;
@@ -80,7 +80,7 @@ pub(super) fn bind<'a>(
 }
 
 impl Sizes<'_> {
-    /// Takes the size of a symbol's name.
+    /// Takes the size that the caller gives for a symbol's name.
     fn give(&mut self, name: &str, size: i64) -> Result<(), InterpretError> {
         let is_it = |info: &SymbolInfo| *info.name == *name && info.kind != SymbolKind::Flexible;
         let position = self.graph.symbols().iter().position(is_it);
@@ -101,7 +101,7 @@ impl Sizes<'_> {
         }
     }
 
-    /// Sizes given for symbols in whose place declarations put others.
+    /// Checks sizes given for symbols that declarations replaced by others.
     fn check_declared(&self) -> Result<(), InterpretError> {
         for (position, info) in self.graph.symbols().iter().enumerate() {
             let (Some(given), Some(size)) =
@@ -118,7 +118,8 @@ impl Sizes<'_> {
         Ok(())
     }
 
-    /// Solves a symbol that stands only on axes which may be 1: it is the size that is not 1, if there is one.
+    /// Solves a symbol that occurs only on axes which may be 1: its value is the size that is not 1, if there is
+    /// one.
     fn solve_stretched(&mut self, axes: &[InputAxis<'_>]) -> Result<bool, InterpretError> {
         let symbols = self.graph.symbols();
         let named = |axis: &InputAxis<'_>| symbol_named(axis.dim, symbols).filter(|_| axis.may_be_one);
@@ -140,7 +141,7 @@ impl Sizes<'_> {
         }
     }
 
-    /// Solves every axis that is affine in its only unknown symbol. Whether there was one.
+    /// Solves every axis that is affine in its only unknown symbol. Returns whether there was one.
     fn solve_round(&mut self, axes: &[InputAxis<'_>]) -> Result<bool, InterpretError> {
         let mut progress = false;
         for axis in axes.iter().filter(|axis| !axis.may_be_one) {
@@ -166,7 +167,7 @@ impl Sizes<'_> {
 
     fn check_axes(&self, axes: &[InputAxis<'_>]) -> Result<(), InterpretError> {
         for axis in axes {
-            // Sizes of inputs that no output needs may stay without a solution.
+            // Sizes of inputs that no output needs may stay unsolved.
             if axis.dim.symbols().into_iter().any(|symbol| self.value(symbol).is_none()) {
                 continue;
             }
@@ -224,7 +225,7 @@ impl Sizes<'_> {
         Ok(())
     }
 
-    /// The value of a dim at the solved sizes.
+    /// Returns the value of a dim at the solved sizes.
     pub(super) fn evaluate(&self, dim: &Dim) -> Result<i64, InterpretError> {
         dim.evaluate(&|symbol| self.value(symbol)).map_err(|error| match error {
             DimError::Unbound(symbol) => InterpretError::Unsolved { symbol: self.symbol_name(symbol) },
@@ -234,7 +235,7 @@ impl Sizes<'_> {
         })
     }
 
-    /// The inferred shape of an expression at the solved sizes.
+    /// Returns the inferred shape of an expression at the solved sizes.
     pub(super) fn inferred(&self, expr: ExprId) -> Result<Vec<i64>, InterpretError> {
         self.graph.shape(expr).dims().iter().map(|dim| self.evaluate(dim)).collect()
     }
@@ -252,7 +253,7 @@ impl Sizes<'_> {
     }
 }
 
-/// The `n >= 0` with `factor * n + rest == size`.
+/// Returns the `n >= 0` with `factor * n + rest == size`.
 fn exact_quotient(size: usize, rest: i64, factor: i64) -> Option<i64> {
     let difference = i64::try_from(size).ok()?.checked_sub(rest)?;
     let quotient = difference.checked_div(factor)?;

@@ -1,15 +1,15 @@
-//! What can go wrong when a checked graph is interpreted.
+//! The errors of interpreting a checked graph.
 
 use crate::dim::{DimError, Facts};
 use crate::dtype::DType;
 use crate::ids::ExprId;
 use crate::problem::Requirement;
 
-/// Why a graph could not be interpreted on some arrays.
+/// The reason why a graph could not be interpreted on some arrays.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum InterpretError {
-    /// Not one array per declared input.
+    /// The number of arrays differs from that of declared inputs.
     #[error("the graph has {expected} inputs, but {found} arrays were passed")]
     InputCount {
         /// Number of inputs of the graph.
@@ -17,7 +17,7 @@ pub enum InterpretError {
         /// Number of arrays passed.
         found: usize,
     },
-    /// An array of another dtype than its input.
+    /// An array and its input have different dtypes.
     #[error("input `{name}` is {expected}, but its array is {found}")]
     InputDType {
         /// Name of the input.
@@ -27,7 +27,7 @@ pub enum InterpretError {
         /// Dtype of the array.
         found: DType,
     },
-    /// An array with another number of axes than its input.
+    /// An array and its input have different numbers of axes.
     #[error("input `{name}` has rank {expected}, but its array has rank {found}")]
     InputRank {
         /// Name of the input.
@@ -47,7 +47,7 @@ pub enum InterpretError {
         /// Length of the list of elements.
         found: usize,
     },
-    /// An array with an element of another dtype than its own.
+    /// An element of an array has a different dtype from the array.
     #[error("the array for input `{name}` is {expected}, but its element {position} is {found}")]
     ElementDType {
         /// Name of the input.
@@ -59,12 +59,12 @@ pub enum InterpretError {
         /// Dtype of the element.
         found: DType,
     },
-    /// An axis whose declared size, at the sizes that the axes before it gave, is another one.
+    /// The size of an axis contradicts its declared size at the sizes that earlier axes determined.
     #[error("axis {axis} of input `{name}` has size {found}, but {}", declared(dim, *expected))]
     SizesDisagree {
         /// Name of the input.
         name: Box<str>,
-        /// Which axis.
+        /// The axis.
         axis: usize,
         /// Size of the array's axis.
         found: usize,
@@ -73,14 +73,14 @@ pub enum InterpretError {
         /// Value of the declared size.
         expected: i64,
     },
-    /// An axis whose declared size has no solution.
+    /// The declared size of an axis has no solution.
     #[error(
         "axis {axis} of input `{name}` has size {found}, but no `{symbol}` >= 0 gives `{dim}` that value"
     )]
     NoSolution {
         /// Name of the input.
         name: Box<str>,
-        /// Which axis.
+        /// The axis.
         axis: usize,
         /// Size of the array's axis.
         found: usize,
@@ -89,41 +89,41 @@ pub enum InterpretError {
         /// The symbol that was to be solved.
         symbol: Box<str>,
     },
-    /// A symbol that no input axis determines, and whose size is not given.
+    /// No input axis determines a symbol, and its size is not given.
     #[error("the size `{symbol}` is not given, and no input axis determines it")]
     Unsolved {
         /// The symbol.
         symbol: Box<str>,
     },
-    /// A symbol whose size is not as the graph states of it.
+    /// The size of a symbol contradicts the facts in the graph.
     #[error("the size `{symbol}` is {value}, but it must be {}", stated(facts, *unit))]
     Facts {
         /// The symbol.
         symbol: Box<str>,
-        /// The size of its name.
+        /// The size with its name.
         value: i64,
-        /// What it is a multiple of.
+        /// The number that it must be a multiple of.
         unit: i64,
-        /// What is stated of it, in units.
+        /// The declared facts, in units.
         facts: Facts,
     },
-    /// A size given for a name that is none of a symbol.
+    /// A size was given for a name that belongs to no symbol.
     #[error("there is no symbol `{name}`")]
     NoSymbol {
         /// The name.
         name: Box<str>,
     },
-    /// A size given for a name that has another one.
+    /// A size was given for a symbol that has another size.
     #[error("the size `{symbol}` is given as {given}, but it is {found}")]
     GivenSize {
         /// The symbol.
         symbol: Box<str>,
-        /// The size given.
+        /// The given size.
         given: i64,
-        /// The size it has.
+        /// The actual size.
         found: i64,
     },
-    /// A size that is not an `i64`.
+    /// A size does not fit `i64`.
     #[error("the size `{dim}` cannot be computed")]
     Size {
         /// The size.
@@ -132,19 +132,19 @@ pub enum InterpretError {
         #[source]
         source: DimError,
     },
-    /// A condition on the sizes that the graph left to the call and that does not hold.
+    /// A condition on sizes that the graph left to the call does not hold.
     #[error("{}{requirement}: `{nonnegative}` is {value}", .expr.map_or(String::new(), |expr| format!("{expr}: ")))]
     Obligation {
-        /// The expression that needs it; none of a declaration.
+        /// The expression that requires it; `None` for a declaration.
         expr: Option<ExprId>,
-        /// Why it needs it.
+        /// The reason.
         requirement: Requirement,
-        /// What must not be negative, or must be zero.
+        /// The size that must not be negative, or must be zero.
         nonnegative: Box<str>,
-        /// What it is.
+        /// Its value.
         value: i64,
     },
-    /// An array beyond [`MAX_ELEMENTS`](super::MAX_ELEMENTS), or beyond the memory at hand.
+    /// An array exceeds [`MAX_ELEMENTS`](super::MAX_ELEMENTS), or the available memory.
     #[error("{expr} of shape {shape:?} has too many elements to be interpreted")]
     TooLarge {
         /// The expression.
@@ -174,7 +174,8 @@ pub enum InterpretError {
         /// The exponent.
         value: i64,
     },
-    /// The concrete rules give another shape than the symbolic ones: a mistake in Broadloom, not of the caller.
+    /// The concrete rules give a different shape from the symbolic ones: a bug in Broadloom, not a mistake of the
+    /// caller.
     #[error("{expr} has shape {concrete:?}, but {inferred:?} was inferred for it")]
     ShapeDisagrees {
         /// The expression.
@@ -184,7 +185,8 @@ pub enum InterpretError {
         /// The shape by the concrete rules.
         concrete: Vec<usize>,
     },
-    /// A concrete rule refuses what was accepted when the graph was built: a mistake in Broadloom, not of the caller.
+    /// A concrete rule refuses what the graph accepted when it was built: a bug in Broadloom, not a mistake of the
+    /// caller.
     #[error("{expr} was accepted when built, but {rule}")]
     Unsound {
         /// The expression.
@@ -205,7 +207,7 @@ fn stated(facts: &Facts, unit: i64) -> String {
     format!("at least {}{upper} and a multiple of {unit}", facts.lower.saturating_mul(unit))
 }
 
-/// A rule on concrete operands that every node of a checked graph keeps.
+/// A rule on concrete operands that every node of a checked graph satisfies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Rule {
@@ -235,7 +237,7 @@ pub enum Rule {
     Poison,
 }
 
-/// What goes wrong inside a node, before it is said in which.
+/// The fault of a node, before the node is named.
 #[derive(Debug)]
 pub(super) enum Fault {
     Unsound(Rule),

@@ -7,7 +7,7 @@ use super::view::{element_count, with_room};
 use crate::dtype::Scalar;
 use crate::reduce::{ReduceOp, SEGMENT_BLOCK};
 
-/// The operands one after the other along an axis.
+/// Concatenates the operands along an axis.
 pub(super) fn concat(operands: &[&Array], axis: usize) -> Result<Array, Fault> {
     let first = operands.first().ok_or(Fault::Unsound(Rule::Operand))?;
     let mut shape = first.shape.clone();
@@ -31,7 +31,7 @@ pub(super) fn concat(operands: &[&Array], axis: usize) -> Result<Array, Fault> {
     Ok(Array { dtype: first.dtype, shape, elements })
 }
 
-/// The rows of each block and segment combined in index order; `shape` is that of the result.
+/// Combines the rows of each block and segment in index order; `shape` is that of the result.
 pub(super) fn segment(
     op: ReduceOp,
     values: &Array,

@@ -1,4 +1,4 @@
-//! Elements in order by a stable sort, and searches by halves.
+//! Stable sorts and binary searches.
 
 use super::Array;
 use super::error::{Fault, Rule};
@@ -10,7 +10,7 @@ use crate::graph::Sort;
 use crate::ops::Op;
 use std::cmp::Ordering;
 
-/// The elements along an axis in order, or their indices.
+/// Returns the elements along an axis in order, or their indices.
 pub(super) fn sort(sort: Sort, operand: &Array, fused: bool) -> Result<Array, Fault> {
     let length = *operand.shape.get(sort.axis).ok_or(Fault::Unsound(Rule::Axes))?;
     let inner = row_major(&operand.shape)[sort.axis];
@@ -32,7 +32,7 @@ pub(super) fn sort(sort: Sort, operand: &Array, fused: bool) -> Result<Array, Fa
             let element = operand.elements[place(from)];
             elements[place(to)] = match sort.indices {
                 true => index(from)?,
-                // All NaNs are one.
+                // All NaNs count as one value.
                 false => apply(Op::Maximum, fused, &[element, element])?,
             };
         }
@@ -41,7 +41,7 @@ pub(super) fn sort(sort: Sort, operand: &Array, fused: bool) -> Result<Array, Fa
     Ok(Array { dtype, shape: operand.shape.clone(), elements })
 }
 
-/// Where values would stand in a table.
+/// Returns the positions of values in a table.
 pub(super) fn search(table: &Array, values: &Array, right: bool, fused: bool) -> Result<Array, Fault> {
     if table.dtype != values.dtype {
         return Err(Fault::Unsound(Rule::Types));
@@ -70,7 +70,7 @@ pub(super) fn search(table: &Array, values: &Array, right: bool, fused: bool) ->
     Ok(Array { dtype: DType::I64, shape: values.shape.clone(), elements })
 }
 
-/// With NaN behind all numbers.
+/// Orders NaN after all numbers.
 fn ascending(left: &Rank, right: &Rank, by_sign_of_zero: bool) -> Ordering {
     let order = left.compare(right, by_sign_of_zero);
     if matches!((left, right), (Rank::Nan, _) | (_, Rank::Nan)) { order.reverse() } else { order }

@@ -7,7 +7,7 @@ use crate::dtype::{DType, Scalar};
 use crate::ops::Op;
 use crate::reduce::{BLOCK, LANES, ReduceOp, SEQUENTIAL_LIMIT};
 
-/// The operand reduced over axes (ascending). With `factors`, the operand is their product, and a sum accumulates
+/// Reduces the operand over axes (ascending). With `factors`, the operand is their product, and a sum accumulates
 /// it with one fma; `fused` is the numerics level for the op table.
 pub(super) fn reduce(
     op: ReduceOp,
@@ -21,7 +21,7 @@ pub(super) fn reduce(
     {
         return Err(Fault::Unsound(Rule::Axes));
     }
-    // What stays has the same number of elements with and without the reduced axes.
+    // The remaining elements are equally many with and without the reduced axes.
     let mut kept = operand.shape.clone();
     for &axis in axes {
         kept[axis] = 1;
@@ -33,7 +33,7 @@ pub(super) fn reduce(
     let elements = if count == 0 {
         Vec::new()
     } else if reduced.contains(&0) {
-        // A minimum or maximum that the caller wrote has an obligation of its own.
+        // A minimum or maximum written by the caller has its own obligation.
         if op.is_arg() {
             return Err(Fault::Unsound(Rule::EmptyAxes));
         }
@@ -60,7 +60,7 @@ pub(super) fn reduce(
     Ok(Array { dtype, shape, elements })
 }
 
-/// Running results along an axis, from `initial` on if it is there.
+/// Scans along an axis, from `initial` if it is given.
 pub(super) fn scan(
     op: ReduceOp,
     operand: &Array,
@@ -88,7 +88,7 @@ pub(super) fn scan(
     Ok(Array { dtype: *dtype, shape: shape.clone(), elements })
 }
 
-/// The totals of a mean divided by how many elements each is of.
+/// Divides the totals of a mean by their numbers of elements.
 fn divided(
     totals: Vec<Scalar>,
     reduced: &[usize],
@@ -98,14 +98,14 @@ fn divided(
     if totals.is_empty() {
         return Ok(totals);
     }
-    // Fits: with totals there is an operand of at least so many elements, or a zero.
+    // This fits: if there are totals, either the operand has at least that many elements, or there is a zero.
     let count = element_count(reduced)?;
     let count =
         Scalar::I64(i64::try_from(count).map_err(|_| Fault::TooLarge(reduced.to_vec()))?).cast(accumulator);
     totals.into_iter().map(|total| apply(Op::Divide, fused, &[total, count])).collect()
 }
 
-/// Reduces one axis after the other, the innermost first. No reduced axis is empty.
+/// Reduces one axis after the other, innermost first. No reduced axis is empty.
 fn fold_axes(
     op: ReduceOp,
     combine: Op,
@@ -124,7 +124,7 @@ fn fold_axes(
         None => None,
     };
     for &axis in axes.iter().rev() {
-        // The products are gone after the innermost axis; the others add its totals.
+        // The products exist only along the innermost axis; the other axes add its totals.
         let factors = factors.take();
         let tree = Tree {
             identity,
@@ -160,12 +160,12 @@ struct Tree<'a> {
 }
 
 impl Tree<'_> {
-    /// The axis whose element `i` stands at `first + i * step`.
+    /// Combines the axis whose element `i` is at `first + i * step`.
     fn axis(&self, first: usize, step: usize, length: usize) -> Result<Scalar, Fault> {
         if length <= SEQUENTIAL_LIMIT {
             return self.run(first, step, length);
         }
-        // Totals of aligned groups of 2^rank blocks, whose ranks decrease: the digits of a binary counter.
+        // The totals of aligned groups of 2^rank blocks, with decreasing ranks: the digits of a binary counter.
         let mut groups: Vec<(u32, Scalar)> = Vec::new();
         for begin in (0..length).step_by(BLOCK) {
             let mut total = self.block(first + begin * step, step, BLOCK.min(length - begin))?;
@@ -180,7 +180,7 @@ impl Tree<'_> {
         groups.into_iter().rev().try_fold(right, |total, (_, left)| (self.combine)(left, total))
     }
 
-    /// One block: the elements dealt to lanes, then the lanes combined by halves.
+    /// Combines one block: deals elements to lanes, then combines the lanes by halves.
     fn block(&self, first: usize, step: usize, length: usize) -> Result<Scalar, Fault> {
         let mut lanes = Vec::with_capacity(LANES);
         for lane in 0..LANES.min(length) {
@@ -197,14 +197,14 @@ impl Tree<'_> {
         Ok(lanes.first().copied().unwrap_or(self.identity))
     }
 
-    /// Elements in index order into one accumulator.
+    /// Combines elements in index order into one accumulator.
     fn run(&self, first: usize, step: usize, length: usize) -> Result<Scalar, Fault> {
         (0..length).try_fold(self.identity, |total, i| (self.accumulate)(total, first + i * step))
     }
 }
 
-/// Per element of `kept` the index of the first element that no other beats, counted in row-major order over
-/// `axes`. A NaN beats all but an earlier NaN.
+/// Returns, for each element of `kept`, the index of the first element that no other beats, counted in row-major
+/// order over `axes`. A NaN beats everything but an earlier NaN.
 fn first_extreme(
     beats: Op,
     operand: &Array,
@@ -247,7 +247,7 @@ fn holds(op: Op, fused: bool, operands: [Scalar; 2]) -> Result<bool, Fault> {
     Ok(matches!(apply(op, fused, &operands)?, Scalar::Bool(true)))
 }
 
-/// A row of the op table.
+/// Applies a row of the op table.
 pub(super) fn apply(op: Op, fused: bool, operands: &[Scalar]) -> Result<Scalar, Fault> {
     op.evaluate(fused, operands).ok_or(Fault::Unsound(Rule::Types))
 }

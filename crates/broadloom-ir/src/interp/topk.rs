@@ -10,14 +10,14 @@ use crate::ops::Op;
 use crate::reduce::NO_INDEX;
 use std::cmp::Ordering;
 
-/// The best elements along an axis, or their indices.
+/// Returns the best elements along an axis, or their indices.
 pub(super) fn topk(topk: TopK, operand: &Array, fused: bool) -> Result<Array, Fault> {
     let TopK { axis, k, largest, indices } = topk;
     let length = *operand.shape.get(axis).ok_or(Fault::Unsound(Rule::Axes))?;
     let mut shape = operand.shape.clone();
     shape[axis] = k;
     let mut elements = with_room(&shape)?;
-    // What short rows do not have. An axis that a caller names has an obligation of its own.
+    // The value for elements that short rows lack. An axis that a caller names has an obligation of its own.
     let missing = if indices { Scalar::I64(NO_INDEX) } else { topk.first().identity(operand.dtype) };
     elements.resize(element_count(&shape)?, missing);
     let inner = row_major(&operand.shape)[axis];
@@ -29,17 +29,17 @@ pub(super) fn topk(topk: TopK, operand: &Array, fused: bool) -> Result<Array, Fa
             for index in 0..length {
                 row.push((rank(at(index), is_nan(at(index), fused)?), index));
             }
-            // Stable: of equal elements the lower index comes first.
+            // The sort is stable: among equal elements the lower index comes first.
             row.sort_by(|(left, _), (right, _)| {
                 let order = left.compare(right, !indices);
-                // A NaN is the best either way.
+                // A NaN is the best in either order.
                 let is_reversed = largest && !matches!((left, right), (Rank::Nan, _) | (_, Rank::Nan));
                 if is_reversed { order.reverse() } else { order }
             });
             for (place, (_, index)) in row.into_iter().take(k).enumerate() {
                 elements[(outer * k + place) * inner + column] = match indices {
                     true => Scalar::I64(i64::try_from(index).map_err(|_| Fault::Unsound(Rule::Axes))?),
-                    // All NaNs are one.
+                    // All NaNs count as one value.
                     false => apply(Op::Maximum, fused, &[at(index), at(index)])?,
                 };
             }
@@ -49,7 +49,7 @@ pub(super) fn topk(topk: TopK, operand: &Array, fused: bool) -> Result<Array, Fa
     Ok(Array { dtype, shape, elements })
 }
 
-/// What an element is compared by.
+/// The value by which an element is compared.
 pub(super) enum Rank {
     Nan,
     Float(f64),
@@ -62,13 +62,13 @@ pub(super) fn rank(element: Scalar, is_nan: bool) -> Rank {
         (Scalar::U64(value), ..) => Rank::Integer(value.into()),
         (_, Scalar::F64(value), _) if element.dtype().is_float() => Rank::Float(value),
         (.., Scalar::I64(value)) => Rank::Integer(value.into()),
-        // A cast has the dtype that is asked for.
+        // A cast has the requested dtype.
         _ => Rank::Nan,
     }
 }
 
 impl Rank {
-    /// In ascending order, with NaN first. Zeros differ as values, but not in where they stand.
+    /// Compares in ascending order, with NaN first. Zeros differ as values, but not in their positions.
     pub(super) fn compare(&self, other: &Rank, by_sign_of_zero: bool) -> Ordering {
         match (self, other) {
             (Rank::Nan, Rank::Nan) => Ordering::Equal,

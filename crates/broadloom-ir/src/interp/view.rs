@@ -1,17 +1,17 @@
 //! Views, broadcasting and `take` on concrete shapes, by NumPy's rules.
 //!
-//! All of them are the same walk: the indices of the result in row-major order, where a step along an axis of the
-//! result moves by a fixed number of elements of the source (not at all on a stretched axis, backwards on a flipped
-//! one).
+//! All of them are the same walk: it visits the indices of the result in row-major order, and a step along an axis
+//! of the result moves by a fixed number of elements of the source (zero on a stretched axis, backwards on a
+//! flipped one).
 
 use super::error::{Fault, Rule};
 use super::{Array, MAX_ELEMENTS};
 use crate::dtype::Scalar;
 use std::borrow::Cow;
 
-/// Product of the sizes, if it fits.
+/// Returns the product of the sizes, if it fits.
 pub(super) fn product(shape: &[usize]) -> Option<usize> {
-    // With a zero among them the product is 0, even if the others would overflow.
+    // If one of them is zero, the product is 0, even if the others would overflow.
     if shape.contains(&0) {
         Some(0)
     } else {
@@ -19,20 +19,20 @@ pub(super) fn product(shape: &[usize]) -> Option<usize> {
     }
 }
 
-/// Number of elements of a shape, if an array of it can be held.
+/// Returns the number of elements of a shape, if an array of it fits.
 pub(super) fn element_count(shape: &[usize]) -> Result<usize, Fault> {
     product(shape).filter(|&count| count <= MAX_ELEMENTS).ok_or_else(|| Fault::TooLarge(shape.to_vec()))
 }
 
-/// An empty list that has room for the elements of a shape.
+/// Returns an empty list with room for the elements of a shape.
 pub(super) fn with_room(shape: &[usize]) -> Result<Vec<Scalar>, Fault> {
     let mut elements = Vec::new();
     elements.try_reserve_exact(element_count(shape)?).map_err(|_| Fault::TooLarge(shape.to_vec()))?;
     Ok(elements)
 }
 
-/// How far apart neighbours along each axis are in a row-major list. Only used on shapes with elements, whose
-/// products fit.
+/// Returns the distance between neighbours along each axis in a row-major list. Only used for shapes with elements,
+/// whose products fit.
 pub(super) fn row_major(shape: &[usize]) -> Vec<usize> {
     let mut steps = vec![1_usize; shape.len()];
     for axis in (1..shape.len()).rev() {
@@ -41,8 +41,8 @@ pub(super) fn row_major(shape: &[usize]) -> Vec<usize> {
     steps
 }
 
-/// The indices of a shape in row-major order, each as the position `start + sum(index[axis] * steps[axis])`.
-/// Steps may be negative in two's complement, so that positions are computed modulo 2^64.
+/// Visits the indices of a shape in row-major order, each as the position `start + sum(index[axis] * steps[axis])`.
+/// Steps may be negative in two's complement, so positions are computed modulo 2^64.
 pub(super) struct Walk {
     sizes: Vec<usize>,
     steps: Vec<usize>,
@@ -77,7 +77,7 @@ impl Iterator for Walk {
     }
 }
 
-/// The elements that a walk over `shape` meets in `source`.
+/// Returns the elements of `source` that a walk over `shape` visits.
 fn gather(source: &[Scalar], shape: &[usize], start: usize, steps: Vec<usize>) -> Result<Vec<Scalar>, Fault> {
     let mut elements = with_room(shape)?;
     for position in Walk::new(shape, start, steps)? {
@@ -86,7 +86,7 @@ fn gather(source: &[Scalar], shape: &[usize], start: usize, steps: Vec<usize>) -
     Ok(elements)
 }
 
-/// The shape to which shapes broadcast: aligned at the last axis, and on each axis the size that is not 1.
+/// Returns the shape to which shapes broadcast: aligned at the last axis, with the size that is not 1 on each axis.
 pub(super) fn broadcast_shape<'a>(
     shapes: impl IntoIterator<Item = &'a [usize]>,
 ) -> Result<Vec<usize>, Fault> {
@@ -108,7 +108,7 @@ pub(super) fn broadcast_shape<'a>(
     Ok(result)
 }
 
-/// The elements of an array stretched to a shape.
+/// Stretches the elements of an array to a shape.
 pub(super) fn stretch<'a>(array: &'a Array, shape: &[usize]) -> Result<Cow<'a, [Scalar]>, Fault> {
     if array.shape == shape {
         return Ok(Cow::Borrowed(&array.elements));
@@ -126,7 +126,7 @@ pub(super) fn stretch<'a>(array: &'a Array, shape: &[usize]) -> Result<Cow<'a, [
     gather(&array.elements, shape, 0, steps).map(Cow::Owned)
 }
 
-/// The same elements in row-major order under another shape.
+/// Returns the same elements in row-major order under another shape.
 pub(super) fn reshape(array: &Array, shape: Vec<usize>) -> Result<Array, Fault> {
     if element_count(&shape)? != array.elements.len() {
         return Err(Fault::Unsound(Rule::Reshape));
@@ -134,7 +134,7 @@ pub(super) fn reshape(array: &Array, shape: Vec<usize>) -> Result<Array, Fault> 
     Ok(Array { dtype: array.dtype, shape, elements: array.elements.clone() })
 }
 
-/// Axis `i` of the result is axis `permutation[i]` of the operand.
+/// Permutes axes: axis `i` of the result is axis `permutation[i]` of the operand.
 pub(super) fn permute(array: &Array, permutation: &[usize]) -> Result<Array, Fault> {
     let mut sorted = permutation.to_vec();
     sorted.sort_unstable();
@@ -148,7 +148,7 @@ pub(super) fn permute(array: &Array, permutation: &[usize]) -> Result<Array, Fau
     Ok(Array { dtype: array.dtype, shape, elements })
 }
 
-/// Axes of size 1 inserted; `axes` are those of the result, ascending.
+/// Inserts axes of size 1; `axes` are those of the result, ascending.
 pub(super) fn expand_dims(array: &Array, axes: &[usize]) -> Result<Array, Fault> {
     let mut shape = array.shape.clone();
     for &axis in axes {
@@ -160,7 +160,7 @@ pub(super) fn expand_dims(array: &Array, axes: &[usize]) -> Result<Array, Fault>
     reshape(array, shape)
 }
 
-/// Axes of size 1 removed; `axes` are those of the operand.
+/// Removes axes of size 1; `axes` are those of the operand.
 pub(super) fn squeeze(array: &Array, axes: &[usize]) -> Result<Array, Fault> {
     if axes.iter().any(|&axis| array.shape.get(axis) != Some(&1)) {
         return Err(Fault::Unsound(Rule::Axes));
@@ -176,20 +176,20 @@ pub(super) struct Picked {
     pub(super) size: usize,
 }
 
-/// The elements picked on every axis.
+/// Returns the elements picked on every axis.
 pub(super) fn slice(array: &Array, picked: &[Picked]) -> Result<Array, Fault> {
     if picked.len() != array.shape.len() {
         return Err(Fault::Unsound(Rule::Axes));
     }
     let shape: Vec<usize> = picked.iter().map(|axis| axis.size).collect();
     if element_count(&shape)? == 0 {
-        // An empty slice may start behind the last element.
+        // An empty slice may start after the last element.
         return Ok(Array { dtype: array.dtype, shape, elements: Vec::new() });
     }
     let (mut start, mut steps) = (0_usize, Vec::new());
     for ((axis, &size), step) in picked.iter().zip(&array.shape).zip(row_major(&array.shape)) {
         let first = i128::from(axis.start);
-        // No overflow: a list has fewer than 2^63 elements, and a step is less than 2^64 away from zero.
+        // This cannot overflow: a list has fewer than 2^63 elements, and the magnitude of a step is less than 2^64.
         let last = first + (axis.size as i128 - 1) * i128::from(axis.step);
         if [first, last].iter().any(|&index| index < 0 || index >= size as i128) {
             return Err(Fault::Unsound(Rule::Slice));
@@ -201,7 +201,8 @@ pub(super) fn slice(array: &Array, picked: &[Picked]) -> Result<Array, Fault> {
     Ok(Array { dtype: array.dtype, shape, elements })
 }
 
-/// Windows of `width` elements along an axis, which counts their places; the elements of one lie along a new last axis.
+/// Returns windows of `width` elements along an axis, which then counts positions; the elements of a window lie
+/// along a new last axis.
 pub(super) fn windows(array: &Array, axis: usize, width: usize) -> Result<Array, Fault> {
     let size = *array.shape.get(axis).ok_or(Fault::Unsound(Rule::Axes))?;
     let places = size.checked_sub(width).ok_or(Fault::Unsound(Rule::Slice))? + 1;
@@ -217,7 +218,7 @@ pub(super) fn windows(array: &Array, axis: usize, width: usize) -> Result<Array,
     Ok(Array { dtype: array.dtype, shape, elements })
 }
 
-/// `table` indexed along `axis`: the axis is replaced by those of `indices`. Negative indices count from the end.
+/// Indexes `table` along `axis`: the axes of `indices` replace the axis. Negative indices count from the end.
 pub(super) fn take(table: &Array, indices: &Array, axis: usize) -> Result<Array, Fault> {
     let &size = table.shape.get(axis).ok_or(Fault::Unsound(Rule::Axes))?;
     let (before, after) = (&table.shape[..axis], &table.shape[axis + 1..]);

@@ -1,21 +1,21 @@
-//! Sums of products whose operands do not fit, and subscripts that say nothing.
+//! Sums of products whose operands do not fit, and invalid subscripts.
 
 use std::fmt;
 use std::ops::Range;
 
-/// How the axes of a product's operands stand above each other: those that meet share a column.
+/// The alignment of the axes of a product's operands: axes that meet share a column.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Alignment {
-    /// What stands above each column: the axis of the result, `sum`, or a letter of the subscripts.
+    /// The heading of each column: the axis of the result, `sum`, or a letter of the subscripts.
     pub heads: Vec<Box<str>>,
     /// For each operand, the column of each of its axes.
     pub columns: Vec<Vec<usize>>,
 }
 
-/// By which rule two axes meet.
+/// The rule by which two axes meet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rule {
-    /// What lies along them is multiplied and summed: they are equal, and not even the literal 1 stretches.
+    /// Elements along them are multiplied and summed: the sizes are equal, and not even the literal 1 stretches.
     Summed,
     /// They are batch axes, which broadcast.
     Batch,
@@ -28,41 +28,41 @@ pub enum Rule {
 /// Two axes that meet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Meeting {
-    /// By which rule.
+    /// The rule.
     pub rule: Rule,
     /// The axes, counted in their operands.
     pub axes: [usize; 2],
 }
 
-/// What is wrong with the subscripts of an `einsum`.
+/// The mistake in the subscripts of an `einsum`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Misspelled {
-    /// A character that is no subscript.
+    /// A character that is not a subscript.
     Character(char),
-    /// A dot that is not one of three.
+    /// A dot that is not part of `...`.
     Dot,
-    /// A `-` or `>` that is no arrow.
+    /// A `-` or `>` that is not part of an arrow.
     Arrow,
     /// A second arrow.
     SecondArrow,
-    /// A comma behind the arrow.
+    /// A comma after the arrow.
     SeveralResults,
-    /// A second `...` of an operand, or of the result.
+    /// A second `...` in one operand, or in the result.
     SecondEllipsis,
-    /// Subscripts for another number of operands than there are.
+    /// Subscripts for a different number of operands.
     Operands {
-        /// As many as have subscripts.
+        /// The number of operands with subscripts.
         named: usize,
-        /// As many as there are.
+        /// The number of operands.
         given: usize,
     },
-    /// Subscripts for another number of axes than an operand has.
+    /// Subscripts for a different number of axes than an operand has.
     Axes {
-        /// Which operand.
+        /// The operand.
         operand: usize,
-        /// Number of its letters.
+        /// The number of its letters.
         named: usize,
-        /// Number of its axes.
+        /// The number of its axes.
         rank: usize,
     },
     /// A letter twice in the result.
@@ -73,7 +73,7 @@ pub enum Misspelled {
     LostEllipsis,
     /// More operands than supported.
     TooMany {
-        /// As many as are.
+        /// The most that are supported.
         most: usize,
     },
 }
@@ -120,7 +120,7 @@ fn operands(count: usize) -> String {
     format!("{count} {}", if count == 1 { "operand" } else { "operands" })
 }
 
-/// Subscripts that say nothing: where, and why.
+/// Invalid subscripts: where, and why.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Subscripts {
     /// The subscripts as written.

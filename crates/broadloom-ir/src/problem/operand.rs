@@ -4,7 +4,7 @@ use super::Size;
 use crate::dtype::{DType, Scalar};
 use crate::site::Site;
 
-/// How an operand came to be.
+/// How an operand was made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Made {
     /// An input of this name.
@@ -18,9 +18,9 @@ pub enum Made {
     },
     /// A constant.
     Constant(Scalar),
-    /// A shape that was asked for, such as the target of `broadcast_to`.
+    /// A requested shape, such as the target of `broadcast_to`.
     Wanted,
-    /// The shape of a result that is not possible.
+    /// The shape of an impossible result.
     Result,
 }
 
@@ -33,10 +33,10 @@ pub struct Operand {
     pub dtype: Option<DType>,
     /// Its sizes.
     pub dims: Vec<Size>,
-    /// The columns of a table in which its axes stand, if they do not end with the last column.
+    /// The columns of a table that its axes occupy, if they do not end at the last column.
     pub columns: Option<Vec<usize>>,
     /// How it was made.
     pub made: Made,
-    /// Where it was made.
+    /// The place where it was made.
     pub site: Site,
 }

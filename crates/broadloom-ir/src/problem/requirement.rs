@@ -1,40 +1,40 @@
-//! What a graph demands of the sizes at run time.
+//! The conditions of a graph on sizes at run time.
 
 use std::fmt;
 
-/// A demand on run-time values that a graph makes.
+/// A condition of a graph on values at run time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Requirement {
-    /// A slice begins at or after the beginning of the axis.
+    /// A slice starts at or after the beginning of the axis.
     SliceStart,
-    /// A slice does not end before it begins.
+    /// A slice does not end before it starts.
     SliceOrder,
     /// A slice does not end after the end of the axis.
     SliceStop,
-    /// An index is not below zero.
+    /// An index is not negative.
     IndexStart,
     /// An index is below the size of the axis.
     IndexStop,
     /// A reduction without identity has elements.
     NotEmpty,
-    /// An axis has as many elements as are asked for.
+    /// An axis has as many elements as requested.
     Enough,
     /// A window is no longer than its axis.
     Window,
-    /// An axis has the elements that a function takes of it, which the user called and which is no slice.
+    /// An axis has the elements that a function takes from it; the user called the function and wrote no slice.
     Elements,
     /// A size is not negative.
     Size,
     /// A declared equality holds.
     Declared,
-    /// A symbol's stated range holds of what was declared to be equal to it.
+    /// A symbol's declared range holds for the size that was declared equal to it.
     Range,
     /// The sizes of a `rebind` are those of its operand.
     Rebound,
 }
 
 impl Requirement {
-    /// The demand as that of a function: parts of axes are what it is made of, and none that the user wrote.
+    /// Returns the condition in terms of a function: it consists of parts of axes, but the user wrote no slice.
     pub(crate) fn of_call(self, call: &str) -> Requirement {
         match self {
             Requirement::SliceStart
@@ -50,7 +50,7 @@ impl Requirement {
         }
     }
 
-    /// What makes the demand.
+    /// Returns what imposes the condition.
     pub fn subject(self) -> &'static str {
         match self {
             Requirement::SliceStart | Requirement::SliceOrder | Requirement::SliceStop => "the slice",

@@ -1,4 +1,4 @@
-//! One way to write what can be written in several, so that equal expressions are one node.
+//! Reduces several ways of writing an expression to one, so that equal expressions are one node.
 //!
 //! ```text
 //! reduction with keepdims           ──▶ reduction, expand_dims
@@ -14,7 +14,7 @@ use crate::ids::ExprId;
 use crate::ops::Op;
 use crate::reduce::ReduceOp;
 
-/// The graph in canonical form.
+/// Returns the graph in canonical form.
 pub fn canonical(graph: &CheckedGraph) -> Rewritten {
     Rewriter::map(graph, |rewriter, expr| {
         let image = match rewriter.node(expr) {
@@ -31,7 +31,8 @@ pub fn canonical(graph: &CheckedGraph) -> Rewritten {
     })
 }
 
-/// A reduction without `keepdims` that is no mean. Its demands are not repeated: the rewriter keeps those of the graph.
+/// Rewrites a reduction without `keepdims`, and never as a mean. Its conditions are not repeated: the rewriter
+/// keeps those of the graph.
 fn reduction(
     rewriter: &mut Rewriter<'_>,
     expr: ExprId,
@@ -61,7 +62,7 @@ fn reduction(
     Some(if keepdims { graph.expand_dims(reduced, &axes, site) } else { reduced })
 }
 
-/// The operand of a pair of views that undo each other: axes inserted and removed, or removed and inserted.
+/// Returns the operand of a pair of views that undo each other: axes inserted and removed, or removed and inserted.
 fn undone(rewriter: &Rewriter<'_>, expr: ExprId, operand: ExprId) -> Option<ExprId> {
     let graph = rewriter.graph();
     match graph.node(operand) {
@@ -74,7 +75,7 @@ fn undone(rewriter: &Rewriter<'_>, expr: ExprId, operand: ExprId) -> Option<Expr
     }
 }
 
-/// An op of operands without inserted leading axes, as long as another operand has the rank of the result.
+/// Rewrites an op to operands without inserted leading axes, as long as another operand has the rank of the result.
 fn aligned(rewriter: &mut Rewriter<'_>, expr: ExprId) -> Option<ExprId> {
     let source = rewriter.source();
     let (rank, site) = (source.shape(expr).rank(), source.site(expr));

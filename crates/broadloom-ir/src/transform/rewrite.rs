@@ -4,22 +4,22 @@ use crate::diagnostics::Diagnostics;
 use crate::graph::{CheckedGraph, Graph, Node};
 use crate::ids::ExprId;
 
-/// Makes a graph of another one, expression by expression in their order: each gets an image, which stands for it in
-/// all that follows.
+/// Makes a new graph from another one, expression by expression in order. Each expression gets an image, which
+/// represents it in everything that follows.
 ///
-/// An image has the dtype and the shape of its expression, so that [`Rewriter::copy`] is well typed whatever stands for
+/// An image has the dtype and the shape of its expression, so [`Rewriter::copy`] is well typed, whatever represents
 /// the operands. Equal nodes are one node. The new graph has the symbols of the old one under the same ids.
 pub struct Rewriter<'g> {
     source: &'g CheckedGraph,
     graph: Graph,
-    /// By expression of the source. Poison for those that have none.
+    /// The image of each expression of the source; poison for those without one.
     images: Vec<ExprId>,
-    /// By expression of the new graph the first one of the source for which it was made.
+    /// For each expression of the new graph, the first expression of the source for which it was made.
     origins: Vec<ExprId>,
 }
 
 impl<'g> Rewriter<'g> {
-    /// Begins a graph with the inputs of another.
+    /// Starts a graph with the inputs of another.
     pub fn new(source: &'g CheckedGraph) -> Rewriter<'g> {
         let mut rewriter = Rewriter::without_inputs(source);
         let inputs: Vec<ExprId> = source.inputs().iter().map(|input| rewriter.graph.declare(input)).collect();
@@ -34,15 +34,15 @@ impl<'g> Rewriter<'g> {
         rewriter
     }
 
-    /// Begins a graph without inputs: those that are copied are declared in the order in which they are.
+    /// Starts a graph without inputs: copied inputs are declared in the order in which they are copied.
     pub fn without_inputs(source: &'g CheckedGraph) -> Rewriter<'g> {
         let mut graph = Graph::with_symbols_of(source);
         let none = graph.poison();
         Rewriter { source, graph, images: vec![none; source.len()], origins: vec![ExprId::new(0); 1] }
     }
 
-    /// The graph in which each expression has the image that `rule` makes for it, with the outputs and all else of the
-    /// old one.
+    /// Returns the graph in which each expression has the image that `rule` makes for it, with the outputs and
+    /// everything else of the old graph.
     pub fn map(
         source: &'g CheckedGraph,
         mut rule: impl FnMut(&mut Rewriter<'g>, ExprId) -> ExprId,
@@ -55,34 +55,34 @@ impl<'g> Rewriter<'g> {
         rewriter.finish()
     }
 
-    /// The graph that is rewritten.
+    /// Returns the graph that is rewritten.
     pub fn source(&self) -> &'g CheckedGraph {
         self.source
     }
 
-    /// The new graph, to look at.
+    /// Returns the new graph for reading.
     pub fn graph(&self) -> &Graph {
         &self.graph
     }
 
-    /// The new graph, to make images in. Its mistakes are those of the result.
+    /// Returns the new graph for building images. Its mistakes are those of the result.
     pub fn builder(&mut self) -> &mut Graph {
         &mut self.graph
     }
 
-    /// The image of an expression of the source; poison before it was [given](Rewriter::replace).
+    /// Returns the image of an expression of the source; poison until it is [given](Rewriter::replace).
     pub fn image(&self, expr: ExprId) -> ExprId {
         self.images[expr.index()]
     }
 
-    /// An expression of the source, of the images of its operands.
+    /// Returns the node of an expression of the source, with the images of its operands.
     pub fn node(&self, expr: ExprId) -> Node {
         let mut node = self.source.node(expr).clone();
         node.renumber(|operand| self.image(operand));
         node
     }
 
-    /// The same expression in the new graph, of the images of its operands.
+    /// Copies an expression to the new graph, with the images of its operands.
     pub fn copy(&mut self, expr: ExprId) -> ExprId {
         let source = self.source;
         match self.node(expr) {
@@ -94,8 +94,8 @@ impl<'g> Rewriter<'g> {
         }
     }
 
-    /// Gives an expression its image. An image of another dtype or shape is a mistake of the caller; it poisons what
-    /// follows, so that no wrong graph results.
+    /// Gives an expression its image. An image of another dtype or shape is a mistake of the caller; it poisons
+    /// everything that follows, so that no wrong graph results.
     pub fn replace(&mut self, expr: ExprId, image: ExprId) {
         let fits = self.graph.dtype(image) == self.source.dtype(expr)
             && self.graph.shape(image) == *self.source.shape(expr);
@@ -104,13 +104,14 @@ impl<'g> Rewriter<'g> {
         self.attribute(expr);
     }
 
-    /// What was made since this or [`Rewriter::replace`] was called last was made for an expression of the source.
+    /// Attributes everything made since the last call of this or of [`Rewriter::replace`] to an expression of the
+    /// source.
     pub fn attribute(&mut self, expr: ExprId) {
         self.origins.resize(self.graph.count(), expr);
     }
 
-    /// The new graph with the outputs, assignments, inputs and demands of the old one. Where something could not be
-    /// built, it is the old one.
+    /// Returns the new graph with the outputs, assignments, inputs and conditions of the old one. If something
+    /// could not be built, returns the old graph.
     pub fn finish(self) -> Rewritten {
         let Some((graph, numbers)) = self.source.rebuilt(self.graph, &self.images) else {
             let exprs: Vec<ExprId> = self.source.exprs().collect();
@@ -122,18 +123,19 @@ impl<'g> Rewriter<'g> {
         Rewritten { graph, origins, images }
     }
 
-    /// The new graph with outputs and demands of its own, and for each of its expressions the first one of the source
-    /// for which it was made.
+    /// Returns the new graph with its own outputs and conditions, and for each of its expressions the first one of
+    /// the source for which it was made.
     ///
     /// # Errors
-    /// The mistakes that were made in it.
+    /// Returns the mistakes that were made in it.
     pub fn finish_with(self, outputs: &[(&str, ExprId)]) -> Result<(CheckedGraph, Vec<ExprId>), Diagnostics> {
         let (graph, numbers) = self.graph.finish_numbered(outputs)?;
         Ok((graph, renumbered(&numbers, &self.origins)))
     }
 }
 
-/// Origins by the numbers that expressions have in the finished graph. Where several became one, it is the first's.
+/// Returns origins by the numbers of expressions in the finished graph. If several expressions became one, the
+/// first origin counts.
 fn renumbered(numbers: &[Option<ExprId>], origins: &[ExprId]) -> Vec<ExprId> {
     let mut renumbered = Vec::new();
     for (number, origin) in numbers.iter().zip(origins) {
@@ -144,7 +146,7 @@ fn renumbered(numbers: &[Option<ExprId>], origins: &[ExprId]) -> Vec<ExprId> {
     renumbered
 }
 
-/// A graph that was made of another, and which of their expressions belong together.
+/// A rewritten graph, with the correspondence between its expressions and those of its source.
 #[derive(Debug, Clone)]
 pub struct Rewritten {
     /// The new graph.
@@ -154,18 +156,18 @@ pub struct Rewritten {
 }
 
 impl Rewritten {
-    /// The first expression of the old graph for which one of the new graph was made. Of two that can fail on data, the
-    /// earlier one belongs to the earlier one.
+    /// Returns the first expression of the old graph for which an expression of the new graph was made. For two
+    /// that can fail on data, the order is the same in both graphs.
     pub fn origin(&self, expr: ExprId) -> ExprId {
         self.origins.get(expr.index()).copied().unwrap_or(expr)
     }
 
-    /// What stands for an expression of the old graph, unless nothing needs it any more.
+    /// Returns the image of an expression of the old graph, unless nothing needs it any more.
     pub fn image(&self, expr: ExprId) -> Option<ExprId> {
         self.images.get(expr.index()).copied().flatten()
     }
 
-    /// The expressions of the old graph that some of the new one compute, in order.
+    /// Returns the expressions of the old graph that some expressions of the new one compute, in order.
     pub fn origins_of(&self, exprs: &[ExprId]) -> Vec<ExprId> {
         let mut computed = vec![false; self.origins.len()];
         let mut is_origin = vec![false; self.images.len()];
@@ -180,7 +182,7 @@ impl Rewritten {
             .collect()
     }
 
-    /// This rewriting followed by another.
+    /// Applies another rewriting after this one.
     pub fn then(self, rewrite: impl FnOnce(&CheckedGraph) -> Rewritten) -> Rewritten {
         let next = rewrite(&self.graph);
         let origins = next.origins.iter().map(|expr| self.origin(*expr)).collect();

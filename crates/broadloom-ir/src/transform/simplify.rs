@@ -1,7 +1,7 @@
-//! Less to compute, with the same bits and the same errors.
+//! Simplifications that keep the same bits and the same errors.
 //!
-//! Each rule is a row of [`RULES`]. NaNs count as one value, as everywhere; zeros have a sign. An operand that can fail on
-//! data is never dropped. What was considered and is none:
+//! Each rule is a row of [`RULES`]. NaNs count as one value, as everywhere; zeros have a sign. An operand that can
+//! fail on data is never dropped. These candidates were rejected:
 //!
 //! | not a rule | because of |
 //! | --- | --- |
@@ -30,7 +30,7 @@ use crate::reduce::ReduceOp;
 
 /// A simplification.
 pub struct Rule {
-    /// What it does, in formulas.
+    /// The simplification, in formulas.
     pub name: &'static str,
     apply: fn(&Term<'_>) -> Option<Simpler>,
 }
@@ -147,12 +147,12 @@ fn zero_of_sums(dtype: DType) -> Option<Scalar> {
     Some(Scalar::F64(-0.0).cast(dtype))
 }
 
-/// What changes nothing in a minimum or maximum: the identity of the reduction.
+/// Returns the value that changes nothing in a minimum or maximum: the identity of the reduction.
 fn extreme(dtype: DType, of: ReduceOp) -> Option<Scalar> {
     Some(of.identity(dtype))
 }
 
-/// What stands for an expression instead.
+/// The replacement of an expression.
 enum Simpler {
     /// Another one.
     Is(ExprId),
@@ -164,7 +164,7 @@ enum Simpler {
     Where(ExprId, ExprId),
 }
 
-/// An expression that may be simplified, of operands that are.
+/// An expression to simplify; its operands are already simplified.
 struct Term<'a> {
     graph: &'a Graph,
     known: &'a Known,
@@ -174,7 +174,7 @@ struct Term<'a> {
 }
 
 impl Term<'_> {
-    /// `kept`, if an operand that is left out cannot fail.
+    /// Returns `kept`, if the dropped operand cannot fail.
     fn drops(&self, dropped: ExprId, kept: ExprId) -> Option<Simpler> {
         (!self.known.can_fail(dropped)).then_some(Simpler::Is(kept))
     }
@@ -183,7 +183,7 @@ impl Term<'_> {
         self.known.constant(expr).zip(value).is_some_and(|(have, want)| have.same(want))
     }
 
-    /// The left operand of an op whose right one is `neutral`.
+    /// Returns the left operand of an op whose right operand is `neutral`.
     fn without_right(&self, of: Op, neutral: fn(DType) -> Option<Scalar>) -> Option<Simpler> {
         match self.node {
             Node::Elementwise { op, operands } if *op == of => {
@@ -193,7 +193,7 @@ impl Term<'_> {
         }
     }
 
-    /// The operand of an op whose other one is `neutral`.
+    /// Returns the operand of an op whose other operand is `neutral`.
     fn without(&self, of: Op, neutral: fn(DType) -> Option<Scalar>) -> Option<Simpler> {
         match self.node {
             Node::Elementwise { op, operands } if *op == of => {
@@ -205,7 +205,8 @@ impl Term<'_> {
         }
     }
 
-    /// The greater of two operands, if one is not negative and the other is a constant that is not positive.
+    /// Returns the greater of two operands, if one is not negative and the other is a constant that is not
+    /// positive.
     fn greater(&self, left: ExprId, right: ExprId) -> Option<Simpler> {
         let is_below = |expr: ExprId| match self.known.constant(expr).map(|value| value.cast(DType::F64)) {
             Some(Scalar::F64(value)) => value <= 0.0,
@@ -217,8 +218,8 @@ impl Term<'_> {
             .map(|(kept, _)| Simpler::Is(kept))
     }
 
-    /// The value of an op of constants. Larger tensors of one value stay ops: a sum may take the product of two of them
-    /// without rounding it.
+    /// Returns the value of an op on constants. Larger tensors of one value stay ops: a sum may take the product of
+    /// two of them without rounding it.
     fn folded(&self) -> Option<Simpler> {
         if self.rank > 0 {
             return None;
@@ -234,7 +235,7 @@ impl Term<'_> {
         }
     }
 
-    /// A quotient by a power of two as a product, where both are rounded from the same number.
+    /// Rewrites a quotient by a power of two as a product, where both round the same number.
     fn by_reciprocal(&self) -> Option<Simpler> {
         let Node::Elementwise { op: Op::Divide, operands } = self.node else { return None };
         let divisor = self.known.constant(operands[1])?;
@@ -245,7 +246,7 @@ impl Term<'_> {
         (is_power && is_exact).then_some(Simpler::Product(operands[0], reciprocal))
     }
 
-    /// A product by a truth value as a choice, which every integer has an instruction for.
+    /// Rewrites a product with a truth value as a select, for which every integer dtype has an instruction.
     fn chosen(&self) -> Option<Simpler> {
         let Node::Elementwise { op: Op::Multiply, operands } = self.node else { return None };
         let truth = |expr: ExprId| match *self.graph.node(expr) {
@@ -264,7 +265,7 @@ impl Term<'_> {
         let Node::Cast(middle) = self.node else { return None };
         let Node::Cast(inner) = self.graph.node(*middle) else { return None };
         let (from, over, to) = (self.graph.dtype(*inner), self.graph.dtype(*middle), self.dtype);
-        // An integer wraps where a float saturates.
+        // Integers wrap where floats saturate.
         let is_alike =
             !(from.class() == Class::Int && over.class() == Class::Float && to.class() == Class::Int)
                 || from.is_exact_in(to);
@@ -275,9 +276,9 @@ impl Term<'_> {
 /// What is known of the values of the new graph's expressions.
 #[derive(Default)]
 struct Known {
-    /// The value that all elements have.
+    /// The common value of all elements.
     constants: Vec<Option<Scalar>>,
-    /// Whether it, or what it is computed from, can fail on data.
+    /// Whether it, or an expression it depends on, can fail on data.
     fails: Vec<bool>,
     /// Whether all elements are `+0` or greater, or NaN.
     natural: Vec<bool>,
@@ -296,7 +297,7 @@ impl Known {
         self.natural[expr.index()]
     }
 
-    /// Learns of the expressions made since the last call.
+    /// Derives facts about the expressions made since the last call.
     fn learn(&mut self, graph: &Graph) {
         for index in self.fails.len()..graph.count() {
             let expr = ExprId::new(index);
@@ -335,7 +336,7 @@ impl Known {
                 self.is_natural(*operand) && (is_float || graph.dtype(*operand).is_exact_in(dtype))
             }
             Node::Elementwise { op, operands } => match op {
-                // The least integer has no magnitude.
+                // The least integer has no representable magnitude.
                 Op::Abs | Op::Square => is_float,
                 Op::Relu => true,
                 Op::Maximum => any(operands),
@@ -350,7 +351,7 @@ impl Known {
                 _ => false,
             },
             Node::View { operand, .. } => self.is_natural(*operand),
-            // The greatest that are missing are minus infinity.
+            // If the greatest elements are missing, they are minus infinity.
             Node::TopK { operand, topk } => topk.indices || !topk.largest && self.is_natural(*operand),
             Node::Sort { operand, sort } => sort.indices || self.is_natural(*operand),
             Node::Search { .. } => true,
@@ -365,7 +366,7 @@ impl Known {
     }
 }
 
-/// The graph with all [`RULES`] applied, and equal expressions computed once.
+/// Returns the graph with all [`RULES`] applied and equal expressions computed once.
 pub fn simplify(graph: &CheckedGraph) -> Rewritten {
     let mut known = Known::default();
     Rewriter::map(graph, |rewriter, expr| {
@@ -392,7 +393,7 @@ pub fn simplify(graph: &CheckedGraph) -> Rewritten {
     })
 }
 
-/// The expression itself, or an equal one that is there already.
+/// Copies the expression, or returns an equal existing one.
 fn copied(rewriter: &mut Rewriter<'_>, expr: ExprId, node: Node) -> ExprId {
     let source = rewriter.source();
     let (dtype, shape, site) = (source.dtype(expr), source.shape(expr).clone(), source.site(expr));
@@ -406,8 +407,8 @@ fn copied(rewriter: &mut Rewriter<'_>, expr: ExprId, node: Node) -> ExprId {
             let (of, shape_of) = (graph.dtype(operand), graph.shape(operand));
             let after = factors(op, graph.node(operand), of);
             let before = source.factors(expr).map(|factors| factors.map(|factor| rewriter.image(factor)));
-            // A sum goes on adding the same products unrounded, and no others. A product that disappeared was one by
-            // 1, which is exact.
+            // A sum keeps adding the same products unrounded, and no others. A product that disappeared was a
+            // product with 1, which is exact.
             let becomes_product = after.is_some_and(|[x, y]| ![Some([x, y]), Some([y, x])].contains(&before));
             let operand = if becomes_product {
                 let node = Node::Elementwise { op: Op::Positive, operands: Operands::from_slice(&[operand]) };

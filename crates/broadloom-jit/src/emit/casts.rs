@@ -1,4 +1,4 @@
-//! Every dtype to every other.
+//! Casts from every dtype to every other.
 
 use super::intrinsics::Intrinsic;
 use super::masks::Narrowing;

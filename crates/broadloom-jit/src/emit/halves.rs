@@ -1,9 +1,9 @@
-//! Floats of 16 bits.
+//! 16-bit floats.
 //!
-//! A value of `f16` or `bf16` is held as the `f32` values of its lanes, so that it is 16 bits wide in memory only:
-//! converting to `f32` is free, and only what rounds to the type costs something. No instruction for these types is in
-//! Cranelift: everything here is arithmetic on `f32` and its bits, but for `f16` in wide registers, which x86-64 converts
-//! itself.
+//! A value of `f16` or `bf16` is held as the `f32` values of its lanes, and is 16 bits wide only in memory.
+//! Converting to `f32` is free; only rounding to the type costs something. Cranelift has no instructions for these
+//! types, so everything here is arithmetic on `f32` and its bits, except for `f16` in wide registers, which x86-64
+//! converts itself.
 
 use super::value::Regs;
 use super::{Emitter, Intrinsic, Val};

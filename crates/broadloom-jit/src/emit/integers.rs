@@ -1,4 +1,4 @@
-//! Ops on integers that Cranelift has no vector instructions for: division, shifts by lane, counts of bits.
+//! Integer ops for which Cranelift has no vector instructions: division, shifts by lane, and bit counts.
 
 use super::value::scalar_type;
 use super::{Emitter, Val};

@@ -1,4 +1,4 @@
-//! What vectors of 32 and 64 bytes need beyond CLIF.
+//! Operations on vectors of 32 and 64 bytes that CLIF cannot express.
 
 use super::Emitter;
 use super::masks::Narrowing;

@@ -1,4 +1,4 @@
-//! From scalars to vectors and back.
+//! Conversions between scalars and vectors.
 
 use super::intrinsics::Intrinsic;
 use super::value::{Regs, VECTOR_BYTES, width_of};

@@ -1,4 +1,4 @@
-//! Truth values in vectors: masks, their widths, and what they select.
+//! Truth values in vectors: masks, their widths, and selects.
 
 use super::intrinsics::Intrinsic;
 use super::value::{Regs, width_of};

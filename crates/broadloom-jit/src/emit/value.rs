@@ -1,4 +1,4 @@
-//! Values of neighbouring elements, and how they lie in registers.
+//! Values of neighbouring elements, and their layout in registers.
 
 use super::Host;
 use broadloom_ir::dtype::DType;

@@ -1,4 +1,4 @@
-//! Where accesses and rows point at the current position, and what is loaded and stored there.
+//! Computes the addresses of accesses and rows at the current position, and loads and stores there.
 
 use super::Generator;
 use crate::emit::{LaneStride, Val};

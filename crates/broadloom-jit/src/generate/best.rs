@@ -1,4 +1,4 @@
-//! The best elements along an axis, by a function that holds them in rows.
+//! The best elements along an axis, found by a function that keeps them in rows.
 
 use super::Generator;
 use broadloom_ir::dtype::{DType, Scalar};

@@ -1,4 +1,4 @@
-//! Reductions over an axis for the strips of two others at once.
+//! Contractions: reductions over an axis for the strips of two other axes at once.
 //!
 //! ```text
 //! for block of axis {

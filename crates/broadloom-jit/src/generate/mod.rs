@@ -1,4 +1,4 @@
-//! From the statements of a kernel to CLIF.
+//! Translates the statements of a kernel to CLIF.
 //!
 //! ```text
 //! mod.rs      the function, loops, strips, statements
@@ -322,8 +322,8 @@ impl<'f> Generator<'_, 'f, '_> {
                 Stmt::Strip { axis, length, body } => self.strip(*axis, *length, body),
                 Stmt::Call { op, target, args, axis } => self.call(*op, *target, args, *axis),
                 Stmt::Begin { row, value } => self.begin_scan(*row, *value),
-                Stmt::Scan { op, target, source, state, axis } => {
-                    self.scan(*op, [*target, *source], *state, *axis);
+                Stmt::Scan { op, target, source, state, axis, rows } => {
+                    self.scan(*op, [*target, *source], *state, *axis, *rows);
                 }
                 Stmt::Reduce(reduce) => self.reduce(reduce),
                 Stmt::Stream(stream) => self.stream(stream),

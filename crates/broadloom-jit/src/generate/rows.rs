@@ -1,4 +1,5 @@
-//! What comes into scratch rows: values, element by element, and parts of arrays that do not lie as loops meet them.
+//! Fills scratch rows: with values, element by element, and with parts of arrays whose layout does not match the
+//! loops.
 
 use super::Generator;
 use crate::emit::{LaneStride, Val};

@@ -1,4 +1,4 @@
-//! Rows of a table combined with the element of their segment, which the data give.
+//! Combines rows of a table with the elements of their segments, which data determine.
 
 use super::Generator;
 use crate::emit::{LaneStride, Val};

@@ -1,4 +1,4 @@
-//! Rows in order, and places in what is in order, by functions.
+//! Sorts of rows and searches in sorted tables, by function calls.
 
 use super::Generator;
 use crate::emit::Val;

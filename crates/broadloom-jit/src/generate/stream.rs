@@ -98,6 +98,10 @@ impl Generator<'_, '_, '_> {
         let is_whole = self.ins().icmp(IntCC::Equal, length, extent);
         let is_short = self.ins().icmp_imm_s(IntCC::SignedLessThanOrEqual, length, MAX_DENSE_ROW);
         let holds = self.ins().band(is_whole, is_short);
+        // Ahead of a reduction over the strip, which may be empty, too.
+        let one = self.constant(1);
+        let has_some = self.ins().icmp_imm_s(IntCC::SignedGreaterThan, length, 0);
+        let divisor = self.ins().select(has_some, length, one);
         let values = &self.kernel.values;
         let filled = statements(&stream.prologue).flat_map(|stmt| stmt.rows(values));
         let room = filled.map(|(row, _)| self.kernel.rows[row.index()].length).min();
@@ -106,14 +110,13 @@ impl Generator<'_, '_, '_> {
             // The power of two of rows of the table that the scratch rows have room for.
             Some(room) => {
                 let room = self.constant(room as i64);
-                let rows = self.ins().udiv(room, length);
+                let rows = self.ins().udiv(room, divisor);
                 let zeros = self.ins().clz(rows);
                 let top = self.constant(1 << 62);
                 let shift = self.ins().iadd_imm_s(zeros, -1);
                 self.ins().ushr(top, shift)
             }
         };
-        let one = self.constant(1);
         (Dense { holds, length }, self.ins().select(holds, most, one))
     }
 

@@ -1,4 +1,4 @@
-//! Virtual registers to those of the machine.
+//! Maps virtual registers to those of the machine.
 
 use super::machine::{Arg, Base, Block, Function, Inst, Kind, MASK, MASKS, Width, vector};
 use super::{Registers, Unsupported};

@@ -1,4 +1,4 @@
-//! The encodings of instructions in functions of 64 bytes, by those of 32.
+//! Maps the encodings of instructions in 32-byte functions to those in 64-byte functions.
 
 use iced_x86::Code;
 

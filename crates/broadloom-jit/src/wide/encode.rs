@@ -1,4 +1,4 @@
-//! From allocated instructions to bytes.
+//! Encodes allocated instructions as bytes.
 
 #[cfg(all(test, target_arch = "x86_64"))]
 mod tests;

@@ -1,4 +1,4 @@
-//! A back end for CLIF with vectors of 32 or 64 bytes on x86-64, which Cranelift's own does not have.
+//! A back end for CLIF with vectors of 32 or 64 bytes on x86-64, which Cranelift's own back end lacks.
 //!
 //! ```text
 //! CLIF ─optimise─▶ CLIF ─select─▶ instructions on virtual registers ─allocate─▶ registers ─encode─▶ bytes

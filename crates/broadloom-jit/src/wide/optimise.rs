@@ -1,8 +1,9 @@
-//! What Cranelift's optimiser does for its own back ends, and cannot do on vectors of 32 bytes, for which many of its
-//! rules have no right side: every pure instruction is moved out of the loops that it does not depend on, and one that
-//! was computed before where control came by is taken from there.
+//! The optimisations that Cranelift's optimiser makes for its own back ends but cannot make on 32-byte vectors,
+//! because many of its rules have no right-hand side for them: every pure instruction is hoisted out of the loops
+//! that it does not depend on, and an instruction that a dominating block has computed is reused.
 //!
-//! One walk over the blocks, dominators first: what an instruction reads has its final place before it.
+//! This is one walk over the blocks, dominators first: everything that an instruction reads has its final place
+//! before the instruction is visited.
 
 use crate::emit::Intrinsic;
 use cranelift_codegen::dominator_tree::DominatorTree;

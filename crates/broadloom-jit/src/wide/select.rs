@@ -1,7 +1,8 @@
-//! From CLIF to instructions of the machine.
+//! Selects machine instructions for CLIF.
 //!
-//! Blocks are walked in reverse, from users to what they use: what nobody needs is skipped, and what one instruction
-//! takes into itself (addresses, numbers, loads, comparisons before branches) is not computed beside it.
+//! Blocks are walked in reverse, from users to definitions: unused instructions are skipped, and anything that one
+//! machine instruction absorbs (addresses, constants, loads, comparisons before branches) is not computed
+//! separately.
 
 mod convert;
 mod floats;

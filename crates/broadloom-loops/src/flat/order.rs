@@ -1,4 +1,4 @@
-//! Sorts, of rows that lie behind each other.
+//! Sorts of rows that are contiguous in memory.
 
 use super::{Flat, FlatId, FlatNode, Kind};
 use crate::Layout;
@@ -9,12 +9,12 @@ use broadloom_ir::shape::Shape;
 use smallvec::SmallVec;
 
 impl Flat {
-    /// What is sorted along any axis: along the last one of a view, and back.
+    /// Sorts along any axis: moves it to the end of a view, sorts, and moves it back.
     pub(super) fn in_order(&mut self, operand: FlatId, sort: Sort, dtype: DType, origin: ExprId) -> FlatId {
         let shape = self.node(operand).shape.clone();
         let last = shape.rank() - 1;
         let is_last = sort.axis == last;
-        // Where each axis comes to stand.
+        // The new position of each axis.
         let to_last: SmallVec<[usize; 4]> = (0..shape.rank())
             .map(|axis| if axis == sort.axis { last } else { axis - usize::from(axis > sort.axis) })
             .collect();
@@ -53,8 +53,8 @@ impl Flat {
         self.push(Kind::Reindex { operand: sorted, axes }, dtype, shape, origin)
     }
 
-    /// What an output of a layout is: the node, or a copy of it, if that is a sort which has an array already, or the array
-    /// of the caller does not lie as rows do.
+    /// Returns the node for an output of a layout: the node itself, or a copy of it if it is a sort that already
+    /// has an array, or if the rows of the caller's array are not contiguous.
     pub(super) fn output(&mut self, node: FlatId, layout: &Layout) -> FlatId {
         let is_sort = matches!(self.node(node).kind, Kind::Sort { .. });
         if !is_sort || *layout == Layout::Dense && !self.outputs.contains(&node) {

@@ -1,4 +1,4 @@
-//! Reductions, one axis at a time: which are short chains of ops, and which are cut into groups.
+//! Reductions, one axis at a time: which become short chains of ops, and which are cut into groups.
 
 use super::views::merged_axes;
 use super::{Flat, FlatId, FlatNode, Kind, Reduction};
@@ -17,22 +17,24 @@ use broadloom_ir::shape::Shape;
 use smallvec::smallvec;
 use std::ops::Range;
 
-/// Whether a result has too few elements for threads to share, whatever the sizes: they always share what is reduced.
+/// Returns whether a result has too few elements for threads to share, whatever the sizes: then they always share
+/// the reduced axis.
 pub fn is_few(shape: &Shape) -> bool {
     let count = shape.iter().try_fold(1i64, |count, dim| count.checked_mul(dim.as_constant()?));
     count.is_some_and(|count| count <= MAX_GROUPED_RESULT)
 }
 
 impl Flat {
-    /// Whether a reduction is a short chain of ops rather than a loop.
+    /// Returns whether a reduction becomes a short chain of ops instead of a loop.
     pub fn unrolls(&self, reduction: &Reduction) -> bool {
-        // A table of sums over pairs is a contraction, where it is long enough for one.
+        // A table of sums over pairs is a contraction if it is long enough.
         let is_of_pairs = self.sums_pairs(reduction) && !self.is_long_table(reduction);
         self.is_short(reduction, if is_of_pairs { MAX_UNROLLED_PAIRS } else { MAX_UNROLLED_REDUCTION })
     }
 
-    /// Whether a reduction is a loop if that is a contraction, and else unrolled: one of few elements only for the sake
-    /// of a sum over the table, for which contractions are worth it however little they add up.
+    /// Returns whether a reduction becomes a loop if that is a contraction, and is unrolled otherwise. A reduction
+    /// of few elements becomes a loop only for a sum over the table, for which contractions pay off however few
+    /// terms they add.
     pub fn is_short_table(&self, id: FlatId) -> bool {
         let FlatNode { kind: Kind::Reduce(reduction), origin, .. } = self.node(id) else { return false };
         self.sums_pairs(reduction)
@@ -41,7 +43,7 @@ impl Flat {
             && (self.summed.contains(origin) || !self.unrolls(reduction))
     }
 
-    /// Whether a reduction is over so few elements, and computes little of each.
+    /// Returns whether a reduction has at most this many elements and computes little for each.
     fn is_short(&self, reduction: &Reduction, longest: i64) -> bool {
         let operand = self.node(reduction.operand);
         reduction.group.is_none()
@@ -51,7 +53,7 @@ impl Flat {
             && operand.weight <= MAX_UNROLLED_NODES
     }
 
-    /// Whether the result of a reduction has several axes, none of which is short.
+    /// Returns whether the result of a reduction has several axes, none of them short.
     fn is_long_table(&self, reduction: &Reduction) -> bool {
         let shape = self.node(reduction.operand).shape.iter().enumerate();
         let mut axes = shape.filter(|(axis, size)| *axis != reduction.axis && !size.is_one());
@@ -60,8 +62,8 @@ impl Flat {
         axes.clone().count() > 1 && axes.all(|(_, size)| is_long(size))
     }
 
-    /// Whether a reduction sums products or differences of two tensors, each of which stretches along an axis of the
-    /// other.
+    /// Returns whether a reduction sums products or differences of two tensors, each of which stretches along an
+    /// axis of the other.
     fn sums_pairs(&self, reduction: &Reduction) -> bool {
         let pair = match (reduction.op, reduction.factors) {
             (ReduceOp::Sum, Some([x, y])) if x != y => Some([x, y]),
@@ -86,7 +88,7 @@ impl Flat {
         alone(&x, &y) && alone(&y, &x)
     }
 
-    /// The sum over pairs, or its square root, whose extreme a reduction is.
+    /// Returns the sum over pairs, or its square root, whose extreme a reduction finds.
     pub fn extreme_of_pairs(&self, reduction: &Reduction) -> Option<FlatId> {
         let inner = match &self.node(reduction.operand).kind {
             Kind::Op { op: Op::Sqrt, args } => args[0],
@@ -99,7 +101,7 @@ impl Flat {
         }
     }
 
-    /// The operands of a difference.
+    /// Returns the operands of a difference.
     fn difference(&self, id: FlatId) -> Option<[FlatId; 2]> {
         match &self.node(id).kind {
             Kind::Op { op: Op::Subtract, args } => Some([args[0], args[1]]),
@@ -119,7 +121,7 @@ impl Flat {
         shape: Shape,
     ) -> Result<FlatId, LowerError> {
         let dtype = self.node(operand).dtype;
-        // The extremes of floats of 16 bits are those of the same values as f32.
+        // The extremes of 16-bit floats are those of the same values as f32.
         let accumulator = op.accumulator(dtype).arithmetic();
         let operand = self.cast(operand, accumulator);
         let full = self.node(operand).shape.clone();
@@ -154,7 +156,7 @@ impl Flat {
         Ok(result)
     }
 
-    /// The operand with the given axes moved to the end and merged into one, and the number of that axis.
+    /// Returns the operand with the given axes moved to the end and merged into one, and the number of that axis.
     fn flatten_last(
         &mut self,
         operand: FlatId,
@@ -179,8 +181,8 @@ impl Flat {
         Ok((self.reshape(moved, shape, origin)?, kept.len()))
     }
 
-    /// An arg-reduction: over one axis where the axes of arrays are one by a view, else over one axis after the other,
-    /// extremes and indices together, so that nothing is stored.
+    /// Adds an arg-reduction: over one axis if a view of the arrays merges the axes, otherwise over one axis after
+    /// the other, with extremes and indices together, so that nothing is stored.
     fn reduce_arg(
         &mut self,
         op: ReduceOp,
@@ -216,7 +218,8 @@ impl Flat {
         Ok(found.unwrap_or(operand))
     }
 
-    /// Row-major indices over an axis and those inside it, which have `inner` elements and among them `index`.
+    /// Returns row-major indices over an axis and those inside it, which have `inner` elements and are at `index`
+    /// among them.
     fn index_around(&mut self, index: FlatId, axis: usize, inner: &Dim, origin: ExprId) -> FlatId {
         let shape = self.node(index).shape.clone();
         let iota = self.push(Kind::Iota, DType::I64, Shape::from(vec![shape[axis].clone()]), origin);
@@ -228,8 +231,8 @@ impl Flat {
         self.push(Kind::Op { op: Op::Add, args: smallvec![before, index] }, DType::I64, shape, origin)
     }
 
-    /// An arg-reduction along one axis: the extremes, if they are wanted, and what belongs to them of `index`, else
-    /// their positions.
+    /// Adds an arg-reduction along one axis. Returns the extremes, if requested, and the values of `index` that
+    /// belong to them, or otherwise their positions.
     fn arg_along(
         &mut self,
         op: ReduceOp,
@@ -266,17 +269,18 @@ impl Flat {
         (values, self.push(Kind::Reduce(found), DType::I64, shape, origin))
     }
 
-    /// The shape of a reduction.
+    /// Returns the shape of a reduction.
     fn without(&self, operand: FlatId, axis: usize) -> Shape {
         let shape = &self.node(operand).shape;
         shape.iter().enumerate().filter(|(of, _)| *of != axis).map(|(_, dim)| dim.clone()).collect()
     }
 
-    /// The groups into which the axis of a reduction to `shape` is cut, if it is, and the shape of partial results.
+    /// Returns the groups into which the axis of a reduction to `shape` is cut, if it is, and the shape of the
+    /// partial results.
     fn grouped(&mut self, operand: FlatId, axis: usize, shape: &Shape) -> Option<(usize, Shape)> {
         let extent = self.node(operand).shape[axis].clone();
         let short = extent.as_constant().is_some_and(|extent| extent < MIN_GROUPED_AXIS)
-            // Blocks of rows are few.
+            // There are few blocks of rows.
             || matches!(self.behind_cast(operand).kind, Kind::Segment { .. });
         if short || !self.is_few(shape) {
             return None;
@@ -314,8 +318,8 @@ impl Flat {
         Ok(self.push(Kind::Reduce(whole), dtype, shape, origin))
     }
 
-    /// The operand of a reduction along an axis that a reshape has merged from those of something computed, under a
-    /// shape with the axes as they were before, and which those are.
+    /// Returns the operand of a reduction along an axis that a reshape merged from axes of a computed value, in a
+    /// shape with the axes before the merge, and those axes.
     fn split_axis(
         &mut self,
         operand: FlatId,
@@ -336,7 +340,7 @@ impl Flat {
         Ok(Some((self.reshape(operand, split, origin)?, range)))
     }
 
-    /// A node, or what it converts.
+    /// Returns a node, or the operand of its conversion.
     fn behind_cast(&self, mut id: FlatId) -> &FlatNode {
         while let Kind::Cast(operand) = self.node(id).kind {
             id = operand;
@@ -344,7 +348,8 @@ impl Flat {
         self.node(id)
     }
 
-    /// Whether a result has too few elements for the threads to share, always or in the calls that this is for.
+    /// Returns whether a result has too few elements for the threads to share, either always or in the calls for
+    /// which this graph is lowered.
     fn is_few(&self, shape: &Shape) -> bool {
         is_few(shape) || self.shared.contains(shape)
     }

@@ -1,4 +1,4 @@
-//! Views in the few forms: reindexed axes, and reshapes as deep as they go.
+//! Views in the few forms: reindexed axes, and reshapes moved as deep as possible.
 
 use super::{Flat, FlatId, Kind};
 use crate::LowerError;
@@ -28,14 +28,14 @@ impl Flat {
                 return Ok(self.push(Kind::Slice { operand, axes }, dtype, shape, origin));
             }
             View::Windows(axis) => {
-                // A loop of its own would run again for every window that its result is in.
+                // A loop inside a window would run again for every window that contains its result.
                 let node = self.node(operand);
                 if node.nested > 0 || node.joins {
                     self.stored.push(operand);
                 }
                 return Ok(self.push(Kind::Windows { operand, axis: *axis }, dtype, shape, origin));
             }
-            // All of it, from the beginning on.
+            // The whole operand, from its start.
             View::Rebind => {
                 let axes = (0..rank).map(|_| (Dim::ZERO, 1)).collect();
                 return Ok(self.push(Kind::Slice { operand, axes }, dtype, shape, origin));
@@ -59,7 +59,7 @@ impl Flat {
         Ok(self.push(Kind::Reindex { operand, axes }, dtype, shape, origin))
     }
 
-    /// How an operand is indexed by the axes of a result to which it broadcasts, aligned at the last axis.
+    /// Returns how the axes of a result index an operand that broadcasts to it, aligned at the last axis.
     pub fn aligned(&self, operand: FlatId, result: &[Dim]) -> SmallVec<[Option<usize>; 4]> {
         let shape = &self.node(operand).shape;
         let shift = result.len() - shape.rank();
@@ -116,8 +116,8 @@ impl Flat {
         Ok(moved[&operand])
     }
 
-    /// The reshape of a join as the join of reshapes, if its axis stays one or is merged with axes behind it, and no
-    /// operand has to be stored for it.
+    /// Returns the reshape of a join as the join of reshapes, if its axis stays one axis or is merged with axes
+    /// after it, and no operand has to be stored for it.
     fn reshaped_join(
         &mut self,
         join: FlatId,
@@ -150,7 +150,7 @@ impl Flat {
         Ok(Some(self.push(joined, dtype, shape.clone(), origin)))
     }
 
-    /// Whether a node under any shape is computed element by element from arrays as they lie in memory.
+    /// Returns whether a node of any shape is computed element by element from arrays in their memory order.
     pub(super) fn is_view_of_arrays(&self, root: FlatId) -> bool {
         let is_view = |id: &FlatId| match self.node(*id).kind {
             Kind::Buffer(_) => self.is_dense(*id),
@@ -160,8 +160,8 @@ impl Flat {
         self.reshapable(root).is_some_and(|order| order.iter().all(is_view))
     }
 
-    /// The nodes of full shape that a reshape of `root` has to change, operands first, if it can move through all of
-    /// them to whole arrays. Operands of one element stay as they are.
+    /// Returns the nodes of full shape that a reshape of `root` has to change, operands first, if it can move
+    /// through all of them to whole arrays. Operands of one element stay as they are.
     pub(super) fn reshapable(&self, root: FlatId) -> Option<Vec<FlatId>> {
         let shape = &self.node(root).shape;
         let single = |id: FlatId| self.node(id).shape.iter().all(Dim::is_one);
@@ -214,8 +214,8 @@ impl Flat {
     }
 }
 
-/// Runs of axes of a tensor and of a reshape of it that hold as many elements: each of the one reshapes into its
-/// counterpart, as short as can be told.
+/// Returns runs of axes of a tensor and of its reshape that hold equally many elements: each run reshapes into its
+/// counterpart and is as short as can be proved.
 pub(crate) fn runs(from: &[Dim], to: &[Dim]) -> Result<Vec<[Range<usize>; 2]>, LowerError> {
     let mut runs = Vec::new();
     let (mut old, mut new) = (0, 0);
@@ -241,9 +241,9 @@ pub(crate) fn runs(from: &[Dim], to: &[Dim]) -> Result<Vec<[Range<usize>; 2]>, L
     Ok(runs)
 }
 
-/// The sizes that a reshape has merged into an axis, if they are several.
+/// Returns the sizes that a reshape merged into an axis, if there are several.
 pub(crate) fn merged_axes(from: &[Dim], to: &[Dim], axis: usize) -> Option<Vec<Dim>> {
-    // An axis of one element beside merged ones is none of them.
+    // An axis of one element beside merged axes is not one of them.
     if to[axis].is_one() {
         return None;
     }

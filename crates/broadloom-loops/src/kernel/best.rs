@@ -2,33 +2,33 @@
 
 use super::*;
 
-/// Finds the best elements along an axis by a tile function, which keeps those so far in order:
+/// Finds the best elements along an axis with a tile function, which keeps the best so far in order:
 ///
 /// ```text
 /// for strip of axis { body; values, indices <- the best of them and of source }
 /// ```
 #[derive(Debug, Clone)]
 pub struct Best {
-    /// The axis along which the elements are.
+    /// The axis of the elements.
     pub axis: AxisId,
-    /// The axis of their places: as long as elements are asked for. Where `axis` is shorter, the last places get what
-    /// stands for missing ones.
+    /// The axis of the results: as long as the number of elements requested. If `axis` is shorter, the last results
+    /// get the value for missing elements.
     pub places: AxisId,
-    /// Whether the greatest are asked for, or the least.
+    /// Whether to find the greatest instead of the least.
     pub largest: bool,
-    /// Run for each strip of [`BLOCK`] steps: fills the row that is read. Empty where an array is: there, all of the
-    /// axis is one strip.
+    /// Runs for each strip of [`BLOCK`] steps and fills the row that is read. Empty if an array is read directly:
+    /// then the whole axis is one strip.
     pub body: Vec<Stmt>,
     /// The elements.
     pub source: Operand,
-    /// What is held: of the dtype of the elements, one for each place.
+    /// The results: of the dtype of the elements, one for each place.
     pub values: RowId,
-    /// The positions of these on the axis (i64).
+    /// The positions of the results on the axis (i64).
     pub indices: RowId,
 }
 
-/// Finds the best elements along an axis for all of the strip of another at once, by a tile function that takes a row of
-/// elements, one of each step of the strip, and keeps those so far in a row for each place:
+/// Finds the best elements along an axis for a whole strip of another axis at once. A tile function takes a row of
+/// elements, one for each step of the strip, and keeps the best so far in one row per place:
 ///
 /// ```text
 /// for so many steps of axis {
@@ -38,39 +38,39 @@ pub struct Best {
 /// ```
 #[derive(Debug, Clone)]
 pub struct BestRows {
-    /// The axis along which the elements are.
+    /// The axis of the elements.
     pub axis: AxisId,
-    /// The axis whose current strip the rows are over.
+    /// The axis whose current strip the rows cover.
     pub strip: AxisId,
-    /// The axis of their places, all of which are one strip: as long as elements are asked for. Where `axis` is shorter,
-    /// the last places get what stands for missing ones.
+    /// The axis of the results, which is one strip: as long as the number of elements requested. If `axis` is
+    /// shorter, the last results get the value for missing elements.
     pub places: AxisId,
-    /// Whether the greatest are asked for, or the least.
+    /// Whether to find the greatest instead of the least.
     pub largest: bool,
-    /// Run once per [`CONTRACTED_ROWS`] steps of the axis, before these: a [`Contract`] that leaves a row for each. Empty
-    /// if the steps need none.
+    /// Runs once before every [`CONTRACTED_ROWS`] steps of the axis: a [`Contract`] that produces a row for each
+    /// step. Empty if the steps need none.
     pub ahead: Vec<Stmt>,
-    /// Run per step of the axis: what does not depend on the strip.
+    /// Runs per step of the axis: everything that does not depend on the strip.
     pub per_step: Vec<Stmt>,
-    /// Run per step of the axis: fills the row that is read, if it is not there already.
+    /// Runs per step of the axis: fills the row that is read, if it is not filled already.
     pub prologue: Vec<Stmt>,
-    /// The elements of a step: side by side, if they are in an array.
+    /// The elements of a step; contiguous if they are in an array.
     pub source: Operand,
-    /// What is held, in a row for each place: of the dtype of the elements.
+    /// The results, one row per place: of the dtype of the elements.
     pub values: RowId,
-    /// The positions of these on the axis (i64).
+    /// The positions of the results on the axis (i64).
     pub indices: RowId,
 }
 
 impl Best {
-    /// Its rows of results.
+    /// Returns its rows of results.
     pub fn rows(&self) -> [RowId; 2] {
         [self.values, self.indices]
     }
 }
 
 impl BestRows {
-    /// Its rows of results.
+    /// Returns its rows of results.
     pub fn rows(&self) -> [RowId; 2] {
         [self.values, self.indices]
     }

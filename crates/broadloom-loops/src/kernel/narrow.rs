@@ -1,19 +1,19 @@
-//! Sums of integers in lanes that are narrower than the sum.
+//! Sums of integers in lanes narrower than the sum.
 
 use super::*;
 
-/// A dtype that holds the sum of some elements, whatever they are.
+/// A dtype that holds the sum of a number of elements, whatever their values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Narrow {
     /// An integer dtype with fewer bytes than that of the sum.
     pub dtype: DType,
-    /// Of how many elements it holds the sum.
+    /// The number of elements whose sum it holds.
     pub steps: i64,
 }
 
 impl Accumulator {
-    /// The lanes in which elements are added for a while, if the sum itself would take more registers: those of counts
-    /// are as narrow as the masks, those of other small integers have 32 bits.
+    /// Returns the lanes in which elements are added for a while, if the sum itself would take more registers:
+    /// counts use lanes as narrow as their masks, sums of other small integers use 32 bits.
     pub fn narrow(&self, values: &[Value]) -> Option<Narrow> {
         if self.op != ReduceOp::Sum || self.dtype.class() != Class::Int {
             return None;
@@ -33,7 +33,7 @@ impl Accumulator {
                     DType::I8 | DType::I16 => DType::I32,
                     _ => return None,
                 };
-                // As many elements of 16 bits as there are numbers of 15.
+                // There are as many 16-bit elements as 15-bit numbers.
                 Narrow { dtype, steps: 1 << 15 }
             }
             Contribution::Product(..) | Contribution::Indexed { .. } => return None,
@@ -42,7 +42,7 @@ impl Accumulator {
     }
 }
 
-/// What a value is a cast of.
+/// Returns the operand of the cast that a value is.
 pub fn widened(values: &[Value], value: ValueId) -> Option<ValueId> {
     match values[value.index()].def {
         Def::Cast(source) => Some(source),
@@ -50,7 +50,7 @@ pub fn widened(values: &[Value], value: ValueId) -> Option<ValueId> {
     }
 }
 
-/// Bytes of the values whose comparison a truth value comes from.
+/// Returns the size in bytes of the values whose comparison gives a truth value.
 fn compared(values: &[Value], truth: ValueId) -> usize {
     let mut value = &values[truth.index()];
     while let (DType::Bool, Def::Op { args, .. }) = (value.dtype, &value.def) {

@@ -1,18 +1,18 @@
-//! Rows of arrays in order.
+//! Sorted rows of arrays.
 
 use super::*;
 
-/// Puts the elements of a row of an array in order, by a function, into a row of another one.
+/// Sorts a row of an array into a row of another array by calling a function.
 #[derive(Debug, Clone)]
 pub struct SortRow {
-    /// The axis along which the rows are: in either array, neighbours lie side by side.
+    /// The axis of the rows: neighbours are contiguous in both arrays.
     pub axis: AxisId,
     /// The row that is read.
     pub source: AccessId,
     /// The row that is written: elements, or their indices (i64).
     pub target: AccessId,
-    /// The indices of the elements, rather than themselves.
+    /// Whether to return the indices of the elements instead of the elements.
     pub indices: bool,
-    /// The greatest first.
+    /// Whether the greatest comes first.
     pub descending: bool,
 }

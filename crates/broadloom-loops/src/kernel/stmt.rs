@@ -5,19 +5,19 @@ use super::*;
 /// A statement.
 #[derive(Debug, Clone)]
 pub enum Stmt {
-    /// Computes the value here.
+    /// Computes a value here.
     Let(ValueId),
-    /// Writes a value to a buffer at the current position, moved by a constant number of elements.
+    /// Writes a value to a buffer at the current position plus a constant number of elements.
     Store {
-        /// Where.
+        /// The access.
         access: AccessId,
         /// Added to the position, in elements.
         delta: i64,
-        /// What.
+        /// The value.
         value: ValueId,
     },
-    /// Combines a value with the element of a buffer at an index that the data give, neighbours of a vector loop in
-    /// order. Does nothing if there are no elements.
+    /// Combines a value with the element of a buffer at an index given by data. Neighbours of a vector loop combine
+    /// in order. Does nothing if there are no elements.
     Scatter {
         /// The buffer at index 0 of the axis, at the current position.
         access: AccessId,
@@ -31,120 +31,123 @@ pub enum Stmt {
         size: Extent,
         /// Sum, Prod, Min or Max.
         op: ReduceOp,
-        /// What.
+        /// The value.
         value: ValueId,
     },
-    /// Writes a value to a scratch row at the current position within the strip of the axis.
+    /// Writes a value to a scratch row at the current position in the strip of the axis.
     Put {
-        /// Where.
+        /// The row.
         row: RowId,
-        /// Which of several rows.
+        /// The number of the row, if there are several.
         part: usize,
-        /// Whose strip.
+        /// The axis of the strip.
         axis: AxisId,
-        /// What.
+        /// The value.
         value: ValueId,
     },
-    /// Runs the body for every step of the axis (of its current strip, inside a [`Stmt::Strip`] of that axis).
+    /// Runs the body for every step of the axis, or of its current strip inside a [`Stmt::Strip`] of that axis.
     For {
         /// The axis.
         axis: AxisId,
-        /// Steps done at once: 1, or a multiple of [`LEAST_LANES`]. What remains is done one by one.
+        /// The number of steps done at once: 1, or a multiple of [`LEAST_LANES`]. The remaining steps run one by
+        /// one.
         lanes: usize,
-        /// What.
+        /// The body.
         body: Vec<Stmt>,
     },
-    /// Cuts the axis into strips of at most `length` steps and runs the body for each.
+    /// Strip-mines the axis: cuts it into strips of at most `length` steps and runs the body for each.
     Strip {
         /// The axis.
         axis: AxisId,
-        /// Steps of a strip.
+        /// The number of steps of a strip.
         length: usize,
-        /// What.
+        /// The body.
         body: Vec<Stmt>,
     },
     /// Applies an elementary function to whole rows, over the current strip of the axis.
     Call {
         /// An op that has tile functions.
         op: Op,
-        /// Result; may be one of the arguments.
+        /// The result; may be one of the arguments.
         target: Operand,
-        /// Arguments.
+        /// The arguments.
         args: SmallVec<[Operand; 2]>,
-        /// Whose strip.
+        /// The axis of the strip.
         axis: AxisId,
     },
-    /// Writes the one element of a row: what running results begin with.
+    /// Writes the only element of a row: the initial value of a scan.
     Begin {
         /// A row of one element.
         row: RowId,
-        /// Of its dtype.
+        /// A value of its dtype.
         value: ValueId,
     },
-    /// Running results along the current strip of an axis, from where the strip before it has ended.
+    /// Scans along the current strip of an axis, from where the previous strip ended.
     Scan {
         /// Sum, Prod, Min or Max.
         op: ReduceOp,
-        /// Result; may be the operand.
+        /// The result; may be the operand.
         target: Operand,
-        /// What is combined.
+        /// The operand.
         source: Operand,
-        /// A row of one element: the last result so far.
+        /// The last result so far: a row of one element, or one over the strip of `rows`.
         state: RowId,
-        /// Whose strip it is.
+        /// The axis of the strip.
         axis: AxisId,
+        /// The axis with one scan per step of its strip: several run at once, because they are independent.
+        rows: Option<AxisId>,
     },
-    /// Accumulates over an axis, into values.
+    /// Accumulates over an axis into values.
     Reduce(Reduce),
-    /// Accumulates over an axis, into rows.
+    /// Accumulates over an axis into rows.
     Stream(Stream),
-    /// Accumulates over an axis, for the strips of two others at once, into rows.
+    /// Accumulates over an axis into rows, for the strips of two other axes at once.
     Contract(Contract),
-    /// Accumulates the extreme over an axis of sums over pairs, into rows, by a tile function.
+    /// Accumulates the extreme over an axis of sums over pairs into rows, with a tile function.
     Pairs(Pairs),
-    /// Finds the best elements along an axis, in order, into rows, by a tile function.
+    /// Finds the best elements along an axis, in order, into rows, with a tile function.
     Best(Best),
-    /// Finds the best elements along an axis for the strip of another, in order, into rows, by a tile function.
+    /// Finds the best elements along an axis for the strip of another, in order, into rows, with a tile function.
     BestRows(BestRows),
-    /// Puts a row in order.
+    /// Sorts a row.
     Sort(SortRow),
-    /// Copies what the strips of two axes meet of an array into rows, one for each step of `rows`.
+    /// Copies the block of an array that the strips of two axes cover into rows, one for each step of `rows`.
     Transpose {
-        /// Of which array: neighbours along `rows` lie side by side.
+        /// The array: neighbours along `rows` are contiguous.
         access: AccessId,
         /// Added to the position, in elements.
         delta: i64,
-        /// Where.
+        /// The rows.
         row: RowId,
-        /// The axis whose strip is as long as there are rows.
+        /// The axis whose strip has one step per row.
         rows: AxisId,
-        /// The axis over whose strip the rows are.
+        /// The axis whose strip the rows cover.
         axis: AxisId,
     },
-    /// Copies what the strip of an axis that stands for two meets of an array into a row: along the two, its elements
-    /// do not lie as along one.
+    /// Copies the elements of an array that the strip of a merged axis covers into a row: along the two axes that
+    /// it merges, the elements are not laid out as along one.
     Gather {
-        /// Of which array.
+        /// The array.
         access: AccessId,
         /// Added to the position, in elements.
         delta: i64,
-        /// Where.
+        /// The row.
         row: RowId,
-        /// The axis that stands for two.
+        /// The merged axis.
         axis: AxisId,
-        /// Steps of the inner one of the two.
+        /// The number of steps of the inner axis.
         steps: Extent,
-        /// From one step to the next of the outer one and of the inner one, in elements.
+        /// The strides of the outer axis and of the inner axis, in elements.
         strides: [Stride; 2],
     },
 }
 
-/// What a [`Stmt::Call`] reads or writes over the strip of an axis.
+/// An argument or result of a [`Stmt::Call`] over the strip of an axis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Operand {
     /// A scratch row.
     Row(RowId),
-    /// The elements of an array that the strip meets, which lie side by side.
+    /// The elements of an array that the strip covers, which are contiguous.
     Array {
         /// How the array is addressed.
         access: AccessId,
@@ -154,7 +157,7 @@ pub enum Operand {
 }
 
 impl Operand {
-    /// The row, if it is one.
+    /// Returns the row, if it is one.
     pub fn row(self) -> Option<RowId> {
         match self {
             Operand::Row(row) => Some(row),
@@ -162,7 +165,7 @@ impl Operand {
         }
     }
 
-    /// The array, if it is one.
+    /// Returns the array, if it is one.
     pub fn array(self) -> Option<(AccessId, i64)> {
         match self {
             Operand::Row(_) => None,

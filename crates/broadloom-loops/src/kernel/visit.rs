@@ -1,5 +1,5 @@
-//! What kernels consist of, asked of statements, definitions and contributions themselves: who walks them all need
-//! not know each form.
+//! The parts of kernels, as reported by statements, definitions and contributions themselves: code that walks all
+//! of them does not need to know each form.
 
 use super::*;
 use smallvec::smallvec;
@@ -7,66 +7,67 @@ use smallvec::smallvec;
 /// A loop that a statement runs other statements in.
 #[derive(Debug, Clone)]
 pub struct Loop<'k> {
-    /// Over which axis.
+    /// Its axis.
     pub axis: AxisId,
-    /// What a turn is.
+    /// The unit of one iteration.
     pub turn: Turn,
-    /// What runs in each turn, in order.
+    /// The bodies that run in each iteration, in order.
     pub bodies: SmallVec<[&'k [Stmt]; 2]>,
-    /// The loop that runs after those in each turn, if there is one.
+    /// The loop that runs after the bodies in each iteration, if there is one.
     pub inner: Option<Box<Loop<'k>>>,
 }
 
-/// One turn of a [`Loop`].
+/// One iteration of a [`Loop`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Turn {
-    /// At most so many steps of the axis, a strip. What walks it is a loop inside.
+    /// A strip of at most this many steps of the axis. A loop inside walks the strip.
     Strip(usize),
-    /// One step, or so many neighbours at once.
+    /// One step, or this many neighbours at once.
     Steps(usize),
 }
 
-/// How an access is used.
+/// The use of an access.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Use {
-    /// The element at the current position, moved by a constant number of elements, is read.
+    /// Reads the element at the current position plus a constant number of elements.
     Read(i64),
-    /// Any element is read.
+    /// Reads any element.
     ReadAny,
-    /// The element at the current position, moved by a constant number of elements, is written.
+    /// Writes the element at the current position plus a constant number of elements.
     Write(i64),
-    /// Any element is read and written.
+    /// Reads and writes any element.
     Combine,
-    /// No element; the position itself, for an error report.
+    /// Accesses no element; the position itself serves an error report.
     Position,
 }
 
 impl Use {
-    /// Whether elements are read.
+    /// Returns whether elements are read.
     pub fn reads(self) -> bool {
         matches!(self, Use::Read(_) | Use::ReadAny | Use::Combine)
     }
 
-    /// Whether elements are written.
+    /// Returns whether elements are written.
     pub fn writes(self) -> bool {
         matches!(self, Use::Write(_) | Use::Combine)
     }
 }
 
-/// How a statement uses a scratch row.
+/// The use of a scratch row by a statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RowUse {
-    /// The whole strip, or the element at the position in the strip, is read.
+    /// Reads the whole strip, or the element at the position in the strip.
     Read,
-    /// The whole strip is written.
+    /// Writes the whole strip.
     Write,
-    /// The element at the position in the strip of the axis is written.
+    /// Writes the element at the position in the strip of the axis.
     Put(AxisId),
-    /// The whole strip is written before the loop of the statement, changed in each step and read after the last.
+    /// Writes the whole strip before the loop of the statement, changes it in each step, and reads it after the
+    /// last.
     Accumulate,
 }
 
-/// Statements and those inside them, each before those inside it.
+/// Returns statements and those inside them, each before those inside it.
 pub fn statements(body: &[Stmt]) -> impl Iterator<Item = &Stmt> {
     let mut stack = vec![body.iter()];
     std::iter::from_fn(move || {
@@ -85,20 +86,21 @@ pub fn statements(body: &[Stmt]) -> impl Iterator<Item = &Stmt> {
 }
 
 impl Kernel {
-    /// All statements, each before those inside it.
+    /// Returns all statements, each before those inside it.
     pub fn statements(&self) -> impl Iterator<Item = &Stmt> {
         statements(&self.body)
     }
 
-    /// The arrays that it writes, one as often as there are statements that do.
+    /// Returns the arrays that it writes, one for each writing statement.
     pub fn written(&self) -> impl Iterator<Item = BufferId> {
         let accesses = self.statements().flat_map(|stmt| stmt.accesses(&self.values));
         let written = accesses.filter(|(_, used)| used.writes());
         written.filter_map(|(access, _)| self.accesses[access.index()].buffer)
     }
 
-    /// Whether a definition can be computed for lanes behind the end of a strip: it reads no array that the strip moves,
-    /// and cannot fail. Not of what rows hold, which only who fills them knows.
+    /// Returns whether a definition can be computed for lanes beyond the end of a strip: it reads no array that the
+    /// strip moves, and cannot fail. This does not cover rows, whose contents only the statement that fills them
+    /// knows.
     pub fn goes_behind(&self, def: &Def, strip: AxisId) -> bool {
         match def {
             Def::Load { access, .. } => {
@@ -114,7 +116,7 @@ impl Kernel {
 }
 
 impl<'k> Loop<'k> {
-    /// The same loop with statements ahead of so many of its steps, if there are any.
+    /// Returns the same loop with statements before every group of steps, if there are any.
     fn behind(self, ahead: &'k [Stmt]) -> Loop<'k> {
         match ahead.is_empty() {
             true => self,
@@ -127,14 +129,14 @@ impl<'k> Loop<'k> {
         }
     }
 
-    /// This loop, or the one deepest inside it, which goes through the elements.
+    /// Returns this loop, or the deepest one inside it, which runs through the elements.
     pub fn innermost(&self) -> &Self {
         self.inner.as_deref().map_or(self, Loop::innermost)
     }
 }
 
 impl Stmt {
-    /// The loop in which the statement runs others.
+    /// Returns the loop in which the statement runs others.
     pub fn as_loop(&self) -> Option<Loop<'_>> {
         let steps = |axis: AxisId, lanes: usize, body| Loop {
             axis,
@@ -214,7 +216,7 @@ impl Stmt {
         }
     }
 
-    /// The statements inside, by loop and in order.
+    /// Returns the statements inside, by loop and in order.
     pub fn children(&self) -> SmallVec<[&[Stmt]; 4]> {
         let outer = self.as_loop();
         let mut children = SmallVec::new();
@@ -226,7 +228,7 @@ impl Stmt {
         children
     }
 
-    /// The [children](Stmt::children), to be changed.
+    /// Returns the [children](Stmt::children) for modification.
     pub fn children_mut(&mut self) -> SmallVec<[&mut Vec<Stmt>; 4]> {
         match self {
             Stmt::For { body, .. } | Stmt::Strip { body, .. } | Stmt::Best(Best { body, .. }) => {
@@ -254,7 +256,7 @@ impl Stmt {
         }
     }
 
-    /// The accesses that the statement uses itself, of a kernel with these values.
+    /// Returns the accesses that the statement itself uses, in a kernel with these values.
     pub fn accesses(&self, values: &[Value]) -> SmallVec<[(AccessId, Use); 2]> {
         match self {
             Stmt::Let(value) => values[value.index()].def.accesses(),
@@ -289,7 +291,7 @@ impl Stmt {
         }
     }
 
-    /// The axis over whose strip the statement runs a tile function, if it does.
+    /// Returns the axis over whose strip the statement runs a tile function, if it does.
     pub fn tiled(&self) -> Option<AxisId> {
         match self {
             Stmt::Call { axis, .. } | Stmt::Scan { axis, .. } => Some(*axis),
@@ -312,7 +314,7 @@ impl Stmt {
         }
     }
 
-    /// The rows that the statement uses itself, those that it reads first, of a kernel with these values.
+    /// Returns the rows that the statement itself uses, read rows first, in a kernel with these values.
     pub fn rows(&self, values: &[Value]) -> SmallVec<[(RowId, RowUse); 4]> {
         match self {
             Stmt::Let(value) => match values[value.index()].def {
@@ -359,25 +361,25 @@ impl Stmt {
     }
 }
 
-/// The rows that statements use, of a kernel with these values.
+/// Returns the rows that statements use, in a kernel with these values.
 fn rows_of(body: &[Stmt], values: &[Value]) -> impl Iterator<Item = RowId> {
     statements(body).flat_map(|stmt| stmt.rows(values)).map(|(row, _)| row)
 }
 
 impl Contract {
-    /// The rows that the prologue fills, of a kernel with these values.
+    /// Returns the rows that the prologue fills, in a kernel with these values.
     pub fn filled(&self, values: &[Value]) -> impl Iterator<Item = RowId> {
         rows_of(&self.prologue, values)
     }
 
-    /// The rows over the strip of the axis that has rows, of a kernel with these values.
+    /// Returns the rows over the strip of the axis that has rows, in a kernel with these values.
     pub fn filled_beside(&self, values: &[Value]) -> impl Iterator<Item = RowId> {
         rows_of(&self.rows_prologue, values)
     }
 }
 
 impl StreamAccumulator {
-    /// Its rows: the state, those of the fixed tree, and the result, which may be the state.
+    /// Returns its rows: the state, those of the fixed tree, and the result, which may be the state.
     pub fn rows(&self) -> impl Iterator<Item = RowId> {
         let tree = self.tree.into_iter().flat_map(|tree| [tree.lanes, tree.ranks]);
         let target = (!self.state.contains(&self.target)).then_some(self.target);
@@ -386,7 +388,7 @@ impl StreamAccumulator {
 }
 
 impl Def {
-    /// The values that it is computed from.
+    /// Returns the values that it is computed from.
     pub fn operands(&self) -> SmallVec<[ValueId; 3]> {
         match self {
             Def::Op { args, .. } => args.clone(),
@@ -403,7 +405,7 @@ impl Def {
         }
     }
 
-    /// The same definition of other values.
+    /// Returns the same definition of other values.
     #[must_use]
     pub fn map_operands(mut self, mut map: impl FnMut(ValueId) -> ValueId) -> Def {
         let operands: &mut [ValueId] = match &mut self {
@@ -423,7 +425,7 @@ impl Def {
         self
     }
 
-    /// The accesses that it uses.
+    /// Returns the accesses that it uses.
     pub fn accesses(&self) -> SmallVec<[(AccessId, Use); 2]> {
         match self {
             Def::Load { access, delta } => smallvec![(*access, Use::Read(*delta))],
@@ -445,12 +447,12 @@ impl Def {
 }
 
 impl Contribution {
-    /// Whether an index comes with the value, so that the first of equal elements counts.
+    /// Returns whether an index comes with the value, so that the first of equal elements counts.
     pub fn is_indexed(&self) -> bool {
         matches!(self, Contribution::Indexed { .. })
     }
 
-    /// The values that an element contributes.
+    /// Returns the values that an element contributes.
     pub fn operands(&self) -> SmallVec<[ValueId; 3]> {
         match self {
             Contribution::Value(value) | Contribution::Count(value) => smallvec![*value],
@@ -459,7 +461,7 @@ impl Contribution {
         }
     }
 
-    /// The same contribution of other values.
+    /// Returns the same contribution of other values.
     #[must_use]
     pub fn map_operands(self, mut map: impl FnMut(ValueId) -> ValueId) -> Contribution {
         match self {

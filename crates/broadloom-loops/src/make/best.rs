@@ -1,4 +1,4 @@
-//! The best elements along an axis, held in rows.
+//! The best elements along an axis, kept in rows.
 
 use super::{Maker, Steps};
 use crate::LowerError;
@@ -8,7 +8,7 @@ use crate::place::Item;
 use broadloom_ir::dtype::DType;
 
 impl Maker<'_, '_, '_> {
-    /// The walk that finds them.
+    /// Makes the walk that finds them.
     pub(super) fn best(&mut self, axis: AxisId, found: Found) -> Result<Best, LowerError> {
         let Found { places, k, largest, operand } = found;
         let (body, source) = self.scoped(|maker| maker.elements(axis, operand))?;
@@ -25,8 +25,8 @@ impl Maker<'_, '_, '_> {
         Ok(Best { axis, places, largest, body, source, values, indices })
     }
 
-    /// The loop over an axis around such a walk for all of its strip at once: the places are a strip, too, and the loop
-    /// over them is outside of that over the axis, which meets what lies side by side.
+    /// Makes the loop over an axis around a walk for its whole strip at once. The places are a strip too, and the
+    /// loop over them is outside the loop over the axis, whose elements are contiguous.
     pub(super) fn strips_of_best(&mut self, axis: AxisId, found: Found) -> Result<Stmt, LowerError> {
         let places = found.places;
         let mut body = self.gathers(axis);
@@ -46,7 +46,7 @@ impl Maker<'_, '_, '_> {
         Ok(Stmt::Strip { axis, length: 0, body })
     }
 
-    /// The walk that finds them for all of the strip of the loop around.
+    /// Makes the walk that finds them for the whole strip of the loop around it.
     pub(super) fn best_rows(
         &mut self,
         axis: AxisId,
@@ -72,7 +72,7 @@ impl Maker<'_, '_, '_> {
         Ok(BestRows { axis, strip, places, largest, ahead, per_step, prologue, source, values, indices })
     }
 
-    /// Where a walk along an axis finds its elements, and what fills that for a strip.
+    /// Returns where a walk along an axis finds its elements, and the statements that fill that for a strip.
     fn elements(&mut self, axis: AxisId, operand: ValueId) -> Result<(Vec<Stmt>, Operand), LowerError> {
         if let Def::Load { access, delta } = self.nest.values[operand.index()].def
             && self.nest.accesses[access.index()].gathered.is_none()
@@ -83,7 +83,7 @@ impl Maker<'_, '_, '_> {
         self.filled(axis, axis, &items, operand)
     }
 
-    /// Fills a row over a strip with a value of a loop, and gives it.
+    /// Fills a row over a strip with a value of a loop, and returns the row.
     fn filled(
         &mut self,
         level: AxisId,

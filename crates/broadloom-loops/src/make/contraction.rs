@@ -1,4 +1,5 @@
-//! Reductions over what two loops move, before these loops, and the loops as blocks around them.
+//! Contractions: reductions computed before the two loops that move their operands, and those loops as blocks
+//! around them.
 
 use super::{Maker, is_by_tree};
 use crate::LowerError;
@@ -8,7 +9,7 @@ use crate::thresholds::CONTRACTED_VECTOR;
 use broadloom_ir::reduce::{BLOCK, LANES};
 
 impl Maker<'_, '_, '_> {
-    /// The loop over an axis and the one inside, strip by strip, with what they reduce before each.
+    /// Makes the loop over an axis and the one inside it, strip by strip, with their contractions before each.
     pub(super) fn contraction(
         &mut self,
         rows: AxisId,
@@ -17,7 +18,7 @@ impl Maker<'_, '_, '_> {
         let contract = self.scoped(|maker| maker.contract(rows, contraction))?;
         let body = self.level(Some(rows))?;
         let block = vec![contract, Stmt::For { axis: rows, lanes: 1, body }];
-        // Rows for a block of the reduction axis serve all strips of the outer one.
+        // Rows for a block of the reduction axis serve all strips of the outer loop.
         let block = Stmt::Strip { axis: rows, length: 0, body: block };
         Ok(Stmt::Strip { axis: contraction.strip, length: 0, body: vec![block] })
     }

@@ -1,4 +1,4 @@
-//! Estimates of work, for the choice of threads.
+//! Estimates of work, which determine the number of threads.
 
 use super::Maker;
 use crate::cost;
@@ -6,14 +6,14 @@ use crate::kernel::*;
 use crate::nest::Part;
 use broadloom_ir::dim::Dim;
 
-/// Of what an estimate counts.
+/// The unit of an estimate.
 enum Unit {
     Bytes,
     Operations,
 }
 
 impl Maker<'_, '_, '_> {
-    /// Bytes moved and operations done per step of the parallel axis, and outside of it.
+    /// Returns bytes moved and operations done per step of the parallel axis, and outside it.
     pub(super) fn cost(&self) -> Cost {
         let mut cost = Cost::default();
         let parallel = self.kernel.parallel.as_ref();
@@ -22,7 +22,7 @@ impl Maker<'_, '_, '_> {
             for axis in axes.iter().filter(|axis| Some(*axis) != parallel) {
                 let entry = &self.nest.axes[axis.index()];
                 let steps = entry.group.as_ref().map_or(&entry.extent, |(_, length)| length);
-                // An estimate may leave out what is too large to say.
+                // An estimate may leave out a factor that is too large to represent.
                 product = product.mul(steps).unwrap_or(product);
             }
             let is_outside = parallel.is_some_and(|parallel| !axes.contains(parallel));
@@ -35,7 +35,7 @@ impl Maker<'_, '_, '_> {
         };
         for value in self.placement.live_values() {
             let entry = &self.nest.values[value.index()];
-            // Once for each step of an outer part, not in every step of the merged axis that it stands in.
+            // Count once for each step of an outer part, not for every step of the merged axis that contains it.
             let mut path = self.nest.path(self.placement.position(value));
             path.retain(|axis| !matches!(self.nest.axes[axis.index()].part, Some(Part::Outer(..))));
             match &entry.def {

@@ -1,4 +1,4 @@
-//! The kernel of a sort: one statement for each row of an array.
+//! The kernel of a sort: one statement per row of an array.
 
 use crate::kernel::*;
 use crate::{LowerError, cost};
@@ -8,7 +8,7 @@ use broadloom_ir::dtype::DType;
 use broadloom_ir::graph::Sort;
 use smallvec::{SmallVec, smallvec};
 
-/// The kernel that sorts the rows, along the last axis, of a dense array of a shape into another one.
+/// Makes the kernel that sorts the rows of a dense array, along its last axis, into another dense array.
 pub(crate) fn sort_rows(
     shape: &[Dim],
     [source, target]: [(BufferId, DType); 2],
@@ -41,7 +41,7 @@ pub(crate) fn sort_rows(
         Extent::Param(length) => Stride::Param(length),
     };
     let mut strides: SmallVec<[(AxisId, Stride); 4]> = smallvec![(axis, Stride::Constant(1))];
-    // Rows without elements do not lie apart.
+    // Empty rows have no distance between them.
     strides.extend(over_rows.filter(|_| apart != Stride::Constant(0)).map(|rows| (rows, apart)));
     for (buffer, dtype) in [source, target] {
         let (buffer, offset, strides) = (Some(buffer), Dim::ZERO, strides.clone());
@@ -56,7 +56,7 @@ pub(crate) fn sort_rows(
     };
     kernel.parallel = over_rows;
     let bytes = source.1.size() + target.1.size();
-    // An estimate may leave out what is too large to say.
+    // An estimate may leave out a factor that is too large to represent.
     let times = |count: i64| length.scale(count).unwrap_or_else(|_| length.clone());
     kernel.cost.step = Work { bytes: times(bytes as i64), operations: times(cost::SORT.into()) };
     kernel.exprs = vec![origin];

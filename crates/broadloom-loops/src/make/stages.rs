@@ -1,4 +1,4 @@
-//! A loop cut into strips, and strips into stages, around what works on whole rows.
+//! Cuts a loop into strips, and strips into stages, around items that work on whole rows.
 
 use super::Maker;
 use crate::LowerError;
@@ -21,8 +21,8 @@ impl Maker<'_, '_, '_> {
         }
     }
 
-    /// Cuts the items of a level into stages over the strips of `strip`. Gives the statements before the last
-    /// stage, the body of the last one, its lanes, and what `finish` makes at the end of that body from `wanted`.
+    /// Cuts the items of a level into stages over the strips of `strip`. Returns the statements before the last
+    /// stage, the body of the last one, its lanes, and the result of `finish` at the end of that body for `wanted`.
     pub(super) fn in_stages<T>(
         &mut self,
         strip: AxisId,
@@ -31,7 +31,7 @@ impl Maker<'_, '_, '_> {
         wanted: &[ValueId],
         finish: impl FnOnce(&mut Self, &mut Vec<Stmt>) -> T,
     ) -> Result<(Vec<Stmt>, Vec<Stmt>, usize, T), LowerError> {
-        // A function writes to the array itself what is only stored.
+        // A function writes directly to the array if its result is only stored.
         let is_written = |item: &Item| match item {
             Item::Store(store) => {
                 let stored = self.placement.stored_calls.get(&self.nest.stores[*store].value);
@@ -48,7 +48,7 @@ impl Maker<'_, '_, '_> {
             let here: Vec<Item> = items.iter().copied().filter(|item| stages[item] == stage).collect();
             let (row_items, mut plain): (Vec<Item>, Vec<Item>) =
                 here.into_iter().partition(|item| self.is_row_item(*item, level));
-            // Loads are made where they are read, if anywhere in this stage.
+            // Loads are made where they are read, if they are read in this stage at all.
             plain.retain(|item| !matches!(item, Item::Value(value) if self.is_leaf(*value)));
             let mut for_rows: Vec<ValueId> = Vec::new();
             let mut pairings: Vec<(AxisId, Pairing)> = Vec::new();
@@ -90,7 +90,7 @@ impl Maker<'_, '_, '_> {
                 let mut made = Vec::new();
                 for value in kept {
                     let source = maker.get(value, &mut body);
-                    // What runs in a row is there already.
+                    // A scan's row is filled already.
                     if let Some(&row) = maker.states.get(&value) {
                         made.push((value, row));
                         continue;
@@ -139,13 +139,13 @@ impl Maker<'_, '_, '_> {
         Ok((before, body, lanes, made))
     }
 
-    /// Where the function of a whole strip finds an argument: in a row, or in the array itself.
+    /// Returns where a function of a whole strip finds an argument: in a row, or in the array itself.
     pub(super) fn operand(&self, value: ValueId, strip: AxisId) -> Option<Operand> {
         let row = self.rows.get(&(value, strip)).map(|row| Operand::Row(*row));
         row.or_else(|| self.placement.side_by_side(value, strip))
     }
 
-    /// Where what is computed for a whole strip is left: in the array that it is stored to alone, or in a row.
+    /// Returns where a result for a whole strip goes: to the array, if it is only stored, or to a row.
     pub(super) fn target(&mut self, value: ValueId, strip: AxisId) -> Operand {
         if let Some(store) = self.placement.stored_calls.get(&value) {
             let NestStore { access, delta, .. } = self.nest.stores[*store];
@@ -199,7 +199,7 @@ impl Maker<'_, '_, '_> {
         Ok(())
     }
 
-    /// Lanes of a stage of a level: as the loops inside it allow.
+    /// Returns the lanes of a stage of a level, as the loops inside it allow.
     pub(super) fn stage_lanes(
         &self,
         strip: AxisId,
@@ -218,7 +218,7 @@ impl Maker<'_, '_, '_> {
             return 1;
         }
         let mut values: Vec<ValueId> = loops.iter().flat_map(|axis| self.placement.subtree(*axis)).collect();
-        // What is counted is narrower than the counts.
+        // The counted values are narrower than the counts.
         values.extend(loops.iter().filter_map(|axis| self.placement.reduced.get(axis)).flatten());
         for item in items {
             match item {
@@ -231,7 +231,7 @@ impl Maker<'_, '_, '_> {
         self.placement.lanes(strip, level, values.into_iter())
     }
 
-    /// Whether the work of a loop is to combine rows of a table with their segments, which goes one by one anyway.
+    /// Returns whether a loop mostly combines rows of a table with their segments, which runs one by one anyway.
     fn mostly_scatters(&self, strip: AxisId, items: &[Item]) -> bool {
         let (mut scatters, mut work) = (0, 0);
         for item in items {
@@ -251,7 +251,7 @@ impl Maker<'_, '_, '_> {
         work < MIN_OPS_OF_SCATTER * scatters
     }
 
-    /// The stage of every item, as late as those who read it allow, and the number of the last stage. A row item
+    /// Returns the stage of every item, as late as its readers allow, and the number of the last stage. A row item
     /// ends its stage.
     fn stages(&self, level: Option<AxisId>, items: &[Item]) -> (HashMap<Item, usize>, usize) {
         let here: HashSet<Item> = items.iter().copied().collect();
@@ -272,7 +272,7 @@ impl Maker<'_, '_, '_> {
             earliest.insert(*item, stage);
         }
         let last = items.iter().map(|item| after(item, &earliest)).max().unwrap_or(0);
-        // The earliest stage of those that read an item, which come after it.
+        // The earliest stage among the readers of an item, which come after it.
         let mut read_in: HashMap<Item, usize> = HashMap::new();
         let mut stages: HashMap<Item, usize> = HashMap::new();
         for item in items.iter().rev() {
@@ -291,7 +291,8 @@ impl Maker<'_, '_, '_> {
         (stages, last)
     }
 
-    /// Values that a later stage or a streamed reduction reads, and that are not simply made again there.
+    /// Returns the values that a later stage or a streamed reduction reads, except those that are simply made again
+    /// there.
     fn crossing(
         &self,
         level: Option<AxisId>,

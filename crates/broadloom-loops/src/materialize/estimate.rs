@@ -1,28 +1,28 @@
-//! What tensors cost if they are computed where they are read.
+//! The costs of tensors that are computed where they are read.
 
 use crate::cost;
 use crate::flat::{Flat, FlatId, Kind};
 use crate::thresholds::LIKELY_EXTENT;
 use broadloom_ir::graph::{SEARCH, scan_name};
 
-/// What an element takes if it is computed where it is read, as a saturating estimate.
+/// The cost per element of computing a tensor where it is read, as a saturating estimate.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Estimate {
     pub total: u32,
     /// The most expensive part, and its own cost.
     pub most: (u32, &'static str),
-    /// The most axes of an array below: a tensor of more axes is a broadcast that no array holds.
+    /// The most axes of an array below: a tensor with more axes is a broadcast that no array holds.
     pub widest: usize,
-    /// Whether it is computed of a reduction of such a broadcast which has no more axes than an array.
+    /// Whether it is computed from a reduction of such a broadcast, and has no more axes than an array.
     pub contracted: bool,
 }
 
-/// Costs of all nodes, operands first.
+/// Returns the costs of all nodes, operands first.
 pub(super) fn estimates(flat: &Flat) -> Vec<Estimate> {
     let mut costs: Vec<Estimate> = Vec::with_capacity(flat.nodes.len());
     for (index, node) in flat.nodes.iter().enumerate() {
         let operands = node.kind.operands();
-        // Operands of fewer axes are computed outside of the innermost loop, or stored.
+        // Operands with fewer axes are computed outside the innermost loop, or stored.
         let axes = |id: FlatId| flat.node(id).shape.iter().filter(|dim| !dim.is_one()).count();
         let own_axes = node.shape.iter().filter(|dim| !dim.is_one()).count();
         let mut below = Estimate { total: 0, most: (0, ""), widest: 0, contracted: false };
@@ -55,7 +55,7 @@ pub(super) fn estimates(flat: &Flat) -> Vec<Estimate> {
             Kind::Op { op, .. } => own(cost::op(*op, operand_dtype()), op.name()),
             Kind::Select(_) => own(cost::SELECT, "where"),
             Kind::Cast(_) => own(cost::SELECT, "cast"),
-            // Neighbours that do not lie side by side, or in reverse, are gathered.
+            // Neighbours that are contiguous neither forwards nor in reverse are gathered.
             Kind::Slice { axes, .. } if axes.last().is_some_and(|(_, step)| *step != 1) => {
                 own(cost::GATHER, "slice")
             }

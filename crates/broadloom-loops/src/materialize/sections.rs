@@ -1,26 +1,26 @@
-//! Long elementwise graphs in sections, one kernel each, so that compiling them takes linear time.
+//! Cuts long elementwise graphs into sections, one kernel each, so that compiling them takes linear time.
 //!
 //! ```text
 //! op op op op │ op op op op │ op op op op      cut where the fewest values cross: each is stored once
 //! ```
 //!
-//! A kernel of thousands of ops has more values alive than registers, and what one stored value leaves to be computed
-//! again is most of it.
+//! A kernel with thousands of ops has more live values than registers, and after storing one value, most of the
+//! rest would still be recomputed.
 
 use crate::flat::{Flat, FlatId, Kind};
 use crate::thresholds::{MAX_UNCUT_OPS, OPS_OF_SECTION};
 
-/// Where a graph is cut.
+/// The places where a graph is cut.
 #[derive(Debug)]
 pub(crate) struct Sections {
-    /// The first node of each section but the first, in order.
+    /// The first node of each section after the first, in order.
     starts: Vec<usize>,
-    /// Per node the last one that reads it.
+    /// For each node, the last node that reads it.
     last_use: Vec<usize>,
 }
 
 impl Sections {
-    /// The sections of a graph, if it is long and has nothing but ops on tensors of one shape.
+    /// Returns the sections of a graph that is long and consists only of ops on tensors of one shape.
     pub fn of(flat: &Flat) -> Option<Sections> {
         let is_leaf = |kind: &Kind| matches!(kind, Kind::Buffer(_) | Kind::Constant(_) | Kind::Size(_));
         let ops: Vec<usize> =
@@ -42,7 +42,7 @@ impl Sections {
                 last_use[operand.index()] = index;
             }
         }
-        // How many values cross the place before each node.
+        // The number of values that cross the place before each node.
         let mut crossing = vec![0i64; flat.nodes.len() + 1];
         for &index in ops.iter().filter(|index| last_use[**index] > **index) {
             crossing[index + 1] += 1;
@@ -63,12 +63,12 @@ impl Sections {
         Some(Sections { starts, last_use })
     }
 
-    /// The section of a node.
+    /// Returns the section of a node.
     pub fn section(&self, id: FlatId) -> usize {
         self.starts.partition_point(|start| *start <= id.index())
     }
 
-    /// Whether a node is read in a later section.
+    /// Returns whether a node is read in a later section.
     pub fn crosses(&self, id: FlatId) -> bool {
         self.section(FlatId::new(self.last_use[id.index()])) > self.section(id)
     }

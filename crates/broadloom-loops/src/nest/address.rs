@@ -1,4 +1,4 @@
-//! Accesses: where the elements of arrays are, as strides along loop axes.
+//! Accesses: the positions of array elements, as strides along loop axes.
 
 use super::maps::Term;
 use super::{AffineIndex, AffineMap, MAX_AXES, Nest, NestAccess};
@@ -12,7 +12,7 @@ use broadloom_ir::shape::Shape;
 use smallvec::{SmallVec, smallvec};
 
 impl Nest<'_> {
-    /// The array of a node whose elements lie in row-major order.
+    /// Returns the array of a node whose elements are in row-major order.
     pub(super) fn dense(&self, node: FlatId) -> Option<BufferId> {
         let buffer = match self.stored.get(&node) {
             Some(buffer) => *buffer,
@@ -39,7 +39,7 @@ impl Nest<'_> {
         Ok(self.load_value(access, delta, node))
     }
 
-    /// Loads from an array, or from its copy if neighbours along the innermost loop lie side by side there.
+    /// Loads from an array, or from its copy if neighbours along the innermost loop are contiguous there.
     pub(super) fn load_packed(
         &mut self,
         buffer: BufferId,
@@ -65,7 +65,7 @@ impl Nest<'_> {
         self.load(self.stored[&pack.copy], &packed, node)
     }
 
-    /// Loads what values are among the indices of.
+    /// Loads elements whose indices include values.
     fn gather(
         &mut self,
         buffer: BufferId,
@@ -76,7 +76,7 @@ impl Nest<'_> {
     ) -> Result<ValueId, LowerError> {
         let moving: Vec<usize> = (0..map.len()).filter(|axis| map[*axis].has_values()).collect();
         let (index, stride, size) = match moving.as_slice() {
-            // The strides of an array that is not dense may be negative, as no index may be that is not checked.
+            // The strides of an array that is not dense may be negative; an index that is not checked may not.
             &[axis] => {
                 (self.by_values([(&map[axis], Dim::ONE)], node)?, strides[axis].clone(), shape[axis].clone())
             }
@@ -89,12 +89,12 @@ impl Nest<'_> {
         let dtype = self.flat.buffers[buffer.index()].dtype;
         let access = located(Some(buffer), dtype, strides, map)?;
         let access = self.interned(access);
-        // No index is out of range, so no report names a position.
+        // No index is out of range, so no report needs a position.
         let position = self.position(&Shape::default(), &AffineMap::new())?;
         Ok(self.taken(access, index, &stride, &size, position, dtype, node))
     }
 
-    /// The part of a sum of indices that values give.
+    /// Returns the part of a sum of indices that consists of values.
     fn by_values<'i>(
         &mut self,
         parts: impl IntoIterator<Item = (&'i AffineIndex, Dim)>,
@@ -105,7 +105,7 @@ impl Nest<'_> {
         Ok(self.iota(&AffineIndex { more: values, ..AffineIndex::at(0) }, node))
     }
 
-    /// Loads from a dense buffer under another shape of as many elements.
+    /// Loads from a dense buffer in another shape with the same number of elements.
     pub(super) fn load_as(
         &mut self,
         buffer: BufferId,
@@ -138,7 +138,8 @@ impl Nest<'_> {
         self.access(Some(buffer), dtype, &strides, map)
     }
 
-    /// The access of an array with these strides under a map, and the constant part of its offset, if that is short.
+    /// Returns the access of an array with these strides under a map, and the constant part of its offset, if it is
+    /// short.
     pub(super) fn access(
         &mut self,
         buffer: Option<BufferId>,
@@ -163,7 +164,7 @@ impl Nest<'_> {
         }))
     }
 
-    /// The row-major position in a tensor of a shape, for error reports.
+    /// Returns the row-major position in a tensor of a shape, for error reports.
     pub(super) fn position(&mut self, shape: &Shape, map: &AffineMap) -> Result<AccessId, LowerError> {
         let strides = dense_strides(shape)?;
         Ok(self.access(None, DType::I64, &strides, map)?.0)
@@ -180,7 +181,7 @@ impl Nest<'_> {
     ) -> Result<ValueId, LowerError> {
         let flat = self.flat;
         let rank = flat.node(indices).shape.rank();
-        // The table's axis moves along an axis of its own, whose stride is taken out of the access again.
+        // The table's axis moves along a separate axis, whose stride is taken out of the access again.
         let data = AxisId::new(MAX_AXES);
         let mut table_map: AffineMap = map[..axis].into();
         table_map.push(AffineIndex::along(data));
@@ -196,7 +197,7 @@ impl Nest<'_> {
         Ok(self.taken(access, index, &along, &size, position, dtype, node))
     }
 
-    /// The place of a value in a sorted table.
+    /// Returns the position of a value in a sorted table.
     pub(super) fn search(
         &mut self,
         table: FlatId,
@@ -215,7 +216,8 @@ impl Nest<'_> {
         Ok(self.value(def, DType::I64, depends, node))
     }
 
-    /// The access of a table without an axis that data index, and its stride along that; nothing if it has no array.
+    /// Returns the access of a table without the axis that data index, and the stride along that axis; `None` if
+    /// the table has no array.
     fn table(
         &mut self,
         table: FlatId,
@@ -235,7 +237,7 @@ impl Nest<'_> {
         Ok(Some((self.interned(access), along)))
     }
 
-    /// The element of an access at an index.
+    /// Returns the element of an access at an index.
     #[allow(clippy::too_many_arguments, reason = "the fields of one value")]
     fn taken(
         &mut self,
@@ -255,7 +257,8 @@ impl Nest<'_> {
         self.value(Def::Take { access, index, stride, size, position }, dtype, depends, node)
     }
 
-    /// The array behind a chain of views, with the map in it, and the shape if the array is read as another one.
+    /// Returns the array behind a chain of views, with the combined map, and the shape if the array is read in
+    /// another one.
     #[allow(clippy::type_complexity, reason = "three parts of one address")]
     pub(super) fn resolve(
         &mut self,
@@ -296,7 +299,7 @@ impl Nest<'_> {
     }
 }
 
-/// The access of an array with these strides under a map.
+/// Returns the access of an array with these strides under a map.
 fn located(
     buffer: Option<BufferId>,
     dtype: DType,
@@ -308,7 +311,7 @@ fn located(
     for (index, stride) in map.iter().zip(strides) {
         offset = offset.add(&index.start.mul(stride)?)?;
         for (term, step) in index.terms() {
-            // Values move what is gathered beside this, see `Nest::gather`.
+            // Indices that are values are added separately, see `Nest::gather`.
             let Term::Axis(axis) = term else { continue };
             let stride = stride.mul(&step)?;
             match by_axis.iter_mut().find(|(of, _)| *of == axis) {

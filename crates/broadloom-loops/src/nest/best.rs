@@ -1,4 +1,4 @@
-//! The best elements along an axis: a walk along it, and then one over their places.
+//! The best elements along an axis: a walk along it, then a loop over their places.
 
 use super::roots::Shared;
 use super::{AffineIndex, AffineMap, Nest, NestAxis, NestReduction, NestStore, Target, bit};
@@ -9,21 +9,21 @@ use broadloom_ir::dim::Dim;
 use broadloom_ir::graph::TopK;
 use std::collections::HashMap;
 
-/// What a walk along an axis finds.
+/// The result of a walk along an axis.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Found {
     /// The axis of the places.
     pub places: AxisId,
-    /// How many there are.
+    /// The number of places.
     pub k: usize,
-    /// Whether the greatest are asked for.
+    /// Whether the greatest are requested.
     pub largest: bool,
     /// The elements.
     pub operand: ValueId,
 }
 
 impl<'a> Nest<'a> {
-    /// The best elements of one operand along one axis, and their indices, in one walk over it:
+    /// Builds the best elements of one operand along one axis, and their indices, in one walk over it:
     ///
     /// ```text
     /// for n, .. { for m { element; best of them }   for place { store value, index } }
@@ -55,7 +55,7 @@ impl<'a> Nest<'a> {
         };
         nest.innermost = Some(walk);
         let element = nest.instantiate(operand, along(walk))?;
-        // Floats of 16 bits are compared as what they are in registers.
+        // 16-bit floats are compared in the form that they have in registers.
         let dtype = flat.node(operand).dtype.arithmetic();
         let depends = nest.depends[element.index()];
         let element = match nest.values[element.index()].dtype == dtype {
@@ -79,13 +79,13 @@ impl<'a> Nest<'a> {
         Ok(nest)
     }
 
-    /// The axis of the places along which a value lies in a row, if it was found by a walk.
+    /// Returns the axis of the places along which a value lies in a row, if a walk found it.
     pub fn places_of(&self, value: ValueId) -> Option<AxisId> {
         let reduction = self.reductions.get(&value)?;
         self.found.get(&reduction.axis).map(|found| found.places)
     }
 
-    /// Whether the loop over an axis goes through places.
+    /// Returns whether the loop over an axis runs through places.
     pub fn is_over_places(&self, axis: AxisId) -> bool {
         self.found.values().any(|found| found.places == axis)
     }

@@ -1,4 +1,4 @@
-//! Affine maps: where the elements of a node are, for the loops of a kernel.
+//! Affine maps: the positions of a node's elements, in terms of the loops of a kernel.
 
 use crate::LowerError;
 use crate::flat::{Flat, FlatId, Kind};
@@ -6,17 +6,17 @@ use crate::kernel::{AxisId, ValueId};
 use broadloom_ir::dim::Dim;
 use smallvec::{SmallVec, smallvec};
 
-/// One axis of a tensor as a function of a loop axis: `start + step * axis`, and what reshapes add.
+/// One axis of a tensor as a function of a loop axis: `start + step * axis`, plus the terms that reshapes add.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct AffineIndex {
     pub axis: Option<AxisId>,
     pub step: i64,
     pub start: Dim,
-    /// More terms: `factor * term` each. With several terms all are here.
+    /// Further terms: `factor * term` each. If there are several terms, all of them are here.
     pub more: Vec<(Term, Dim)>,
 }
 
-/// What moves an index.
+/// A variable part of an index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Term {
     /// The position on a loop axis.
@@ -38,12 +38,12 @@ impl AffineIndex {
         AffineIndex { axis: Some(axis), step: 1, start: Dim::ZERO, more: Vec::new() }
     }
 
-    /// The index that a value gives.
+    /// Returns the index given by a value.
     pub fn by_value(value: ValueId) -> AffineIndex {
         AffineIndex { more: vec![(Term::Value(value), Dim::ONE)], ..AffineIndex::at(0) }
     }
 
-    /// The sum of indices, each times a number of elements.
+    /// Returns the sum of indices, each times a number of elements.
     pub fn sum<'i>(
         parts: impl IntoIterator<Item = (&'i AffineIndex, Dim)>,
     ) -> Result<AffineIndex, LowerError> {
@@ -67,13 +67,13 @@ impl AffineIndex {
         Ok(AffineIndex { more, ..AffineIndex::at_dim(start) })
     }
 
-    /// What moves it, and by how many elements a step.
+    /// Returns its variable terms, and the number of elements per step.
     pub fn terms(&self) -> impl Iterator<Item = (Term, Dim)> {
         let first = self.axis.map(|axis| (Term::Axis(axis), Dim::constant(self.step)));
         first.into_iter().chain(self.more.iter().cloned())
     }
 
-    /// The loop axes that move it by themselves.
+    /// Returns the loop axes that move it directly.
     pub fn axes(&self) -> impl Iterator<Item = AxisId> {
         self.terms().filter_map(|(term, _)| match term {
             Term::Axis(axis) => Some(axis),
@@ -81,12 +81,12 @@ impl AffineIndex {
         })
     }
 
-    /// Whether a value moves it.
+    /// Returns whether a value moves it.
     pub fn has_values(&self) -> bool {
         self.more.iter().any(|(term, _)| matches!(term, Term::Value(_)))
     }
 
-    /// The index with one loop axis in place of another.
+    /// Returns the index with one loop axis replaced by another.
     pub fn along_other(&self, axis: AxisId, other: AxisId) -> AffineIndex {
         let swap = |of: AxisId| if of == axis { other } else { of };
         let more = self.more.iter().map(|(term, factor)| match term {
@@ -96,12 +96,13 @@ impl AffineIndex {
         AffineIndex { axis: self.axis.map(swap), more: more.collect(), ..self.clone() }
     }
 
-    /// The index moved by a number of elements.
+    /// Returns the index moved by a number of elements.
     pub fn moved(&self, by: &Dim) -> Result<AffineIndex, LowerError> {
         Ok(AffineIndex { start: self.start.add(by)?, ..self.clone() })
     }
 
-    /// The least and the greatest position of an index with at most one term, if the loop axis has this many steps.
+    /// Returns the least and the greatest position of an index with at most one term, if the loop axis has this
+    /// many steps.
     fn bounds(&self, extent: &Dim) -> Result<[Dim; 2], LowerError> {
         let end = match self.axis {
             Some(_) => self.start.add(&extent.sub(&Dim::ONE)?.scale(self.step)?)?,
@@ -111,15 +112,15 @@ impl AffineIndex {
     }
 }
 
-/// Per axis of a node where its elements are.
+/// The positions of a node's elements along each of its axes.
 pub(crate) type AffineMap = SmallVec<[AffineIndex; 4]>;
 
 /// Nodes and the maps under which they are read.
 pub(crate) type Reads = SmallVec<[(FlatId, AffineMap); 4]>;
 
 impl Flat {
-    /// What a node under a map is computed from. A reduction reads its axis at each of the `terms`; a join reads
-    /// nothing if the map does not stay within one operand, and is then to be stored.
+    /// Returns what a node under a map is computed from. A reduction reads its axis at each of the `terms`. A join
+    /// reads nothing if the map does not stay within one operand; it then has to be stored.
     pub fn reads(
         &self,
         id: FlatId,
@@ -192,7 +193,7 @@ impl Flat {
                     None => smallvec![],
                 }
             }
-            // Up to the element that is read: the one before it comes from the same node.
+            // A scan reads up to this element: the previous result comes from the same node.
             Kind::Scan { operand, axis, initial, .. } => {
                 let mut across = map.clone();
                 let index = across.remove(*axis);
@@ -228,7 +229,7 @@ impl Flat {
         })
     }
 
-    /// The number of the operand of a join within which an index stays for sure, and the index in it.
+    /// Returns the number of the join's operand that certainly contains an index, and the index within it.
     fn operand_around(
         &self,
         ends: &[Dim],
@@ -240,7 +241,7 @@ impl Flat {
         }
         let [least, greatest] = index.bounds(extent)?;
         let behind = greatest.add(&Dim::ONE)?;
-        // As a rule a piece is a whole operand, which is found without a proof for each of many.
+        // Usually a piece is a whole operand, which is found without a proof for each of many operands.
         let whole = ends.iter().position(|end| *end == behind);
         for operand in whole.into_iter().chain(0..ends.len()) {
             let start = operand.checked_sub(1).map_or(Dim::ZERO, |before| ends[before].clone());
@@ -251,7 +252,7 @@ impl Flat {
         Ok(None)
     }
 
-    /// Whether `x >= y` for all sizes, as far as can be told.
+    /// Returns whether `x >= y` for all sizes, as far as this can be proved.
     pub fn at_least(&self, x: &Dim, y: &Dim) -> Result<bool, LowerError> {
         Ok(x == y || x.sub(y)?.interval(&|symbol| self.facts(symbol)).lower >= 0)
     }

@@ -1,4 +1,4 @@
-//! Reductions as values: loops over axes of their own, or, where they are short, chains of ops.
+//! Reductions as values: loops over axes of their own or, for short axes, chains of ops.
 
 use super::{AffineIndex, AffineMap, AxisKey, Nest, NestAxis, NestReduction, PairSum, bit};
 use crate::LowerError;
@@ -11,7 +11,7 @@ use broadloom_ir::reduce::ReduceOp;
 use smallvec::{SmallVec, smallvec};
 
 impl Nest<'_> {
-    /// The loop axis of a reduction: shared by reductions over axes of one size at one place, unless one is
+    /// Returns the loop axis of a reduction. Reductions over axes of one size at one place share it, unless one is
     /// computed from the other.
     pub(super) fn reduction_axis(
         &mut self,
@@ -46,7 +46,7 @@ impl Nest<'_> {
         Ok(axis)
     }
 
-    /// A short reduction over a constant axis as a chain of ops, in index order.
+    /// Returns a short reduction over a constant axis as a chain of ops, in index order.
     pub(super) fn unrolled(&mut self, reduction: &Reduction, args: &[ValueId], node: FlatId) -> ValueId {
         let accumulator = self.flat.node(reduction.operand).dtype;
         if args.is_empty() {
@@ -59,7 +59,7 @@ impl Nest<'_> {
                 sum = sum.map(|sum| self.multiply_add(xy[0], xy[1], sum, node));
             }
             return match sum {
-                // Squares are never negative zeros.
+                // Squares are never negative zero.
                 Some(sum) if args.chunks_exact(2).all(|xy| xy[0] == xy[1]) => sum,
                 Some(sum) => self.finished(reduction.op, sum, node),
                 None => self.constant(reduction.op.empty(accumulator), node),
@@ -75,7 +75,7 @@ impl Nest<'_> {
         self.finished(reduction.op, result, node)
     }
 
-    /// The end of a reduction that was unrolled.
+    /// Returns the end of an unrolled reduction.
     pub(super) fn finished(&mut self, op: ReduceOp, value: ValueId, node: FlatId) -> ValueId {
         match op.finish(self.values[value.index()].dtype) {
             Some(zero) => {
@@ -86,7 +86,7 @@ impl Nest<'_> {
         }
     }
 
-    /// The pairs of an unrolled sum, if it is one.
+    /// Returns the pairs of an unrolled sum, if it has pairs.
     pub(super) fn pair_sum(&self, reduction: &Reduction, args: &[ValueId]) -> Option<PairSum> {
         let operands = |value: ValueId, of: Op| match &self.values[value.index()].def {
             Def::Op { op, args, .. } if *op == of => Some(args.clone()),
@@ -112,7 +112,7 @@ impl Nest<'_> {
         Some(PairSum { term, pairs: pairs? })
     }
 
-    /// `x * y + sum` as the numerics level contracts it.
+    /// Returns `x * y + sum`, contracted if the numerics level does that.
     pub(super) fn multiply_add(&mut self, x: ValueId, y: ValueId, sum: ValueId, node: FlatId) -> ValueId {
         if self.flat.fused {
             return self.op(Op::Fma, smallvec![x, y, sum], node);
@@ -123,7 +123,7 @@ impl Nest<'_> {
 
     pub(super) fn unrolled_arg(&mut self, reduction: &Reduction, args: &[ValueId], node: FlatId) -> ValueId {
         let compare = if reduction.op == ReduceOp::ArgMin { Op::Less } else { Op::Greater };
-        // With each value the result that belongs to it, or none: then it is the position.
+        // Each value comes with the result that belongs to it, or without one: then the result is the position.
         let mut terms = (0i64..).zip(args.chunks(if reduction.index.is_some() { 2 } else { 1 }));
         let result = |nest: &mut Self, position: i64, term: &[ValueId]| match term.get(1) {
             Some(result) => *result,
@@ -159,7 +159,7 @@ impl Nest<'_> {
     ) -> Result<ValueId, LowerError> {
         let axis = self.reduction_axis(node, reduction, map)?;
         let accumulator = self.flat.node(reduction.operand).dtype;
-        // Whether a symbolic axis is as short is assumed, and asked when it is bound.
+        // It is assumed that a symbolic axis is short enough; each bind checks this.
         let is_countable =
             self.axes[axis.index()].extent.as_constant().is_none_or(|extent| i32::try_from(extent).is_ok());
         let operand = match (reduction.factors, reduction.op.is_arg()) {

@@ -1,12 +1,12 @@
-//! Reshapes of what is computed: where the operand's elements are, for loops over the axes of the result.
+//! Reshapes of computed values: the positions of the operand's elements for loops over the axes of the result.
 //!
 //! ```text
 //! an axis is split    [6] as [2, 3]    index 3*i + j
 //! axes are merged     [2, 3] as [6]    indices (i, j) of 3*i + j, if loops go along i and j; else (k / 3, k % 3) of k
 //! ```
 //!
-//! Division costs more per element than a load. So the operand is stored instead if that takes no more memory than an
-//! array which it reads, and divided through if it is a broadcast of smaller arrays.
+//! Division costs more per element than a load. So the operand is stored instead if it takes no more memory than an
+//! array that it reads, and positions are divided if it is a broadcast of smaller arrays.
 
 use super::maps::{Reads, Term};
 use super::{AffineIndex, AffineMap, Nest};
@@ -20,7 +20,8 @@ use smallvec::smallvec;
 use std::collections::HashSet;
 
 impl Nest<'_> {
-    /// Where a reshape reads its operand, which is no array; nothing if something has to be stored first.
+    /// Returns where a reshape reads its operand, which is not an array; `None` if something has to be stored
+    /// first.
     pub(super) fn reshaped(
         &mut self,
         id: FlatId,
@@ -51,7 +52,8 @@ impl Nest<'_> {
         Ok(smallvec![(operand, inner)])
     }
 
-    /// The indices along axes of some sizes of a row-major position in them, if loops go along these axes.
+    /// Returns the indices along axes of some sizes for a row-major position in them, if loops run along these
+    /// axes.
     fn unmerged(
         &self,
         position: &AffineIndex,
@@ -75,7 +77,7 @@ impl Nest<'_> {
         Ok((rest.is_empty() && position.start.is_zero()).then_some(parts))
     }
 
-    /// The same by division.
+    /// Returns the same by division.
     fn divided(&mut self, position: &AffineIndex, sizes: &[Dim], node: FlatId) -> Vec<AffineIndex> {
         let mut rest = self.iota(position, node);
         let mut parts = vec![AffineIndex::at(0); sizes.len()];
@@ -90,8 +92,9 @@ impl Nest<'_> {
         parts
     }
 
-    /// Whether a node can be computed at an index that a value gives: not if it may fail, for a report names a position
-    /// that is affine, nor if it has a loop of its own, in which each element would be gathered.
+    /// Returns whether a node can be computed at an index given by a value. It cannot if it may fail, because a
+    /// report names an affine position; and it should not if it has a loop of its own that would gather each
+    /// element.
     pub(super) fn is_gathered(&self, id: FlatId) -> bool {
         let node = self.flat.node(id);
         self.is_loaded(id)
@@ -118,8 +121,8 @@ impl Nest<'_> {
             }
     }
 
-    /// What is to be stored before a node is computed at positions that are divided: the node itself if an array that it
-    /// reads is as large, and what would be computed again and again for its elements.
+    /// Returns what has to be stored before a node is computed at divided positions: the node itself if an array
+    /// that it reads is as large, and values that would be recomputed repeatedly for its elements.
     fn stored_before_division(&self, root: FlatId) -> Result<Vec<FlatId>, LowerError> {
         let total = Dim::product(self.flat.node(root).shape.iter())?;
         if total.as_constant().is_some_and(|total| total <= MAX_STORED_BROADCAST) {

@@ -1,4 +1,4 @@
-//! What a kernel writes, and its loops over free axes: one chain per piece, shared as far as lengths agree.
+//! The stores of a kernel and its loops over free axes: one chain per piece, shared as far as lengths agree.
 
 use super::{AffineIndex, AffineMap, Nest, NestAxis, NestScatter, NestStore, bit};
 use crate::LowerError;
@@ -12,12 +12,12 @@ use broadloom_ir::reduce::SEGMENT_BLOCK;
 use smallvec::smallvec;
 use std::collections::{BTreeSet, HashMap};
 
-/// What becomes of a short axis.
+/// The treatment of a short axis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Short {
-    /// It is a loop, which may become part of a longer one, or of a contraction.
+    /// A loop, which may become part of a longer one or of a contraction.
     Looped,
-    /// It is unrolled.
+    /// Unrolled.
     Unrolled,
 }
 
@@ -67,9 +67,9 @@ impl<'a> Nest<'a> {
         }
     }
 
-    /// The values of some pieces of `roots`, which have equal shapes but for literal 1s.
-    /// When [`Nest::wanted`] is not empty the nest is void: store those nodes and begin again. `last` and `pairs` say
-    /// what becomes of a short last axis, and of short sums over pairs.
+    /// Builds the values of some pieces of `roots`, whose shapes are equal except for literal 1s. If
+    /// [`Nest::wanted`] is not empty, the nest is void: store those nodes and start again. `last` and `pairs` give
+    /// the treatment of a short last axis, and of short sums over pairs.
     pub fn new(
         flat: &'a Flat,
         stored: &'a HashMap<FlatId, BufferId>,
@@ -83,7 +83,7 @@ impl<'a> Nest<'a> {
         nest.pairs = pairs;
         nest.is_whole = pieces.len() == 1;
         let mut shared = Shared::new();
-        // The outermost loop is what threads share: all pieces stand in it, or there is none.
+        // Threads share the outermost loop: either all pieces are in it, or there is none.
         let single = pieces.iter().all(Piece::is_line);
         for piece in pieces {
             let loops = nest.loops_of(piece);
@@ -138,7 +138,7 @@ impl<'a> Nest<'a> {
         Ok(nest)
     }
 
-    /// Whether a loop inside others is short, for it did not become part of a longer one.
+    /// Returns whether a loop inside others is short because it did not become part of a longer one.
     pub fn has_short_loops(&self) -> bool {
         self.free.iter().map(|axis| &self.axes[axis.index()]).any(|axis| {
             let is_short = axis.extent.as_constant().is_some_and(|extent| extent <= MAX_UNROLLED_TRAILING);
@@ -146,7 +146,8 @@ impl<'a> Nest<'a> {
         })
     }
 
-    /// The partial results of segmented reductions by the same ids, in one walk over the rows of their tables:
+    /// Builds the partial results of segmented reductions by the same ids, in one walk over the rows of their
+    /// tables:
     ///
     /// ```text
     /// for block { for segment, .. { store identity }   for row of block { id; for .. { value; scatter } } }
@@ -165,7 +166,7 @@ impl<'a> Nest<'a> {
         for (root, targets) in roots {
             let node = flat.node(*root);
             let Kind::Segment { op, .. } = node.kind else { continue };
-            // The axis of segments has a loop even if there is one: the rows come after it.
+            // The axis of segments has a loop even for a single segment: the rows come after it.
             let axes: Vec<(usize, &Dim)> = node
                 .shape
                 .iter()
@@ -173,7 +174,7 @@ impl<'a> Nest<'a> {
                 .skip(1)
                 .filter(|(axis, dim)| *axis == 1 || !dim.is_one())
                 .collect();
-            // Loops of its own can merge.
+            // Separate loops can merge.
             let (level, indices) = nest.chain(Some(block), &axes, &mut Shared::new())?;
             let mut map: AffineMap = smallvec![AffineIndex::at(0); node.shape.rank()];
             map[0] = AffineIndex::along(block);
@@ -230,8 +231,8 @@ impl<'a> Nest<'a> {
         Ok(nest)
     }
 
-    /// The sizes of the loops along each range of a piece: of a whole tensor, the axes that a reshape of something computed
-    /// has merged.
+    /// Returns the sizes of the loops along each range of a piece. If the piece is a whole tensor, these are the
+    /// axes that a reshape of a computed value merged.
     fn loops_of(&self, piece: &Piece) -> Vec<Vec<Dim>> {
         let whole: Vec<Vec<Dim>> = piece.ranges.iter().map(|(_, length)| vec![length.clone()]).collect();
         let mut seen = BTreeSet::new();
@@ -272,7 +273,8 @@ impl<'a> Nest<'a> {
         Ok(axis)
     }
 
-    /// Loops in one another, those that exist already where they agree: the innermost, and the indices along them.
+    /// Nests loops, and reuses existing ones where they agree. Returns the innermost loop, and the indices along
+    /// the loops.
     pub(super) fn chain(
         &mut self,
         around: Option<AxisId>,
@@ -295,7 +297,7 @@ impl<'a> Nest<'a> {
     }
 }
 
-/// The length of the last axis, if it may be unrolled.
+/// Returns the length of the last axis, if it may be unrolled.
 fn unrolled(axes: &[(usize, &Dim)], longest: i64, alone: bool) -> Option<i64> {
     let length = axes.last()?.1.as_constant()?;
     ((1..=longest).contains(&length) && (axes.len() > 1 || alone)).then_some(length)

@@ -1,7 +1,7 @@
-//! Running results: in loops that go over all of a tensor, the scanned axis in order.
+//! Scans: in loops that cover the whole of a tensor, along the scanned axis in order.
 //!
-//! A short axis that is unrolled is a chain of ops. Else the loop over the axis stands around that over the last other
-//! axis inside of it, if there is one: then results run in as many lanes as that has steps.
+//! A short axis that is unrolled is a chain of ops. Otherwise the loop over the axis is around the loop over the
+//! last other axis inside it, if there is one: the scan then runs in as many lanes as that loop has steps.
 
 use super::{AffineIndex, AffineMap, Nest, bit};
 use crate::flat::{FlatId, Kind};
@@ -12,19 +12,19 @@ use broadloom_ir::dtype::DType;
 use broadloom_ir::reduce::ReduceOp;
 use smallvec::smallvec;
 
-/// Running results along the scanned axis as a value.
+/// A scan along the scanned axis as a value.
 #[derive(Debug, Clone)]
 pub(crate) struct NestScan {
     pub op: ReduceOp,
     pub dtype: DType,
     pub operand: ValueId,
-    /// What the first element is combined with, if it is not the identity.
+    /// The initial value, unless it is the identity.
     pub initial: Option<ValueId>,
 }
 
 impl Nest<'_> {
-    /// Whether the loops around go over all of a scan, and along its axis in order; the first scan decides which axis
-    /// that is.
+    /// Returns whether the loops around cover the whole of a scan, along its axis in order. The first scan
+    /// determines the axis.
     pub(super) fn follows(&mut self, id: FlatId, map: &AffineMap) -> bool {
         let node = self.flat.node(id);
         let Kind::Scan { axis: scanned, .. } = node.kind else { return false };
@@ -50,7 +50,7 @@ impl Nest<'_> {
         }
     }
 
-    /// A scan under a map, of what it reads.
+    /// Returns a scan under a map, from its operands.
     pub(super) fn scan(
         &mut self,
         op: ReduceOp,
@@ -75,7 +75,7 @@ impl Nest<'_> {
         value
     }
 
-    /// Puts the loop over the scanned axis around the innermost other one that stood inside of it.
+    /// Moves the loop over the scanned axis around the innermost other loop inside it.
     pub(crate) fn place_scanned(&mut self) {
         let Some(place) = self.scanned.and_then(|scanned| self.free.iter().position(|axis| *axis == scanned))
         else {
@@ -89,7 +89,8 @@ impl Nest<'_> {
         self.chain_free_axes();
     }
 
-    /// The loop inside of that over the scanned axis, if there is one: over the strips of its axis results run in rows.
+    /// Returns the loop inside the loop over the scanned axis, if there is one: scans run in rows over the strips
+    /// of its axis.
     pub fn across(&self) -> Option<AxisId> {
         self.free
             .iter()
@@ -97,12 +98,13 @@ impl Nest<'_> {
             .find(|axis| self.axes[axis.index()].parent == self.scanned && self.scanned.is_some())
     }
 
-    /// Whether results run in rows over the last axis: it is no short one then that had better be unrolled.
+    /// Returns whether scans run in rows over the last axis, and this is not a short axis that would better be
+    /// unrolled.
     pub fn runs_across(&self) -> bool {
         self.scanned.is_some() && self.free.last().copied() != self.scanned
     }
 
-    /// The axis whose steps threads share: the outermost, unless results run along it.
+    /// Returns the axis whose steps threads share: the outermost, unless a scan runs along it.
     pub fn shared_axis(&self) -> Option<AxisId> {
         match self.free.first().copied() {
             Some(first) if Some(first) == self.scanned => self.across(),

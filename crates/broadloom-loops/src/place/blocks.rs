@@ -1,4 +1,4 @@
-//! Two loops in blocks, where an array is read against the order of its elements: `x + y.T`.
+//! Cuts two loops into blocks where an array is read against the order of its elements: `x + y.T`.
 
 use super::Placement;
 use crate::kernel::{AxisId, Def, ValueId};
@@ -8,20 +8,20 @@ use crate::thresholds::{
 };
 use broadloom_ir::dim::Dim;
 
-/// What is read by blocks in the loop over an axis.
+/// The reads by blocks in the loop over an axis.
 #[derive(Debug)]
 pub(crate) struct Blocks {
     /// The loop inside.
     pub inner: AxisId,
-    /// The loads whose neighbours lie side by side along the outer axis.
+    /// The loads whose neighbours are contiguous along the outer axis.
     pub loads: Vec<ValueId>,
-    /// Steps of the outer axis in a block.
+    /// The number of steps of the outer axis in a block.
     pub rows: usize,
 }
 
 impl Placement<'_, '_> {
-    /// The blocks of the loop over an axis, if it is worth cutting into them: elementwise work on arrays some of which
-    /// have neighbours along this axis and some along the axis inside.
+    /// Returns the blocks of the loop over an axis, if cutting is worthwhile: for elementwise work on arrays, some
+    /// of which are contiguous along this axis and some along the axis inside.
     pub fn blocks(&self, outer: AxisId) -> Option<Blocks> {
         let nest = self.nest;
         let &[inner] = self.loops(Some(outer)).as_slice() else { return None };

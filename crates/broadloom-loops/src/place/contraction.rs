@@ -1,4 +1,4 @@
-//! Reductions of what two loops around move, each some of it: `(x[n, 1, d] * y[k, d]).sum(-1)`.
+//! Contractions: reductions of operands that two loops around them move in part: `(x[n, 1, d] * y[k, d]).sum(-1)`.
 
 use super::{Form, Item, Placement};
 use crate::flat::FlatId;
@@ -9,20 +9,21 @@ use broadloom_ir::dim::Dim;
 use std::collections::{BTreeMap, HashSet};
 use std::ops::RangeInclusive;
 
-/// A reduction inside two loops that is computed for blocks of both at once, with a row of results for each step of one
-/// of them.
+/// A reduction inside two loops that is computed for blocks of both at once, with a row of results for each step of
+/// one of them.
 #[derive(Debug)]
 pub(crate) struct Contraction {
-    /// The loop over whose strips the rows are: the inner one, or, if that is a reduction itself, the outer one.
+    /// The loop whose strips the rows cover: the inner one or, if that is a reduction itself, the outer one.
     pub strip: AxisId,
     /// The loop of the reduction, inside both.
     pub reduction: AxisId,
-    /// What the loop that has rows does not move: it comes into rows for a block of the reduction at once.
+    /// The values that the loop with rows does not move: they are packed into rows for a block of the reduction at
+    /// once.
     pub packed: Vec<ValueId>,
 }
 
 impl Placement<'_, '_> {
-    /// Finds the contractions, and gives the reductions that they are their form.
+    /// Finds the contractions, and sets the form of their reductions.
     pub(super) fn find_contractions(&mut self) {
         let found = self.nest.free.iter().filter_map(|outer| {
             let &[inner] = self.loops(Some(*outer)).as_slice() else { return None };
@@ -35,7 +36,7 @@ impl Placement<'_, '_> {
             .filter(|axis| !matches!(self.orders[axis], Order::Counter))
             .filter_map(|axis| Some((*axis, self.contraction_of(*axis, self.neighbour(*axis)?)?)))
             .collect();
-        // A reduction has no strips that a contraction could go by: what is reduced within comes out of an array.
+        // A reduction has no strips that a contraction could use: a value reduced inside it is read from an array.
         let (streamed, stored): (Vec<_>, Vec<_>) = streamed
             .into_iter()
             .partition(|(_, contraction)| !self.nest.axes[contraction.strip.index()].reduction);
@@ -46,7 +47,7 @@ impl Placement<'_, '_> {
             self.dense.remove(axis);
         }
         self.contractions.extend(streamed);
-        // Results run through the steps of an axis once, not through strips of several.
+        // Scans run through the steps of an axis once, not through strips of several axes.
         if self.nest.scanned.is_some() {
             self.rows_of_contractions.extend(self.contractions.values().map(|found| found.reduction));
         }
@@ -56,13 +57,15 @@ impl Placement<'_, '_> {
         }
     }
 
-    /// What is reduced from contractions in the loop of another reduction: it is stored by a kernel of its own.
+    /// Returns the values reduced from contractions in the loop of another reduction: a separate kernel stores
+    /// them.
     pub fn rows_of_contractions(&self) -> impl Iterator<Item = FlatId> {
         let reduced = self.rows_of_contractions.iter().flat_map(|axis| &self.reduced[axis]);
         reduced.map(|value| self.nest.nodes[value.index()])
     }
 
-    /// What is reduced several times, and not by contractions alone: those that take so much less time for each.
+    /// Returns the values that are reduced several times, and not only by contractions: contractions take much less
+    /// time for each.
     pub fn reduced_again(&self) -> impl Iterator<Item = FlatId> {
         let mut reductions: BTreeMap<FlatId, Vec<AxisId>> = BTreeMap::new();
         for (value, reduction) in &self.nest.reductions {
@@ -76,7 +79,7 @@ impl Placement<'_, '_> {
         again.map(|(node, _)| node)
     }
 
-    /// Whether short sums over pairs are loops here, but no contractions.
+    /// Returns whether short sums over pairs are loops here but not contractions.
     pub fn leaves_pairs(&self) -> bool {
         let pairs = self.nest.looped_pairs.iter().filter(|sum| self.live[sum.index()]);
         let is_other =
@@ -84,7 +87,8 @@ impl Placement<'_, '_> {
         self.rows_of_contractions.is_empty() && pairs.copied().any(|sum| is_other(&sum))
     }
 
-    /// The contraction in two loops, if there is one that is worth it: one with rows for the steps of the axis `rows`.
+    /// Returns the contraction in two loops, if there is a worthwhile one with rows for the steps of the axis
+    /// `rows`.
     fn contraction_of(&self, rows: AxisId, strip: AxisId) -> Option<Contraction> {
         let nest = self.nest;
         let inner = if nest.axes[rows.index()].reduction { rows } else { strip };
@@ -109,7 +113,7 @@ impl Placement<'_, '_> {
         {
             return None;
         }
-        // What stands in an outer loop that has rows would be done again for each strip of the inner one.
+        // Values in an outer loop with rows would be computed again for each strip of the inner one.
         let is_repeated = |item: &Item| match item {
             Item::Value(value) => self.is_call(*value),
             Item::Loop(_) => false,
@@ -117,7 +121,7 @@ impl Placement<'_, '_> {
         };
         let is_around = |value: &ValueId| [Some(rows), Some(strip)].contains(&self.position(*value));
         if nest.stores.iter().any(|store| store.level == Some(strip) && store.scatter.is_some())
-            // Kept rows are read by blocks of their own length.
+            // Kept rows are read in blocks of their own length.
             || self.kept.iter().any(|(again, kept)| is_around(again) || is_around(&kept.call))
             || inner == strip && self.items(Some(rows)).iter().any(is_repeated)
             || self.read_from_outside(reduction).iter().any(is_around)
@@ -133,8 +137,8 @@ impl Placement<'_, '_> {
         Some(Contraction { strip, reduction, packed })
     }
 
-    /// What comes into rows of the body of a reduction, if that is worth it: what the loop that has rows does not move,
-    /// nor anything around, with all that is computed of it alone.
+    /// Returns the values of a reduction's body to pack into rows, if that is worthwhile: those moved neither by
+    /// the loop with rows nor by anything around it, and everything computed from them alone.
     fn packed(
         &self,
         rows_axis: AxisId,
@@ -154,7 +158,7 @@ impl Placement<'_, '_> {
         if ops > MAX_CONTRACTED_OPS || body.len() > 2 * MAX_CONTRACTED_OPS {
             return None;
         }
-        // Operands stand before what is computed of them.
+        // Operands come before the values computed from them.
         let mut alone: HashSet<ValueId> = HashSet::new();
         for value in body.iter().copied().filter(|value| along(*value) & rows == 0) {
             let is_known = |source: &ValueId| {
@@ -179,7 +183,8 @@ impl Placement<'_, '_> {
         (1..=MAX_CONTRACTED).contains(&packed.len()).then_some(packed)
     }
 
-    /// What is loaded in a contraction for the steps of the axis that has rows, and lies apart along the reduction axis.
+    /// Returns the loads in a contraction that the axis with rows moves and that are strided along the reduction
+    /// axis.
     pub fn apart(&self, rows: AxisId, reduction: AxisId) -> Vec<ValueId> {
         let is_apart = |value: &ValueId| match self.nest.values[value.index()].def {
             Def::Load { access, .. } => {
@@ -192,7 +197,8 @@ impl Placement<'_, '_> {
         self.subtree(reduction).into_iter().filter(is_apart).collect()
     }
 
-    /// The sizes that contractions take to be long, or no longer than their ranks go, and how long.
+    /// Returns the sizes that contractions assume to be long, or to be within the limit of their ranks, with the
+    /// bounds.
     pub(super) fn contracted_sizes(&self) -> Vec<(Dim, RangeInclusive<i64>)> {
         let mut sizes = Vec::new();
         for (rows, Contraction { strip, reduction, .. }) in &self.contractions {
@@ -210,14 +216,14 @@ impl Placement<'_, '_> {
         sizes
     }
 
-    /// Whether an axis is as long, or taken to be.
+    /// Returns whether an axis is at least this long, or assumed to be.
     fn is_long(&self, axis: AxisId, least: i64) -> bool {
         let extent = self.nest.axes[axis.index()].extent.as_constant();
         extent.map_or(self.options.long_rows, |extent| extent >= least)
     }
 
-    /// Whether a value can be computed for blocks of several axes in any order: nothing that fails on data, and no
-    /// function of whole rows.
+    /// Returns whether a value can be computed for blocks of several axes in any order: it cannot fail on data, and
+    /// is not a function of whole rows.
     fn is_contracted(&self, value: ValueId) -> bool {
         match &self.nest.values[value.index()].def {
             Def::Op { position, .. } => position.is_none() && !self.is_call(value),

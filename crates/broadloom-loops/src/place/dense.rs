@@ -1,4 +1,4 @@
-//! Rows of a table that lie one behind the other, so that reductions into scratch rows walk several short ones as one.
+//! Contiguous rows of a table: reductions into scratch rows walk several short ones as one.
 
 use super::{Form, Placement};
 use crate::flat::FlatId;
@@ -10,12 +10,12 @@ use broadloom_ir::dim::Dim;
 use std::collections::HashSet;
 
 impl Placement<'_, '_> {
-    /// Whether there are reductions, and all of them are over dense rows of tables.
+    /// Returns whether there are reductions, and all of them are over dense rows of tables.
     pub fn is_over_dense_rows(&self) -> bool {
         !self.reduced.is_empty() && self.reduced.keys().all(|axis| self.has_dense_rows(*axis))
     }
 
-    /// Whether a reduction is over dense rows of tables.
+    /// Returns whether a reduction is over dense rows of tables.
     pub fn has_dense_rows(&self, axis: AxisId) -> bool {
         self.dense.contains(&axis)
     }
@@ -24,8 +24,8 @@ impl Placement<'_, '_> {
         self.reduced.keys().copied().filter(|axis| self.is_dense(*axis)).collect()
     }
 
-    /// Whether all that a reduction into scratch rows reads of the rows of tables lies row behind row, and nothing else
-    /// tells the elements of two rows apart.
+    /// Returns whether a reduction into scratch rows reads only contiguous rows of tables, and nothing else
+    /// distinguishes the elements of two rows.
     fn is_dense(&self, axis: AxisId) -> bool {
         let nest = self.nest;
         let Some(strip) = nest.axes[axis.index()].parent else { return false };
@@ -43,7 +43,7 @@ impl Placement<'_, '_> {
                 !matches!(def, Def::Index(_) | Def::Take { .. } | Def::Search { .. } | Def::Segment { .. });
             is_known && along(value) == both && def.accesses().into_iter().all(|(access, _)| is_dense(access))
         };
-        // What combines in any order has one row, and no lanes.
+        // An order-free accumulator has one row and no lanes.
         let has_lanes = |value: &ValueId| {
             let NestReduction { op, dtype, operand, .. } = &nest.reductions[value];
             !operand.is_indexed() && !op.is_order_free(*dtype)
@@ -56,9 +56,9 @@ impl Placement<'_, '_> {
             && self.read_from_outside(axis).into_iter().all(|value| along(value) == 0)
     }
 
-    /// The calls of functions over short strips, in each step of a reduction that streams along another axis: they cost
-    /// more than what they compute, which is stored instead, unless rows are walked several at once. A broadcast that no
-    /// array holds may be larger than all of them, and is not stored for that.
+    /// Returns the function calls over short strips in each step of a reduction that streams along another axis.
+    /// They cost more than their arithmetic, so their results are stored, unless several rows are walked at once. A
+    /// broadcast that no array holds may be larger than all arrays, and is not stored for this reason.
     pub fn short_calls(&self) -> impl Iterator<Item = (FlatId, Reason)> {
         let short = |(call, strip): (ValueId, &Dim)| {
             let Def::Op { op, .. } = self.nest.values[call.index()].def else { return None };
@@ -69,7 +69,7 @@ impl Placement<'_, '_> {
         self.streamed_calls().filter_map(short)
     }
 
-    /// The lengths of strips, as far as they are symbols, over which functions are called in each step of a reduction.
+    /// Returns the symbolic lengths of strips over which functions are called in each step of a reduction.
     pub(super) fn called_strips(&self) -> Vec<Dim> {
         let strips = self.streamed_calls().map(|(_, strip)| strip);
         let mut lengths: Vec<Dim> = strips.filter(|strip| strip.as_constant().is_none()).cloned().collect();
@@ -77,8 +77,8 @@ impl Placement<'_, '_> {
         lengths
     }
 
-    /// The calls in each step of a reduction that streams along another axis row by row, of what may be stored, and the
-    /// lengths of the strips.
+    /// Returns the calls of values that may be stored in each step of a reduction that streams along another axis
+    /// row by row, and the lengths of the strips.
     fn streamed_calls(&self) -> impl Iterator<Item = (ValueId, &Dim)> {
         let streamed = |call: ValueId| {
             let axis =
@@ -90,7 +90,7 @@ impl Placement<'_, '_> {
         self.live_values().filter_map(streamed)
     }
 
-    /// Whether an array that a value is computed from has all axes of the value.
+    /// Returns whether an array that a value is computed from has all axes of the value.
     fn is_held(&self, value: ValueId) -> bool {
         let nest = self.nest;
         let axes = nest.depends[value.index()].count_ones();

@@ -1,23 +1,23 @@
-//! Rows of function values that are read again.
+//! Rows of function values that are read again later.
 
 use super::{Form, Placement};
 use crate::kernel::{AxisId, ValueId};
 use std::collections::HashMap;
 
-/// The call of a reduction whose row is read again by the loop over a free axis after it.
+/// A call in a reduction whose row the loop over a free axis after it reads again.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Kept {
     /// The call in the reduction.
     pub call: ValueId,
     /// A result of the reduction.
     pub after: ValueId,
-    /// Elements of the row, at most.
+    /// The most elements of the row.
     pub at_most: usize,
 }
 
 impl Placement<'_, '_> {
-    /// Finds the calls of reductions that a loop over a free axis beside them would repeat, and keeps their rows for it
-    /// as far as they fit into the cache: `exp(x)` and `exp(x) / sum(exp(x))`.
+    /// Finds the calls in reductions that a loop over a free axis beside them would repeat, and keeps their rows
+    /// for that loop as far as they fit into the cache: `exp(x)` and `exp(x) / sum(exp(x))`.
     pub(super) fn keep_rows(&mut self) {
         let nest = self.nest;
         let mut kept = HashMap::new();
@@ -25,7 +25,8 @@ impl Placement<'_, '_> {
         axes.retain(|axis| self.forms[axis] == Form::Contiguous);
         axes.sort();
         for axis in axes {
-            // Between the two loops no stage of the loop around may end, for the row lasts one step of it.
+            // No stage of the loop around may end between the two loops, because the row lives for only one of its
+            // steps.
             let Some(around) = nest.axes[axis.index()].parent.filter(|axis| !self.has_row_items(*axis))
             else {
                 continue;
@@ -63,7 +64,7 @@ impl Placement<'_, '_> {
         }
     }
 
-    /// Whether something at a level works on whole rows.
+    /// Returns whether an item of a level works on whole rows.
     fn has_row_items(&self, level: AxisId) -> bool {
         self.live_values().any(|value| self.position(value) == Some(level) && self.is_by_rows(value))
             || self

@@ -1,4 +1,4 @@
-//! Reductions that are the work of tile functions on pairs.
+//! Reductions that tile functions on pairs compute.
 
 use super::Placement;
 use crate::kernel::*;
@@ -7,13 +7,13 @@ use broadloom_ir::dtype::DType;
 use broadloom_ir::ops::Op;
 use broadloom_ir::reduce::ReduceOp;
 
-/// A reduction that is the work of a tile function on pairs.
+/// A reduction that a tile function on pairs computes.
 #[derive(Debug, Clone)]
 pub(crate) struct Pairing {
     pub term: PairTerm,
     pub root: bool,
     pub extreme: ReduceOp,
-    /// The terms' values that do not move along the reduction.
+    /// The values of the terms that do not move along the reduction.
     pub left: Vec<ValueId>,
     pub right: AccessId,
     pub delta: i64,
@@ -21,7 +21,7 @@ pub(crate) struct Pairing {
 }
 
 impl Placement<'_, '_> {
-    /// The tile function on pairs that a reduction comes to, if it does.
+    /// Returns the tile function on pairs that computes a reduction, if there is one.
     pub fn pairing(&self, axis: AxisId) -> Option<Pairing> {
         let neighbour = self.neighbour(axis)?;
         let nest = self.nest;

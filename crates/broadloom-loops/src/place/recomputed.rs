@@ -1,4 +1,4 @@
-//! What the loops, in the order that memory wants, would compute again and again.
+//! Values that the loops, in the order that suits memory, would recompute repeatedly.
 
 use super::Placement;
 use crate::cost;
@@ -9,7 +9,7 @@ use crate::thresholds::MIN_INVARIANT_COST;
 use std::collections::HashMap;
 
 impl Placement<'_, '_> {
-    /// Nodes whose values would be computed again for every step of a loop that they do not depend on.
+    /// Returns the nodes whose values would be recomputed for every step of a loop that they do not depend on.
     pub fn recomputed(&self) -> Vec<FlatId> {
         let nest = self.nest;
         // The loop over the outer part of a merged axis repeats nothing.
@@ -21,7 +21,7 @@ impl Placement<'_, '_> {
         let mut totals: HashMap<ValueId, u32> = HashMap::new();
         let mut repeated: Vec<bool> = vec![false; nest.values.len()];
         for value in self.live_values() {
-            // The groups of an axis part it among them: along both together nothing is computed twice.
+            // The groups of an axis divide it: along both axes together nothing is computed twice.
             let varies =
                 nest.axes.iter().enumerate().fold(nest.varies[value.index()], |set, (axis, entry)| {
                     let grouped = entry.group.as_ref().filter(|_| set & bit(AxisId::new(axis)) != 0);
@@ -46,7 +46,7 @@ impl Placement<'_, '_> {
             totals.insert(value, total);
             repeated[value.index()] = total >= MIN_INVARIANT_COST && own > 0;
         }
-        // Of a chain of such values only the last is stored.
+        // Of a chain of such values, only the last is stored.
         let mut covered = vec![true; nest.values.len()];
         let mut users = vec![0usize; nest.values.len()];
         for value in self.live_values() {

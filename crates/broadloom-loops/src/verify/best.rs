@@ -21,7 +21,7 @@ impl Scope<'_> {
         let dtype = match best.source {
             Operand::Row(row) => self.row(row)?.dtype,
             Operand::Array { access, .. } => {
-                let source = self.moved(access, Some(axis))?;
+                let source = self.moved(access, &[axis])?;
                 self.buffer(access, source)?.dtype
             }
         };

@@ -188,7 +188,7 @@ impl Scope<'_> {
             return Err(Fault::Form(pairs.axis));
         }
         self.counted(pairs.axis)?;
-        let right = self.moved(pairs.right, Some(pairs.axis))?;
+        let right = self.moved(pairs.right, &[pairs.axis])?;
         let dtype = self.buffer(pairs.right, right)?.dtype;
         let left = self.read_row(pairs.left, pairs.strip)?;
         let is_tile = matches!(dtype, DType::F32 | DType::F64) && left == dtype;

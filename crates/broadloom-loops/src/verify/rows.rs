@@ -153,7 +153,7 @@ impl Scope<'_> {
         axis: AxisId,
         steps: Extent,
     ) -> Result<(), Fault> {
-        let access = self.moved(id, None)?;
+        let access = self.moved(id, &[])?;
         let Row { span, dtype, .. } = *self.row(row)?;
         let has_steps = !matches!(steps, Extent::Constant(..1));
         if span != Span::Strip || !has_steps || self.walked[axis.index()] || access.stride(axis).is_some() {

@@ -3,6 +3,7 @@
 use super::{Fault, Scope, Strip};
 use crate::kernel::*;
 use broadloom_ir::reduce::ReduceOp;
+use smallvec::{SmallVec, smallvec};
 
 impl Scope<'_> {
     /// The loops over the axis along which results run.
@@ -39,21 +40,33 @@ impl Scope<'_> {
         [target, source]: [Operand; 2],
         state: RowId,
         axis: AxisId,
+        rows: Option<AxisId>,
     ) -> Result<(), Fault> {
         self.axis(axis)?;
-        let Row { span, dtype, .. } = *self.row(state)?;
+        let Row { span, dtype, count, .. } = *self.row(state)?;
         if self.kernel.scanned != Some(axis) || self.walked[axis.index()] || self.vector.is_some() {
             return Err(Fault::Form(axis));
         }
-        if span != Span::One {
-            return Err(Fault::Row(state));
+        let mut along: SmallVec<[AxisId; 2]> = smallvec![axis];
+        match rows {
+            None if span == Span::One => self.still_holds(state)?,
+            // A row that holds something for each step has to be over these, and nothing else goes through them.
+            Some(rows) if span == Span::Strip && count == 1 && rows != axis => {
+                self.axis(rows)?;
+                let of_arrays = [target, source].iter().all(|operand| operand.array().is_some());
+                if self.walked[rows.index()] || !of_arrays {
+                    return Err(Fault::Form(rows));
+                }
+                self.read_row(state, rows)?;
+                along.push(rows);
+            }
+            None | Some(_) => return Err(Fault::Row(state)),
         }
-        self.still_holds(state)?;
         if !matches!(op, ReduceOp::Sum | ReduceOp::Prod | ReduceOp::Min | ReduceOp::Max) {
             return Err(Fault::Order(op));
         }
-        self.source_of_strip(source, axis, dtype)?;
-        if self.target_of_strip(target, axis)? != dtype {
+        self.source_of_strip(source, axis, &along, dtype)?;
+        if self.target_of_strip(target, axis, &along)? != dtype {
             return Err(Fault::RowDtype(state));
         }
         target.row().map_or(Ok(()), |row| self.write_row(row, axis))

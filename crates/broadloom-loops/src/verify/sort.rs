@@ -14,16 +14,16 @@ impl Scope<'_> {
         if self.vector.is_some() || self.kernel.parallel == Some(axis) {
             return Err(Fault::Form(axis));
         }
-        let access = self.moved(sort.source, Some(axis))?;
+        let access = self.moved(sort.source, &[axis])?;
         let source = self.buffer(sort.source, access)?.dtype;
-        let target = self.target(sort.target, Some(axis))?;
+        let target = self.target(sort.target, &[axis])?;
         for id in [sort.source, sort.target] {
-            if !self.moved(id, Some(axis))?.is_unit(axis) {
+            if !self.moved(id, &[axis])?.is_unit(axis) {
                 return Err(Fault::Moved(id));
             }
         }
         // The function reads one row and writes another, in memory that is its own.
-        let target_access = self.moved(sort.target, Some(axis))?;
+        let target_access = self.moved(sort.target, &[axis])?;
         let is_apart = target_access.buffer != access.buffer;
         let left = if sort.indices { DType::I64 } else { source };
         if target == left && is_apart { Ok(()) } else { Err(Fault::Buffer(sort.target)) }

@@ -1,4 +1,4 @@
-//! Expressions by precedence climbing: Python's operators, their precedence and their associativity.
+//! Parses expressions by precedence climbing, with Python's operators, precedence and associativity.
 
 use super::{Parsed, Parser};
 use crate::error::{Limit, Mistake, Problem};
@@ -220,6 +220,7 @@ impl Parser<'_> {
             self.next += 2;
         }
         let name = self.name("a name")?;
+        let name = self.with_method(name);
         if &*name.text == "symbols"
             && self.peek() == Some(Token::Dot)
             && matches!(self.peek_at(1), Some(Token::Name | Token::Quoted))
@@ -241,6 +242,23 @@ impl Parser<'_> {
             _ => Kind::Name { text: name.text, is_quoted: false },
         };
         Ok(self.push(kind, start.to(name.span)))
+    }
+
+    /// The name of a function with that of its method, as in `maximum.accumulate(x)`, which is a function itself.
+    fn with_method(&mut self, function: Name) -> Name {
+        if self.peek() != Some(Token::Dot) || self.peek_at(2) != Some(Token::ParenOpen) {
+            return function;
+        }
+        let Some(method) = self.tokens.get(self.next + 1).filter(|next| next.token == Token::Name) else {
+            return function;
+        };
+        let text = format!("{}.{}", function.text, self.source.slice(method.span));
+        if names::function(&text).is_none() {
+            return function;
+        }
+        let span = function.span.to(method.span);
+        self.next += 2;
+        Name { text: text.into(), span }
     }
 
     /// Expressions up to a closing bracket, and whether a comma stands among them.

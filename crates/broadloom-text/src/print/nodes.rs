@@ -1,4 +1,4 @@
-//! What of a graph is printed, and in which order.
+//! Determines which parts of a graph are printed, and in which order.
 
 use broadloom_ir::dim::Dim;
 use broadloom_ir::dtype::Scalar;

@@ -1,4 +1,4 @@
-//! Constants as text that reads back to the same bits.
+//! Prints constants as text that parses back to the same bits.
 
 use broadloom_ir::dtype::{AnyNumber, Class, Scalar};
 use broadloom_ir::graph::Literal;

@@ -59,6 +59,8 @@ fn computes(function: Function) -> bool {
             | Function::Sampled(_)
             | Function::Several(_)
             | Function::Scan { .. }
+            | Function::Accumulate(_)
+            | Function::Fold(_)
             | Function::Reduce(_)
             | Function::NanReduce(_)
             | Function::Statistic(_)
@@ -280,7 +282,12 @@ impl Resolver<'_> {
         let Some(x) = self.operand(call, "x")? else { return Ok(None) };
         let rank = self.graph.shape(x).rank();
         let made = match function {
-            Function::Reduce(_) | Function::NanReduce(_) | Function::Statistic(_) | Function::Scan { .. } => {
+            Function::Reduce(_)
+            | Function::NanReduce(_)
+            | Function::Statistic(_)
+            | Function::Scan { .. }
+            | Function::Accumulate(_)
+            | Function::Fold(_) => {
                 return self.reduction(function, x, call);
             }
             Function::Cast => {

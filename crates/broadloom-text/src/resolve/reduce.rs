@@ -26,6 +26,18 @@ impl Resolver<'_> {
             Function::Reduce(op) => self.reduce(op, x, false, call)?,
             Function::NanReduce(op) => self.reduce(op, x, true, call)?,
             Function::Statistic(statistic) => self.statistic(statistic, x, call)?,
+            Function::Accumulate(op) => {
+                let axis = self.axis(call)?.unwrap_or(0);
+                Some(self.build(call.span, |graph, site| graph.scan(Running::of(op), x, Some(axis), site))?)
+            }
+            Function::Fold(op) => {
+                let (given, keepdims) = (self.axes(call)?, self.flag(call, "keepdims")?);
+                let axes = if call.get("axis").is_none() { Some(vec![0]) } else { given };
+                let fold = |graph: &mut broadloom_ir::graph::Graph, site| {
+                    graph.reduce(op, x, axes.as_deref(), keepdims, site)
+                };
+                Some(self.build(call.span, fold)?)
+            }
             Function::Scan { op, numbers } => {
                 let (axis, include_initial) = (self.axis(call)?, self.flag(call, "include_initial")?);
                 let running = Running { op, numbers, include_initial };

@@ -1,4 +1,4 @@
-//! What can be passed as an array.
+//! Conversions to array views.
 
 use super::geometry::LayoutError;
 use super::owned::{AnyArray, Array};
@@ -6,29 +6,29 @@ use super::view::{ArrayView, ArrayViewMut};
 use broadloom_ir::dtype::Element;
 use broadloom_ir::for_each_dtype;
 
-/// What can be passed as an input: views, slices and vectors (one axis), numbers (no axes), [`Array`]s and, with
-/// the feature `ndarray`, its arrays and views of any strides. Nothing is copied.
+/// Types that can be passed as an input: views, slices and vectors (one axis), numbers (no axes), [`Array`]s and,
+/// with the feature `ndarray`, that crate's arrays and views of any strides. Nothing is copied.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be passed as an array",
     note = "pass a slice or a reference to a `Vec`, an `Array` or an `AnyArray`; for several axes `ArrayView::new(&data, &[rows, columns])?`",
     note = "to pass arrays of `ndarray`, enable the feature `ndarray`"
 )]
 pub trait IntoArrayView<'a> {
-    /// The view of the elements.
+    /// Returns the view of the elements.
     fn into_array_view(self) -> ArrayView<'a>;
 }
 
-/// What can be written to: views, slices and vectors (one axis), numbers (no axes), [`Array`]s and, with the feature `ndarray`, its
-/// arrays and views of any strides.
+/// Types that can be written to: views, slices and vectors (one axis), numbers (no axes), [`Array`]s and, with the
+/// feature `ndarray`, that crate's arrays and views of any strides.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be written to as an array",
     note = "pass `&mut` of a slice, a `Vec` or an `Array`; for several axes `ArrayViewMut::new(&mut data, &[rows, columns])?`"
 )]
 pub trait IntoArrayViewMut<'a> {
-    /// The view of the elements.
+    /// Returns the view of the elements.
     ///
     /// # Errors
-    /// If an element could be reached by two indices.
+    /// Returns an error if two indices could reach the same element.
     fn into_array_view_mut(self) -> Result<ArrayViewMut<'a>, LayoutError>;
 }
 

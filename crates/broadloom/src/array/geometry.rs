@@ -1,4 +1,4 @@
-//! Sizes and strides: where the elements of an array are.
+//! Sizes and strides: the positions of an array's elements.
 #![allow(unsafe_code, reason = "elements are copied to where the strides say")]
 
 use broadloom_ir::dtype::DType;
@@ -7,72 +7,72 @@ use std::fmt;
 use std::ops::Range;
 use thiserror::Error;
 
-/// Sizes and strides that do not fit the memory behind them.
+/// The error of sizes and strides that do not fit the memory behind them.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum LayoutError {
-    /// A dense shape needs another number of elements.
+    /// A dense shape needs a different number of elements.
     #[error("shape {shape:?} has {expected} elements, but the slice has {found}")]
     Count {
-        /// The sizes asked for.
+        /// The requested sizes.
         shape: Vec<usize>,
         /// Their product.
         expected: usize,
-        /// Length of the slice.
+        /// The length of the slice.
         found: usize,
     },
-    /// Not one stride per axis.
+    /// The number of strides differs from the number of axes.
     #[error("shape {shape:?} has {} axes, but {strides} strides are given", shape.len())]
     Strides {
-        /// The sizes asked for.
+        /// The requested sizes.
         shape: Vec<usize>,
-        /// Number of strides.
+        /// The number of strides.
         strides: usize,
     },
     /// The number of elements, or of bytes spanned, cannot be represented.
     #[error("an array of shape {shape:?} is too large")]
     TooLarge {
-        /// The sizes asked for.
+        /// The requested sizes.
         shape: Vec<usize>,
     },
-    /// Some element lies outside the slice.
+    /// An element lies outside the slice.
     #[error(
         "shape {shape:?} with strides {strides:?} from element {offset} spans elements {first} to {last}, but the slice has {length}"
     )]
     OutOfBounds {
-        /// The sizes asked for.
+        /// The requested sizes.
         shape: Vec<usize>,
         /// The strides, in elements.
         strides: Vec<isize>,
-        /// Where in the slice the element of index 0 is.
+        /// The position of the element of index 0 in the slice.
         offset: usize,
-        /// Least position reached.
+        /// The least position reached.
         first: i128,
-        /// Greatest position reached.
+        /// The greatest position reached.
         last: i128,
-        /// Length of the slice.
+        /// The length of the slice.
         length: usize,
     },
-    /// Different indices may mean the same element of an array that is to be written.
+    /// Two different indices may reach the same element of an array to be written.
     #[error(
         "shape {shape:?} with strides {strides:?} may reach the same element by two indices, so it cannot be written to"
     )]
     Overlap {
-        /// The sizes asked for.
+        /// The requested sizes.
         shape: Vec<usize>,
         /// The strides, in elements.
         strides: Vec<isize>,
     },
 }
 
-/// Size of an axis and its stride in elements.
+/// The size of an axis and its stride in elements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct AxisLayout {
     pub(crate) size: i64,
     pub(crate) stride: i64,
 }
 
-/// Dtype, sizes and strides. Axes of at most one element, and all axes of arrays without elements, have the stride
-/// that they would have in a dense array, whatever the caller said: no index depends on it.
+/// Dtype, sizes and strides. Axes of at most one element, and all axes of an empty array, have the stride they
+/// would have in a dense array, whatever the caller passed: no index depends on it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Geometry {
     pub(crate) dtype: DType,
@@ -80,7 +80,7 @@ pub(crate) struct Geometry {
 }
 
 impl Geometry {
-    /// Sizes and strides in elements, normalised. `strides` of `None` is row-major order.
+    /// Normalises sizes and strides in elements. `strides` of `None` means row-major order.
     pub(super) fn new(
         dtype: DType,
         shape: &[usize],
@@ -99,7 +99,7 @@ impl Geometry {
                 _ => dense,
             };
             axes.push(AxisLayout { size, stride });
-            // Saturation is harmless: without elements strides are never used, with elements it is refused.
+            // Saturation is harmless: an empty array never uses its strides, and any other is refused.
             dense = if empty {
                 dense.saturating_mul(size)
             } else {
@@ -110,7 +110,7 @@ impl Geometry {
         Ok(Geometry { dtype, axes })
     }
 
-    /// The same elements along axes of other sizes: one that had size 1 is stretched, by a stride of 0.
+    /// Returns the same elements along axes of other sizes: an axis of size 1 is stretched with a stride of 0.
     pub(crate) fn stretched(&self, shape: &[usize]) -> Result<Geometry, LayoutError> {
         let axes = self.axes.iter().zip(shape);
         let strides: SmallVec<[isize; 4]> = axes
@@ -119,7 +119,7 @@ impl Geometry {
         Geometry::new(self.dtype, shape, Some(&strides))
     }
 
-    /// One axis of as many elements as there are in memory, so that nothing overflows.
+    /// Returns one axis with as many elements as there are in memory, so that nothing overflows.
     #[inline]
     pub(crate) fn line(dtype: DType, count: usize) -> Geometry {
         let mut axes = SmallVec::new();
@@ -127,7 +127,7 @@ impl Geometry {
         Geometry { dtype, axes }
     }
 
-    /// Row-major order over sizes of which there are that many elements in memory, so that nothing overflows.
+    /// Returns row-major order over sizes whose elements are all in memory, so that nothing overflows.
     #[inline]
     pub(crate) fn dense(dtype: DType, shape: &[usize]) -> Geometry {
         if let [count] = shape {
@@ -147,7 +147,8 @@ impl Geometry {
         Geometry { dtype, axes }
     }
 
-    /// The positions reached, relative to the element of index 0; `None` without elements.
+    /// Returns the least and greatest position reached, relative to the element of index 0; `None` for an empty
+    /// array.
     fn span(&self) -> Option<(i128, i128)> {
         let (mut first, mut last) = (0i128, 0i128);
         for axis in &self.axes {
@@ -160,8 +161,8 @@ impl Geometry {
         Some((first, last))
     }
 
-    /// The addresses of the array's bytes, from the first element in memory to the last, if that of index 0 is at
-    /// `start`; none without elements. As the elements are there, no address wraps.
+    /// Returns the addresses of the array's bytes, from the first element in memory to the last, if the element of
+    /// index 0 is at `start`; an empty range for an empty array. The elements exist, so no address wraps.
     pub(crate) fn addresses(&self, start: *const u8) -> Range<usize> {
         let size = self.dtype.size();
         let (mut first, mut end) = (start.addr(), start.addr().wrapping_add(size));
@@ -176,7 +177,7 @@ impl Geometry {
         first..end
     }
 
-    /// Whether different indices are provably different elements.
+    /// Returns whether different indices provably reach different elements.
     fn is_injective(&self) -> bool {
         let mut axes: SmallVec<[AxisLayout; 4]> =
             self.axes.iter().copied().filter(|axis| axis.size > 1).collect();
@@ -191,7 +192,7 @@ impl Geometry {
             })
     }
 
-    /// Number of elements. Representable, as the constructor has checked.
+    /// Returns the number of elements. The constructor has checked that it is representable.
     pub(crate) fn count(&self) -> usize {
         if self.axes.iter().any(|axis| axis.size == 0) {
             return 0;
@@ -207,7 +208,7 @@ impl Geometry {
         self.axes.iter().map(|axis| axis.stride as isize).collect()
     }
 
-    /// Whether the strides are those of row-major order.
+    /// Returns whether the strides are those of row-major order.
     pub(crate) fn is_dense(&self) -> bool {
         let mut dense = 1i64;
         self.count() == 0
@@ -218,7 +219,7 @@ impl Geometry {
             })
     }
 
-    /// Position of an element relative to that of index 0, if the index lies within the shape.
+    /// Returns the position of an element relative to that of index 0, if the index lies within the shape.
     pub(super) fn position(&self, index: &[usize]) -> Option<isize> {
         if index.len() != self.axes.len() {
             return None;
@@ -226,22 +227,22 @@ impl Geometry {
         let mut position = 0i64;
         for (&index, axis) in index.iter().zip(&self.axes) {
             let index = i64::try_from(index).ok().filter(|index| *index < axis.size)?;
-            // Wraps only where the shape has no elements, so that a later axis refuses the index.
+            // This wraps only if the shape has no elements, and then a later axis refuses the index.
             position = position.wrapping_add(index.wrapping_mul(axis.stride));
         }
         isize::try_from(position).ok()
     }
 }
 
-/// Copies elements in row-major order to an array.
+/// Copies elements in row-major order into an array.
 ///
 /// # Safety
-/// As many elements as the array has can be read from `source`, all of the array's can be written, and the two do not
-/// overlap.
+/// `source` is readable for as many elements as the array has, all of the array's elements are writable, and the
+/// two do not overlap.
 pub(crate) unsafe fn copy_to_array(source: *const u8, target: *mut u8, geometry: &Geometry) {
     let (count, size) = (geometry.count(), geometry.dtype.size());
     if geometry.is_dense() {
-        // SAFETY: the caller's promises; the array's elements lie as those of the source.
+        // SAFETY: the caller's promises; the array's elements are laid out like those of the source.
         unsafe { std::ptr::copy_nonoverlapping(source, target, count * size) };
         return;
     }
@@ -249,7 +250,8 @@ pub(crate) unsafe fn copy_to_array(source: *const u8, target: *mut u8, geometry:
     let mut position = 0i64;
     for element in 0..count {
         let to = target.wrapping_offset(position as isize * size as isize);
-        // SAFETY: `element` is below the count, and `position` is that of the array's element of this index.
+        // SAFETY: `element` is less than the count, and `position` is the position of the array's element at this
+        // index.
         unsafe { std::ptr::copy_nonoverlapping(source.add(element * size), to, size) };
         for (index, axis) in index.iter_mut().zip(&geometry.axes).rev() {
             *index += 1;
@@ -263,7 +265,7 @@ pub(crate) unsafe fn copy_to_array(source: *const u8, target: *mut u8, geometry:
     }
 }
 
-/// A dense array of as many elements as there are.
+/// Returns the layout of a dense array with exactly `found` elements.
 pub(super) fn counted(dtype: DType, shape: &[usize], found: usize) -> Result<Geometry, LayoutError> {
     let geometry = Geometry::new(dtype, shape, None)?;
     let expected = geometry.count();
@@ -273,7 +275,7 @@ pub(super) fn counted(dtype: DType, shape: &[usize], found: usize) -> Result<Geo
     Ok(geometry)
 }
 
-/// An array somewhere in memory, dense without strides.
+/// Returns the layout of an array anywhere in memory; without strides it is dense.
 pub(super) fn checked(
     dtype: DType,
     shape: &[usize],
@@ -291,7 +293,7 @@ pub(super) fn checked(
     Ok(geometry)
 }
 
-/// An array whose elements lie within a slice of so many.
+/// Returns the layout of an array whose elements lie within a slice of known length.
 pub(super) fn strided(
     dtype: DType,
     length: usize,
@@ -310,7 +312,7 @@ pub(super) fn strided(
     Ok(geometry)
 }
 
-/// An array of which no element has two indices.
+/// Accepts a layout if no two indices reach the same element.
 pub(super) fn injective(geometry: Geometry) -> Result<Geometry, LayoutError> {
     if !geometry.is_injective() {
         return Err(LayoutError::Overlap { shape: geometry.shape(), strides: geometry.strides() });
@@ -318,7 +320,7 @@ pub(super) fn injective(geometry: Geometry) -> Result<Geometry, LayoutError> {
     Ok(geometry)
 }
 
-/// Dtype and sizes, and strides unless it is dense.
+/// Prints dtype and sizes, and the strides unless the array is dense.
 pub(super) fn describe(f: &mut fmt::Formatter<'_>, geometry: &Geometry) -> fmt::Result {
     write!(f, "{}{:?}", geometry.dtype, geometry.shape())?;
     if !geometry.is_dense() {

@@ -1,4 +1,4 @@
-//! What can be passed for an input: anything that can be read, and by `&mut` anything that can be written.
+//! What can be passed for an input: anything readable, and by `&mut` anything writable.
 
 use super::convert::{IntoArrayView, IntoArrayViewMut};
 use super::geometry::LayoutError;
@@ -11,19 +11,19 @@ use broadloom_ir::for_each_dtype;
 #[derive(Debug)]
 pub struct Input<'a>(pub(crate) Result<Argument<'a>, Box<LayoutError>>);
 
-/// An array for an input.
+/// A valid array for an input.
 #[derive(Debug, Clone)]
 pub(crate) struct Argument<'a> {
     pub(crate) view: ArrayView<'a>,
-    /// Whether nobody else has access to it.
+    /// Whether the run has exclusive access to it.
     pub(crate) is_exclusive: bool,
 }
 
-/// What can be passed for an input: what converts to an [`ArrayView`], to be read, or to an [`ArrayViewMut`] (`&mut`
-/// of vectors, slices, [`Array`]s and numbers, and with the feature `ndarray` its arrays and views), which an input
-/// that is [assigned](crate::Tensor::assign) to needs.
+/// Types that can be passed for an input: whatever converts to an [`ArrayView`], to be read, or to an
+/// [`ArrayViewMut`] (`&mut` to vectors, slices, [`Array`]s and numbers, and with the feature `ndarray` to its
+/// arrays and views). An input that is [assigned](crate::Tensor::assign) to needs the latter.
 pub trait IntoInput<'a> {
-    /// The array.
+    /// Returns the array.
     fn into_input(self) -> Input<'a>;
 }
 
@@ -39,7 +39,7 @@ impl<'a> IntoInput<'a> for ArrayViewMut<'a> {
     }
 }
 
-/// Implements [`IntoInput`] for what is an [`IntoArrayViewMut`].
+/// Implements [`IntoInput`] for types that implement [`IntoArrayViewMut`].
 macro_rules! exclusive {
     ($([$($generics:tt)*] $t:ty;)*) => {$(
         impl<'a, $($generics)*> IntoInput<'a> for $t {

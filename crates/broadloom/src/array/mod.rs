@@ -1,7 +1,7 @@
 //! Arrays of the caller and results.
 //!
-//! [`ArrayView`] and [`ArrayViewMut`] borrow memory of any dtype, shape and strides; [`Array`] and [`AnyArray`] own
-//! dense memory, of a dtype known at compile time or at run time.
+//! [`ArrayView`] and [`ArrayViewMut`] borrow memory of any dtype, shape and strides. [`Array`] and [`AnyArray`] own
+//! dense memory, with a dtype known at compile time or at run time.
 
 mod convert;
 mod geometry;

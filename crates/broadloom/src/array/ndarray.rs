@@ -1,4 +1,4 @@
-//! Arrays of the crate `ndarray`, of any strides, without copying.
+//! Arrays of the crate `ndarray`, with any strides, without copying.
 #![allow(unsafe_code, reason = "pointers are taken from arrays of another crate")]
 
 use super::convert::{IntoArrayView, IntoArrayViewMut};
@@ -9,11 +9,11 @@ use broadloom_ir::dtype::Element;
 use ndarray::{ArrayBase, Data, DataMut, Dimension, IxDyn, OwnedRepr, ViewRepr};
 
 /// # Safety
-/// The pointer, shape and strides are those of an array of `ndarray` borrowed for `'a`.
+/// The pointer, shape and strides belong to an `ndarray` array borrowed for `'a`.
 unsafe fn view<'a, T: Element>(pointer: *const T, shape: &[usize], strides: &[isize]) -> ArrayView<'a> {
     // SAFETY: `ndarray` keeps all elements of an array valid and aligned; the caller borrows it for `'a`.
     let view = unsafe { ArrayView::from_raw(pointer.cast(), T::DTYPE, shape, strides) };
-    // `ndarray` bounds the number of elements and the bytes spanned by `isize::MAX`.
+    // `ndarray` limits the number of elements and the bytes spanned to `isize::MAX`.
     view.unwrap_or_else(|_| ArrayView::nothing(T::DTYPE, shape.len()))
 }
 
@@ -40,7 +40,7 @@ impl<'a, S: DataMut<Elem: Element>, D: Dimension> IntoArrayViewMut<'a> for &'a m
 impl<'a, T: Element, D: Dimension> IntoArrayViewMut<'a> for ArrayBase<ViewRepr<&'a mut T>, D> {
     fn into_array_view_mut(mut self) -> Result<ArrayViewMut<'a>, LayoutError> {
         let pointer = self.as_mut_ptr().cast();
-        // SAFETY: pointer, shape and strides of a mutable view for `'a`, which is given up.
+        // SAFETY: pointer, shape and strides of a mutable view for `'a`, which is consumed.
         unsafe { ArrayViewMut::from_raw(pointer, T::DTYPE, self.shape(), self.strides()) }
     }
 }

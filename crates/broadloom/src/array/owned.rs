@@ -24,7 +24,7 @@ pub struct Array<T> {
 }
 
 impl<T: Element> Array<T> {
-    /// An array of the elements in row-major order.
+    /// Creates an array from its elements in row-major order.
     ///
     /// ```
     /// use broadloom::Array;
@@ -35,13 +35,13 @@ impl<T: Element> Array<T> {
     /// ```
     ///
     /// # Errors
-    /// If the shape has another number of elements than there are.
+    /// Returns an error if the shape does not have as many elements as `data`.
     pub fn new(data: Vec<T>, shape: &[usize]) -> Result<Self, LayoutError> {
         ArrayView::new(&data, shape)?;
         Ok(Array { data, shape: SmallVec::from_slice(shape) })
     }
 
-    /// An array of one value.
+    /// Creates an array in which every element has the same value.
     ///
     /// ```
     /// use broadloom::Array;
@@ -50,7 +50,7 @@ impl<T: Element> Array<T> {
     /// ```
     ///
     /// # Errors
-    /// If the shape has more elements than there is memory for.
+    /// Returns an error if there is not enough memory for the elements.
     pub fn full(value: T, shape: &[usize]) -> Result<Self, LayoutError> {
         let too_large = || LayoutError::TooLarge { shape: shape.to_vec() };
         let count = match shape.contains(&0) {
@@ -69,7 +69,7 @@ impl<T: Element> Array<T> {
         Array { data, shape }
     }
 
-    /// Sizes.
+    /// Returns the sizes of the axes.
     ///
     /// ```
     /// use broadloom::Array;
@@ -80,7 +80,7 @@ impl<T: Element> Array<T> {
         &self.shape
     }
 
-    /// The elements in row-major order.
+    /// Returns the elements in row-major order.
     ///
     /// ```
     /// use broadloom::Array;
@@ -91,7 +91,7 @@ impl<T: Element> Array<T> {
         &self.data
     }
 
-    /// The elements in row-major order, to be changed.
+    /// Returns the elements in row-major order, for writing.
     ///
     /// ```
     /// use broadloom::Array;
@@ -104,7 +104,7 @@ impl<T: Element> Array<T> {
         &mut self.data
     }
 
-    /// The elements in row-major order.
+    /// Returns the elements in row-major order and consumes the array.
     ///
     /// ```
     /// use broadloom::Array;
@@ -115,7 +115,7 @@ impl<T: Element> Array<T> {
         self.data
     }
 
-    /// The element at an index, if it is within the shape.
+    /// Returns the element at an index, or `None` if the index is outside the shape.
     ///
     /// ```
     /// use broadloom::Array;
@@ -144,7 +144,7 @@ impl<T: Element> fmt::Debug for Array<T> {
     }
 }
 
-/// An owned array of a dtype that is known at run time, in row-major order: what [`Executable::run`] gives.
+/// An owned array in row-major order whose dtype is known at run time: the result of [`Executable::run`].
 ///
 /// [`Executable::run`]: crate::Executable::run
 #[derive(Clone)]
@@ -154,18 +154,19 @@ pub struct AnyArray {
 }
 
 impl AnyArray {
-    /// The storage must hold as many elements as the shape has.
+    /// Creates an array. The storage must hold as many elements as the shape has.
     pub(crate) fn from_parts(storage: Storage, shape: SmallVec<[usize; 4]>) -> Self {
         AnyArray { storage, shape }
     }
 
-    /// Room for so many elements, which is what the shape has. It is no array before they have been written to the storage.
+    /// Allocates an array of `count` elements, the number that the shape has. They must be written to the storage
+    /// before the array is used.
     #[inline]
     pub(crate) fn unwritten(dtype: DType, count: usize, shape: &[usize]) -> Result<Self, OutOfMemory> {
         Ok(AnyArray { storage: Storage::allocate(dtype, count)?, shape: SmallVec::from_slice(shape) })
     }
 
-    /// Type of the elements.
+    /// Returns the dtype of the elements.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -180,7 +181,7 @@ impl AnyArray {
         self.storage.dtype()
     }
 
-    /// Sizes.
+    /// Returns the sizes of the axes.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -195,7 +196,7 @@ impl AnyArray {
         &self.shape
     }
 
-    /// The elements in row-major order, if they are of type `T`.
+    /// Returns the elements in row-major order, if they are of type `T`.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -212,7 +213,7 @@ impl AnyArray {
         self.storage.as_slice()
     }
 
-    /// A copy of the elements in row-major order, for outputs that are only borrowed.
+    /// Copies the elements in row-major order, for outputs that are only borrowed.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -225,15 +226,15 @@ impl AnyArray {
     /// ```
     ///
     /// # Errors
-    /// If the elements are not of type `T`.
+    /// Returns an error if the elements are not of type `T`.
     pub fn to_vec<T: Element>(&self) -> Result<Vec<T>, OutputError> {
         let found = self.dtype();
         let elements = self.as_slice::<T>().ok_or(OutputError::DType { found, wanted: T::DTYPE })?;
         Ok(elements.to_vec())
     }
 
-    /// Where the elements are, one after the other in row-major order: for other languages and libraries. The pointer is
-    /// valid as long as the array is neither dropped nor changed.
+    /// Returns a pointer to the elements, contiguous in row-major order, for other languages and libraries. The
+    /// pointer is valid until the array is dropped or changed.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -250,7 +251,7 @@ impl AnyArray {
         self.storage.as_ptr()
     }
 
-    /// The same, to write elements: only values of the dtype.
+    /// Returns the same pointer for writing. Write only values that are valid for the dtype.
     ///
     /// ```
     /// use broadloom::{AnyArray, Array};
@@ -266,7 +267,7 @@ impl AnyArray {
         self.storage.as_mut_ptr()
     }
 
-    /// The array with its dtype as a type, without copying.
+    /// Converts the array to one with its dtype as a type, without copying.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -279,7 +280,7 @@ impl AnyArray {
     /// ```
     ///
     /// # Errors
-    /// If the elements are not of type `T`.
+    /// Returns an error if the elements are not of type `T`.
     pub fn into_array<T: Element>(self) -> Result<Array<T>, OutputError> {
         match self.storage.into_vec() {
             Ok(data) => Ok(Array::from_parts(data, self.shape)),
@@ -287,8 +288,8 @@ impl AnyArray {
         }
     }
 
-    /// Puts the elements of another array of the same dtype behind these: along the leading axis, if the other sizes are
-    /// the same.
+    /// Appends the elements of another array of the same dtype along the leading axis. The other sizes must be
+    /// equal.
     pub(crate) fn append(&mut self, other: AnyArray) -> Result<(), OutOfMemory> {
         if let (Some(rows), Some(more)) = (self.shape.first_mut(), other.shape.first()) {
             *rows += more;
@@ -311,67 +312,67 @@ impl fmt::Debug for AnyArray {
     }
 }
 
-/// A result is not what is asked for.
+/// The error of a result that does not have the requested form.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum OutputError {
-    /// The elements are of another dtype.
+    /// The elements have a different dtype.
     #[error("the result has dtype {found}, not {wanted}")]
     DType {
-        /// What it has.
+        /// The dtype of the result.
         found: DType,
-        /// What is asked for.
+        /// The requested dtype.
         wanted: DType,
     },
-    /// The number of axes is another.
+    /// The number of axes is different.
     #[error("the result has {found} axes, not {wanted}")]
     Rank {
-        /// What it has.
+        /// The number of axes of the result.
         found: usize,
-        /// What is asked for.
+        /// The requested number of axes.
         wanted: usize,
     },
-    /// A number is asked for, but there is not one element.
+    /// A number was requested, but the result does not have exactly one element.
     #[error("the result has shape {shape:?}, not one element")]
     NotOneElement {
-        /// What it has.
+        /// The shape of the result.
         shape: Vec<usize>,
     },
-    /// The only output is asked for, but there are several.
+    /// The only output was requested, but there are several.
     #[error("there are {} outputs, not {wanted}: {names:?}", names.len())]
     Number {
-        /// Their names.
+        /// The names of the outputs.
         names: Vec<String>,
-        /// How many are asked for.
+        /// The requested number of outputs.
         wanted: usize,
     },
-    /// There is no output of this name, or it was taken already.
+    /// No output has this name, or it was taken already.
     #[error("there is no output {name:?}; the outputs are {names:?}")]
     NoSuchName {
-        /// What is asked for.
+        /// The requested name.
         name: String,
-        /// The names that there are.
+        /// The available names.
         names: Vec<String>,
     },
 }
 
-/// What a result can be turned into: [`Array<T>`](Array), [`AnyArray`], `Vec<T>` (of any shape, in row-major
-/// order), a number (of one element) and, with the feature `ndarray`, its owned arrays.
+/// Types that a result can become: [`Array<T>`](Array), [`AnyArray`], `Vec<T>` (from any shape, in row-major
+/// order), a number (from one element) and, with the feature `ndarray`, that crate's owned arrays.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be made from an array",
     note = "ask for a number, a `Vec`, an `Array` or an `AnyArray`"
 )]
 pub trait FromArray: Sized {
-    /// Whether [`FromArray::from_array`] will succeed.
+    /// Checks that [`FromArray::from_array`] will succeed.
     ///
     /// # Errors
-    /// If dtype or rank are not those of `Self`.
+    /// Returns an error if the dtype or rank does not match `Self`.
     fn check(array: &AnyArray) -> Result<(), OutputError>;
 
-    /// The array as `Self`, without copying elements.
+    /// Converts the array to `Self` without copying elements.
     ///
     /// # Errors
-    /// If dtype or rank are not those of `Self`.
+    /// Returns an error if the dtype or rank does not match `Self`.
     fn from_array(array: AnyArray) -> Result<Self, OutputError>;
 }
 

@@ -1,4 +1,4 @@
-//! Borrowed arrays: where pointers are taken.
+//! Borrowed arrays: the place where pointers are taken.
 #![allow(
     unsafe_code,
     reason = "an array view is a pointer with a proof that all its elements can be accessed"
@@ -12,14 +12,14 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::ops::Range;
 
-/// Where the elements are. A scalar is carried along, so that a number can be passed like an array.
+/// Where the elements are. A scalar is stored inline, so that a number can be passed like an array.
 #[derive(Clone, Copy)]
 enum Base {
     Pointer(*const u8),
     Inline([u8; 8]),
 }
 
-/// A borrowed array of any dtype, shape and strides, to be read.
+/// A borrowed, read-only array of any dtype, shape and strides.
 ///
 /// ```
 /// use broadloom::ArrayView;
@@ -39,13 +39,13 @@ pub struct ArrayView<'a> {
     lifetime: PhantomData<&'a [u8]>,
 }
 
-// SAFETY: the view stands for a shared borrow of elements, all of whose types are `Send` and `Sync`.
+// SAFETY: the view represents a shared borrow of elements, and all element types are `Send` and `Sync`.
 unsafe impl Send for ArrayView<'_> {}
 // SAFETY: as above.
 unsafe impl Sync for ArrayView<'_> {}
 
 impl<'a> ArrayView<'a> {
-    /// All elements of a slice in row-major order.
+    /// Views all elements of a slice in row-major order.
     ///
     /// ```
     /// use broadloom::ArrayView;
@@ -55,14 +55,14 @@ impl<'a> ArrayView<'a> {
     /// ```
     ///
     /// # Errors
-    /// If the shape has another number of elements than the slice.
+    /// Returns an error if the shape does not have as many elements as the slice.
     pub fn new<T: Element>(data: &'a [T], shape: &[usize]) -> Result<Self, LayoutError> {
         let geometry = counted(T::DTYPE, shape, data.len())?;
         Ok(ArrayView { base: Base::Pointer(data.as_ptr().cast()), geometry, lifetime: PhantomData })
     }
 
-    /// Elements of a slice: that of index 0 at `offset`, its neighbours along each axis `strides` elements away.
-    /// Strides may be negative or zero.
+    /// Views elements of a slice: the element of index 0 is at `offset`, and its neighbours along each axis are
+    /// `strides` elements away. Strides may be negative or zero.
     ///
     /// ```
     /// use broadloom::ArrayView;
@@ -74,7 +74,8 @@ impl<'a> ArrayView<'a> {
     /// ```
     ///
     /// # Errors
-    /// If an element would lie outside the slice, or there is not one stride per axis.
+    /// Returns an error if an element would lie outside the slice, or if the number of strides differs from the
+    /// number of axes.
     pub fn strided<T: Element>(
         data: &'a [T],
         offset: usize,
@@ -86,25 +87,25 @@ impl<'a> ArrayView<'a> {
         Ok(ArrayView { base: Base::Pointer(pointer.cast()), geometry, lifetime: PhantomData })
     }
 
-    /// A slice along one axis.
+    /// Views a slice along one axis.
     pub(super) fn line<T: Element>(data: &'a [T]) -> Self {
         let geometry = Geometry::line(T::DTYPE, data.len());
         ArrayView { base: Base::Pointer(data.as_ptr().cast()), geometry, lifetime: PhantomData }
     }
 
-    /// The elements of an [`Array`](super::Array), whose shape fits them.
+    /// Views the elements of an [`Array`](super::Array), whose shape fits them.
     pub(super) fn whole<T: Element>(data: &'a [T], shape: &[usize]) -> Self {
         let geometry = Geometry::dense(T::DTYPE, shape);
         ArrayView { base: Base::Pointer(data.as_ptr().cast()), geometry, lifetime: PhantomData }
     }
 
-    /// The elements of an [`AnyArray`](super::AnyArray), whose shape fits them.
+    /// Views the elements of an [`AnyArray`](super::AnyArray), whose shape fits them.
     pub(super) fn of_storage(storage: &'a Storage, shape: &[usize]) -> Self {
         let geometry = Geometry::dense(storage.dtype(), shape);
         ArrayView { base: Base::Pointer(storage.as_ptr()), geometry, lifetime: PhantomData }
     }
 
-    /// An array without elements.
+    /// Returns an array without elements.
     #[cfg(feature = "ndarray")]
     pub(super) fn nothing(dtype: DType, rank: usize) -> Self {
         let geometry = Geometry::dense(dtype, &vec![0; rank]);
@@ -112,7 +113,7 @@ impl<'a> ArrayView<'a> {
         ArrayView { base: Base::Pointer(pointer), geometry, lifetime: PhantomData }
     }
 
-    /// The array of rank 0 that holds a number.
+    /// Returns the array of rank 0 that holds a number.
     ///
     /// ```
     /// use broadloom::ArrayView;
@@ -124,7 +125,7 @@ impl<'a> ArrayView<'a> {
         ArrayView { base, geometry, lifetime: PhantomData }
     }
 
-    /// An array somewhere in memory. Strides count elements.
+    /// Views an array anywhere in memory. Strides count elements.
     ///
     /// ```
     /// use broadloom::{ArrayView, DType};
@@ -136,10 +137,11 @@ impl<'a> ArrayView<'a> {
     /// ```
     ///
     /// # Errors
-    /// If the number of elements cannot be represented, or there is not one stride per axis.
+    /// Returns an error if the number of elements is not representable, or if the number of strides differs from
+    /// the number of axes.
     ///
     /// # Safety
-    /// For the lifetime, every element that an index within the shape reaches can be read, holds a valid value of
+    /// For the lifetime, every element that an index within the shape reaches is readable, holds a valid value of
     /// the dtype, is aligned, and is not written to.
     pub unsafe fn from_raw(
         pointer: *const u8,
@@ -151,7 +153,7 @@ impl<'a> ArrayView<'a> {
         Ok(ArrayView { base: Base::Pointer(pointer), geometry, lifetime: PhantomData })
     }
 
-    /// An array somewhere in memory whose elements lie one after the other, in row-major order.
+    /// Views an array anywhere in memory whose elements are contiguous in row-major order.
     ///
     /// ```
     /// use broadloom::{ArrayView, DType};
@@ -163,10 +165,10 @@ impl<'a> ArrayView<'a> {
     /// ```
     ///
     /// # Errors
-    /// If the number of elements cannot be represented.
+    /// Returns an error if the number of elements is not representable.
     ///
     /// # Safety
-    /// That of [`ArrayView::from_raw`].
+    /// The conditions of [`ArrayView::from_raw`].
     pub unsafe fn from_raw_dense(
         pointer: *const u8,
         dtype: DType,
@@ -176,7 +178,7 @@ impl<'a> ArrayView<'a> {
         Ok(ArrayView { base: Base::Pointer(pointer), geometry, lifetime: PhantomData })
     }
 
-    /// The part along the leading axis; `None` if that is shorter, or there are no axes.
+    /// Returns a part along the leading axis; `None` if that axis is shorter, or if there are no axes.
     ///
     /// ```
     /// use broadloom::ArrayView;
@@ -193,19 +195,19 @@ impl<'a> ArrayView<'a> {
             return None;
         }
         *size = range.end - range.start;
-        // Of an array without elements, no position is meant; elsewhere it is that of one of its elements.
+        // An empty array has no element whose position would matter; otherwise this is the position of an element.
         let start = if shape.contains(&0) { 0 } else { range.start as isize * stride };
         let geometry = Geometry::new(self.geometry.dtype, &shape, Some(&strides)).ok()?;
         let pointer = pointer.wrapping_offset(start * self.geometry.dtype.size() as isize);
         Some(ArrayView { base: Base::Pointer(pointer), geometry, lifetime: PhantomData })
     }
 
-    /// The same elements along axes of other sizes, of which some that had size 1 are stretched.
+    /// Returns the same elements under other sizes, with some axes of size 1 stretched.
     pub(crate) fn stretched(&self, geometry: Geometry) -> ArrayView<'a> {
         ArrayView { geometry, ..self.clone() }
     }
 
-    /// Type of the elements.
+    /// Returns the dtype of the elements.
     ///
     /// ```
     /// use broadloom::{ArrayView, DType};
@@ -215,7 +217,7 @@ impl<'a> ArrayView<'a> {
         self.geometry.dtype
     }
 
-    /// Sizes.
+    /// Returns the sizes of the axes.
     ///
     /// ```
     /// use broadloom::ArrayView;
@@ -226,7 +228,7 @@ impl<'a> ArrayView<'a> {
         self.geometry.shape()
     }
 
-    /// Strides in elements; that of an axis of at most one element is unspecified.
+    /// Returns the strides in elements. The stride of an axis with at most one element is unspecified.
     ///
     /// ```
     /// use broadloom::ArrayView;
@@ -237,7 +239,7 @@ impl<'a> ArrayView<'a> {
         self.geometry.strides()
     }
 
-    /// The element at an index; `None` if the index is out of range or the dtype is another.
+    /// Returns the element at an index; `None` if the index is out of range or `T` is not the dtype.
     ///
     /// ```
     /// use broadloom::ArrayView;
@@ -247,12 +249,12 @@ impl<'a> ArrayView<'a> {
     /// ```
     pub fn get<T: Element>(&self, index: &[usize]) -> Option<T> {
         let position = self.geometry.position(index).filter(|_| T::DTYPE == self.geometry.dtype)?;
-        // SAFETY: the index is within the shape and `T` is the dtype, so that the element can be read; an inline
-        // scalar has only position 0. An inline base is not aligned for `T`.
+        // SAFETY: the index is within the shape and `T` is the dtype, so the element can be read; an inline scalar
+        // has only position 0. An inline base is not aligned for `T`.
         Some(unsafe { self.pointer().cast::<T>().wrapping_offset(position).read_unaligned() })
     }
 
-    /// The elements in row-major order; `None` if the dtype is another, or there is not enough memory.
+    /// Copies the elements in row-major order; `None` if `T` is not the dtype, or if there is not enough memory.
     ///
     /// ```
     /// use broadloom::ArrayView;
@@ -282,7 +284,7 @@ impl<'a> ArrayView<'a> {
         &self.geometry
     }
 
-    /// The element of index 0. Valid while `self` stays where it is.
+    /// Returns a pointer to the element of index 0. It is valid until `self` moves.
     pub(crate) fn pointer(&self) -> *const u8 {
         match &self.base {
             Base::Pointer(pointer) => *pointer,
@@ -291,7 +293,7 @@ impl<'a> ArrayView<'a> {
     }
 }
 
-/// A borrowed array of any dtype, shape and strides, to be written. No element has two indices.
+/// A borrowed, writable array of any dtype, shape and strides. No two indices reach the same element.
 ///
 /// ```
 /// use broadloom::ArrayViewMut;
@@ -305,13 +307,13 @@ pub struct ArrayViewMut<'a> {
     lifetime: PhantomData<&'a mut [u8]>,
 }
 
-// SAFETY: the view stands for a mutable borrow of elements, all of whose types are `Send` and `Sync`.
+// SAFETY: the view represents a mutable borrow of elements, and all element types are `Send` and `Sync`.
 unsafe impl Send for ArrayViewMut<'_> {}
-// SAFETY: as above; a shared view gives no access.
+// SAFETY: as above; a shared reference to the view gives no access.
 unsafe impl Sync for ArrayViewMut<'_> {}
 
 impl<'a> ArrayViewMut<'a> {
-    /// All elements of a slice in row-major order.
+    /// Views all elements of a slice in row-major order.
     ///
     /// ```
     /// use broadloom::ArrayViewMut;
@@ -319,19 +321,20 @@ impl<'a> ArrayViewMut<'a> {
     /// ```
     ///
     /// # Errors
-    /// If the shape has another number of elements than the slice.
+    /// Returns an error if the shape does not have as many elements as the slice.
     pub fn new<T: Element>(data: &'a mut [T], shape: &[usize]) -> Result<Self, LayoutError> {
         let geometry = counted(T::DTYPE, shape, data.len())?;
         Ok(ArrayViewMut { pointer: data.as_mut_ptr().cast(), geometry, lifetime: PhantomData })
     }
 
-    /// A slice along one axis.
+    /// Views a slice along one axis.
     pub(super) fn line<T: Element>(data: &'a mut [T]) -> Self {
         let geometry = Geometry::line(T::DTYPE, data.len());
         ArrayViewMut { pointer: data.as_mut_ptr().cast(), geometry, lifetime: PhantomData }
     }
 
-    /// Elements of a slice: that of index 0 at `offset`, its neighbours along each axis `strides` elements away.
+    /// Views elements of a slice: the element of index 0 is at `offset`, and its neighbours along each axis are
+    /// `strides` elements away.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -344,7 +347,8 @@ impl<'a> ArrayViewMut<'a> {
     /// ```
     ///
     /// # Errors
-    /// If an element would lie outside the slice or have two indices, or there is not one stride per axis.
+    /// Returns an error if an element would lie outside the slice or be reached by two indices, or if the number of
+    /// strides differs from the number of axes.
     pub fn strided<T: Element>(
         data: &'a mut [T],
         offset: usize,
@@ -356,7 +360,7 @@ impl<'a> ArrayViewMut<'a> {
         Ok(ArrayViewMut { pointer: pointer.cast(), geometry, lifetime: PhantomData })
     }
 
-    /// An array somewhere in memory. Strides count elements.
+    /// Views an array anywhere in memory. Strides count elements.
     ///
     /// ```
     /// use broadloom::{ArrayViewMut, DType};
@@ -368,12 +372,12 @@ impl<'a> ArrayViewMut<'a> {
     /// ```
     ///
     /// # Errors
-    /// If the number of elements cannot be represented, an element would have two indices, or there is not one
-    /// stride per axis.
+    /// Returns an error if the number of elements is not representable, if two indices would reach the same
+    /// element, or if the number of strides differs from the number of axes.
     ///
     /// # Safety
-    /// For the lifetime, every element that an index within the shape reaches can be written, is aligned, and is
-    /// accessed through this view only.
+    /// For the lifetime, every element that an index within the shape reaches is writable, is aligned, and is
+    /// accessed only through this view.
     pub unsafe fn from_raw(
         pointer: *mut u8,
         dtype: DType,
@@ -384,7 +388,7 @@ impl<'a> ArrayViewMut<'a> {
         Ok(ArrayViewMut { pointer, geometry, lifetime: PhantomData })
     }
 
-    /// An array somewhere in memory whose elements lie one after the other, in row-major order, to be written.
+    /// Views a writable array anywhere in memory whose elements are contiguous in row-major order.
     ///
     /// ```
     /// use broadloom::{ArrayViewMut, DType};
@@ -396,10 +400,10 @@ impl<'a> ArrayViewMut<'a> {
     /// ```
     ///
     /// # Errors
-    /// If the number of elements cannot be represented.
+    /// Returns an error if the number of elements is not representable.
     ///
     /// # Safety
-    /// That of [`ArrayViewMut::from_raw`].
+    /// The conditions of [`ArrayViewMut::from_raw`].
     pub unsafe fn from_raw_dense(
         pointer: *mut u8,
         dtype: DType,
@@ -408,7 +412,7 @@ impl<'a> ArrayViewMut<'a> {
         Ok(ArrayViewMut { pointer, geometry: checked(dtype, shape, None)?, lifetime: PhantomData })
     }
 
-    /// Type of the elements.
+    /// Returns the dtype of the elements.
     ///
     /// ```
     /// use broadloom::{ArrayViewMut, DType};
@@ -419,7 +423,7 @@ impl<'a> ArrayViewMut<'a> {
         self.geometry.dtype
     }
 
-    /// Sizes.
+    /// Returns the sizes of the axes.
     ///
     /// ```
     /// use broadloom::ArrayViewMut;
@@ -430,7 +434,7 @@ impl<'a> ArrayViewMut<'a> {
         self.geometry.shape()
     }
 
-    /// Strides in elements; that of an axis of at most one element is unspecified.
+    /// Returns the strides in elements. The stride of an axis with at most one element is unspecified.
     ///
     /// ```
     /// use broadloom::ArrayViewMut;
@@ -449,12 +453,12 @@ impl<'a> ArrayViewMut<'a> {
         self.pointer
     }
 
-    /// The same elements through a pointer that still may write.
+    /// Views the same elements through a pointer that may still write.
     pub(super) fn into_shared(self) -> ArrayView<'a> {
         ArrayView { base: Base::Pointer(self.pointer), geometry: self.geometry, lifetime: PhantomData }
     }
 
-    /// The same elements for as long as `self` is borrowed.
+    /// Views the same elements for as long as `self` is borrowed.
     pub(super) fn reborrow(&mut self) -> ArrayViewMut<'_> {
         ArrayViewMut { pointer: self.pointer, geometry: self.geometry.clone(), lifetime: PhantomData }
     }

@@ -1,21 +1,21 @@
-//! Where temporaries lie, and outputs that are computed aside, in the one piece of memory of a call.
+//! Places temporaries, and outputs that are computed aside, in the one block of memory of a call.
 
 use super::error::BindError;
 use super::sizes::{Values, addressable, count, fits_isize};
 use broadloom_ir::dtype::DType;
 use broadloom_loops::kernel::{Kernel, Role, Schedule};
 
-/// Arrays begin at multiples of this many bytes.
+/// Arrays start at multiples of this many bytes.
 const ALIGNMENT: usize = 64;
 
 /// The memory of a call.
 pub(super) struct Arena {
-    /// How much it takes.
+    /// The size in bytes.
     pub(super) bytes: usize,
 }
 
 impl Arena {
-    /// The position of so many more elements, which share bytes with nothing.
+    /// Returns the position of `count` more elements, which share no bytes with others.
     pub(super) fn add(&mut self, count: usize, dtype: DType) -> Result<usize, BindError> {
         let start = self.bytes;
         let too_large = BindError::TooLarge { elements: count as i64, dtype };
@@ -24,12 +24,12 @@ impl Arena {
     }
 }
 
-/// Where the next array may begin after so many bytes from a position on, if that can be addressed.
+/// Returns where the next array may start, `bytes` bytes after a position, if that is addressable.
 fn end(start: usize, bytes: usize) -> Option<usize> {
     start.checked_add(bytes)?.checked_next_multiple_of(ALIGNMENT).filter(|end| fits_isize(*end))
 }
 
-/// Where temporaries lie in one arena: those that are not alive at the same time may share bytes.
+/// Places temporaries in one arena; temporaries that are not alive at the same time may share bytes.
 pub(super) fn place_temporaries(
     schedule: &Schedule,
     values: &Values,
@@ -56,7 +56,7 @@ pub(super) fn place_temporaries(
         let bytes = addressable(elements, buffer.dtype)? * buffer.dtype.size();
         let too_large = || BindError::TooLarge { elements, dtype: buffer.dtype };
         let mut start = 0usize;
-        // The lowest gap: `placed` is sorted by `start`.
+        // This finds the lowest gap: `placed` is sorted by `start`.
         for other in placed.iter().filter(|other| other.first <= last && first <= other.last) {
             if start.checked_add(bytes).ok_or_else(too_large)? <= other.start {
                 break;

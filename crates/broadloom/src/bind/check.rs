@@ -1,4 +1,4 @@
-//! Sizes of arrays: values of symbols, solved and checked step by step.
+//! Sizes of arrays: solves and checks the values of symbols step by step.
 
 use super::error::{
     ArrayName, BindError, EmptyTable, GivenSize, MissedObligation, Role, SizeMismatch, Solved, SolvedFrom,
@@ -13,8 +13,8 @@ use broadloom_ir::{ExprId, InputId, SymbolId};
 use smallvec::SmallVec;
 
 impl Program {
-    /// Values of the symbols that the inputs' sizes give, if all sizes agree with each other and with the given ones.
-    /// Dtypes and ranks have been checked, and all required inputs are there.
+    /// Returns the values of the symbols that follow from the inputs' sizes, if all sizes agree with each other and
+    /// with the given ones. Dtypes and ranks have been checked, and all required inputs are present.
     pub(crate) fn run(
         &self,
         graph: &CheckedGraph,
@@ -48,7 +48,7 @@ impl Program {
                     expected => Some(expected),
                 },
             };
-            // Of axes that may be 1, it is another size that is at fault.
+            // Among axes that may be 1, a size other than 1 is at fault.
             let (input, axis) = match &step.action {
                 Action::SolveStretched { axes, .. } => {
                     let size = |(input, axis): &&(InputId, usize)| {
@@ -91,7 +91,7 @@ impl Program {
             let info = &graph.symbols()[symbol.index()];
             let declared = graph.declared(symbol).map(|size| evaluate(size, &values));
             let known = match declared {
-                // Nothing that is computed needs it.
+                // No computation needs the value.
                 None | Some(Err(DimError::Unbound(_))) => values[symbol.index()],
                 Some(size) => Some(size?),
             };
@@ -153,7 +153,7 @@ impl Program {
         Ok(())
     }
 
-    /// Where the symbols came from that the first `count` steps solved.
+    /// Returns where the symbols that the first `count` steps solved came from.
     pub(crate) fn solved(
         &self,
         graph: &CheckedGraph,
@@ -196,7 +196,8 @@ impl Program {
         given.chain(solved).collect()
     }
 
-    /// The arrays as the kernels see them: axes of size 1 that stand for another size have that, and stride 0.
+    /// Returns the arrays as the kernels see them: an axis of size 1 that represents another size gets that size,
+    /// and stride 0.
     pub(crate) fn stretched(
         &self,
         graph: &CheckedGraph,
@@ -216,13 +217,13 @@ impl Program {
         graph.inputs().iter().zip(inputs).map(stretch).collect()
     }
 
-    /// Number of steps, to list all solved symbols.
+    /// Returns the number of steps, for a list of all solved symbols.
     pub(crate) fn len(&self) -> usize {
         self.steps.len()
     }
 }
 
-/// The value of the symbol that a step solves, if the axis, which has the size `found`, gives it one that it may have.
+/// Returns the value of the symbol that a step solves, if the axis of size `found` gives it an allowed value.
 fn solve(
     graph: &CheckedGraph,
     step: &Step,
@@ -248,13 +249,13 @@ fn solve(
     Ok(value.filter(|value| holds(graph, symbol, *value)))
 }
 
-/// Whether a symbol may have a value.
+/// Returns whether a symbol may have a value.
 fn holds(graph: &CheckedGraph, symbol: SymbolId, value: i64) -> bool {
     let facts = graph.symbols()[symbol.index()].facts;
     value >= 0.max(facts.lower) && facts.upper.is_none_or(|upper| value <= upper)
 }
 
-/// The first op in which an axis of this size of an input meets the same size of something else.
+/// Returns the first op in which an axis of this size of an input meets the same size of something else.
 fn needed_by(graph: &CheckedGraph, input: InputId, size: &Dim) -> Option<(String, Site)> {
     let mut from_input = vec![false; graph.len()];
     for expr in graph.exprs() {

@@ -1,25 +1,25 @@
-//! Where results go, and which calls are alike: all numbers of a call depend on what is compared here alone.
+//! Where results go, and which calls are alike: the numbers of a call depend only on what is compared here.
 
 use super::inputs::Ordered;
 use super::sizes::Given;
 use crate::array::{Argument, Geometry};
 use smallvec::SmallVec;
 
-/// Where an output goes.
+/// The destination of an output.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Destination<'g> {
-    /// An array to be allocated.
+    /// A new array.
     Own,
     /// An array of the caller.
     Array(&'g Geometry),
     /// The array of the input that it is assigned to, if the kernels allow it.
     InPlace(&'g Geometry),
-    /// Memory of the call, from which it is copied to an array of the caller.
+    /// Memory of the call, which is copied to an array of the caller afterwards.
     Aside(&'g Geometry),
 }
 
 impl<'g> Destination<'g> {
-    /// The array of the caller.
+    /// Returns the array of the caller.
     pub(super) fn array(self) -> Option<&'g Geometry> {
         match self {
             Destination::Own => None,
@@ -29,12 +29,12 @@ impl<'g> Destination<'g> {
         }
     }
 
-    /// The same array, to which the output is copied.
+    /// Returns the same destination, computed aside and then copied.
     pub(crate) fn aside(self) -> Self {
         self.array().map_or(self, Destination::Aside)
     }
 
-    /// The array that kernels write to, unless it is dense memory of the call.
+    /// Returns the array that kernels write to, unless they write to dense memory of the call.
     pub(super) fn written(self) -> Option<&'g Geometry> {
         match self {
             Destination::Own | Destination::Aside(_) => None,
@@ -43,10 +43,10 @@ impl<'g> Destination<'g> {
     }
 }
 
-/// Where the outputs go, in order.
+/// The destinations of the outputs, in order.
 pub(crate) type Destinations<'g> = SmallVec<[Destination<'g>; 4]>;
 
-/// Sizes and strides of all arrays of a call, and what else decides about its numbers.
+/// The sizes and strides of all arrays of a call, and everything else that its numbers depend on.
 #[derive(Debug)]
 pub(crate) struct Key {
     threads: usize,
@@ -91,7 +91,7 @@ impl Key {
         Key { threads, given: given.clone(), inputs: input.collect(), outputs: output.collect() }
     }
 
-    /// Whether a call is the one of this key again.
+    /// Returns whether a call repeats the call of this key.
     pub(crate) fn is(
         &self,
         threads: usize,

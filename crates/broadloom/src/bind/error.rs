@@ -1,4 +1,4 @@
-//! What can be wrong with arrays. `message.rs` says it in words.
+//! The errors of arrays that do not fit. `message.rs` holds their messages.
 
 use crate::array::LayoutError;
 use crate::variant::CompileError;
@@ -11,26 +11,26 @@ use std::fmt;
 use std::sync::Arc;
 use thiserror::Error;
 
-/// Whether an array is read or written.
+/// Whether a kernel reads or writes an array.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
-    /// Read.
+    /// The kernel reads it.
     Input,
-    /// Written.
+    /// The kernel writes it.
     Output,
 }
 
 /// An array of the caller.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ArrayName {
-    /// Whether it is read or written.
+    /// Whether the kernel reads or writes it.
     pub role: Role,
-    /// Its name in the graph.
+    /// The array's name in the graph.
     pub name: String,
 }
 
 impl fmt::Display for ArrayName {
-    /// `input "x"`
+    /// Prints `input "x"`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let role = match self.role {
             Role::Input => "input",
@@ -43,85 +43,85 @@ impl fmt::Display for ArrayName {
 /// The value of a symbol, and where it came from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Solved {
-    /// Name of the symbol.
+    /// The name of the symbol.
     pub symbol: String,
-    /// The size of that name.
+    /// The size that the name stands for.
     pub value: i64,
-    /// The axis that determined it; `None` if the caller gave it.
+    /// The axis that determined it; `None` if the caller gave the size.
     pub from: Option<SolvedFrom>,
 }
 
 /// The axis that determined a symbol.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SolvedFrom {
-    /// Name of the input.
+    /// The name of the input.
     pub input: String,
-    /// Its axis.
+    /// The axis of the input.
     pub axis: usize,
-    /// The size of that axis as declared, which may depend on symbols solved before.
+    /// The declared size of that axis, which may depend on symbols solved before.
     pub declared: String,
-    /// The array's sizes.
+    /// The sizes of the array.
     pub shape: Vec<usize>,
-    /// Where the input was declared.
+    /// The place where the input was declared.
     pub site: Site,
 }
 
-/// An axis has another size than the symbols, or a constant, say.
+/// The size of an axis contradicts the symbols, or a constant.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SizeMismatch {
-    /// Which array.
+    /// The array.
     pub array: ArrayName,
-    /// Which axis.
+    /// The axis.
     pub axis: usize,
-    /// The size that it should have, as declared.
+    /// The expected size, as declared.
     pub declared: String,
-    /// The size that it should have; `None` if no value of a symbol gives `found`.
+    /// The expected size; `None` if no value of a symbol gives `found`.
     pub expected: Option<i64>,
-    /// What was stated of the symbol that the axis has as its size, if that does not hold.
+    /// The declared fact about the axis's symbol that does not hold, if any.
     pub stated: Option<String>,
     /// Whether the size may also be 1.
     pub or_one: bool,
-    /// The size that it has.
+    /// The actual size.
     pub found: i64,
-    /// Sizes of the array.
+    /// The sizes of the array.
     pub shape: Vec<usize>,
-    /// Sizes that it should have, as declared.
+    /// The expected sizes, as declared.
     pub declared_shape: String,
-    /// Where it was declared.
+    /// The place where the array was declared.
     pub site: Site,
     /// The symbols solved so far.
     pub solved: Vec<Solved>,
-    /// The first op that needs the sizes to be equal, and where it was called.
+    /// The first op that requires the sizes to be equal, and the place where it was called.
     pub needed_by: Option<(String, Site)>,
-    /// Where the kernel was called.
+    /// The place where the kernel was called.
     pub called: Option<Site>,
 }
 
-/// A demand on sizes that could not be decided when the graph was built does not hold.
+/// A condition on sizes that could not be decided when the graph was built does not hold.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MissedObligation {
-    /// What is demanded.
+    /// The condition.
     pub requirement: Requirement,
-    /// The function that was called and demands it; none of a declaration.
+    /// The function whose call requires it; `None` for a declaration.
     pub call: Option<Arc<str>>,
-    /// What has to hold, in symbols: `n >= 1`.
+    /// The condition in symbols: `n >= 1`.
     pub needs: String,
-    /// What there is: `n is 0`.
+    /// The actual values: `n is 0`.
     pub have: String,
-    /// Where the expression was made that needs it, or the declaration.
+    /// The place of the expression that requires it, or of the declaration.
     pub site: Site,
     /// The symbols.
     pub solved: Vec<Solved>,
-    /// Where the kernel was called.
+    /// The place where the kernel was called.
     pub called: Option<Site>,
 }
 
-/// A size given by name is another than that of the arrays.
+/// A size given by name differs from the size of the arrays.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GivenSize {
-    /// Name of the symbol.
+    /// The name of the symbol.
     pub symbol: String,
-    /// The size given.
+    /// The given size.
     pub given: i64,
     /// The size of the arrays.
     pub found: i64,
@@ -129,134 +129,135 @@ pub struct GivenSize {
     pub solved: Vec<Solved>,
 }
 
-/// Indices into an axis without elements, or rows for no segments.
+/// There are indices into an axis without elements, or rows for zero segments.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EmptyTable {
-    /// Which expression of the executable's graph.
+    /// The expression in the executable's graph.
     pub expr: ExprId,
-    /// Where it was made.
+    /// The place where the expression was made.
     pub site: Site,
     /// The function that was called.
     pub call: Box<str>,
-    /// The axis; `None` of segments.
+    /// The axis; `None` for segments.
     pub axis: Option<usize>,
-    /// Number of indices.
+    /// The number of indices.
     pub indices: i64,
 }
 
-/// Arrays that do not fit a kernel. `{}` is one line, `{:#}` and `{:?}` show where sizes came from.
+/// The error of arrays that do not fit a kernel. `{}` prints one line; `{:#}` and `{:?}` also show where sizes came
+/// from.
 #[derive(Clone, Error)]
 #[non_exhaustive]
 pub enum BindError {
     /// An input was not passed.
     Missing {
-        /// Its name.
+        /// The name of the input.
         name: String,
-        /// Dtype and shape that it should have.
+        /// The expected dtype and shape.
         expected: String,
     },
-    /// There is no input or output of this name.
+    /// No input or output has this name.
     Unknown {
-        /// As passed.
+        /// The array as passed.
         array: ArrayName,
-        /// The likeliest name meant.
+        /// The most similar name.
         suggestion: Option<String>,
         /// All names.
         known: Vec<String>,
     },
-    /// A symbol whose size the caller has to give has none.
+    /// The caller has to give the size of a symbol and has not done so.
     MissingSize {
-        /// Name of the symbol.
+        /// The name of the symbol.
         symbol: String,
-        /// Where it was made.
+        /// The place where the symbol was made.
         site: Site,
     },
-    /// A size is given for a name that is none of a symbol.
+    /// A size was given by a name that belongs to no symbol.
     UnknownSize {
-        /// As given.
+        /// The name as given.
         name: String,
-        /// The likeliest name meant.
+        /// The most similar name.
         suggestion: Option<String>,
         /// All names.
         known: Vec<String>,
     },
-    /// A size that the symbol cannot have.
+    /// The symbol cannot have the given size.
     ImpossibleSize {
-        /// Name of the symbol.
+        /// The name of the symbol.
         symbol: String,
-        /// As given.
+        /// The given size.
         given: i64,
-        /// What is known of it.
+        /// What is known of the symbol.
         stated: String,
     },
-    /// A size given by name is another than that of the arrays.
+    /// A size given by name differs from the size of the arrays.
     GivenSize(Box<GivenSize>),
     /// An array was passed twice.
     Repeated {
-        /// Which.
+        /// The array.
         array: ArrayName,
     },
-    /// Another number of arrays than the kernel has.
+    /// The number of arrays differs from the kernel's.
     Number {
         /// Inputs or outputs.
         role: Role,
         /// Names, in order.
         expected: Vec<String>,
-        /// How many were passed.
+        /// The number of arrays passed.
         found: usize,
     },
-    /// An array has another dtype.
+    /// An array has the wrong dtype.
     DType {
-        /// Which.
+        /// The array.
         array: ArrayName,
-        /// The dtype that it should have.
+        /// The expected dtype.
         expected: DType,
-        /// The dtype that it has.
+        /// The actual dtype.
         found: DType,
     },
-    /// An array has another number of axes.
+    /// An array has the wrong number of axes.
     Rank {
-        /// Which.
+        /// The array.
         array: ArrayName,
-        /// Number of axes that it should have.
+        /// The expected number of axes.
         rank: usize,
-        /// Sizes that it should have, as declared.
+        /// The expected sizes, as declared.
         declared: String,
-        /// Its sizes.
+        /// The actual sizes.
         found: Vec<usize>,
     },
-    /// An axis has another size.
+    /// An axis has the wrong size.
     Size(Box<SizeMismatch>),
-    /// A demand on sizes does not hold.
+    /// A condition on sizes does not hold.
     Obligation(Box<MissedObligation>),
     /// Indices into an axis without elements.
     EmptyTable(Box<EmptyTable>),
     /// A size or an offset cannot be computed.
     Arithmetic(#[from] DimError),
-    /// A result, or an array between kernels, has more bytes than can be addressed.
+    /// A result, or an array between kernels, has more bytes than are addressable.
     TooLarge {
-        /// Number of elements.
+        /// The number of elements.
         elements: i64,
-        /// Type of the elements.
+        /// The dtype of the elements.
         dtype: DType,
     },
-    /// An array passed to be written cannot be.
+    /// An array passed for writing is not writable.
     Layout {
-        /// Which.
+        /// The array.
         array: ArrayName,
-        /// Why.
+        /// The reason.
         reason: Box<LayoutError>,
     },
-    /// An input that the kernel writes to is passed to be read only.
+    /// An input that the kernel writes to was passed read-only.
     Shared {
-        /// Which.
+        /// The array.
         array: ArrayName,
     },
-    /// Two arrays that the kernel writes to begin at the same element.
+    /// Two arrays that the kernel writes to start at the same element.
     SameArray {
-        /// The one.
+        /// The first array.
         first: ArrayName,
-        /// The other.
+        /// The second array.
         second: ArrayName,
     },
     /// The kernel could not be compiled for the strides of the arrays.
@@ -264,7 +265,7 @@ pub enum BindError {
 }
 
 impl BindError {
-    /// The error with the place where the kernel was called.
+    /// Returns the error with the place where the kernel was called.
     pub(crate) fn called_from(mut self, site: Site) -> BindError {
         match &mut self {
             BindError::Size(mismatch) => mismatch.called = Some(site),

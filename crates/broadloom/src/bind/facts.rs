@@ -1,4 +1,4 @@
-//! Of which facts of a call its machine code makes use.
+//! Selects the facts of a call that its machine code relies on.
 
 use super::destination::Destination;
 use super::error::BindError;
@@ -16,7 +16,7 @@ use broadloom_loops::{IndexWidth, Layout, LowerOptions, MAX_UNROLLED_REDUCTION};
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
-/// Sizes that are worth code of their own where they are short.
+/// Sizes that are worth separate code when they are short.
 #[derive(Debug, Default)]
 pub(crate) struct ShortSizes(Vec<ShortSize>);
 
@@ -24,25 +24,26 @@ pub(crate) struct ShortSizes(Vec<ShortSize>);
 struct ShortSize {
     symbol: SymbolId,
     size: Dim,
-    /// How short.
+    /// The lengths that count as short.
     lengths: RangeInclusive<i64>,
-    /// The tensor that has the axis.
+    /// The shape of the tensor that has the axis.
     shape: Shape,
 }
 
-/// A sum of these lengths adds in index order, and may be the sum of a tile of pairs.
+/// Sums of these lengths add in index order, and may be the sum of a pairwise tile.
 const SHORT_SUM: RangeInclusive<i64> = 2..=SEQUENTIAL_LIMIT as i64;
-/// Any other reduction of these lengths is unrolled.
+/// Other reductions of these lengths are unrolled.
 const SHORT_REDUCTION: RangeInclusive<i64> = 2..=MAX_UNROLLED_REDUCTION;
 /// Trailing axes of these lengths become part of a vector loop.
 const SHORT_TRAILING: RangeInclusive<i64> = 2..=16;
-/// With fewer elements, a call takes no longer than what surrounds it.
+/// With fewer elements than this, a call takes no longer than its overhead.
 const WORTH_ELEMENTS: i64 = 1024;
-/// A graph of more expressions takes too long to be compiled once more while a call waits.
+/// A graph with more expressions takes too long to compile again while a call waits.
 const MAX_EXPRS: usize = 512;
 
 impl ShortSizes {
-    /// Those of a graph: extents of reductions, and trailing axes of arrays beside others that have no such axis.
+    /// Finds them in a graph: extents of reductions, and trailing axes of arrays beside others without such an
+    /// axis.
     pub(crate) fn new(graph: &CheckedGraph, tail: Option<&Dim>) -> ShortSizes {
         let mut sizes = ShortSizes::default();
         if graph.len() > MAX_EXPRS {
@@ -74,7 +75,7 @@ impl ShortSizes {
                 axes.iter().for_each(|&axis| add(graph.shape(*operand), axis, lengths.clone()));
             }
         }
-        // Arrays of one shape are rows of elements, whatever their axes.
+        // Arrays of one shape are rows of elements, whatever their axes are.
         let mut shapes: Vec<&Shape> = graph.exprs().map(|expr| graph.shape(expr)).collect();
         shapes.retain(|shape| shape.rank() > 0);
         if shapes.iter().any(|shape| *shape != shapes[0]) {
@@ -87,7 +88,7 @@ impl ShortSizes {
         sizes
     }
 
-    /// Those that a call has, with their values.
+    /// Returns the short sizes of a call, with their values.
     fn of_call(&self, values: &Values) -> Vec<(SymbolId, i64)> {
         let mut sizes: Vec<(SymbolId, i64)> = Vec::new();
         for short in &self.0 {
@@ -103,7 +104,7 @@ impl ShortSizes {
     }
 }
 
-/// Reductions whose results may be too small for the threads to share.
+/// Reductions with possibly too few results for the threads to share.
 #[derive(Debug, Default)]
 pub(crate) struct SmallResults(Vec<SmallResult>);
 
@@ -115,16 +116,18 @@ struct SmallResult {
     is_by_columns: bool,
 }
 
-/// Results for each thread from which on threads take results of their own, so that the last ones keep none waiting.
+/// The number of results per thread from which threads share the results, so that the last ones keep no thread
+/// waiting.
 const RESULTS_OF_THREAD: i64 = 4;
-/// The same of columns, each thread's part of a row of which should be some pages: of 120 M elements in 200 to 1,000
-/// columns, two threads with columns of their own took 1.3 times as long as one thread, with rows of their own 0.6.
+/// The same number for columns. Each thread's part of a row should span some pages: for 120 M elements in 200 to
+/// 1,000 columns, two threads that shared the columns took 1.3 times as long as one thread, and two that shared the
+/// rows 0.6 times as long.
 const COLUMNS_OF_THREAD: i64 = 2048;
-/// With fewer elements for each, results are not worth to be put together from parts.
+/// With fewer elements per result, combining results from parts is not worthwhile.
 const WORTH_PARTS: i64 = 4 * BLOCK as i64;
 
 impl SmallResults {
-    /// Those of a graph in canonical form.
+    /// Finds them in a graph in canonical form.
     pub(crate) fn new(graph: &CheckedGraph) -> SmallResults {
         let mut results = SmallResults::default();
         for expr in graph.exprs() {
@@ -139,7 +142,7 @@ impl SmallResults {
         results
     }
 
-    /// The shapes of those for which threads share the reduced axes in a call.
+    /// Returns the shapes of those whose reduced axes the threads share in a call.
     fn of_call(&self, values: &Values, threads: usize, parallel_threshold: usize) -> Vec<Shape> {
         let threads = threads as i64;
         let is_small = |result: &&SmallResult| {
@@ -162,7 +165,7 @@ impl SmallResults {
     }
 }
 
-/// The facts of a call that its code relies on, but for what only a schedule says that it assumes.
+/// Returns the facts of a call that its code relies on, except for the assumptions that only a schedule knows.
 fn facts(
     request: &Request<'_>,
     inputs: &[Option<&Geometry>],
@@ -185,7 +188,7 @@ fn facts(
     }
 }
 
-/// The machine code for a call.
+/// Returns the machine code for a call.
 fn variant(
     request: &Request<'_>,
     inputs: &[Option<&Geometry>],
@@ -226,7 +229,7 @@ fn variant(
     }
 }
 
-/// The machine code for the layouts. Outputs that it may not write in place are set aside.
+/// Chooses the machine code for the layouts. Outputs that it may not write in place are computed aside.
 pub(super) fn choose_variant(
     request: &Request<'_>,
     inputs: &[Option<&Geometry>],

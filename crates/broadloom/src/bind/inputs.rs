@@ -12,11 +12,11 @@ use smallvec::SmallVec;
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-/// Arrays by name: `inputs! { "x" => &x, "y" => &y }`, or by position: `inputs![&x, &y]`.
+/// Collects arrays by name, `inputs! { "x" => &x, "y" => &y }`, or by position, `inputs![&x, &y]`.
 ///
-/// Anything that converts to an [`ArrayView`](crate::ArrayView) can be passed: slices and vectors, numbers, arrays of
-/// `ndarray` of any strides. Nothing is copied. Inputs that are [assigned](crate::Tensor::assign) to are passed as
-/// `&mut`.
+/// Anything that converts to an [`ArrayView`](crate::ArrayView) can be passed: slices and vectors, numbers, and
+/// `ndarray` arrays with any strides. Nothing is copied. Pass inputs that are [assigned](crate::Tensor::assign) to
+/// as `&mut`.
 ///
 /// ```
 /// use broadloom::prelude::*;
@@ -43,7 +43,7 @@ pub struct Inputs<'a> {
 }
 
 impl<'a> Inputs<'a> {
-    /// No arrays.
+    /// Creates an empty collection.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -77,8 +77,8 @@ impl<'a> Inputs<'a> {
         self
     }
 
-    /// Gives the size of a symbol by its name. Needed for [parameters](crate::Graph::parameter) that no array
-    /// determines; for other symbols it is compared with the arrays.
+    /// Gives the size of a symbol by its name. [Parameters](crate::Graph::parameter) that no array determines need
+    /// it; for other symbols it is compared with the arrays.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -97,7 +97,7 @@ impl<'a> Inputs<'a> {
         self
     }
 
-    /// Adds an array for the next input in order of declaration.
+    /// Adds an array for the next input in the order of declaration.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -120,31 +120,31 @@ impl<'a> Inputs<'a> {
 }
 
 impl<'a> Inputs<'a> {
-    /// Adds an array for the next input, or what was passed for it and is none.
+    /// Adds the argument for the next input: an array, or the error of one that is invalid.
     #[inline]
     pub(crate) fn add(&mut self, input: Input<'a>) {
         self.passed.add(input.0.map(Some));
     }
 
-    /// The names of sizes that are given.
+    /// Returns the names of the given sizes.
     pub(crate) fn sizes(&self) -> impl Iterator<Item = &str> {
         self.sizes.iter().map(|(name, _)| &**name)
     }
 
-    /// The names that are given, of those that are passed by name.
+    /// Returns the names of the arrays that were passed by name.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         self.passed.names.iter().filter_map(Option::as_deref)
     }
 }
 
-/// What can be passed to a kernel: [`inputs!`](crate::inputs), one array, a tuple of arrays or a list of views by
-/// position, or `()` if it has no inputs.
+/// Types that can be passed to a kernel: [`inputs!`](crate::inputs), one array, a tuple of arrays or a list of
+/// views by position, or `()` if there are no inputs.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the inputs of a call",
     note = "pass one array, a tuple of arrays in the order of the inputs, or names: `inputs! {{ \"x\" => &x, \"y\" => &y }}`"
 )]
 pub trait IntoInputs<'a> {
-    /// The arrays.
+    /// Returns the arrays.
     fn into_inputs(self) -> Inputs<'a>;
 }
 
@@ -190,11 +190,11 @@ macro_rules! tuples {
 }
 tuples!(()(A)(A B)(A B C)(A B C D)(A B C D E)(A B C D E F)(A B C D E F G)(A B C D E F G H));
 
-/// Arrays in order of the graph's inputs; `None` for those that need not be passed and are not.
+/// The arrays in the order of the graph's inputs; `None` for optional inputs that were not passed.
 pub(crate) type Ordered<'a> = SmallVec<[Option<Argument<'a>>; 4]>;
 
 impl<'a> Inputs<'a> {
-    /// The arrays in order of the graph's inputs, with the right dtypes and numbers of axes.
+    /// Returns the arrays in the order of the graph's inputs, after checking dtypes and numbers of axes.
     pub(crate) fn order(
         &mut self,
         graph: &CheckedGraph,
@@ -266,7 +266,7 @@ impl<'a> Inputs<'a> {
     }
 }
 
-/// Whether an array has the dtype and rank of an input, and can be written to if it is.
+/// Checks that an array has the dtype and rank of an input, and is writable if the input is assigned to.
 #[inline]
 fn check(graph: &CheckedGraph, position: usize, array: &Argument<'_>) -> Result<(), BindError> {
     let (info, geometry) = (&graph.inputs()[position], array.view.geometry());
@@ -284,15 +284,15 @@ fn check(graph: &CheckedGraph, position: usize, array: &Argument<'_>) -> Result<
 /// Finds inputs by name.
 struct Names<'g> {
     inputs: &'g [InputInfo],
-    /// The one behind the last that was found: most calls pass them in order.
+    /// The input after the last one found: most calls pass inputs in order.
     next: usize,
-    /// Filled when it is needed.
+    /// Filled on demand.
     of_name: HashMap<&'g str, usize>,
 }
 
 impl Names<'_> {
     fn position(&mut self, name: &str) -> Option<usize> {
-        /// Up to so many, comparing names takes less time than a table of them.
+        /// Up to this many names, comparing them takes less time than building a table.
         const FEW: usize = 16;
         let is_it = |input: &InputInfo| *input.name == *name;
         let position = if self.inputs.get(self.next).is_some_and(is_it) {
@@ -311,7 +311,7 @@ impl Names<'_> {
     }
 }
 
-/// The sizes that are given by name.
+/// Returns the sizes given by name.
 pub(crate) fn given(graph: &CheckedGraph, inputs: &Inputs<'_>) -> Result<Given, BindError> {
     let mut given = Given::new();
     for (name, size) in &inputs.sizes {
@@ -348,7 +348,7 @@ fn input_name(graph: &CheckedGraph, position: usize) -> ArrayName {
     ArrayName { role: Role::Input, name: graph.inputs()[position].name.to_string() }
 }
 
-/// Of an array whose dtype or rank is not that of the input.
+/// Returns the error of an array whose dtype or rank differs from the input's.
 #[cold]
 fn wrong_type(graph: &CheckedGraph, position: usize, geometry: &Geometry) -> BindError {
     let (info, array) = (&graph.inputs()[position], input_name(graph, position));

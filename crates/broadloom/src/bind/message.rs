@@ -1,4 +1,4 @@
-//! Words for what can be wrong with arrays: a headline, and a frame that shows where sizes came from.
+//! Messages for arrays that do not fit: a headline, and a frame that shows where sizes came from.
 
 use super::error::{
     BindError, EmptyTable, GivenSize, MissedObligation, Role, SizeMismatch, Solved, SolvedFrom,
@@ -8,7 +8,7 @@ use broadloom_ir::graph::Site;
 use std::fmt;
 
 impl BindError {
-    /// The code of the kind of error: `S` for sizes, `T` for types, `N` for names, `M` for memory.
+    /// Returns the code of the kind of error: `S` for sizes, `T` for types, `N` for names, `M` for memory.
     pub fn code(&self) -> &'static str {
         match self {
             BindError::Size(_) => "S101",
@@ -28,12 +28,14 @@ impl BindError {
         }
     }
 
-    /// The whole text with ANSI escape sequences for colours; see [`Diagnostic::colored`](crate::Diagnostic::colored).
+    /// Returns the whole text with ANSI escape sequences for colours; see
+    /// [`Diagnostic::colored`](crate::Diagnostic::colored).
     pub fn colored(&self) -> impl fmt::Display {
         self.text().colored()
     }
 
-    /// The whole text with other places than those in Rust; see [`Diagnostic::display_at`](crate::Diagnostic::display_at).
+    /// Returns the whole text with places other than those in Rust; see
+    /// [`Diagnostic::display_at`](crate::Diagnostic::display_at).
     pub fn display_at(&self, places: &dyn Places) -> Text {
         self.text().at(places)
     }
@@ -97,7 +99,7 @@ fn did_you_mean(suggestion: Option<&String>, known: &[String]) -> String {
 }
 
 impl fmt::Display for BindError {
-    /// The headline; with `#` the whole text.
+    /// Prints the headline; with `#` the whole text.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if f.alternate() {
             return write!(f, "{}", self.text());
@@ -173,7 +175,7 @@ impl fmt::Display for BindError {
 }
 
 impl fmt::Debug for BindError {
-    /// The full text, so that `unwrap` shows it.
+    /// Prints the full text, so that `unwrap` shows it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{self:#}")
     }
@@ -225,7 +227,8 @@ fn size(mismatch: &SizeMismatch, text: &mut Text) {
 }
 
 impl MissedObligation {
-    /// What demands it: the function that was called, unless slices and declarations say it better.
+    /// Returns what requires the condition: the function that was called, unless the words for slices and
+    /// declarations are clearer.
     fn subject(&self) -> String {
         let is_written = matches!(
             self.requirement,
@@ -261,10 +264,10 @@ fn obligation(missed: &MissedObligation, text: &mut Text) {
     }
 }
 
-/// What has a size, what is known of it, and where that was said.
+/// The thing that has a size, what is known of it, and the place where that was declared.
 type Fact = (String, String, Option<(&'static str, Site)>);
 
-/// The facts as rows of which the second halves stand in one column.
+/// Returns the facts as rows, with their second halves aligned in one column.
 fn aligned(facts: Vec<Fact>) -> Vec<Row> {
     let width = facts.iter().map(|(what, ..)| what.chars().count()).max().unwrap_or(0);
     let row = |(what, known, said): Fact| {
@@ -277,12 +280,12 @@ fn aligned(facts: Vec<Fact>) -> Vec<Row> {
     facts.into_iter().map(row).collect()
 }
 
-/// The symbols that one of the sizes mentions, and those by which these were solved.
+/// Returns the symbols that one of the sizes mentions, and the symbols that these were solved from.
 fn solved(known: &[Solved], sizes: &[&str]) -> Vec<Fact> {
     let is_letter = |letter: char| letter == '_' || letter.is_alphanumeric();
     let mut sizes = sizes.to_vec();
     let mut facts = Vec::new();
-    // What a symbol was solved by stands before it.
+    // A symbol comes after the symbols that it was solved from.
     for Solved { symbol, value, from } in known.iter().rev() {
         let mut words = sizes.iter().flat_map(|size| size.split(|letter| !is_letter(letter)));
         if !words.any(|word| word == symbol) {

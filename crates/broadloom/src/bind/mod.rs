@@ -1,12 +1,12 @@
-//! From arrays to safe pointers.
+//! Binding: checks arrays and turns them into safe pointers.
 //!
 //! ```text
 //! Inputs ──match names──▶ arrays in order ──check by the program──▶ values of symbols ──plan──▶ Binding ──▶ run
 //! ```
 //!
-//! A [`Binding`] is proof that the arrays have the dtypes, ranks and sizes that the graph wants, that
-//! what the graph demands of sizes holds, and that every position that kernels compute fits 64 bits. It depends on
-//! sizes and strides alone, so two are kept and a call that repeats one skips all of this.
+//! A [`Binding`] proves that the arrays have the dtypes, ranks and sizes that the graph requires, that the graph's
+//! conditions on sizes hold, and that every position that kernels compute fits 64 bits. It depends only on sizes
+//! and strides, so two are kept, and a call that repeats one skips all of this.
 
 mod arena;
 mod check;

@@ -1,4 +1,4 @@
-//! Text of sizes and types.
+//! Prints sizes and types.
 
 use super::sizes::evaluate;
 use broadloom_ir::dim::{Dim, Facts};
@@ -6,7 +6,7 @@ use broadloom_ir::dtype::DType;
 use broadloom_ir::graph::{CheckedGraph, Demand, InputInfo, SymbolInfo};
 use broadloom_ir::shape::Shape;
 
-/// Names of a graph's symbols; host symbols of a schedule follow them.
+/// The names of a graph's symbols, followed by the host symbols of a schedule.
 pub(crate) struct SymbolNames<'a>(pub(crate) &'a CheckedGraph);
 
 impl SymbolNames<'_> {
@@ -19,7 +19,7 @@ impl SymbolNames<'_> {
         format!("[{}]", dims.join(", "))
     }
 
-    /// The shape of an input as it was declared, with `#` before what may be 1.
+    /// Returns the shape of an input as declared, with `#` before each size that may be 1.
     pub(crate) fn input(&self, input: &InputInfo) -> String {
         let dim = |(axis, dim): (usize, &Dim)| {
             format!("{}{}", if input.may_be_one.contains(&axis) { "#" } else { "" }, self.dim(dim))
@@ -27,7 +27,7 @@ impl SymbolNames<'_> {
         format!("[{}]", input.shape.iter().enumerate().map(dim).collect::<Vec<_>>().join(", "))
     }
 
-    /// What a demand needs, and what there is: `n >= 1`, `n is 0`.
+    /// Returns what a condition requires and the actual values: `n >= 1`, `n is 0`.
     pub(crate) fn demand(&self, demand: &Demand, values: &[Option<i64>]) -> (String, String) {
         let shown =
             |dim: &Dim| evaluate(dim, values).map_or("too large".to_owned(), |value| value.to_string());
@@ -62,12 +62,12 @@ impl SymbolNames<'_> {
     }
 }
 
-/// `f32[n, 3]`
+/// Returns text such as `f32[n, 3]`.
 pub(crate) fn type_text(graph: &CheckedGraph, dtype: DType, shape: &Shape) -> String {
     format!("{dtype}{}", SymbolNames(graph).shape(shape))
 }
 
-/// What was stated of a symbol, in terms of its name; `None` if nothing was.
+/// Returns what was declared of a symbol, in terms of its name; `None` if nothing was.
 pub(crate) fn stated(info: &SymbolInfo) -> Option<String> {
     let Facts { lower, upper } = info.facts;
     let mut facts = Vec::new();
@@ -77,9 +77,9 @@ pub(crate) fn stated(info: &SymbolInfo) -> Option<String> {
     (!facts.is_empty()).then(|| facts.join(" and "))
 }
 
-/// The known name that is most like a wrong one, if one is like it.
+/// Returns the known name most similar to a wrong one, if any is similar.
 pub(crate) fn nearest<'a>(wrong: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    /// Names longer than this are compared by their beginnings.
+    /// Of longer names, only this many characters at the beginning are compared.
     const LONGEST: usize = 64;
     let wrong: Vec<char> = wrong.chars().take(LONGEST).flat_map(char::to_lowercase).collect();
     let distance = |name: &str| {

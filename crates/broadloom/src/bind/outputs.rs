@@ -1,4 +1,4 @@
-//! Sizes of the outputs, and whether arrays for them fit.
+//! Sizes of the outputs, and checks of the arrays for them.
 
 use super::destination::Destination;
 use super::error::{ArrayName, BindError, Role, SizeMismatch};
@@ -11,7 +11,7 @@ use broadloom_ir::graph::{CheckedGraph, OutputInfo};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
-/// What becomes of an output.
+/// The plan for an output.
 #[derive(Debug)]
 pub(crate) struct OutputPlan {
     pub(crate) name: Arc<str>,
@@ -20,7 +20,7 @@ pub(crate) struct OutputPlan {
     pub(crate) count: usize,
 }
 
-/// Sizes of the outputs; if there are arrays for them, they must have these.
+/// Returns the sizes of the outputs; arrays passed for them must have these sizes.
 pub(super) fn plan_outputs(
     request: &Request<'_>,
     inputs: &[Option<&Geometry>],
@@ -46,8 +46,8 @@ pub(super) fn plan_outputs(
     Ok(plans)
 }
 
-/// Whether an array for an output has its dtype and rank. That is checked at every call, before a binding of the same
-/// sizes and strides is looked up.
+/// Checks that an array for an output has the output's dtype and rank. Every call checks this before it looks up a
+/// binding of the same sizes and strides.
 #[inline]
 pub(crate) fn check_output_type(
     graph: &CheckedGraph,
@@ -61,7 +61,7 @@ pub(crate) fn check_output_type(
     Ok(())
 }
 
-/// Of an array whose dtype or rank is not that of the output.
+/// Returns the error of an array whose dtype or rank differs from the output's.
 #[cold]
 fn wrong_type(graph: &CheckedGraph, output: &OutputInfo, geometry: &Geometry) -> BindError {
     let array = ArrayName { role: Role::Output, name: output.name.to_string() };
@@ -73,7 +73,7 @@ fn wrong_type(graph: &CheckedGraph, output: &OutputInfo, geometry: &Geometry) ->
     BindError::Rank { array, rank: shape.rank(), declared, found }
 }
 
-/// Whether an array for an output, of its dtype and rank, has its sizes.
+/// Checks that an array for an output, with the right dtype and rank, has the right sizes.
 fn check_output(
     request: &Request<'_>,
     inputs: &[Option<&Geometry>],

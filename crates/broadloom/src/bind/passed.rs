@@ -5,12 +5,12 @@ use smallvec::{Array, SmallVec};
 use std::borrow::Cow;
 use std::fmt;
 
-/// Arrays where the caller has put them: there they stay, if that is the order in which they are needed.
+/// Arrays in the place where the caller put them. They stay there if their order is the one needed.
 pub(crate) struct Passed<'a, A: Array> {
     pub(crate) arrays: SmallVec<A>,
-    /// Names, as far as the last array that has one. What is refused is counted among the arrays.
+    /// The names, up to the last array that has one. Refused arguments count as arrays.
     pub(crate) names: SmallVec<[Name<'a>; 4]>,
-    /// What is no array, and how many arrays there were before it: reported when it is known what it was meant for.
+    /// The refused arguments, each with the number of arrays before it: reported once the intended input is known.
     refused: Vec<(usize, Box<LayoutError>)>,
 }
 
@@ -53,12 +53,13 @@ impl<'a, A: Array> Passed<'a, A> {
         self.add(array);
     }
 
-    /// How many were passed.
+    /// Returns the number of arguments passed.
     pub(crate) fn len(&self) -> usize {
         self.arrays.len() + self.refused.len()
     }
 
-    /// Whether they are so many arrays, passed one after the other, all with these names or all without.
+    /// Returns whether there are exactly `count` arrays, passed in order, either all with these names or all
+    /// without names.
     pub(crate) fn are_in_order<'n>(&self, count: usize, mut names: impl Iterator<Item = &'n str>) -> bool {
         self.refused.is_empty()
             && self.arrays.len() == count
@@ -70,7 +71,7 @@ impl<'a, A: Array> Passed<'a, A> {
                         .all(|name| name.as_deref().is_some_and(|name| names.next() == Some(name))))
     }
 
-    /// Takes all, in the order in which they were passed.
+    /// Takes all arrays, in the order in which they were passed.
     pub(crate) fn take(
         &mut self,
     ) -> impl Iterator<Item = (Name<'a>, Result<A::Item, Box<LayoutError>>)> + use<'a, A> {

@@ -1,4 +1,4 @@
-//! What a call does, with all numbers evaluated: arguments of kernels, ranges, and where temporaries lie.
+//! The plan of a call with all numbers evaluated: kernel arguments, ranges, and the places of temporaries.
 
 use super::arena::place_temporaries;
 use super::destination::{Destination, Destinations, Key};
@@ -23,16 +23,16 @@ pub(crate) struct Binding {
     pub(crate) key: Key,
     pub(crate) variant: Arc<Variant>,
     pub(crate) values: Values,
-    /// In order of the graph's outputs.
+    /// The outputs, in the order of the graph.
     pub(crate) outputs: Vec<OutputPlan>,
     pub(crate) launches: Vec<Launch>,
-    /// What is done when the kernels have run and no data has failed.
+    /// The copies to make after the kernels have run and no data has failed.
     pub(crate) copies: Vec<CopyBack>,
-    /// Bytes of all temporaries that are alive at once.
+    /// The number of bytes of all temporaries alive at one time.
     pub(crate) arena_bytes: usize,
 }
 
-/// An output that is computed in the memory of the call, and the array where it goes.
+/// An output that is computed in the memory of the call, and the array it is copied to.
 #[derive(Debug)]
 pub(crate) struct CopyBack {
     pub(crate) start: usize,
@@ -40,7 +40,7 @@ pub(crate) struct CopyBack {
     pub(crate) geometry: Geometry,
 }
 
-/// Where an array is that kernels read or write.
+/// The place of an array that kernels read or write.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Base {
     Input(usize),
@@ -49,7 +49,7 @@ pub(crate) enum Base {
     Arena(usize),
 }
 
-/// What a binding is made of, beside arrays.
+/// Everything except the arrays that a binding is made from.
 pub(crate) struct Request<'a> {
     pub(crate) graph: &'a CheckedGraph,
     pub(crate) options: &'a CompileOptions,
@@ -60,7 +60,7 @@ pub(crate) struct Request<'a> {
     pub(crate) threads: usize,
 }
 
-/// The binding of arrays to a kernel.
+/// Binds arrays to a kernel.
 pub(crate) fn bind(
     request: &Request<'_>,
     arrays: &Ordered<'_>,

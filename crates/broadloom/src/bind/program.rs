@@ -1,5 +1,5 @@
-//! How sizes are solved and checked when arrays are bound: a flat list of steps made once per executable. `check.rs`
-//! goes through it.
+//! A flat list of steps that solves and checks sizes when arrays are bound. It is made once per executable;
+//! `check.rs` executes it.
 
 use broadloom_ir::dim::Dim;
 use broadloom_ir::graph::{CheckedGraph, Node, Site, SymbolKind, View, symbol_named};
@@ -10,15 +10,15 @@ use std::collections::HashSet;
 /// Solves and checks the sizes of inputs.
 #[derive(Debug)]
 pub(crate) struct Program {
-    /// Per input whether it must be passed: the outputs read it, or need its sizes.
+    /// For each input, whether it must be passed: the outputs read it, or need its sizes.
     pub(crate) required: Vec<bool>,
-    /// Symbols that no axis of a required input determines: the caller gives them.
+    /// The symbols that no axis of a required input determines: the caller gives them.
     pub(crate) parameters: Vec<SymbolId>,
     pub(super) steps: Vec<Step>,
     pub(super) takes: Vec<Take>,
 }
 
-/// What is done about an axis of an input.
+/// The action for an axis of an input.
 #[derive(Debug)]
 pub(super) struct Step {
     pub(super) input: InputId,
@@ -28,17 +28,18 @@ pub(super) struct Step {
 
 #[derive(Debug)]
 pub(super) enum Action {
-    /// The axis has the size `coefficient * symbol + rest`, which gives the symbol.
+    /// The axis has the size `coefficient * symbol + rest`, which determines the symbol.
     Solve { symbol: SymbolId, coefficient: i64, rest: Dim },
-    /// Only axes that may have size 1 mention the symbol: it is the size that is not 1, if there is one. All of them.
+    /// Only axes that may have size 1 mention the symbol. If one of them has a size other than 1, that is the
+    /// symbol's value. `axes` are all of them.
     SolveStretched { symbol: SymbolId, axes: Vec<(InputId, usize)> },
-    /// The axis has this size, all symbols of which are solved.
+    /// The axis has this size; all of its symbols are solved.
     Check(Dim),
     /// The axis has this size, or 1.
     CheckStretched(Dim),
 }
 
-/// Indices into an axis, which must have elements if there are some.
+/// Indices into an axis, which must have elements if there are any indices.
 #[derive(Debug)]
 pub(super) struct Take {
     pub(super) size: Dim,
@@ -49,7 +50,7 @@ pub(super) struct Take {
 }
 
 impl Program {
-    /// The program of a graph.
+    /// Makes the program of a graph.
     pub(crate) fn new(graph: &CheckedGraph) -> Program {
         let mut read = vec![false; graph.inputs().len()];
         for input in graph.outputs().iter().filter_map(|output| output.assigned) {
@@ -112,7 +113,7 @@ impl Program {
             (steps, solved) = solve(graph, &required, HashSet::new());
             open.retain(|symbol| !solved.contains(symbol));
         }
-        // With parameters more can be solved, among it what was not needed to be.
+        // Parameters allow more sizes to be solved, among them some that are not needed.
         open.extend(graph.inputs().iter().zip(&required).filter(|(_, required)| **required).flat_map(
             |(input, _)| {
                 let symbols = input.shape.iter().flat_map(Dim::symbols);
@@ -128,8 +129,8 @@ impl Program {
     }
 }
 
-/// Steps over the axes of the chosen inputs, each solving at most one symbol that earlier steps leave open, and the
-/// symbols solved.
+/// Returns steps over the axes of the chosen inputs, each of which solves at most one symbol that earlier steps
+/// leave open, together with the solved symbols.
 fn solve(
     graph: &CheckedGraph,
     chosen: &[bool],
@@ -164,7 +165,7 @@ fn solve(
         if open.len() < before {
             continue;
         }
-        // What may be 1 determines a size only where nothing else does.
+        // An axis that may be 1 determines a size only where nothing else does.
         let lone = |&(input, axis, dim): &(InputId, usize, &Dim)| {
             Some((input, axis, symbol_named(dim, graph.symbols()).filter(|symbol| !solved.contains(symbol))?))
         };

@@ -1,4 +1,4 @@
-//! Sizes as numbers.
+//! Evaluates sizes to numbers.
 
 use super::error::BindError;
 use broadloom_ir::SymbolId;
@@ -7,10 +7,10 @@ use broadloom_ir::dtype::DType;
 use broadloom_ir::shape::Shape;
 use smallvec::SmallVec;
 
-/// Values of symbols; `None` where no input determines one, which then nothing needs.
+/// The values of symbols; `None` for a symbol that no input determines, and that nothing needs.
 pub(crate) type Values = Vec<Option<i64>>;
 
-/// The value of a size.
+/// Returns the value of a size.
 pub(crate) fn evaluate(dim: &Dim, values: &[Option<i64>]) -> Result<i64, DimError> {
     match (dim.as_constant(), dim.as_symbol()) {
         (Some(value), _) => Ok(value),
@@ -18,10 +18,10 @@ pub(crate) fn evaluate(dim: &Dim, values: &[Option<i64>]) -> Result<i64, DimErro
     }
 }
 
-/// Sizes of symbols that the caller gives, in units of the symbols.
+/// The sizes that the caller gives for symbols, in units of the symbols.
 pub(crate) type Given = SmallVec<[(SymbolId, i64); 2]>;
 
-/// The number of elements; 0 if a size is, however large the others are.
+/// Returns the number of elements: 0 if any size is 0, however large the others are.
 pub(crate) fn count(shape: &Shape, values: &[Option<i64>]) -> Result<i64, DimError> {
     let mut count = Some(1i64);
     for dim in shape {
@@ -37,7 +37,7 @@ pub(super) fn size(dim: &Dim, values: &Values) -> Result<usize, DimError> {
     usize::try_from(evaluate(dim, values)?).map_err(|_| DimError::Overflow)
 }
 
-/// The number of elements, if their bytes can be addressed.
+/// Returns the number of elements, if their bytes are addressable.
 pub(super) fn addressable(elements: i64, dtype: DType) -> Result<usize, BindError> {
     let count = usize::try_from(elements)
         .ok()

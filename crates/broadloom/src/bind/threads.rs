@@ -1,33 +1,34 @@
-//! Who computes how much: groups of reductions, chunks of the parallel axis.
+//! Divides work among threads: groups of reductions, and chunks of the parallel axis.
 
 use super::plan::Base;
 use super::sizes::{Values, evaluate};
 use broadloom_ir::dim::{Dim, DimError};
 use broadloom_loops::kernel::{CONTRACTED_ROWS, Extent, Kernel, KernelId, Schedule, Stmt, Work};
 
-/// Fewest columns that a thread takes. Threads with a few columns each would read the same cache lines: over 16 columns,
-/// two threads took twice the time of one.
+/// The fewest columns per thread. Threads with a few columns each would read the same cache lines: over 16 columns,
+/// two threads took twice as long as one.
 const MIN_COLUMNS: i64 = 64;
 
-/// Groups or chunks for each thread, at most. Chunks are of one length, so that with few of them a thread may have to
-/// wait while another computes the last one: five for two threads take 0.6 of the time of one thread, not 0.5.
+/// The most groups or chunks per thread. All chunks have the same length, so with few of them one thread may wait
+/// while another computes the last chunk: five chunks on two threads take 0.6 of the time of one thread, not 0.5.
 const MAX_CHUNKS_OF_THREAD: i64 = 16;
 
-/// One run of a kernel.
+/// One launch of a kernel.
 #[derive(Debug)]
 pub(crate) struct Launch {
     pub(crate) kernel: KernelId,
-    /// The params, then as many distances in bytes as there are `bases`, in whose places come pointers so far from them.
+    /// The params, followed by one distance in bytes for each of `bases`. Pointers that far from the bases replace
+    /// the distances.
     pub(crate) arguments: Vec<u64>,
     pub(crate) bases: Vec<Base>,
-    /// Steps of the parallel axis.
+    /// The number of steps of the parallel axis.
     pub(crate) extent: i64,
-    /// Steps that one thread does at once; `extent` if the calling thread does all.
+    /// The number of steps that a thread takes at once; `extent` if the calling thread does everything.
     pub(crate) chunk: i64,
     pub(crate) scratch_bytes: usize,
 }
 
-/// Binds groups for some threads: few, if there is little to do.
+/// Binds groups for a number of threads: few groups if there is little work.
 pub(super) fn plan_groups(
     schedule: &Schedule,
     values: &mut Values,
@@ -44,7 +45,7 @@ pub(super) fn plan_groups(
     Ok(())
 }
 
-/// Plans the kernels for some threads. `buffers` says where the buffers of the schedule are.
+/// Plans the kernels for a number of threads. `buffers` holds the places of the schedule's buffers.
 pub(super) fn plan_launches(
     schedule: &Schedule,
     values: &Values,
@@ -60,7 +61,7 @@ pub(super) fn plan_launches(
     launches.collect()
 }
 
-/// Binds the number and length of groups to what `length(extent, unit)` chooses.
+/// Binds the number and length of groups to the result of `length(extent, unit)`.
 fn bind_groups(
     schedule: &Schedule,
     values: &mut Values,
@@ -80,13 +81,13 @@ trait DivCeil {
 }
 
 impl DivCeil for i64 {
-    /// `ceil(self / divisor)` for sizes and positive divisors.
+    /// Returns `ceil(self / divisor)` for sizes and positive divisors.
     fn div_ceil_by(self, divisor: i64) -> i64 {
         self / divisor + i64::from(self % divisor != 0)
     }
 }
 
-/// The least `unit * 2^k` that gives at most [`MAX_CHUNKS_OF_THREAD`] groups for each thread.
+/// Returns the least `unit * 2^k` that gives at most [`MAX_CHUNKS_OF_THREAD`] groups per thread.
 fn group_length(extent: i64, unit: i64, threads: usize) -> i64 {
     let groups = MAX_CHUNKS_OF_THREAD * threads as i64;
     let mut length = unit.max(1);
@@ -96,7 +97,7 @@ fn group_length(extent: i64, unit: i64, threads: usize) -> i64 {
     length
 }
 
-/// Steps of the parallel axis.
+/// Returns the number of steps of the parallel axis.
 fn extent(kernel: &Kernel, values: &Values) -> Result<i64, DimError> {
     let Some(axis) = kernel.parallel else { return Ok(1) };
     match kernel.axes[axis.index()].extent {
@@ -105,11 +106,10 @@ fn extent(kernel: &Kernel, values: &Values) -> Result<i64, DimError> {
     }
 }
 
-/// Work of a kernel, in bytes of traffic or what takes as long: vector code does an operation on `f32` in the time of
-/// about four bytes from the cache.
+/// Returns the work of a kernel, in bytes of memory traffic or operations that take as long: vector code does one
+/// operation on `f32` in the time of about four bytes from the cache.
 ///
-/// The estimate leaves zeros out of account, so that it may be more than fits where the arrays are empty: then it is
-/// simply large.
+/// The estimate ignores zeros, so for empty arrays it may exceed what fits; then it counts as large.
 fn total_work(kernel: &Kernel, values: &Values) -> Result<f64, DimError> {
     let estimate = |dim: &Dim| evaluate(dim, values).map_or(f64::MAX, |value| value as f64);
     let time = |work: &Work| estimate(&work.bytes).max(4.0 * estimate(&work.operations));
@@ -125,10 +125,10 @@ fn plan_launch(
     threads: usize,
     work: f64,
 ) -> Result<Launch, DimError> {
-    /// Work of a chunk, so that handing it to a thread costs little beside it.
+    /// The least work of a chunk, in the same unit, at which the cost of handing it to a thread is small.
     const CHUNK_WORK: f64 = (512 << 10) as f64;
-    /// Steps at which chunks are cut if they are four times as long, so that vector loops have few remainders and
-    /// no thread loses much of its share.
+    /// Chunks at least four times as long as one of these end at a multiple of it, so that vector loops have few
+    /// remainders and no thread loses much of its share.
     const ALIGNMENTS: [i64; 2] = [64, 16];
     let params = kernel.params.iter().map(|dim| Ok(evaluate(dim, values)?.cast_unsigned()));
     let mut arguments = params.collect::<Result<Vec<u64>, DimError>>()?;
@@ -143,8 +143,8 @@ fn plan_launch(
     }
     let extent = extent(kernel, values)?;
     let by_columns = is_by_columns(kernel);
-    // Of columns every chunk walks over all rows, and each chunk of a contraction packs what its steps share: as few
-    // chunks as there are threads, each as wide as can be.
+    // Each chunk of columns walks over all rows, and each chunk of a contraction packs what its steps share: make
+    // only as many chunks as there are threads, each as wide as possible.
     let is_contracted = is_contracted(kernel);
     let most = if by_columns || is_contracted { 1 } else { MAX_CHUNKS_OF_THREAD } * threads as i64;
     let chunks = if threads > 1 { ((work / CHUNK_WORK) as i64).clamp(threads as i64, most) } else { 1 };
@@ -162,14 +162,14 @@ fn plan_launch(
     })
 }
 
-/// Whether steps are those of the axis of rows of a contraction.
+/// Returns whether the steps belong to the row axis of a contraction.
 fn is_contracted(kernel: &Kernel) -> bool {
     let is_shared =
         |stmt: &Stmt| matches!(stmt, Stmt::Contract(contract) if Some(contract.rows) == kernel.parallel);
     kernel.statements().any(is_shared)
 }
 
-/// Whether steps are columns that are streamed row by row.
+/// Returns whether the steps are columns that are streamed row by row.
 fn is_by_columns(kernel: &Kernel) -> bool {
     let is_shared = |stmt: &&Stmt| stmt.as_loop().is_some_and(|each| Some(each.axis) == kernel.parallel);
     let mut inside = kernel.body.iter().filter(is_shared).flat_map(Stmt::children).flatten();

@@ -1,30 +1,30 @@
-//! In which pieces the rows of a stream are computed, and in which order their results combine.
+//! Cuts the rows of a stream into pieces, and determines the order in which their results combine.
 //!
-//! A sum of floats over all rows is a tree over blocks of rows: results of equal numbers of blocks merge like the digits
-//! of a binary counter (`broadloom-ir/src/reduce.rs`). A piece of 2^k blocks that begins at a multiple of 2^k blocks is
-//! one node of that tree, and so is what remains at the end.
+//! A float sum over all rows is a tree over blocks of rows: results of equal numbers of blocks merge like the
+//! digits of a binary counter (`broadloom-ir/src/reduce.rs`). A piece of 2^k blocks that starts at a multiple of
+//! 2^k blocks is one node of that tree, and so is the remainder at the end.
 
 use broadloom_ir::reduce::BLOCK;
 use std::ops::Range;
 
-/// Rows to be computed at once.
+/// Rows to be computed together.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Piece {
-    /// Within the chunk.
+    /// The rows, counted within the chunk.
     pub rows: Range<usize>,
-    /// It is 2^rank blocks; `None` of what remains at the end of all rows.
+    /// The piece has 2^rank blocks; `None` for the remainder at the end of all rows.
     pub rank: Option<u32>,
 }
 
-/// The pieces of a chunk of `rows` rows with `before` rows before it, which are whole blocks. Those of the chunk are, too,
-/// unless it certainly is the last.
+/// Cuts a chunk of `rows` rows into pieces. The `before` rows before it are whole blocks. The chunk itself consists
+/// of whole blocks too, unless it is certainly the last.
 pub(super) fn pieces(before: usize, rows: usize, is_last: bool) -> Vec<Piece> {
     let mut pieces = Vec::new();
     let mut start = 0;
     while start < rows {
         let first = (before + start) / BLOCK;
         let left = (rows - start).div_ceil(BLOCK);
-        // The longest that begins here; nothing limits what begins at 0.
+        // The longest piece that starts here; at 0 the length is unlimited.
         let aligned = if first == 0 { usize::MAX } else { 1 << first.trailing_zeros() };
         if is_last && left <= aligned {
             pieces.push(Piece { rows: start..rows, rank: None });
@@ -38,7 +38,7 @@ pub(super) fn pieces(before: usize, rows: usize, is_last: bool) -> Vec<Piece> {
     pieces
 }
 
-/// Results of pieces, merged as far as they can be: their ranks decrease.
+/// The results of pieces, merged as far as possible: their ranks decrease.
 #[derive(Debug)]
 pub(super) struct Counter<T> {
     results: Vec<(Option<u32>, T)>,
@@ -69,7 +69,8 @@ impl<T> Counter<T> {
         Ok(())
     }
 
-    /// What all of them give: what is left merges from right to left. `None` if there was nothing.
+    /// Returns the result of all pieces: the remaining results merge from right to left. `None` if there were no
+    /// pieces.
     pub fn finish<E>(&mut self, mut merge: impl FnMut(T, T) -> Result<T, E>) -> Result<Option<T>, E> {
         let mut results = std::mem::take(&mut self.results);
         let Some((_, mut right)) = results.pop() else { return Ok(None) };
@@ -84,7 +85,7 @@ impl<T> Counter<T> {
 mod tests {
     use super::*;
 
-    /// How blocks combine, written out.
+    /// Returns how blocks combine, as text.
     fn tree(chunks: &[usize]) -> String {
         let mut counter = Counter::default();
         let mut before = 0;
@@ -92,7 +93,7 @@ mod tests {
         for rows in chunks {
             for piece in pieces(before, *rows, !rows.is_multiple_of(BLOCK)) {
                 let blocks = (before + piece.rows.start) / BLOCK..(before + piece.rows.end).div_ceil(BLOCK);
-                // Of one piece, the kernel combines the blocks, by the same rules.
+                // Within one piece, the kernel combines the blocks by the same rules.
                 let mut within = Counter::default();
                 blocks.for_each(|block| within.push(Some(0), block.to_string(), merge).unwrap());
                 let result = within.finish(merge).unwrap().unwrap();

@@ -1,4 +1,4 @@
-//! Why something cannot be computed chunk by chunk.
+//! The reasons why something cannot be computed in chunks.
 
 use crate::bind::BindError;
 use crate::run::{CallError, RunError};
@@ -10,40 +10,40 @@ use broadloom_ir::graph::{CheckedGraph, Node, SEARCH, Site, scan_name};
 use std::fmt;
 use thiserror::Error;
 
-/// Why something cannot be computed chunk by chunk. `{}` is one line; `{:#}` and `{:?}` show the line of the program and
-/// what to do.
+/// The reason why something cannot be computed in chunks. `{}` prints one line; `{:#}` and `{:?}` also show the
+/// line of the program and what to do.
 #[derive(Error)]
 #[non_exhaustive]
 pub enum ChunkError {
-    /// There is no size of this name.
+    /// No size has this name.
     UnknownSize {
         /// The name.
         name: String,
-        /// A name that is like it.
+        /// A similar name.
         suggestion: Option<String>,
-        /// The names that there are.
+        /// The known names.
         known: Vec<String>,
     },
-    /// A result needs more than the rows of one chunk, and is no reduction that can be merged.
+    /// A result needs more than the rows of one chunk, and is not a reduction whose parts merge.
     Refused {
         /// The symbol of the rows.
         rows: String,
-        /// The operation, and where it was called.
+        /// The operation, and the place where it was called.
         at: Option<(String, Site)>,
-        /// Why.
+        /// The reason.
         refusal: Refusal,
     },
-    /// The kernels of the parts cannot be compiled.
+    /// The kernels of the parts do not compile.
     Compile(#[from] CompileError),
-    /// Arrays do not fit.
+    /// The arrays do not fit.
     Bind(#[from] BindError),
     /// The data have no result. Positions count the rows of all chunks.
     Run(#[from] RunError),
-    /// An input that is streamed was passed at the start, or one that is not with a chunk.
+    /// A streamed input was passed at the start, or another input was passed with a chunk.
     Misplaced {
         /// The input.
         name: String,
-        /// Whether it is streamed.
+        /// Whether the input is streamed.
         is_streamed: bool,
     },
     /// A size was given by name with a chunk.
@@ -51,43 +51,43 @@ pub enum ChunkError {
         /// The name.
         name: String,
     },
-    /// A chunk followed one whose number of rows is not a multiple of what it must be.
+    /// A chunk follows one whose number of rows is not a valid multiple.
     Multiple {
-        /// Rows of the chunk before.
+        /// The number of rows of the chunk before.
         rows: usize,
-        /// What they had to be a multiple of.
+        /// The number that they had to be a multiple of.
         multiple: usize,
     },
-    /// A size differs from that in the first chunk.
+    /// A size differs from its value in the first chunk.
     Changed {
         /// The symbol.
         symbol: String,
         /// Its value in the first chunk.
         first: i64,
-        /// Its value now.
+        /// The value now.
         now: i64,
     },
-    /// A pass had another number of rows than the first one.
+    /// A pass had a different number of rows from the first pass.
     Rows {
         /// The pass, counted from 0.
         pass: usize,
-        /// Rows of the first pass.
+        /// The number of rows of the first pass.
         first: usize,
-        /// Rows of this one.
+        /// The number of rows of this pass.
         found: usize,
     },
     /// No chunk was passed.
     NoChunks,
     /// The rows must be passed again.
     MorePasses {
-        /// The passes that are done.
+        /// The number of completed passes.
         done: usize,
-        /// How many there are.
+        /// The number of passes required.
         passes: usize,
     },
-    /// The passes are over.
+    /// All passes have been completed.
     NoMorePasses,
-    /// A chunk before had no result, so that there is none of all.
+    /// An earlier chunk had no result, so the whole run has none.
     Failed,
 }
 
@@ -132,7 +132,7 @@ impl ChunkError {
         ChunkError::Refused { rows: rows.to_string(), at, refusal }
     }
 
-    /// The code of the kind of error.
+    /// Returns the code of the kind of error.
     pub fn code(&self) -> &'static str {
         match self {
             ChunkError::UnknownSize { .. } => "C001",
@@ -157,7 +157,8 @@ impl ChunkError {
         }
     }
 
-    /// The whole text with ANSI escape sequences for colours; see [`Diagnostic::colored`](crate::Diagnostic::colored).
+    /// Returns the whole text with ANSI escape sequences for colours; see
+    /// [`Diagnostic::colored`](crate::Diagnostic::colored).
     pub fn colored(&self) -> impl fmt::Display {
         match self {
             ChunkError::Bind(error) => error.colored().to_string(),
@@ -167,7 +168,8 @@ impl ChunkError {
         }
     }
 
-    /// The whole text with other places than those in Rust; see [`Diagnostic::display_at`](crate::Diagnostic::display_at).
+    /// Returns the whole text with places other than those in Rust; see
+    /// [`Diagnostic::display_at`](crate::Diagnostic::display_at).
     pub fn display_at(&self, places: &dyn Places) -> Text {
         match self {
             ChunkError::Bind(error) => error.display_at(places),
@@ -200,7 +202,7 @@ impl ChunkError {
     }
 }
 
-/// What is in the way.
+/// Returns what prevents the computation in chunks.
 fn reason(rows: &str, refusal: Refusal) -> String {
     match refusal {
         Refusal::NoRows => format!("no input that the outputs need has a leading axis of size `{rows}`"),
@@ -223,7 +225,7 @@ fn reason(rows: &str, refusal: Refusal) -> String {
     }
 }
 
-/// What to do.
+/// Returns what to do about it.
 fn help(refusal: Refusal) -> &'static str {
     match refusal {
         Refusal::NoRows => "name the symbol for the leading axis of the inputs that you pass in chunks",
@@ -300,7 +302,7 @@ impl fmt::Display for ChunkError {
 }
 
 impl fmt::Debug for ChunkError {
-    /// The full text, so that `unwrap` shows it.
+    /// Prints the full text, so that `unwrap` shows it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             ChunkError::Bind(error) => fmt::Debug::fmt(error, f),

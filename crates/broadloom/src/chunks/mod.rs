@@ -23,12 +23,12 @@ use broadloom_ir::graph::Site;
 use std::fmt;
 use std::sync::Arc;
 
-/// An executable that takes some of its inputs chunk by chunk along their leading axis, the rows, so that arrays of any
-/// length are computed in bounded memory.
+/// An executable that takes some of its inputs chunk by chunk along their leading axis, the rows. It computes
+/// arrays of any length in bounded memory.
 ///
-/// Results of each row come with its chunk. Reductions over all rows are merged, and their results come last; they have
-/// the same bits as those of all rows at once. Where rows depend on such results (`x - mean(x, 0)`), the rows are
-/// passed again: [`Chunked::passes`] times in all.
+/// Results that have rows are returned with each chunk. Reductions over all rows are merged, and their results are
+/// returned at the end, with the same bits as for all rows at once. If rows depend on such results (`x - mean(x,
+/// 0)`), the rows are passed again: [`Chunked::passes`] times in all.
 ///
 /// ```
 /// use broadloom::prelude::*;
@@ -62,7 +62,7 @@ struct Pass {
     begin: Option<Kernel>,
     each: Option<Kernel>,
     of_none: Option<Kernel>,
-    /// For the last few rows of many.
+    /// The kernel for the last few of many rows.
     tail: Option<Kernel>,
     merge: Option<Kernel>,
     rest: Option<Kernel>,
@@ -86,13 +86,14 @@ impl Kernel {
 }
 
 impl Executable {
-    /// The same computation with the inputs whose leading axis has the size `rows`, the name of a symbol, passed chunk
-    /// by chunk. The other inputs are passed once.
+    /// Returns the same computation with some inputs passed chunk by chunk: those whose leading axis has the size
+    /// `rows`, the name of a symbol. The other inputs are passed once.
     ///
-    /// What a chunk of rows must be enough for: elementwise operations, reductions along other axes, views that leave
-    /// the rows as they are, look-ups in tables of other sizes; and reductions over all rows, the `k` best among them,
-    /// along whichever axis the rows are by then. So of pairs, as `x[:, None] - y`, either side can come in chunks: with
-    /// `y` the nearest of its rows, sums weighted by them and counts of them are merged.
+    /// Each chunk of rows must be enough for every operation on it: elementwise operations, reductions along other
+    /// axes, views that keep the rows, and look-ups in tables of other sizes. Reductions over all rows, including
+    /// the `k` best among them, work along whichever axis holds the rows by then. So either side of pairs such as
+    /// `x[:, None] - y` can come in chunks: for chunks of `y`, its nearest row, weighted sums over its rows, and
+    /// counts of its rows are merged.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -108,7 +109,7 @@ impl Executable {
     /// ```
     ///
     /// # Errors
-    /// If a result cannot be computed chunk by chunk, which, and why.
+    /// Returns an error that names a result which cannot be computed in chunks, and the reason.
     pub fn in_chunks(&self, rows: &str) -> Result<Chunked, ChunkError> {
         let (graph, options) = (self.graph(), self.options());
         let symbols = graph.symbols();
@@ -150,8 +151,8 @@ impl Executable {
         Ok(Chunked(Arc::new(Compiled { whole: self.clone(), split, of_chunk, passes })))
     }
 
-    /// Names of the symbols that are the size of an input's leading axis: those over which
-    /// [`in_chunks`](Executable::in_chunks) may cut.
+    /// Returns the names of the symbols that are the size of an input's leading axis.
+    /// [`in_chunks`](Executable::in_chunks) may cut along these.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -177,7 +178,7 @@ impl Executable {
 }
 
 impl Chunked {
-    /// How often the rows are passed: once, unless rows depend on reductions over all rows.
+    /// Returns how often the rows are passed: once, unless rows depend on reductions over all rows.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -191,8 +192,8 @@ impl Chunked {
         self.0.passes.len()
     }
 
-    /// Every chunk but the last must have a multiple of this many rows: 1,024 if floats are added or multiplied over
-    /// the rows, 65,536 if there are segmented reductions, else 1.
+    /// Returns the number that the rows of every chunk but the last must be a multiple of: 1,024 if floats are
+    /// added or multiplied over the rows, 65,536 if there are segmented reductions, otherwise 1.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -206,7 +207,7 @@ impl Chunked {
         self.0.split.multiple.rows()
     }
 
-    /// The inputs that are passed chunk by chunk.
+    /// Returns the inputs that are passed chunk by chunk.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -221,7 +222,7 @@ impl Chunked {
         self.inputs(true)
     }
 
-    /// The inputs that are passed once, in the beginning.
+    /// Returns the inputs that are passed once, at the start.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -242,7 +243,7 @@ impl Chunked {
         those.map(|(input, _)| input_info(graph, input)).collect()
     }
 
-    /// The outputs whose rows come with each chunk of a pass, counted from 0.
+    /// Returns the outputs whose rows are returned with each chunk of a pass; passes count from 0.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -264,7 +265,7 @@ impl Chunked {
         rows.map(|output| self.output(output)).collect()
     }
 
-    /// The outputs that come at the end.
+    /// Returns the outputs that are returned at the end.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -290,7 +291,7 @@ impl Chunked {
         totals
     }
 
-    /// The executable that was cut.
+    /// Returns the executable that was cut into chunks.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -310,7 +311,7 @@ impl Chunked {
         info(graph, &output.name, graph.dtype(output.expr), graph.shape(output.expr))
     }
 
-    /// Begins a run with the arrays that are not streamed, and the sizes of
+    /// Starts a run with the arrays that are not streamed, and the sizes of
     /// [parameters](crate::Executable::parameters).
     ///
     /// ```
@@ -326,7 +327,8 @@ impl Chunked {
     /// ```
     ///
     /// # Errors
-    /// If names, dtypes or numbers of axes do not fit. Sizes are compared when the first chunk is there.
+    /// Returns an error if names, dtypes or numbers of axes do not fit. Sizes are compared once the first chunk is
+    /// passed.
     #[track_caller]
     pub fn start<'a>(&self, inputs: impl IntoInputs<'a>) -> Result<ChunkRun<'a>, ChunkError> {
         let site = Site::caller();
@@ -335,7 +337,7 @@ impl Chunked {
 }
 
 impl fmt::Debug for Chunked {
-    /// `Chunked(2 passes over n of Executable(x: f32[n] -> out: f32[n]))`
+    /// Prints `Chunked(2 passes over n of Executable(x: f32[n] -> out: f32[n]))`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let graph = self.0.whole.graph();
         let rows = &graph.symbols()[self.0.split.rows.index()].name;

@@ -1,4 +1,4 @@
-//! One run over the rows.
+//! A run over the rows.
 
 use super::counter::{Counter, pieces};
 use super::error::ChunkError;
@@ -14,7 +14,7 @@ use broadloom_ir::{ExprId, SymbolId};
 use smallvec::SmallVec;
 use std::ops::Range;
 
-/// A run over the rows of [`Chunked`], which takes them chunk by chunk.
+/// A run over the rows of [`Chunked`], chunk by chunk.
 ///
 /// ```
 /// use broadloom::prelude::*;
@@ -42,18 +42,18 @@ pub struct ChunkRun<'a> {
     chunked: Chunked,
     fixed: Ordered<'a>,
     given: Given,
-    /// Sizes as they are in the first chunk, in place of those of all rows.
+    /// The sizes in the first chunk; its rows stand in for all rows.
     sizes: Option<Values>,
-    /// The arrays of the first chunk.
+    /// The layouts of the first chunk's arrays.
     streamed: Vec<Option<Geometry>>,
     pass: usize,
-    /// Of this pass.
+    /// The number of rows so far in this pass.
     rows: usize,
-    /// Of the first pass.
+    /// The number of rows in the first pass.
     total: Option<usize>,
-    /// A chunk that must be the last of the pass.
+    /// The number of rows of a chunk that must be the last of the pass.
     last: Option<usize>,
-    /// What parts have left for others.
+    /// The values that parts have left for other parts.
     slots: Vec<Option<AnyArray>>,
     partial: Counter<Vec<AnyArray>>,
     wholes: Vec<Option<AnyArray>>,
@@ -83,8 +83,8 @@ impl<'a> ChunkRun<'a> {
         })
     }
 
-    /// Computes the next chunk of rows: the streamed inputs, of the same number of rows each. Gives the rows of the
-    /// outputs that this pass computes, [`Chunked::rows`].
+    /// Computes the next chunk of rows: all streamed inputs, with the same number of rows. Returns these rows of
+    /// the outputs that this pass computes, [`Chunked::rows`].
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -98,9 +98,9 @@ impl<'a> ChunkRun<'a> {
     /// ```
     ///
     /// # Errors
-    /// If the arrays do not fit, each other or the first chunk, or follow a chunk that had to be the last: then nothing
-    /// has happened, and another chunk can be passed. If the data have no result, or memory cannot be had: then the run
-    /// has failed.
+    /// Returns an error if the arrays do not fit each other or the first chunk, or if they follow a chunk that had
+    /// to be the last; in these cases nothing has happened, and another chunk can be passed. Also returns an error
+    /// if the data have no result, or if memory is not available; in these cases the run has failed.
     #[track_caller]
     pub fn push<'c>(&mut self, inputs: impl IntoInputs<'c>) -> Result<Outputs, ChunkError> {
         let site = Site::caller();
@@ -143,7 +143,8 @@ impl<'a> ChunkRun<'a> {
         }
     }
 
-    /// The sizes with a chunk's rows, compared with those of the first chunk, and how many rows there are.
+    /// Returns the sizes with the rows of a chunk, after comparing them with those of the first chunk, and the
+    /// number of rows.
     fn sizes_of(&self, arrays: &Ordered<'_>) -> Result<(Values, usize), ChunkError> {
         let compiled = &self.chunked.0;
         let graph = &compiled.split.of_chunk;
@@ -152,10 +153,10 @@ impl<'a> ChunkRun<'a> {
             .zip(&self.fixed)
             .map(|(array, fixed)| array.as_ref().or(fixed.as_ref()).map(|array| array.view.geometry()))
             .collect();
-        // A size that is given for the rows is that of all of them.
+        // A size given for the rows means the number of all rows.
         let given = self.given.iter().copied().filter(|(symbol, _)| *symbol != compiled.split.rows);
         let sizes = compiled.of_chunk.run(graph, &geometries, &given.collect())?;
-        // Arrays that cannot be stretched so far are refused before anything has happened.
+        // Refuse arrays that cannot be stretched this way before anything happens.
         compiled.of_chunk.stretched(graph, &geometries, &sizes)?;
         for (index, (now, first)) in sizes.iter().zip(self.sizes.iter().flatten()).enumerate() {
             if index != compiled.split.rows.index() && now != first {
@@ -168,7 +169,8 @@ impl<'a> ChunkRun<'a> {
         Ok((sizes, rows.unwrap_or_default()))
     }
 
-    /// The outputs of no rows. No kernel runs: a reduction that needs elements may find them in other chunks.
+    /// Returns the outputs of zero rows. No kernel runs: a reduction that needs elements may find them in other
+    /// chunks.
     fn no_rows(&self) -> Result<Outputs, ChunkError> {
         let compiled = self.chunked.0.clone();
         let graph = compiled.whole.graph();
@@ -191,7 +193,7 @@ impl<'a> ChunkRun<'a> {
         Ok(Outputs::new(arrays))
     }
 
-    /// The results of a chunk's rows, piece by piece.
+    /// Computes the results of a chunk's rows, piece by piece.
     fn compute(&mut self, arrays: &Ordered<'_>, rows: usize, is_last: bool) -> Result<Outputs, ChunkError> {
         let compiled = self.chunked.0.clone();
         let Pass { each: Some(each), tail, merge, .. } = &compiled.passes[self.pass] else {
@@ -205,7 +207,7 @@ impl<'a> ChunkRun<'a> {
         let mut outputs: Vec<(usize, AnyArray)> = Vec::new();
         for piece in pieces {
             let before = self.rows + piece.rows.start;
-            // The kernel would take so few rows for all there are.
+            // The general kernel would take these few rows to be all rows.
             let kernel = match tail {
                 Some(tail) if before > 0 && piece.rank.is_none() => tail,
                 _ => each,
@@ -237,7 +239,7 @@ impl<'a> ChunkRun<'a> {
         Ok(Outputs::new(outputs.into_iter().map(named)))
     }
 
-    /// What the first rows of a pass go on from.
+    /// Sets up the state from which the first rows of a pass continue.
     fn begin(&mut self) -> Result<(), ChunkError> {
         let compiled = self.chunked.0.clone();
         let Some(begin) = compiled.passes[self.pass].begin.as_ref().filter(|_| self.rows == 0) else {
@@ -277,13 +279,13 @@ impl<'a> ChunkRun<'a> {
         result.map_err(|error| after_rows(error, &self.chunked, before as usize))
     }
 
-    /// An array that is not streamed, as kernels see it.
+    /// Returns an array that is not streamed, as kernels see it.
     fn fixed_array(&self, input: usize) -> Result<Option<ArrayView<'_>>, DimError> {
         let array = self.fixed[input].as_ref();
         array.map(|array| self.stretched(input, array.view.clone())).transpose()
     }
 
-    /// An array, or rows of it, with the sizes that its axes of size 1 stand for.
+    /// Returns an array, or rows of it, with axes of size 1 stretched to the sizes they represent.
     fn stretched<'v>(&self, input: usize, view: ArrayView<'v>) -> Result<ArrayView<'v>, DimError> {
         let info = &self.chunked.0.whole.graph().inputs()[input];
         let sizes = self.sizes.as_deref().unwrap_or_default();
@@ -296,7 +298,7 @@ impl<'a> ChunkRun<'a> {
         Ok(view.stretched(geometry))
     }
 
-    /// Values for all symbols, with a number of rows.
+    /// Returns values for all symbols, with a number of rows.
     fn given_of(&self, sizes: Option<&Values>, rows: i64) -> Given {
         let symbol = self.chunked.0.split.rows;
         let known = sizes
@@ -307,7 +309,7 @@ impl<'a> ChunkRun<'a> {
         known.map(|(of, size)| (of, if of == symbol { rows } else { size })).collect()
     }
 
-    /// Ends a pass over the rows: all of them have been passed.
+    /// Ends a pass after all rows have been passed.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -323,8 +325,8 @@ impl<'a> ChunkRun<'a> {
     /// ```
     ///
     /// # Errors
-    /// If there was no chunk, or another number of rows than in the pass before; if that number is not what the graph
-    /// wants, as none for a maximum; if memory cannot be had.
+    /// Returns an error if there was no chunk, if the number of rows differs from the pass before, if the graph
+    /// does not accept that number (zero rows for a maximum, for example), or if memory is not available.
     #[track_caller]
     pub fn end_pass(&mut self) -> Result<(), ChunkError> {
         let site = Site::caller();
@@ -388,7 +390,7 @@ impl<'a> ChunkRun<'a> {
         Ok(())
     }
 
-    /// Whether the sizes are what the graph wants, now that the number of rows is known.
+    /// Checks the graph's conditions, now that the number of rows is known.
     fn check_whole(&self) -> Result<(), ChunkError> {
         let inner = self.chunked.0.whole.inner();
         let rows = self.rows as i64;
@@ -406,7 +408,7 @@ impl<'a> ChunkRun<'a> {
         Ok(())
     }
 
-    /// The results of no rows, where there were none in all chunks.
+    /// Computes the results of zero rows, if all chunks were empty.
     fn compute_nothing(&mut self) -> Result<(), ChunkError> {
         let empty = self.streamed.iter().map(|geometry| {
             let mut shape = geometry.as_ref()?.shape();
@@ -436,7 +438,7 @@ impl<'a> ChunkRun<'a> {
         self.partial.push(None, partial, |left, _| Ok(left))
     }
 
-    /// Ends the last pass, unless that was done, and gives the outputs of all rows, [`Chunked::totals`].
+    /// Ends the last pass, unless that was done, and returns the outputs of all rows, [`Chunked::totals`].
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -451,7 +453,7 @@ impl<'a> ChunkRun<'a> {
     /// ```
     ///
     /// # Errors
-    /// Those of [`ChunkRun::end_pass`]; if the rows must be passed again.
+    /// Returns the errors of [`ChunkRun::end_pass`], or an error if the rows must be passed again.
     #[track_caller]
     pub fn finish(mut self) -> Result<Outputs, ChunkError> {
         let (site, passes) = (Site::caller(), self.chunked.passes());
@@ -472,7 +474,7 @@ impl<'a> ChunkRun<'a> {
 }
 
 impl Chunked {
-    /// Arrays in order of the graph's inputs, of those that are streamed or of the others.
+    /// Returns the arrays in the order of the graph's inputs, either the streamed ones or the others.
     fn order<'i>(&self, inputs: Inputs<'i>, streamed: bool) -> Result<Ordered<'i>, ChunkError> {
         let (graph, split) = (self.0.whole.graph(), &self.0.split);
         for name in inputs.names() {
@@ -493,7 +495,7 @@ fn shared(view: ArrayView<'_>) -> Argument<'_> {
     Argument { view, is_exclusive: false }
 }
 
-/// Runs a part. Its inputs have been checked as those of the whole graph, of which its errors speak.
+/// Runs a part. Its inputs have been checked as inputs of the whole graph, which its errors refer to.
 fn run<'i>(
     kernel: &Kernel,
     inputs: impl Iterator<Item = Result<Option<ArrayView<'i>>, DimError>>,
@@ -512,7 +514,7 @@ fn run<'i>(
     Ok(results.map_err(of_whole)?.into_arrays().collect())
 }
 
-/// The results of two neighbouring pieces as one.
+/// Merges the results of two neighbouring pieces.
 fn merged(
     merge: &Kernel,
     left: &[AnyArray],
@@ -523,7 +525,7 @@ fn merged(
     Ok(run(merge, inputs, sizes)?)
 }
 
-/// An error of a chunk as one of all rows: positions along the rows count those before.
+/// Converts an error of a chunk to one of all rows: positions along the rows include the rows before.
 fn after_rows(error: CallError, chunked: &Chunked, before: usize) -> ChunkError {
     let mut error = match error {
         CallError::Bind(error) => return ChunkError::Bind(error),

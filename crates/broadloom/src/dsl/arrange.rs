@@ -1,4 +1,4 @@
-//! Elements in another arrangement, of views, joins and selections; and tensors of one value.
+//! Rearranges elements with views, joins and selections, and makes tensors of one value.
 
 use super::axes::{IntoAxes, IntoAxis};
 use super::call::AlongFn;
@@ -11,23 +11,23 @@ use broadloom_ir::dtype::Element;
 use broadloom_ir::graph::{self as ir, Pad, Site, Triangle};
 use broadloom_ir::{ExprId, dim, shape};
 
-/// What [`Tensor::pad`] adds.
+/// The elements that [`Tensor::pad`] adds.
 #[derive(Debug, Clone, Copy)]
 pub enum Padding {
     /// A number, or a tensor of rank 0.
     Constant(Operand),
-    /// The element at the end, again and again.
+    /// The element at the end, repeated.
     Edge,
-    /// What mirrors the elements at the end, which is not repeated; fewer than there are.
+    /// The elements mirrored at the end, without the end itself. The width is less than the size of the axis.
     Reflect,
-    /// What mirrors the elements with the end, which is repeated; as many as there are at most.
+    /// The elements mirrored at the end, including the end itself. The width is at most the size of the axis.
     Symmetric,
-    /// The elements from the other end; as many as there are at most.
+    /// The elements from the other end. The width is at most the size of the axis.
     Wrap,
 }
 
 impl Padding {
-    /// Zeros.
+    /// Pads with zeros.
     ///
     /// ```
     /// use broadloom::{Padding, prelude::*};
@@ -40,9 +40,9 @@ impl Padding {
     }
 }
 
-/// Elements in another arrangement. Sizes and widths may be symbols; what slices demand of them is checked by each call.
+/// Rearrangements. Sizes and widths may be symbols; each call checks the conditions that slices put on them.
 impl Tensor {
-    /// The elements in reverse order along axes.
+    /// Reverses the order of the elements along axes.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -56,7 +56,7 @@ impl Tensor {
         self.along("flip", flip, axes, false, Site::caller())
     }
 
-    /// Two axes exchanged.
+    /// Exchanges two axes.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -69,7 +69,7 @@ impl Tensor {
         self.made(&[], Site::caller(), |graph, x, _, site| graph.swapaxes(x, first, second, site))
     }
 
-    /// Axes moved to other positions; the others keep their order.
+    /// Moves axes to other positions; the other axes keep their order.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -85,7 +85,7 @@ impl Tensor {
         self.made(&[], Site::caller(), |graph, x, _, site| graph.moveaxis(x, &from, &to, site))
     }
 
-    /// Turned by so many quarters in the plane of two axes, from the first towards the second.
+    /// Rotates by quarter rotates in the plane of two axes, from the first towards the second.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -100,7 +100,8 @@ impl Tensor {
         self.made(&[], Site::caller(), |graph, x, _, site| graph.rot90(x, quarters, axes, site))
     }
 
-    /// At least so many axes, 1 to 3: they are inserted in front, but of three the last one stands behind.
+    /// Adds axes of size 1 until there are at least `rank`, which is 1 to 3. They are inserted in front; of three,
+    /// the last is added at the end.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -114,8 +115,8 @@ impl Tensor {
         self.made(&[], Site::caller(), |graph, x, _, site| graph.atleast(x, rank, site))
     }
 
-    /// The elements moved along an axis by a number of places; those that leave at one end come in at the other. A
-    /// symbolic shift is at most the size of the axis.
+    /// Moves the elements along an axis by a number of places; elements that leave at one end come in at the other.
+    /// A symbolic shift is at most the size of the axis.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -131,7 +132,7 @@ impl Tensor {
         })
     }
 
-    /// Each element so many times along an axis, one after the other.
+    /// Repeats each element along an axis; the copies are adjacent.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -147,7 +148,7 @@ impl Tensor {
         })
     }
 
-    /// The whole so many times along each axis, aligned at the last one.
+    /// Repeats the whole tensor along each axis; `times` is aligned with the last axis.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -160,7 +161,7 @@ impl Tensor {
         self.made(&times.into(), Site::caller(), |graph, x, times, site| graph.tile(x, &times, site))
     }
 
-    /// More elements before and behind those of each axis, by the widths of both sides.
+    /// Adds elements before and after those of each axis; the widths give the number for both sides.
     ///
     /// ```
     /// use broadloom::{Padding, prelude::*};
@@ -200,8 +201,8 @@ impl Tensor {
         })
     }
 
-    /// The elements of the first two axes whose second index is the first plus `offset`, along a new last axis. Sizes that
-    /// are not equal have to be constants.
+    /// Returns the elements of the first two axes whose second index is the first plus `offset`, along a new last
+    /// axis. Sizes that are not equal must be constants.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -215,7 +216,7 @@ impl Tensor {
         self.made(&[], Site::caller(), |graph, x, _, site| graph.diagonal(x, offset, [0, 1], site))
     }
 
-    /// The sum of [`Tensor::diagonal`].
+    /// Returns the sum of [`Tensor::diagonal`].
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -229,8 +230,8 @@ impl Tensor {
         self.made(&[], Site::caller(), |graph, x, _, site| graph.trace(x, offset, [0, 1], site))
     }
 
-    /// The lower triangle of the last two axes: 0 above the diagonal on which the last index is the one before plus
-    /// `offset`.
+    /// Returns the lower triangle of the last two axes: 0 above the diagonal. On the diagonal the last index is the
+    /// one before it plus `offset`.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -244,8 +245,8 @@ impl Tensor {
         self.made(&[], Site::caller(), |graph, x, _, site| graph.triangle(x, Triangle::Lower, offset, site))
     }
 
-    /// The upper triangle of the last two axes: 0 below the diagonal on which the last index is the one before plus
-    /// `offset`.
+    /// Returns the upper triangle of the last two axes: 0 below the diagonal. On the diagonal the last index is the
+    /// one before it plus `offset`.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -259,8 +260,8 @@ impl Tensor {
         self.made(&[], Site::caller(), |graph, x, _, site| graph.triangle(x, Triangle::Upper, offset, site))
     }
 
-    /// For each index, the element at that place of an axis, and at the place of the index on all others. Negative indices
-    /// count from the end; one out of range is an error when the kernel runs.
+    /// For each index, takes the element at that position along the axis and at the position of the index along all
+    /// other axes. Negative indices count from the end; an index out of range is an error at run time.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -278,7 +279,7 @@ impl Tensor {
         })
     }
 
-    /// The powers 0 to `count - 1` of the elements of a vector, one column each, the highest first.
+    /// Returns the powers 0 to `count - 1` of the elements of a vector as columns, the highest power first.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -292,8 +293,8 @@ impl Tensor {
         self.made(&[], Site::caller(), |graph, x, _, site| graph.vander(x, count, false, site))
     }
 
-    /// Windows of `width` elements along an axis, one for each place at which one fits; the elements of a window lie along
-    /// a new last axis. They overlap, and none is copied: a moving average is `x.sliding_window_view(w, 0).mean(-1)`.
+    /// Returns every window of `width` elements along an axis; the elements of each window lie along a new last
+    /// axis. Windows overlap and are not copied: a moving average is `x.sliding_window_view(w, 0).mean(-1)`.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -309,7 +310,7 @@ impl Tensor {
         })
     }
 
-    /// Every `step`-th of the windows of an axis, each with its elements along a new last axis.
+    /// Returns every `step`-th window along an axis; the elements of each window lie along a new last axis.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -325,7 +326,7 @@ impl Tensor {
         })
     }
 
-    /// A tensor of the same shape and dtype with one value.
+    /// Returns a tensor of the same shape and dtype in which every element is `value`.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -344,7 +345,7 @@ impl Tensor {
         })
     }
 
-    /// Zeros of the same shape and dtype.
+    /// Returns zeros of the same shape and dtype.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -357,7 +358,7 @@ impl Tensor {
         self.full_like(false)
     }
 
-    /// Ones of the same shape and dtype.
+    /// Returns ones of the same shape and dtype.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -380,7 +381,7 @@ impl Tensor {
     }
 }
 
-/// The expression of an operand; a number has the dtype that it takes when it meets `like`.
+/// Returns the expression of an operand; a number takes the dtype that it has beside `like`.
 fn constant(graph: &mut ir::Graph, value: &Operand, like: ExprId, site: Site) -> ExprId {
     match value.0 {
         Kind::Tensor(tensor) => tensor.expr,
@@ -391,9 +392,9 @@ fn constant(graph: &mut ir::Graph, value: &Operand, like: ExprId, site: Site) ->
     }
 }
 
-/// Tensors of one value, and of ones on a diagonal.
+/// Tensors of one value, and matrices with ones on a diagonal.
 impl Graph {
-    /// One value everywhere.
+    /// Returns a tensor in which every element is `value`.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -409,7 +410,8 @@ impl Graph {
         })
     }
 
-    /// Ones where the column is the row plus `offset`, and zeros elsewhere, of `rows` times `columns`.
+    /// Returns a matrix of `rows` by `columns`: ones where the column is the row plus `offset`, and zeros
+    /// elsewhere.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -427,8 +429,8 @@ impl Graph {
     }
 }
 
-/// The coordinates of a grid: each vector along its own axis, stretched to the shape of all (NumPy's `meshgrid` with
-/// `indexing="ij"`). Nothing is stored.
+/// Returns the coordinates of a grid: each vector along its own axis, broadcast to the shape of all (NumPy's
+/// `meshgrid` with `indexing="ij"`). Nothing is stored.
 ///
 /// ```
 /// use broadloom::prelude::*;

@@ -1,4 +1,4 @@
-//! Inputs as destinations: what a run writes back into the arrays that were passed.
+//! Inputs as destinations: values that a run writes back to the arrays that were passed.
 
 use super::graph::Graph;
 use super::operand::{Kind, Operand};
@@ -9,7 +9,7 @@ use broadloom_ir::graph::{self as ir, Site};
 use broadloom_ir::ops::Op;
 
 impl Graph {
-    /// [`Tensor::assign`] with the input first: the array passed for `target` will hold `value`.
+    /// Like [`Tensor::assign`], with the input first: the array passed for `target` will hold `value`.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -32,16 +32,16 @@ impl Graph {
 }
 
 impl Tensor {
-    /// Names this input as the destination of a value: a run writes it into the array that is passed for the input,
-    /// as `&mut`. The result is the value.
+    /// Makes this input the destination of a value: a run writes the value to the array that is passed for the
+    /// input as `&mut`. Returns the value.
     ///
     /// Every read of the input anywhere in the graph, before or after this line, means its value at the call. Each
-    /// input can be assigned to once. The value stretches to the shape of the input, which never grows; it is
-    /// converted to its dtype within the same kind (integers to integers, integers to floats, and so on) and must be
-    /// [cast](Tensor::cast) otherwise.
+    /// input can be assigned to once. The value broadcasts to the shape of the input, which never grows. The value
+    /// is converted to the dtype of the input within the same kind (integers to integers, integers to floats, and
+    /// so on); other conversions need a [cast](Tensor::cast).
     ///
-    /// All kernels of the graph that are compiled from now on write to the input, whatever their outputs. An error
-    /// that depends on data (an index out of range) leaves its array as it was.
+    /// Every kernel of the graph compiled from now on writes to the input, whatever its outputs are. An error that
+    /// depends on data (an index out of range) leaves the array unchanged.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -72,7 +72,7 @@ fn assign(target: Tensor, value: Operand, site: Site, op: Option<Op>) -> Tensor 
     })
 }
 
-/// The expression of an operand that meets the target.
+/// Returns the expression of an operand, which takes part in an op with the target.
 fn expr(graph: &mut ir::Graph, target: ExprId, operand: Operand, site: Site) -> ExprId {
     match operand.0 {
         Kind::Tensor(tensor) => tensor.expr,
@@ -82,7 +82,8 @@ fn expr(graph: &mut ir::Graph, target: ExprId, operand: Operand, site: Site) -> 
 
 macro_rules! updates {
     ($($name:ident = $op:ident $method:literal $other:literal => $result:literal;)*) => {
-        /// Updates of an input: [`Tensor::assign`] of the result of an op on the input and another operand.
+        /// In-place updates of an input: [`Tensor::assign`] with the result of an op on the input and another
+        /// operand.
         impl Tensor {
             $(
                 #[doc = concat!(
@@ -120,7 +121,7 @@ updates! {
 }
 
 impl Tensor {
-    /// `x.assign(x / other)`: a run writes the quotient into the array of the input `x`, which holds floats.
+    /// Same as `x.assign(x / other)`: a run writes the quotient to the array of the input `x`, which holds floats.
     ///
     /// ```
     /// use broadloom::prelude::*;

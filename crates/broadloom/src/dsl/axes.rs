@@ -1,4 +1,4 @@
-//! Axes, as methods take them.
+//! Axis arguments of methods.
 
 use std::ops::RangeFull;
 
@@ -8,17 +8,17 @@ use std::ops::RangeFull;
     note = "write one axis (`0`, `-1`), several (`[0, 1]`), or all of them (`..`)"
 )]
 pub trait IntoAxes {
-    /// The axes; `None` for all of them.
+    /// Returns the axes; `None` for all of them.
     fn into_axes(self) -> Option<Vec<i64>>;
 }
 
-/// A number that can name an axis. One too large to be an axis is reported as such when the graph is checked.
+/// A number that can name an axis. If it is too large to be an axis, the graph reports that when it is checked.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not name an axis",
     note = "write an axis as a number: `0` or `-1`"
 )]
 pub trait IntoAxis {
-    /// The axis, saturated to the range of `i64`.
+    /// Returns the axis, saturated to the range of `i64`.
     fn into_axis(self) -> i64;
 }
 

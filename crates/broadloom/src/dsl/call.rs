@@ -1,4 +1,4 @@
-//! Calls of the language as data: they can be compared, and made again.
+//! Calls of the language as data, which can be compared and repeated.
 
 use super::operand::{Kind, Operand};
 use broadloom_ir::ExprId;
@@ -7,14 +7,14 @@ use broadloom_ir::graph::{Composed, Graph, Literal, Product, Running, Site, Tole
 use broadloom_ir::ops::Op;
 use smallvec::SmallVec;
 
-/// A call that adds expressions to a graph, with all that the result depends on.
+/// A call that adds expressions to a graph, with everything that the result depends on.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Call {
     /// A row of the op table.
     Elementwise(Op, Arguments),
-    /// A function that is made of such rows.
+    /// A function composed of such rows.
     Composed(Composed, Arguments),
-    /// Whether numbers are near each other.
+    /// A test whether numbers are close to each other.
     IsClose([Argument; 2], Tolerance),
     /// A choice by a condition.
     Select(ExprId, Arguments),
@@ -24,21 +24,21 @@ pub(super) enum Call {
     Along(Along),
     /// A sum of products of two operands.
     Product(Product, [Argument; 2]),
-    /// One that subscripts describe.
+    /// A sum of products described by subscripts.
     Einsum(Box<str>, SmallVec<[ExprId; 3]>),
     /// The best elements along an axis.
     Best(Best),
-    /// The indices of what another call has found.
+    /// The indices that belong to the elements found by another call.
     PlacesOfBest(ExprId),
-    /// Places of values in a sorted table, behind equal elements or before them.
+    /// The positions of values in a sorted table, after equal elements or before them.
     Search([Argument; 2], bool),
-    /// Running results: which, of what, along which axis.
+    /// A scan: which one, its operand, and the axis.
     Scan(Running, ExprId, i64),
-    /// Differences of neighbours: of what, how often, along which axis.
+    /// Differences of neighbours: the operand, the order, and the axis.
     Diff(ExprId, i64, i64),
 }
 
-/// Which elements along an axis are asked for.
+/// The requested elements along an axis.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Best {
     pub(super) operand: ExprId,
@@ -47,10 +47,10 @@ pub(super) struct Best {
     pub(super) largest: bool,
 }
 
-/// Operands of an elementwise call.
+/// The operands of an elementwise call.
 type Arguments = SmallVec<[Argument; 3]>;
 
-/// An [`Operand`] of the graph at hand.
+/// An [`Operand`] of the current graph.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Argument {
     Expr(ExprId),
@@ -60,7 +60,7 @@ pub(super) enum Argument {
 /// A function of an expression and axes.
 #[derive(Debug, Clone)]
 pub(super) struct Along {
-    /// Of all that the function does.
+    /// Identifies everything that the function does.
     pub(super) name: &'static str,
     pub(super) function: AlongFn,
     pub(super) operand: ExprId,
@@ -72,7 +72,7 @@ pub(super) struct Along {
 pub(super) type AlongFn = fn(&mut Graph, ExprId, Option<&[i64]>, bool, Site) -> ExprId;
 
 impl PartialEq for Argument {
-    /// Numbers are the same if their bits are: 0.0 is not -0.0.
+    /// Numbers are equal if their bits are: 0.0 differs from -0.0.
     fn eq(&self, other: &Self) -> bool {
         match (self, other) {
             (Argument::Expr(this), Argument::Expr(that)) => this == that,
@@ -86,7 +86,7 @@ impl PartialEq for Argument {
 }
 
 impl PartialEq for Along {
-    /// Functions are told apart by their names: their addresses may be the same, or not.
+    /// Names tell functions apart, because two functions may or may not have the same address.
     fn eq(&self, other: &Self) -> bool {
         self.name == other.name
             && self.operand == other.operand
@@ -121,7 +121,7 @@ impl Call {
         Call::Product(product, [Argument::Expr(left), Argument::from(right)])
     }
 
-    /// Makes the call.
+    /// Makes the call in a graph.
     pub(super) fn apply(&self, graph: &mut Graph, site: Site) -> ExprId {
         match self {
             Call::Elementwise(op, operands) => match (op, operands.as_slice()) {
@@ -136,7 +136,7 @@ impl Call {
                 }
             },
             Call::Composed(function, operands) => {
-                // An exponent is an integer, whatever it meets.
+                // The exponent is an integer, whatever the other operand is.
                 let is_exponent = *function == Composed::Ldexp;
                 let literal = |graph: &mut Graph, value, meets| {
                     graph.literal(value, if is_exponent { DType::Bool } else { meets }, site)
@@ -173,7 +173,7 @@ impl Call {
     }
 }
 
-/// Expressions of the operands; literals meet the common dtype of the tensors.
+/// Returns the expressions of the operands; literals adapt to the common dtype of the tensors.
 fn exprs(graph: &mut Graph, operands: &[Argument], site: Site) -> SmallVec<[ExprId; 3]> {
     exprs_by(graph, operands, |graph, value, meets| graph.literal(value, meets, site))
 }

@@ -8,8 +8,8 @@ use broadloom_ir::graph::{InputDim, Site};
 use std::fmt;
 use std::ops::{Add, Bound, Deref, Div, Mul, Neg, RangeBounds, Sub};
 
-/// A size that is known only when a kernel runs. Made by [`Graph::symbols`](crate::Graph::symbols); two axes of one
-/// symbol have the same size.
+/// A size known only at run time, made by [`Graph::symbols`](crate::Graph::symbols). Two axes of one symbol have
+/// the same size.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Symbol {
     pub(super) graph: GraphKey,
@@ -18,8 +18,8 @@ pub struct Symbol {
 
 /// A size: a number, a [`Symbol`], or a polynomial of them, such as `2 * n + 1` or `n * m`.
 ///
-/// Two dims are equal if they are the same for all values of their symbols, as far as their normal forms show it.
-/// A mistake in an expression, such as mixing symbols of two graphs, is reported when the graph is checked.
+/// Two dims are equal if their normal forms show that they are the same for all values of their symbols. Mistakes
+/// in an expression, such as mixing symbols of two graphs, are reported when the graph is checked.
 ///
 /// ```
 /// use broadloom::{Dim, Graph};
@@ -37,41 +37,41 @@ pub struct Dim {
     or_one: bool,
 }
 
-/// Normal forms of which a constant and a lone symbol are never interned, so that derived equality is that of sizes.
+/// Normal forms. Constants and lone symbols are never interned, so derived equality is equality of sizes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Repr {
     Constant(i64),
-    /// What the name of the symbol stands for.
+    /// The size that the symbol's name stands for.
     Symbol(Symbol),
     Interned(GraphKey, usize),
-    /// What the axis of an input has, to be inferred.
+    /// The size of an axis of an input, to be inferred.
     Inferred,
-    /// A mistake, recorded in the graph if it still lives.
+    /// A mistake, recorded in the graph if it still exists.
     Poisoned(GraphKey),
-    /// Arithmetic on constants that overflowed; reported by whoever uses it.
+    /// Constant arithmetic that overflowed; reported on use.
     Overflow,
-    /// Arithmetic on what is no size but says something of an axis of an input; reported by whoever uses it.
+    /// Arithmetic on a marker for an axis of an input, which is not a size; reported on use.
     Misused,
 }
 
-/// Why a [`Dim`] is no size of a graph.
+/// The reason why a [`Dim`] is not a valid size in a graph.
 pub(crate) enum Unusable {
-    /// It has been reported in this graph already.
+    /// Already reported in this graph.
     Reported,
-    /// To be reported.
+    /// Not reported yet.
     Problem(Problem),
 }
 
 impl Dim {
-    /// The size of an axis of an input that is inferred from the input's use: `_` in [`shape!`](crate::shape).
+    /// The size of an axis of an input, inferred from the input's use: `_` in [`shape!`](crate::shape).
     pub const INFERRED: Dim = Dim::new(Repr::Inferred);
 
     const fn new(repr: Repr) -> Dim {
         Dim { repr, or_one: false }
     }
 
-    /// The size of an axis of an input that may also be 1, and then is stretched when the array is passed: `#n` in
-    /// [`shape!`](crate::shape). The expression knows only `n`.
+    /// Allows the size of an axis of an input to be 1 instead; such an array is stretched when it is passed: `#n`
+    /// in [`shape!`](crate::shape). The expression knows only `n`.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -93,7 +93,7 @@ impl Dim {
         self.repr == Repr::Inferred && !self.or_one
     }
 
-    /// The value, if this is a number.
+    /// Returns the value if this is a number.
     ///
     /// ```
     /// let dim = broadloom::Dim::from(3) * 2;
@@ -103,7 +103,7 @@ impl Dim {
         if let Repr::Constant(value) = self.canonical() { Some(value) } else { None }
     }
 
-    /// The symbol, if this is a lone one.
+    /// Returns the symbol if this is a lone symbol.
     ///
     /// ```
     /// use broadloom::{Dim, Graph};
@@ -116,7 +116,7 @@ impl Dim {
         if let Repr::Symbol(symbol) = self.canonical() { Some(symbol) } else { None }
     }
 
-    /// Quotient by a positive number, rounded up.
+    /// Returns the quotient by a positive number, rounded up.
     ///
     /// ```
     /// let g = broadloom::Graph::new();
@@ -128,7 +128,7 @@ impl Dim {
         Dim::combine(self, Dim::from(0), Site::caller(), |dim, _| dim.ceil_div(divisor))
     }
 
-    /// As a size of the graph of `key`, which `state` is.
+    /// Converts to a size in the graph of `key`, whose state is `state`.
     pub(crate) fn resolve(self, key: GraphKey, state: &State) -> Result<dim::Dim, Unusable> {
         match self.resolve_for_input(key, state)? {
             InputDim::Size(dim) => Ok(dim),
@@ -136,7 +136,7 @@ impl Dim {
         }
     }
 
-    /// As the size of an axis of an input of the graph of `key`, which `state` is.
+    /// Converts to the size of an axis of an input in the graph of `key`, whose state is `state`.
     pub(crate) fn resolve_for_input(self, key: GraphKey, state: &State) -> Result<InputDim, Unusable> {
         let dim = match self.repr {
             Repr::Constant(value) => dim::Dim::constant(value),
@@ -153,7 +153,7 @@ impl Dim {
         Ok(if self.or_one { InputDim::OneOr(dim) } else { InputDim::Size(dim) })
     }
 
-    /// A size of the graph of `key`, which `state` is, as a handle.
+    /// Returns a handle to a size in the graph of `key`, whose state is `state`.
     pub(crate) fn handle(dim: &dim::Dim, key: GraphKey, state: &mut State) -> Dim {
         let named = || match dim.symbols().as_slice() {
             &[id] if state.graph.symbol_size(id) == *dim => Some(Symbol { graph: key, id }),
@@ -166,7 +166,7 @@ impl Dim {
         })
     }
 
-    /// The form in which equal sizes are equal: a symbol may have been declared to be another size.
+    /// Returns the form in which equal sizes compare equal: a symbol may have been declared equal to another size.
     fn canonical(self) -> Repr {
         let Repr::Symbol(symbol) = self.repr else { return self.repr };
         let canonical = registry::with(symbol.graph, |state| {
@@ -222,10 +222,10 @@ impl Dim {
     }
 }
 
-/// What is known of a symbol. Each call checks it. It is stated before the symbol is used, so that it holds for all of
-/// the graph.
+/// Facts about a symbol, which each call checks. State them before the symbol is used, so that they hold for the
+/// whole graph.
 impl Symbol {
-    /// States bounds on the size: `n.range(1..)`, `n.range(..=4096)`.
+    /// Bounds the size: `n.range(1..)`, `n.range(..=4096)`.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -255,7 +255,7 @@ impl Symbol {
         self
     }
 
-    /// States that the size is a multiple of a positive number.
+    /// Declares the size to be a multiple of a positive number.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -272,9 +272,9 @@ impl Symbol {
         self
     }
 
-    /// A size to be expected: a hint for what is compiled in advance, and for the order of products in an
-    /// [`einsum`](crate::einsum) that is written later. Of results, only the rounding of such an `einsum` of three or more
-    /// tensors depends on it. It may be stated at any time.
+    /// Gives the expected size as a hint: for what is compiled in advance, and for the order of products in an
+    /// [`einsum`](crate::einsum) written later. It affects results only through the rounding of such an `einsum` of
+    /// three or more tensors. It can be given at any time.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -292,7 +292,7 @@ impl Symbol {
         self
     }
 
-    /// Quotient by a positive number, rounded up.
+    /// Returns the quotient by a positive number, rounded up.
     ///
     /// ```
     /// let g = broadloom::Graph::new();
@@ -321,8 +321,8 @@ macro_rules! from_integers {
 }
 from_integers!(i32 i64 u32 u64 usize isize);
 
-/// Operators between size types, with integers on the right, and with `i64` on the left: with more types there, the
-/// compiler could not tell the type of the `2` in `(2 * n).ceil_div(3)`.
+/// Operators between size types, with integers on the right, and with `i64` on the left. With more types on the
+/// left, the compiler could not infer the type of the `2` in `(2 * n).ceil_div(3)`.
 macro_rules! arithmetic {
     ($($trait:ident $method:ident;)*) => {$(
         impl<D: Into<Dim>> $trait<D> for Dim {
@@ -366,7 +366,7 @@ arithmetic! {
 
 macro_rules! division {
     ($($left:ty)*) => {$(
-        /// Quotient by a positive number, rounded down.
+        /// Divides by a positive number and rounds down.
         impl Div<i64> for $left {
             type Output = Dim;
             #[track_caller]
@@ -401,7 +401,7 @@ equality!((Dim, Dim)(Dim, Symbol)(Symbol, Dim)(Dim, i64));
 impl Eq for Dim {}
 
 impl fmt::Display for Dim {
-    /// `2*n+1`; `?` after a mistake or when the graph was dropped.
+    /// Prints `2*n+1`, or `?` after a mistake or once the graph is dropped.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.repr {
             Repr::Constant(value) if !self.or_one => return fmt::Display::fmt(&value, f),
@@ -426,7 +426,7 @@ impl fmt::Debug for Dim {
 }
 
 impl fmt::Display for Symbol {
-    /// The name.
+    /// Prints the name.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(&Dim::from(*self), f)
     }
@@ -438,12 +438,12 @@ impl fmt::Debug for Symbol {
     }
 }
 
-/// The sizes of a tensor, outermost axis first. Written `shape![n, 3]`.
+/// The sizes of a tensor, outermost axis first, written `shape![n, 3]`.
 #[derive(Clone, PartialEq, Eq, Default)]
 pub struct Shape(Vec<Dim>);
 
 impl Shape {
-    /// The number of axes.
+    /// Returns the number of axes.
     ///
     /// ```
     /// assert_eq!(broadloom::shape![2, 3].rank(), 2);
@@ -485,7 +485,7 @@ impl<D: Into<Dim>> From<Vec<D>> for Shape {
 }
 
 impl fmt::Display for Shape {
-    /// `[n, 3]`
+    /// Prints `[n, 3]`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("[")?;
         for (axis, dim) in self.0.iter().enumerate() {
@@ -501,8 +501,8 @@ impl fmt::Debug for Shape {
     }
 }
 
-/// A [`Shape`] of numbers, symbols and expressions of them. For an axis of an input, `_` is a size that is inferred
-/// from the input's use, and `#n` one that is `n` or 1.
+/// Makes a [`Shape`] from numbers, symbols and expressions of them. For an axis of an input, `_` is a size inferred
+/// from the input's use, and `#n` is a size that is `n` or 1.
 ///
 /// ```
 /// use broadloom::prelude::*;

@@ -1,4 +1,4 @@
-//! Elementwise operations: the rows of the op table as methods, and the usual short names.
+//! Elementwise operations: the rows of the op table as methods, and common short names.
 
 use super::call::{Argument, Call};
 use super::operand::Operand;
@@ -11,7 +11,7 @@ use broadloom_ir::ops::Op;
 use broadloom_ir::{for_each_composed, for_each_op};
 use smallvec::SmallVec;
 
-/// An op of the table on operands of which at least one is a tensor.
+/// Applies an op of the table to operands, at least one of which is a tensor.
 pub(super) fn elementwise(op: Op, operands: &[Operand], site: Site) -> Tensor {
     registry::call(&tensors(operands), Call::elementwise(op, operands), site)
 }
@@ -20,7 +20,8 @@ fn tensors(operands: &[Operand]) -> SmallVec<[Tensor; 3]> {
     operands.iter().filter_map(Operand::as_tensor).collect()
 }
 
-/// `on_true` where `condition` holds, else `on_false`; the three broadcast. Both sides are computed everywhere.
+/// Returns `on_true` where `condition` holds and `on_false` elsewhere; all three broadcast. Both sides are computed
+/// for every element.
 ///
 /// ```
 /// use broadloom::prelude::*;
@@ -37,7 +38,7 @@ pub fn select(condition: Tensor, on_true: impl Into<Operand>, on_false: impl Int
     registry::call(&operands, Call::select(condition.expr, &sides), site)
 }
 
-/// A method per row of the table, with its documentation.
+/// Makes a documented method for each row of the table.
 macro_rules! methods {
     ($($(#[doc = $doc:literal])+ $name:ident = $variant:ident $operands:tt: $domain:ident -> $rule:ident
         { $($class:ident: $meaning:expr),* } $(tile $tile:ident)?)*) => {
@@ -67,10 +68,10 @@ macro_rules! methods {
 
 for_each_op!(methods);
 
-/// A method per composed function, with its documentation.
+/// Makes a documented method for each composed function.
 macro_rules! composed_methods {
     ($($(#[doc = $doc:literal])+ $name:ident = $variant:ident($x:ident $(, $y:ident)?))*) => {
-        /// Functions that are made of ops of the table. Operands broadcast; the second one may be a number.
+        /// Functions composed of ops of the table. Operands broadcast; the second may be a number.
         impl Tensor {
             $(
                 $(#[doc = $doc])+
@@ -89,10 +90,10 @@ fn composed(function: Composed, operands: &[Operand], site: Site) -> Tensor {
     registry::call(&tensors(operands), Call::composed(function, operands), site)
 }
 
-/// Numbers that are near each other, and what is no number.
+/// Closeness of numbers, and replacement of values that are not finite.
 impl Tensor {
-    /// Whether `abs(self - other) <= 1e-8 + 1e-5 * abs(other)`, with NumPy's tolerances: infinities are near themselves,
-    /// NaNs are near nothing.
+    /// Returns whether `abs(self - other) <= 1e-8 + 1e-5 * abs(other)`, which are NumPy's tolerances. Equal
+    /// infinities are close; a NaN is close to nothing.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -105,7 +106,7 @@ impl Tensor {
         self.is_close(other.into(), Tolerance::default(), Site::caller())
     }
 
-    /// Whether two numbers are as near each other as a tolerance says.
+    /// Returns whether two numbers are as close as `tolerance` requires.
     ///
     /// ```
     /// use broadloom::{Tolerance, prelude::*};
@@ -120,7 +121,7 @@ impl Tensor {
         self.is_close(other.into(), tolerance, Site::caller())
     }
 
-    /// Whether all elements are near each other, as by [`Tensor::isclose`].
+    /// Returns whether all elements are close, as defined by [`Tensor::isclose`].
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -139,7 +140,7 @@ impl Tensor {
         registry::call(&tensors(&operands), call, site)
     }
 
-    /// 0 in place of NaN, and the greatest and least finite number in place of the infinities.
+    /// Replaces NaN by 0, and the infinities by the greatest and least finite number.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -155,7 +156,7 @@ impl Tensor {
         })
     }
 
-    /// Numbers in place of NaN, infinity and minus infinity.
+    /// Replaces NaN, infinity and minus infinity by numbers.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -181,7 +182,7 @@ impl Tensor {
 
 macro_rules! aliases {
     ($($alias:ident = $name:ident $operation:literal;)*) => {
-        /// Short names of comparisons.
+        /// Short names for comparisons.
         impl Tensor {
             $(
                 #[doc = concat!("Whether `self ", $operation, " other`, element by element: [`Tensor::", stringify!($name), "`].\n", example!($alias))]
@@ -203,10 +204,10 @@ aliases! {
     ne = not_equal "!=";
 }
 
-/// Conversion.
+/// Conversion between dtypes.
 impl Tensor {
-    /// The elements converted to another dtype: floats to integers saturate and NaN gives 0, integers wrap, anything
-    /// to bool is `!= 0`.
+    /// Converts the elements to another dtype. Floats saturate to integers and NaN becomes 0; integers wrap; a
+    /// conversion to bool is `!= 0`.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -219,7 +220,7 @@ impl Tensor {
         self.convert(T::DTYPE, Site::caller())
     }
 
-    /// Like [`Tensor::cast`], to a dtype that is known only when the graph is built.
+    /// Like [`Tensor::cast`], to a dtype known only when the graph is built.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -239,7 +240,7 @@ impl Tensor {
 
 macro_rules! fallible {
     ($($try_name:ident = $name:ident $variant:ident;)*) => {
-        /// Forms that return a mistake at once, instead of leaving it for `check`.
+        /// Forms that return a mistake at once instead of leaving it for `check`.
         impl Tensor {
             $(
                 #[doc = concat!("Like [`Tensor::", stringify!($name), "`].\n\n# Errors\nIf the operands do not fit.\n",

@@ -1,7 +1,7 @@
-//! An example for the documentation of every method that comes from a table: inputs and what comes out. Each runs as
-//! a documentation test; a row of the op table without an example does not compile.
+//! An example for the documentation of each method that comes from a table: inputs and the result. Each runs as a
+//! documentation test; a row of the op table without an example does not compile.
 
-/// The text of an example. Numbers that are not exact are compared by four decimals.
+/// Returns the text of an example. Inexact numbers are compared to four decimals.
 macro_rules! example_text {
     ($name:ident($($args:literal)?) [$x:literal] $how:ident $t:ident $y:literal) => {
         example_text!(@ concat!("&", $x), "x", concat!($($args)?), $name $how $t $y)
@@ -25,7 +25,7 @@ macro_rules! example_text {
     (@check near $y:literal) => { concat!("assert_eq!(format!(\"{result:.4?}\"), \"", $y, "\");\n") };
 }
 
-/// Makes `example!(name)`, the text for the method of that name.
+/// Defines `example!(name)`, which returns the text for the method of that name.
 macro_rules! examples {
     ($($name:ident $(($args:literal))?: $($x:literal),+ => $how:ident $t:ident $y:literal;)*) => {
         macro_rules! example {

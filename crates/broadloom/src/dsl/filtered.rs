@@ -1,4 +1,4 @@
-//! Reductions of the elements for which a condition holds, and reductions that begin with a value.
+//! Reductions of the elements that satisfy a condition, and reductions with an initial value.
 
 use super::axes::IntoAxes;
 use super::operand::{Kind, Operand};
@@ -7,10 +7,10 @@ use super::tensor::Tensor;
 use broadloom_ir::graph::{Filter, Graph, Site, Spread, Terms};
 use broadloom_ir::reduce::ReduceOp;
 
-/// The elements of a tensor for which a condition holds, to be reduced: NumPy's `where=`. What [`Tensor::filter`] gives.
+/// The elements of a tensor that satisfy a condition, ready to be reduced: NumPy's `where=`. Made by
+/// [`Tensor::filter`].
 ///
-/// Nothing is stored, and nothing as large as the elements is made: those that are left out count as the neutral element
-/// of the reduction.
+/// Nothing as large as the elements is stored: the elements left out count as the neutral element of the reduction.
 #[derive(Debug, Clone, Copy)]
 pub struct Filtered {
     tensor: Tensor,
@@ -18,8 +18,8 @@ pub struct Filtered {
 }
 
 impl Tensor {
-    /// The elements for which a condition holds, to be reduced. The condition is a bool tensor that stretches to the shape
-    /// of this one.
+    /// Selects the elements that satisfy a condition, ready to be reduced. The condition is a bool tensor that
+    /// broadcasts to the shape of this one.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -35,7 +35,7 @@ impl Tensor {
     }
 }
 
-/// What is reduced: of which tensor, and by which condition.
+/// The operand of a reduction: a tensor and its condition.
 struct Reduced {
     tensor: Tensor,
     condition: Option<Tensor>,
@@ -75,7 +75,7 @@ impl Reduced {
     }
 }
 
-/// Both forms of a reduction of chosen elements, with an example on `[3, -1, 5]`.
+/// Makes both forms of a reduction of selected elements, with an example on `[3, -1, 5]`.
 macro_rules! filtered {
     ($($(#[doc = $doc:literal])+ $name:ident, $keepdims:ident => $t:ident $result:literal
         = |$reduced:ident, $axes:ident| $reduce:expr;)*) => {
@@ -107,24 +107,24 @@ macro_rules! filtered {
 }
 
 filtered! {
-    /// Their sum, as by [`Tensor::sum`]; 0 of none.
+    /// Their sum, as by [`Tensor::sum`]; 0 if there are none.
     sum, sum_keepdims => i64 "8" = |reduced, axes| reduced.reduce(ReduceOp::Sum, axes);
-    /// Their product, as by [`Tensor::prod`]; 1 of none.
+    /// Their product, as by [`Tensor::prod`]; 1 if there are none.
     prod, prod_keepdims => i64 "15" = |reduced, axes| reduced.reduce(ReduceOp::Prod, axes);
-    /// Their mean: the sum divided by the number; NaN of none.
+    /// Their mean: the sum divided by the number; NaN if there are none.
     mean, mean_keepdims => f64 "4.0" = |reduced, axes| reduced.reduce(ReduceOp::Mean, axes);
-    /// Whether any of them is true (not zero); false of none.
+    /// Whether any of them is true (not zero); false if there are none.
     any, any_keepdims => bool "true" = |reduced, axes| reduced.reduce(ReduceOp::Any, axes);
-    /// Whether all of them are true (not zero); true of none.
+    /// Whether all of them are true (not zero); true if there are none.
     all, all_keepdims => bool "true" = |reduced, axes| reduced.reduce(ReduceOp::All, axes);
-    /// Their variance, as by [`Tensor::var`]; NaN of none.
+    /// Their variance, as by [`Tensor::var`]; NaN if there are none.
     var, var_keepdims => f64 "1.0" = |reduced, axes| reduced.spread(0.0, false, axes);
-    /// Their standard deviation, as by [`Tensor::std`]; NaN of none.
+    /// Their standard deviation, as by [`Tensor::std`]; NaN if there are none.
     std, std_keepdims => f64 "1.0" = |reduced, axes| reduced.spread(0.0, true, axes);
 }
 
 impl Filtered {
-    /// The variance that divides by the number of chosen elements less a correction; see
+    /// Returns the variance that divides by the number of selected elements minus a correction; see
     /// [`Tensor::var_with_correction`].
     ///
     /// ```
@@ -138,7 +138,7 @@ impl Filtered {
         self.reduced(false, Site::caller()).spread(correction.into(), false, axes)
     }
 
-    /// The square root of [`Filtered::var_with_correction`].
+    /// Returns the square root of [`Filtered::var_with_correction`].
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -163,11 +163,11 @@ impl Tensor {
     }
 }
 
-/// Both forms of a reduction that begins with a value, of a tensor and of chosen elements.
+/// Makes both forms of a reduction with an initial value, for a tensor and for selected elements.
 macro_rules! with_initial {
     ($of:ident, $operand:literal, $call:literal: $($(#[doc = $doc:literal])+ $name:ident, $keepdims:ident: $op:ident => $result:literal;)*) => {
-        /// Reductions that begin with a value: NumPy's `initial=`. It is combined with the result in the end, has the
-        /// dtype of the result if it is a number, and broadcasts with the result if it is a tensor.
+        /// Reductions with an initial value: NumPy's `initial=`. The value is combined with the result at the end.
+        /// A number takes the dtype of the result; a tensor broadcasts with the result.
         impl $of {
             $(
                 $(#[doc = $doc])+
@@ -198,18 +198,18 @@ with_initial! { Tensor, "[3i64, 1, 5]", "":
     sum_with_initial, sum_with_initial_keepdims: Sum => "11";
     /// Product of the elements and a value.
     prod_with_initial, prod_with_initial_keepdims: Prod => "30";
-    /// The least of the elements and a value, which is the result of an empty axis.
+    /// The least of the elements and a value; for an empty axis, the value.
     min_with_initial, min_with_initial_keepdims: Min => "1";
-    /// The greatest of the elements and a value, which is the result of an empty axis.
+    /// The greatest of the elements and a value; for an empty axis, the value.
     max_with_initial, max_with_initial_keepdims: Max => "5";
 }
 with_initial! { Filtered, "[3i64, -1, 5]", "filter(x.gt(0)).":
-    /// Sum of the chosen elements and a value.
+    /// Sum of the selected elements and a value.
     sum_with_initial, sum_with_initial_keepdims: Sum => "10";
-    /// Product of the chosen elements and a value.
+    /// Product of the selected elements and a value.
     prod_with_initial, prod_with_initial_keepdims: Prod => "30";
-    /// The least of the chosen elements and a value, which is the result where there are none.
+    /// The least of the selected elements and a value; if no element is selected, the value.
     min_with_initial, min_with_initial_keepdims: Min => "2";
-    /// The greatest of the chosen elements and a value, which is the result where there are none.
+    /// The greatest of the selected elements and a value; if no element is selected, the value.
     max_with_initial, max_with_initial_keepdims: Max => "5";
 }

@@ -1,4 +1,4 @@
-//! The graph in which tensors live.
+//! The graph that owns tensors.
 
 use super::Tensor;
 use super::dims::{Dim, Shape, Symbol};
@@ -14,10 +14,10 @@ use broadloom_ir::{ExprId, SymbolId};
 use smallvec::SmallVec;
 use std::fmt;
 
-/// The owner of tensors and symbols: expressions are written with their handles, and dropping the graph frees them.
+/// Owns tensors and symbols: expressions are written with their handles, and dropping the graph frees them.
 ///
-/// Mistakes do not panic. They are collected, what depends on them is poisoned, and [`Graph::check`] or `compile`
-/// explains them all at once.
+/// Mistakes do not panic. The graph collects them and poisons whatever depends on them; [`Graph::check`] or
+/// `compile` explains them all at once.
 ///
 /// ```
 /// use broadloom::prelude::*;
@@ -33,14 +33,14 @@ pub struct Graph {
 }
 
 impl Graph {
-    /// An empty graph.
+    /// Creates an empty graph.
     #[track_caller]
     #[allow(clippy::new_without_default, reason = "a default graph would have no place where it was made")]
     pub fn new() -> Graph {
         Graph { key: registry::insert(Site::caller()) }
     }
 
-    /// A graph with inputs, which costs next to nothing as long as it is written like one of the scripts.
+    /// Creates a graph with inputs. It costs almost nothing as long as the calls repeat one of the scripts.
     pub(crate) fn scripted(
         declarations: &Declarations,
         scripts: &Scripts,
@@ -50,17 +50,17 @@ impl Graph {
         (Graph { key }, inputs)
     }
 
-    /// The position of the script that was written again, with these outputs.
+    /// Returns the position of the script that these calls and outputs repeat.
     pub(crate) fn finished(&self, outputs: &[Tensor]) -> Option<usize> {
         registry::finished(self.key, outputs)
     }
 
-    /// How this graph is written again, unless more was done than a script tells.
+    /// Returns the script that writes this graph again, unless the graph contains more than a script can express.
     pub(crate) fn script(&self, outputs: &[Tensor]) -> Option<Script> {
         registry::script(self.key, outputs)
     }
 
-    /// Symbols for sizes that are known only at run time. In one graph the same name is the same size.
+    /// Creates symbols for sizes known only at run time. Within one graph, equal names mean equal sizes.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -74,7 +74,7 @@ impl Graph {
         names.map(|name| self.add_symbol(name, site))
     }
 
-    /// A symbol for a size that is known only at run time.
+    /// Creates a symbol for a size known only at run time.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -86,7 +86,7 @@ impl Graph {
         self.add_symbol(name, Site::caller())
     }
 
-    /// A symbol for a size that each call gives by name, so that no array need determine it: see
+    /// Creates a symbol for a size that each call gives by name, so that no array has to determine it: see
     /// [`Inputs::with_size`](crate::Inputs::with_size).
     ///
     /// ```
@@ -105,8 +105,8 @@ impl Graph {
         Symbol { graph: self.key, id: id.unwrap_or(SymbolId::new(0)) }
     }
 
-    /// States that two sizes are equal, which each call checks. If one of them is a symbol that is not used yet, it
-    /// stands for the other one from now on, in every shape; else ([`Declared::Checked`]) shapes do not know it.
+    /// Declares two sizes equal, which each call checks. If one of them is an unused symbol, it stands for the
+    /// other size from now on, in every shape. Otherwise ([`Declared::Checked`]) shapes do not use the equality.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -134,8 +134,9 @@ impl Graph {
         declared.unwrap_or(Declared::Refused)
     }
 
-    /// Asks for warnings where operands of equally many elements broadcast, `[n, 1]` with `[n]`: before version 0.2,
-    /// torch took them element by element, and programs of that time mean it. Updates in place never warn.
+    /// Turns on warnings where operands with equal numbers of elements broadcast, such as `[n, 1]` with `[n]`:
+    /// torch before version 0.2 combined them element by element, and programs of that time rely on it. In-place
+    /// updates never warn.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -150,7 +151,7 @@ impl Graph {
         registry::with(self.key, |state| state.graph.warn_of_pointwise());
     }
 
-    /// The warnings so far.
+    /// Returns the warnings so far.
     ///
     /// ```
     /// assert!(broadloom::Graph::new().warnings().is_empty());
@@ -168,7 +169,7 @@ impl Graph {
         Symbol { graph: self.key, id: id.unwrap_or(SymbolId::new(0)) }
     }
 
-    /// An array that the caller passes at run time.
+    /// Declares an array that the caller passes at run time.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -181,7 +182,7 @@ impl Graph {
         self.add_input(name, T::DTYPE, &shape.into(), Site::caller())
     }
 
-    /// Like [`Graph::input`], of a dtype that is known only when the graph is built.
+    /// Like [`Graph::input`], with a dtype known only when the graph is built.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -205,8 +206,8 @@ impl Graph {
         Tensor { graph: self.key, expr: expr.unwrap_or(ExprId::new(0)) }
     }
 
-    /// A number of rank 0 with the dtype of its Rust type. (Numbers in expressions need not be made tensors: `x + 1`
-    /// takes the dtype of `x`.)
+    /// Makes a tensor of rank 0 from a number, with the dtype of its Rust type. Numbers in expressions do not need
+    /// this: `x + 1` has the dtype of `x`.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -219,7 +220,7 @@ impl Graph {
         registry::build(self.key, &[], &[], site, |graph, _| graph.constant(value.into_scalar(), site))
     }
 
-    /// Whether everything so far fits.
+    /// Checks everything written so far.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -231,13 +232,13 @@ impl Graph {
     /// ```
     ///
     /// # Errors
-    /// All mistakes made so far, each explained.
+    /// Returns all mistakes made so far, each with an explanation.
     pub fn check(&self) -> Result<(), Diagnostics> {
         registry::with(self.key, |state| state.graph.check()).unwrap_or(Ok(()))
     }
 
-    /// The mistakes made so far, which the graph then forgets: what was made without one can still be compiled, while
-    /// tensors that a mistake has left behind, and what was made of them, stay refused as outputs.
+    /// Returns the mistakes made so far and clears them. Tensors that do not depend on a mistake can still be
+    /// compiled; tensors that a mistake poisoned are still refused as outputs.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -258,7 +259,7 @@ impl Graph {
         taken.flatten()
     }
 
-    /// The part of the graph that the outputs need, checked.
+    /// Returns the checked part of the graph that the outputs need.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -270,7 +271,7 @@ impl Graph {
     /// ```
     ///
     /// # Errors
-    /// All mistakes made so far.
+    /// Returns all mistakes made so far.
     #[track_caller]
     pub fn finish<'a>(
         &self,
@@ -280,7 +281,7 @@ impl Graph {
         finish(self.key, &outputs, Site::caller())
     }
 
-    /// Compiles one kernel for several named outputs, which share what they have in common.
+    /// Compiles one kernel for several named outputs, which share common subexpressions.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -293,7 +294,7 @@ impl Graph {
     /// ```
     ///
     /// # Errors
-    /// All mistakes made so far, or what the compiler cannot do.
+    /// Returns all mistakes made so far, or whatever the compiler does not support.
     #[track_caller]
     pub fn compile<'a>(
         &self,
@@ -314,7 +315,7 @@ impl Graph {
     /// ```
     ///
     /// # Errors
-    /// All mistakes made so far, or what the compiler cannot do.
+    /// Returns all mistakes made so far, or whatever the compiler does not support.
     #[track_caller]
     pub fn compile_with<'a>(
         &self,
@@ -325,7 +326,7 @@ impl Graph {
     }
 }
 
-/// The part of a graph that the outputs need, checked.
+/// Returns the checked part of a graph that the outputs need.
 pub(super) fn finish(
     key: GraphKey,
     outputs: &[(&str, Tensor)],
@@ -345,7 +346,7 @@ pub(super) fn finish(
     finished.unwrap_or_else(|| Err(foreign(key))).map_err(|mistakes| {
         let located = |mut mistake: Diagnostic| {
             if mistake.problem == Problem::NoOutputs {
-                // What is missing has no place of its own.
+                // A missing output has no place of its own.
                 mistake.site = site;
             }
             mistake

@@ -13,7 +13,7 @@ use broadloom_ir::graph::{self as ir, Site};
 use broadloom_ir::ops::Op;
 
 impl Graph {
-    /// The integers 0, 1, 2, .. (`i64`) along one axis.
+    /// Returns the integers 0, 1, 2, .. (`i64`) along one axis.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -36,8 +36,8 @@ impl Graph {
         })
     }
 
-    /// The numbers `start`, `start + step`, `start + 2 * step`, .. before `stop`: integers (`i64`) or floats (`f64`).
-    /// A step below zero counts down.
+    /// Returns the numbers `start`, `start + step`, `start + 2 * step`, .. before `stop`, as integers (`i64`) or
+    /// floats (`f64`). A negative step counts down.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -63,7 +63,7 @@ impl Graph {
         })
     }
 
-    /// `length` numbers (`f64`) from `start` to `stop` at equal distances, both included.
+    /// Returns `length` evenly spaced numbers (`f64`) from `start` to `stop`, both included.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -82,7 +82,7 @@ impl Graph {
 }
 
 impl Tensor {
-    /// The size of an axis as a value (`i64`, rank 0), to compute with.
+    /// Returns the size of an axis as a value (`i64`, rank 0) for use in expressions.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -117,7 +117,7 @@ pub trait RangeNumber: sealed::Sealed + Copy {
     const DTYPE: DType;
     #[doc(hidden)]
     fn into_scalar(self) -> Scalar;
-    /// How many numbers there are from `start` to before `stop`.
+    /// Returns how many numbers there are from `start` to before `stop`.
     #[doc(hidden)]
     fn count(start: Self, stop: Self, step: Self) -> Result<i64, Problem>;
 }
@@ -158,7 +158,7 @@ impl RangeNumber for f64 {
             return Err(Problem::ZeroStep);
         }
         let count = ((stop - start) / step).ceil().max(0.0);
-        // A NaN among the bounds has become 0 by `max`.
+        // `max` has already turned a NaN among the bounds into 0.
         let is_counted = [start, stop, step].iter().all(|bound| bound.is_finite()) && count < i64::MAX as f64;
         if is_counted { Ok(count as i64) } else { Err(Problem::TooManyElements) }
     }

@@ -1,4 +1,4 @@
-//! Joining tensors along an axis, and reducing the rows of one by segments.
+//! Joins tensors along an axis, and reduces the rows of a tensor by segments.
 
 use super::axes::IntoAxis;
 use super::dims::Dim;
@@ -7,8 +7,8 @@ use super::tensor::Tensor;
 use broadloom_ir::ExprId;
 use broadloom_ir::graph::{Graph, SegmentOp, Site};
 
-/// The tensors one after the other along an axis. They take their common dtype; all other sizes must be equal (the
-/// constant 1 does not stretch). Of no tensors there is nothing to make one of: the result is a stale tensor.
+/// Concatenates tensors along an axis. The result has their common dtype. All other sizes must be equal (the
+/// constant 1 does not stretch). Without any tensor the graph is unknown, and the result is a stale tensor.
 ///
 /// ```
 /// use broadloom::prelude::*;
@@ -21,8 +21,8 @@ pub fn concat(tensors: impl AsRef<[Tensor]>, axis: impl IntoAxis) -> Tensor {
     join(tensors.as_ref(), axis.into_axis(), Site::caller(), Graph::concat)
 }
 
-/// The tensors, of equal shapes, side by side along a new axis. They take their common dtype. Of no tensors there is
-/// nothing to make one of: the result is a stale tensor.
+/// Stacks tensors of equal shapes along a new axis. The result has their common dtype. Without any tensor the graph
+/// is unknown, and the result is a stale tensor.
 ///
 /// ```
 /// use broadloom::prelude::*;
@@ -54,11 +54,11 @@ fn join(
 
 macro_rules! segments {
     ($($(#[doc = $doc:literal])+ $name:ident = $op:ident => $t:ident $result:literal;)*) => {
-        /// Reductions of rows (elements of the leading axis) by segments: group-by. The result has the number of
-        /// segments in place of the leading axis.
+        /// Reductions of rows (elements of the leading axis) by segments: group-by. The number of segments replaces
+        /// the leading axis.
         ///
-        /// `ids` are integers along one axis, one for each row, from 0 to below the number of segments; one that is
-        /// not is an error when the kernel runs.
+        /// `ids` are integers along one axis, one for each row, from 0 to below the number of segments; any other
+        /// id is an error at run time.
         impl Tensor {
             $(
                 $(#[doc = $doc])+
@@ -79,7 +79,7 @@ macro_rules! segments {
                 }
             )*
 
-            /// Number of rows (`i64`) of each segment, of which `self` holds the ids.
+            /// Counts the rows (`i64`) of each segment; `self` holds the ids.
             ///
             /// ```
             /// use broadloom::prelude::*;
@@ -99,12 +99,12 @@ macro_rules! segments {
 }
 
 segments! {
-    /// Sum of the rows of each segment, as by [`Tensor::sum`]; 0 of a segment without rows.
+    /// Sum of the rows of each segment, as by [`Tensor::sum`]; 0 for a segment without rows.
     segment_sum = Sum => i64 "result, [6, 0, 12]";
-    /// Least element of each segment; infinity, or the greatest integer, of a segment without rows.
+    /// Least element of each segment; infinity, or the greatest integer, for a segment without rows.
     segment_min = Min => i64 "result, [6, i64::MAX, 5]";
-    /// Greatest element of each segment; minus infinity, or the least integer, of a segment without rows.
+    /// Greatest element of each segment; minus infinity, or the least integer, for a segment without rows.
     segment_max = Max => i64 "result, [6, i64::MIN, 7]";
-    /// Mean of each segment; of integers in `f64`. NaN of a segment without rows.
+    /// Mean of each segment; `f64` for integers. NaN for a segment without rows.
     segment_mean = Mean => f64 "format!(\"{result:?}\"), \"[6.0, NaN, 6.0]\"";
 }

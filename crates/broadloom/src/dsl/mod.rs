@@ -1,6 +1,6 @@
-//! The language in which tensor expressions are written: [`Graph`], [`Tensor`] and sizes, all but the graph `Copy`.
+//! The language of tensor expressions: [`Graph`], [`Tensor`] and sizes. All but the graph are `Copy`.
 
-// First: its macros are in scope for the modules that follow.
+// This module comes first: its macros are in scope for the modules that follow.
 #[macro_use]
 mod examples;
 

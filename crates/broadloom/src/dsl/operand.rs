@@ -1,4 +1,4 @@
-//! What can stand beside a tensor in an expression.
+//! Operands of an expression: tensors and numbers.
 
 use super::Tensor;
 use broadloom_ir::graph::Literal;
@@ -6,11 +6,12 @@ use half::{bf16, f16};
 
 /// A tensor, or a number that takes the dtype of the tensors it meets.
 ///
-/// Methods that take `impl Into<Operand>` accept tensors and numbers of any Rust type. A number is *weak*, as in
-/// NumPy: `x + 1` has the dtype of `x`, whatever the width of the `1`; only a float that meets integers makes them
-/// `f64`, and an integer that meets bool makes it `i64`. One that the dtype cannot hold is a mistake.
+/// Methods with an `impl Into<Operand>` parameter accept tensors and numbers of any Rust type. A number is *weak*,
+/// as in NumPy: `x + 1` has the dtype of `x`, whatever the width of the `1`. Only two cases change the dtype: a
+/// float with integers gives `f64`, and an integer with bool gives `i64`. A number that the dtype cannot hold is a
+/// mistake.
 ///
-/// On the left of an operator stand literals, `i64`, `f64`, and any number as an `Operand`:
+/// The left side of an operator accepts literals, `i64`, `f64`, and any number as an `Operand`:
 ///
 /// ```
 /// use broadloom::{Operand, prelude::*};

@@ -1,7 +1,8 @@
 //! Rust's operators on tensors.
 //!
-//! `+ - * / %` are the ops of those names, `%` being [`Tensor::remainder`], whose result has the sign of the divisor
-//! as in Python, unlike Rust's. `& | ^ !` and `<< >>` are the bitwise ops, which on bool are and, or, xor and not.
+//! `+ - * / %` are the ops of those names. `%` is [`Tensor::remainder`]: its result has the sign of the divisor, as
+//! in Python and unlike Rust. `& | ^ !` and `<< >>` are the bitwise ops; on bool the first four are and, or, xor
+//! and not.
 
 use super::axes::IntoAxis;
 use super::elementwise::elementwise;
@@ -28,7 +29,7 @@ macro_rules! operators {
             }
         }
 
-        /// Makes the handle stand for the new expression. It does not write to an input: see [`Tensor::assign`].
+        /// Replaces this handle by the new expression. It does not write to an input: see [`Tensor::assign`].
         impl<T: Into<Operand>> $assign<T> for Tensor {
             #[track_caller]
             fn $assign_method(&mut self, other: T) {
@@ -44,9 +45,9 @@ operators! {
     Sub sub, SubAssign sub_assign = Subtract;
     /// [`Tensor::multiply`].
     Mul mul, MulAssign mul_assign = Multiply;
-    /// [`Tensor::divide`]: of integers in `f64`.
+    /// [`Tensor::divide`]: integers give `f64`.
     Div div, DivAssign div_assign = Divide;
-    /// [`Tensor::remainder`]: Python's, with the sign of the divisor.
+    /// [`Tensor::remainder`]: as in Python, with the sign of the divisor.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -67,12 +68,12 @@ operators! {
     Shr shr, ShrAssign shr_assign = BitwiseRightShift;
 }
 
-/// A binary op with an operand placed at an axis of the other.
+/// Makes a binary op that aligns one operand with an axis of the other.
 macro_rules! placed {
     ($($name:ident = $method:ident $op:ident $call:literal;)*) => {
-        /// PaddlePaddle's `axis=`: the first axis of the smaller operand stands at `axis` of the larger one, where
-        /// broadcasting aligns the last axes. -1 is what broadcasting does. Axes of the constant size 1 at the end of
-        /// the smaller operand are left out; operands of equal rank take 0 or -1.
+        /// PaddlePaddle's `axis=`: the first axis of the smaller operand is aligned with `axis` of the larger one,
+        /// whereas broadcasting aligns the last axes. -1 broadcasts as usual. Trailing axes of the constant size 1
+        /// of the smaller operand are ignored; operands of equal rank take 0 or -1.
         impl Tensor {
             $(
                 #[doc = concat!("[`Tensor::", stringify!($method), "`] of an operand placed at an axis.\n\n```")]
@@ -113,9 +114,9 @@ placed! {
     maximum_axis = maximum Maximum "x.maximum_axis(y, 1)";
 }
 
-/// Numbers on the left. Only one type of integers and one of floats: with more, the compiler could not tell the type
-/// of the `2.0` in `(2.0 * x).sqrt()`, nor that the product is a tensor. Others are written on the right, `x * a`, or
-/// as an [`Operand`].
+/// Numbers on the left. There is only one type of integers and one of floats: with more, the compiler could infer
+/// neither the type of the `2.0` in `(2.0 * x).sqrt()` nor that the product is a tensor. Write other numbers on the
+/// right, `x * a`, or as an [`Operand`].
 macro_rules! numbers_on_the_left {
     ($($t:ident: $($trait:ident $method:ident $op:ident),*;)*) => {$($(
         impl $trait<Tensor> for $t {

@@ -1,4 +1,4 @@
-//! Elements in order, places in what is in order, and quantiles.
+//! Sorting, binary search in sorted tables, and quantiles.
 
 use super::axes::{IntoAxes, IntoAxis};
 use super::call::{Along, AlongFn, Argument, Call};
@@ -7,11 +7,11 @@ use super::registry;
 use super::tensor::Tensor;
 use broadloom_ir::graph::{QuantileMethod, Quantiles, Site};
 
-/// Elements in order along an axis. The order is ascending: -0 before +0, and NaNs behind all numbers; descending is the
-/// reverse, NaNs first. Indices (`i64`) are those of a stable sort: of equal elements, which zeros are and NaNs, the lower
-/// one comes first, in either direction.
+/// Sorting along an axis. Ascending order puts -0 before +0, and NaNs after all numbers. Descending order is the
+/// reverse, with NaNs first. Indices (`i64`) are those of a stable sort: among equal elements, the lower index
+/// comes first in either direction. All zeros are equal, and so are all NaNs.
 impl Tensor {
-    /// The elements along an axis in ascending order.
+    /// Sorts the elements along an axis in ascending order.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -26,7 +26,7 @@ impl Tensor {
         })
     }
 
-    /// The elements along an axis in descending order.
+    /// Sorts the elements along an axis in descending order.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -41,7 +41,7 @@ impl Tensor {
         })
     }
 
-    /// The indices along an axis that put its elements in ascending order.
+    /// Returns the indices that sort the elements along an axis in ascending order.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -56,7 +56,7 @@ impl Tensor {
         })
     }
 
-    /// The indices along an axis that put its elements in descending order.
+    /// Returns the indices that sort the elements along an axis in descending order.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -77,8 +77,9 @@ impl Tensor {
         registry::call(&[self], Call::Along(along), site)
     }
 
-    /// Where values would stand in this table, which has one axis and is in ascending order: the number of its elements
-    /// that are less than each (`i64`). Of a table in no order, it is some number from 0 to the size, always the same.
+    /// Returns the position of each value in this table (`i64`): the number of table elements that are less than
+    /// it. The table has one axis and is in ascending order. In an unsorted table, the position is some number from
+    /// 0 to the size, the same on every run.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -91,7 +92,8 @@ impl Tensor {
         self.searched(&values.into(), false, Site::caller())
     }
 
-    /// Like [`Tensor::searchsorted`], behind elements that are equal: the number of those that are not greater.
+    /// Like [`Tensor::searchsorted`], but to the right of equal elements: the number of table elements that are not
+    /// greater.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -111,13 +113,13 @@ impl Tensor {
     }
 }
 
-/// What lies so far in the order along axes, from 0, the least element, to 1, the greatest. A NaN gives NaN; the `nan` forms
-/// leave NaNs out. The axes must not be empty.
+/// Quantiles: the values at fractions of the order along axes, from 0 for the least element to 1 for the greatest.
+/// A NaN gives NaN; the `nan` forms ignore NaNs. The axes must not be empty.
 ///
-/// One fraction takes the axes away; an array or a slice of fractions puts an axis for them in front, and floats become `f64`.
-/// Integers give `f64`, except by methods that give elements themselves.
+/// One fraction drops the axes. An array or a slice of fractions inserts an axis for them in front, and floats
+/// become `f64`. Integers give `f64`, except for methods that return elements themselves.
 impl Tensor {
-    /// A quantile, on the line between the two elements around it.
+    /// Returns a quantile, interpolated linearly between the two elements around it.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -131,7 +133,7 @@ impl Tensor {
         self.quantiles(at, axes, QuantileMethod::Linear, false, false, Site::caller())
     }
 
-    /// Like [`Tensor::quantile`], leaving axes of size 1.
+    /// Like [`Tensor::quantile`], but keeps the axes as size 1.
     ///
     /// ```
     /// # use broadloom::prelude::*;
@@ -144,7 +146,7 @@ impl Tensor {
         self.quantiles(at, axes, QuantileMethod::Linear, false, true, Site::caller())
     }
 
-    /// Like [`Tensor::quantile`], by another method.
+    /// Like [`Tensor::quantile`], with another method.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -158,7 +160,7 @@ impl Tensor {
         self.quantiles(at, axes, method, false, false, Site::caller())
     }
 
-    /// Like [`Tensor::quantile`], of what is no NaN; NaN if there is nothing else.
+    /// Like [`Tensor::quantile`], but ignores NaNs; NaN if there is nothing else.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -171,7 +173,7 @@ impl Tensor {
         self.quantiles(at, axes, QuantileMethod::Linear, true, false, Site::caller())
     }
 
-    /// Like [`Tensor::nanquantile`], leaving axes of size 1.
+    /// Like [`Tensor::nanquantile`], but keeps the axes as size 1.
     ///
     /// ```
     /// # use broadloom::prelude::*;
@@ -184,7 +186,7 @@ impl Tensor {
         self.quantiles(at, axes, QuantileMethod::Linear, true, true, Site::caller())
     }
 
-    /// Like [`Tensor::nanquantile`], by another method.
+    /// Like [`Tensor::nanquantile`], with another method.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -221,9 +223,9 @@ impl Tensor {
     }
 }
 
-/// Fractions from 0 to 1: one, or several, for which the result has an axis.
+/// Fractions from 0 to 1: one, or several that have an axis in the result.
 pub trait IntoFractions {
-    /// The fractions, and whether the result has an axis for them.
+    /// Returns the fractions, and whether the result has an axis for them.
     fn into_fractions(self) -> (Vec<f64>, bool);
 }
 
@@ -245,7 +247,7 @@ impl<const N: usize> IntoFractions for [f64; N] {
     }
 }
 
-/// The one axis that is given.
+/// Returns the axis if exactly one is given.
 fn first(axes: Option<&[i64]>) -> Option<i64> {
     axes.and_then(|axes| axes.first().copied())
 }

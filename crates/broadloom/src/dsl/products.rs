@@ -10,16 +10,18 @@ use smallvec::SmallVec;
 
 /// Sums of products of two tensors, by NumPy's rules.
 ///
-/// All of them are broadcasting, one multiplication and one sum: nothing as large as the products is stored, and what
-/// is computed of the result is part of the same loops. Operands take their common dtype, which is that of the result:
-/// integers wrap in it, unlike those of [`Tensor::sum`], bool is `or` of `and`. Floats add up in the order of a sum,
-/// with one rounding for product and sum; those of 16 bits do so as `f32`, and the sum is rounded once. An axis that is
-/// summed over must have the same size in both operands; not even the constant 1 stretches, which only batch axes do.
+/// Each of them is a broadcast, a multiplication and a sum: nothing as large as the products is stored, and ops on
+/// the result are fused into the same loops. Operands take their common dtype, which is also that of the result:
+/// integers wrap in it, unlike in [`Tensor::sum`]; bool uses `and` for products and `or` for sums. Floats add up in
+/// the order of a sum, with one rounding for each product and sum; 16-bit floats do so as `f32`, and the sum is
+/// rounded once at the end. A summed axis must have the same size in both operands; not even the constant 1
+/// stretches. Only batch axes stretch.
 impl Tensor {
-    /// The matrix product, NumPy's `@`: `[.., n, k]` times `[.., k, m]` is `[.., n, m]`, and the axes in front
-    /// broadcast. An operand of one axis is a row on the left and a column on the right; its axis is not in the result.
+    /// Multiplies matrices, like NumPy's `@`: `[.., n, k]` times `[.., k, m]` is `[.., n, m]`, and the leading axes
+    /// broadcast. An operand with one axis is a row on the left and a column on the right; the result does not have
+    /// that axis.
     ///
-    /// A mistake if the sizes of `k` are not known to be equal, or if an operand has no axes.
+    /// It is a mistake if the two sizes `k` are not known to be equal, or if an operand has no axes.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -40,10 +42,10 @@ impl Tensor {
         self.product(Product::Matmul, other, Site::caller())
     }
 
-    /// NumPy's `dot`: the last axis is summed over with the last but one, or the only one, of `other`; all other axes
-    /// stay, those of `self` first. If one of the two has no axes, it is their product.
+    /// NumPy's `dot`: sums products over the last axis and the last but one axis, or the only one, of `other`;
+    /// all other axes stay, those of `self` first. If either operand has no axes, it is their product.
     ///
-    /// A mistake if the sizes of the two axes are not known to be equal.
+    /// It is a mistake if the sizes of the two axes are not known to be equal.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -60,9 +62,9 @@ impl Tensor {
         self.product(Product::Dot, other, Site::caller())
     }
 
-    /// The sum of the products of all elements, which are paired in row-major order: of rank 0.
+    /// Returns the sum of the products of all elements, paired in row-major order, as a tensor of rank 0.
     ///
-    /// A mistake if the two are not known to have equally many.
+    /// It is a mistake if the two are not known to have the same number of elements.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -76,10 +78,11 @@ impl Tensor {
         self.product(Product::Vdot, other, Site::caller())
     }
 
-    /// The products of vectors that lie along an axis, which both operands count for themselves; all other axes
-    /// broadcast, and are the result.
+    /// Returns the inner products of vectors that lie along an axis, which is counted in each operand separately.
+    /// All other axes broadcast and form the result.
     ///
-    /// A mistake if the sizes along the axis are not known to be equal, or an operand has no such axis.
+    /// It is a mistake if the sizes along the axis are not known to be equal, or if an operand does not have that
+    /// axis.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -93,10 +96,10 @@ impl Tensor {
         self.product(Product::Vecdot(axis.into_axis()), other, Site::caller())
     }
 
-    /// The last axes of both operands summed over; all other axes stay, those of `self` first. If one of the two has no
-    /// axes, it is their product.
+    /// Sums products over the last axes of both operands; all other axes stay, those of `self` first. If either
+    /// operand has no axes, it is their product.
     ///
-    /// A mistake if the sizes of the last axes are not known to be equal.
+    /// It is a mistake if the sizes of the last axes are not known to be equal.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -110,8 +113,8 @@ impl Tensor {
         self.product(Product::Inner, other, Site::caller())
     }
 
-    /// Each element times each of `other`, both in row-major order: as many rows as `self` has elements, as many columns
-    /// as `other` has.
+    /// Multiplies each element by each element of `other`, both in row-major order: one row per element of `self`,
+    /// one column per element of `other`.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -124,11 +127,11 @@ impl Tensor {
         self.product(Product::Outer, other, Site::caller())
     }
 
-    /// Sums over pairs of axes; all other axes stay, those of `self` first. `axes` is a number, of the last axes of
-    /// `self` and as many first ones of `other`, or the axes of both.
+    /// Sums products over pairs of axes; all other axes stay, those of `self` first. `axes` is either a number,
+    /// which pairs that many last axes of `self` with the first axes of `other`, or the axes of both.
     ///
-    /// A mistake if the sizes of a pair are not known to be equal, if there is no such axis, or if the one operand has
-    /// more of them than the other.
+    /// It is a mistake if the sizes of a pair are not known to be equal, if an axis does not exist, or if the two
+    /// operands have different numbers of axes to pair.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -145,8 +148,8 @@ impl Tensor {
         self.product(Product::Tensordot(axes.into_pairs()), other, Site::caller())
     }
 
-    /// The Kronecker product: each element replaced by its product with all of `other`, so that sizes multiply. The
-    /// operand with fewer axes has others of size 1 in front.
+    /// Returns the Kronecker product: each element is replaced by its product with all of `other`, so that sizes
+    /// multiply. The operand with fewer axes gets axes of size 1 in front.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -166,19 +169,22 @@ impl Tensor {
     }
 }
 
-/// A sum of products as subscripts say it, which name the axes of each operand and, behind `->`, of the result: NumPy's
-/// `einsum`. Equal letters have equal sizes, or the constant 1, which stretches; what the result lacks is summed over.
+/// Sums products as described by subscripts, which name the axes of each operand and, after `->`, of the result:
+/// NumPy's `einsum`. Axes with the same letter have equal sizes, or the constant 1, which stretches. Letters
+/// missing from the result are summed over.
 ///
-/// * Without `->`, the result has the letters that stand once, in the order of the alphabet.
+/// * Without `->`, the result has the letters that occur once, in alphabetical order.
 /// * `...` stands for axes without a letter, which broadcast.
-/// * A letter twice in an operand is its diagonal.
+/// * A repeated letter in one operand selects its diagonal.
 ///
-/// The tensors take their common dtype, which is that of the result; integers wrap in it. Three or more are multiplied
-/// in pairs, in the order that takes the fewest multiplications by the sizes that are written or stated, else by those
-/// that are likely ([`Symbol::likely`](crate::Symbol::likely)); the rounding of floats depends on that order, which is
-/// part of the graph. Of no tensors there is nothing to make one of: the result is a stale tensor.
+/// The tensors take their common dtype, which is also that of the result; integers wrap in it. Three or more
+/// tensors are multiplied in pairs, in the order that takes the fewest multiplications. The sizes that decide are
+/// those written or declared, or else the likely ones ([`Symbol::likely`](crate::Symbol::likely)). The rounding of
+/// floats depends on that order, which is part of the graph. Without any tensor the graph is unknown, and the
+/// result is a stale tensor.
 ///
-/// It is a mistake if the subscripts do not describe the tensors, or if sizes of a letter are not known to be equal.
+/// It is a mistake if the subscripts do not describe the tensors, or if the sizes of a letter are not known to be
+/// equal.
 ///
 /// ```
 /// use broadloom::prelude::*;
@@ -205,7 +211,7 @@ pub fn einsum(subscripts: &str, tensors: impl AsRef<[Tensor]>) -> Tensor {
 
 /// The axes that [`Tensor::tensordot`] sums over.
 pub trait IntoPairs {
-    /// The pairs.
+    /// Returns the pairs.
     fn into_pairs(self) -> Pairs;
 }
 
@@ -229,7 +235,7 @@ impl<L: IntoAxis, R: IntoAxis> IntoPairs for (Vec<L>, Vec<R>) {
 macro_rules! counts_of_axes {
     ($($t:ty)*) => {$(
         impl IntoPairs for $t {
-            /// A negative number is more axes than there are.
+            /// A negative number counts as more axes than any tensor has.
             fn into_pairs(self) -> Pairs {
                 Pairs::Adjacent(usize::try_from(self).unwrap_or(usize::MAX))
             }

@@ -1,4 +1,4 @@
-//! Reductions over axes, and what is made of them.
+//! Reductions over axes, and functions composed of them.
 
 use super::axes::IntoAxes;
 use super::call::{Along, AlongFn, Call};
@@ -8,14 +8,14 @@ use broadloom_ir::ExprId;
 use broadloom_ir::graph::{Filter, Graph, Norm, Site, Spread, Terms};
 use broadloom_ir::reduce::ReduceOp;
 
-/// The axes as the graph takes them; `None` for all.
+/// The axes in the form that the graph takes; `None` for all.
 type Axes<'a> = Option<&'a [i64]>;
 
-/// Both forms of a reduction, each with an example on three numbers.
+/// Makes both forms of a reduction, each with an example on three numbers.
 macro_rules! reductions {
     ($($(#[doc = $doc:literal])+ $name:ident, $keepdims:ident: $x:literal => $t:ident $y:literal = $build:expr;)*) => {
-        /// Reductions over one axis, several or all (`..`); negative axes count from the last. The `_keepdims`
-        /// forms leave axes of size 1, so that the result broadcasts against the operand.
+        /// Reductions over one axis, several or all (`..`). Negative axes count from the end. The `_keepdims` forms
+        /// keep the axes as size 1, so that the result broadcasts against the operand.
         impl Tensor {
             $(
                 $(#[doc = $doc])+
@@ -46,14 +46,14 @@ macro_rules! reductions {
     };
 }
 
-/// A row of the table of reductions.
+/// Applies a row of the table of reductions.
 macro_rules! reduce {
     ($op:ident) => {
         |graph, operand, axes, keepdims, site| graph.reduce(ReduceOp::$op, operand, axes, keepdims, site)
     };
 }
 
-/// A row of the table, of the elements that are no NaN.
+/// Applies a row of the table to the elements that are not NaN.
 macro_rules! of_numbers {
     ($op:ident) => {
         |graph, operand, axes, keepdims, site| {
@@ -66,22 +66,22 @@ macro_rules! of_numbers {
 const NUMBERS: Filter = Filter { condition: None, numbers: true };
 
 reductions! {
-    /// Sum; of bool and integers in 64 bits. Float sums have a fixed order, so that the bits never depend on layout
-    /// or threads. An empty axis gives 0.
+    /// Sum of the elements; bool and integers are summed in 64 bits. Float sums have a fixed order, so the bits
+    /// never depend on layout or threads. An empty axis gives 0.
     sum, sum_keepdims: "[3i64, 1, 2]" => i64 "6" = reduce!(Sum);
-    /// Product; of bool and integers in 64 bits. An empty axis gives 1.
+    /// Product of the elements; bool and integers are multiplied in 64 bits. An empty axis gives 1.
     prod, prod_keepdims: "[3i64, 1, 2]" => i64 "6" = reduce!(Prod);
-    /// Least element; NaN if there is one. The axes must not be empty.
+    /// Least element; NaN if any element is NaN. The axes must not be empty.
     min, min_keepdims: "[3, 1, 2]" => i32 "1" = reduce!(Min);
-    /// Greatest element; NaN if there is one. The axes must not be empty.
+    /// Greatest element; NaN if any element is NaN. The axes must not be empty.
     max, max_keepdims: "[3, 1, 2]" => i32 "3" = reduce!(Max);
-    /// Mean; of integers in `f64`. An empty axis gives NaN.
+    /// Mean; integers give `f64`. An empty axis gives NaN.
     mean, mean_keepdims: "[3, 1, 2]" => f64 "2.0" = reduce!(Mean);
-    /// Index (`i64`) of the least element: the first of equal ones, or of NaNs. Over several axes it is the
+    /// Index (`i64`) of the least element; the first one among equal elements or NaNs. Over several axes it is the
     /// row-major index. The axes must not be empty.
     argmin, argmin_keepdims: "[3, 1, 2]" => i64 "1" = reduce!(ArgMin);
-    /// Index (`i64`) of the greatest element: the first of equal ones, or of NaNs. Over several axes it is the
-    /// row-major index. The axes must not be empty.
+    /// Index (`i64`) of the greatest element; the first one among equal elements or NaNs. Over several axes it is
+    /// the row-major index. The axes must not be empty.
     argmax, argmax_keepdims: "[3, 1, 2]" => i64 "0" = reduce!(ArgMax);
     /// Whether any element is true (not zero). An empty axis gives false.
     any, any_keepdims: "[0, 0, 2]" => bool "true" = reduce!(Any);
@@ -89,56 +89,57 @@ reductions! {
     all, all_keepdims: "[0, 0, 2]" => bool "false" = reduce!(All);
     /// Number of elements that are not zero (`i64`).
     count_nonzero, count_nonzero_keepdims: "[0, 1, 2]" => i64 "2" = Graph::count_nonzero;
-    /// Variance: the mean squared deviation from the mean, in two passes; of integers in `f64`. See
-    /// [`Tensor::var_with_correction`] for that of a sample.
+    /// Variance: the mean squared deviation from the mean, computed in two passes; integers give `f64`. See
+    /// [`Tensor::var_with_correction`] for the sample variance.
     var, var_keepdims: "[3, 1, 5, 3]" => f64 "2.0"
         = |graph, operand, axes, keepdims, site| graph.var(operand, axes, 0.0, keepdims, site);
-    /// Standard deviation: the square root of the variance; of integers in `f64`. See
-    /// [`Tensor::std_with_correction`] for that of a sample.
+    /// Standard deviation: the square root of the variance; integers give `f64`. See
+    /// [`Tensor::std_with_correction`] for the sample standard deviation.
     std, std_keepdims: "[3, 1, 5, 3, 1, 5, 3, 3, 3]" => f64 "(16.0f64 / 9.0).sqrt()"
         = |graph, operand, axes, keepdims, site| graph.std(operand, axes, 0.0, keepdims, site);
-    /// `log(sum(exp(x)))` without overflow; of integers in `f64`. An empty axis gives minus infinity.
+    /// `log(sum(exp(x)))` without overflow; integers give `f64`. An empty axis gives minus infinity.
     logsumexp, logsumexp_keepdims: "[1000.0, f64::NEG_INFINITY]" => f64 "1000.0" = Graph::logsumexp;
-    /// Greatest element less the least one. Integers wrap; not defined on bool. The axes must not be empty.
+    /// Greatest element minus the least. Integers wrap; bool is not supported. The axes must not be empty.
     ptp, ptp_keepdims: "[3, 1, 7]" => i32 "6" = Graph::ptp;
-    /// The middle element in order, or the mean of the two in the middle; of integers in `f64`. NaN if there is one. The
-    /// axes must not be empty.
+    /// The middle element in sorted order, or the mean of the two middle elements; integers give `f64`. NaN if any
+    /// element is NaN. The axes must not be empty.
     median, median_keepdims: "[7, 1, 2, 3]" => f64 "2.5"
         = |graph, operand, axes, keepdims, site| graph.median(operand, axes, false, keepdims, site);
-    /// Median of the elements that are no NaN; NaN if there are none. The axes must not be empty.
+    /// Median of the elements that are not NaN; NaN if there are none. The axes must not be empty.
     nanmedian, nanmedian_keepdims: "[3.0, f64::NAN, 2.0]" => f64 "2.5"
         = |graph, operand, axes, keepdims, site| graph.median(operand, axes, true, keepdims, site);
-    /// Sum of the elements that are no NaN, as by [`Tensor::sum`].
+    /// Sum of the elements that are not NaN, as by [`Tensor::sum`].
     nansum, nansum_keepdims: "[3.0, f64::NAN, 2.0]" => f64 "5.0" = of_numbers!(Sum);
-    /// Product of the elements that are no NaN, as by [`Tensor::prod`].
+    /// Product of the elements that are not NaN, as by [`Tensor::prod`].
     nanprod, nanprod_keepdims: "[3.0, f64::NAN, 2.0]" => f64 "6.0" = of_numbers!(Prod);
-    /// Mean of the elements that are no NaN; NaN if there are none.
+    /// Mean of the elements that are not NaN; NaN if there are none.
     nanmean, nanmean_keepdims: "[3.0, f64::NAN, 2.0]" => f64 "2.5" = of_numbers!(Mean);
-    /// Variance of the elements that are no NaN; NaN if there are none.
+    /// Variance of the elements that are not NaN; NaN if there are none.
     nanvar, nanvar_keepdims: "[3.0, f64::NAN, 2.0]" => f64 "0.25"
         = |graph, operand, axes, keepdims, site| {
             let spread = Spread { filter: NUMBERS, ..Spread::default() };
             graph.spread(spread, operand, axes, keepdims, site)
         };
-    /// Standard deviation of the elements that are no NaN; NaN if there are none.
+    /// Standard deviation of the elements that are not NaN; NaN if there are none.
     nanstd, nanstd_keepdims: "[3.0, f64::NAN, 2.0]" => f64 "0.5"
         = |graph, operand, axes, keepdims, site| {
             let spread = Spread { filter: NUMBERS, root: true, ..Spread::default() };
             graph.spread(spread, operand, axes, keepdims, site)
         };
-    /// Least element that is no NaN; NaN if there is none. The axes must not be empty.
+    /// Least element that is not NaN; NaN if there is none. The axes must not be empty.
     nanmin, nanmin_keepdims: "[3.0, f64::NAN, 2.0]" => f64 "2.0" = of_numbers!(Min);
-    /// Greatest element that is no NaN; NaN if there is none. The axes must not be empty.
+    /// Greatest element that is not NaN; NaN if there is none. The axes must not be empty.
     nanmax, nanmax_keepdims: "[3.0, f64::NAN, 2.0]" => f64 "3.0" = of_numbers!(Max);
-    /// Index (`i64`) of the least element, where a NaN counts as infinity; 0 if there are only NaNs.
+    /// Index (`i64`) of the least element; a NaN counts as infinity. 0 if all elements are NaN.
     nanargmin, nanargmin_keepdims: "[3.0, f64::NAN, 2.0]" => i64 "2" = of_numbers!(ArgMin);
-    /// Index (`i64`) of the greatest element, where a NaN counts as minus infinity; 0 if there are only NaNs.
+    /// Index (`i64`) of the greatest element; a NaN counts as minus infinity. 0 if all elements are NaN.
     nanargmax, nanargmax_keepdims: "[3.0, f64::NAN, 2.0]" => i64 "0" = of_numbers!(ArgMax);
 }
 
-/// Statistics of samples, norms, and softmax.
+/// Sample statistics, norms and softmax.
 impl Tensor {
-    /// Variance that divides by the number of elements less a correction: 1 for the unbiased estimate from a sample.
+    /// Returns the variance that divides by the number of elements minus a correction: 1 for the unbiased estimate
+    /// from a sample.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -154,7 +155,7 @@ impl Tensor {
         })
     }
 
-    /// Like [`Tensor::var_with_correction`], leaving axes of size 1.
+    /// Like [`Tensor::var_with_correction`], but keeps the axes as size 1.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -170,7 +171,7 @@ impl Tensor {
         })
     }
 
-    /// The square root of [`Tensor::var_with_correction`].
+    /// Returns the square root of [`Tensor::var_with_correction`].
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -186,7 +187,7 @@ impl Tensor {
         })
     }
 
-    /// Like [`Tensor::std_with_correction`], leaving axes of size 1.
+    /// Like [`Tensor::std_with_correction`], but keeps the axes as size 1.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -202,7 +203,7 @@ impl Tensor {
         })
     }
 
-    /// A norm of the vectors along axes; of integers in `f64`.
+    /// Returns a norm of the vectors along axes; integers give `f64`.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -219,7 +220,7 @@ impl Tensor {
         })
     }
 
-    /// Like [`Tensor::norm`], leaving axes of size 1.
+    /// Like [`Tensor::norm`], but keeps the axes as size 1.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -234,7 +235,7 @@ impl Tensor {
         })
     }
 
-    /// `exp(x) / sum(exp(x))` along axes, without overflow; of integers in `f64`.
+    /// Returns `exp(x) / sum(exp(x))` along axes, without overflow; integers give `f64`.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -248,7 +249,7 @@ impl Tensor {
         self.along("softmax", softmax, axes, true, Site::caller())
     }
 
-    /// The logarithm of [`Tensor::softmax`], `x - logsumexp(x)`.
+    /// Returns the logarithm of [`Tensor::softmax`], `x - logsumexp(x)`.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -262,7 +263,7 @@ impl Tensor {
         self.along("log_softmax", log_softmax, axes, true, Site::caller())
     }
 
-    /// `(x - mean) / sqrt(var + epsilon)` along axes; of integers in `f64`.
+    /// Returns `(x - mean) / sqrt(var + epsilon)` along axes; integers give `f64`.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -278,7 +279,7 @@ impl Tensor {
         })
     }
 
-    /// Like [`Tensor::layer_norm`], times `scale` and plus `offset`, which stretch to the shape of the tensor.
+    /// Like [`Tensor::layer_norm`], times `scale` plus `offset`, which broadcast to the shape of the tensor.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -303,8 +304,8 @@ impl Tensor {
         })
     }
 
-    /// The mean of the elements, each as often as its weight says: `sum(x * weights) / sum(weights)`. Weights have the
-    /// shape of the tensor, or one axis for each of `axes`, in their order. Integers compute in `f64`.
+    /// Returns the weighted mean `sum(x * weights) / sum(weights)`. Weights have the shape of the tensor, or one
+    /// axis for each of `axes`, in that order. Integers are computed in `f64`.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -320,7 +321,7 @@ impl Tensor {
         })
     }
 
-    /// What a function makes of this tensor and axes; `name` says all that it does.
+    /// Applies a function to this tensor and axes; `name` identifies everything that the function does.
     pub(super) fn along(
         self,
         name: &'static str,
@@ -348,10 +349,10 @@ impl Tensor {
     }
 }
 
-/// Both forms of an extreme with its place.
+/// Makes both forms of an extreme with its index.
 macro_rules! with_value {
     ($($name:ident, $keepdims:ident: $arg:ident, $extreme:ident = $doc:literal => $result:literal;)*) => {
-        /// Extremes with their places: two tensors, which one pass computes.
+        /// Extremes with their indices: two tensors computed in one pass.
         impl Tensor {
             $(
                 #[doc = concat!(

@@ -1,8 +1,8 @@
 //! The process-wide table behind the `Copy` handles of the DSL.
 //!
 //! A handle is the key of a graph and an id within it. Keys are never reused, so a handle that outlives its graph
-//! finds nothing, and what is done with it becomes a poisoned tensor instead of a panic. At most one graph is
-//! locked at a time, and never while code of the user runs.
+//! finds nothing, and using it gives a poisoned tensor instead of a panic. At most one graph is locked at a time,
+//! and never while user code runs.
 
 use super::call::Call;
 use super::dims::{Dim, Unusable};
@@ -18,13 +18,13 @@ use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError, RwLock};
 
-/// Names one graph of the process, for all time.
+/// Identifies one graph of the process; never reused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct GraphKey(u64);
 
 /// A live graph.
 pub(crate) struct Entry {
-    /// Where `Graph::new` was called.
+    /// The place where `Graph::new` was called.
     pub(crate) made_at: Site,
     content: Mutex<Content>,
 }
@@ -32,21 +32,21 @@ pub(crate) struct Entry {
 /// A graph, built when it is needed.
 #[derive(Default)]
 struct Content {
-    /// While it is written like one before.
+    /// Set while the calls repeat an earlier script.
     replay: Option<Replay>,
     state: Option<Box<State>>,
 }
 
-/// What is built in a graph.
+/// The contents of a built graph.
 pub(crate) struct State {
     pub(crate) graph: Graph,
     dims: Vec<ir::Dim>,
     interned: HashMap<ir::Dim, usize>,
-    /// What made the graph, if that is asked for and all of it can be told.
+    /// The recorded calls, if recording was requested and every change so far can be recorded.
     draft: Option<Draft>,
 }
 
-/// Keys are counted, so that a product spreads them enough.
+/// Hashes keys by a product, which spreads consecutive numbers well enough.
 #[derive(Default)]
 struct KeyHasher(u64);
 
@@ -69,13 +69,13 @@ type Entries = HashMap<GraphKey, Arc<Entry>, BuildHasherDefault<KeyHasher>>;
 static GRAPHS: LazyLock<RwLock<Entries>> = LazyLock::new(RwLock::default);
 static NEXT: AtomicU64 = AtomicU64::new(0);
 
-/// Enters an empty graph.
+/// Registers an empty graph.
 pub(crate) fn insert(made_at: Site) -> GraphKey {
     enter(made_at, Content { replay: None, state: Some(Box::new(State::new(Graph::new(), None))) })
 }
 
-/// Enters a graph with inputs, which will be told as a script if it can be. Where scripts that begin with these inputs
-/// are known, nothing is built as long as it is written like one of them.
+/// Registers a graph with inputs, and records its calls as a script if possible. If scripts with these inputs are
+/// known, nothing is built as long as the calls repeat one of them.
 pub(crate) fn insert_scripted(
     declarations: &Declarations,
     scripts: &Scripts,
@@ -103,18 +103,18 @@ fn enter(made_at: Site, content: Content) -> GraphKey {
     key
 }
 
-/// Frees a graph; its handles are stale from now on.
+/// Frees a graph; its handles become stale.
 pub(crate) fn remove(key: GraphKey) {
     let entry = GRAPHS.write().unwrap_or_else(PoisonError::into_inner).remove(&key);
     drop(entry);
 }
 
-/// The graph of a key, if it still lives.
+/// Returns the graph of a key, if it still exists.
 pub(crate) fn find(key: GraphKey) -> Option<Arc<Entry>> {
     GRAPHS.read().unwrap_or_else(PoisonError::into_inner).get(&key).cloned()
 }
 
-/// Runs `action` in a graph, if it still lives. What it does is not taken down.
+/// Runs `action` in a graph, if it still exists. Its changes are not recorded.
 pub(crate) fn with<R>(key: GraphKey, action: impl FnOnce(&mut State) -> R) -> Option<R> {
     let entry = find(key)?;
     let mut content = entry.lock();
@@ -123,20 +123,20 @@ pub(crate) fn with<R>(key: GraphKey, action: impl FnOnce(&mut State) -> R) -> Op
     Some(action(state))
 }
 
-/// Which of the scripts of [`insert_scripted`] a graph with these outputs was written like, from beginning to end.
+/// Returns which script of [`insert_scripted`] the calls and outputs of a graph repeat from beginning to end.
 pub(crate) fn finished(key: GraphKey, outputs: &[Tensor]) -> Option<usize> {
     let outputs = exprs_of(key, outputs)?;
     find(key)?.lock().replay.as_ref()?.finished(&outputs)
 }
 
-/// What made a graph with these outputs, if all of it can be told.
+/// Returns the calls that made a graph with these outputs, if all of them were recorded.
 pub(crate) fn script(key: GraphKey, outputs: &[Tensor]) -> Option<Script> {
     let outputs = exprs_of(key, outputs)?;
     let draft = find(key)?.lock().state().draft.take();
     draft.map(|draft| draft.end(&outputs))
 }
 
-/// The expressions, if all are of one graph.
+/// Returns the expressions, if all belong to one graph.
 fn exprs_of(key: GraphKey, tensors: &[Tensor]) -> Option<SmallVec<[ExprId; 4]>> {
     tensors.iter().map(|tensor| (tensor.graph == key).then_some(tensor.expr)).collect()
 }
@@ -168,7 +168,7 @@ impl State {
         State { graph, dims: Vec::new(), interned: HashMap::new(), draft }
     }
 
-    /// The index under which a dim is kept for `Copy` handles.
+    /// Returns the index under which a dim is stored for `Copy` handles.
     pub(crate) fn intern(&mut self, dim: ir::Dim) -> usize {
         let State { dims, interned, .. } = self;
         *interned.entry(dim).or_insert_with_key(|dim| {
@@ -177,17 +177,17 @@ impl State {
         })
     }
 
-    /// The dim of an index that [`State::intern`] gave.
+    /// Returns the dim at an index from [`State::intern`].
     pub(crate) fn dim(&self, index: usize) -> ir::Dim {
         self.dims[index].clone()
     }
 
-    /// How a symbol is printed.
+    /// Returns how a symbol is printed.
     pub(crate) fn named(&self, symbol: SymbolId) -> Named<'_> {
         self.graph.symbols().get(symbol.index()).map_or("?".into(), SymbolInfo::named)
     }
 
-    /// A poisoned expression for a size that is none; reports it unless that has been done.
+    /// Returns a poisoned expression for an unusable size, and reports the reason unless that has been done.
     pub(crate) fn poison(&mut self, unusable: Unusable, site: Site) -> ExprId {
         match unusable {
             Unusable::Problem(problem) => self.report(problem, site),
@@ -201,7 +201,7 @@ impl State {
     }
 }
 
-/// Where the result of an operation on tensors lives: the first of their graphs that still does.
+/// Returns the graph for the result of an operation on tensors: the first of their graphs that still exists.
 ///
 /// `operands` must not be empty.
 pub(crate) fn home(operands: &[Tensor]) -> GraphKey {
@@ -213,9 +213,9 @@ pub(crate) fn home(operands: &[Tensor]) -> GraphKey {
     alive.unwrap_or(first)
 }
 
-/// Builds an expression of a graph from tensors and sizes that should be of that graph. Those of other graphs, and
-/// sizes that could not be computed, give a poisoned tensor and a diagnostic in the graph; if the graph is gone, the
-/// tensor is stale, and whoever checks it will say so.
+/// Builds an expression from tensors and sizes of one graph. Operands of other graphs, and sizes that could not be
+/// computed, give a poisoned tensor and a diagnostic in the graph. If the graph no longer exists, the tensor is
+/// stale, and a check of it says so.
 pub(crate) fn build(
     key: GraphKey,
     operands: &[Tensor],
@@ -231,7 +231,7 @@ pub(crate) fn build(
     Tensor { graph: key, expr: state.insert(key, foreign, dims, site, action) }
 }
 
-/// Like [`build`], by a call as data, which is taken down.
+/// Like [`build`], for a call as data, which is recorded.
 pub(crate) fn call(operands: &[Tensor], call: Call, site: Site) -> Tensor {
     let key = home(operands);
     let Some(entry) = find(key) else { return Tensor { graph: key, expr: ExprId::new(0) } };
@@ -251,7 +251,7 @@ pub(crate) fn call(operands: &[Tensor], call: Call, site: Site) -> Tensor {
     Tensor { graph: key, expr }
 }
 
-/// Like [`build`], but what was recorded is taken back and returned.
+/// Like [`build`], but removes the recorded mistakes and returns them.
 pub(crate) fn attempt(
     key: GraphKey,
     operands: &[Tensor],
@@ -274,12 +274,13 @@ pub(crate) fn attempt(
     }
 }
 
-/// A tensor of no graph.
+/// Returns a tensor that belongs to no graph.
 pub(crate) fn stale() -> Tensor {
     Tensor { graph: GraphKey(u64::MAX), expr: ExprId::new(0) }
 }
 
-/// The mistake of operands of another graph. Looked up before this graph is locked: no thread ever holds two locks.
+/// Returns the mistake of operands from another graph. It is looked up before this graph is locked: no thread ever
+/// holds two locks.
 fn foreign(key: GraphKey, entry: &Entry, operands: &[Tensor]) -> Option<Problem> {
     operands.iter().find(|tensor| tensor.graph != key).map(|tensor| {
         let there = find(tensor.graph).map(|entry| entry.made_at);
@@ -288,7 +289,8 @@ fn foreign(key: GraphKey, entry: &Entry, operands: &[Tensor]) -> Option<Problem>
 }
 
 impl State {
-    /// The expression of an action on the graph of `key`, which this is, unless there is a mistake in its operands.
+    /// Returns the expression that an action makes in the graph of `key`, which is `state`, unless its operands
+    /// contain a mistake.
     fn insert(
         &mut self,
         key: GraphKey,

@@ -1,4 +1,4 @@
-//! What is computed of samples along an axis, of their places among sorted numbers, and of how they relate.
+//! Functions of samples along an axis, of positions in sorted numbers, and of relations between samples.
 
 use super::axes::IntoAxis;
 use super::registry;
@@ -6,12 +6,12 @@ use super::tensor::Tensor;
 use broadloom_ir::ExprId;
 use broadloom_ir::graph::{self as ir, Bins, Overlap, Site, Sliding};
 
-/// How far apart samples are: a number, or a tensor of places.
+/// The spacing of samples: a number, or a tensor of positions.
 #[derive(Debug, Clone, Copy)]
 pub enum Spacing {
-    /// Each so far from the one before.
+    /// A constant distance between neighbours.
     Step(f64),
-    /// At these places: one for each along the axis, or of the shape of the samples.
+    /// Positions: one for each sample along the axis, or a tensor with the shape of the samples.
     At(Tensor),
 }
 
@@ -42,10 +42,10 @@ impl Spacing {
     }
 }
 
-/// What is computed of samples along an axis, and of places among sorted numbers.
+/// Functions of samples along an axis, and of positions in sorted numbers.
 impl Tensor {
-    /// The area under samples along an axis, by trapezoids between samples that are so far apart, or at such places.
-    /// Integers and bool compute in `f64`.
+    /// Returns the area under samples along an axis by the trapezoidal rule, for a constant distance or for given
+    /// positions. Integers and bool are computed in `f64`.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -60,8 +60,9 @@ impl Tensor {
         self.spaced(spacing.into(), axis.into_axis(), Site::caller(), ir::Graph::trapezoid)
     }
 
-    /// The slopes of samples along an axis: half the difference of both neighbours, and at the ends the difference to
-    /// the one; at places of their own, the slopes of the parabolas through three. Integers and bool compute in `f64`.
+    /// Returns the slopes of samples along an axis: half the difference of the two neighbours, and at the ends the
+    /// difference to the only neighbour. Samples at given positions use the slopes of parabolas through three
+    /// samples. Integers and bool are computed in `f64`.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -86,13 +87,13 @@ impl Tensor {
         self.with(&operands, site, |graph| action(graph, self.expr, spacing, axis, site))
     }
 
-    /// What `action` makes of this tensor and others.
+    /// Applies `action` to this tensor and others.
     fn with(self, operands: &[Tensor], site: Site, action: impl FnOnce(&mut ir::Graph) -> ExprId) -> Tensor {
         registry::build(registry::home(operands), operands, &[], site, |graph, _| action(graph))
     }
 
-    /// The convolution with another vector: the sums of products of this one and the other, turned round, slid along it.
-    /// Integers keep their common dtype.
+    /// Returns the convolution with another vector: the other vector is reversed and slid along this one, with a
+    /// sum of products at each position. Integers keep their common dtype.
     ///
     /// ```
     /// use broadloom::{Overlap, prelude::*};
@@ -108,7 +109,7 @@ impl Tensor {
         self.with(&[self, other], site, |graph| graph.slide(Sliding::Convolve, vectors, overlap, site))
     }
 
-    /// The correlation with another vector, which is slid along this one as it is.
+    /// Returns the correlation with another vector, which is slid along this one without reversal.
     ///
     /// ```
     /// use broadloom::{Overlap, prelude::*};
@@ -122,7 +123,8 @@ impl Tensor {
         self.with(&[self, other], site, |graph| graph.slide(Sliding::Correlate, vectors, overlap, site))
     }
 
-    /// The polynomial of these coefficients, the highest first, at each element: a vector of up to 64.
+    /// Evaluates the polynomial with these coefficients, highest power first, at each element. The coefficients are
+    /// a vector of up to 64.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -139,8 +141,8 @@ impl Tensor {
         self.with(&[self, coefficients], site, |graph| graph.polyval(coefficients.expr, self.expr, site))
     }
 
-    /// The bin of each element (`i64`): how many of the bounds, in increasing order, it has reached, and in decreasing
-    /// order how many are above it.
+    /// Returns the bin of each element (`i64`). With increasing bounds it is the number of bounds that the element
+    /// has reached; with decreasing bounds, the number of bounds above it.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -154,8 +156,8 @@ impl Tensor {
         self.with(&[self, bounds], site, |graph| graph.digitize(self.expr, bounds.expr, false, site))
     }
 
-    /// Values at each element between those that are known at increasing places, on straight lines (`f64`); beyond the
-    /// ends, the values there.
+    /// Interpolates linearly at each element between values known at increasing positions (`f64`). Beyond the ends
+    /// it returns the values at the ends.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -171,8 +173,8 @@ impl Tensor {
         self.with(&[self, places, values], site, |graph| graph.interp(self.expr, known, [None, None], site))
     }
 
-    /// How many elements are in each of so many bins of equal width from `low` to `high` (`i64`), and the bounds of the
-    /// bins. The last bin has its upper bound; elements outside of all are in none.
+    /// Counts the elements in each of `bins` bins of equal width from `low` to `high` (`i64`), and returns the
+    /// counts and the bounds of the bins. The last bin includes its upper bound; elements outside are not counted.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -189,7 +191,7 @@ impl Tensor {
         (part(0), part(1))
     }
 
-    /// Whether each element is among some values.
+    /// Returns whether each element is one of some values.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -203,7 +205,7 @@ impl Tensor {
         self.with(&[self, values], site, |graph| graph.isin(self.expr, values.expr, site))
     }
 
-    /// The part of each number behind the point, with its sign, and the number without it.
+    /// Returns the fractional part of each number, with its sign, and the integer part.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -219,10 +221,10 @@ impl Tensor {
     }
 }
 
-/// How rows of numbers and vectors relate.
+/// Relations between rows of numbers and between vectors.
 impl Tensor {
-    /// The covariances of variables (`f64`), of which each row is one: their number of observations less 1 divides. Of one
-    /// vector it is the variance.
+    /// Returns the covariances of variables (`f64`), one variable per row, divided by the number of observations
+    /// minus 1. For a single vector it is the variance.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -236,7 +238,7 @@ impl Tensor {
         self.made(&[], Site::caller(), |graph, x, _, site| graph.cov(x, true, 1.0, site))
     }
 
-    /// The correlations of variables (`f64`), of which each row is one.
+    /// Returns the correlation coefficients of variables (`f64`), one variable per row.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -250,7 +252,7 @@ impl Tensor {
         self.made(&[], Site::caller(), |graph, x, _, site| graph.corrcoef(x, true, site))
     }
 
-    /// The cross products of vectors of three along an axis; the other axes broadcast.
+    /// Returns the cross products of vectors of three elements along an axis; the other axes broadcast.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -266,7 +268,8 @@ impl Tensor {
         self.with(&[self, other], site, |graph| graph.cross(operands, axis, site))
     }
 
-    /// A matrix with this vector on a diagonal, where the column is the row plus `offset`, and zeros beside it.
+    /// Returns a matrix with this vector on the diagonal where the column is the row plus `offset`, and zeros
+    /// elsewhere.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -279,7 +282,7 @@ impl Tensor {
         self.made(&[], Site::caller(), |graph, x, _, site| graph.diag(x, offset, site))
     }
 
-    /// Each element along an axis of constant size as often as a number of its own says.
+    /// Repeats each element along an axis of constant size by its own count.
     ///
     /// ```
     /// use broadloom::prelude::*;

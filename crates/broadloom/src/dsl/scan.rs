@@ -1,4 +1,4 @@
-//! Running results along an axis.
+//! Scans: running results along an axis.
 
 use super::axes::IntoAxis;
 use super::call::Call;
@@ -7,11 +7,11 @@ use super::tensor::Tensor;
 use broadloom_ir::graph::{Running, Site};
 use broadloom_ir::reduce::ReduceOp;
 
-/// Running results along an axis: element `i` combines the elements `0..=i`, one after the other, as NumPy does. The shape
-/// is that of the tensor. What they are computed of, and what is computed of them element by element, is fused; rows and
-/// columns beside each other are computed at once. Along one axis alone they are the work of one thread.
+/// Scans along an axis: element `i` combines the elements `0..=i` one after the other, as NumPy does. The shape
+/// stays the same. Scans fuse with the elementwise ops that feed them and with those that use their results; rows
+/// and columns that lie side by side are computed together. A scan of a single axis runs on one thread.
 impl Tensor {
-    /// Running sums, in the dtype that [`Tensor::sum`] has.
+    /// Returns running sums, in the dtype of [`Tensor::sum`].
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -24,7 +24,7 @@ impl Tensor {
         self.running(Running::of(ReduceOp::Sum), axis.into_axis(), Site::caller())
     }
 
-    /// Running products, in the dtype that [`Tensor::prod`] has.
+    /// Returns running products, in the dtype of [`Tensor::prod`].
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -37,7 +37,7 @@ impl Tensor {
         self.running(Running::of(ReduceOp::Prod), axis.into_axis(), Site::caller())
     }
 
-    /// Running sums from 0 on: one more than there are elements, the last of them the sum of all.
+    /// Returns running sums that start from 0: one more than there are elements, the last of them the sum of all.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -54,7 +54,7 @@ impl Tensor {
         )
     }
 
-    /// The least of the elements so far; NaN from the first NaN on.
+    /// Returns the least of the elements so far; NaN from the first NaN on.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -67,7 +67,7 @@ impl Tensor {
         self.running(Running::of(ReduceOp::Min), axis.into_axis(), Site::caller())
     }
 
-    /// The greatest of the elements so far; NaN from the first NaN on.
+    /// Returns the greatest of the elements so far; NaN from the first NaN on.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -81,7 +81,7 @@ impl Tensor {
         self.running(Running::of(ReduceOp::Max), axis.into_axis(), Site::caller())
     }
 
-    /// Running sums that count NaN as 0.
+    /// Returns running sums that count NaN as 0.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -98,7 +98,7 @@ impl Tensor {
         )
     }
 
-    /// Running products that count NaN as 1.
+    /// Returns running products that count NaN as 1.
     ///
     /// ```
     /// use broadloom::prelude::*;

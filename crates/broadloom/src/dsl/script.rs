@@ -1,4 +1,4 @@
-//! Graphs that are written again and again, as [`eval`](crate::eval()) does at each call.
+//! Graphs that are written repeatedly, as [`eval`](crate::eval()) does at each call.
 //!
 //! ```text
 //! first      declarations, calls ──▶ Graph ──▶ Script
@@ -6,7 +6,7 @@
 //!                          └── another call: Graph of the calls so far ──▶ as at first
 //! ```
 //!
-//! A graph numbers its expressions in the order of the calls, so that the same calls give the same handles.
+//! A graph numbers its expressions in the order of the calls, so the same calls give the same handles.
 
 use super::call::Call;
 use broadloom_ir::ExprId;
@@ -27,24 +27,24 @@ pub(crate) struct Declaration {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Size {
     Constant(i64),
-    /// A symbol, by number. Numbers begin with 0 and leave none out.
+    /// A symbol, by number. The numbers are consecutive from 0.
     Symbol(usize),
 }
 
 /// The inputs of a graph.
 pub(crate) type Declarations = SmallVec<[Declaration; 4]>;
 
-/// All that made a graph, in order.
+/// All calls that made a graph, in order.
 #[derive(Debug)]
 pub(crate) struct Script {
     draft: Draft,
     outputs: SmallVec<[ExprId; 4]>,
 }
 
-/// The scripts that begin with the same declarations.
+/// The scripts that start with the same declarations.
 pub(crate) type Scripts = Arc<[Arc<Script>]>;
 
-/// What made a graph so far.
+/// The calls that have made a graph so far.
 #[derive(Debug)]
 pub(super) struct Draft {
     made_at: Site,
@@ -53,7 +53,7 @@ pub(super) struct Draft {
     calls: Vec<Told>,
 }
 
-/// A call, where it was made, and what it gave.
+/// A call, the place where it was made, and its result.
 #[derive(Debug, Clone)]
 struct Told {
     call: Call,
@@ -68,14 +68,14 @@ impl Told {
 }
 
 impl Draft {
-    /// A graph with inputs alone.
+    /// Creates a graph with inputs only.
     pub(super) fn begin(declarations: Declarations, made_at: Site) -> (Graph, Draft) {
         let mut graph = Graph::new();
         let inputs = declare(&mut graph, &declarations, made_at);
         (graph, Draft { made_at, declarations, inputs, calls: Vec::new() })
     }
 
-    /// Takes down a call that was made.
+    /// Records a call.
     pub(super) fn add(&mut self, call: Call, site: Site, expr: ExprId) {
         self.calls.push(Told { call, site, expr });
     }
@@ -92,18 +92,18 @@ impl Draft {
     }
 }
 
-/// A graph that is being written like one before.
+/// A graph whose calls repeat those of an earlier script.
 #[derive(Debug)]
 pub(super) struct Replay {
     scripts: Scripts,
-    /// Which of them it follows.
+    /// The script that it follows.
     current: Arc<Script>,
-    /// How many calls were those of the script.
+    /// The number of calls that have matched the script.
     count: usize,
 }
 
 impl Replay {
-    /// The beginning of any of these scripts, if there are some.
+    /// Starts a replay of these scripts, if there are any.
     pub(super) fn new(scripts: &Scripts) -> Option<Replay> {
         let current = scripts.first()?.clone();
         Some(Replay { scripts: scripts.clone(), current, count: 0 })
@@ -113,7 +113,7 @@ impl Replay {
         &self.current.draft.inputs
     }
 
-    /// What the next call gives, if it is that of a script.
+    /// Returns the result of the next call, if a script has that call.
     pub(super) fn next(&mut self, call: &Call, site: Site) -> Option<ExprId> {
         let count = self.count;
         let is_next = |script: &Script| script.draft.calls.get(count).is_some_and(|told| told.is(call, site));
@@ -127,7 +127,7 @@ impl Replay {
         Some(self.current.draft.calls[count].expr)
     }
 
-    /// Which script this was from beginning to end.
+    /// Returns which script was repeated from beginning to end.
     pub(super) fn finished(&self, outputs: &[ExprId]) -> Option<usize> {
         let is_it = |script: &Arc<Script>| {
             script.draft.calls.len() == self.count
@@ -138,7 +138,7 @@ impl Replay {
         self.scripts.iter().position(is_it)
     }
 
-    /// The graph that the calls so far make.
+    /// Builds the graph that the calls so far make.
     pub(super) fn build(self) -> (Graph, Draft) {
         let script = &self.current.draft;
         let (mut graph, mut draft) = Draft::begin(script.declarations.clone(), script.made_at);

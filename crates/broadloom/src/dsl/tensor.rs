@@ -12,11 +12,11 @@ use broadloom_ir::dtype::DType;
 use broadloom_ir::graph::{CheckedGraph, Site};
 use std::fmt;
 
-/// An expression of a [`Graph`](crate::Graph): a small `Copy` handle that is written like a number.
+/// An expression of a [`Graph`](crate::Graph): a small `Copy` handle that is used like a number.
 ///
-/// Operators and methods make new expressions and compute nothing. Operands broadcast; numbers beside tensors are
-/// [weak](crate::Operand). The result of a mistake is a poisoned tensor, further use of which is silent; `check` and
-/// `compile` explain the mistake, the `try_` forms return it at once.
+/// Operators and methods build new expressions and compute nothing. Operands broadcast; numbers beside tensors are
+/// [weak](crate::Operand). A mistake gives a poisoned tensor, whose further use reports nothing more; `check` and
+/// `compile` explain the mistake, and the `try_` forms return it at once.
 ///
 /// ```
 /// use broadloom::prelude::*;
@@ -33,7 +33,7 @@ pub struct Tensor {
 }
 
 impl Tensor {
-    /// Type of the elements; `None` for what a mistake left behind.
+    /// Returns the dtype of the elements; `None` for a poisoned tensor.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -45,7 +45,7 @@ impl Tensor {
         self.inspect(|state| state.graph.dtype(self.expr))
     }
 
-    /// Sizes; those of rank 0 for what a mistake left behind.
+    /// Returns the sizes of the axes; an empty shape for a poisoned tensor.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -61,7 +61,7 @@ impl Tensor {
         dims.unwrap_or_default()
     }
 
-    /// Number of axes; 0 for what a mistake left behind.
+    /// Returns the number of axes; 0 for a poisoned tensor.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -73,7 +73,7 @@ impl Tensor {
         self.inspect(|state| state.graph.shape(self.expr).rank()).unwrap_or(0)
     }
 
-    /// Whether a mistake lies behind this tensor, or its graph was dropped.
+    /// Returns whether this tensor depends on a mistake, or its graph was dropped.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -89,7 +89,7 @@ impl Tensor {
         registry::with(self.graph, |state| (!state.graph.is_poisoned(self.expr)).then(|| action(state)))?
     }
 
-    /// The part of the graph that this tensor needs, checked, with the only output `out`.
+    /// Returns the checked part of the graph that this tensor needs, with the only output `out`.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -100,7 +100,7 @@ impl Tensor {
     /// ```
     ///
     /// # Errors
-    /// All mistakes made so far in the graph.
+    /// Returns all mistakes made so far in the graph.
     #[track_caller]
     pub fn finish(self) -> Result<CheckedGraph, Diagnostics> {
         graph::finish(self.graph, &[("out", self)], Site::caller())
@@ -118,7 +118,7 @@ impl Tensor {
     /// ```
     ///
     /// # Errors
-    /// All mistakes made so far in the graph, or what the compiler cannot do.
+    /// Returns all mistakes made so far in the graph, or whatever the compiler does not support.
     #[track_caller]
     pub fn compile(self) -> Result<Executable, CompileError> {
         Executable::compile(&self.finish()?, &CompileOptions::default())
@@ -136,7 +136,7 @@ impl Tensor {
     /// ```
     ///
     /// # Errors
-    /// All mistakes made so far in the graph, or what the compiler cannot do.
+    /// Returns all mistakes made so far in the graph, or whatever the compiler does not support.
     #[track_caller]
     pub fn compile_with(self, options: &CompileOptions) -> Result<Executable, CompileError> {
         Executable::compile(&self.finish()?, options)
@@ -144,7 +144,7 @@ impl Tensor {
 }
 
 impl fmt::Display for Tensor {
-    /// `f32[n, 3]`
+    /// Prints `f32[n, 3]`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.dtype() {
             Some(dtype) => write!(f, "{dtype}{}", self.shape()),

@@ -6,13 +6,14 @@ use super::registry;
 use super::tensor::Tensor;
 use broadloom_ir::graph::Site;
 
-/// The best elements along an axis, and their indices (`i64`): two tensors, which one pass computes, with the size `k`
-/// in place of the axis. `k` is a number from 1 to 64, and no more than the axis has elements.
+/// The best elements along an axis and their indices (`i64`): two tensors computed in one pass, in which size `k`
+/// replaces the size of the axis. `k` is a number from 1 to 64 and at most the size of the axis.
 ///
-/// The order is that of [`Tensor::max`] and [`Tensor::argmax`]: best first, of equal elements the one with the lower
+/// The order is that of [`Tensor::max`] and [`Tensor::argmax`]: best first, the lower index first among equal
+/// elements, and NaNs before all numbers.
 /// index first, and NaNs before all numbers.
 impl Tensor {
-    /// The `k` greatest elements along an axis, best first, and their indices.
+    /// Returns the `k` greatest elements along an axis, greatest first, and their indices.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -25,7 +26,8 @@ impl Tensor {
         self.best(k, axis.into_axis(), true, Site::caller())
     }
 
-    /// The `k` least elements along an axis, the least first, and their indices. NaNs come before all numbers here, too.
+    /// Returns the `k` least elements along an axis, least first, and their indices. NaNs come before all numbers
+    /// here too.
     ///
     /// ```
     /// use broadloom::prelude::*;

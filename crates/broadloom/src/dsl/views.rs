@@ -1,4 +1,4 @@
-//! Views: the same elements under other indices. They copy nothing; kernels read through them.
+//! Views: the same elements under other indices. Views copy nothing; kernels read through them.
 
 use super::axes::{IntoAxes, IntoAxis};
 use super::call::AlongFn;
@@ -12,7 +12,7 @@ use broadloom_ir::graph::{Site, SliceSpec};
 use broadloom_ir::shape;
 use std::ops::{Range, RangeFrom, RangeFull, RangeTo};
 
-/// A size in [`Tensor::reshape`]: a [`Dim`], or `-1` for the one that follows from the others.
+/// A size in [`Tensor::reshape`]: a [`Dim`], or `-1` for the size that follows from the others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NewSize(Option<Dim>);
 
@@ -49,10 +49,11 @@ enum Item {
 impl SliceItem {
     /// A new axis of size 1: `newaxis` in [`slice!`](crate::slice).
     pub const NEW_AXIS: SliceItem = SliceItem(Item::NewAxis);
-    /// All axes that are not named: `...` in [`slice!`](crate::slice).
+    /// All axes without an index of their own: `...` in [`slice!`](crate::slice).
     pub const REST: SliceItem = SliceItem(Item::Rest);
 
-    /// Every `step`-th element of a range, backwards if it is negative: `1..;2` in [`slice!`](crate::slice).
+    /// Takes every `step`-th element of a range, backwards if `step` is negative: `1..;2` in
+    /// [`slice!`](crate::slice).
     #[must_use]
     pub fn step(self, step: i64) -> SliceItem {
         match self.0 {
@@ -103,10 +104,10 @@ macro_rules! slice_indices {
 }
 slice_indices!(i32 i64 usize isize Dim Symbol);
 
-/// Indices for [`Tensor::slice`], one per axis from the first: ranges, ranges with a step after `;`, numbers and
-/// sizes (which drop the axis), `newaxis`, and `...` for all axes that are not named. Negative numbers count from
-/// the end. Axes after the last index are kept whole. A range between values of two types, such as a symbol and an
-/// expression, is written as a pair: `(n - 3, n)`.
+/// Makes the indices for [`Tensor::slice`], one per axis from the first: ranges, ranges with a step after `;`,
+/// numbers and sizes (which drop the axis), `newaxis`, and `...` for all remaining axes. Negative numbers count
+/// from the end. Axes after the last index are kept whole. Write a range between values of two types, such as a
+/// symbol and an expression, as a pair: `(n - 3, n)`.
 ///
 /// ```
 /// use broadloom::prelude::*;
@@ -145,7 +146,7 @@ macro_rules! slice {
 
 /// Views.
 impl Tensor {
-    /// The same elements in row-major order under another shape, one size of which may be `-1`: it follows from the
+    /// Returns the same elements in row-major order under another shape. One size may be `-1`; it follows from the
     /// others.
     ///
     /// ```
@@ -169,8 +170,8 @@ impl Tensor {
         })
     }
 
-    /// The same elements under sizes that equal those of the operand for reasons that shapes do not show: each call
-    /// checks it. `_` keeps a size. Only so does a symbol become a constant 1 within an expression.
+    /// Replaces sizes by equal ones where shapes do not show the equality; each call checks it. `_` keeps a size.
+    /// This is the only way for a symbol to become a constant 1 within an expression.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -197,7 +198,7 @@ impl Tensor {
         })
     }
 
-    /// Axis `i` of the result is axis `axes[i]` of the operand; `..` reverses the axes.
+    /// Permutes the axes: axis `i` of the result is axis `axes[i]` of the operand. `..` reverses the axes.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -219,7 +220,7 @@ impl Tensor {
         self.along("permute_dims", permute, axes, false, Site::caller())
     }
 
-    /// [`Tensor::permute_dims`] under its other name; see [`Tensor::t`] for that of matrices.
+    /// Another name for [`Tensor::permute_dims`]; see [`Tensor::t`] for the matrix transpose.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -233,7 +234,7 @@ impl Tensor {
         self.permute_dims(axes)
     }
 
-    /// The transpose: the last two axes are exchanged. A tensor of rank 0 or 1 is its own transpose.
+    /// Exchanges the last two axes. A tensor of rank 0 or 1 is its own transpose.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -290,7 +291,7 @@ impl Tensor {
         self.along("expand_dims", expand, axes, false, site)
     }
 
-    /// Removes axes, each of which must be the constant 1; `..` removes all that are.
+    /// Removes axes whose size is the constant 1; `..` removes all of them.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -313,7 +314,7 @@ impl Tensor {
         self.along("squeeze", squeeze, axes, false, Site::caller())
     }
 
-    /// Stretched to a shape by the broadcast rule.
+    /// Stretches to a shape by the broadcast rule.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -329,8 +330,8 @@ impl Tensor {
         })
     }
 
-    /// A part of the tensor; see [`slice!`](crate::slice) for the indices. Bounds are strict: a slice that does not
-    /// fit is a mistake, or an error when the sizes are known.
+    /// Returns a part of the tensor; see [`slice!`](crate::slice) for the indices. Bounds are strict: a slice that
+    /// does not fit is a mistake, or an error once the sizes are known.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -343,7 +344,7 @@ impl Tensor {
         self.take_slice(items.as_ref(), Site::caller())
     }
 
-    /// A range of one axis, with a step of either sign; the other axes are kept whole.
+    /// Slices one axis by a range, with a step of either sign; the other axes are kept whole.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -356,7 +357,7 @@ impl Tensor {
         self.slice_at(axis.into_axis(), range.into().step(step), Site::caller())
     }
 
-    /// The part at one index of an axis, which is dropped. A negative number counts from the end.
+    /// Returns the part at one index of an axis, and drops the axis. A negative index counts from the end.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -369,8 +370,9 @@ impl Tensor {
         self.slice_at(axis.into_axis(), SliceItem(Item::At(index.into())), Site::caller())
     }
 
-    /// What neighbours along an axis differ by, `order` times over: `x[1:] - x[:-1]`, and of bool whether they differ. The
-    /// axis is shorter by `order`, which is at most 16: a symbol has to be as much, while a constant size ends at 0.
+    /// Returns the differences of neighbours along an axis, taken `order` times: `x[1:] - x[:-1]`; for bool,
+    /// whether neighbours differ. The axis becomes shorter by `order`, which is at most 16: a symbolic size must be
+    /// at least `order`, while a constant size stops at 0.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -384,8 +386,8 @@ impl Tensor {
         registry::call(&[self], Call::Diff(self.expr, order, axis.into_axis()), Site::caller())
     }
 
-    /// The elements at the positions along `axis` that an integer tensor gives; its axes replace the axis. Negative
-    /// positions count from the end; one out of range is an error when the kernel runs.
+    /// Takes the elements along `axis` at positions given by an integer tensor, whose axes replace `axis`. Negative
+    /// positions count from the end; a position out of range is an error at run time.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -451,9 +453,9 @@ impl Tensor {
     }
 }
 
-/// Shapes for [`Tensor::reshape`]: arrays of sizes in which `-1` stands for the one that follows, or a [`Shape`].
+/// Shapes for [`Tensor::reshape`]: arrays of sizes in which `-1` stands for the size that follows, or a [`Shape`].
 pub trait IntoNewShape {
-    /// The sizes.
+    /// Returns the sizes.
     fn into_new_shape(self) -> Vec<NewSize>;
 }
 

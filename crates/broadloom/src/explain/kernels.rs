@@ -1,4 +1,4 @@
-//! Which expressions each kernel computes, and what lies between kernels.
+//! The expressions that each kernel computes, and the arrays between kernels.
 
 use super::{Bytes, Explanation};
 use broadloom_ir::ExprId;
@@ -7,14 +7,14 @@ use broadloom_loops::kernel::{Buffer, BufferId, Role};
 use broadloom_loops::plan::Planned;
 use std::collections::BTreeSet;
 
-/// What a kernel does, see [`Explanation::kernel_infos`].
+/// Describes a kernel; see [`Explanation::kernel_infos`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KernelInfo {
-    /// Its loops, outermost first, and which of them threads share or vectors take several steps of:
-    /// `for n (threads) for m (4 lanes)`.
+    /// Its loops, outermost first, and which of them threads share or vectors step through: `for n (threads) for m
+    /// (4 lanes)`.
     pub loops: String,
-    /// The expressions that it computes, as a whole or in part, in the order of the graph. One that is cheaper to
-    /// compute again than to store stands in several kernels.
+    /// The expressions that it computes, in whole or in part, in the order of the graph. An expression that is
+    /// cheaper to recompute than to store appears in several kernels.
     pub exprs: Vec<ExprId>,
     /// The arrays that it reads.
     pub reads: Vec<ArrayPlace>,
@@ -22,7 +22,7 @@ pub struct KernelInfo {
     pub writes: Vec<ArrayPlace>,
 }
 
-/// Which array a kernel reads or writes.
+/// An array that a kernel reads or writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ArrayPlace {
     /// An index into the graph's inputs.
@@ -38,20 +38,20 @@ pub enum ArrayPlace {
 pub struct TemporaryInfo {
     /// Its name in the printed loops.
     pub name: String,
-    /// The expression whose value it holds, or of which it holds partial results.
+    /// The expression whose value or partial results it holds.
     pub expr: ExprId,
-    /// Type of the elements: that of the expression, or of what it accumulates.
+    /// The dtype of the elements: that of the expression, or of its accumulators.
     pub dtype: DType,
-    /// The sizes in symbols. `groups0` and the like are the numbers of parts into which a reduction is cut.
+    /// The sizes in symbols. Names such as `groups0` stand for the number of parts of a reduction.
     pub sizes: Vec<String>,
-    /// How large it is.
+    /// Its size in bytes.
     pub bytes: Bytes,
-    /// Why it is stored.
+    /// The reason why it is stored.
     pub reason: String,
 }
 
 impl Explanation {
-    /// What each kernel does, in launch order.
+    /// Returns what each kernel does, in launch order.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -94,8 +94,8 @@ impl Explanation {
         infos
     }
 
-    /// What becomes of each tensor of the graph and why, in order: the plan from which kernels were made. What an
-    /// expression was split into for the machine has an entry each.
+    /// Returns what becomes of each tensor of the graph and why, in order: the plan from which kernels were made.
+    /// If an expression was split for the machine, each part has an entry.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -116,7 +116,7 @@ impl Explanation {
         &self.schedule().plan
     }
 
-    /// The arrays that are stored between kernels.
+    /// Returns the arrays that are stored between kernels.
     ///
     /// ```
     /// use broadloom::prelude::*;

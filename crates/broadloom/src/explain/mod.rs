@@ -1,4 +1,4 @@
-//! What was made of a graph.
+//! Explanations of compiled graphs.
 
 mod kernels;
 mod variants;
@@ -17,8 +17,9 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What was made of a graph for dense arrays of all sizes, or for [some arrays](crate::Bound::explain): printed, the loops of each kernel and facts about them; its methods
-/// answer questions that tests can ask.
+/// Explains what the compiler made of a graph for dense arrays of all sizes, or for [some
+/// arrays](crate::Bound::explain). It prints the loops of each kernel and facts about them; its methods answer
+/// questions that tests can ask.
 ///
 /// ```
 /// use broadloom::prelude::*;
@@ -41,7 +42,7 @@ pub struct Explanation {
     compile_time: Duration,
 }
 
-/// A number of bytes that may depend on symbols. It compares with numbers and prints like a size.
+/// A number of bytes that may depend on symbols. It compares with numbers, and prints like a size.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Bytes {
     dim: Dim,
@@ -49,7 +50,7 @@ pub struct Bytes {
 }
 
 impl Bytes {
-    /// The number, if it is the same for all sizes.
+    /// Returns the number, if it is the same for all sizes.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -91,8 +92,8 @@ impl Explanation {
         &self.variant.schedule
     }
 
-    /// How many times the graph was compiled so far: once for dense arrays of all sizes, and once for every other
-    /// combination of layouts and of short sizes (of a reduction, or of a trailing axis) that was met.
+    /// Returns how many times the graph has been compiled so far: once for dense arrays of all sizes, and once for
+    /// each other combination of layouts and short sizes (of a reduction or a trailing axis) that calls have used.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -110,7 +111,7 @@ impl Explanation {
         1 + self.inner.variants.others().len()
     }
 
-    /// Number of kernels, each a fused loop nest.
+    /// Returns the number of kernels, each a fused loop nest.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -124,7 +125,7 @@ impl Explanation {
         self.schedule().kernels.len()
     }
 
-    /// Bytes of all arrays that are stored between kernels: 0 if everything is fused.
+    /// Returns the number of bytes of all arrays stored between kernels: 0 if everything is fused.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -147,8 +148,8 @@ impl Explanation {
         Bytes { text: self.schedule().show(&total), dim: total }
     }
 
-    /// Whether a loop over the axis of this name computes several neighbours at once, or hands them to a vector
-    /// function. Axes are named after the symbols of their sizes; see the printed loops.
+    /// Returns whether a loop over the axis of this name computes several neighbours at once, or hands them to a
+    /// vector function. Axes are named after the symbols of their sizes; see the printed loops.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -166,8 +167,8 @@ impl Explanation {
         self.schedule().kernels.iter().any(vectorized)
     }
 
-    /// Ops, with the dtypes of their operands, that call a function per element because there is no code for them: in
-    /// hot loops a slow thing.
+    /// Returns the ops, with the dtypes of their operands, that call a function for each element because there is
+    /// no inline code for them. In hot loops this is slow.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -181,8 +182,9 @@ impl Explanation {
         self.variant.module.scalar_calls().to_vec()
     }
 
-    /// Whether an input of this name, which is [assigned](crate::Tensor::assign) to, is written directly: `false` if
-    /// its new value is computed aside and copied, which the printed text explains. `None` if it is not assigned to.
+    /// Returns whether an input of this name, which is [assigned](crate::Tensor::assign) to, is written directly:
+    /// `false` if its new value is computed aside and copied, for which the printed text gives the reason. `None`
+    /// if nothing is assigned to it.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -202,7 +204,7 @@ impl Explanation {
         outputs.filter(|(output, _)| output.assigned.is_some()).map(|(output, aside)| (&*output.name, *aside))
     }
 
-    /// How long it took to compile.
+    /// Returns how long compilation took.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -216,7 +218,7 @@ impl Explanation {
         self.compile_time
     }
 
-    /// Bytes of machine code.
+    /// Returns the number of bytes of machine code.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -230,7 +232,7 @@ impl Explanation {
         self.variant.module.code_bytes()
     }
 
-    /// The graph of kernels and the arrays between them, in the DOT language.
+    /// Returns the graph of kernels and the arrays between them, in the DOT language.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -244,7 +246,7 @@ impl Explanation {
         &self.schedule().dot
     }
 
-    /// The graph that was compiled; printed, one line per expression.
+    /// Returns the graph that was compiled; it prints one line per expression.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -258,7 +260,8 @@ impl Explanation {
         &self.inner.graph
     }
 
-    /// Cranelift's intermediate representation of all kernels, compiled once more to keep it.
+    /// Returns Cranelift's intermediate representation of all kernels. This compiles them once more to keep the
+    /// text.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -270,13 +273,14 @@ impl Explanation {
     /// ```
     ///
     /// # Errors
-    /// If compiling fails.
+    /// Returns an error if compilation fails.
     pub fn clif(&self) -> Result<String, CompileError> {
         self.text(|module, kernel| module.clif(kernel).map(str::to_string))
     }
 
-    /// Bytes of the vector registers that the code of each kernel uses: 16, or on x86-64 (but for Windows) 32 with AVX2 and
-    /// 64 with AVX-512, where the back end for them knows all that the kernel consists of.
+    /// Returns the size in bytes of the vector registers that each kernel uses: 16, or on x86-64 (except on
+    /// Windows) 32 with AVX2 and 64 with AVX-512, provided that the back end for wide registers supports everything
+    /// in the kernel.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -290,8 +294,8 @@ impl Explanation {
         self.vectors().map(|vectors| vectors.bytes).collect()
     }
 
-    /// How often the innermost loops of each kernel move a register to the stack or back, summed over their code:
-    /// `None` where Cranelift has made the code, which does not tell.
+    /// Returns how often the innermost loops of each kernel move a register to the stack or back, summed over their
+    /// code: `None` where Cranelift generated the code, which does not report it.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -310,7 +314,7 @@ impl Explanation {
         kernels.filter_map(|kernel| self.variant.module.vectors(kernel))
     }
 
-    /// The machine code of all kernels as assembly, compiled once more to keep it.
+    /// Returns the machine code of all kernels as assembly. This compiles them once more to keep the text.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -322,7 +326,7 @@ impl Explanation {
     /// ```
     ///
     /// # Errors
-    /// If compiling fails.
+    /// Returns an error if compilation fails.
     pub fn disassembly(&self) -> Result<String, CompileError> {
         self.text(|module, kernel| module.disassembly(kernel).map(str::to_string))
     }

@@ -1,11 +1,11 @@
-//! For which calls code was compiled.
+//! The calls for which code was compiled.
 
 use crate::bind::SymbolNames;
 use crate::compiled::Inner;
 use crate::variant::Variant;
 use broadloom_loops::{IndexWidth, Layout, LowerOptions};
 
-/// The facts on which a variant relies and the general one does not: `d = 3`, `x is strided`.
+/// Returns the facts that a variant relies on and the general one does not: `d = 3`, `x is strided`.
 pub(super) fn facts(inner: &Inner, variant: &Variant) -> String {
     let (graph, general) = (&inner.graph, &inner.variants.general.facts);
     let LowerOptions {

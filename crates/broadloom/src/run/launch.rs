@@ -1,4 +1,4 @@
-//! Calls kernels: the one place where pointers become arguments of machine code.
+//! Calls kernels: the only place where pointers become arguments of machine code.
 #![allow(unsafe_code, reason = "machine code is called with pointers that the binding proves valid")]
 
 use super::RunError;
@@ -13,7 +13,7 @@ use smallvec::SmallVec;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Runs into arrays that were allocated for this binding, and declares them written.
+/// Runs into arrays allocated for this binding, and marks them as written.
 ///
 /// `arrays` have been allocated by the plan of `binding`, whose inputs have the geometries of `inputs`.
 pub(super) fn run_allocated(
@@ -31,7 +31,7 @@ pub(super) fn run_allocated(
     Ok(())
 }
 
-/// Runs into arrays of the caller, which have the geometries that `binding` was made for.
+/// Runs into arrays of the caller, which have the geometries for which `binding` was made.
 pub(super) fn run_borrowed(
     inner: &Inner,
     binding: &Binding,
@@ -41,7 +41,7 @@ pub(super) fn run_borrowed(
     run(inner, binding, inputs, |output| outputs[output].pointer())
 }
 
-/// `array` gives the arrays of the outputs that are not assigned to inputs.
+/// Runs the kernels. `array` returns the arrays of the outputs that are not assigned to inputs.
 fn run(
     inner: &Inner,
     binding: &Binding,
@@ -50,8 +50,8 @@ fn run(
 ) -> Result<(), RunError> {
     inner.with_arena(binding.arena_bytes, |arena| {
         let mut pointer = |base: Base| match base {
-            // Kernels write to an input only if it is assigned to: then it is exclusive, as was checked when the arrays
-            // were ordered, and was made from a pointer that may write.
+            // Kernels write to an input only if it is assigned to. Such an input is exclusive, which was checked
+            // when the arrays were ordered, and comes from a pointer that may write.
             Base::Input(input) => match &inputs[input] {
                 Some(input) => input.view.pointer().cast_mut(),
                 None => std::ptr::null_mut(),
@@ -64,7 +64,7 @@ fn run(
             let mut arguments: SmallVec<[u64; 32]> = SmallVec::from_slice(&launch.arguments);
             let params = arguments.len() - launch.bases.len();
             for (argument, base) in arguments[params..].iter_mut().zip(&launch.bases) {
-                // On 64-bit targets; a distance fits as it was checked as bytes of an array.
+                // Targets are 64-bit, and the distance was checked as bytes of an array, so it fits.
                 let distance = argument.cast_signed() as isize;
                 *argument = pointer(*base).wrapping_offset(distance).expose_provenance() as u64;
             }
@@ -87,7 +87,7 @@ fn run(
     })
 }
 
-/// Runs a kernel on several threads. What data have no result is added to `failure`.
+/// Runs a kernel on several threads. Data without a result are added to `failure`.
 fn run_chunks(
     inner: &Inner,
     binding: &Binding,

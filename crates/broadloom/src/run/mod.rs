@@ -21,7 +21,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard};
 use thiserror::Error;
 
-/// Arrays that fit a kernel. What is left to fail is what data can do.
+/// Arrays that fit a kernel. Only the data can still make a run fail.
 ///
 /// ```
 /// use broadloom::prelude::*;
@@ -39,7 +39,7 @@ pub struct Bound<'a> {
     binding: Arc<Binding>,
     inputs: Ordered<'a>,
     given: Given,
-    /// Held by a run, if it writes to inputs: no two may at once.
+    /// Locked during a run if it writes to inputs: two such runs must not overlap.
     writing: Option<Mutex<()>>,
 }
 
@@ -66,8 +66,8 @@ impl<'a> Bound<'a> {
         Ok(Bound { inner, binding, inputs, given: given.clone(), writing })
     }
 
-    /// Computes the outputs in arrays of their own. Inputs that are [assigned](crate::Tensor::assign) to are written
-    /// once more by each run.
+    /// Computes the outputs into new arrays. Each run writes again to the inputs that are
+    /// [assigned](crate::Tensor::assign) to.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -83,7 +83,7 @@ impl<'a> Bound<'a> {
     /// ```
     ///
     /// # Errors
-    /// If the data are such that there is no result, or memory cannot be had.
+    /// Returns an error if the data have no result, or if memory is not available.
     pub fn run(&self) -> Result<Outputs, RunError> {
         let _writing = self.writes();
         let mut outputs = Outputs::none();
@@ -91,7 +91,7 @@ impl<'a> Bound<'a> {
         Ok(outputs)
     }
 
-    /// Computes the outputs in arrays of the caller, like [`Executable::run_into`](crate::Executable::run_into).
+    /// Computes the outputs into arrays of the caller, like [`Executable::run_into`](crate::Executable::run_into).
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -106,7 +106,8 @@ impl<'a> Bound<'a> {
     /// ```
     ///
     /// # Errors
-    /// If the arrays do not fit, or the data are such that there is no result; then the outputs are unspecified.
+    /// Returns an error if the arrays do not fit, or if the data have no result; in the latter case the contents of
+    /// the outputs are unspecified.
     #[track_caller]
     pub fn run_into<'b>(&self, outputs: impl IntoOutputs<'b>) -> Result<(), CallError> {
         let site = Site::caller();
@@ -115,12 +116,13 @@ impl<'a> Bound<'a> {
             .map_err(|error| error.called_from(site))
     }
 
-    /// Held while inputs are written to, if some are.
+    /// Locks writes to inputs, if the kernel makes any.
     fn writes(&self) -> Option<MutexGuard<'_, ()>> {
         self.writing.as_ref().map(lock)
     }
 
-    /// What was made of the graph for these arrays: it may rely on their layouts, and on sizes that are short.
+    /// Returns what the compiler made of the graph for these arrays: the code may rely on their layouts, and on
+    /// short sizes.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -141,7 +143,8 @@ impl<'a> Bound<'a> {
         Explanation::new(self.inner.clone(), variant, compile_time)
     }
 
-    /// Bytes that a run stores between kernels at one time, beside the outputs and scratch.
+    /// Returns the most bytes that a run stores between kernels at one time, without the outputs and scratch
+    /// memory.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -162,7 +165,7 @@ impl fmt::Debug for Bound<'_> {
     }
 }
 
-/// Computes the outputs of given arrays in arrays that it puts into `outputs`.
+/// Computes the outputs of given arrays into arrays that it appends to `outputs`.
 pub(crate) fn run_inputs(
     inner: &Inner,
     inputs: &mut Inputs<'_>,
@@ -175,7 +178,7 @@ pub(crate) fn run_inputs(
     Ok(())
 }
 
-/// Computes the outputs of given arrays in arrays of the caller.
+/// Computes the outputs of given arrays into arrays of the caller.
 pub(crate) fn run_inputs_into(
     inner: &Inner,
     inputs: &mut Inputs<'_>,
@@ -186,8 +189,8 @@ pub(crate) fn run_inputs_into(
     run_into(inner, inputs, &given, outputs)
 }
 
-/// Computes the outputs in arrays that it puts into `outputs`, where there were none; in case of an error they are of no
-/// use.
+/// Computes the outputs into arrays that it puts into `outputs`, which is empty before. After an error, its
+/// contents are meaningless.
 fn run(
     inner: &Inner,
     binding: &Binding,
@@ -213,7 +216,7 @@ fn run_into(
     Ok(())
 }
 
-/// Kernels read what is required: without its array they would read from nowhere.
+/// Checks that all required inputs are present: without its array, a kernel would read from nowhere.
 fn require_all(inner: &Inner, inputs: &Ordered<'_>) -> Result<(), BindError> {
     let given = inputs.iter().map(Option::is_some).chain(std::iter::repeat(false));
     let mut missing = inner.graph.inputs().iter().zip(&inner.program.required).zip(given);
@@ -226,61 +229,61 @@ fn require_all(inner: &Inner, inputs: &Ordered<'_>) -> Result<(), BindError> {
     }
 }
 
-/// Why data have no result. `{}` is one line, `{:#}` and `{:?}` show the line of the program.
+/// The reason why data have no result. `{}` prints one line; `{:#}` and `{:?}` also show the line of the program.
 #[derive(Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum RunError {
-    /// `take` met an index outside of the axis.
+    /// `take` met an index outside the axis.
     IndexOutOfRange {
-        /// Which expression of the executable's graph.
+        /// The expression in the executable's graph.
         expr: ExprId,
-        /// Where it was made.
+        /// The place where the expression was made.
         site: Site,
         /// The function that was called.
         call: Box<str>,
-        /// Which of the indices; the first that is out of range.
+        /// The position of the first index that is out of range.
         position: Vec<usize>,
-        /// Its value.
+        /// The value of the index.
         index: i64,
-        /// Size of the axis.
+        /// The size of the axis.
         size: i64,
     },
-    /// A segmented reduction met an id that is no segment.
+    /// A segmented reduction met an id without a segment.
     NoSuchSegment {
-        /// Which expression of the executable's graph.
+        /// The expression in the executable's graph.
         expr: ExprId,
-        /// Where it was made.
+        /// The place where the expression was made.
         site: Site,
         /// The function that was called.
         call: Box<str>,
-        /// Which row; the first whose id is out of range.
+        /// The first row whose id is out of range.
         row: usize,
         /// The id.
         id: i64,
-        /// Number of segments.
+        /// The number of segments.
         segments: i64,
     },
     /// An integer was raised to a negative power.
     NegativeExponent {
-        /// Which expression of the executable's graph.
+        /// The expression in the executable's graph.
         expr: ExprId,
-        /// Where it was made.
+        /// The place where the expression was made.
         site: Site,
         /// The function that was called.
         call: Box<str>,
-        /// Which element of the result; the first that has none.
+        /// The position of the first element without a result.
         position: Vec<usize>,
         /// The exponent.
         exponent: i64,
     },
-    /// Memory for results, temporaries or scratch cannot be had.
+    /// Memory for results, temporaries or scratch is not available.
     Memory(#[from] OutOfMemory),
-    /// The code is not that of the schedule: a bug of Broadloom.
+    /// The code does not belong to the schedule: a bug in Broadloom.
     UnknownKernel(#[from] UnknownKernel),
 }
 
 impl RunError {
-    /// The code of the kind of error.
+    /// Returns the code of the kind of error.
     pub fn code(&self) -> &'static str {
         match self {
             RunError::IndexOutOfRange { .. } => "R001",
@@ -291,12 +294,14 @@ impl RunError {
         }
     }
 
-    /// The whole text with ANSI escape sequences for colours; see [`Diagnostic::colored`](crate::Diagnostic::colored).
+    /// Returns the whole text with ANSI escape sequences for colours; see
+    /// [`Diagnostic::colored`](crate::Diagnostic::colored).
     pub fn colored(&self) -> impl fmt::Display {
         self.text().colored()
     }
 
-    /// The whole text with other places than those in Rust; see [`Diagnostic::display_at`](crate::Diagnostic::display_at).
+    /// Returns the whole text with places other than those in Rust; see
+    /// [`Diagnostic::display_at`](crate::Diagnostic::display_at).
     pub fn display_at(&self, places: &dyn Places) -> Text {
         self.text().at(places)
     }
@@ -363,7 +368,7 @@ impl RunError {
 }
 
 impl fmt::Display for RunError {
-    /// The headline; with `#` the whole text.
+    /// Prints the headline; with `#` the whole text.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if f.alternate() {
             return write!(f, "{}", self.text());
@@ -387,19 +392,19 @@ impl fmt::Display for RunError {
     }
 }
 
-/// ` at [2, 0]`; a scalar has no places.
+/// Returns ` at [2, 0]`, or nothing for a scalar.
 fn at(position: &[usize]) -> String {
     if position.is_empty() { String::new() } else { format!(" at {position:?}") }
 }
 
 impl fmt::Debug for RunError {
-    /// The full text, so that `unwrap` shows it.
+    /// Prints the full text, so that `unwrap` shows it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{self:#}")
     }
 }
 
-/// Why a call has no result: the arrays do not fit, or the data.
+/// The reason why a call has no result: the arrays do not fit, or the data have no result.
 #[derive(Error)]
 pub enum CallError {
     /// The arrays do not fit the kernel.
@@ -411,7 +416,7 @@ pub enum CallError {
 }
 
 impl CallError {
-    /// The expression to blame, of the graph that was compiled, where it was made, and by which function.
+    /// Returns the expression in the compiled graph that caused the error, its place and its function.
     pub(crate) fn origin_mut(&mut self) -> Option<(&mut ExprId, &mut Site, &mut Box<str>)> {
         match self {
             CallError::Run(
@@ -426,7 +431,7 @@ impl CallError {
         }
     }
 
-    /// The error, of a call at this place.
+    /// Returns the error with the place of the call.
     pub(crate) fn called_from(self, site: Site) -> CallError {
         match self {
             CallError::Bind(error) => CallError::Bind(error.called_from(site)),
@@ -436,7 +441,7 @@ impl CallError {
 }
 
 impl fmt::Debug for CallError {
-    /// The full text, so that `unwrap` shows it.
+    /// Prints the full text, so that `unwrap` shows it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             CallError::Bind(error) => fmt::Debug::fmt(error, f),

@@ -1,4 +1,4 @@
-//! Results, and arrays to write them to.
+//! Results, and arrays to which results are written.
 
 use crate::array::{AnyArray, Array, ArrayViewMut, FromArray, IntoArrayViewMut, LayoutError, OutputError};
 use crate::bind::{ArrayName, BindError, Passed, Role, check_output_type, nearest};
@@ -11,8 +11,9 @@ use std::sync::Arc;
 
 /// The results of a call, by name or in order.
 ///
-/// The only result converts by `try_into()` to [`Array<T>`](Array), `Vec<T>`, a number, or with the feature
-/// `ndarray` to its owned arrays. Several are [taken](Outputs::take) by name, or convert to a tuple.
+/// A single result converts by `try_into()` to [`Array<T>`](Array), `Vec<T>`, a number, or with the feature
+/// `ndarray` to that crate's owned arrays. Several results are [taken](Outputs::take) by name, or convert to a
+/// tuple.
 ///
 /// ```
 /// use broadloom::prelude::*;
@@ -48,7 +49,7 @@ impl Outputs {
         self.arrays.into_iter().map(|(_, array)| array)
     }
 
-    /// The output of a name, without copying; it is gone afterwards.
+    /// Removes the output of a name and returns it without copying.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -63,7 +64,7 @@ impl Outputs {
     /// ```
     ///
     /// # Errors
-    /// If there is none, or it has another dtype or rank; then it stays.
+    /// Returns an error if there is no such output, or if it has another dtype or rank; in that case it stays.
     pub fn take<A: FromArray>(&mut self, name: &str) -> Result<A, OutputError> {
         let Some(position) = self.arrays.iter().position(|(known, _)| **known == *name) else {
             return Err(OutputError::NoSuchName { name: name.to_string(), names: self.names() });
@@ -72,7 +73,7 @@ impl Outputs {
         A::from_array(self.arrays.remove(position).1)
     }
 
-    /// The output of a name.
+    /// Returns the output of a name.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -87,7 +88,7 @@ impl Outputs {
         self.arrays.iter().find(|(known, _)| **known == *name).map(|(_, array)| array)
     }
 
-    /// Names and arrays, in order.
+    /// Iterates over names and arrays, in order.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -103,7 +104,7 @@ impl Outputs {
         self.arrays.iter().map(|(name, array)| (&**name, array))
     }
 
-    /// The number of outputs.
+    /// Returns the number of outputs.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -117,7 +118,7 @@ impl Outputs {
         self.arrays.len()
     }
 
-    /// Whether all outputs have been taken.
+    /// Returns whether all outputs have been taken.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -161,7 +162,7 @@ impl IntoIterator for Outputs {
     }
 }
 
-/// The only output.
+/// Converts the only output.
 macro_rules! only_output {
     ($([$($generics:tt)*] $t:ty;)*) => {$(
         impl<$($generics)*> TryFrom<Outputs> for $t {
@@ -209,7 +210,7 @@ for_each_dtype!(numbers);
 
 macro_rules! output_tuples {
     ($($count:literal: $($array:ident)*;)*) => {$(
-        /// Several outputs in order.
+        /// Converts several outputs, in order.
         impl<$($array: FromArray),*> TryFrom<Outputs> for ($($array,)*) {
             type Error = OutputError;
             #[allow(non_snake_case, reason = "the types name the values")]
@@ -226,7 +227,7 @@ output_tuples! {
     4: A B C D;
 }
 
-/// Arrays to write to, by name: `outputs! { "code" => &mut code, "distance" => &mut distance }`.
+/// Collects arrays to write to, by name: `outputs! { "code" => &mut code, "distance" => &mut distance }`.
 #[macro_export]
 macro_rules! outputs {
     ($($name:expr => $array:expr),+ $(,)?) => { $crate::OutputsMut::new()$(.named($name, $array))+ };
@@ -238,11 +239,11 @@ pub struct OutputsMut<'a> {
     passed: Passed<'a, [ArrayViewMut<'a>; 2]>,
 }
 
-/// Arrays in order of the graph's outputs.
+/// Arrays in the order of the graph's outputs.
 pub(crate) type OutputViews<'a> = SmallVec<[ArrayViewMut<'a>; 2]>;
 
 impl<'a> OutputsMut<'a> {
-    /// No arrays.
+    /// Creates an empty collection.
     ///
     /// ```
     /// use broadloom::prelude::*;
@@ -301,7 +302,7 @@ impl<'a> OutputsMut<'a> {
         self.passed.add(array.map_err(Box::new));
     }
 
-    /// The arrays in order of the graph's outputs.
+    /// Returns the arrays in the order of the graph's outputs.
     pub(super) fn order(&mut self, graph: &CheckedGraph) -> Result<&OutputViews<'a>, BindError> {
         let results = graph.results();
         let names = results.iter().map(|output| &*output.name);
@@ -346,14 +347,14 @@ impl<'a> OutputsMut<'a> {
     }
 }
 
-/// What can be written to: one array for the only output, a tuple of arrays in order of the outputs, `()` for none,
-/// or [`outputs!`](crate::outputs) by name.
+/// Types that can receive outputs: one array for the only output, a tuple of arrays in the order of the outputs,
+/// `()` for none, or [`outputs!`](crate::outputs) by name.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the outputs of a call",
     note = "pass `&mut` of one array, a tuple of them, or names: `outputs! {{ \"y\" => &mut y }}`"
 )]
 pub trait IntoOutputs<'a> {
-    /// The arrays.
+    /// Returns the arrays.
     fn into_outputs(self) -> OutputsMut<'a>;
 }
 

@@ -1,8 +1,8 @@
-//! Whether arrays of a call share memory.
+//! Detects arrays of a call that share memory.
 //!
-//! Borrows keep arrays apart, but not all arrays come with borrows that say so: views may be made of raw pointers, and
-//! those of interleaved columns cover each other's range without sharing an element. An output in such a range is
-//! computed aside and copied when all inputs have been read.
+//! Borrows keep arrays apart, but not all arrays come from such borrows: views may be made of raw pointers, and
+//! views of interleaved columns cover each other's range without sharing an element. An output in such a range is
+//! computed aside and copied once all inputs have been read.
 
 use crate::array::{ArrayViewMut, Geometry};
 use crate::bind::{ArrayName, BindError, Destination, Destinations, Ordered, Role};
@@ -10,11 +10,11 @@ use broadloom_ir::graph::{CheckedGraph, OutputInfo};
 use smallvec::SmallVec;
 use std::ops::Range;
 
-/// An array that is written to.
+/// An array that a call writes to.
 struct Written<'g> {
     destination: Destination<'g>,
     start: *const u8,
-    /// Addresses; none of an array yet to be allocated.
+    /// Its addresses; empty for an array yet to be allocated.
     bytes: Range<usize>,
 }
 
@@ -24,7 +24,8 @@ impl<'g> Written<'g> {
     }
 }
 
-/// Where the outputs go: to `arrays`, in order, or to arrays yet to be allocated; and assigned ones to their inputs.
+/// Returns where the outputs go: to `arrays`, in order, or to arrays yet to be allocated; assigned outputs go to
+/// their inputs.
 pub(super) fn destinations<'g>(
     graph: &CheckedGraph,
     inputs: &'g Ordered<'_>,
@@ -54,7 +55,7 @@ pub(super) fn destinations<'g>(
     Ok(destinations)
 }
 
-/// Puts aside what would be written where something else is read or written.
+/// Moves outputs aside if they would be written where something else is read or written.
 fn put_aside(
     outputs: &[OutputInfo],
     inputs: &Ordered<'_>,

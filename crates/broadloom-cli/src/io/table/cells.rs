@@ -1,4 +1,4 @@
-//! Cells of tables: numbers, what means that there is none, dates, and text.
+//! Cells of tables: numbers, missing values, dates, and text.
 
 use std::borrow::Cow;
 

@@ -1,7 +1,7 @@
 //! Tables as text: .csv and .tsv.
 //!
-//! A file is read once to learn what its columns are. Of a small one all inputs are read together when the first is
-//! loaded; a large one is read for its rows, by all inputs that come from it together.
+//! A file is first read once to find out its columns. For a small file, all inputs are read together when the first
+//! one is loaded; a large file is read row by row, for all of its inputs together.
 
 mod cells;
 mod reading;
@@ -317,7 +317,10 @@ impl Table {
         let (file, title) = (self.content.path().display(), &self.names[column]);
         self.content
             .wrong(&format!("its column {title:?} is text, which cannot be part of a matrix"))
-            .help_code("to read it alone, as codes of its texts:", format!("'{name}={file}:{title}'"))
+            .help_code(
+                "to read it to read it alone, as codes of its texts:",
+                format!("'{name}={file}:{title}'"),
+            )
             .help_code("to read dates:", format!("'{name}={file}:{title}:days'"))
     }
 

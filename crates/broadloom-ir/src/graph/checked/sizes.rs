@@ -1,4 +1,4 @@
-//! A graph for fixed sizes of some of its symbols.
+//! Fixes some symbols of a graph to numbers.
 
 use super::{Checked, CheckedGraph, Substitution};
 use crate::dim::{Dim, DimError};
@@ -7,11 +7,11 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 impl CheckedGraph {
-    /// The same expressions, ids and symbols with numbers in place of some symbols, in units of the symbols. A size
-    /// that becomes 1 stretches nothing: what is stretched was decided when the graph was made.
+    /// Returns the same expressions, ids and symbols with numbers in place of some symbols, in units of the
+    /// symbols. A size that becomes 1 does not stretch: stretching was decided when the graph was made.
     ///
     /// # Errors
-    /// If a size overflows.
+    /// Returns an error if a size overflows.
     pub fn with_sizes(&self, sizes: &[(SymbolId, i64)]) -> Result<CheckedGraph, DimError> {
         if sizes.is_empty() {
             return Ok(self.clone());

@@ -2,16 +2,16 @@
 
 use crate::graph::product::Label;
 
-/// Up to so many operands, all orders are compared; beyond, the cheapest pair is always the next.
+/// Up to this many operands all orders are compared; with more, the cheapest pair always comes next.
 const MAX_EXACT: usize = 6;
 
 /// A set of labels.
 type Set = u128;
 
-/// Which parts are multiplied, in order: the operands have the first numbers, and each product the next one.
+/// Returns the pairs to multiply, in order: the operands have the first numbers, and each product the next one.
 ///
-/// Of orders that cost the same, the one is chosen that goes from left to right the furthest, so that the choice depends
-/// on nothing but the labels and the weights.
+/// Among orders of equal cost, the one that goes furthest from left to right is chosen, so that the choice depends
+/// only on the labels and the weights.
 pub(super) fn pairs(operands: &[&[Label]], out: &[Label], weights: &[f64]) -> Vec<[usize; 2]> {
     let set = |labels: &[Label]| labels.iter().fold(0, |set, label| set | (1 << label));
     let operands: Vec<Set> = operands.iter().map(|labels| set(labels)).collect();
@@ -22,7 +22,7 @@ pub(super) fn pairs(operands: &[&[Label]], out: &[Label], weights: &[f64]) -> Ve
     }
 }
 
-/// The number of elements that the labels span.
+/// Returns the number of elements that the labels span.
 fn elements(set: Set, weights: &[f64]) -> f64 {
     let (mut left, mut elements) = (set, 1.0);
     while left != 0 {
@@ -32,7 +32,7 @@ fn elements(set: Set, weights: &[f64]) -> f64 {
     elements
 }
 
-/// All ways to part each subset of the operands in two.
+/// Tries all ways to split each subset of the operands in two.
 fn exact(operands: &[Set], out: Set, weights: &[f64]) -> Vec<[usize; 2]> {
     let all = (1_usize << operands.len()) - 1;
     let union = |subset: usize| {
@@ -42,7 +42,7 @@ fn exact(operands: &[Set], out: Set, weights: &[f64]) -> Vec<[usize; 2]> {
             .filter(|(at, _)| subset & (1 << at) != 0)
             .fold(0, |set, (_, own)| set | own)
     };
-    // What is left of the labels of a subset once it is multiplied.
+    // The labels that remain of a subset once it is multiplied.
     let kept: Vec<Set> = (0..=all).map(|subset| union(subset) & (out | union(all & !subset))).collect();
     let mut best: Vec<(f64, usize)> = vec![(0.0, 0); all + 1];
     for subset in 1..=all {
@@ -50,7 +50,7 @@ fn exact(operands: &[Set], out: Set, weights: &[f64]) -> Vec<[usize; 2]> {
             continue;
         }
         best[subset].0 = f64::INFINITY;
-        // Each way to part it once: one part has the last operand. That operand alone comes first, which is to go from
+        // Visit each split once: one part has the last operand. That operand alone comes first, as in an order from
         // left to right.
         let last = 1 << subset.ilog2();
         for rest in (1..=subset & !last).rev().filter(|rest| rest & subset == *rest) {
@@ -66,7 +66,7 @@ fn exact(operands: &[Set], out: Set, weights: &[f64]) -> Vec<[usize; 2]> {
     pairs
 }
 
-/// The number of the product of a subset, once it is among the pairs.
+/// Returns the number of the product of a subset, once it is among the pairs.
 fn part(subset: usize, count: usize, best: &[(f64, usize)], pairs: &mut Vec<[usize; 2]>) -> usize {
     if subset.is_power_of_two() {
         return subset.ilog2() as usize;
@@ -108,11 +108,11 @@ mod tests {
 
     #[test]
     fn the_cheapest_order() {
-        // (i,j), (j,k), (k,l): from the right where the last axis is short.
+        // (i,j), (j,k), (k,l): multiply from the right where the last axis is short.
         let chain: [&[Label]; 3] = [&[0, 1], &[1, 2], &[2, 3]];
         assert_eq!(pairs(&chain, &[0, 3], &[100.0, 100.0, 100.0, 1.0]), [[1, 2], [0, 3]]);
         assert_eq!(pairs(&chain, &[0, 3], &[1.0, 100.0, 100.0, 100.0]), [[0, 1], [3, 2]]);
-        // All the same: from left to right.
+        // With equal sizes, multiply from left to right.
         assert_eq!(pairs(&chain, &[0, 3], &[10.0; 4]), [[0, 1], [3, 2]]);
         assert_eq!(pairs(&[&[0], &[0], &[0]], &[], &[0.0]), [[0, 1], [3, 2]]);
         assert_eq!(pairs(&[&[0], &[0]], &[], &[f64::INFINITY]), [[0, 1]]);

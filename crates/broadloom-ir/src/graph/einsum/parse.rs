@@ -1,11 +1,11 @@
-//! Subscripts to labels.
+//! Parses subscripts into labels.
 
 use super::MAX_OPERANDS;
 use crate::graph::product::{Label, Layout};
 use crate::problem::{Misspelled, Problem, Rule, Subscripts};
 use std::ops::Range;
 
-/// Labels of letters, in the order of their codes, and behind them those of the axes of `...`.
+/// The labels of letters, in the order of their codes; the labels of the axes of `...` follow them.
 const LETTERS: usize = 52;
 
 /// A subscript: a letter, or the axes without one.
@@ -15,7 +15,7 @@ enum Subscript {
     Ellipsis,
 }
 
-/// The subscripts of an operand or of the result, each with where it begins.
+/// The subscripts of an operand or of the result, each with its position in the text.
 struct Term {
     subscripts: Vec<(Subscript, usize)>,
     span: Range<usize>,
@@ -34,7 +34,7 @@ impl Term {
     }
 }
 
-/// A letter's label.
+/// Returns a letter's label.
 fn label(letter: char) -> Label {
     match letter {
         'A'..='Z' => letter as usize - 'A' as usize,
@@ -42,7 +42,7 @@ fn label(letter: char) -> Label {
     }
 }
 
-/// What the subscripts say of operands of these ranks.
+/// Returns the layout that the subscripts describe for operands of these ranks.
 pub(super) fn layout(text: &str, ranks: &[usize]) -> Result<Layout, Problem> {
     read(text, ranks)
         .map_err(|(because, at)| Problem::Subscripts(Box::new(Subscripts { text: text.into(), at, because })))
@@ -76,7 +76,7 @@ fn read(text: &str, ranks: &[usize]) -> Read<Layout> {
     let result = result.map(|result| term(text, result)).transpose()?;
     if terms.len() != ranks.len() {
         let because = Misspelled::Operands { named: terms.len(), given: ranks.len() };
-        // What is too much, or where the next would stand.
+        // The first excess term, or the position where the next term would start.
         let at = match terms.get(ranks.len()) {
             Some(surplus) => surplus.span.clone(),
             None => terms.last().map_or(0..0, |last| last.span.end..last.span.end),
@@ -126,7 +126,7 @@ fn read(text: &str, ranks: &[usize]) -> Read<Layout> {
     })
 }
 
-/// The subscripts of a part of the text.
+/// Returns the subscripts in a part of the text.
 fn term(text: &str, span: Range<usize>) -> Read<Term> {
     let mut subscripts: Vec<(Subscript, usize)> = Vec::new();
     let mut rest = span.clone();

@@ -1,4 +1,4 @@
-//! Which axes of a product's operands meet, and the sizes that result.
+//! Determines which axes of a product's operands meet, and the resulting sizes.
 
 use super::{Pairs, Product};
 use crate::dim::Dim;
@@ -7,23 +7,23 @@ use crate::graph::unify::Fit;
 use crate::problem::{Alignment, Certainty, Meeting, Problem, Rule};
 use crate::shape::Shape;
 
-/// What axes have in common that meet.
+/// The common label of axes that meet.
 pub(in crate::graph) type Label = usize;
 
-/// Which axes of the operands meet, and which are the result's.
+/// The axes of the operands that meet, and the axes of the result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Layout {
     /// For each operand, the label of each axis.
     pub(in crate::graph) labels: Vec<Vec<Label>>,
     /// The labels of the result's axes.
     pub(in crate::graph) out: Vec<Label>,
-    /// By label, how axes of it meet.
+    /// For each label, how its axes meet.
     pub(in crate::graph) rules: Vec<Rule>,
-    /// By label, what stands above its column, if that is not told by `out`.
+    /// For each label, the heading of its column, unless `out` determines it.
     pub(in crate::graph) heads: Vec<Option<Box<str>>>,
 }
 
-/// Compares the sizes that two operands have on axes that meet; neither is a literal 1 that stretches.
+/// Compares the sizes of two operands on axes that meet; neither is a literal 1 that stretches.
 pub(crate) type Compare<'a> = &'a mut dyn FnMut(Meeting, [(usize, &Dim); 2]) -> Fit;
 
 /// Axes of one label that do not fit.
@@ -38,7 +38,7 @@ pub(crate) struct Clash {
 const SIDES: [&str; 2] = ["the operand on the left", "the operand on the right"];
 
 impl Layout {
-    /// The layout of a product that sums over axes of operands of these ranks.
+    /// Returns the layout of a product that sums over axes of operands of these ranks.
     pub(crate) fn of(product: &Product, ranks: [usize; 2]) -> Result<Layout, Problem> {
         let [left, right] = ranks;
         let one_each = |rank: usize, name| match rank {
@@ -85,7 +85,7 @@ impl Layout {
         })
     }
 
-    /// `batch` labels that broadcast and stay, and then `summed` ones.
+    /// Returns a layout with `batch` labels that broadcast and stay, followed by `summed` ones.
     fn new(labels: [Vec<Label>; 2], batch: usize, summed: usize) -> Layout {
         let mut rules = vec![Rule::Batch; batch];
         rules.resize(batch + summed, Rule::Summed);
@@ -93,7 +93,7 @@ impl Layout {
         Layout { labels: labels.into(), out: (0..batch).collect(), rules, heads }
     }
 
-    /// Pairs of axes are summed over, all others stay: first those of the left operand.
+    /// Returns a layout that sums over pairs of axes; all others stay, those of the left operand first.
     pub(super) fn pairs([left, right]: [usize; 2], pairs: &[(usize, usize)]) -> Layout {
         let first: Vec<Label> = (0..left).collect();
         let mut second: Vec<Label> = (left..left + right).collect();
@@ -109,7 +109,7 @@ impl Layout {
         }
     }
 
-    /// The layout of a `tensordot`.
+    /// Returns the layout of a `tensordot`.
     pub(super) fn tensordot(pairs: &Pairs, ranks: [usize; 2]) -> Result<Layout, Problem> {
         let [left, right] = ranks;
         let pairs: Vec<(usize, usize)> = match pairs {
@@ -132,7 +132,7 @@ impl Layout {
         Ok(Layout::pairs(ranks, &pairs))
     }
 
-    /// The columns of a table in which axes that meet stand above each other.
+    /// Returns the columns of a table in which axes that meet are aligned.
     pub(super) fn alignment(&self) -> Alignment {
         let distinct: Vec<Vec<Label>> = self.labels.iter().map(|labels| distinct(labels)).collect();
         let order = merged(&self.out, &distinct, self.rules.len());
@@ -148,7 +148,8 @@ impl Layout {
         }
     }
 
-    /// The size of each label: that of the first axis that has it, unless that is the literal 1 and stretches.
+    /// Returns the size of each label: that of the first axis with it, unless that size is the literal 1 and
+    /// stretches.
     pub(crate) fn sizes(&self, shapes: &[&[Dim]], compare: Compare<'_>) -> Result<Vec<Dim>, Vec<Clash>> {
         let mut sizes = vec![Dim::ONE; self.rules.len()];
         let mut first: Vec<Option<(usize, usize)>> = vec![None; self.rules.len()];
@@ -185,13 +186,13 @@ impl Layout {
         if clashes.is_empty() { Ok(sizes) } else { Err(clashes) }
     }
 
-    /// The shape of the result, by the size of each label.
+    /// Returns the shape of the result from the size of each label.
     pub(crate) fn shape(&self, sizes: &[Dim]) -> Shape {
         self.out.iter().map(|&label| sizes[label].clone()).collect()
     }
 }
 
-/// Labels without repetitions.
+/// Returns labels without repetitions.
 pub(in crate::graph) fn distinct(labels: &[Label]) -> Vec<Label> {
     let mut distinct = Vec::new();
     for label in labels {
@@ -202,8 +203,8 @@ pub(in crate::graph) fn distinct(labels: &[Label]) -> Vec<Label> {
     distinct
 }
 
-/// All labels, each once, in an order that keeps that of `out` and, as far as possible, that of the axes of each
-/// operand, so that few axes have to be exchanged.
+/// Returns all labels, each once, in an order that keeps that of `out` and, as far as possible, that of the axes of
+/// each operand, so that few axes have to be exchanged.
 pub(in crate::graph) fn merged(out: &[Label], labels: &[Vec<Label>], count: usize) -> Vec<Label> {
     let mut after: Vec<Vec<Label>> = vec![Vec::new(); count];
     for chain in std::iter::once(out).chain(labels.iter().map(Vec::as_slice)) {
@@ -215,7 +216,7 @@ pub(in crate::graph) fn merged(out: &[Label], labels: &[Vec<Label>], count: usiz
     }
     let mut left = distinct(&labels.concat());
     let mut order = Vec::with_capacity(left.len());
-    // There is always a first one: no chain leads back to where it began.
+    // There is always a first one: no chain leads back to its start.
     while let Some(next) =
         left.iter().position(|label| !left.iter().any(|other| after[*other].contains(label)))
     {
@@ -224,7 +225,7 @@ pub(in crate::graph) fn merged(out: &[Label], labels: &[Vec<Label>], count: usiz
     order
 }
 
-/// Whether what comes after `from` includes `to`.
+/// Returns whether the labels after `from` include `to`.
 fn leads(after: &[Vec<Label>], from: Label, to: Label) -> bool {
     let mut seen = vec![false; after.len()];
     let mut stack = vec![from];

@@ -1,7 +1,8 @@
-//! Extremes over the axis of rows, which take the results of a tile out of its registers: no row holds them.
+//! Extremes over the axis of rows, which take the results of a tile from its registers, without storing them in
+//! rows.
 //!
-//! A tile repeats the last step of that axis where there are no more, unless its operands come out of rows, and goes on
-//! behind the end of the strip. The former changes no extreme, and the latter is read by nobody.
+//! If the axis has no more steps, a tile repeats the last one, unless its operands come from rows, and it computes
+//! beyond the end of the strip. The repetition changes no extreme, and nothing reads the results beyond the end.
 
 use super::{Place, Tile};
 use crate::emit::{LaneStride, Val};

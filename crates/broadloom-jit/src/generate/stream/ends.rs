@@ -1,6 +1,6 @@
-//! What a reduction into scratch rows does before its steps, after each block of them, and in the end.
+//! The parts of a reduction into scratch rows before its steps, after each block of steps, and at the end.
 //!
-//! All of it walks over whole scratch rows once for many steps, so that short code is worth more than speed: few lanes
+//! All of these walk over whole scratch rows once for many steps, so short code matters more than speed: few lanes
 //! at a time, and one loop for all accumulators of a kind.
 
 use super::{Generator, Lanes};

@@ -1,4 +1,4 @@
-//! Scalar floats, in the first lanes of vector registers. What is above them is unspecified.
+//! Scalar floats, in the first lanes of vector registers. The remaining lanes are unspecified.
 
 use super::*;
 use cranelift_codegen::ir::condcodes::FloatCC;

@@ -1,4 +1,4 @@
-//! Scalar integers. Those of 1 and 2 bytes lie in the low part of a register; what is above it is unspecified.
+//! Scalar integers. Those of 1 and 2 bytes occupy the low part of a register; the upper bits are unspecified.
 
 use super::*;
 

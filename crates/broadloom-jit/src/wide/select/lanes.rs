@@ -1,4 +1,4 @@
-//! Lanes of vectors: into them, out of them, among them.
+//! Lanes of vectors: inserts, extracts and shuffles.
 
 use super::*;
 use crate::emit::Narrowing;

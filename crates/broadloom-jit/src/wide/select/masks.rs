@@ -1,7 +1,7 @@
-//! What AVX-512 does by masks: comparisons give them, and other instructions write the lanes that they name.
+//! AVX-512's masks: comparisons produce them, and other instructions write only the lanes that they name.
 //!
-//! A truth value in a vector is lanes of ones and zeros in CLIF. Here it stays in a mask register for those that read it
-//! there, and becomes lanes for the others alone.
+//! In CLIF a truth value in a vector is lanes of ones and zeros. Here it stays in a mask register for the
+//! instructions that read it there, and becomes lanes only for the others.
 
 use super::floats::{ByFloat, of, predicate};
 use super::*;

@@ -1,4 +1,4 @@
-//! Addresses, loads and stores, and operands that are in memory.
+//! Addresses, loads and stores, and memory operands.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Constants that loops have no registers for.
+//! Constants for which loops have no registers.
 
 use super::*;
 use cranelift_codegen::loop_analysis::{Loop, LoopAnalysis};
