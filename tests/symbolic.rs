@@ -168,10 +168,7 @@ fn a_size_that_comes_to_1_is_not_the_constant_1() {
     let kernel = g.input::<f32>("x", shape![n]).reshape([-1, 4]).sum(1).compile().unwrap();
     assert_eq!(vector(kernel.run(&[1.0_f32, 2.0, 3.0, 4.0]).unwrap()), [10.0]);
     let error = bind_error(kernel.run(&[1.0_f32; 6]));
-    assert_eq!(
-        error.to_string(),
-        r#"input "x" does not fit: axis 0 is 6, but n is stated to be a multiple of 4"#
-    );
+    assert_eq!(error.to_string(), r#"input "x" does not fit: axis 0 is 6, but n must be a multiple of 4"#);
 }
 
 /// torch: a hint of 0 or 1 became part of the meaning.
@@ -327,7 +324,7 @@ fn axes_that_may_be_1_of_a_multiple() {
         assert_eq!(interpreted.is_ok(), want.is_some(), "{sizes:?}");
     }
     let error = bind_error(kernel.run((&[1.0_f32], &[1.0_f32; 3])));
-    let text = r#"input "y" does not fit: axis 0 is 3, but n is stated to be at most 4, a multiple of 2, and only 1 stretches"#;
+    let text = r#"input "y" does not fit: axis 0 is 3, but n must be at most 4 and a multiple of 2, and only 1 stretches"#;
     assert_eq!(error.to_string(), text);
 }
 
@@ -345,7 +342,7 @@ fn parameters() {
     assert_eq!(vector(run(4).unwrap()).len(), 8);
     for size in [0, 3, 10, usize::MAX] {
         let error = bind_error(run(size)).to_string();
-        assert!(error.contains("it is stated to be at least 2, at most 8, a multiple of 2"), "{error}");
+        assert!(error.contains("it must be at least 2 and at most 8 and a multiple of 2"), "{error}");
     }
     let error = bind_error(kernel.run(&data)).to_string();
     assert!(error.starts_with("the size \"k\" is not given"), "{error}");

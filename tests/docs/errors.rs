@@ -10,38 +10,38 @@ const HEAD: &str = "\
 Generated from the gallery in examples/mistakes by `UPDATE_DOCS=1 cargo test --test docs`; do not edit. `cargo run
 --example mistakes` prints it, in colours on a terminal.
 
-Each entry says what was meant, shows the code, and then the message in full. Operators do not panic: mistakes are
-collected, what depends on one is silent, and `compile`, `check` or `finish` tell all of them at once; forms such as
-`try_add` return theirs on the spot. `{}` of an error is its headline, `{:#}` and `{:?}` are what is shown here, and
-`colored()` is that with ANSI colours. A help that changes shapes is tried before it is offered.
+Each entry says what was intended, then shows the code and the full message. Operators do not panic: Broadloom collects
+mistakes, stays silent about everything that depends on one, and reports all of them at once in `compile`, `check` or
+`finish`. Forms such as `try_add` return theirs immediately. `{}` prints only the headline of an error; `{:#}` and `{:?}` print what this page shows. `colored()`
+adds ANSI colours. Every help that changes shapes has been tried before it is offered.
 
 Codes: `S` shapes, `T` types, `N` names and the graph as a whole, `M` memory, `R` data, `C` chunks, `P` texts, `L` warnings.
-A program in the text language is told of mistakes of all kinds, with places in its text.
+Programs in the text language get errors of all these kinds, with positions in their text.
 
 | code | chunks |
 | --- | --- |
-| C001 | there is no size of the name |
-| C002 | a result needs more than the rows of a chunk |
+| C001 | no size has this name |
+| C002 | a result needs more than the rows of one chunk |
 | C003 | the kernels of the parts cannot be compiled |
-| C004 | an input or a size is passed with a chunk and not at the start, or the other way round |
-| C005 | a chunk follows one whose number of rows is no multiple of what it must be |
-| C006 | a size differs from that in the first chunk |
-| C007 | a pass has another number of rows than the first |
+| C004 | an input or a size was passed with a chunk instead of at the start, or vice versa |
+| C005 | a chunk other than the last has a number of rows that is not the required multiple |
+| C006 | a size differs from the first chunk |
+| C007 | a pass has a different number of rows than the first |
 | C008 | no chunk was passed |
-| C009 | the rows must be passed again, or are not to be passed any more |
-| C010 | a chunk before had no result |
+| C009 | the rows must be passed again, or all passes are already done |
+| C010 | an earlier chunk failed |
 
 | code | texts |
 | --- | --- |
-| P001 | what stands there cannot stand there, or a bracket is not closed |
-| P002 | Python that the language leaves out |
-| P003 | more than what is accepted of a text that is not trusted |
-| P004 | a number out of range, or a calculation on numbers without a result |
-| P005 | a name that stands for nothing |
-| P006 | a name that stands for something already |
-| P007 | an argument that a function does not take, or needs |
+| P001 | a syntax error, such as an unexpected token or an unclosed bracket |
+| P002 | a feature of Python that the language does not have |
+| P003 | a text that exceeds a limit for untrusted input |
+| P004 | a number out of range, or arithmetic on numbers without a result |
+| P005 | an unknown name |
+| P006 | a name that is already taken |
+| P007 | an unexpected or a missing argument |
 | P008 | a value of the wrong kind |
-| P009 | statements in the wrong place or number |
+| P009 | a statement in the wrong place, or too many or too few of them |
 ";
 
 /// The page.

@@ -21,28 +21,28 @@ pub struct Cli {
 }
 
 const EXIT_CODES: &str = "\
-Exit codes: 0, 1 for errors of data and of running, 2 for errors of usage and in expressions.";
+Exit codes: 0 for success, 1 for errors in data and while running, 2 for errors in usage and expressions.";
 
 const EVAL: &str = "\
 Inputs:
-  x=x.npy            any order in memory, mapped and not copied; x=x.npy:bf16 if NumPy has V2
-  x=a.npz:key        an array of several; a.npz alone gives all by their own names
+  x=x.npy            any memory order, mapped and not copied; x=x.npy:bf16 if NumPy shows V2
+  x=a.npz:key        one array of the archive; a.npz alone passes all under their own names
   x=t.csv:column     i64 if all cells are integers, else f64 with nan for cells that are empty or NA
-                     (--missing names more); of text the codes of its texts, for city == 'Oslo'
+                     (--missing names more); a text column gives codes, for city == 'Oslo'
                      and segment_mean(x, city)
-  x=t.csv:col:days   dates as days since 1970-01-01; :seconds of dates and times, :text of numbers
+  x=t.csv:col:days   dates as days since 1970-01-01; :seconds for dates and times, :text for numbers
                      that are names
-  x=t.csv:a,b        columns as f64[rows, columns]; x=t.csv:temp_* those of like names, x=t.csv all
+  x=t.csv:a,b        columns as f64[rows, columns]; x=t.csv:temp_* by pattern, x=t.csv all columns
                      of numbers
-  t.csv              all columns by their own names, which are those of the first row, or c0, c1, ..
-                     if that is of numbers
-  x=p.png            u8[H, W] for grey, u8[H, W, 3], u8[H, W, 4]; u16 if it has 16 bits; .jpg too
-  x=FILE:f32[_, 3]   the elements alone; one size may follow from the length
-  x=-                standard input, as its bytes show; x=-:column, x=-:f32[_, 3]
+  t.csv              all columns under the names in the first row, or c0, c1, .. if the first row
+                     holds numbers
+  x=p.png            u8[H, W] if grey, else u8[H, W, 3] or u8[H, W, 4]; u16 if 16-bit; .jpg too
+  x=FILE:f32[_, 3]   raw elements; the length of the file determines one size, written _
+  x=-                standard input, in any of these formats; x=-:column, x=-:f32[_, 3]
   x=3, x=3.5, x=true, x=f32:3.5
-Files must not be changed while they are read.
+Do not change files while they are read.
 
-Outputs: .npy, .npz, .csv and .tsv of up to two axes or of several columns, .png and .jpg of u8,
+Outputs: .npy, .npz, .csv and .tsv with up to two axes or several columns, .png and .jpg from u8,
 .bin for the elements alone; `-o - --format KIND` is standard output. They appear complete or not
 at all.
 
@@ -96,10 +96,10 @@ pub struct EvalArgs {
     pub program: ProgramArgs,
     #[command(flatten)]
     pub outputs: OutputArgs,
-    /// Most threads to compute with; as many as there are processors by default
+    /// Maximum number of threads; by default the number of processors
     #[arg(long, value_name = "N")]
     pub threads: Option<NonZeroUsize>,
-    /// Compute so many rows at once, about; large inputs are computed in chunks of some megabytes if they can be
+    /// Compute about this many rows at once; by default, large inputs run in chunks of a few megabytes where possible
     #[arg(long, value_name = "ROWS")]
     pub chunk: Option<NonZeroUsize>,
     /// Report how long reading, compiling, running and writing took
@@ -113,7 +113,7 @@ pub struct EvalArgs {
 pub struct CheckArgs {
     #[command(flatten)]
     pub program: ProgramArgs,
-    /// Print the inputs as well, before the results
+    /// Also print the inputs, before the results
     #[arg(long = "inputs")]
     pub with_inputs: bool,
     /// Print the program in normal form instead
@@ -144,10 +144,10 @@ pub struct ExplainArgs {
 pub struct GraphArgs {
     #[command(flatten)]
     pub program: ProgramArgs,
-    /// The picture, .svg or .dot; standard output by default
+    /// The picture file, .svg or .dot; standard output by default
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// The kind of picture; by default as the file is named, and dot on standard output
+    /// The format of the picture; by default the extension of the file, or dot on standard output
     #[arg(long, value_enum)]
     pub format: Option<PictureFormat>,
 }
@@ -167,22 +167,22 @@ Examples:
   broadloom graph 'mean((x - y)**2)' 'x:f32[n]' 'y:f32[n]' --format svg > loss.svg
   broadloom graph -f model.bl | dot -Tpdf > model.pdf";
 
-/// Time a program on files or on random inputs, beside copying as many bytes.
+/// Time a program on files or random inputs, and compare it with copying the same number of bytes.
 #[derive(Debug, Args)]
 #[command(after_help = BENCH_EXAMPLES)]
 pub struct BenchArgs {
     #[command(flatten)]
     pub program: ProgramArgs,
-    /// What an input's random numbers are taken from; by default floats from 0..1 and integers from 0..100
+    /// Range of an input's random numbers; by default 0..1 for floats and 0..100 for integers
     #[arg(long, value_name = "NAME=FROM..TO", value_parser = named_range)]
     pub range: Vec<(String, Range)>,
-    /// The random numbers differ by this number
+    /// Seed of the random numbers
     #[arg(long, value_name = "NUMBER", default_value_t = 0)]
     pub seed: u64,
-    /// Threads to compute with; by default one, and then as many as there are processors
+    /// Number of threads; by default one, and then the number of processors
     #[arg(long, value_name = "N")]
     pub threads: Option<NonZeroUsize>,
-    /// How long to measure, for each number of threads
+    /// How long to measure each number of threads
     #[arg(long, value_name = "SECONDS", default_value_t = 1.0, value_parser = seconds)]
     pub seconds: f64,
     /// Print JSON, with times in seconds
@@ -197,9 +197,9 @@ Examples:
   broadloom bench '(x - mean(x, axis=0)) / std(x, axis=0)' 'x:f32[n, m]' --size n=1000000 --size m=4
   broadloom bench 'take(table, i)' 'table:f64[k]' 'i:i64[n]' --size k=1000 --range i=0..1000 --json
 
-Inputs that are declared without data are random. --size gives their sizes, n=1000; others are chosen so that arrays have up to a million elements.
+Inputs declared without data are random. --size sets their sizes (n=1000); other sizes are chosen so that arrays have up to a million elements.
 
-`copy` is the speed of copying as many bytes as the inputs and results have, on as many threads, in turns with the runs.";
+`copy` is the speed of copying as many bytes as the inputs and results have, on the same number of threads, measured in alternation with the runs.";
 
 fn named_range(text: &str) -> Result<(String, Range), String> {
     let (name, range) = text.split_once('=').ok_or("expected NAME=FROM..TO, as in i=0..100")?;
@@ -208,14 +208,14 @@ fn named_range(text: &str) -> Result<(String, Range), String> {
 
 fn seconds(text: &str) -> Result<f64, String> {
     let seconds = text.parse().ok().filter(|seconds| (0.0..=3600.0).contains(seconds));
-    seconds.ok_or_else(|| "it is a number of seconds, at most 3600".to_owned())
+    seconds.ok_or_else(|| "expected a number of seconds, at most 3600".to_owned())
 }
 
 /// Print the reference of operations.
 #[derive(Debug, Args)]
 #[command(after_help = OPS)]
 pub struct OpsArgs {
-    /// One operation, by any of its names
+    /// An operation, by any of its names
     pub name: Option<String>,
 }
 

@@ -106,7 +106,7 @@ fn refuse_assignments(graph: &CheckedGraph) -> Result<(), Failure> {
             let name = &output.name;
             Err(Failure::usage(format!("`assign {name}` writes to an input, which eval never does"))
                 .help_code("make it a result:", format!("output {name} = .."))
-                .help(format!("and name its file by -o {name}=FILE")))
+                .help(format!("and name its file with -o {name}=FILE")))
         }
     }
 }

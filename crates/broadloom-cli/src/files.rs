@@ -34,10 +34,10 @@ impl Partial {
             Ok(target) => target.unwrap_or_else(|| path.to_owned()),
             Err(error) => {
                 return Err(Failure::data(format!(
-                    "{} cannot be written: it is a symbolic link to what cannot be reached: {error}",
+                    "{} cannot be written: its symbolic link cannot be followed: {error}",
                     path.display()
                 ))
-                .help("remove it, or write to where it should lead"));
+                .help("remove it, or write to its target"));
             }
         };
         let replaced = target.metadata().ok();
@@ -48,7 +48,7 @@ impl Partial {
                 return Err(failed(io::ErrorKind::IsADirectory.into()));
             }
             return Err(Failure::data(format!(
-                "{} cannot be written: it is no regular file, which a result would replace",
+                "{} cannot be written: it is not a regular file",
                 path.display()
             ))
             .help_code("for standard output, write:", "-o - --format npy"));
@@ -136,10 +136,10 @@ pub fn unwritable(path: &Path, error: &io::Error) -> Failure {
     };
     let failure = |cause: &str| Failure::data(format!("{} cannot be written: {cause}", path.display()));
     match error.kind() {
-        io::ErrorKind::NotFound => failure("its folder does not exist")
+        io::ErrorKind::NotFound => failure("the folder does not exist")
             .help_code("make it first:", format!("mkdir -p {}", folder(path).display())),
-        io::ErrorKind::PermissionDenied => failure(&cause).help("write to a folder of yours"),
-        io::ErrorKind::StorageFull => failure(&cause).help("make room, or write to another disk"),
-        _ => failure(&cause).help("give another file"),
+        io::ErrorKind::PermissionDenied => failure(&cause).help("write to a folder that you own"),
+        io::ErrorKind::StorageFull => failure(&cause).help("free some space, or write to another disk"),
+        _ => failure(&cause).help("choose another file"),
     }
 }

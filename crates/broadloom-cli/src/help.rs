@@ -21,8 +21,8 @@ pub fn run(args: &HelpArgs, terminal: &Terminal) -> Result<(), Failure> {
         Some("language") => terminal.print(LANGUAGE),
         Some(topic) => match cli.find_subcommand_mut(topic) {
             Some(command) => terminal.print(command.render_help()),
-            None => Err(Failure::usage(format!("there is no help on {topic:?}"))
-                .help("topics are the commands, which `broadloom help` lists, and `language`")),
+            None => Err(Failure::usage(format!("there is no help topic {topic:?}"))
+                .help("the topics are `language` and the commands that `broadloom help` lists")),
         },
     }
 }

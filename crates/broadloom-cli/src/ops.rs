@@ -77,7 +77,7 @@ fn list(ops: &[Op]) -> String {
             let _ = writeln!(text, "  {name:width$}  {meaning}");
         }
     }
-    text + "\n`broadloom ops NAME` explains one of them; `broadloom help language` is how programs are written.\n"
+    text + "\n`broadloom ops NAME` explains one of them; `broadloom help language` explains how to write programs.\n"
 }
 
 fn one(ops: &[Op], name: &str) -> Result<String, Failure> {
@@ -87,7 +87,7 @@ fn one(ops: &[Op], name: &str) -> Result<String, Failure> {
     let explanation = broadloom_text::explanation(own);
     let usage = broadloom_text::usage(own);
     if op.is_none() && usage.is_none() {
-        let failure = Failure::usage(format!("there is no operation {name:?}"));
+        let failure = Failure::usage(format!("there is no operation named {name:?}"));
         return Err(failure.help(broadloom_text::instead(name)));
     }
     let meaning = op.map(|op| op.cell("meaning")).or(explanation.map(|explanation| explanation.meaning));
@@ -118,7 +118,7 @@ fn one(ops: &[Op], name: &str) -> Result<String, Failure> {
 fn shapes(op: &Op) -> &'static str {
     match op.section {
         "Elementwise" | "Made of these" => "operands broadcast",
-        "Reductions" => "x without the axes, or with 1 for each by keepdims=True; all axes if none is given",
+        "Reductions" => "x without the axes, or with size 1 for each if keepdims=True; all axes by default",
         _ => "as its meaning says",
     }
 }

@@ -19,34 +19,35 @@ use std::time::{Duration, Instant};
 /// A program and its inputs, for eval, check, explain, graph and bench.
 #[derive(Debug, Args)]
 pub struct ProgramArgs {
-    /// The expression, in NumPy's notation, or several as `name = expr; ...`; none with --file
+    /// The expression in NumPy's notation, or several as `name = expr; ...`; leave it out with --file
     #[arg(value_name = "EXPR", required_unless_present = "file", allow_hyphen_values = true)]
     expression: Option<OsString>,
-    /// Inputs: name=FILE, name=FILE:PART, name=NUMBER, FILE with names of its own, or name:f32[n, 3] without data; the
+    /// Inputs: name=FILE, name=FILE:PART, name=NUMBER, FILE that contains names, or name:f32[n, 3] without data; the
     /// file `-` is standard input
     #[arg(value_name = "INPUT")]
     inputs: Vec<OsString>,
     /// Read the program from a file; `-` is standard input
     #[arg(short, long, value_name = "FILE")]
     file: Option<PathBuf>,
-    /// A size, as k=3 or n=1e6: of a parameter, which no input has; for bench, of any symbol
+    /// A size such as k=3 or n=1e6: of a parameter, which no input determines; in bench, of any symbol
     #[arg(long = "size", value_name = "NAME=N", value_parser = size)]
     sizes: Vec<(String, usize)>,
     /// Delimiter of cells in tables; by default a comma in .csv and a tab in .tsv
     #[arg(long, value_name = "CHARACTER", value_parser = delimiter)]
     delimiter: Option<u8>,
-    /// Cells of tables that mean that there is no number, beside empty ones, NA, N/A, nan, null and None
+    /// Cells of tables to read as missing numbers, besides empty cells, NA, N/A, nan, null and None
     #[arg(long, value_name = "CELL,CELL,..", value_delimiter = ',')]
     missing: Vec<String>,
-    /// Refuse operations on arrays of equally many elements and different shapes
+    /// Reject operations on arrays with the same number of elements but different shapes
     #[arg(long)]
     strict: bool,
 }
 
 fn size(text: &str) -> Result<(String, usize), String> {
     let (name, size) = text.split_once('=').ok_or("expected NAME=N, as in k=3")?;
-    let size = whole(size.trim())
-        .ok_or_else(|| format!("{size:?} is no size: it is a whole number, such as 1000, 1_000 or 1e3"))?;
+    let size = whole(size.trim()).ok_or_else(|| {
+        format!("{size:?} is not a size: expected a whole number, such as 1000, 1_000 or 1e3")
+    })?;
     Ok((name.trim().to_owned(), size))
 }
 
@@ -75,7 +76,7 @@ fn delimiter(text: &str) -> Result<u8, String> {
     match text.as_bytes() {
         b"\\t" => Ok(b'\t'),
         [byte] if byte.is_ascii() && !matches!(byte, b'"' | b'\r' | b'\n') => Ok(*byte),
-        _ => Err("expected one ASCII character that is no quote, such as ';'".to_owned()),
+        _ => Err("expected one ASCII character other than a quote, such as ';'".to_owned()),
     }
 }
 
@@ -123,8 +124,8 @@ impl ProgramArgs {
             None => {
                 let text = self.expression.clone().unwrap_or_default().into_string();
                 let text = text.map_err(|_| {
-                    Failure::usage("the expression is no text in UTF-8")
-                        .help("names that are not, as those of files may be, stand among the inputs")
+                    Failure::usage("the expression is not valid UTF-8")
+                        .help("only the names of input files may contain other bytes")
                 })?;
                 Ok(Text { name: "expression".to_owned(), text })
             }
@@ -186,9 +187,7 @@ pub fn load(args: &ProgramArgs, terminal: &Terminal) -> Result<Loaded, Failure> 
     let first = args.expression.as_deref().map(OsStr::as_encoded_bytes).unwrap_or_default();
     let may_be_option = first.starts_with(b"-o") || first.starts_with(b"-f");
     understand(args, terminal).map_err(|failure| match may_be_option {
-        true => {
-            failure.help("options before the expression have their values in words of their own: -o FILE")
-        }
+        true => failure.help("before the expression, separate an option from its value by a space: -o FILE"),
         false => failure,
     })
 }
@@ -198,7 +197,7 @@ fn understand(args: &ProgramArgs, terminal: &Terminal) -> Result<Loaded, Failure
     let arguments = args.inputs().map(Argument::parse).collect::<Result<Vec<Argument>, Failure>>()?;
     let declarations: Vec<&str> = arguments.iter().filter_map(declaration).collect();
     if args.file.as_deref() == Some(Path::new(STDIO)) && arguments.iter().any(Argument::is_stdin) {
-        return Err(Failure::usage(format!("{STDIN} is the program, and cannot be an input as well"))
+        return Err(Failure::usage(format!("{STDIN} is already the program, so it cannot also be an input"))
             .help("write one of them to a file first"));
     }
     let program = Program::parse_declared(&name, &declarations, &text)?;
@@ -215,8 +214,8 @@ fn understand(args: &ProgramArgs, terminal: &Terminal) -> Result<Loaded, Failure
     }
     let mut reading = start.elapsed();
     for name in inputs.iter().map(|input| &input.name).filter(|name| constants.contains(&name.as_str())) {
-        let help = format!("give it another name if `{name}` should be the constant");
-        terminal.warn(format!("`{name}` is the input of that name, not the constant"), Some(&help));
+        let help = format!("rename the input to use the constant `{name}`");
+        terminal.warn(format!("`{name}` refers to the input of that name, not to the constant"), Some(&help));
     }
     let given: Vec<Given<'_>> = inputs
         .iter()
@@ -243,7 +242,7 @@ fn understand(args: &ProgramArgs, terminal: &Terminal) -> Result<Loaded, Failure
     terminal.speak_of(places);
     if let Some(warnings) = warnings.filter(|_| args.strict) {
         return Err(Failure::from(warnings).help(
-            "--strict makes warnings errors: write the shapes alike, or leave it out if this is what you mean",
+            "--strict turns warnings into errors: give both operands the same shape, or leave out --strict if you mean this",
         ));
     }
     let known = || graph.inputs().iter().map(|input| &*input.name);
@@ -266,7 +265,7 @@ fn understand(args: &ProgramArgs, terminal: &Terminal) -> Result<Loaded, Failure
     for warning in inputs.iter().filter_map(|input| input.warning.as_ref()) {
         terminal.warn(
             warning,
-            Some("choose columns to be sure of them: x=t.csv:height,weight, or x=t.csv:temp_*"),
+            Some("to silence this warning, choose the columns: x=t.csv:height,weight, or x=t.csv:temp_*"),
         );
     }
     let labels = Labels::new(&graph, &inputs);
@@ -296,7 +295,7 @@ fn add(inputs: &mut Vec<Opened>, further: Vec<Opened>) -> Result<(), Failure> {
             (true, false) => {}
             _ => {
                 return Err(Failure::usage(format!("the input {:?} is given twice", known.name))
-                    .help_code("say once which is meant:", format!("{}=FILE:PART", known.name)));
+                    .help_code("give it only once:", format!("{}=FILE:PART", known.name)));
             }
         }
     }
@@ -307,7 +306,7 @@ fn add(inputs: &mut Vec<Opened>, further: Vec<Opened>) -> Result<(), Failure> {
 fn unmet<'a>(failure: Failure, unknown: Option<&str>, unused: impl Iterator<Item = &'a str>) -> Failure {
     let Some(name) = unknown else { return failure };
     match broadloom_text::nearest(name, unused) {
-        Some(near) => failure.help(format!("the input `{near}` is given, and not used: did you mean it?")),
+        Some(near) => failure.help(format!("did you mean the input `{near}`, which is given but not used?")),
         None => failure.help(format!(
             "if `{name}` is an input, give it after the expression: {name}=FILE, {name}=3.5 or {name}:f32[n, 3]"
         )),

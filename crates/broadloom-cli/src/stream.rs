@@ -48,9 +48,9 @@ impl Stream {
         };
         let refuse = |why: String| match args.chunk {
             Some(_) => Err(Failure::usage(format!("the program cannot run in chunks: {why}"))
-                .help("leave --chunk out: files are mapped and need no memory, but results do")),
+                .help("leave out --chunk: files are mapped, and only results need memory")),
             None => {
-                terminal.note(|| format!("not in chunks: {why}"));
+                terminal.note(|| format!("not running in chunks: {why}"));
                 Ok(None)
             }
         };
@@ -65,13 +65,13 @@ impl Stream {
         }
         let graph = match loaded.by_rows(length) {
             Ok(graph) => graph,
-            Err(_) => return refuse(format!("it is one for {length} rows only")),
+            Err(_) => return refuse(format!("it works only for {length} rows")),
         };
         let executable = Executable::compile(&graph, options)?;
         let leading = graph.inputs().iter().find(|input| *input.name == *largest.name);
         let symbol = leading.and_then(|input| input.shape.first()).and_then(Dim::as_symbol);
         let Some(symbol) = symbol else {
-            return refuse(format!("the program says how many rows {:?} has", largest.name));
+            return refuse(format!("the program fixes the number of rows of {:?}", largest.name));
         };
         let chunked = match executable.in_chunks(&graph.symbols()[symbol.index()].name) {
             Ok(chunked) => chunked,
@@ -87,9 +87,7 @@ impl Stream {
             (0..chunked.passes()).find(|pass| chunked.rows(*pass).iter().any(|info| info.name == name))
         };
         if !plan.can_take_rows(&pass) {
-            return refuse(
-                "its results come one after the other, and have to be written together".to_owned(),
-            );
+            return refuse("its results finish in different passes, but must be written together".to_owned());
         }
         let multiple = chunked.multiple();
         let row = (bytes / length.max(1)).max(1);

@@ -12,13 +12,13 @@ use std::process::ExitCode;
 /// How messages are printed, for every command.
 #[derive(Debug, Args)]
 pub struct MessageArgs {
-    /// When messages are coloured; `auto` is on a terminal, unless NO_COLOR is set
+    /// When to colour messages; `auto` means on a terminal, unless NO_COLOR is set
     #[arg(long, global = true, value_enum, default_value_t = Color::Auto, value_name = "WHEN")]
     color: Color,
-    /// Print no warnings
+    /// Suppress warnings
     #[arg(short, long, global = true)]
     quiet: bool,
-    /// Print what is done
+    /// Print each step
     #[arg(short, long, global = true, conflicts_with = "quiet")]
     verbose: bool,
 }
@@ -116,7 +116,7 @@ impl Terminal {
                 match error.kind() {
                     ErrorKind::BrokenPipe => Err(Failure::closed()),
                     _ => Err(Failure::data(format!("standard output cannot be written: {error}"))
-                        .help("write to a file by --output")),
+                        .help("write to a file with --output")),
                 }
             }
         }

@@ -18,13 +18,13 @@ pub fn threads(count: Option<NonZeroUsize>) -> Result<Threads, Failure> {
         None => Ok(Threads::Global),
         Some(1) => Ok(Threads::Calling),
         Some(count) if count > MOST => {
-            Err(Failure::usage(format!("{count} threads are more than the {MOST} that are accepted"))
-                .help("pass as many as there are processors, or leave out --threads"))
+            Err(Failure::usage(format!("{count} threads are too many: at most {MOST} are accepted"))
+                .help("pass the number of processors, or leave out --threads"))
         }
         Some(count) => match ThreadPoolBuilder::new().num_threads(count).build() {
             Ok(pool) => Ok(Threads::Pool(Arc::new(pool))),
             Err(error) => Err(Failure::data(format!("{count} threads cannot be started: {error}"))
-                .help("pass a smaller number by --threads")),
+                .help("pass a smaller number with --threads")),
         },
     }
 }

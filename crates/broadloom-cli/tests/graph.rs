@@ -263,10 +263,7 @@ fn files_are_written_as_they_are_named() {
     let output = run(&[STORED, &["-o", &path("a.jpeg")]].concat());
     assert_eq!(output.status.code(), Some(2));
     let text = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(
-        text.contains("no ending that names a kind of picture") && text.contains("--format svg"),
-        "{text}"
-    );
+    assert!(text.contains("does not name a picture format") && text.contains("--format svg"), "{text}");
     let output = run(&[STORED, &["-o", &path("nowhere/a.svg")]].concat());
     assert_eq!(output.status.code(), Some(1));
     assert!(String::from_utf8_lossy(&output.stderr).contains("cannot be written"));

@@ -125,10 +125,10 @@ fn a_target_does_not_grow() {
     for line in [
         "error[S003]: `add_` cannot write its result into \"x\": axis 0 would grow from 1 to 3",
         "axis          0   1   2",
-        "x      f32 [  1   3   1 ]   input \"x\", written to",
+        "x      f32 [  1   3   1 ]   input \"x\", the target",
         "y      f32 [  3   1   7 ]   input \"y\"",
-        "result     [  3   3   7 ]   what would be written\n",
-        "              ^       ^ what is written to does not stretch",
+        "result     [  3   3   7 ]   the result to write\n",
+        "              ^       ^ the target does not stretch",
         "help: to make a new tensor instead:   let x = x + y;",
     ] {
         assert!(text.contains(line), "{line}\n{text}");

@@ -95,7 +95,7 @@ error[S001]: `add` cannot broadcast: axis 1 is 3 on the left and 4 on the right
                    ^
    shapes are aligned at the last axis, so b's 4 meets a's 3, not a's 4
    help: to add one value per row, give b a trailing axis:   a + b.unsqueeze(1)      -> [4, 3]
-   help: the same by the axis where it is placed:            a.add_axis(b, 0)        -> [4, 3]
+   help: the same, naming the axis:                          a.add_axis(b, 0)        -> [4, 3]
 "#,
     );
 }
@@ -117,9 +117,9 @@ error[S002]: `multiply` cannot broadcast: axis 0 is `n` on the left and `m` on t
    rhs  f32 [  m  64 ]   transpose of "k_t"    FILE:L:C
                ^ equal only for some sizes (n = m)
    `m` comes from input "k_t" axis 1           FILE:L:C
-   help: for every pair of rows:                                q.unsqueeze(1) * rhs               -> [n, m, 64]
-   help: if `m` is always `n`, use one symbol, or declare it:   g.declare_equal(m, n)              -> [n, 64]
-   help: to state it here only, to be checked by each call:     q * rhs.rebind(shape![n, 64])      -> [n, 64]
+   help: to combine every pair of rows:                                 q.unsqueeze(1) * rhs               -> [n, m, 64]
+   help: if `m` is always `n`, use one symbol, or declare them equal:   g.declare_equal(m, n)              -> [n, 64]
+   help: to state it only here, checked by each call:                   q * rhs.rebind(shape![n, 64])      -> [n, 64]
    note: a symbol never stretches, even when it is 1 at run time; only the constant 1 does
 "#,
     );
@@ -139,8 +139,8 @@ error[S002]: `add` cannot broadcast: axis 2 is `scores` on the left and `student
    bonus f32 [     ·         ·  students ]   input "bonus"    FILE:L:C
                                        ^
    shapes are aligned at the last axis, so bonus' `students` meets marks' `scores`, not marks' `students`
-   help: `students` is axis 1 of marks:             marks + bonus.unsqueeze(1)      -> [class, students, scores]
-   help: the same by the axis where it is placed:   marks.add_axis(bonus, 1)        -> [class, students, scores]
+   help: `students` matches axis 1 of marks:   marks + bonus.unsqueeze(1)      -> [class, students, scores]
+   help: the same, naming the axis:            marks.add_axis(bonus, 1)        -> [class, students, scores]
 "#,
     );
 }
@@ -158,8 +158,8 @@ error[S001]: `add` cannot broadcast: axis 0 is 17 on the left and 1000 on the ri
    codes f32 [   17   3 ]   input "codes"    FILE:L:C
    obs   f32 [ 1000   3 ]   input "obs"      FILE:L:C
                   ^ 17 and 1000 differ and neither is the constant 1
-   help: for every pair of rows:   codes.unsqueeze(1) + obs      -> [17, 1000, 3]
-   help: to pair row with row, give both equally many rows
+   help: to combine every pair of rows:   codes.unsqueeze(1) + obs      -> [17, 1000, 3]
+   help: to pair row with row, give both the same number of rows
 "#,
     );
     check(
@@ -172,9 +172,9 @@ error[S002]: `maximum` cannot broadcast: axis 1 is `n` on the left and `m` on th
    x    f32 [  b   n   3 ]   input "x"    FILE:L:C
    y    f32 [  b   m   3 ]   input "y"    FILE:L:C
                    ^ equal only for some sizes (n = m)
-   help: for every pair of parts along axis 1:                  x.unsqueeze(2).maximum(y.unsqueeze(1))      -> [b, n, m, 3]
-   help: if `m` is always `n`, use one symbol, or declare it:   g.declare_equal(m, n)                       -> [b, n, 3]
-   help: to state it here only, to be checked by each call:     x.maximum(y.rebind(shape![b, n, 3]))        -> [b, n, 3]
+   help: to combine every pair of slices along axis 1:                  x.unsqueeze(2).maximum(y.unsqueeze(1))      -> [b, n, m, 3]
+   help: if `m` is always `n`, use one symbol, or declare them equal:   g.declare_equal(m, n)                       -> [b, n, 3]
+   help: to state it only here, checked by each call:                   x.maximum(y.rebind(shape![b, n, 3]))        -> [b, n, 3]
    note: a symbol never stretches, even when it is 1 at run time; only the constant 1 does
 "#,
     );
@@ -192,7 +192,7 @@ error[S002]: `add` cannot broadcast: axis 1 is 64 on the left and `n` on the rig
    x    f32 [  n  64 ]   input "x"    FILE:L:C
    w    f32 [ 64   n ]   input "w"    FILE:L:C
                ^   ^ equal only for some sizes (n = 64)
-   help: the sizes match in the other order:   x + w.t()      -> [n, 64]
+   help: the sizes match after transposing:   x + w.t()      -> [n, 64]
 "#,
     );
     check(
@@ -218,8 +218,8 @@ error[S002]: `add` cannot broadcast: axis 0 is `2*n` on the left and `n` on the 
    x    f32 [ 2*n ]   input "x"    FILE:L:C
    y    f32 [   n ]   input "y"    FILE:L:C
                 ^ equal only for some sizes (n = 0)
-   help: for every pair of elements:                          x.unsqueeze(1) + y             -> [2*n, n]
-   help: to state it here only, to be checked by each call:   x + y.rebind(shape![2*n])      -> [2*n]
+   help: to combine every pair of elements:             x.unsqueeze(1) + y             -> [2*n, n]
+   help: to state it only here, checked by each call:   x + y.rebind(shape![2*n])      -> [2*n]
    note: a symbol never stretches, even when it is 1 at run time; only the constant 1 does
 "#,
     );
@@ -231,12 +231,12 @@ error[S002]: `add` cannot broadcast: axis 0 is `2*n` on the left and `n` on the 
             graph.broadcast_to(operands[0], wanted, here())
         },
         r#"
-error[S002]: `broadcast_to` cannot stretch to [n, 2, 6]: axis 1 is `n` and should be 2, not known to be equal
+error[S002]: `broadcast_to` cannot stretch to [n, 2, 6]: axis 1 is `n`, but should be 2, not known to be equal
    axis          0   1   2
-   x      f32 [  ·   n   6 ]   input "x"           FILE:L:C
-   wanted     [  n   2   6 ]   the wanted shape
+   x      f32 [  ·   n   6 ]   input "x"              FILE:L:C
+   wanted     [  n   2   6 ]   the requested shape
                      ^ equal only for some sizes (n = 2)
-   help: give x axes of size 1 where the wanted shape has more:   x.unsqueeze(1).broadcast_to([n, 2, 6])      -> [n, 2, 6]
+   help: give x axes of size 1 where the requested shape has more:   x.unsqueeze(1).broadcast_to([n, 2, 6])      -> [n, 2, 6]
 "#,
     );
     check(
@@ -373,33 +373,33 @@ fn headlines() {
     let rows: &[(&str, &str, Make)] = &[
         (
             "S002",
-            "`reshape` cannot give [n, 7]: it has `7*n` elements, and there are `6*n`, not known to be equal",
+            "`reshape` cannot produce [n, 7]: that takes `7*n` elements, but the operand has `6*n`, not known to be equal",
             |g, x| {
                 let dims = [Some(dim(g, "n")), Some(Dim::constant(7))];
                 g.reshape(x, &dims, here())
             },
         ),
-        ("S004", "`reshape` cannot infer a size: `6*n` is not divisible by 4 for every size", |g, x| {
+        ("S004", "`reshape` cannot infer a size: `6*n` is not always divisible by 4", |g, x| {
             g.reshape(x, &[None, Some(Dim::constant(4))], here())
         }),
-        ("S004", "`reshape` can infer one size, not several", |g, x| g.reshape(x, &[None, None], here())),
+        ("S004", "`reshape` can infer only one size", |g, x| g.reshape(x, &[None, None], here())),
         ("S005", "`squeeze` cannot remove axis 0: its size is `n`, not the constant 1", |g, x| {
             g.squeeze(x, &[0], here())
         }),
-        ("S006", "`squeeze` has no axis -3: the rank is 2", |g, x| g.squeeze(x, &[-3], here())),
-        ("S006", "`expand_dims` has no axis 9223372036854775807: the rank is 3", |g, x| {
+        ("S006", "`squeeze` cannot use axis -3: the rank is 2", |g, x| g.squeeze(x, &[-3], here())),
+        ("S006", "`expand_dims` cannot use axis 9223372036854775807: the rank is 3", |g, x| {
             g.expand_dims(x, &[i64::MAX], here())
         }),
-        ("S006", "`sum` has no axis -9223372036854775808: the rank is 2", |g, x| {
+        ("S006", "`sum` cannot use axis -9223372036854775808: the rank is 2", |g, x| {
             g.reduce(ReduceOp::Sum, x, Some(&[i64::MIN]), false, here())
         }),
         ("S006", "`sum` names axis 1 twice", |g, x| {
             g.reduce(ReduceOp::Sum, x, Some(&[1, -1]), false, here())
         }),
-        ("S006", "`permute_dims` needs each of the 2 axes once, but is given 1", |g, x| {
+        ("S006", "`permute_dims` needs each of the 2 axes exactly once, but got 1", |g, x| {
             g.permute_dims(x, &[0], here())
         }),
-        ("S007", "`slice` does not fit axis 1: the slice ends after the axis does, by 2", |g, x| {
+        ("S007", "`slice` does not fit axis 1: the slice extends past the end of the axis, by 2", |g, x| {
             let part = SliceSpec::Range { start: None, stop: Some(Dim::constant(8)), step: 1 };
             g.slice(x, &[SliceSpec::All, part], here())
         }),
@@ -420,10 +420,10 @@ fn headlines() {
         ("S008", "`broadcast_to` cannot stretch to fewer axes: 1 instead of 2", |g, x| {
             g.broadcast_to(x, Shape::from_iter([Dim::constant(6)]), here())
         }),
-        ("S008", "`expand_dims` has 42 axes: more than 32 are not supported", |g, x| {
+        ("S008", "`expand_dims` has 42 axes: at most 32 are supported", |g, x| {
             g.expand_dims(x, &[0; 40], here())
         }),
-        ("S008", "`take` has 33 axes: more than 32 are not supported", |g, x| {
+        ("S008", "`take` has 33 axes: at most 32 are supported", |g, x| {
             let indices = g.input("many", DType::U8, (0..32).map(|_| Dim::ONE).collect(), here());
             g.take(x, indices, 0, here())
         }),
@@ -434,24 +434,24 @@ fn headlines() {
         ("S009", "`reshape` has a size that cannot be computed: the size overflows", |g, x| {
             g.reshape(x, &[Some(Dim::constant(i64::MAX)), Some(Dim::constant(3))], here())
         }),
-        ("S010", "`max` of no elements has no value: axis 0 is empty", |g, _| {
+        ("S010", "`max` is not defined for zero elements: axis 0 is empty", |g, _| {
             let empty = g.input("empty", DType::F32, Shape::from_iter([Dim::ZERO]), here());
             g.reduce(ReduceOp::Max, empty, None, false, here())
         }),
-        ("S006", "`topk` has no axis 2: the rank is 2", |g, x| g.topk(x, 1, 2, true, here())),
-        ("S015", "`topk` cannot give the 0 best elements: 1 to 64 can be asked for", |g, x| {
+        ("S006", "`topk` cannot use axis 2: the rank is 2", |g, x| g.topk(x, 1, 2, true, here())),
+        ("S015", "`topk` cannot return the 0 best elements: ask for 1 to 64", |g, x| {
             g.topk(x, 0, 0, true, here())
         }),
-        ("S015", "`argtopk` cannot give the 65 best elements: 1 to 64 can be asked for", |g, x| {
+        ("S015", "`argtopk` cannot return the 65 best elements: ask for 1 to 64", |g, x| {
             g.argtopk(x, 65, 0, false, here())
         }),
-        ("S015", "`topk` cannot give 4 elements: axis 0 has too few, by 1", |g, _| {
+        ("S015", "`topk` cannot return 4 elements: axis 0 is too short by 1", |g, _| {
             let three = g.input("three", DType::F32, Shape::from_iter([Dim::constant(3)]), here());
             g.topk(three, 4, -1, true, here())
         }),
-        ("S015", "`diff` cannot be taken -1 times: it can be 0 to 16 times", |g, x| g.diff(x, -1, 0, here())),
-        ("S015", "`diff` cannot be taken 17 times: it can be 0 to 16 times", |g, x| g.diff(x, 17, 0, here())),
-        ("S006", "`diff` has no axis -3: the rank is 2", |g, x| g.diff(x, 1, -3, here())),
+        ("S015", "`diff` cannot be taken -1 times: take it 0 to 16 times", |g, x| g.diff(x, -1, 0, here())),
+        ("S015", "`diff` cannot be taken 17 times: take it 0 to 16 times", |g, x| g.diff(x, 17, 0, here())),
+        ("S006", "`diff` cannot use axis -3: the rank is 2", |g, x| g.diff(x, 1, -3, here())),
         ("T001", "`subtract` is not defined on bool and bool", |g, _| {
             let truth = g.constant(Scalar::Bool(true), here());
             g.elementwise(Op::Subtract, &[truth, truth], here())
@@ -467,20 +467,20 @@ fn headlines() {
             let base = g.input("base", DType::I32, Shape::scalar(), here());
             g.power_literal(base, Literal::Int(-1), here())
         }),
-        ("T003", "`select` needs a condition of bool, not f32", |g, x| g.select(x, x, x, here())),
+        ("T003", "`select` needs a bool condition, not f32", |g, x| g.select(x, x, x, here())),
         ("T004", "`take` needs integer indices, not f32", |g, x| g.take(x, x, 0, here())),
-        ("N001", "`input` cannot be named \"\": use printable text without quotes", |g, _| {
+        ("N001", "`input` does not accept the name \"\": use printable text without quotes", |g, _| {
             g.input("", DType::F32, Shape::scalar(), here())
         }),
         (
             "N001",
-            "`symbol` cannot be named \"2n\": use letters, digits and `_`, and no digit first",
+            "`symbol` does not accept the name \"2n\": use letters, digits and `_`, and do not start with a digit",
             |g, _| {
                 g.symbol("2n", here());
                 g.poison()
             },
         ),
-        ("N002", "`input \"x\"` is declared as i32[] here and as f32[n, 6] before", |g, _| {
+        ("N002", "`input \"x\"` is declared as i32[] here, but as f32[n, 6] earlier", |g, _| {
             g.input("x", DType::I32, Shape::scalar(), here())
         }),
         ("N005", "`iota` uses a symbol of another graph", |g, _| {

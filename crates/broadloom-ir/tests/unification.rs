@@ -370,7 +370,7 @@ fn undecided_products_say_so_once() {
     assert_eq!(products.count(), 1, "{mistakes:#}");
     assert_eq!(mistakes.iter().count(), 1, "{mistakes:#}");
     assert!(
-        mistakes.to_string().starts_with("`dot` sums over axes of equal sizes: axis 0 is "),
+        mistakes.to_string().starts_with("`dot` sums over axes of equal size: axis 0 on the left is "),
         "{mistakes}"
     );
 }

@@ -91,7 +91,9 @@ pub fn target_of(level: CpuLevel) -> Target {
 
 /// A kernel that does not belong to the compiled schedule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the machine code is of another schedule, which has no kernel {0}: a bug of Broadloom to report")]
+#[error(
+    "the machine code belongs to another schedule without kernel {0}; this is a bug in Broadloom, please report it"
+)]
 pub struct UnknownKernel(pub KernelId);
 
 /// The type of every kernel: `fn(args, first, last, scratch, failure)`.

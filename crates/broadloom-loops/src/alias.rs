@@ -35,7 +35,7 @@ pub enum Hazard {
 impl fmt::Display for Hazard {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Hazard::Pieces => f.write_str("it is written in pieces"),
+            Hazard::Pieces => f.write_str("it is written in several pieces"),
             Hazard::Later(kernel) => {
                 write!(f, "{kernel} reads the old values after they would be overwritten")
             }

@@ -152,14 +152,14 @@ impl LowerOptions {
 #[non_exhaustive]
 pub enum LowerError {
     /// An offset or a stride does not fit the arithmetic of sizes.
-    #[error("an offset or stride of the expression does not fit into 64 bits")]
+    #[error("an offset or stride of the expression does not fit in 64 bits")]
     TooLarge,
     /// There are more loop axes than a kernel can have.
     #[error("a kernel would need more than 64 loop axes")]
     TooManyAxes,
     /// Sizes determine which operand of a join along an axis of one element has that element.
     #[error(
-        "a concat gives an axis of one element, and sizes decide at run time which operand has it; write `where(condition, a, b)` in its place, or give the sizes as numbers"
+        "a concat gives an axis of one element, and only the sizes at run time decide which operand has it; write `where(condition, a, b)` instead, or give the sizes as numbers"
     )]
     UndecidedJoin,
     /// A size cannot be computed.
@@ -167,7 +167,7 @@ pub enum LowerError {
     Size(#[from] DimError),
     /// The schedule breaks a promise.
     #[error(
-        "the loops of the expression are wrong, which is a bug of Broadloom to report with the program: {0}"
+        "the loops of the expression are wrong; this is a bug in Broadloom, please report it with the program: {0}"
     )]
     Bug(#[from] Broken),
 }

@@ -49,7 +49,7 @@ pub enum Reason {
     },
     /// Data index it.
     Table,
-    /// It is read in another shape.
+    /// It is read with a different shape.
     Reshaped,
     /// A copy with another order of axes: loops that repeat would gather its elements again and again.
     Packed,
@@ -86,23 +86,27 @@ pub struct Planned {
 impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Reason::Maps { count, op, cost } => write!(f, "read under {count} index maps, {op} costs {cost}"),
+            Reason::Maps { count, op, cost } => {
+                write!(f, "read through {count} index maps, {op} costs {cost}")
+            }
             Reason::Invariant { op, cost } => write!(f, "loop-invariant, {op} costs {cost}"),
-            Reason::Shared { op, cost } => write!(f, "an output that another one reads, {op} costs {cost}"),
+            Reason::Shared { op, cost } => {
+                write!(f, "an output that another output reads, {op} costs {cost}")
+            }
             Reason::ShortStrip { op, length: Some(length) } => {
                 write!(f, "strips of {length} elements are too short for calls of {op}")
             }
             Reason::ShortStrip { op, length: None } => write!(f, "short strips cost too many calls of {op}"),
             Reason::Table => f.write_str("indexed by data"),
-            Reason::Reshaped => f.write_str("read in another shape"),
-            Reason::Packed => f.write_str("copied once so that neighbours lie side by side"),
-            Reason::Partials => f.write_str("partial results of threads"),
-            Reason::Best => f.write_str("found together by one walk"),
-            Reason::Sorted => f.write_str("whole rows are sorted"),
-            Reason::Scanned => f.write_str("running results, read in another order"),
-            Reason::Nested => f.write_str("reductions are nested too deep"),
-            Reason::Loops => f.write_str("repeated by the loops that read it"),
-            Reason::Contracted => f.write_str("computed by strips of what its reader reduces"),
+            Reason::Reshaped => f.write_str("read with a different shape"),
+            Reason::Packed => f.write_str("packed once so that loads are contiguous"),
+            Reason::Partials => f.write_str("partial results of the threads"),
+            Reason::Best => f.write_str("found together in one pass"),
+            Reason::Sorted => f.write_str("sorted a whole row at a time"),
+            Reason::Scanned => f.write_str("running results that are read in another order"),
+            Reason::Nested => f.write_str("reductions are nested too deeplyly"),
+            Reason::Loops => f.write_str("the loops that read it would recompute it"),
+            Reason::Contracted => f.write_str("computed in strips of the axis that its reader reduces"),
             Reason::Large => f.write_str("the kernel would be too large"),
         }
     }

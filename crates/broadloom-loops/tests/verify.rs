@@ -768,7 +768,6 @@ fn a_broken_promise_is_a_bug_to_report() {
     let error = LowerError::from(Broken { kernel: KernelId::new(2), fault });
     assert_eq!(
         error.to_string(),
-        "the loops of the expression are wrong, which is a bug of Broadloom to report with the program: \
-         kernel k2: abs has no tile function for f32"
+        "the loops of the expression are wrong; this is a bug in Broadloom, please report it with the program: kernel k2: abs has no tile function for f32"
     );
 }

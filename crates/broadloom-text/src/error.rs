@@ -61,12 +61,12 @@ impl fmt::Display for NameOf {
         f.write_str(match self {
             NameOf::Function => "function",
             NameOf::Method => "method or attribute",
-            NameOf::Value => "input, name or symbol",
+            NameOf::Value => "name",
             NameOf::Symbol => "symbol",
             NameOf::Keyword => "keyword argument",
             NameOf::DType => "dtype",
             NameOf::Input => "input",
-            NameOf::Text => "cell of the column",
+            NameOf::Text => "column value",
         })
     }
 }
@@ -76,7 +76,7 @@ impl fmt::Display for NameOf {
 #[non_exhaustive]
 pub enum Problem {
     /// A character that cannot start a token.
-    #[error("the character {found:?} has no meaning here")]
+    #[error("the character {found:?} is not allowed here")]
     Character {
         /// The character.
         found: char,
@@ -99,7 +99,7 @@ pub enum Problem {
         what: Box<str>,
     },
     /// The text exceeds a limit for untrusted texts.
-    #[error("more than {most} {limit} are not accepted")]
+    #[error("at most {most} {limit} are accepted")]
     Limit {
         /// The limited property.
         limit: Limit,
@@ -116,7 +116,7 @@ pub enum Problem {
         what: &'static str,
     },
     /// An unknown name.
-    #[error("no {of} has the name `{name}`")]
+    #[error("unknown {of} `{name}`")]
     Unknown {
         /// The kind of name expected.
         of: NameOf,
@@ -124,7 +124,7 @@ pub enum Problem {
         name: Box<str>,
     },
     /// A name that is already in use.
-    #[error("the name `{name}` is taken")]
+    #[error("the name `{name}` is already taken")]
     Taken {
         /// The name.
         name: Box<str>,

@@ -258,9 +258,9 @@ impl Program {
             let is_input = matches!(statement.action, Action::Input { .. });
             inputs += usize::from(is_input);
             if mistakes.is_empty() && (!is_input || line != inputs) {
-                let what = "a declaration is one input, and nothing else";
+                let what = "a declaration contains one input and nothing else";
                 let mistake = Mistake::new(Problem::Program { what }, statement.span);
-                mistakes.push(mistake.help("what is computed stands in the expression"));
+                mistakes.push(mistake.help("write what to compute in the expression"));
             }
         }
         if mistakes.is_empty() && inputs == count {
@@ -285,8 +285,8 @@ impl Program {
         let end = self.source.text.len();
         let span = other.map_or(Span { start: end, end }, |statement| statement.span);
         let mistake =
-            Mistake::new(Problem::Program { what: "here stands one expression, and nothing else" }, span)
-                .help("programs of several statements are read by `Program::parse`");
+            Mistake::new(Problem::Program { what: "only a single expression is allowed here" }, span)
+                .help("to read a program of several statements, use `Program::parse`");
         self.mistakes.push(mistake);
         Err(Mistakes::new(TextPlaces { source: self.source, sites: Sites::default() }, self.mistakes))
     }

@@ -270,11 +270,9 @@ impl<'a> Resolver<'a> {
             Action::Result(value) => {
                 let span = self.tree.span(*value);
                 if self.outputs.iter().any(|(other, _)| &*other.text == RESULT) {
-                    let what = "an expression alone is named `result`, and there is one already";
+                    let what = "an expression without a name becomes `result`, which already exists";
                     let mistake = Mistake::new(Problem::Program { what }, span);
-                    return Err(Box::new(
-                        mistake.help("give each a name, as in `total = x.sum(); least = x.min()`"),
-                    ));
+                    return Err(Box::new(mistake.help("name each one: `total = x.sum(); least = x.min()`")));
                 }
                 self.output(Name { text: RESULT.into(), span }, *value)?;
             }
@@ -510,7 +508,7 @@ impl<'a> Resolver<'a> {
                 let problem = Problem::Kind { expected: "a tensor or a number", found: other.describe() };
                 let mistake = Mistake::new(problem, span);
                 return Err(Box::new(match other {
-                    Value::List(_) => mistake.help("to make a tensor of several, write `stack([a, b])`"),
+                    Value::List(_) => mistake.help("to make one tensor from several, write `stack([a, b])`"),
                     _ => mistake,
                 }));
             }
@@ -536,7 +534,7 @@ impl<'a> Resolver<'a> {
             Some(size) => Ok(size),
             None => {
                 let problem = Problem::Kind { expected: "a size", found: value.describe() };
-                let help = "sizes are integers, symbols, and `+ - * //` of them";
+                let help = "a size is made of integers, symbols and `+ - * //`";
                 Err(Box::new(Mistake::new(problem, self.tree.span(id)).help(help)))
             }
         }

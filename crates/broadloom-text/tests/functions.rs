@@ -111,8 +111,8 @@ fn windows_of_symbolic_rows() {
 fn what_windows_and_shifts_demand_is_checked() {
     for (expression, n, says) in [
         ("sliding_window_view(x, 4)", 3, "the window is longer than the axis"),
-        ("roll(x, 4)", 3, "the axis has fewer elements"),
-        ("pad(x, 3, 'reflect')", 3, "the axis has fewer elements"),
+        ("roll(x, 4)", 3, "the axis has too few elements"),
+        ("pad(x, 3, 'reflect')", 3, "the axis has too few elements"),
     ] {
         let graph = graph(&format!("{VECTOR}{expression}"));
         let error = interpret(&graph, &[vector(n)], true).unwrap_err().to_string();
@@ -146,7 +146,7 @@ fn slices_end_where_an_axis_of_constant_size_does() {
     let resolved = Program::parse("slices", &format!("{text}x[2:9]")).unwrap().resolve_in_full(&[]).unwrap();
     let warning = format!("{:#}", resolved.warnings.expect("a slice is cut off"));
     assert!(
-        warning.contains("L002") && warning.contains("goes beyond axis 0, which has 4 elements"),
+        warning.contains("L002") && warning.contains("extends past the end of axis 0, which has size 4"),
         "{warning}"
     );
     // What a symbol bounds is checked by each call.
@@ -157,36 +157,39 @@ fn slices_end_where_an_axis_of_constant_size_does() {
 #[test]
 fn arguments_that_mean_nothing() {
     for (expression, says) in [
-        ("min(x, where=x > 0)", "`min` needs an `initial` value beside `where`, which may leave no element"),
+        ("min(x, where=x > 0)", "`min` needs an `initial` value with `where`, which may select no elements"),
         ("mean(x, initial=2)", "`initial`"),
         ("sum(x, where=x)", "bool"),
         ("sum(x, where=[True, False])", "2"),
         ("average(x, weights=[1, 2], axis=())", "`average` takes weights of the operand's shape"),
-        ("ldexp(x, 1.5)", "`ldexp` needs an integer as exponent"),
+        ("ldexp(x, 1.5)", "`ldexp` needs an integer exponent"),
         ("saturating_add(x, x)", "`saturating_add` is not defined on f64 and f64"),
         ("roll(x, (1, 2, 3), axis=(0, 1))", "`roll` needs one shift, or one for each axis"),
-        ("moveaxis(x, (0, 1), 0)", "`moveaxis` needs as many places"),
-        ("pad(x, ((1, 1), (1, 1), (1, 1)))", "`pad` needs the widths before and behind each axis"),
-        ("pad(x, 1, 'mirror')", "has the modes 'constant', 'edge', 'reflect', 'symmetric' and 'wrap'"),
-        ("diagonal(x)", "`diagonal` needs equal sizes, or to know which is smaller"),
+        ("moveaxis(x, (0, 1), 0)", "`moveaxis` needs one destination"),
+        ("pad(x, ((1, 1), (1, 1), (1, 1)))", "`pad` needs the widths before and after each axis"),
+        ("pad(x, 1, 'mirror')", "supports the modes 'constant', 'edge', 'reflect', 'symmetric' and 'wrap'"),
+        ("diagonal(x)", "`diagonal` needs to know which of the two sizes is smaller"),
         ("vander(x, 2)", "`vander` needs the operand to have rank 1, not 2"),
-        ("vander(x[0], 65)", "`vander` gives 0 to 64 columns"),
+        ("vander(x[0], 65)", "`vander` supports 0 to 64 columns"),
         ("vander(x[0])", "needs `n`, the number of columns"),
         ("take_along_axis(x, x, 0)", "f64"),
         ("take_along_axis(x, arange(2), 0)", "`take_along_axis` needs the indices to have rank 2, not 1"),
-        ("sliding_window_view(x, 2)", "needs the width of a window for each axis, or the axes of those"),
+        (
+            "sliding_window_view(x, 2)",
+            "needs one window width for each axis; pass `axis` to slide along fewer axes",
+        ),
         ("sliding_window_view(x, -2, 0)", "size"),
         ("sliding_window_view(x[:, :1], 3, 1)", "the window is longer than the axis, by 2"),
-        ("unfold(x, 1000000000000, 2)", "has no axis 1000000000000: the rank is 2"),
+        ("unfold(x, 1000000000000, 2)", "cannot use axis 1000000000000: the rank is 2"),
         ("tile(sinn(x), (2, 2))", "`sinn`"),
-        ("unfold(x, 0, 2, 0)", "takes a positive number as `step`"),
+        ("unfold(x, 0, 2, 0)", "needs a positive `step`"),
         ("rot90(x, 1, (0, 0))", "`rot90` names axis 0 twice"),
-        ("swapaxes(x, 0, 2)", "`swapaxes` has no axis 2: the rank is 2"),
+        ("swapaxes(x, 0, 2)", "`swapaxes` cannot use axis 2: the rank is 2"),
         ("full((2, 3))", "needs `fill_value`"),
         ("repeat(x, x)", "a size"),
-        ("compress(x > 0, x)", "its size depends on the data"),
+        ("compress(x > 0, x)", "the size of the result would depend on the data"),
         ("1__0 * x", "number"),
-        ("07 * x", "a number does not begin with 0; in base 8, write `0o7`"),
+        ("07 * x", "a number cannot begin with 0; for base 8, write `0o7`"),
     ] {
         let text = mistakes(&format!("{MATRIX}{expression}"));
         assert!(text.contains(says), "{expression}\n{text}");

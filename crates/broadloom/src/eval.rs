@@ -158,8 +158,8 @@ arrays! {
 
 /// The result of the closure of [`eval`]: a tensor, or a tuple of up to four.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is nothing that a closure of `eval` can give",
-    note = "give a `Tensor`, or a tuple of them; what they become is said by the type of the result of `eval`"
+    message = "a closure of `eval` cannot return `{Self}`",
+    note = "return a `Tensor`, or a tuple of them; the type of the result of `eval` says what they become"
 )]
 pub trait EvalResult {
     /// Returns the tensors.

@@ -35,7 +35,7 @@ impl Threads {
     pub fn count(threads: usize) -> std::io::Result<Threads> {
         match threads {
             0 => {
-                let what = "kernels run on at least one thread: ask for 1, or for `Threads::Global`";
+                let what = "kernels need at least one thread: ask for 1, or for `Threads::Global`";
                 Err(std::io::Error::new(std::io::ErrorKind::InvalidInput, what))
             }
             1 => Ok(Threads::Calling),

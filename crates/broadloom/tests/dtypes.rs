@@ -57,7 +57,7 @@ where
     match T::DTYPE {
         DType::I64 => assert!(error.is_ok()),
         dtype => {
-            let text = format!("input \"x\" has elements of i64, but should have {dtype}");
+            let text = format!("input \"x\" has dtype i64, but should have {dtype}");
             assert_eq!(error.unwrap_err().to_string(), text);
         }
     }

@@ -40,7 +40,10 @@ fn names_and_numbers_of_inputs() {
     let unknown = bind_error(kernel.run(inputs! { "points" => &points, "Weigths" => &weights }));
     assert_eq!(unknown.to_string(), r#"there is no input "Weigths"; did you mean "weights"?"#);
     let unknown = bind_error(kernel.run(inputs! { "zebra" => &points }));
-    assert_eq!(unknown.to_string(), r#"there is no input "zebra"; there are ["points", "weights"]"#);
+    assert_eq!(
+        unknown.to_string(),
+        r#"there is no input "zebra"; the known names are ["points", "weights"]"#
+    );
 
     let repeated = bind_error(kernel.run(inputs! { "points" => &points, "points" => &points }));
     assert!(matches!(repeated, BindError::Repeated { array: ArrayName { role: Role::Input, .. } }));
@@ -59,7 +62,7 @@ fn dtypes_ranks_and_sizes() {
     let with = |weights: ArrayView<'_>| bind_error(kernel.run((&points, weights)));
 
     let dtype = with(ArrayView::new(&c, &[2, 4]).unwrap());
-    assert_eq!(dtype.to_string(), r#"input "weights" has elements of f64, but should have f32"#);
+    assert_eq!(dtype.to_string(), r#"input "weights" has dtype f64, but should have f32"#);
 
     let rank = with(ArrayView::new(&b, &[8]).unwrap());
     assert_eq!(rank.to_string(), r#"input "weights" has shape [8], but should have 2 axes: [n, 2*m]"#);
@@ -72,7 +75,7 @@ fn dtypes_ranks_and_sizes() {
     assert!(full.contains("should have [n, 2*m], declared"), "{full}");
 
     let odd = with(ArrayView::new(&a[..6], &[2, 3]).unwrap());
-    assert_eq!(odd.to_string(), r#"input "weights" does not fit: axis 1 is 3, which 2*m never is"#);
+    assert_eq!(odd.to_string(), r#"input "weights" does not fit: axis 1 is 3, but 2*m never has that value"#);
 
     let constant = bind_error(kernel.run((ArrayView::new(&a[..8], &[2, 4]).unwrap(), &points)));
     assert_eq!(constant.to_string(), r#"input "points" does not fit: axis 1 is 4, but should be 3"#);
@@ -99,7 +102,7 @@ fn outputs_that_do_not_fit() {
     total = ArrayViewMut::new(&mut scalar, &[]).unwrap();
     assert_eq!(
         fail(kernel.run_into(&data, (&mut [0.0f32; 2], total))),
-        r#"output "b" has elements of f64, but should have f32"#
+        r#"output "b" has dtype f64, but should have f32"#
     );
     assert_eq!(
         fail(kernel.run_into(&data, (&mut [0.0f32; 2], &mut [0.0f32; 1]))),

@@ -284,6 +284,6 @@ fn a_sort_is_stored_and_said_to_be() {
     let [n, m] = g.symbols(["n", "m"]);
     let x = g.input::<f32>("x", shape![n, m]);
     let explanation = (x * 2.0).sort(1).sum(1).compile().unwrap().explain();
-    assert!(explanation.to_string().contains("whole rows are sorted"), "{explanation}");
+    assert!(explanation.to_string().contains("sorted a whole row at a time"), "{explanation}");
     assert!(explanation.to_string().contains("sort m"), "{explanation}");
 }

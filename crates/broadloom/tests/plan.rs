@@ -33,7 +33,9 @@ fn an_expensive_output_is_read_by_another_one() {
     let explanation = kernel.explain();
     assert_eq!(calls(&explanation, "pow"), 1);
     assert_eq!(stored(&explanation), []);
-    assert!(explanation.to_string().contains("y is stored: an output that another one reads, pow costs 48"));
+    assert!(
+        explanation.to_string().contains("y is stored: an output that another output reads, pow costs 48")
+    );
     for n in [1, 2, 3, 1000] {
         let x = vector(7, n);
         let (y, z): (Vec<f32>, Vec<f32>) = kernel.run(&x).unwrap().try_into().unwrap();
@@ -85,7 +87,7 @@ fn what_a_loop_gathers_again_and_again_is_packed_once() {
     let x = g.input::<f32>("x", shape![n, 8]);
     let y = g.input::<f32>("y", shape![k, 8]);
     let kernel = (x.unsqueeze(1) - y.unsqueeze(0)).square().sum(-1).compile().unwrap();
-    let reason = "copied once so that neighbours lie side by side".to_string();
+    let reason = "packed once so that loads are contiguous".to_string();
     assert_eq!(stored(&kernel.explain()), [("8, k".to_string(), reason)]);
     for (n, k) in [(1, 5), (7, 1), (8, 3), (20, 33)] {
         let (x, y) = (vector(1, 8 * n), vector(2, 8 * k));

@@ -202,5 +202,5 @@ fn a_product_of_nothing_or_of_two_graphs_is_a_mistake() {
     let x = g.input::<f32>("x", shape![3]);
     assert!(einsum("->", []).is_poisoned());
     assert!(x.matmul(other.input::<f32>("y", shape![3])).is_poisoned());
-    assert!(g.check().unwrap_err().to_string().contains("mixes tensors of two graphs"));
+    assert!(g.check().unwrap_err().to_string().contains("mixes tensors from two graphs"));
 }

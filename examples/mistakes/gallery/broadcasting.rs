@@ -38,7 +38,7 @@ pub const MISTAKES: &[Mistake] = &[
         let obs = g.input::<f32>("obs", shape![1000, 3]);
         codes - obs
     }),
-    written("All pairs, of sizes that are symbols", "The same for any numbers of both.", |g| {
+    written("All pairs of symbolic sizes", "The same for any number of codes and observations.", |g| {
         let [k, n] = g.symbols(["k", "n"]);
         let codes = g.input::<f32>("codes", shape![k, 3]);
         let obs = g.input::<f32>("obs", shape![n, 3]);
@@ -50,17 +50,25 @@ pub const MISTAKES: &[Mistake] = &[
         let y = g.input::<f32>("y", shape![clouds, m, 3]);
         x * y
     }),
-    written("As many elements, of another shape", "To add six numbers to a table of six.", |g| {
-        let x = g.input::<f32>("x", shape![6]);
-        let table = g.input::<f32>("table", shape![2, 3]);
-        x + table
-    }),
-    written("A selection from unlike operands", "To take x where it is positive, else y.", |g| {
-        let x = g.input::<f32>("x", shape![8, 3]);
-        let y = g.input::<f32>("y", shape![8, 4]);
-        select(x.gt(0), x, y)
-    }),
-    written("Limits that do not fit", "To limit each column to limits of its own.", |g| {
+    written(
+        "The same number of elements, in a different shape",
+        "To add six numbers to a table of six.",
+        |g| {
+            let x = g.input::<f32>("x", shape![6]);
+            let table = g.input::<f32>("table", shape![2, 3]);
+            x + table
+        },
+    ),
+    written(
+        "A selection between operands of different shapes",
+        "To take x where it is positive, and y elsewhere.",
+        |g| {
+            let x = g.input::<f32>("x", shape![8, 3]);
+            let y = g.input::<f32>("y", shape![8, 4]);
+            select(x.gt(0), x, y)
+        },
+    ),
+    written("Bounds that do not fit", "To clip each column to its own bounds.", |g| {
         let x = g.input::<f32>("x", shape![g.symbol("n"), 3]);
         let low = g.input::<f32>("low", shape![3]);
         let high = g.input::<f32>("high", shape![4]);

@@ -16,12 +16,12 @@ pub const MISTAKES: &[Mistake] = &[
         let kernel = points.norm(Norm::Two, 1).compile()?;
         Ok(kernel.run(ArrayView::new(&[1.0f32; 8], &[4, 2])?)?)
     }),
-    called("A size that no value gives", "To pass pairs.", |g| {
+    called("An impossible size", "To pass pairs.", |g| {
         let pairs = g.input::<f32>("pairs", shape![2 * g.symbol("n")]);
         let kernel = pairs.sum(0).compile()?;
         Ok(kernel.run(&[1.0f32, 2.0, 3.0])?)
     }),
-    called("A size outside of its range", "To pass at least one number.", |g| {
+    called("A size outside its range", "To pass at least one number.", |g| {
         let n = g.symbol("n").range(1..=4096);
         let kernel = g.input::<f32>("x", shape![n]).max(0).compile()?;
         Ok(kernel.run(&Vec::<f32>::new())?)
@@ -32,30 +32,30 @@ pub const MISTAKES: &[Mistake] = &[
         let kernel = (x * w).compile()?;
         Ok(kernel.run((&[1.0f32; 3], &[1.0f32; 4]))?)
     }),
-    called("An axis that may be 1", "To scale all numbers by one, or each by its own.", |g| {
+    called("An axis that may be 1", "To scale all numbers by one factor, or each by its own.", |g| {
         let n = g.symbol("n");
         let x = g.input::<f32>("x", shape![n]);
         let scale = g.input::<f32>("scale", shape![#n]);
         let kernel = (x * scale).compile()?;
         Ok(kernel.run((&[1.0f32; 3], &[1.0f32; 2]))?)
     }),
-    called("A slice of nothing", "To take differences of neighbours.", |g| {
+    called("A slice of an empty array", "To take differences of neighbours.", |g| {
         let x = g.input::<f32>("x", shape![g.symbol("n")]);
         let differences = x.slice(slice![1..]) - x.slice(slice![..-1]);
         let kernel = differences.compile()?;
         Ok(kernel.run(&Vec::<f32>::new())?)
     }),
-    called("The greatest of no elements", "To find the greatest of each column.", |g| {
+    called("The maximum of zero elements", "To find the maximum of each column.", |g| {
         let x = g.input::<f32>("x", shape![g.symbol("n"), 2]);
         let kernel = x.max(0).compile()?;
         Ok(kernel.run(ArrayView::new(&[0.0f32; 0], &[0, 2])?)?)
     }),
-    called("The greatest of too few elements", "To find the three greatest of each row.", |g| {
+    called("`topk` of too few elements", "To find the three greatest elements of each row.", |g| {
         let x = g.input::<f32>("x", shape![2, g.symbol("n")]);
         let kernel = x.topk(3, 1).0.compile()?;
         Ok(kernel.run(ArrayView::new(&[1.0f32; 4], &[2, 2])?)?)
     }),
-    called("A rebound size", "To add two rows, of which x has as many.", |g| {
+    called("A rebound size", "To add two rows, when x should have two.", |g| {
         let x = g.input::<f32>("x", shape![g.symbol("n"), 2]);
         let y = g.input::<f32>("y", shape![2, 2]);
         let kernel = (x.rebind(shape![2, _]) + y).compile()?;
@@ -69,24 +69,24 @@ pub const MISTAKES: &[Mistake] = &[
         let kernel = (x.sum(0) + y.sum(0)).compile()?;
         Ok(kernel.run((&[1.0f32; 4], &[1.0f32; 5]))?)
     }),
-    called("A size given by name, and another by the arrays", "To state the number of rows.", |g| {
+    called("A size by name that contradicts the arrays", "To state the number of rows.", |g| {
         let n = g.symbol("n");
         let kernel = g.input::<f32>("x", shape![n]).sum(0).compile()?;
         Ok(kernel.run(inputs! { "x" => &[1.0f32, 2.0, 3.0] }.with_size("n", 4))?)
     }),
-    called("A parameter that is not given", "To repeat x as often as the call says.", |g| {
+    called("A parameter that is not given", "To repeat x as many times as the call says.", |g| {
         let [n, k] = [g.symbol("n"), g.parameter("k")];
         let x = g.input::<f32>("x", shape![n]);
         let kernel = x.unsqueeze(0).broadcast_to(shape![k, n]).compile()?;
         Ok(kernel.run(&[1.0f32, 2.0])?)
     }),
-    called("A slip in the name of a parameter", "To give the number of copies.", |g| {
+    called("A typo in the name of a parameter", "To give the number of copies.", |g| {
         let [n, copies] = [g.symbol("n"), g.parameter("copies")];
         let x = g.input::<f32>("x", shape![n]);
         let kernel = x.unsqueeze(0).broadcast_to(shape![copies, n]).compile()?;
         Ok(kernel.run(inputs! { "x" => &[1.0f32, 2.0] }.with_size("copys", 3))?)
     }),
-    called("A parameter that cannot be so", "To count up to a multiple of 8.", |g| {
+    called("An impossible value of a parameter", "To count up to a multiple of 8.", |g| {
         let kernel = g.iota(g.parameter("k").multiple_of(8)).compile()?;
         Ok(kernel.run(inputs![].with_size("k", 12))?)
     }),
@@ -96,26 +96,26 @@ pub const MISTAKES: &[Mistake] = &[
         let kernel = (x + y).compile()?;
         Ok(kernel.run(inputs! { "x" => &[1.0f32, 2.0] })?)
     }),
-    called("A slip in a name", "To pass points and weights.", |g| {
+    called("A typo in a name", "To pass points and weights.", |g| {
         let n = g.symbol("n");
         let points = g.input::<f32>("points", shape![n]);
         let weights = g.input::<f32>("weights", shape![n]);
         let kernel = (points * weights).compile()?;
         Ok(kernel.run(inputs! { "points" => &[1.0f32, 2.0], "wieghts" => &[3.0f32, 4.0] })?)
     }),
-    called("Another dtype", "To pass f32.", |g| {
+    called("The wrong dtype", "To pass f32.", |g| {
         let kernel = g.input::<f32>("x", shape![g.symbol("n")]).exp().compile()?;
         Ok(kernel.run(&[1.0f64, 2.0])?)
     }),
-    called("Another rank", "To pass rows of three.", |g| {
+    called("The wrong rank", "To pass rows of three.", |g| {
         let kernel = g.input::<f32>("x", shape![g.symbol("n"), 3]).sum(1).compile()?;
         Ok(kernel.run(&[1.0f32; 6])?)
     }),
-    called("Another number of arrays", "To pass one array.", |g| {
+    called("The wrong number of arrays", "To pass one array.", |g| {
         let kernel = g.input::<f32>("x", shape![g.symbol("n")]).exp().compile()?;
         Ok(kernel.run((&[1.0f32; 2], &[1.0f32; 2]))?)
     }),
-    called("An array that is written to", "To update x.", |g| {
+    called("An array that the kernel writes to", "To update x.", |g| {
         let x = g.input::<f32>("x", shape![g.symbol("n")]);
         x.add_(1);
         Ok(g.compile([])?.run(&[1.0f32, 2.0])?)
@@ -138,7 +138,7 @@ pub const MISTAKES: &[Mistake] = &[
         let kernel = base.pow(exponent).compile()?;
         Ok(kernel.run((&[2i32, 3], &[3i32, -1]))?)
     }),
-    called("A segment that is not there", "To sum rows by their group.", |g| {
+    called("A segment that does not exist", "To sum rows by their group.", |g| {
         let n = g.symbol("n");
         let (rows, groups) = (g.input::<f32>("rows", shape![n]), g.input::<i64>("groups", shape![n]));
         let kernel = rows.segment_sum(groups, 3).compile()?;

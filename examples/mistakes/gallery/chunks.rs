@@ -17,11 +17,11 @@ pub const MISTAKES: &[Mistake] = &[
         let x = g.input::<f32>("x", shape![g.symbol("rows"), 3]);
         none(x.sum(0).compile()?.in_chunks("row")?)
     }),
-    called("Neighbours of rows", "To see how each row differs from the one before.", |g| {
+    called("Neighbouring rows", "To see how each row differs from the one before.", |g| {
         let x = g.input::<f32>("x", shape![g.symbol("rows")]);
         none(in_chunks(x.slice(slice![1..]) - x.slice(slice![..-1]))?)
     }),
-    called("Another size than before", "To pass a table in two parts.", |g| {
+    called("A size that changes", "To pass a table in two parts.", |g| {
         let x = g.input::<i64>("x", shape![g.symbol("rows"), g.symbol("columns")]);
         let chunked = in_chunks(x.sum(0))?;
         let mut run = chunked.start(Inputs::new())?;
@@ -30,18 +30,14 @@ pub const MISTAKES: &[Mistake] = &[
         run.end_pass()?;
         Ok(run.finish()?)
     }),
-    called(
-        "Rows that are passed once",
-        "To bring all rows on one scale, which takes two passes over them.",
-        |g| {
-            let x = g.input::<f32>("x", shape![g.symbol("rows")]);
-            let chunked = in_chunks(x - x.mean(0))?;
-            let mut run = chunked.start(Inputs::new())?;
-            run.push(inputs! { "x" => &[1.0f32, 2.0] })?;
-            run.end_pass()?;
-            Ok(run.finish()?)
-        },
-    ),
+    called("Rows that are passed only once", "To centre all rows, which takes two passes over them.", |g| {
+        let x = g.input::<f32>("x", shape![g.symbol("rows")]);
+        let chunked = in_chunks(x - x.mean(0))?;
+        let mut run = chunked.start(Inputs::new())?;
+        run.push(inputs! { "x" => &[1.0f32, 2.0] })?;
+        run.end_pass()?;
+        Ok(run.finish()?)
+    }),
     called("No rows at all", "To take the sum of nothing.", |g| {
         let x = g.input::<f32>("x", shape![g.symbol("rows")]);
         let chunked = in_chunks(x.sum(0))?;

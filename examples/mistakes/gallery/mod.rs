@@ -30,53 +30,53 @@ pub struct Section {
 pub const GALLERY: &[Section] = &[
     Section {
         title: "Broadcasting",
-        about: "Found at the line of the operator: nothing has run, most sizes are not known yet.",
+        about: "Reported at the line of the operator, before anything runs and while most sizes are unknown.",
         mistakes: broadcasting::MISTAKES,
     },
     Section {
         title: "Placement by `axis=`, updates in place, and a warning",
-        about: "Found at the line of the operator. Warnings are asked for by `g.warn_of_pointwise()`.",
+        about: "Reported at the line of the operator. `g.warn_of_pointwise()` turns the warnings on.",
         mistakes: places::MISTAKES,
     },
     Section {
         title: "Symbols",
-        about: "Found at the line of the operator or the declaration; some only when the graph is finished.",
+        about: "Reported at the line of the operator or the declaration; some only when you finish the graph.",
         mistakes: symbols::MISTAKES,
     },
     Section {
         title: "Views",
-        about: "Found at the line of the method. A reshape or a slice has to fit for every size.",
+        about: "Reported at the line of the method. A reshape or a slice must fit for every size.",
         mistakes: views::MISTAKES,
     },
     Section {
         title: "Reductions, joins and segments",
-        about: "Found at the line of the method.",
+        about: "Reported at the line of the method.",
         mistakes: joins::MISTAKES,
     },
     Section {
         title: "Sums of products",
-        about: "Found at the line of the method. Axes that meet stand in one column; what is summed over is headed `sum`.",
+        about: "Reported at the line of the method. Axes that are matched share a column; axes that are summed over have the heading `sum`.",
         mistakes: products::MISTAKES,
     },
     Section {
         title: "Types, names and graphs",
-        about: "Found at the line of the method, or when the graph is finished.",
+        about: "Reported at the line of the method, or when you finish the graph.",
         mistakes: values::MISTAKES,
     },
     Section {
         title: "Calls",
-        about: "Found when arrays are passed: sizes are known now, and checked before anything runs. \
-                The last ones depend on the data and are found while the kernel runs.",
+        about: "Reported when you pass arrays: Broadloom checks all sizes before anything runs. The last ones depend on the data \
+                and are reported while the kernel runs.",
         mistakes: calls::MISTAKES,
     },
     Section {
         title: "Chunks",
-        about: "Found when something is asked for in chunks of rows, or when chunks are passed.",
+        about: "Reported when you ask for chunks of rows, or when you pass chunks.",
         mistakes: chunks::MISTAKES,
     },
     Section {
         title: "Texts",
-        about: "Found when a program in the text language is read (`broadloom_text::Program`, the program `broadloom`).",
+        about: "Reported when a program in the text language is parsed (`broadloom_text::Program`, or the command `broadloom`).",
         mistakes: texts::MISTAKES,
     },
 ];

@@ -7,7 +7,7 @@ pub const MISTAKES: &[Mistake] = &[
         let y = g.input::<f32>("y", shape![4, 5]);
         x.add_axis(y, 1)
     }),
-    written("`axis=`: of equal rank", "To add two matrices, one of them shifted.", |g| {
+    written("`axis=`: equal ranks", "To add two matrices, one of them shifted.", |g| {
         let x = g.input::<f32>("x", shape![2, 3]);
         let y = g.input::<f32>("y", shape![2, 1]);
         x.add_axis(y, 1)
@@ -27,7 +27,7 @@ pub const MISTAKES: &[Mistake] = &[
         let y = g.input::<f32>("y", shape![3, 1, 7]);
         x.add_(y)
     }),
-    written("In place: another kind of dtype", "To scale integers by a fraction.", |g| {
+    written("In place: a different kind of dtype", "To scale integers by a fraction.", |g| {
         let counts = g.input::<i32>("counts", shape![4]);
         let scale = g.input::<f32>("scale", shape![]);
         counts.multiply_(scale)
@@ -41,14 +41,18 @@ pub const MISTAKES: &[Mistake] = &[
         x.add_(1);
         x.multiply_(2)
     }),
-    written("In place: an input that may be stretched", "To write to rows of which there may be one.", |g| {
-        let n = g.symbol("n");
-        let x = g.input::<f32>("x", shape![#n, 3]);
-        let y = g.input::<f32>("y", shape![n, 3]);
-        x.add_(y)
-    }),
     written(
-        "A warning: as many elements, yet not element by element",
+        "In place: an input that may be stretched",
+        "To write to rows when there may be only one.",
+        |g| {
+            let n = g.symbol("n");
+            let x = g.input::<f32>("x", shape![#n, 3]);
+            let y = g.input::<f32>("y", shape![n, 3]);
+            x.add_(y)
+        },
+    ),
+    written(
+        "A warning: the same number of elements, but not element by element",
         "To add two vectors, one of which is a column.",
         |g| {
             g.warn_of_pointwise();

@@ -4,7 +4,7 @@ use super::{Mistake, written};
 use broadloom::prelude::*;
 
 pub const MISTAKES: &[Mistake] = &[
-    written("Weights stored the other way round", "To apply ten outputs' weights to each row.", |g| {
+    written("Weights stored the other way round", "To apply the weights of ten outputs to each row.", |g| {
         let x = g.input::<f32>("x", shape![g.symbol("n"), 64]);
         let w = g.input::<f32>("w", shape![10, 64]);
         x.matmul(w)
@@ -20,13 +20,13 @@ pub const MISTAKES: &[Mistake] = &[
         let rotation = g.input::<f32>("rotation", shape![2, 3]);
         points.matmul(rotation)
     }),
-    written("A column is no factor of each element", "To scale each row of a table by a number.", |g| {
+    written("A column does not scale each element", "To scale each row of a table by a number.", |g| {
         let n = g.symbol("n");
         let x = g.input::<f32>("x", shape![n, 3]);
         let scale = g.input::<f32>("scale", shape![n, 1]);
         scale.matmul(x)
     }),
-    written("A number is no matrix", "To halve each element.", |g| {
+    written("A number is not a matrix", "To halve each element.", |g| {
         let x = g.input::<f32>("x", shape![g.symbol("n"), 3]);
         x.matmul(0.5)
     }),
@@ -47,7 +47,7 @@ pub const MISTAKES: &[Mistake] = &[
         let w = g.input::<f32>("w", shape![3, 5]);
         x.inner(w)
     }),
-    written("More axes than there are", "To sum over all axes of two matrices.", |g| {
+    written("More axes than the operands have", "To sum over all axes of two matrices.", |g| {
         let a = g.input::<f32>("a", shape![4, 3]);
         let b = g.input::<f32>("b", shape![4, 3]);
         a.tensordot(b, 3)
@@ -57,7 +57,7 @@ pub const MISTAKES: &[Mistake] = &[
         let b = g.input::<f32>("b", shape![4, 3]);
         a.tensordot(b, ([0, 1], [0]))
     }),
-    written("Unlike numbers of elements in `vdot`", "To multiply two tables as if they were rows.", |g| {
+    written("Different numbers of elements in `vdot`", "To multiply two tables as if they were rows.", |g| {
         let a = g.input::<f32>("a", shape![4, 3]);
         let b = g.input::<f32>("b", shape![5, 3]);
         a.vdot(b)
@@ -74,11 +74,11 @@ pub const MISTAKES: &[Mistake] = &[
         let channels = g.input::<f32>("channels", shape![4]);
         einsum("ij,jc,c->i", [x, w, channels])
     }),
-    written("A diagonal of what is no square", "To sum the diagonal of a table.", |g| {
+    written("A diagonal of a table that is not square", "To sum the diagonal of a table.", |g| {
         let x = g.input::<f32>("x", shape![4, 3]);
         einsum("ii", [x])
     }),
-    written("A letter of the result that nothing has", "To name the axes of a product of matrices.", |g| {
+    written("A letter of the result without an operand", "To name the axes of a product of matrices.", |g| {
         let a = g.input::<f32>("a", shape![4, 3]);
         let b = g.input::<f32>("b", shape![3, 5]);
         einsum("ij,jk->il", [a, b])
@@ -91,7 +91,7 @@ pub const MISTAKES: &[Mistake] = &[
         let a = g.input::<f32>("a", shape![4, 4]);
         einsum("ij,jk->ik", [a])
     }),
-    written("An arrow of another kind", "To transpose a table.", |g| {
+    written("The wrong arrow", "To transpose a table.", |g| {
         let x = g.input::<f32>("x", shape![4, 3]);
         einsum("ij=>ji", [x])
     }),

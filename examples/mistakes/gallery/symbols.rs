@@ -8,7 +8,7 @@ pub const MISTAKES: &[Mistake] = &[
         let k = g.input::<f32>("k", shape![m, 64]);
         q * k
     }),
-    written("The same, of an operand that is no input", "To multiply q by the transpose of k.", |g| {
+    written("The same, with an operand that is not an input", "To multiply q by the transpose of k.", |g| {
         let [n, m] = g.symbols(["n", "m"]);
         let q = g.input::<f32>("q", shape![n, 64]);
         let k = g.input::<f32>("k", shape![64, m]);
@@ -19,13 +19,13 @@ pub const MISTAKES: &[Mistake] = &[
         let y = g.input::<f32>("y", shape![5]);
         x + y
     }),
-    written("One more is never as many", "To take differences of n + 1 and n values.", |g| {
+    written("n + 1 never equals n", "To take differences of n + 1 and n values.", |g| {
         let n = g.symbol("n");
         let x = g.input::<f32>("x", shape![n + 1]);
         let y = g.input::<f32>("y", shape![n]);
         x - y
     }),
-    written("Even is not odd", "To compare pairs with five values.", |g| {
+    written("Even and odd sizes", "To compare pairs with five values.", |g| {
         let x = g.input::<f32>("x", shape![2 * g.symbol("pairs")]);
         let y = g.input::<f32>("y", shape![5]);
         x.maximum(y)
@@ -36,19 +36,19 @@ pub const MISTAKES: &[Mistake] = &[
         let y = g.input::<f32>("y", shape![12]);
         x + y
     }),
-    written("Equal for one size only", "To add x to the first half of y.", |g| {
+    written("Equal for only one size", "To add x to the first half of y.", |g| {
         let n = g.symbol("n");
         let x = g.input::<f32>("x", shape![n]);
         let y = g.input::<f32>("y", shape![2 * n]);
         x + y
     }),
-    written("An inferred size, used in two ways", "To let the size of w follow from its use.", |g| {
+    written("An inferred size with two uses", "To infer the size of w from its use.", |g| {
         let w = g.input::<f32>("w", shape![_]);
         let x = g.input::<f32>("x", shape![5]);
         let y = g.input::<f32>("y", shape![6]);
         (w * x).sum(0) + (w * y).sum(0)
     }),
-    written("The same, over several steps", "To let the sizes of v and w follow from their use.", |g| {
+    written("The same, over several steps", "To infer the sizes of v and w from their use.", |g| {
         let n = g.symbol("n");
         let v = g.input::<f32>("v", shape![_]);
         let w = g.input::<f32>("w", shape![_]);
@@ -75,7 +75,7 @@ pub const MISTAKES: &[Mistake] = &[
         g.declare_equal(n, m);
         x.exp().sum(0) + y.sum(0)
     }),
-    written("Facts that no size meets", "To say that n is 10 to 50; a digit is missing.", |g| {
+    written("Contradictory facts", "To say that n is 10 to 50; a digit is missing.", |g| {
         let n = g.symbol("n").range(10..).range(..5);
         g.input::<f32>("x", shape![n])
     }),
@@ -84,28 +84,28 @@ pub const MISTAKES: &[Mistake] = &[
         g.declare_equal(n, n - 1);
         g.input::<f32>("x", shape![n])
     }),
-    written("Rebound to what it never is", "To say that there are two rows.", |g| {
+    written("A rebound size that never holds", "To say that there are two rows.", |g| {
         let n = g.symbol("n");
         g.input::<f32>("x", shape![2 * n + 1, 3]).rebind(shape![2, _])
     }),
-    written("A size that no input has", "To repeat a column some number of times.", |g| {
+    written("A size that no input determines", "To repeat a column some number of times.", |g| {
         let [n, copies] = g.symbols(["n", "copies"]);
         g.input::<f32>("x", shape![n, 1]).broadcast_to(shape![n, copies])
     }),
-    written("An inferred size where there is no input", "To let a reshape infer the last size.", |g| {
+    written("An inferred size outside an input", "To let a reshape infer the last size.", |g| {
         let x = g.input::<f32>("x", shape![4, 6]);
         x.reshape(shape![8, _])
     }),
-    written("A size that may be 1 where there is no input", "To stretch to n rows, or one.", |g| {
+    written("A size that may be 1 outside an input", "To stretch to n rows, or one.", |g| {
         let n = g.symbol("n");
         g.input::<f32>("x", shape![1, 3]).broadcast_to(shape![#n, 3])
     }),
-    written("A symbol of another graph", "To use the same sizes in two graphs.", |g| {
+    written("A symbol from another graph", "To use the same sizes in two graphs.", |g| {
         let other = Graph::new();
         let n = other.symbol("n");
         g.input::<f32>("x", shape![n])
     }),
-    written("A name that is none", "To name a size after what it counts.", |g| {
+    written("An invalid name", "To name a size after what it counts.", |g| {
         g.input::<f32>("x", shape![g.symbol("rows of x")])
     }),
 ];

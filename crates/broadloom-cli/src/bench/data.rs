@@ -25,7 +25,7 @@ impl FromStr for Range {
             Some(Range { from: from.trim().parse().ok()?, to: to.trim().parse().ok()? })
         });
         let is_good = |range: &Range| range.from.is_finite() && range.to.is_finite() && range.from < range.to;
-        ends.filter(is_good).ok_or_else(|| format!("`{text}` is no range; write one as `0..100`"))
+        ends.filter(is_good).ok_or_else(|| format!("`{text}` is not a range; write one like `0..100`"))
     }
 }
 
@@ -69,7 +69,7 @@ fn made<T: Element>(shape: &[usize], value: &mut dyn FnMut() -> f64) -> Result<B
     let mut data: Vec<T> = Vec::new();
     let count = count.filter(|count| data.try_reserve_exact(*count).is_ok()).ok_or_else(|| {
         let dtype = T::DTYPE;
-        Failure::data(format!("there is no memory for an array {dtype}{shape:?}"))
+        Failure::data(format!("not enough memory for an array {dtype}{shape:?}"))
             .help("give smaller sizes: --size n=1000")
     })?;
     data.extend((0..count).map(|_| T::from_scalar(Scalar::F64(value()).cast(T::DTYPE)).unwrap_or_default()));

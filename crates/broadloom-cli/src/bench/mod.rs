@@ -152,7 +152,7 @@ pub fn run(args: &BenchArgs, terminal: &Terminal) -> Result<(), Failure> {
 fn buffer(length: usize) -> Result<Vec<u8>, Failure> {
     let mut buffer = Vec::new();
     buffer.try_reserve_exact(length).map_err(|_| {
-        Failure::data(format!("there is no memory for {length} bytes to copy")).help("give smaller sizes")
+        Failure::data(format!("not enough memory to copy {length} bytes")).help("give smaller sizes")
     })?;
     buffer.resize(length, 1);
     Ok(buffer)
@@ -178,12 +178,16 @@ impl<'f> Bench<'_, 'f> {
         let is_given = |name: &str| self.views.contains_key(name);
         if let Some(input) = inputs.iter().find(|input| input.is_assigned && is_given(&input.name)) {
             let name = &input.name;
-            return Err(Failure::usage(format!("`assign {name}` writes to an input, which is given"))
-                .help_code("time it on random numbers:", format!("{name}:{}[n]", input.dtype)));
+            return Err(Failure::usage(format!(
+                "`assign {name}` writes to an input that comes from a file or a number"
+            ))
+            .help_code("time it on random numbers:", format!("{name}:{}[n]", input.dtype)));
         }
         if let Some(name) = self.ranges.keys().find(|name| is_given(name)) {
-            return Err(Failure::usage(format!("the input {name} is given, and takes no range"))
-                .help("leave out its --range"));
+            return Err(Failure::usage(format!(
+                "--range {name} has no effect: the input comes from a file or a number"
+            ))
+            .help("leave out its --range"));
         }
         let mut names: Vec<&&str> = self.ranges.keys().collect();
         names.sort_unstable();
@@ -191,7 +195,7 @@ impl<'f> Bench<'_, 'f> {
             None => Ok(()),
             Some(name) => {
                 let has: Vec<&str> = inputs.iter().map(|input| input.name.as_str()).collect();
-                Err(Failure::usage(format!("the program has no input {name} for a range"))
+                Err(Failure::usage(format!("the program has no input {name} for --range"))
                     .help(format!("its inputs are {}", has.join(", "))))
             }
         }
@@ -237,8 +241,8 @@ impl<'f> Bench<'_, 'f> {
             let range = self.ranges.get(info.name.as_str()).copied();
             let range = range.unwrap_or_else(|| default_range(dtype, most));
             let shape = self.sizes.of(&input.shape).ok_or_else(|| {
-                Failure::usage(format!("the input {info} has no such size with the sizes that are given"))
-                    .help("give others: --size n=1000")
+                Failure::usage(format!("the given sizes leave no valid size for the input {info}"))
+                    .help("give other sizes: --size n=1000")
             })?;
             let data = data::random(dtype, &shape, range, &mut generator)?;
             let data = Elements::Random(range, data);
@@ -295,8 +299,8 @@ impl<'f> Bench<'_, 'f> {
                 match (&error, blamed) {
                     (RunError::Memory(_), _) | (_, None) => error.into(),
                     (_, Some(input)) => {
-                        Failure::data(format!("random numbers do not suit the program: {error}"))
-                            .help(format!("say which do: --range {}=0..10", input.name))
+                        Failure::data(format!("the program fails on these random numbers: {error}"))
+                            .help(format!("choose a range that fits: --range {}=0..10", input.name))
                     }
                 }
             }

@@ -59,7 +59,7 @@ impl Sizes {
                 }
                 Some(size) => {
                     let (name, unit) = (&info.name, info.unit);
-                    return Err(Failure::usage(format!("{name} = {size} is no multiple of {unit}"))
+                    return Err(Failure::usage(format!("{name} = {size} is not a multiple of {unit}"))
                         .help(format!("pass --size {name}={}", size / unit * unit)));
                 }
                 None => open.push(*symbol),
@@ -71,7 +71,7 @@ impl Sizes {
                 .filter_map(|symbol| Some(&*graph.symbols().get(symbol.index())?.name))
                 .collect();
             let has = match names.as_slice() {
-                [] => "its inputs have sizes that are numbers".to_string(),
+                [] => "all sizes of its inputs are numbers".to_string(),
                 names => format!("its sizes are {}", names.join(", ")),
             };
             return Err(Failure::usage(format!("the program has no size {name}")).help(has));

@@ -16,16 +16,16 @@ pub fn bind(error: &BindError) -> Vec<Help> {
     match error {
         BindError::Missing { name, .. } => code("give it after the expression:", format!("{name}=FILE")),
         BindError::MissingSize { symbol, .. } => {
-            code("no input has it; give it:", format!("--size {symbol}=3"))
+            code("no input determines it; give it:", format!("--size {symbol}=3"))
         }
-        BindError::UnknownSize { .. } => sentence("correct or leave out its --size"),
-        BindError::ImpossibleSize { .. } => sentence("give another by --size"),
+        BindError::UnknownSize { .. } => sentence("correct the --size, or leave it out"),
+        BindError::ImpossibleSize { .. } => sentence("give another one with --size"),
         BindError::DType { array, expected, found } => code(
             &format!("convert it in the program: declare {:?} as {found}, and write", array.name),
             format!("{}.astype({expected})", array.name),
         ),
         BindError::Size(mismatch) if mismatch.stated.is_some() => {
-            sentence("give arrays of such sizes, or correct what the program assumes")
+            sentence("give arrays of those sizes, or correct what the program assumes")
         }
         BindError::Rank { .. } => sentence("declare as many axes as it has, and reshape it in the program"),
         BindError::Obligation(_) => sentence("give arrays of other sizes, or change this expression"),
@@ -42,7 +42,7 @@ pub fn run(error: &RunError) -> Vec<Help> {
         RunError::IndexOutOfRange { size, .. } => {
             code("correct the indices, or keep them in range:", format!("clip(i, 0, {})", size - 1))
         }
-        RunError::NoSuchSegment { .. } => sentence("correct the ids, or have more segments"),
+        RunError::NoSuchSegment { .. } => sentence("correct the ids, or ask for more segments"),
         RunError::NegativeExponent { .. } => code("write", "x.astype(f64) ** y".to_owned()),
         RunError::Memory(_) => sentence("give smaller arrays, or compute parts of them"),
         RunError::UnknownKernel(_) => sentence(super::REPORT),
@@ -57,7 +57,7 @@ pub fn chunk(error: &ChunkError) -> Vec<Help> {
         ChunkError::Run(error) => run(error),
         ChunkError::Compile(_) => sentence(super::REPORT),
         ChunkError::Refused { .. } => {
-            sentence("leave --chunk out: files are mapped, and only results need memory")
+            sentence("leave out --chunk: files are mapped, and only results need memory")
         }
         _ => Vec::new(),
     }

@@ -30,7 +30,7 @@ enum Kind {
 }
 
 /// What to do about what should not happen.
-const REPORT: &str = "this is a limit of Broadloom: please report it with the program";
+const REPORT: &str = "this is a limitation of Broadloom: please report it with the program";
 
 /// What to do, and what to write.
 type Help = (String, Option<String>);

@@ -49,7 +49,9 @@ fn format(args: &GraphArgs) -> Result<PictureFormat, Failure> {
     match extension.to_str() {
         Some("svg") => Ok(PictureFormat::Svg),
         Some("dot" | "gv") => Ok(PictureFormat::Dot),
-        _ => Err(Failure::usage(format!("{} has no ending that names a kind of picture", file.display()))
-            .help("name the file .svg or .dot, or pass --format svg or --format dot")),
+        _ => {
+            Err(Failure::usage(format!("the extension of {} does not name a picture format", file.display()))
+                .help("name the file .svg or .dot, or pass --format svg or --format dot"))
+        }
     }
 }

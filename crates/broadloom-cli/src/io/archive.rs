@@ -33,7 +33,7 @@ fn file_of(key: &str) -> String {
 
 fn archive(content: &Rc<Content>) -> Result<ZipArchive<BufReader<Reader>>, Failure> {
     ZipArchive::new(BufReader::new(content.reader(0)))
-        .map_err(|error| content.wrong(&error.to_string()).help("write it again by np.savez"))
+        .map_err(|error| content.wrong(&error.to_string()).help("write it again with np.savez"))
 }
 
 /// The names of the arrays in an archive.
@@ -60,8 +60,8 @@ impl Entry {
                 _ => {
                     return Err(content
                         .wrong(&format!("it has {} arrays: {known:?}", known.len()))
-                        .help_code("say which:", format!("{name}={}:KEY", content.path().display()))
-                        .help("or pass the file without a name, and mean its arrays by their own"));
+                        .help_code("choose one:", format!("{name}={}:KEY", content.path().display()))
+                        .help("or pass the file without a name, and use the names of its arrays"));
                 }
             },
             Some(part) if known.iter().any(|key| key == part) => (part.to_owned(), None),

@@ -123,7 +123,7 @@ fn number(text: &str) -> Result<Option<Scalar>, Failure> {
         && let Some(dtype) = broadloom_text::dtype(dtype)
     {
         let number = plain(value)
-            .ok_or_else(|| Failure::usage(format!("`{value}` is no number, in {text}")).help(EXAMPLES))?;
+            .ok_or_else(|| Failure::usage(format!("`{value}` is not a number, in {text}")).help(EXAMPLES))?;
         let scalar = number.cast(dtype);
         let is_exact = match (number.number(), scalar.number()) {
             (AnyNumber::Int(before), AnyNumber::Int(after)) => before == after,
@@ -131,15 +131,15 @@ fn number(text: &str) -> Result<Option<Scalar>, Failure> {
             (_, AnyNumber::Float(_)) => true,
         };
         if !is_exact {
-            return Err(Failure::usage(format!("{value} is no number of {dtype}"))
-                .help("give a number in the range of the dtype, or another dtype"));
+            return Err(Failure::usage(format!("{value} does not fit in {dtype}"))
+                .help("give a number in the range of the dtype, or choose another dtype"));
         }
         return Ok(Some(scalar));
     }
     Ok(plain(text))
 }
 
-const EXAMPLES: &str = "numbers are 3, 3.5, 1e-3, inf, nan, true and false";
+const EXAMPLES: &str = "write numbers like 3, 3.5, 1e-3, inf, nan, true and false";
 
 /// A number with the dtype that it has by itself.
 fn plain(text: &str) -> Option<Scalar> {
@@ -159,7 +159,7 @@ fn plain(text: &str) -> Option<Scalar> {
 /// # Errors
 /// If it is none, in words.
 pub fn raw_layout(text: &str) -> Result<(DType, Vec<Option<usize>>), String> {
-    let wrong = || format!("{text:?} is no dtype with a shape, as in f32[1000, 3] or u8[_, 4]");
+    let wrong = || format!("{text:?} is not a dtype with a shape, such as f32[1000, 3] or u8[_, 4]");
     let (dtype, sizes) = text.split_once('[').ok_or_else(wrong)?;
     let dtype = broadloom_text::dtype(dtype.trim()).ok_or_else(wrong)?;
     let sizes = sizes.trim_end().strip_suffix(']').ok_or_else(wrong)?;
@@ -172,6 +172,6 @@ pub fn raw_layout(text: &str) -> Result<(DType, Vec<Option<usize>>), String> {
     }
     match shape.iter().filter(|size| size.is_none()).count() {
         0 | 1 => Ok((dtype, shape)),
-        _ => Err(format!("only one size of {text:?} can follow from the length of the file")),
+        _ => Err(format!("the length of the file can determine only one size of {text:?}")),
     }
 }

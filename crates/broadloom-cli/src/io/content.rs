@@ -40,7 +40,7 @@ impl Content {
         let metadata = file.metadata().map_err(failed)?;
         if metadata.is_dir() {
             return Err(Failure::data(format!("{} is a folder", path.display()))
-                .help("give a file in it; a shell writes several of them as FOLDER/*.npz"));
+                .help("give a file in it; in a shell, FOLDER/*.npz gives several"));
         }
         if !metadata.is_file() {
             return Content::copy(path, file, needed);
@@ -57,17 +57,17 @@ impl Content {
         if length > most {
             let shown = shown(path);
             return Err(match needed {
-                Some(_) => Failure::data(format!("{shown} gives more than the {most} bytes of the shape"))
+                Some(_) => Failure::data(format!("{shown} has more than the {most} bytes of the shape"))
                     .help("correct the dtype or the shape; one size may be `_`"),
                 None => Failure::data(format!(
-                    "{shown} gives more than {most} bytes, which is as much as this machine has memory"
+                    "{shown} has more than {most} bytes, which is all the memory of this machine"
                 ))
-                .help_code("to take its beginning, write:", format!("head -c 1000000 {shown} | ..")),
+                .help_code("to read only its beginning, write:", format!("head -c 1000000 {shown} | ..")),
             });
         }
         if length == 0 {
             return Err(Failure::data(format!("{} is empty", shown(path)))
-                .help("see whether the command that should write it failed"));
+                .help("check whether the command that writes it failed"));
         }
         Ok(Content { path: path.to_owned(), file, length, is_piped: true })
     }

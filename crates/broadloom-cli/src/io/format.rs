@@ -43,24 +43,24 @@ impl Format {
         if let Some(format) = Format::of_name(&end).or(stated) {
             return Ok(format);
         }
-        let failure = Failure::usage(format!("what {shown} should hold is not known by its name"));
+        let failure = Failure::usage(format!("the name of {shown} does not say which format to write"));
         let converted = |from: &str, by: &str| {
             let stem = path.with_extension("").display().to_string();
             let (from, to) = (format!("{stem}.{from}"), path.display());
-            (format!(".{end} is not written; write {from} and convert it:"), format!("{by} {from} {to}"))
+            (format!(".{end} is not supported; write {from} and convert it:"), format!("{by} {from} {to}"))
         };
         let (sentence, code) = match end.as_str() {
             "tif" | "tiff" | "webp" | "gif" | "bmp" | "avif" | "ppm" => converted("png", "magick"),
             "parquet" | "feather" | "xlsx" | "h5" | "hdf5" | "mat" | "json" => {
                 let sentence =
-                    format!(".{end} is not written; write .npz or .csv, and convert it with pandas");
+                    format!(".{end} is not supported; write .npz or .csv, and convert it with pandas");
                 return Err(failure.help(sentence));
             }
             _ => {
                 let known = NAMES.map(|name| format!(".{name}")).join(", ");
                 return Err(failure
-                    .help(format!("known are {known}, the last for the elements alone"))
-                    .help_code("or say it:", "--format npy"));
+                    .help(format!("known formats are {known}; .bin holds raw elements"))
+                    .help_code("or name the format:", "--format npy"));
             }
         };
         Err(failure.help_code(sentence, code))
@@ -82,16 +82,16 @@ impl Format {
             (Format::Table(_), _) => {
                 let all: Vec<String> = infos.iter().map(ToString::to_string).collect();
                 Err(Failure::usage(format!(
-                    "several results are columns of one table if each has one axis, but these are {}",
+                    "several results form one table only if each has one axis, but these are {}",
                     all.join(", ")
                 ))
-                .help("write them to one .npz, or each to a file of its own by -o NAME=FILE"))
+                .help("write them to one .npz, or each to its own file with -o NAME=FILE"))
             }
             (Format::Png | Format::Jpeg, [only]) => self.takes_picture(only),
             (Format::Npy | Format::Raw, [_]) => Ok(()),
             (Format::Npy | Format::Raw | Format::Png | Format::Jpeg, _) => {
-                Err(Failure::usage(format!("{shown} takes one result, but there are {}", infos.len()))
-                    .help(format!("say which by -o NAME={}, or write all to one .npz", target(shown))))
+                Err(Failure::usage(format!("{shown} holds one result, but there are {}", infos.len()))
+                    .help(format!("choose one with -o NAME={}, or write all to one .npz", target(shown))))
             }
         }
     }
@@ -103,22 +103,21 @@ impl Format {
             _ => ("a .png", "u8[H, W], u8[H, W, 3] and u8[H, W, 4]"),
         };
         if info.dtype != DType::U8 {
-            let failure = Failure::usage(format!("{kind} is made of u8, but there is {info}"));
+            let failure = Failure::usage(format!("{kind} needs u8, but the result is {info}"));
             return Err(match info.dtype {
-                DType::Bool => {
-                    failure.help_code("black and white, of an expression E, is:", "E.astype(np.uint8) * 255")
-                }
+                DType::Bool => failure
+                    .help_code("for black and white, with E as your expression:", "E.astype(np.uint8) * 255"),
                 _ => failure
                     .help_code(
-                        "values from 0 to 1, of an expression E, are:",
+                        "for values from 0 to 1, with E as your expression:",
                         "np.clip(E * 255, 0, 255).astype(np.uint8)",
                     )
-                    .help_code("values from 0 to 255 are:", "np.clip(E, 0, 255).astype(np.uint8)"),
+                    .help_code("for values from 0 to 255:", "np.clip(E, 0, 255).astype(np.uint8)"),
             });
         }
         if !(2..=3).contains(&info.rank) {
-            return Err(Failure::usage(format!("{kind} has two or three axes, but there is {info}"))
-                .help(format!("pictures are {shapes}")));
+            return Err(Failure::usage(format!("{kind} needs two or three axes, but the result is {info}"))
+                .help(format!("the supported shapes are {shapes}")));
         }
         Ok(())
     }
@@ -130,7 +129,7 @@ fn member(name: &str) -> Result<(), Failure> {
     if !name.is_empty() && !name.contains(is_bad) && name != "." && name != ".." {
         return Ok(());
     }
-    Err(Failure::usage(format!("{name:?} is no name for an array in an .npz"))
+    Err(Failure::usage(format!("{name:?} cannot name an array in an .npz"))
         .help_code("give the result another name:", "y = .."))
 }
 

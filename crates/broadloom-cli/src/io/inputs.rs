@@ -61,7 +61,7 @@ impl Files {
                 let table = self.table(&content, delimiter)?;
                 if part.is_none() && !table.left_out().is_empty() {
                     warning = Some(format!(
-                        "{name} is made of the columns of numbers, without {:?}",
+                        "{name} contains only the numeric columns, without {:?}",
                         table.left_out()
                     ));
                 }
@@ -107,8 +107,8 @@ impl Files {
                 let part = part.map_or(String::new(), |part| format!(":{part}"));
                 let file = format!("{}{part}", path.display());
                 Err(Failure::usage(format!("the input {file} has no name"))
-                    .help_code("give it one, by which the expression means it:", format!("x={file}"))
-                    .help("only .npz, .csv and .tsv have names of their own"))
+                    .help_code("give it the name that the expression uses:", format!("x={file}"))
+                    .help("only .npz, .csv and .tsv contain names"))
             }
         }
     }
@@ -171,7 +171,7 @@ fn begun(bytes: &[u8]) -> Format {
 pub fn stated(content: &Content, dtype: &str) -> Result<DType, Failure> {
     broadloom_text::dtype(dtype).ok_or_else(|| {
         content
-            .wrong(&format!("{dtype:?} is no dtype"))
+            .wrong(&format!("{dtype:?} is not a dtype"))
             .help("only a dtype may follow a .npy file: x=x.npy:bf16")
     })
 }
@@ -193,20 +193,19 @@ fn npy(content: &Rc<Content>, part: Option<&str>) -> Result<Elements, Failure> {
     let failed = |error: Unreadable| mend(content.wrong(&error.what), content, "", error.fix);
     let header = Header::read(content.reader(0)).map_err(failed)?;
     let layout = header.layout(stated).map_err(failed)?;
-    Elements::new(content.clone(), layout, header.length as u64).map_err(|what| {
-        content.wrong(&what).help("it was cut off, or is still being written: write it again")
-    })
+    Elements::new(content.clone(), layout, header.length as u64)
+        .map_err(|what| content.wrong(&what).help("it is truncated, or still being written: write it again"))
 }
 
 fn raw(name: &str, content: &Rc<Content>, part: Option<&str>) -> Result<Elements, Failure> {
     let file = content.path().display();
     let Some(part) = part else {
         let failure = match content.is_piped() {
-            true => content.wrong("it holds bytes that are no .npy, .npz, table or picture"),
+            true => content.wrong("its contents are not a .npy, an .npz, a table or a picture"),
             false => foreign(name, content),
         };
         let code = format!("{name}={file}:f32[_, 3]");
-        return Err(failure.help_code("of elements alone, say the dtype and the shape:", code));
+        return Err(failure.help_code("for raw elements, give the dtype and the shape:", code));
     };
     let (dtype, sizes) = raw_layout(part).map_err(|what| content.wrong(&what))?;
     let found = content.length();
@@ -218,9 +217,9 @@ fn raw(name: &str, content: &Rc<Content>, part: Option<&str>) -> Result<Elements
     let needed = layout.length().map_err(|what| content.wrong(&what))?;
     if needed as u64 != found {
         let what = match known.len() == sizes.len() {
-            true => format!("{part} is {needed} bytes, but the file has {found}"),
+            true => format!("{part} needs {needed} bytes, but the file has {found}"),
             false => {
-                format!("the file has {found} bytes, which is no multiple of the {rest} that {part} needs")
+                format!("the file has {found} bytes, which is not a multiple of the {rest} that {part} needs")
             }
         };
         return Err(content.wrong(&what).help("correct the dtype or the shape; one size may be `_`"));
@@ -232,7 +231,7 @@ fn raw(name: &str, content: &Rc<Content>, part: Option<&str>) -> Result<Elements
 fn foreign(name: &str, content: &Content) -> Failure {
     let path = content.path();
     let (file, stem) = (path.display().to_string(), path.with_extension("").display().to_string());
-    let failure = content.wrong("what the file holds is not known by its name");
+    let failure = content.wrong("its name does not say which format it has");
     let end = path.extension().and_then(|end| end.to_str()).unwrap_or_default().to_ascii_lowercase();
     let python = |load: &str| format!("np.savez({:?}, x={load})", format!("{stem}.npz"));
     let table = |load: &str| format!("pd.{load}({file:?}).to_csv({:?}, index=False)", format!("{stem}.csv"));
@@ -250,10 +249,10 @@ fn foreign(name: &str, content: &Content) -> Failure {
             ("convert it with soundfile:", python(&format!("soundfile.read({file:?})[0]")))
         }
         "pt" | "pth" => ("convert it with PyTorch:", python(&format!("torch.load({file:?}).numpy()"))),
-        "gz" => ("unpack it into a pipe:", format!("gzip -dc {file} | broadloom eval .. {name}=-")),
-        "xz" => ("unpack it into a pipe:", format!("xz -dc {file} | broadloom eval .. {name}=-")),
-        "zst" => ("unpack it into a pipe:", format!("zstd -dc {file} | broadloom eval .. {name}=-")),
-        _ => return failure.help("known are .npy, .npz, .csv, .tsv, .png, .jpg and .jpeg"),
+        "gz" => ("decompress it into a pipe:", format!("gzip -dc {file} | broadloom eval .. {name}=-")),
+        "xz" => ("decompress it into a pipe:", format!("xz -dc {file} | broadloom eval .. {name}=-")),
+        "zst" => ("decompress it into a pipe:", format!("zstd -dc {file} | broadloom eval .. {name}=-")),
+        _ => return failure.help("known formats are .npy, .npz, .csv, .tsv, .png, .jpg and .jpeg"),
     };
     failure.help_code(sentence, code)
 }

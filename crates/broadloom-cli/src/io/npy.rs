@@ -53,7 +53,7 @@ impl From<String> for Unreadable {
 impl From<io::Error> for Unreadable {
     fn from(error: io::Error) -> Self {
         match error.kind() {
-            io::ErrorKind::UnexpectedEof => "it ends within the header of a .npy file".to_owned().into(),
+            io::ErrorKind::UnexpectedEof => "it ends inside the header of a .npy file".to_owned().into(),
             _ => error.to_string().into(),
         }
     }
@@ -75,10 +75,8 @@ impl Header {
         let [magic @ .., major, minor] = start;
         if magic != *b"\x93NUMPY" {
             return Err(Unreadable {
-                what: "it is no .npy file: it does not begin with \\x93NUMPY".to_owned(),
-                fix: Some(Fix::Words(
-                    "its name says something else than what it holds; np.save writes .npy files",
-                )),
+                what: "it is not a .npy file: it does not begin with \\x93NUMPY".to_owned(),
+                fix: Some(Fix::Words("its name does not match its contents; np.save writes .npy files")),
             });
         }
         let (length, before) = match major {
@@ -92,19 +90,21 @@ impl Header {
                 from.read_exact(&mut length)?;
                 (usize::try_from(u32::from_le_bytes(length)).unwrap_or(usize::MAX), 12)
             }
-            _ => return Err(format!("its format is version {major}.{minor}; known are 1 to 3").into()),
+            _ => {
+                return Err(
+                    format!("its format version is {major}.{minor}; versions 1 to 3 are supported").into()
+                );
+            }
         };
         if length > MAX_HEADER {
-            return Err(
-                format!("its header has {length} bytes; more than {MAX_HEADER} are not accepted").into()
-            );
+            return Err(format!("its header has {length} bytes; at most {MAX_HEADER} are accepted").into());
         }
         let mut text = vec![0; length];
         from.read_exact(&mut text)?;
         let text = String::from_utf8_lossy(&text);
         let mut header = Dictionary { rest: &text }
             .header()
-            .ok_or_else(|| format!("its header is not understood: {}", text.trim_end().escape_debug()))?;
+            .ok_or_else(|| format!("its header cannot be parsed: {}", text.trim_end().escape_debug()))?;
         header.length = before + length;
         Ok(header)
     }
@@ -117,7 +117,7 @@ impl Header {
         let unreadable = |what: String, fix| Err(Unreadable { what, fix: Some(Fix::NumPy(fix)) });
         let Descr::Plain(descr) = &self.descr else {
             return unreadable(
-                "it has records of several fields".to_owned(),
+                "its elements are records with several fields".to_owned(),
                 "np.save('new.npy', a['field'])",
             );
         };
@@ -143,7 +143,7 @@ impl Header {
             "V2" if stated == Some(DType::Bf16) => DType::Bf16,
             "V2" => {
                 return Err(Unreadable {
-                    what: format!("its elements are {descr:?}, two bytes without a meaning"),
+                    what: format!("its elements are {descr:?}, two bytes of unknown meaning"),
                     fix: Some(Fix::Words("if they are bfloat16, add :bf16 to the file's name")),
                 });
             }
@@ -154,16 +154,16 @@ impl Header {
                     Some('O') => ("Python objects", "np.save('new.npy', a.astype(np.float64))"),
                     Some('M' | 'm') => ("times", "np.save('new.npy', a.astype(np.int64))"),
                     Some('f') => {
-                        ("floats that only some machines have", "np.save('new.npy', a.astype(np.float64))")
+                        ("floats that not every machine supports", "np.save('new.npy', a.astype(np.float64))")
                     }
-                    _ => ("of no dtype of Broadloom", "np.save('new.npy', a.astype(np.float64))"),
+                    _ => ("which is not a dtype of Broadloom", "np.save('new.npy', a.astype(np.float64))"),
                 };
                 return unreadable(format!("its elements are {descr:?}, {what}"), fix);
             }
         };
         match stated {
             Some(stated) if stated != found => Err(format!(
-                "its elements are {found}, not {stated}; a file is not converted by naming a dtype: write .astype({stated}) in the expression"
+                "its elements are {found}, not {stated}; naming a dtype does not convert a file: write .astype({stated}) in the expression"
             )
             .into()),
             _ => {

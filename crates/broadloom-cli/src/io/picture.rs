@@ -37,7 +37,7 @@ impl<'a> Picture<'a> {
         let color = decoder.color_type();
         if decoder.total_bytes() > most {
             return Err(format!(
-                "its header promises {width} x {height} pixels, which {length} bytes cannot hold"
+                "its header claims {width} x {height} pixels, which {length} bytes cannot hold"
             ));
         }
         let (dtype, channels) = match color {

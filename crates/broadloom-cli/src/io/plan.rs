@@ -23,10 +23,10 @@ pub struct OutputArgs {
     /// several; `-` is standard output
     #[arg(short, long, value_name = "[NAME=]FILE")]
     output: Vec<OsString>,
-    /// What to write where no name of a file says it, as to standard output
+    /// Format to write when no file name says it, as for standard output
     #[arg(long, value_name = "KIND", value_parser = NAMES, requires = "output")]
     format: Option<String>,
-    /// How good a .jpg is, from 1 to 100
+    /// Quality of a .jpg, from 1 to 100
     #[arg(long, value_name = "PERCENT", default_value_t = 90, value_parser = clap::value_parser!(u8).range(1..=100))]
     quality: u8,
 }
@@ -82,10 +82,12 @@ impl Plan {
             let target = target(text, results, stated)?;
             if targets.iter().any(|other| place(&other.path) == place(&target.path)) {
                 return Err(match target.is_stdout() {
-                    true => Failure::usage(format!("{STDOUT} takes one file, but there are several"))
-                        .help_code("write all to one:", "-o - --format npz"),
+                    true => {
+                        Failure::usage(format!("{STDOUT} takes only one file, but several are written to it"))
+                            .help_code("write all results to one file:", "-o - --format npz")
+                    }
                     false => Failure::usage(format!("{} is written twice", target.path.display()))
-                        .help("give each result a file of its own, or write all to one .npz"),
+                        .help("give each result its own file, or write all to one .npz"),
                 });
             }
             targets.push(target);
@@ -93,9 +95,9 @@ impl Plan {
         let is_written = |at: &usize| targets.iter().any(|target| target.results.contains(at));
         for (at, result) in results.iter().enumerate().filter(|_| !targets.is_empty()) {
             if !is_written(&at) {
-                let help =
-                    format!("write it as well by -o {}=FILE, or all of them by -o FILE.npz", result.name);
-                terminal.warn(format!("the result {:?} is written nowhere", result.name), Some(&help));
+                let help = format!("write it with -o {}=FILE, or write all with -o FILE.npz", result.name);
+                terminal
+                    .warn(format!("the result {:?} is not written to any file", result.name), Some(&help));
             }
         }
         let results = results.iter().map(|result| {
@@ -187,7 +189,7 @@ fn check_groups(results: &[&Kept], path: &Path) -> Result<(), Failure> {
         groups(other)
     );
     let code = format!("-o {}=FILE.csv -o {}=FILE.csv", first.name, other.name);
-    Err(Failure::usage(what).help_code("give each kind of rows a table of its own:", code))
+    Err(Failure::usage(what).help_code("write each kind of rows to its own table:", code))
 }
 
 /// The header of a table, if its columns have names, and what its rows are called.
@@ -238,9 +240,9 @@ fn target(argument: &OsStr, results: &[ArrayInfo], stated: Option<Format>) -> Re
     let is_stdout = path == Path::new(STDIO);
     let shown = if is_stdout { STDOUT.to_owned() } else { path.display().to_string() };
     if let (true, None) = (is_stdout, stated) {
-        return Err(Failure::usage(format!("what {STDOUT} should hold is not known"))
-            .help_code("say it:", "-o - --format csv")
-            .help(format!("known are {}", NAMES.join(", "))));
+        return Err(Failure::usage(format!("the format of {STDOUT} is not known"))
+            .help_code("name the format:", "-o - --format csv")
+            .help(format!("known formats are {}", NAMES.join(", "))));
     }
     let format = Format::of(&path, &shown, stated)?;
     let infos: Vec<&ArrayInfo> = positions.iter().filter_map(|at| results.get(*at)).collect();

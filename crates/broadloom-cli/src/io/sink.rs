@@ -295,12 +295,12 @@ impl<W: Write> Sink for Picture<W> {
             ([height, width, 4], None) => (height, width, ExtendedColorType::Rgba8),
             (_, None) => {
                 return Err(io::Error::other(format!(
-                    "the shape {shape:?} is no picture: [H, W], [H, W, 3] and [H, W, 4] are"
+                    "the shape {shape:?} is not that of a picture: [H, W], [H, W, 3] or [H, W, 4]"
                 )));
             }
             (_, Some(_)) => {
                 return Err(io::Error::other(format!(
-                    "the shape {shape:?} is no .jpg, which has no transparency: [H, W] and [H, W, 3] are"
+                    "the shape {shape:?} does not fit a .jpg, which has no transparency: use [H, W] or [H, W, 3]"
                 )));
             }
         };

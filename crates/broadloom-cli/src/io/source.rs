@@ -229,4 +229,4 @@ impl Source for Elements {
 }
 
 /// Help on what is not as its name says.
-pub const DAMAGED: &str = "it is damaged, or its name says something else than what it holds";
+pub const DAMAGED: &str = "it is damaged, or its name does not match its contents";

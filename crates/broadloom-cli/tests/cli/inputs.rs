@@ -163,7 +163,7 @@ fn tables_that_are_easily_misread() {
     folder.write("open.csv", "v,note\n1,a\n2,\"5 inch\n3,b\n4,c\n");
     let open = folder.run(&["eval", "sum(v)", "open.csv"]);
     assert_eq!((open.code, open.stdout.as_str()), (Some(1), ""));
-    assert!(open.stderr.contains("a quotation mark in line 3 is not closed"), "{}", open.stderr);
+    assert!(open.stderr.contains("the quotation mark in line 3 is never closed"), "{}", open.stderr);
     folder.write("closed.csv", "v,note\n1,a\n2,\"5\"\" inch\nlong\"\n");
     assert_eq!(folder.output(&["eval", "sum(v)", "closed.csv"]), "3\n");
     std::fs::write(folder.path().join("latin.csv"), b"name,v\nStr\xe4\xdfe,1\nStr\xe4\xe4e,2\n").unwrap();

@@ -62,7 +62,7 @@ fn what_cannot_be_read_from_standard_input_is_said() {
         (&["eval", "x", "x=-"], b"", 1, "standard input is empty"),
         (&["eval", "x", "x=-"], &[1, 0, 2, 0], 1, "x=-:f32[_, 3]"),
         (&["eval", "x", "x=-:f32[_]"], &[1, 0, 2], 1, "the file has 3 bytes"),
-        (&["eval", "-f", "-", "x=-"], b"y = x", 2, "standard input is the program"),
+        (&["eval", "-f", "-", "x=-"], b"y = x", 2, "standard input is already the program"),
         (&["eval", "x", "x=-"], b"\x93NUMPY\x01\x00", 1, "standard input: it ends within the header"),
     ];
     for (args, bytes, code, expected) in cases {
@@ -121,9 +121,12 @@ fn what_standard_output_cannot_take_is_said() {
     let folder = Folder::new();
     folder.write("x.npy", npy("'<f8'", false, "(1,)", &f64s(&[1.0])));
     let cases: [(&[&str], &str); 4] = [
-        (&["x", "-o", "-"], "what standard output should hold is not known"),
-        (&["a = x; b = x", "-o", "a=-", "-o", "b=-", "--format", "npy"], "standard output takes one file"),
-        (&["a = x; b = x", "-o", "-", "--format", "npy"], "standard output takes one result"),
+        (&["x", "-o", "-"], "the format of standard output is not known"),
+        (
+            &["a = x; b = x", "-o", "a=-", "-o", "b=-", "--format", "npy"],
+            "standard output takes only one file",
+        ),
+        (&["a = x; b = x", "-o", "-", "--format", "npy"], "standard output holds one result"),
         (&["x", "--format", "npy"], "--output"),
     ];
     for (args, expected) in cases {
@@ -168,11 +171,7 @@ fn expressions_may_begin_with_a_sign() {
     assert_eq!(folder.output(&["check", "-x", "x:f32[n]"]), "result: f32[n]\n");
     assert_eq!(folder.output(&["eval", "x", "x=3", "-oy.bin"]), "");
     let glued = folder.run(&["eval", "-oy.bin", "x", "x=3"]);
-    assert!(
-        glued.code != Some(0) && glued.stderr.contains("words of their own: -o FILE"),
-        "{}",
-        glued.stderr
-    );
+    assert!(glued.code != Some(0) && glued.stderr.contains("by a space: -o FILE"), "{}", glued.stderr);
     let unknown = folder.run(&["eval", "x", "x=3", "--quite"]);
     assert!(unknown.code == Some(2) && unknown.stderr.contains("--quiet"), "{}", unknown.stderr);
 }
@@ -185,7 +184,11 @@ fn inputs_come_before_constants() {
     for name in ["e", "pi", "nan", "inf"] {
         let done = folder.run(&["eval", &format!("{name} * 2"), &format!("{name}=21")]);
         assert_eq!((done.code, done.stdout.as_str()), (Some(0), "42\n"), "{}", done.stderr);
-        assert!(done.stderr.starts_with(&format!("warning: `{name}` is the input")), "{}", done.stderr);
+        assert!(
+            done.stderr.starts_with(&format!("warning: `{name}` refers to the input")),
+            "{}",
+            done.stderr
+        );
         let declared = format!("{name}:i32[3]");
         assert_eq!(folder.output(&["check", &format!("{name} * 2"), &declared]), "result: i32[3]\n");
     }
@@ -201,9 +204,9 @@ fn declarations_are_one_input_each() {
     let folder = Folder::new();
     for (declaration, place, expected) in [
         ("x:f32[n", "input:1:", "this bracket is never closed"),
-        ("x:f32[n]; output z = 3", "input:1:", "a declaration is one input"),
-        ("x:f32[n]\noutput z = 3", "input:2:", "a declaration is one input"),
-        ("x:f23[n]", "input:1:", "no dtype has the name `f23`"),
+        ("x:f32[n]; output z = 3", "input:1:", "a declaration contains one input"),
+        ("x:f32[n]\noutput z = 3", "input:2:", "a declaration contains one input"),
+        ("x:f23[n]", "input:1:", "unknown dtype `f23`"),
     ] {
         let done = folder.run(&["check", "x * 2", declaration, "y:f32[3]"]);
         assert_eq!((done.code, done.stdout.as_str()), (Some(2), ""), "{declaration}");
@@ -238,12 +241,12 @@ fn endless_inputs_end_in_an_error() {
     assert_eq!((done.code, done.stdout.as_str()), (Some(0), "1000\n"), "{}", done.stderr);
     let (done, _) = folder.piped(&["eval", "x.sum()", "x=-:u8[1000]"], &[1; 1001]);
     assert_eq!((done.code, done.stdout.as_str()), (Some(1), ""));
-    assert!(done.stderr.contains("standard input gives more than the 1000 bytes"), "{}", done.stderr);
+    assert!(done.stderr.contains("standard input has more than the 1000 bytes"), "{}", done.stderr);
     let (done, _) = folder.piped(&["eval", "x.sum()", "x=-:u8[1000]"], &[1; 999]);
-    assert!(done.stderr.contains("u8[1000] is 1000 bytes, but the file has 999"), "{}", done.stderr);
+    assert!(done.stderr.contains("u8[1000] needs 1000 bytes, but the file has 999"), "{}", done.stderr);
     if std::path::Path::new("/dev/zero").exists() {
         let done = folder.run(&["eval", "x.sum()", "x=/dev/zero:f32[10, 10]"]);
         assert_eq!((done.code, done.stdout.as_str()), (Some(1), ""));
-        assert!(done.stderr.contains("/dev/zero gives more than the 400 bytes"), "{}", done.stderr);
+        assert!(done.stderr.contains("/dev/zero has more than the 400 bytes"), "{}", done.stderr);
     }
 }

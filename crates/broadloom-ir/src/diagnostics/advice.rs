@@ -74,7 +74,7 @@ fn convert(
                 helps.push(certain("to find where they differ:", Some(code)));
             }
             if let ("negative", [DType::Bool], [operand]) = (op, &*dtypes, described) {
-                helps.push(certain("to exchange true and false:", Some(format!("!{}", operand.name))));
+                helps.push(certain("to swap true and false:", Some(format!("!{}", operand.name))));
             }
             let Some(boolean) = dtypes.iter().position(|dtype| *dtype == DType::Bool) else { return };
             dtypes[boolean] = DType::I64;
@@ -93,7 +93,7 @@ fn convert(
 fn state(problem: &Problem, op: &str, operands: &[Operand], helps: &mut Vec<Help>) {
     let help = match (problem, operands) {
         (Problem::Indivisible { multiple: Some((name, k)), .. }, _) => assuming(
-            format!("if it always is, state it where `{name}` is made:"),
+            format!("if it always is, state that where `{name}` is made:"),
             Some(format!("g.symbol({name:?}).multiple_of({k})")),
         ),
         (Problem::NotOne { axis, size }, [operand]) if size.dim.as_constant().is_none() => {
@@ -101,7 +101,7 @@ fn state(problem: &Problem, op: &str, operands: &[Operand], helps: &mut Vec<Help
             let dims: Vec<String> =
                 dims.map(|(own, _)| if own == *axis { "1" } else { "_" }.to_owned()).collect();
             let code = format!("{}.rebind(shape![{}]).squeeze({axis})", operand.name, dims.join(", "));
-            assuming("if it is always 1, state it, to be checked by each call:", Some(code))
+            assuming("if it is always 1, state that, and each call checks it:", Some(code))
         }
         (Problem::NotOne { .. }, [operand]) => {
             let ones = operand.dims.iter().enumerate().filter(|(_, size)| size.dim.is_one());
@@ -111,23 +111,23 @@ fn state(problem: &Problem, op: &str, operands: &[Operand], helps: &mut Vec<Help
         }
         (Problem::LateFact { name, .. }, _) => match op {
             "declare_equal" => assuming(
-                format!("declare it right after the symbols are made, before `{name}` is used in a shape"),
+                format!("declare it right after making the symbols, before you use `{name}` in a shape"),
                 None,
             ),
             op => {
                 let bounds = if op == "range" { ".." } else { "k" };
                 let code = format!("let {name} = g.symbol({name:?}).{op}({bounds});");
-                assuming("state it where the symbol is made:", Some(code))
+                assuming("state it where you make the symbol:", Some(code))
             }
         },
         (Problem::Unsolvable { symbol }, _) => {
             let code = format!("g.parameter({symbol:?})");
-            assuming("if each call should give it by name:", Some(code))
+            assuming("to pass it by name with each call, make it a parameter:", Some(code))
         }
         (Problem::Undecided { sizes, .. }, _) if sizes.iter().any(|size| size.text().contains('?')) => {
-            assuming("write a size in place of one `_`, or of each", None)
+            assuming("replace at least one `_` with a size", None)
         }
-        (Problem::DuplicateInput { .. }, _) => certain("give one of the two another name", None),
+        (Problem::DuplicateInput { .. }, _) => certain("rename one of the two", None),
         _ => return,
     };
     helps.push(help);
@@ -160,14 +160,16 @@ fn assign_otherwise(problem: &Problem, op: &str, operands: &[Operand], helps: &m
         Problem::NotInput if op != "assign" => {
             certain("to make a new tensor instead:", Some(format!("let result = {value};")))
         }
-        Problem::AssignedTwice { .. } => certain("make one expression of both steps, and assign that", None),
+        Problem::AssignedTwice { .. } => {
+            certain("combine both steps in one expression, and assign that", None)
+        }
         Problem::AssignedStretched { .. } => {
-            certain("declare that axis without `#`, or assign to an input of its own", None)
+            certain("declare that axis without `#`, or assign to a separate input", None)
         }
         Problem::OtherKind { target: dtype, .. } => {
             let value = if op == "assign" { value } else { format!("({value})") };
             let code = format!("{target}.assign({value}.cast::<{dtype}>())");
-            certain("to convert it all the same:", Some(code))
+            certain("to convert it anyway:", Some(code))
         }
         _ => return,
     };
@@ -193,7 +195,7 @@ fn join(problem: &Problem, op: &str, operands: &[Operand], helps: &mut Vec<Help>
     let is_one = |size: &Size| size.dim.is_one();
     let symbol = [(left, right), (right, left)].into_iter().find(|(size, _)| size.dim.as_symbol().is_some());
     if let (Certainty::Sometimes, Some((old, new)), false) = (certainty, symbol, sizes.iter().any(is_one)) {
-        let text = format!("if `{old}` is always {}, declare it before they are used:", quoted(new));
+        let text = format!("if `{old}` is always {}, declare that before using them:", quoted(new));
         helps.push(assuming(text, Some(format!("g.declare_equal({old}, {new})"))));
     }
     let ("concat" | "stack", [first, second]) = (op, operands) else { return };

@@ -62,7 +62,7 @@ impl fmt::Display for Problem {
                 let (left, right) = (quoted(&conflict.left), quoted(&conflict.right));
                 write!(
                     f,
-                    ": axis {} is {left} and should be {right}{}",
+                    ": axis {} is {left}, but should be {right}{}",
                     conflict.axis,
                     doubt(conflict.certainty)
                 )
@@ -79,12 +79,12 @@ impl fmt::Display for Problem {
                 Misplaced::EqualRanks => {
                     write!(
                         f,
-                        "cannot place an operand of rank {rank} at axis={axis} of another of rank {rank}"
+                        "cannot place an operand of rank {rank} at axis={axis} of another operand of rank {rank}"
                     )
                 }
-                Misplaced::NoAxis => write!(f, "has no axis={axis}: the rank is {rank}"),
+                Misplaced::NoAxis => write!(f, "cannot use axis={axis}: the rank is {rank}"),
                 Misplaced::TooLong => {
-                    write!(f, "cannot place {placed} axes at axis={axis}: the rank is {rank}")
+                    write!(f, "cannot place {placed} axes from axis={axis} on: the rank is {rank}")
                 }
             },
             Problem::Contraction { .. } => product::headline(self, f),
@@ -95,11 +95,11 @@ impl fmt::Display for Problem {
             Problem::Unpaired { left, right } => {
                 write!(
                     f,
-                    "sums over pairs of axes, but is given {left} of the left operand and {right} of the right one"
+                    "sums over pairs of axes, but got {left} for the left operand and {right} for the right one"
                 )
             }
             Problem::Subscripts(subscripts) => {
-                write!(f, "cannot read its subscripts: {}", subscripts.because)
+                write!(f, "cannot parse its subscripts: {}", subscripts.because)
             }
             Problem::Pointwise { count, result, .. } => {
                 write!(f, "broadcasts to {result:?}, although both operands have {} elements", quoted(count))
@@ -108,7 +108,7 @@ impl fmt::Display for Problem {
                 let (left, right, doubt) = (quoted(&sizes[0]), quoted(&sizes[1]), doubt(*certainty));
                 match axis {
                     Some(axis) => write!(f, "needs equal sizes: axis {axis} is {left} and {right}{doubt}"),
-                    None => write!(f, "needs equally many elements: {left} and {right}{doubt}"),
+                    None => write!(f, "needs equal numbers of elements: {left} and {right}{doubt}"),
                 }
             }
             Problem::NeverEqual { left, right } => {
@@ -119,47 +119,50 @@ impl fmt::Display for Problem {
                 write!(f, "cannot hold: axis {axis} is {left}, which is never {right}")
             }
             Problem::NeverMet { requirement, size } => {
-                write!(f, "{requirement}: {} is below zero for every size", quoted(size))
+                write!(f, "{requirement}: {} is negative for every size", quoted(size))
             }
             Problem::LateFact { name, .. } => {
                 write!(
                     f,
-                    "comes too late: `{name}` is in use, and what was accepted would change its meaning"
+                    "comes too late: `{name}` is already in use, and the meaning of earlier expressions would change"
                 )
             }
-            Problem::ImpossibleFact { name } => write!(f, "leaves no size that `{name}` can have"),
-            Problem::NotOfInput => f.write_str("uses `_` or `#` for a size that is no axis of an input"),
+            Problem::ImpossibleFact { name } => write!(f, "leaves no possible size for `{name}`"),
+            Problem::NotOfInput => f.write_str("uses `_` or `#` outside the shape of an input"),
             Problem::Count { wanted, have, want, certainty, .. } => {
                 let (have, want, doubt) = (quoted(have), quoted(want), doubt(*certainty));
-                write!(f, "cannot give {wanted:?}: it has {want} elements, and there are {have}{doubt}")
-            }
-            Problem::Indivisible { have, by, .. } => {
                 write!(
                     f,
-                    "cannot infer a size: {} is not divisible by {} for every size",
-                    quoted(have),
-                    quoted(by)
+                    "cannot produce {wanted:?}: that takes {want} elements, but the operand has {have}{doubt}"
                 )
             }
-            Problem::TwoInferred => f.write_str("can infer one size, not several"),
+            Problem::Indivisible { have, by, .. } => {
+                let is_constant = [have, by].iter().all(|size| size.dim.as_constant().is_some());
+                let always = if is_constant { "" } else { "always " };
+                write!(f, "cannot infer a size: {} is not {always}divisible by {}", quoted(have), quoted(by))
+            }
+            Problem::TwoInferred => f.write_str("can infer only one size"),
             Problem::NotOne { axis, size } => {
                 write!(f, "cannot remove axis {axis}: its size is {}, not the constant 1", quoted(size))
             }
-            Problem::NoAxis { axis, rank } => write!(f, "has no axis {axis}: the rank is {rank}"),
+            Problem::NoAxis { axis, rank } => write!(f, "cannot use axis {axis}: the rank is {rank}"),
             Problem::RepeatedAxis { axis } => write!(f, "names axis {axis} twice"),
             Problem::NotPermutation { given, rank } => {
-                write!(f, "needs each of the {rank} axes once, but is given {given}")
+                write!(f, "needs each of the {rank} axes exactly once, but got {given}")
             }
             Problem::ZeroStep => f.write_str("has a step of 0"),
             Problem::Outside { axis, requirement, by } => {
                 write!(f, "does not fit axis {axis}: {requirement}, by {}", quoted(by))
             }
             Problem::CutOff { axis, size } => {
-                write!(f, "goes beyond axis {axis}, which has {size} elements, and is cut off there")
+                write!(
+                    f,
+                    "extends past the end of axis {axis}, which has size {size}, and is truncated there"
+                )
             }
             Problem::TooManyIndices { given, rank } => write!(f, "has {given} indices for {rank} axes"),
             Problem::RankTooLarge { rank } => {
-                write!(f, "has {rank} axes: more than {} are not supported", crate::shape::MAX_RANK)
+                write!(f, "has {rank} axes: at most {} are supported", crate::shape::MAX_RANK)
             }
             Problem::RankTooSmall { wanted, rank } => {
                 write!(f, "cannot stretch to fewer axes: {wanted} instead of {rank}")
@@ -178,19 +181,19 @@ impl fmt::Display for Problem {
             Problem::TooManyElements => f.write_str("has more elements than can be addressed"),
             Problem::Size(error) => write!(f, "has a size that cannot be computed: {error}"),
             Problem::EmptyReduction { axis } => {
-                write!(f, "of no elements has no value: axis {axis} is empty")
+                write!(f, "is not defined for zero elements: axis {axis} is empty")
             }
             Problem::Argument(rule) => f.write_str(rule),
             Problem::TopKCount { k } => {
                 let most = crate::graph::MAX_TOPK;
-                write!(f, "cannot give the {k} best elements: 1 to {most} can be asked for")
+                write!(f, "cannot return the {k} best elements: ask for 1 to {most}")
             }
             Problem::TooFewElements { axis, k, by } => {
-                write!(f, "cannot give {k} elements: axis {axis} has too few, by {}", quoted(by))
+                write!(f, "cannot return {k} elements: axis {axis} is too short by {}", quoted(by))
             }
             Problem::DiffOrder { order } => {
                 let most = crate::graph::MAX_DIFF;
-                write!(f, "cannot be taken {order} times: it can be 0 to {most} times")
+                write!(f, "cannot be taken {order} times: take it 0 to {most} times")
             }
             Problem::Unsolvable { symbol } => {
                 write!(f, "the symbol `{symbol}` cannot be computed from the sizes of the inputs")
@@ -210,25 +213,30 @@ impl fmt::Display for Problem {
             Problem::NegativeExponent { exponent, dtype } => {
                 write!(f, "cannot raise integers ({dtype}) to the negative power {exponent}")
             }
-            Problem::ConditionNotBool { dtype } => write!(f, "needs a condition of bool, not {dtype}"),
+            Problem::ConditionNotBool { dtype } => write!(f, "needs a bool condition, not {dtype}"),
             Problem::IndicesNotInteger { dtype } => write!(f, "needs integer indices, not {dtype}"),
             Problem::BadName { kind: NameKind::Symbol, name } => {
-                write!(f, "cannot be named {name:?}: use letters, digits and `_`, and no digit first")
+                write!(
+                    f,
+                    "does not accept the name {name:?}: use letters, digits and `_`, and do not start with a digit"
+                )
             }
             Problem::BadName { kind: NameKind::Tensor, name } => {
-                write!(f, "cannot be named {name:?}: use printable text without quotes")
+                write!(f, "does not accept the name {name:?}: use printable text without quotes")
             }
             Problem::DuplicateInput { dtype, dims, first } => {
                 let (first_dtype, first_dims) = (first.dtype.map_or("", DType::name), &first.dims);
-                write!(f, "is declared as {dtype}{dims:?} here and as {first_dtype}{first_dims:?} before")
+                write!(f, "is declared as {dtype}{dims:?} here, but as {first_dtype}{first_dims:?} earlier")
             }
             Problem::AssignedStretched { name, axis } => write!(
                 f,
                 "cannot write to the input \"{name}\": its axis {axis} may have size 1 and be stretched"
             ),
-            Problem::NotInput => f.write_str("writes to an input, not to the result of an expression"),
+            Problem::NotInput => {
+                f.write_str("can write only to an input, not to the result of an expression")
+            }
             Problem::AssignedTwice { name, .. } => {
-                write!(f, "writes to the input \"{name}\", which has a new value already")
+                write!(f, "writes to the input \"{name}\", which has already been assigned")
             }
             Problem::Grows { name, target, result } => {
                 write!(f, "cannot write its result into \"{name}\"")?;
@@ -242,18 +250,18 @@ impl fmt::Display for Problem {
                 write!(f, ": axis {axis} would {verb} from {} to {}", quoted(old), quoted(new))
             }
             Problem::OtherKind { value, target } => {
-                write!(f, "does not convert {value} to {target}, another kind of number")
+                write!(f, "does not convert {value} to {target}, a different kind of number")
             }
             Problem::DuplicateOutput { name } => write!(f, "two outputs have the name \"{name}\""),
             Problem::NoOutputs => f.write_str("the graph has no outputs"),
             Problem::PoisonedOutput { name } => {
-                write!(f, "the output \"{name}\" depends on a mistake that was reported before")
+                write!(f, "the output \"{name}\" depends on an error that was reported earlier")
             }
             Problem::TooLarge => f.write_str("the graph has too many expressions"),
-            Problem::ForeignSymbol => f.write_str("uses a symbol of another graph"),
-            Problem::ForeignTensor { there: Some(_), .. } => f.write_str("mixes tensors of two graphs"),
+            Problem::ForeignSymbol => f.write_str("uses a symbol from another graph"),
+            Problem::ForeignTensor { there: Some(_), .. } => f.write_str("mixes tensors from two graphs"),
             Problem::ForeignTensor { there: None, .. } => {
-                f.write_str("uses a tensor of a graph that was dropped")
+                f.write_str("uses a tensor whose graph was dropped")
             }
         }
     }

@@ -320,7 +320,7 @@ impl<'a> Rewrite<'a> {
                 axes => format!("{axes:?}"),
             };
             let kept = format!("{of}.{op}_keepdims({axes})");
-            helps.push(self.help(side, &kept, "keep the reduced axis as one of size 1:".to_owned(), &result));
+            helps.push(self.help(side, &kept, "keep the reduced axis with size 1:".to_owned(), &result));
             return;
         }
     }
@@ -354,7 +354,7 @@ impl<'a> Rewrite<'a> {
             if is_trailing && is_together && !self.stretches && has_axis_form(self.op) {
                 let (left, right) = (&self.operands[0].name, &self.operands[1].name);
                 let code = format!("{left}.{}_axis({right}, {first})", self.op);
-                let (text, result) = ("the same by the axis where it is placed:".into(), helps.last());
+                let (text, result) = ("the same, naming the axis:".into(), helps.last());
                 let result = result.and_then(|help| help.result.clone());
                 helps.push(Help { text, code: Some(code.into()), result, assumes: false });
             }
@@ -365,7 +365,7 @@ impl<'a> Rewrite<'a> {
     /// `trailing` is the number of new axes if all of them come last.
     fn unsqueeze_text(&self, side: usize, other: usize, place: usize, trailing: Option<usize>) -> String {
         let (own, target) = (&self.operands[side], &self.operands[other]);
-        let other = if self.stretches { "the wanted shape" } else { &target.name };
+        let other = if self.stretches { "the requested shape" } else { &target.name };
         let verb = match self.op {
             "add" => "add",
             "subtract" => "subtract",
@@ -375,12 +375,12 @@ impl<'a> Rewrite<'a> {
         };
         match (own.dims.as_slice(), trailing) {
             ([size], _) if size.dim.as_symbol().is_some() => {
-                format!("`{size}` is axis {place} of {other}:")
+                format!("`{size}` matches axis {place} of {other}:")
             }
             ([_], Some(1)) if target.dims.len() == 2 => {
                 format!("to {verb} one value per row, give {} a trailing axis:", own.name)
             }
-            ([size], _) => format!("{size} is axis {place} of {other}:"),
+            ([size], _) => format!("{size} matches axis {place} of {other}:"),
             (_, Some(1)) => format!("give {} a trailing axis of size 1:", own.name),
             (_, Some(_)) => format!("give {} trailing axes of size 1:", own.name),
             (_, None) => format!("give {} axes of size 1 where {other} has more:", own.name),
@@ -403,7 +403,7 @@ impl<'a> Rewrite<'a> {
                 continue;
             }
             let (change, text) = match axes.as_slice() {
-                [_, _] => (".t()".to_owned(), "the sizes match in the other order:"),
+                [_, _] => (".t()".to_owned(), "the sizes match after transposing:"),
                 axes => (format!(".permute_dims({axes:?})"), "the sizes match in another order:"),
             };
             if self.offer(side, target.to_vec(), &change, text.to_owned(), helps) {
@@ -456,16 +456,16 @@ impl<'a> Rewrite<'a> {
         let (one, several) = match (rank, axis) {
             (1, _) => ("element", "elements".to_owned()),
             (_, 0) => ("row", "rows".to_owned()),
-            (_, axis) => ("part", format!("parts along axis {axis}")),
+            (_, axis) => ("slice", format!("slices along axis {axis}")),
         };
         helps.push(Help {
-            text: format!("for every pair of {several}:").into(),
+            text: format!("to combine every pair of {several}:").into(),
             code: Some(call(self.op, &left, &right, &self.operands[1]).into()),
             result: Some(sizes(self.graph, &result)),
             assumes: false,
         });
         if clash.certainty == Certainty::Never {
-            let text = format!("to pair {one} with {one}, give both equally many {several}");
+            let text = format!("to pair {one} with {one}, give both the same number of {several}");
             helps.push(Help { text: text.into(), code: None, result: None, assumes: false });
         }
     }
@@ -487,9 +487,11 @@ impl<'a> Rewrite<'a> {
         let Some(result) = self.infer(&dims) else { return self.rebind(clash, helps) };
         let text = match (new.dim.as_symbol(), new.dim.as_constant()) {
             (Some(_), _) => {
-                format!("if `{old}` is always `{new}`, use one symbol, or declare it:")
+                format!("if `{old}` is always `{new}`, use one symbol, or declare them equal:")
             }
-            (None, _) => format!("if `{old}` is always {new}, write that where it is made, or declare it:"),
+            (None, _) => {
+                format!("if `{old}` is always {new}, write that instead of the symbol, or declare it:")
+            }
         };
         let code = format!("g.declare_equal({old}, {new})");
         let result = Some(sizes(self.graph, &result));
@@ -499,10 +501,7 @@ impl<'a> Rewrite<'a> {
             if left.dim.as_symbol() == Some(symbol) { clash.left_operand } else { clash.right_operand };
         let operand = &self.operands[side];
         if let (Made::Input(_), Some(_)) = (&operand.made, new.dim.as_symbol()) {
-            let text = format!(
-                "if {} may also have size 1 there, make that axis of the input `#{new}`",
-                operand.name
-            );
+            let text = format!("if that axis of {} may also be 1, declare it as `#{new}`", operand.name);
             helps.push(Help { text: text.into(), code: None, result: None, assumes: true });
         }
     }
@@ -522,7 +521,7 @@ impl<'a> Rewrite<'a> {
             .map(|(axis, size)| if axis == own { clash.left.to_string() } else { size.to_string() })
             .collect();
         let change = format!(".rebind(shape![{}])", text.join(", "));
-        let text = "to state it here only, to be checked by each call:".to_owned();
+        let text = "to state it only here, checked by each call:".to_owned();
         if self.offer(side, dims, &change, text, helps)
             && let Some(help) = helps.last_mut()
         {
@@ -575,7 +574,7 @@ fn place(graph: &Graph, op: &str, operands: &[Operand], helps: &mut Vec<Help>) {
         let mut text = format!("it fits at axis={axis}:");
         if axis == default {
             code = call(op, left, other, right);
-            text = format!("it fits at axis={axis}, which needs no axis:");
+            text = format!("it fits at axis={axis}, where plain broadcasting puts it:");
         }
         let result = Some(sizes(graph, &result));
         helps.push(Help { text: text.into(), code: Some(code.into()), result, assumes: false });

@@ -33,15 +33,15 @@ pub(super) fn headline(problem: &Problem, f: &mut fmt::Formatter<'_>) -> fmt::Re
     match meeting.rule {
         Rule::Summed => write!(
             f,
-            "sums over axes of equal sizes: axis {one} is {left} {first}, axis {other} is {right} {second}{doubt}"
+            "sums over axes of equal size: axis {one} {first} is {left}, axis {other} {second} is {right}{doubt}"
         ),
         Rule::Batch => write!(
             f,
-            "cannot broadcast its batch axes: axis {one} is {left} {first}, axis {other} is {right} {second}{doubt}"
+            "cannot broadcast its batch axes: axis {one} {first} is {left}, axis {other} {second} is {right}{doubt}"
         ),
         Rule::Subscript if letter == "..." => write!(
             f,
-            "cannot broadcast the axes of `...`: axis {one} is {left} {first}, axis {other} is {right} {second}{doubt}"
+            "cannot broadcast the axes of `...`: axis {one} {first} is {left}, axis {other} {second} is {right}{doubt}"
         ),
         Rule::Subscript => {
             write!(f, "has two sizes for `{letter}`: {left} {first} and {right} {second}{doubt}")
@@ -62,7 +62,7 @@ pub(super) fn reasons(diagnostic: &Diagnostic) -> Vec<String> {
             Misspelled::Axes { named, rank, .. } if named < rank => {
                 vec!["`...` stands for the axes without a letter".to_owned()]
             }
-            Misspelled::LostEllipsis => vec!["an axis is summed over only if it has a letter".to_owned()],
+            Misspelled::LostEllipsis => vec!["only axes with a letter can be summed over".to_owned()],
             _ => Vec::new(),
         };
     }
@@ -72,7 +72,7 @@ pub(super) fn reasons(diagnostic: &Diagnostic) -> Vec<String> {
     let mut reasons = Vec::new();
     match (meeting.rule, op, ranks.as_slice()) {
         (Rule::Summed, "matmul" | "dot", [_, right]) => {
-            let other = if *right == 1 { "the only one" } else { "the last but one" };
+            let other = if *right == 1 { "the only axis" } else { "the second-to-last axis" };
             reasons
                 .push(format!("`{op}` multiplies along the last axis on the left and {other} on the right"));
         }
@@ -80,17 +80,19 @@ pub(super) fn reasons(diagnostic: &Diagnostic) -> Vec<String> {
             reasons.push("`inner` multiplies along the last axis of both operands".to_owned());
         }
         (Rule::Batch, "matmul", _) => {
-            reasons
-                .push("all axes but the last two are batch axes, and align at the last of them".to_owned());
+            reasons.push(
+                "all axes before the last two are batch axes, and they are aligned from the right".to_owned(),
+            );
         }
         _ => {}
     }
     if meeting.rule == Rule::Summed && [&clash.left, &clash.right].iter().any(|size| size.dim.is_one()) {
-        reasons.push("an axis that is summed over does not stretch, not even one of size 1".to_owned());
+        reasons.push("an axis that is summed over never stretches, even if its size is 1".to_owned());
     }
     if meeting.rule == Rule::Diagonal {
         reasons.push(
-            "a letter that an operand has twice stands for its diagonal, and stretches nothing".to_owned(),
+            "a letter that appears twice in an operand selects its diagonal, and those axes never stretch"
+                .to_owned(),
         );
     }
     reasons
@@ -107,10 +109,8 @@ pub(super) fn offer(graph: &Graph, problem: &Problem, op: &str, operands: &[Oper
         && named < rank
         && let Some(part) = subscripts.text.get(subscripts.at.clone())
     {
-        let text = format!(
-            "to take the other axes along, in front of those that have letters: `...{}`",
-            part.trim()
-        );
+        let text =
+            format!("to keep the other axes, in front of those with letters, write `...{}`", part.trim());
         helps.push(certain(text, None));
     }
     let Some((clash, meeting)) = first(problem) else { return };
@@ -210,8 +210,10 @@ fn declare(clash: &Conflict, helps: &mut Vec<Help>) {
         (None, None) => return,
     };
     let text = match new.dim.as_symbol() {
-        Some(_) => format!("if `{old}` is always `{new}`, use one symbol, or declare it:"),
-        None => format!("if `{old}` is always {}, write that where it is made, or declare it:", quoted(new)),
+        Some(_) => format!("if `{old}` is always `{new}`, use one symbol, or declare them equal:"),
+        None => {
+            format!("if `{old}` is always {}, write that instead of the symbol, or declare it:", quoted(new))
+        }
     };
     helps.push(assuming(text, Some(format!("g.declare_equal({old}, {new})"))));
 }

@@ -17,7 +17,7 @@ pub(super) fn because(diagnostic: &Diagnostic) -> Vec<String> {
 /// Returns the note beside the carets: why the sizes do not fit.
 pub(super) fn caret_note(diagnostic: &Diagnostic) -> Option<String> {
     if let Problem::Grows { .. } = diagnostic.problem {
-        return Some("what is written to does not stretch".to_owned());
+        return Some("the target does not stretch".to_owned());
     }
     let conflicts = diagnostic.conflicts();
     let clash = headline(&diagnostic.problem)?;
@@ -66,7 +66,7 @@ fn never(left: &Size, right: &Size) -> Option<String> {
         _ if divisor == 2 => "one is even, the other odd".to_owned(),
         (None, Some(number)) if is_multiple(left) => format!("{number} is not a multiple of {divisor}"),
         (Some(number), None) if is_multiple(right) => format!("{number} is not a multiple of {divisor}"),
-        _ => format!("divided by {divisor}, they leave different remainders"),
+        _ => format!("they leave different remainders when divided by {divisor}"),
     })
 }
 
@@ -110,7 +110,7 @@ pub(super) fn reasons(diagnostic: &Diagnostic) -> Vec<String> {
             return product::reasons(diagnostic);
         }
         Problem::Unequal { sizes, .. } if sizes.iter().any(|size| size.dim.is_one()) => {
-            format!("`{}` joins what is there and stretches nothing", diagnostic.op.as_deref().unwrap_or(""))
+            format!("`{}` never stretches its operands", diagnostic.op.as_deref().unwrap_or(""))
         }
         Problem::Count { certainty: Certainty::Sometimes, only_if, .. }
         | Problem::Undecided { certainty: Certainty::Sometimes, only_if, .. }
@@ -131,19 +131,19 @@ pub(super) fn reasons(diagnostic: &Diagnostic) -> Vec<String> {
             }
             match better.trim_matches('_').is_empty() {
                 true => return Vec::new(),
-                false => format!("`{better}` would be one"),
+                false => format!("`{better}` would be valid"),
             }
         }
         Problem::NotOne { size, .. } if size.dim.as_constant().is_none() => {
-            "the rank must not depend on sizes, so only the constant 1 can be removed".to_owned()
+            "the rank must not depend on sizes, so only an axis of constant size 1 can be removed".to_owned()
         }
         Problem::Unsolvable { symbol } => format!(
-            "an input axis must be `{symbol}`, or a constant times it plus sizes that other axes determine"
+            "the size of some input axis must be `{symbol}`, or a constant multiple of it plus sizes that other axes determine"
         ),
-        Problem::NoAxis { rank: 1, .. } => "the only axis is 0, or -1 from the end".to_owned(),
+        Problem::NoAxis { rank: 1, .. } => "the only axis is 0, which is also -1".to_owned(),
         Problem::NoAxis { rank: 0, .. } => "a tensor of rank 0 has no axes".to_owned(),
         Problem::NoAxis { rank, .. } => {
-            format!("axes count from 0 to {}, or from -1, the last one, back to -{rank}", rank - 1)
+            format!("valid axes are 0 to {}, or -{rank} to -1 from the end", rank - 1)
         }
         Problem::NotPermutation { rank, .. } => {
             let axes: Vec<String> = (0..*rank).map(|axis| axis.to_string()).collect();
@@ -155,48 +155,48 @@ pub(super) fn reasons(diagnostic: &Diagnostic) -> Vec<String> {
             format!("{axis} and -{from_end} are the same axis")
         }
         Problem::TwoInferred => {
-            "one size can follow from the number of elements and all the others: write all but one".to_owned()
+            "the number of elements determines only one size: write all the others".to_owned()
         }
         Problem::ZeroStep => {
-            "a step of 1 takes every element, 2 every other one, -1 all of them from the last to the first"
+            "a step of 1 takes every element, 2 takes every other one, -1 takes every element in reverse"
                 .to_owned()
         }
         Problem::Outside { requirement: Requirement::SliceStart | Requirement::SliceStop, .. } => {
-            "a slice is not cut off where the axis ends; a bound that is left out is the end of the axis"
+            "a slice is not truncated at the ends of the axis; leave out a bound to slice to the end"
                 .to_owned()
         }
         Problem::Outside { requirement: Requirement::IndexStart | Requirement::IndexStop, axis, .. } => {
             let size = diagnostic.operands.first().and_then(|operand| operand.dims.get(*axis));
             match size.and_then(|size| size.dim.as_constant()).filter(|size| *size > 0) {
-                Some(size) => format!("an index is 0 to {}, or -{size} to -1 from the end", size - 1),
+                Some(size) => format!("valid indices are 0 to {}, or -{size} to -1 from the end", size - 1),
                 None => return Vec::new(),
             }
         }
         Problem::EmptyReduction { .. } => {
-            "only sums, products, counts, `any` and `all` have a value of no elements".to_owned()
+            "only sums, products, counts, `any` and `all` are defined for zero elements".to_owned()
         }
         Problem::TopKCount { .. } => {
             let most = crate::graph::MAX_TOPK;
-            format!("ask for at most {most}; a longer order is to be sorted before, and passed as an input")
+            format!("k is 1 to {most}; for more elements, use `sort` or `argsort` and slice the result")
         }
         Problem::TooFewElements { axis, .. } => {
             let size = diagnostic.operands.first().and_then(|operand| operand.dims.get(*axis));
             let Some(size) = size else { return Vec::new() };
             match size.dim.as_constant() {
                 Some(size) => format!("the axis has {size} elements: ask for at most {size}"),
-                None => format!("the axis has {} elements, whatever the sizes: ask for fewer", quoted(size)),
+                None => format!("the axis has {} elements, which is too few for every size: ask for fewer", quoted(size)),
             }
         }
         Problem::RankTooSmall { .. } => {
-            "broadcasting adds axes and removes none; `squeeze`, `index` and reductions remove axes"
+            "broadcasting never removes axes: use `squeeze`, `index` or a reduction"
                 .to_owned()
         }
         Problem::NotOfInput => {
-            "in `reshape`, -1 stands for the size that follows; a size that may be 1 is declared by an input"
+            "in `reshape`, write -1 for a size to infer; declare a size that may be 1 in the shape of an input"
                 .to_owned()
         }
         Problem::ImpossibleFact { .. } => {
-            "a size is 0 or more, and what was stated before holds as well".to_owned()
+            "a size is at least 0, and every earlier statement still holds".to_owned()
         }
         Problem::LiteralDoesNotFit { dtype, literal } => match (limits(*dtype), literal) {
             (Some([least, greatest]), Literal::Int(_)) => format!(
@@ -205,37 +205,37 @@ pub(super) fn reasons(diagnostic: &Diagnostic) -> Vec<String> {
             _ => format!("a literal takes the dtype of the tensor beside it, here {dtype}"),
         },
         Problem::Outside { requirement: Requirement::SliceOrder, .. } => {
-            "a slice goes from its start up to its end, which is not part of it".to_owned()
+            "a slice includes its start and excludes its end".to_owned()
         }
         Problem::OtherKind { value, target } => {
-            format!("the value is {value}, and what is written to holds {target}")
+            format!("the value is {value}, but the target holds {target}")
         }
-        Problem::ForeignSymbol => "make a symbol of that name in this graph".to_owned(),
+        Problem::ForeignSymbol => "create a symbol with that name in this graph".to_owned(),
         Problem::ForeignTensor { there: Some(_), .. } => {
-            "all tensors of an expression are made in one graph".to_owned()
+            "all tensors in an expression must come from one graph".to_owned()
         }
         Problem::ForeignTensor { there: None, .. } => {
-            "dropping a `Graph` frees its tensors: keep it for as long as they are used".to_owned()
+            "dropping a `Graph` frees its tensors: keep the graph alive while you use them".to_owned()
         }
         Problem::NoOutputs => {
             "name what to compute, as in `g.compile([(\"y\", y)])`, or assign to an input".to_owned()
         }
         Problem::Placement { because: Misplaced::EqualRanks, .. } => {
-            "operands of equal rank are placed at axis 0 or -1".to_owned()
+            "operands of equal rank can be placed only at axis 0 or -1".to_owned()
         }
         Problem::Placement { because: Misplaced::NoAxis, .. } => {
-            "an axis counts from 0; the only negative one is -1, which means the last axes".to_owned()
+            "axes count from 0; the only negative value is -1, which means the last axes".to_owned()
         }
         Problem::Placement { because: Misplaced::TooLong, .. } => {
-            "only axes of the constant size 1 may reach beyond the last axis, as they are left out".to_owned()
+            "only axes of constant size 1 may extend past the last axis: they are dropped".to_owned()
         }
         Problem::Pointwise { is_harmless: false, .. } => {
             let first =
                 diagnostic.operands.first().map(|operand| operand.dims.as_slice()).unwrap_or_default();
-            format!("before torch 0.2 this was an operation element by element, giving {first:?}")
+            format!("before torch 0.2, this computed element by element and gave {first:?}")
         }
         Problem::Pointwise { is_harmless: true, .. } => {
-            "the result has as many, so this is the operation element by element".to_owned()
+            "the result has the same number, so this still computes element by element".to_owned()
         }
         _ => return Vec::new(),
     };

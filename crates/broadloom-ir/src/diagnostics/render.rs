@@ -62,9 +62,9 @@ fn origins(diagnostic: &Diagnostic) -> Vec<Row> {
         }
     }
     match &diagnostic.problem {
-        Problem::LateFact { used, .. } => rows.push(Row::leading("", "used first at", *used)),
-        Problem::AssignedTwice { first, .. } => rows.push(Row::leading("", "assigned first at", *first)),
-        Problem::DuplicateInput { first, .. } => rows.push(Row::leading("", "declared first at", first.site)),
+        Problem::LateFact { used, .. } => rows.push(Row::leading("", "first used at", *used)),
+        Problem::AssignedTwice { first, .. } => rows.push(Row::leading("", "first assigned at", *first)),
+        Problem::DuplicateInput { first, .. } => rows.push(Row::leading("", "first declared at", first.site)),
         Problem::ForeignTensor { here, there } => {
             rows.push(Row::leading("", "this graph was made at", *here));
             rows.extend(there.map(|there| Row::leading("", "the other graph was made at", there)));
@@ -195,12 +195,12 @@ fn description(diagnostic: &Diagnostic, index: usize, operand: &Operand) -> Stri
         Made::Op { op, of: Some(input) } => format!("{op} of {input:?}"),
         Made::Op { op, of: None } => format!("result of `{op}`"),
         Made::Constant(value) => format!("constant {value}"),
-        Made::Wanted => "the wanted shape".to_owned(),
-        Made::Result => "what would be written".to_owned(),
+        Made::Wanted => "the requested shape".to_owned(),
+        Made::Result => "the result to write".to_owned(),
     };
     let first = operand.columns.as_ref().and_then(|columns| columns.first());
     match (&diagnostic.problem, first) {
-        (Problem::Grows { .. }, _) if index == 0 => format!("{made}, written to"),
+        (Problem::Grows { .. }, _) if index == 0 => format!("{made}, the target"),
         (Problem::Placed { .. }, Some(axis)) => format!("{made}, placed at axis={axis}"),
         _ => made,
     }

@@ -97,9 +97,7 @@ impl Graph {
         let rank = self.written(operand).rank();
         let (from, to) = (resolve_axes(from, rank)?, resolve_axes(to, rank)?);
         if from.len() != to.len() {
-            return Err(Problem::Argument(
-                "needs as many places to move axes to as there are axes to be moved",
-            ));
+            return Err(Problem::Argument("needs one destination for each axis that it moves"));
         }
         let mut others = (0..rank).filter(|axis| !from.contains(axis));
         let order = (0..rank).filter_map(|place| match to.iter().position(|to| *to == place) {
@@ -125,7 +123,7 @@ impl Graph {
         self.settle_view(result, "atleast", operand, site)
     }
 
-    /// Rotates by quarter turns in the plane of two axes, from the first towards the second.
+    /// Rotates by quarter rotates in the plane of two axes, from the first towards the second.
     pub fn rot90(&mut self, operand: ExprId, quarters: i64, axes: [i64; 2], site: Site) -> ExprId {
         let result = self.try_rot90(operand, quarters, axes, site);
         self.settle_view(result, "rot90", operand, site)
@@ -275,7 +273,7 @@ impl Graph {
             ));
         }
         if counts.iter().any(|count| *count < 0) {
-            return Err(Problem::Argument("takes no negative number of times"));
+            return Err(Problem::Argument("cannot repeat elements a negative number of times"));
         }
         let mut pieces = Operands::new();
         let mut start = 0;
@@ -352,7 +350,7 @@ impl Graph {
         site: Site,
     ) -> Result<ExprId, Problem> {
         if widths.len() != self.written(operand).rank() {
-            return Err(Problem::Argument("needs the widths before and behind each axis"));
+            return Err(Problem::Argument("needs the widths before and after each axis"));
         }
         let mut padded = operand;
         for (axis, widths) in widths.iter().enumerate() {
@@ -393,7 +391,7 @@ impl Graph {
         let (start, stop, step) = match (mode, is_before) {
             (Pad::Constant(value), _) => {
                 if self.written(value).rank() > 0 {
-                    return Err(Problem::Argument("adds one value, of rank 0"));
+                    return Err(Problem::Argument("pads with a single value, of rank 0"));
                 }
                 let value = self.convert(value, self.dtype(operand), site)?;
                 return self.try_broadcast_to(value, shape.into(), site);
@@ -476,7 +474,7 @@ impl Graph {
             () if spare.lower >= 0 => left[1].clone(),
             () => {
                 return Err(Problem::Argument(
-                    "needs equal sizes, or to know which is smaller: `slice` them first",
+                    "needs to know which of the two sizes is smaller: `slice` the axes first",
                 ));
             }
         };

@@ -90,10 +90,10 @@ impl Graph {
         beyond: [Option<f64>; 2],
         site: Site,
     ) -> Result<ExprId, Problem> {
-        let length = self.length_of(places, "the places")?;
+        let length = self.length_of(places, "the positions")?;
         self.length_of(values, "the values")?;
         if length.is_zero() {
-            return Err(Problem::Argument("needs a place and a value at least"));
+            return Err(Problem::Argument("needs at least one position and its value"));
         }
         let [x, places, values] = [
             self.convert(x, DType::F64, site)?,
@@ -184,7 +184,7 @@ impl Graph {
             Bins::Edges(edges) => {
                 let count = self.length_of(edges, "the bounds")?.sub(&Dim::ONE).map_err(Problem::Size)?;
                 if count.as_constant().is_some_and(|count| count < 1) {
-                    return Err(Problem::Argument("needs two bounds at least"));
+                    return Err(Problem::Argument("needs at least two bounds"));
                 }
                 let passed = self.passed(all, edges, Op::Less, site)?;
                 let one = self.insert_constant(Scalar::I64(1), site)?;
@@ -229,7 +229,7 @@ impl Graph {
         /// The most bins, whose numbers are exact in every float dtype used.
         const MOST: i64 = 1 << 24;
         if !(1..=MOST).contains(&count) {
-            return Err(Problem::Argument("gives 1 to 16777216 bins"));
+            return Err(Problem::Argument("supports 1 to 16777216 bins"));
         }
         let dtype = self.dtype(x);
         let is_empty = self.written(x).iter().any(Dim::is_zero);

@@ -236,7 +236,7 @@ impl Graph {
         const STEP: [f64; 2] = [969.0, -1000.0];
         let exponent = self.dtype(y);
         if exponent.class() == Class::Float {
-            return Err(Problem::Argument("needs an integer as exponent"));
+            return Err(Problem::Argument("needs an integer exponent"));
         }
         let [x] = self.as_floats([x], site)?;
         let dtype = self.dtype(x);

@@ -80,11 +80,13 @@ impl Graph {
         let Terms { filter, initial } = terms;
         let is_extreme = matches!(op, ReduceOp::Min | ReduceOp::Max);
         if initial.is_some() && !is_extreme && !matches!(op, ReduceOp::Sum | ReduceOp::Prod) {
-            return Err(Problem::Argument("begins with no value: only `sum`, `prod`, `min` and `max` do"));
+            return Err(Problem::Argument(
+                "does not accept `initial`: only `sum`, `prod`, `min` and `max` do",
+            ));
         }
         if is_extreme && filter.condition.is_some() && initial.is_none() {
             return Err(Problem::Argument(
-                "needs an `initial` value beside `where`, which may leave no element",
+                "needs an `initial` value with `where`, which may select no elements",
             ));
         }
         let empty = if initial.is_some() { Empty::Identity } else { Empty::Refused };
@@ -243,7 +245,7 @@ impl Graph {
         if rank != shape.rank() {
             if rank != over.len() {
                 return Err(Problem::Argument(
-                    "takes weights of the operand's shape, or with one axis for each that is averaged over",
+                    "takes weights of the operand's shape, or with one axis for each axis that it averages over",
                 ));
             }
             let mut order: Vec<usize> = (0..rank).collect();

@@ -66,7 +66,7 @@ impl Graph {
             return Err(Problem::Rank { name: "the operand".into(), expected: 1, rank: shape.rank() });
         };
         if !(0..=MOST).contains(&count) {
-            return Err(Problem::Argument("gives 0 to 64 columns"));
+            return Err(Problem::Argument("supports 0 to 64 columns"));
         }
         let dtype = self.dtype(operand).promote(DType::I64);
         let x = self.convert(operand, dtype, site)?;

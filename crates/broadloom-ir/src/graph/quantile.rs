@@ -117,7 +117,7 @@ impl Quantiles<'_> {
         let whole = if self.percents { 100.0 } else { 1.0 };
         let fractions: Vec<f64> = self.at.iter().map(|at| at / whole).collect();
         let rule = match self.percents {
-            _ if fractions.is_empty() => "takes one number at least",
+            _ if fractions.is_empty() => "needs at least one number",
             true => "takes numbers from 0 to 100; for fractions, write `quantile(x, 0.5)`",
             false => "takes numbers from 0 to 1; for percents, write `percentile(x, 50)`",
         };

@@ -88,7 +88,7 @@ impl Graph {
             let axis = resolve_axis(axis, shape.rank())?;
             if shape[axis].as_constant() != Some(3) {
                 return Err(Problem::Argument(
-                    "is of vectors of three: the axis of both has the constant size 3",
+                    "needs vectors of three elements: the axis must have the constant size 3 in both operands",
                 ));
             }
             let x = self.convert(operand, dtype, site)?;

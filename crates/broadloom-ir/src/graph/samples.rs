@@ -96,7 +96,9 @@ impl Graph {
             1 => 0,
             own if own == rank => axis,
             _ => {
-                return Err(Problem::Argument("takes places along the axis, or of the shape of the samples"));
+                return Err(Problem::Argument(
+                    "takes positions along the axis, or positions in the shape of the samples",
+                ));
             }
         };
         let later = self.part(at, along, Some(Dim::ONE), None, 1, site)?;
@@ -127,7 +129,7 @@ impl Graph {
         let shape = self.written(samples).clone();
         let axis = resolve_axis(axis, shape.rank())?;
         if shape[axis].as_constant().is_some_and(|size| size < 2) {
-            return Err(Problem::Argument("needs two elements along the axis at least"));
+            return Err(Problem::Argument("needs at least two elements along the axis"));
         }
         let (work, _) = self.floats_of(&samples_and_places(samples, spacing));
         let (_, dtype) = self.floats_of(&[samples]);
@@ -199,7 +201,7 @@ impl Graph {
                 return Err(Problem::Rank { name: "each operand".into(), expected: 1, rank });
             };
             if length.is_zero() {
-                return Err(Problem::Argument("needs an element in each operand"));
+                return Err(Problem::Argument("needs at least one element in each operand"));
             }
             lengths.push(length.clone());
         }
@@ -252,7 +254,7 @@ impl Graph {
                 return Err(Problem::Rank { name: "the coefficients".into(), expected: 1, rank: dims.len() });
             }
         };
-        let count = count.ok_or(Problem::Argument("takes up to 64 coefficients, of a constant number"))?;
+        let count = count.ok_or(Problem::Argument("takes a constant number of coefficients, at most 64"))?;
         let dtype = self.dtype(coefficients).promote(self.dtype(x));
         let [x, coefficients] = [self.convert(x, dtype, site)?, self.convert(coefficients, dtype, site)?];
         let zero = self.insert_constant(Scalar::I64(0).cast(dtype), site)?;

@@ -78,7 +78,7 @@ impl Graph {
             return Ok(operand);
         }
         if include_initial && !matches!(op, ReduceOp::Sum | ReduceOp::Prod) {
-            return Err(Problem::Argument("has no result of no element: leave out `include_initial`"));
+            return Err(Problem::Argument("has no value for zero elements: leave out `include_initial`"));
         }
         // As in NumPy, a tensor without axes counts as a row of one element.
         let is_flat = axis.is_none() || self.written(operand).rank() == 0 && matches!(axis, Some(0 | -1));

@@ -461,7 +461,7 @@ impl Graph {
             return Ok(operand);
         }
         if step < 1 {
-            return Err(Problem::Argument("takes a positive number as `step`"));
+            return Err(Problem::Argument("needs a positive `step`"));
         }
         let axis = resolve_axis(axis, self.written(operand).rank())?;
         let windows = self.try_windows(operand, width, axis as i64, site)?;

@@ -74,7 +74,9 @@ pub enum InterpretError {
         expected: i64,
     },
     /// The declared size of an axis has no solution.
-    #[error("axis {axis} of input `{name}` has size {found}, which `{dim}` is for no `{symbol}` >= 0")]
+    #[error(
+        "axis {axis} of input `{name}` has size {found}, but no `{symbol}` >= 0 gives `{dim}` that value"
+    )]
     NoSolution {
         /// Name of the input.
         name: Box<str>,
@@ -88,13 +90,13 @@ pub enum InterpretError {
         symbol: Box<str>,
     },
     /// No input axis determines a symbol, and its size is not given.
-    #[error("no axis of an input determines the size `{symbol}`, and it is not given")]
+    #[error("the size `{symbol}` is not given, and no input axis determines it")]
     Unsolved {
         /// The symbol.
         symbol: Box<str>,
     },
     /// The size of a symbol contradicts the facts in the graph.
-    #[error("the size `{symbol}` is {value}, but it is stated to be {}", stated(facts, *unit))]
+    #[error("the size `{symbol}` is {value}, but it must be {}", stated(facts, *unit))]
     Facts {
         /// The symbol.
         symbol: Box<str>,
@@ -228,10 +230,10 @@ pub enum Rule {
     #[error("it reduces no elements")]
     EmptyAxes,
     /// Operands come before their use.
-    #[error("an operand of it has no value")]
+    #[error("one of its operands has no value")]
     Operand,
     /// No mistake is left in a checked graph.
-    #[error("it stands for a mistake")]
+    #[error("it is the result of an error")]
     Poison,
 }
 

@@ -82,21 +82,23 @@ impl fmt::Display for Misspelled {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Misspelled::Character(found) => {
-                write!(f, "{found:?} is no subscript: letters from a to z and A to Z are")
+                write!(f, "{found:?} is not a subscript; subscripts are letters from a to z and A to Z")
             }
-            Misspelled::Dot => f.write_str("a dot stands only in `...`, for the axes without a letter"),
-            Misspelled::Arrow => f.write_str("the result is written behind `->`"),
-            Misspelled::SecondArrow => f.write_str("there is one `->`, and one result"),
-            Misspelled::SeveralResults => f.write_str("there is one result: no comma stands behind `->`"),
+            Misspelled::Dot => {
+                f.write_str("a dot is allowed only in `...`, which stands for the axes without a letter")
+            }
+            Misspelled::Arrow => f.write_str("write the result after `->`"),
+            Misspelled::SecondArrow => f.write_str("only one `->` is allowed"),
+            Misspelled::SeveralResults => f.write_str("only one result is allowed: no comma may follow `->`"),
             Misspelled::SecondEllipsis => {
-                f.write_str("`...` stands once in an operand, and once in the result")
+                f.write_str("`...` may appear only once in an operand, and once in the result")
             }
             Misspelled::Operands { named, given } => {
                 write!(
                     f,
-                    "they describe {}, and {given} {} given",
+                    "they describe {}, but {given} {} given",
                     operands(*named),
-                    if *given == 1 { "is" } else { "are" }
+                    if *given == 1 { "was" } else { "were" }
                 )
             }
             Misspelled::Axes { operand, named, rank } => write!(
@@ -104,12 +106,12 @@ impl fmt::Display for Misspelled {
                 "operand {operand} has rank {rank}, but {named} {}",
                 if *named == 1 { "subscript" } else { "subscripts" }
             ),
-            Misspelled::Repeated(letter) => write!(f, "`{letter}` stands twice in the result"),
-            Misspelled::Unknown(letter) => write!(f, "`{letter}` of the result belongs to no operand"),
+            Misspelled::Repeated(letter) => write!(f, "`{letter}` appears twice in the result"),
+            Misspelled::Unknown(letter) => write!(f, "`{letter}` appears in the result, but in no operand"),
             Misspelled::LostEllipsis => {
-                f.write_str("the axes of `...` are in the operands, but not in the result")
+                f.write_str("the axes of `...` appear in the operands, but not in the result")
             }
-            Misspelled::TooMany { most } => write!(f, "more than {most} operands are not supported"),
+            Misspelled::TooMany { most } => write!(f, "at most {most} operands are supported"),
         }
     }
 }

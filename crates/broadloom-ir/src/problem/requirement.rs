@@ -70,18 +70,18 @@ impl Requirement {
 impl fmt::Display for Requirement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Requirement::SliceStart => "the slice starts before the axis does",
+            Requirement::SliceStart => "the slice starts before the axis",
             Requirement::SliceOrder => "the slice ends before it starts",
-            Requirement::SliceStop => "the slice ends after the axis does",
+            Requirement::SliceStop => "the slice extends past the end of the axis",
             Requirement::IndexStart => "the index is before the first element",
-            Requirement::IndexStop => "the index is after the last element",
-            Requirement::NotEmpty => "an empty axis has no such value",
-            Requirement::Enough => "the axis has fewer elements than are asked for",
+            Requirement::IndexStop => "the index is past the last element",
+            Requirement::NotEmpty => "the result is not defined for an empty axis",
+            Requirement::Enough => "the axis has fewer elements than requested",
             Requirement::Window => "the window is longer than the axis",
-            Requirement::Elements => "the axis has fewer elements than it takes",
+            Requirement::Elements => "the axis has too few elements",
             Requirement::Size => "the size is negative",
             Requirement::Declared => "the sizes were declared to be equal",
-            Requirement::Range => "the size is outside of its stated range",
+            Requirement::Range => "the size is outside its stated range",
             Requirement::Rebound => "the sizes were stated to be equal",
         })
     }

@@ -4,34 +4,43 @@
 /// Names, and what to write in place of each.
 pub(super) const ABSENT: &[(&[&str], &str)] = &[
     // Calculation.
-    (&["angle"], "there are no complex numbers; of points, write `atan2(y, x)`"),
-    (&["real", "conj", "conjugate", "real_if_close"], "there are no complex numbers: write `x`"),
-    (&["imag"], "there are no complex numbers: write `zeros_like(x)`"),
-    (&["iscomplex", "isreal", "iscomplexobj", "isrealobj", "sort_complex"], "there are no complex numbers"),
+    (&["angle"], "complex numbers are not supported; for points, write `atan2(y, x)`"),
+    (&["real", "conj", "conjugate", "real_if_close"], "complex numbers are not supported: write `x`"),
+    (&["imag"], "complex numbers are not supported: write `zeros_like(x)`"),
+    (
+        &["iscomplex", "isreal", "iscomplexobj", "isrealobj", "sort_complex"],
+        "complex numbers are not supported",
+    ),
     (
         &["frexp"],
         "write the exponent as `(floor(log2(abs(x))) + 1).astype(i64)`, and the rest as `ldexp(x, -exponent)`",
     ),
-    (&["i0", "kaiser"], "there are no Bessel functions: compute it before, and pass it as an input"),
-    (&["unwrap"], "it is a running sum: compute it before, and pass it as an input"),
+    (
+        &["i0", "kaiser"],
+        "Bessel functions are not supported: compute the values beforehand, and pass them as an input",
+    ),
+    (&["unwrap"], "compute it beforehand, and pass it as an input"),
     (
         &["isnat", "datetime_as_string", "datetime_data"],
-        "there are no dates: pass days or seconds as integers",
+        "dates are not supported: pass days or seconds as integers",
     ),
-    (&["busday_count", "busday_offset", "is_busday"], "there are no dates: pass days or seconds as integers"),
+    (
+        &["busday_count", "busday_offset", "is_busday"],
+        "dates are not supported: pass days or seconds as integers",
+    ),
     (&["array_equiv"], "write `all(x == y)`"),
     (&["select"], "write `where(c1, a, where(c2, b, otherwise))`"),
     (&["choose", "piecewise"], "write `where(c1, a, where(c2, b, otherwise))`"),
     // Polynomials and numbers in between.
     (
         &["poly", "polyadd", "polyder", "polydiv", "polyfit", "polyint", "polymul", "polysub", "roots"],
-        "there are no polynomials as objects: compute coefficients before, and write `(a * x + b) * x + c`",
+        "polynomial objects are not supported: compute the coefficients beforehand, and write `polyval(p, x)`",
     ),
     (&["ediff1d"], "write `diff(x)`"),
     (&["matvec"], "write `x @ v`, or `einsum('...ij,...j->...i', x, v)`"),
     (&["vecmat"], "write `v @ x`, or `einsum('...i,...ij->...j', v, x)`"),
     (&["multi_dot"], "write `a @ b @ c`, or `einsum('ij,jk,kl', a, b, c)`, which chooses the order"),
-    (&["einsum_path"], "write `einsum(..)`, which chooses the order by itself"),
+    (&["einsum_path"], "write `einsum(..)`, which chooses the order itself"),
     // Order.
     (&["lexsort"], "sort by the last key first: `order = argsort(b)`, then `order[argsort(a[order])]`"),
     (&["partition"], "write `sort(x)`, or `topk(x, 10)` for the 10 greatest"),
@@ -43,17 +52,20 @@ pub(super) const ABSENT: &[(&[&str], &str)] = &[
     // Sizes that depend on the data.
     (
         &["nonzero", "flatnonzero", "argwhere", "extract", "compress", "trim_zeros", "delete"],
-        "its size depends on the data: choose element by element, `where(condition, x, 0)`, or reduce, `sum(x, where=condition)`",
+        "the size of the result would depend on the data: choose element by element, `where(condition, x, 0)`, or reduce, `sum(x, where=condition)`",
     ),
     (
         &["unique", "unique_all", "unique_counts", "unique_inverse", "unique_values"],
-        "its size depends on the data: number the groups before, and write `segment_count(ids, k)`",
+        "the size of the result would depend on the data: number the groups beforehand, and write `segment_count(ids, k)`",
     ),
-    (&["intersect1d", "union1d", "setdiff1d", "setxor1d"], "its size depends on the data: compute it before"),
+    (
+        &["intersect1d", "union1d", "setdiff1d", "setxor1d"],
+        "the size of the result would depend on the data: compute it beforehand",
+    ),
     // Arrangement.
     (&["block", "bmat"], "write `concat([concat([a, b], axis=1), concat([c, d], axis=1)])`"),
     (&["insert"], "write `concat([x[:2], values, x[2:]])`"),
-    (&["resize"], "write `tile(x, 2)` and a slice of it"),
+    (&["resize"], "write `tile(x, 2)`, and slice the result"),
     (&["rollaxis"], "write `moveaxis(x, 2, 0)`"),
     (&["broadcast_shapes"], "write `(x + y).shape`"),
     (&["ix_", "indices"], "write `x[:, None]` and `y[None, :]`, which broadcast"),
@@ -62,21 +74,21 @@ pub(super) const ABSENT: &[(&[&str], &str)] = &[
     (&["fill_diagonal"], "write `where(eye(n, dtype=bool), value, x)`"),
     (
         &["tril_indices", "tril_indices_from", "triu_indices", "triu_indices_from", "mask_indices"],
-        "write `tril(x)` or `triu(x)`: the shape stays",
+        "write `tril(x)` or `triu(x)`, which keep the shape",
     ),
     (&["ravel_multi_index"], "write `i * x.shape[1] + j`"),
     (
         &["place", "putmask", "put", "put_along_axis", "copyto"],
-        "values are not changed in place here: `where(condition, value, x)`, or `assign x = ..` for an input",
+        "values cannot be changed in place: write `where(condition, value, x)`, or `assign x = ..` for an input",
     ),
     (
         &["packbits"],
         "write `sum(x.reshape(-1, 8).astype(u8) << array([7, 6, 5, 4, 3, 2, 1, 0], dtype=u8), axis=1)`",
     ),
-    (&["unpackbits"], "write it by shifts: `(x[:, None] >> arange(7, -1, -1)) & 1`"),
+    (&["unpackbits"], "use shifts: `(x[:, None] >> arange(7, -1, -1)) & 1`"),
     // Makers.
     (&["logspace"], "write `10 ** linspace(0, 2, 50)`"),
-    (&["geomspace"], "write `10 ** linspace(0, 2, 50)`, by the powers that it begins and ends with"),
+    (&["geomspace"], "write `10 ** linspace(0, 2, 50)`, with the exponents of the first and the last value"),
     (&["hamming"], "write `0.54 - 0.46 * cos(2 * pi * arange(n) / (n - 1))`"),
     (&["hanning"], "write `0.5 - 0.5 * cos(2 * pi * arange(n) / (n - 1))`"),
     (
@@ -84,11 +96,11 @@ pub(super) const ABSENT: &[(&[&str], &str)] = &[
         "write `0.42 - 0.5 * cos(2 * pi * arange(n) / (n - 1)) + 0.08 * cos(4 * pi * arange(n) / (n - 1))`",
     ),
     (&["bartlett"], "write `1 - abs(2 * arange(n) / (n - 1) - 1)`"),
-    (&["fromfunction"], "write it of `arange(n)[:, None]` and `arange(m)`"),
+    (&["fromfunction"], "write the expression with `arange(n)[:, None]` and `arange(m)`"),
     // Functions that call functions.
     (
         &["apply_along_axis", "apply_over_axes", "frompyfunc", "nested_iters", "iterable"],
-        "there are no functions to pass: write the expression itself, with `axis=`",
+        "functions cannot be passed: write the expression itself, with `axis=`",
     ),
     // Dtypes.
     (
@@ -107,7 +119,7 @@ pub(super) const ABSENT: &[(&[&str], &str)] = &[
     ),
     (
         &["isfortran", "isscalar", "may_share_memory", "shares_memory"],
-        "layouts do not matter here, and nothing is shared",
+        "layouts do not matter here, and values do not share memory",
     ),
     // Files, text and settings.
     (
@@ -122,11 +134,11 @@ pub(super) const ABSENT: &[(&[&str], &str)] = &[
             "fromiter",
             "from_dlpack",
         ],
-        "arrays are passed as inputs: `broadloom eval '..' x=file.npy`, or `x=file.csv`",
+        "pass arrays as inputs: `broadloom eval '..' x=file.npy`, or `x=file.csv`",
     ),
     (
         &["save", "savez", "savez_compressed", "savetxt"],
-        "results are written by `broadloom eval '..' -o file.npy`",
+        "write results with `broadloom eval '..' -o file.npy`",
     ),
     (
         &[
@@ -141,7 +153,7 @@ pub(super) const ABSENT: &[(&[&str], &str)] = &[
             "set_printoptions",
             "printoptions",
         ],
-        "results are printed by the program, and written by `-o`",
+        "the program prints results, and `-o` writes them to a file",
     ),
     (
         &[
@@ -157,7 +169,7 @@ pub(super) const ABSENT: &[(&[&str], &str)] = &[
             "show_runtime",
             "test",
         ],
-        "it is a setting of NumPy's, of which there is none here",
+        "NumPy's settings do not apply here",
     ),
     // Of others than NumPy.
     (
@@ -186,11 +198,11 @@ pub(super) const ABSENT: &[(&[&str], &str)] = &[
             "poisson",
             "binomial",
         ],
-        "there are no random numbers, as a result depends on its inputs alone: draw them before, and pass them as an input",
+        "random numbers are not supported, because a result depends only on its inputs: draw them beforehand, and pass them as an input",
     ),
     (
         &["fft", "ifft", "rfft", "irfft", "fft2", "ifft2", "fftn", "fftfreq", "fftshift", "stft"],
-        "there are no Fourier transforms: compute it before, and pass it as an input",
+        "Fourier transforms are not supported: compute them beforehand, and pass them as an input",
     ),
     (
         &[
@@ -213,27 +225,27 @@ pub(super) const ABSENT: &[(&[&str], &str)] = &[
             "cond",
             "expm",
         ],
-        "matrices are not decomposed or solved here: compute it before, and pass it as an input",
+        "matrix decompositions and solvers are not supported: compute the result beforehand, and pass it as an input",
     ),
     (
         &["dropna", "drop_duplicates", "masked_array"],
-        "its size would depend on the data, and sizes are known before data are; reductions take a condition: `sum(x, where=condition)`",
+        "the size of the result would depend on the data; pass the condition to a reduction: `sum(x, where=condition)`",
     ),
     (
         &["corr"],
-        "write it with columns on one scale: `let z = (x - mean(x, axis=0)) / std(x, axis=0); output r = z.T @ z / len(x)`",
+        "standardise the columns first: `let z = (x - mean(x, axis=0)) / std(x, axis=0); output r = z.T @ z / len(x)`",
     ),
     (
         &["hist"],
-        "write the number of each bin, and count: `segment_count(floor((x - low) / width).astype(i64), bins)`",
+        "compute the bin of each element, and count them: `segment_count(floor((x - low) / width).astype(i64), bins)`",
     ),
     (
         &["interp1d", "poly1d"],
-        "there is no such function; write it with operations of docs/ops.md, or compute it before, and pass it as an input",
+        "write it with the operations in docs/ops.md, or compute it beforehand, and pass it as an input",
     ),
     (
         &["groupby", "aggregate", "agg", "pivot_table"],
-        "write `segment_mean(x, ids, groups)`, or sum, min, max, count",
+        "write `segment_mean(x, ids, groups)`, or `segment_sum`, `segment_min`, `segment_max` or `segment_count`",
     ),
     (&["value_counts"], "write `segment_count(ids, groups)`"),
     (&["fillna"], "write `where(isnan(x), 0, x)`"),
@@ -242,15 +254,15 @@ pub(super) const ABSENT: &[(&[&str], &str)] = &[
     (&["iloc", "loc", "iat", "at", "item"], "write an index: `x[3]`, `x[:, 0]`"),
     (
         &["values", "to_numpy", "numpy", "tolist", "deepcopy", "detach", "cpu", "cuda", "contiguous"],
-        "leave it out: a value is an array already, and nothing changes it",
+        "leave it out: a value is already an array, and it never changes",
     ),
     (
         &["apply", "map", "applymap", "vectorize", "lambdify"],
-        "there are no functions to pass: every operation works on whole tensors, element by element",
+        "functions cannot be passed: every operation already works on whole tensors, element by element",
     ),
     (
         &["read_csv", "imread", "to_csv", "imwrite", "imsave"],
-        "files are inputs and outputs of the program, not of expressions: x=FILE, and -o FILE",
+        "files are inputs and outputs of the command, not of expressions: x=FILE, and -o FILE",
     ),
-    (&["print", "display"], "every result is printed: `name = ..`"),
+    (&["print", "display"], "every named result is printed: `name = ..`"),
 ];

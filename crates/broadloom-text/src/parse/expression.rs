@@ -139,7 +139,7 @@ impl Parser<'_> {
                 let items = self.items(open)?;
                 base = self.push(Kind::Index { base, items }, start.to(self.previous()));
             } else if self.peek() == Some(Token::ParenOpen) {
-                return self.unexpected("an operator; only names are called");
+                return self.unexpected("an operator, because only names can be called");
             } else {
                 return Ok(base);
             }
@@ -291,7 +291,7 @@ impl Parser<'_> {
                 keyword = Some(self.name("a name")?);
                 self.next += 1;
             } else if arguments.iter().any(|argument| argument.keyword.is_some()) {
-                let mistake = self.unexpected("a keyword argument, as they come last");
+                let mistake = self.unexpected("a keyword argument, because positional arguments come first");
                 return mistake.map_err(|mistake| Box::new(mistake.help("to compare, write `==`")));
             }
             let takes_text = text.is_some_and(|(position, text)| match &keyword {
@@ -385,7 +385,7 @@ impl Parser<'_> {
         let is_decimal =
             self.peek() == Some(Token::Int) && digits.bytes().all(|digit| digit.is_ascii_digit());
         if is_decimal && digits.starts_with('0') && digits.bytes().any(|digit| digit != b'0') {
-            let help = "a number does not begin with 0; in base 8, write `0o7`";
+            let help = "a number cannot begin with 0; for base 8, write `0o7`";
             return Err(Box::new(Mistake::new(Problem::Number, span).help(help)));
         }
         if self.peek() == Some(Token::Float) {
@@ -414,35 +414,34 @@ impl Parser<'_> {
             (Some(Token::Name), "not") => {
                 ("`not` does not work element by element", "write `~`, with parentheses: `~(a > 0)`")
             }
-            (Some(Token::AndAnd), _) => ("`&&` is no operator", "write `&`: `(a > 0) & (b > 0)`"),
-            (Some(Token::OrOr), _) => ("`||` is no operator", "write `|`: `(a > 0) | (b > 0)`"),
-            (Some(Token::Bang), _) => ("`!` is no operator", "write `~`: `~(a > 0)`"),
+            (Some(Token::AndAnd), _) => ("`&&` is not an operator", "write `&`: `(a > 0) & (b > 0)`"),
+            (Some(Token::OrOr), _) => ("`||` is not an operator", "write `|`: `(a > 0) | (b > 0)`"),
+            (Some(Token::Bang), _) => ("`!` is not an operator", "write `~`: `~(a > 0)`"),
             (Some(Token::Equal), _) => {
-                ("`=` gives a name to a value and cannot stand here", "to compare, write `==`")
+                ("`=` names a value and is not allowed here", "to compare, write `==`")
             }
             (Some(Token::Update), _) => (
-                "values are not changed in place here",
-                "give the result a name of its own: `let y = x + 1`; to write to an input: `assign x = x + 1`",
+                "values cannot be changed in place",
+                "give the result a new name: `let y = x + 1`; to write to an input: `assign x = x + 1`",
             ),
             (Some(Token::Name), "lambda" | "def") => {
-                ("there are no functions to define", "write the expression itself, or name it: `let y = ..`")
+                ("functions cannot be defined", "write the expression itself, or name it: `let y = ..`")
             }
             (Some(Token::Name), "if" | "else") => {
-                ("a choice is made element by element", "write `where(condition, a, b)`")
+                ("`if` and `else` do not work element by element", "write `where(condition, a, b)`")
             }
             (Some(Token::Name), "for" | "while" | "in") => (
-                "there are no loops: every operation works on whole tensors",
+                "loops are not supported: every operation works on whole tensors",
                 "reduce over an axis instead: `sum(x, axis=0)`",
             ),
-            (Some(Token::Name), "is") => ("`is` compares no elements", "write `==`"),
+            (Some(Token::Name), "is") => ("`is` does not compare elements", "write `==`"),
             (Some(Token::Name), "import" | "from") => {
-                ("there is nothing to import", "call functions by name; the prefix `np.` is accepted")
+                ("imports are not needed", "call functions by name; the prefix `np.` is accepted")
             }
-            (Some(Token::String), _) => (
-                "there is no text among the values",
-                "names that are no identifiers are written in double quotes",
-            ),
-            (Some(Token::Brace), _) => ("there are no dictionaries or sets", "write lists as `[a, b]`"),
+            (Some(Token::String), _) => {
+                ("text is not a value", "write a name that is not an identifier in double quotes")
+            }
+            (Some(Token::Brace), _) => ("dictionaries and sets are not supported", "write lists as `[a, b]`"),
             _ => return Ok(()),
         };
         Err(Box::new(Mistake::new(Problem::Habit { what: what.into() }, self.span()).help(help)))

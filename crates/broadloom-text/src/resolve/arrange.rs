@@ -31,7 +31,9 @@ impl Resolver<'_> {
                 let quarters = self.integer(call, "k", 1)?;
                 let axes =
                     if call.get("axes").is_some() { self.integers(call.all("axes"))? } else { vec![0, 1] };
-                let [first, second] = axes[..] else { return call.refuse("turns in the plane of two axes") };
+                let [first, second] = axes[..] else {
+                    return call.refuse("rotates in the plane of two axes");
+                };
                 self.build(span, |graph, site| graph.rot90(x, quarters, [first, second], site))
             }
             Arrange::Roll => {
@@ -72,7 +74,9 @@ impl Resolver<'_> {
                 let rank = self.graph.shape(x).rank() as i64;
                 let axes = self.axes(call)?.unwrap_or_else(|| (0..rank).collect());
                 if axes.len() != widths.len() {
-                    return call.refuse("needs the width of a window for each axis, or the axes of those");
+                    return call.refuse(
+                        "needs one window width for each axis; pass `axis` to slide along fewer axes",
+                    );
                 }
                 // Each window adds an axis at the end, which moves those that are counted from there.
                 let own = |axis: i64| if axis < 0 { axis.saturating_add(rank) } else { axis };
@@ -101,7 +105,7 @@ impl Resolver<'_> {
             },
             Value::Tensor(_) => {
                 return call.refuse(
-                    "by an array of numbers has a size that depends on the data: write them as a list, `repeat(x, [1, 2, 3])`, or pass the positions, `take(x, positions, axis=0)`",
+                    "with an array of numbers has a size that depends on the data: write a list, `repeat(x, [1, 2, 3])`, or pass the positions, `take(x, positions, axis=0)`",
                 );
             }
             _ => {
@@ -153,7 +157,10 @@ impl Resolver<'_> {
             "reflect" => Pad::Reflect,
             "symmetric" => Pad::Symmetric,
             "wrap" => Pad::Wrap,
-            _ => return call.refuse("has the modes 'constant', 'edge', 'reflect', 'symmetric' and 'wrap'"),
+            _ => {
+                return call
+                    .refuse("supports the modes 'constant', 'edge', 'reflect', 'symmetric' and 'wrap'");
+            }
         };
         self.build(call.span, |graph, site| graph.pad(x, &widths, mode, site)).map(Some)
     }

@@ -180,13 +180,13 @@ impl Resolver<'_> {
             match call.given.iter_mut().find(|(name, _)| *name == own) {
                 Some((_, ids)) if ids.is_empty() => ids.push(argument.value),
                 Some(_) => {
-                    let what = format!("is given `{own}` twice").into();
+                    let what = format!("got `{own}` twice").into();
                     return mistake(Problem::Argument { function: function.into(), what }, keyword.span);
                 }
                 None if matches!(own, "out" | "dtype") => {
                     let problem = Problem::Unknown { of: NameOf::Keyword, name: keyword.text.clone() };
                     let help = match own {
-                        "out" => "results are outputs: `output y = ..`",
+                        "out" => "name the result as an output: `output y = ..`",
                         _ => "convert the operand: `x.astype(f64)`",
                     };
                     return Err(Box::new(Mistake::new(problem, keyword.span).help(help)));
@@ -330,7 +330,7 @@ impl Resolver<'_> {
                 self.build(span, |graph, site| graph.squeeze(x, &axes, site))
             }
             Function::Arrange(arrange) => return self.arrange(arrange, x, call),
-            _ => call.refuse("is no function of a tensor"),
+            _ => call.refuse("does not apply to a tensor"),
         };
         made.map(Some)
     }
@@ -392,7 +392,7 @@ impl Resolver<'_> {
     fn select(&mut self, call: &Call) -> Outcome<Option<ExprId>> {
         let Some(condition) = self.operand(call, "condition")? else { return Ok(None) };
         let Some(sides) = self.tensors(&[call.all("x"), call.all("y")].concat())? else { return Ok(None) };
-        let [on_true, on_false] = sides[..] else { return call.refuse("needs two sides") };
+        let [on_true, on_false] = sides[..] else { return call.refuse("needs two values to choose from") };
         let select = self.build(call.span, |graph, site| graph.select(condition, on_true, on_false, site));
         select.map(Some)
     }

@@ -101,7 +101,7 @@ impl Resolver<'_> {
         match self.symbol_of(dim) {
             Some(symbol) => Ok(symbol),
             None => {
-                let (expected, found) = ("a symbol that nothing was declared equal to", "another size");
+                let (expected, found) = ("a symbol without a declared equality", "another size");
                 mistake(Problem::Kind { expected, found }, span)
             }
         }

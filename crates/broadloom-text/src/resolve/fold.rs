@@ -7,7 +7,7 @@ type Folded = Result<Literal, &'static str>;
 
 const OVERFLOW: &str = "the result is out of range";
 const BY_ZERO: &str = "division by zero";
-const NOT_INTEGERS: &str = "bits are those of integers";
+const NOT_INTEGERS: &str = "bitwise operators need integers";
 
 /// Widest shift.
 const MAX_SHIFT: i128 = 127;
@@ -126,7 +126,7 @@ fn floats(infix: Infix, left: f64, right: f64) -> Folded {
         Infix::Remainder => divided(left, right).1,
         Infix::Power if left == 0.0 && right < 0.0 => return Err(BY_ZERO),
         Infix::Power if left < 0.0 && left.is_finite() && right.is_finite() && right.fract() != 0.0 => {
-            return Err("a root of a negative number is complex");
+            return Err("the root of a negative number is complex");
         }
         Infix::Power => left.powf(right),
         _ => return Ok(Literal::Bool(compare(infix, left.partial_cmp(&right)))),

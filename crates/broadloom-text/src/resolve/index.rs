@@ -91,7 +91,7 @@ impl Resolver<'_> {
         span: Span,
         is_alone: bool,
     ) -> Box<Mistake> {
-        let what = "an index by conditions makes a size that depends on the data";
+        let what = "boolean indexing gives a size that depends on the data";
         let mistake = Mistake::new(Problem::Program { what }, span);
         let text = |id: Id| spelled(self.source.slice(self.tree.span(id)));
         let ranks = [base, condition].map(|id| match self.value(id) {
@@ -99,7 +99,7 @@ impl Resolver<'_> {
             _ => 0,
         });
         let (Some(x), Some(mask), true) = (text(base), text(condition), is_alone) else {
-            return Box::new(mistake.help("reductions take the condition: `mean(x, where=condition)`"));
+            return Box::new(mistake.help("pass the condition to a reduction: `mean(x, where=condition)`"));
         };
         // A condition for rows holds for all that is in them.
         let rows = match ranks[0].checked_sub(ranks[1]) {
@@ -123,12 +123,12 @@ impl Resolver<'_> {
             return Box::new(
                 mistake
                     .help(format!("to keep the shape, choose element by element: `where({rows}, {x}, 0)`"))
-                    .help(format!("reductions take the condition: `mean({x}, where={rows})`")),
+                    .help(format!("pass the condition to a reduction: `mean({x}, where={rows})`")),
             );
         };
         Box::new(match names::function(name) {
             Some((Function::Size | Function::Length | Function::Shape, ..)) => {
-                mistake.help(format!("to count where it holds: `count_nonzero({mask})`"))
+                mistake.help(format!("to count where the condition holds: `count_nonzero({mask})`"))
             }
             Some((function, _, parameters)) if parameters.contains(&"where?") => {
                 // Where it chooses rows, axes are those of x.
@@ -150,7 +150,7 @@ impl Resolver<'_> {
                 };
                 let arguments =
                     [&[x.as_str()], &*rest, &[&format!("where={rows}{initial}")]].concat().join(", ");
-                mistake.help(format!("reductions take the condition: `{name}({arguments})`"))
+                mistake.help(format!("pass the condition to the reduction: `{name}({arguments})`"))
             }
             _ => {
                 mistake.help(format!("to keep the shape, choose element by element: `where({rows}, {x}, 0)`"))
@@ -183,7 +183,10 @@ impl Resolver<'_> {
                     specs.push(spec);
                 }
                 Part::Rest if has_rest => {
-                    return mistake(Problem::Program { what: "an index has one `...` at most" }, item_span);
+                    return mistake(
+                        Problem::Program { what: "an index can contain only one `...`" },
+                        item_span,
+                    );
                 }
                 Part::Rest => {
                     has_rest = true;
@@ -191,8 +194,9 @@ impl Resolver<'_> {
                     specs.extend((0..rest).map(|_| SliceSpec::All));
                 }
                 Part::Gather(_) | Part::Pick(_) if taken.is_some() => {
-                    let what = "an index has positions for one axis at most";
-                    let help = "write the position among all elements: `take(x.ravel(), i * x.shape[1] + j)`";
+                    let what = "an index can contain positions for only one axis";
+                    let help =
+                        "compute positions in the flattened tensor: `take(x.ravel(), i * x.shape[1] + j)`";
                     return Err(Box::new(Mistake::new(Problem::Program { what }, item_span).help(help)));
                 }
                 positions @ (Part::Gather(_) | Part::Pick(_)) => {
@@ -261,9 +265,12 @@ impl Resolver<'_> {
         };
         match found {
             Some(value) => Ok(value),
-            None => {
-                mistake(Problem::Program { what: "a shape has one size for each axis, by its number" }, span)
-            }
+            None => mistake(
+                Problem::Program {
+                    what: "a shape can be indexed only by the number of an axis, or by a range of axes",
+                },
+                span,
+            ),
         }
     }
 
@@ -290,7 +297,8 @@ impl Resolver<'_> {
                 match positions {
                     Some(positions) if !positions.is_empty() => Part::Pick(positions),
                     _ => {
-                        let problem = Problem::Kind { expected: "a list of integers", found: "another one" };
+                        let problem =
+                            Problem::Kind { expected: "a list of integers", found: "a list of other values" };
                         return mistake(problem, span);
                     }
                 }

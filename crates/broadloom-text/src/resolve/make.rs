@@ -84,7 +84,7 @@ impl Resolver<'_> {
         let dtype = self.dtype(call)?;
         if let (Some(start), Some(stop), Some(step)) = (as_size(&start), as_size(&stop), as_size(&step)) {
             let Some(step) = step.as_constant().filter(|step| *step != 0) else {
-                return call.refuse("takes an integer other than 0 as `step`");
+                return call.refuse("needs a nonzero integer `step`");
             };
             let length = self.arithmetic(span, || {
                 let reach = if step > 0 { stop.sub(&start)? } else { start.sub(&stop)? };
@@ -107,12 +107,12 @@ impl Resolver<'_> {
         };
         let (Some(first), Some(last), Some(step)) = (number(&start), number(&stop), number(&step)) else {
             return call.refuse(
-                "takes integers and sizes, or numbers alone; of others, write `start + step * arange(n)`",
+                "takes integers and sizes, or numbers alone; otherwise, write `start + step * arange(n)`",
             );
         };
         let count = ((last - first) / step).ceil();
         if count.is_nan() || count > MOST_STEPS {
-            return call.refuse("has no such number of elements");
+            return call.refuse("cannot have that number of elements");
         }
         let length = Dim::constant(count.max(0.0) as i64);
         let dtype = dtype.unwrap_or(DType::F64);
@@ -164,7 +164,7 @@ impl Resolver<'_> {
                 match self.value(*id) {
                     Value::List(items) if items.len() == length => next.extend_from_slice(items),
                     _ => {
-                        let what = "lists within a list have the same length";
+                        let what = "nested lists must have the same length";
                         return mistake(Problem::Program { what }, self.tree.span(*id));
                     }
                 }
@@ -180,7 +180,7 @@ impl Resolver<'_> {
             }
         }
         if literals.is_empty() {
-            return mistake(Problem::Program { what: "a list of numbers has at least one" }, span);
+            return mistake(Problem::Program { what: "a list of numbers cannot be empty" }, span);
         }
         let is_float = literals.iter().any(|literal| matches!(literal, Literal::Float(_)));
         let is_bool = literals.iter().all(|literal| matches!(literal, Literal::Bool(_)));
@@ -219,7 +219,8 @@ impl Resolver<'_> {
             Value::List(_) => match self.numbers(x, dtype)? {
                 Some(array) => return Ok(Some(array)),
                 None => {
-                    let problem = Problem::Kind { expected: "a list of numbers", found: "one of others" };
+                    let problem =
+                        Problem::Kind { expected: "a list of numbers", found: "a list of other values" };
                     let mistake = Mistake::new(problem, self.tree.span(x));
                     return Err(Box::new(mistake.help("to join tensors, write `stack([a, b])`")));
                 }

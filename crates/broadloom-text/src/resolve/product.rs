@@ -43,12 +43,12 @@ impl Resolver<'_> {
             Value::List(sides) => {
                 let [left, right] = sides[..] else {
                     return call.refuse(
-                        "takes a number of axes, or those of both operands: `axes=([0, 1], [1, 2])`",
+                        "takes a number of axes, or the axes of both operands: `axes=([0, 1], [1, 2])`",
                     );
                 };
                 Ok(Pairs::Axes(self.integers(&[left])?, self.integers(&[right])?))
             }
-            _ => call.refuse("takes a number of axes, or those of both operands: `axes=([0, 1], [1, 2])`"),
+            _ => call.refuse("takes a number of axes, or the axes of both operands: `axes=([0, 1], [1, 2])`"),
         }
     }
 

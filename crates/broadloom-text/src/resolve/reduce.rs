@@ -93,12 +93,12 @@ impl Resolver<'_> {
             None | Some(Value::None | Value::Literal(Literal::Int(2))) => Norm::Two,
             Some(Value::Literal(Literal::Int(1))) => Norm::One,
             Some(Value::Literal(Literal::Float(f64::INFINITY))) => Norm::Infinity,
-            Some(_) => return call.refuse("has the orders 1, 2 and inf"),
+            Some(_) => return call.refuse("supports the orders 1, 2 and inf"),
         };
         let count = axes.map_or(self.graph.shape(x).rank(), <[i64]>::len);
         let has_order = self.given(call, "ord").is_some();
         if statistic == Statistic::Norm && has_order && count > 1 {
-            return call.refuse("of several axes is one of matrices, which there is not; for all elements, write `norm(x.ravel(), 1)`");
+            return call.refuse("over several axes would be a matrix norm, which is not supported; for all elements, write `norm(x.ravel(), 1)`");
         }
         let number = |name, otherwise| match call.get(name) {
             Some(_) => self.number(call, name),

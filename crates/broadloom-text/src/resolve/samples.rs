@@ -87,7 +87,7 @@ impl Resolver<'_> {
             (Some(Value::Text(mode, _)), _) if &*mode == "full" => Overlap::Full,
             (Some(Value::Text(mode, _)), _) if &*mode == "same" => Overlap::Same,
             (Some(Value::Text(mode, _)), _) if &*mode == "valid" => Overlap::Valid,
-            _ => return call.refuse("has the modes 'full', 'same' and 'valid'"),
+            _ => return call.refuse("supports the modes 'full', 'same' and 'valid'"),
         };
         self.of_both(call, ["x", "y"], |graph, vectors, site| graph.slide(sliding, vectors, overlap, site))
     }
@@ -144,7 +144,7 @@ impl Resolver<'_> {
     fn bincount(&mut self, call: &Call) -> Outcome<Option<ExprId>> {
         let Some(count) = self.given(call, "minlength") else {
             return call.refuse(
-                "has a size that depends on the data, unless it is said: `bincount(x, minlength=10)`, for numbers below 10",
+                "has a size that depends on the data, unless you pass it: `bincount(x, minlength=10)`, for numbers below 10",
             );
         };
         let count = self.size(count)?;

@@ -51,8 +51,9 @@ impl Resolver<'_> {
             Some(result) => Ok(Value::Tensor(*result)),
             None => {
                 let problem =
-                    Problem::Program { what: "of several results, an index takes one, by its number" };
-                let help = format!("there are {}, 0 to {}", results.len(), results.len().saturating_sub(1));
+                    Problem::Program { what: "an index selects one of several results by its number" };
+                let help =
+                    format!("there are {}, numbered 0 to {}", results.len(), results.len().saturating_sub(1));
                 Err(Box::new(Mistake::new(problem, span).help(help)))
             }
         }
@@ -104,7 +105,7 @@ impl Resolver<'_> {
             Some(_) => return call.refuse("takes 'xy' or 'ij' as `indexing`"),
         };
         if self.flag(call, "sparse")? {
-            return call.refuse("makes whole grids: for sparse ones, write `x[None, :]` and `y[:, None]`");
+            return call.refuse("makes full grids: for sparse ones, write `x[None, :]` and `y[:, None]`");
         }
         let Some(vectors) = self.tensors_given(call)? else { return Ok(None) };
         let mut grids = Vec::with_capacity(vectors.len());
@@ -150,7 +151,7 @@ impl Resolver<'_> {
         };
         let size = usize::try_from(if axis < 0 { axis + rank } else { axis }).ok();
         let Some(size) = size.and_then(|axis| shape.get(axis)).cloned() else {
-            return call.refuse(format!("has no axis {axis}: the rank is {rank}"));
+            return call.refuse(format!("cannot use axis {axis}: the rank is {rank}"));
         };
         let count = call.get("sections").map(|id| self.value(id).clone());
         let bounds: Vec<Dim> = match count {
@@ -158,7 +159,7 @@ impl Resolver<'_> {
             _ => {
                 let parts = self.integer(call, "sections", 1)?;
                 if !(1..=MOST_PARTS).contains(&parts) {
-                    return call.refuse("gives 1 to 4096 parts");
+                    return call.refuse("supports 1 to 4096 parts");
                 }
                 let part = size.exact_div(&Dim::constant(parts));
                 let sizes = match (part, size.as_constant(), is_uneven) {
@@ -169,7 +170,7 @@ impl Resolver<'_> {
                         Ok((1..parts).map(bound).collect())
                     }
                     (None, Some(_), false) => {
-                        return call.refuse("needs parts of one size: for others, write `array_split`");
+                        return call.refuse("needs parts of equal size: for other sizes, use `array_split`");
                     }
                     (None, None, _) => {
                         return call.refuse(
@@ -202,7 +203,7 @@ impl Resolver<'_> {
         let (axis, shape) = (self.axis(call)?.unwrap_or(0), self.graph.shape(x));
         let axis = if axis < 0 { axis.saturating_add(shape.rank() as i64) } else { axis };
         let axis = usize::try_from(axis).ok().filter(|axis| *axis < shape.rank());
-        let Some(axis) = axis else { return call.refuse("has no such axis") };
+        let Some(axis) = axis else { return call.refuse("cannot use that axis: it is out of range") };
         let count = shape[axis].as_constant().filter(|count| *count <= MOST_PARTS);
         let Some(count) = count else { return call.refuse("needs an axis of constant size, up to 4096") };
         let results = self.build_several(call.span, count as usize, |graph, number, site| {
@@ -264,7 +265,7 @@ impl Resolver<'_> {
     /// Along each axis, or those that are given; one step for all, or one for each, or places.
     fn gradient(&mut self, call: &Call) -> Outcome<Option<Vec<ExprId>>> {
         if self.integer(call, "edge_order", 1)? != 1 {
-            return call.refuse("has the differences of first order at the ends: `edge_order=1`");
+            return call.refuse("supports only first-order differences at the ends: `edge_order=1`");
         }
         let Some(x) = self.operand(call, "x")? else { return Ok(None) };
         let rank = self.graph.shape(x).rank() as i64;
@@ -308,7 +309,7 @@ impl Resolver<'_> {
         let problem = Problem::Kind { expected: "a tensor or a number", found: "several results" };
         let code = self.source.slice(span);
         Err(Box::new(
-            Mistake::new(problem, span).help(format!("take one of them by its number: `{code}[0]`")),
+            Mistake::new(problem, span).help(format!("select one of them by its number: `{code}[0]`")),
         ))
     }
 

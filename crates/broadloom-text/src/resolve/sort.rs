@@ -88,7 +88,7 @@ impl Resolver<'_> {
                     Some((last, others)) if !others.is_empty() => format!("{} or {last}", others.join(", ")),
                     _ => names.concat(),
                 };
-                call.refuse(format!("takes as `{parameter}` {names}"))
+                call.refuse(format!("takes {names} as `{parameter}`"))
             }
         }
     }

@@ -44,7 +44,7 @@ impl Resolver<'_> {
             let more = if few.len() < names.len() { ", .." } else { "" };
             let help = match near {
                 Some(near) => format!("did you mean '{near}'?"),
-                None => format!("there are {few:?}{more}"),
+                None => format!("the column contains {few:?}{more}"),
             };
             return Err(Box::new(Mistake::new(problem, span).help(help)));
         };
@@ -68,17 +68,16 @@ impl Resolver<'_> {
                 return Ok(());
             }
             let what = "the codes of these columns stand for different texts";
-            let help = "compare each with a text, or give both columns the same texts before";
+            let help = "compare each with a text, or encode both columns with the same texts first";
             return Err(Box::new(Mistake::new(Problem::Program { what }, span).help(help)));
         }
         let Some(column) = operands.iter().find(|id| of(id).is_some()) else { return Ok(()) };
         let span = self.tree.span(*column);
         let problem = Problem::Kind { expected: "numbers", found: "a column of text" };
         let code = format!("{}.astype(i64)", self.source.slice(span));
-        Err(Box::new(
-            Mistake::new(problem, span)
-                .help(format!("compare it with a text, or group by it; its codes as numbers are `{code}`")),
-        ))
+        Err(Box::new(Mistake::new(problem, span).help(format!(
+            "compare it with a text, or group by it; for its codes as numbers, write `{code}`"
+        ))))
     }
 
     /// The number of groups, which is known of a column of text.
@@ -87,7 +86,7 @@ impl Resolver<'_> {
             (Some(segments), _) => self.size(segments),
             (None, Some(names)) => Ok(Dim::constant(names.len() as i64)),
             (None, None) => {
-                call.refuse("needs `segments`, the number of groups, unless `ids` is a column of text that is given, and not declared")
+                call.refuse("needs `segments`, the number of groups, unless `ids` is a column of text that is passed as data and not only declared")
             }
         }
     }
@@ -96,16 +95,16 @@ impl Resolver<'_> {
     pub(super) fn stray_text(&self, text: Box<str>, kind: TextKind, span: Span) -> Box<Mistake> {
         match kind {
             TextKind::Text => {
-                let problem = Problem::Habit { what: "there is no text among the values".into() };
+                let problem = Problem::Habit { what: "text is not a value".into() };
                 let mistake = Mistake::new(problem, span);
-                Box::new(mistake.help("names that are no identifiers are written in double quotes").help(
-                    "columns of text that are given, and not declared, are compared by `==` and `!=`: `city == 'Oslo'`",
+                Box::new(mistake.help("write a name that is not an identifier in double quotes").help(
+                    "to select by text, compare a column that is passed as data by `==` or `!=`: `city == 'Oslo'`",
                 ))
             }
             TextKind::Name => {
                 let known = self.names.keys().chain(self.symbols.keys()).map(|name| &**name);
                 let unknown: Outcome<()> = self.unknown(NameOf::Value, &Name { text, span }, known);
-                unknown.expect_err("it is unknown")
+                unknown.expect_err("the name is unknown")
             }
         }
     }

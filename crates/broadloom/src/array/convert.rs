@@ -9,9 +9,9 @@ use broadloom_ir::for_each_dtype;
 /// Types that can be passed as an input: views, slices and vectors (one axis), numbers (no axes), [`Array`]s and,
 /// with the feature `ndarray`, that crate's arrays and views of any strides. Nothing is copied.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is no array that can be passed",
+    message = "`{Self}` cannot be passed as an array",
     note = "pass a slice or a reference to a `Vec`, an `Array` or an `AnyArray`; for several axes `ArrayView::new(&data, &[rows, columns])?`",
-    note = "arrays of `ndarray` need the feature `ndarray`"
+    note = "to pass arrays of `ndarray`, enable the feature `ndarray`"
 )]
 pub trait IntoArrayView<'a> {
     /// Returns the view of the elements.
@@ -21,7 +21,7 @@ pub trait IntoArrayView<'a> {
 /// Types that can be written to: views, slices and vectors (one axis), numbers (no axes), [`Array`]s and, with the
 /// feature `ndarray`, that crate's arrays and views of any strides.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is no array that can be written to",
+    message = "`{Self}` cannot be written to as an array",
     note = "pass `&mut` of a slice, a `Vec` or an `Array`; for several axes `ArrayViewMut::new(&mut data, &[rows, columns])?`"
 )]
 pub trait IntoArrayViewMut<'a> {

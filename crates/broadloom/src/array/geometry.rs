@@ -36,8 +36,7 @@ pub enum LayoutError {
     },
     /// An element lies outside the slice.
     #[error(
-        "shape {shape:?} with strides {strides:?} from element {offset} reaches from element {first} to {last}, \
-         but the slice has {length}"
+        "shape {shape:?} with strides {strides:?} from element {offset} spans elements {first} to {last}, but the slice has {length}"
     )]
     OutOfBounds {
         /// The requested sizes.
@@ -55,7 +54,7 @@ pub enum LayoutError {
     },
     /// Two different indices may reach the same element of an array to be written.
     #[error(
-        "shape {shape:?} with strides {strides:?} may reach one element by two indices; it cannot be written to"
+        "shape {shape:?} with strides {strides:?} may reach the same element by two indices, so it cannot be written to"
     )]
     Overlap {
         /// The requested sizes.

@@ -317,7 +317,7 @@ impl fmt::Debug for AnyArray {
 #[non_exhaustive]
 pub enum OutputError {
     /// The elements have a different dtype.
-    #[error("the result has elements of {found}, not {wanted}")]
+    #[error("the result has dtype {found}, not {wanted}")]
     DType {
         /// The dtype of the result.
         found: DType,
@@ -347,7 +347,7 @@ pub enum OutputError {
         wanted: usize,
     },
     /// No output has this name, or it was taken already.
-    #[error("there is no output {name:?}; there are {names:?}")]
+    #[error("there is no output {name:?}; the outputs are {names:?}")]
     NoSuchName {
         /// The requested name.
         name: String,
@@ -359,7 +359,7 @@ pub enum OutputError {
 /// Types that a result can become: [`Array<T>`](Array), [`AnyArray`], `Vec<T>` (from any shape, in row-major
 /// order), a number (from one element) and, with the feature `ndarray`, that crate's owned arrays.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is not made of an array",
+    message = "`{Self}` cannot be made from an array",
     note = "ask for a number, a `Vec`, an `Array` or an `AnyArray`"
 )]
 pub trait FromArray: Sized {

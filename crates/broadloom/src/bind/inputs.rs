@@ -140,7 +140,7 @@ impl<'a> Inputs<'a> {
 /// Types that can be passed to a kernel: [`inputs!`](crate::inputs), one array, a tuple of arrays or a list of
 /// views by position, or `()` if there are no inputs.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is no inputs of a call",
+    message = "`{Self}` cannot be the inputs of a call",
     note = "pass one array, a tuple of arrays in the order of the inputs, or names: `inputs! {{ \"x\" => &x, \"y\" => &y }}`"
 )]
 pub trait IntoInputs<'a> {

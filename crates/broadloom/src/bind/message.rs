@@ -47,12 +47,12 @@ impl BindError {
             BindError::Obligation(missed) => obligation(missed, &mut text),
             BindError::GivenSize(given) => {
                 text.rows(aligned(solved(&given.solved, &[&given.symbol])));
-                text.help("pass arrays of the size that is given, or leave it out", None);
+                text.help("pass arrays of the given size, or leave the size out", None);
             }
             BindError::MissingSize { symbol, site } => {
                 text.rows(vec![Row::leading("", format!("`{symbol}` was made at"), *site)]);
                 let code = format!(".with_size({symbol:?}, ..)");
-                text.help_in_rust("no input has it; pass it by name:", Some(&code));
+                text.help_in_rust("no input determines it; pass it by name:", Some(&code));
             }
             BindError::Missing { name, .. } => {
                 let code = format!("inputs! {{ {name:?} => .., }}");
@@ -69,12 +69,13 @@ impl BindError {
                 text.rows(vec![Row::new(format!("the sizes are {known:?}"), None)]);
             }
             BindError::DType { array, found, expected } if array.role == Role::Input => {
-                let sentence = format!("pass an array of {expected}, or declare the input otherwise:");
+                let sentence =
+                    format!("pass an array of {expected}, or change the declaration of the input:");
                 text.help_in_rust(&sentence, Some(&format!("g.input::<{found}>({:?}, ..)", array.name)));
             }
             BindError::Rank { array, declared, found, .. } if found.len() == 1 => {
                 let view = if array.role == Role::Input { "ArrayView" } else { "ArrayViewMut" };
-                let sentence = "a slice has one axis; give it the sizes of all:";
+                let sentence = "a slice has one axis; give the sizes of all axes:";
                 text.help_in_rust(sentence, Some(&format!("{view}::new(.., &{declared})")));
             }
             _ => {}
@@ -93,7 +94,7 @@ fn plural(role: Role) -> &'static str {
 fn did_you_mean(suggestion: Option<&String>, known: &[String]) -> String {
     match suggestion {
         Some(name) => format!("; did you mean {name:?}?"),
-        None => format!("; there are {known:?}"),
+        None => format!("; the known names are {known:?}"),
     }
 }
 
@@ -115,11 +116,11 @@ impl fmt::Display for BindError {
                 write!(f, "there is no size {name:?}{}", did_you_mean(suggestion.as_ref(), known))
             }
             BindError::ImpossibleSize { symbol, given, stated } => {
-                write!(f, "the size {symbol:?} cannot be {given}: it is stated to be {stated}")
+                write!(f, "the size {symbol:?} cannot be {given}: it must be {stated}")
             }
             BindError::GivenSize(given) => {
                 let GivenSize { symbol, given, found, .. } = &**given;
-                write!(f, "the size {symbol:?} is given as {given}, but it is {found} by the arrays")
+                write!(f, "the size {symbol:?} is given as {given}, but the arrays make it {found}")
             }
             BindError::Repeated { array } => write!(f, "{array} is passed twice"),
             BindError::Number { role, expected, found } => {
@@ -133,7 +134,7 @@ impl fmt::Display for BindError {
                 write!(f, "{found} {passed} passed by position, but the kernel has {count}: {expected:?}")
             }
             BindError::DType { array, expected, found } => {
-                write!(f, "{array} has elements of {found}, but should have {expected}")
+                write!(f, "{array} has dtype {found}, but should have {expected}")
             }
             BindError::Rank { array, rank, declared, found } => {
                 let axes = if *rank == 1 { "axis" } else { "axes" };
@@ -164,7 +165,7 @@ impl fmt::Display for BindError {
                 write!(f, "{array} is written to by the kernel: pass it as `&mut`")
             }
             BindError::SameArray { first, second } => {
-                write!(f, "{first} and {second} are one array, and both are written to")
+                write!(f, "{first} and {second} are the same array, and both are written to")
             }
             BindError::Compile(error) => {
                 write!(f, "the kernel cannot be compiled for these strides: {error}")
@@ -186,8 +187,8 @@ fn size_headline(mismatch: &SizeMismatch, f: &mut fmt::Formatter<'_>) -> fmt::Re
     match (expected, stated) {
         (Some(expected), _) if *declared == expected.to_string() => write!(f, "but should be {expected}")?,
         (Some(expected), _) => write!(f, "but {declared} is {expected}")?,
-        (None, Some(stated)) => write!(f, "but {declared} is stated to be {stated}")?,
-        (None, None) => write!(f, "which {declared} never is")?,
+        (None, Some(stated)) => write!(f, "but {declared} must be {stated}")?,
+        (None, None) => write!(f, "but {declared} never has that value")?,
     }
     f.write_str(if *or_one { ", and only 1 stretches" } else { "" })
 }
@@ -208,7 +209,7 @@ fn size(mismatch: &SizeMismatch, text: &mut Text) {
     } = mismatch;
     let mut table = solved(known, &[declared]);
     let lead = if array.role == Role::Input { ", declared at" } else { ", computed at" };
-    let wants = format!("has shape {shape:?}, should have {declared_shape}");
+    let wants = format!("has shape {shape:?}, but should have {declared_shape}");
     table.push((format!("{:?}", array.name), wants, Some((lead, *site))));
     let mut rows = aligned(table);
     rows.extend(
@@ -221,8 +222,7 @@ fn size(mismatch: &SizeMismatch, text: &mut Text) {
     let Some(expected) = expected else { return };
     let pass = format!("pass {:?} with {expected} along axis {axis}", array.name);
     let is_symbolic = declared.parse::<i64>().is_err() && array.role == Role::Input;
-    let otherwise =
-        if is_symbolic { "; or give that axis a symbol of its own, if it may differ" } else { "" };
+    let otherwise = if is_symbolic { "; if it may differ, give that axis its own symbol" } else { "" };
     text.help(&format!("{pass}{otherwise}"), None);
 }
 
@@ -253,13 +253,13 @@ fn obligation(missed: &MissedObligation, text: &mut Text) {
     text.source(*site, Style::Error);
     let mut rows = aligned(solved(known, &[needs]));
     rows.extend(called_from(*called));
-    rows.push(Row::new(format!("{requirement}; when the graph was built, the sizes were not known"), None));
+    rows.push(Row::new(format!("{requirement}; the sizes were not known when the graph was built"), None));
     text.rows(rows);
     let is_fact = !matches!(requirement, Requirement::Declared | Requirement::Range | Requirement::Rebound);
     if let Some((symbol, bound)) = needs.split_once(" >= ").filter(|_| is_fact)
         && known.iter().any(|known| known.symbol == symbol)
     {
-        let sentence = format!("to refuse such arrays by their sizes, state it where `{symbol}` is made:");
+        let sentence = format!("to reject such arrays by their sizes, state that where `{symbol}` is made:");
         text.help_in_rust(&sentence, Some(&format!("g.symbol({symbol:?}).range({bound}..)")));
     }
 }

@@ -74,7 +74,7 @@ pub(crate) fn stated(info: &SymbolInfo) -> Option<String> {
     facts.extend((lower > 0).then(|| format!("at least {}", lower.saturating_mul(info.unit))));
     facts.extend(upper.map(|upper| format!("at most {}", upper.saturating_mul(info.unit))));
     facts.extend((info.unit > 1).then(|| format!("a multiple of {}", info.unit)));
-    (!facts.is_empty()).then(|| facts.join(", "))
+    (!facts.is_empty()).then(|| facts.join(" and "))
 }
 
 /// Returns the known name most similar to a wrong one, if any is similar.

@@ -192,9 +192,9 @@ impl ChunkError {
                 text.rows(vec![Row::new(format!("the sizes are {}", known.join(", ")), None)]);
             }
             ChunkError::Multiple { multiple, .. } => {
-                let why = "sums of floats have the same bits for any chunks, which whole blocks of rows make possible";
+                let why = "only whole blocks of rows give sums of floats the same bits for any chunks";
                 text.rows(vec![Row::new(why, None)]);
-                text.help(&format!("pass chunks of {multiple} rows, or a multiple of that; only the last may have any number"), None);
+                text.help(&format!("pass chunks of {multiple} rows, or a multiple of that; only the last chunk may have any number of rows"), None);
             }
             _ => {}
         }
@@ -205,21 +205,21 @@ impl ChunkError {
 /// Returns what prevents the computation in chunks.
 fn reason(rows: &str, refusal: Refusal) -> String {
     match refusal {
-        Refusal::NoRows => format!("the outputs need no input whose leading axis has the size `{rows}`"),
+        Refusal::NoRows => format!("no input that the outputs need has a leading axis of size `{rows}`"),
         Refusal::NotPlain => format!(
-            "`{rows}` is stated to be a multiple, or to equal another size, which the rows of a chunk need not"
+            "`{rows}` is declared to be a multiple or to equal another size, which may not hold for the rows of a chunk"
         ),
-        Refusal::Input => format!("`{rows}` has to be the size of the leading axis alone"),
-        Refusal::MayBeOne => "an array of one row would be stretched to all rows".to_owned(),
+        Refusal::Input => format!("only the leading axis may have the size `{rows}`"),
+        Refusal::MayBeOne => "an array of one row would stretch to all rows".to_owned(),
         Refusal::Pairs => format!("its result has two axes of the size `{rows}`: each row meets every other"),
         Refusal::OtherSize => format!("its result has a size that depends on `{rows}` in another way"),
         Refusal::Reshape => "it mixes rows with another axis".to_owned(),
         Refusal::Slice => "it cuts out rows, or changes their order".to_owned(),
-        Refusal::Take => "it looks rows up by their number".to_owned(),
-        Refusal::Sort => "it puts all rows in order".to_owned(),
-        Refusal::Search => "it looks for places among all rows".to_owned(),
-        Refusal::Concat => "it puts rows behind others".to_owned(),
-        Refusal::OutputAxis => "the rows of an output have to be its leading axis".to_owned(),
+        Refusal::Take => "it looks up rows by their position".to_owned(),
+        Refusal::Sort => "it sorts all rows".to_owned(),
+        Refusal::Search => "it searches among all rows".to_owned(),
+        Refusal::Concat => "it appends rows to other rows".to_owned(),
+        Refusal::OutputAxis => "the rows must be the leading axis of an output".to_owned(),
         Refusal::Assigned => "it writes to an input".to_owned(),
         _ => "it needs more than the rows of one chunk".to_owned(),
     }
@@ -228,24 +228,22 @@ fn reason(rows: &str, refusal: Refusal) -> String {
 /// Returns what to do about it.
 fn help(refusal: Refusal) -> &'static str {
     match refusal {
-        Refusal::NoRows => {
-            "name the symbol that is the size of the leading axis of what is to be passed in chunks"
-        }
-        Refusal::NotPlain => "leave that statement out, or run on whole arrays",
+        Refusal::NoRows => "name the symbol for the leading axis of the inputs that you pass in chunks",
+        Refusal::NotPlain => "remove that declaration, or run on whole arrays",
         Refusal::OutputAxis | Refusal::Input => "move the axis to the front, or run on whole arrays",
-        Refusal::Assigned => "make the value an output",
+        Refusal::Assigned => "make the value an output instead",
         Refusal::MayBeOne => "declare the axis without `#`, or run on whole arrays",
         Refusal::Pairs => {
-            "pass one side as another input with a size of its own, which is whole: x[n, 3] in chunks beside y[m, 3]"
+            "pass one side whole, as another input with its own size: x[n, 3] in chunks, and y[m, 3]"
         }
-        Refusal::Reshape => "keep the rows as the leading axis, and reshape what each of them has",
-        Refusal::Slice => "compute all rows and cut the result, or run on whole arrays",
-        Refusal::Take => "pass what is looked up in as an input with a size of its own, which is whole",
+        Refusal::Reshape => "keep the rows as the leading axis, and reshape each row",
+        Refusal::Slice => "compute all rows and slice the result, or run on whole arrays",
+        Refusal::Take => "pass the table to look up in whole, as an input with its own size",
         Refusal::Sort => {
-            "for the best of all rows, write `topk(x, k, axis=0)`; for a whole order, run on whole arrays"
+            "for the k best of all rows, write `topk(x, k, axis=0)`; to sort all rows, run on whole arrays"
         }
-        Refusal::Search => "pass the sorted table as an input with a size of its own, which is whole",
-        Refusal::Concat => "pass the rows that come behind as further chunks, or run on whole arrays",
+        Refusal::Search => "pass the sorted table whole, as an input with its own size",
+        Refusal::Concat => "pass the appended rows as further chunks, or run on whole arrays",
         _ => "run on whole arrays",
     }
 }
@@ -277,27 +275,28 @@ impl fmt::Display for ChunkError {
                 write!(f, "input {name:?} is not streamed: pass it at the start, not with a chunk")
             }
             ChunkError::SizeWithChunk { name } => {
-                write!(f, "the size {name:?} is given with a chunk: give it at the start")
+                write!(f, "the size {name:?} was passed with a chunk: pass it at the start")
             }
             ChunkError::Multiple { rows, multiple } => {
-                write!(f, "a chunk of {rows} rows, no multiple of {multiple}, was not the last")
+                write!(
+                    f,
+                    "a chunk has {rows} rows, which is not a multiple of {multiple}, but is not the last chunk"
+                )
             }
             ChunkError::Changed { symbol, first, now } => {
-                write!(f, "`{symbol}` is {now} in this chunk and was {first} in the first")
+                write!(f, "`{symbol}` is {now} in this chunk, but was {first} in the first one")
             }
             ChunkError::Rows { pass, first, found } => {
-                write!(f, "pass {} had {found} rows, the first one {first}", pass + 1)
+                write!(f, "pass {} had {found} rows, but the first pass had {first}", pass + 1)
             }
             ChunkError::NoChunks => {
-                f.write_str("no chunk was passed: pass one without rows, so that sizes are known")
+                f.write_str("no chunk was passed: pass an empty one to make the sizes known")
             }
             ChunkError::MorePasses { done, passes } => {
                 write!(f, "{done} of {passes} passes over the rows are done: pass all rows again")
             }
             ChunkError::NoMorePasses => f.write_str("all passes over the rows are done"),
-            ChunkError::Failed => {
-                f.write_str("a chunk before had no result, so that there is none of all rows")
-            }
+            ChunkError::Failed => f.write_str("an earlier chunk failed, so all rows together have no result"),
         }
     }
 }

@@ -4,8 +4,8 @@ use std::ops::RangeFull;
 
 /// Axes of a tensor: a number (`1`, or `-1` for the last), several (`[0, 2]`), or `..` for all.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` names no axes",
-    note = "axes are a number (`0`, `-1`), several (`[0, 1]`), or all of them (`..`)"
+    message = "`{Self}` does not name axes",
+    note = "write one axis (`0`, `-1`), several (`[0, 1]`), or all of them (`..`)"
 )]
 pub trait IntoAxes {
     /// Returns the axes; `None` for all of them.
@@ -14,8 +14,8 @@ pub trait IntoAxes {
 
 /// A number that can name an axis. If it is too large to be an axis, the graph reports that when it is checked.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` names no axis",
-    note = "an axis is a number, as `0` or `-1`"
+    message = "`{Self}` does not name an axis",
+    note = "write an axis as a number: `0` or `-1`"
 )]
 pub trait IntoAxis {
     /// Returns the axis, saturated to the range of `i64`.

@@ -235,7 +235,7 @@ impl Symbol {
     /// let kernel = x.max(0).compile()?;
     /// let none: &[f32] = &[];
     /// assert_eq!(kernel.run(none).unwrap_err().to_string(),
-    ///     "input \"x\" does not fit: axis 0 is 0, but n is stated to be at least 1, at most 4096");
+    ///     "input \"x\" does not fit: axis 0 is 0, but n must be at least 1 and at most 4096");
     /// # Ok::<(), broadloom::CompileError>(())
     /// ```
     #[track_caller]

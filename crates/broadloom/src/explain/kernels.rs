@@ -109,7 +109,7 @@ impl Explanation {
     ///     Choice::Materialise(reason) => Some(reason.to_string()),
     ///     Choice::Inline | Choice::Unroll => None,
     /// });
-    /// assert_eq!(stored.as_deref(), Some("read under 2 index maps, pow costs 48"));
+    /// assert_eq!(stored.as_deref(), Some("read through 2 index maps, pow costs 48"));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn plan(&self) -> &[Planned] {

@@ -310,13 +310,13 @@ impl RunError {
         let mut text = Text::message(Style::Error, format!("error[{}]", self.code()), self.to_string());
         let (site, reason) = match self {
             RunError::IndexOutOfRange { site, size, .. } => {
-                (site, format!("an index is 0 to {}, or -{size} to -1 from the end", size - 1))
+                (site, format!("valid indices are 0 to {}, or -{size} to -1 from the end", size - 1))
             }
             RunError::NoSuchSegment { site, segments, .. } => {
-                (site, format!("an id is 0 to {}", segments - 1))
+                (site, format!("valid ids are 0 to {}", segments - 1))
             }
             RunError::NegativeExponent { site, .. } => {
-                (site, "floats have such powers: cast the base to f64 first".to_owned())
+                (site, "to get fractions, cast the base to f64 first".to_owned())
             }
             RunError::Memory(_) | RunError::UnknownKernel(_) => return text,
         };

@@ -350,7 +350,7 @@ impl<'a> OutputsMut<'a> {
 /// Types that can receive outputs: one array for the only output, a tuple of arrays in the order of the outputs,
 /// `()` for none, or [`outputs!`](crate::outputs) by name.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is no outputs to be written to",
+    message = "`{Self}` cannot be the outputs of a call",
     note = "pass `&mut` of one array, a tuple of them, or names: `outputs! {{ \"y\" => &mut y }}`"
 )]
 pub trait IntoOutputs<'a> {

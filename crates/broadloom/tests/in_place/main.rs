@@ -487,8 +487,8 @@ fn mistakes() {
         ("S003", "`add_` cannot write its result into \"x\": axis 0 would grow from 1 to `m`")
     );
     let (code, text, full) = message(i.assign(i * 0.5));
-    assert_eq!((code, &*text), ("T005", "`assign` does not convert f64 to i32, another kind of number"));
-    assert!(full.contains("help: to convert it all the same:   i.assign(value.cast::<i32>())"), "{full}");
+    assert_eq!((code, &*text), ("T005", "`assign` does not convert f64 to i32, a different kind of number"));
+    assert!(full.contains("help: to convert it anyway:   i.assign(value.cast::<i32>())"), "{full}");
     let (code, _, full) = message(i.divide_(2));
     assert_eq!(code, "T005");
     assert!(full.contains("i.assign((i / 2).cast::<i32>())"), "{full}");
@@ -497,13 +497,19 @@ fn mistakes() {
     let (code, text, _) = message(x.assign(g.input::<f32>("z", shape![m])));
     assert_eq!(
         (code, &*text),
-        ("S002", "`assign` cannot stretch to [1, n]: axis 1 is `m` and should be `n`, not known to be equal")
+        (
+            "S002",
+            "`assign` cannot stretch to [1, n]: axis 1 is `m`, but should be `n`, not known to be equal"
+        )
     );
     let line = line!() + 1;
     x.assign(i);
     let (code, text, full) = message(g.assign(x, 0));
-    assert_eq!((code, &*text), ("N002", "`assign` writes to the input \"x\", which has a new value already"));
-    assert!(full.contains("assigned first at") && full.contains(&format!(" {}:{line}:", file!())), "{full}");
+    assert_eq!(
+        (code, &*text),
+        ("N002", "`assign` writes to the input \"x\", which has already been assigned")
+    );
+    assert!(full.contains("first assigned at") && full.contains(&format!(" {}:{line}:", file!())), "{full}");
 
     let g = Graph::new();
     let x = g.input::<f32>("x", shape![2]);

@@ -57,7 +57,7 @@ impl Reads {
     pub fn wanted(self) -> &'static str {
         match self {
             Reads::Numbers => "number",
-            Reads::Days | Reads::Seconds => "date, as 2024-05-31 or 2024-05-31T12:30:00Z are",
+            Reads::Days | Reads::Seconds => "date such as 2024-05-31 or 2024-05-31T12:30:00Z",
         }
     }
 }

@@ -18,8 +18,7 @@ use std::io::Read;
 use std::rc::Rc;
 
 /// What to do about a table that is no table.
-const HELP: &str =
-    "rows have as many cells as the first one; what separates cells may be given by --delimiter";
+const HELP: &str = "every row needs as many cells as the first one; if another character separates cells, pass it with --delimiter";
 
 /// How tables are read.
 #[derive(Debug, Clone, Default)]
@@ -141,11 +140,10 @@ impl Table {
         }
         match over_lines {
             Some(line) if !table.ends_with_quote()? => {
-                let what =
-                    format!("a quotation mark in line {line} is not closed, and takes all that follows");
+                let what = format!("the quotation mark in line {line} is never closed");
                 Err(content
                     .wrong(&what)
-                    .help("close it, or write it twice if it belongs to the text: `5\"\" long`"))
+                    .help("close it, or double it if it belongs to the text: `5\"\" long`"))
             }
             _ => Ok(table),
         }
@@ -213,7 +211,7 @@ impl Table {
                 _ => Err(self
                     .content
                     .wrong(&format!("a column cannot be read as {kind:?}"))
-                    .help("known are :text for codes of its texts, :days and :seconds for dates")),
+                    .help("use :text for codes of its texts, :days or :seconds for dates")),
             };
         }
         if !part.contains([',', '*']) {
@@ -243,7 +241,7 @@ impl Table {
         match (named.next(), named.next()) {
             (Some(_), Some(_)) => Err(self
                 .content
-                .wrong(&format!("it has several columns {name:?}"))
+                .wrong(&format!("it has several columns named {name:?}"))
                 .help("rename one of them")),
             (found, _) => Ok(found.map(|(at, _)| at)),
         }
@@ -260,10 +258,11 @@ impl Table {
                 .map(|(name, _)| name)
                 .collect()
         };
-        let failure = self.content.wrong(&format!("it has no column {name:?}{near}"));
+        let failure = self.content.wrong(&format!("it has no column named {name:?}{near}"));
         match of(true).as_slice() {
             [] => failure.help(format!("its columns are {:?}", self.names)),
-            text => failure.help(format!("its columns of numbers are {:?}, and of text {text:?}", of(false))),
+            text => failure
+                .help(format!("its numeric columns are {:?}, and its text columns are {text:?}", of(false))),
         }
     }
 
@@ -307,7 +306,7 @@ impl Table {
                 let (file, title) = (self.content.path().display(), &self.names[column]);
                 Err(self
                     .bad_cell(column, bad, Reads::Numbers)
-                    .help_code("if it means that there is none:", format!("--missing '{}'", bad.text))
+                    .help_code("if it means a missing number:", format!("--missing '{}'", bad.text))
                     .help_code("to read the column as text:", format!("'{name}={file}:{title}:text'")))
             }
             _ => Ok(()),
@@ -317,15 +316,18 @@ impl Table {
     fn text_column(&self, name: &str, column: usize) -> Failure {
         let (file, title) = (self.content.path().display(), &self.names[column]);
         self.content
-            .wrong(&format!("its column {title:?} is text, which is no part of a matrix"))
-            .help_code("alone, as codes of its texts:", format!("'{name}={file}:{title}'"))
-            .help_code("dates are:", format!("'{name}={file}:{title}:days'"))
+            .wrong(&format!("its column {title:?} is text, which cannot be part of a matrix"))
+            .help_code(
+                "to read it to read it alone, as codes of its texts:",
+                format!("'{name}={file}:{title}'"),
+            )
+            .help_code("to read dates:", format!("'{name}={file}:{title}:days'"))
     }
 
     fn bad_cell(&self, column: usize, bad: &Bad, reads: Reads) -> Failure {
         let Bad { row, line, text } = bad;
         let (title, wanted) = (&self.names[column], reads.wanted());
-        self.content.wrong(&format!("column {title:?}, row {row} (line {line}): {text:?} is no {wanted}"))
+        self.content.wrong(&format!("column {title:?}, row {row} (line {line}): {text:?} is not a {wanted}"))
     }
 
     /// A column as codes: the position of each text among all of them in order.
@@ -346,7 +348,7 @@ impl Table {
         })?;
         if let Some(Bad { row, line, text }) = bad {
             let title = &self.names[column];
-            let what = format!("column {title:?}, row {row} (line {line}): {text:?} is no UTF-8");
+            let what = format!("column {title:?}, row {row} (line {line}): {text:?} is not valid UTF-8");
             let file = self.content.path().display();
             return Err(self
                 .content
@@ -368,7 +370,7 @@ impl Table {
         match &profile.bad {
             Some(bad) => Err(self
                 .bad_cell(column, bad, reads)
-                .help_code("if it means that there is none:", format!("--missing '{}'", bad.text))),
+                .help_code("if it means a missing number:", format!("--missing '{}'", bad.text))),
             None => Ok(Input::boxed(self, vec![column], reads, profile.dtype(), None, false)),
         }
     }

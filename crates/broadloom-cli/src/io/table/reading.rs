@@ -177,7 +177,7 @@ impl Input {
     }
 
     fn changed(&self) -> Failure {
-        self.table.content.wrong("it was changed while it was read").help("run again when it is complete")
+        self.table.content.wrong("it changed while it was being read").help("run again when it is complete")
     }
 
     /// The elements, for which a small file is read once for all inputs that come from it.
