@@ -3,7 +3,7 @@
 //! A short axis that is unrolled is a chain of ops. Else the loop over the axis stands around that over the last other
 //! axis inside of it, if there is one: then results run in as many lanes as that has steps.
 
-use super::{AffineIndex, AffineMap, Nest, bit};
+use super::{AffineIndex, AffineMap, Nest, NestReduction, bit};
 use crate::flat::{FlatId, Kind};
 use crate::kernel::*;
 use crate::plan::Reason;
@@ -11,6 +11,7 @@ use broadloom_ir::dim::Dim;
 use broadloom_ir::dtype::DType;
 use broadloom_ir::reduce::ReduceOp;
 use smallvec::smallvec;
+use std::collections::BTreeSet;
 
 /// Running results along the scanned axis as a value.
 #[derive(Debug, Clone)]
@@ -87,6 +88,29 @@ impl Nest<'_> {
         let axis = self.free.remove(place);
         self.free.insert(self.free.len() - 1, axis);
         self.chain_free_axes();
+    }
+
+    /// Stores what is reduced for each step of the scanned axis, if results run in rows: these loops go over all steps
+    /// once for each strip, and those that stand between would not be around the reductions any more.
+    pub(crate) fn store_reductions_around_rows(&mut self) {
+        let (Some(scanned), Some(&last)) = (self.scanned, self.free.last()) else { return };
+        if scanned == last || !self.free.contains(&scanned) {
+            return;
+        }
+        let is_repeated = |reduction: &NestReduction| {
+            let parent = self.axes[reduction.axis.index()].parent;
+            parent != Some(last)
+                && parent.is_some_and(|axis| self.free.contains(&axis))
+                && self.path(parent).contains(&scanned)
+        };
+        let nodes: BTreeSet<FlatId> = self
+            .reductions
+            .iter()
+            .filter(|(_, reduction)| is_repeated(reduction))
+            .map(|(value, _)| self.nodes[value.index()])
+            .filter(|node| !self.roots.contains(node))
+            .collect();
+        self.wanted.extend(nodes.into_iter().map(|node| (node, Reason::Loops)));
     }
 
     /// The loop inside of that over the scanned axis, if there is one: over the strips of its axis results run in rows.
