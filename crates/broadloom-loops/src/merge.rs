@@ -20,6 +20,7 @@ use broadloom_ir::dim::Dim;
 impl Nest<'_> {
     /// Returns the nest with its axes ordered and merged, unless it is void.
     pub fn arranged(mut self, takes_rows_for_long: bool) -> Result<Self, LowerError> {
+        self.store_reductions_around_rows();
         if self.wanted.is_empty() {
             self.order_axes();
             self.merge_axes(takes_rows_for_long)?;

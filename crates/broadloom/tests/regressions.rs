@@ -276,3 +276,19 @@ fn rows_of_functions_without_elements_are_reduced_again() {
         assert!((product - want).abs() <= 1e-4 * want.abs(), "{n} x {m}: {product}");
     }
 }
+
+/// Indices that are computed ran backwards from the start of a flipped array, and were taken for places from its end:
+/// elements behind the array were read.
+#[test]
+fn flipped_arrays_are_read_where_divisions_say() {
+    let g = Graph::new();
+    let n = g.symbol("n");
+    let x = g.input::<i64>("x", shape![n, 3]);
+    let rows = x.slice(slice![..;-1, ..;-1]).slice(slice![..-1]).reshape(shape![-1]);
+    let kernel = (rows.unsqueeze(0) - 6).sum(..).compile().unwrap();
+    for n in [1, 2, 17, 1000] {
+        let x: Vec<i64> = (100..100 + 3 * n as i64).collect();
+        let sum: i64 = kernel.run(ArrayView::new(&x, &[n, 3]).unwrap()).unwrap().try_into().unwrap();
+        assert_eq!(sum, x[3..].iter().map(|x| x - 6).sum::<i64>(), "{n}");
+    }
+}

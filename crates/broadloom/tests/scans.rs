@@ -90,6 +90,14 @@ const EXPRESSIONS: &[(&str, Expression)] = &[
         vec![x.sum(-1).cumsum(0), x.sum(-1).cumsum(1), x.sum(0).cumsum(0), x.sum(1).cummax(1)]
     }),
     ("summed", |x, _| vec![x.cumsum(-1).sum(-1), x.cumsum(1).sum(0), x.cumsum(0).max(0)]),
+    ("beside what is reduced of each step", |x, _| {
+        vec![
+            x.cumsum(0) - x.max_keepdims(2),
+            (x - x.mean_keepdims(2)).cumsum(0),
+            (x - x.mean_keepdims([1, 2])).cumsum(0),
+            (x - x.sum_keepdims(-1)).cumsum(1),
+        ]
+    }),
     ("of scans", |x, _| vec![x.cumsum(0).cumsum(1), x.cummax(1).cumsum(1), x.cumsum(2).cummin(0)]),
     ("two at once", |x, _| vec![x.cumsum(1) - x.cummax(1), x.cumsum(0) * x.cummin(2)]),
     ("beside others", |x, y| vec![x.cumsum(1), (x * y).exp(), x.sum(1), x + 1]),

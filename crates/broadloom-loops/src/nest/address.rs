@@ -78,31 +78,32 @@ impl Nest<'_> {
         let (index, stride, size) = match moving.as_slice() {
             // The strides of an array that is not dense may be negative; an index that is not checked may not.
             &[axis] => {
-                (self.by_values([(&map[axis], Dim::ONE)], node)?, strides[axis].clone(), shape[axis].clone())
+                (self.whole([(&map[axis], Dim::ONE)], node)?, strides[axis].clone(), shape[axis].clone())
             }
             _ if self.flat.layouts[buffer.index()] == crate::Layout::Dense => {
                 let parts = moving.iter().map(|axis| (&map[*axis], strides[*axis].clone()));
-                (self.by_values(parts, node)?, Dim::ONE, Dim::product(shape)?)
+                (self.whole(parts, node)?, Dim::ONE, Dim::product(shape)?)
             }
             _ => return Ok(self.want(node, Reason::Reshaped, node)),
         };
         let dtype = self.flat.buffers[buffer.index()].dtype;
-        let access = located(Some(buffer), dtype, strides, map)?;
+        let mut still = map.clone();
+        moving.iter().for_each(|axis| still[*axis] = AffineIndex::at(0));
+        let access = located(Some(buffer), dtype, strides, &still)?;
         let access = self.interned(access);
         // No index is out of range, so no report needs a position.
         let position = self.position(&Shape::default(), &AffineMap::new())?;
         Ok(self.taken(access, index, &stride, &size, position, dtype, node))
     }
 
-    /// Returns the part of a sum of indices that consists of values.
-    fn by_values<'i>(
+    /// Returns the whole sum of indices: the part that values give may be negative alone, which would count from the end.
+    fn whole<'i>(
         &mut self,
         parts: impl IntoIterator<Item = (&'i AffineIndex, Dim)>,
         node: FlatId,
     ) -> Result<ValueId, LowerError> {
         let sum = AffineIndex::sum(parts)?;
-        let values = sum.more.into_iter().filter(|(term, _)| matches!(term, Term::Value(_))).collect();
-        Ok(self.iota(&AffineIndex { more: values, ..AffineIndex::at(0) }, node))
+        Ok(self.iota(&sum, node))
     }
 
     /// Loads from a dense buffer in another shape with the same number of elements.
@@ -311,7 +312,7 @@ fn located(
     for (index, stride) in map.iter().zip(strides) {
         offset = offset.add(&index.start.mul(stride)?)?;
         for (term, step) in index.terms() {
-            // Indices that are values are added separately, see `Nest::gather`.
+            // The index of a gather covers the axes that values move, see `Nest::gather`.
             let Term::Axis(axis) = term else { continue };
             let stride = stride.mul(&step)?;
             match by_axis.iter_mut().find(|(of, _)| *of == axis) {

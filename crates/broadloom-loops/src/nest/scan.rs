@@ -3,7 +3,7 @@
 //! A short axis that is unrolled is a chain of ops. Otherwise the loop over the axis is around the loop over the
 //! last other axis inside it, if there is one: the scan then runs in as many lanes as that loop has steps.
 
-use super::{AffineIndex, AffineMap, Nest, bit};
+use super::{AffineIndex, AffineMap, Nest, NestReduction, bit};
 use crate::flat::{FlatId, Kind};
 use crate::kernel::*;
 use crate::plan::Reason;
@@ -11,6 +11,7 @@ use broadloom_ir::dim::Dim;
 use broadloom_ir::dtype::DType;
 use broadloom_ir::reduce::ReduceOp;
 use smallvec::smallvec;
+use std::collections::BTreeSet;
 
 /// A scan along the scanned axis as a value.
 #[derive(Debug, Clone)]
@@ -87,6 +88,29 @@ impl Nest<'_> {
         let axis = self.free.remove(place);
         self.free.insert(self.free.len() - 1, axis);
         self.chain_free_axes();
+    }
+
+    /// Stores reductions that belong to each step of the scanned axis, if the scan runs in rows. Those loops take all
+    /// steps once for each strip, so the loops between would no longer be around the reductions.
+    pub(crate) fn store_reductions_around_rows(&mut self) {
+        let (Some(scanned), Some(&last)) = (self.scanned, self.free.last()) else { return };
+        if scanned == last || !self.free.contains(&scanned) {
+            return;
+        }
+        let is_repeated = |reduction: &NestReduction| {
+            let parent = self.axes[reduction.axis.index()].parent;
+            parent != Some(last)
+                && parent.is_some_and(|axis| self.free.contains(&axis))
+                && self.path(parent).contains(&scanned)
+        };
+        let nodes: BTreeSet<FlatId> = self
+            .reductions
+            .iter()
+            .filter(|(_, reduction)| is_repeated(reduction))
+            .map(|(value, _)| self.nodes[value.index()])
+            .filter(|node| !self.roots.contains(node))
+            .collect();
+        self.wanted.extend(nodes.into_iter().map(|node| (node, Reason::Loops)));
     }
 
     /// Returns the loop inside the loop over the scanned axis, if there is one: scans run in rows over the strips
