@@ -483,7 +483,7 @@ fn headlines() {
         ("N002", "`input \"x\"` is declared as i32[] here, but as f32[n, 6] earlier", |g, _| {
             g.input("x", DType::I32, Shape::scalar(), here())
         }),
-        ("N005", "`iota` uses a symbol of another graph", |g, _| {
+        ("N005", "`iota` uses a symbol from another graph", |g, _| {
             g.iota(Dim::symbol(broadloom_ir::SymbolId::new(1000)), here())
         }),
     ];

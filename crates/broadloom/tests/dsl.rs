@@ -249,7 +249,7 @@ fn tensors_of_two_graphs_do_not_mix() {
     let foreign = h.symbol("n") + g.symbol("n");
     let g2 = Graph::new();
     g2.input::<f32>("x", shape![foreign]);
-    assert!(g2.check().unwrap_err().to_string().contains("symbol of another graph"));
+    assert!(g2.check().unwrap_err().to_string().contains("symbol from another graph"));
 }
 
 #[test]

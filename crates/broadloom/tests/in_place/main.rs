@@ -447,7 +447,7 @@ fn arrays_that_share_memory() {
     let error = bind_error(kernel.run_into((&a, &b), (first, second)));
     assert_eq!(
         error.to_string(),
-        r#"output "sum" and output "product" are one array, and both are written to"#
+        r#"output "sum" and output "product" are the same array, and both are written to"#
     );
 
     // An assigned input that overlaps one that is read.
@@ -493,7 +493,7 @@ fn mistakes() {
     assert_eq!(code, "T005");
     assert!(full.contains("i.assign((i / 2).cast::<i32>())"), "{full}");
     let (code, text, _) = message((x + 1).assign(x));
-    assert_eq!((code, &*text), ("N006", "`assign` writes to an input, not to the result of an expression"));
+    assert_eq!((code, &*text), ("N006", "`assign` can write only to an input, not to the result of an expression"));
     let (code, text, _) = message(x.assign(g.input::<f32>("z", shape![m])));
     assert_eq!(
         (code, &*text),
