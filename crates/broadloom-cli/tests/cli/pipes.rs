@@ -63,7 +63,7 @@ fn what_cannot_be_read_from_standard_input_is_said() {
         (&["eval", "x", "x=-"], &[1, 0, 2, 0], 1, "x=-:f32[_, 3]"),
         (&["eval", "x", "x=-:f32[_]"], &[1, 0, 2], 1, "the file has 3 bytes"),
         (&["eval", "-f", "-", "x=-"], b"y = x", 2, "standard input is already the program"),
-        (&["eval", "x", "x=-"], b"\x93NUMPY\x01\x00", 1, "standard input: it ends within the header"),
+        (&["eval", "x", "x=-"], b"\x93NUMPY\x01\x00", 1, "standard input: it ends inside the header"),
     ];
     for (args, bytes, code, expected) in cases {
         let (done, _) = folder.piped(args, bytes);
