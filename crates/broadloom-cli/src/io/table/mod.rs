@@ -318,7 +318,7 @@ impl Table {
         self.content
             .wrong(&format!("its column {title:?} is text, which cannot be part of a matrix"))
             .help_code(
-                "to read it to read it alone, as codes of its texts:",
+                "to read it alone, as codes of its texts:",
                 format!("'{name}={file}:{title}'"),
             )
             .help_code("to read dates:", format!("'{name}={file}:{title}:days'"))
