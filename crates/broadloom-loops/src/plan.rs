@@ -104,7 +104,7 @@ impl fmt::Display for Reason {
             Reason::Best => f.write_str("found together in one pass"),
             Reason::Sorted => f.write_str("sorted a whole row at a time"),
             Reason::Scanned => f.write_str("running results that are read in another order"),
-            Reason::Nested => f.write_str("reductions are nested too deeplyly"),
+            Reason::Nested => f.write_str("reductions are nested too deeply"),
             Reason::Loops => f.write_str("the loops that read it would recompute it"),
             Reason::Contracted => f.write_str("computed in strips of the axis that its reader reduces"),
             Reason::Large => f.write_str("the kernel would be too large"),
