@@ -308,24 +308,19 @@ fn refused(program: &str, rows: &str) -> String {
 #[test]
 fn what_needs_other_rows_is_refused() {
     let cases = [
-        (
-            "output a = y[None, :] - y[:, None]",
-            "`subtract`",
-            "two axes of the size `n`",
-            "with a size of its own",
-        ),
-        ("output a = y[1:] - y[:-1]", "`slice`", "cuts out rows", "cut the result"),
-        ("output a = y[::-1]", "`slice`", "changes their order", "cut the result"),
+        ("output a = y[None, :] - y[:, None]", "`subtract`", "two axes of the size `n`", "with its own size"),
+        ("output a = y[1:] - y[:-1]", "`slice`", "cuts out rows", "slice the result"),
+        ("output a = y[::-1]", "`slice`", "changes their order", "slice the result"),
         ("output a = x.reshape(n * 3)", "`reshape`", "mixes rows", "keep the rows as the leading axis"),
-        ("output a = x.T", "`permute_dims`", "have to be its leading axis", "move the axis to the front"),
-        ("output a = take(y, ids)", "`take`", "looks rows up", "with a size of its own"),
-        ("output a = sort(y)", "`sort`", "puts all rows in order", "topk(x, k, axis=0)"),
-        ("output a = argsort(x, axis=0)", "`argsort`", "puts all rows in order", "run on whole arrays"),
-        ("output a = median(y)", "`sort`", "puts all rows in order", "run on whole arrays"),
-        ("output a = searchsorted(y, 1)", "`searchsorted`", "looks for places", "with a size of its own"),
-        ("output a = concat([y, y])", "`concat`", "puts rows behind others", "as further chunks"),
+        ("output a = x.T", "`permute_dims`", "must be the leading axis", "move the axis to the front"),
+        ("output a = take(y, ids)", "`take`", "looks up rows", "with its own size"),
+        ("output a = sort(y)", "`sort`", "sorts all rows", "topk(x, k, axis=0)"),
+        ("output a = argsort(x, axis=0)", "`argsort`", "sorts all rows", "run on whole arrays"),
+        ("output a = median(y)", "`sort`", "sorts all rows", "run on whole arrays"),
+        ("output a = searchsorted(y, 1)", "`searchsorted`", "searches among all rows", "with its own size"),
+        ("output a = concat([y, y])", "`concat`", "appends rows to other rows", "as further chunks"),
         ("output a = arange(n + 1)", "`arange`", "another way", "run on whole arrays"),
-        ("output a = w * 2", "nothing", "no input whose leading axis", "name the symbol"),
+        ("output a = w * 2", "nothing", "no input that the outputs need", "name the symbol"),
     ];
     for (program, op, reason, help) in cases {
         let message = refused(program, "n");

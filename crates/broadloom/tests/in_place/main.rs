@@ -493,7 +493,10 @@ fn mistakes() {
     assert_eq!(code, "T005");
     assert!(full.contains("i.assign((i / 2).cast::<i32>())"), "{full}");
     let (code, text, _) = message((x + 1).assign(x));
-    assert_eq!((code, &*text), ("N006", "`assign` can write only to an input, not to the result of an expression"));
+    assert_eq!(
+        (code, &*text),
+        ("N006", "`assign` can write only to an input, not to the result of an expression")
+    );
     let (code, text, _) = message(x.assign(g.input::<f32>("z", shape![m])));
     assert_eq!(
         (code, &*text),
