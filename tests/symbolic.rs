@@ -366,7 +366,7 @@ fn given_sizes_are_compared() {
     let run = |name, size| kernel.run(inputs! { "x" => &two, "w" => &two }.with_size(name, size));
     assert!(run("m", 1).is_ok());
     let error = bind_error(run("m", 7)).to_string();
-    assert!(error.starts_with("the size \"m\" is given as 7, but it is 1"), "{error}");
+    assert!(error.starts_with("the size \"m\" is given as 7, but the arrays make it 1"), "{error}");
     assert!(matches!(bind_error(run("?w.0", 2)), BindError::UnknownSize { .. }));
     let arrays = [two, two].map(|data| broadloom_ir::interp::Array::new(&[2], &data));
     let interpret = |given: &[(&str, i64)]| {
