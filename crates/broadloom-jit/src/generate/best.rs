@@ -16,7 +16,8 @@ impl Generator<'_, '_, '_> {
             self.push_best(best, start, (start, end));
             return;
         }
-        self.blocks(start, end, BLOCK as i64, &[], |generator, strip, _| {
+        let length = self.constant(BLOCK as i64);
+        self.blocks(start, end, length, &[], |generator, strip, _| {
             generator.within(best.axis, strip, |generator| {
                 generator.body(&best.body);
                 generator.push_best(best, start, strip);
