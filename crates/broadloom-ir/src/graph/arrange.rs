@@ -226,6 +226,24 @@ impl Graph {
         self.try_slice(operand, &specs, site)
     }
 
+    /// Returns the later and the earlier of each two neighbours along an axis.
+    pub(super) fn neighbours(
+        &mut self,
+        operand: ExprId,
+        axis: usize,
+        site: Site,
+    ) -> Result<[ExprId; 2], Problem> {
+        let later = self.part(operand, axis, Some(Dim::ONE), None, 1, site)?;
+        let earlier = self.part(operand, axis, None, Some(Dim::constant(-1)), 1, site)?;
+        Ok([later, earlier])
+    }
+
+    /// Returns the differences of neighbours along an axis.
+    pub(super) fn steps_of(&mut self, operand: ExprId, axis: usize, site: Site) -> Result<ExprId, Problem> {
+        let neighbours = self.neighbours(operand, axis, site)?;
+        self.try_elementwise(Op::Subtract, &neighbours, site)
+    }
+
     /// Repeats each element along an axis; the copies are adjacent. `None` repeats all elements in row-major order.
     pub fn repeat(&mut self, operand: ExprId, times: Dim, axis: Option<i64>, site: Site) -> ExprId {
         let result = self.try_repeat(operand, &times, axis, site);

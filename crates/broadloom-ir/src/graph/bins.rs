@@ -101,7 +101,7 @@ impl Graph {
             self.convert(values, DType::F64, site)?,
         ];
         // There are as many positions as values, which the ops on both check.
-        let steps = [self.steps_of(places, site)?, self.steps_of(values, site)?];
+        let steps = [self.steps_of(places, 0, site)?, self.steps_of(values, 0, site)?];
         let slopes = self.try_elementwise(Op::Divide, &[steps[1], steps[0]], site)?;
         let end =
             |graph: &mut Graph, of, at: i64| graph.try_slice(of, &[SliceSpec::At(Dim::constant(at))], site);
@@ -141,13 +141,6 @@ impl Graph {
             value = self.try_select([holds, other, value], site)?;
         }
         Ok(value)
-    }
-
-    /// Returns the differences of neighbours in a vector.
-    fn steps_of(&mut self, vector: ExprId, site: Site) -> Result<ExprId, Problem> {
-        let later = self.part(vector, 0, Some(Dim::ONE), None, 1, site)?;
-        let earlier = self.part(vector, 0, None, Some(Dim::constant(-1)), 1, site)?;
-        self.try_elementwise(Op::Subtract, &[later, earlier], site)
     }
 
     /// Returns the number of elements in each bin (`i64`), or with `density` the fraction per unit of width
@@ -210,7 +203,7 @@ impl Graph {
         if !density {
             return Ok([counts, edges]);
         }
-        let widths = self.steps_of(edges, site)?;
+        let widths = self.steps_of(edges, 0, site)?;
         let widths = self.convert(widths, DType::F64, site)?;
         let total = self.try_reduce(ReduceOp::Sum, counts, None, false, Empty::Refused, site)?;
         let shares = self.try_elementwise(Op::Divide, &[counts, widths], site)?;
