@@ -226,6 +226,14 @@ impl Graph {
         self.try_slice(operand, &specs, site)
     }
 
+    /// Returns the size of an operand that must have one axis.
+    pub(super) fn length_of(&self, vector: ExprId, name: &str) -> Result<Dim, Problem> {
+        match self.written(vector).dims() {
+            [length] => Ok(length.clone()),
+            dims => Err(Problem::Rank { name: name.into(), expected: 1, rank: dims.len() }),
+        }
+    }
+
     /// Returns the later and the earlier of each two neighbours along an axis.
     pub(super) fn neighbours(
         &mut self,

@@ -63,13 +63,6 @@ impl Graph {
         self.try_reduce(ReduceOp::Sum, is_passed, Some(&[-1]), false, Empty::Refused, site)
     }
 
-    fn length_of(&self, vector: ExprId, name: &str) -> Result<Dim, Problem> {
-        match self.written(vector).dims() {
-            [length] => Ok(length.clone()),
-            dims => Err(Problem::Rank { name: name.into(), expected: 1, rank: dims.len() }),
-        }
-    }
-
     /// Interpolates linearly at `x` between values known at increasing positions, in `f64`. Before the first and
     /// after the last position it returns the values there, unless others are given.
     pub fn interp(

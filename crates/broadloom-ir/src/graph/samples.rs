@@ -190,14 +190,11 @@ impl Graph {
     ) -> Result<ExprId, Problem> {
         let mut lengths = Vec::with_capacity(2);
         for vector in [left, right] {
-            let [length] = self.written(vector).dims() else {
-                let rank = self.written(vector).rank();
-                return Err(Problem::Rank { name: "each operand".into(), expected: 1, rank });
-            };
+            let length = self.length_of(vector, "each operand")?;
             if length.is_zero() {
                 return Err(Problem::Argument("needs at least one element in each operand"));
             }
-            lengths.push(length.clone());
+            lengths.push(length);
         }
         let dtype = self.dtype(left).promote(self.dtype(right));
         let is_shorter = lengths[0].as_constant().zip(lengths[1].as_constant()).is_some_and(|(x, y)| x < y);
@@ -242,12 +239,8 @@ impl Graph {
     fn try_polyval(&mut self, coefficients: ExprId, x: ExprId, site: Site) -> Result<ExprId, Problem> {
         /// The most coefficients; each is a product and a sum.
         const MOST: i64 = 64;
-        let count = match self.written(coefficients).dims() {
-            [count] => count.as_constant().filter(|count| *count <= MOST),
-            dims => {
-                return Err(Problem::Rank { name: "the coefficients".into(), expected: 1, rank: dims.len() });
-            }
-        };
+        let count = self.length_of(coefficients, "the coefficients")?.as_constant();
+        let count = count.filter(|count| *count <= MOST);
         let count = count.ok_or(Problem::Argument("takes a constant number of coefficients, at most 64"))?;
         let dtype = self.dtype(coefficients).promote(self.dtype(x));
         let [x, coefficients] = [self.convert(x, dtype, site)?, self.convert(coefficients, dtype, site)?];
