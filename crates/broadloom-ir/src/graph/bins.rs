@@ -144,12 +144,8 @@ impl Graph {
             Bins::Count(..) => vec![operand],
             Bins::Edges(edges) => vec![operand, edges],
         };
-        let (counts, edges) = match self.try_histogram(operand, bins, density, site) {
-            Ok([counts, edges]) => (Ok(counts), edges),
-            Err(problem) => (Err(problem), self.poison()),
-        };
-        let counts = self.settle_all(counts, "histogram", &operands, site);
-        [counts, if self.is_poisoned(counts) { counts } else { edges }]
+        let results = self.try_histogram(operand, bins, density, site);
+        self.settle_two(results, "histogram", &operands, site)
     }
 
     fn try_histogram(
@@ -306,12 +302,8 @@ impl Graph {
     /// Returns the fractional part of each number, with its sign, and the integer part. Integers and bool give the
     /// dtype of float functions.
     pub fn modf(&mut self, operand: ExprId, site: Site) -> [ExprId; 2] {
-        let (part, whole) = match self.try_modf(operand, site) {
-            Ok([part, whole]) => (Ok(part), whole),
-            Err(problem) => (Err(problem), self.poison()),
-        };
-        let part = self.settle_all(part, "modf", &[operand], site);
-        [part, if self.is_poisoned(part) { part } else { whole }]
+        let results = self.try_modf(operand, site);
+        self.settle_two(results, "modf", &[operand], site)
     }
 
     fn try_modf(&mut self, operand: ExprId, site: Site) -> Result<[ExprId; 2], Problem> {

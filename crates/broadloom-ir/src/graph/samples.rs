@@ -279,6 +279,22 @@ impl Graph {
         }
         self.settle(result, name, operands, site)
     }
+
+    /// Settles an op composed on several operands that has two results.
+    pub(super) fn settle_two(
+        &mut self,
+        results: Result<[ExprId; 2], Problem>,
+        name: &str,
+        operands: &[ExprId],
+        site: Site,
+    ) -> [ExprId; 2] {
+        let (first, second) = match results {
+            Ok([first, second]) => (Ok(first), second),
+            Err(problem) => (Err(problem), self.poison()),
+        };
+        let first = self.settle_all(first, name, operands, site);
+        [first, if self.is_poisoned(first) { first } else { second }]
+    }
 }
 
 fn samples_and_places(samples: ExprId, spacing: Spacing) -> Vec<ExprId> {
