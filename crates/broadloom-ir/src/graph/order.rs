@@ -68,7 +68,7 @@ impl Graph {
         self.settle(result, name, &[operand], site)
     }
 
-    fn try_sort(
+    pub(super) fn try_sort(
         &mut self,
         operand: ExprId,
         axis: Option<i64>,
@@ -93,7 +93,7 @@ impl Graph {
         self.insert(Node::Sort { operand, sort }, dtype, shape, Vec::new(), site)
     }
 
-    fn try_searchsorted(
+    pub(super) fn try_searchsorted(
         &mut self,
         table: ExprId,
         values: ExprId,
