@@ -298,9 +298,6 @@ impl Graph {
                 "takes one number, or one for each element of an axis of constant size",
             ));
         }
-        if counts.iter().any(|count| *count < 0) {
-            return Err(Problem::Argument("cannot repeat elements a negative number of times"));
-        }
         let mut pieces = Operands::new();
         let mut start = 0;
         // Neighbours with equal counts form one piece.
@@ -308,7 +305,7 @@ impl Graph {
             let stop = start + run.len() as i64;
             let range = [start, stop].map(Dim::constant);
             start = stop;
-            let Some(&times) = run.first().filter(|times| **times > 0) else { continue };
+            let Some(&times) = run.first().filter(|times| **times != 0) else { continue };
             let [first, behind] = range;
             let part = self.part(operand, axis, Some(first), Some(behind), 1, site)?;
             pieces.push(self.repeated(part, axis, axis + 1, &Dim::constant(times), site)?);
@@ -351,6 +348,9 @@ impl Graph {
         let times = self.symbols.accept(times, site)?;
         if times.is_one() {
             return Ok(operand);
+        }
+        if times.interval(&|symbol| self.facts(symbol)).upper < 0 {
+            return Err(Problem::Argument("cannot repeat elements a negative number of times"));
         }
         let mut merged: Vec<Dim> = self.written(operand).to_vec();
         let mut shape = merged.clone();
@@ -407,6 +407,11 @@ impl Graph {
     ) -> Result<ExprId, Problem> {
         let mut shape = self.written(operand).to_vec();
         let size = std::mem::replace(&mut shape[axis], width.clone());
+        if size.is_zero() && !matches!(mode, Pad::Constant(_)) {
+            return Err(Problem::Argument(
+                "cannot extend an empty axis by its own elements: pad with a constant",
+            ));
+        }
         if let (Some(width), Some(size)) = (width.as_constant(), size.as_constant())
             && let Some(period) = mode.period(size).filter(|_| width > mode.reach(size))
         {
