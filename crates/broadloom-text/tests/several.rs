@@ -73,6 +73,7 @@ fn mistakes_say_what_to_type() {
         ("convolve(x[0], x[0], 'half')", "takes 'full', 'same' or 'valid' as `mode`"),
         ("cross(x, x)", "vectors of three"),
         ("max(x, axis=True)", "found `True` or `False`"),
+        ("input w: f64[_, 1000000007]; sum(w @ w)", "has more elements than can be addressed"),
         ("zeros(-1)", "`zeros` gives axis 0 the negative size"),
         ("x.astype('complex')", "a dtype"),
     ] {

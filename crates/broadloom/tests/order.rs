@@ -5,7 +5,7 @@
 mod interpreted;
 
 use broadloom::prelude::*;
-use broadloom::{CallError, CompileOptions, QuantileMethod, Threads, bf16, f16};
+use broadloom::{AnyArray, CallError, CompileOptions, QuantileMethod, Threads, bf16, f16};
 use broadloom_ir::dtype::Scalar;
 use interpreted::{Expression, options};
 use std::sync::Arc;

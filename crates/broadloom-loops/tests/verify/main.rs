@@ -8,7 +8,6 @@ mod scans;
 
 use broadloom_ir::dtype::{DType, Scalar};
 use broadloom_ir::ops::Op;
-use broadloom_ir::reduce::ReduceOp;
 use broadloom_loops::kernel::*;
 use broadloom_loops::{Broken, Fault, LowerError, LowerOptions, lower, verify};
 use std::collections::BTreeSet;
