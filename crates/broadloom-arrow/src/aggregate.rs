@@ -150,6 +150,10 @@ impl Aggregate {
             Ok(split) => split,
             // Not computable in chunks, but the order of the rows may not matter: a median.
             Err((Some(expr), _)) if matches!(graph.graph().node(*expr), Node::Sort { .. }) => return Ok(()),
+            Err((None, Refusal::NoRows)) => {
+                let reason = "it reads no value of a column; in SQL, count rows by `count(*)`";
+                return Err(refused("expression".to_owned(), reason));
+            }
             Err((expr, _)) => {
                 let reason = "it needs more than the rows of one chunk; compute it on a whole table";
                 return Err(refused(

@@ -203,7 +203,7 @@ fn rows_of(
     }
     let size = i32::try_from(kind.elements());
     let size = size.map_err(|_| ColumnError::TooWide { output: "result".to_owned() })?;
-    let item = Arc::new(Field::new_list_field(elements.data_type().clone(), true));
+    let item = Arc::new(kind.item(elements.data_type().clone()));
     Ok(Arc::new(FixedSizeListArray::try_new_with_length(item, size, elements, nulls, rows)?))
 }
 

@@ -155,24 +155,26 @@ impl RowGraph {
         self.graph.shape(expr).first().and_then(Dim::as_symbol) == Some(self.rows)
     }
 
-    /// Returns the columns that an expression depends on, by the numbers of the inputs.
+    /// Returns the columns that an expression depends on, by the numbers of the inputs. The number of rows depends on
+    /// all columns, because a row with a null in any of them does not count.
     pub(crate) fn columns_of(&self, output: ExprId) -> Vec<usize> {
+        let inputs = self.graph.inputs();
+        let mut is_read = vec![false; inputs.len()];
         let mut seen = vec![false; self.graph.len()];
-        let (mut stack, mut columns) = (vec![output], Vec::new());
+        let mut stack = vec![output];
         while let Some(expr) = stack.pop() {
             if std::mem::replace(&mut seen[expr.index()], true) {
                 continue;
             }
-            if let Node::Input(input) = self.graph.node(expr)
-                && self.is_column(&self.graph.inputs()[input.index()])
-            {
-                columns.push(input.index());
+            let counts_rows = |size: &Dim| size.symbols().contains(&self.rows);
+            match self.graph.node(expr) {
+                Node::Input(input) => is_read[input.index()] = true,
+                Node::Size(size) if counts_rows(size) => is_read.fill(true),
+                Node::Iota if self.graph.shape(expr).iter().any(counts_rows) => is_read.fill(true),
+                _ => stack.extend(self.graph.operands(expr)),
             }
-            stack.extend(self.graph.operands(expr));
         }
-        columns.sort_unstable();
-        columns.dedup();
-        columns
+        (0..inputs.len()).filter(|input| is_read[*input] && self.is_column(&inputs[*input])).collect()
     }
 
     /// Returns whether data can be without a result: an index out of range, say.

@@ -1,9 +1,10 @@
 //! The types of columns as tensors: a dtype, and the shape of one row.
 
 use crate::error::ColumnError;
-use arrow_schema::extension::{EXTENSION_TYPE_METADATA_KEY, EXTENSION_TYPE_NAME_KEY, FixedShapeTensor};
+use arrow_schema::extension::{EXTENSION_TYPE_METADATA_KEY, EXTENSION_TYPE_NAME_KEY};
 use arrow_schema::{DataType, Field};
 use broadloom::DType;
+use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
@@ -95,6 +96,11 @@ impl ColumnType {
         self.row.iter().fold(1, |count: usize, size| count.saturating_mul(*size))
     }
 
+    /// Returns the field of the elements in the rows of a column. Arrow's tensors have no null elements.
+    pub(crate) fn item(&self, element: DataType) -> Field {
+        Field::new_list_field(element, self.row.len() < 2)
+    }
+
     /// Returns the field of a column: rows with one axis are fixed-size lists, rows with more axes
     /// `arrow.fixed_shape_tensor`.
     ///
@@ -108,13 +114,16 @@ impl ColumnType {
         }
         let too_wide = || ColumnError::TooWide { output: name.to_owned() };
         let size = i32::try_from(self.elements()).map_err(|_| too_wide())?;
-        let list = DataType::FixedSizeList(Arc::new(Field::new_list_field(element.clone(), true)), size);
-        let mut field = Field::new(name, list, is_nullable);
-        if self.row.len() > 1 {
-            let tensor = FixedShapeTensor::try_new(element, self.row.iter().copied(), None, None)?;
-            field.try_with_extension_type(tensor)?;
+        let list = DataType::FixedSizeList(Arc::new(self.item(element.clone())), size);
+        let field = Field::new(name, list, is_nullable);
+        if self.row.len() < 2 {
+            return Ok(field);
         }
-        Ok(field)
+        let shape = serde_json::json!({ "shape": self.row }).to_string();
+        Ok(field.with_metadata(HashMap::from([
+            (EXTENSION_TYPE_NAME_KEY.to_owned(), FIXED_SHAPE_TENSOR.to_owned()),
+            (EXTENSION_TYPE_METADATA_KEY.to_owned(), shape),
+        ])))
     }
 }
 
@@ -140,8 +149,9 @@ fn tensor_shape(metadata: &str, elements: usize) -> Result<Vec<usize>, &'static 
     if count != Some(elements) {
         return Err("its shape does not have the elements of the list: correct its metadata");
     }
-    let is_in_order =
-        numbers("permutation").is_none_or(|order| order.iter().enumerate().all(|(axis, of)| axis == *of));
+    // Arrow's specification has the first name, its implementation in Rust the second.
+    let orders = ["permutation", "permutations"].into_iter().filter_map(numbers);
+    let is_in_order = orders.flatten().zip((0..shape.len()).cycle()).all(|(of, axis)| of == axis);
     if is_in_order {
         Ok(shape)
     } else {
@@ -208,6 +218,7 @@ mod tests {
             ("{\"shape\": [4294967296, 4294967296]}", 0),
             ("{\"shape\": [2, 2]}", 6),
             ("{\"shape\": [2, 3], \"permutation\": [1, 0]}", 6),
+            ("{\"shape\": [2, 3], \"permutations\": [1, 0]}", 6),
         ] {
             assert!(tensor_shape(metadata, elements).is_err(), "{metadata}");
         }
