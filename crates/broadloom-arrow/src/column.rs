@@ -225,3 +225,28 @@ fn with_null_elements(nulls: Option<NullBuffer>, elements: &ArrayRef, rows: usiz
     let valid = |row: usize| inner.slice(row * each, each).null_count() == 0;
     NullBuffer::union(nulls.as_ref(), Some(&NullBuffer::new(BooleanBuffer::collect_bool(rows, valid))))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use arrow_array::Float32Array;
+    use broadloom::Array as Tensor;
+
+    #[test]
+    fn nothing_is_copied_in_or_out() {
+        let values = Float32Array::from((0..24).map(|value| value as f32).collect::<Vec<_>>());
+        let start = values.values().as_ptr();
+        let item = Arc::new(Field::new_list_field(DataType::Float32, true));
+        let lists = FixedSizeListArray::new(item, 3, Arc::new(values.clone()), None).slice(2, 5);
+        for (array, skipped) in [(Arc::new(values.slice(7, 9)) as ArrayRef, 7), (Arc::new(lists), 6)] {
+            let column = Column::new(&Field::new("x", array.data_type().clone(), true), &array).unwrap();
+            let Data::F32(elements) = column.data() else { panic!("the elements are f32") };
+            assert_eq!(elements.as_ptr(), start.wrapping_add(skipped));
+        }
+        let result = AnyArray::from(Tensor::new(vec![1.0f32, 2.0, 3.0, 4.0], &[2, 2]).unwrap());
+        let start = result.as_ptr();
+        let column = column_of("x", result, true, None).unwrap();
+        let elements = column.as_fixed_size_list().values().as_primitive::<Float32Type>().values().as_ptr();
+        assert_eq!(elements.cast(), start);
+    }
+}
