@@ -49,6 +49,18 @@ pub enum ColumnError {
         /// The declaration.
         wanted: String,
     },
+    /// An array that was bound to an input does not have the sizes that the columns give.
+    #[error(
+        "the array `{input}` is {found}, but with these columns it has to be {wanted}: pass columns that fit it"
+    )]
+    Constant {
+        /// The input.
+        input: String,
+        /// The type of the array.
+        found: String,
+        /// The type that fits.
+        wanted: String,
+    },
     /// Columns have different numbers of rows.
     #[error("column `{column}` has {found} rows, but the others have {wanted}: pass columns of one table")]
     Rows {

@@ -101,22 +101,34 @@ impl RowGraph {
         constants: &[(String, AnyArray)],
     ) -> Result<(), ColumnError> {
         let sizes = self.sizes(types, constants);
-        for (name, kind) in types {
-            let Some(input) = self.graph.inputs().iter().find(|input| *input.name == **name) else {
-                continue;
+        let value = |dim: &Dim| {
+            let size = dim.evaluate(&|symbol| sizes.get(symbol.index()).copied().flatten());
+            size.ok().and_then(|size| usize::try_from(size).ok())
+        };
+        let fits = |dims: &[Dim], shape: &[usize]| {
+            let same = |(dim, size): (&Dim, &usize)| value(dim).is_none_or(|value| value == *size);
+            dims.len() == shape.len() && dims.iter().zip(shape).all(same)
+        };
+        let wanted = |input: &InputInfo| {
+            let size = |dim: &Dim| match value(dim) {
+                Some(size) => size.to_string(),
+                None if dim.as_symbol() == Some(self.rows) => "n".to_owned(),
+                None => "_".to_owned(),
             };
-            let value = |dim: &Dim| {
-                let size = dim.evaluate(&|symbol| sizes.get(symbol.index()).copied().flatten());
-                size.ok().and_then(|size| usize::try_from(size).ok())
-            };
-            let declared = || input.shape.iter().skip(1);
-            let fits = |(dim, size): (&Dim, &usize)| value(dim).is_none_or(|value| value == *size);
-            let same = declared().len() == kind.row.len() && declared().zip(&kind.row).all(fits);
-            if !same || kind.dtype != input.dtype {
-                let sizes = declared().map(|dim| value(dim).map_or("_".to_owned(), |size| format!("{size}")));
-                let sizes: Vec<String> = std::iter::once("n".to_owned()).chain(sizes).collect();
-                let wanted = format!("{}[{}]", input.dtype, sizes.join(", "));
-                return Err(ColumnError::Type { column: name.clone(), found: kind.to_string(), wanted });
+            let sizes: Vec<String> = input.shape.iter().map(size).collect();
+            format!("{}[{}]", input.dtype, sizes.join(", "))
+        };
+        for input in self.graph.inputs() {
+            if let Some((name, kind)) = types.iter().find(|(name, _)| **name == *input.name) {
+                if !fits(input.shape.get(1..).unwrap_or_default(), &kind.row) || kind.dtype != input.dtype {
+                    let (column, found) = (name.clone(), kind.to_string());
+                    return Err(ColumnError::Type { column, found, wanted: wanted(input) });
+                }
+            } else if let Some((name, array)) = constants.iter().find(|(name, _)| **name == *input.name)
+                && (!fits(&input.shape, array.shape()) || array.dtype() != input.dtype)
+            {
+                let found = format!("{}{:?}", array.dtype(), array.shape());
+                return Err(ColumnError::Constant { input: name.clone(), found, wanted: wanted(input) });
             }
         }
         Ok(())

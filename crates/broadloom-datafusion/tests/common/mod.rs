@@ -50,9 +50,9 @@ pub fn session() -> Result<SessionContext> {
     Ok(context)
 }
 
-/// Returns the only column of a query's result.
+/// Returns the only column of a query's result, partition by partition.
 pub async fn column(context: &SessionContext, sql: &str) -> Result<ArrayRef> {
-    joined(context.sql(sql).await?.collect().await?, 0)
+    joined(context.sql(sql).await?.collect_partitioned().await?.concat(), 0)
 }
 
 /// Returns a column of all batches.
