@@ -20,7 +20,7 @@ use std::sync::Arc;
 /// let row_wise = RowGraph::new(&(2 * x).finish()?, "n")?;
 /// assert!(row_wise.mixing().is_none());
 /// let centred = RowGraph::new(&(x - x.mean(0)).finish()?, "n")?;
-/// assert_eq!(centred.mixing().map(|mixing| mixing.op.as_str()), Some("mean"));
+/// assert_eq!(centred.mixing().map(|mixing| mixing.op).as_deref(), Some("mean"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone)]
