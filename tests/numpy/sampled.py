@@ -99,7 +99,7 @@ def binned(lines):
     far = np.array([2**53, 2**53 + 1, 2**63 - 1], dtype=np.int64)
     for repeats in [1, 9]:
         lines.add("np.isin(x, v)", x=far.astype(np.uint64), v=np.repeat(far[:2], repeats))
-        lines.add("np.isin(x, v)", x=-far, v=np.repeat(far, repeats).astype(np.uint64))
+    lines.add("np.isin(x, v)", x=-far, v=far.astype(np.uint64))
     x = np.array([np.nan, 0.0, -0.0, np.inf])
     lines.add("np.isin(x, v)", x=x, v=np.append(np.arange(20.0), [np.nan, np.inf]))
     lines.add("np.digitize(x, b)", x=x, b=np.append(np.arange(20.0), np.inf))

@@ -74,6 +74,10 @@ fn elements_in_another_arrangement() {
     of_vector("repeat(x, n)", 2, &[1.0, 1.0, 2.0, 2.0]);
     of_vector("tile(x, 2)", 2, &[1.0, 2.0, 1.0, 2.0]);
     of_vector("tile(x, (n, 1))", 2, &[1.0, 2.0, 1.0, 2.0]);
+    of_vector("digitize(x, [3, 2, 1])", 4, &[2.0, 1.0, 0.0, 0.0]);
+    of_vector("digitize(x, [3, 2, 1], right=True)", 4, &[3.0, 2.0, 1.0, 0.0]);
+    of_vector("digitize(x, arange(20)[::-1])", 3, &[18.0, 17.0, 16.0]);
+    of_vector("digitize(x, arange(20)[::-1], right=True)", 3, &[19.0, 18.0, 17.0]);
     of_vector("pad(x, (1, 2), 'edge')", 2, &[1.0, 1.0, 2.0, 2.0, 2.0]);
     of_vector("x.pad(2, 'reflect')", 3, &[3.0, 2.0, 1.0, 2.0, 3.0, 2.0, 1.0]);
     of_vector("pad(x, 1, mode='symmetric')", 3, &[1.0, 1.0, 2.0, 3.0, 3.0]);

@@ -48,7 +48,7 @@ impl Graph {
         let turned = self.part(edges, 0, None, None, -1, site)?;
         let rising = self.passed(operand, edges, !right, site)?;
         // In decreasing order, count the bounds that the element is below: those that are not passed on the way up.
-        let passed = self.passed(operand, turned, right, site)?;
+        let passed = self.passed(operand, turned, !right, site)?;
         let length = self.try_size(length, site)?;
         let falling = self.try_elementwise(Op::Subtract, &[length, passed], site)?;
         self.try_select([is_rising, rising, falling], site)
