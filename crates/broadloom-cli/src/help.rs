@@ -6,7 +6,7 @@ use crate::terminal::Terminal;
 use clap::CommandFactory;
 
 /// Generated and compared with the source by the workspace's tests.
-const LANGUAGE: &str = include_str!("../../../docs/language.md");
+const LANGUAGE: &str = include_str!("../pages/language.md");
 
 /// `broadloom help`.
 ///

@@ -9,7 +9,7 @@ use broadloom_text::{Given, Program};
 use std::fmt::Write;
 
 /// Generated from the tables of the source and compared with them by the workspace's tests.
-const PAGE: &str = include_str!("../../../docs/ops.md");
+const PAGE: &str = include_str!("../pages/ops.md");
 
 /// An operation: the heads of its table's columns with its cells.
 struct Op {

@@ -122,7 +122,8 @@ pub struct Limits {
     pub nesting: usize,
     /// Characters in a number.
     pub number: usize,
-    /// Operations in the graph.
+    /// Expressions that the text requests of the graph: inputs, numbers and operations, those that a function is
+    /// composed of and equal ones included.
     pub nodes: usize,
 }
 
