@@ -39,7 +39,7 @@ pub fn run(args: &GraphArgs, terminal: &Terminal) -> Result<(), Failure> {
     }
 }
 
-/// As it is asked for, else by the name of the file.
+/// Returns the requested format, or else the one of the file's extension.
 fn format(args: &GraphArgs) -> Result<PictureFormat, Failure> {
     if let Some(format) = args.format {
         return Ok(format);
