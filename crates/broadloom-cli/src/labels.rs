@@ -22,8 +22,8 @@ pub struct Labels(HashMap<String, Vec<Option<Label>>>);
 type Axes = Vec<Option<usize>>;
 
 impl Labels {
-    /// Follows groups from the reductions that make them to the results, through operations that leave every element
-    /// where it is along its axis.
+    /// Follows groups from the reductions that make them to the results, through operations that keep each element's
+    /// index along the axis.
     pub fn new(graph: &CheckedGraph, inputs: &[Opened]) -> Labels {
         if inputs.iter().all(|input| input.source.names().is_none()) {
             return Labels::default();

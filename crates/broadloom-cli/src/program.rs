@@ -155,7 +155,7 @@ impl Loaded {
     /// The graph for any number of rows, if the data that the program does not declare have `length` rows.
     ///
     /// # Errors
-    /// If the program works only for this number.
+    /// Returns an error if the program works only for this number.
     pub fn by_rows(&self, length: usize) -> Result<CheckedGraph, Mistakes> {
         let is_taken = |name: &str| self.graph.symbols().iter().any(|symbol| *symbol.name == *name);
         let symbol = if is_taken("rows") { "rows_of_the_inputs" } else { "rows" };
@@ -173,7 +173,7 @@ impl Loaded {
 /// The graph of a program. Inputs without data are declared by the program itself or by `name:f32[n]`.
 ///
 /// # Errors
-/// Those of [`load`].
+/// Returns the errors of [`load`].
 pub fn checked(args: &ProgramArgs, terminal: &Terminal) -> Result<CheckedGraph, Failure> {
     Ok(load(args, terminal)?.graph)
 }
@@ -182,7 +182,7 @@ pub fn checked(args: &ProgramArgs, terminal: &Terminal) -> Result<CheckedGraph, 
 /// not declare.
 ///
 /// # Errors
-/// Every mistake in the program, and files that cannot be opened.
+/// Returns every mistake in the program, and files that cannot be opened.
 pub fn load(args: &ProgramArgs, terminal: &Terminal) -> Result<Loaded, Failure> {
     let first = args.expression.as_deref().map(OsStr::as_encoded_bytes).unwrap_or_default();
     let may_be_option = first.starts_with(b"-o") || first.starts_with(b"-f");

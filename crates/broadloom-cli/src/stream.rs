@@ -31,7 +31,7 @@ impl Stream {
     /// The program in chunks of rows, if its inputs are large or chunks are requested, and it supports chunks.
     ///
     /// # Errors
-    /// If chunks are requested and impossible.
+    /// Returns an error if chunks are requested and impossible.
     pub fn new(
         loaded: &Loaded,
         kernel: &Executable,
@@ -102,7 +102,7 @@ impl Stream {
     /// Reads, computes and writes all rows. Returns the results that are not rows.
     ///
     /// # Errors
-    /// If files cannot be read or written, or data have no result.
+    /// Returns an error if files cannot be read or written, or data have no result.
     pub fn run(
         &self,
         loaded: &Loaded,

@@ -105,7 +105,7 @@ impl Terminal {
     /// Writes data to standard output.
     ///
     /// # Errors
-    /// If it cannot be written; a silent one, with exit code 0, if the reader is gone.
+    /// Returns an error if it cannot be written; a silent one, with exit code 0, if the reader is gone.
     pub fn write(&self, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Failure> {
         let mut out = BufWriter::new(io::stdout().lock());
         match write(&mut out).and_then(|()| out.flush()) {
@@ -125,7 +125,7 @@ impl Terminal {
     /// Writes text to standard output.
     ///
     /// # Errors
-    /// Those of [`Terminal::write`].
+    /// Returns the errors of [`Terminal::write`].
     pub fn print(&self, text: impl Display) -> Result<(), Failure> {
         self.write(|out| write!(out, "{text}"))
     }

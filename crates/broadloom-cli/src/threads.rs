@@ -12,7 +12,7 @@ const MOST: usize = 1024;
 /// Starts the given number of threads, or one per processor.
 ///
 /// # Errors
-/// If they cannot be started.
+/// Returns an error if they cannot be started.
 pub fn threads(count: Option<NonZeroUsize>) -> Result<Threads, Failure> {
     match count.map(NonZeroUsize::get) {
         None => Ok(Threads::Global),

@@ -73,7 +73,7 @@ fn bytes(dtype: DType, shape: &[usize]) -> usize {
 /// `broadloom bench`.
 ///
 /// # Errors
-/// Every mistake in the program, sizes and data that do not fit it, and what the compiler cannot do.
+/// Returns every mistake in the program, sizes and data that do not fit it, and what the compiler cannot do.
 pub fn run(args: &BenchArgs, terminal: &Terminal) -> Result<(), Failure> {
     let Loaded { graph, inputs: files, .. } = program::load(&args.program, terminal)?;
     let single = CompileOptions { threads: Threads::Calling, ..CompileOptions::default() };
@@ -201,8 +201,8 @@ impl<'f> Bench<'_, 'f> {
         }
     }
 
-    /// Random inputs that the program accepts, and its outputs. Integers that are refused as indices are taken from
-    /// fewer and fewer numbers.
+    /// Random inputs that the program accepts, and its outputs. If integers are refused as indices, their range is
+    /// reduced step by step.
     fn fitting(&self) -> Result<(Vec<Passed<'f>>, Vec<Output>), Failure> {
         let mut most = data::MOST;
         loop {

@@ -23,7 +23,7 @@ use drawing::Drawing;
 /// `broadloom graph`.
 ///
 /// # Errors
-/// Every mistake in the program, what the compiler cannot do, and a file that cannot be written.
+/// Returns every mistake in the program, what the compiler cannot do, and a file that cannot be written.
 pub fn run(args: &GraphArgs, terminal: &Terminal) -> Result<(), Failure> {
     let format = format(args)?;
     let graph = program::checked(&args.program, terminal)?;

@@ -30,7 +30,7 @@ impl Content {
     /// pipes never end.
     ///
     /// # Errors
-    /// If it cannot be read, gives more, or is a folder.
+    /// Returns an error if it cannot be read, gives more, or is a folder.
     pub fn open(path: &Path, needed: Option<u64>) -> Result<Content, Failure> {
         let failed = |error: io::Error| unreadable(path, &error);
         if path == Path::new(STDIO) {

@@ -37,7 +37,7 @@ impl Format {
     /// The kind of a file, by its extension or else as requested.
     ///
     /// # Errors
-    /// If neither determines it.
+    /// Returns an error if neither determines it.
     pub fn of(path: &Path, shown: &str, stated: Option<Format>) -> Result<Format, Failure> {
         let end = path.extension().and_then(|end| end.to_str()).unwrap_or_default().to_ascii_lowercase();
         if let Some(format) = Format::of_name(&end).or(stated) {
@@ -69,7 +69,7 @@ impl Format {
     /// Whether a file of the kind can take these results.
     ///
     /// # Errors
-    /// If it cannot.
+    /// Returns an error if it cannot.
     pub fn takes(self, shown: &str, infos: &[&ArrayInfo]) -> Result<(), Failure> {
         match (self, infos) {
             (Format::Npz, _) => infos.iter().try_for_each(|info| member(&info.name)),

@@ -1,4 +1,4 @@
-//! Opens the inputs that arguments name, each with the reader that its file needs.
+//! Opens the inputs that arguments name, each with the reader for its file.
 
 use super::archive::{self, Entry};
 use super::argument::{Argument, raw_layout};
@@ -32,7 +32,7 @@ impl Files {
     /// The inputs of an argument: one, or all arrays of a file whose names the program uses. A declaration gives none.
     ///
     /// # Errors
-    /// If the file cannot be read, or is not what its name says.
+    /// Returns an error if the file cannot be read, or is not what its name says.
     pub fn open(
         &mut self,
         argument: &Argument,
@@ -167,7 +167,7 @@ fn begun(bytes: &[u8]) -> Format {
 /// The dtype of elements as an argument gives it.
 ///
 /// # Errors
-/// If there is none of the name.
+/// Returns an error if there is none of the name.
 pub fn stated(content: &Content, dtype: &str) -> Result<DType, Failure> {
     broadloom_text::dtype(dtype).ok_or_else(|| {
         content

@@ -30,7 +30,7 @@ impl Owned {
     /// Reads `count` bytes.
     ///
     /// # Errors
-    /// If there are fewer, or there is no memory for them.
+    /// Returns an error if there are fewer, or there is no memory for them.
     pub fn read(mut from: impl Read, length: usize) -> io::Result<Owned> {
         let mut words: Vec<u64> = Vec::new();
         let mut done = 0;
@@ -67,7 +67,7 @@ impl Memory {
     /// Maps a file that is not empty, without reading it.
     ///
     /// # Errors
-    /// If the system does not.
+    /// Returns an error if the system does not.
     pub fn map(file: &File) -> io::Result<Memory> {
         // SAFETY: the elements of all dtypes but bool, which is checked before use, have a meaning whatever their bits
         // are. The help text asks users not to change the file meanwhile.
@@ -101,7 +101,7 @@ impl Array {
     /// An array whose elements start at an offset in memory. Elements that are not aligned are copied.
     ///
     /// # Errors
-    /// If there are fewer bytes than the shape needs, or there is no memory for a copy, in words.
+    /// Returns an error if there are fewer bytes than the shape needs, or there is no memory for a copy, in words.
     pub fn new(
         dtype: DType,
         shape: Vec<usize>,
@@ -139,7 +139,7 @@ impl Array {
     /// Rows of the array for a kernel.
     ///
     /// # Errors
-    /// If there are no such rows, or a byte of their bools is neither 0 nor 1, in words.
+    /// Returns an error if there are no such rows, or a byte of their bools is neither 0 nor 1, in words.
     pub fn rows(&self, rows: Range<usize>) -> Result<ArrayView<'_>, String> {
         let none = || format!("there are no rows {rows:?} in an array of shape {:?}", self.shape);
         if self.is_fortran {
@@ -162,7 +162,7 @@ impl Array {
     /// The array for a kernel.
     ///
     /// # Errors
-    /// If a byte of a bool is neither 0 nor 1, in words.
+    /// Returns an error if a byte of a bool is neither 0 nor 1, in words.
     pub fn view(&self) -> Result<ArrayView<'_>, String> {
         let mut strides: Vec<isize> = Vec::new();
         let mut stride: isize = 1;

@@ -68,7 +68,7 @@ impl Header {
     /// Reads only the header.
     ///
     /// # Errors
-    /// If it is none.
+    /// Returns an error if it is none.
     pub fn read(mut from: impl Read) -> Result<Header, Unreadable> {
         let mut start = [0u8; 8];
         from.read_exact(&mut start)?;
@@ -112,7 +112,7 @@ impl Header {
     /// The layout of the elements after the header, with their dtype or the one that the user gives.
     ///
     /// # Errors
-    /// If Broadloom does not have the dtype.
+    /// Returns an error if Broadloom does not have the dtype.
     pub fn layout(&self, stated: Option<DType>) -> Result<Layout, Unreadable> {
         let unreadable = |what: String, fix| Err(Unreadable { what, fix: Some(Fix::NumPy(fix)) });
         let Descr::Plain(descr) = &self.descr else {

@@ -25,7 +25,7 @@ impl<'a> Picture<'a> {
     /// Reads the header of a picture of `length` bytes.
     ///
     /// # Errors
-    /// If it is not a picture, or has an unsupported colour type, in words.
+    /// Returns an error if it is not a picture, or has an unsupported colour type, in words.
     fn open(from: impl BufRead + Seek + 'a, format: ImageFormat, length: u64) -> Result<Picture<'a>, String> {
         let most = length.saturating_mul(MOST_COMPRESSED).saturating_add(ROOM);
         let mut limits = Limits::default();
@@ -60,7 +60,7 @@ impl<'a> Picture<'a> {
     /// The pixels.
     ///
     /// # Errors
-    /// If they are damaged, in words.
+    /// Returns an error if they are damaged, in words.
     fn load(self) -> Result<Array, String> {
         let length = usize::try_from(self.decoder.total_bytes()).map_err(|error| error.to_string())?;
         let mut pixels = Vec::new();
@@ -85,7 +85,7 @@ impl PictureFile {
     /// Reads the header.
     ///
     /// # Errors
-    /// If it is not a supported picture.
+    /// Returns an error if it is not a supported picture.
     pub fn open(content: &Rc<Content>, format: ImageFormat) -> Result<PictureFile, Failure> {
         let Picture { dtype, shape, .. } = PictureFile::header(content, format)?;
         Ok(PictureFile { content: content.clone(), format, dtype, shape })

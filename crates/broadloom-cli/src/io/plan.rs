@@ -68,7 +68,7 @@ impl Plan {
     /// Reads `[NAME=]FILE`s.
     ///
     /// # Errors
-    /// If a file cannot hold its results, as far as this is known without data.
+    /// Returns an error if a file cannot hold its results, as far as this is known without data.
     pub fn new(
         args: &OutputArgs,
         results: &[ArrayInfo],
@@ -133,7 +133,7 @@ impl Plan {
     /// Creates temporary files beside the output files.
     ///
     /// # Errors
-    /// If that is impossible.
+    /// Returns an error if that is impossible.
     pub fn open(self) -> Result<Writing, Failure> {
         let Plan { results, targets, delimiter, quality } = self;
         let open = |target: Target| {
@@ -293,7 +293,7 @@ impl Writing {
     /// Takes further rows of the results that have any.
     ///
     /// # Errors
-    /// If they cannot be written.
+    /// Returns an error if they cannot be written.
     pub fn push<'r>(&mut self, result: &dyn Fn(&str) -> Option<&'r AnyArray>) -> Result<(), Failure> {
         for Output { path, results, sink, .. } in &mut self.outputs {
             let rows: Vec<Option<&AnyArray>> = results.iter().map(|name| result(name)).collect();
@@ -307,7 +307,7 @@ impl Writing {
     /// Completes all files, copies the one for standard output, and then renames the others.
     ///
     /// # Errors
-    /// If one cannot be completed; then none exists. The error is silent if the reader of standard output is gone.
+    /// Returns an error if one cannot be completed; then none exists. The error is silent if the reader of standard output is gone.
     pub fn finish(self, terminal: &Terminal) -> Result<(), Failure> {
         let (mut complete, mut piped) = (Vec::new(), None);
         for Output { path, place, sink, .. } in self.outputs {

@@ -17,13 +17,13 @@ pub trait Sink {
     /// comes at once.
     ///
     /// # Errors
-    /// If they cannot be written.
+    /// Returns an error if they cannot be written.
     fn push(&mut self, rows: &[Option<&AnyArray>]) -> io::Result<()>;
 
     /// Completes the file.
     ///
     /// # Errors
-    /// If it cannot be written.
+    /// Returns an error if it cannot be written.
     fn finish(self: Box<Self>) -> io::Result<()>;
 }
 
@@ -179,7 +179,7 @@ impl<W: Write + Seek> Npz<W> {
     /// Creates it in a folder with enough space.
     ///
     /// # Errors
-    /// If files cannot be made there.
+    /// Returns an error if files cannot be made there.
     pub fn new(out: W, results: &[(String, DType)], folder: &Path) -> io::Result<Npz<W>> {
         let array = |(name, dtype): &(String, DType)| {
             Ok((name.clone(), *dtype, Npy::new(BufWriter::new(tempfile::tempfile_in(folder)?))))

@@ -23,14 +23,14 @@ pub trait Source: Debug {
     /// The elements.
     ///
     /// # Errors
-    /// If the file is damaged, or there is no memory for them.
+    /// Returns an error if the file is damaged, or there is no memory for them.
     fn load(&self) -> Result<Array, Failure>;
 
     /// The elements row by row, from the first. Call this on all inputs that are read together before reading any of
     /// them.
     ///
     /// # Errors
-    /// If the file cannot be read.
+    /// Returns an error if the file cannot be read.
     fn rows(&self) -> Result<Box<dyn Rows + '_>, Failure> {
         Ok(Box::new(self.load()?.into_rows()))
     }
@@ -41,7 +41,7 @@ pub trait Rows {
     /// The next `count` rows, or all that are left.
     ///
     /// # Errors
-    /// If the file is damaged, or there is no memory for them.
+    /// Returns an error if the file is damaged, or there is no memory for them.
     fn next(&mut self, count: usize) -> Result<ArrayView<'_>, Failure>;
 }
 
@@ -140,7 +140,7 @@ impl Layout {
     /// The number of bytes of the elements.
     ///
     /// # Errors
-    /// If there are more than a machine has, in words.
+    /// Returns an error if there are more than a machine has, in words.
     pub fn length(&self) -> Result<usize, String> {
         bytes_of(self.dtype, &self.shape).ok_or_else(|| too_large(self.dtype, &self.shape))
     }
@@ -154,7 +154,7 @@ impl Layout {
     /// Reads the elements.
     ///
     /// # Errors
-    /// If there are fewer, or there is no memory for them.
+    /// Returns an error if there are fewer, or there is no memory for them.
     pub fn read(&self, from: impl Read) -> io::Result<Owned> {
         let length = self.length().map_err(io::Error::other)?;
         let owned = Owned::read(from, length)?;
@@ -164,7 +164,7 @@ impl Layout {
     /// An array whose elements start at an offset in memory.
     ///
     /// # Errors
-    /// Those of [`Array::new`].
+    /// Returns the errors of [`Array::new`].
     pub fn array(&self, memory: Memory, offset: usize) -> Result<Array, String> {
         Array::new(self.dtype, self.shape.clone(), self.is_fortran, memory, offset)
     }
@@ -181,7 +181,7 @@ pub struct Elements {
 
 impl Elements {
     /// # Errors
-    /// If the file has fewer of them, in words.
+    /// Returns an error if the file has fewer of them, in words.
     pub fn new(content: Rc<Content>, layout: Layout, offset: u64) -> Result<Elements, String> {
         let length = layout.length()?;
         let available = content.length().saturating_sub(offset);

@@ -17,7 +17,7 @@ use std::collections::HashMap;
 /// Optimises the function of a context. If the instruction set asks for that, CLIF is verified before and after.
 ///
 /// # Errors
-/// If CLIF is not valid: a bug.
+/// Returns an error if CLIF is not valid: a bug.
 pub(crate) fn optimise(context: &mut Context, isa: &dyn TargetIsa) -> CodegenResult<()> {
     context.compute_cfg();
     context.compute_domtree();

@@ -95,7 +95,7 @@ impl Table {
     /// columns are named `c0`, `c1` and so on.
     ///
     /// # Errors
-    /// If rows have different numbers of cells, or the file cannot be read.
+    /// Returns an error if rows have different numbers of cells, or the file cannot be read.
     pub fn open(content: &Rc<Content>, usual: u8, options: &TableOptions) -> Result<Table, Failure> {
         let mut table = Table {
             content: content.clone(),
@@ -195,7 +195,7 @@ impl Table {
     /// `days` or `seconds` says how to read a column.
     ///
     /// # Errors
-    /// If there is no such column, or it cannot be read in this way.
+    /// Returns an error if there is no such column, or it cannot be read in this way.
     pub fn part(self: &Rc<Table>, name: &str, part: Option<&str>) -> Result<Box<dyn Source>, Failure> {
         let Some(part) = part else { return self.all_numbers(name) };
         if let Some(column) = self.position(part)? {
