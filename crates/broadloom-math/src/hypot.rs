@@ -12,7 +12,7 @@ use crate::exact::{fast_two_sum, two_product};
 use crate::float::Float;
 use crate::level::Level;
 
-/// The length of (x, y), for finite x, y >= 0, by format; else any number.
+/// The length of (x, y), for finite x, y >= 0, by format; otherwise any number.
 pub trait HypotTable: Float {
     fn length<L: Level>(x: Self, y: Self) -> Self;
 }
