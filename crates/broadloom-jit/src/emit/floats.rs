@@ -133,8 +133,8 @@ impl Emitter<'_, '_> {
     /// The maximum or minimum; NaN if either is NaN, and -0 below +0.
     pub(super) fn extreme_floats(&mut self, which: Extreme, x: &Val, y: &Val) -> Val {
         if self.host.is_x64 && x.lanes > 1 {
-            // One instruction, which gives its second operand if both are equal or either is NaN, does where the other
-            // is neither NaN nor a zero.
+            // One instruction, which returns its second operand if both are equal or either is NaN, is enough if the
+            // other is neither NaN nor zero.
             let is_plain = |known: f64| !known.is_nan() && known != 0.0;
             for (known, other) in [(x, y), (y, x)] {
                 if self.known_float(known).is_some_and(is_plain) {

@@ -151,8 +151,8 @@ impl Emitter<'_, '_> {
         let regs: Regs = if parts.iter().all(full) {
             parts.iter().flat_map(|part| part.regs.iter().copied()).collect()
         } else {
-            // Lanes of 1 or 2 bytes leave a register unfilled, and a wide one those of 4 and 8 bytes. Then a part is one
-            // or more words of 4 bytes.
+            // Lanes of 1 or 2 bytes may not fill a register, nor those of 4 and 8 bytes a wide one. Then a part is one or
+            // more words of 4 bytes.
             let ty = self.host.vector_type(dtype, width);
             let per_register = self.host.per_register(4);
             let words: SmallVec<[(ir::Value, usize); 16]> = parts
