@@ -14,8 +14,11 @@ const TO_40: &[usize] = &[6, 8, 10, 12, 14, 16, 20, 24, 28, 32, 36, 40];
 pub fn entries(suite: &mut Suite) {
     suite.seconds("nearest code", 2e-3, || Contender::new("broadloom", || compile(&nearest_code())));
     suite.growing("10 operations, each of the last", 1e-3, &[10], |steps| move || compile(&chain(steps)));
-    suite.growing("1,000 operations, each of the last", 0.06, &[1000], |steps| move || compile(&chain(steps)));
-    suite.growing("100,000 operations, each of the last", 5.0, TO_100_000, |steps| move || compile(&chain(steps)));
+    suite
+        .growing("1,000 operations, each of the last", 0.06, &[1000], |steps| move || compile(&chain(steps)));
+    suite.growing("100,000 operations, each of the last", 5.0, TO_100_000, |steps| {
+        move || compile(&chain(steps))
+    });
     for (last, limit) in [(1000, 0.15), (4000, 0.6), (10_000, 1.5)] {
         let steps: Vec<usize> = TO_10_000.iter().copied().filter(|steps| *steps <= last).collect();
         let name = format!("{last} operations, each of two of the last twenty");
@@ -28,7 +31,9 @@ pub fn entries(suite: &mut Suite) {
     suite.growing("a Haar pyramid of 16 levels over a concat", 0.2, &[2, 4, 6, 8, 10, 12, 14, 16], |steps| {
         move || compile(&pyramid(steps))
     });
-    suite.growing("400 column sums of exp", 1.0, &[100, 200, 400], |steps| move || compile(&column_sums(steps)));
+    suite.growing("400 column sums of exp", 1.0, &[100, 200, 400], |steps| {
+        move || compile(&column_sums(steps))
+    });
     suite.growing("80 softmaxes over axis 0", 0.6, &[20, 40, 80], |steps| move || compile(&softmaxes(steps)));
     verified(suite, "nearest code", nearest_code());
     verified(suite, "1,000 operations, each of two of the last twenty", braid(1000));

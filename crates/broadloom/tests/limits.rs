@@ -22,7 +22,8 @@ fn numbers(count: usize) -> String {
 
 /// Short texts that ask for much.
 fn hostile() -> Vec<(&'static str, String)> {
-    let declared = "symbols n, m\ninput x: f32[n]\ninput w: f32[n, 8]\ninput t: f32[8, 8, 8, 8, 8, 8]\nlet a0 = x\n";
+    let declared =
+        "symbols n, m\ninput x: f32[n]\ninput w: f32[n, 8]\ninput t: f32[8, 8, 8, 8, 8, 8]\nlet a0 = x\n";
     let with = |body: String| declared.to_string() + &body;
     let chain = |count: usize, line: &str| {
         let steps = lines(1..count + 1, |index| {
@@ -33,7 +34,10 @@ fn hostile() -> Vec<(&'static str, String)> {
     };
     vec![
         ("a long einsum", with("output y = einsum('a,b,c,d,e,f,g,h->', x, x, x, x, x, x, x, x)".into())),
-        ("an einsum of many axes", with("output y = einsum('abcdef,bcdefa,cdefab,defabc->ad', t, t, t, t)".into())),
+        (
+            "an einsum of many axes",
+            with("output y = einsum('abcdef,bcdefa,cdefab,defabc->ad', t, t, t, t)".into()),
+        ),
         ("deep pads", chain(300, "pad(@, 1)")),
         ("reflected pads", chain(60, "pad(@, 3, 'wrap')[3:-3]")),
         ("stencils of stencils", chain(200, "@[1:] + @[:-1]")),
@@ -88,27 +92,28 @@ fn hostile_texts_are_compiled_or_refused_soon() {
         let start = Instant::now();
         let mut limits = Limits::default();
         limits.nodes = NODES;
-        let outcome = match Program::parse_within("hostile", &text, &limits).and_then(|program| program.resolve()) {
-            Err(mistakes) => {
-                let all = mistakes.as_slice();
-                let is_limit = all.iter().all(|mistake| matches!(mistake.problem, Problem::Limit { .. }));
-                assert!(is_limit, "{name} is not the text that it should be:\n{mistakes:#}");
-                assert_eq!(all.len(), 1, "{mistakes}");
-                "too many nodes".to_string()
-            }
-            Ok(graph) => {
-                assert!(graph.exprs().count() <= NODES, "{name}");
-                let options = CompileOptions { max_values: VALUES, ..CompileOptions::default() };
-                match Executable::compile(&graph, &options) {
-                    Ok(kernel) => format!("{} kernels", kernel.explain().kernels()),
-                    Err(error @ CompileError::Schedule(_)) => {
-                        assert!(error.to_string().contains("max_values"), "{name}: {error}");
-                        "too many values".to_string()
-                    }
-                    Err(error) => panic!("{name}: {error}"),
+        let outcome =
+            match Program::parse_within("hostile", &text, &limits).and_then(|program| program.resolve()) {
+                Err(mistakes) => {
+                    let all = mistakes.as_slice();
+                    let is_limit = all.iter().all(|mistake| matches!(mistake.problem, Problem::Limit { .. }));
+                    assert!(is_limit, "{name} is not the text that it should be:\n{mistakes:#}");
+                    assert_eq!(all.len(), 1, "{mistakes}");
+                    "too many nodes".to_string()
                 }
-            }
-        };
+                Ok(graph) => {
+                    assert!(graph.exprs().count() <= NODES, "{name}");
+                    let options = CompileOptions { max_values: VALUES, ..CompileOptions::default() };
+                    match Executable::compile(&graph, &options) {
+                        Ok(kernel) => format!("{} kernels", kernel.explain().kernels()),
+                        Err(error @ CompileError::Schedule(_)) => {
+                            assert!(error.to_string().contains("max_values"), "{name}: {error}");
+                            "too many values".to_string()
+                        }
+                        Err(error) => panic!("{name}: {error}"),
+                    }
+                }
+            };
         let taken = start.elapsed();
         if std::env::var_os("SHOW").is_some() {
             eprintln!("{name}: {outcome}, {taken:?}");
@@ -144,7 +149,8 @@ fn values_of_loops_are_limited() {
     let g = Graph::new();
     let x = g.input::<f32>("x", shape![g.symbol("n")]);
     let chain = (0..100).fold(x, |chain, step| (chain * x + step).exp());
-    let compile = |max_values| chain.compile_with(&CompileOptions { max_values, ..CompileOptions::default() });
+    let compile =
+        |max_values| chain.compile_with(&CompileOptions { max_values, ..CompileOptions::default() });
     assert!(compile(10_000).is_ok());
     let error = compile(50).unwrap_err();
     assert_eq!(
@@ -153,7 +159,8 @@ fn values_of_loops_are_limited() {
     );
     // Code for other layouts and short sizes keeps to the limit as well: what exceeds it then is an error of the call.
     let level = Some(CpuLevel::Baseline);
-    let kernel = chain.compile_with(&CompileOptions { max_values: 1_000, level, ..CompileOptions::default() });
+    let kernel =
+        chain.compile_with(&CompileOptions { max_values: 1_000, level, ..CompileOptions::default() });
     let data = [1.0f32; 8];
     let view = ArrayView::strided(&data, 7, &[4], &[-2]).unwrap();
     assert!(kernel.unwrap().run(view).is_ok());
