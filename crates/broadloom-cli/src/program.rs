@@ -178,8 +178,8 @@ pub fn checked(args: &ProgramArgs, terminal: &Terminal) -> Result<CheckedGraph, 
     Ok(load(args, terminal)?.graph)
 }
 
-/// The graph of a program and its inputs, whose elements are not read yet. The data determine inputs that the program does
-/// not declare.
+/// The graph of a program and its inputs, whose elements are not read yet. The data determine inputs that the program
+/// does not declare.
 ///
 /// # Errors
 /// Returns every mistake in the program, and files that cannot be opened.

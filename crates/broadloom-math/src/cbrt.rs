@@ -5,8 +5,8 @@
 //!                                                                            ──▶ times 2^q
 //! ```
 //!
-//! The last step starts from a residue with a single rounding, so the error is little more than the final rounding: cubes
-//! have exact roots.
+//! The last step starts from a residue with a single rounding, so the error is little more than the final rounding:
+//! cubes have exact roots.
 
 use crate::exact::minus_product;
 use crate::float::{Float, polynomial};

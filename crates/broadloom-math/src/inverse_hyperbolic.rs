@@ -5,8 +5,8 @@
 //! atanh:        (1 + |x|) / (1 - |x|) = 2^k m    ──▶    k/2 ln 2 + atanh((m - 1) / (m + 1))
 //! ```
 //!
-//! Near zero, the logarithm of a rounded w would consist of its rounding error. So w is a sum of floats, and the difference
-//! from 1, the quotient and the product k ln 2 are sums of two floats.
+//! Near zero, the logarithm of a rounded w would consist of its rounding error. So w is a sum of floats, and the
+//! difference from 1, the quotient and the product k ln 2 are sums of two floats.
 
 use crate::exact::{divide, divide_by_inverse, fast_two_sum, minus_product, two_product, two_sum};
 use crate::exp::ExpTable;

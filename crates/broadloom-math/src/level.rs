@@ -68,7 +68,8 @@ pub enum CpuLevel {
     Neon,
 }
 
-/// The widest level that [`CpuLevel::detect`] finds: any, except in test builds for a lesser CPU (`.ci/rustc-baseline`).
+/// The widest level that [`CpuLevel::detect`] finds: any, except in test builds for a lesser CPU
+/// (`.ci/rustc-baseline`).
 const WIDEST: CpuLevel = if cfg!(broadloom_level = "baseline") {
     CpuLevel::Baseline
 } else if cfg!(broadloom_level = "avx2") {
@@ -107,8 +108,8 @@ impl CpuLevel {
         features.into_iter().flatten()
     }
 
-    /// Returns the instruction set extensions that code of this level may use beyond those of the build target, by Rust's
-    /// names: `sse4.1`. All are present if the level is [supported](CpuLevel::is_supported).
+    /// Returns the instruction set extensions that code of this level may use beyond those of the build target, by
+    /// Rust's names: `sse4.1`. All are present if the level is [supported](CpuLevel::is_supported).
     pub fn features(self) -> impl Iterator<Item = &'static str> {
         self.extensions().map(|feature| feature.name)
     }
@@ -155,8 +156,8 @@ macro_rules! features {
     };
 }
 
-/// The extensions of [`CpuLevel::Avx2Fma`]: every CPU with AVX2 and FMA has them, unless they are masked. An instruction of a
-/// masked extension may run as another one: `lzcnt` as `bsr`, with another result.
+/// The extensions of [`CpuLevel::Avx2Fma`]: every CPU with AVX2 and FMA has them, unless they are masked. An
+/// instruction of a masked extension may run as another one: `lzcnt` as `bsr`, with another result.
 const AVX2: &[Feature] = features![
     "sse3" "ssse3" "sse4.1" "sse4.2" "popcnt" "cmpxchg16b" "avx" "avx2" "fma" "f16c" "bmi1" "bmi2" "lzcnt"
 ];

@@ -91,8 +91,8 @@ pub(crate) fn gelu_tanh<T: LogisticTable, L: Level>(x: T) -> T {
     let (v, v_error) = two_product::<T, L>(bounded, factor);
     let v_lo = bounded.madd::<L>(factor_error + (term_lo + linear_lo), v_error);
 
-    // As in `weighted`, with one power of two, 2^(n+k), in place of two factors: no |v| is too large for that here. What
-    // becomes small is multiplied by 2^-k last.
+    // As in `weighted`, with one power of two, 2^(n+k), in place of two factors: no |v| is too large for that here.
+    // What becomes small is multiplied by 2^-k last.
     let [k, lower] = T::GELU_TANH_LIFT;
     let (e, biased) = exp_and_exponent::<T, L>(-v.magnitude(), v_lo.xor_sign(-v), k);
     let e = e * biased.two_to();

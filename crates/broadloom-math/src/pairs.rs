@@ -104,8 +104,8 @@ type Baseline64 = Array<f64, crate::level::Unfused, 2>;
 /// `madd` is a library call.
 const PORTABLE: usize = if cfg!(target_arch = "x86_64") { 1 } else { 4 };
 
-/// Returns the pair tile of a pairing at a level. If this CPU or build does not support the level, the tile is portable:
-/// slow, with the level's numerics.
+/// Returns the pair tile of a pairing at a level. If this CPU or build does not support the level, the tile is
+/// portable: slow, with the level's numerics.
 pub fn pair_function(pairing: Pairing, precision: Precision, level: CpuLevel) -> PairFn {
     match precision {
         Precision::F32 => match level {
@@ -285,8 +285,8 @@ const STEP: usize = 4;
 /// The most rows of a chunk.
 const MOST: usize = 16 * ROWS;
 
-/// Computes all chunks of a strip. The last chunk overlaps the one before and gives the same bits for the common rows; a
-/// strip shorter than a chunk is padded.
+/// Computes all chunks of a strip. The last chunk overlaps the one before and gives the same bits for the common
+/// rows; a strip shorter than a chunk is padded.
 ///
 /// The number of terms is not a constant: with 3 and 8 as constants, those sums took at least 0.9 of the time (AVX-512,
 /// f32), and the crate took four times as long to compile.
@@ -467,8 +467,8 @@ impl<V: Lanes> Hot<V> {
     }
 }
 
-/// Returns the best pair of each row, and its index if `INDEXED`; `None` if a pair may be NaN, or if the root of a beaten
-/// pair may equal the best root.
+/// Returns the best pair of each row, and its index if `INDEXED`; `None` if a pair may be NaN, or if the root of a
+/// beaten pair may equal the best root.
 ///
 /// # Safety
 ///
@@ -511,9 +511,9 @@ unsafe fn hot<V: Lanes, K: Pairs, const INDEXED: bool>(operands: Operands) -> Op
     Some(best)
 }
 
-/// The factor between the best pair so far and the bound beyond which the root of a pair is better too. Squares of numbers
-/// whose roots round to the same number are less than 2.1 epsilon apart. The factor allows 4 epsilon; it also holds for
-/// subnormal numbers, because sums that close are large ones.
+/// The factor between the best pair so far and the bound beyond which the root of a pair is better too. Squares of
+/// numbers whose roots round to the same number are less than 2.1 epsilon apart. The factor allows 4 epsilon; it also
+/// holds for subnormal numbers, because sums that close are large ones.
 #[inline(always)]
 fn slack<T: Float, K: Pairs>() -> T {
     let epsilon = T::ONE / T::INTEGERS_FROM;

@@ -5,8 +5,8 @@
 //!                                                                     ──▶ to the sign of y: remainder
 //! ```
 //!
-//! This holds for quotients below a bound, which depends on format and level. Larger quotients are rare lanes, divided one
-//! by one in integers. `remainder` and `floor_divide` are Python's, as NumPy defines them (`npy_divmod`).
+//! This holds for quotients below a bound, which depends on format and level. Larger quotients are rare lanes,
+//! divided one by one in integers. `remainder` and `floor_divide` are Python's, as NumPy defines them (`npy_divmod`).
 
 use crate::exact::minus_product;
 use crate::float::Float;

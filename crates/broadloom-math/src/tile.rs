@@ -25,13 +25,13 @@ pub enum Precision {
 ///
 /// # Safety
 ///
-/// `a` must be valid for reads of `len` elements and `dst` for writes. If the function has two operands, `b` must be valid
-/// for reads too; otherwise it is ignored and may be null. `dst` may equal `a` or `b`, but not overlap them in part. The
-/// CPU must support the level for which [`tile_function`] returned the pointer.
+/// `a` must be valid for reads of `len` elements and `dst` for writes. If the function has two operands, `b` must be
+/// valid for reads too; otherwise it is ignored and may be null. `dst` may equal `a` or `b`, but not overlap them in
+/// part. The CPU must support the level for which [`tile_function`] returned the pointer.
 pub type TileFn = unsafe extern "C" fn(dst: *mut u8, a: *const u8, b: *const u8, len: usize);
 
-/// Returns the tile of a function at a level. If this CPU or build does not support the level, the tile is portable: slow,
-/// with the level's numerics.
+/// Returns the tile of a function at a level. If this CPU or build does not support the level, the tile is portable:
+/// slow, with the level's numerics.
 pub fn tile_function(function: Function, precision: Precision, level: CpuLevel) -> TileFn {
     match precision {
         Precision::F32 => tile_of::<f32>(function, level),
@@ -122,8 +122,8 @@ unsafe extern "C" fn avx512<K: Kernel>(dst: *mut u8, a: *const u8, b: *const u8,
     unsafe { run::<K, Fused>(dst, a, b, len) }
 }
 
-/// The elements of a chunk. Of 16 to 128, 32 is the smallest at which long tiles reach full speed; larger chunks make short
-/// tiles compute more padding.
+/// The elements of a chunk. Of 16 to 128, 32 is the smallest at which long tiles reach full speed; larger chunks make
+/// short tiles compute more padding.
 const CHUNK: usize = 32;
 
 /// # Safety

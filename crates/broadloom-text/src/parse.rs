@@ -204,8 +204,8 @@ impl Parser<'_> {
         }
     }
 
-    /// Skips the rest of a statement with a mistake, which began at the token `start`. Records the names that it would have
-    /// defined, so that their uses are not reported too.
+    /// Skips the rest of a statement with a mistake, which began at the token `start`. Records the names that it
+    /// would have defined, so that their uses are not reported too.
     fn recover(&mut self, start: usize) {
         self.depth = 0;
         while !self.is_at_end() {

@@ -509,8 +509,8 @@ impl<'a> Printer<'a> {
         Written { text, binds: ATOM, depth }
     }
 
-    /// A slice whose axes of one element are squeezed away, as one index; `None` if the slice has other uses or makes other
-    /// demands.
+    /// A slice whose axes of one element are squeezed away, as one index; `None` if the slice has other uses or makes
+    /// other demands.
     fn indexed(&self, slice: ExprId, axes: &[usize]) -> Option<String> {
         let Node::View { view: View::Slice(parts), operand } = self.node(slice) else { return None };
         if self.uses.get(&slice) != Some(&1) || self.get(slice).depth == 0 {

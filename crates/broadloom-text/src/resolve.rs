@@ -1,8 +1,8 @@
 //! Turns the syntax tree into a graph, only by calls of the graph builder: the builder decides dtypes, weak numbers and
 //! shapes, and finds the mistakes in them.
 //!
-//! Expressions are evaluated in the order of the arena, each to a [`Value`]. Each call passes a site, from which [`Sites`]
-//! finds the place in the text again.
+//! Expressions are evaluated in the order of the arena, each to a [`Value`]. Each call passes a site, from which
+//! [`Sites`] finds the place in the text again.
 
 mod arrange;
 mod call;
@@ -46,7 +46,8 @@ enum Value {
     Literal(Literal),
     /// Arithmetic on symbols.
     Size(Dim),
-    /// Any other result computed from numbers and sizes: a tensor of rank 0 that acts as a number beside other operands.
+    /// Any other result computed from numbers and sizes: a tensor of rank 0 that acts as a number beside other
+    /// operands.
     Number(ExprId),
     /// A shape.
     Sizes(Vec<Dim>),
@@ -363,8 +364,8 @@ impl<'a> Resolver<'a> {
             Kind::Name { text, is_quoted } => {
                 let takes_sizes = matches!(action, Action::Input { .. } | Action::Assume(_));
                 match names::constant(text) {
-                    // `inf` and `nan`, unless an array of that name is given; names of the program also replace the other
-                    // constants.
+                    // `inf` and `nan`, unless an array of that name is given; names of the program also replace the
+                    // other constants.
                     Some(constant)
                         if !is_quoted
                             && matches!(&**text, "inf" | "nan")

@@ -35,7 +35,8 @@ impl Times {
 /// Something to be measured.
 pub type Run<'a, E> = &'a mut dyn FnMut() -> Result<(), E>;
 
-/// Measures several things in turns, so that disturbances of the machine affect all of them, for the given time in total.
+/// Measures several things in turns, so that disturbances of the machine affect all of them, for the given time in
+/// total.
 ///
 /// # Errors
 /// Returns the first error of a thing that is measured.

@@ -319,8 +319,9 @@ impl Grid {
         (left.width + right.width) / 2.0 + gap
     }
 
-    /// Moves a row towards its neighbours above, below or both; boxes without a neighbour above always move towards those
-    /// below. Minimises the sum of squared distances while keeping order and distances, by pooling adjacent violators.
+    /// Moves a row towards its neighbours above, below or both; boxes without a neighbour above always move towards
+    /// those below. Minimises the sum of squared distances while keeping order and distances, by pooling adjacent
+    /// violators.
     fn pull(&self, x: &mut [f64], row: usize, from_above: bool, from_below: bool) {
         /// Spots that move as one: their number, their best position, and its weight.
         struct Pool {

@@ -47,8 +47,8 @@ pub fn keys(content: &Rc<Content>) -> Result<Vec<String>, Failure> {
 }
 
 impl Entry {
-    /// The array for the input `name`: the only one, or the one that `part` names. A dtype may follow a colon if NumPy has
-    /// no dtype for the elements.
+    /// The array for the input `name`: the only one, or the one that `part` names. A dtype may follow a colon if
+    /// NumPy has no dtype for the elements.
     ///
     /// # Errors
     /// Returns an error if there is none such, or several, or it cannot be read.

@@ -58,8 +58,8 @@ impl Argument {
     }
 }
 
-/// Whether the text after a name and a colon is a declaration. A text that looks like one and is not a file is a mistaken
-/// declaration.
+/// Whether the text after a name and a colon is a declaration. A text that looks like one and is not a file is a
+/// mistaken declaration.
 fn is_declaration(rest: &str, argument: &OsStr) -> bool {
     let (dtype, sizes) = rest.split_at_checked(rest.find('[').unwrap_or(rest.len())).unwrap_or((rest, ""));
     let looks_so = !sizes.is_empty() && is_identifier(dtype.trim()) && !Path::new(argument).exists();

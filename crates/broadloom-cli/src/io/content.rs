@@ -25,9 +25,9 @@ pub struct Content {
 }
 
 impl Content {
-    /// Opens a file; `-` is standard input. Anything but a regular file is copied to a temporary file, so that it can be
-    /// mapped and read more than once. The copy is limited to `most` bytes and to the memory of this machine, because some
-    /// pipes never end.
+    /// Opens a file; `-` is standard input. Anything but a regular file is copied to a temporary file, so that it can
+    /// be mapped and read more than once. The copy is limited to `most` bytes and to the memory of this machine,
+    /// because some pipes never end.
     ///
     /// # Errors
     /// Returns an error if it cannot be read, gives more, or is a folder.

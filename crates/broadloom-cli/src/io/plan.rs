@@ -114,8 +114,8 @@ impl Plan {
         !self.targets.is_empty()
     }
 
-    /// Whether rows can be written as they are computed: each result in one pass over the rows, or all at the end. Results to
-    /// print must be complete, and the columns of one table belong together.
+    /// Whether rows can be written as they are computed: each result in one pass over the rows, or all at the end.
+    /// Results to print must be complete, and the columns of one table belong together.
     pub fn can_take_rows(&self, pass: &dyn Fn(&str) -> Option<usize>) -> bool {
         let pass_of = |at: &usize| self.results.get(*at).and_then(|result| pass(&result.name));
         let together = |target: &Target| {
@@ -307,7 +307,8 @@ impl Writing {
     /// Completes all files, copies the one for standard output, and then renames the others.
     ///
     /// # Errors
-    /// Returns an error if one cannot be completed; then none exists. The error is silent if the reader of standard output is gone.
+    /// Returns an error if one cannot be completed; then none exists. The error is silent if the reader of standard
+    /// output is gone.
     pub fn finish(self, terminal: &Terminal) -> Result<(), Failure> {
         let (mut complete, mut piped) = (Vec::new(), None);
         for Output { path, place, sink, .. } in self.outputs {

@@ -13,8 +13,8 @@ use zip::{CompressionMethod, ZipWriter};
 
 /// A destination of results.
 pub trait Sink {
-    /// Takes further rows, one part for each result in order, or `None` for results without new rows. A result without axes
-    /// comes at once.
+    /// Takes further rows, one part for each result in order, or `None` for results without new rows. A result
+    /// without axes comes at once.
     ///
     /// # Errors
     /// Returns an error if they cannot be written.

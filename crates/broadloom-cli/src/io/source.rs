@@ -170,8 +170,8 @@ impl Layout {
     }
 }
 
-/// Elements in a file, after a header or alone. They are mapped; if the system refuses, or the byte order differs, they are
-/// read.
+/// Elements in a file, after a header or alone. They are mapped; if the system refuses, or the byte order differs,
+/// they are read.
 #[derive(Debug)]
 pub struct Elements {
     content: Rc<Content>,

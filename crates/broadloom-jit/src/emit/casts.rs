@@ -9,8 +9,8 @@ use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::{self, InstBuilder, types};
 
 impl Emitter<'_, '_> {
-    /// Converts a value to another dtype: float to integer saturates and NaN gives 0, integers wrap, anything to bool is
-    /// `!= 0`.
+    /// Converts a value to another dtype: float to integer saturates and NaN gives 0, integers wrap, anything to bool
+    /// is `!= 0`.
     pub(crate) fn cast(&mut self, x: &Val, to: DType) -> Val {
         use DType::*;
         if x.dtype == to {
@@ -215,8 +215,9 @@ impl Emitter<'_, '_> {
         self.narrow(&pairs, last)
     }
 
-    /// Truncates floats to 4-byte integers that saturate to a short dtype as the floats would. This takes 3 or 4 instructions
-    /// instead of 8 for saturation to 4 bytes: the bare instruction gives the least integer for everything out of range.
+    /// Truncates floats to 4-byte integers that saturate to a short dtype as the floats would. This takes 3 or 4
+    /// instructions instead of 8 for saturation to 4 bytes: the bare instruction gives the least integer for
+    /// everything out of range.
     fn words_of_bounded(&mut self, x: &Val, to: DType) -> Regs {
         let greatest = Scalar::F64(f64::INFINITY).cast(to);
         let bounds = [Scalar::F32(0.0), greatest].map(|bound| {
@@ -241,8 +242,8 @@ impl Emitter<'_, '_> {
 
     /// Truncates `f64` to `u32`, saturating.
     ///
-    /// A bounded number is rounded to the nearest integer by adding and subtracting 2^52, and then down by a comparison. Adding
-    /// 2^52 again leaves the integer in the low half of the bits.
+    /// A bounded number is rounded to the nearest integer by adding and subtracting 2^52, and then down by a
+    /// comparison. Adding 2^52 again leaves the integer in the low half of the bits.
     fn words_of_doubles(&mut self, x: &Val) -> Regs {
         let [doubles, long] = [types::F64, types::I64].map(|lane| self.host.vector_of(lane));
         let [zero, greatest, one, large] =

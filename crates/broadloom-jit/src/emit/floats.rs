@@ -89,8 +89,8 @@ impl Emitter<'_, '_> {
         })
     }
 
-    /// The neighbour of `x` in the direction of `y`: its bits plus or minus one; from zero, the least number with the sign of
-    /// `y`; and `y` itself if both are equal.
+    /// The neighbour of `x` in the direction of `y`: its bits plus or minus one; from zero, the least number with the
+    /// sign of `y`; and `y` itself if both are equal.
     pub(super) fn nextafter(&mut self, x: &Val, y: &Val) -> Val {
         let (ty, bits, sign) = self.bits_of(x.dtype);
         let (zero, one, sign) =

@@ -68,10 +68,10 @@ impl Emitter<'_, '_> {
     /// Divides integers by float arithmetic, with a quotient that is off by less than a half.
     ///
     /// With `|a| < 2^n`, `0 < |b| < 2^n` and fractions of `p > n + 4` bits, the quotient, rounded twice at most, is
-    /// off by less than `2^n * 2^(2-p) < 1/4`. Rounded to the nearest integer `t`, it is within 3/4 of `a / b`. So the
-    /// remainder `a - t * b` is less than `|b|`, and both `t * b`, with `|t * b| < 2^(n+1)`, and the remainder are exact. If
-    /// the remainder has the wrong sign, `t` is off by one. This holds for `n = 16` and `p = 24` (`f32` for 1 and 2 bytes),
-    /// and for `n = 32` and `p = 53`.
+    /// off by less than `2^n * 2^(2-p) < 1/4`. Rounded to the nearest integer `t`, it is within 3/4 of `a / b`. So
+    /// the remainder `a - t * b` is less than `|b|`, and both `t * b`, with `|t * b| < 2^(n+1)`, and the remainder
+    /// are exact. If the remainder has the wrong sign, `t` is off by one. This holds for `n = 16` and `p = 24` (`f32`
+    /// for 1 and 2 bytes), and for `n = 32` and `p = 53`.
     ///
     /// To round, `1.5 * 2^(p-1)` is added, which leaves the integer in the low bits of the sum in two's complement. The
     /// result is taken from there too, so that the least integer divided by -1 wraps. The result for a zero divisor is

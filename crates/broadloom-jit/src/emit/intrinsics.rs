@@ -6,8 +6,8 @@ use cranelift_codegen::ir::{
     self, AbiParam, ExtFuncData, ExternalName, InstBuilder, InstructionData, Signature, UserExternalName,
 };
 
-/// Operations on wide vectors that CLIF lacks: calls of functions that only the wide back end knows. A part of a register is
-/// 16 bytes of it.
+/// Operations on wide vectors that CLIF lacks: calls of functions that only the wide back end knows. A part of a
+/// register is 16 bytes of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Intrinsic {
     /// A part of a register moved to the first place, with the next part if its number is even; the parts above are
@@ -21,8 +21,8 @@ pub(crate) enum Intrinsic {
     Whole,
     /// The lower half of a vector of 64 bytes as one of 32.
     Half,
-    /// Within each 16 bytes, 4-byte words selected by two bits each, lowest first: two of the first operand, then two of the
-    /// second, like `shufps`.
+    /// Within each 16 bytes, 4-byte words selected by two bits each, lowest first: two of the first operand, then two
+    /// of the second, like `shufps`.
     Words(u8),
     /// Within each 16 bytes, bytes of the first operand selected by the second, like `pshufb`.
     Bytes,
@@ -34,14 +34,14 @@ pub(crate) enum Intrinsic {
     OfHalves,
     /// `f32` rounded to `f16` in the lower half; the upper one is unspecified.
     ToHalves,
-    /// The lanes of the lower half twice as wide, sign- or zero-extended. CLIF does not extend registers of more than 16
-    /// lanes.
+    /// The lanes of the lower half twice as wide, sign- or zero-extended. CLIF does not extend registers of more than
+    /// 16 lanes.
     Widen {
         /// Whether they are sign-extended.
         signed: bool,
     },
-    /// Signed lanes half as wide in the lower half; the upper half is unspecified. CLIF narrows no register of more than
-    /// 8 lanes, and takes no low halves.
+    /// Signed lanes half as wide in the lower half; the upper half is unspecified. CLIF narrows no register of more
+    /// than 8 lanes, and takes no low halves.
     Narrow(Narrowing),
 }
 

@@ -151,8 +151,8 @@ impl Emitter<'_, '_> {
         let regs: Regs = if parts.iter().all(full) {
             parts.iter().flat_map(|part| part.regs.iter().copied()).collect()
         } else {
-            // Lanes of 1 or 2 bytes may not fill a register, nor those of 4 and 8 bytes a wide one. Then a part is one or
-            // more words of 4 bytes.
+            // Lanes of 1 or 2 bytes may not fill a register, nor those of 4 and 8 bytes a wide one. Then a part is
+            // one or more words of 4 bytes.
             let ty = self.host.vector_type(dtype, width);
             let per_register = self.host.per_register(4);
             let words: SmallVec<[(ir::Value, usize); 16]> = parts
@@ -169,7 +169,8 @@ impl Emitter<'_, '_> {
         Val { width, ..whole }
     }
 
-    /// Registers made of the first 16 bytes of each: the registers themselves, or two or four of them joined in a wide one.
+    /// Registers made of the first 16 bytes of each: the registers themselves, or two or four of them joined in a
+    /// wide one.
     pub(super) fn filled(&mut self, parts: &[ir::Value]) -> Regs {
         let each = parts.chunks(self.host.vector_bytes / VECTOR_BYTES);
         each.map(|parts| {
@@ -200,7 +201,8 @@ impl Emitter<'_, '_> {
         self.words_from(reg, self.host.per_register(4) / 2)
     }
 
-    /// A register that starts with the given 4-byte words of registers of a type, at most four; the rest is unspecified.
+    /// A register that starts with the given 4-byte words of registers of a type, at most four; the rest is
+    /// unspecified.
     fn gather_words(&mut self, ty: ir::Type, words: &[(ir::Value, usize)]) -> ir::Value {
         let (reg, first) = words[0];
         if self.host.is_wide()
@@ -230,8 +232,8 @@ impl Emitter<'_, '_> {
         self.bitcast(ty, result)
     }
 
-    /// A register that starts with the 4-byte words of another from `first` on, up to the next multiple of four; the rest is
-    /// unspecified.
+    /// A register that starts with the 4-byte words of another from `first` on, up to the next multiple of four; the
+    /// rest is unspecified.
     pub(super) fn words_from(&mut self, reg: ir::Value, first: usize) -> ir::Value {
         let part = match first {
             0..4 => reg,
@@ -249,8 +251,8 @@ impl Emitter<'_, '_> {
         if count == 0 { reg } else { self.shuffle_words(reg, reg, [word(0), word(1), word(2), word(3)]) }
     }
 
-    /// A register of 4-byte words selected from the four of `low` (0 to 3) and of `high` (4 to 7) within each 16 bytes: two of
-    /// `low`, then two of `high`, which may be the same register.
+    /// A register of 4-byte words selected from the four of `low` (0 to 3) and of `high` (4 to 7) within each 16
+    /// bytes: two of `low`, then two of `high`, which may be the same register.
     ///
     /// Every such selection is one SSE2 instruction; byte shuffles would need SSSE3.
     pub(super) fn shuffle_words(&mut self, low: ir::Value, high: ir::Value, words: [usize; 4]) -> ir::Value {
@@ -268,7 +270,8 @@ impl Emitter<'_, '_> {
         self.bitcast(ty, shuffled)
     }
 
-    /// A register of bytes selected within each 16 bytes. x86-64 needs SSSE3, unless SSE2 has an instruction for the selection.
+    /// A register of bytes selected within each 16 bytes. x86-64 needs SSSE3, unless SSE2 has an instruction for the
+    /// selection.
     pub(super) fn shuffle_bytes(&mut self, reg: ir::Value, order: [u8; VECTOR_BYTES]) -> ir::Value {
         let ty = self.builder.func.dfg.value_type(reg);
         let byte_type = self.host.vector_of(types::I8);

@@ -50,8 +50,8 @@ impl Emitter<'_, '_> {
 
     /// Lanes of `t` where the mask is set, else of `f`; `t` and `f` of one type with lanes as wide as the mask's.
     ///
-    /// Cranelift turns a `bitselect` into one blend only if it sees the comparison, and into one minimum or maximum if the
-    /// comparison is of the same floats; `blendv` is one blend on x86-64 for any mask.
+    /// Cranelift turns a `bitselect` into one blend only if it sees the comparison, and into one minimum or maximum
+    /// if the comparison is of the same floats; `blendv` is one blend on x86-64 for any mask.
     fn blend(&mut self, mask: ir::Value, t: ir::Value, f: ir::Value) -> ir::Value {
         let dfg = &self.builder.func.dfg;
         let ty = dfg.value_type(t);
@@ -161,8 +161,8 @@ impl Emitter<'_, '_> {
         self.join_halves(x, ty, |emit, reg| emit.intrinsic(Intrinsic::Narrow(narrowing), &[reg], ty))
     }
 
-    /// The lower halves of two wide registers in one, and the upper halves in another, so that shuffles within 16 bytes make
-    /// neighbours of the right words.
+    /// The lower halves of two wide registers in one, and the upper halves in another, so that shuffles within 16
+    /// bytes make neighbours of the right words.
     fn interleave_halves(&mut self, low: ir::Value, high: ir::Value) -> (ir::Value, ir::Value) {
         let uppers = [low, high].map(|reg| self.upper_half(reg));
         (self.lower_halves(low, high), self.lower_halves(uppers[0], uppers[1]))

@@ -30,7 +30,8 @@ enum Pattern {
 }
 
 impl Emitter<'_, '_> {
-    /// Loads `lanes` elements from `address + offset` on, both in bytes. Bools are bytes 0 and 1 and become a mask of bytes.
+    /// Loads `lanes` elements from `address + offset` on, both in bytes. Bools are bytes 0 and 1 and become a mask of
+    /// bytes.
     pub(crate) fn load(
         &mut self,
         address: ir::Value,
@@ -204,8 +205,8 @@ impl Emitter<'_, '_> {
         }
     }
 
-    /// The vector type whose first lane is as large as a value that does not fill a register: with lanes of 1 and 2 bytes,
-    /// and in wide registers with four lanes of 4 bytes.
+    /// The vector type whose first lane is as large as a value that does not fill a register: with lanes of 1 and 2
+    /// bytes, and in wide registers with four lanes of 4 bytes.
     fn part_type(&self, bytes: usize) -> Option<ir::Type> {
         let lane = match bytes {
             4 => types::F32,

@@ -14,14 +14,14 @@
 //! reduce.rs      accumulate, compare for arg-reductions, fold lanes
 //! ```
 //!
-//! Everything is exact: a lane has the bits that [`Op::evaluate`] or `Scalar::cast` gives for its element, with
-//! any NaN for a NaN. If the target lacks a vector instruction, the op runs lane by lane, by scalar instructions or by
-//! calls of the row's reference function; the calls are recorded, so that `explain()` can show them. Everything lowers on
-//! x86-64 with only SSE2: otherwise Cranelift would fail to compile, or emit unresolved library calls.
+//! Everything is exact: a lane has the bits that [`Op::evaluate`] or `Scalar::cast` gives for its element, with any
+//! NaN for a NaN. If the target lacks a vector instruction, the op runs lane by lane, by scalar instructions or by
+//! calls of the row's reference function; the calls are recorded, so that `explain()` can show them. Everything
+//! lowers on x86-64 with only SSE2: otherwise Cranelift would fail to compile, or emit unresolved library calls.
 //!
 //! For the wide back end, every vector has 32 bytes, or every vector has 64, except halves that are loaded or stored.
-//! Operations that CLIF lacks for these are intrinsics. Lanes are inserted only into the first 16 bytes of a register, and
-//! then nothing reads the other bytes.
+//! Operations that CLIF lacks for these are intrinsics. Lanes are inserted only into the first 16 bytes of a
+//! register, and then nothing reads the other bytes.
 
 mod casts;
 mod floats;
@@ -63,8 +63,8 @@ pub(crate) struct Host {
     is_x64: bool,
     /// Whether vectors can be rounded to integers, and bytes shuffled: SSE4.1 on x86-64 (which implies SSSE3).
     has_rounding: bool,
-    /// Whether a comparison of float vectors may read an operand from unaligned memory. Cranelift 0.135 assumes so on every
-    /// x86-64, but `cmpps` and `cmppd` without AVX fault.
+    /// Whether a comparison of float vectors may read an operand from unaligned memory. Cranelift 0.135 assumes so on
+    /// every x86-64, but `cmpps` and `cmppd` without AVX fault.
     compares_unaligned: bool,
 }
 
@@ -182,8 +182,8 @@ impl<'a, 'f> Emitter<'a, 'f> {
         self.builder.ins().splat(ty, lane)
     }
 
-    /// Applies vector code to every register of values of one shape, floats or integers of at least 4 bytes. A scalar goes
-    /// into the first lane of a register.
+    /// Applies vector code to every register of values of one shape, floats or integers of at least 4 bytes. A scalar
+    /// goes into the first lane of a register.
     fn in_vectors(
         &mut self,
         args: &[&Val],

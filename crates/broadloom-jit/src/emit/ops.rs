@@ -19,7 +19,8 @@ pub(super) enum Extreme {
 impl Emitter<'_, '_> {
     /// Emits an op on converted operands of one dtype; scalars among vectors are splatted.
     ///
-    /// A new row of the op table needs an arm here. [`Emitter::call_row`] works for every row, with one call per element.
+    /// A new row of the op table needs an arm here. [`Emitter::call_row`] works for every row, with one call per
+    /// element.
     pub(crate) fn op(&mut self, op: Op, operands: &[Val]) -> Val {
         let dtype = operands[0].dtype;
         if dtype != dtype.arithmetic() {

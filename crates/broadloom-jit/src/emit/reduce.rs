@@ -47,7 +47,8 @@ impl Emitter<'_, '_> {
         if !best.dtype.is_float() {
             return self.compare(IntCC::SignedLessThan, FloatCC::LessThan, low, high);
         }
-        // "Not at most as good" also holds for a NaN, and is one instruction on every target; "better or unordered" is not.
+        // "Not at most as good" also holds for a NaN, and is one instruction on every target; "better or unordered"
+        // is not.
         let at_most = self.compare(IntCC::SignedLessThanOrEqual, FloatCC::LessThanOrEqual, high, low);
         let best_is_number = self.compare(IntCC::Equal, FloatCC::Equal, best, best);
         self.zip(&best_is_number, &at_most, |builder, number, at_most| {

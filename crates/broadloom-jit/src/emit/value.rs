@@ -5,8 +5,9 @@ use broadloom_ir::dtype::DType;
 use cranelift_codegen::ir::{self, types};
 use smallvec::SmallVec;
 
-/// Bytes of a vector register in Cranelift, which has 128-bit vectors on every target that matters here. Registers of the
-/// wide back end have two or four times as many, and some of their instructions work within each part of 16 bytes.
+/// Bytes of a vector register in Cranelift, which has 128-bit vectors on every target that matters here. Registers of
+/// the wide back end have two or four times as many, and some of their instructions work within each part of 16
+/// bytes.
 pub(crate) const VECTOR_BYTES: usize = 16;
 
 /// CLIF values, one per register.
@@ -118,8 +119,8 @@ impl Host {
         self.vector_bytes > VECTOR_BYTES
     }
 
-    /// The number of vector registers that code may use: AVX-512 has twice as many. AArch64 counts as x86-64, because its code
-    /// was measured that way.
+    /// The number of vector registers that code may use: AVX-512 has twice as many. AArch64 counts as x86-64, because
+    /// its code was measured that way.
     pub(crate) fn vector_registers(self) -> usize {
         if self.has_avx512() { 32 } else { 16 }
     }

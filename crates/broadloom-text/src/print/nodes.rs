@@ -52,8 +52,8 @@ pub(super) fn used_symbols(graph: &CheckedGraph) -> Vec<SymbolId> {
     needed.map(|(index, _)| SymbolId::new(index)).collect()
 }
 
-/// The nodes with representatives as operands, and the representative of each expression. Once inferred sizes are known, a
-/// view may equal its operand, and different expressions may be equal.
+/// The nodes with representatives as operands, and the representative of each expression. Once inferred sizes are
+/// known, a view may equal its operand, and different expressions may be equal.
 pub(super) fn unified(graph: &CheckedGraph) -> (Vec<Node>, Vec<ExprId>) {
     let (mut nodes, mut same): (Vec<Node>, Vec<ExprId>) = (Vec::new(), Vec::new());
     let mut known = HashMap::new();

@@ -1,7 +1,7 @@
 //! Slices as Python's ranges.
 //!
-//! A node has the start, step and size of a slice. How it was written matters only for its demands on sizes, so bounds are
-//! tried until a pair makes exactly the demands of the expression.
+//! A node has the start, step and size of a slice. How it was written matters only for its demands on sizes, so
+//! bounds are tried until a pair makes exactly the demands of the expression.
 
 use super::Printer;
 use broadloom_ir::dim::Dim;
@@ -19,7 +19,8 @@ struct Bounds {
 }
 
 impl Printer<'_> {
-    /// The item of an axis that is indexed by its only element, if an index makes exactly the demands of the expression.
+    /// The item of an axis that is indexed by its only element, if an index makes exactly the demands of the
+    /// expression.
     pub(super) fn index(&self, slice: ExprId, axis: usize) -> Option<String> {
         let Node::View { view: View::Slice(parts), operand } = self.node(slice) else { return None };
         let start = &parts[axis].start;

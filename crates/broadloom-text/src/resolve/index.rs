@@ -158,8 +158,8 @@ impl Resolver<'_> {
         })
     }
 
-    /// Slices first, then takes positions, by NumPy's rule: beside positions, integers count as positions too; the axes of
-    /// the positions go where these are if they are adjacent, and in front otherwise.
+    /// Slices first, then takes positions, by NumPy's rule: beside positions, integers count as positions too; the
+    /// axes of the positions go where these are if they are adjacent, and in front otherwise.
     fn take_parts(
         &mut self,
         operand: ExprId,
@@ -313,8 +313,8 @@ impl Resolver<'_> {
         }))
     }
 
-    /// A range. A Python range with a negative step runs from the first index down to, but excluding, the second; one of the
-    /// graph has the elements from `start` to before `stop`, in reverse.
+    /// A range. A Python range with a negative step runs from the first index down to, but excluding, the second; one
+    /// of the graph has the elements from `start` to before `stop`, in reverse.
     fn range(&mut self, bounds: [Option<Id>; 3], whole: &Dim, span: Span) -> Outcome<Option<SliceSpec>> {
         let mut sizes = [None, None, None];
         for (size, bound) in sizes.iter_mut().zip(bounds) {

@@ -4,8 +4,8 @@ use crate::names;
 use crate::syntax::{Action, Id, Infix, Kind, Statement, Tree};
 use std::collections::HashSet;
 
-/// Returns the statements in order, except that among adjacent facts those about a single symbol come first. Their order
-/// has no meaning, and an equality uses its symbols, after which no facts about them are accepted.
+/// Returns the statements in order, except that among adjacent facts those about a single symbol come first. Their
+/// order has no meaning, and an equality uses its symbols, after which no facts about them are accepted.
 pub(super) fn in_order(tree: &Tree) -> Vec<&Statement> {
     let is_fact = |statement: &Statement| matches!(statement.action, Action::Assume(_));
     let of_one = |statement: &Statement| match &statement.action {

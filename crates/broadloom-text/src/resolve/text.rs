@@ -53,8 +53,8 @@ impl Resolver<'_> {
         Ok(Some([column, code]))
     }
 
-    /// Refuses arithmetic on columns of text, whose codes are not numbers, and comparisons of two columns with different
-    /// codes.
+    /// Refuses arithmetic on columns of text, whose codes are not numbers, and comparisons of two columns with
+    /// different codes.
     pub(super) fn refuse_codes(&self, op: Option<Op>, operands: &[Id], span: Span) -> Outcome<()> {
         let of = |id: &Id| match self.value(*id) {
             Value::Tensor(expr) => self.texts.get(expr).copied(),

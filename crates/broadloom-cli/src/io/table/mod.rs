@@ -91,8 +91,8 @@ fn records<R: Read>(from: R, delimiter: u8) -> csv::Reader<R> {
 }
 
 impl Table {
-    /// Finds out the columns of a table. The first row is a header if any of its cells is not a number; without a header,
-    /// columns are named `c0`, `c1` and so on.
+    /// Finds out the columns of a table. The first row is a header if any of its cells is not a number; without a
+    /// header, columns are named `c0`, `c1` and so on.
     ///
     /// # Errors
     /// Returns an error if rows have different numbers of cells, or the file cannot be read.
@@ -190,9 +190,9 @@ impl Table {
         Ok(())
     }
 
-    /// Makes the input `name` from a part of the table: a column of numbers, or of codes if it is text; or several columns,
-    /// `height,weight` or `temp_*`, or all columns of numbers, as a matrix `f64[rows, columns]`. After a last colon, `text`,
-    /// `days` or `seconds` says how to read a column.
+    /// Makes the input `name` from a part of the table: a column of numbers, or of codes if it is text; or several
+    /// columns, `height,weight` or `temp_*`, or all columns of numbers, as a matrix `f64[rows, columns]`. After a
+    /// last colon, `text`, `days` or `seconds` says how to read a column.
     ///
     /// # Errors
     /// Returns an error if there is no such column, or it cannot be read in this way.

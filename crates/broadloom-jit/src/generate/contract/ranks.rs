@@ -1,4 +1,5 @@
-//! The results of blocks of an axis, by rank: rows of results beside those of a [`Contract`], and how equal ranks merge.
+//! The results of blocks of an axis, by rank: rows of results beside those of a [`Contract`], and how equal ranks
+//! merge.
 
 use crate::emit::LaneStride;
 use crate::generate::Generator;
