@@ -1,5 +1,6 @@
-//! docs/ops.md is what the tables render to, docs/errors.md what the gallery of mistakes does, docs/language.md what
-//! the text language knows of itself. `UPDATE_DOCS=1 cargo test --test docs` writes them anew.
+//! docs/ops.md is what the tables render to, docs/errors.md what the gallery of mistakes does, docs/language.md what the
+//! text language knows of itself.
+//! `UPDATE_DOCS=1 cargo test --test docs` writes them anew.
 
 mod errors;
 #[path = "../../examples/mistakes/gallery/mod.rs"]

@@ -3,8 +3,8 @@
 use broadloom_text::{elsewhere, functions, keywords, own_name, usage};
 use std::fmt::Write;
 
-/// The functions in `dir(numpy)` of the NumPy of `tests/numpy/requirements.txt`: what is callable and neither a class
-/// nor a module.
+/// The functions in `dir(numpy)` of the NumPy of `tests/numpy/requirements.txt`: what is callable and neither a class nor
+/// a module.
 const NAMES: &str = include_str!("numpy_names.txt");
 /// Names that are here and say something else.
 const OTHERS: &[&str] = &["select"];

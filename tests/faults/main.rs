@@ -6,8 +6,8 @@
 //! ```
 //!
 //! `cargo test --test faults -- --ignored --nocapture` does this and prints a table, which docs/trust.md records;
-//! `FAULTS=merge.rs` selects the faults in files whose names contain a text. The ordinary run only checks that every
-//! fault still applies.
+//! `FAULTS=merge.rs` selects the faults in files whose names contain a text. The ordinary run only checks that every fault
+//! still applies.
 
 mod table;
 
@@ -85,8 +85,8 @@ fn each_fault_is_noticed() {
     assert!(missed.is_empty(), "the suite does not notice: {missed:#?}");
 }
 
-/// `cargo test` in the copy, with a fault switched on. The target directory is shared, so that dependencies are not
-/// built again.
+/// `cargo test` in the copy, with a fault switched on. The target directory is shared, so that dependencies are not built
+/// again.
 fn cargo_test(copy: &Path, test: &[&str], number: usize) -> Output {
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("it is inside the target directory");
     Command::new(env::var_os("CARGO").unwrap_or("cargo".into()))

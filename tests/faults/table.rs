@@ -1,5 +1,5 @@
-//! The faults: mistakes that someone could make in lowering, code generation or the numerics of kernels, each with a
-//! test that notices it.
+//! The faults: mistakes that someone could make in lowering, code generation or the numerics of kernels, each with a test
+//! that notices it.
 
 /// A deliberate fault: an expression that is replaced by another.
 pub struct Fault {

@@ -1,7 +1,7 @@
 //! Registers of numbers, at the widths that loops over pairs are written for.
 //!
-//! A loop is written once, over [`Vector`]. All that it is made of is inlined into one function per width, which has
-//! the instructions: [`at_every_width`](super::at_every_width).
+//! A loop is written once, over [`Vector`]. All that it is made of is inlined into one function per width, which has the
+//! instructions: [`at_every_width`](super::at_every_width).
 
 /// What a register holds.
 pub trait Number: Copy + Default + PartialOrd {
@@ -82,8 +82,8 @@ pub trait Vector: Copy {
         }
     }
 
-    /// Where it is less than `best`, it and `at` take the places of `best` and `index`. An index is a number of the
-    /// same type, as which it is exact: u8 has those of up to 256 points, f32 those of 16 million.
+    /// Where it is less than `best`, it and `at` take the places of `best` and `index`. An index is a number of the same
+    /// type, as which it is exact: u8 has those of up to 256 points, f32 those of 16 million.
     fn keep_less(self, at: Self, best: &mut Self, index: &mut Self);
 }
 

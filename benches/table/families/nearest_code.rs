@@ -87,8 +87,7 @@ fn symbolic(suite: &mut Suite, name: &str, distance: Distance, d: usize) {
     });
 }
 
-/// By `eval`, to which all sizes are those of the arrays, beside a kernel for that many coordinates. Both use all
-/// threads.
+/// By `eval`, to which all sizes are those of the arrays, beside a kernel for that many coordinates. Both use all threads.
 fn evaluated(suite: &mut Suite, d: usize) {
     let rows = suite.size(ROWS);
     suite.ratio(&format!("nearest code, d = {d}, by eval"), OF_CONSTANT, || {

@@ -1,5 +1,5 @@
-//! All pairs of two sets of points: which is nearest, how far, and sums over them, beside loops by hand whose tiles
-//! stay in registers.
+//! All pairs of two sets of points: which is nearest, how far, and sums over them, beside loops by hand whose tiles stay
+//! in registers.
 
 use crate::by_hand::Level;
 use crate::by_hand::nearest::{

@@ -197,8 +197,8 @@ fn followed(suite: &mut Suite) {
     });
 }
 
-/// Squares of differences are two operations where a product has one. By a product they are three passes over the
-/// table, and cancel where points are near each other.
+/// Squares of differences are two operations where a product has one. By a product they are three passes over the table,
+/// and cancel where points are near each other.
 fn distances(suite: &mut Suite) {
     let (level, n) = (suite.level, suite.size(512));
     suite.ratio(&format!("squared distances of {n} and {n} points, d = {n}"), OF_BY_HAND, || {

@@ -1,5 +1,5 @@
-//! The best elements of a row so far, in order: no function, but like a tile a loop that compiled kernels call,
-//! compiled once per CPU level.
+//! The best elements of a row so far, in order: no function, but like a tile a loop that compiled kernels call, compiled
+//! once per CPU level.
 //!
 //! ```text
 //! row ──a block of it compared with the last one held──▶ nothing better, nearly always
@@ -22,8 +22,8 @@ use std::marker::PhantomData;
 /// `i * stride` bytes behind `source`. Nothing needs alignment.
 ///
 /// A NaN is better than all numbers. As values, -0 is less than +0; but indices are those of the row in an order in
-/// which zeros are equal, and of equal elements the one that was taken first is better. So an index is always that of
-/// an element that is equal to the value, and of one element each is what a `maximum` and a search for it give.
+/// which zeros are equal, and of equal elements the one that was taken first is better. So an index is always that of an
+/// element that is equal to the value, and of one element each is what a `maximum` and a search for it give.
 ///
 /// # Safety
 ///
@@ -270,8 +270,7 @@ macro_rules! floats {
         impl Element for $float {
             #[inline(always)]
             fn may_beat<const GREATEST: bool>(block: &[Self; BLOCK], last: Self) -> bool {
-                // Nothing is better than a NaN, which is no worse than anything; and a zero is better than the other
-                // one.
+                // Nothing is better than a NaN, which is no worse than anything; and a zero is better than the other one.
                 if last.is_nan() {
                     false
                 } else if last == 0.0 && last.is_sign_negative() == GREATEST {
@@ -291,8 +290,8 @@ macro_rules! floats {
 
             #[inline(always)]
             fn exceeds<const GREATEST: bool>(self, other: Self) -> bool {
-                // Without branches, for vectors. A NaN is no worse than anything; of what is equal, only zeros differ
-                // in their bits.
+                // Without branches, for vectors. A NaN is no worse than anything; of what is equal, only zeros differ in
+                // their bits.
                 let is_better = !(if GREATEST { self <= other } else { self >= other });
                 let (bits, other_bits) = (self.to_bits().cast_signed(), other.to_bits().cast_signed());
                 let by_sign = if GREATEST { bits > other_bits } else { bits < other_bits };

@@ -6,21 +6,20 @@
 //! search     halves of a row, by keys
 //! ```
 //!
-//! The key of a float has its bits so that integers compare as floats do, a NaN above all. Nothing is allocated:
-//! there is no memory to ask for in the middle of a kernel. All CPU levels share the loops, for a sort is bound by
-//! its branches.
+//! The key of a float has its bits so that integers compare as floats do, a NaN above all. Nothing is allocated: there is
+//! no memory to ask for in the middle of a kernel. All CPU levels share the loops, for a sort is bound by its branches.
 #![allow(unsafe_code, reason = "entry points called by compiled kernels")]
 
 /// The entry point of a sort: puts the `count` elements of `source` in order into `target`, or their indices (i64).
 ///
-/// The order is ascending: -0 before +0, and NaNs behind all numbers, as the one quiet NaN. Indices are those of a
-/// stable sort that takes zeros for equal, and NaNs. Descending order is that order of keys reversed, so that NaNs
-/// come first; equal elements stay in the order of their indices.
+/// The order is ascending: -0 before +0, and NaNs behind all numbers, as the one quiet NaN. Indices are those of a stable
+/// sort that takes zeros for equal, and NaNs. Descending order is that order of keys reversed, so that NaNs come first;
+/// equal elements stay in the order of their indices.
 ///
 /// # Safety
 ///
-/// `source` must be valid for reads of `count` elements, which need no alignment; `target` must be aligned and valid
-/// for reads and writes of as many; they must not overlap.
+/// `source` must be valid for reads of `count` elements, which need no alignment; `target` must be aligned and valid for
+/// reads and writes of as many; they must not overlap.
 pub type SortFn = unsafe extern "C" fn(target: *mut u8, source: *const u8, count: usize);
 
 /// The entry point of a search: how many of the `count` elements of a sorted row are less than a value, or not greater.

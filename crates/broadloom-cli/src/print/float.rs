@@ -15,8 +15,8 @@ fn wide(value: Scalar) -> f64 {
     }
 }
 
-/// The shortest text `d.ddde-5` that parses to the value in its dtype. Of two equally near texts it takes the one
-/// with an even last digit, as NumPy does and the standard library does not.
+/// The shortest text `d.ddde-5` that parses to the value in its dtype. Of two equally near texts it takes the one with an
+/// even last digit, as NumPy does and the standard library does not.
 fn shortest(value: Scalar) -> String {
     let with = |digits: usize| format!("{:.digits$e}", wide(value));
     let is_same = |text: &String| match value {

@@ -12,8 +12,8 @@
 //! }
 //! ```
 //!
-//! By the tree, the lanes of a block are taken one after the other, each over its steps `r`, `r + 16`, .. What a
-//! register tile has of each lane stays on the stack, in the first-level cache, until all of them are folded at once.
+//! By the tree, the lanes of a block are taken one after the other, each over its steps `r`, `r + 16`, .. What a register
+//! tile has of each lane stays on the stack, in the first-level cache, until all of them are folded at once.
 
 mod extremes;
 mod ranks;
@@ -180,8 +180,8 @@ impl Generator<'_, '_, '_> {
         self.when(is_other, |generator| generator.body(&contract.prologue));
     }
 
-    /// Memory for what the rows of contractions hold: the length of their strip, its position and that of the block,
-    /// and where in the arrays they were met. Before the first time, there is no such strip.
+    /// Memory for what the rows of contractions hold: the length of their strip, its position and that of the block, and
+    /// where in the arrays they were met. Before the first time, there is no such strip.
     pub(super) fn remember_rows(&mut self) {
         let kernel = self.kernel;
         for stmt in kernel.statements() {
@@ -400,8 +400,8 @@ impl Generator<'_, '_, '_> {
             .collect()
     }
 
-    /// Combines the lanes of a block: the first with the ninth, the fifth with the thirteenth, both of these, and so
-    /// on. The results are where those of the first lane were.
+    /// Combines the lanes of a block: the first with the ninth, the fifth with the thirteenth, both of these, and so on.
+    /// The results are where those of the first lane were.
     fn fold_slots(&mut self, tile: &Tile<'_>) {
         for (slots, entry) in tile.slots.iter().zip(&tile.contract.accumulators) {
             let accumulator = std::slice::from_ref(&entry.accumulator);
@@ -502,8 +502,8 @@ impl Generator<'_, '_, '_> {
         }
     }
 
-    /// Stores the results of a tile. Those of a block of a sum are no negative zeros any more, which does not matter
-    /// for what follows.
+    /// Stores the results of a tile. Those of a block of a sum are no negative zeros any more, which does not matter for
+    /// what follows.
     fn leave(&mut self, tile: &Tile<'_>, place: Place<'_>, state: &[Val]) {
         let places = self.places(tile, place);
         let entries = tile.contract.accumulators.iter().cycle();

@@ -122,8 +122,7 @@ struct Generator<'a, 'f, 'k> {
     positions: HashMap<AxisId, ir::Value>,
     /// The bounds of the current strip of an axis.
     strips: HashMap<AxisId, (ir::Value, ir::Value)>,
-    /// For each contraction, by its first rows of results: memory that says what the rows hold which were filled for
-    /// it.
+    /// For each contraction, by its first rows of results: memory that says what the rows hold which were filled for it.
     met: HashMap<RowId, ir::Value>,
     /// The axis and the lanes of the vector loop around.
     vector: Option<(AxisId, usize)>,
@@ -357,8 +356,8 @@ impl<'f> Generator<'_, 'f, '_> {
     }
 
     /// The lanes of the loops that go over an axis one after the other, each as far as its vectors fit: what the many
-    /// lanes of bytes leave goes by as many as most loops have. An inner loop has one for short vectors: it ends once
-    /// for each step around it.
+    /// lanes of bytes leave goes by as many as most loops have. An inner loop has one for short vectors: it ends once for
+    /// each step around it.
     fn passes(&self, axis: AxisId, lanes: usize) -> SmallVec<[usize; 4]> {
         let mut passes: SmallVec<[usize; 4]> = smallvec![lanes, lanes.min(LANES), self.short_lanes(lanes), 1];
         passes.dedup();

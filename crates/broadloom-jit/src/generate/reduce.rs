@@ -215,9 +215,9 @@ impl Generator<'_, '_, '_> {
         result
     }
 
-    /// A range in steps of several vectors of lanes, each with a state of its own, as far as they fit. One waits for
-    /// what the one before it has left: where little is computed, several keep the machine busy, as long as there are
-    /// registers for them. Gives where it stops.
+    /// A range in steps of several vectors of lanes, each with a state of its own, as far as they fit. One waits for what
+    /// the one before it has left: where little is computed, several keep the machine busy, as long as there are registers
+    /// for them. Gives where it stops.
     fn several_at_once(
         &mut self,
         reduce: &Reduce,
@@ -338,8 +338,7 @@ impl Generator<'_, '_, '_> {
         narrow.collect()
     }
 
-    /// What is added to an accumulator: to one with narrower lanes, what it has before it is cast to the dtype of the
-    /// sum.
+    /// What is added to an accumulator: to one with narrower lanes, what it has before it is cast to the dtype of the sum.
     fn added(&mut self, value: ValueId, dtype: DType, lanes: DType) -> Val {
         match widened(&self.kernel.values, value) {
             Some(source) if lanes != dtype => {

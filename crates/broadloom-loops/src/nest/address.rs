@@ -96,8 +96,7 @@ impl Nest<'_> {
         Ok(self.taken(access, index, &stride, &size, position, dtype, node))
     }
 
-    /// Returns the whole sum of indices: the part that values give may be negative alone, which would count from the
-    /// end.
+    /// Returns the whole sum of indices: the part that values give may be negative alone, which would count from the end.
     fn whole<'i>(
         &mut self,
         parts: impl IntoIterator<Item = (&'i AffineIndex, Dim)>,

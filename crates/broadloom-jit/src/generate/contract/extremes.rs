@@ -13,8 +13,8 @@ use broadloom_loops::kernel::*;
 use cranelift_codegen::ir;
 
 impl Generator<'_, '_, '_> {
-    /// The contraction ahead of extremes that can take its results out of tiles: one whose tiles have all of a sum,
-    /// ahead of extremes of what is computed of its results, and of nothing that an array holds along the strip.
+    /// The contraction ahead of extremes that can take its results out of tiles: one whose tiles have all of a sum, ahead
+    /// of extremes of what is computed of its results, and of nothing that an array holds along the strip.
     pub(in crate::generate) fn ahead_of_extremes<'s>(&self, stream: &'s Stream) -> Option<&'s Contract> {
         let kernel = self.kernel;
         let [Stmt::Contract(contract)] = stream.ahead.as_slice() else { return None };

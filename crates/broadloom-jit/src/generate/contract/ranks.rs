@@ -1,5 +1,4 @@
-//! The results of blocks of an axis, by rank: rows of results beside those of a [`Contract`], and how equal ranks
-//! merge.
+//! The results of blocks of an axis, by rank: rows of results beside those of a [`Contract`], and how equal ranks merge.
 
 use crate::emit::LaneStride;
 use crate::generate::Generator;
