@@ -108,7 +108,8 @@ fn copy_sources(to: &Path, faults: &[(usize, &Fault)]) {
         if from.is_dir() {
             fs::create_dir_all(&to).expect("a directory can be made");
             let entries = fs::read_dir(&from).expect("sources can be read");
-            waiting.extend(entries.map(|entry| path.join(entry.expect("sources can be read").file_name())));
+            let names = entries.map(|entry| entry.expect("sources can be read").file_name());
+            waiting.extend(names.filter(|name| name != "target").map(|name| path.join(name)));
             continue;
         }
         let mut content = fs::read(&from).expect("sources can be read");
