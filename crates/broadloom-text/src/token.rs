@@ -3,7 +3,7 @@
 //! A line ends a statement unless a bracket is open, as in Python. `#` begins a comment, except for the mark of an
 //! input's axis that may be 1 (`x: f32[#n, 3]`): that one follows `[` or `,` within brackets and has no space after it.
 
-use crate::error::{Limit, Mistake, Problem};
+use crate::error::{Limit, Mistake};
 use crate::source::Span;
 use logos::{Lexer, Logos};
 
