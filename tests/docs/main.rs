@@ -8,6 +8,7 @@ mod gallery;
 mod language;
 mod numpy;
 mod pages;
+mod sessions;
 mod source;
 
 use broadloom::{Composed, DType, Op};

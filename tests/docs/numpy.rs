@@ -44,20 +44,20 @@ const HEAD: &str = "\
 # NumPy's functions
 
 Generated from the names of the text language by `UPDATE_DOCS=1 cargo test --test docs`; do not edit. Every function of
-NumPy's main namespace (2.4) has a line: it is *here*, by its own name or another, with the parameters that it has here
-(those with `=` may be left out); it is *spelled so*; or it is *absent*, with what to do instead. A program that uses a name
-that is not here is told the same. All names may have `np.` before them, and functions of a tensor are methods as well.
+NumPy's main namespace (2.4) has a line: it is *here*, under its own name or another, with its parameters (those with `=`
+are optional); it is *spelled so*; or it is *absent*, with what to do instead. A program that uses an absent name gets the
+same message. All names may start with `np.`, and functions of a tensor are also methods.
 
-Where results differ from NumPy's on purpose is said in [ops.md](ops.md): float sums have a fixed order, -0 is below +0, a
-literal that a dtype cannot hold is a mistake. A reduction of a tensor without axes takes the axis 0 or -1, as in NumPy.
-Slices end where an axis of constant size does; along an axis of symbolic size they are checked by each call.
+[ops.md](ops.md) says where results differ from NumPy's on purpose: float sums have a fixed order, -0 is below +0, a literal
+that a dtype cannot hold is a mistake. A reduction of a tensor without axes accepts the axis 0 or -1, as in NumPy. Slices are
+cut at the end of an axis of constant size; along an axis of symbolic size, each call checks them.
 
 | NumPy | here? | how |
 | --- | --- | --- |
 ";
 
 const OWN_HEAD: &str = "
-## What NumPy's main namespace has not
+## What NumPy's main namespace does not have
 
 | function | call |
 | --- | --- |
@@ -66,7 +66,7 @@ const OWN_HEAD: &str = "
 const KEYWORD_HEAD: &str = "
 ## Other names of parameters
 
-Parameters go by the names of torch and of the array API as well:
+Parameters also have the names of torch and of the array API:
 
 | name | is |
 | --- | --- |

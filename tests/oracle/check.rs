@@ -16,9 +16,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, LazyLock};
 
 /// Elements of all tensors of a graph together, of which the interpreter computes each.
-const MOST_ELEMENTS: i64 = 40_000;
-/// The same for one set of sizes in eight, so that fixed trees and strips come to several blocks.
-const MANY_ELEMENTS: i64 = 600_000;
+/// The second bound holds for one set of sizes in eight, so that fixed trees and strips come to several blocks.
+pub const ELEMENTS: [i64; 2] = [40_000, 600_000];
+/// The same where there are many graphs rather than many ways to run each.
+const FEWER_ELEMENTS: [i64; 2] = [4_000, 40_000];
 
 static POOL: LazyLock<Arc<rayon::ThreadPool>> = LazyLock::new(|| {
     Arc::new(rayon::ThreadPoolBuilder::new().num_threads(3).build().expect("threads can be started"))
@@ -84,6 +85,28 @@ impl Data {
 /// Whether the compiled outputs of a graph agree with the interpreter at all of some sizes, given as indices of
 /// [`SIZES`]; if not, all about it. Elements and layouts follow from the seed.
 pub fn check(built: &Built, all_sizes: &[[usize; 3]], seed: u64) -> Result<(), String> {
+    let (data, outputs) = case(built, all_sizes, seed, ELEMENTS)?;
+    compare(&built.graph, &built.named_outputs(), &data, &outputs, seed)
+}
+
+/// The same in one way and at one of the sizes, both chosen by the seed: a tenth of the work, for many more graphs.
+pub fn check_in_one_way(built: &Built, all_sizes: &[[usize; 3]], seed: u64) -> Result<(), String> {
+    let mut random = Random::new(seed, 98);
+    let sizes = all_sizes[random.below(all_sizes.len())];
+    let (data, outputs) = case(built, &[sizes], seed, FEWER_ELEMENTS)?;
+    let ways = ways();
+    let options = &ways[random.below(ways.len())];
+    let layouts = (random.below(4) == 0).then_some(&outputs[..]);
+    compare_in(options, &built.graph, &built.named_outputs(), &data, layouts)
+}
+
+/// The data of a graph at some sizes, and layouts of its outputs. `most` is as in [`data`].
+fn case(
+    built: &Built,
+    all_sizes: &[[usize; 3]],
+    seed: u64,
+    most: [i64; 2],
+) -> Result<(Vec<Data>, Vec<Lay>), String> {
     let graph = built.graph.finish(built.named_outputs()).map_err(|mistakes| mistakes.to_string())?;
     let last_case = concat!(env!("CARGO_TARGET_TMPDIR"), "/oracle-last-case.txt");
     let _ = std::fs::write(last_case, format!("{graph}\nsizes {all_sizes:?}, seed {seed}\n"));
@@ -94,9 +117,9 @@ pub fn check(built: &Built, all_sizes: &[[usize; 3]], seed: u64) -> Result<(), S
     let inputs = lays(graph.inputs().len(), &Lay::ALL);
     let outputs = lays(graph.outputs().len(), &Lay::DISTINCT);
     let numbered = (0..).zip(all_sizes);
-    let data: Vec<Data> =
-        numbered.map(|(index, sizes)| data(&graph, *sizes, Random::new(seed, index), &inputs)).collect();
-    compare(&built.graph, &built.named_outputs(), &data, &outputs, seed)
+    let of =
+        |(index, sizes): (u64, &[usize; 3])| data(&graph, *sizes, Random::new(seed, index), &inputs, most);
+    Ok((numbered.map(of).collect(), outputs))
 }
 
 /// Whether a graph with numbers in place of its symbols is accepted, with the same shapes, and computes the same bits,
@@ -107,7 +130,7 @@ pub fn check_substituted(built: &Built, all_sizes: &[[usize; 3]], seed: u64) -> 
     let symbolic = built.graph.compile(built.named_outputs()).map_err(|error| error.to_string())?;
     let dense = vec![Lay::Dense; graph.inputs().len()];
     for (index, sizes) in (0..).zip(all_sizes) {
-        let data = data(&graph, *sizes, Random::new(seed, index), &dense);
+        let data = data(&graph, *sizes, Random::new(seed, index), &dense, ELEMENTS);
         let want = &data.want[usize::from(CpuLevel::detect().is_fused())];
         if want.is_err() {
             continue;
@@ -148,37 +171,47 @@ pub fn compare(
     lays: &[Lay],
     strided: u64,
 ) -> Result<(), String> {
-    for (way, options) in ways().into_iter().enumerate() {
+    for (way, options) in ways().iter().enumerate() {
         // Code for other layouts takes long to compile: not in every way.
         let layouts = (strided >> way & 1 == 1).then_some(lays);
-        let compiled =
-            catch_unwind(AssertUnwindSafe(|| graph.compile_with(outputs.iter().copied(), &options)));
-        let executable = match compiled {
-            Ok(Ok(executable)) => executable,
-            Ok(Err(error)) => return Err(format!("does not compile: {error}\n{options:?}")),
-            Err(_) => return Err(format!("compiling panics\n{options:?}")),
-        };
-        let level = options.level.unwrap_or_else(CpuLevel::detect);
-        let results = catch_unwind(AssertUnwindSafe(|| {
-            for data in data {
-                let want = &data.want[usize::from(level.is_fused())];
-                run(&executable, data, want, None)?;
-                if layouts.is_some() {
-                    run(&executable, data, want, layouts)?;
-                }
-            }
-            Ok(())
-        }));
-        let problem = match results {
-            Ok(Ok(())) => continue,
-            Ok(Err(problem)) => problem,
-            Err(_) => "running panics".to_string(),
-        };
-        let explanation = executable.explain();
-        let graph = executable.graph();
-        return Err(format!("{problem}\n\n{graph}\n{explanation}\nlevel {level}, {options:?}"));
+        compare_in(options, graph, outputs, data, layouts)?;
     }
     Ok(())
+}
+
+/// The same in one way: on dense arrays, and if `layouts` are given, on arrays of other layouts as well.
+fn compare_in(
+    options: &CompileOptions,
+    graph: &Graph,
+    outputs: &[(&str, Tensor)],
+    data: &[Data],
+    layouts: Option<&[Lay]>,
+) -> Result<(), String> {
+    let compiled = catch_unwind(AssertUnwindSafe(|| graph.compile_with(outputs.iter().copied(), options)));
+    let executable = match compiled {
+        Ok(Ok(executable)) => executable,
+        Ok(Err(error)) => return Err(format!("does not compile: {error}\n{options:?}")),
+        Err(_) => return Err(format!("compiling panics\n{options:?}")),
+    };
+    let level = options.level.unwrap_or_else(CpuLevel::detect);
+    let results = catch_unwind(AssertUnwindSafe(|| {
+        for data in data {
+            let want = &data.want[usize::from(level.is_fused())];
+            run(&executable, data, want, None)?;
+            if layouts.is_some() {
+                run(&executable, data, want, layouts)?;
+            }
+        }
+        Ok(())
+    }));
+    let problem = match results {
+        Ok(Ok(())) => return Ok(()),
+        Ok(Err(problem)) => problem,
+        Err(_) => "running panics".to_string(),
+    };
+    let explanation = executable.explain();
+    let graph = executable.graph();
+    Err(format!("{problem}\n\n{graph}\n{explanation}\nlevel {level}, {options:?}"))
 }
 
 /// Concrete shapes of expressions at some sizes; what cannot be computed, or is negative, is 0.
@@ -197,9 +230,16 @@ fn elements(graph: &CheckedGraph, sizes: &[usize; 3]) -> i64 {
     graph.exprs().map(|expr| count(graph.shape(expr))).chain(inputs).fold(0, i64::saturating_add)
 }
 
-/// Sizes, reduced until the interpreter is done soon, and inputs of these sizes.
-pub fn data(graph: &CheckedGraph, mut chosen: [usize; 3], mut random: Random, lays: &[Lay]) -> Data {
-    let most = if random.below(8) == 0 { MANY_ELEMENTS } else { MOST_ELEMENTS };
+/// Sizes, reduced until the interpreter is done soon, and inputs of these sizes. All tensors have at most as many
+/// elements as the first of `most` says, and for one set of sizes in eight as the second.
+pub fn data(
+    graph: &CheckedGraph,
+    mut chosen: [usize; 3],
+    mut random: Random,
+    lays: &[Lay],
+    most: [i64; 2],
+) -> Data {
+    let most = most[usize::from(random.below(8) == 0)];
     let kept = random.below(3);
     let sizes = loop {
         let sizes = chosen.map(|size| SIZES[size]);

@@ -2,7 +2,7 @@
 
 use crate::arrays::{Random, read};
 use crate::build::Built;
-use crate::check::{Data, data, difference, is_of_sizes};
+use crate::check::{Data, ELEMENTS, data, difference, is_of_sizes};
 use broadloom::{
     ArrayInfo, ArrayView, ChunkError, Chunked, CompileOptions, CpuLevel, Inputs, Outputs, Scalar, Threads,
 };
@@ -64,7 +64,7 @@ pub fn check(built: &Built, all_sizes: &[[usize; 3]], seed: u64, tally: &mut Tal
         tally.by_blocks += usize::from(chunked.multiple() == 1024);
         let dense = vec![crate::arrays::Lay::Dense; graph.inputs().len()];
         for (index, sizes) in (0..).zip(all_sizes) {
-            let data = data(graph, *sizes, Random::new(seed, index), &dense);
+            let data = data(graph, *sizes, Random::new(seed, index), &dense, ELEMENTS);
             let want = &data.want[usize::from(CpuLevel::detect().is_fused())];
             let mut random = Random::new(seed, 1000 + index);
             let got = run(&chunked, &data, &mut random, tally);

@@ -40,12 +40,10 @@ fn config(least: u32) -> Config {
     config
 }
 
-#[test]
-fn compiled_code_computes_what_the_interpreter_does() {
-    let result = TestRunner::new(config(0)).run(&recipe::recipe(), |recipe| {
-        let built = build::build(&recipe);
-        check::check(&built, &recipe.sizes, recipe.seed).map_err(TestCaseError::fail)
-    });
+/// Checks each graph of a run; the smallest that fails is printed with its recipe.
+fn each_graph(config: Config, check: impl Fn(&build::Built, &recipe::Recipe) -> Result<(), String>) {
+    let result = TestRunner::new(config)
+        .run(&recipe::recipe(), |recipe| check(&build::build(&recipe), &recipe).map_err(TestCaseError::fail));
     match result {
         Ok(()) => {}
         Err(TestError::Fail(reason, recipe)) => panic!("{}\n{recipe:?}", reason.message()),
@@ -54,21 +52,30 @@ fn compiled_code_computes_what_the_interpreter_does() {
 }
 
 #[test]
+fn compiled_code_computes_what_the_interpreter_does() {
+    each_graph(config(0), |built, recipe| check::check(built, &recipe.sizes, recipe.seed));
+}
+
+/// Each graph in one way only, so that many can run: docs/trust.md has the runs on record.
+///
+/// ```text
+/// PROPTEST_CASES=50000 PROPTEST_RNG_SEED=1 cargo test --release --test oracle many_graphs -- --ignored
+/// ```
+#[test]
+#[ignore = "takes minutes in release"]
+fn many_graphs_each_in_one_way() {
+    each_graph(config(0), |built, recipe| check::check_in_one_way(built, &recipe.sizes, recipe.seed));
+}
+
+#[test]
 fn chunks_of_rows_give_the_same_bits() {
     let tally = RefCell::default();
     let mut config = config(0);
     config.cases *= 2;
     config.rng_seed = RngSeed::Fixed(41);
-    let result = TestRunner::new(config).run(&recipe::recipe(), |recipe| {
-        let built = build::build(&recipe);
-        chunks::check(&built, &recipe.sizes, recipe.seed, &mut tally.borrow_mut())
-            .map_err(TestCaseError::fail)
+    each_graph(config, |built, recipe| {
+        chunks::check(built, &recipe.sizes, recipe.seed, &mut tally.borrow_mut())
     });
-    match result {
-        Ok(()) => {}
-        Err(TestError::Fail(reason, recipe)) => panic!("{}\n{recipe:?}", reason.message()),
-        Err(TestError::Abort(reason)) => panic!("{}", reason.message()),
-    }
     let tally: chunks::Tally = tally.into_inner();
     let reached =
         [tally.cut, tally.several_passes, tally.by_blocks, tally.tails, tally.reduced, 2 * tally.best];
@@ -80,15 +87,7 @@ fn numbers_in_place_of_symbols_change_nothing() {
     let mut config = config(0);
     config.cases /= 4;
     config.rng_seed = RngSeed::Fixed(77);
-    let result = TestRunner::new(config).run(&recipe::recipe(), |recipe| {
-        let built = build::build(&recipe);
-        check::check_substituted(&built, &recipe.sizes, recipe.seed).map_err(TestCaseError::fail)
-    });
-    match result {
-        Ok(()) => {}
-        Err(TestError::Fail(reason, recipe)) => panic!("{}\n{recipe:?}", reason.message()),
-        Err(TestError::Abort(reason)) => panic!("{}", reason.message()),
-    }
+    each_graph(config, |built, recipe| check::check_substituted(built, &recipe.sizes, recipe.seed));
 }
 
 #[test]

@@ -238,7 +238,7 @@ mod tests {
     use super::*;
     use clap::CommandFactory;
 
-    /// Words as a shell makes them, without what is done with the output.
+    /// Splits a command into words as a shell does, without redirections.
     fn words(line: &str) -> Vec<String> {
         let line = line.split(['>', '|']).find(|part| part.contains("broadloom ")).unwrap_or(line);
         let mut words = vec![String::new()];

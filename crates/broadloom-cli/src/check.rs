@@ -8,7 +8,7 @@ use crate::terminal::Terminal;
 /// `broadloom check`.
 ///
 /// # Errors
-/// Every mistake in the program.
+/// Returns every mistake in the program.
 pub fn run(args: &CheckArgs, terminal: &Terminal) -> Result<(), Failure> {
     let graph = program::checked(&args.program, terminal)?;
     if args.print {

@@ -8,7 +8,7 @@ use clap::CommandFactory;
 /// `broadloom completions`.
 ///
 /// # Errors
-/// If standard output cannot be written.
+/// Returns an error if standard output cannot be written.
 pub fn run(args: &CompletionsArgs, terminal: &Terminal) -> Result<(), Failure> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), "broadloom", &mut script);

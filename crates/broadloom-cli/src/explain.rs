@@ -9,7 +9,7 @@ use broadloom::{CompileOptions, Executable};
 /// `broadloom explain`.
 ///
 /// # Errors
-/// Every mistake in the program, and what the compiler cannot do.
+/// Returns every mistake in the program, and what the compiler cannot do.
 pub fn run(args: &ExplainArgs, terminal: &Terminal) -> Result<(), Failure> {
     let graph = program::checked(&args.program, terminal)?;
     let explanation = Executable::compile(&graph, &CompileOptions::default())?.explain();

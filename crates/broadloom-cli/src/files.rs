@@ -26,7 +26,7 @@ impl Partial {
     /// have left in the folder is removed.
     ///
     /// # Errors
-    /// If it cannot be made, or what is there is no file to be replaced.
+    /// Returns an error if it cannot be made, or what is there is no file to be replaced.
     pub fn create(path: &Path) -> Result<Partial, Failure> {
         let failed = |error: io::Error| unwritable(path, &error);
         let link = path.symlink_metadata().is_ok_and(|metadata| metadata.is_symlink());
@@ -75,7 +75,7 @@ impl Partial {
     /// Another handle of the file.
     ///
     /// # Errors
-    /// If the system has none.
+    /// Returns an error if the system has none.
     pub fn file(&self) -> io::Result<File> {
         self.temporary.as_file().try_clone()
     }
@@ -87,7 +87,7 @@ impl Partial {
     /// Gives the file its name.
     ///
     /// # Errors
-    /// If that is impossible; then what was there is there still.
+    /// Returns an error if that is impossible; then what was there is there still.
     pub fn persist(self) -> io::Result<()> {
         self.temporary.persist(&self.path).map(drop).map_err(|error| error.error)
     }
@@ -115,7 +115,7 @@ fn remove_stale(folder: &Path) {
 /// Writes a file.
 ///
 /// # Errors
-/// If that is impossible; then what was there is there still.
+/// Returns an error if that is impossible; then what was there is there still.
 pub fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
     let partial = Partial::create(path)?;
     let written = partial.file().and_then(|mut file| file.write_all(bytes));

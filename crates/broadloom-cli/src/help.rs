@@ -6,12 +6,12 @@ use crate::terminal::Terminal;
 use clap::CommandFactory;
 
 /// Generated and compared with the source by the workspace's tests.
-const LANGUAGE: &str = include_str!("../../../docs/language.md");
+const LANGUAGE: &str = include_str!("../pages/language.md");
 
 /// `broadloom help`.
 ///
 /// # Errors
-/// If there is no such topic.
+/// Returns an error if there is no such topic.
 pub fn run(args: &HelpArgs, terminal: &Terminal) -> Result<(), Failure> {
     let mut cli = Cli::command();
     // The names of commands below the program's, as their own `--help` has them.

@@ -1,4 +1,4 @@
-//! Cleans up when the program is interrupted, so that nothing is left behind.
+//! Removes incomplete files when the program is interrupted.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, Once, PoisonError};
@@ -6,8 +6,7 @@ use std::sync::{Mutex, Once, PoisonError};
 /// Files that are not complete.
 static TEMPORARY: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
-/// Sees to it that a file is removed if Ctrl-C, or a request to end, stops the program. One that was renamed meanwhile
-/// stays.
+/// Removes a file if Ctrl-C or a termination signal stops the program. A file that was renamed meanwhile stays.
 pub fn remove_if_interrupted(path: &Path) {
     static WATCH: Once = Once::new();
     WATCH.call_once(watch);
@@ -20,11 +19,11 @@ fn remove() {
     }
 }
 
-/// Ends when a signal comes, with the exit code that shells give a program that it ended.
+/// Ends the process on a signal, with the exit code that shells report for it.
 #[cfg(unix)]
 fn watch() {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-    // Where signals cannot be watched for, they end the program as they do.
+    // Without a handler, signals end the program by default.
     let Ok(mut signals) = signal_hook::iterator::Signals::new([SIGHUP, SIGINT, SIGTERM]) else { return };
     std::thread::spawn(move || {
         if let Some(signal) = signals.forever().next() {
@@ -36,7 +35,7 @@ fn watch() {
 
 #[cfg(not(unix))]
 fn watch() {
-    /// As shells count a program that Ctrl-C ended.
+    /// The exit code that shells report after Ctrl-C.
     const INTERRUPTED: i32 = 130;
     let _ = ctrlc::set_handler(|| {
         remove();

@@ -7,7 +7,7 @@ use broadloom_ir::ExprId;
 use broadloom_ir::graph::{Node, View};
 use std::collections::HashMap;
 
-/// The names along an axis, and what they are names of.
+/// The names along an axis, and the input that they come from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Label {
     pub of: String,
@@ -22,8 +22,8 @@ pub struct Labels(HashMap<String, Vec<Option<Label>>>);
 type Axes = Vec<Option<usize>>;
 
 impl Labels {
-    /// Follows groups from the reductions that make them to the results, through operations that leave every element
-    /// where it is along its axis.
+    /// Follows groups from the reductions that make them to the results, through operations that keep each element's
+    /// index along the axis.
     pub fn new(graph: &CheckedGraph, inputs: &[Opened]) -> Labels {
         if inputs.iter().all(|input| input.source.names().is_none()) {
             return Labels::default();
@@ -78,7 +78,7 @@ fn of_node(graph: &CheckedGraph, expr: ExprId, known: &HashMap<ExprId, Axes>, in
             let common = |axis: usize| {
                 let mut groups = operands.iter().filter_map(|axes| axes.get(axis).copied().flatten());
                 let first = groups.next()?;
-                // What belongs to groups of two columns has the names of neither.
+                // A result grouped by two different columns has the names of neither.
                 groups.all(|group| group == first).then_some(first)
             };
             (0..rank).map(common).collect()
@@ -109,7 +109,7 @@ fn of_node(graph: &CheckedGraph, expr: ExprId, known: &HashMap<ExprId, Axes>, in
     }
 }
 
-/// What the groups of an operand are of a result to which it broadcasts. One that stretches is not that of all elements.
+/// The groups of a result that an operand broadcasts to. A stretched axis has no groups.
 fn stretched(graph: &CheckedGraph, expr: ExprId, operand: ExprId, groups: Axes) -> Axes {
     let (shape, own) = (graph.shape(expr), graph.shape(operand));
     let new = shape.rank().saturating_sub(groups.len());

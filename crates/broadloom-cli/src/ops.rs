@@ -1,5 +1,5 @@
-//! The reference of functions for a terminal: the page generated from the tables of the source, and what the text
-//! language knows of other functions.
+//! The reference of functions for a terminal: the page generated from the tables of the source, and the text language's
+//! explanations of other functions.
 
 use crate::args::OpsArgs;
 use crate::failure::Failure;
@@ -9,9 +9,9 @@ use broadloom_text::{Given, Program};
 use std::fmt::Write;
 
 /// Generated from the tables of the source and compared with them by the workspace's tests.
-const PAGE: &str = include_str!("../../../docs/ops.md");
+const PAGE: &str = include_str!("../pages/ops.md");
 
-/// An operation: the heads of its table's columns with its cells.
+/// An operation: the column headers of its table, with its cells.
 struct Op {
     section: &'static str,
     cells: Vec<(&'static str, String)>,
@@ -49,7 +49,7 @@ fn ops() -> Vec<Op> {
 /// `broadloom ops`.
 ///
 /// # Errors
-/// If there is no operation of the name.
+/// Returns an error if there is no operation of the name.
 pub fn run(args: &OpsArgs, terminal: &Terminal) -> Result<(), Failure> {
     let ops = ops();
     match &args.name {
@@ -114,7 +114,7 @@ fn one(ops: &[Op], name: &str) -> Result<String, Failure> {
     Ok(text)
 }
 
-/// The shape of the result, which is one rule for each of the page's tables.
+/// The rule for the result's shape; each table of the page has one.
 fn shapes(op: &Op) -> &'static str {
     match op.section {
         "Elementwise" | "Made of these" => "operands broadcast",
@@ -123,7 +123,7 @@ fn shapes(op: &Op) -> &'static str {
     }
 }
 
-/// The dtype of the result for some of operands, as the language finds it.
+/// The dtype of the result for some operand dtypes, computed by the language.
 fn dtypes(own: &str) -> String {
     let Some(usage) = broadloom_text::usage(own) else { return String::new() };
     let (_, parameters) = usage.split_once('(').unwrap_or_default();
@@ -135,7 +135,7 @@ fn dtypes(own: &str) -> String {
         let [result] = graph.outputs() else { return None };
         Some(format!("{dtype} -> {}", graph.dtype(result.expr)))
     };
-    // Some may be left out and not all of them, such as the bounds of `clip`.
+    // Some arguments are optional, but not all at once, such as the bounds of `clip`.
     let result = |dtype| (needed..=needed + 2).find_map(|count| result_of(count, dtype));
     let tried = [DType::Bool, DType::U8, DType::I64, DType::F32, DType::F64];
     tried.into_iter().filter_map(result).collect::<Vec<String>>().join(", ")

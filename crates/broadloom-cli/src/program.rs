@@ -51,7 +51,7 @@ fn size(text: &str) -> Result<(String, usize), String> {
     Ok((name.trim().to_owned(), size))
 }
 
-/// A number without a sign, in Python's notation, that is whole and represented exactly.
+/// Reads a whole number without a sign, in Python's notation, that is exact.
 fn whole(text: &str) -> Option<usize> {
     let digits = |text: &str| {
         let is_plain = text.starts_with(|first: char| first.is_ascii_digit())
@@ -80,7 +80,7 @@ fn delimiter(text: &str) -> Result<u8, String> {
     }
 }
 
-/// A program's text and what it is called in messages.
+/// The text of a program and its name in messages.
 #[derive(Debug)]
 struct Text {
     name: String,
@@ -93,17 +93,17 @@ pub struct Loaded {
     pub graph: CheckedGraph,
     /// The inputs that have data.
     pub inputs: Vec<Opened>,
-    /// How long it took to look into files, to know what inputs are.
+    /// The time to inspect the input files.
     pub reading: Duration,
-    /// What the indices of results stand for.
+    /// The meaning of the indices of results.
     pub labels: Labels,
     program: Program,
 }
 
 impl ProgramArgs {
-    /// The inputs as they were written.
+    /// The inputs as given.
     fn inputs(&self) -> impl Iterator<Item = &OsStr> {
-        // With a file, the first of the words is no expression.
+        // With --file, the first word is not an expression.
         let first = self.expression.as_ref().filter(|_| self.file.is_some());
         first.into_iter().chain(&self.inputs).map(OsString::as_os_str)
     }
@@ -137,7 +137,7 @@ fn read(path: &Path) -> Result<Text, Failure> {
     let is_stdin = path == Path::new(STDIO);
     let name = if is_stdin { STDIN.to_owned() } else { path.display().to_string() };
     let mut text = String::new();
-    // One byte more than is accepted, so that the parser says that it is too long.
+    // Read one byte more than accepted, so that the parser reports that it is too long.
     let most = Limits::default().length as u64 + 1;
     let result = if is_stdin {
         std::io::stdin().lock().take(most).read_to_string(&mut text)
@@ -152,10 +152,10 @@ fn read(path: &Path) -> Result<Text, Failure> {
 }
 
 impl Loaded {
-    /// The graph for any number of rows, where the data that the program does not declare have `length` of them.
+    /// The graph for any number of rows, if the data that the program does not declare have `length` rows.
     ///
     /// # Errors
-    /// If the program is one for this number only.
+    /// Returns an error if the program works only for this number.
     pub fn by_rows(&self, length: usize) -> Result<CheckedGraph, Mistakes> {
         let is_taken = |name: &str| self.graph.symbols().iter().any(|symbol| *symbol.name == *name);
         let symbol = if is_taken("rows") { "rows_of_the_inputs" } else { "rows" };
@@ -173,16 +173,16 @@ impl Loaded {
 /// The graph of a program. Inputs without data are declared by the program itself or by `name:f32[n]`.
 ///
 /// # Errors
-/// Those of [`load`].
+/// Returns the errors of [`load`].
 pub fn checked(args: &ProgramArgs, terminal: &Terminal) -> Result<CheckedGraph, Failure> {
     Ok(load(args, terminal)?.graph)
 }
 
-/// The graph of a program and its inputs, whose elements are not read yet. What the program does not declare is what
-/// the data are.
+/// The graph of a program and its inputs, whose elements are not read yet. The data determine inputs that the program
+/// does not declare.
 ///
 /// # Errors
-/// Every mistake in the program, and files that cannot be opened.
+/// Returns every mistake in the program, and files that cannot be opened.
 pub fn load(args: &ProgramArgs, terminal: &Terminal) -> Result<Loaded, Failure> {
     let first = args.expression.as_deref().map(OsStr::as_encoded_bytes).unwrap_or_default();
     let may_be_option = first.starts_with(b"-o") || first.starts_with(b"-f");
@@ -204,7 +204,7 @@ fn understand(args: &ProgramArgs, terminal: &Terminal) -> Result<Loaded, Failure
     let missing = program.missing_inputs();
     let constants = program.constants();
 
-    // What the program misses has to be opened first, to know what it is.
+    // Open the inputs that the program does not declare, to know their dtypes and shapes.
     let mut files = Files::new(TableOptions { delimiter: args.delimiter, missing: args.missing.clone() });
     let mut inputs: Vec<Opened> = Vec::new();
     let is_missing = |name: &str| missing.contains(&name) || constants.contains(&name);
@@ -275,7 +275,7 @@ fn understand(args: &ProgramArgs, terminal: &Terminal) -> Result<Loaded, Failure
     Ok(Loaded { graph, inputs, reading, labels, program })
 }
 
-/// What an input without data is.
+/// The declaration of an input without data.
 fn declaration(argument: &Argument) -> Option<&str> {
     match argument {
         Argument::Declared { text } => Some(text),
@@ -283,7 +283,7 @@ fn declaration(argument: &Argument) -> Option<&str> {
     }
 }
 
-/// Adds inputs. One with a name on the command line comes before those of files with names of their own.
+/// Adds inputs. A name on the command line takes precedence over names in files.
 fn add(inputs: &mut Vec<Opened>, further: Vec<Opened>) -> Result<(), Failure> {
     for input in further {
         let Some(known) = inputs.iter_mut().find(|known| known.name == input.name) else {
@@ -302,7 +302,7 @@ fn add(inputs: &mut Vec<Opened>, further: Vec<Opened>) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Says how an input is given that the program uses and nobody gave.
+/// Explains how to give an input that the program uses and that is missing.
 fn unmet<'a>(failure: Failure, unknown: Option<&str>, unused: impl Iterator<Item = &'a str>) -> Failure {
     let Some(name) = unknown else { return failure };
     match broadloom_text::nearest(name, unused) {

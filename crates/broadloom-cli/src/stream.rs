@@ -11,27 +11,27 @@ use broadloom::{AnyArray, Chunked, CompileOptions, Executable, Inputs, Outputs};
 use broadloom_ir::dim::Dim;
 use indicatif::{ProgressBar, ProgressStyle};
 
-/// Inputs of so many bytes together are large.
+/// From this many bytes of all inputs together, they are large.
 const LARGE: usize = 64 << 20;
-/// About how many bytes of inputs a chunk has.
+/// The approximate bytes of inputs in a chunk.
 const CHUNK: usize = 8 << 20;
-/// Chunks that would have to be larger are no help.
+/// The largest useful chunk, in bytes.
 const MOST: usize = 256 << 20;
 
 /// A program that runs over its rows.
 pub struct Stream {
     chunked: Chunked,
-    /// How many rows there are.
+    /// The number of rows.
     length: usize,
-    /// How many are computed at once.
+    /// The number of rows in a chunk.
     chunk: usize,
 }
 
 impl Stream {
-    /// The program by rows, if its inputs are large, or chunks are asked for, and it can be computed so.
+    /// The program in chunks of rows, if its inputs are large or chunks are requested, and it supports chunks.
     ///
     /// # Errors
-    /// If chunks are asked for and that is impossible.
+    /// Returns an error if chunks are requested and impossible.
     pub fn new(
         loaded: &Loaded,
         kernel: &Executable,
@@ -78,7 +78,7 @@ impl Stream {
             Err(error) if args.chunk.is_some() => return Err(error.into()),
             Err(error) => return refuse(error.to_string()),
         };
-        // What does not fit is told better of whole arrays.
+        // A run on whole arrays explains better what does not fit.
         let is_streamed = |input: &Opened| chunked.streamed().iter().any(|info| info.name == input.name);
         if loaded.inputs.iter().any(|input| is_streamed(input) && !has_rows(&input)) {
             return Ok(None);
@@ -99,10 +99,10 @@ impl Stream {
         Ok(Some(Stream { chunked, length, chunk }))
     }
 
-    /// Reads, computes and writes all rows, and gives the results that are not rows.
+    /// Reads, computes and writes all rows. Returns the results that are not rows.
     ///
     /// # Errors
-    /// If files cannot be read or written, or data have no result.
+    /// Returns an error if files cannot be read or written, or data have no result.
     pub fn run(
         &self,
         loaded: &Loaded,
@@ -160,7 +160,7 @@ impl Stream {
     }
 }
 
-/// How far it is, on a terminal.
+/// The progress bar, on a terminal.
 fn progress(length: usize, passes: usize, terminal: &Terminal) -> ProgressBar {
     if !terminal.shows_progress() {
         return ProgressBar::hidden();

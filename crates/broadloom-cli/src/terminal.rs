@@ -30,13 +30,13 @@ enum Color {
     Never,
 }
 
-/// The two streams, as the user wants them.
+/// The two output streams, as the user configured them.
 #[derive(Debug)]
 pub struct Terminal {
     is_colored: bool,
     is_quiet: bool,
     is_verbose: bool,
-    /// The program that messages speak of. It is noted here and not by every command, so that none can forget it.
+    /// The program that messages point into. It is stored here, so that no command can forget it.
     places: OnceCell<TextPlaces>,
 }
 
@@ -54,13 +54,13 @@ impl Terminal {
         Terminal { is_colored, is_quiet: args.quiet, is_verbose: args.verbose, places: OnceCell::new() }
     }
 
-    /// Errors of running point into this program from now on.
+    /// Makes runtime errors point into this program from now on.
     pub fn speak_of(&self, places: TextPlaces) {
         // A command runs one program.
         let _ = self.places.set(places);
     }
 
-    /// Says why a command ended early; gives its exit code.
+    /// Reports why a command ended early, and returns its exit code.
     pub fn fail(&self, failure: &Failure) -> ExitCode {
         if let Some(text) = failure.text(self.is_colored, self.places.get()) {
             self.message(&text);
@@ -68,7 +68,7 @@ impl Terminal {
         failure.exit_code()
     }
 
-    /// Says what may be wrong.
+    /// Prints a warning.
     pub fn warn(&self, headline: impl Into<String>, help: Option<&str>) {
         if !self.is_quiet {
             let mut text = Text::message(Style::Warning, "warning".to_owned(), headline.into());
@@ -79,39 +79,39 @@ impl Terminal {
         }
     }
 
-    /// Says what is done, if the user wants to know.
+    /// Prints a step, if the user wants to see steps.
     pub fn note(&self, what: impl FnOnce() -> String) {
         if self.is_verbose {
             self.message(&what());
         }
     }
 
-    /// Whether somebody looks at how far the work is.
+    /// Whether to show progress.
     pub fn shows_progress(&self) -> bool {
         !self.is_quiet && io::stderr().is_terminal()
     }
 
-    /// Whether standard output is what somebody looks at, and no file or pipe.
+    /// Whether standard output is a terminal.
     pub fn is_watched(&self) -> bool {
         io::stdout().is_terminal()
     }
 
-    /// A message that was asked for.
+    /// Prints a requested message.
     pub fn message(&self, text: &str) {
-        // There is nowhere to say that this failed.
+        // There is nowhere left to report a failure.
         let _ = writeln!(io::stderr().lock(), "{text}");
     }
 
     /// Writes data to standard output.
     ///
     /// # Errors
-    /// If that cannot be written; a silent failure with success if its reader has gone.
+    /// Returns an error if it cannot be written; a silent one, with exit code 0, if the reader is gone.
     pub fn write(&self, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Failure> {
         let mut out = BufWriter::new(io::stdout().lock());
         match write(&mut out).and_then(|()| out.flush()) {
             Ok(()) => Ok(()),
             Err(error) => {
-                // What is left is not written when the buffer is dropped.
+                // Flush here: dropping the buffer would ignore errors.
                 drop(out.into_parts());
                 match error.kind() {
                     ErrorKind::BrokenPipe => Err(Failure::closed()),
@@ -125,7 +125,7 @@ impl Terminal {
     /// Writes text to standard output.
     ///
     /// # Errors
-    /// Those of [`Terminal::write`].
+    /// Returns the errors of [`Terminal::write`].
     pub fn print(&self, text: impl Display) -> Result<(), Failure> {
         self.write(|out| write!(out, "{text}"))
     }

@@ -6,13 +6,13 @@ use rayon::ThreadPoolBuilder;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
-/// Most threads that are started; more than any machine is faster with.
+/// The most threads to start; more do not help on any machine.
 const MOST: usize = 1024;
 
-/// So many threads, or as many as there are processors.
+/// Starts the given number of threads, or one per processor.
 ///
 /// # Errors
-/// If they cannot be started.
+/// Returns an error if they cannot be started.
 pub fn threads(count: Option<NonZeroUsize>) -> Result<Threads, Failure> {
     match count.map(NonZeroUsize::get) {
         None => Ok(Threads::Global),

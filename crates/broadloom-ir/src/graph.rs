@@ -191,6 +191,9 @@ pub struct Graph {
     pub(crate) warnings: Vec<Mistake>,
     /// Shapes known to be small enough, so that the elements of a common shape are counted only once.
     sized: HashSet<Shape>,
+    /// The number of expressions requested so far, equal ones included, and how many may be.
+    requested: usize,
+    most_requested: usize,
 }
 
 impl Default for Graph {
@@ -234,7 +237,21 @@ impl Graph {
             warns_of_pointwise: false,
             warnings: Vec::new(),
             sized: HashSet::new(),
+            requested: 0,
+            most_requested: usize::MAX,
         }
+    }
+
+    /// Limits the expressions that builder calls may request, those that a call is composed of and equal ones
+    /// included. Beyond the limit, calls report [`Problem::TooLarge`]. This bounds memory and time for graphs of
+    /// untrusted origin; without a call of this method, only the range of ids is a limit.
+    pub fn limit_requests(&mut self, most: usize) {
+        self.most_requested = most;
+    }
+
+    /// Returns whether more expressions were requested than the [limit](Graph::limit_requests) allows.
+    pub fn is_exhausted(&self) -> bool {
+        self.requested > self.most_requested
     }
 
     /// Declares an array that the caller passes. The same name with the same dtype and shape is the same input.
@@ -417,6 +434,10 @@ impl Graph {
         obligations: Vec<(Dim, Requirement)>,
         site: Site,
     ) -> Result<ExprId, Problem> {
+        self.requested = self.requested.saturating_add(1);
+        if self.is_exhausted() {
+            return Err(Problem::TooLarge);
+        }
         self.check_size(&shape)?;
         let key = (node, dtype, shape);
         if let Some(&known) = self.interned.get(&key) {

@@ -34,6 +34,7 @@ use broadloom_ir::reduce::ReduceOp;
 use broadloom_ir::shape::Shape;
 use broadloom_ir::{ExprId, InputId, SymbolId, define_ids};
 use smallvec::{SmallVec, smallvec};
+use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
 
 define_ids! {
@@ -236,6 +237,9 @@ pub(crate) struct Flat {
     memo: HashMap<ExprId, FlatId>,
     /// The expressions that are summed.
     summed: HashSet<ExprId>,
+    /// The number of values that may still be made.
+    budget: Cell<usize>,
+    max_values: usize,
 }
 
 /// Replaces some symbols in shapes by numbers.
@@ -267,6 +271,8 @@ impl Flat {
             strides: HashMap::new(),
             memo: HashMap::new(),
             summed: summed(graph),
+            budget: Cell::new(options.max_values),
+            max_values: options.max_values,
         };
         for (index, input) in graph.inputs().iter().enumerate() {
             let layout = options.inputs.get(index).cloned().unwrap_or(Layout::Dense);
@@ -284,6 +290,7 @@ impl Flat {
             flat.buffer(&output.name, Role::Output(index), graph.dtype(output.expr), shape, layout);
         }
         for expr in graph.exprs() {
+            flat.spend()?;
             let id = flat.translate(graph, expr)?;
             flat.memo.insert(expr, id);
         }
@@ -293,6 +300,17 @@ impl Flat {
             flat.outputs.push(node);
         }
         Ok(flat)
+    }
+
+    /// Counts a value that is made, in any attempt at a kernel.
+    ///
+    /// # Errors
+    /// Returns an error if there are more than the options allow.
+    pub fn spend(&self) -> Result<(), LowerError> {
+        let too_many = LowerError::TooManyValues { most: self.max_values };
+        let left = self.budget.get().checked_sub(1).ok_or(too_many)?;
+        self.budget.set(left);
+        Ok(())
     }
 
     pub fn node(&self, id: FlatId) -> &FlatNode {

@@ -125,6 +125,8 @@ pub struct LowerOptions {
     /// Shapes of results with too few elements for the threads to share: the threads share the reduced axis
     /// instead, with partial results.
     pub shared: Vec<Shape>,
+    /// The most values that lowering may make, in kernels and in attempts that it gives up.
+    pub max_values: usize,
 }
 
 impl LowerOptions {
@@ -143,6 +145,7 @@ impl LowerOptions {
             tail: None,
             sizes: Vec::new(),
             shared: Vec::new(),
+            max_values: usize::MAX,
         }
     }
 }
@@ -162,6 +165,14 @@ pub enum LowerError {
         "a concat gives an axis of one element, and only the sizes at run time decide which operand has it; write `where(condition, a, b)` instead, or give the sizes as numbers"
     )]
     UndecidedJoin,
+    /// Lowering makes more values than [`LowerOptions::max_values`] allows.
+    #[error(
+        "the loops of the expression have more than {most} values, the limit of these options; split the expression, or raise `max_values`"
+    )]
+    TooManyValues {
+        /// The limit.
+        most: usize,
+    },
     /// A size cannot be computed.
     #[error("a size of the expression cannot be computed: {0}")]
     Size(#[from] DimError),

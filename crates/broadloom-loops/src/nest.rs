@@ -285,6 +285,7 @@ impl<'a> Nest<'a> {
             if missing.is_empty() {
                 let args: SmallVec<[ValueId; 4]> =
                     operands.iter().map(|operand| self.memo[operand]).collect();
+                self.flat.spend()?;
                 let value = self.build(node, &map, &args)?;
                 self.memo.insert((node, map), value);
                 stack.pop();

@@ -5,15 +5,15 @@
 //!                                                                            ──▶ times 2^q
 //! ```
 //!
-//! The last step starts from a residue that is exact but for one rounding, so little more than the final
-//! rounding is left of the error: cubes have exact roots.
+//! The last step starts from a residue with a single rounding, so the error is little more than the final rounding:
+//! cubes have exact roots.
 
 use crate::exact::minus_product;
 use crate::float::{Float, polynomial};
 use crate::level::Level;
 use crate::log::split;
 
-/// What the cube root needs per format.
+/// The constants of the cube root for a format.
 pub trait CbrtTable: Float {
     const THIRD: Self;
     /// 2^(1/3) and 2^(-1/3).

@@ -1,4 +1,4 @@
-//! The error function, its complement, and the Gaussian unit made of it.
+//! The error function, its complement, and the Gaussian unit based on it.
 //!
 //! ```text
 //! |x| small: erf x = x + x P(x^2)
@@ -6,24 +6,24 @@
 //!                └─▶ erf |x| = 1 - erfc |x|, erfc -|x| = 2 - erfc |x|
 //! ```
 //!
-//! Both are computed and one is chosen. In the second the error of the exponential is the absolute one of x^2,
-//! so that square is a sum of two floats, and so are the other factors. Q is that of M. M. Shepherd and J. G.
-//! Laframboise, "Chebyshev approximation of (1 + 2x) exp(x^2) erfc x" (1981), but for the factor.
+//! Both are computed and one is chosen. In the second, the relative error of the exponential is the absolute error of
+//! x^2, so the square is a sum of two floats, and so are the other factors. Q follows M. M. Shepherd and J. G.
+//! Laframboise, "Chebyshev approximation of (1 + 2x) exp(x^2) erfc x" (1981), with another factor.
 
 use crate::exact::{fast_two_sum, minus_product, two_product, two_sum};
 use crate::exp::{ExpTable, Scaled, scaled_exp};
 use crate::float::polynomial;
 use crate::level::Level;
 
-/// What the error function and its relatives need per format.
+/// The constants of the error function and its relatives for a format.
 pub trait ErfTable: ExpTable {
-    /// From here on erfc is zero, and x erfc x.
+    /// From this value on, erfc x and x erfc x are zero.
     const ERFC_MAX: Self;
     /// `ERFC_MAX` sqrt(2), or less.
     const GELU_MAX: Self;
-    /// From here on erf rounds to 1, and erf(x / sqrt 2).
+    /// From this value on, erf x and erf(x / sqrt 2) round to 1.
     const ERF_ONE: Self;
-    /// Up to here erf is the polynomial.
+    /// Up to this value, erf is the polynomial.
     const ERF_SMALL: Self;
     const SQRT_HALF: Self;
 
@@ -170,7 +170,7 @@ pub(crate) fn erf<T: ErfTable, L: Level>(x: T) -> T {
     let a = if a > T::ERF_ONE { T::ERF_ONE } else { a };
     let (square, square_lo) = two_product::<T, L>(a, a);
     let rest = tail::<T, L>(a, square, square_lo);
-    // Just above ERF_SMALL a rounding of erfc would show.
+    // Just above ERF_SMALL, the rounding of erfc matters.
     let (large, error) = fast_two_sum(T::ONE, -rest.scale(rest.hi));
     let large = large + (error - rest.scale(rest.lo));
     let small = a.madd::<L>(T::erf_tail::<L>(square), a);
@@ -182,7 +182,7 @@ pub(crate) fn erf<T: ErfTable, L: Level>(x: T) -> T {
 #[inline(always)]
 pub(crate) fn erfc<T: ErfTable, L: Level>(x: T) -> T {
     let a = x.magnitude();
-    // What is only subtracted from 2 need not underflow.
+    // A value that is subtracted from 2 need not underflow.
     let most = if x < T::ZERO { T::ERF_ONE } else { T::ERFC_MAX };
     let a = if a > most { most } else { a };
     let (square, square_lo) = two_product::<T, L>(a, a);

@@ -8,7 +8,7 @@ use crate::exact::{fast_two_sum, two_product, two_sum};
 use crate::float::{Float, polynomial, polynomial_by_parity};
 use crate::level::Level;
 
-/// What the exponential and its relatives need per format.
+/// The constants of the exponential and its relatives for a format.
 pub trait ExpTable: Float {
     const LOG2_E: Self;
     /// The head of ln 2, short enough that its product with any exponent is exact.
@@ -21,15 +21,15 @@ pub trait ExpTable: Float {
     /// The head of ln 2, of half a mantissa, and the rest.
     const LN2_HEAD: Self;
     const LN2_REST: Self;
-    /// From here on the result is infinite.
+    /// From this value on, the result is infinite.
     const EXP_MAX: Self;
-    /// From here down the result is zero.
+    /// From this value down, the result is zero.
     const EXP_MIN: Self;
-    /// From here on 2^x is infinite.
+    /// From this value on, 2^x is infinite.
     const EXP2_MAX: Self;
-    /// From here down 2^x is zero.
+    /// From this value down, 2^x is zero.
     const EXP2_MIN: Self;
-    /// From here down e^x - 1 rounds to -1.
+    /// From this value down, e^x - 1 rounds to -1.
     const EXPM1_MIN: Self;
     /// Whether what is made of a power takes the rounding errors of r and of 1 + r into account.
     const COMPENSATED: bool;
@@ -272,7 +272,7 @@ pub(crate) fn exp2<T: ExpTable, L: Level>(x: T) -> T {
 /// e^x - 1.
 #[inline(always)]
 pub(crate) fn expm1<T: ExpTable, L: Level>(x: T) -> T {
-    // Below half an ulp of 1, x^2 / 2 does not count, and would underflow.
+    // Below half an ulp of 1, x^2 / 2 has no effect, and would underflow.
     let tiny = x.magnitude() * T::LIFT < T::ONE;
     let a = if tiny { T::ZERO } else { x };
     let a = if a > T::EXP_MAX { T::EXP_MAX } else { a };

@@ -1,4 +1,4 @@
-//! What the definitions need to know of a float format: arithmetic, and a few tricks on bits.
+//! The properties of a float format that the definitions need: arithmetic, and a few operations on bits.
 //!
 //! Every method is branch-free and vectorises on plain SSE2; that excludes `floor`, conversions between `i64`
 //! and floats, and arithmetic shifts of `i64`. Integers therefore live in the low mantissa bits of a float
@@ -23,7 +23,7 @@ pub trait Float:
     const ONE: Self;
     const TWO: Self;
     const INFINITY: Self;
-    /// The one NaN that all functions return, so that NaNs too agree to the bit.
+    /// The NaN that all functions return, so that NaNs have the same bits too.
     const NAN: Self;
     const MIN_POSITIVE: Self;
     /// 1.5 * 2^p with p mantissa bits: for small `x` the sum `x + ROUND` rounds `x` to an integer (ties to
@@ -31,7 +31,7 @@ pub trait Float:
     const ROUND: Self;
     /// The exponent bias, as a float.
     const BIAS: Self;
-    /// 2^p: all floats from here on are integers.
+    /// 2^p: all floats from this value on are integers.
     const INTEGERS_FROM: Self;
     /// 2^(p+2), lifts every subnormal into the normal range.
     const LIFT: Self;
@@ -40,7 +40,7 @@ pub trait Float:
     /// The least subnormal.
     const LEAST: Self;
 
-    /// `self * b + c` as the level does it.
+    /// Returns `self * b + c`, fused or not as the level says.
     fn madd<L: Level>(self, b: Self, c: Self) -> Self;
     /// The square root; NaN, of either sign, of negative numbers.
     fn sqrt(self) -> Self;
@@ -204,7 +204,7 @@ pub(crate) fn polynomial<T: Float, L: Level, const N: usize>(x: T, c: [T; N]) ->
     sum
 }
 
-/// As [`polynomial`], by even and odd terms, which do not wait for each other: for long loops, which LLVM does not unroll.
+/// Like [`polynomial`], with independent chains of even and odd terms: for long loops, which LLVM does not unroll.
 #[inline(always)]
 pub(crate) fn polynomial_by_parity<T: Float, L: Level, const N: usize>(x: T, c: [T; N]) -> T {
     let square = x * x;

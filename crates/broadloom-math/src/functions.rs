@@ -1,4 +1,4 @@
-//! The table of functions that exist as tiles: a row each, from which come the enum, the names and the tiles.
+//! The table of functions that exist as tiles. Each row generates a variant of the enum, a name and the tiles.
 //!
 //! ```text
 //! /// Doc line.
@@ -7,7 +7,7 @@
 //! ```
 //!
 //! `T` is the precision and `L` the [`Level`]. A row with `rare` lanes has two definitions: the first runs on
-//! all lanes, vectorised, and may give any number in rare ones; then the second runs on those, one by one.
+//! all lanes, vectorised, and may give any number in rare lanes; then the second runs on those, one by one.
 //! A function also has its method in [`Real`](crate::Real), its row in the tests' table, and its row in
 //! `accuracy.tsv`.
 
@@ -57,21 +57,21 @@ macro_rules! functions {
             /// Every function.
             pub const ALL: [Function; [$(stringify!($name)),+].len()] = [$(Function::$variant),+];
 
-            /// Lower-case name, as in [`Real`](crate::Real).
+            /// Returns the lower-case name, as in [`Real`](crate::Real).
             pub fn name(self) -> &'static str {
                 match self {
                     $(Function::$variant => stringify!($name),)+
                 }
             }
 
-            /// How many operands it takes: 1 or 2.
+            /// Returns the number of operands: 1 or 2.
             pub fn arity(self) -> usize {
                 match self {
                     $(Function::$variant => arity!($operands),)+
                 }
             }
 
-            /// What it computes of its operands, in a sentence.
+            /// Returns a sentence that says what it computes.
             pub fn doc(self) -> &'static str {
                 match self {
                     $(Function::$variant => $doc.trim_ascii(),)+

@@ -12,9 +12,9 @@ use crate::exp::ExpTable;
 use crate::float::polynomial;
 use crate::level::Level;
 
-/// What the hyperbolic sine and cosine need per format.
+/// The constants of the hyperbolic sine and cosine for a format.
 pub trait HyperbolicTable: ExpTable {
-    /// From here on both are infinite.
+    /// From this value on, both are infinite.
     const COSH_MAX: Self;
 
     /// Q in sinh r = r + r^3 Q(r^2) for |r| <= ln 2 / 2.

@@ -5,14 +5,15 @@
 //! f64:                                                                                      ──▶ corrected
 //! ```
 //!
-//! The correction is that of C. F. Borges, "An improved algorithm for hypot(a, b)" (2019): one step of Newton's method, with
-//! the residue of the root computed as if exactly. For f32 it would take a third longer, and a root in f64 a sixth.
+//! The correction is that of C. F. Borges, "An improved algorithm for hypot(a, b)" (2019): one step of Newton's
+//! method, with the residue of the root computed as if exactly. For f32 it would take a third longer, and a root in
+//! f64 a sixth.
 
 use crate::exact::{fast_two_sum, two_product};
 use crate::float::Float;
 use crate::level::Level;
 
-/// The length of (x, y), for finite x, y >= 0, by format; else any number.
+/// The length of (x, y), for finite x, y >= 0, by format; otherwise any number.
 pub trait HypotTable: Float {
     fn length<L: Level>(x: Self, y: Self) -> Self;
 }

@@ -5,20 +5,20 @@
 //! atanh:        (1 + |x|) / (1 - |x|) = 2^k m    ──▶    k/2 ln 2 + atanh((m - 1) / (m + 1))
 //! ```
 //!
-//! Near zero the logarithm of a rounded w would be nothing but its rounding error. So w is a sum of floats,
-//! and the difference from 1, the quotient and the product k ln 2 are sums of two.
+//! Near zero, the logarithm of a rounded w would consist of its rounding error. So w is a sum of floats, and the
+//! difference from 1, the quotient and the product k ln 2 are sums of two floats.
 
 use crate::exact::{divide, divide_by_inverse, fast_two_sum, minus_product, two_product, two_sum};
 use crate::exp::ExpTable;
 use crate::float::polynomial;
 use crate::level::Level;
 
-/// What the inverse hyperbolic functions need per format.
+/// The constants of the inverse hyperbolic functions for a format.
 pub trait AreaTable: ExpTable {
     const SQRT_2: Self;
-    /// From here on sqrt(x^2 +- 1) is x, as far as the logarithm of the sum with x goes.
+    /// From this value on, sqrt(x^2 +- 1) counts as x in the logarithm of the sum with x.
     const ONE_IS_LOST: Self;
-    /// Below, asinh x is x.
+    /// Below this value, asinh x is x.
     const LINEAR_BELOW: Self;
 
     /// R in atanh s = s + s^3 R(s^2) for |s| up to about tanh(ln 2 / 4).

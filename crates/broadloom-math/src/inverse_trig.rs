@@ -13,7 +13,7 @@ use crate::float::{Float, polynomial};
 use crate::level::Level;
 use crate::trig::TrigTable;
 
-/// What the inverse trigonometric functions need per format.
+/// The constants of the inverse trigonometric functions for a format.
 pub trait ArcTable: TrigTable {
     /// 3/4 pi in two parts.
     const FRAC_3_PI_4: [Self; 2];

@@ -1,4 +1,4 @@
-//! Vectors of floats in registers, for the one inner loop whose shape LLVM does not find by itself.
+//! Vectors of floats in registers, for the one inner loop that LLVM does not vectorise well.
 //!
 //! The tiles of `tile.rs` are loops that LLVM vectorises. A pair tile holds a block of sums in registers, and
 //! there the vectors are spelled out: one type per register width and precision, and arrays elsewhere.
@@ -16,8 +16,8 @@ mod x86;
 
 /// A vector of floats.
 ///
-/// Its operations are safe because a value comes from [`splat`](Self::splat) or [`load`](Self::load) only,
-/// whose callers answer for the CPU. All are exact or rounded once, as the scalar operations are.
+/// Its operations are safe because values come only from [`splat`](Self::splat) or [`load`](Self::load), whose callers
+/// vouch for the CPU. All are exact or rounded once, like the scalar operations.
 pub(crate) trait Lanes: Copy {
     type Scalar: Float;
     /// One truth value per lane.
@@ -30,7 +30,7 @@ pub(crate) trait Lanes: Copy {
     ///
     /// The CPU must have the type's instructions.
     unsafe fn splat(x: Self::Scalar) -> Self;
-    /// Elements from `from` on, of any alignment.
+    /// Loads elements from `from` on, of any alignment.
     ///
     /// # Safety
     ///

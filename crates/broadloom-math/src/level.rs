@@ -17,7 +17,7 @@ pub trait Level: Copy + 'static {
     fn madd_f64(a: f64, b: f64, c: f64) -> f64;
 }
 
-/// The level of CPUs with fused multiply-add. Elsewhere it is right but slow: each `madd` is a library call.
+/// The level of CPUs with fused multiply-add. On other CPUs it is correct but slow: each `madd` is a library call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Fused;
 
@@ -53,12 +53,12 @@ impl Level for Unfused {
     }
 }
 
-/// CPU level at which tile functions run and kernels are compiled; part of a kernel's identity.
+/// The CPU level at which tile functions run and kernels are compiled; part of a kernel's identity.
 ///
 /// All variants exist on all targets, so that a kernel's identity can be read anywhere.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum CpuLevel {
-    /// What the build target guarantees, used without fused multiply-add (SSE2 on x86-64).
+    /// The instructions that the build target guarantees, without fused multiply-add (SSE2 on x86-64).
     Baseline,
     /// x86-64 with AVX2 and FMA: 256-bit vectors.
     Avx2Fma,
@@ -68,7 +68,8 @@ pub enum CpuLevel {
     Neon,
 }
 
-/// The widest level that [`CpuLevel::detect`] finds: any, but in builds of the tests for a lesser CPU (`.ci/rustc-baseline`).
+/// The widest level that [`CpuLevel::detect`] finds: any, except in test builds for a lesser CPU
+/// (`.ci/rustc-baseline`).
 const WIDEST: CpuLevel = if cfg!(broadloom_level = "baseline") {
     CpuLevel::Baseline
 } else if cfg!(broadloom_level = "avx2") {
@@ -81,7 +82,7 @@ impl CpuLevel {
     /// Every level.
     pub const ALL: [CpuLevel; 4] = [CpuLevel::Baseline, CpuLevel::Avx2Fma, CpuLevel::Avx512, CpuLevel::Neon];
 
-    /// The widest level that this CPU runs.
+    /// Returns the widest level that this CPU supports.
     pub fn detect() -> CpuLevel {
         [CpuLevel::Avx512, CpuLevel::Avx2Fma, CpuLevel::Neon]
             .into_iter()
@@ -89,7 +90,7 @@ impl CpuLevel {
             .unwrap_or(CpuLevel::Baseline)
     }
 
-    /// Whether this CPU, and this build, can run the level's instructions.
+    /// Returns whether this CPU and this build can run the level's instructions.
     pub fn is_supported(self) -> bool {
         match self {
             CpuLevel::Baseline => true,
@@ -107,19 +108,18 @@ impl CpuLevel {
         features.into_iter().flatten()
     }
 
-    /// The extensions of the instruction set that code of this level may use, beyond what the build target guarantees,
-    /// by the names that Rust gives them: `sse4.1`. All are present where the level is
-    /// [supported](CpuLevel::is_supported).
+    /// Returns the instruction set extensions that code of this level may use beyond those of the build target, by
+    /// Rust's names: `sse4.1`. All are present if the level is [supported](CpuLevel::is_supported).
     pub fn features(self) -> impl Iterator<Item = &'static str> {
         self.extensions().map(|feature| feature.name)
     }
 
-    /// Whether the level's numerics are [`Fused`].
+    /// Returns whether the level's numerics are [`Fused`].
     pub fn is_fused(self) -> bool {
         self != CpuLevel::Baseline
     }
 
-    /// Lower-case name, for dumps and options.
+    /// Returns the lower-case name, for dumps and options.
     pub fn name(self) -> &'static str {
         match self {
             CpuLevel::Baseline => "baseline",
@@ -143,7 +143,7 @@ struct Feature {
     is_present: fn() -> bool,
 }
 
-/// Extensions by the names that Rust gives them.
+/// Extensions by Rust's names.
 macro_rules! features {
     ($($name:tt)*) => {
         &[$(Feature {
@@ -156,11 +156,11 @@ macro_rules! features {
     };
 }
 
-/// Those of [`CpuLevel::Avx2Fma`]: what every CPU with AVX2 and FMA has, if nothing masks it. An instruction of one
-/// that is masked may still run as another: `lzcnt` as `bsr`, with another result.
+/// The extensions of [`CpuLevel::Avx2Fma`]: every CPU with AVX2 and FMA has them, unless they are masked. An
+/// instruction of a masked extension may run as another one: `lzcnt` as `bsr`, with another result.
 const AVX2: &[Feature] = features![
     "sse3" "ssse3" "sse4.1" "sse4.2" "popcnt" "cmpxchg16b" "avx" "avx2" "fma" "f16c" "bmi1" "bmi2" "lzcnt"
 ];
 
-/// Those of [`CpuLevel::Avx512`] on top.
+/// The further extensions of [`CpuLevel::Avx512`].
 const AVX512: &[Feature] = features!["avx512f" "avx512dq" "avx512bw" "avx512vl"];

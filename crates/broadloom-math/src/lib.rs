@@ -7,10 +7,10 @@
 //!                                                                  called by compiled kernels
 //! ```
 //!
-//! Each function is branch-free code over one scalar, written with arithmetic, comparisons and tricks on bits
-//! only. The loop of a tile calls that very code, so a scalar call and a tile agree to the bit at one
-//! fusedness ([`Level`]), whatever the tile's length, the element's position and its neighbours; also for
-//! NaN, which is always the positive quiet one. Nothing depends on the C library's functions.
+//! Each function is branch-free code over one scalar, written only with arithmetic, comparisons and operations on
+//! bits. The loop of a tile calls the same code. So at one [`Level`], a scalar call and a tile give the same bits,
+//! whatever the tile's length, the element's position and its neighbours; also for NaN, which is always the positive
+//! quiet one. Nothing depends on the C library.
 //!
 //! Special values are those of C99 Annex F. `docs/accuracy.md` has the bound of each function and the largest
 //! error found, over how many arguments (of f32 all 2^32, or so far a part), and how to measure it again.
@@ -65,7 +65,7 @@ pub use transpose::{TransposeFn, transpose_function};
 use remainder::Division;
 use trig::Wave;
 
-/// What all definitions together need; implemented for `f32` and `f64` and sealed, because its parts are
+/// The requirements of all definitions together; implemented for `f32` and `f64`, and sealed because its parts are
 /// private.
 trait Tables:
     log::LogTable

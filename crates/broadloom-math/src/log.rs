@@ -9,7 +9,7 @@ use crate::exp::ExpTable;
 use crate::float::{Float, polynomial};
 use crate::level::Level;
 
-/// What the logarithms need per format.
+/// The constants of the logarithms for a format.
 pub trait LogTable: ExpTable {
     /// log2 e: its head of half a mantissa, and the rest.
     const LOG2_E_PARTS: [Self; 2];
@@ -110,7 +110,7 @@ pub(crate) fn log<T: LogTable, L: Level>(x: T) -> T {
 /// The natural logarithm of 1 + x.
 #[inline(always)]
 pub(crate) fn log1p<T: LogTable, L: Level>(x: T) -> T {
-    // Below half an ulp of 1, x^2 / 2 does not count, and would underflow.
+    // Below half an ulp of 1, x^2 / 2 has no effect, and would underflow.
     let tiny = x.magnitude() * T::LIFT < T::ONE;
     let (u, rest) = two_sum(T::ONE, if tiny { T::ZERO } else { x });
     let (k, m) = u.split_exponent();

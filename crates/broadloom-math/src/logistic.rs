@@ -1,4 +1,4 @@
-//! The logistic function and what is made of it.
+//! The logistic function and functions based on it.
 //!
 //! ```text
 //! E = e^-|v| ──▶ sigmoid v = 1 / (1 + E) or, for v < 0, E / (1 + E) ──▶ silu, gelu_tanh: times x
@@ -13,13 +13,13 @@ use crate::exp::{Scaled, exp_and_exponent, exp_of_sum, scaled_exp};
 use crate::level::Level;
 use crate::log::{LogTable, log1p};
 
-/// What the logistic family needs per format.
+/// The constants of the logistic family for a format.
 pub trait LogisticTable: LogTable {
-    /// From here down x e^x is zero, and 2^n is still in the range of its two factors.
+    /// From this value down, x e^x is zero, and 2^n is still in the range of its two factors.
     const SILU_MIN: Self;
-    /// From here down `gelu_tanh` is zero; v is above `SILU_MIN`.
+    /// From this value down, `gelu_tanh` is zero; v is above `SILU_MIN`.
     const GELU_TANH_MIN: Self;
-    /// From here on `gelu_tanh x` rounds to x.
+    /// From this value on, `gelu_tanh x` rounds to x.
     const GELU_TANH_MAX: Self;
     /// k and 2^-k, for an odd k such that 2^(n+k) is normal for every n of `gelu_tanh`.
     const GELU_TANH_LIFT: [Self; 2];
@@ -52,7 +52,7 @@ impl LogisticTable for f64 {
 fn weighted<T: LogisticTable, L: Level>(x: T, v: T, dv: T) -> T {
     let negative = v < T::ZERO;
     let (size, d_size) = if negative { (v, dv) } else { (-v, -dv) };
-    // What is only added to 1 need not underflow.
+    // A value that is added to 1 need not underflow.
     let least = if negative { T::SILU_MIN } else { T::EXPM1_MIN };
     let size = if size < least { least } else { size };
     let e: Scaled<T> = scaled_exp::<T, L>(size, d_size);
@@ -91,8 +91,8 @@ pub(crate) fn gelu_tanh<T: LogisticTable, L: Level>(x: T) -> T {
     let (v, v_error) = two_product::<T, L>(bounded, factor);
     let v_lo = bounded.madd::<L>(factor_error + (term_lo + linear_lo), v_error);
 
-    // As in `weighted`, with one power of two, 2^(n+k), in place of two factors: no |v| is too large for that here. What
-    // becomes small is multiplied by 2^-k last.
+    // As in `weighted`, with one power of two, 2^(n+k), in place of two factors: no |v| is too large for that here.
+    // What becomes small is multiplied by 2^-k last.
     let [k, lower] = T::GELU_TANH_LIFT;
     let (e, biased) = exp_and_exponent::<T, L>(-v.magnitude(), v_lo.xor_sign(-v), k);
     let e = e * biased.two_to();
@@ -104,7 +104,7 @@ pub(crate) fn gelu_tanh<T: LogisticTable, L: Level>(x: T) -> T {
 /// log(e^larger + e^(larger - distance - rest)), for a `rest` of at most half an ulp of `distance`.
 #[inline(always)]
 fn sum_of_exps<T: LogisticTable, L: Level>(larger: T, distance: T, rest: T) -> T {
-    // What is only added to a number above 1 need not underflow.
+    // A value that is added to a number above 1 need not underflow.
     let least = if larger.magnitude() > T::ONE { T::EXPM1_MIN } else { T::EXP_MIN };
     // Differences that overflow have no rest.
     let (size, rest) = if -distance < least { (least, T::ZERO) } else { (-distance, -rest) };

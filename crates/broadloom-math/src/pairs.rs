@@ -1,4 +1,4 @@
-//! Pair tiles: the inner tile of a reduce-of-broadcast, compiled once per CPU level.
+//! Pair tiles: the inner loops of reductions over pairs, compiled once per CPU level.
 //!
 //! ```text
 //! left   terms × len   rows in lanes          ┌ sums of ROWS vectors × STEP pairs, in registers
@@ -6,9 +6,8 @@
 //!                                             └ into the best pair and its index, in registers over count
 //! ```
 //!
-//! A hot fold is only right where no pair is NaN and, for the index of a least or greatest root, where no two
-//! roots are so near that rounding may have made them equal. It notices when that may be so, and then the
-//! chunk of rows is folded again by the definition.
+//! A fast fold is right only if no pair is NaN and, for the index of an extreme root, if no two roots are so close that
+//! rounding may make them equal. It detects these cases, and then the chunk of rows is folded again by the definition.
 #![allow(unsafe_code, reason = "entry points called by compiled kernels, and their dispatch by CPU level")]
 
 use crate::float::Float;
@@ -19,7 +18,7 @@ use crate::level::{CpuLevel, Fused};
 use crate::tile::Precision;
 use smallvec::SmallVec;
 
-/// What a pair of a row of the left and one of the right sums, over the elements of both.
+/// The terms that are summed over the elements of a left and a right row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Term {
     /// `(left - right)^2`.
@@ -35,7 +34,7 @@ impl Term {
     pub const ALL: [Term; 3] = [Term::SquaredDifference, Term::Product, Term::AbsoluteDifference];
 }
 
-/// Which of a row's pairs is looked for.
+/// The extreme that is searched among a row's pairs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Extreme {
     /// The smallest.
@@ -49,29 +48,29 @@ impl Extreme {
     pub const ALL: [Extreme; 2] = [Extreme::Least, Extreme::Greatest];
 }
 
-/// What a pair tile computes.
+/// The function of a pair tile.
 ///
-/// A pair is the sum of its terms: one accumulator that starts at -0, the terms added in index order, squares
-/// and products by `madd` of the [`Level`](crate::Level), at last +0 added, so that no sum is -0; and then, if
-/// asked for, its square root.
+/// A pair is the sum of its terms: an accumulator starts at -0, adds the terms in index order (squares and products by
+/// `madd` of the [`Level`](crate::Level)), and adds +0 at the end, so that no sum is -0. The square root of the sum is
+/// optional.
 ///
 /// The extreme value of a row is [`Real::minimum`](crate::Real::minimum) or
-/// [`maximum`](crate::Real::maximum) over its pairs, from +inf or -inf. The index is that of the first NaN, or
-/// else of the first pair that no other beats; 0 if no pair beats that infinity.
+/// [`maximum`](crate::Real::maximum) over its pairs, starting from +inf or -inf. The index is that of the first NaN, or
+/// else of the first best pair; 0 if no pair beats the infinity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Pairing {
-    /// What a pair sums.
+    /// The terms of the sum.
     pub term: Term,
     /// Whether a pair is the square root of its sum.
     pub root: bool,
-    /// Which pair of a row is looked for.
+    /// The pair to find.
     pub extreme: Extreme,
 }
 
-/// The entry point of a pair tile: for each row `i < len` the extreme of its pairs with each `j < count`, to
-/// `values[i]`, and its index, to `indices[i]`.
+/// The entry point of a pair tile. For each row `i < len`, it writes the extreme of the pairs with all `j < count` to
+/// `values[i]` and its index to `indices[i]`.
 ///
-/// Element `t < terms` of row `i` is at `left + t * left_stride` bytes and `i` elements, that of `j` at
+/// Element `t < terms` of row `i` is at `left + t * left_stride` bytes and `i` elements; element `t` of `j` is at
 /// `right + j * right_stride + t * right_step` bytes. Nothing needs alignment.
 ///
 /// # Safety
@@ -101,12 +100,12 @@ type Baseline32 = Array<f32, crate::level::Unfused, 4>;
 #[cfg(not(target_arch = "x86_64"))]
 type Baseline64 = Array<f64, crate::level::Unfused, 2>;
 
-/// Lanes of f32 in a portable vector. On x86-64 it is only for CPUs without the level's instructions, where each
+/// The f32 lanes of a portable vector. On x86-64 this serves only CPUs without the level's instructions, where each
 /// `madd` is a library call.
 const PORTABLE: usize = if cfg!(target_arch = "x86_64") { 1 } else { 4 };
 
-/// The pair tile of a pairing, at a level. At a level that this CPU or build cannot run it is a portable one,
-/// slow but with the level's numerics.
+/// Returns the pair tile of a pairing at a level. If this CPU or build does not support the level, the tile is
+/// portable: slow, with the level's numerics.
 pub fn pair_function(pairing: Pairing, precision: Precision, level: CpuLevel) -> PairFn {
     match precision {
         Precision::F32 => match level {
@@ -149,7 +148,7 @@ fn of_term<E: Entry, S: Summand>(pairing: Pairing) -> PairFn {
     }
 }
 
-/// Where vectors of a type are compiled to the instructions of their CPU level.
+/// An entry point that is compiled for the CPU level of its vectors.
 trait Entry {
     fn function<K: Pairs>() -> PairFn;
 }
@@ -200,7 +199,7 @@ entry!(
     #[target_feature(enable = "avx512f,avx512dq,avx512bw,avx512vl,avx2,fma")]
 );
 
-/// How a sum takes in one term.
+/// Adds a term to a sum.
 trait Summand {
     /// Whether no sum is negative.
     const POSITIVE: bool;
@@ -266,7 +265,7 @@ fn better<V: Lanes, K: Pairs>(a: V, b: V) -> V {
     if K::GREATEST { a.greater(b) } else { a.lesser(b) }
 }
 
-/// The operands of [`PairFn`], perhaps from a later row on.
+/// The operands of [`PairFn`], possibly starting at a later row.
 #[derive(Clone, Copy)]
 struct Operands {
     left: *const u8,
@@ -283,14 +282,14 @@ struct Operands {
 const ROWS: usize = 2;
 /// Pairs per step of a hot fold.
 const STEP: usize = 4;
-/// No chunk has more rows.
+/// The most rows of a chunk.
 const MOST: usize = 16 * ROWS;
 
-/// All chunks of a strip. The last one overlaps the one before, whose rows it computes to the same bits; a
-/// strip that is shorter than a chunk is padded.
+/// Computes all chunks of a strip. The last chunk overlaps the one before and gives the same bits for the common
+/// rows; a strip shorter than a chunk is padded.
 ///
-/// The number of terms is no constant here: with 3 and 8 as constants those sums took at least 0.9 of the
-/// time (AVX-512, f32), and the crate four times as long to compile.
+/// The number of terms is not a constant: with 3 and 8 as constants, those sums took at least 0.9 of the time (AVX-512,
+/// f32), and the crate took four times as long to compile.
 ///
 /// # Safety
 ///
@@ -303,12 +302,12 @@ unsafe fn run<V: Lanes, K: Pairs>(values: *mut u8, indices: *mut i64, operands: 
     let size = size_of::<V::Scalar>();
     let chunk = ROWS * V::COUNT;
     let full = len >= chunk;
-    // Rows far apart fall into few sets of the cache: when they are many and used often, they are copied too.
+    // Distant rows share few sets of the cache: if there are many and they are used often, copy them.
     let packed = !full || (operands.terms > 16 && operands.count > 16);
-    // On the stack up to 64 terms, the most that a sum in index order has: kernels then allocate nothing.
+    // Up to 64 terms, the most of a sum in index order, stay on the stack, so that kernels allocate nothing.
     let mut copy: SmallVec<[V::Scalar; 2048]> = SmallVec::new();
     if packed {
-        // In place: a vector made elsewhere and moved here would cost as much as the work.
+        // Fill it in place: moving a finished vector here would cost as much as the work.
         copy.resize(operands.terms * chunk, V::Scalar::ONE);
     }
     let copy: *mut u8 = copy.as_mut_ptr().cast();
@@ -440,12 +439,12 @@ unsafe fn sums<V: Lanes, K: Pairs, const N: usize>(operands: Operands, j: usize)
     }
 }
 
-/// A fold that is right unless it notices that it may not be.
+/// A fold that detects when its result may be wrong.
 struct Hot<V: Lanes> {
     best: Best<V>,
-    /// The sum of all pairs: NaN if one is.
+    /// The sum of all pairs, to detect a NaN.
     total: [V; ROWS],
-    /// Where a pair won by so little that its root may be no better.
+    /// The rows in which a pair won by so little that its root may be equal.
     near: V::Mask,
 }
 
@@ -468,8 +467,8 @@ impl<V: Lanes> Hot<V> {
     }
 }
 
-/// The best pair of each row, and its index if `INDEXED`; or nothing if a pair may be NaN, or if the root of
-/// one that was beaten may equal the root of the best.
+/// Returns the best pair of each row, and its index if `INDEXED`; `None` if a pair may be NaN, or if the root of a
+/// beaten pair may equal the best root.
 ///
 /// # Safety
 ///
@@ -512,9 +511,9 @@ unsafe fn hot<V: Lanes, K: Pairs, const INDEXED: bool>(operands: Operands) -> Op
     Some(best)
 }
 
-/// What the best pair so far is multiplied by for the bound beyond which a pair's root is better too. Squares
-/// of numbers that round to one root are less than 2.1 epsilon apart; this is 4, and it holds for subnormal
-/// numbers too, because those so near each other are large ones.
+/// The factor between the best pair so far and the bound beyond which the root of a pair is better too. Squares of
+/// numbers whose roots round to the same number are less than 2.1 epsilon apart. The factor allows 4 epsilon; it also
+/// holds for subnormal numbers, because sums that close are large ones.
 #[inline(always)]
 fn slack<T: Float, K: Pairs>() -> T {
     let epsilon = T::ONE / T::INTEGERS_FROM;
@@ -522,7 +521,7 @@ fn slack<T: Float, K: Pairs>() -> T {
     if K::GREATEST { T::ONE + four } else { T::ONE - four }
 }
 
-/// The best pair of each row and its index, in any case.
+/// Returns the best pair of each row and its index, for any values.
 ///
 /// # Safety
 ///

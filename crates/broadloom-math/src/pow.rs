@@ -14,7 +14,7 @@ use crate::level::Level;
 use crate::log;
 use std::f64::consts::LN_2;
 
-/// |x|^y by format, for positive finite |x| and finite y; else any number.
+/// |x|^y by format, for positive finite |x| and finite y; otherwise any number.
 pub trait PowTable: Float {
     fn finite_pow<L: Level>(x: Self, y: Self) -> Self;
 }
@@ -22,7 +22,7 @@ pub trait PowTable: Float {
 impl PowTable for f32 {
     #[inline(always)]
     fn finite_pow<L: Level>(x: f32, y: f32) -> f32 {
-        // As log and exp for f64, but shorter: what counts is 2^-24. The logarithm's error, 2^-36.6 of
+        // Like log and exp for f64, but shorter: only 2^-24 matters. The logarithm's error, 2^-36.6 of
         // itself, grows to 2^-29.9 of the result at its largest, 104; the exponential adds 2^-34.2.
         let (k, m) = log::split(x);
         let f = f64::from(m) - 1.0;

@@ -5,19 +5,18 @@
 //!                                                                     ──▶ to the sign of y: remainder
 //! ```
 //!
-//! That holds for quotients below a bound by format and level; beyond, lanes are rare, and long division in
-//! integers does them one by one. `remainder` and `floor_divide` are those of Python as NumPy defines them
-//! (`npy_divmod`).
+//! This holds for quotients below a bound, which depends on format and level. Larger quotients are rare lanes,
+//! divided one by one in integers. `remainder` and `floor_divide` are Python's, as NumPy defines them (`npy_divmod`).
 
 use crate::exact::minus_product;
 use crate::float::Float;
 use crate::level::Level;
 
-/// What the remainders need per format.
+/// The constants of the remainders for a format.
 pub trait RemainderTable: Float {
     /// Quotients below it are within one of the integer next to them, before and after rounding. (Fused.)
     const FUSED_QUOTIENT: Self;
-    /// Quotients below it moreover fit in half a mantissa, as `two_product` needs. (Unfused.)
+    /// Quotients below it also fit in half a mantissa, as `two_product` needs. (Unfused.)
     const UNFUSED_QUOTIENT: Self;
     /// Half the range: splitting a float below it into halves cannot overflow.
     const HALF_RANGE: Self;
@@ -99,7 +98,7 @@ pub(crate) fn is_rare<T: RemainderTable, L: Level>(x: T, y: T) -> bool {
     }
 }
 
-/// Which of the three functions.
+/// One of the three functions.
 #[derive(Clone, Copy)]
 pub(crate) enum Division {
     Fmod,
@@ -107,7 +106,7 @@ pub(crate) enum Division {
     FloorDivide,
 }
 
-/// The function where the pair is not rare; at rare pairs, any number.
+/// The function at a pair that is not rare; at rare pairs, any number.
 #[inline(always)]
 pub(crate) fn common<T: RemainderTable, L: Level>(x: T, y: T, division: Division) -> T {
     let (a, b) = (x.magnitude(), y.magnitude());

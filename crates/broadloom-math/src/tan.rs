@@ -13,7 +13,7 @@ use crate::huge::Quadrant;
 use crate::level::Level;
 use crate::trig::{TrigTable, is_rare, reduce};
 
-/// What the tangent needs per format.
+/// The constants of the tangent for a format.
 pub trait TanTable: TrigTable {
     /// R in 2 tan(r/2) = r + r^3 R(r^2) for |r| up to about pi/4.
     fn half_tan_tail<L: Level>(z: Self) -> Self;

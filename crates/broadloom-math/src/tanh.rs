@@ -4,16 +4,16 @@
 //! N = e^(2|x|) - 1 as a sum of two floats ──▶ tanh |x| = N / (N + 2), a division and its correction
 //! ```
 //!
-//! The second float of N and the correction are what keeps the error below one ulp: a plain quotient has
-//! three roundings at full weight.
+//! The second float of N and the correction keep the error below one ulp: a plain quotient has three roundings of full
+//! weight.
 
 use crate::exact::{fast_two_sum, minus_product, two_sum};
 use crate::exp::ExpTable;
 use crate::level::Level;
 
-/// What the hyperbolic tangent needs per format.
+/// The constants of the hyperbolic tangent for a format.
 pub trait TanhTable: ExpTable {
-    /// From here on tanh rounds to 1.
+    /// From this value on, tanh rounds to 1.
     const TANH_ONE: Self;
 }
 

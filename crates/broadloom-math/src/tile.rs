@@ -4,8 +4,8 @@
 //! a, b ──copy──▶ [T; CHUNK] on the stack ──LLVM's vectors──▶ [T; CHUNK] ──rare lanes one by one──▶ dst
 //! ```
 //!
-//! The copies make in-place calls safe and keep the arguments for the rare lanes; they also give the loop a
-//! constant length, so it has no scalar remainder: a short last chunk is computed in full, on ones, and cut.
+//! The copies make in-place calls safe and keep the arguments for the rare lanes. They also give the loop a constant
+//! length, so it has no scalar remainder: a short last chunk is padded with ones, computed in full, and cut.
 #![allow(unsafe_code, reason = "entry points called by compiled kernels, and their dispatch by CPU level")]
 
 use crate::float::Float;
@@ -25,13 +25,13 @@ pub enum Precision {
 ///
 /// # Safety
 ///
-/// `a` must be valid for reads of `len` elements and `dst` for writes; so must `b` be for reads if the
-/// function takes two operands, else it is ignored and may be null. `dst` may equal `a` or `b`, but not
-/// overlap them in part. The CPU must support the level for which [`tile_function`] returned the pointer.
+/// `a` must be valid for reads of `len` elements and `dst` for writes. If the function has two operands, `b` must be
+/// valid for reads too; otherwise it is ignored and may be null. `dst` may equal `a` or `b`, but not overlap them in
+/// part. The CPU must support the level for which [`tile_function`] returned the pointer.
 pub type TileFn = unsafe extern "C" fn(dst: *mut u8, a: *const u8, b: *const u8, len: usize);
 
-/// The tile of a function, at a level. At a level that this CPU or build cannot run it is a portable one,
-/// slow but with the level's numerics.
+/// Returns the tile of a function at a level. If this CPU or build does not support the level, the tile is portable:
+/// slow, with the level's numerics.
 pub fn tile_function(function: Function, precision: Precision, level: CpuLevel) -> TileFn {
     match precision {
         Precision::F32 => tile_of::<f32>(function, level),
@@ -39,13 +39,13 @@ pub fn tile_function(function: Function, precision: Precision, level: CpuLevel) 
     }
 }
 
-/// Computes `dst[i] = f(a[i], b[i])` over the shortest of the slices, and returns that length. `b` is ignored
-/// for functions of one operand, and an absent one is empty for those of two.
+/// Computes `dst[i] = f(a[i], b[i])` over the shortest of the slices, and returns that length. Functions of one operand
+/// ignore `b`; for functions of two operands, `None` counts as an empty slice.
 pub fn tile_f32(function: Function, level: CpuLevel, dst: &mut [f32], a: &[f32], b: Option<&[f32]>) -> usize {
     on_slices(function, tile_function(function, Precision::F32, level), dst, a, b)
 }
 
-/// As [`tile_f32`].
+/// Like [`tile_f32`], for `f64`.
 pub fn tile_f64(function: Function, level: CpuLevel, dst: &mut [f64], a: &[f64], b: Option<&[f64]>) -> usize {
     on_slices(function, tile_function(function, Precision::F64, level), dst, a, b)
 }
@@ -80,7 +80,7 @@ pub(crate) trait Kernel {
     }
 }
 
-/// The compiled loop for a level, or a portable one if this CPU lacks the level.
+/// Returns the compiled loop for a level, or a portable one if this CPU does not support the level.
 pub(crate) fn at_level<K: Kernel>(level: CpuLevel) -> TileFn {
     match level {
         CpuLevel::Baseline => portable::<K, Unfused>,
@@ -92,7 +92,7 @@ pub(crate) fn at_level<K: Kernel>(level: CpuLevel) -> TileFn {
     }
 }
 
-/// The loop with what the build target guarantees; on AArch64 that is NEON with fused multiply-add.
+/// The loop with the instructions that the build target guarantees; on AArch64, NEON with fused multiply-add.
 ///
 /// # Safety
 ///
@@ -122,8 +122,8 @@ unsafe extern "C" fn avx512<K: Kernel>(dst: *mut u8, a: *const u8, b: *const u8,
     unsafe { run::<K, Fused>(dst, a, b, len) }
 }
 
-/// Elements per chunk. 16 to 128 were measured: up to 32 a short tile pays less for its padding, and from 32
-/// on long tiles are at full speed.
+/// The elements of a chunk. Of 16 to 128, 32 is the smallest at which long tiles reach full speed; larger chunks make
+/// short tiles compute more padding.
 const CHUNK: usize = 32;
 
 /// # Safety
@@ -153,7 +153,7 @@ unsafe fn run<K: Kernel, L: Level>(dst: *mut u8, a: *const u8, b: *const u8, len
     }
 }
 
-/// `count` elements from `start` on, then ones.
+/// Loads `count` elements from `start` on, and fills the rest with ones.
 ///
 /// # Safety
 ///
@@ -161,8 +161,8 @@ unsafe fn run<K: Kernel, L: Level>(dst: *mut u8, a: *const u8, b: *const u8, len
 #[inline(always)]
 unsafe fn load<T: Float>(from: *const u8, start: usize, count: usize) -> [T; CHUNK] {
     let mut chunk = [T::ONE; CHUNK];
-    // SAFETY: the caller's; the copy is by bytes because kernels promise no alignment. Full chunks are told
-    // apart so that their copy has a constant length.
+    // SAFETY: the caller's. The copy is by bytes because kernels promise no alignment. Full chunks are a case of their
+    // own so that their copy has a constant length.
     unsafe {
         let from = from.add(start * size_of::<T>());
         let bytes = if count == CHUNK { size_of::<[T; CHUNK]>() } else { count * size_of::<T>() };

@@ -1,5 +1,4 @@
-//! Transposes blocks of a table. This is not an elementary function but, like a tile, a loop that compiled kernels
-//! call.
+//! Transposes blocks of a table: not an elementary function, but a loop that compiled kernels call, like a tile.
 //!
 //! Reading a table against the order of its elements takes a cache line for each of them. A block as wide as a
 //! cache line uses the whole of each line that it touches; its columns, copied to rows, are then read like any
@@ -24,7 +23,7 @@ pub type TransposeFn = unsafe extern "C" fn(
     columns: usize,
 );
 
-/// The loop for elements of 1, 2, 4 or 8 bytes.
+/// Returns the loop for elements of 1, 2, 4 or 8 bytes.
 pub fn transpose_function(size: usize) -> Option<TransposeFn> {
     match size {
         1 => Some(run::<u8>),
@@ -125,11 +124,11 @@ impl Element for u64 {
     }
 }
 
-/// Columns from what is read to what is asked of the memory. CPUs foresee no reads that are pages apart: without, a
-/// loop by hand over a table of `f32` beyond the caches took 1.2 times as long.
+/// The number of columns to prefetch ahead. CPUs do not predict reads that are pages apart: without prefetching, a
+/// hand-written loop over a table of `f32` beyond the caches took 1.2 times as long.
 const AHEAD: usize = 8;
 
-/// Asks for the memory from an address on. Any address will do, it is a hint.
+/// Prefetches memory from an address on. Any address is allowed, because it is a hint.
 #[inline(always)]
 fn prefetch(address: *const u8, bytes: usize) {
     #[cfg(target_arch = "x86_64")]

@@ -5,23 +5,23 @@
 //! ```
 //!
 //! Both polynomials are evaluated and one is chosen. Near a multiple of pi/2 the subtraction cancels up to
-//! all bits of x, so pi/2 has three parts and r two. That holds below `FUSED_BELOW`; beyond, lanes are rare,
-//! and [`crate::huge`] does them one by one.
+//! all bits of x, so pi/2 has three parts and r has two. This is enough below `FUSED_BELOW`; larger arguments are rare
+//! lanes, which [`crate::huge`] reduces one by one.
 
 use crate::exact::{minus_product, two_product};
 use crate::float::{Float, polynomial};
 use crate::huge::{self, Quadrant};
 use crate::level::Level;
 
-/// What sine and cosine need per format.
+/// The constants of sine and cosine for a format.
 pub trait TrigTable: Float {
     const FRAC_2_PI: Self;
     /// pi/2 in three parts of full width each.
     const FRAC_PI_2: [Self; 3];
-    /// The bound of the fused vectorised reduction: quotients below it are exact and have room for the third
-    /// part of pi/2.
+    /// The bound of the fused vectorised reduction: below it, quotients are exact and leave bits for the third part of
+    /// pi/2.
     const FUSED_BELOW: Self;
-    /// The bound of the unfused one: moreover quotients fit in half a mantissa, as `two_product` needs.
+    /// The bound of the unfused reduction: below it, quotients also fit in half a mantissa, as `two_product` needs.
     const UNFUSED_BELOW: Self;
 
     /// S in sin r = r + r^3 S(r^2) for |r| up to about pi/4.
@@ -103,7 +103,7 @@ impl TrigTable for f64 {
     }
 }
 
-/// Which of the two functions: how many quadrants it leads the sine.
+/// The function: the number of quadrants by which it leads the sine.
 #[derive(Clone, Copy)]
 pub(crate) enum Wave {
     Sin,
@@ -116,7 +116,7 @@ pub(crate) fn is_rare<T: TrigTable, L: Level>(x: T) -> bool {
     x.magnitude() >= if L::FUSED { T::FUSED_BELOW } else { T::UNFUSED_BELOW }
 }
 
-/// The wave at x where x is not rare; at rare x, any number.
+/// The wave at x if x is not rare; any number otherwise.
 #[inline(always)]
 pub(crate) fn common<T: TrigTable, L: Level>(x: T, wave: Wave) -> T {
     let result = on_quadrant::<T, L>(reduce::<T, L>(x.magnitude()), x, wave);

@@ -17,7 +17,7 @@ pub enum Limit {
     Tokens,
     /// Depth of nested brackets and operators.
     Nesting,
-    /// Expressions in the graph.
+    /// Expressions of the graph, as [`Limits::nodes`](crate::Limits::nodes) counts them.
     Nodes,
     /// Characters in a number.
     Number,
@@ -190,6 +190,15 @@ impl Mistake {
         Mistake { problem, span, helps: Vec::new() }
     }
 
+    /// A limit for untrusted texts that is exceeded.
+    pub(crate) fn limit(limit: Limit, most: usize, span: Span) -> Mistake {
+        Mistake::new(Problem::Limit { limit, most }, span).help(match limit {
+            Limit::Length | Limit::Tokens | Limit::Nodes => "split the program into several programs",
+            Limit::Nesting => "name parts of the expression: `let part = ..`",
+            Limit::Number => "write fewer digits: `f64` holds 17",
+        })
+    }
+
     pub(crate) fn help(mut self, help: impl Into<Box<str>>) -> Mistake {
         self.helps.push(help.into());
         self
@@ -225,6 +234,11 @@ struct Inner {
 impl Mistakes {
     pub(crate) fn new(places: TextPlaces, mut mistakes: Vec<Mistake>) -> Mistakes {
         mistakes.sort_by_key(|mistake| mistake.span.start);
+        // Whatever follows exceeds the limit as well.
+        let is_limit = |mistake: &Mistake| matches!(mistake.problem, Problem::Limit { .. });
+        let first = mistakes.iter().position(is_limit);
+        let mut index = 0..;
+        mistakes.retain(|mistake| index.next() == first || !is_limit(mistake));
         mistakes.truncate(MAX_MISTAKES);
         mistakes.iter_mut().for_each(|mistake| spell_out(mistake, &places));
         Mistakes(Box::new(Inner { places, mistakes }))

@@ -35,10 +35,10 @@
 //! `size(n)` is `i64` beside floats as well.
 //!
 //! A list of numbers is an array where an operand is expected. An index takes integers, ranges, `None`, `...`, and
-//! for one axis a list or a tensor of integers; NumPy's rule decides where the axes go. Ranges are strict: they end
-//! within the axis. `add(x, y, axis=1)` and similar calls align the smaller operand with an axis, as Paddle does.
-//! If a DSL method has two results, such as `argmin_with_value`, write the two as two outputs; they become one
-//! kernel.
+//! for one axis a list or a tensor of integers; NumPy's rule decides where the axes go. A range is cut at the end of
+//! an axis of constant size, with a warning; along other axes it must end within the axis. `add(x, y, axis=1)` and
+//! similar calls align the smaller operand with an axis, as Paddle does. If a DSL method has two results, such as
+//! `argmin_with_value`, write the two as two outputs; they become one kernel.
 //!
 //! | statement | meaning |
 //! | --- | --- |
@@ -122,7 +122,8 @@ pub struct Limits {
     pub nesting: usize,
     /// Characters in a number.
     pub number: usize,
-    /// Operations in the graph.
+    /// Expressions that the text requests of the graph: inputs, numbers and operations, those that a function is
+    /// composed of and equal ones included.
     pub nodes: usize,
 }
 

@@ -8,15 +8,14 @@ use crate::syntax::{Action, Broken, Expr, Fact, Id, Infix, InputSize, Kind, Name
 use crate::token::{Spanned, Token, tokens};
 use crate::{Limits, MAX_MISTAKES};
 
-/// Whatever could be parsed, and the mistakes in what could not.
+/// Returns all that could be parsed, and the mistakes in the rest.
 ///
 /// # Errors
 /// A text beyond the limits.
 pub(crate) fn parse(source: &Source, limits: &Limits) -> Result<(Tree, Vec<Mistake>), Mistake> {
     let text = &*source.text;
     if text.len() > limits.length {
-        let problem = Problem::Limit { limit: Limit::Length, most: limits.length };
-        return Err(Mistake::new(problem, Span { start: 0, end: 0 }));
+        return Err(Mistake::limit(Limit::Length, limits.length, Span { start: 0, end: 0 }));
     }
     let tokens = tokens(text, limits.tokens)?;
     let end = text.trim_end().len();
@@ -43,7 +42,7 @@ pub(crate) struct Parser<'a> {
     tokens: Vec<Spanned>,
     next: usize,
     depth: usize,
-    /// Where the text ends, for what is missing there.
+    /// The end of the text, to report what is missing there.
     end: usize,
     tree: Tree,
 }
@@ -57,13 +56,13 @@ impl Parser<'_> {
         self.tokens.get(self.next + ahead).map(|spanned| spanned.token)
     }
 
-    /// Where the next token stands.
+    /// The place of the next token.
     fn span(&self) -> Span {
         let end = Span { start: self.end, end: self.end };
         self.tokens.get(self.next).map_or(end, |spanned| spanned.span)
     }
 
-    /// Where the last token stood.
+    /// The place of the last token.
     fn previous(&self) -> Span {
         let previous = self.next.checked_sub(1).and_then(|previous| self.tokens.get(previous));
         previous.map_or_else(|| self.span(), |spanned| spanned.span)
@@ -96,7 +95,7 @@ impl Parser<'_> {
             Some(_) => format!("`{}`", self.source.slice(self.span())).into(),
         };
         let span = match self.peek() {
-            // The line end itself is nothing to point at.
+            // A line end cannot be marked.
             Some(Token::End) => Span { start: self.previous().end, end: self.previous().end },
             _ => self.span(),
         };
@@ -121,7 +120,7 @@ impl Parser<'_> {
 
     fn push(&mut self, kind: Kind, span: Span) -> Id {
         self.tree.exprs.push(Expr { kind, span });
-        // Fewer expressions than tokens, of which there are at most as many as bytes.
+        // There are fewer expressions than tokens, and at most as many tokens as bytes.
         Id((self.tree.exprs.len() - 1) as u32)
     }
 
@@ -163,7 +162,7 @@ impl Parser<'_> {
                     || matches!(self.peek_at(1), Some(Token::Int | Token::Minus | Token::ParenOpen)) =>
             {
                 self.next += 1;
-                // Each fact is a statement, since what a symbol stands for may change from one to the next.
+                // Each fact is a statement, because the meaning of a symbol may change from one to the next.
                 let mut fact = self.fact()?;
                 while self.eat(Token::Comma) {
                     self.end_statement(Action::Assume(fact), start, first);
@@ -203,8 +202,8 @@ impl Parser<'_> {
         }
     }
 
-    /// Goes to the end of a statement with a mistake, which began with the token `start`, and notes the names that it
-    /// would have defined, so that their uses are no mistakes as well.
+    /// Skips the rest of a statement with a mistake, which began at the token `start`. Records the names that it
+    /// would have defined, so that their uses are not reported too.
     fn recover(&mut self, start: usize) {
         self.depth = 0;
         while !self.is_at_end() {

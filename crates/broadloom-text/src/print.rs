@@ -99,7 +99,7 @@ fn described<'g>(
     text
 }
 
-/// A name as it stands in a program.
+/// A name as a program writes it.
 fn quoted(name: &str) -> String {
     if is_name(name) && !RESERVED.contains(&name) { name.to_owned() } else { format!("\"{name}\"") }
 }
@@ -117,7 +117,7 @@ impl Written {
         Written { text: text.into(), binds: ATOM, depth: 0 }
     }
 
-    /// The text where only operators that bind at least so tightly may stand.
+    /// The text for a place that accepts only operators which bind at least this tightly.
     fn within(&self, least: u8) -> String {
         if self.binds < least { format!("({})", self.text) } else { self.text.clone() }
     }
@@ -126,16 +126,16 @@ impl Written {
 struct Printer<'a> {
     graph: &'a CheckedGraph,
     text: String,
-    /// The names of the symbols in declarations, but for sizes that stayed open.
+    /// The names of the symbols in declarations, except for sizes that stayed unknown.
     symbols: HashMap<SymbolId, String>,
-    /// What stands for symbols in expressions, where inputs come before symbols of their name.
+    /// The text of symbols in expressions, where an input hides a symbol of the same name.
     in_expressions: HashMap<SymbolId, String>,
     taken: HashSet<String>,
-    /// Demands of each expression, with what they are for.
+    /// The demands of each expression, with their reasons.
     demands: HashMap<ExprId, Vec<(Requirement, Dim)>>,
-    /// By expression, with representatives as operands.
+    /// The nodes by expression, with representatives as operands.
     nodes: Vec<Node>,
-    /// By expression, the one that stands for it and all that are the same.
+    /// The representative of each expression and of all equal ones.
     same: Vec<ExprId>,
     uses: HashMap<ExprId, usize>,
     written: HashMap<ExprId, Written>,
@@ -177,7 +177,7 @@ impl<'a> Printer<'a> {
                 demands.entry(same[origin.index()]).or_default().push((obligation.requirement, dim.clone()));
             }
         }
-        // What is chosen by demands must not depend on their order, which a printed program may change.
+        // A choice by demands must not depend on their order, which printing may change.
         demands
             .values_mut()
             .for_each(|demands| demands.sort_unstable_by(|(_, left), (_, right)| left.cmp(right)));
@@ -198,7 +198,7 @@ impl<'a> Printer<'a> {
         }
     }
 
-    /// Names as in declarations, and the axes for sizes that stayed open.
+    /// Names as in declarations, and the axes of sizes that stayed unknown.
     fn in_signatures(&self) -> HashMap<SymbolId, String> {
         let name = |(symbol, name): (&SymbolId, &String)| {
             (*symbol, self.symbols.get(symbol).unwrap_or(name).clone())
@@ -226,7 +226,7 @@ impl<'a> Printer<'a> {
 
     /// A size in a declaration.
     fn declared(&self, dim: &Dim) -> String {
-        // What is a size of its own axis only has no name.
+        // A size that only its own axis has gets no name.
         match dim.as_symbol().is_some_and(|symbol| !self.symbols.contains_key(&symbol)) {
             true => "_".to_owned(),
             false => self.size_by(dim, &self.symbols),
@@ -288,7 +288,7 @@ impl<'a> Printer<'a> {
             let size = |(axis, dim): (usize, &Dim)| {
                 let mark = if input.may_be_one.contains(&axis) { "#" } else { "" };
                 let size = self.declared(dim);
-                // The mark is followed by what is no comment.
+                // `#` before a name is not a comment.
                 if size.starts_with('-') { format!("{mark}({size})") } else { format!("{mark}{size}") }
             };
             let sizes: Vec<String> = input.shape.iter().enumerate().map(size).collect();
@@ -381,7 +381,7 @@ impl<'a> Printer<'a> {
                 let side = if *right { ", side='right'" } else { "" };
                 (format!("{SEARCH}({table}, {values}{side})"), ATOM)
             }
-            // Only parts of runs in chunks go on from what came before.
+            // Only parts of runs in chunks continue earlier results.
             Node::Scan { op, operand, axis, initial } => {
                 let before = initial.map(|initial| format!(", initial={}", self.get(initial).text));
                 let (operand, before) = (&self.get(*operand).text, before.unwrap_or_default());
@@ -397,7 +397,7 @@ impl<'a> Printer<'a> {
         Written { text, binds, depth }
     }
 
-    /// Operands of which the constants are numbers without a dtype, if another operand gives it to them.
+    /// The operands; constants are numbers without a dtype if another operand determines it.
     fn literals(&self, operands: &[ExprId]) -> Vec<Written> {
         let is_constant = |expr: &ExprId| matches!(self.node(*expr), Node::Constant(_));
         let has_other = !operands.iter().all(is_constant);
@@ -509,8 +509,8 @@ impl<'a> Printer<'a> {
         Written { text, binds: ATOM, depth }
     }
 
-    /// A slice of which single elements are squeezed away, as one index; nothing if the slice is used otherwise too, or
-    /// makes other demands.
+    /// A slice whose axes of one element are squeezed away, as one index; `None` if the slice has other uses or makes
+    /// other demands.
     fn indexed(&self, slice: ExprId, axes: &[usize]) -> Option<String> {
         let Node::View { view: View::Slice(parts), operand } = self.node(slice) else { return None };
         if self.uses.get(&slice) != Some(&1) || self.get(slice).depth == 0 {
@@ -525,7 +525,7 @@ impl<'a> Printer<'a> {
     }
 }
 
-/// Items in parentheses that are a tuple even of one.
+/// Items in parentheses, as a tuple even if there is only one.
 fn tuple(items: Vec<String>) -> String {
     match items.as_slice() {
         [item] => format!("({item},)"),

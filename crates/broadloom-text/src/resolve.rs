@@ -1,8 +1,8 @@
-//! The syntax tree to a graph, by calls of the graph builder and nothing else: dtypes, weak numbers, shapes and their
-//! mistakes are the builder's.
+//! Turns the syntax tree into a graph, only by calls of the graph builder: the builder decides dtypes, weak numbers and
+//! shapes, and finds the mistakes in them.
 //!
-//! Expressions are evaluated in the order of the arena, each to a [`Value`]. The builder is told [`Sites`], by which the
-//! text knows the places of what it reports.
+//! Expressions are evaluated in the order of the arena, each to a [`Value`]. Each call passes a site, from which
+//! [`Sites`] finds the place in the text again.
 
 mod arrange;
 mod call;
@@ -25,7 +25,7 @@ use crate::names;
 use crate::sites::{Sites, TextPlaces};
 use crate::source::{Source, Span};
 use crate::syntax::{Action, Broken, Id, Kind, Name, Statement, Tree};
-use crate::{Given, Limits, MAX_MISTAKES, Program};
+use crate::{Given, MAX_MISTAKES, Program};
 use broadloom_ir::diagnostics::{Diagnostic, Diagnostics, Problem as GraphProblem};
 use broadloom_ir::dim::{Dim, DimError};
 use broadloom_ir::dtype::DType;
@@ -36,24 +36,25 @@ pub(crate) use order::undefined;
 use std::collections::{HashMap, HashSet};
 use text::TextKind;
 
-/// What an expression is.
+/// The value of an expression.
 #[derive(Debug, Clone, PartialEq)]
 enum Value {
-    /// What a mistake left behind; its use is silent.
+    /// The result of a mistake; using it reports nothing more.
     Poison,
     Tensor(ExprId),
-    /// A number that takes the dtype of what it meets.
+    /// A number that takes the dtype of the other operands.
     Literal(Literal),
     /// Arithmetic on symbols.
     Size(Dim),
-    /// What else was computed of numbers and sizes: a tensor of rank 0, and a number to those that it meets.
+    /// Any other result computed from numbers and sizes: a tensor of rank 0 that acts as a number beside other
+    /// operands.
     Number(ExprId),
     /// A shape.
     Sizes(Vec<Dim>),
     /// `n % 8`, which only `assume` leaves as it is.
     Modulo(Dim, i64),
     List(Vec<Id>),
-    /// Of a function that has several results.
+    /// The results of a function that has several.
     Several(Vec<ExprId>),
     DType(DType),
     None,
@@ -80,7 +81,7 @@ impl Value {
     }
 }
 
-/// What an expression alone is named.
+/// The name of the result of a program that is one expression.
 const RESULT: &str = "result";
 
 type Outcome<T> = Result<T, Box<Mistake>>;
@@ -92,43 +93,43 @@ fn mistake<T>(problem: Problem, span: Span) -> Outcome<T> {
 struct Resolver<'a> {
     source: &'a Source,
     tree: &'a Tree,
-    limits: &'a Limits,
     graph: Graph,
-    /// By expression; poison until it is evaluated.
+    /// The values by expression; poison until evaluated.
     values: Vec<Value>,
     /// Inputs and definitions.
     names: HashMap<Box<str>, Value>,
-    /// Inputs that take the place of `inf` and `nan`: those that are given, and those that are declared without quotes.
+    /// Inputs that replace the constants `inf` and `nan`: given ones, and ones declared without quotes.
     in_place: HashSet<Box<str>>,
     inputs: HashSet<Box<str>>,
-    /// Of inputs whose elements are codes, the texts.
+    /// The texts of inputs whose elements are codes.
     texts: HashMap<ExprId, &'a [Box<str>]>,
     symbols: HashMap<Box<str>, (SymbolId, Span)>,
-    /// Whether names in sizes are symbols without having been declared.
+    /// Whether undeclared names in sizes are symbols.
     is_implicit: bool,
-    /// What statements with mistakes would have defined.
+    /// Names that statements with mistakes would have defined.
     broken: HashSet<Box<str>>,
-    /// A fact is missing, so that sizes may differ only for want of it.
+    /// Whether a fact is missing, so that sizes may seem to differ only because of that.
     lacks_facts: bool,
-    /// How often the builder was called.
-    calls: usize,
+    /// The largest number of expressions that the graph makes.
+    most_nodes: usize,
     outputs: Vec<(Name, ExprId)>,
     assigned: HashSet<Box<str>>,
     mistakes: Vec<Mistake>,
     sites: Sites,
 }
 
-/// The graph of a program, and warnings if they are asked for.
+/// Builds the graph of a program, and collects warnings if `warns` is set.
 pub(crate) fn resolve(program: &Program, given: &[Given<'_>], warns: bool) -> Result<Resolved, Mistakes> {
     let Program { source, tree, limits, mistakes } = program;
     let declares = |statement: &Statement| {
         matches!(statement.action, Action::Symbols(_) | Action::Broken { of: Broken::Symbols, .. })
     };
+    let mut graph = Graph::new();
+    graph.limit_requests(limits.nodes);
     let mut resolver = Resolver {
         source,
         tree,
-        limits,
-        graph: Graph::new(),
+        graph,
         values: vec![Value::Poison; tree.exprs.len()],
         names: HashMap::new(),
         in_place: HashSet::new(),
@@ -138,7 +139,7 @@ pub(crate) fn resolve(program: &Program, given: &[Given<'_>], warns: bool) -> Re
         is_implicit: !tree.statements.iter().any(declares),
         broken: HashSet::new(),
         lacks_facts: false,
-        calls: 0,
+        most_nodes: limits.nodes,
         outputs: Vec::new(),
         assigned: HashSet::new(),
         mistakes: mistakes.clone(),
@@ -210,7 +211,7 @@ impl<'a> Resolver<'a> {
             self.lacks_facts |= *of == Broken::Fact;
         }
         if statement.exprs.clone().any(|id| self.is_poisoned(Id(id))) {
-            // The name is known all the same, so that its uses are no mistakes as well.
+            // Define the name anyway, so that its uses are not reported too.
             if let Action::Let { name, .. } | Action::Output { name, .. } | Action::Input { name, .. } =
                 &statement.action
             {
@@ -230,7 +231,7 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// Records the mistake, if it is one.
+    /// Records the mistake of an outcome, if it has one.
     fn keep<T>(&mut self, result: Outcome<T>) -> Option<T> {
         match result {
             Ok(value) => Some(value),
@@ -331,7 +332,7 @@ impl<'a> Resolver<'a> {
         Ok(())
     }
 
-    /// An unknown name, with the nearest one that is known.
+    /// The mistake for an unknown name, with the nearest known one.
     fn unknown<'n, T>(
         &self,
         of: NameOf,
@@ -363,8 +364,8 @@ impl<'a> Resolver<'a> {
             Kind::Name { text, is_quoted } => {
                 let takes_sizes = matches!(action, Action::Input { .. } | Action::Assume(_));
                 match names::constant(text) {
-                    // Numbers that have no digits, unless an array is given by that name; the other constants give way
-                    // to names of the program as well.
+                    // `inf` and `nan`, unless an array of that name is given; names of the program also replace the
+                    // other constants.
                     Some(constant)
                         if !is_quoted
                             && matches!(&**text, "inf" | "nan")
@@ -372,7 +373,7 @@ impl<'a> Resolver<'a> {
                     {
                         Ok(Value::Literal(constant))
                     }
-                    // In double quotes stands a name, or, where there is none such, a text to compare with.
+                    // Double quotes enclose a name, or, if there is no such name, a text to compare with.
                     _ if *is_quoted && !takes_sizes && !self.is_known(text) => {
                         Ok(Value::Text(text.clone(), TextKind::Name))
                     }
@@ -435,13 +436,13 @@ impl<'a> Resolver<'a> {
         self.unknown(NameOf::Value, name, known)
     }
 
-    /// Tensors of operands, unless one is poisoned; numbers take the common dtype of the others.
+    /// The operands as tensors, unless one is poisoned; numbers take the common dtype of the others.
     fn tensors(&mut self, operands: &[Id]) -> Outcome<Option<Vec<ExprId>>> {
-        // Any op that takes numbers as they are.
+        // Any op that has no rule of its own for numbers.
         self.operands_of(Op::Positive, operands)
     }
 
-    /// Like [`Self::tensors`], of an op that may take numbers in its own way.
+    /// Like [`Self::tensors`], for an op that may have its own rule for numbers.
     fn operands_of(&mut self, op: Op, operands: &[Id]) -> Outcome<Option<Vec<ExprId>>> {
         for operand in operands {
             if let Value::List(_) = self.value(*operand)
@@ -459,8 +460,8 @@ impl<'a> Resolver<'a> {
             Value::Number(expr) => Some(self.graph.dtype(*expr)),
             _ => None,
         };
-        // Sizes and what is computed of them take the dtype of floats, as Python's numbers do, but not one of integers,
-        // which may be too small for them.
+        // Sizes and results computed from them take the dtype of floats, as Python's numbers do, but not that of
+        // integers, which may be too small.
         let met = DType::promote_all(operands.iter().filter_map(dtype));
         let meets = match met {
             Some(met) if met.is_float() => met,
@@ -484,7 +485,7 @@ impl<'a> Resolver<'a> {
         Ok(Some(exprs))
     }
 
-    /// A tensor, unless it is poisoned; a number takes the dtype that it meets.
+    /// The value as a tensor, unless it is poisoned; a number takes the given dtype.
     fn tensor(&mut self, id: Id, meets: DType) -> Outcome<Option<ExprId>> {
         let span = self.tree.span(id);
         let expr = match self.values[id.0 as usize].clone() {
@@ -516,7 +517,7 @@ impl<'a> Resolver<'a> {
         Ok((!self.graph.is_poisoned(expr)).then_some(expr))
     }
 
-    /// A number in the dtype of the floats that it meets.
+    /// A number in the dtype of the floats beside it.
     fn as_float(&mut self, expr: ExprId, meets: DType, span: Span) -> Outcome<ExprId> {
         if !meets.is_float() {
             return Ok(expr);
@@ -540,19 +541,19 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// Arithmetic on sizes that may overflow.
+    /// Does arithmetic on sizes, which may overflow.
     fn arithmetic(&self, span: Span, compute: impl FnOnce() -> Result<Dim, DimError>) -> Outcome<Dim> {
         compute().map_err(|error| refused(GraphProblem::Size(error), Some("size"), span))
     }
 
-    /// Calls the builder.
+    /// Calls the builder, as long as the graph accepts requests.
     fn build(&mut self, span: Span, action: impl FnOnce(&mut Graph, Site) -> ExprId) -> Outcome<ExprId> {
-        if self.calls >= self.limits.nodes {
-            return mistake(Problem::Limit { limit: Limit::Nodes, most: self.limits.nodes }, span);
-        }
-        self.calls += 1;
         let site = self.sites.site(span);
-        Ok(action(&mut self.graph, site))
+        let expr = action(&mut self.graph, site);
+        match self.graph.is_exhausted() {
+            true => Err(Box::new(Mistake::limit(Limit::Nodes, self.most_nodes, span))),
+            false => Ok(expr),
+        }
     }
 
     fn finish(&mut self, end: Span) -> Option<CheckedGraph> {
@@ -578,7 +579,7 @@ impl<'a> Resolver<'a> {
 
     fn take_over(&mut self, diagnostics: Option<Diagnostics>, end: Span) {
         for diagnostic in diagnostics.into_iter().flatten() {
-            // A size that a reshape leaves open is not known either, which says nothing new.
+            // The size that a reshape infers is unknown for the same reason: do not report it again.
             if matches!(&diagnostic.problem, GraphProblem::Unsolvable { symbol } if symbol.starts_with('?'))
                 && !self.mistakes.is_empty()
             {
@@ -589,23 +590,27 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// A mistake that the graph found; what is nowhere in the text is reported at its end.
+    /// Locates a mistake that the graph found; one without a place is reported at the end of the text.
     fn of_graph(&self, diagnostic: Diagnostic, end: Span) -> Mistake {
         let span = match &diagnostic.problem {
-            // Where it is declared, since that is what has to change.
+            // At the declaration, because it has to change.
             GraphProblem::Unsolvable { symbol } => self.symbols.get(symbol).map(|(_, span)| *span),
-            // A name of an output, which has no expression of its own.
+            // The name of an output has no expression of its own.
             GraphProblem::BadName { name, .. } if diagnostic.op.as_deref() == Some("output") => {
                 let mut outputs = self.outputs.iter().map(|(output, _)| output);
                 outputs.find(|output| output.text.starts_with(&**name)).map(|output| output.span)
             }
             _ => self.sites.span(diagnostic.site),
         };
-        Mistake::graph(diagnostic, span.unwrap_or(end))
+        let span = span.unwrap_or(end);
+        match diagnostic.problem {
+            GraphProblem::TooLarge => Mistake::limit(Limit::Nodes, self.most_nodes, span),
+            _ => Mistake::graph(diagnostic, span),
+        }
     }
 }
 
-/// A mistake of the kind that the graph finds.
+/// A mistake in the form of the graph's.
 fn refused(problem: GraphProblem, op: Option<&str>, span: Span) -> Box<Mistake> {
     Box::new(Mistake::graph(Diagnostic::new(problem, op, Site::Nowhere), span))
 }

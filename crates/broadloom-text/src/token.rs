@@ -1,9 +1,9 @@
-//! Text to tokens.
+//! Splits a text into tokens.
 //!
 //! A line ends a statement unless a bracket is open, as in Python. `#` begins a comment, except for the mark of an
-//! input's axis that may be 1 (`x: f32[#n, 3]`), which follows `[` or `,` within brackets and has no space behind it.
+//! input's axis that may be 1 (`x: f32[#n, 3]`): that one follows `[` or `,` within brackets and has no space after it.
 
-use crate::error::{Limit, Mistake, Problem};
+use crate::error::{Limit, Mistake};
 use crate::source::Span;
 use logos::{Lexer, Logos};
 
@@ -18,10 +18,10 @@ pub(crate) enum Token {
     Float,
     #[regex(r"[\p{XID_Start}_]\p{XID_Continue}*")]
     Name,
-    /// A name in double quotes, for those that are no identifiers.
+    /// A name in double quotes, for names that are not identifiers.
     #[regex(r#""[^"\n]*""#)]
     Quoted,
-    /// Text in other quotes, or formatted: none of the language.
+    /// A string with a prefix, which the language does not have.
     #[regex(r#"[fFrRbB]"[^"\n]*""#)]
     #[regex(r"[fFrRbB]?'[^'\n]*'")]
     String,
@@ -103,11 +103,11 @@ pub(crate) enum Token {
     Brace,
     #[token("#")]
     Hash,
-    /// What begins no token.
+    /// A character that starts no token.
     Unknown,
 }
 
-/// A token and where it stands.
+/// A token and its place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Spanned {
     pub token: Token,
@@ -117,10 +117,10 @@ pub(crate) struct Spanned {
 /// Words that begin a statement when a name follows them.
 const STATEMENTS: &[&str] = &["symbols", "parameters", "assume", "input", "let", "output", "assign"];
 
-/// All tokens, without comments and without line ends inside of brackets.
+/// Returns all tokens, without comments and without line ends inside brackets.
 ///
 /// # Errors
-/// More tokens than the limit.
+/// Returns an error if there are more tokens than the limit.
 pub(crate) fn tokens(text: &str, limit: usize) -> Result<Vec<Spanned>, Mistake> {
     let mut lexer = Token::lexer(text);
     let mut tokens: Vec<Spanned> = Vec::new();
@@ -140,7 +140,7 @@ pub(crate) fn tokens(text: &str, limit: usize) -> Result<Vec<Spanned>, Mistake> 
                 continue;
             }
             Token::End => open = 0,
-            // A bracket that was forgotten does not hide the statements below it.
+            // A missing bracket does not hide the statements below it.
             Token::Name if open > 0 && is_line_start && begins_statement(&lexer) => {
                 open = 0;
                 tokens.push(Spanned { token: Token::End, span: Span { start: span.start, end: span.start } });
@@ -151,7 +151,7 @@ pub(crate) fn tokens(text: &str, limit: usize) -> Result<Vec<Spanned>, Mistake> 
         }
         is_line_start = false;
         if tokens.len() >= limit {
-            return Err(Mistake::new(Problem::Limit { limit: Limit::Tokens, most: limit }, span));
+            return Err(Mistake::limit(Limit::Tokens, limit, span));
         }
         tokens.push(Spanned { token, span });
     }

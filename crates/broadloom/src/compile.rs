@@ -41,6 +41,7 @@ pub(crate) fn compile_part(
     let machine = JitOptions { vector_bytes: options.vector_bytes, ..JitOptions::of(level) };
     let facts = LowerOptions {
         vectorize: options.vectorize,
+        max_values: options.max_values,
         tail,
         target: broadloom_jit::target_of(level),
         ..LowerOptions::dense(graph, level.is_fused())

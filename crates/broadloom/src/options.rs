@@ -93,6 +93,13 @@ pub struct CompileOptions {
     /// stays on the calling thread. One thread takes about 20 us for the default of 2 MiB; handing work to others
     /// and waiting for them takes 10 us.
     pub parallel_threshold: usize,
+    /// The most values that the loops of one variant may have, for expressions that you do not trust: a loop has a
+    /// value for each of its ops, and another for each step that is unrolled. What the compiler tries and gives up
+    /// counts as well, so this bounds the time and memory of compiling. More is [`LowerError::TooManyValues`]. By
+    /// default there is no limit.
+    ///
+    /// [`LowerError::TooManyValues`]: broadloom_loops::LowerError::TooManyValues
+    pub max_values: usize,
 }
 
 impl Default for CompileOptions {
@@ -103,6 +110,7 @@ impl Default for CompileOptions {
             vector_bytes: usize::MAX,
             vectorize: true,
             parallel_threshold: 2 << 20,
+            max_values: usize::MAX,
         }
     }
 }

@@ -9,7 +9,7 @@ use std::str::FromStr;
 /// Random integers are below this, unless a range is given.
 pub const MOST: f64 = 100.0;
 
-/// Numbers from the first to just below the second.
+/// The numbers from the first to just below the second.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Range {
     pub from: f64,
@@ -35,18 +35,18 @@ impl fmt::Display for Range {
     }
 }
 
-/// What random numbers of a dtype are taken from by default.
+/// The default range of random numbers of a dtype.
 pub fn default_range(dtype: DType, most: f64) -> Range {
     Range { from: 0.0, to: if dtype.is_float() { 1.0 } else { most } }
 }
 
 /// An array of any dtype, to be passed to a kernel.
 pub trait Data {
-    /// Passes it, to be read.
+    /// Passes it as an input.
     fn pass<'a>(&'a self, name: &'a str, inputs: Inputs<'a>) -> Inputs<'a>;
-    /// Passes it, to be read and written.
+    /// Passes it as an input that is updated.
     fn pass_mut<'a>(&'a mut self, name: &'a str, inputs: Inputs<'a>) -> Inputs<'a>;
-    /// Passes it for results.
+    /// Passes it as an output.
     fn receive<'a>(&'a mut self, name: &'a str, outputs: OutputsMut<'a>) -> OutputsMut<'a>;
 }
 

@@ -3,11 +3,11 @@
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-/// Fewest and most repetitions that are measured.
+/// The fewest and most repetitions to measure.
 const REPETITIONS: std::ops::RangeInclusive<usize> = 5..=100_000;
-/// What takes less is run several times for one measurement.
+/// Anything faster runs several times per measurement.
 const SHORTEST: Duration = Duration::from_micros(100);
-/// Of a copy, what one thread does at a time.
+/// The part of a copy that one thread does at a time.
 const CHUNK: usize = 1 << 20;
 
 /// Times of one run, in seconds.
@@ -15,13 +15,13 @@ const CHUNK: usize = 1 << 20;
 pub struct Times {
     pub median: f64,
     pub least: f64,
-    /// Nine of ten are at most this.
+    /// The 90th percentile.
     pub ninetieth: f64,
     pub repetitions: usize,
 }
 
 impl Times {
-    /// Of at least one measurement.
+    /// Summarises at least one measurement.
     fn new(mut seconds: Vec<f64>) -> Times {
         seconds.sort_by(f64::total_cmp);
         let at = |part: f64| {
@@ -35,14 +35,15 @@ impl Times {
 /// Something to be measured.
 pub type Run<'a, E> = &'a mut dyn FnMut() -> Result<(), E>;
 
-/// Measures several things in turns, so that what disturbs the machine disturbs all of them, for so long in all.
+/// Measures several things in turns, so that disturbances of the machine affect all of them, for the given time in
+/// total.
 ///
 /// # Errors
-/// The first of theirs.
+/// Returns the first error of a thing that is measured.
 pub fn in_turns<E>(runs: &mut [Run<'_, E>], seconds: f64) -> Result<Vec<Times>, E> {
     let mut counts = Vec::with_capacity(runs.len());
     for run in runs.iter_mut() {
-        // Twice for warmth: memory is mapped and threads are started by the first.
+        // Run twice to warm up: the first run maps memory and starts threads.
         run()?;
         run()?;
         let start = Instant::now();
@@ -67,7 +68,7 @@ pub fn in_turns<E>(runs: &mut [Run<'_, E>], seconds: f64) -> Result<Vec<Times>, 
     Ok(measured.into_iter().map(Times::new).collect())
 }
 
-/// Copies on the threads of a pool, or on this one if there is none or little to copy.
+/// Copies on the threads of a pool, or on this thread if there is no pool or little to copy.
 pub fn copy(pool: Option<&rayon::ThreadPool>, from: &[u8], to: &mut [u8]) {
     use rayon::prelude::*;
     match pool.filter(|_| from.len() > CHUNK) {

@@ -1,4 +1,4 @@
-//! Times of programs, beside those of copying as many bytes.
+//! Times programs, and compares them with copying the same number of bytes.
 //!
 //! ```text
 //! CheckedGraph ──sizes──▶ shapes ──data──▶ arrays ──measure: kernel and copy in turns──▶ times ──report──▶ text, JSON
@@ -73,7 +73,7 @@ fn bytes(dtype: DType, shape: &[usize]) -> usize {
 /// `broadloom bench`.
 ///
 /// # Errors
-/// Every mistake in the program, sizes and data that do not fit it, and what the compiler cannot do.
+/// Returns every mistake in the program, sizes and data that do not fit it, and what the compiler cannot do.
 pub fn run(args: &BenchArgs, terminal: &Terminal) -> Result<(), Failure> {
     let Loaded { graph, inputs: files, .. } = program::load(&args.program, terminal)?;
     let single = CompileOptions { threads: Threads::Calling, ..CompileOptions::default() };
@@ -172,7 +172,7 @@ struct Bench<'a, 'f> {
 }
 
 impl<'f> Bench<'_, 'f> {
-    /// Ranges are of inputs that are random, and files are only read.
+    /// Checks that ranges belong to random inputs, and that no file would be written.
     fn check_inputs(&self) -> Result<(), Failure> {
         let inputs = self.kernel.inputs();
         let is_given = |name: &str| self.views.contains_key(name);
@@ -201,8 +201,8 @@ impl<'f> Bench<'_, 'f> {
         }
     }
 
-    /// Random inputs that the program accepts, and its outputs. Integers that are refused as indices are taken from
-    /// fewer and fewer numbers.
+    /// Random inputs that the program accepts, and its outputs. If integers are refused as indices, their range is
+    /// reduced step by step.
     fn fitting(&self) -> Result<(Vec<Passed<'f>>, Vec<Output>), Failure> {
         let mut most = data::MOST;
         loop {
@@ -224,7 +224,7 @@ impl<'f> Bench<'_, 'f> {
         }
     }
 
-    /// Random inputs, the integers of which are below a number unless their range is given.
+    /// Random inputs; integers are below `below` unless their range is given.
     fn inputs(&self, most: f64) -> Result<Vec<Passed<'f>>, Failure> {
         let mut generator = fastrand::Rng::with_seed(self.seed);
         let graph = self.kernel.graph();
@@ -287,7 +287,7 @@ impl<'f> Bench<'_, 'f> {
         self.kernel.run_into(self.passed(inputs), into).map_err(|error| self.refused(error))
     }
 
-    /// The random data do not fit.
+    /// The error for random data that do not fit.
     fn refused(&self, error: CallError) -> Failure {
         match error {
             CallError::Bind(error) => Failure::data(format!("random arrays do not fit: {error}"))

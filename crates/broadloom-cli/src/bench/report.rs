@@ -12,16 +12,16 @@ pub struct Report {
     /// Sizes by name, and whether they were chosen.
     pub sizes: Vec<(String, i64, bool)>,
     pub kernels: usize,
-    /// In seconds.
+    /// Seconds.
     pub compile_time: f64,
     pub bytes_in: usize,
     pub bytes_out: usize,
-    /// Of the largest array.
+    /// Of the largest array, in bytes.
     pub elements: usize,
     pub rows: Vec<Measured>,
 }
 
-/// What was measured on a number of threads.
+/// The measurements on a number of threads.
 #[derive(Debug)]
 pub struct Measured {
     pub threads: usize,
@@ -38,7 +38,7 @@ impl Report {
         self.bytes() as f64 / times.median
     }
 
-    /// For programs. Times are in seconds.
+    /// The report as JSON, with times in seconds.
     pub fn json(&self) -> serde_json::Value {
         let times = |times: &Times| {
             serde_json::json!({
@@ -64,7 +64,7 @@ impl Report {
     }
 }
 
-/// A number with three digits and a unit of thousands; whole if the first unit is the least there is.
+/// A number with three digits and a unit in steps of 1,000; a whole number in the smallest unit.
 fn scaled(value: f64, units: &[&str], is_whole: bool) -> String {
     let mut value = value;
     let mut exponent = 0;

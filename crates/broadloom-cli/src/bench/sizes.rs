@@ -6,11 +6,11 @@ use broadloom_ir::SymbolId;
 use broadloom_ir::dim::Dim;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-/// Elements of the largest input or output.
+/// The most elements of an input or output.
 const ELEMENTS: i64 = 1_000_000;
-/// Elements of the largest expression, stored or not.
+/// The most elements of an expression, stored or not.
 const WORK: i64 = 100_000_000;
-/// Size of an axis if another one has used up the elements.
+/// The size of an axis once others have used up the elements.
 const SHORT: i64 = 16;
 
 /// The values of a graph's symbols.
@@ -22,10 +22,10 @@ pub struct Sizes {
 }
 
 impl Sizes {
-    /// The sizes that the inputs and the parameters of a kernel need. `known` are those that arrays have.
+    /// Chooses the sizes that the inputs and parameters of a kernel need. `known` are the sizes of given arrays.
     ///
     /// # Errors
-    /// A size that the program does not have, or that it cannot have.
+    /// Returns an error for a size that the program does not have or does not accept.
     pub fn choose(
         kernel: &Executable,
         given: &BTreeMap<String, i64>,
@@ -86,7 +86,7 @@ impl Sizes {
             let (lower, upper, unit) = bounds(symbol);
             symbols.insert(*symbol, (SHORT / unit).max(1).max(lower).min(upper));
         }
-        // What no input has is a number of results, such as that of segments: few, unless there is nothing else.
+        // A size that no input has counts results, such as segments: choose it small, unless it is the only one.
         let has_sizes = open.iter().any(|symbol| !is_parameter(symbol.index()));
         for symbol in open.iter().filter(|symbol| !(has_sizes && is_parameter(symbol.index()))) {
             let (_, upper, unit) = bounds(symbol);
@@ -117,7 +117,7 @@ impl Sizes {
     }
 }
 
-/// What the shapes of arrays say of symbols.
+/// The values of symbols that the shapes of arrays determine.
 pub fn known(graph: &CheckedGraph, shape_of: &dyn Fn(&str) -> Option<Vec<usize>>) -> HashMap<SymbolId, i64> {
     let mut known = HashMap::new();
     for solution in graph.solutions() {
@@ -128,7 +128,7 @@ pub fn known(graph: &CheckedGraph, shape_of: &dyn Fn(&str) -> Option<Vec<usize>>
             let rest = rest.evaluate(&|symbol| known.get(&symbol).copied()).ok()?;
             i64::try_from(size).ok()?.checked_sub(rest)?.checked_div(factor)
         };
-        // What does not fit is said when the arrays are bound.
+        // Binding the arrays reports what does not fit.
         if let Some(value) = value().filter(|value| *value >= 0) {
             known.insert(solution.symbol, value);
         }
@@ -140,7 +140,7 @@ pub fn known(graph: &CheckedGraph, shape_of: &dyn Fn(&str) -> Option<Vec<usize>>
 fn is_bounded(graph: &CheckedGraph, symbols: &HashMap<SymbolId, i64>) -> bool {
     let elements = |shape: &[Dim]| {
         shape.iter().try_fold(1i64, |count, dim| {
-            // A size that no input has is not known before it is run.
+            // A size that no input has is unknown before the run.
             let size = dim.evaluate(&|symbol| Some(symbols.get(&symbol).copied().unwrap_or(1))).ok()?;
             count.checked_mul(size)
         })

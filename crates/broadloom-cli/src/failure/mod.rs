@@ -8,34 +8,34 @@ use broadloom_text::{Mistakes, TextPlaces};
 use std::fmt;
 use std::process::ExitCode;
 
-/// Why a command ended early.
+/// The reason why a command ended early.
 #[derive(Debug)]
 pub struct Failure(Box<Kind>);
 
 #[derive(Debug)]
 enum Kind {
-    /// Whoever read standard output has enough.
+    /// The reader of standard output is gone.
     Closed,
-    /// Of the command line.
+    /// An error in the command line.
     Usage(Message),
-    /// Of files and data.
+    /// An error in files or data.
     Data(Message),
-    /// Of the program, with what the command line has to do with it.
+    /// Mistakes in the program, with advice about the command line.
     Mistakes(Mistakes, Vec<Help>),
     Diagnostics(Diagnostics),
-    /// What the compiler cannot do.
+    /// The program cannot be compiled.
     Compile(CompileError),
-    /// Of the call of a kernel, which points into the program.
+    /// An error while a kernel is called, with its place in the program.
     Call(ChunkError),
 }
 
-/// What to do about what should not happen.
+/// The advice for internal errors.
 const REPORT: &str = "this is a limitation of Broadloom: please report it with the program";
 
-/// What to do, and what to write.
+/// Advice, with something to type.
 type Help = (String, Option<String>);
 
-/// A sentence, and what to do.
+/// A sentence with advice.
 #[derive(Debug)]
 struct Message {
     what: String,
@@ -56,38 +56,38 @@ fn add(text: &mut Text, helps: &[Help]) {
     }
 }
 
-/// A message whose names of files and columns cannot make lines that look like messages of their own.
+/// A message in which names of files and columns are escaped, so that they cannot imitate messages.
 fn one_line(text: &str) -> String {
     text.replace('\n', "\\n")
 }
 
 impl Failure {
-    /// Standard output is closed, which is no error: nobody wants to read more.
+    /// Standard output is closed, which is not an error: the reader wants no more.
     pub fn closed() -> Failure {
         Failure(Box::new(Kind::Closed))
     }
 
-    /// Whether nobody wants to read more.
+    /// Whether the reader of standard output is gone.
     pub fn is_closed(&self) -> bool {
         matches!(*self.0, Kind::Closed)
     }
 
-    /// An error of files, of data or of running.
+    /// An error in files or data, or at run time.
     pub fn data(what: impl Into<String>) -> Failure {
         Failure(Box::new(Kind::Data(Message { what: what.into(), helps: Vec::new() })))
     }
 
-    /// An error of how the program was called.
+    /// An error in the command line.
     pub fn usage(what: impl Into<String>) -> Failure {
         Failure(Box::new(Kind::Usage(Message { what: what.into(), helps: Vec::new() })))
     }
 
-    /// Adds a sentence on what to do.
+    /// Adds advice in words.
     pub fn help(self, sentence: impl Into<String>) -> Failure {
         self.with_help(sentence.into(), None)
     }
 
-    /// Adds a sentence on what to do, and what to write.
+    /// Adds advice with something to type.
     pub fn help_code(self, sentence: impl Into<String>, code: impl Into<String>) -> Failure {
         self.with_help(sentence.into(), Some(code.into()))
     }
@@ -114,7 +114,7 @@ impl Failure {
         }
     }
 
-    /// The text for standard error, if there is something to say. Places are those of the program that is run.
+    /// The text for standard error, if there is one. Places refer to the running program.
     pub fn text(&self, in_color: bool, places: Option<&TextPlaces>) -> Option<String> {
         let text = match &*self.0 {
             Kind::Closed => return None,

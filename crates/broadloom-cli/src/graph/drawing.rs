@@ -16,14 +16,14 @@ pub struct Drawing {
     pub edges: Vec<Edge>,
     /// The kernels' titles, in launch order.
     pub kernels: Vec<String>,
-    /// What is said of the whole.
+    /// A caption for the whole drawing.
     pub summary: String,
 }
 
 #[derive(Debug, Clone)]
 pub struct DrawnNode {
     pub kind: Kind,
-    /// What it is, and below that its dtype, shape, size.
+    /// The name of the node, and below it its dtype, shape and size.
     pub lines: Vec<String>,
     pub place: Place,
 }
@@ -36,11 +36,11 @@ pub enum Kind {
     View,
     Temporary,
     Output,
-    /// Stands for a node that is far away.
+    /// A reference to a distant node.
     Reference,
 }
 
-/// Where a node stands.
+/// The place of a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Place {
     /// Above the kernel of this number, below the one before.
@@ -53,7 +53,7 @@ pub enum Place {
 pub struct Edge {
     pub from: usize,
     pub to: usize,
-    /// Which operand it is, where that matters.
+    /// The position of the operand, where it matters.
     pub label: Option<&'static str>,
 }
 
@@ -103,7 +103,7 @@ impl Drawer<'_> {
         self.drawing.edges.push(Edge { from, to, label });
     }
 
-    /// Inputs stand above the first kernel that reads them, other arrays below the last that writes them.
+    /// Places inputs above the first kernel that reads them, and other arrays below the last that writes them.
     fn arrays(&mut self) {
         let infos = self.infos;
         for (index, input) in self.graph.inputs().iter().enumerate() {
@@ -191,7 +191,7 @@ impl Drawer<'_> {
         }
     }
 
-    /// The node of an expression in a kernel, made now unless it is there.
+    /// Returns the node of an expression in a kernel, and makes it on first use.
     fn computed(&mut self, scope: &mut Scope, expr: ExprId, partial: bool) -> usize {
         if let Some(&node) = scope.nodes.get(&expr) {
             return node;
@@ -217,7 +217,7 @@ impl Drawer<'_> {
             }
         }
         let node = self.graph.node(expr);
-        // An output may be an input as it is.
+        // An output may be an unchanged input.
         let operands = match node {
             Node::Input(_) => std::iter::once(expr).collect(),
             _ => node.operands(),
@@ -231,7 +231,7 @@ impl Drawer<'_> {
                     .and_then(|place| self.arrays.get(&place).copied()),
                 _ => match scope.read.get(&operand) {
                     Some(place) => self.arrays.get(place).copied(),
-                    // What was combined from parts, and the pieces of a join that other kernels write, is not computed
+                    // Combined parts, and pieces of a join that other kernels write, are not computed
                     // here.
                     None if !partial.is_empty() => None,
                     None if matches!(node, Node::Concat { .. }) && !scope.computed.contains(&operand) => None,
@@ -245,13 +245,13 @@ impl Drawer<'_> {
     }
 }
 
-/// What is known while a kernel is drawn.
+/// The state while a kernel is drawn.
 struct Scope {
     kernel: usize,
     computed: HashSet<ExprId>,
     /// Expressions that are read from arrays.
     read: HashMap<ExprId, ArrayPlace>,
-    /// Expressions of which parts are read from arrays.
+    /// Expressions that are read from arrays in part.
     partial: HashMap<ExprId, Vec<ArrayPlace>>,
     nodes: HashMap<ExprId, usize>,
     waiting: Vec<(ExprId, usize)>,

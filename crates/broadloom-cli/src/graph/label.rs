@@ -7,15 +7,15 @@ use broadloom_ir::dim::Dim;
 use broadloom_ir::graph::{Node, SEARCH, View, scan_name};
 use unicode_width::UnicodeWidthChar;
 
-/// Columns of the longest line in a node.
+/// The longest line in a node, in columns.
 const MAX_COLUMNS: usize = 36;
 
-/// How many columns a character takes in a font of fixed width.
+/// The number of columns of a character in a fixed-width font.
 fn columns_of(letter: char) -> usize {
     letter.width().unwrap_or(0)
 }
 
-/// How many columns a text takes in a font of fixed width.
+/// The number of columns of a text in a fixed-width font.
 pub fn columns(text: &str) -> usize {
     text.chars().map(columns_of).sum()
 }
@@ -33,7 +33,7 @@ pub fn clipped(text: &str) -> String {
     text.chars().take_while(fits).chain(['…']).collect()
 }
 
-/// A text with what has no width written out: a name must not reorder or hide what stands around it.
+/// Escapes characters without a width, so that a name cannot reorder or hide the text around it.
 pub fn visible(text: &str) -> String {
     let mut shown = String::new();
     for letter in text.chars() {
@@ -65,7 +65,7 @@ fn axes(axes: &[usize]) -> String {
     format!("{} {}", if axes.len() == 1 { "axis" } else { "axes" }, list.join(", "))
 }
 
-/// What an expression does, with the constants among its operands.
+/// The operation of an expression, with its constant operands.
 pub fn expression(graph: &CheckedGraph, expr: ExprId) -> (Kind, String) {
     let node = graph.node(expr);
     let (kind, what) = match node {
@@ -109,7 +109,7 @@ pub fn expression(graph: &CheckedGraph, expr: ExprId) -> (Kind, String) {
     (kind, format!("{what}({})", list.join(", ")))
 }
 
-/// The text of a constant or a size, which stands where it is used.
+/// The text of a constant or a size, which appears where it is used.
 pub fn inline(graph: &CheckedGraph, expr: ExprId) -> Option<String> {
     match graph.node(expr) {
         Node::Constant(value) => Some(value.to_string()),
@@ -146,9 +146,9 @@ fn viewed(graph: &CheckedGraph, view: &View, expr: ExprId, operand: ExprId) -> S
     }
 }
 
-/// Which operand the one at a position is, where they are not alike.
+/// The name of the operand at a position, if the operands have different meanings.
 pub fn operand(graph: &CheckedGraph, node: &Node, position: usize) -> Option<&'static str> {
-    // Where constants stand in the text of the node, the place that they leave says it.
+    // If the text of the node contains the constants, the gap between them shows it.
     let drawn = node.operands().into_iter().filter(|operand| inline(graph, *operand).is_none());
     if drawn.count() < 2 {
         return None;

@@ -12,11 +12,11 @@ const MAX_SPAN: usize = 10;
 pub struct Layers {
     /// The row of each node.
     pub of: Vec<usize>,
-    /// Where the nodes of each row stand.
+    /// The place of each row's nodes.
     pub places: Vec<Place>,
 }
 
-/// The rows of a drawing, whose long edges give way to references.
+/// Assigns rows to a drawing, and replaces its long edges by references.
 pub fn layers(drawing: &mut Drawing) -> Layers {
     refer_to_arrays(drawing);
     let mut ranks = ranks(drawing);
@@ -46,7 +46,7 @@ fn caption(node: &DrawnNode) -> String {
     node.lines.first().cloned().unwrap_or_default()
 }
 
-/// Arrays that stand elsewhere than next to the kernel that reads or writes them are referred to.
+/// Adds references to arrays that are not next to the kernel that reads or writes them.
 fn refer_to_arrays(drawing: &mut Drawing) {
     let mut known: HashMap<(usize, Place), usize> = HashMap::new();
     for index in 0..drawing.edges.len() {
@@ -107,7 +107,7 @@ fn ranks(drawing: &Drawing) -> Vec<usize> {
     ranks
 }
 
-/// Within a kernel, what is used far below is numbered and referred to.
+/// Numbers expressions that are used far below in their kernel, and refers to them.
 fn refer_within_kernels(drawing: &mut Drawing, ranks: &mut Vec<usize>) {
     let mut numbers: HashMap<usize, String> = HashMap::new();
     let mut known: HashMap<(usize, usize), usize> = HashMap::new();

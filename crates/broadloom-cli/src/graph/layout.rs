@@ -9,9 +9,9 @@
 
 use std::collections::HashMap;
 
-/// Least distance between boxes.
+/// The least distance between boxes.
 const GAP: f64 = 26.0;
-/// Least distance between a wire and what is beside it.
+/// The least distance between a wire and its neighbours.
 const WIRE_GAP: f64 = 15.0;
 /// The part of a box's width over which wires end.
 pub const PORTS: f64 = 0.9;
@@ -35,18 +35,18 @@ pub struct Item {
 pub struct Wire {
     pub from: usize,
     pub to: usize,
-    /// How much it wants to be straight.
+    /// How much it matters that the wire is straight.
     pub weight: f64,
 }
 
-/// Where everything is.
+/// The positions of all boxes and wires.
 #[derive(Debug)]
 pub struct Layout {
     /// The centre of each box.
     pub centers: Vec<f64>,
-    /// Per wire, where it is in each row from that of its beginning to that of its end.
+    /// The position of each wire in each row that it passes, from its start to its end.
     pub ways: Vec<Vec<f64>>,
-    /// Per row, what it spans, wires included.
+    /// The extent of each row, wires included.
     pub spans: Vec<(f64, f64)>,
 }
 
@@ -61,7 +61,7 @@ struct Spot {
 struct Segment {
     above: usize,
     below: usize,
-    /// Where it meets the lower box, from its centre.
+    /// The point where it meets the lower box, relative to the centre.
     port: f64,
     weight: f64,
 }
@@ -99,7 +99,7 @@ pub fn layout(items: &[Item], wires: &[Wire]) -> Layout {
     Layout { centers: x[..items.len()].to_vec(), ways, spans: grid.rows.iter().map(span).collect() }
 }
 
-/// The way of a wire.
+/// The path of a wire.
 struct Path {
     spots: Vec<usize>,
     last: Option<usize>,
@@ -111,7 +111,7 @@ impl Grid {
             items.iter().map(|item| Spot { row: item.row, width: item.width, is_wire: false }).collect();
         let mut segments: Vec<Segment> = Vec::new();
         let mut paths = Vec::with_capacity(wires.len());
-        // Wires from one box share their way as long as they can.
+        // Wires from one box share their path as long as possible.
         let mut passing: HashMap<(usize, usize), usize> = HashMap::new();
         for wire in wires {
             let (first, last) = (items[wire.from].row, items[wire.to].row);
@@ -201,7 +201,7 @@ impl Grid {
         self.number(row);
     }
 
-    /// Exchanges neighbours whose wires cross less the other way round.
+    /// Exchanges neighbours if their wires then cross less often.
     fn exchange(&mut self) {
         for _ in 0..EXCHANGE_SWEEPS {
             let mut is_better = false;
@@ -224,7 +224,7 @@ impl Grid {
         }
     }
 
-    /// Crossings of the wires of two spots of a row, of which `one` is on the left.
+    /// Counts the crossings of the wires of two spots of a row; `one` is on the left.
     fn pair_crossings(&self, one: usize, other: usize, is_up: bool) -> usize {
         let ranks = |spot: usize| -> Vec<usize> {
             let segments = if is_up { &self.up[spot] } else { &self.down[spot] };
@@ -237,7 +237,7 @@ impl Grid {
         one.iter().map(|rank| other.partition_point(|other| other < rank)).sum()
     }
 
-    /// Crossings of all wires.
+    /// Counts the crossings of all wires.
     fn crossings(&self) -> usize {
         let mut total = 0;
         for (row, spots) in self.rows.iter().enumerate() {
@@ -273,7 +273,7 @@ impl Grid {
         total
     }
 
-    /// Spreads the wires that end at a box over its upper side, in the order in which they come.
+    /// Spreads the wires that end at a box over its upper side, in their order.
     fn ports(&mut self, items: &[Item], paths: &[Path]) {
         let mut ending: Vec<Vec<(usize, usize)>> = vec![Vec::new(); items.len()];
         for path in paths {
@@ -291,7 +291,7 @@ impl Grid {
         }
     }
 
-    /// Positions in which wires are short, and boxes do not overlap.
+    /// Finds positions with short wires and without overlaps.
     fn positions(&self) -> Vec<f64> {
         let mut x = vec![0.0; self.spots.len()];
         for row in &self.rows {
@@ -307,7 +307,7 @@ impl Grid {
             (0..count).for_each(|row| self.pull(&mut x, row, true, true));
             (0..count).rev().for_each(|row| self.pull(&mut x, row, true, true));
         }
-        // What has one neighbour above comes to stand right below it, so that most wires are straight.
+        // A box with one neighbour above goes right below it, so that most wires are straight.
         (0..count).rev().for_each(|row| self.pull(&mut x, row, false, true));
         (0..count).for_each(|row| self.pull(&mut x, row, true, false));
         x
@@ -319,10 +319,11 @@ impl Grid {
         (left.width + right.width) / 2.0 + gap
     }
 
-    /// Moves a row to its neighbours above, below or both (what has none above, always to those below): the least sum of squared distances that keeps order and
-    /// distances, by pooling adjacent violators.
+    /// Moves a row towards its neighbours above, below or both; boxes without a neighbour above always move towards
+    /// those below. Minimises the sum of squared distances while keeping order and distances, by pooling adjacent
+    /// violators.
     fn pull(&self, x: &mut [f64], row: usize, from_above: bool, from_below: bool) {
-        /// Spots that move as one: how many, where they would like to be, and how much.
+        /// Spots that move as one: their number, their best position, and its weight.
         struct Pool {
             count: usize,
             mean: f64,
@@ -335,7 +336,7 @@ impl Grid {
         for (index, &spot) in spots.iter().enumerate() {
             shift += if index == 0 { 0.0 } else { self.distance(spots[index - 1], spot) };
             shifts.push(shift);
-            // A spot without neighbours stays where it is unless others need the room.
+            // A spot without neighbours moves only if others need the space.
             let (mut sum, mut weight) = (x[spot] * 1e-3, 1e-3);
             let is_top = self.up[spot].is_empty();
             for segment in self.up[spot].iter().filter(|_| from_above).map(|index| &self.segments[*index]) {

@@ -23,7 +23,7 @@ use drawing::Drawing;
 /// `broadloom graph`.
 ///
 /// # Errors
-/// Every mistake in the program, what the compiler cannot do, and a file that cannot be written.
+/// Returns every mistake in the program, what the compiler cannot do, and a file that cannot be written.
 pub fn run(args: &GraphArgs, terminal: &Terminal) -> Result<(), Failure> {
     let format = format(args)?;
     let graph = program::checked(&args.program, terminal)?;
@@ -39,7 +39,7 @@ pub fn run(args: &GraphArgs, terminal: &Terminal) -> Result<(), Failure> {
     }
 }
 
-/// As it is asked for, else by the name of the file.
+/// Returns the requested format, or else the one of the file's extension.
 fn format(args: &GraphArgs) -> Result<PictureFormat, Failure> {
     if let Some(format) = args.format {
         return Ok(format);

@@ -6,29 +6,29 @@ use super::layers::layers;
 use super::layout::{Item, PORTS, Wire, layout};
 use std::fmt::{self, Display, Write as _};
 
-/// Height of letters in the first line of a node, in its other lines, and in titles.
+/// Font sizes: first line of a node, its other lines, and titles.
 const CAPTION: f64 = 13.0;
 const DETAIL: f64 = 12.0;
-/// Height of letters beside wires.
+/// Font size beside wires.
 const SMALL: f64 = 10.0;
-/// From one wire with a label to the next.
+/// Distance from one labelled wire to the next.
 const LABEL_ROOM: f64 = 40.0;
-/// Width of a column by the height of letters: no common font of fixed width is wider.
+/// Width of a column relative to the font size: no common fixed-width font is wider.
 const COLUMN: f64 = 0.63;
-/// Line height by the height of letters.
+/// Line height relative to the font size.
 const LINE: f64 = 1.4;
 const FONTS: &str = "ui-monospace, 'SF Mono', Menlo, Consolas, 'DejaVu Sans Mono', monospace";
-/// Around the text of a node.
+/// Padding around the text of a node.
 const PADDING: f64 = 10.0;
-/// Between rows.
+/// Distance between rows.
 const ROW_GAP: f64 = 36.0;
-/// Around the nodes of a kernel.
+/// Padding around the nodes of a kernel.
 const KERNEL_PADDING: f64 = 18.0;
 const MARGIN: f64 = 24.0;
-/// Columns that a kernel's title may take even if its nodes take less.
+/// Columns that a kernel's title may use even if its nodes are narrower.
 const TITLE_COLUMNS: usize = 50;
 
-/// Ink of texts, and of texts that matter less.
+/// Colours of texts and of less important texts.
 const INK: &str = "#1f2733";
 const PALE: &str = "#5b677a";
 
@@ -53,7 +53,7 @@ fn look(kind: Kind) -> Look {
     }
 }
 
-/// Height of letters and text of each line.
+/// Font size and text of each line.
 fn lines(node: &DrawnNode) -> impl Iterator<Item = (f64, &String)> {
     node.lines.iter().enumerate().map(|(index, line)| (if index == 0 { CAPTION } else { DETAIL }, line))
 }
@@ -67,7 +67,7 @@ fn height(node: &DrawnNode) -> f64 {
     lines(node).map(|(size, _)| size * LINE).sum::<f64>() + padding
 }
 
-/// Text that XML takes for itself.
+/// Escapes text for XML.
 struct Escaped<'a>(&'a str);
 
 impl Display for Escaped<'_> {
@@ -79,7 +79,7 @@ impl Display for Escaped<'_> {
                 '>' => f.write_str("&gt;")?,
                 '"' => f.write_str("&quot;")?,
                 '\'' => f.write_str("&#39;")?,
-                // XML has no way to write these.
+                // XML cannot represent these.
                 '\u{0}'..='\u{1f}' | '\u{fffe}' | '\u{ffff}' => f.write_char(char::REPLACEMENT_CHARACTER)?,
                 _ => f.write_char(letter)?,
             }
@@ -99,7 +99,7 @@ struct Frame {
 }
 
 impl Frame {
-    /// Height of the title, behind which wires pass.
+    /// Height of the title; wires pass behind it.
     fn head(&self) -> f64 {
         self.title.len() as f64 * CAPTION * LINE + 10.0
     }
@@ -110,7 +110,7 @@ impl Frame {
 struct Row {
     top: f64,
     bottom: f64,
-    /// Where wires from above are where they go on straight down: above a title, if there is one.
+    /// The height at which wires from above become vertical: above the title, if there is one.
     entry: f64,
 }
 
@@ -118,7 +118,7 @@ struct Row {
 pub fn svg(mut drawing: Drawing) -> String {
     let layers = layers(&mut drawing);
     let mut boxes: Vec<(f64, f64)> = drawing.nodes.iter().map(|node| (width(node), height(node))).collect();
-    // Two labels stand on either side, more need room between the wires.
+    // Two labels fit on the two sides; more need space between the wires.
     let mut labels = vec![0usize; boxes.len()];
     for edge in drawing.edges.iter().filter(|edge| edge.label.is_some()) {
         labels[edge.to] += 1;
@@ -130,7 +130,7 @@ pub fn svg(mut drawing: Drawing) -> String {
         layers.of.iter().zip(&boxes).map(|(row, (width, _))| Item { row: *row, width: *width }).collect();
     let wires: Vec<Wire> = (drawing.edges.iter())
         .map(|edge| {
-            // A reference stands beside the way of what is computed, not in it.
+            // A reference is placed beside the path of computed values.
             let weight = if drawing.nodes[edge.from].kind == Kind::Reference { 0.02 } else { 1.0 };
             Wire { from: edge.from, to: edge.to, weight }
         })
@@ -222,7 +222,7 @@ fn legend_width(kind: Kind) -> f64 {
     columns(look(kind).name) as f64 * DETAIL * COLUMN + 46.0
 }
 
-/// Rows from the top down, with the frames of kernels around theirs; and where the last one ends.
+/// Places rows from the top down, with frames around those of kernels. Returns the end of the last.
 fn stack(
     drawing: &Drawing,
     places: &[Place],
@@ -277,7 +277,7 @@ fn stack(
     (rows, frames, y)
 }
 
-/// A text in lines of at most so many columns, if its words are no longer.
+/// Breaks a text into lines of at most `columns` columns, unless a word is longer.
 fn wrapped(text: &str, most: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split(' ') {

@@ -39,7 +39,7 @@ fn archive(content: &Rc<Content>) -> Result<ZipArchive<BufReader<Reader>>, Failu
 /// The names of the arrays in an archive.
 ///
 /// # Errors
-/// If it is none.
+/// Returns an error if it is none.
 pub fn keys(content: &Rc<Content>) -> Result<Vec<String>, Failure> {
     let archive = archive(content)?;
     let names = archive.file_names().filter_map(Result::ok);
@@ -47,11 +47,11 @@ pub fn keys(content: &Rc<Content>) -> Result<Vec<String>, Failure> {
 }
 
 impl Entry {
-    /// The array of the input `name`: the only one, or the one that `part` names, with a dtype behind a colon where NumPy
-    /// has none.
+    /// The array for the input `name`: the only one, or the one that `part` names. A dtype may follow a colon if
+    /// NumPy has no dtype for the elements.
     ///
     /// # Errors
-    /// If there is none such, or several, or it cannot be read.
+    /// Returns an error if there is none such, or several, or it cannot be read.
     pub fn open(name: &str, content: &Rc<Content>, part: Option<&str>) -> Result<Entry, Failure> {
         let known = keys(content)?;
         let (key, stated) = match part {

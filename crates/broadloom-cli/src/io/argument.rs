@@ -1,4 +1,4 @@
-//! Inputs as they are written on the command line.
+//! Inputs as written on the command line.
 
 use super::content::STDIO;
 use crate::failure::Failure;
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 /// An input.
 #[derive(Debug, Clone)]
 pub enum Argument {
-    /// `x:f32[n, 3]`: what it is, without data.
+    /// `x:f32[n, 3]`: a declaration without data.
     Declared { text: String },
     /// `x=3.5`
     Number { name: String, value: Scalar },
@@ -22,7 +22,7 @@ impl Argument {
     /// Reads an argument. Paths may have any bytes; all else is UTF-8.
     ///
     /// # Errors
-    /// If a number is none of the dtype that it is said to have.
+    /// Returns an error if a number does not fit its dtype.
     pub fn parse(argument: &OsStr) -> Result<Argument, Failure> {
         let bytes = argument.as_encoded_bytes();
         let file = |name: Option<String>, bytes: &[u8]| {
@@ -48,7 +48,7 @@ impl Argument {
         matches!(self, Argument::File { path, .. } if path == Path::new(STDIO))
     }
 
-    /// The name of the input, if it is written.
+    /// The name of the input, if it is given.
     pub fn name(&self) -> Option<&str> {
         match self {
             Argument::Declared { .. } => None,
@@ -58,7 +58,8 @@ impl Argument {
     }
 }
 
-/// Whether what follows a name and a colon declares it. What is no file and looks so has a mistake in it.
+/// Whether the text after a name and a colon is a declaration. A text that looks like one and is not a file is a
+/// mistaken declaration.
 fn is_declaration(rest: &str, argument: &OsStr) -> bool {
     let (dtype, sizes) = rest.split_at_checked(rest.find('[').unwrap_or(rest.len())).unwrap_or((rest, ""));
     let looks_so = !sizes.is_empty() && is_identifier(dtype.trim()) && !Path::new(argument).exists();
@@ -87,7 +88,7 @@ fn is_identifier(name: &str) -> bool {
         && letters.all(|letter| letter == '_' || letter.is_alphanumeric())
 }
 
-/// The path of bytes that were part of an argument.
+/// The path given by a part of an argument.
 pub fn path_of(bytes: &[u8]) -> PathBuf {
     #[cfg(unix)]
     {
@@ -98,7 +99,7 @@ pub fn path_of(bytes: &[u8]) -> PathBuf {
     String::from_utf8_lossy(bytes).into_owned().into()
 }
 
-/// The shortest beginning before a colon that is a file, so that paths may contain colons as well.
+/// The shortest prefix before a colon that is a file, because paths may contain colons too.
 fn path_and_part(bytes: &[u8]) -> (PathBuf, Option<String>) {
     let is_input = |path: &Path| path == Path::new(STDIO) || path.exists() && !path.is_dir();
     let whole = path_of(bytes);
@@ -117,7 +118,7 @@ fn path_and_part(bytes: &[u8]) -> (PathBuf, Option<String>) {
     }
 }
 
-/// `3`, `3.5`, `true`, `f32:3.5`; nothing if it does not look like one.
+/// `3`, `3.5`, `true`, `f32:3.5`; `None` if it does not look like a number.
 fn number(text: &str) -> Result<Option<Scalar>, Failure> {
     if let Some((dtype, value)) = text.split_once(':')
         && let Some(dtype) = broadloom_text::dtype(dtype)
@@ -141,7 +142,7 @@ fn number(text: &str) -> Result<Option<Scalar>, Failure> {
 
 const EXAMPLES: &str = "write numbers like 3, 3.5, 1e-3, inf, nan, true and false";
 
-/// A number with the dtype that it has by itself.
+/// A number with its default dtype.
 fn plain(text: &str) -> Option<Scalar> {
     match text {
         "true" | "True" => return Some(Scalar::Bool(true)),
@@ -154,10 +155,10 @@ fn plain(text: &str) -> Option<Scalar> {
     text.parse::<u64>().map(Scalar::U64).ok().or_else(|| text.parse().map(Scalar::F64).ok())
 }
 
-/// A dtype and a shape as raw files need them: `f32[1000, 3]`, of which one size may be `_`, to follow from the length.
+/// The dtype and shape of a raw file: `f32[1000, 3]`. One size may be `_`, which follows from the length of the file.
 ///
 /// # Errors
-/// If it is none, in words.
+/// Returns an error if it is none, in words.
 pub fn raw_layout(text: &str) -> Result<(DType, Vec<Option<usize>>), String> {
     let wrong = || format!("{text:?} is not a dtype with a shape, such as f32[1000, 3] or u8[_, 4]");
     let (dtype, sizes) = text.split_once('[').ok_or_else(wrong)?;

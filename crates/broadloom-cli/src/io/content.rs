@@ -7,12 +7,12 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-/// How standard input is written among the inputs, and standard output among the files.
+/// The spelling of standard input and standard output on the command line.
 pub const STDIO: &str = "-";
-/// What messages call them.
+/// Their names in messages.
 pub const STDIN: &str = "standard input";
 pub const STDOUT: &str = "standard output";
-/// How many bytes are looked at to know what a pipe holds.
+/// The number of bytes that identify the content of a pipe.
 const BEGINNING: usize = 4096;
 
 /// An open file. It is read from several places at a time, each by a [`Reader`] of its own.
@@ -25,12 +25,12 @@ pub struct Content {
 }
 
 impl Content {
-    /// Opens a file; `-` is standard input. What is no regular file is read to its end, and kept where temporary files
-    /// are, so that it can be mapped, and read more than once: so many bytes at most, and not more than this machine has
-    /// memory, for some never end.
+    /// Opens a file; `-` is standard input. Anything but a regular file is copied to a temporary file, so that it can
+    /// be mapped and read more than once. The copy is limited to `most` bytes and to the memory of this machine,
+    /// because some pipes never end.
     ///
     /// # Errors
-    /// If it cannot be read, gives more, or is a folder.
+    /// Returns an error if it cannot be read, gives more, or is a folder.
     pub fn open(path: &Path, needed: Option<u64>) -> Result<Content, Failure> {
         let failed = |error: io::Error| unreadable(path, &error);
         if path == Path::new(STDIO) {
@@ -50,7 +50,7 @@ impl Content {
 
     fn copy(path: &Path, from: impl Read, needed: Option<u64>) -> Result<Content, Failure> {
         let most = needed.unwrap_or_else(memory_of_machine);
-        // One byte more tells what is left.
+        // One more byte shows whether there is more.
         let mut from = from.take(most.saturating_add(1));
         let kept = tempfile::tempfile().and_then(|mut file| Ok((io::copy(&mut from, &mut file)?, file)));
         let (length, file) = kept.map_err(|error| unreadable(path, &error))?;
@@ -72,12 +72,12 @@ impl Content {
         Ok(Content { path: path.to_owned(), file, length, is_piped: true })
     }
 
-    /// What messages call it.
+    /// Its name in messages.
     pub fn name(&self) -> String {
         shown(&self.path)
     }
 
-    /// As it is written on the command line.
+    /// Its spelling on the command line.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -86,7 +86,7 @@ impl Content {
         self.length
     }
 
-    /// Whether it came through a pipe, so that no name says what it holds.
+    /// Whether it came through a pipe, so that no file name shows its kind.
     pub fn is_piped(&self) -> bool {
         self.is_piped
     }
@@ -99,7 +99,7 @@ impl Content {
         Memory::map(&self.file)
     }
 
-    /// The first bytes, as many as show what it is.
+    /// The first bytes, enough to identify the kind.
     pub fn beginning(self: &Rc<Content>) -> Result<Vec<u8>, Failure> {
         let mut bytes = Vec::new();
         let read = self.reader(0).take(BEGINNING as u64).read_to_end(&mut bytes);
@@ -112,7 +112,7 @@ impl Content {
         Reader { content: self.clone(), at }
     }
 
-    /// Something is wrong with what it holds.
+    /// An error in the content.
     pub fn wrong(&self, what: &str) -> Failure {
         Failure::data(format!("{}: {what}", self.name()))
     }
@@ -122,7 +122,7 @@ impl Content {
     }
 }
 
-/// How many bytes of memory the machine has; where it does not say so, as many as few have.
+/// The bytes of memory of the machine; a large default if the system does not report it.
 fn memory_of_machine() -> u64 {
     const UNKNOWN: u64 = 1 << 36;
     let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
@@ -144,7 +144,7 @@ fn unreadable(path: &Path, error: &io::Error) -> Failure {
     }
 }
 
-/// A place in a file, from which it is read on, whoever else reads it.
+/// A position in a file, independent of other readers.
 #[derive(Debug)]
 pub struct Reader {
     content: Rc<Content>,

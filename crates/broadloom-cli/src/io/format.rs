@@ -4,23 +4,23 @@ use crate::failure::Failure;
 use broadloom::{ArrayInfo, DType};
 use std::path::Path;
 
-/// The names of the kinds that are written, which are the ends of files' names.
+/// The names of the kinds of files that can be written: their extensions.
 pub const NAMES: [&str; 7] = ["npy", "npz", "csv", "tsv", "png", "jpg", "bin"];
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
     Npy,
     Npz,
-    /// With its usual delimiter.
+    /// Text with this default delimiter.
     Table(u8),
     Png,
     Jpeg,
-    /// Elements alone.
+    /// Raw elements.
     Raw,
 }
 
 impl Format {
-    /// The kind of a name, by that alone.
+    /// The kind of a file, by its extension only.
     pub fn of_name(name: &str) -> Option<Format> {
         Some(match name {
             "npy" => Format::Npy,
@@ -34,10 +34,10 @@ impl Format {
         })
     }
 
-    /// The kind of a file, by the end of its name, else as it is asked for.
+    /// The kind of a file, by its extension or else as requested.
     ///
     /// # Errors
-    /// If neither says it.
+    /// Returns an error if neither determines it.
     pub fn of(path: &Path, shown: &str, stated: Option<Format>) -> Result<Format, Failure> {
         let end = path.extension().and_then(|end| end.to_str()).unwrap_or_default().to_ascii_lowercase();
         if let Some(format) = Format::of_name(&end).or(stated) {
@@ -69,7 +69,7 @@ impl Format {
     /// Whether a file of the kind can take these results.
     ///
     /// # Errors
-    /// If it cannot.
+    /// Returns an error if it cannot.
     pub fn takes(self, shown: &str, infos: &[&ArrayInfo]) -> Result<(), Failure> {
         match (self, infos) {
             (Format::Npz, _) => infos.iter().try_for_each(|info| member(&info.name)),
@@ -123,7 +123,7 @@ impl Format {
     }
 }
 
-/// Whether a result may have a file of its name in an archive, which nobody should unpack elsewhere.
+/// Whether a result's name is safe as a file name in an archive: it must stay in the folder where it is unpacked.
 fn member(name: &str) -> Result<(), Failure> {
     let is_bad = |letter: char| letter.is_control() || matches!(letter, '/' | '\\' | ':');
     if !name.is_empty() && !name.contains(is_bad) && name != "." && name != ".." {
@@ -133,7 +133,7 @@ fn member(name: &str) -> Result<(), Failure> {
         .help_code("give the result another name:", "y = .."))
 }
 
-/// What is called so in messages, as it is written on the command line.
+/// The spelling on the command line of a name in messages.
 fn target(shown: &str) -> &str {
     if shown == super::content::STDOUT { super::content::STDIO } else { shown }
 }

@@ -1,4 +1,4 @@
-//! Opens the inputs that arguments name, each with the reader that its file needs.
+//! Opens the inputs that arguments name, each with the reader for its file.
 
 use super::archive::{self, Entry};
 use super::argument::{Argument, raw_layout};
@@ -29,10 +29,10 @@ impl Files {
         Files { options, contents: HashMap::new(), tables: HashMap::new() }
     }
 
-    /// The inputs of an argument: one, or all arrays of a file whose names are wanted. Of a declaration, none.
+    /// The inputs of an argument: one, or all arrays of a file whose names the program uses. A declaration gives none.
     ///
     /// # Errors
-    /// If the file cannot be read, or is not what its name says.
+    /// Returns an error if the file cannot be read, or is not what its name says.
     pub fn open(
         &mut self,
         argument: &Argument,
@@ -113,7 +113,7 @@ impl Files {
         }
     }
 
-    /// A file, opened once; a pipe can be read but once.
+    /// A file, opened once, because a pipe can be read only once.
     fn content(&mut self, path: &Path, part: Option<&str>) -> Result<Rc<Content>, Failure> {
         if let Some(content) = self.contents.get(path) {
             return Ok(content.clone());
@@ -133,15 +133,15 @@ impl Files {
     }
 }
 
-/// How many bytes elements alone are, if their whole shape is stated.
+/// The number of bytes of raw elements, if their whole shape is given.
 fn needed(part: &str) -> Option<u64> {
     let (dtype, sizes) = raw_layout(part).ok()?;
     let sizes: Vec<usize> = sizes.into_iter().collect::<Option<_>>()?;
     bytes_of(dtype, &sizes).map(|length| length as u64)
 }
 
-/// The kind of an input, by the end of a file's name, or the beginning of what came through a pipe. What is not known is
-/// elements alone, which the argument describes.
+/// The kind of an input, from the extension of its file or the first bytes of a pipe. Anything unknown is raw elements,
+/// which the argument describes.
 fn kind(content: &Rc<Content>, part: Option<&str>) -> Result<Format, Failure> {
     if content.is_piped() {
         let is_raw = part.is_some_and(|part| raw_layout(part).is_ok());
@@ -164,10 +164,10 @@ fn begun(bytes: &[u8]) -> Format {
     }
 }
 
-/// The dtype that an argument says elements are of.
+/// The dtype of elements as an argument gives it.
 ///
 /// # Errors
-/// If there is none of the name.
+/// Returns an error if there is none of the name.
 pub fn stated(content: &Content, dtype: &str) -> Result<DType, Failure> {
     broadloom_text::dtype(dtype).ok_or_else(|| {
         content
@@ -176,7 +176,7 @@ pub fn stated(content: &Content, dtype: &str) -> Result<DType, Failure> {
     })
 }
 
-/// Adds how NumPy would mend the file, of which `a` is the array that `key` chooses.
+/// Adds NumPy code that repairs the file; `a` is the array selected by `key`.
 pub fn mend(failure: Failure, content: &Content, key: &str, fix: Option<Fix>) -> Failure {
     match fix {
         Some(Fix::NumPy(code)) => {
@@ -227,7 +227,7 @@ fn raw(name: &str, content: &Rc<Content>, part: Option<&str>) -> Result<Elements
     Elements::new(content.clone(), layout, 0).map_err(|what| content.wrong(&what))
 }
 
-/// The mistake of a file of no known kind, with what would convert it.
+/// The mistake for a file of an unknown kind, with advice on converting it.
 fn foreign(name: &str, content: &Content) -> Failure {
     let path = content.path();
     let (file, stem) = (path.display().to_string(), path.with_extension("").display().to_string());

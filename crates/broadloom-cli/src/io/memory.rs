@@ -9,7 +9,7 @@ use std::io::{self, Read};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Bytes that are aligned for every dtype, or mapped as they lie in a file.
+/// Bytes aligned for every dtype, or mapped from a file.
 #[derive(Debug, Clone)]
 pub enum Memory {
     Mapped(Arc<Mmap>),
@@ -24,13 +24,13 @@ pub struct Owned {
 }
 
 impl Owned {
-    /// How much is read before more memory is asked for: what a file promises is not believed.
+    /// The number of bytes to read before allocating more: the length that a file claims is not trusted.
     const BLOCK: usize = 1 << 20;
 
-    /// Reads so many bytes.
+    /// Reads `count` bytes.
     ///
     /// # Errors
-    /// If there are fewer, or there is no memory for them.
+    /// Returns an error if there are fewer, or there is no memory for them.
     pub fn read(mut from: impl Read, length: usize) -> io::Result<Owned> {
         let mut words: Vec<u64> = Vec::new();
         let mut done = 0;
@@ -46,7 +46,7 @@ impl Owned {
         Ok(Owned { words, length })
     }
 
-    /// Turns the bytes of each element round.
+    /// Reverses the bytes of each element.
     #[must_use]
     pub fn swapped(mut self, dtype: DType) -> Owned {
         let bytes = bytemuck::cast_slice_mut::<u64, u8>(&mut self.words);
@@ -67,10 +67,10 @@ impl Memory {
     /// Maps a file that is not empty, without reading it.
     ///
     /// # Errors
-    /// If the system does not.
+    /// Returns an error if the system does not.
     pub fn map(file: &File) -> io::Result<Memory> {
         // SAFETY: the elements of all dtypes but bool, which is checked before use, have a meaning whatever their bits
-        // are. That the file is not changed meanwhile is asked of the user in the help text.
+        // are. The help text asks users not to change the file meanwhile.
         let map = unsafe { Mmap::map(file) };
         map.map(|map| Memory::Mapped(Arc::new(map)))
     }
@@ -83,7 +83,7 @@ impl Memory {
     }
 }
 
-/// An array: what it is, and its elements.
+/// An array: its dtype, shape and elements.
 #[derive(Debug, Clone)]
 pub struct Array {
     dtype: DType,
@@ -91,17 +91,17 @@ pub struct Array {
     /// Whether the first axis is the innermost.
     is_fortran: bool,
     memory: Memory,
-    /// Where the elements begin, in bytes.
+    /// The offset of the elements, in bytes.
     offset: usize,
-    /// How many bytes they are.
+    /// Their number of bytes.
     length: usize,
 }
 
 impl Array {
-    /// An array of elements that begin somewhere in memory. Elements that are not aligned there are copied.
+    /// An array whose elements start at an offset in memory. Elements that are not aligned are copied.
     ///
     /// # Errors
-    /// If there are fewer bytes than the shape needs, or there is no memory for a copy, in words.
+    /// Returns an error if there are fewer bytes than the shape needs, or there is no memory for a copy, in words.
     pub fn new(
         dtype: DType,
         shape: Vec<usize>,
@@ -139,13 +139,13 @@ impl Array {
     /// Rows of the array for a kernel.
     ///
     /// # Errors
-    /// If there are no such rows, or a byte of their bools is neither 0 nor 1, in words.
+    /// Returns an error if there are no such rows, or a byte of their bools is neither 0 nor 1, in words.
     pub fn rows(&self, rows: Range<usize>) -> Result<ArrayView<'_>, String> {
         let none = || format!("there are no rows {rows:?} in an array of shape {:?}", self.shape);
         if self.is_fortran {
             return self.view()?.rows(rows.clone()).ok_or_else(none);
         }
-        // Only these rows are looked at.
+        // Check only these rows.
         let (first, inner) = self.shape.split_first().ok_or_else(none)?;
         let row = bytes_of(self.dtype, inner).ok_or_else(none)?;
         if rows.start > rows.end || rows.end > *first {
@@ -162,7 +162,7 @@ impl Array {
     /// The array for a kernel.
     ///
     /// # Errors
-    /// If a byte of a bool is neither 0 nor 1, in words.
+    /// Returns an error if a byte of a bool is neither 0 nor 1, in words.
     pub fn view(&self) -> Result<ArrayView<'_>, String> {
         let mut strides: Vec<isize> = Vec::new();
         let mut stride: isize = 1;
@@ -202,7 +202,7 @@ fn no_bools() -> String {
     "some bytes of its bools are neither 0 nor 1: declare them as u8".to_owned()
 }
 
-/// Number of bytes, if it can be represented and addressed.
+/// The number of bytes, if it can be represented and addressed.
 pub fn bytes_of(dtype: DType, shape: &[usize]) -> Option<usize> {
     if shape.contains(&0) {
         return Some(0);

@@ -7,12 +7,12 @@ use super::source::Layout;
 use broadloom::DType;
 use std::io::{self, Read};
 
-/// Longest header that is accepted; NumPy has the same limit.
+/// The longest accepted header; NumPy has the same limit.
 const MAX_HEADER: usize = 10_000;
-/// Most axes. NumPy has 64.
+/// The most axes; NumPy has 64.
 const MAX_RANK: usize = 64;
 
-/// What a header says.
+/// The content of a header.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Header {
     /// NumPy's text for the dtype: `<f4`.
@@ -29,17 +29,17 @@ enum Descr {
     Structured,
 }
 
-/// What is wrong with a header, and how NumPy would mend the file.
+/// A mistake in a header, and how to repair the file with NumPy.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Unreadable {
     pub what: String,
     pub fix: Option<Fix>,
 }
 
-/// How to mend a file.
+/// How to repair a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fix {
-    /// Code for NumPy, in which `a` is the array.
+    /// NumPy code in which `a` is the array.
     NumPy(&'static str),
     Words(&'static str),
 }
@@ -59,16 +59,16 @@ impl From<io::Error> for Unreadable {
     }
 }
 
-/// The letter of native byte order.
+/// The letter of the native byte order.
 const NATIVE: char = if cfg!(target_endian = "little") { '<' } else { '>' };
-/// The letter of the other one.
+/// The letter of the other byte order.
 const SWAPPED: char = if cfg!(target_endian = "little") { '>' } else { '<' };
 
 impl Header {
-    /// Reads the header and not more.
+    /// Reads only the header.
     ///
     /// # Errors
-    /// If it is none.
+    /// Returns an error if it is none.
     pub fn read(mut from: impl Read) -> Result<Header, Unreadable> {
         let mut start = [0u8; 8];
         from.read_exact(&mut start)?;
@@ -109,10 +109,10 @@ impl Header {
         Ok(header)
     }
 
-    /// How the elements lie behind the header, with their dtype, or the one that the user says it is.
+    /// The layout of the elements after the header, with their dtype or the one that the user gives.
     ///
     /// # Errors
-    /// If Broadloom has none like it.
+    /// Returns an error if Broadloom does not have the dtype.
     pub fn layout(&self, stated: Option<DType>) -> Result<Layout, Unreadable> {
         let unreadable = |what: String, fix| Err(Unreadable { what, fix: Some(Fix::NumPy(fix)) });
         let Descr::Plain(descr) = &self.descr else {
@@ -121,7 +121,7 @@ impl Header {
                 "np.save('new.npy', a['field'])",
             );
         };
-        // Without a letter, the order is that of the machine.
+        // Without a letter, the byte order is the machine's.
         let (order, kind) = match descr.strip_prefix(['<', '>', '|', '=']) {
             Some(kind) => (descr.chars().next(), kind),
             None => (None, descr.as_str()),
@@ -260,7 +260,7 @@ impl<'a> Dictionary<'a> {
             let end = rest.find(|letter: char| !letter.is_ascii_digit())?;
             let (digits, rest) = rest.split_at_checked(end)?;
             shape.push(digits.parse().ok()?);
-            // Python 2 wrote long integers so.
+            // Python 2 wrote long integers like this.
             self.rest = rest.strip_prefix('L').unwrap_or(rest);
             if shape.len() > MAX_RANK || (!self.take(',') && !self.rest.trim_start().starts_with(')')) {
                 return None;
@@ -270,14 +270,14 @@ impl<'a> Dictionary<'a> {
     }
 }
 
-/// The bytes before the elements of an array in row-major order. Headers of one dtype and one tail of the shape have
-/// the same length, whatever the first size is, so that it can be filled in when it is known.
+/// The bytes before the elements of an array in row-major order. The length of the header does not depend on the first
+/// size, so this size can be filled in later.
 pub fn header(dtype: DType, shape: &[usize]) -> Vec<u8> {
-    /// Digits of the largest size.
+    /// The digits of the largest size.
     const WIDEST: usize = 20;
     let descr = match dtype {
         DType::Bool => "|b1".to_owned(),
-        // As the package ml_dtypes writes it.
+        // The spelling of the package ml_dtypes.
         DType::Bf16 => format!("{NATIVE}V2"),
         DType::I8 | DType::U8 => format!("|{}1", &dtype.name()[..1]),
         DType::I16

@@ -9,12 +9,12 @@ use image::{ColorType, ImageDecoder, ImageFormat, ImageReader, Limits};
 use std::io::{BufRead, BufReader, Seek};
 use std::rc::Rc;
 
-/// Bytes that one byte of a compressed picture can stand for, at most: what Deflate can do, which JPEG cannot.
+/// The most bytes that one byte of a compressed picture can expand to: the limit of Deflate; JPEG stays below.
 const MOST_COMPRESSED: u64 = 1100;
-/// Room for small pictures and the decoder's tables.
+/// Memory for small pictures and the decoder's tables.
 const ROOM: u64 = 1 << 20;
 
-/// What a picture is, and how it is decoded.
+/// The header of a picture, and its decoder.
 struct Picture<'a> {
     decoder: Box<dyn ImageDecoder + 'a>,
     dtype: DType,
@@ -22,10 +22,10 @@ struct Picture<'a> {
 }
 
 impl<'a> Picture<'a> {
-    /// Reads the header of a picture of so many bytes.
+    /// Reads the header of a picture of `length` bytes.
     ///
     /// # Errors
-    /// If it is none, or has colours that no array is made of, in words.
+    /// Returns an error if it is not a picture, or has an unsupported colour type, in words.
     fn open(from: impl BufRead + Seek + 'a, format: ImageFormat, length: u64) -> Result<Picture<'a>, String> {
         let most = length.saturating_mul(MOST_COMPRESSED).saturating_add(ROOM);
         let mut limits = Limits::default();
@@ -60,7 +60,7 @@ impl<'a> Picture<'a> {
     /// The pixels.
     ///
     /// # Errors
-    /// If they are damaged, in words.
+    /// Returns an error if they are damaged, in words.
     fn load(self) -> Result<Array, String> {
         let length = usize::try_from(self.decoder.total_bytes()).map_err(|error| error.to_string())?;
         let mut pixels = Vec::new();
@@ -85,7 +85,7 @@ impl PictureFile {
     /// Reads the header.
     ///
     /// # Errors
-    /// If it is no picture of which an array can be made.
+    /// Returns an error if it is not a supported picture.
     pub fn open(content: &Rc<Content>, format: ImageFormat) -> Result<PictureFile, Failure> {
         let Picture { dtype, shape, .. } = PictureFile::header(content, format)?;
         Ok(PictureFile { content: content.clone(), format, dtype, shape })

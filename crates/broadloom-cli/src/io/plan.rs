@@ -31,7 +31,7 @@ pub struct OutputArgs {
     quality: u8,
 }
 
-/// A result, with the names of what its axes stand for.
+/// A result, with the labels of its axes.
 #[derive(Debug, Clone)]
 struct Kept {
     name: String,
@@ -41,7 +41,7 @@ struct Kept {
     columns: Option<Label>,
 }
 
-/// A file and the results that it takes, by position.
+/// A file and the positions of its results.
 #[derive(Debug)]
 struct Target {
     path: PathBuf,
@@ -55,7 +55,7 @@ impl Target {
     }
 }
 
-/// The files of a run.
+/// The output files of a run.
 #[derive(Debug)]
 pub struct Plan {
     results: Vec<Kept>,
@@ -68,7 +68,7 @@ impl Plan {
     /// Reads `[NAME=]FILE`s.
     ///
     /// # Errors
-    /// If a file cannot take what it should, as far as that is known without data.
+    /// Returns an error if a file cannot hold its results, as far as this is known without data.
     pub fn new(
         args: &OutputArgs,
         results: &[ArrayInfo],
@@ -109,13 +109,13 @@ impl Plan {
         Ok(Plan { results, targets, delimiter, quality: args.quality })
     }
 
-    /// Whether results go to files, and are not printed.
+    /// Whether results go to files instead of being printed.
     pub fn has_files(&self) -> bool {
         !self.targets.is_empty()
     }
 
-    /// Whether rows can be written as they come: of each result in some pass over the rows, or all at the end. What is
-    /// printed must be there as a whole, and columns of one table come together.
+    /// Whether rows can be written as they are computed: each result in one pass over the rows, or all at the end.
+    /// Results to print must be complete, and the columns of one table belong together.
     pub fn can_take_rows(&self, pass: &dyn Fn(&str) -> Option<usize>) -> bool {
         let pass_of = |at: &usize| self.results.get(*at).and_then(|result| pass(&result.name));
         let together = |target: &Target| {
@@ -130,10 +130,10 @@ impl Plan {
         }
     }
 
-    /// Makes temporary files beside those that are to be written.
+    /// Creates temporary files beside the output files.
     ///
     /// # Errors
-    /// If that is impossible.
+    /// Returns an error if that is impossible.
     pub fn open(self) -> Result<Writing, Failure> {
         let Plan { results, targets, delimiter, quality } = self;
         let open = |target: Target| {
@@ -172,7 +172,7 @@ impl Plan {
     }
 }
 
-/// The columns of one table belong to the same groups, or its rows would have the names of some of them.
+/// Checks that the columns of one table have the same groups; otherwise the row names would be wrong for some.
 fn check_groups(results: &[&Kept], path: &Path) -> Result<(), Failure> {
     let Some(first) = results.iter().find(|result| result.rows.is_some()) else { return Ok(()) };
     let Some(other) = results.iter().find(|result| result.rows != first.rows) else { return Ok(()) };
@@ -192,7 +192,7 @@ fn check_groups(results: &[&Kept], path: &Path) -> Result<(), Failure> {
     Err(Failure::usage(what).help_code("write each kind of rows to its own table:", code))
 }
 
-/// The header of a table, if its columns have names, and what its rows are called.
+/// The header of a table, if its columns have names, and the name of its rows.
 fn header(results: &[&Kept]) -> (Option<Vec<String>>, Option<Names>) {
     let label = results.first().and_then(|first| first.rows.as_ref());
     let rows = label.filter(|label| results.iter().all(|result| result.rows.as_ref() == Some(label)));
@@ -200,7 +200,7 @@ fn header(results: &[&Kept]) -> (Option<Vec<String>>, Option<Names>) {
         [only] if only.rank == 2 => {
             only.columns.as_ref().map(|label| label.names.iter().map(ToString::to_string).collect())
         }
-        // What the program names, and not an expression alone.
+        // Names from the program, not the default name of a single expression.
         [only] if rows.is_none() && only.name == "result" => None,
         several => Some(several.iter().map(|result| result.name.clone()).collect()),
     };
@@ -209,7 +209,7 @@ fn header(results: &[&Kept]) -> (Option<Vec<String>>, Option<Names>) {
     (header, rows.map(|label| label.names.clone()))
 }
 
-/// Where a file is, however it is written.
+/// The absolute path of a file, to compare different spellings.
 fn place(path: &Path) -> PathBuf {
     let folder = folder(path).canonicalize().unwrap_or_else(|_| folder(path).to_owned());
     let place = path.file_name().map_or(folder.clone(), |name| folder.join(name));
@@ -250,10 +250,10 @@ fn target(argument: &OsStr, results: &[ArrayInfo], stated: Option<Format>) -> Re
     Ok(Target { path, format, results: positions })
 }
 
-/// Where a file is while it is written.
+/// The place of a file while it is written.
 enum Place {
     File(Partial),
-    /// A file without a name, whose bytes are copied to standard output when it is complete.
+    /// An unnamed file, which is copied to standard output once it is complete.
     Stdout(File),
 }
 
@@ -266,7 +266,7 @@ impl Place {
         file.map(BufWriter::new)
     }
 
-    /// Where there is room.
+    /// A folder with enough space.
     fn folder(&self) -> PathBuf {
         match self {
             Place::File(partial) => folder(partial.path()).to_owned(),
@@ -284,16 +284,16 @@ struct Output {
     sink: Box<dyn Sink>,
 }
 
-/// Files that are being written. If they are dropped before they are finished, nothing is left of them.
+/// The files being written. If they are dropped before they are finished, all are removed.
 pub struct Writing {
     outputs: Vec<Output>,
 }
 
 impl Writing {
-    /// Takes further rows of results, of those that there are.
+    /// Takes further rows of the results that have any.
     ///
     /// # Errors
-    /// If they cannot be written.
+    /// Returns an error if they cannot be written.
     pub fn push<'r>(&mut self, result: &dyn Fn(&str) -> Option<&'r AnyArray>) -> Result<(), Failure> {
         for Output { path, results, sink, .. } in &mut self.outputs {
             let rows: Vec<Option<&AnyArray>> = results.iter().map(|name| result(name)).collect();
@@ -304,10 +304,11 @@ impl Writing {
         Ok(())
     }
 
-    /// Completes all files, copies what standard output takes, and then gives the others their names.
+    /// Completes all files, copies the one for standard output, and then renames the others.
     ///
     /// # Errors
-    /// If one cannot be completed; then none is there. If nobody reads standard output, a silent one.
+    /// Returns an error if one cannot be completed; then none exists. The error is silent if the reader of standard
+    /// output is gone.
     pub fn finish(self, terminal: &Terminal) -> Result<(), Failure> {
         let (mut complete, mut piped) = (Vec::new(), None);
         for Output { path, place, sink, .. } in self.outputs {
@@ -323,7 +324,7 @@ impl Writing {
                 io::copy(&mut file, out).map(drop)
             })
         });
-        // Files are wanted whether or not somebody reads to the end.
+        // Write the files even if the reader of standard output is gone.
         if let Err(failure) = copied.as_ref()
             && !failure.is_closed()
         {
@@ -333,9 +334,9 @@ impl Writing {
         for (path, partial) in complete {
             let is_new = !path.exists();
             if let Err(error) = partial.persist() {
-                // What was replaced cannot be had back: removing it would leave less than nothing.
+                // A replaced file cannot be restored, so do not remove the new one.
                 for path in added {
-                    // It is gone, or cannot be removed; the error to tell is the first.
+                    // Ignore failures to remove it: the first error is the one to report.
                     let _ = std::fs::remove_file(path);
                 }
                 return Err(unwritable(&path, &error));

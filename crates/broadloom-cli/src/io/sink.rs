@@ -11,22 +11,23 @@ use std::path::Path;
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
 
-/// Where the results of a run go.
+/// A destination of results.
 pub trait Sink {
-    /// Takes further rows of results, in the order of the results, or nothing of some; all rows, of what has no axes.
+    /// Takes further rows, one part for each result in order, or `None` for results without new rows. A result
+    /// without axes comes at once.
     ///
     /// # Errors
-    /// If they cannot be written.
+    /// Returns an error if they cannot be written.
     fn push(&mut self, rows: &[Option<&AnyArray>]) -> io::Result<()>;
 
     /// Completes the file.
     ///
     /// # Errors
-    /// If it cannot be written.
+    /// Returns an error if it cannot be written.
     fn finish(self: Box<Self>) -> io::Result<()>;
 }
 
-/// The elements in row-major order, as they lie in memory.
+/// The elements in row-major order, as in memory.
 fn bytes(array: &AnyArray) -> &[u8] {
     macro_rules! typed {
         ($($variant:ident, $rust:ty, $name:literal, $class:ident, $size:literal;)*) => {
@@ -38,7 +39,7 @@ fn bytes(array: &AnyArray) -> &[u8] {
     for_each_dtype!(typed)
 }
 
-/// Sizes of all rows that were pushed.
+/// The sizes of all rows pushed so far.
 #[derive(Debug, Default)]
 struct Shape(Option<Vec<usize>>);
 
@@ -55,7 +56,7 @@ impl Shape {
     }
 }
 
-/// The elements alone.
+/// Raw elements.
 #[derive(Debug)]
 pub struct Raw<W>(pub W);
 
@@ -69,7 +70,7 @@ impl<W: Write> Sink for Raw<W> {
     }
 }
 
-/// A .npy, whose header is written again when the number of rows is known.
+/// A .npy file. Its header is rewritten once the number of rows is known.
 #[derive(Debug)]
 pub struct Npy<W> {
     out: W,
@@ -99,7 +100,7 @@ impl<W: Write + Seek> Npy<W> {
     }
 }
 
-/// A .npy of the only result.
+/// A .npy file with the only result.
 #[derive(Debug)]
 pub struct NpyFile<W> {
     pub npy: Npy<W>,
@@ -116,8 +117,8 @@ impl<W: Write + Seek> Sink for NpyFile<W> {
     }
 }
 
-/// A writer that takes in silence what follows its first error. An archive that is dropped after one tries to complete
-/// itself, and would print what goes wrong then.
+/// A writer that ignores everything after its first error. An archive that is dropped after an error tries to complete
+/// itself, and would print what fails then.
 #[derive(Debug)]
 struct Once<W> {
     out: W,
@@ -168,17 +169,17 @@ impl<W: Seek> Seek for Once<W> {
     }
 }
 
-/// An .npz. Its arrays are written to files without a name first, because rows of all of them come in turns.
+/// An .npz file. Its arrays first go to unnamed files, because rows of all arrays arrive in turns.
 pub struct Npz<W: Write + Seek> {
     out: ZipWriter<Once<W>>,
     arrays: Vec<(String, DType, Npy<BufWriter<File>>)>,
 }
 
 impl<W: Write + Seek> Npz<W> {
-    /// In a folder where there is room.
+    /// Creates it in a folder with enough space.
     ///
     /// # Errors
-    /// If files cannot be made there.
+    /// Returns an error if files cannot be made there.
     pub fn new(out: W, results: &[(String, DType)], folder: &Path) -> io::Result<Npz<W>> {
         let array = |(name, dtype): &(String, DType)| {
             Ok((name.clone(), *dtype, Npy::new(BufWriter::new(tempfile::tempfile_in(folder)?))))
@@ -195,7 +196,7 @@ impl<W: Write + Seek> Sink for Npz<W> {
     }
 
     fn finish(mut self: Box<Self>) -> io::Result<()> {
-        // NumPy stores as well, unless asked to compress.
+        // NumPy does not compress by default either.
         let options =
             SimpleFileOptions::default().compression_method(CompressionMethod::Stored).large_file(true);
         for (name, dtype, array) in self.arrays {
@@ -213,7 +214,7 @@ impl<W: Write + Seek> Sink for Npz<W> {
 pub struct Table<W: Write> {
     out: csv::Writer<W>,
     header: Option<Vec<String>>,
-    /// What the rows are called, and how many are written.
+    /// The names of the rows, and the number of rows written.
     rows: Option<Names>,
     done: usize,
 }
@@ -255,13 +256,13 @@ impl<W: Write> Sink for Table<W> {
     }
 }
 
-/// A picture of u8, in a file that takes it as a whole.
+/// A picture of u8, which is written as a whole.
 #[derive(Debug)]
 pub struct Picture<W> {
     out: W,
     shape: Shape,
     pixels: Vec<u8>,
-    /// How good a .jpg is; a .png is exact.
+    /// The quality of a .jpg; a .png is lossless.
     quality: Option<u8>,
 }
 

@@ -9,13 +9,13 @@ use std::fmt::Debug;
 use std::io::{self, BufReader, Read};
 use std::rc::Rc;
 
-/// An input. What it is, is known before its elements are read.
+/// An input. Its dtype and shape are known before its elements are read.
 pub trait Source: Debug {
     fn dtype(&self) -> DType;
 
     fn shape(&self) -> &[usize];
 
-    /// The texts of which its elements are codes, if it is a column of text.
+    /// The texts that its elements index, if it is a column of text.
     fn names(&self) -> Option<&Names> {
         None
     }
@@ -23,14 +23,14 @@ pub trait Source: Debug {
     /// The elements.
     ///
     /// # Errors
-    /// If the file is damaged, or there is no memory for them.
+    /// Returns an error if the file is damaged, or there is no memory for them.
     fn load(&self) -> Result<Array, Failure>;
 
-    /// The elements row by row, from the first one. All inputs that are read together are asked for their rows before
-    /// any of them is read.
+    /// The elements row by row, from the first. Call this on all inputs that are read together before reading any of
+    /// them.
     ///
     /// # Errors
-    /// If the file cannot be read.
+    /// Returns an error if the file cannot be read.
     fn rows(&self) -> Result<Box<dyn Rows + '_>, Failure> {
         Ok(Box::new(self.load()?.into_rows()))
     }
@@ -38,14 +38,14 @@ pub trait Source: Debug {
 
 /// Rows of an input: parts along its leading axis.
 pub trait Rows {
-    /// The next rows: `count` of them, or what is left.
+    /// The next `count` rows, or all that are left.
     ///
     /// # Errors
-    /// If the file is damaged, or there is no memory for them.
+    /// Returns an error if the file is damaged, or there is no memory for them.
     fn next(&mut self, count: usize) -> Result<ArrayView<'_>, Failure>;
 }
 
-/// Rows of what is in memory or mapped.
+/// Rows of elements in memory or in a mapped file.
 struct ArrayRows {
     array: Array,
     at: usize,
@@ -66,11 +66,11 @@ impl Rows for ArrayRows {
     }
 }
 
-/// Rows of elements in row-major order that are read from somewhere.
+/// Rows of elements in row-major order, from a reader.
 pub struct ByteRows<R> {
     from: R,
     layout: Layout,
-    /// What errors call it.
+    /// Its name in errors.
     name: String,
     chunk: Option<Array>,
 }
@@ -99,13 +99,13 @@ impl<R: Read> Rows for ByteRows<R> {
 pub struct Opened {
     pub name: String,
     pub source: Box<dyn Source>,
-    /// Whether its name stands on the command line, and not in a file.
+    /// Whether its name comes from the command line, not from a file.
     pub is_named: bool,
-    /// What may not be meant, as a sentence.
+    /// A warning, as a sentence.
     pub warning: Option<String>,
 }
 
-/// What is in memory or mapped.
+/// Elements in memory or in a mapped file.
 impl Source for Array {
     fn dtype(&self) -> DType {
         Array::dtype(self)
@@ -120,7 +120,7 @@ impl Source for Array {
     }
 }
 
-/// How elements lie in a file.
+/// The layout of elements in a file.
 #[derive(Debug, Clone)]
 pub struct Layout {
     pub dtype: DType,
@@ -137,15 +137,15 @@ impl Layout {
         Layout { dtype, shape, is_fortran: false, is_swapped: false }
     }
 
-    /// How many bytes the elements are.
+    /// The number of bytes of the elements.
     ///
     /// # Errors
-    /// If there are more than a machine has, in words.
+    /// Returns an error if there are more than a machine has, in words.
     pub fn length(&self) -> Result<usize, String> {
         bytes_of(self.dtype, &self.shape).ok_or_else(|| too_large(self.dtype, &self.shape))
     }
 
-    /// What is wrong with a file that has fewer bytes for them.
+    /// The message for a file with too few bytes.
     pub fn lacks(&self, length: usize, available: u64) -> String {
         let shape = sizes(&self.shape);
         format!("{}{shape} needs {length} bytes of data, but there are {available}", self.dtype)
@@ -154,24 +154,24 @@ impl Layout {
     /// Reads the elements.
     ///
     /// # Errors
-    /// If there are fewer, or there is no memory for them.
+    /// Returns an error if there are fewer, or there is no memory for them.
     pub fn read(&self, from: impl Read) -> io::Result<Owned> {
         let length = self.length().map_err(io::Error::other)?;
         let owned = Owned::read(from, length)?;
         Ok(if self.is_swapped { owned.swapped(self.dtype) } else { owned })
     }
 
-    /// An array of elements that begin somewhere in memory.
+    /// An array whose elements start at an offset in memory.
     ///
     /// # Errors
-    /// Those of [`Array::new`].
+    /// Returns the errors of [`Array::new`].
     pub fn array(&self, memory: Memory, offset: usize) -> Result<Array, String> {
         Array::new(self.dtype, self.shape.clone(), self.is_fortran, memory, offset)
     }
 }
 
-/// Elements as they lie in a file, behind a header or alone. They are mapped, unless the system refuses that or their
-/// bytes have to be turned round; then they are read.
+/// Elements in a file, after a header or alone. They are mapped; if the system refuses, or the byte order differs,
+/// they are read.
 #[derive(Debug)]
 pub struct Elements {
     content: Rc<Content>,
@@ -181,7 +181,7 @@ pub struct Elements {
 
 impl Elements {
     /// # Errors
-    /// If the file has fewer of them, in words.
+    /// Returns an error if the file has fewer of them, in words.
     pub fn new(content: Rc<Content>, layout: Layout, offset: u64) -> Result<Elements, String> {
         let length = layout.length()?;
         let available = content.length().saturating_sub(offset);
@@ -228,5 +228,5 @@ impl Source for Elements {
     }
 }
 
-/// Help on what is not as its name says.
+/// Advice for a file whose content does not match its name.
 pub const DAMAGED: &str = "it is damaged, or its name does not match its contents";

@@ -4,7 +4,7 @@
 use broadloom::{DType, Scalar, bf16, f16};
 use broadloom_ir::dtype::AnyNumber;
 
-/// Most digits after the point.
+/// The most digits after the point.
 const PRECISION: usize = 8;
 
 /// The value, exactly.
@@ -15,8 +15,8 @@ fn wide(value: Scalar) -> f64 {
     }
 }
 
-/// The shortest text `d.ddde-5` that reads as the value in its dtype; of two that are equally near, the one with an even
-/// last digit, as NumPy has it and the standard library has not.
+/// The shortest text `d.ddde-5` that parses to the value in its dtype. Of two equally near texts it takes the one with an
+/// even last digit, as NumPy does and the standard library does not.
 fn shortest(value: Scalar) -> String {
     let with = |digits: usize| format!("{:.digits$e}", wide(value));
     let is_same = |text: &String| match value {
@@ -26,7 +26,7 @@ fn shortest(value: Scalar) -> String {
         _ => text.parse() == Ok(wide(value)),
     };
     let text = match value {
-        // Neither has a shortest text of its own: that of f32 is longer.
+        // The standard library cannot print these; the text of f32 is longer.
         Scalar::F16(_) | Scalar::Bf16(_) => {
             return (0..).map(with).take(PRECISION).find(is_same).unwrap_or_else(|| with(PRECISION));
         }
@@ -37,7 +37,7 @@ fn shortest(value: Scalar) -> String {
     Some(with(digits.saturating_sub(1))).filter(is_same).unwrap_or(text)
 }
 
-/// Sign and digits, without the point, and the power of ten of the first digit.
+/// Sign and digits without the point, and the exponent of the first digit.
 fn digits(value: Scalar) -> (bool, String, i32) {
     let text = shortest(value);
     let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
@@ -52,7 +52,7 @@ fn positional(value: Scalar, most: Option<usize>) -> (String, String) {
     let text = match most {
         Some(most) if after > most as i64 => format!("{:.most$}", wide(value)),
         _ => {
-            // As many zeros as the point stands away from the digits.
+            // Zeros between the point and the digits.
             let point = exponent.saturating_add(1);
             let leading = usize::try_from(1 - point).unwrap_or(0);
             let padded = format!("{}{digits}", "0".repeat(leading));
@@ -66,7 +66,7 @@ fn positional(value: Scalar, most: Option<usize>) -> (String, String) {
     (before.to_owned(), after.trim_end_matches('0').to_owned())
 }
 
-/// Sign and first digit, what follows the point, and the power of ten.
+/// Sign and first digit, digits after the point, and the exponent.
 fn scientific(value: Scalar, most: Option<usize>) -> (String, String, i32) {
     let (_, all, _) = digits(value);
     let text = match most {
@@ -83,7 +83,7 @@ fn parts(text: &str) -> (String, String, i32) {
     (before.to_owned(), after.to_owned(), power.parse().unwrap_or(0))
 }
 
-/// With a sign and at least so many digits.
+/// Formats with a sign and at least this many digits.
 fn power(power: i32, width: usize) -> String {
     let sign = if power < 0 { '-' } else { '+' };
     format!("e{sign}{:0>width$}", power.unsigned_abs())
@@ -98,7 +98,7 @@ fn not_finite(value: f64) -> Option<&'static str> {
     }
 }
 
-/// A value by itself.
+/// A single value.
 pub fn alone(value: Scalar) -> String {
     let float = wide(value);
     if let Some(word) = not_finite(float) {
@@ -116,7 +116,7 @@ pub fn alone(value: Scalar) -> String {
     format!("{before}{point}{after}{}", power(exponent, 2))
 }
 
-/// How floats that stand below each other are written.
+/// The format of floats in a column.
 #[derive(Debug)]
 pub struct Floats {
     /// Digits of the exponent, if there is one.
@@ -183,7 +183,7 @@ impl Floats {
     }
 }
 
-/// From where on values are written with exponents: what the dtype has decimal digits for.
+/// The value from which exponents are used: the decimal digits of the dtype.
 fn cutoff(dtype: DType) -> f64 {
     match dtype {
         DType::Bf16 => 1e2,

@@ -5,7 +5,7 @@ use crate::labels::{Label, Labels};
 use broadloom::{AnyArray, IntoArrayView, Scalar};
 use unicode_width::UnicodeWidthStr;
 
-/// A table of texts, of which the first column stands at the left and the others at the right.
+/// A table of texts; the first column is aligned left, the others right.
 fn table(rows: &[Vec<String>]) -> String {
     let count = rows.iter().map(Vec::len).max().unwrap_or(0);
     let width = |column: usize| rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.width()).max();
@@ -47,15 +47,15 @@ fn cells(array: &AnyArray) -> Vec<Vec<String>> {
     }
 }
 
-/// A cell of a name; an empty one would not be seen.
+/// The cell of a name; an empty name is quoted to be visible.
 fn shown(name: &str) -> String {
     if name.is_empty() { "\"\"".to_owned() } else { name.escape_debug().to_string() }
 }
 
-/// Results that have the same names along their leading axis, side by side with their names above them; a matrix has
-/// those of its columns.
+/// Results with the same names along their leading axis, side by side under their own names; a matrix has the names of
+/// its columns.
 ///
-/// Nothing if the results are no such.
+/// `None` if the results do not have this form.
 pub fn results(results: &[(&str, &AnyArray)], labels: &Labels) -> Option<String> {
     let (first, _) = results.first()?;
     let label = labels.of(first, 0);

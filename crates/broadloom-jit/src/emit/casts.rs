@@ -9,8 +9,8 @@ use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::{self, InstBuilder, types};
 
 impl Emitter<'_, '_> {
-    /// The value converted to another dtype: float to integer saturates and NaN gives 0, integers wrap, anything to
-    /// bool is `!= 0`.
+    /// Converts a value to another dtype: float to integer saturates and NaN gives 0, integers wrap, anything to bool
+    /// is `!= 0`.
     pub(crate) fn cast(&mut self, x: &Val, to: DType) -> Val {
         use DType::*;
         if x.dtype == to {
@@ -28,7 +28,7 @@ impl Emitter<'_, '_> {
         if x.lanes == 1 {
             return self.cast_scalar(x, to);
         }
-        // Where floats and integers of one size meet, all registers are of the type of the result.
+        // If floats and integers have the same size, all registers have the type of the result.
         let ty = self.host.vector_type(to, width_of(to));
         let regs = match (x.dtype, to) {
             (Bool, _) if to == to.arithmetic() => self.ones_of_mask(x, to),
@@ -38,7 +38,7 @@ impl Emitter<'_, '_> {
             (U32, F32) => self.map(x, |builder, reg| builder.ins().fcvt_from_uint(ty, reg)).regs,
             (I64, F64) => self.map(x, |builder, reg| builder.ins().fcvt_from_sint(ty, reg)).regs,
             (U64, F64) => self.map(x, |builder, reg| builder.ins().fcvt_from_uint(ty, reg)).regs,
-            // Cranelift knows the instruction for the low half of a register only.
+            // Cranelift has the instruction only for the low half of a register.
             (I32, F64) => self.halves(x, |emitter, low| {
                 let wide = emitter.builder.ins().swiden_low(low);
                 emitter.builder.ins().fcvt_from_sint(ty, wide)
@@ -58,7 +58,7 @@ impl Emitter<'_, '_> {
             (F32, I32) => self.map(x, |builder, reg| builder.ins().fcvt_to_sint_sat(ty, reg)).regs,
             (F32, U32) => self.map(x, |builder, reg| builder.ins().fcvt_to_uint_sat(ty, reg)).regs,
             (F64, I32) => self.join_halves(x, ty, |emitter, reg| {
-                // Together with the zeros this is one truncation on x86-64, where the parts do not exist.
+                // With the zeros, this becomes one truncation on x86-64, which lacks the separate parts.
                 let long = emitter.host.vector_of(types::I64);
                 let zeros = emitter.vector_constant(long, vec![0; emitter.host.vector_bytes].into());
                 let wide = emitter.builder.ins().fcvt_to_sint_sat(long, reg);
@@ -73,7 +73,7 @@ impl Emitter<'_, '_> {
                 self.map(x, |builder, reg| builder.ins().fcvt_to_uint_sat(ty, reg)).regs
             }
             (F32, I64 | U64) if self.host.has_avx512() => return self.cast_via(x, F64, to),
-            // No vector instruction before AVX-512, and none in Cranelift.
+            // There is no vector instruction before AVX-512, and none in Cranelift.
             (I64 | U64, F32) | (F32 | F64, I64 | U64) => {
                 return self.by_lane(std::slice::from_ref(x), |emitter, x| emitter.cast_scalar(&x[0], to));
             }
@@ -110,7 +110,7 @@ impl Emitter<'_, '_> {
             (Class::Float, _) => self.builder.ins().fcvt_to_uint_sat(ty, from),
             (_, Class::Float) if x.dtype == DType::U64 => self.builder.ins().fcvt_from_uint(ty, from),
             (_, Class::Float) => {
-                // So wide that the sign is that of the number.
+                // Wide enough that the sign is that of the number.
                 let size = if x.dtype == DType::U32 { 8 } else { x.dtype.size().max(4) };
                 let whole = self.resize_int(x, size);
                 self.builder.ins().fcvt_from_sint(ty, whole)
@@ -120,7 +120,7 @@ impl Emitter<'_, '_> {
         Val::scalar(to, value)
     }
 
-    /// A scalar bool or integer in `size` bytes, extended as its dtype says.
+    /// A scalar bool or integer in `size` bytes, extended according to its dtype.
     pub(super) fn resize_int(&mut self, x: &Val, size: usize) -> ir::Value {
         let from = x.regs[0];
         let Some(ty) = ir::Type::int_with_byte_size(size as u16) else { return from };
@@ -132,7 +132,7 @@ impl Emitter<'_, '_> {
         }
     }
 
-    /// Lanes of integers as another integer dtype: extended as their own says, or their low parts.
+    /// Integers as another integer dtype: extended according to their own, or their low parts.
     fn resize_lanes(&mut self, x: &Val, to: DType) -> Val {
         let signed = x.dtype.is_signed_integer();
         let mut lanes = x.clone();
@@ -142,7 +142,7 @@ impl Emitter<'_, '_> {
         }
         while lanes.width > width_of(to) {
             let narrowing = match (lanes.width, width_of(to)) {
-                // Cut once, words and their halves are numbers that every narrowing keeps.
+                // Masked once, words and their halves are numbers that every narrowing keeps.
                 (4, 1) if !self.host.has_avx512() => {
                     let low = self.splat_bits(self.host.vector_of(types::I32), 0xff);
                     lanes = self.map(&lanes, |builder, reg| builder.ins().band(reg, low));
@@ -168,7 +168,7 @@ impl Emitter<'_, '_> {
         bits.regs.iter().map(|reg| self.bitcast(ty, *reg)).collect()
     }
 
-    /// A register from each half that has lanes: `emit` widens the low half of what it gets.
+    /// Makes a register from each half with lanes: `emit` widens the low half of its argument.
     pub(super) fn halves(&mut self, x: &Val, emit: impl Fn(&mut Self, ir::Value) -> ir::Value) -> Regs {
         let mut wide = Regs::new();
         for index in 0..self.host.register_count(x.lanes, x.width * 2) {
@@ -179,7 +179,7 @@ impl Emitter<'_, '_> {
         wide
     }
 
-    /// One register from each pair, or from what is left: `emit` narrows into the low half of what it gives.
+    /// Makes one register from each pair, or from a single one: `emit` narrows into the low half of its result.
     pub(super) fn join_halves(
         &mut self,
         x: &Val,
@@ -199,7 +199,7 @@ impl Emitter<'_, '_> {
         narrow
     }
 
-    /// Floats truncated to integers of 1 or 2 bytes, saturating.
+    /// Truncates floats to integers of 1 or 2 bytes, saturating.
     fn short_of_floats(&mut self, x: &Val, to: DType) -> Regs {
         let words = match x.dtype {
             DType::F32 if self.host.is_x64 => self.words_of_bounded(x, to),
@@ -215,8 +215,9 @@ impl Emitter<'_, '_> {
         self.narrow(&pairs, last)
     }
 
-    /// Floats truncated to integers that saturate to a short dtype as the floats would, in 3 or 4 instructions where
-    /// the saturation to 4 bytes takes 8: the bare instruction gives the least integer for all it does not hold.
+    /// Truncates floats to 4-byte integers that saturate to a short dtype as the floats would. This takes 3 or 4
+    /// instructions instead of 8 for saturation to 4 bytes: the bare instruction gives the least integer for
+    /// everything out of range.
     fn words_of_bounded(&mut self, x: &Val, to: DType) -> Regs {
         let greatest = Scalar::F64(f64::INFINITY).cast(to);
         let bounds = [Scalar::F32(0.0), greatest].map(|bound| {
@@ -239,10 +240,10 @@ impl Emitter<'_, '_> {
         self.map(&clamped, |builder, reg| builder.ins().x86_cvtt2dq(words, reg)).regs
     }
 
-    /// `f64` truncated to `u32`, saturating.
+    /// Truncates `f64` to `u32`, saturating.
     ///
-    /// Bounded, a number is rounded to the nearest integer by adding and taking off 2^52, and down by comparing; added
-    /// once more, the integer is the low half of the bits.
+    /// A bounded number is rounded to the nearest integer by adding and subtracting 2^52, and then down by a
+    /// comparison. Adding 2^52 again leaves the integer in the low half of the bits.
     fn words_of_doubles(&mut self, x: &Val) -> Regs {
         let [doubles, long] = [types::F64, types::I64].map(|lane| self.host.vector_of(lane));
         let [zero, greatest, one, large] =
@@ -265,7 +266,7 @@ impl Emitter<'_, '_> {
     }
 }
 
-/// The pattern that becomes one minimum or maximum on x86-64, when the condition compares the very values.
+/// The pattern that becomes one minimum or maximum on x86-64 if the condition compares the same values.
 pub(super) fn bitselect_floats(
     builder: &mut cranelift_frontend::FunctionBuilder<'_>,
     condition: ir::Value,

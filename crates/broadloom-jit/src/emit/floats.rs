@@ -1,4 +1,4 @@
-//! Ops that look at floats as numbers and bits: signs, neighbours, extremes.
+//! Ops on the bits of floats: signs, neighbours, extremes.
 
 use super::casts::bitselect_floats;
 use super::ops::Extreme;
@@ -10,7 +10,7 @@ use cranelift_codegen::ir::{self, InstBuilder, Type};
 use cranelift_frontend::FunctionBuilder;
 
 impl Emitter<'_, '_> {
-    /// The vector types of floats, of their bits, and the bit of the sign.
+    /// The vector types of floats and of their bits, and the sign bit.
     fn bits_of(&self, dtype: DType) -> (Type, Type, i64) {
         let sign = if dtype == DType::F64 { i64::MIN } else { 0x8000_0000 };
         let width = width_of(dtype);
@@ -42,7 +42,7 @@ impl Emitter<'_, '_> {
         self.compare(IntCC::Equal, condition, &magnitude, &infinity)
     }
 
-    /// Whether the bits, as an integer, are those of minus infinity or less: above them are the NaNs with a sign.
+    /// Whether the bits, as an integer, are at most those of minus infinity: above are the negative NaNs.
     pub(super) fn signbit(&mut self, x: &Val) -> Val {
         let (integer, infinity) = match x.width {
             8 => (DType::I64, f64::NEG_INFINITY.to_bits().cast_signed()),
@@ -74,7 +74,7 @@ impl Emitter<'_, '_> {
         })
     }
 
-    /// `x` with the sign of `y`, and with none of a NaN.
+    /// `x` with the sign of `y`; positive if `y` is NaN.
     pub(super) fn copysign(&mut self, x: &Val, y: &Val) -> Val {
         let (ty, bits, sign) = self.bits_of(x.dtype);
         let sign = self.splat_bits(bits, sign);
@@ -89,8 +89,8 @@ impl Emitter<'_, '_> {
         })
     }
 
-    /// The neighbour of `x` in the direction of `y`: one more or less as an integer, but from zero the least number
-    /// with the sign of `y`, and `y` itself where both are equal.
+    /// The neighbour of `x` in the direction of `y`: its bits plus or minus one; from zero, the least number with the
+    /// sign of `y`; and `y` itself if both are equal.
     pub(super) fn nextafter(&mut self, x: &Val, y: &Val) -> Val {
         let (ty, bits, sign) = self.bits_of(x.dtype);
         let (zero, one, sign) =
@@ -123,18 +123,18 @@ impl Emitter<'_, '_> {
             return self.extreme_floats(Extreme::Greatest, x, &zero);
         }
         self.zip(x, &zero, |builder, x, zero| {
-            // One maximum on x86-64, which keeps the NaN and a negative zero; the sum makes that a positive one.
+            // One maximum on x86-64, which keeps NaN and a negative zero; the sum makes the zero positive.
             let below = builder.ins().fcmp(FloatCC::LessThan, x, zero);
             let lifted = bitselect_floats(builder, below, zero, x);
             builder.ins().fadd(lifted, zero)
         })
     }
 
-    /// The greater or the lesser, NaN where either is, -0 below +0.
+    /// The maximum or minimum; NaN if either is NaN, and -0 below +0.
     pub(super) fn extreme_floats(&mut self, which: Extreme, x: &Val, y: &Val) -> Val {
         if self.host.is_x64 && x.lanes > 1 {
-            // One instruction, which gives its second operand if both are equal or either is NaN, does where the other
-            // is neither NaN nor a zero.
+            // One instruction, which returns its second operand if both are equal or either is NaN, is enough if the
+            // other is neither NaN nor zero.
             let is_plain = |known: f64| !known.is_nan() && known != 0.0;
             for (known, other) in [(x, y), (y, x)] {
                 if self.known_float(known).is_some_and(is_plain) {
@@ -179,12 +179,12 @@ impl Emitter<'_, '_> {
         }
     }
 
-    /// The greater or the lesser, of which a NaN is ignored if the other is a number.
+    /// The maximum or minimum; a NaN is ignored if the other operand is a number.
     pub(super) fn known_extreme(&mut self, which: Extreme, x: &Val, y: &Val) -> Val {
         if !x.dtype.is_float() {
             return self.extreme(which, x, y);
         }
-        // Each in the place of the other's NaN: then both are numbers, or the same NaN.
+        // Replace each NaN by the other operand: then both are numbers, or the same NaN.
         let is_number = self.compare(IntCC::Equal, FloatCC::Equal, x, x);
         let x = self.select(&is_number, x, y);
         let is_number = self.compare(IntCC::Equal, FloatCC::Equal, y, y);
@@ -196,7 +196,7 @@ impl Emitter<'_, '_> {
     }
 }
 
-/// The lesser floats, NaN where either is, -0 below +0: 3 instructions on x86-64.
+/// The minimum; NaN if either is NaN, and -0 below +0: 3 instructions on x86-64.
 ///
 /// `minps(x, y)` gives `y` if the values are equal or either is NaN. The two orders agree otherwise, so that their `or`
 /// is the minimum, the negative zero of two zeros, or has the exponent and a fraction bit of a NaN.
@@ -208,10 +208,10 @@ fn least_floats(builder: &mut FunctionBuilder<'_>, x: ir::Value, y: ir::Value) -
     builder.ins().bor(one, other)
 }
 
-/// The greater floats, +0 above -0, and a NaN of two of the same bits: 3 instructions on x86-64.
+/// The maximum, with +0 above -0; NaN only if both are NaNs of the same bits: 3 instructions on x86-64.
 ///
-/// The `and` of the two orders is the maximum or the positive zero of two zeros; one NaN needs a comparison of its own,
-/// with which this takes 5 where Cranelift's own takes 9.
+/// The `and` of the two orders is the maximum, or the positive one of two zeros. A single NaN needs a comparison, which
+/// makes 5 instructions instead of Cranelift's 9.
 fn greatest_numbers(builder: &mut FunctionBuilder<'_>, x: ir::Value, y: ir::Value) -> ir::Value {
     let above = builder.ins().fcmp(FloatCC::LessThan, y, x);
     let one = bitselect_floats(builder, above, x, y);

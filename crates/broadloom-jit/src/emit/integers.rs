@@ -48,7 +48,7 @@ impl Emitter<'_, '_> {
     pub(super) fn divide_integers(&mut self, op: Op, operands: &[Val]) -> Val {
         let dtype = operands[0].dtype;
         if operands.iter().all(|arg| arg.lanes == 1) || dtype.size() == 8 {
-            // A divisor that is a constant becomes a product in Cranelift.
+            // Cranelift turns a constant divisor into a product.
             return self.by_lane(operands, |emitter, args| emitter.divide_scalars(op, &args[0], &args[1]));
         }
         let float = if dtype.size() == 4 { DType::F64 } else { DType::F32 };
@@ -56,7 +56,7 @@ impl Emitter<'_, '_> {
         let args = self.spread(&floats);
         let (a, b) = (&args[0], &args[1]);
         let quotient = if operands[1].lanes == 1 {
-            // Reciprocals of one divisor are taken once, ahead of the loop.
+            // The reciprocal of an invariant divisor is computed once, before the loop.
             let inverse = self.reciprocal(b);
             self.zip(a, &inverse, |builder, a, inverse| builder.ins().fmul(a, inverse))
         } else {
@@ -65,16 +65,17 @@ impl Emitter<'_, '_> {
         self.integer_quotient(op, dtype, a, b, &quotient)
     }
 
-    /// Integer division by float arithmetic, for a quotient that is off by less than a half.
+    /// Divides integers by float arithmetic, with a quotient that is off by less than a half.
     ///
     /// With `|a| < 2^n`, `0 < |b| < 2^n` and fractions of `p > n + 4` bits, the quotient, rounded twice at most, is
-    /// off by less than `2^n * 2^(2-p) < 1/4`. Rounded to the nearest integer `t` it is within 3/4 of `a / b`, so that
-    /// the rest `a - t * b` is less than `|b|`, and `|t * b| < 2^(n+1)` and the rest are exact. If the rest has the
-    /// wrong sign, `t` is one off. That is `n = 16` and `p = 24` (`f32` for 1 and 2 bytes), `n = 32` and `p = 53`.
+    /// off by less than `2^n * 2^(2-p) < 1/4`. Rounded to the nearest integer `t`, it is within 3/4 of `a / b`. So
+    /// the remainder `a - t * b` is less than `|b|`, and both `t * b`, with `|t * b| < 2^(n+1)`, and the remainder
+    /// are exact. If the remainder has the wrong sign, `t` is off by one. This holds for `n = 16` and `p = 24` (`f32`
+    /// for 1 and 2 bytes), and for `n = 32` and `p = 53`.
     ///
-    /// To round, `1.5 * 2^(p-1)` is added, which leaves the integer in the low bits of the sum, as two's complement;
-    /// from there it is taken at the end, too, and wraps as it must: the least integer divided by -1. Whatever a zero
-    /// divisor gives is replaced.
+    /// To round, `1.5 * 2^(p-1)` is added, which leaves the integer in the low bits of the sum in two's complement. The
+    /// result is taken from there too, so that the least integer divided by -1 wraps. The result for a zero divisor is
+    /// replaced.
     fn integer_quotient(&mut self, op: Op, dtype: DType, a: &Val, b: &Val, quotient: &Val) -> Val {
         let (integer, sign, large) = match a.dtype {
             DType::F64 => (DType::I64, i64::MIN, 1.5 * 2f64.powi(52)),
@@ -90,7 +91,7 @@ impl Emitter<'_, '_> {
             let nearest = emitter.builder.ins().fsub(nearest, large);
             let product = emitter.builder.ins().fmul(nearest, b);
             let rest = emitter.builder.ins().fsub(a, product);
-            // The sign that the rest shall have.
+            // The sign that the remainder must have.
             let like = if op == Op::Fmod { a } else { b };
             let product = emitter.builder.ins().fmul(rest, like);
             let wrong = emitter.builder.ins().fcmp(FloatCC::LessThan, product, zero);
@@ -143,7 +144,7 @@ impl Emitter<'_, '_> {
         let product = self.builder.ins().imul(quotient, divisor);
         let mut rest = self.builder.ins().isub(a, product);
         if signed && op != Op::Fmod {
-            // The rest has the sign of `a`, or is zero.
+            // The remainder has the sign of `a`, or is zero.
             let signs = self.builder.ins().bxor(rest, b);
             let other = self.builder.ins().icmp_imm_s(IntCC::SignedLessThan, signs, 0);
             let some = self.builder.ins().icmp_imm_s(IntCC::NotEqual, rest, 0);
@@ -180,7 +181,7 @@ impl Emitter<'_, '_> {
                 emitter.shift_uniformly(op, &args[0], &args[1])
             });
         }
-        // Bit by bit of the count: 7 and 3 times as fast as lane by lane for 1 and 2 bytes, and as fast for 4.
+        // One step per bit of the count: 7 and 3 times as fast as lane by lane for 1 and 2 bytes, and as fast for 4.
         let width = x.dtype.size() as i64 * 8;
         let last = self.integer_like(x, width - 1);
         let bounded = self.zip(y, &last, |builder, y, last| builder.ins().umin(y, last));
@@ -214,7 +215,7 @@ impl Emitter<'_, '_> {
                 (false, _) => self.map(x, |builder, reg| shift_by(builder, op, x.dtype, reg, count)),
             };
         }
-        // A negative count is a large one without a sign.
+        // As an unsigned number, a negative count is large.
         let last = self.builder.ins().iconst(scalar_type(x.dtype), width - 1);
         let bounded = self.builder.ins().umin(count.regs[0], last);
         let shifted = self.map(x, |builder, reg| match op {
@@ -242,7 +243,7 @@ impl Emitter<'_, '_> {
         match dfg.insts[inst] {
             ir::InstructionData::UnaryImm { opcode: Opcode::Iconst, imm } => {
                 let bits = imm.bits().cast_unsigned();
-                // The constant is extended with zeros, whatever its dtype.
+                // The constant is zero-extended, whatever its dtype.
                 let value = Scalar::U64(bits).cast(x.dtype).cast(DType::I64);
                 Some(value.bits().cast_signed())
             }
@@ -250,7 +251,7 @@ impl Emitter<'_, '_> {
         }
     }
 
-    /// Number of bits that are set in unsigned numbers, as `u8`.
+    /// The number of set bits of unsigned numbers, as `u8`.
     pub(super) fn count_ones(&mut self, x: &Val) -> Val {
         if x.lanes == 1 {
             let ones = self.map(x, |builder, x| builder.ins().popcnt(x));
@@ -263,7 +264,7 @@ impl Emitter<'_, '_> {
             let counts = self.builder.ins().popcnt(bytes);
             *reg = self.bitcast(ty, counts);
         }
-        // The counts of the bytes, added up in the lowest one; above it is what does not matter.
+        // Add the counts of the bytes in the lowest byte; the bytes above it are garbage.
         let mut distance = 8;
         while distance < 8 * i64::from(x.width) {
             ones = self.map(&ones, |builder, reg| {
@@ -275,7 +276,7 @@ impl Emitter<'_, '_> {
         self.cast(&ones, DType::U8)
     }
 
-    /// Number of zero bits above the highest one, as `u8`.
+    /// The number of zero bits above the highest set bit, as `u8`.
     pub(super) fn leading_zeros(&mut self, x: &Val) -> Val {
         if x.lanes == 1 {
             let zeros = self.map(x, |builder, x| builder.ins().clz(x));
@@ -284,7 +285,7 @@ impl Emitter<'_, '_> {
         if x.width == 8 {
             return self.by_lane(std::slice::from_ref(x), |emitter, x| emitter.leading_zeros(&x[0]));
         }
-        // With every bit below the highest one set, the others are the zeros above.
+        // Set every bit below the highest set bit; the remaining zeros are those above it.
         let mut filled = x.clone();
         let mut distance = 1;
         while distance < 8 * i64::from(x.width) {

@@ -6,26 +6,25 @@ use cranelift_codegen::ir::{
     self, AbiParam, ExtFuncData, ExternalName, InstBuilder, InstructionData, Signature, UserExternalName,
 };
 
-/// What wide vectors need and CLIF has no instruction for: calls of functions that only the wide back end knows. A part of
-/// a register is 16 bytes of it.
+/// Operations on wide vectors that CLIF lacks: calls of functions that only the wide back end knows. A part of a
+/// register is 16 bytes of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Intrinsic {
-    /// A part of a register in the place of the first, with the one behind it if its number is even; what is above is
+    /// A part of a register moved to the first place, with the next part if its number is even; the parts above are
     /// unspecified.
     From(u8),
-    /// So many parts of the first operand, one or two, and as many of the second behind them; what is above is
-    /// unspecified.
+    /// One or two parts of the first operand, followed by as many of the second; the parts above are unspecified.
     Joined(u8),
-    /// Parts chosen by two bits each, from the lowest on.
+    /// Parts selected by two bits each, lowest first.
     Parts(u8),
     /// A vector of 32 bytes as the lower half of one of 64; the upper half is unspecified.
     Whole,
     /// The lower half of a vector of 64 bytes as one of 32.
     Half,
-    /// In each 16 bytes, words of 4 bytes chosen by two bits each, from the lowest on: two of the first operand, then
-    /// two of the second, as `shufps`.
+    /// Within each 16 bytes, 4-byte words selected by two bits each, lowest first: two of the first operand, then two
+    /// of the second, like `shufps`.
     Words(u8),
-    /// In each 16 bytes, bytes of the first operand chosen by the second, as `pshufb`.
+    /// Within each 16 bytes, bytes of the first operand selected by the second, like `pshufb`.
     Bytes,
     /// The `f32` of the lower half as `f64`.
     Promote,
@@ -35,14 +34,14 @@ pub(crate) enum Intrinsic {
     OfHalves,
     /// `f32` rounded to `f16` in the lower half; the upper one is unspecified.
     ToHalves,
-    /// The lanes of the lower half twice as wide, extended with their signs or with zeros. CLIF extends no register of
-    /// more than 16 lanes.
+    /// The lanes of the lower half twice as wide, sign- or zero-extended. CLIF does not extend registers of more than
+    /// 16 lanes.
     Widen {
-        /// With their signs.
+        /// Whether they are sign-extended.
         signed: bool,
     },
-    /// Signed lanes half as wide in the lower half; the upper half is unspecified. CLIF narrows no register of more than
-    /// 8 lanes, and takes no low halves.
+    /// Signed lanes half as wide in the lower half; the upper half is unspecified. CLIF narrows no register of more
+    /// than 8 lanes, and takes no low halves.
     Narrow(Narrowing),
 }
 
@@ -50,7 +49,7 @@ impl Intrinsic {
     /// The namespace of the names of intrinsics, and of nothing else.
     pub(crate) const NAMESPACE: u32 = 32;
 
-    /// The name to call: in its index the kind, and above it what it is parametrised by.
+    /// The name to call: its index contains the kind, and above it the parameter.
     fn name(self) -> UserExternalName {
         let index = match self {
             Intrinsic::From(part) => [0, part],
@@ -79,7 +78,7 @@ impl Intrinsic {
         }
     }
 
-    /// The intrinsic of a name, if it is that of one.
+    /// The intrinsic with a name, if there is one.
     fn of(name: &UserExternalName) -> Option<Intrinsic> {
         if name.namespace != Intrinsic::NAMESPACE {
             return None;
@@ -104,7 +103,7 @@ impl Intrinsic {
 }
 
 impl Emitter<'_, '_> {
-    /// Calls an intrinsic; gives its result.
+    /// Calls an intrinsic. Returns its result.
     pub(crate) fn intrinsic(
         &mut self,
         intrinsic: Intrinsic,

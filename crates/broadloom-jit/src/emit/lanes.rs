@@ -8,7 +8,7 @@ use cranelift_codegen::ir::{self, ConstantData, InstBuilder, types};
 use smallvec::{SmallVec, smallvec};
 
 impl Emitter<'_, '_> {
-    /// A scalar in every lane; the value itself if it has the lanes already. A bool becomes a mask of bytes.
+    /// A scalar in every lane; the value itself if it already has the lanes. A bool becomes a mask of bytes.
     pub(crate) fn splat(&mut self, x: &Val, lanes: usize) -> Val {
         if x.lanes == lanes {
             return x.clone();
@@ -88,13 +88,13 @@ impl Emitter<'_, '_> {
         if width_of(dtype) >= 4 {
             return self.builder.ins().scalar_to_vector(ty, scalar);
         }
-        // x86-64 moves nothing shorter into a vector register.
+        // x86-64 cannot move shorter values into a vector register.
         let word = self.builder.ins().uextend(types::I32, scalar);
         let reg = self.builder.ins().scalar_to_vector(self.host.vector_of(types::I32), word);
         self.bitcast(ty, reg)
     }
 
-    /// `count` lanes from `first` on: registers as they are where both are aligned to them.
+    /// `count` lanes from `first` on; whole registers if both are aligned.
     pub(crate) fn lanes_slice(&mut self, x: &Val, first: usize, count: usize) -> Val {
         if count == x.lanes {
             return x.clone();
@@ -151,8 +151,8 @@ impl Emitter<'_, '_> {
         let regs: Regs = if parts.iter().all(full) {
             parts.iter().flat_map(|part| part.regs.iter().copied()).collect()
         } else {
-            // Lanes of 1 or 2 bytes leave a register unfilled, and a wide one those of 4 and 8 bytes. Then a part is one
-            // or more words of 4 bytes.
+            // Lanes of 1 or 2 bytes may not fill a register, nor those of 4 and 8 bytes a wide one. Then a part is
+            // one or more words of 4 bytes.
             let ty = self.host.vector_type(dtype, width);
             let per_register = self.host.per_register(4);
             let words: SmallVec<[(ir::Value, usize); 16]> = parts
@@ -169,7 +169,8 @@ impl Emitter<'_, '_> {
         Val { width, ..whole }
     }
 
-    /// Registers of what is in the first 16 bytes of each: the registers themselves, or two or four of them in a wide one.
+    /// Registers made of the first 16 bytes of each: the registers themselves, or two or four of them joined in a
+    /// wide one.
     pub(super) fn filled(&mut self, parts: &[ir::Value]) -> Regs {
         let each = parts.chunks(self.host.vector_bytes / VECTOR_BYTES);
         each.map(|parts| {
@@ -179,7 +180,7 @@ impl Emitter<'_, '_> {
         .collect()
     }
 
-    /// So many parts of each of two registers side by side, or the one register.
+    /// The given number of parts of two registers side by side, or the single register.
     fn joined(&mut self, parts: u8, regs: &[ir::Value]) -> ir::Value {
         match *regs {
             [low, high] => {
@@ -200,7 +201,7 @@ impl Emitter<'_, '_> {
         self.words_from(reg, self.host.per_register(4) / 2)
     }
 
-    /// A register that begins with the given 4-byte words of registers of a type, at most four; what is not given is
+    /// A register that starts with the given 4-byte words of registers of a type, at most four; the rest is
     /// unspecified.
     fn gather_words(&mut self, ty: ir::Type, words: &[(ir::Value, usize)]) -> ir::Value {
         let (reg, first) = words[0];
@@ -220,7 +221,7 @@ impl Emitter<'_, '_> {
         if words.len() == 1 {
             return result;
         }
-        // As floats, which stay in vector registers on their way.
+        // Move them as floats, which stay in vector registers.
         let floats = self.host.vector_of(types::F32);
         result = self.bitcast(floats, result);
         for (lane, (reg, word)) in (0u8..).zip(words).skip(1) {
@@ -231,8 +232,8 @@ impl Emitter<'_, '_> {
         self.bitcast(ty, result)
     }
 
-    /// A register that begins with the 4-byte words of another from `first` on, up to the next multiple of four; the
-    /// others are unspecified.
+    /// A register that starts with the 4-byte words of another from `first` on, up to the next multiple of four; the
+    /// rest is unspecified.
     pub(super) fn words_from(&mut self, reg: ir::Value, first: usize) -> ir::Value {
         let part = match first {
             0..4 => reg,
@@ -244,16 +245,16 @@ impl Emitter<'_, '_> {
         self.rotate_words(part, first % 4)
     }
 
-    /// A register with the 4-byte words of each 16 bytes moved down by `count`, the lowest ones following the highest.
+    /// A register whose 4-byte words are rotated down by `count` within each 16 bytes.
     pub(super) fn rotate_words(&mut self, reg: ir::Value, count: usize) -> ir::Value {
         let word = |index: usize| (index + count) % 4;
         if count == 0 { reg } else { self.shuffle_words(reg, reg, [word(0), word(1), word(2), word(3)]) }
     }
 
-    /// A register of 4-byte words chosen among the four of `low` (0 to 3) and of `high` (4 to 7), in each 16 bytes: two
-    /// of `low` and then two of `high`, which may be the same register.
+    /// A register of 4-byte words selected from the four of `low` (0 to 3) and of `high` (4 to 7) within each 16
+    /// bytes: two of `low`, then two of `high`, which may be the same register.
     ///
-    /// Every such choice is one instruction on SSE2; byte shuffles would need SSSE3.
+    /// Every such selection is one SSE2 instruction; byte shuffles would need SSSE3.
     pub(super) fn shuffle_words(&mut self, low: ir::Value, high: ir::Value, words: [usize; 4]) -> ir::Value {
         let ty = self.builder.func.dfg.value_type(low);
         if self.host.is_wide() {
@@ -269,8 +270,8 @@ impl Emitter<'_, '_> {
         self.bitcast(ty, shuffled)
     }
 
-    /// A register of bytes chosen from one, in each 16 bytes. On x86-64 only with SSSE3, or where every choice is an
-    /// instruction of SSE2.
+    /// A register of bytes selected within each 16 bytes. x86-64 needs SSSE3, unless SSE2 has an instruction for the
+    /// selection.
     pub(super) fn shuffle_bytes(&mut self, reg: ir::Value, order: [u8; VECTOR_BYTES]) -> ir::Value {
         let ty = self.builder.func.dfg.value_type(reg);
         let byte_type = self.host.vector_of(types::I8);

@@ -50,8 +50,8 @@ impl Emitter<'_, '_> {
 
     /// Lanes of `t` where the mask is set, else of `f`; `t` and `f` of one type with lanes as wide as the mask's.
     ///
-    /// Cranelift makes one blend of a `bitselect` only where it sees the comparison, and one minimum or maximum where
-    /// it sees a comparison of the very floats; `blendv` is one blend on x86-64 for any mask.
+    /// Cranelift turns a `bitselect` into one blend only if it sees the comparison, and into one minimum or maximum
+    /// if the comparison is of the same floats; `blendv` is one blend on x86-64 for any mask.
     fn blend(&mut self, mask: ir::Value, t: ir::Value, f: ir::Value) -> ir::Value {
         let dfg = &self.builder.func.dfg;
         let ty = dfg.value_type(t);
@@ -95,9 +95,9 @@ impl Emitter<'_, '_> {
         mask
     }
 
-    /// Lanes of integers twice as wide, with sign or zeros.
+    /// Integers in lanes twice as wide, sign- or zero-extended.
     pub(super) fn widen(&mut self, x: &Val, signed: bool) -> Regs {
-        // More lanes than CLIF extends.
+        // CLIF cannot extend this many lanes.
         if self.host.is_wide() && self.host.per_register(x.width) > 16 {
             let ty = self.host.mask_type(x.width * 2);
             return self.halves(x, |emit, half| emit.intrinsic(Intrinsic::Widen { signed }, &[half], ty));
@@ -115,7 +115,7 @@ impl Emitter<'_, '_> {
         wide
     }
 
-    /// Lanes of integers half as wide. From 8 bytes the low halves, however it is asked for.
+    /// Integers in lanes half as wide. From 8 bytes always the low halves, whatever `narrowing` says.
     pub(super) fn narrow(&mut self, x: &Val, narrowing: Narrowing) -> Regs {
         if x.width == 8 {
             return match self.host.has_avx512() {
@@ -130,7 +130,7 @@ impl Emitter<'_, '_> {
         let (x, signed) = match narrowing {
             Narrowing::Signed => (x.clone(), true),
             Narrowing::Unsigned => (x.clone(), false),
-            // Before SSE4.1, x86-64 narrows 4 bytes with a sign only.
+            // Before SSE4.1, x86-64 narrows 4 bytes only with a sign.
             Narrowing::Low if x.width == 4 && !self.host.has_rounding => {
                 let extended = self.map(x, |builder, reg| {
                     let high = builder.ins().ishl_imm_u(reg, 16);
@@ -143,7 +143,7 @@ impl Emitter<'_, '_> {
                 (self.map(x, |builder, reg| builder.ins().band(reg, low)), false)
             }
         };
-        // More lanes than CLIF narrows.
+        // CLIF cannot narrow this many lanes.
         if self.host.is_wide() && self.host.per_register(x.width) > 8 {
             return self.narrow_halves(&x, if signed { Narrowing::Signed } else { Narrowing::Unsigned });
         }
@@ -155,14 +155,14 @@ impl Emitter<'_, '_> {
         narrow
     }
 
-    /// Lanes of integers half as wide, each register to half of one.
+    /// Integers in lanes half as wide; each register becomes half a register.
     fn narrow_halves(&mut self, x: &Val, narrowing: Narrowing) -> Regs {
         let ty = self.host.mask_type(x.width / 2);
         self.join_halves(x, ty, |emit, reg| emit.intrinsic(Intrinsic::Narrow(narrowing), &[reg], ty))
     }
 
-    /// The lower halves of two wide registers in one, and the upper ones in another: what becomes neighbours when words
-    /// are chosen, which stay within their 16 bytes.
+    /// The lower halves of two wide registers in one, and the upper halves in another, so that shuffles within 16
+    /// bytes make neighbours of the right words.
     fn interleave_halves(&mut self, low: ir::Value, high: ir::Value) -> (ir::Value, ir::Value) {
         let uppers = [low, high].map(|reg| self.upper_half(reg));
         (self.lower_halves(low, high), self.lower_halves(uppers[0], uppers[1]))
@@ -185,18 +185,18 @@ impl Emitter<'_, '_> {
     }
 }
 
-/// What becomes of an integer that half the width does not hold.
+/// The treatment of integers that do not fit half the width.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Narrowing {
-    /// Its low half.
+    /// Keep the low half.
     Low,
-    /// A signed one, the nearest signed one.
+    /// Signed to signed, saturating.
     Signed,
-    /// A signed one, the nearest unsigned one.
+    /// Signed to unsigned, saturating.
     Unsigned,
 }
 
 impl Narrowing {
-    /// All, by their numbers.
+    /// All of them, by number.
     pub(super) const ALL: [Narrowing; 3] = [Narrowing::Low, Narrowing::Signed, Narrowing::Unsigned];
 }

@@ -6,7 +6,7 @@ use broadloom_ir::dtype::DType;
 use cranelift_codegen::ir::{self, InstBuilder, types};
 use smallvec::{SmallVec, smallvec};
 
-/// How far apart the elements of neighbouring lanes are in memory.
+/// The distance in memory between the elements of neighbouring lanes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum LaneStride {
     /// One element: vector loads and stores.
@@ -17,11 +17,11 @@ pub(crate) enum LaneStride {
     Dynamic(ir::Value),
 }
 
-/// What a stride of lanes comes to.
+/// The kind of access for a stride.
 enum Pattern {
     /// Neighbours in memory.
     Unit,
-    /// Neighbours in falling order.
+    /// Neighbours in descending order.
     Reversed,
     /// The same element.
     Same,
@@ -30,7 +30,8 @@ enum Pattern {
 }
 
 impl Emitter<'_, '_> {
-    /// `lanes` elements from `address + offset` on, both in bytes. Bools are bytes 0 and 1 and become a mask of bytes.
+    /// Loads `lanes` elements from `address + offset` on, both in bytes. Bools are bytes 0 and 1 and become a mask of
+    /// bytes.
     pub(crate) fn load(
         &mut self,
         address: ir::Value,
@@ -131,7 +132,7 @@ impl Emitter<'_, '_> {
                 Pattern::Scattered(places)
             }
             LaneStride::Dynamic(bytes) => {
-                // Each address from one with a bit less in the lane's number: short chains, and sums that fold into
+                // Compute each address from that of the lane with one bit less: short chains, and sums that fold into
                 // the addressing mode.
                 let mut places: SmallVec<[(ir::Value, i32); 16]> = smallvec![(address, offset)];
                 for lane in 1..lanes {
@@ -204,8 +205,8 @@ impl Emitter<'_, '_> {
         }
     }
 
-    /// The vector type whose first lane is as large as a value that does not fill a register: lanes of 1 and 2 bytes
-    /// are so small, and in wide registers four of 4 bytes.
+    /// The vector type whose first lane is as large as a value that does not fill a register: with lanes of 1 and 2
+    /// bytes, and in wide registers with four lanes of 4 bytes.
     fn part_type(&self, bytes: usize) -> Option<ir::Type> {
         let lane = match bytes {
             4 => types::F32,
@@ -216,18 +217,18 @@ impl Emitter<'_, '_> {
         Some(self.host.vector_of(lane))
     }
 
-    /// The type of half a register, if a value fills that: CLIF has no scalar of 32 bytes.
+    /// The type of half a register, if the value has that size: CLIF has no scalar of 32 bytes.
     fn half_type(&self, bytes: usize) -> Option<ir::Type> {
         (self.host.vector_bytes == 64 && bytes == 32).then_some(types::I8X32)
     }
 
-    /// The lanes in reverse order. For lanes of 1 byte on x86-64 only with SSSE3.
+    /// The lanes in reverse order. Lanes of 1 byte need SSSE3 on x86-64.
     fn reverse(&mut self, x: &Val) -> Val {
         let filled = (x.lanes * usize::from(x.width)).min(self.host.vector_bytes);
         let mut regs = Regs::new();
         for reg in x.regs.iter().rev() {
             let mut reversed = self.reverse_parts(*reg, x);
-            // The parts that are filled, from the last on.
+            // The used parts, starting from the last.
             if let Some(parts) = match filled / VECTOR_BYTES {
                 2 => Some(0b0001),
                 4 => Some(0b0001_1011),
@@ -241,14 +242,14 @@ impl Emitter<'_, '_> {
         x.with_regs(regs)
     }
 
-    /// The lanes of a register of a value in reverse order in each 16 bytes, or in those that are filled.
+    /// The lanes of a register in reverse order within each 16 bytes, or within the used part.
     fn reverse_parts(&mut self, reg: ir::Value, x: &Val) -> ir::Value {
         let width = usize::from(x.width);
         match width {
             8 => self.shuffle_words(reg, reg, [2, 3, 0, 1]),
             4 => self.shuffle_words(reg, reg, [3, 2, 1, 0]),
             2 if !self.host.is_wide() => {
-                // Each half in an instruction of its own, and then the halves.
+                // Reverse each half, and then swap the halves.
                 let low = self.shuffle_pairs(reg, [3, 2, 1, 0, 4, 5, 6, 7]);
                 if x.lanes == 4 {
                     low
@@ -258,7 +259,7 @@ impl Emitter<'_, '_> {
                 }
             }
             _ => {
-                // Those beyond the lanes do not matter.
+                // The lanes beyond do not matter.
                 let lanes = VECTOR_BYTES / width;
                 let last = x.lanes.min(lanes) - 1;
                 let order = std::array::from_fn(|byte| {
@@ -277,7 +278,7 @@ impl Emitter<'_, '_> {
     }
 }
 
-/// The dtype as which elements are moved: bools as bytes, 16-bit floats by their bits.
+/// The dtype for moving elements: bools as bytes, 16-bit floats as bits.
 fn storage(dtype: DType) -> DType {
     match dtype {
         DType::Bool => DType::U8,

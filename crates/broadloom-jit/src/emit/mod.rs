@@ -4,25 +4,24 @@
 //! value.rs       Val: a value of 1, 4, 8 or 16 neighbours in registers
 //! memory.rs      load, store, gathers
 //! lanes.rs       splat, lane, slice, concat, iota
-//! intrinsics.rs  what vectors of 32 and 64 bytes need beyond CLIF
+//! intrinsics.rs  operations on vectors of 32 and 64 bytes that CLIF lacks
 //! masks.rs       truth values in vectors: change of width, select
 //! ops.rs         the one match on Op
 //! casts.rs       every dtype to every other
 //! halves.rs      floats of 16 bits, held as f32
-//! floats.rs      ops on floats that are more than an instruction
+//! floats.rs      ops on floats that take several instructions
 //! integers.rs    ops on integers without vector instructions
 //! reduce.rs      accumulate, compare for arg-reductions, fold lanes
 //! ```
 //!
-//! Everything is exact: a lane has the bits that [`Op::evaluate`] or `Scalar::cast` gives for its element, with
-//! any NaN for a NaN. What the target has no vector instruction for is done lane by lane, by scalar instructions
-//! or by a call of the row's reference function; the latter are recorded, so that `explain()` can show them.
-//! All of it lowers on x86-64 with SSE2 alone: Cranelift would otherwise stop compiling, or emit library calls that
-//! nobody resolves.
+//! Everything is exact: a lane has the bits that [`Op::evaluate`] or `Scalar::cast` gives for its element, with any
+//! NaN for a NaN. If the target lacks a vector instruction, the op runs lane by lane, by scalar instructions or by
+//! calls of the row's reference function; the calls are recorded, so that `explain()` can show them. Everything
+//! lowers on x86-64 with only SSE2: otherwise Cranelift would fail to compile, or emit unresolved library calls.
 //!
-//! For the wide back end, every vector has 32 bytes, or every one 64, but for halves on their way from and to memory; and
-//! what CLIF cannot say of those is an intrinsic. Lanes are inserted into the first 16 bytes of a register only, and then
-//! nothing reads the others.
+//! For the wide back end, every vector has 32 bytes, or every vector has 64, except halves that are loaded or stored.
+//! Operations that CLIF lacks for these are intrinsics. Lanes are inserted only into the first 16 bytes of a
+//! register, and then nothing reads the other bytes.
 
 mod casts;
 mod floats;
@@ -53,24 +52,24 @@ use smallvec::SmallVec;
 use std::collections::BTreeSet;
 use value::{Regs, scalar_type, width_of};
 
-/// What the emitter must know of the target.
+/// The properties of the target that the emitter needs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Host {
     call_conv: CallConv,
     pointer: ir::Type,
     /// Bytes of a vector register.
     pub vector_bytes: usize,
-    /// The target is x86-64, whose own min, max and truncation are worth a special case.
+    /// Whether the target is x86-64, whose min, max and truncation instructions are worth a special case.
     is_x64: bool,
-    /// Vectors can be rounded to integers, and bytes shuffled: SSE4.1 on x86-64 (which is never without SSSE3).
+    /// Whether vectors can be rounded to integers, and bytes shuffled: SSE4.1 on x86-64 (which implies SSSE3).
     has_rounding: bool,
-    /// A comparison of float vectors may read an operand from unaligned memory. Cranelift 0.135 believes so of
-    /// every x86-64, but `cmpps` and `cmppd` without AVX fault on it.
+    /// Whether a comparison of float vectors may read an operand from unaligned memory. Cranelift 0.135 assumes so on
+    /// every x86-64, but `cmpps` and `cmppd` without AVX fault.
     compares_unaligned: bool,
 }
 
 impl Host {
-    /// The facts of an instruction set with its flags.
+    /// The properties of an instruction set with its flags.
     pub(crate) fn of(isa: &dyn TargetIsa) -> Host {
         let is_x64 = isa.name() == "x64";
         let flags = isa.isa_flags();
@@ -96,13 +95,13 @@ impl Host {
 
 /// Emits instructions at the current position of a function builder.
 pub(crate) struct Emitter<'a, 'f> {
-    /// Where instructions go.
+    /// The builder that takes the instructions.
     pub builder: &'a mut FunctionBuilder<'f>,
     /// The numerics level: `fma` is one instruction, and sums of products use it.
     pub fused: bool,
     /// The target.
     pub host: Host,
-    /// Flags of loads and stores: not trapping, not assumed to be aligned. An alias region may be added.
+    /// The flags of loads and stores: they do not trap and may be unaligned. An alias region may be added.
     pub flags: MemFlagsData,
     /// Collects the ops that call their reference function per element.
     pub scalar_calls: &'a mut BTreeSet<(Op, DType)>,
@@ -132,9 +131,9 @@ impl<'a, 'f> Emitter<'a, 'f> {
         Val::scalar(value.dtype(), constant)
     }
 
-    /// Calls a host function with the C calling convention; gives its result.
+    /// Calls a host function with the C calling convention. Returns its result.
     pub(crate) fn call_reference(&mut self, function: ReferenceFn, args: &[ir::Value]) -> ir::Value {
-        // A row takes what is shorter than an `int` as C does: the caller extends it.
+        // As in C, the caller extends arguments shorter than an `int`.
         let parameter = |dtype: DType| match (width_of(dtype) < 4, dtype.is_signed_integer()) {
             (true, true) => AbiParam::new(scalar_type(dtype)).sext(),
             (true, false) => AbiParam::new(scalar_type(dtype)).uext(),
@@ -163,7 +162,7 @@ impl<'a, 'f> Emitter<'a, 'f> {
         if self.builder.func.dfg.value_type(value) == to {
             return value;
         }
-        // The order of bytes decides the meaning only where the number of lanes changes.
+        // The byte order matters only if the number of lanes changes.
         let flags = MemFlagsData::new().with_endianness(Endianness::Little);
         self.builder.ins().bitcast(to, flags, value)
     }
@@ -183,8 +182,8 @@ impl<'a, 'f> Emitter<'a, 'f> {
         self.builder.ins().splat(ty, lane)
     }
 
-    /// Applies vector code to every register of values of one shape, floats or integers of at least 4 bytes; a scalar
-    /// becomes the first lane of a register on the way.
+    /// Applies vector code to every register of values of one shape, floats or integers of at least 4 bytes. A scalar
+    /// goes into the first lane of a register.
     fn in_vectors(
         &mut self,
         args: &[&Val],
@@ -234,7 +233,7 @@ impl<'a, 'f> Emitter<'a, 'f> {
         self.from_lanes(results[0].dtype, &results)
     }
 
-    /// Splats the scalars among values that meet in one instruction; masks get the narrowest width among them.
+    /// Splats the scalars among the operands of one instruction; masks get the narrowest width among them.
     fn spread(&mut self, args: &[Val]) -> SmallVec<[Val; 3]> {
         let lanes = args.iter().map(|arg| arg.lanes).max().unwrap_or(1);
         let width = args.iter().filter(|arg| arg.is_mask()).map(|arg| arg.width).min().unwrap_or(1);

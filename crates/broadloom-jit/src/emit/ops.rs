@@ -9,7 +9,7 @@ use cranelift_codegen::ir::condcodes::{CondCode, FloatCC, IntCC};
 use cranelift_codegen::ir::{self, InstBuilder, types};
 use smallvec::SmallVec;
 
-/// A greatest or a least.
+/// A minimum or a maximum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Extreme {
     Least,
@@ -17,10 +17,10 @@ pub(super) enum Extreme {
 }
 
 impl Emitter<'_, '_> {
-    /// An op on converted operands of one dtype; scalars among vectors are splatted.
+    /// Emits an op on converted operands of one dtype; scalars among vectors are splatted.
     ///
-    /// This is the place to teach the compiler a new row of the op table. [`Emitter::call_row`] is right for any row
-    /// at once, one call per element.
+    /// A new row of the op table needs an arm here. [`Emitter::call_row`] works for every row, with one call per
+    /// element.
     pub(crate) fn op(&mut self, op: Op, operands: &[Val]) -> Val {
         let dtype = operands[0].dtype;
         if dtype != dtype.arithmetic() {
@@ -28,7 +28,7 @@ impl Emitter<'_, '_> {
         }
         let args = self.spread(operands);
         let x = &args[0];
-        // Only for ops of two operands, or for the comparisons and sums that their arms pass it to.
+        // Used only by ops of two operands, and by arms that compare or add.
         let y = args.get(1).unwrap_or(x);
         let class = dtype.class();
         match op {
@@ -130,7 +130,7 @@ impl Emitter<'_, '_> {
             Op::BitwiseXor | Op::LogicalXor => self.zip(x, y, |builder, x, y| builder.ins().bxor(x, y)),
             Op::BitwiseInvert | Op::LogicalNot => self.not(x),
             Op::BitwiseLeftShift | Op::BitwiseRightShift => self.shift(op, x, y, &operands[1]),
-            // Euclid's steps depend on the elements.
+            // The number of Euclid's steps depends on the elements.
             Op::Gcd | Op::Lcm => self.call_row(op, &args),
             Op::CountOnes if class == Class::Bool => self.cast(x, DType::U8),
             Op::CountOnes => {
@@ -155,13 +155,13 @@ impl Emitter<'_, '_> {
             Op::NotEqual => self.compare(IntCC::NotEqual, FloatCC::NotEqual, x, y),
             Op::Less => self.compare(IntCC::SignedLessThan, FloatCC::LessThan, x, y),
             Op::LessEqual => self.compare(IntCC::SignedLessThanOrEqual, FloatCC::LessThanOrEqual, x, y),
-            // By the swapped comparison, because that is the one that a minimum or maximum is recognised by.
+            // Swap the comparison: Cranelift recognises a minimum or maximum only in this form.
             Op::Greater => self.compare(IntCC::SignedLessThan, FloatCC::LessThan, y, x),
             Op::GreaterEqual => self.compare(IntCC::SignedLessThanOrEqual, FloatCC::LessThanOrEqual, y, x),
         }
     }
 
-    /// An op on 16-bit floats: on `f32`, which they are held as, and rounded if the result is of their dtype.
+    /// Emits an op on 16-bit floats: computes in `f32`, and rounds if the result has their dtype.
     fn op_on_halves(&mut self, op: Op, operands: &[Val]) -> Val {
         let half = operands[0].dtype;
         let wide: SmallVec<[Val; 3]> = operands.iter().map(|arg| self.cast(arg, half.arithmetic())).collect();
@@ -199,7 +199,7 @@ impl Emitter<'_, '_> {
         }
     }
 
-    /// Products of bytes, modulo 256, by products of 2-byte words: there is no instruction for bytes on x86-64.
+    /// Products of bytes, modulo 256, from products of 2-byte words: x86-64 has no instruction for bytes.
     fn multiply_bytes(&mut self, x: &Val, y: &Val) -> Val {
         let little = ir::MemFlagsData::new().with_endianness(ir::Endianness::Little);
         let [bytes, words] = [types::I8, types::I16].map(|lane| self.host.vector_of(lane));
@@ -231,12 +231,12 @@ impl Emitter<'_, '_> {
         self.splat(&truth, lanes)
     }
 
-    /// Both, of bools or bits of one shape.
+    /// The bitwise `and` of bools or integers of one shape.
     pub(super) fn and(&mut self, x: &Val, y: &Val) -> Val {
         self.zip(x, y, |builder, x, y| builder.ins().band(x, y))
     }
 
-    /// Either, of bools or bits of one shape.
+    /// The bitwise `or` of bools or integers of one shape.
     pub(super) fn or(&mut self, x: &Val, y: &Val) -> Val {
         self.zip(x, y, |builder, x, y| builder.ins().bor(x, y))
     }
@@ -266,7 +266,7 @@ impl Emitter<'_, '_> {
         }
     }
 
-    /// The greater or the lesser of values of one shape.
+    /// The maximum or minimum of values of one shape.
     pub(super) fn extreme(&mut self, which: Extreme, x: &Val, y: &Val) -> Val {
         let least = which == Extreme::Least;
         let signed = x.dtype.is_signed_integer();

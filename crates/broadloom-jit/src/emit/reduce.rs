@@ -9,7 +9,7 @@ use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use smallvec::SmallVec;
 
 impl Emitter<'_, '_> {
-    /// One step of an accumulator of a dtype: `acc` with `x`, in this order.
+    /// One step of an accumulator of a dtype: combines `acc` with `x`, in this order.
     pub(crate) fn accumulate(&mut self, op: ReduceOp, dtype: DType, acc: &Val, x: &Val) -> Val {
         debug_assert!(acc.dtype == dtype && x.dtype == dtype);
         self.op(op.combine(), &[acc.clone(), x.clone()])
@@ -27,7 +27,7 @@ impl Emitter<'_, '_> {
         self.zip(acc, &mask, |builder, acc, mask| builder.ins().isub(acc, mask))
     }
 
-    /// One step of a sum of products: rounded once where the level is fused.
+    /// One step of a sum of products: rounded once if the level is fused.
     pub(crate) fn accumulate_product(&mut self, acc: &Val, x: &Val, y: &Val) -> Val {
         if self.fused && acc.dtype.is_float() {
             return self.op(Op::Fma, &[x.clone(), y.clone(), acc.clone()]);
@@ -36,7 +36,7 @@ impl Emitter<'_, '_> {
         self.op(Op::Add, &[acc.clone(), product])
     }
 
-    /// Where a candidate takes the place of the best so far: it is strictly better, or the first NaN.
+    /// Whether a candidate replaces the best so far: it is strictly better, or the first NaN.
     pub(crate) fn better(&mut self, op: ReduceOp, candidate: &Val, best: &Val) -> Val {
         let args = self.spread(&[candidate.clone(), best.clone()]);
         let (candidate, best) = (&args[0], &args[1]);
@@ -47,7 +47,8 @@ impl Emitter<'_, '_> {
         if !best.dtype.is_float() {
             return self.compare(IntCC::SignedLessThan, FloatCC::LessThan, low, high);
         }
-        // "Not at most as good" is also true of a NaN; one instruction on every target, as "better or unordered" is not.
+        // "Not at most as good" also holds for a NaN, and is one instruction on every target; "better or unordered"
+        // is not.
         let at_most = self.compare(IntCC::SignedLessThanOrEqual, FloatCC::LessThanOrEqual, high, low);
         let best_is_number = self.compare(IntCC::Equal, FloatCC::Equal, best, best);
         self.zip(&best_is_number, &at_most, |builder, number, at_most| {
@@ -56,7 +57,7 @@ impl Emitter<'_, '_> {
         })
     }
 
-    /// Where a candidate from elsewhere takes the place of the best: it is better, or as good with a lower index.
+    /// Whether a candidate from another part replaces the best: it is better, or equally good with a lower index.
     pub(crate) fn better_or_tied(
         &mut self,
         op: ReduceOp,
@@ -93,7 +94,7 @@ impl Emitter<'_, '_> {
             }
             return lanes[0].clone();
         }
-        // Within one register: the upper part moves down, and what is left above it no longer counts.
+        // Within one register: move the upper part down and ignore what stays above.
         for distance in [2, 1] {
             let registers = folded.regs.len();
             let other = if registers > 1 {

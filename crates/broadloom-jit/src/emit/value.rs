@@ -5,8 +5,9 @@ use broadloom_ir::dtype::DType;
 use cranelift_codegen::ir::{self, types};
 use smallvec::SmallVec;
 
-/// Bytes of a vector register of Cranelift, which has 128-bit vectors on every target that matters here. The wide back
-/// end has registers of two or four times as many, and instructions that move something within each of these parts.
+/// Bytes of a vector register in Cranelift, which has 128-bit vectors on every target that matters here. Registers of
+/// the wide back end have two or four times as many, and some of their instructions work within each part of 16
+/// bytes.
 pub(crate) const VECTOR_BYTES: usize = 16;
 
 /// CLIF values, one per register.
@@ -20,10 +21,10 @@ pub(super) type Regs = SmallVec<[ir::Value; 8]>;
 ///                   its upper lanes are unspecified
 /// ```
 ///
-/// A float of 16 bits is held as the `f32` of its value, scalar or vector: its width is 4, and 2 in memory only.
+/// A 16-bit float is held as the `f32` of its value, scalar or vector: its width is 4, and 2 only in memory.
 ///
 /// A bool vector is a mask: lanes of `width` 1, 2, 4 or 8 bytes, each all ones or all zeros. Its width is that of the
-/// values that were compared, and changes only where masks of several widths, or other values, meet.
+/// compared values, and changes only when it is combined with masks of other widths or with other values.
 #[derive(Clone, Debug)]
 pub(crate) struct Val {
     /// Type of the elements.
@@ -52,7 +53,7 @@ impl Val {
         Val { dtype: DType::Bool, lanes, width, regs }
     }
 
-    /// A value of the same shape in other registers, e.g. in the block parameters of a loop.
+    /// A value of the same shape in other registers, such as the block parameters of a loop.
     pub(crate) fn with_regs(&self, regs: impl IntoIterator<Item = ir::Value>) -> Val {
         Val { regs: regs.into_iter().collect(), ..*self }
     }
@@ -80,7 +81,7 @@ pub(super) fn scalar_type(dtype: DType) -> ir::Type {
     }
 }
 
-/// How values lie in the vector registers of the target.
+/// The layout of values in the vector registers of the target.
 impl Host {
     /// The CLIF type of each register of a value.
     pub(crate) fn register_type(self, value: &Val) -> ir::Type {
@@ -118,13 +119,13 @@ impl Host {
         self.vector_bytes > VECTOR_BYTES
     }
 
-    /// Vector registers that code may count on: AVX-512 has twice as many. Those of AArch64 are counted as on x86-64, with
-    /// which its code was measured.
+    /// The number of vector registers that code may use: AVX-512 has twice as many. AArch64 counts as x86-64, because
+    /// its code was measured that way.
     pub(crate) fn vector_registers(self) -> usize {
         if self.has_avx512() { 32 } else { 16 }
     }
 
-    /// Whether there is AVX-512, which converts and narrows what instructions before it do not.
+    /// Whether there is AVX-512, which has more conversions and narrowings.
     pub(super) fn has_avx512(self) -> bool {
         self.vector_bytes == 64
     }

@@ -56,7 +56,7 @@ pub(crate) fn signature(call_conv: CallConv) -> Signature {
 /// Emits the body of a kernel into an empty function of the [`signature`].
 ///
 /// # Errors
-/// If a statement cannot be generated, in words. Such a schedule is not verified.
+/// Returns an error if a statement cannot be generated, in words. Such a schedule is not verified.
 pub(crate) fn generate(
     mut builder: FunctionBuilder<'_>,
     kernel: &Kernel,

@@ -14,7 +14,7 @@ pub(super) const SAVED: [usize; 6] = [3, 5, 12, 13, 14, 15];
 /// The stack pointer.
 const RSP: usize = 4;
 
-/// Where values are.
+/// The places of values.
 pub(super) struct Allocation {
     pub(super) output: Output,
     view: View,
@@ -33,8 +33,8 @@ impl Allocation {
 }
 
 impl Allocation {
-    /// What becomes of registers. Blocks are in the order of the code: a loop is what a jump goes back over, with what may
-    /// stand between its blocks.
+    /// Reports the use of registers. Blocks are in code order: a loop is the range that a jump goes back over,
+    /// including any blocks in between.
     pub(super) fn registers(&self, function: &Function) -> Registers {
         let places = self.output.allocs.iter().filter_map(|place| place.as_reg());
         let vectors = places.filter(|reg| reg.class() == RegClass::Float);
@@ -44,7 +44,7 @@ impl Allocation {
             InstOrEdit::Inst(_) => false,
         };
         let mut spills = 0;
-        // A loop that begins before the last begin of those that have ended has one of them inside.
+        // A loop that starts before the latest start of finished loops contains one of them.
         let mut behind_begins = 0;
         for (last, block) in function.blocks.iter().enumerate() {
             let back = block.successors.iter().map(|(to, _)| *to).filter(|first| *first <= last).max();
@@ -70,7 +70,7 @@ fn set(class: RegClass, numbers: impl IntoIterator<Item = usize>) -> PRegSet {
     numbers.into_iter().fold(PRegSet::empty(), |set, number| set.with(PReg::new(number, class)))
 }
 
-/// The registers of the System V calling convention: those first that nobody saves.
+/// The registers of the System V calling convention; caller-saved ones first.
 fn environment(width: Width) -> MachineEnv {
     let free = (0..16).filter(|number| *number != RSP && !SAVED.contains(number));
     MachineEnv {
@@ -85,7 +85,7 @@ fn environment(width: Width) -> MachineEnv {
     }
 }
 
-/// A function as the allocator looks at it.
+/// A function as the allocator sees it.
 struct View {
     operands: Vec<Vec<Operand>>,
     kinds: Vec<Kind>,
@@ -135,19 +135,19 @@ impl View {
     }
 }
 
-/// Which encodings can name the first 16 vector registers alone: the short ones, with a VEX prefix.
+/// The encodings that can name only the first 16 vector registers: the short ones, with a VEX prefix.
 struct ShortCodes {
     width: Width,
     known: HashMap<Code, bool>,
 }
 
 impl ShortCodes {
-    /// Where the vector operands of an instruction may be.
+    /// The registers that the vector operands of an instruction may use.
     fn vectors(&mut self, kind: Kind) -> OperandConstraint {
         let (Width::Zmm, Kind::Machine(code) | Kind::Idiom(code)) = (self.width, kind) else {
             return OperandConstraint::Reg;
         };
-        // As its name says: the tables of iced-x86 say it as well, but take milliseconds to be made.
+        // Read it from the name: the tables of iced-x86 have it too, but take milliseconds to initialise.
         match *self.known.entry(code).or_insert_with(|| format!("{code:?}").starts_with("VEX_")) {
             true => OperandConstraint::Limit(16),
             false => OperandConstraint::Reg,
@@ -155,7 +155,7 @@ impl ShortCodes {
     }
 }
 
-/// The operands of an instruction, in the order in which `encode` asks for them.
+/// The operands of an instruction, in the order in which `encode` reads them.
 fn operands(inst: &Inst, vectors: OperandConstraint) -> Vec<Operand> {
     let constraint = |reg: VReg| match reg.class() {
         RegClass::Float => vectors,
@@ -169,7 +169,7 @@ fn operands(inst: &Inst, vectors: OperandConstraint) -> Vec<Operand> {
             Arg::Def(reg) => operands.push(written(reg)),
             Arg::Use(reg) | Arg::Under(reg) | Arg::OrZero(reg) => operands.push(read(reg)),
             Arg::Tied(def, from) => {
-                // A limit would be lost: the allocator asks for any register where one is reused.
+                // A limit would be lost: the allocator accepts any register for a reused one.
                 debug_assert_eq!(constraint(def), OperandConstraint::Reg);
                 let place = operands.len();
                 operands.push(read(from));
@@ -191,7 +191,7 @@ fn operands(inst: &Inst, vectors: OperandConstraint) -> Vec<Operand> {
     operands
 }
 
-/// What a call leaves in disorder: all that the convention does not save, but for its results.
+/// The registers that a call clobbers: all that the convention does not save, except its results.
 fn clobbers(inst: &Inst, width: Width) -> PRegSet {
     if inst.kind != Kind::Call {
         return PRegSet::empty();

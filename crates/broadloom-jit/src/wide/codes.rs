@@ -2,10 +2,10 @@
 
 use iced_x86::Code;
 
-/// The instruction on registers of 64 bytes that is selected as one on registers of 32: the same of twice as many lanes. What
-/// has no vectors, or is named for 64 bytes already, is itself.
+/// Returns the instruction on 64-byte registers for one selected for 32-byte registers: the same with twice as many
+/// lanes. Instructions without vectors, and those already named for 64 bytes, stay the same.
 ///
-/// Comparisons, blends and what moves between parts of registers are none of these: their operands are others.
+/// Comparisons, blends and moves between parts of registers are not in the table: they have other operands.
 pub(super) fn zmm(code: Code) -> Code {
     match code {
         Code::VEX_Vaddpd_ymm_ymm_ymmm256 => Code::EVEX_Vaddpd_zmm_k1z_zmm_zmmm512b64_er,
@@ -105,8 +105,8 @@ pub(super) fn zmm(code: Code) -> Code {
         Code::VEX_Vsubpd_ymm_ymm_ymmm256 => Code::EVEX_Vsubpd_zmm_k1z_zmm_zmmm512b64_er,
         Code::VEX_Vsubps_ymm_ymm_ymmm256 => Code::EVEX_Vsubps_zmm_k1z_zmm_zmmm512b32_er,
         Code::VEX_Vxorps_ymm_ymm_ymmm256 => Code::EVEX_Vxorps_zmm_k1z_zmm_zmmm512b32,
-        // Scalars whose result takes the place of an operand: the allocator would put that into any register, and not into
-        // one of those that short encodings can name.
+        // Scalars whose result reuses the register of an operand: the allocator accepts any register there, but short
+        // encodings can name only the first 16.
         Code::VEX_Vfmadd213sd_xmm_xmm_xmmm64 => Code::EVEX_Vfmadd213sd_xmm_k1z_xmm_xmmm64_er,
         Code::VEX_Vfmadd213ss_xmm_xmm_xmmm32 => Code::EVEX_Vfmadd213ss_xmm_k1z_xmm_xmmm32_er,
         Code::VEX_Vfmadd231sd_xmm_xmm_xmmm64 => Code::EVEX_Vfmadd231sd_xmm_k1z_xmm_xmmm64_er,

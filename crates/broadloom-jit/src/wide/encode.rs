@@ -11,12 +11,12 @@ use regalloc2::{Allocation as Place, Edit, InstOrEdit, PReg, RegClass};
 use smallvec::SmallVec;
 use std::collections::HashMap;
 
-/// Bytes of a page, or less: the guard of a stack is one at least.
+/// At most the size of a page: the guard of a stack has at least one.
 const PAGE: u32 = 4096;
-/// Largest frame, each page of which is touched.
+/// The largest frame; each of its pages is touched.
 const MAX_FRAME: u32 = 16 * PAGE;
 
-/// Bytes of an allocated function.
+/// Encodes an allocated function.
 pub(super) fn encode(function: &Function, allocation: &Allocation) -> Result<Code, Unsupported> {
     let frame = Frame::of(function, allocation)?;
     let mut writer = Writer {
@@ -41,7 +41,7 @@ pub(super) fn encode(function: &Function, allocation: &Allocation) -> Result<Cod
     Ok(Code { bytes: writer.finish(function), instructions, registers })
 }
 
-/// Whether a block does nothing but go on to another one.
+/// Whether a block only jumps to another one.
 fn is_empty(function: &Function, allocation: &Allocation, index: usize) -> bool {
     let block = &function.blocks[index];
     let only_jumps = matches!(block.insts.as_slice(), [inst] if inst.kind == Kind::Jump);
@@ -81,7 +81,7 @@ impl Frame {
         let slots = function.outgoing_bytes.next_multiple_of(16);
         let spills = (slots + function.slot_bytes).next_multiple_of(16);
         let end = spills + 8 * allocation.output.num_spillslots as u32;
-        // Calls and slots find the stack aligned to 16 bytes: below it are the return address and the saved registers.
+        // For calls and slots the stack is aligned to 16 bytes, counting the return address and the saved registers.
         let pushed = 8 * (1 + saved.len() as u32);
         let calls = function.blocks.iter().flat_map(|block| &block.insts).any(|inst| inst.kind == Kind::Call);
         let bytes = if calls || end > 0 { (end + pushed).next_multiple_of(16) - pushed } else { 0 };
@@ -97,50 +97,50 @@ struct Writer {
     width: Width,
     bytes: Vec<u8>,
     frame: Frame,
-    /// What the operands of encodings are.
+    /// The operand kinds of encodings.
     views: HashMap<Encoding, SmallVec<[View; 4]>>,
-    /// Where blocks begin.
+    /// The offsets of blocks.
     blocks: Vec<usize>,
-    /// Distances of 4 bytes to blocks, to be filled in: where they stand, and to which block.
+    /// Distances of 4 bytes to blocks, filled in later: their offsets and the blocks.
     branches: Vec<(usize, usize)>,
     constants: Vec<Distance>,
 }
 
-/// A distance of 4 bytes to a constant, to be filled in.
+/// A distance of 4 bytes to a constant, filled in later.
 struct Distance {
-    /// Where it stands.
+    /// Its offset.
     at: usize,
-    /// From where it counts: the end of its instruction.
+    /// The offset that it is relative to: the end of its instruction.
     end: usize,
     which: usize,
     offset: usize,
 }
 
-/// As what an encoding takes a register, or how it writes a number.
+/// The form in which an encoding takes a register or a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum View {
     Xmm,
     Ymm,
     Zmm,
     Mask,
-    /// So many bits of a general purpose register.
+    /// This many bits of a general purpose register.
     Bits(u32),
     Immediate(OpKind),
 }
 
-/// What the operands of an encoding are, as its name says: `VEX_Vextracti128_xmmm128_ymm_imm8`. The tables of iced-x86
-/// say it as well, but take milliseconds to be made.
+/// The operand kinds of an encoding, read from its name: `VEX_Vextracti128_xmmm128_ymm_imm8`. The tables of iced-x86
+/// have them too, but take milliseconds to initialise.
 fn views(code: Encoding) -> SmallVec<[View; 4]> {
     let name = format!("{code:?}");
     let parts = name.split('_').skip(if name.contains("VEX_") { 2 } else { 1 });
-    // No operands: the mask that the instruction may be under, and how it may round.
+    // Not operands: an optional mask, and rounding.
     let parts = parts.filter(|part| !matches!(*part, "k1" | "k1z" | "er" | "sae"));
     let mut views: SmallVec<[View; 4]> = SmallVec::new();
     for part in parts {
         let bits = |of: &str| part.trim_start_matches(['r', 'm']).starts_with(of);
         views.push(match part {
             "imm8" => View::Immediate(OpKind::Immediate8),
-            // A number of 32 bits is extended with its sign.
+            // A 32-bit number is sign-extended.
             "imm32" if views.first() == Some(&View::Bits(64)) => View::Immediate(OpKind::Immediate32to64),
             "imm32" => View::Immediate(OpKind::Immediate32),
             "imm64" => View::Immediate(OpKind::Immediate64),
@@ -159,7 +159,7 @@ fn views(code: Encoding) -> SmallVec<[View; 4]> {
 
 fn register(reg: PReg, view: View) -> Register {
     let base = match view {
-        // Without the high halves of ax, cx, dx and bx, which are numbered between.
+        // Skip the high halves of ax, cx, dx and bx, which are numbered in between.
         View::Bits(8) => return BYTES[reg.hw_enc()],
         View::Bits(16) => Register::AX,
         View::Bits(32) => Register::EAX,
@@ -212,7 +212,7 @@ impl Writer {
         for reg in self.frame.saved.clone() {
             self.write(&simple(Encoding::Push_r64, &[Register::RAX + reg.hw_enc() as u32]))?;
         }
-        // A frame of several pages does not skip over the guard of the stack.
+        // A frame of several pages must not skip the guard of the stack.
         for page in 1..=self.frame.bytes / PAGE {
             let mut touch = Instruction::default();
             touch.set_code(Encoding::Or_rm32_imm8);
@@ -263,7 +263,7 @@ impl Writer {
                         Kind::Idiom(code) => self.idiom(code, places)?,
                         Kind::Arguments => {}
                         Kind::Call => {
-                            // What is called may use instructions that are slow while upper halves are in use.
+                            // The called function may use instructions that are slow while upper halves are in use.
                             self.write(&simple(Encoding::VEX_Vzeroupper, &[]))?;
                             self.machine(Encoding::Call_rm64, inst, places)?;
                         }
@@ -321,7 +321,7 @@ impl Writer {
             reg.ok_or_else(|| Unsupported("an operand without a register".to_string()))
         };
         let mut constant = None;
-        // Masks stand behind the operands, and are none.
+        // Masks follow the operands and do not count as operands.
         let views = views.into_iter().chain(std::iter::repeat(View::Mask));
         for ((number, arg), view) in (0_u32..).zip(&inst.args).zip(views) {
             match arg {
@@ -370,7 +370,7 @@ impl Writer {
         Ok(())
     }
 
-    /// An instruction that has the register it writes for all its operands.
+    /// An instruction whose operands are all the register that it writes.
     fn idiom(&mut self, code: Encoding, places: &[Place]) -> Result<(), Unsupported> {
         let Some(reg) = places[0].as_reg() else {
             return Err(Unsupported("a result without a register".to_string()));
@@ -421,7 +421,7 @@ impl Writer {
         self.write(&instruction).map(|_| ())
     }
 
-    /// The code with its distances filled in, and the constants behind it.
+    /// The code with its distances filled in, followed by the constants.
     fn finish(mut self, function: &Function) -> Vec<u8> {
         let mut starts = Vec::new();
         let mut end = self.bytes.len().next_multiple_of(super::ALIGNMENT as usize);
@@ -446,7 +446,7 @@ impl Writer {
     }
 }
 
-/// The block at which control arrives: beyond those that do nothing.
+/// The block that control reaches, skipping empty blocks.
 fn follow(function: &Function, allocation: &Allocation, mut block: usize) -> Result<usize, Unsupported> {
     for _ in 0..function.blocks.len() {
         if !is_empty(function, allocation, block) {
@@ -457,7 +457,7 @@ fn follow(function: &Function, allocation: &Allocation, mut block: usize) -> Res
     Err(Unsupported("a loop that does nothing".to_string()))
 }
 
-/// Whether nothing stands between two blocks.
+/// Whether two blocks are adjacent.
 fn is_next(function: &Function, allocation: &Allocation, from: usize, to: usize) -> bool {
     to > from && (from + 1..to).all(|between| is_empty(function, allocation, between))
 }
@@ -475,7 +475,7 @@ fn simple(code: Encoding, registers: &[Register]) -> Instruction {
 
 fn set_offset(instruction: &mut Instruction, offset: i64) {
     instruction.set_memory_displacement64(offset.cast_unsigned());
-    // One byte where that is enough; distances to constants have four.
+    // One byte if that is enough; distances to constants have four.
     let is_relative = instruction.memory_base() == Register::RIP;
     instruction.set_memory_displ_size(if is_relative { 8 } else { u32::from(offset != 0) });
 }

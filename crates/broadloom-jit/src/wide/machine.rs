@@ -5,12 +5,12 @@ use iced_x86::Code;
 use regalloc2::{PReg, RegClass, VReg};
 use smallvec::SmallVec;
 
-/// The vector registers of a function, and with them the encodings of its instructions.
+/// The vector registers of a function, which determine the encodings of its instructions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Width {
-    /// Of 32 bytes, as AVX2 has them.
+    /// 32 bytes, as in AVX2.
     Ymm,
-    /// Of 64 bytes, as AVX-512 has them, with masks in registers of their own.
+    /// 64 bytes, as in AVX-512, with separate mask registers.
     Zmm,
 }
 
@@ -44,22 +44,22 @@ impl Width {
     }
 }
 
-/// Where an operand of an instruction is.
+/// An operand of an instruction.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Arg {
     /// A register that is written.
     Def(VReg),
     /// A register that is read.
     Use(VReg),
-    /// The first is written to the register in which the second is read.
+    /// The first is written to the register that the second is read from.
     Tied(VReg, VReg),
     /// Memory.
     Memory(Memory),
     /// A number.
     Immediate(i64),
-    /// No operand, but the mask register that says which lanes are written. The others stay as they are.
+    /// Not an operand, but the mask register of the lanes to write. The other lanes keep their values.
     Under(VReg),
-    /// The same, with zeros in the others.
+    /// The same, but the other lanes become zero.
     OrZero(VReg),
 }
 
@@ -71,7 +71,7 @@ pub(super) struct Memory {
     pub(super) offset: i32,
 }
 
-/// What an address counts from.
+/// The base of an address.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Base {
     Register(VReg),
@@ -83,15 +83,15 @@ pub(super) enum Base {
     Outgoing,
 }
 
-/// What an instruction does.
+/// The operation of an instruction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     /// An instruction of the machine.
     Machine(Code),
-    /// An instruction on the one register that it writes, whatever is in it: zeros and ones. Its number, if it has one, is
-    /// all ones.
+    /// An instruction whose operands are all the register that it writes, whatever that contains: zeros and ones. Its
+    /// immediate, if it has one, is all ones.
     Idiom(Code),
-    /// Takes the arguments of the function from where the caller has put them.
+    /// Takes the arguments of the function from the places where the caller put them.
     Arguments,
     /// Calls the function at the address in the first operand.
     Call,
@@ -139,9 +139,9 @@ pub(super) struct Inst {
     pub(super) kind: Kind,
     /// In the order of the encoding.
     pub(super) args: SmallVec<[Arg; 4]>,
-    /// What it reads in certain registers.
+    /// The values that it reads in fixed registers.
     pub(super) fixed_uses: SmallVec<[(VReg, PReg); 2]>,
-    /// What it writes to certain registers.
+    /// The values that it writes to fixed registers.
     pub(super) fixed_defs: SmallVec<[(VReg, PReg); 2]>,
 }
 
@@ -152,12 +152,12 @@ impl Inst {
     }
 }
 
-/// A block: instructions, the last of which passes control on.
+/// A block: instructions, of which the last transfers control.
 #[derive(Debug, Default)]
 pub(super) struct Block {
     pub(super) insts: Vec<Inst>,
     pub(super) params: Vec<VReg>,
-    /// Where control goes, and what is passed there.
+    /// The successors, and the values passed to each.
     pub(super) successors: Vec<(usize, Vec<VReg>)>,
 }
 
@@ -167,7 +167,7 @@ pub(super) struct Function {
     pub(super) blocks: Vec<Block>,
     pub(super) vregs: usize,
     pub(super) width: Width,
-    /// Constants and their bytes: powers of two of them.
+    /// Constants and their bytes; their lengths are powers of two.
     pub(super) constants: Vec<Vec<u8>>,
     /// Bytes of the stack slots.
     pub(super) slot_bytes: u32,
@@ -191,7 +191,7 @@ pub(super) const fn vector(number: usize) -> PReg {
 
 /// The class of mask registers.
 pub(super) const MASK: RegClass = RegClass::Vector;
-/// Mask registers that instructions can be under: the first one stands for no mask there.
+/// The mask registers for masked instructions: the first one means no mask there.
 pub(super) const MASKS: std::ops::Range<usize> = 1..8;
 
 /// The registers of integer arguments, in order.

@@ -12,18 +12,18 @@
 //! | `select/memory.rs` | addresses, loads and stores |
 //! | `select/integers.rs`, `select/floats.rs` | scalars |
 //! | `select/vectors.rs`, `select/convert.rs`, `select/lanes.rs` | vectors |
-//! | `select/masks.rs` | what AVX-512 does by masks |
-//! | `select/pressure.rs` | which constants stay in memory |
-//! | `codes.rs` | the encodings of 64 bytes, by those of 32 |
+//! | `select/masks.rs` | AVX-512's masks |
+//! | `select/pressure.rs` | constants that stay in memory |
+//! | `codes.rs` | maps encodings of 32 bytes to those of 64 |
 //! | `allocate.rs` | registers, by regalloc2 |
 //! | `encode.rs` | the frame, moves, branches, constants: bytes, by iced-x86 |
 //!
-//! One CLIF instruction becomes one or a few of x86-64, which take addresses, loads and comparisons into themselves.
-//! Instructions are selected by their names for 32 bytes. A function of 64 gets their encodings from the table in
-//! `codes.rs`; what has no such name, or a better way, is where selection asks for the [`Width`]. Scalars stay in the 16
-//! registers that the short encodings can name.
-//! What this back end does not know is [`Unsupported`]; the kernel is then emitted once more with narrower vectors, those of
-//! 16 bytes for Cranelift. So an instruction may be missing here, but never wrong.
+//! One CLIF instruction becomes one or a few of x86-64, which absorb addresses, loads and comparisons. Instructions
+//! are selected by their names for 32 bytes; a function of 64 bytes gets its encodings from the table in `codes.rs`.
+//! Where there is no such name, or a better instruction, selection checks the [`Width`]. Scalars stay in the 16
+//! registers that the short encodings can name. Anything that this back end lacks is [`Unsupported`]; the kernel is
+//! then emitted again with narrower vectors, for Cranelift those of 16 bytes. So a missing instruction costs speed,
+//! never correctness.
 
 mod allocate;
 mod codes;
@@ -42,30 +42,30 @@ use cranelift_codegen::isa::{CallConv, TargetIsa};
 use iced_x86::{Decoder, DecoderOptions, Formatter, IntelFormatter};
 use std::fmt::Write;
 
-/// Alignment of code and of the constants behind it.
+/// The alignment of code and of the constants after it.
 pub(crate) const ALIGNMENT: u64 = 64;
 
-/// Machine code that can lie anywhere: it refers to itself alone.
+/// Position-independent machine code: it refers only to itself.
 pub(crate) struct Code {
-    /// Instructions, and constants behind them.
+    /// Instructions, followed by constants.
     pub(crate) bytes: Vec<u8>,
-    /// Bytes of the instructions.
+    /// The number of bytes of the instructions.
     instructions: usize,
-    /// What it does with registers.
+    /// Its use of registers.
     pub(crate) registers: Registers,
 }
 
-/// What the code of a kernel does with vector registers, as far as its loops are concerned.
+/// The use of vector registers in the loops of a kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Registers {
-    /// How many of them it uses.
+    /// The number of registers used.
     pub used: usize,
-    /// Moves of any registers to and from the stack in loops that have no loop in them.
+    /// Moves of any registers to and from the stack in innermost loops.
     pub spills: usize,
 }
 
 impl Code {
-    /// The instructions as text, each with its place, in the notation of Intel.
+    /// Returns the instructions as text in Intel's notation, each with its offset.
     pub(crate) fn assembly(&self) -> String {
         let mut text = String::new();
         let mut formatter = IntelFormatter::new();
@@ -81,20 +81,20 @@ impl Code {
     }
 }
 
-/// What stands in the way of code, in words.
+/// The reason why there is no code, in words.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Unsupported(pub(crate) String);
 
-/// Whether this is a back end for an instruction set: x86-64 with the calling convention of System V.
+/// Returns whether this back end supports an instruction set: x86-64 with the System V calling convention.
 pub(crate) fn serves(isa: &dyn TargetIsa) -> bool {
     isa.name() == "x64" && isa.default_call_conv() == CallConv::SystemV
 }
 
-/// Compiles the [optimised](optimise) function of a context, all of whose vectors have one width: for machines with AVX2,
-/// FMA, F16C, BMI2, LZCNT and POPCNT, and for 64 bytes AVX-512 F, BW, DQ and VL.
+/// Compiles the [optimised](optimise) function of a context, all of whose vectors have one width: for machines with
+/// AVX2, FMA, F16C, BMI2, LZCNT and POPCNT, and for 64 bytes AVX-512 F, BW, DQ and VL.
 ///
 /// # Errors
-/// The first thing that is not known here.
+/// Returns the first thing that this back end does not support.
 pub(crate) fn compile(context: &Context, width: Width) -> Result<Code, Unsupported> {
     let function = select::select(context, width)?;
     let allocation = allocate::allocate(&function)?;

@@ -17,7 +17,7 @@ use std::collections::HashMap;
 /// Optimises the function of a context. If the instruction set asks for that, CLIF is verified before and after.
 ///
 /// # Errors
-/// If CLIF is not valid: a bug.
+/// Returns an error if CLIF is not valid: a bug.
 pub(crate) fn optimise(context: &mut Context, isa: &dyn TargetIsa) -> CodegenResult<()> {
     context.compute_cfg();
     context.compute_domtree();
@@ -63,12 +63,12 @@ pub(crate) fn optimise(context: &mut Context, isa: &dyn TargetIsa) -> CodegenRes
             }
         }
     }
-    // What comes in from the end of a loop is known now.
+    // Values from the ends of loops are known now.
     context.func.dfg.resolve_all_aliases();
     context.verify_if(isa)
 }
 
-/// Takes a value for the result of an instruction, which goes.
+/// Replaces the result of an instruction by a value, and removes the instruction.
 fn replace(func: &mut Function, inst: Inst, value: Value) {
     let result = func.dfg.first_result(inst);
     func.layout.remove_inst(inst);
@@ -76,8 +76,7 @@ fn replace(func: &mut Function, inst: Inst, value: Value) {
     func.dfg.change_to_alias(result, value);
 }
 
-/// The outermost block in which an instruction of a block can stand: out of the loops in which nothing stands that it
-/// reads.
+/// The outermost block that an instruction can move to: outside all loops that define none of its operands.
 fn home(func: &Function, domtree: &DominatorTree, loops: &LoopAnalysis, inst: Inst, block: Block) -> Block {
     let mut home = block;
     while let Some(around) = loops.innermost_loop(home) {
@@ -98,17 +97,17 @@ fn home(func: &Function, domtree: &DominatorTree, loops: &LoopAnalysis, inst: In
     home
 }
 
-/// What tells pure instructions apart.
+/// The identity of a pure instruction.
 #[derive(PartialEq, Eq, Hash)]
 struct Key {
     data: InstructionData,
     ty: Type,
-    /// Of a call of an intrinsic, whose arguments lie elsewhere.
+    /// The function and arguments of a call of an intrinsic.
     called: Option<(FuncRef, Vec<Value>)>,
 }
 
 impl Key {
-    /// That of an instruction, if it has no effect and may stand where it was not.
+    /// The key of an instruction, if it has no effect and may be moved.
     fn of(func: &Function, inst: Inst) -> Option<Key> {
         let data = func.dfg.insts[inst];
         let opcode = data.opcode();
@@ -130,7 +129,7 @@ impl Key {
             || opcode.can_store()
             || opcode.can_trap()
             || opcode.other_side_effects());
-        // A quotient of a number that is known and not zero is a product.
+        // A division by a nonzero constant becomes a product, which cannot trap.
         let divisor = match data {
             InstructionData::Binary { args: [_, divisor], .. } => number(func, divisor),
             _ => None,
@@ -153,19 +152,19 @@ pub(super) fn number(func: &Function, value: Value) -> Option<i64> {
     }
 }
 
-/// What does as well as an instruction.
+/// The replacement of an instruction.
 enum Simpler {
     /// One of its operands.
     Value(Value),
     Number(i64),
 }
 
-/// What an instruction comes to where distances, strides and divisors are known, or what it does was just undone.
+/// Simplifies an instruction whose distances, strides or divisors are constant, or that undoes its operand.
 fn simplified(func: &Function, inst: Inst) -> Option<Simpler> {
     let &[result] = func.dfg.inst_results(inst) else { return None };
     let ty = func.dfg.value_type(result);
     let (opcode, [x, y]) = match func.dfg.insts[inst] {
-        // What is rounded to be computed with is stored as it was rounded.
+        // A value widened only to be stored again needs no rounding.
         InstructionData::Call { .. } => {
             let before = func.dfg.value_def(*func.dfg.inst_args(inst).first()?).inst()?;
             let is_undone = [inst, before].map(|inst| Intrinsic::called(func, inst))

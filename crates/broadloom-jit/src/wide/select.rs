@@ -65,28 +65,28 @@ pub(super) fn select(context: &Context, width: Width) -> Result<Function> {
 
 /// Alignment of stack slots: that of the stack.
 const SLOT_ALIGNMENT: u32 = 16;
-/// Bytes of the largest stack slot, so that sums of offsets stay far from what they are held in.
+/// Bytes of the largest stack slot, so that sums of offsets cannot overflow.
 const MAX_SLOT: u32 = 1 << 16;
 
-/// What is known of the function, and what has been selected of it.
+/// The function, and the instructions selected so far.
 struct Selector<'f> {
     func: &'f ir::Function,
     width: Width,
-    /// Virtual registers of values.
+    /// The virtual registers of values.
     regs: SecondaryMap<ir::Value, Option<VReg>>,
-    /// Whether what has been selected reads a value in its register.
+    /// Whether a selected instruction reads a value in its register.
     needed: SecondaryMap<ir::Value, bool>,
-    /// Mask registers of truth values in vectors that what has been selected reads there.
+    /// The mask registers of vector truth values that selected instructions read there.
     masks: SecondaryMap<ir::Value, Option<VReg>>,
     /// Vector constants that stay in memory.
     in_memory: SecondaryMap<ir::Value, bool>,
-    /// How often values are used, anywhere.
+    /// The number of uses of each value.
     uses: SecondaryMap<ir::Value, u32>,
-    /// How many instructions with effects stand before one in its block.
+    /// The number of instructions with effects before each one in its block.
     effects: SecondaryMap<ir::Inst, u32>,
-    /// The instruction that is being selected, and its block.
+    /// The instruction being selected, and its block.
     current: Option<(ir::Inst, ir::Block)>,
-    /// What the current instruction becomes.
+    /// The machine instructions of the current instruction.
     made: Vec<Inst>,
     vregs: usize,
     constants: Vec<Vec<u8>>,
@@ -96,7 +96,7 @@ struct Selector<'f> {
     outgoing_bytes: u32,
 }
 
-/// How control leaves a block.
+/// The terminator of a block.
 enum Exit {
     Jump(ir::BlockCall),
     Branch([ir::BlockCall; 2]),
@@ -166,7 +166,7 @@ impl<'f> Selector<'f> {
         self.fresh(RegClass::Float)
     }
 
-    /// The vector whose bits a value is: the same register holds both.
+    /// The vector with the same bits as a value: one register holds both.
     fn uncast(&self, value: ir::Value) -> ir::Value {
         let mut value = value;
         while let Some(&[inner]) = self.defined_by(value, Opcode::Bitcast)
@@ -191,7 +191,7 @@ impl<'f> Selector<'f> {
         reg
     }
 
-    /// A value that is read in its register. A number is made where it is needed, and so is what stays in memory.
+    /// A value read in its register. Numbers and constants that stay in memory are materialised at each use.
     fn get(&mut self, value: ir::Value) -> VReg {
         if let Some(number) = self.known(value) {
             return self.number_in(number);
@@ -218,7 +218,7 @@ impl<'f> Selector<'f> {
         self.made.push(Inst::new(Kind::Machine(code), args));
     }
 
-    /// A vector that an instruction makes of others.
+    /// The vector result of an instruction on others.
     fn compute(&mut self, code: Code, args: &[Arg]) -> VReg {
         let reg = self.vector();
         let mut all = vec![Arg::Def(reg)];
@@ -234,13 +234,13 @@ impl<'f> Selector<'f> {
         Some((inst, &self.func.dfg.insts[inst]))
     }
 
-    /// The arguments of the instruction that defines a value, if it is one of this kind.
+    /// The arguments of the instruction that defines a value, if it has this opcode.
     fn defined_by(&self, value: ir::Value, opcode: Opcode) -> Option<&'f [ir::Value]> {
         let (inst, data) = self.definition(value)?;
         (data.opcode() == opcode).then(|| self.func.dfg.inst_args(inst))
     }
 
-    /// The arguments of the intrinsic that gives a value, if it is this one.
+    /// The arguments of the intrinsic that defines a value, if it is this one.
     fn called(&self, value: ir::Value, intrinsic: Intrinsic) -> Option<&'f [ir::Value]> {
         let (inst, _) = self.definition(value)?;
         (Intrinsic::called(self.func, inst) == Some(intrinsic)).then(|| self.func.dfg.inst_args(inst))
@@ -250,7 +250,7 @@ impl<'f> Selector<'f> {
         self.current.is_some_and(|(_, block)| self.func.layout.inst_block(inst) == Some(block))
     }
 
-    /// The value of an integer constant, with the sign of its type.
+    /// The value of an integer constant, sign-extended from its type.
     fn known(&self, value: ir::Value) -> Option<i64> {
         number(self.func, value)
     }
@@ -270,7 +270,7 @@ impl<'f> Selector<'f> {
         Memory { base: Base::Constant(index), index: None, offset: 0 }
     }
 
-    /// A vector constant of one lane, over and over.
+    /// A vector constant with the same value in every lane.
     fn lanes_constant(&mut self, lane: &[u8]) -> Arg {
         let bytes: Vec<u8> = lane.iter().copied().cycle().take(self.width.bytes()).collect();
         Arg::Memory(self.constant(&bytes))
@@ -286,7 +286,7 @@ impl<'f> Selector<'f> {
             let dfg = &self.func.dfg;
             let opcode = dfg.insts[inst].opcode();
             let results = dfg.inst_results(inst);
-            // What is a vector as another type lies where the other one does.
+            // A vector bitcast to another type shares the register.
             let is_cast = |value: ir::Value| self.uncast(value) != value;
             let is_read = |value: ir::Value| self.needed[value] || self.masks[value].is_some();
             let is_wanted = results.iter().any(|value| is_read(*value) && !is_cast(*value));
@@ -313,7 +313,7 @@ impl<'f> Selector<'f> {
         Ok(reversed)
     }
 
-    /// How control leaves a block.
+    /// The terminator of a block.
     fn exit(&self, block: ir::Block) -> Exit {
         let last = self.func.layout.last_inst(block);
         match last.map(|inst| &self.func.dfg.insts[inst]) {
@@ -341,7 +341,7 @@ impl<'f> Selector<'f> {
         let needs_own = |call: &ir::BlockCall| {
             cfg.pred_iter(call.block(pool)).count() > 1 || call.args(pool).next().is_some()
         };
-        // Numbers of blocks: those on edges behind the block that they leave.
+        // Number the blocks; a block on an edge follows the block that it leaves.
         let mut numbers: HashMap<ir::Block, usize> = HashMap::new();
         let mut count = 0;
         for &block in order {
@@ -396,7 +396,7 @@ impl<'f> Selector<'f> {
     fn inst(&mut self, inst: ir::Inst) -> Result<()> {
         let dfg = &self.func.dfg;
         let data = &dfg.insts[inst];
-        // Numbers of 16 bytes are only moved between memory and the first lanes of vectors.
+        // 16-byte integers only move between memory and the first lanes of vectors.
         let is_long = |value: &ir::Value| self.type_of(*value) == types::I128;
         let moves = matches!(data.opcode(), Opcode::Store | Opcode::ScalarToVector);
         if !moves && dfg.inst_args(inst).iter().any(is_long) {
@@ -562,7 +562,7 @@ impl<'f> Selector<'f> {
         }
     }
 
-    /// A scalar integer that fills 32 bits at least; one of 64 bits as it is.
+    /// A scalar integer extended to at least 32 bits.
     fn extended(&mut self, value: ir::Value, signed: bool) -> VReg {
         let source = self.get(value);
         let code = match (self.type_of(value), signed) {

@@ -36,7 +36,7 @@ impl Scope<'_> {
             if held.span != Span::Axis {
                 return Err(Fault::Row(row));
             }
-            // It is the row's length that says how many are held.
+            // The row's length determines how many elements are held.
             if held.length as i64 != k {
                 return Err(Fault::Short(row));
             }
@@ -46,7 +46,7 @@ impl Scope<'_> {
             self.scoped(|scope| {
                 scope.looped(&each, &mut |scope| {
                     scope.read_row(row, axis)?;
-                    // Each strip goes on with what the one before has left.
+                    // Each strip continues from the previous one.
                     best.rows().into_iter().try_for_each(|row| scope.still_holds(row))
                 })
             })?;
@@ -67,7 +67,7 @@ impl Scope<'_> {
         }
         for row in best.rows() {
             self.write_block(row, places, strip)?;
-            // It is the number of rows that says how many are held.
+            // The number of rows determines how many elements are held.
             if self.row(row)?.count as i64 != k {
                 return Err(Fault::Short(row));
             }
@@ -86,7 +86,7 @@ impl Scope<'_> {
                     if scope.row(row)?.dtype != dtype {
                         return Err(Fault::RowDtype(row));
                     }
-                    // Each step goes on with what the one before has left.
+                    // Each step continues from the previous one.
                     scope.still_holds(row)?;
                 }
                 Ok(())

@@ -54,7 +54,7 @@ impl Scope<'_> {
             scope.looped(&each, &mut |scope| {
                 for entry in &contract.accumulators {
                     scope.contribution(&entry.accumulator, axis, order)?;
-                    // Each block continues with what the one before has left.
+                    // Each block continues from the previous one.
                     scope.read_row(entry.target, strip)?;
                 }
                 Ok(())
@@ -63,8 +63,8 @@ impl Scope<'_> {
         self.left_in_rows(contract.accumulators.iter().map(|entry| &entry.accumulator))
     }
 
-    /// The most steps of a strip with rows. Only of a strip that is cut for the contraction may there be more than the
-    /// fewest: code cuts it into shorter ones if ranks need the rows.
+    /// Returns the most steps of a strip with rows: more than [`CONTRACTED_ROWS`] only if the strip is cut for this
+    /// contraction, because the code then shortens it if ranks need rows.
     fn most_steps(&self, contract: &Contract) -> usize {
         let mut stripped = self.kernel.statements().filter_map(Stmt::stripped);
         match stripped.any(|other| std::ptr::eq(other, contract)) {
@@ -73,8 +73,8 @@ impl Scope<'_> {
         }
     }
 
-    /// Whether the prologue fills rows with what follows from the elements that it reads alone, wherever it is run: it
-    /// is not run again for the same elements. Nothing writes to these arrays meanwhile.
+    /// Whether the prologue fills rows with values that depend only on the elements that it reads: it does not run again for
+    /// the same elements. Nothing may write to these arrays meanwhile.
     fn is_packing(&self, contract: &Contract) -> bool {
         let &Contract { axis, strip, .. } = contract;
         let written: Vec<BufferId> = self.kernel.written().collect();
@@ -108,7 +108,7 @@ impl Scope<'_> {
         })
     }
 
-    /// A row that no other shares memory with: it is not filled again for every strip that reads it.
+    /// Checks that no other row shares memory with a row, because it is not filled again for every strip that reads it.
     fn has_its_own(&self, row: RowId) -> Result<(), Fault> {
         let place = |row: &Row| row.offset..row.offset + row.dtype.size() * row.length * row.count;
         let own = place(self.row(row)?);
@@ -119,8 +119,8 @@ impl Scope<'_> {
         }
     }
 
-    /// Whether a statement can run for lanes behind the end of the strip: it reads no array that the strip moves, and
-    /// cannot fail.
+    /// Whether a statement can run for lanes past the end of the strip: it reads no array that the strip moves, and cannot
+    /// fail.
     fn is_contracted(&self, stmt: &Stmt, contract: &Contract) -> bool {
         let strip = contract.strip;
         let Stmt::Let(value) = stmt else { return false };

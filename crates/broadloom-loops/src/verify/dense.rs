@@ -3,9 +3,8 @@
 use super::*;
 
 impl Scope<'_> {
-    /// Whether all that a [`Stream`] reads of the rows of tables lies row behind row, as along one axis, nothing else
-    /// tells the elements of two rows apart, and there are lanes for several: then a walk may go on from one row into
-    /// the next.
+    /// Whether a [`Stream`] reads only contiguous rows of tables, nothing else distinguishes the elements of two rows, and there
+    /// are lanes for several: then a walk may continue from one row into the next.
     pub(super) fn has_dense_rows(&self, stream: &Stream) -> bool {
         let has_lanes =
             |entry: &StreamAccumulator| entry.tree.is_some() && !entry.accumulator.operand.is_indexed();

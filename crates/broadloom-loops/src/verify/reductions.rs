@@ -1,4 +1,4 @@
-//! Promises of reductions: orders, forms, and the rows that they leave results in.
+//! Promises of reductions: orders, forms, and the rows of their results.
 
 use super::{Fault, Scope, find, is_computed};
 use crate::kernel::*;
@@ -6,7 +6,7 @@ use broadloom_ir::dtype::{Class, DType};
 use broadloom_ir::reduce::{LANES, ReduceOp, SEQUENTIAL_LIMIT};
 
 impl Scope<'_> {
-    /// What an element contributes, where the innermost loop of a reduction ends.
+    /// Checks the contribution of an element at the end of the innermost loop of a reduction.
     pub(super) fn contribution(
         &self,
         accumulator: &Accumulator,
@@ -48,7 +48,7 @@ impl Scope<'_> {
         }
     }
 
-    /// An axis that is counted in 32 bits.
+    /// Checks an axis that is counted in 32 bits.
     fn counted(&self, axis: AxisId) -> Result<(), Fault> {
         match self.is_at_most(axis, i32::MAX.into()) {
             true => Ok(()),
@@ -56,7 +56,7 @@ impl Scope<'_> {
         }
     }
 
-    /// Whether an axis has at most so many steps, whatever the sizes that the schedule is run with.
+    /// Returns whether an axis has at most `most` steps for all sizes that the schedule accepts.
     pub(super) fn is_at_most(&self, axis: AxisId, most: i64) -> bool {
         match self.kernel.axes[axis.index()].extent {
             Extent::Constant(extent) => extent <= most,
@@ -68,7 +68,7 @@ impl Scope<'_> {
         }
     }
 
-    /// The value that an accumulator leaves behind.
+    /// Checks the result value of an accumulator.
     fn result(&self, accumulator: &Accumulator) -> Result<(), Fault> {
         let Accumulator { op, dtype, result, .. } = accumulator;
         let value = find(&self.kernel.values, result.index(), "value")?;
@@ -123,7 +123,7 @@ impl Scope<'_> {
                 for StreamAccumulator { accumulator, .. } in &stream.accumulators {
                     scope.contribution(accumulator, stream.axis, stream.order)?;
                 }
-                // Each step continues with what the one before has left.
+                // Each step continues from the previous one.
                 let mut rows = stream.accumulators.iter().flat_map(StreamAccumulator::rows);
                 rows.try_for_each(|row| scope.read_row(row, stream.strip).map(|_| ()))
             })
@@ -134,7 +134,7 @@ impl Scope<'_> {
         self.left_in_rows(stream.accumulators.iter().map(|entry| &entry.accumulator))
     }
 
-    /// Results that are read from rows, and not as values.
+    /// Checks results that are read from rows instead of values.
     pub(super) fn left_in_rows<'a>(
         &mut self,
         mut accumulators: impl Iterator<Item = &'a Accumulator>,
@@ -147,7 +147,7 @@ impl Scope<'_> {
         })
     }
 
-    /// The dtypes and numbers of the rows of a streamed accumulator.
+    /// Returns the dtypes and numbers of the rows of a streamed accumulator.
     fn stream_rows(&self, entry: &StreamAccumulator, order: Order) -> Result<(), Fault> {
         let Accumulator { op, dtype, operand, .. } = &entry.accumulator;
         let holds = |row: RowId, dtype: DType, count: usize| -> Result<(), Fault> {

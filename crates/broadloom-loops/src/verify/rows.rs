@@ -6,7 +6,7 @@ use broadloom_ir::dtype::DType;
 use broadloom_ir::reduce::LANES;
 
 impl Scope<'_> {
-    /// The strip of an axis, which a row is as long as, at least.
+    /// Returns the strip of an axis; the row must be at least as long.
     pub(super) fn strip(&self, row: RowId, axis: AxisId) -> Result<Strip, Fault> {
         self.axis(axis)?;
         let strip = self.strips[axis.index()].ok_or(Fault::Row(row))?;
@@ -24,7 +24,7 @@ impl Scope<'_> {
         if long { Ok(strip) } else { Err(Fault::Short(row)) }
     }
 
-    /// The length of an axis that recurs.
+    /// Returns the length of a recurring axis.
     fn period(&self, row: RowId, axis: AxisId) -> Result<usize, Fault> {
         match self.axis(axis)?.extent {
             Extent::Constant(extent @ 1..) => Ok(extent as usize),
@@ -35,7 +35,7 @@ impl Scope<'_> {
     pub(super) fn write_row(&mut self, row: RowId, axis: AxisId) -> Result<(), Fault> {
         let Row { length, span, .. } = *self.row(row)?;
         let strip = match span {
-            // All of it is written by the loop over the period, for every strip after that.
+            // The loop over the period writes the whole row, for all later strips.
             Span::Periodic { period, along } if period == axis => {
                 self.period(row, period)?;
                 self.axis(along)?;
@@ -51,7 +51,7 @@ impl Scope<'_> {
                 self.strip(row, along)?
             }
             Span::Periodic { .. } | Span::Stretched { .. } | Span::One => return Err(Fault::Row(row)),
-            // Row by row, in the loop over the other axis.
+            // Written row by row, in the loop over the other axis.
             Span::Block { rows, .. } if self.walked.get(rows.index()) == Some(&true) => {
                 return self.write_block(row, rows, axis);
             }
@@ -62,18 +62,18 @@ impl Scope<'_> {
         Ok(())
     }
 
-    /// A row over the whole of an axis, in no loop over that.
+    /// Writes a row over a whole axis, outside the loops over it.
     pub(super) fn write_places(&mut self, row: RowId, places: AxisId) {
         let length = self.kernel.rows[row.index()].length;
         self.scratch.write(row, (places, Strip { number: usize::MAX, length }));
     }
 
-    /// A row that a loop goes on with has not been overwritten.
+    /// Checks that a row which a loop continues has not been overwritten.
     pub(super) fn still_holds(&mut self, row: RowId) -> Result<(), Fault> {
         self.scratch.read(row).map(|_| ())
     }
 
-    /// Of a row that was written in the strip, or holds the whole of an axis as long as this one.
+    /// Checks a read of a row that was written in the strip, or that holds the whole of an axis of the same length.
     pub(super) fn read_row(&mut self, row: RowId, axis: AxisId) -> Result<DType, Fault> {
         let strip = self.strip(row, axis)?;
         let (written_for, written_in) = self.scratch.read(row)?;
@@ -92,7 +92,7 @@ impl Scope<'_> {
         if same { Ok(self.kernel.rows[row.index()].dtype) } else { Err(Fault::Row(row)) }
     }
 
-    /// What the strips of two axes meet of an array, into as many rows as there are steps of one of them.
+    /// Checks a transpose: the part of an array in the strips of two axes goes into one row for each step of one of them.
     pub(super) fn transpose(
         &mut self,
         id: AccessId,
@@ -124,7 +124,7 @@ impl Scope<'_> {
         self.write_block(row, rows, axis)
     }
 
-    /// Rows over the strip of an axis, for the steps of the strip of another.
+    /// Writes rows over the strip of an axis, one for each step of the strip of another.
     pub(super) fn write_block(&mut self, row: RowId, rows: AxisId, axis: AxisId) -> Result<(), Fault> {
         let block = self.block(row, rows)?;
         let strip = self.strip(row, axis)?;
@@ -133,19 +133,20 @@ impl Scope<'_> {
         Ok(())
     }
 
-    /// The strip of an axis, for each of whose steps there is a row.
+    /// Returns the strip of an axis that has a row for each of its steps.
     fn block(&self, row: RowId, rows: AxisId) -> Result<Strip, Fault> {
         self.axis(rows)?;
         let Row { span, count, .. } = *self.row(row)?;
         let Span::Block { rows: of, by_lanes } = span else { return Err(Fault::Row(row)) };
-        // The lanes of a block have as many rows each, whether the last ones have steps or not.
+        // Each lane of a block has the same number of rows, even if the last ones have no steps.
         let is_whole = !by_lanes || count >= LANES * ROWS_OF_LANE;
         let fits = |strip: &Strip| strip.length <= count || self.is_at_most(rows, count as i64);
         let block = self.strips[rows.index()].filter(fits);
         block.filter(|_| of == rows && is_whole).ok_or(Fault::Row(row))
     }
 
-    /// What the strip of an axis meets of an array, which that axis does not move otherwise, into a row.
+    /// Checks a gather: the elements of an array in the strip of an axis, which does not move the access otherwise, go into a
+    /// row.
     pub(super) fn gather(
         &mut self,
         id: AccessId,

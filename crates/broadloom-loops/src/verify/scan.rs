@@ -1,4 +1,4 @@
-//! Promise 13: results run through the steps of an axis in order.
+//! Promise 13: scans run through the steps of an axis in order.
 
 use super::{Fault, Scope, Strip};
 use crate::kernel::*;
@@ -6,7 +6,7 @@ use broadloom_ir::reduce::ReduceOp;
 use smallvec::{SmallVec, smallvec};
 
 impl Scope<'_> {
-    /// The loops over the axis along which results run.
+    /// Checks the loops over the axis of scans.
     pub(super) fn scanned(&self) -> Result<(), Fault> {
         let Some(axis) = self.kernel.scanned else { return Ok(()) };
         self.axis(axis)?;
@@ -22,7 +22,7 @@ impl Scope<'_> {
         }
     }
 
-    /// A row of one element, for which all steps are one strip.
+    /// Checks a row of one element, for which all steps are one strip.
     pub(super) fn begin(&mut self, row: RowId, value: ValueId) -> Result<(), Fault> {
         let Row { span, count, length, dtype, .. } = *self.row(row)?;
         let in_strip = self.kernel.scanned.is_none_or(|axis| self.strips[axis.index()].is_some());
@@ -50,7 +50,7 @@ impl Scope<'_> {
         let mut along: SmallVec<[AxisId; 2]> = smallvec![axis];
         match rows {
             None if span == Span::One => self.still_holds(state)?,
-            // A row that holds something for each step has to be over these, and nothing else goes through them.
+            // A row with an element for each step must be over these steps, with no other loop over them.
             Some(rows) if span == Span::Strip && count == 1 && rows != axis => {
                 self.axis(rows)?;
                 let of_arrays = [target, source].iter().all(|operand| operand.array().is_some());

@@ -1,17 +1,17 @@
-//! Which row each byte of the scratch memory holds.
+//! The row that each byte of the scratch memory holds.
 
 use super::{Fault, Strip};
 use crate::kernel::*;
 
-/// What lies in the scratch memory. Not by the lives of rows, by which they were laid out, but byte by byte: a row
-/// can be read while no other has been written to its bytes.
+/// The contents of the scratch memory, tracked byte by byte instead of by the lifetimes that determined the layout: a row
+/// can be read until another row is written to any of its bytes.
 pub(super) struct Scratch {
     rows: Vec<Place>,
-    /// Which row was written last, by [`Scratch::UNIT`] bytes.
+    /// The row that was last written, for each [`Scratch::UNIT`] bytes.
     holds: Vec<Option<RowId>>,
-    /// Reads and writes so far.
+    /// The number of reads and writes so far.
     time: usize,
-    /// When each loop around began, and what it reads that was written before it, and when.
+    /// For each surrounding loop: the time when it began, and the rows that it reads from before, with their times.
     loops: Vec<(usize, Vec<(RowId, usize)>)>,
 }
 
@@ -20,7 +20,7 @@ pub(super) struct Scratch {
 struct Place {
     start: usize,
     end: usize,
-    /// When it was written last, and over which strip.
+    /// The time of its last write, and the strip.
     written: Option<(usize, (AxisId, Strip))>,
 }
 
@@ -45,7 +45,7 @@ impl Scratch {
         self.holds[place.start..place.end].fill(Some(row));
     }
 
-    /// Over which strip the row was written.
+    /// The strip over which the row was written.
     pub fn read(&mut self, row: RowId) -> Result<(AxisId, Strip), Fault> {
         self.time += 1;
         let Some((time, over)) = self.rows[row.index()].written else { return Err(Fault::Row(row)) };
@@ -67,7 +67,7 @@ impl Scratch {
         self.loops.push((self.time, Vec::new()));
     }
 
-    /// The next turn of a loop reads again what the first one has read: it must still be there.
+    /// The next iteration of a loop reads the same rows again, so they must still be there.
     pub fn leave(&mut self) -> Result<(), Fault> {
         let (_, reads) = self.loops.pop().unwrap_or_default();
         for (row, time) in reads {
@@ -77,7 +77,7 @@ impl Scratch {
         Ok(())
     }
 
-    /// Notes for the loop around that it reads a row that was written at some time.
+    /// Records for the surrounding loop that it reads a row written at some time.
     fn repeated(&mut self, row: RowId, time: usize) {
         if let Some((start, reads)) = self.loops.last_mut()
             && time < *start

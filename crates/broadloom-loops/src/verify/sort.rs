@@ -1,4 +1,4 @@
-//! Promises of rows in order.
+//! Promises of sorted rows.
 
 use super::{Fault, Scope};
 use crate::kernel::*;
@@ -22,7 +22,7 @@ impl Scope<'_> {
                 return Err(Fault::Moved(id));
             }
         }
-        // The function reads one row and writes another, in memory that is its own.
+        // The function reads one row and writes another, in separate memory.
         let target_access = self.moved(sort.target, &[axis])?;
         let is_apart = target_access.buffer != access.buffer;
         let left = if sort.indices { DType::I64 } else { source };

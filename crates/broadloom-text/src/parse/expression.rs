@@ -19,13 +19,13 @@ const PRODUCT: u8 = 7;
 const PREFIX: u8 = 8;
 const POWER: u8 = 9;
 
-/// Modules whose functions are those of the language.
+/// Modules whose functions the language has.
 const MODULES: &[&str] = &["np", "numpy", "scipy", "math"];
 const SUBMODULES: &[&str] = &["linalg", "special", "lib", "stride_tricks"];
-/// Modules within the former whose functions are none of the language, which says so of each.
+/// Modules within those whose functions the language lacks; each gets a message of its own.
 const FOREIGN: &[&str] = &["random", "fft", "stats"];
 
-/// The comparison that a token is.
+/// The comparison of a token.
 pub(super) fn comparison(token: Token) -> Option<Infix> {
     Some(match token {
         Token::EqualEqual => Infix::Equal,
@@ -38,7 +38,7 @@ pub(super) fn comparison(token: Token) -> Option<Infix> {
     })
 }
 
-/// The binary operator that a token is, and how tightly it binds.
+/// The binary operator of a token, and how tightly it binds.
 fn infix(token: Token) -> Option<(Infix, u8)> {
     if let Some(comparison) = comparison(token) {
         return Some((comparison, COMPARISON));
@@ -72,13 +72,11 @@ impl Parser<'_> {
         self.climb(OR)
     }
 
-    /// An expression of operators that bind at least so tightly.
+    /// An expression whose operators bind at least this tightly.
     fn climb(&mut self, least: u8) -> Parsed<Id> {
         self.depth += 1;
         if self.depth > self.limits.nesting {
-            let problem = Problem::Limit { limit: Limit::Nesting, most: self.limits.nesting };
-            let mistake = Mistake::new(problem, self.span());
-            return Err(Box::new(mistake.help("name parts of the expression: `let part = ..`")));
+            return Err(Box::new(Mistake::limit(Limit::Nesting, self.limits.nesting, self.span())));
         }
         let mut left = self.prefix()?;
         while let Some((operator, binds)) = self.peek().and_then(infix).filter(|(_, binds)| *binds >= least) {
@@ -95,7 +93,7 @@ impl Parser<'_> {
         Ok(left)
     }
 
-    /// The mistake of `a < b < c`, which begins here and is about to go on.
+    /// The mistake `a < b < c`; its second comparison comes next.
     pub(super) fn chained(&self, start: Span) -> Box<Mistake> {
         let what = "comparisons cannot be chained".into();
         let mistake = Mistake::new(Problem::Habit { what }, start.to(self.span()));
@@ -115,7 +113,7 @@ impl Parser<'_> {
         Ok(self.push(Kind::Prefix(operator, operand), start.to(self.tree.span(operand))))
     }
 
-    /// An atom with calls, attributes and indices behind it.
+    /// An atom followed by calls, attributes and indices.
     fn postfix(&mut self) -> Parsed<Id> {
         let mut base = self.atom()?;
         loop {
@@ -244,7 +242,7 @@ impl Parser<'_> {
         Ok(self.push(kind, start.to(name.span)))
     }
 
-    /// The name of a function with that of its method, as in `maximum.accumulate(x)`, which is a function itself.
+    /// The name of a function's method, as in `maximum.accumulate(x)`, which is a function too.
     fn with_method(&mut self, function: Name) -> Name {
         if self.peek() != Some(Token::Dot) || self.peek_at(2) != Some(Token::ParenOpen) {
             return function;
@@ -261,7 +259,7 @@ impl Parser<'_> {
         Name { text: text.into(), span }
     }
 
-    /// Expressions up to a closing bracket, and whether a comma stands among them.
+    /// The expressions up to a closing bracket, and whether there is a comma.
     fn list(&mut self, end: Token, open: Span) -> Parsed<(Vec<Id>, bool)> {
         let mut items = Vec::new();
         let mut has_comma = false;
@@ -279,7 +277,7 @@ impl Parser<'_> {
         Ok((items, has_comma))
     }
 
-    /// Arguments, of which the first one, or the one of the name `text`, may be text in quotes.
+    /// The arguments of a call; the one at the position or with the name of `text` may be quoted.
     fn arguments(&mut self, open: Span, text: Option<(usize, &str)>) -> Parsed<Vec<Argument>> {
         let mut arguments: Vec<Argument> = Vec::new();
         while self.peek() != Some(Token::ParenClose) {
@@ -315,7 +313,7 @@ impl Parser<'_> {
         Ok(arguments)
     }
 
-    /// What stands between the quotes of the next token, if it is such and not formatted.
+    /// The quoted text of the next token, if it is a plain string.
     fn quoted(&self) -> Option<Box<str>> {
         let text = self.source.slice(self.span());
         let quote = match self.peek() {
@@ -356,7 +354,7 @@ impl Parser<'_> {
         Ok(items)
     }
 
-    /// What may stand between the colons of a range.
+    /// An optional bound of a range.
     fn bound(&mut self) -> Parsed<Option<Id>> {
         match self.peek() {
             Some(Token::Colon | Token::Comma | Token::BracketClose) => Ok(None),
@@ -367,12 +365,11 @@ impl Parser<'_> {
     fn number(&self, span: Span) -> Parsed<Literal> {
         let text = self.source.slice(span);
         if text.len() > self.limits.number {
-            let problem = Problem::Limit { limit: Limit::Number, most: self.limits.number };
-            return Err(Box::new(Mistake::new(problem, span)));
+            return Err(Box::new(Mistake::limit(Limit::Number, self.limits.number, span)));
         }
         let digits = text.replace('_', "");
         let bad = || Box::new(Mistake::new(Problem::Number, span));
-        // As in Python: one `_` between digits, or behind the mark of a base.
+        // As in Python: a single `_` between digits, or after the prefix of a base.
         let letters = text.as_bytes();
         let is_apart = |at: usize| {
             let [before, behind] = [at.checked_sub(1), at.checked_add(1)]
@@ -401,7 +398,7 @@ impl Parser<'_> {
         i128::from_str_radix(digits, radix).map(Literal::Int).map_err(|_| bad())
     }
 
-    /// The mistake of what is Python but not of this language, if that comes next, with what to write instead.
+    /// The mistake for Python syntax that the language lacks, if it comes next, with what to write instead.
     pub(super) fn refuse_habits(&self) -> Parsed<()> {
         let text = self.source.slice(self.span());
         let (what, help) = match (self.peek(), text) {

@@ -6,7 +6,7 @@ use broadloom_ir::graph::{CheckedGraph, Node, SymbolKind, View};
 use broadloom_ir::{ExprId, SymbolId};
 use std::collections::HashMap;
 
-/// The input and axis of which a size stayed open, if no other declaration mentions it: there it is `_`.
+/// The input and axis whose size stayed unknown, if no other declaration mentions it: it is printed as `_`.
 pub(super) fn open_axis(graph: &CheckedGraph, symbol: SymbolId) -> Option<(&str, usize)> {
     let mentions = |dim: &Dim| dim.symbols().contains(&symbol);
     if graph.symbols()[symbol.index()].kind != SymbolKind::Flexible {
@@ -31,7 +31,7 @@ pub(super) fn open_axis(graph: &CheckedGraph, symbol: SymbolId) -> Option<(&str,
     (is_alone && is_own && !is_stated).then_some((&*input.name, axis))
 }
 
-/// The symbols that matter: of inputs, of what the outputs need, of demands, and those that calls give.
+/// The symbols to declare: those of inputs, of what the outputs need and of demands, and the parameters.
 pub(super) fn used_symbols(graph: &CheckedGraph) -> Vec<SymbolId> {
     let mut used = vec![false; graph.symbols().len()];
     let mut mark = |dim: &Dim| dim.symbols().into_iter().for_each(|symbol| used[symbol.index()] = true);
@@ -52,8 +52,8 @@ pub(super) fn used_symbols(graph: &CheckedGraph) -> Vec<SymbolId> {
     needed.map(|(index, _)| SymbolId::new(index)).collect()
 }
 
-/// Nodes whose operands are representatives, and the representative of each expression. By what was found of inferred
-/// sizes, a view may have become its operand, and expressions that differed the same.
+/// The nodes with representatives as operands, and the representative of each expression. Once inferred sizes are
+/// known, a view may equal its operand, and different expressions may be equal.
 pub(super) fn unified(graph: &CheckedGraph) -> (Vec<Node>, Vec<ExprId>) {
     let (mut nodes, mut same): (Vec<Node>, Vec<ExprId>) = (Vec::new(), Vec::new());
     let mut known = HashMap::new();
@@ -67,7 +67,7 @@ pub(super) fn unified(graph: &CheckedGraph) -> (Vec<Node>, Vec<ExprId>) {
             node = Node::Constant(Scalar::I64(size));
         }
         if let Node::View { view: View::Slice(parts), .. } = &mut node {
-            // As the builder does where it knows the sizes: of one element every step is the same view.
+            // As the builder does if it knows the sizes: with one element, every step gives the same view.
             for (part, size) in parts.iter_mut().zip(shape) {
                 match size.as_constant() {
                     Some(0) => (part.start, part.step) = (Dim::ZERO, 1),
@@ -93,7 +93,7 @@ pub(super) fn unified(graph: &CheckedGraph) -> (Vec<Node>, Vec<ExprId>) {
     (nodes, same)
 }
 
-/// What the outputs need, operands first, in the order in which it is met.
+/// The expressions that the outputs need, operands first, in the order of the walk.
 pub(super) fn ordered(nodes: &[Node], outputs: &[ExprId]) -> Vec<ExprId> {
     let mut order = Vec::new();
     let mut done = vec![false; nodes.len()];

@@ -3,7 +3,7 @@
 use broadloom_ir::dtype::{AnyNumber, Class, Scalar};
 use broadloom_ir::graph::Literal;
 
-/// A number without a dtype, where what it meets gives it the constant's.
+/// A number without a dtype, for a place where the other operands give it the constant's.
 pub(super) fn weak(value: Scalar) -> String {
     match value.number() {
         AnyNumber::Int(number) => match value.dtype().class() {
@@ -25,7 +25,7 @@ pub(super) fn weak(value: Scalar) -> String {
     }
 }
 
-/// A number of its own dtype.
+/// A number with its own dtype.
 pub(super) fn typed(value: Scalar) -> String {
     match is_weak(value) {
         true => format!("{}({})", value.dtype(), weak(value)),
@@ -33,7 +33,7 @@ pub(super) fn typed(value: Scalar) -> String {
     }
 }
 
-/// Whether a number without a dtype says all bits: those of a NaN are its sign only.
+/// Whether a number without a dtype determines all bits; for a NaN it gives only the sign.
 pub(super) fn is_weak(value: Scalar) -> bool {
     match value.number() {
         AnyNumber::Float(number) if number.is_nan() => {
@@ -44,7 +44,7 @@ pub(super) fn is_weak(value: Scalar) -> bool {
     }
 }
 
-/// Whether a literal exponent of this value would make another op than `pow`.
+/// Whether a literal exponent of this value gives an op other than `pow`.
 pub(super) fn is_rewritten_as_exponent(value: Scalar) -> bool {
     match value.number() {
         AnyNumber::Int(number) => number <= 2,

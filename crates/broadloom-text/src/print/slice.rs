@@ -1,17 +1,17 @@
 //! Slices as Python's ranges.
 //!
-//! A node knows start, step and size of a slice; how it was written matters only for the demands that it makes of
-//! sizes. So the bounds are tried until one pair makes just the demands that the expression has.
+//! A node has the start, step and size of a slice. How it was written matters only for its demands on sizes, so
+//! bounds are tried until a pair makes exactly the demands of the expression.
 
 use super::Printer;
 use broadloom_ir::dim::Dim;
 use broadloom_ir::graph::{Node, SliceAxis, View};
 use broadloom_ir::{ExprId, SymbolId};
 
-/// Most constants that are tried as a bound.
+/// The most constants to try as a bound.
 const MOST_TRIED: i64 = 64;
 
-/// Bounds as the graph takes them: the elements from `start` to before `stop`, in reverse for a negative step.
+/// Bounds in the graph's form: the elements from `start` to before `stop`, in reverse for a negative step.
 struct Bounds {
     start: Dim,
     stop: Dim,
@@ -19,7 +19,8 @@ struct Bounds {
 }
 
 impl Printer<'_> {
-    /// The item of an axis that is indexed by its only element, if an index makes just the demands that there are.
+    /// The item of an axis that is indexed by its only element, if an index makes exactly the demands of the
+    /// expression.
     pub(super) fn index(&self, slice: ExprId, axis: usize) -> Option<String> {
         let Node::View { view: View::Slice(parts), operand } = self.node(slice) else { return None };
         let start = &parts[axis].start;
@@ -29,14 +30,14 @@ impl Printer<'_> {
         is_right.then(|| self.size(start))
     }
 
-    /// Whether an expression demands that a size is not negative, or need not.
+    /// Whether an expression demands that a size is not negative, or the size never is.
     fn is_demanded(&self, slice: ExprId, size: &Dim) -> bool {
         let demands = self.demands.get(&slice).map_or(&[][..], Vec::as_slice);
         demands.iter().any(|(_, demand)| demand == size)
             || size.interval(&|symbol| self.facts(symbol)).lower >= 0
     }
 
-    /// The item of an axis as a range; `:` if that is all of it.
+    /// The item of an axis as a range; `:` for the whole axis.
     pub(super) fn range(&self, slice: ExprId, axis: usize) -> String {
         let Node::View { view: View::Slice(parts), operand } = self.node(slice) else {
             return String::new();
@@ -61,7 +62,7 @@ impl Printer<'_> {
         format!("{first}:{last}{step_text}")
     }
 
-    /// The bounds that make this part and, of the demands that the expression has, most.
+    /// The bounds that give this part and make the most demands of the expression.
     fn bounds(&self, slice: ExprId, part: &SliceAxis, whole: &Dim, size: &Dim) -> Option<Bounds> {
         let mut best = None;
         for bounds in self.candidates(slice, part, whole, size)? {
@@ -73,7 +74,7 @@ impl Printer<'_> {
         }
         match best {
             Some((_, bounds)) => Some(bounds),
-            // None is right only if a size cannot be computed; the last one is the tightest.
+            // No bounds fit only if a size cannot be computed; the last are the tightest.
             None => self.candidates(slice, part, whole, size)?.pop(),
         }
     }
@@ -82,16 +83,16 @@ impl Printer<'_> {
     fn candidates(&self, slice: ExprId, part: &SliceAxis, whole: &Dim, size: &Dim) -> Option<Vec<Bounds>> {
         let SliceAxis { start: first, step } = part;
         let stride = step.abs();
-        // There is none behind the greatest number, which only ranges that end elsewhere begin with.
+        // The largest number has no successor; only ranges that end elsewhere start there.
         let behind = first.add(&Dim::ONE).unwrap_or_else(|_| whole.clone());
         let demands = self.demands.get(&slice).map_or(&[][..], Vec::as_slice);
-        // What is demanded not to be negative is a start, what lies between the bounds, or what is left behind a stop.
+        // A demand concerns the start, the length between the bounds, or the rest after the stop.
         let demanded = || demands.iter().map(|(_, demand)| demand);
         let starts = demanded().cloned().chain(demanded().filter_map(|demand| behind.sub(demand).ok()));
         let starts: Vec<Dim> = starts.collect();
         let stops = demanded().filter_map(|demand| whole.sub(demand).ok());
         let stops: Vec<Dim> = stops.chain(demanded().filter_map(|demand| first.add(demand).ok())).collect();
-        // Constants that leave out as many steps as the size does.
+        // Constants that skip as many steps as the size does.
         let left_out = |most: &Dim| {
             let steps = most.ceil_div(stride).and_then(|most| most.sub(size));
             let steps = steps.ok().and_then(|steps| steps.as_constant()).unwrap_or(0);
@@ -109,7 +110,7 @@ impl Printer<'_> {
         if size.is_zero() {
             let places = [first.clone(), whole.clone()].into_iter().chain(stops).chain(starts);
             candidates.extend(places.map(|place| Bounds { start: place.clone(), stop: place, step: 1 }));
-            // Nothing says which was written: the shortest, so that it is the same whatever was.
+            // The original spelling is unknown: take the shortest, so that printing is canonical.
             candidates.sort_by_cached_key(|bounds: &Bounds| {
                 let text = self.size(&bounds.start);
                 (text.len(), text)
@@ -117,7 +118,7 @@ impl Printer<'_> {
         } else if *step > 0 {
             candidates.extend(near_end.chain(stops.iter().cloned()).map(forward));
             if size.is_one() {
-                // Every step takes the same, so that the node does not know it.
+                // Every step gives the same elements, so the node does not record it.
                 let steps =
                     |stop: &Dim, start: &Dim| stop.sub(start).ok()?.as_constant().filter(|step| *step > 0);
                 for stop in &stops {
@@ -151,7 +152,7 @@ impl Printer<'_> {
         Some(candidates)
     }
 
-    /// How many demands of the expression the bounds make; nothing if they make others, or another size.
+    /// The number of the expression's demands that the bounds make; `None` if they make other demands or another size.
     fn demands_met(&self, bounds: &Bounds, whole: &Dim, size: &Dim, slice: ExprId) -> Option<usize> {
         let Bounds { start, stop, step } = bounds;
         // A negative constant would count from the end.
@@ -173,8 +174,8 @@ impl Printer<'_> {
     }
 }
 
-/// What is linear in the symbols and gives the size when it is divided by the step and rounded up, if the size comes of
-/// that: over as many values of a symbol as the step, such a size grows by the symbol's coefficient.
+/// The linear expression that gives the size when divided by the step and rounded up, if the size has this form: when a
+/// symbol grows by the step, such a size grows by the symbol's coefficient.
 fn lengths(size: &Dim, stride: i64) -> Vec<Dim> {
     let at = |chosen: Option<SymbolId>| {
         size.evaluate(&|symbol| Some(if Some(symbol) == chosen { stride } else { 0 })).ok()

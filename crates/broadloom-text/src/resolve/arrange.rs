@@ -1,4 +1,4 @@
-//! Elements in another arrangement, and tensors of one value.
+//! Rearrangements of elements, and tensors filled with one value.
 
 use super::call::Call;
 use super::{Outcome, Resolver, Value, as_size};
@@ -78,7 +78,7 @@ impl Resolver<'_> {
                         "needs one window width for each axis; pass `axis` to slide along fewer axes",
                     );
                 }
-                // Each window adds an axis at the end, which moves those that are counted from there.
+                // Each window adds an axis at the end, which shifts axes counted from there.
                 let own = |axis: i64| if axis < 0 { axis.saturating_add(rank) } else { axis };
                 self.build(span, |graph, site| {
                     let windows = axes.iter().zip(widths);
@@ -191,7 +191,7 @@ impl Resolver<'_> {
         self.build(span, |graph, site| graph.filled(name, value, shape.into(), site)).map(Some)
     }
 
-    /// The sizes of a shape that is given as such, as a tuple, or as one size.
+    /// The sizes of a shape, given as a shape, a tuple or one size.
     fn shape_of(&self, call: &Call) -> Outcome<Vec<Dim>> {
         match call.get("shape").map(|id| self.value(id)) {
             Some(Value::Sizes(sizes)) => Ok(sizes.clone()),
@@ -199,7 +199,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// Ones on a diagonal, in `f64` unless it is said.
+    /// Ones on a diagonal; by default `f64`.
     pub(super) fn eye(&mut self, call: &Call) -> Outcome<Option<ExprId>> {
         let rows = self.required_size(call, "n")?;
         let columns = self.given(call, "m").map_or(Ok(rows.clone()), |columns| self.size(columns))?;
@@ -208,7 +208,7 @@ impl Resolver<'_> {
         eye.map(Some)
     }
 
-    /// Ones on and below a diagonal, in `f64` unless it is said.
+    /// Ones on and below a diagonal; by default `f64`.
     pub(super) fn triangular(&mut self, call: &Call) -> Outcome<Option<ExprId>> {
         let rows = self.required_size(call, "n")?;
         let columns = self.given(call, "m").map_or(Ok(rows.clone()), |columns| self.size(columns))?;
@@ -221,7 +221,7 @@ impl Resolver<'_> {
         made.map(Some)
     }
 
-    /// Sizes, or those in the list that is the only argument.
+    /// The arguments as sizes, or the sizes in a list that is the only argument.
     pub(super) fn sizes(&self, ids: &[Id]) -> Outcome<Vec<Dim>> {
         self.flattened(ids).into_iter().map(|id| self.size(id)).collect()
     }

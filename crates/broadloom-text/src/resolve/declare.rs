@@ -1,4 +1,4 @@
-//! Declarations: symbols, what is assumed of them, and inputs.
+//! Declarations: symbols, assumptions about them, and inputs.
 
 use super::{Outcome, Resolver, Value, mistake};
 use crate::error::{NameOf, Problem};
@@ -19,7 +19,7 @@ impl Resolver<'_> {
         if !is_input && self.names.contains_key(&name.text) {
             return mistake(Problem::Taken { name: name.text.clone() }, name.span);
         }
-        // Even if there is a mistake in the declaration, the name is known.
+        // Define the name even if the declaration has a mistake.
         if !is_input {
             self.names.insert(name.text.clone(), Value::Poison);
         }
@@ -66,7 +66,7 @@ impl Resolver<'_> {
             self.graph.state_likely(symbol, size);
             return Ok(());
         }
-        // All bounds in one form: `large >= small`.
+        // Bring all bounds into one form: `large >= small`.
         let (large, small) = match fact.relation {
             Infix::GreaterEqual => (left, right),
             Infix::LessEqual => (right, left),
@@ -81,7 +81,7 @@ impl Resolver<'_> {
             (Some(symbol), _, _, Some(lower)) => self.graph.state_range(symbol, Some(lower), None, site),
             (_, Some(symbol), Some(upper), _) => self.graph.state_range(symbol, None, Some(upper), site),
             _ => {
-                // A symbol of its own that is zero or more and stands for the difference.
+                // Add a symbol for the difference, which is zero or more.
                 let spare = self.arithmetic(span, || large.sub(&small))?;
                 let name = format!("spare_{}", self.graph.symbols().len());
                 let symbol = self.graph.symbol(&name, site);
@@ -91,7 +91,7 @@ impl Resolver<'_> {
         Ok(())
     }
 
-    /// The symbol whose name stands for just this size.
+    /// The symbol that is exactly this size.
     fn symbol_of(&self, dim: &Dim) -> Option<SymbolId> {
         let &[symbol] = dim.symbols().as_slice() else { return None };
         (self.graph.symbol_size(symbol) == *dim).then_some(symbol)

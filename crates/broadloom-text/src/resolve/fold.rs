@@ -1,4 +1,4 @@
-//! Operations on numbers alone, which stay numbers without a dtype: as in Python, with integers of 128 bits.
+//! Operations on numbers only, whose results are numbers without a dtype: as in Python, but with 128-bit integers.
 
 use crate::syntax::{Infix, Prefix};
 use broadloom_ir::graph::Literal;
@@ -9,7 +9,7 @@ const OVERFLOW: &str = "the result is out of range";
 const BY_ZERO: &str = "division by zero";
 const NOT_INTEGERS: &str = "bitwise operators need integers";
 
-/// Widest shift.
+/// The widest shift.
 const MAX_SHIFT: i128 = 127;
 
 pub(super) fn prefix(prefix: Prefix, operand: Literal) -> Folded {
@@ -47,7 +47,7 @@ fn integer(literal: Literal) -> Result<i128, &'static str> {
     }
 }
 
-/// A result that is infinite only if an operand is.
+/// A float result, refused if it is infinite and no operand is.
 fn finite(result: f64, left: f64, right: f64) -> Folded {
     let overflows = result.is_infinite() && left.is_finite() && right.is_finite();
     if overflows { Err(OVERFLOW) } else { Ok(Literal::Float(result)) }

@@ -12,21 +12,21 @@ use broadloom_ir::dtype::DType;
 use broadloom_ir::graph::{Literal, SliceSpec};
 use broadloom_ir::reduce::ReduceOp;
 
-/// A part of the text that is short enough to be repeated in a help.
+/// A part of the text, if it is short enough to repeat in a help.
 fn spelled(text: &str) -> Option<String> {
-    /// Longest such part, in bytes.
+    /// The longest such part, in bytes.
     const MOST: usize = 80;
     (text.len() <= MOST && !text.contains(char::is_control)).then(|| text.to_owned())
 }
 
-/// An item of an index by what it does.
+/// An item of an index, by its effect.
 enum Part {
     Slice(SliceSpec),
-    /// All axes that the others leave.
+    /// All axes without an item.
     Rest,
     /// The elements at these positions.
     Gather(ExprId),
-    /// Those at positions that are known now.
+    /// The elements at constant positions.
     Pick(Vec<Dim>),
 }
 
@@ -47,7 +47,7 @@ impl Resolver<'_> {
         }
         let Some(operand) = self.tensor(base, DType::Bool)? else { return Ok(Value::Poison) };
         let shape = self.graph.shape(operand);
-        // Which items take an axis, so that the axis of each is known.
+        // Count the items that take an axis, to know the axis of each.
         let takes_axis = |resolver: &Self, item: &Item| match item {
             Item::Range { .. } => true,
             Item::At(id) => !matches!(resolver.values[id.0 as usize], Value::None | Value::Ellipsis),
@@ -83,7 +83,7 @@ impl Resolver<'_> {
         self.take_parts(operand, parts, rest, span)
     }
 
-    /// The mistake of `x[x > 0]`, with what to write for what is done with the index.
+    /// The mistake `x[x > 0]`, with a replacement that depends on how the result is used.
     fn chosen_by_condition(
         &self,
         index: Id,
@@ -101,7 +101,7 @@ impl Resolver<'_> {
         let (Some(x), Some(mask), true) = (text(base), text(condition), is_alone) else {
             return Box::new(mistake.help("pass the condition to a reduction: `mean(x, where=condition)`"));
         };
-        // A condition for rows holds for all that is in them.
+        // A condition on rows holds for all their elements.
         let rows = match ranks[0].checked_sub(ranks[1]) {
             None | Some(0) => mask.clone(),
             Some(more) => {
@@ -131,7 +131,7 @@ impl Resolver<'_> {
                 mistake.help(format!("to count where the condition holds: `count_nonzero({mask})`"))
             }
             Some((function, _, parameters)) if parameters.contains(&"where?") => {
-                // Where it chooses rows, axes are those of x.
+                // If the condition selects rows, the axes are those of x.
                 let keeps_axes = ranks[1] == 1;
                 let rest: Vec<&str> = rest
                     .iter()
@@ -142,7 +142,7 @@ impl Resolver<'_> {
                         self.source.slice(start.to(value))
                     })
                     .collect();
-                // The least and the greatest of no elements are what they begin with.
+                // The minimum and maximum of no elements are their initial values.
                 let initial = match function {
                     Function::Reduce(ReduceOp::Min) | Function::NanReduce(ReduceOp::Min) => ", initial=inf",
                     Function::Reduce(ReduceOp::Max) | Function::NanReduce(ReduceOp::Max) => ", initial=-inf",
@@ -158,8 +158,8 @@ impl Resolver<'_> {
         })
     }
 
-    /// Slices first, then takes what is given by positions, as NumPy's rule has it: beside positions, integers are
-    /// positions, too, and the axes of all of them stand where they stand together, or in front if they stand apart.
+    /// Slices first, then takes positions, by NumPy's rule: beside positions, integers count as positions too; the
+    /// axes of the positions go where these are if they are adjacent, and in front otherwise.
     fn take_parts(
         &mut self,
         operand: ExprId,
@@ -170,7 +170,7 @@ impl Resolver<'_> {
         let mut specs = Vec::new();
         let mut taken = None;
         let mut has_rest = false;
-        // Where in the index there are positions, and along which axis of the slice.
+        // The places of positions in the index, and their axes in the slice.
         let (mut places, mut axis) = (Vec::new(), 0);
         for (place, (part, item_span)) in parts.into_iter().enumerate() {
             match part {
@@ -274,7 +274,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// What an item does to an axis of the size `whole`; nothing if it is poisoned.
+    /// The effect of an item on an axis of size `whole`; `None` if it is poisoned.
     fn part(&mut self, item: &Item, whole: &Dim, span: Span) -> Outcome<Option<Part>> {
         let id = match item {
             Item::Range { start: None, stop: None, step: None } => {
@@ -313,8 +313,8 @@ impl Resolver<'_> {
         }))
     }
 
-    /// A range. Python's ranges with a negative step go from the first index down to before the second; the graph's
-    /// are the elements from `start` up to before `stop`, in reverse.
+    /// A range. A Python range with a negative step runs from the first index down to, but excluding, the second; one
+    /// of the graph has the elements from `start` to before `stop`, in reverse.
     fn range(&mut self, bounds: [Option<Id>; 3], whole: &Dim, span: Span) -> Outcome<Option<SliceSpec>> {
         let mut sizes = [None, None, None];
         for (size, bound) in sizes.iter_mut().zip(bounds) {
@@ -352,7 +352,7 @@ impl Resolver<'_> {
         Ok(Some(SliceSpec::Range { start: lower, stop: upper, step }))
     }
 
-    /// Integers: one, or a list of them.
+    /// One integer or a list of integers.
     pub(super) fn integers(&self, ids: &[Id]) -> Outcome<Vec<i64>> {
         let mut integers = Vec::new();
         for id in self.flattened(ids) {
@@ -369,7 +369,7 @@ impl Resolver<'_> {
         Ok(integers)
     }
 
-    /// Arguments, or the items of the list that the only argument is.
+    /// The arguments, or the items of a list that is the only argument.
     pub(super) fn flattened(&self, ids: &[Id]) -> Vec<Id> {
         match ids {
             [id] => match &self.values[id.0 as usize] {
@@ -381,7 +381,7 @@ impl Resolver<'_> {
     }
 }
 
-/// Ends a range where an axis of constant size does, as NumPy does; whether it went beyond.
+/// Cuts a range at the end of an axis of constant size, as NumPy does. Returns whether it was cut.
 fn cut_off(spec: &mut SliceSpec, size: i64) -> bool {
     let SliceSpec::Range { start, stop, .. } = spec else { return false };
     let within = |bound: &Option<Dim>, otherwise: i64| {
@@ -389,7 +389,7 @@ fn cut_off(spec: &mut SliceSpec, size: i64) -> bool {
         let bound = bound.as_constant()?;
         Some(if bound < 0 { bound.saturating_add(size) } else { bound })
     };
-    // What a symbol bounds is checked when its value is known.
+    // A bound that depends on a symbol is checked once its value is known.
     let (Some(first), Some(last)) = (within(start, 0), within(stop, size)) else { return false };
     let begin = first.clamp(0, size);
     let end = last.clamp(begin, size);

@@ -1,4 +1,4 @@
-//! What is made of numbers and sizes: ranges, arrays of numbers, constants by their bits, and the properties of shapes.
+//! Values made from numbers and sizes: ranges, arrays, constants given by their bits, and properties of shapes.
 
 use super::call::Call;
 use super::{Outcome, Resolver, Value, as_size, mistake, refused};
@@ -13,11 +13,11 @@ use broadloom_ir::dtype::{Class, DType, Scalar};
 use broadloom_ir::graph::Literal;
 use broadloom_ir::ops::Op;
 
-/// Most elements of a range of floats, so that each is counted exactly.
+/// The most elements of a range of floats, so that each position is exact.
 const MOST_STEPS: f64 = (1_i64 << 52) as f64;
 
 impl Resolver<'_> {
-    /// A size as a value: a number where it is one.
+    /// A size as a value; a number if it is constant.
     pub(super) fn size_as_value(dim: &Dim) -> Value {
         match dim.as_constant() {
             Some(size) => Value::Literal(Literal::Int(size.into())),
@@ -49,9 +49,9 @@ impl Resolver<'_> {
         }
     }
 
-    /// The dtype that is given, if one is.
+    /// The dtype argument, if there is one.
     pub(super) fn dtype(&self, call: &Call) -> Outcome<Option<DType>> {
-        // Nothing but a dtype can stand here, whatever else has its name.
+        // Only a dtype is possible here, whatever else has that name.
         let dtype = match call.get("dtype").map(|id| &self.tree.expr(id).kind) {
             Some(Kind::Name { text, is_quoted: false }) => names::dtype(text),
             Some(Kind::Name { text, is_quoted: true } | Kind::Text(text)) => names::quoted_dtype(text),
@@ -147,7 +147,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// A list of numbers, or of lists of them, as a tensor; nothing if there is something else in it.
+    /// A list of numbers, or of such lists, as a tensor; `None` if it contains anything else.
     pub(super) fn numbers(&mut self, list: Id, dtype: Option<DType>) -> Outcome<Option<ExprId>> {
         let span = self.tree.span(list);
         let mut shape = Vec::new();
@@ -230,7 +230,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// `from_bits(f32, 0x7fc00001)`: for NaNs, of which a number says the sign only.
+    /// `from_bits(f32, 0x7fc00001)`: for NaNs, because a number can only give the sign of one.
     pub(super) fn constant_of_bits(&mut self, call: &Call) -> Outcome<Option<ExprId>> {
         let Some(dtype) = self.dtype(call)? else { return call.refuse("needs `dtype`") };
         let bits = call.get("bits").map(|id| self.value(id));
@@ -248,7 +248,7 @@ impl Resolver<'_> {
 
     /// `round(x, decimals)`, by NumPy's steps: the number is scaled, rounded, and scaled back.
     pub(super) fn round(&mut self, call: &Call) -> Outcome<Option<ExprId>> {
-        /// Beyond this, a power of ten is no exact float.
+        /// Above this exponent, a power of ten is not an exact float.
         const MOST: i128 = 22;
         let (Some(id), span) = (call.get("x"), call.span) else { return call.refuse("needs `x`") };
         let decimals = match call.get("decimals").map(|id| self.value(id)) {
@@ -279,7 +279,7 @@ impl Resolver<'_> {
         .map(Some)
     }
 
-    /// What operators make of numbers and sizes alone is a number to those that it meets, as in Python.
+    /// Results of operators on numbers and sizes only act as numbers beside other operands, as in Python.
     pub(super) fn number_of(&mut self, infix: Infix, value: Value, operands: &[Value]) -> Value {
         let is_number =
             |value: &Value| matches!(value, Value::Literal(_) | Value::Size(_) | Value::Number(_));

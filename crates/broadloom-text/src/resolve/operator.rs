@@ -89,7 +89,7 @@ impl Resolver<'_> {
         Ok(self.number_of(infix, value, &[left, right]))
     }
 
-    /// A row of the op table on operands of which numbers take the dtype of the tensors.
+    /// A row of the op table; operands that are numbers take the dtype of the tensors.
     pub(super) fn elementwise(&mut self, op: Op, operands: &[Id], span: Span) -> Outcome<Value> {
         self.refuse_codes(Some(op), operands, span)?;
         if let (Op::Pow, &[base, exponent]) = (op, operands)

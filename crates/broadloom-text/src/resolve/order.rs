@@ -1,11 +1,11 @@
-//! In which order statements are read, and which names a program leaves to be given.
+//! The order in which statements are resolved, and the names that a program leaves undefined.
 
 use crate::names;
 use crate::syntax::{Action, Id, Infix, Kind, Statement, Tree};
 use std::collections::HashSet;
 
-/// The statements in their order, but of facts beside each other first those of one symbol alone: their order says nothing,
-/// and an equality uses the symbols in it, of which nothing new can be stated then.
+/// Returns the statements in order, except that among adjacent facts those about a single symbol come first. Their
+/// order has no meaning, and an equality uses its symbols, after which no facts about them are accepted.
 pub(super) fn in_order(tree: &Tree) -> Vec<&Statement> {
     let is_fact = |statement: &Statement| matches!(statement.action, Action::Assume(_));
     let of_one = |statement: &Statement| match &statement.action {
@@ -24,7 +24,7 @@ pub(super) fn in_order(tree: &Tree) -> Vec<&Statement> {
     order
 }
 
-/// The names that are used and neither declared nor defined, in order, and whether each is a constant.
+/// Returns the names that are used but neither declared nor defined, in order, and whether each is a constant.
 pub(crate) fn undefined(tree: &Tree) -> impl Iterator<Item = (&str, bool)> {
     let mut known: HashSet<&str> = HashSet::from(["_", "newaxis"]);
     let mut undefined = Vec::new();

@@ -10,7 +10,7 @@ use broadloom_ir::ExprId;
 use broadloom_ir::graph::{Literal, Pairs, Product};
 
 impl Resolver<'_> {
-    /// A product of two operands, of which a number takes the dtype of the other.
+    /// A product of two operands; a number takes the dtype of the other operand.
     pub(super) fn product(&mut self, product: &Product, operands: &[Id], span: Span) -> Outcome<Value> {
         self.refuse_codes(None, operands, span)?;
         let Some(exprs) = self.tensors(operands)? else { return Ok(Value::Poison) };

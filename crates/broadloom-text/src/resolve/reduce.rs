@@ -1,5 +1,4 @@
-//! Reductions and what is made of them, with the elements that they take and what they begin with; and the comparisons of
-//! numbers that are near each other.
+//! Reductions and functions composed of them, with `where` and `initial`; and comparisons with a tolerance.
 
 use super::call::Call;
 use super::{Outcome, Resolver, Value};
@@ -9,11 +8,11 @@ use broadloom_ir::dtype::DType;
 use broadloom_ir::graph::{Composed, Filter, Literal, Norm, Running, Spread, Terms, Tolerance};
 use broadloom_ir::reduce::ReduceOp;
 
-/// What is added to a variance before it divides, unless it is given.
+/// The default value added to a variance before dividing by it.
 const EPSILON: f64 = 1e-5;
 
 impl Resolver<'_> {
-    /// In the dtype that is given, if one is.
+    /// Casts to the given dtype, if there is one.
     pub(super) fn reduction(
         &mut self,
         function: Function,
@@ -72,7 +71,7 @@ impl Resolver<'_> {
         self.build(call.span, reduce).map(Some)
     }
 
-    /// Which elements a call takes; nothing if what says so is poisoned.
+    /// The elements that a call includes; `None` if the condition is poisoned.
     fn filter(&mut self, numbers: bool, call: &Call) -> Outcome<Option<Filter>> {
         let given = call.get("where");
         let is_all = |value: &Value| matches!(value, Value::None | Value::Literal(Literal::Bool(true)));
@@ -119,7 +118,7 @@ impl Resolver<'_> {
             }
         }
         let [weights, scale, offset] = others;
-        // Of one axis, the last one, unless it is said.
+        // Over one axis, by default the last.
         let normed = axes.unwrap_or(&[-1]);
         let made = self.build(call.span, |graph, site| match statistic {
             Statistic::Var { .. } => graph.spread(spread, x, axes, keepdims, site),
@@ -140,7 +139,7 @@ impl Resolver<'_> {
 
     pub(super) fn apply_composed(&mut self, composed: Composed, call: &Call) -> Outcome<Option<ExprId>> {
         let ids: Vec<_> = composed.operands().iter().filter_map(|operand| call.get(operand)).collect();
-        // An exponent is an integer, whatever it meets.
+        // An exponent is an integer, whatever the other operand.
         let exprs = match (composed, &ids[..]) {
             (Composed::Ldexp, [x, y]) => {
                 self.tensor(*x, DType::Bool)?.zip(self.tensor(*y, DType::Bool)?).map(|(x, y)| vec![x, y])

@@ -1,4 +1,4 @@
-//! Functions of samples, of places among sorted numbers, and of how rows relate; and other spellings of joins.
+//! Functions of samples, of positions among sorted numbers and of relations between rows; and other names of joins.
 
 use super::call::Call;
 use super::{Outcome, Resolver, Value};
@@ -53,7 +53,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// What the builder makes of two operands, each of which has its own dtype.
+    /// Calls the builder with two operands, each of its own dtype.
     fn of_both(
         &mut self,
         call: &Call,
@@ -137,7 +137,7 @@ impl Resolver<'_> {
         made.map(Some)
     }
 
-    /// How often each of the numbers 0 to before `minlength` occurs, or the sums of the weights, in `f64`.
+    /// The counts of the numbers from 0 to before `minlength`, or the sums of their weights in `f64`.
     fn bincount(&mut self, call: &Call) -> Outcome<Option<ExprId>> {
         let Some(count) = self.given(call, "minlength") else {
             return call.refuse(
@@ -156,7 +156,7 @@ impl Resolver<'_> {
         self.build(call.span, |graph, site| graph.bincount(x, weights, count, site)).map(Some)
     }
 
-    /// Whether both have the same shape and elements: constant sizes that differ say no, others have to be equal.
+    /// Whether both have the same shape and elements: false for different constant sizes; other sizes must be equal.
     fn array_equal(&mut self, call: &Call) -> Outcome<Option<ExprId>> {
         let Some(exprs) = self.tensors(&[call.all("x"), call.all("y")].concat())? else { return Ok(None) };
         let [x, y] = exprs[..] else { return call.refuse("takes two operands") };
@@ -176,7 +176,7 @@ impl Resolver<'_> {
         made.map(Some)
     }
 
-    /// The tensors of a list, or the results of a call that has several.
+    /// The tensors of a list, or the results of a call with several.
     pub(super) fn listed(&mut self, call: &Call) -> Outcome<Option<Vec<ExprId>>> {
         let arrays = call.all("arrays");
         let ids: Vec<Id> = match arrays.first().map(|id| self.value(*id)) {
@@ -190,7 +190,7 @@ impl Resolver<'_> {
         self.tensors(&ids)
     }
 
-    /// `vstack([a, b])` and its like.
+    /// `vstack([a, b])` and similar calls.
     pub(super) fn joined(&mut self, joined: Joined, call: &Call) -> Outcome<Option<ExprId>> {
         let span = call.span;
         if joined == Joined::Append {
@@ -213,7 +213,7 @@ impl Resolver<'_> {
         };
         let mut parts = Vec::with_capacity(exprs.len());
         for part in exprs {
-            // A vector is a column of its own.
+            // A vector becomes a column.
             let is_column = joined == Joined::Columns && self.graph.shape(part).rank() == 1;
             parts.push(self.build(span, |graph, site| match is_column {
                 true => graph.expand_dims(part, &[1], site),

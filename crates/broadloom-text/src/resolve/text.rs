@@ -1,4 +1,4 @@
-//! Columns of text, whose elements are codes: what they may be compared with, and how many groups they make.
+//! Columns of text, whose elements are codes: comparisons with texts, and the number of groups.
 
 use super::call::Call;
 use super::{Outcome, Resolver, Value};
@@ -12,19 +12,19 @@ use broadloom_ir::dtype::DType;
 use broadloom_ir::graph::Literal;
 use broadloom_ir::ops::Op;
 
-/// Most texts of a column that are listed.
+/// The most texts of a column to list.
 const MOST_TEXTS: usize = 10;
 
-/// What a text in quotes is where it stands for no text.
+/// The meaning of a quoted text where no text is expected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TextKind {
     Text,
-    /// A name that nothing has.
+    /// An unknown name.
     Name,
 }
 
 impl Resolver<'_> {
-    /// A column of text and the code of the text that it is compared with, if that is what is compared.
+    /// The column of text and the code of the text, if the operands are such a pair.
     pub(super) fn compared_text(
         &mut self,
         left: &Value,
@@ -53,8 +53,8 @@ impl Resolver<'_> {
         Ok(Some([column, code]))
     }
 
-    /// Refuses to compute with columns of text as if their codes were numbers; and to compare two of them whose codes
-    /// stand for other texts.
+    /// Refuses arithmetic on columns of text, whose codes are not numbers, and comparisons of two columns with
+    /// different codes.
     pub(super) fn refuse_codes(&self, op: Option<Op>, operands: &[Id], span: Span) -> Outcome<()> {
         let of = |id: &Id| match self.value(*id) {
             Value::Tensor(expr) => self.texts.get(expr).copied(),
@@ -80,7 +80,7 @@ impl Resolver<'_> {
         ))))
     }
 
-    /// The number of groups, which is known of a column of text.
+    /// The number of groups, which is known for a column of text.
     pub(super) fn segments(&self, call: &Call, ids: ExprId) -> Outcome<Dim> {
         match (call.get("segments"), self.texts.get(&ids)) {
             (Some(segments), _) => self.size(segments),
@@ -91,7 +91,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// The mistake of a text where there is none among the values.
+    /// The mistake for a text that the column does not contain.
     pub(super) fn stray_text(&self, text: Box<str>, kind: TextKind, span: Span) -> Box<Mistake> {
         match kind {
             TextKind::Text => {

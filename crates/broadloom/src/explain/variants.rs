@@ -21,6 +21,7 @@ pub(super) fn facts(inner: &Inner, variant: &Variant) -> String {
         fused: _,
         target: _,
         tail: _,
+        max_values: _,
     } = &variant.facts;
     let mut facts = Vec::new();
     for &(symbol, value) in sizes {

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-/// Cells that mean that there is no number; the user may name more.
+/// Cells that mean a missing number; the user may name more.
 const MISSING: &[&str] = &["", "NA", "N/A", "nan", "NaN", "NAN", "null", "NULL", "None"];
 
 /// The text of a cell.
@@ -13,13 +13,13 @@ pub fn text(bytes: &[u8]) -> Cow<'_, str> {
     }
 }
 
-/// What a cell is.
+/// The value of a cell.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Cell {
     Int(i64),
     Float(f64),
     Missing,
-    /// None of them.
+    /// Anything else.
     Text,
 }
 
@@ -53,7 +53,7 @@ impl Reads {
         }
     }
 
-    /// What cells should be, for messages.
+    /// The expected content of cells, for messages.
     pub fn wanted(self) -> &'static str {
         match self {
             Reads::Numbers => "number",
@@ -62,8 +62,8 @@ impl Reads {
     }
 }
 
-/// A date in ISO 8601, `2024-05-31` with an optional time behind `T` or a space: days since 1970-01-01, and seconds of
-/// the day.
+/// Reads a date in ISO 8601, `2024-05-31` with an optional time after `T` or a space. Returns days since 1970-01-01 and
+/// seconds of the day.
 fn date(cell: &str) -> Option<(i64, f64)> {
     let (date, time) = cell.split_once(['T', ' ']).map_or((cell, None), |(date, time)| (date, Some(time)));
     let mut parts = date.split('-');
@@ -77,13 +77,13 @@ fn date(cell: &str) -> Option<(i64, f64)> {
         return None;
     }
     let before: u32 = lengths.get(..(month - 1) as usize)?.iter().sum();
-    // Leap days of the years before, of which year 0 is one.
+    // Leap days of earlier years; year 0 is a leap year.
     let leaps = |year: i64| (year + 3) / 4 - (year + 99) / 100 + (year + 399) / 400;
     let days = (year - 1970) * 365 + leaps(year) - leaps(1970) + i64::from(before + day - 1);
     Some((days, time.map_or(Some(0.0), seconds)?))
 }
 
-/// `12:30`, `12:30:00`, `12:30:00.25`, and `Z` or `+02:00` behind them: seconds of the day in UTC.
+/// Reads `12:30`, `12:30:00` or `12:30:00.25`, with `Z` or `+02:00` after it. Returns seconds of the day in UTC.
 fn seconds(time: &str) -> Option<f64> {
     let (time, offset) = match time.strip_suffix('Z') {
         Some(time) => (time, 0.0),
@@ -116,7 +116,7 @@ fn clock(time: &str) -> Option<f64> {
     parts.next().is_none().then_some(f64::from(hours * 3600 + minutes * 60) + seconds)
 }
 
-/// Digits alone.
+/// Reads digits only.
 fn number(digits: &str) -> Option<u32> {
     let is_plain = digits.len() <= 9 && digits.bytes().all(|byte| byte.is_ascii_digit());
     if is_plain { digits.parse().ok() } else { None }
@@ -126,7 +126,7 @@ fn number(digits: &str) -> Option<u32> {
 mod tests {
     use super::*;
 
-    /// Worked out by `date -u -d .. +%s`.
+    /// Values from `date -u -d .. +%s`.
     #[test]
     fn dates_are_days_and_seconds() {
         for (cell, days, seconds) in [

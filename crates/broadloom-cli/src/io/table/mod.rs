@@ -17,19 +17,19 @@ use std::collections::BTreeSet;
 use std::io::Read;
 use std::rc::Rc;
 
-/// What to do about a table that is no table.
+/// The advice for a file that is not a table.
 const HELP: &str = "every row needs as many cells as the first one; if another character separates cells, pass it with --delimiter";
 
 /// How tables are read.
 #[derive(Debug, Clone, Default)]
 pub struct TableOptions {
-    /// What separates cells, if it is not the usual.
+    /// The delimiter, if it is not the default.
     pub delimiter: Option<u8>,
-    /// Cells that mean that there is no number, beside the usual ones.
+    /// Cells that mean a missing number, besides the default ones.
     pub missing: Vec<String>,
 }
 
-/// A cell that is not what it should be.
+/// A cell with unexpected content.
 #[derive(Debug, Clone)]
 struct Bad {
     row: usize,
@@ -37,11 +37,11 @@ struct Bad {
     text: String,
 }
 
-/// What the cells of a column are, read in one way.
+/// The content of a column, read in one way.
 #[derive(Debug, Clone, Default)]
 struct Profile {
     has_numbers: bool,
-    /// Whether all of them are integers, and none is missing.
+    /// Whether all cells are integers, without missing ones.
     is_int: bool,
     bad: Option<Bad>,
 }
@@ -57,7 +57,7 @@ impl Profile {
         }
     }
 
-    /// Whether it is a column of text, and not one of numbers with a cell that is wrong.
+    /// Whether it is a column of text, rather than one of numbers with a wrong cell.
     fn is_text(&self) -> bool {
         self.bad.is_some() && !self.has_numbers
     }
@@ -67,10 +67,10 @@ impl Profile {
     }
 }
 
-/// The texts of a column, in order and each once: its cells are read as numbers of these.
+/// The distinct texts of a column in order; its cells are read as positions in this list.
 pub type Names = Rc<[Box<str>]>;
 
-/// A table: the names of its columns, what they are, and how many rows it has.
+/// A table: the names and contents of its columns, and its number of rows.
 #[derive(Debug)]
 pub struct Table {
     content: Rc<Content>,
@@ -81,21 +81,21 @@ pub struct Table {
     has_header: bool,
     rows: usize,
     loaded: RefCell<Loaded>,
-    /// Who reads a large file at present.
+    /// The current pass over a large file.
     reading: RefCell<Rc<RefCell<Reading>>>,
 }
 
-/// The rows of a file as they stand in it.
+/// The rows of a file in its order.
 fn records<R: Read>(from: R, delimiter: u8) -> csv::Reader<R> {
     csv::ReaderBuilder::new().has_headers(false).delimiter(delimiter).from_reader(from)
 }
 
 impl Table {
-    /// Learns what a table is. Its first row is a header if not all of its cells are numbers; without one, columns are
-    /// named `c0`, `c1` and so on.
+    /// Finds out the columns of a table. The first row is a header if any of its cells is not a number; without a
+    /// header, columns are named `c0`, `c1` and so on.
     ///
     /// # Errors
-    /// If rows have different numbers of cells, or the file cannot be read.
+    /// Returns an error if rows have different numbers of cells, or the file cannot be read.
     pub fn open(content: &Rc<Content>, usual: u8, options: &TableOptions) -> Result<Table, Failure> {
         let mut table = Table {
             content: content.clone(),
@@ -111,7 +111,7 @@ impl Table {
         let mut reader = records(content.reader(0), table.delimiter);
         let mut record = csv::ByteRecord::new();
         let mut is_first = true;
-        // Where a cell begins that goes on over several lines and is the last one.
+        // The start of a last cell that continues over several lines.
         let mut over_lines = None;
         while reader.read_byte_record(&mut record).map_err(|error| table.bad_rows(&error))? {
             if std::mem::take(&mut is_first) {
@@ -149,9 +149,9 @@ impl Table {
         }
     }
 
-    /// Whether the last character of the file, but for ends of lines, is a quotation mark.
+    /// Whether the last character of the file, ignoring line ends, is a quotation mark.
     fn ends_with_quote(&self) -> Result<bool, Failure> {
-        /// Ends of lines at the end of a file, at most.
+        /// The most line ends to skip at the end of a file.
         const TAIL: u64 = 64;
         let mut tail = Vec::new();
         let mut reader = self.content.reader(self.content.length().saturating_sub(TAIL));
@@ -171,7 +171,7 @@ impl Table {
         self.content.wrong(&what).help(HELP)
     }
 
-    /// The names of the columns that inputs may be made of, whatever their cells are.
+    /// The names of all columns, whatever their cells contain.
     pub fn columns(&self) -> &[String] {
         &self.names
     }
@@ -190,12 +190,12 @@ impl Table {
         Ok(())
     }
 
-    /// What a part of the table is as the input `name`: a column as numbers, or as codes if it is text; several of them,
-    /// `height,weight` or `temp_*`, or all of numbers, as a matrix `f64[rows, columns]`. Behind a last colon may stand how
-    /// one column is read: `text`, `days` or `seconds`.
+    /// Makes the input `name` from a part of the table: a column of numbers, or of codes if it is text; or several
+    /// columns, `height,weight` or `temp_*`, or all columns of numbers, as a matrix `f64[rows, columns]`. After a
+    /// last colon, `text`, `days` or `seconds` says how to read a column.
     ///
     /// # Errors
-    /// If there is no such column, or it is not what it is wanted as.
+    /// Returns an error if there is no such column, or it cannot be read in this way.
     pub fn part(self: &Rc<Table>, name: &str, part: Option<&str>) -> Result<Box<dyn Source>, Failure> {
         let Some(part) = part else { return self.all_numbers(name) };
         if let Some(column) = self.position(part)? {
@@ -298,7 +298,7 @@ impl Table {
         Input::boxed(self, columns, Reads::Numbers, DType::F64, None, true)
     }
 
-    /// Refuses a column that is not of numbers alone.
+    /// Refuses a column with anything but numbers.
     fn refuse_text(&self, name: &str, column: usize) -> Result<(), Failure> {
         match &self.profiles[column] {
             profile if profile.is_text() => Err(self.text_column(name, column)),
@@ -327,14 +327,14 @@ impl Table {
         self.content.wrong(&format!("column {title:?}, row {row} (line {line}): {text:?} is not a {wanted}"))
     }
 
-    /// A column as codes: the position of each text among all of them in order.
+    /// A column as codes: the position of each cell among the sorted texts.
     fn codes(self: &Rc<Table>, column: usize) -> Result<Box<dyn Source>, Failure> {
         let mut texts: BTreeSet<Box<str>> = BTreeSet::new();
         let mut bad = None;
         self.for_each_row(|row, record| {
             let bytes = record.get(column).unwrap_or_default();
             let text = cells::text(bytes);
-            // Different bytes that are no text would be one text.
+            // Different invalid bytes would become equal texts.
             if bad.is_none() && std::str::from_utf8(bytes).is_err() {
                 let line = record.position().map_or(0, csv::Position::line);
                 bad = Some(Bad { row, line, text: text.to_string() });
@@ -373,7 +373,7 @@ impl Table {
     }
 }
 
-/// Whether a name is like a pattern, of which `*` stands for any letters.
+/// Whether a name matches a pattern, in which `*` stands for any characters.
 fn is_like(name: &str, pattern: &str) -> bool {
     let mut parts = pattern.split('*');
     let first = parts.next().unwrap_or_default();

@@ -10,10 +10,10 @@ use broadloom::{ArrayView, DType};
 use std::cell::RefCell;
 use std::rc::Rc;
 
-/// Files up to this many bytes are read for all inputs at once.
+/// Files of at most this many bytes are read once for all inputs.
 const SMALL: u64 = 32 << 20;
 
-/// Which cells an input is made of, and how they are read.
+/// The cells of an input, and how they are read.
 #[derive(Debug, Clone)]
 struct Part {
     columns: Rc<[usize]>,
@@ -51,7 +51,7 @@ impl Numbers {
         }
     }
 
-    /// Adds a cell; what has changed since the file was read first is nothing.
+    /// Adds a cell; `None` if the file has changed since it was first read.
     fn push(&mut self, cell: Cell) {
         match (self, cell) {
             (Numbers::Ints(ints), Cell::Int(int)) => ints.push(int),
@@ -62,7 +62,7 @@ impl Numbers {
         }
     }
 
-    /// Takes the first `count` away.
+    /// Removes and returns the first `count`.
     fn split(&mut self, count: usize) -> Numbers {
         match self {
             Numbers::Ints(ints) => {
@@ -89,7 +89,7 @@ pub struct Loaded {
 pub struct Reading {
     reader: Option<csv::Reader<Reader>>,
     record: csv::ByteRecord,
-    /// What was read and not taken yet.
+    /// Elements that were read and not taken yet.
     wanted: Vec<(Part, Numbers)>,
 }
 
@@ -136,14 +136,14 @@ impl Reading {
 pub struct Input {
     table: Rc<Table>,
     part: Part,
-    /// Which of the inputs of the table it is.
+    /// Its position among the inputs of the table.
     at: usize,
     shape: Vec<usize>,
     is_small: bool,
 }
 
 impl Input {
-    /// Columns side by side as a matrix, or one of them alone.
+    /// Columns side by side as a matrix, or a single column.
     pub fn boxed(
         table: &Rc<Table>,
         columns: Vec<usize>,
@@ -160,7 +160,7 @@ impl Input {
         Box::new(Input { table: table.clone(), part, at, shape, is_small })
     }
 
-    /// How many elements a row has.
+    /// The number of elements in a row.
     fn width(&self) -> usize {
         self.shape.get(1).copied().unwrap_or(1)
     }
@@ -180,7 +180,7 @@ impl Input {
         self.table.content.wrong("it changed while it was being read").help("run again when it is complete")
     }
 
-    /// The elements, for which a small file is read once for all inputs that come from it.
+    /// The elements. A small file is read once for all its inputs.
     fn numbers(&self) -> Result<Numbers, Failure> {
         let mut loaded = self.table.loaded.borrow_mut();
         if let Some(numbers) = loaded.numbers.get_mut(self.at).and_then(Option::take) {
@@ -230,7 +230,7 @@ impl Source for Input {
         }
         let mut current = self.table.reading.borrow_mut();
         if current.borrow().reader.is_some() {
-            // A new pass.
+            // Start a new pass.
             *current = Rc::default();
         }
         let at = current.borrow_mut().want(&self.part);
@@ -244,11 +244,11 @@ impl Source for Input {
     }
 }
 
-/// An input that is read as its rows are asked for.
+/// An input whose rows are read on demand.
 struct Streamed<'t> {
     input: &'t Input,
     reading: Rc<RefCell<Reading>>,
-    /// Which of the inputs that are read it is.
+    /// Its position among the inputs of the pass.
     at: usize,
     chunk: Option<Array>,
     left: usize,

@@ -65,7 +65,8 @@ impl Target {
         targets
     }
 
-    /// The wide back end, where there is one, as far as this machine runs its code: all levels that it serves are fused.
+    /// The wide back end, where there is one, as far as this machine runs its code: all levels that it serves are
+    /// fused.
     pub fn wide() -> Vec<Target> {
         let mut targets = Vec::new();
         for (width, level) in [(Width::Ymm, CpuLevel::Avx2Fma), (Width::Zmm, CpuLevel::Avx512)] {

@@ -37,7 +37,7 @@ impl Selector<'_> {
         Ok(())
     }
 
-    /// Floats with zeros for what is no number, and a mask of those that are at least a bound.
+    /// Floats with zeros for NaN, and a mask of those that are at least a bound.
     fn bounded(&mut self, lane: Type, x: VReg, bound: f64) -> [VReg; 2] {
         let compare = of(lane, COMPARE);
         let ordered = Arg::Immediate(predicate(FloatCC::Ordered));
@@ -55,7 +55,7 @@ impl Selector<'_> {
         }
     }
 
-    /// Numbers of 4 bytes without a sign: the halves, each exactly, and one sum that rounds.
+    /// Unsigned 4-byte integers: the halves are exact, and one sum rounds.
     fn floats_of_unsigned(&mut self, target: VReg, x: ir::Value) {
         let x = Arg::Use(self.get(x));
         let low = self.lanes_constant(&0xffff_u32.to_le_bytes());
@@ -68,7 +68,7 @@ impl Selector<'_> {
         self.emit(Code::VEX_Vaddps_ymm_ymm_ymmm256, &[Arg::Def(target), Arg::Use(high), Arg::Use(low)]);
     }
 
-    /// Numbers of 8 bytes. Those that are widened ones of 4 bytes have an instruction.
+    /// 8-byte integers. There is an instruction for those widened from 4 bytes.
     fn doubles_of_signed(&mut self, target: VReg, x: ir::Value) {
         for (opcode, upper) in [(Opcode::SwidenLow, false), (Opcode::SwidenHigh, true)] {
             if let Some(&[narrow]) = self.defined_by(x, opcode)
@@ -79,7 +79,7 @@ impl Selector<'_> {
                 return;
             }
         }
-        // With the sign turned, the upper half is a number without one, 2^63 too large.
+        // With the sign flipped, the upper half is an unsigned number, 2^63 too large.
         self.doubles_of_halves(
             target,
             x,
@@ -92,8 +92,8 @@ impl Selector<'_> {
         self.doubles_of_halves(target, x, 2f64.powi(84).to_bits(), 2f64.powi(84) + 2f64.powi(52));
     }
 
-    /// The halves of numbers as the low bits of 2^84, with bits turned, and of 2^52; then one difference that is exact,
-    /// and one sum that rounds.
+    /// The halves of numbers in the low bits of 2^84, with bits flipped, and of 2^52; then one exact difference and
+    /// one sum that rounds.
     fn doubles_of_halves(&mut self, target: VReg, x: ir::Value, upper_bits: u64, offset: f64) {
         let x = Arg::Use(self.get(x));
         let high = self.compute(Code::VEX_Vpsrlq_ymm_ymm_imm8, &[x, Arg::Immediate(32)]);
@@ -106,10 +106,10 @@ impl Selector<'_> {
         self.emit(Code::VEX_Vaddpd_ymm_ymm_ymmm256, &[Arg::Def(target), Arg::Use(high), Arg::Use(low)]);
     }
 
-    /// Truncates toward zero to numbers without a sign, which saturate.
+    /// Truncates to unsigned integers, saturating.
     fn unsigned_of_floats(&mut self, target: VReg, x: ir::Value) {
         let (x, zeros) = (self.fetch(x), self.some_zeros());
-        // Of a number and none, the second operand is taken.
+        // For a number and a NaN, the instruction returns the second operand.
         let x = Arg::Use(self.compute(Code::VEX_Vmaxps_ymm_ymm_ymmm256, &[x, Arg::Use(zeros)]));
         let at_least = Arg::Immediate(predicate(FloatCC::GreaterThanOrEqual));
         let compare = COMPARE[0];
@@ -125,8 +125,8 @@ impl Selector<'_> {
         self.emit(Code::VEX_Vpor_ymm_ymm_ymmm256, &[Arg::Def(target), sum, beyond]);
     }
 
-    /// `f64` truncated to numbers of 8 bytes that saturate, narrowed to 4: the instruction goes there at once. The second
-    /// operand is of the same kind, or zeros.
+    /// `f64` truncated to saturating 8-byte integers and narrowed to 4 bytes: a single instruction does both. The
+    /// second operand has the same form, or is zero.
     pub(super) fn narrowed_doubles(
         &mut self,
         inst: ir::Inst,

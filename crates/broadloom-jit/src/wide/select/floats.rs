@@ -6,7 +6,7 @@ use cranelift_codegen::ir::condcodes::FloatCC;
 /// Encodings for `f32` and `f64`.
 pub(super) type ByFloat = [Code; 2];
 
-/// That for the floats of a type, or of its lanes.
+/// The encoding for the floats of a type, or of its lanes.
 pub(super) fn of(ty: Type, codes: ByFloat) -> Code {
     codes[usize::from(ty.lane_type() == types::F64)]
 }
@@ -34,7 +34,7 @@ pub(super) fn arithmetic(opcode: Opcode) -> Option<[ByFloat; 2]> {
     })
 }
 
-/// The number of a rounding in its instruction, without a report of inexactness.
+/// The immediate of a rounding, without reporting inexactness.
 pub(super) fn rounding(opcode: Opcode) -> i64 {
     match opcode {
         Opcode::Floor => 0x09,
@@ -44,7 +44,7 @@ pub(super) fn rounding(opcode: Opcode) -> i64 {
     }
 }
 
-/// The number of a comparison in its instruction: quiet, and false where the condition is.
+/// The immediate of a quiet comparison.
 pub(super) fn predicate(condition: FloatCC) -> i64 {
     match condition {
         FloatCC::Equal => 0x00,
@@ -162,7 +162,6 @@ impl Selector<'_> {
         Ok(())
     }
 
-    /// A vector of zeros.
     /// A number of a scalar type in a register.
     pub(super) fn float_in(&mut self, target: VReg, ty: Type, bytes: &[u8]) {
         if bytes.iter().all(|byte| *byte == 0) {
@@ -173,6 +172,7 @@ impl Selector<'_> {
         self.emit(code, &[Arg::Def(target), Arg::Memory(memory)]);
     }
 
+    /// A vector of zeros.
     pub(super) fn zeros(&mut self, target: VReg) {
         let code = match self.width {
             Width::Ymm => Code::VEX_Vxorps_xmm_xmm_xmmm128,
@@ -187,8 +187,8 @@ impl Selector<'_> {
         zeros
     }
 
-    /// The lesser or the greater; no number if one of them is none, and zeros by their sign. The machine gives its second
-    /// operand where it does not know: in both orders, the bits of both tell.
+    /// The minimum or maximum; NaN if either is NaN, and zeros by their sign. The machine returns its second operand
+    /// for NaN and equal operands, so both orders are computed and their bits combined.
     fn extreme_floats(&mut self, opcode: Opcode, ty: Type, target: VReg, x: ir::Value, y: ir::Value) {
         let code = match opcode {
             Opcode::Fmin => of(ty, [Code::VEX_Vminss_xmm_xmm_xmmm32, Code::VEX_Vminsd_xmm_xmm_xmmm64]),
@@ -213,7 +213,7 @@ impl Selector<'_> {
         self.emit(code, &[Arg::Def(target), x, y]);
     }
 
-    /// `x * y + z`, rounded once, in the place of an operand that is not read again, if there is one.
+    /// `x * y + z`, rounded once, in the register of an operand that is not read again, if there is one.
     pub(super) fn fused(&mut self, products: Code, sums: Code, target: VReg, [x, y, z]: [ir::Value; 3]) {
         let is_last = |selector: &Self, value: ir::Value| {
             let here = match selector.func.dfg.value_def(value).inst() {
@@ -263,7 +263,7 @@ impl Selector<'_> {
         Arg::Memory(memory)
     }
 
-    /// Truncates toward zero; what is beyond the bounds goes to them, and what is no number to zero.
+    /// Truncates toward zero, saturating; NaN gives zero.
     pub(super) fn signed_of_float(
         &mut self,
         inst: ir::Inst,
@@ -291,7 +291,7 @@ impl Selector<'_> {
             (_, _) => Code::VEX_Vcvttsd2si_r64_xmmm64,
         };
         self.emit(code, &[Arg::Def(truncated), Arg::Use(x)]);
-        // The instruction gives the least number for what it does not hold: all its bits turned are the greatest.
+        // The instruction returns the least integer when out of range; its complement is the greatest.
         let turned = self.mask_in_integer(ty, beyond);
         let code = [Code::Xor_r32_rm32, Code::Xor_r64_rm64][wide];
         self.emit(code, &[Arg::Tied(target, truncated), Arg::Use(turned)]);
@@ -311,7 +311,7 @@ impl Selector<'_> {
         reg
     }
 
-    /// The same to numbers without a sign.
+    /// The same, to unsigned integers.
     pub(super) fn unsigned_of_float(
         &mut self,
         inst: ir::Inst,
@@ -326,7 +326,7 @@ impl Selector<'_> {
             of(ty, [Code::VEX_Vminss_xmm_xmm_xmmm32, Code::VEX_Vminsd_xmm_xmm_xmmm64]),
         );
         let (x, zero) = (self.get(x), self.some_zeros());
-        // Of a number and none, the second operand is taken.
+        // For a number and a NaN, the instruction returns the second operand.
         let x = self.compute(least, &[Arg::Use(x), Arg::Use(zero)]);
         match to {
             types::I32 => {
@@ -372,8 +372,8 @@ impl Selector<'_> {
         self.compute(of(ty, [Code::VEX_Vmovss_xmm_m32, Code::VEX_Vmovsd_xmm_m64]), &[constant])
     }
 
-    /// A number without a sign as a float. One of 64 bits that would be negative is halved, with a bit that makes it
-    /// round as the whole does, and doubled.
+    /// An unsigned integer as a float. A 64-bit number that would be negative is halved, with a sticky bit for correct
+    /// rounding, and doubled.
     fn float_of_unsigned(&mut self, inst: ir::Inst, ty: Type, target: VReg, x: ir::Value) -> Result<()> {
         let codes = [Code::VEX_Vcvtsi2ss_xmm_xmm_rm64, Code::VEX_Vcvtsi2sd_xmm_xmm_rm64];
         let above = self.some_zeros();
@@ -397,7 +397,7 @@ impl Selector<'_> {
                 let large = self.compute(of(ty, codes), &[Arg::Use(above), Arg::Use(odd)]);
                 let add = of(ty, [Code::VEX_Vaddss_xmm_xmm_xmmm32, Code::VEX_Vaddsd_xmm_xmm_xmmm64]);
                 let large = self.compute(add, &[Arg::Use(large), Arg::Use(large)]);
-                // Negative as a signed number: the sign of the small one.
+                // If negative as a signed number, take the large one: `small` has its sign.
                 let blend = of(
                     ty,
                     [Code::VEX_Vblendvps_xmm_xmm_xmmm128_xmm, Code::VEX_Vblendvpd_xmm_xmm_xmmm128_xmm],

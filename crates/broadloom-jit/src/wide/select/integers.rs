@@ -53,7 +53,7 @@ impl Selector<'_> {
                 let negative = self.integer();
                 let Arg::Use(from) = x else { return self.unsupported(inst) };
                 self.emit([Code::Neg_rm32, Code::Neg_rm64][wide], &[Arg::Tied(negative, from)]);
-                // The sign flag is that of the negative: it is taken unless it is below zero.
+                // The sign flag is that of the negated value, which is taken unless it is negative.
                 let code = [Code::Cmovns_r32_rm32, Code::Cmovns_r64_rm64][wide];
                 self.emit(code, &[Arg::Tied(target, from), Arg::Use(negative)]);
             }
@@ -113,7 +113,7 @@ impl Selector<'_> {
                 let quotient = self.with_sign(quotient, sign);
                 self.quotient_or_rest(opcode == Opcode::Srem, target, x, quotient, divisor);
             }
-            // Not the signed rest, which is zero where the machine finds that the quotient overflows.
+            // Not the signed remainder: it is zero where the machine's quotient overflows.
             (opcode @ (Opcode::Udiv | Opcode::Urem | Opcode::Sdiv), &[x, y]) => {
                 self.divide(opcode, ty, target, x, y);
             }
@@ -179,7 +179,7 @@ impl Selector<'_> {
         Ok(())
     }
 
-    /// A number in a register. Flags stay as they are.
+    /// A number in a register. Does not change flags.
     pub(super) fn number(&mut self, target: VReg, number: i64) {
         let code = match number {
             0..=0xffff_ffff => Code::Mov_r32_imm32,
@@ -321,14 +321,14 @@ impl Selector<'_> {
         Ok(())
     }
 
-    /// The value of an integer constant without a sign, unless it is zero.
+    /// The value of an unsigned integer constant, unless it is zero.
     fn known_unsigned(&self, value: ir::Value) -> Option<u64> {
         let unused = 64 - self.type_of(value).bits();
         let number = self.known(value)?.cast_unsigned() << unused >> unused;
         (number != 0).then_some(number)
     }
 
-    /// A scalar without a sign in 64 bits.
+    /// A scalar zero-extended to 64 bits.
     fn wide_unsigned(&mut self, ty: Type, x: ir::Value) -> VReg {
         let x = self.extended(x, false);
         if ty != types::I32 {
@@ -339,7 +339,7 @@ impl Selector<'_> {
         wide
     }
 
-    /// A scalar with a sign in 64 bits.
+    /// A scalar sign-extended to 64 bits.
     fn wide_signed(&mut self, ty: Type, x: ir::Value) -> VReg {
         let x = self.extended(x, true);
         if ty == types::I64 {
@@ -350,7 +350,7 @@ impl Selector<'_> {
         wide
     }
 
-    /// A number of 64 bits, or its negative where the other is -1 rather than 0.
+    /// A 64-bit number, negated if the other is -1 rather than 0.
     fn with_sign(&mut self, x: VReg, sign: VReg) -> VReg {
         let [turned, signed] = [self.integer(), self.integer()];
         self.emit(Code::Xor_r64_rm64, &[Arg::Tied(turned, x), Arg::Use(sign)]);
@@ -358,8 +358,8 @@ impl Selector<'_> {
         signed
     }
 
-    /// The quotient of a number of 64 bits without a sign and one that is known: a product with the inverse, as in
-    /// Granlund and Montgomery, "Division by Invariant Integers using Multiplication", 1994, figure 4.1.
+    /// The quotient of an unsigned 64-bit number and a constant: a product with the inverse, as in Granlund and
+    /// Montgomery, "Division by Invariant Integers using Multiplication", 1994, figure 4.1.
     fn divided(&mut self, x: VReg, divisor: u64) -> VReg {
         // The least power of two that is not below the divisor.
         let bits = 64 - (divisor - 1).leading_zeros();
@@ -407,7 +407,7 @@ impl Selector<'_> {
         self.emit(Code::Sub_r64_rm64, &[Arg::Tied(target, x), Arg::Use(product)]);
     }
 
-    /// Quotient or rest. The machine traps where they do: divisors that are zero, and quotients that overflow.
+    /// Quotient or remainder. The machine traps where CLIF does: for zero divisors and for quotients that overflow.
     fn divide(&mut self, opcode: Opcode, ty: Type, target: VReg, x: ir::Value, y: ir::Value) {
         let wide = usize::from(ty.bits() == 64);
         let signed = opcode == Opcode::Sdiv;

@@ -31,7 +31,7 @@ impl Selector<'_> {
                 }
                 types::I32 => self.one(Code::VEX_Vmovd_xmm_rm32, target, x),
                 types::I64 => self.one(Code::VEX_Vmovq_xmm_rm64, target, x),
-                // Loads into vector registers leave zeros above what they load.
+                // Loads into vector registers set the bytes above to zero.
                 types::I128 => self.one(Code::VEX_Vmovups_xmm_xmmm128, target, x),
                 types::F64 => self.one(Code::VEX_Vmovq_xmm_xmmm64, target, x),
                 types::F32 => match self.loaded(x) {
@@ -81,7 +81,7 @@ impl Selector<'_> {
                 };
                 let (x, y) = (self.fetch(x), self.operand(y));
                 let mixed = self.compute(code, &[x, y]);
-                // The machine narrows the lower halves of both, then the upper ones.
+                // The machine narrows the lower halves of both, then the upper halves.
                 let order = Arg::Immediate(0xd8);
                 self.emit(Code::VEX_Vpermq_ymm_ymmm256_imm8, &[Arg::Def(target), Arg::Use(mixed), order]);
             }
@@ -136,7 +136,7 @@ impl Selector<'_> {
             types::I64 => (Some(Code::VEX_Vmovq_xmm_rm64), Code::VEX_Vpbroadcastq_ymm_xmmm64),
             _ => return self.unsupported(inst),
         };
-        // A number that is known comes out of memory with all its lanes.
+        // A constant is loaded with all its lanes.
         if let Some(bytes) = self.lane_constant(x) {
             let constant = self.lanes_constant(&bytes);
             self.emit(Code::VEX_Vmovups_ymm_ymmm256, &[Arg::Def(target), constant]);
@@ -151,7 +151,7 @@ impl Selector<'_> {
             self.emit(code, &[Arg::Def(target), Arg::Memory(memory)]);
             return Ok(());
         }
-        // Of an integer, AVX-512 needs no way over a vector register.
+        // AVX-512 broadcasts an integer directly.
         let from_register = match lane {
             types::I8 => Code::EVEX_Vpbroadcastb_zmm_k1z_r32,
             types::I16 => Code::EVEX_Vpbroadcastw_zmm_k1z_r32,
@@ -250,8 +250,8 @@ impl Selector<'_> {
         Ok(())
     }
 
-    /// Whether all of a vector but its first 16 bytes is known to be zeros, as instructions on those leave it: where a
-    /// scalar was made a vector, and lanes were put into its lowest part.
+    /// Whether all bytes of a vector after the first 16 are known to be zero: instructions on the first 16 bytes
+    /// clear the others, such as those that make a vector from a scalar and insert lanes.
     fn has_zeros_above(&self, value: ir::Value) -> bool {
         let mut value = self.uncast(value);
         loop {
@@ -297,7 +297,7 @@ impl Selector<'_> {
             (Intrinsic::Parts(parts), &[x]) => {
                 let x = self.fetch(x);
                 let (code, parts) = match self.width {
-                    // The bits of the second part are elsewhere, and there are no others.
+                    // The bits for the second part are at another position, and there are only two.
                     Width::Ymm => (Code::VEX_Vperm2i128_ymm_ymm_ymmm256_imm8, parts & 1 | (parts & 4) << 2),
                     Width::Zmm => (Code::EVEX_Vshufi64x2_zmm_k1z_zmm_zmmm512b64_imm8, parts),
                 };

@@ -66,7 +66,7 @@ const FROM_INTEGER: BySize = [
     Code::EVEX_Vpbroadcastq_zmm_k1z_r64,
 ];
 
-/// A comparison of lanes into a mask: the instruction, what it compares, and the number that says how.
+/// A comparison of lanes into a mask: the instruction, its operands, and the number of the condition.
 struct Comparison {
     code: Code,
     x: ir::Value,
@@ -74,11 +74,11 @@ struct Comparison {
     how: i64,
 }
 
-/// How far logic is followed for truth values.
+/// The depth to which logic on truth values is followed.
 const DEPTH: usize = 4;
 
 impl Selector<'_> {
-    /// Whether a vector is one of truth values that have been compared here, which may stay in a mask register.
+    /// Whether a vector consists of truth values compared here, which may stay in a mask register.
     pub(super) fn is_truth(&self, value: ir::Value) -> bool {
         self.width == Width::Zmm && self.is_truth_to(DEPTH, value)
     }
@@ -115,7 +115,7 @@ impl Selector<'_> {
         mask
     }
 
-    /// A mask that an instruction makes.
+    /// The mask result of an instruction.
     fn compute_mask(&mut self, code: Code, args: &[Arg]) -> VReg {
         let mask = self.fresh(MASK);
         let mut all = vec![Arg::Def(mask)];
@@ -141,7 +141,7 @@ impl Selector<'_> {
                 let x = self.mask(x);
                 self.emit(Code::VEX_Knotq_kr_kr, &[Arg::Def(mask), Arg::Use(x)]);
             }
-            // What is compared where something else holds: one instruction, and not three after one another.
+            // A comparison under another condition: one instruction instead of three dependent ones.
             (Opcode::Band, &[x, y]) if let Some(made) = alone(self, y) => {
                 let under = self.mask(x);
                 self.compare_to_mask(mask, &made, Some(under));
@@ -169,8 +169,7 @@ impl Selector<'_> {
         Ok(())
     }
 
-    /// The instruction that gives a truth value by comparing: also one that holds where another does not, of which nobody
-    /// else asks.
+    /// The instruction that computes a truth value by a comparison; also the negation of one that has no other use.
     fn comparison(&self, truth: ir::Value) -> Option<Comparison> {
         let (inst, data) = self.definition(self.uncast(truth))?;
         let args = self.func.dfg.inst_args(inst);
@@ -185,21 +184,21 @@ impl Selector<'_> {
             }
             (InstructionData::Unary { opcode: Opcode::Bnot, .. }, &[x]) if self.is_read_here_alone(x) => {
                 let compared = self.comparison(x)?;
-                // The third bit turns a comparison round.
+                // The third bit negates a comparison.
                 Some(Comparison { how: compared.how ^ 4, ..compared })
             }
             _ => None,
         }
     }
 
-    /// Whether what is selected now is in the block of a value, and all that reads it.
+    /// Whether the current instruction is in the block of a value, and so are all its uses.
     fn is_read_here_alone(&self, value: ir::Value) -> bool {
         let here =
             self.definition(self.uncast(value)).is_some_and(|(inst, _)| self.is_in_current_block(inst));
         here && self.uses[value] == 1
     }
 
-    /// Compares lanes, of which only those count that another mask names.
+    /// Compares lanes under another mask.
     fn compare_to_mask(&mut self, mask: VReg, made: &Comparison, under: Option<VReg>) {
         let (x, y) = (self.fetch(made.x), self.operand(made.y));
         let mut args = vec![Arg::Def(mask), x, y, Arg::Immediate(made.how)];
@@ -207,8 +206,8 @@ impl Selector<'_> {
         self.emit(made.code, &args);
     }
 
-    /// Selects bits of lanes that a truth value names, or an accumulator that counts it, as one instruction under its
-    /// mask. Gives whether that is what was asked for.
+    /// Selects lanes by a truth value, or counts it in an accumulator, with one masked instruction. Returns whether the
+    /// instruction has this form.
     pub(super) fn under_mask(
         &mut self,
         data: &InstructionData,
@@ -257,7 +256,7 @@ impl Selector<'_> {
         true
     }
 
-    /// Lanes of `x` where the signs of those of `c` are set, else of `y`.
+    /// Lanes of `x` where the lanes of `c` are negative, else of `y`.
     pub(super) fn blend_by_mask(
         &mut self,
         lane: Type,
@@ -276,7 +275,8 @@ impl Selector<'_> {
         self.emit(by_size(lane, BLEND), &[Arg::Def(target), y, x, Arg::Under(mask)]);
     }
 
-    /// Any function of three bits: its value where the first is set in `0xf0`, the second in `0xcc`, the third in `0xaa`.
+    /// Any function of three bits: its value where the first is set in `0xf0`, the second in `0xcc`, the third in
+    /// `0xaa`.
     pub(super) fn of_three(&mut self, target: VReg, first: VReg, others: [Arg; 2], function: i64) {
         let args = [Arg::Tied(target, first), others[0], others[1], Arg::Immediate(function)];
         self.emit(TERNARY[0], &args);
@@ -320,7 +320,7 @@ impl Selector<'_> {
             (Narrowing::Low, types::I32) => (Code::EVEX_Vpmovqd_ymmm256_k1z_zmm, None),
             (Narrowing::Signed, types::I8) => (Code::EVEX_Vpmovswb_ymmm256_k1z_zmm, None),
             (Narrowing::Signed, types::I16) => (Code::EVEX_Vpmovsdw_ymmm256_k1z_zmm, None),
-            // These take what they narrow for numbers without a sign.
+            // These treat their operands as unsigned.
             (Narrowing::Unsigned, types::I8) => {
                 (Code::EVEX_Vpmovuswb_ymmm256_k1z_zmm, Some(Code::VEX_Vpmaxsw_ymm_ymm_ymmm256))
             }
@@ -340,8 +340,8 @@ impl Selector<'_> {
 
     // Conversions.
 
-    /// Floats truncated toward zero to numbers with a sign, of 4 or 8 bytes: zero where they are no number, and the
-    /// greatest where they are beyond it. What is below the least, the instruction takes there. The codes are those of the
+    /// Truncates floats to signed integers of 4 or 8 bytes: zero for NaN, and the greatest integer for larger
+    /// numbers. The instruction itself returns the least integer for smaller ones. The codes are those of the
     /// truncation and of a move.
     pub(super) fn truncate_by_mask(
         &mut self,
@@ -365,7 +365,7 @@ impl Selector<'_> {
         self.emit(codes[1], &[Arg::Tied(target, truncated), most, Arg::Under(is_above)]);
     }
 
-    /// Conversions that AVX-512 has instructions for. Gives whether this is one.
+    /// Conversions with an instruction in AVX-512. Returns whether this is one.
     pub(super) fn convert_wide(
         &mut self,
         opcode: Opcode,
@@ -425,10 +425,10 @@ impl Selector<'_> {
         self.one(codes[0], target, x);
     }
 
-    /// Truncates to numbers without a sign: what is too large goes to the greatest by itself.
+    /// Truncates to unsigned integers; the instruction saturates large numbers.
     fn unsigned_of(&mut self, greatest: Code, code: Code, target: VReg, x: ir::Value) {
         let (x, zeros) = (self.fetch(x), self.some_zeros());
-        // Of a number and none, the second operand is taken.
+        // For a number and a NaN, the instruction returns the second operand.
         let positive = self.compute(greatest, &[x, Arg::Use(zeros)]);
         self.emit(code, &[Arg::Def(target), Arg::Use(positive)]);
     }

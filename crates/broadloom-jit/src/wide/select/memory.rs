@@ -3,7 +3,7 @@
 use super::*;
 
 impl Selector<'_> {
-    /// The address of `value + offset`, with as much of its computation as an instruction takes into itself.
+    /// The address of `value + offset`, with as much of its computation as an instruction can absorb.
     pub(super) fn address(&mut self, value: ir::Value, offset: i32) -> Memory {
         let here = |selector: &Self, value: ir::Value| {
             let (inst, data) = selector.definition(value)?;
@@ -94,7 +94,7 @@ impl Selector<'_> {
     ) -> Result<()> {
         let ty = self.type_of(value);
         let memory = Arg::Memory(self.address(address, offset));
-        // The first lanes of a vector need no way over other registers.
+        // The first lanes of a vector are stored directly.
         let mut value = value;
         if let Some((_, &InstructionData::BinaryImm8 { opcode: Opcode::Extractlane, arg, imm: 0 })) =
             self.definition(value)

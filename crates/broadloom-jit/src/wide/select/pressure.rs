@@ -1,13 +1,12 @@
-//! Constants for which loops have no registers.
+//! Constants that stay in memory because loops lack registers.
 
 use super::*;
 use cranelift_codegen::loop_analysis::{Loop, LoopAnalysis};
 use std::collections::{BTreeMap, HashSet};
 
 impl Selector<'_> {
-    /// Leaves constants of inner loops in memory, where instructions read them as cheaply as what a register that is
-    /// short would have to be reloaded from: as many as there are too many values for the registers, and first those
-    /// that are read least often.
+    /// Leaves constants of inner loops in memory, where reading them costs no more than reloading a spilled register:
+    /// as many as there are values too many for the registers, starting with those that are read least often.
     pub(super) fn leave_constants(&mut self, loops: &LoopAnalysis) {
         let outer: HashSet<Loop> = loops.loops().filter_map(|each| loops.loop_parent(each)).collect();
         for each in loops.loops().filter(|each| !outer.contains(each)) {
@@ -31,7 +30,7 @@ impl Selector<'_> {
                 continue;
             }
             let alive = blocks.iter().map(|block| self.most_alive(*block, &invariants)).max().unwrap_or(0);
-            // One register stays free for what instructions need on the way.
+            // One register stays free for temporaries of instructions.
             let excess = (invariants.len() + alive).saturating_sub(self.width.registers() - 1);
             constants.sort_unstable();
             for (_, value) in constants.into_iter().take(excess) {
@@ -40,7 +39,7 @@ impl Selector<'_> {
         }
     }
 
-    /// Whether a value is in a vector register: what is loaded for one instruction is part of it.
+    /// Whether a value needs a vector register: a load for a single instruction does not.
     fn is_held(&self, value: ir::Value) -> bool {
         let is_operand = self.uses[value] == 1 && self.defined_by(value, Opcode::Load).is_some();
         (self.type_of(value).is_vector() || self.type_of(value).is_float()) && !is_operand
@@ -54,7 +53,7 @@ impl Selector<'_> {
         }
     }
 
-    /// The most values beside the invariant ones that are alive at once in a block.
+    /// The most values, without invariant ones, that are live at once in a block.
     fn most_alive(&self, block: ir::Block, invariants: &BTreeMap<ir::Value, usize>) -> usize {
         let mut alive: SecondaryMap<ir::Value, bool> = SecondaryMap::new();
         let (mut count, mut most) = (0, 0_usize);
@@ -73,7 +72,7 @@ impl Selector<'_> {
         most
     }
 
-    /// A constant that stays in memory: of scalar floats all, which loops for what vectors have left read rarely.
+    /// Whether a constant stays in memory. All scalar floats do: loops over remainders read them rarely.
     pub(super) fn left_constant(&mut self, value: ir::Value) -> Option<Arg> {
         let value = self.uncast(value);
         if self.type_of(value).is_float() {
@@ -84,13 +83,13 @@ impl Selector<'_> {
         Some(self.lanes_constant(&lane))
     }
 
-    /// A lane of a vector constant that is a number over and over.
+    /// The lane of a vector constant with the same value in all lanes.
     pub(super) fn constant_lane(&self, vector: ir::Value) -> Option<Vec<u8>> {
         let &[lane] = self.defined_by(vector, Opcode::Splat)? else { return None };
         self.lane_constant(lane)
     }
 
-    /// The bytes of a number that is known.
+    /// The bytes of a constant.
     pub(super) fn lane_constant(&self, lane: ir::Value) -> Option<Vec<u8>> {
         if let Some(number) = self.known(lane) {
             return Some(number.to_le_bytes()[..self.type_of(lane).bytes() as usize].to_vec());

@@ -9,9 +9,9 @@ use cranelift_codegen::ir::condcodes::FloatCC;
 #[derive(Clone, Copy)]
 enum Has {
     No,
-    /// For those of both widths, named as for 32 bytes.
+    /// For both widths, named as for 32 bytes.
     Both(Code),
-    /// For those of 64 bytes alone.
+    /// Only for 64 bytes.
     Zmm(Code),
 }
 
@@ -72,7 +72,7 @@ const MAGNITUDE: BySize = [
     Both(Code::VEX_Vpabsd_ymm_ymmm256),
     Zmm(Code::EVEX_Vpabsq_zmm_k1z_zmmm512b64),
 ];
-/// By a number that is known.
+/// By a constant.
 const LEFT_BY: BySize = [
     No,
     Both(Code::VEX_Vpsllw_ymm_ymm_imm8),
@@ -186,7 +186,7 @@ impl Selector<'_> {
             (Opcode::Iabs, &[x]) => match self.by_size(lane, MAGNITUDE) {
                 Some(code) => self.one(code, target, x),
                 None => {
-                    // The negative of what is below zero: its bits turned, and one more.
+                    // The negative of a negative number: its complement plus one.
                     let (x, zeros) = (self.get(x), self.some_zeros());
                     let sign =
                         self.compute(Code::VEX_Vpcmpgtq_ymm_ymm_ymmm256, &[Arg::Use(zeros), Arg::Use(x)]);
@@ -212,7 +212,7 @@ impl Selector<'_> {
                 self.emit(code, &[Arg::Def(target), x, y, Arg::Immediate(predicate(cond))]);
             }
             (Opcode::Bitselect, &[c, x, y]) => self.bitselect(ty, target, c, x, y),
-            // The machine blends lanes of 2 bytes as twice as many of one.
+            // The machine blends lanes of 2 bytes as twice as many lanes of one.
             (Opcode::Blendv, &[c, x, y]) if lane != types::I16 => self.blend(lane, target, c, x, y),
             (Opcode::Select, &[c, x, y]) => {
                 let mask = self.truth_in_lanes(c)?;
@@ -327,12 +327,12 @@ impl Selector<'_> {
         Ok(())
     }
 
-    /// Low halves of products of 8 bytes: the products of the low halves, and those of low with high ones above.
+    /// The low halves of 8-byte products: the product of the low halves, plus the mixed products shifted up.
     fn multiply_quadwords(&mut self, target: VReg, x: ir::Value, y: ir::Value) {
         let [x, y] = [x, y].map(|value| Arg::Use(self.get(value)));
         let product = Code::VEX_Vpmuludq_ymm_ymm_ymmm256;
         let low = Arg::Use(self.compute(product, &[x, y]));
-        // Halves of y change places, so that one product of 4 bytes gives both mixed ones.
+        // Swap the halves of y, so that one 4-byte product gives both mixed products.
         let swapped = Arg::Use(self.compute(Code::VEX_Vpshufd_ymm_ymmm256_imm8, &[y, Arg::Immediate(0xb1)]));
         let mixed = Arg::Use(self.compute(Code::VEX_Vpmulld_ymm_ymm_ymmm256, &[x, swapped]));
         let moved = Arg::Use(self.compute(Code::VEX_Vpsllq_ymm_ymm_imm8, &[mixed, Arg::Immediate(32)]));
@@ -373,7 +373,7 @@ impl Selector<'_> {
         Ok(())
     }
 
-    /// Numbers without a sign as such with one, in the same order.
+    /// Unsigned numbers mapped to signed ones in the same order.
     fn without_sign(&mut self, lane: Type, reg: VReg) -> VReg {
         let bytes = lane.bytes() as usize;
         let mut sign = vec![0; bytes];
@@ -382,7 +382,7 @@ impl Selector<'_> {
         self.compute(Code::VEX_Vpxor_ymm_ymm_ymmm256, &[Arg::Use(reg), sign])
     }
 
-    /// Bits that are set in each byte: those of its halves, looked up.
+    /// The set bits of each byte, by looking up its halves.
     fn count_bits(&mut self, target: VReg, x: ir::Value) {
         let table = self.lanes_constant(&[0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4]);
         let table = self.compute(Code::VEX_Vmovups_ymm_ymmm256, &[table]);
@@ -433,12 +433,12 @@ impl Selector<'_> {
             return Ok(());
         }
         if lane == types::I8 {
-            // In words of 2 bytes, without what comes over from the neighbour.
+            // Shift words of 2 bytes, and clear the bits from the neighbour.
             let [left, right] = [left, right].map(|codes| self.by_size(types::I16, codes));
             let (Some(left), Some(right)) = (left, right) else { return self.unsupported(inst) };
             let shifted = self.compute(if opcode == Opcode::Ishl { left } else { right }, &[x, count]);
             let kept = if opcode == Opcode::Ishl {
-                // Of the low byte of shifted ones, in both bytes.
+                // The low byte of the shifted ones, in both bytes.
                 let low = self.lanes_constant(&[0xff, 0]);
                 let low = self.compute(Code::VEX_Vmovups_ymm_ymmm256, &[low]);
                 let low = Arg::Use(self.compute(left, &[Arg::Use(low), count]));
@@ -463,7 +463,7 @@ impl Selector<'_> {
             self.spread_sign(Code::VEX_Vpsubb_ymm_ymm_ymmm256, target, shifted, sign);
             return Ok(());
         }
-        // Words of 8 bytes have no shift that keeps the sign.
+        // 8-byte words have no arithmetic shift.
         let Some(right) = self.by_size(types::I64, right) else { return self.unsupported(inst) };
         let sign = self.lanes_constant(&i64::MIN.to_le_bytes());
         let sign = self.compute(Code::VEX_Vmovups_ymm_ymmm256, &[sign]);
@@ -473,7 +473,7 @@ impl Selector<'_> {
         Ok(())
     }
 
-    /// Fills the bits above the one that is marked with it: turned and taken off, it borrows from them.
+    /// Sign-extends from the marked bit: flipping and subtracting it borrows from the bits above.
     fn spread_sign(&mut self, subtract: Code, target: VReg, shifted: VReg, sign: VReg) {
         let turned = self.compute(Code::VEX_Vpxor_ymm_ymm_ymmm256, &[Arg::Use(shifted), Arg::Use(sign)]);
         self.emit(subtract, &[Arg::Def(target), Arg::Use(turned), Arg::Use(sign)]);
@@ -535,7 +535,7 @@ impl Selector<'_> {
         match self.definition(mask) {
             Some((_, &InstructionData::FloatCompare { args: [a, b], cond, .. })) => {
                 if cond == FloatCC::LessThan && self.type_of(a) == ty {
-                    // `a < b ? a : b` and `a < b ? b : a`, as the machine has them.
+                    // `a < b ? a : b` and `a < b ? b : a`, the machine's minimum and maximum.
                     let codes = match () {
                         () if [a, b] == [x, y] => {
                             Some(([Code::VEX_Vminps_ymm_ymm_ymmm256, Code::VEX_Vminpd_ymm_ymm_ymmm256], a, b))

@@ -1,0 +1,52 @@
+//! Times of a program that depends on Broadloom, for the table of the README:
+//!
+//! ```text
+//! cargo run --manifest-path benches/dependent/Cargo.toml
+//! cargo run --manifest-path benches/dependent/Cargo.toml --config 'profile.dev.package."*".opt-level=2'
+//! ```
+
+use broadloom::prelude::*;
+use broadloom::Threads;
+use std::error::Error;
+use std::time::{Duration, Instant};
+
+/// Elements of the arrays.
+const COUNT: usize = 1 << 16;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let rows: [(&str, fn(Tensor) -> Tensor); 3] =
+        [("x * 2.5 + 1", |x| x * 2.5 + 1), ("sin(x)", |x| x.sin()), ("exp(-x * x)", |x| (-x * x).exp())];
+    for (name, expression) in rows {
+        println!("{name}: {:?}", run(&kernel(expression)?, COUNT)?);
+    }
+    println!("compiling sin(x): {:?}", median(|| kernel(|x| x.sin()).map(drop))?);
+    println!("run_into of 8 elements: {:?}", run(&kernel(|x| x * 2.5 + 1)?, 8)?);
+    Ok(())
+}
+
+fn kernel(expression: fn(Tensor) -> Tensor) -> Result<Executable, Box<dyn Error>> {
+    let g = Graph::new();
+    let x = g.input::<f32>("x", shape![g.symbol("n")]);
+    let options = CompileOptions { threads: Threads::Calling, ..CompileOptions::default() };
+    Ok(expression(x).compile_with(&options)?)
+}
+
+/// The time of a call on so many elements.
+fn run(kernel: &Executable, count: usize) -> Result<Duration, Box<dyn Error>> {
+    let x: Vec<f32> = (0..count).map(|index| index as f32 / count as f32).collect();
+    let mut y = vec![0.0f32; count];
+    median(|| Ok(kernel.run_into(&x, &mut y)?))
+}
+
+/// The median of single calls over half a second, but of a hundred at least.
+fn median(mut action: impl FnMut() -> Result<(), Box<dyn Error>>) -> Result<Duration, Box<dyn Error>> {
+    let start = Instant::now();
+    let mut times = Vec::new();
+    while times.len() < 100 || start.elapsed() < Duration::from_millis(500) {
+        let before = Instant::now();
+        action()?;
+        times.push(before.elapsed());
+    }
+    times.sort();
+    Ok(times[times.len() / 2])
+}

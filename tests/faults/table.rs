@@ -1,0 +1,320 @@
+//! The faults: mistakes that someone could make in lowering, code generation or the numerics of kernels, each with a test
+//! that notices it.
+
+/// A deliberate fault: an expression that is replaced by another.
+pub struct Fault {
+    /// The effect.
+    pub what: &'static str,
+    /// The file, relative to the root of the repository.
+    pub file: &'static str,
+    /// A text that occurs there once, with the expression between `⟦` and `⟧`.
+    pub place: &'static str,
+    /// The expression that replaces it.
+    pub new: &'static str,
+    /// The arguments of `cargo test` for a run that has to fail.
+    pub test: &'static [&'static str],
+}
+
+const MATH_SPECIAL: &[&str] = &["-p", "broadloom-math", "--test", "math", "special"];
+const MATH_RECORD: &[&str] = &["-p", "broadloom-math", "--test", "math", "recorded"];
+const MATH_TILES: &[&str] = &["-p", "broadloom-math", "--test", "math", "tiles"];
+const MATH_PAIRS: &[&str] = &["-p", "broadloom-math", "--test", "math", "pairs"];
+const MATH_ORDER: &[&str] = &["-p", "broadloom-math", "--test", "math", "order"];
+const MATH_BEST: &[&str] = &["-p", "broadloom-math", "--test", "math", "best"];
+const MATH_UNITS: &[&str] = &["-p", "broadloom-math", "--lib"];
+const RULES: &[&str] = &["-p", "broadloom-ir", "--test", "transform"];
+const INTERPRETER: &[&str] = &["-p", "broadloom-ir", "--test", "interpreter"];
+const IN_PLACE: &[&str] = &["-p", "broadloom-loops", "--test", "alias"];
+const VERIFIER: &[&str] = &["-p", "broadloom-loops", "--test", "verify"];
+const KERNELS: &[&str] = &["-p", "broadloom-jit", "--test", "kernels"];
+const EMITTED: &[&str] = &["-p", "broadloom-jit", "--lib", "emit::"];
+const WIDE: &[&str] = &["-p", "broadloom-jit", "--lib", "wide::"];
+
+/// All faults.
+pub const FAULTS: &[Fault] = &[
+    // Elementary functions, sorting and searching.
+    Fault {
+        what: "exp loses the low part of ln 2",
+        file: "crates/broadloom-math/src/exp.rs",
+        place: "⟦(-n).madd::<L>(T::LN2_LO, dx)⟧",
+        new: "dx",
+        test: MATH_RECORD,
+    },
+    Fault {
+        what: "exp of large numbers is not clamped",
+        file: "crates/broadloom-math/src/exp.rs",
+        place: "⟦if x > T::EXP_MAX { T::EXP_MAX } else { x }⟧",
+        new: "x",
+        test: MATH_SPECIAL,
+    },
+    Fault {
+        what: "sine reduces large f32 arguments by the fast way",
+        file: "crates/broadloom-math/src/trig.rs",
+        place: "⟦x.magnitude() >= if L::FUSED { T::FUSED_BELOW } else { T::UNFUSED_BELOW }⟧",
+        new: "x.magnitude() > T::FUSED_BELOW * T::FUSED_BELOW",
+        test: MATH_RECORD,
+    },
+    Fault {
+        what: "rare lanes of a tile keep the result of the common way",
+        file: "crates/broadloom-math/src/tile.rs",
+        place: "⟦K::rare::<L>(x[i], y[i])⟧",
+        new: "K::common::<L>(x[i], y[i])",
+        test: MATH_TILES,
+    },
+    Fault {
+        what: "squared distances of pairs are rounded twice",
+        file: "crates/broadloom-math/src/pairs.rs",
+        place: "⟦difference.madd(difference, sum)⟧",
+        new: "difference.madd(difference, difference.sub(difference)).add(sum)",
+        test: MATH_PAIRS,
+    },
+    Fault {
+        what: "the last columns of a transposed block are left out",
+        file: "crates/broadloom-math/src/transpose.rs",
+        place: "⟦if r < whole_rows { whole_columns } else { 0 }⟧",
+        new: "if r < whole_rows { columns } else { 0 }",
+        test: MATH_UNITS,
+    },
+    Fault {
+        what: "infinity is sorted as a NaN",
+        file: "crates/broadloom-math/src/order.rs",
+        place: "⟦bits.magnitude() > B::narrow(INFINITY)⟧",
+        new: "bits.magnitude() >= B::narrow(INFINITY)",
+        test: MATH_ORDER,
+    },
+    Fault {
+        what: "argsort compares only the high bits of long ranks",
+        file: "crates/broadloom-math/src/order.rs",
+        place: "⟦cut > 0 && equal.len() > 1⟧",
+        new: "cut > 64 && equal.len() > 1",
+        test: MATH_ORDER,
+    },
+    Fault {
+        what: "a later NaN takes the place of the first in topk",
+        file: "crates/broadloom-math/src/best.rs",
+        place: "⟦!other.is_nan() && (is_better || self.is_nan())⟧",
+        new: "is_better || self.is_nan()",
+        test: MATH_BEST,
+    },
+    // Simplification, and the tables that interpreter and kernels share.
+    Fault {
+        what: "x + 0 becomes x, which it is not for -0",
+        file: "crates/broadloom-ir/src/transform/simplify.rs",
+        place: "⟦Some(Scalar::F64(-0.0).cast(dtype))⟧",
+        new: "Some(Scalar::F64(0.0).cast(dtype))",
+        test: RULES,
+    },
+    Fault {
+        what: "a division by 3 becomes a product with 1/3",
+        file: "crates/broadloom-ir/src/transform/simplify.rs",
+        place: "⟦(is_power && is_exact)⟧",
+        new: "is_exact",
+        test: RULES,
+    },
+    Fault {
+        what: "an operand that can fail on data is dropped",
+        file: "crates/broadloom-ir/src/transform/simplify.rs",
+        place: "⟦(!self.known.can_fail(dropped))⟧",
+        new: "true",
+        test: RULES,
+    },
+    Fault {
+        what: "integers cast through a float wrap where they should saturate",
+        file: "crates/broadloom-ir/src/transform/simplify.rs",
+        place: "⟦(from.is_exact_in(over) && is_alike)⟧",
+        new: "from.is_exact_in(over)",
+        test: RULES,
+    },
+    Fault {
+        what: "a sum starts to add products unrounded after a simplification",
+        file: "crates/broadloom-ir/src/transform/simplify.rs",
+        place: "⟦after.is_some_and(|[x, y]| ![Some([x, y]), Some([y, x])].contains(&before))⟧",
+        new: "false",
+        test: RULES,
+    },
+    Fault {
+        what: "a sum of negative zeros is a negative zero",
+        file: "crates/broadloom-ir/src/reduce.rs",
+        place: "⟦finish.map(|value| Scalar::F64(value).cast(accumulator))⟧",
+        new: "None",
+        test: INTERPRETER,
+    },
+    // Lowering.
+    Fault {
+        what: "an update runs in place where a later loop reads the old value",
+        file: "crates/broadloom-loops/src/alias.rs",
+        place: "⟦read.position > store.position⟧",
+        new: "false",
+        test: IN_PLACE,
+    },
+    Fault {
+        what: "an update runs in place where another step reads the element",
+        file: "crates/broadloom-loops/src/alias.rs",
+        place: "⟦!common.iter().all(moved_alike)⟧",
+        new: "false",
+        test: IN_PLACE,
+    },
+    Fault {
+        what: "the verifier accepts a row that was filled in another strip",
+        file: "crates/broadloom-loops/src/verify/rows.rs",
+        place: "Span::Strip => ⟦written_in == strip⟧,",
+        new: "true",
+        test: VERIFIER,
+    },
+    Fault {
+        what: "two axes become one although an operand steps otherwise",
+        file: "crates/broadloom-loops/src/merge.rs",
+        place: "⟦along_outer == extent.mul(&along_inner)?⟧",
+        new: "!along_outer.is_zero() && !along_inner.is_zero()",
+        test: KERNELS,
+    },
+    Fault {
+        what: "counts in bytes overflow",
+        file: "crates/broadloom-loops/src/kernel/narrow.rs",
+        place: "⟦(1 << (8 * dtype.size())) - 1⟧",
+        new: "(1 << (8 * dtype.size() + 4)) - 1",
+        test: KERNELS,
+    },
+    Fault {
+        what: "a scan that is read shifted is computed in place of itself",
+        file: "crates/broadloom-loops/src/nest/scan.rs",
+        place: "⟦index.step == 1 && index.start.is_zero() && !of.reduction && of.extent == *size⟧",
+        new: "index.step == 1 && !of.reduction",
+        test: KERNELS,
+    },
+    Fault {
+        what: "an unrolled argmin takes the last of equal elements",
+        file: "crates/broadloom-loops/src/nest/reductions.rs",
+        place: "⟦self.op(compare, smallvec![arg, best], node)⟧",
+        new: "self.op(if compare == Op::Less { Op::LessEqual } else { Op::GreaterEqual }, smallvec![arg, best], node)",
+        test: KERNELS,
+    },
+    Fault {
+        what: "an unrolled sum of products rounds each product at fused levels",
+        file: "crates/broadloom-loops/src/nest/reductions.rs",
+        place: "node: FlatId) -> ValueId {\n        if ⟦self.flat.fused⟧ {",
+        new: "false",
+        test: KERNELS,
+    },
+    Fault {
+        what: "a reshape takes quotient and rest of the wrong size",
+        file: "crates/broadloom-loops/src/nest/reshape.rs",
+        place: "⟦self.op(Op::FloorDivide, smallvec![rest, size], node)⟧",
+        new: "rest",
+        test: KERNELS,
+    },
+    Fault {
+        what: "rows of a table with gaps are walked as one",
+        file: "crates/broadloom-loops/src/place/dense.rs",
+        place: "⟦across.is_one() && down == *row || across.is_zero() && down.is_zero()⟧",
+        new: "across.is_one() || across.is_zero() && down.is_zero()",
+        test: KERNELS,
+    },
+    Fault {
+        what: "a flipped join is cut at the places of the unflipped one",
+        file: "crates/broadloom-loops/src/pieces.rs",
+        place: "⟦index.start.sub(end)?.add(&Dim::ONE)?⟧",
+        new: "end.clone()",
+        test: KERNELS,
+    },
+    // Code generation.
+    Fault {
+        what: "masks are compared as if true were 1",
+        file: "crates/broadloom-jit/src/emit/ops.rs",
+        place: "⟦int.swap_args()⟧",
+        new: "int",
+        test: EMITTED,
+    },
+    Fault {
+        what: "products of bytes keep bits of their neighbours",
+        file: "crates/broadloom-jit/src/emit/ops.rs",
+        place: "⟦builder.ins().band(even, low)⟧",
+        new: "even",
+        test: EMITTED,
+    },
+    Fault {
+        what: "floats above the range of u8 become its half",
+        file: "crates/broadloom-jit/src/emit/casts.rs",
+        place: "⟦if to.is_signed_integer() { Narrowing::Signed } else { Narrowing::Unsigned }⟧",
+        new: "Narrowing::Signed",
+        test: EMITTED,
+    },
+    Fault {
+        what: "f64 becomes u32 by rounding to nearest",
+        file: "crates/broadloom-jit/src/emit/casts.rs",
+        place: "⟦builder.ins().band(above, one)⟧",
+        new: "builder.ins().band(above, zero)",
+        test: EMITTED,
+    },
+    Fault {
+        what: "sums of products are rounded twice at fused levels",
+        file: "crates/broadloom-jit/src/emit/reduce.rs",
+        place: "⟦self.fused && acc.dtype.is_float()⟧",
+        new: "false",
+        test: EMITTED,
+    },
+    Fault {
+        what: "the best of equal candidates is the last",
+        file: "crates/broadloom-jit/src/emit/reduce.rs",
+        place: "⟦self.op(Op::Less, &[candidate_index.clone(), best_index.clone()])⟧",
+        new: "self.op(Op::Greater, &[candidate_index.clone(), best_index.clone()])",
+        test: EMITTED,
+    },
+    Fault {
+        what: "an index out of range is not reported",
+        file: "crates/broadloom-jit/src/generate/scatter.rs",
+        place: "⟦self.report(bad, value, place, index, extent)⟧",
+        new: "()",
+        test: KERNELS,
+    },
+    Fault {
+        what: "negative indices are not counted from the end",
+        file: "crates/broadloom-jit/src/generate/address.rs",
+        place: "⟦self.ins().icmp_imm_s(IntCC::SignedLessThan, index, 0)⟧",
+        new: "self.ins().icmp_imm_s(IntCC::SignedLessThan, index, i64::MIN)",
+        test: KERNELS,
+    },
+    Fault {
+        what: "a block result is merged with itself",
+        file: "crates/broadloom-jit/src/generate/tree.rs",
+        place: "merging_ranks(count, state, |generator, rank, carried| {\n            let older = ⟦generator.read(counter, rank, 1)⟧;",
+        new: "carried.iter().cloned().collect()",
+        test: KERNELS,
+    },
+    Fault {
+        what: "a scan along several rows starts each row with the total of the first",
+        file: "crates/broadloom-jit/src/generate/scan.rs",
+        place: "⟦rows.iter().map(|row| load(self, row.address)).collect()⟧",
+        new: "rows.iter().map(|_| load(self, rows[0].address)).collect()",
+        test: KERNELS,
+    },
+    // The back end for wide vectors.
+    Fault {
+        what: "the maximum of a number and NaN is the number",
+        file: "crates/broadloom-jit/src/wide/select/floats.rs",
+        place: "&⟦[Arg::Def(target), both, none]⟧",
+        new: "[Arg::Def(target), both, both]",
+        test: WIDE,
+    },
+    Fault {
+        what: "large u64 lose the bit that makes halves round as the whole",
+        file: "crates/broadloom-jit/src/wide/select/floats.rs",
+        place: "&[Arg::Tied(low, x), ⟦Arg::Immediate(1)⟧]",
+        new: "Arg::Immediate(0)",
+        test: WIDE,
+    },
+    Fault {
+        what: "vector registers count as kept by calls",
+        file: "crates/broadloom-jit/src/wide/allocate.rs",
+        place: "integers.chain((0..⟦width.registers()⟧).map(vector))",
+        new: "width.registers() / 4",
+        test: WIDE,
+    },
+    Fault {
+        what: "what a loop changes is hoisted out of it",
+        file: "crates/broadloom-jit/src/wide/optimise.rs",
+        place: "⟦places.iter().find(|(place, _)| domtree.block_dominates(*place, home))⟧",
+        new: "places.first()",
+        test: WIDE,
+    },
+];
