@@ -3,7 +3,7 @@
 
 use crate::names::listed;
 use broadloom::{AnyArray, CheckedGraph, DType};
-use broadloom_arrow::{array_from_bytes, write_array};
+use broadloom_arrow::{RowGraph, array_from_bytes, write_array};
 use broadloom_text::Program;
 use datafusion_common::{DataFusionError, Result, exec_err, plan_err};
 use std::hash::{Hash, Hasher};
@@ -15,6 +15,10 @@ pub(crate) const ROWS: &str = "n";
 const MAGIC: [u8; 8] = *b"broadlm\x01";
 /// The most constant arrays of a definition, and the most axes of one.
 const MAX_COUNT: usize = 1 << 16;
+/// What follows: an expression, a program, or only the names of arguments.
+const EXPRESSION: usize = 0;
+const PROGRAM: usize = 1;
+const NAMES: usize = 2;
 
 /// What a function computes.
 #[derive(Clone)]
@@ -100,6 +104,23 @@ impl Definition {
 
     /// Reads a definition from another process, which may be hostile.
     pub(crate) fn read(bytes: &[u8]) -> Result<Definition> {
+        match Sent::read(bytes)? {
+            Sent::Definition(definition) => Ok(definition),
+            Sent::Names(_) => Err(damaged("it has neither an expression nor a program")),
+        }
+    }
+}
+
+/// What the bytes of a function hold.
+pub(crate) enum Sent {
+    Definition(Definition),
+    /// The names that the arguments stand for, once they are decided: all of a function whose expression is an argument.
+    Names(Option<Vec<String>>),
+}
+
+impl Sent {
+    /// Reads the bytes of a function from another process, which may be hostile.
+    pub(crate) fn read(bytes: &[u8]) -> Result<Sent> {
         let Some(rest) = bytes.strip_prefix(&MAGIC) else {
             return match bytes.starts_with(&MAGIC[..7]) {
                 true => exec_err!(
@@ -109,12 +130,20 @@ impl Definition {
             };
         };
         let mut reader = Reader(rest);
-        let definition = reader.definition();
-        let definition = definition.ok_or_else(|| damaged("its parts do not fit their lengths"))?;
+        let sent = reader.sent();
+        let sent = sent.ok_or_else(|| damaged("its parts do not fit their lengths"))?;
         match reader.0 {
-            [] => definition,
+            [] => sent,
             _ => Err(damaged("it is too long")),
         }
+    }
+
+    /// Returns the bytes of a function whose expression is an argument.
+    pub(crate) fn names(order: Option<&[String]>) -> Vec<u8> {
+        let mut writer = Writer(MAGIC.to_vec());
+        writer.number(NAMES);
+        writer.order(order);
+        writer.0
     }
 }
 
@@ -148,37 +177,48 @@ impl std::fmt::Debug for Definition {
 }
 
 fn written(source: &Source, constants: &[(String, AnyArray)], order: Option<&[String]>) -> Vec<u8> {
-    let mut bytes = MAGIC.to_vec();
-    let number = |bytes: &mut Vec<u8>, number: usize| bytes.extend_from_slice(&(number as u64).to_le_bytes());
-    let text = |bytes: &mut Vec<u8>, text: &str| {
-        number(bytes, text.len());
-        bytes.extend_from_slice(text.as_bytes());
-    };
+    let mut writer = Writer(MAGIC.to_vec());
     match source {
         Source::Expression(expression) => {
-            number(&mut bytes, 0);
-            text(&mut bytes, expression);
+            writer.number(EXPRESSION);
+            writer.bytes(expression.as_bytes());
         }
-        Source::Program { text: program, rows, .. } => {
-            number(&mut bytes, 1);
-            text(&mut bytes, program);
-            text(&mut bytes, rows);
+        Source::Program { text, rows, .. } => {
+            writer.number(PROGRAM);
+            writer.bytes(text.as_bytes());
+            writer.bytes(rows.as_bytes());
         }
     }
-    number(&mut bytes, order.map_or(0, |order| order.len() + 1));
-    order.into_iter().flatten().for_each(|name| text(&mut bytes, name));
-    number(&mut bytes, constants.len());
+    writer.order(order);
+    writer.number(constants.len());
     for (name, array) in constants {
-        text(&mut bytes, name);
-        text(&mut bytes, array.dtype().name());
-        number(&mut bytes, array.shape().len());
-        array.shape().iter().for_each(|size| number(&mut bytes, *size));
+        writer.bytes(name.as_bytes());
+        writer.bytes(array.dtype().name().as_bytes());
+        writer.number(array.shape().len());
+        array.shape().iter().for_each(|size| writer.number(*size));
         let mut elements = Vec::new();
         write_array(array, &mut elements);
-        number(&mut bytes, elements.len());
-        bytes.extend_from_slice(&elements);
+        writer.bytes(&elements);
     }
-    bytes
+    writer.0
+}
+
+struct Writer(Vec<u8>);
+
+impl Writer {
+    fn number(&mut self, number: usize) {
+        self.0.extend_from_slice(&(number as u64).to_le_bytes());
+    }
+
+    fn bytes(&mut self, bytes: &[u8]) {
+        self.number(bytes.len());
+        self.0.extend_from_slice(bytes);
+    }
+
+    fn order(&mut self, order: Option<&[String]>) {
+        self.number(order.map_or(0, |order| order.len() + 1));
+        order.into_iter().flatten().for_each(|name| self.bytes(name.as_bytes()));
+    }
 }
 
 struct Reader<'a>(&'a [u8]);
@@ -205,25 +245,34 @@ impl<'a> Reader<'a> {
         std::str::from_utf8(self.bytes()?).ok()
     }
 
+    /// The inner `None` says that the names are not decided.
+    fn order(&mut self) -> Option<Option<Vec<String>>> {
+        match self.count()? {
+            0 => Some(None),
+            count => (1..count).map(|_| Some(self.text()?.to_owned())).collect::<Option<_>>().map(Some),
+        }
+    }
+
     /// `None` if the parts do not fit; an error if the program is not valid.
-    fn definition(&mut self) -> Option<Result<Definition>> {
+    fn sent(&mut self) -> Option<Result<Sent>> {
         let source = match self.number()? {
-            0 => Source::Expression(self.text()?.into()),
-            1 => {
+            EXPRESSION => Source::Expression(self.text()?.into()),
+            PROGRAM => {
                 let (text, rows) = (self.text()?, self.text()?.to_owned());
                 let graph = Program::parse("program", text).and_then(|program| program.resolve());
                 let graph = match graph {
                     Ok(graph) => graph,
                     Err(mistakes) => return Some(Err(damaged(&format!("\n{mistakes:#}")))),
                 };
+                if let Err(error) = RowGraph::new(&graph, &rows) {
+                    return Some(Err(damaged(&error.to_string())));
+                }
                 Source::Program { text: text.into(), graph, rows }
             }
+            NAMES => return Some(Ok(Sent::Names(self.order()?))),
             _ => return None,
         };
-        let order = match self.count()? {
-            0 => None,
-            count => Some((1..count).map(|_| Some(self.text()?.to_owned())).collect::<Option<Vec<_>>>()?),
-        };
+        let order = self.order()?;
         let count = self.count()?;
         let mut definition = Definition::new(source, Vec::new(), order);
         for _ in 0..count {
@@ -237,7 +286,7 @@ impl<'a> Reader<'a> {
                 Err(error) => return Some(Err(error)),
             };
         }
-        Some(Ok(definition))
+        Some(Ok(Sent::Definition(definition)))
     }
 }
 

@@ -39,6 +39,10 @@
 //! and run on the engine's own threads. The 1,024 most recently used plans are kept, with at most 64 MiB of code and
 //! constants.
 //!
+//! # Other processes
+//!
+//! [`wire`] writes functions as bytes, for plans that travel to a cluster.
+//!
 //! # Nulls
 //!
 //! A result is null where a column is null. An aggregate leaves out rows with a null in any column, and is null
@@ -51,6 +55,7 @@ mod definition;
 mod names;
 mod plan;
 mod scalar;
+pub mod wire;
 
 pub use aggregate::TensorAggregate;
 pub use scalar::{Broadloom, TensorFunction, broadloom};

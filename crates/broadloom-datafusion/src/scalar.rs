@@ -205,7 +205,7 @@ impl TensorFunction {
         Ok(TensorFunction::of(name, Definition::program(program, rows)))
     }
 
-    fn of(name: &str, definition: Definition) -> TensorFunction {
+    pub(crate) fn of(name: &str, definition: Definition) -> TensorFunction {
         let signature = Signature::user_defined(Volatility::Immutable);
         TensorFunction { name: name.to_owned(), definition, signature }
     }

@@ -1,0 +1,129 @@
+//! What a user types.
+
+use broadloom_sql::Address;
+use clap::{Args, Parser, Subcommand};
+use std::net::IpAddr;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+const EXAMPLES: &str = "\
+Examples:
+  broadloom-sql \"SELECT broadloom('hypot(x, y)', x, y) AS r FROM t\" t=points.parquet
+  broadloom-sql \"SELECT k, broadloom_agg('mean(x) / std(x)', x) FROM t GROUP BY k\" t=parts/ -o r.csv
+  broadloom-sql scheduler
+  broadloom-sql executor --scheduler 127.0.0.1:50050
+  broadloom-sql --cluster 127.0.0.1:50050 \"SELECT count(*) FROM t\" t=/data/points.parquet";
+
+/// Run SQL with tensor expressions on Parquet, CSV and Arrow files
+#[derive(Parser)]
+#[command(
+    name = "broadloom-sql",
+    version,
+    args_conflicts_with_subcommands = true,
+    subcommand_negates_reqs = true
+)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Option<Command>,
+    #[command(flatten)]
+    pub(crate) query: QueryArgs,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    /// Run the scheduler of a cluster
+    Scheduler(SchedulerArgs),
+    /// Run an executor of a cluster
+    Executor(ExecutorArgs),
+}
+
+#[derive(Args)]
+pub(crate) struct QueryArgs {
+    /// A query in SQL, which calls broadloom(expression, columns..) and broadloom_agg(expression, columns..)
+    #[arg(required = true)]
+    pub(crate) sql: Option<String>,
+    /// Tables: the files (.parquet, .csv, .arrow), or directories of such files
+    #[arg(value_name = "NAME=PATH")]
+    pub(crate) tables: Vec<Table>,
+    /// Run the query on the cluster of this scheduler, whose executors read the same files
+    #[arg(long, value_name = "HOST:PORT")]
+    pub(crate) cluster: Option<Address>,
+    /// Write the result to this file (.parquet, .csv, .arrow)
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// Maximum number of rows to print
+    #[arg(long, value_name = "NUMBER", default_value_t = 100, conflicts_with = "output")]
+    pub(crate) rows: usize,
+    /// Show no progress
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct SchedulerArgs {
+    /// Address to bind to; whoever reaches it can read every file that the cluster reads
+    #[arg(long, value_name = "IP", default_value = "127.0.0.1")]
+    pub(crate) bind: IpAddr,
+    /// Port; 0 chooses a free one
+    #[arg(long, default_value_t = 50050)]
+    pub(crate) port: u16,
+}
+
+#[derive(Args)]
+pub(crate) struct ExecutorArgs {
+    /// The scheduler to serve
+    #[arg(long, value_name = "HOST:PORT")]
+    pub(crate) scheduler: Address,
+    /// Address to bind to; whoever reaches it can read every file that the executor reads
+    #[arg(long, value_name = "IP", default_value = "127.0.0.1")]
+    pub(crate) bind: IpAddr,
+    /// Host under which other processes reach the executor; by default the address of --bind
+    #[arg(long)]
+    pub(crate) host: Option<String>,
+    /// Port for results; the next one is for tasks [default: two free ports]
+    #[arg(long)]
+    pub(crate) port: Option<u16>,
+    /// Number of tasks at a time [default: the number of processors]
+    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u16).range(1..))]
+    pub(crate) threads: Option<u16>,
+}
+
+/// A table: `points=points.parquet`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Table {
+    pub(crate) name: String,
+    pub(crate) path: PathBuf,
+}
+
+impl FromStr for Table {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Table, String> {
+        match text.split_once('=') {
+            Some((name, path)) if !name.is_empty() && !path.is_empty() => {
+                Ok(Table { name: name.to_owned(), path: path.into() })
+            }
+            _ => Err(format!(
+                "`{text}` does not name a table: write its name in the query and its path, like t={text}"
+            )),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn arguments_are_consistent() {
+        Cli::command().debug_assert();
+        assert!(Cli::try_parse_from(["broadloom-sql"]).is_err());
+        assert!(Cli::try_parse_from(["broadloom-sql", "scheduler"]).is_ok_and(|cli| cli.command.is_some()));
+        let cli = Cli::try_parse_from(["broadloom-sql", "SELECT 1", "t=a=b.csv"]).unwrap();
+        assert_eq!(cli.query.tables, [Table { name: "t".to_owned(), path: "a=b.csv".into() }]);
+        let error = Cli::try_parse_from(["broadloom-sql", "SELECT 1", "a.csv"]).err().unwrap().to_string();
+        assert!(error.contains("like t=a.csv"), "{error}");
+    }
+}

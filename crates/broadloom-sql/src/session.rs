@@ -1,0 +1,122 @@
+//! Sessions, and tables from files.
+
+use crate::codec::{LogicalCodec, PhysicalCodec};
+use crate::{Address, Format, MESSAGE_BYTES};
+use ballista_core::extension::{SessionConfigExt, SessionStateExt};
+use datafusion::common::{DataFusionError, Result, TableReference, plan_err};
+use datafusion::datasource::file_format::FileFormat;
+use datafusion::datasource::file_format::arrow::ArrowFormat;
+use datafusion::datasource::file_format::csv::CsvFormat;
+use datafusion::datasource::file_format::parquet::ParquetFormat;
+use datafusion::datasource::listing::{ListingOptions, ListingTable, ListingTableConfig, ListingTableUrl};
+use datafusion::execution::{SessionState, SessionStateBuilder};
+use datafusion::prelude::{SessionConfig, SessionContext};
+use datafusion_proto::logical_plan::LogicalExtensionCodec;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Makes a session that computes in this process.
+///
+/// # Errors
+/// Returns an error if the functions cannot be registered.
+pub fn embedded() -> Result<SessionContext> {
+    with_functions(SessionContext::new())
+}
+
+/// Makes a session that computes on a cluster. The first query connects to it.
+///
+/// # Errors
+/// Returns an error if the functions cannot be registered.
+pub fn remote(scheduler: &Address) -> Result<SessionContext> {
+    remote_with_codec(scheduler, Arc::new(LogicalCodec::default()))
+}
+
+/// Makes a session that computes on a cluster, and sends plans through a codec that wraps [`LogicalCodec`] for functions
+/// and tables of one's own. The servers of the cluster must know them too.
+///
+/// # Errors
+/// Returns an error if the functions cannot be registered.
+pub fn remote_with_codec(
+    scheduler: &Address,
+    codec: Arc<dyn LogicalExtensionCodec>,
+) -> Result<SessionContext> {
+    let config = cluster_config().with_ballista_logical_extension_codec(codec);
+    let state: SessionState = SessionStateBuilder::new().with_default_features().with_config(config).build();
+    let state = state.upgrade_for_ballista(format!("http://{scheduler}"))?;
+    with_functions(SessionContext::new_with_state(state))
+}
+
+/// Functions are registered last, because a session that is made for a cluster replaces those that it has.
+fn with_functions(mut context: SessionContext) -> Result<SessionContext> {
+    broadloom_datafusion::register(&mut context)?;
+    Ok(context)
+}
+
+/// The configuration of sessions on a cluster, which all of its processes share.
+pub(crate) fn cluster_config() -> SessionConfig {
+    SessionConfig::new_with_ballista()
+        .with_ballista_grpc_client_max_message_size(MESSAGE_BYTES)
+        .with_ballista_logical_extension_codec(Arc::new(LogicalCodec::default()))
+        .with_ballista_physical_extension_codec(Arc::new(PhysicalCodec::default()))
+}
+
+/// Adds a table from a file, or from all files of one format in a directory. On a cluster, every executor reads the
+/// files under this absolute path.
+///
+/// # Errors
+/// Returns an error if the path does not exist, its format is not known, or its schema cannot be read.
+pub async fn add_table(context: &SessionContext, name: &str, path: impl AsRef<Path>) -> Result<()> {
+    let path = path.as_ref();
+    let example = example_of(path)?;
+    let extension = example.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
+    let format: Arc<dyn FileFormat> = match Format::of(&example)? {
+        Format::Parquet => Arc::new(ParquetFormat::default()),
+        Format::Csv => Arc::new(CsvFormat::default().with_has_header(true)),
+        Format::Ipc => Arc::new(ArrowFormat),
+    };
+    let absolute = std::fs::canonicalize(path)?;
+    let Some(absolute) = absolute.to_str() else {
+        return plan_err!("the path `{}` is not valid UTF-8: rename it", path.display());
+    };
+    let slash = if path.is_dir() { "/" } else { "" };
+    let url = ListingTableUrl::parse(format!("{absolute}{slash}"))?;
+    let state = context.state();
+    let options = ListingOptions::new(format)
+        .with_file_extension(format!(".{extension}"))
+        .with_session_config_options(state.config());
+    let schema = options.infer_schema(&state, &url).await.map_err(|error| unreadable(path, &error))?;
+    let config = ListingTableConfig::new(url).with_listing_options(options).with_schema(schema);
+    // A bare reference keeps the case of the name, and dots in it.
+    context.register_table(TableReference::bare(name), Arc::new(ListingTable::try_new(config)?))?;
+    Ok(())
+}
+
+fn unreadable(path: &Path, error: &DataFusionError) -> DataFusionError {
+    DataFusionError::Execution(format!("cannot read `{}`: {error}", path.display()))
+}
+
+/// Returns a path that tells the format: of a directory, its first file.
+fn example_of(path: &Path) -> Result<PathBuf> {
+    if !path.exists() {
+        return plan_err!("there is no file or directory `{}`", path.display());
+    }
+    if !path.is_dir() {
+        return Ok(path.to_owned());
+    }
+    let files = std::fs::read_dir(path)?.map(|entry| Ok(entry?.path()));
+    let mut files: Vec<PathBuf> = files.collect::<Result<_>>()?;
+    files.retain(|file| Format::of(file).is_ok());
+    files.sort();
+    let Some(first) = files.first() else {
+        return plan_err!("the directory `{}` has no .parquet, .csv or .arrow file", path.display());
+    };
+    if let Some(other) = files.iter().find(|file| file.extension() != first.extension()) {
+        return plan_err!(
+            "the directory `{}` has files of several formats, `{}` and `{}`: keep each in a directory of its own",
+            path.display(),
+            first.display(),
+            other.display()
+        );
+    }
+    Ok(first.clone())
+}

@@ -1,0 +1,129 @@
+//! Real processes: a scheduler, executors, and clients.
+#![allow(dead_code, reason = "each suite uses a part")]
+
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+pub const PROGRAM: &str = env!("CARGO_BIN_EXE_broadloom-sql");
+
+/// A process that ends with the test.
+pub struct Process(pub Child);
+
+impl Process {
+    /// Starts the program, and waits for its first line, which servers write when they are ready.
+    pub fn server(arguments: &[&str]) -> (Process, String) {
+        let mut child = Command::new(PROGRAM).args(arguments).stderr(Stdio::piped()).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stderr.take().unwrap()).read_line(&mut line).unwrap();
+        (Process(child), line)
+    }
+
+    /// Sends a signal by name: `INT`, `KILL`.
+    pub fn signal(&self, name: &str) {
+        let sent = Command::new("kill").args([&format!("-{name}"), &self.0.id().to_string()]).status();
+        assert!(sent.unwrap().success());
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+pub struct Cluster {
+    pub scheduler: Process,
+    pub executors: Vec<Process>,
+    pub address: String,
+}
+
+impl Cluster {
+    /// Starts a scheduler and executors with a thread each, and waits until it knows them.
+    pub fn start(executors: usize) -> Cluster {
+        let (scheduler, line) = Process::server(&["scheduler", "--port", "0"]);
+        let address = line.trim().strip_prefix("scheduler listening on ").expect(&line).to_owned();
+        let mut cluster = Cluster { scheduler, executors: Vec::new(), address };
+        (0..executors).for_each(|_| cluster.add());
+        cluster
+    }
+
+    pub fn add(&mut self) {
+        let (executor, line) = Process::server(&["executor", "--threads", "1", "--scheduler", &self.address]);
+        assert!(line.starts_with("executor with 1 threads"), "{line}");
+        self.executors.push(executor);
+    }
+
+    /// Runs a query on the cluster.
+    pub fn query(&self, sql: &str, more: &[&str]) -> Output {
+        query(&[&["--cluster", &self.address, sql], more].concat())
+    }
+
+    /// Starts a query on the cluster.
+    pub fn start_query(&self, sql: &str, more: &[&str]) -> Process {
+        let command = &mut Command::new(PROGRAM);
+        command.args(["--cluster", &self.address, sql]).args(more);
+        Process(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap())
+    }
+
+    /// Checks that the cluster answers a query.
+    pub fn assert_serves(&self) {
+        let start = Instant::now();
+        let answer = printed(&self.query("SELECT 40 + 2 AS answer", &[]));
+        assert!(answer.contains("42"), "{answer}");
+        assert!(start.elapsed() < Duration::from_secs(30), "{:?}", start.elapsed());
+    }
+}
+
+/// Runs the program.
+pub fn query(arguments: &[&str]) -> Output {
+    Command::new(PROGRAM).args(arguments).output().unwrap()
+}
+
+/// Returns what a successful run printed.
+pub fn printed(output: &Output) -> String {
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// Returns the message of a run that failed with an exit code.
+pub fn message(output: &Output, code: i32) -> String {
+    let message = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(code), "{message}");
+    message
+}
+
+/// Returns the output of a process, which must end within some seconds.
+pub fn ended_within(mut process: Process, seconds: u64) -> Output {
+    let start = Instant::now();
+    loop {
+        if let Some(status) = process.0.try_wait().unwrap() {
+            let mut output = Output { status, stdout: Vec::new(), stderr: Vec::new() };
+            use std::io::Read;
+            process.0.stdout.take().unwrap().read_to_end(&mut output.stdout).unwrap();
+            process.0.stderr.take().unwrap().read_to_end(&mut output.stderr).unwrap();
+            return output;
+        }
+        assert!(start.elapsed() < Duration::from_secs(seconds), "the process runs longer than {seconds} s");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+/// Writes Parquet files of `rows` rows each, of id, k, x (every seventh is null), y and whole numbers i, of which some
+/// are 0. Returns the argument for the table `t`.
+pub fn points(directory: &Path, files: usize, rows: usize) -> String {
+    for file in 0..files {
+        let (first, last) = (file * rows, (file + 1) * rows - 1);
+        let sql = format!(
+            "SELECT value AS id, value % 5 AS k, value % 1000 AS i,
+                CASE WHEN value % 7 = 6 THEN NULL ELSE CAST(value AS DOUBLE) / 3 - 1000 END AS x,
+                CAST(value % 1009 AS DOUBLE) / 7 AS y
+             FROM generate_series({first}, {last})"
+        );
+        let path = directory.join(format!("part{file}.parquet"));
+        printed(&query(&[&sql, "-o", path.to_str().unwrap()]));
+    }
+    format!("t={}", directory.display())
+}

@@ -1,0 +1,177 @@
+//! Faults on a cluster of real processes: what a user sees, and that the cluster serves the next query.
+
+mod common;
+
+use ballista_core::serde::protobuf::scheduler_grpc_client::SchedulerGrpcClient;
+use ballista_core::serde::protobuf::{ExecuteQueryParams, execute_query_params};
+use broadloom_sql::codec::LogicalCodec;
+use broadloom_sql::session;
+use common::{Cluster, Process, ended_within, message, points, printed, query};
+use datafusion::arrow::datatypes::SchemaRef;
+use datafusion::catalog::TableProvider;
+use datafusion::common::{Result, TableReference};
+use datafusion::execution::TaskContext;
+use datafusion::logical_expr::{Extension, LogicalPlan, ScalarUDF};
+use datafusion_proto::logical_plan::LogicalExtensionCodec;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A query that computes for 0.2 ms or more for each row. Its result does not depend on the order of sums.
+const LONG: &str =
+    "SELECT count(*) AS c FROM t WHERE broadloom('sum(sin(y[:, None] + arange(40000)), axis=1)', y) > 0";
+
+/// Waits until executors compute a query, which has started.
+fn under_way(client: &mut Process) {
+    std::thread::sleep(Duration::from_secs(2));
+    assert!(client.0.try_wait().unwrap().is_none(), "the query ended too early for the test");
+}
+
+#[test]
+fn tasks_of_a_killed_executor_move_and_a_cluster_without_executors_says_so() {
+    let directory = tempfile::tempdir().unwrap();
+    let table = points(directory.path(), 4, 20_000);
+    let mut cluster = Cluster::start(2);
+    let mut client = cluster.start_query(LONG, &[&table]);
+    under_way(&mut client);
+    cluster.executors[0].signal("KILL");
+    // The other executor takes over and computes all.
+    let retried = printed(&ended_within(client, 200));
+    assert_eq!(retried, printed(&cluster.query(LONG, &[&table])));
+    cluster.assert_serves();
+
+    let mut client = cluster.start_query(LONG, &[&table]);
+    under_way(&mut client);
+    cluster.executors[1].signal("KILL");
+    let lost = message(&ended_within(client, 30), 1);
+    assert!(lost.contains("executor"), "{lost}");
+    cluster.add();
+    cluster.assert_serves();
+}
+
+#[test]
+fn ctrl_c_cancels_everywhere() {
+    let directory = tempfile::tempdir().unwrap();
+    let table = points(directory.path(), 4, 200_000);
+    let cluster = Cluster::start(2);
+    let output = directory.path().join("r.csv");
+    let mut client = cluster.start_query(LONG, &[&table, "-o", output.to_str().unwrap()]);
+    under_way(&mut client);
+    client.signal("INT");
+    assert!(message(&ended_within(client, 20), 130).contains("cancelled"));
+    // Each executor has one thread: they serve again only because they stopped.
+    cluster.assert_serves();
+    let files = std::fs::read_dir(directory.path()).unwrap().count();
+    assert_eq!(files, 4, "nothing is left of the result");
+}
+
+#[test]
+fn an_error_in_a_row_and_mistakes_in_a_query() {
+    let directory = tempfile::tempdir().unwrap();
+    let table = points(directory.path(), 2, 2000);
+    let cluster = Cluster::start(2);
+    let divided = "SELECT sum(broadloom('1000 // i', i)) FROM t";
+    let local = message(&query(&[divided, &table]), 1);
+    let remote = message(&cluster.query(divided, &[&table]), 1);
+    assert!(local.contains("1000 // i") && local.contains("zero"), "{local}");
+    assert_eq!(remote, local);
+    cluster.assert_serves();
+
+    // Mistakes are found before anything is sent.
+    let wrong = "SELECT broadloom('sqroot(x)', x) FROM t";
+    let found = message(&cluster.query(wrong, &[&table]), 2);
+    assert!(found.starts_with("error[") && found.contains("sqroot(x)"), "{found}");
+    assert_eq!(found, message(&query(&[wrong, &table]), 2));
+}
+
+/// A codec that damages the definitions of functions.
+#[derive(Debug)]
+struct Damaging {
+    codec: LogicalCodec,
+    damage: fn(&mut Vec<u8>),
+}
+
+impl LogicalExtensionCodec for Damaging {
+    fn try_decode(&self, bytes: &[u8], inputs: &[LogicalPlan], context: &TaskContext) -> Result<Extension> {
+        self.codec.try_decode(bytes, inputs, context)
+    }
+
+    fn try_encode(&self, node: &Extension, bytes: &mut Vec<u8>) -> Result<()> {
+        self.codec.try_encode(node, bytes)
+    }
+
+    fn try_decode_table_provider(
+        &self,
+        bytes: &[u8],
+        table: &TableReference,
+        schema: SchemaRef,
+        context: &TaskContext,
+    ) -> Result<Arc<dyn TableProvider>> {
+        self.codec.try_decode_table_provider(bytes, table, schema, context)
+    }
+
+    fn try_encode_table_provider(
+        &self,
+        table: &TableReference,
+        provider: Arc<dyn TableProvider>,
+        bytes: &mut Vec<u8>,
+    ) -> Result<()> {
+        self.codec.try_encode_table_provider(table, provider, bytes)
+    }
+
+    fn try_encode_udf(&self, function: &ScalarUDF, bytes: &mut Vec<u8>) -> Result<()> {
+        self.codec.try_encode_udf(function, bytes)?;
+        (self.damage)(bytes);
+        Ok(())
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn damaged_plans_and_plans_of_other_versions() {
+    let directory = tempfile::tempdir().unwrap();
+    let table = points(directory.path(), 1, 100);
+    let cluster = Cluster::start(1);
+    let damages: [(fn(&mut Vec<u8>), &str); 3] = [
+        (|bytes| bytes.truncate(bytes.len() - 3), "is damaged"),
+        (|bytes| bytes[7] += 1, "another version of Broadloom: run the same version everywhere"),
+        (|bytes| *bytes = b"\xff\xff\xff".to_vec(), "is not one of Broadloom's"),
+    ];
+    for (damage, expected) in damages {
+        let codec = Damaging { codec: LogicalCodec::default(), damage };
+        let context = session::remote_with_codec(&cluster.address.parse().unwrap(), Arc::new(codec)).unwrap();
+        session::add_table(&context, "t", table.trim_start_matches("t=")).await.unwrap();
+        let sent = context.sql("SELECT broadloom('sqrt(y)', y) FROM t").await.unwrap();
+        let error = sent.collect().await.unwrap_err().to_string();
+        assert!(error.contains(expected), "{error}");
+        cluster.assert_serves();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn bytes_that_are_no_plan_are_refused() {
+    let cluster = Cluster::start(1);
+    let mut client = SchedulerGrpcClient::connect(format!("http://{}", cluster.address)).await.unwrap();
+    for bytes in [b"SELECT 1".to_vec(), vec![0xff; 1000], vec![0x0a; 100_000]] {
+        let mut request = tonic::Request::new(ExecuteQueryParams {
+            query: Some(execute_query_params::Query::LogicalPlan(bytes)),
+            session_id: "hostile".to_owned(),
+            operation_id: "hostile".to_owned(),
+            settings: Vec::new(),
+        });
+        ballista_core::version::insert_version_header(request.metadata_mut());
+        let refused = client.execute_query_push(request).await.unwrap_err();
+        assert!(refused.message().contains("Could not parse plan"), "{refused}");
+        cluster.assert_serves();
+    }
+}
+
+#[test]
+fn a_client_without_a_scheduler_or_executors_does_not_wait_in_silence() {
+    let cluster = Cluster::start(0);
+    let waiting = cluster.start_query("SELECT 1", &[]);
+    let alone = message(&ended_within(waiting, 40), 1);
+    assert!(alone.contains(&format!("broadloom-sql executor --scheduler {}", cluster.address)), "{alone}");
+    let address = cluster.address.clone();
+    drop(cluster);
+    let nobody = Process::server(&["--cluster", &address, "SELECT 1"]).1;
+    assert!(nobody.contains("start one with `broadloom-sql scheduler`"), "{nobody}");
+}

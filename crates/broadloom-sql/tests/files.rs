@@ -1,0 +1,76 @@
+//! Files in and out, in one process and on a cluster.
+
+mod common;
+
+use common::{Cluster, message, printed, query};
+
+const ROWS: &str = "SELECT value AS id, value / 8.0 AS x, 'a, b' AS s FROM generate_series(1, 3)";
+const READ: &str = "SELECT id, broadloom('x * 2', x) AS r, s FROM t ORDER BY id";
+
+const PRINTED: &str = "\
++----+------+------+
+| id | r    | s    |
++----+------+------+
+| 1  | 0.25 | a, b |
+| 2  | 0.5  | a, b |
+| 3  | 0.75 | a, b |
++----+------+------+
+";
+
+#[test]
+fn each_format_is_written_and_read() {
+    let directory = tempfile::tempdir().unwrap();
+    let cluster = Cluster::start(1);
+    for name in ["a.parquet", "b.csv", "c.arrow", "d.ipc", "e.feather"] {
+        let path = directory.path().join(name);
+        let path = path.to_str().unwrap();
+        printed(&query(&[ROWS, "-o", path]));
+        let table = format!("t={path}");
+        assert_eq!(printed(&query(&[READ, &table])), PRINTED, "{name}");
+        assert_eq!(printed(&cluster.query(READ, &[&table])), PRINTED, "{name} on a cluster");
+    }
+    let table = format!("t={}", directory.path().display());
+    let mixed = message(&query(&[READ, &table]), 2);
+    assert!(mixed.contains("files of several formats") && mixed.contains("b.csv"), "{mixed}");
+}
+
+#[test]
+fn results_without_rows_and_long_results() {
+    let directory = tempfile::tempdir().unwrap();
+    for name in ["a.parquet", "b.csv", "c.arrow"] {
+        let path = directory.path().join(name);
+        printed(&query(&["SELECT 1 AS id, 2.5 AS x WHERE false", "-o", path.to_str().unwrap()]));
+        let table = format!("t={}", path.display());
+        let read = printed(&query(&["SELECT id, x FROM t", &table]));
+        assert!(read.contains("| id | x |") && read.lines().count() <= 4, "{read}");
+    }
+    let few = printed(&query(&["SELECT * FROM generate_series(1, 10)", "--rows", "3"]));
+    assert!(few.contains("| 3 ") && !few.contains("| 4 ") && few.contains("--rows NUMBER"), "{few}");
+    let all = printed(&query(&["SELECT * FROM generate_series(1, 3)", "--rows", "3"]));
+    assert!(all.contains("| 3 ") && !all.contains("more rows"), "{all}");
+}
+
+#[test]
+fn mistakes_in_arguments_and_files() {
+    let directory = tempfile::tempdir().unwrap();
+    let at = |name: &str| directory.path().join(name).display().to_string();
+    for (table, expected) in [
+        (at("missing.parquet"), "there is no file or directory"),
+        (at(""), "has no .parquet, .csv or .arrow file"),
+        ("Cargo.toml".to_owned(), "use .parquet, .csv or .arrow"),
+    ] {
+        let found = message(&query(&["SELECT 1", &format!("t={table}")]), 2);
+        assert!(found.contains(expected), "{found}");
+    }
+    std::fs::write(at("damaged.parquet"), "PAR1 and no more").unwrap();
+    let found = message(&query(&["SELECT * FROM t", &format!("t={}", at("damaged.parquet"))]), 1);
+    assert!(found.contains("cannot read") && found.contains("damaged.parquet"), "{found}");
+    let found = message(&query(&["SELECT 1", "-o", &at("r.txt")]), 2);
+    assert!(found.contains("use .parquet, .csv or .arrow"), "{found}");
+    let found = message(&query(&["SELECT [1, 2] AS v", "-o", &at("r.csv")]), 1);
+    assert!(found.contains("CSV cannot hold") && found.contains("`v`"), "{found}");
+    let found = message(&query(&["SELECT 1", "--cluster", "localhost"]), 2);
+    assert!(found.contains("like 127.0.0.1:50050"), "{found}");
+    // Nothing of a result that failed is left.
+    assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 1);
+}

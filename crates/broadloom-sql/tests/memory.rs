@@ -1,0 +1,31 @@
+//! The memory of an executor does not grow with the table.
+#![cfg(target_os = "linux")]
+
+mod common;
+
+use common::{Cluster, Process, points, printed};
+
+/// The most memory that a process had so far, in bytes.
+fn peak(process: &Process) -> usize {
+    let status = std::fs::read_to_string(format!("/proc/{}/status", process.0.id())).unwrap();
+    let line = status.lines().find(|line| line.starts_with("VmHWM:")).unwrap();
+    line.split_whitespace().nth(1).unwrap().parse::<usize>().unwrap() << 10
+}
+
+#[test]
+fn an_executor_holds_batches_and_not_the_table() {
+    const ROWS: usize = 500_000;
+    const FILES: usize = 8;
+    let directory = tempfile::tempdir().unwrap();
+    let table = points(directory.path(), FILES, ROWS);
+    let first = format!("{}/part0.parquet", table);
+    let cluster = Cluster::start(1);
+    let sum = "SELECT sum(broadloom('sqrt(x*x + y*y)', x, y)) AS s FROM t";
+    printed(&cluster.query(sum, &[&first]));
+    let before = peak(&cluster.executors[0]);
+    printed(&cluster.query(sum, &[&table]));
+    let grown = peak(&cluster.executors[0]) - before;
+    // The columns x and y and the result.
+    let whole = 3 * size_of::<f64>() * ROWS * FILES;
+    assert!(grown < whole / 2, "{} MiB more than for one file", grown >> 20);
+}
