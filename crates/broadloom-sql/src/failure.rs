@@ -38,7 +38,41 @@ impl Failure {
         };
         match text.trim_start() {
             framed if framed.starts_with("error") => framed.to_owned(),
-            plain => format!("error: {plain}"),
+            plain => quoted(plain).unwrap_or_else(|| format!("error: {plain}")),
         }
+    }
+}
+
+/// Returns a message of Broadloom inside of another one. Clusters report errors of tasks as Rust prints them for debugging.
+fn quoted(text: &str) -> Option<String> {
+    let start = text.find("\"error[")? + 1;
+    let mut message = String::new();
+    let mut chars = text[start..].chars();
+    loop {
+        match chars.next()? {
+            '"' => return Some(message),
+            '\\' => message.push(match chars.next()? {
+                'n' => '\n',
+                't' => '\t',
+                other => other,
+            }),
+            other => message.push(other),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_of_tasks_are_unpacked() {
+        let message = "error[R001]: \"a\\b\"\n  --> expression:1:1";
+        let task = DataFusionError::Execution(message.to_owned());
+        let job = DataFusionError::Execution(format!("Job 1 failed: {task:?}"));
+        assert_eq!(Failure(job).text(), message);
+        assert_eq!(Failure(task).text(), message);
+        let lost = DataFusionError::Execution("Job 1 failed: no executor".to_owned());
+        assert_eq!(Failure(lost).text(), "error: Job 1 failed: no executor");
     }
 }

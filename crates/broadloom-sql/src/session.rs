@@ -81,9 +81,7 @@ pub async fn add_table(context: &SessionContext, name: &str, path: impl AsRef<Pa
     let slash = if path.is_dir() { "/" } else { "" };
     let url = ListingTableUrl::parse(format!("{absolute}{slash}"))?;
     let state = context.state();
-    let options = ListingOptions::new(format)
-        .with_file_extension(format!(".{extension}"))
-        .with_session_config_options(state.config());
+    let options = ListingOptions::new(format).with_file_extension(format!(".{extension}"));
     let schema = options.infer_schema(&state, &url).await.map_err(|error| unreadable(path, &error))?;
     let config = ListingTableConfig::new(url).with_listing_options(options).with_schema(schema);
     // A bare reference keeps the case of the name, and dots in it.

@@ -69,11 +69,14 @@ fn an_error_in_a_row_and_mistakes_in_a_query() {
     let directory = tempfile::tempdir().unwrap();
     let table = points(directory.path(), 2, 2000);
     let cluster = Cluster::start(2);
-    let divided = "SELECT sum(broadloom('1000 // i', i)) FROM t";
-    let local = message(&query(&[divided, &table]), 1);
-    let remote = message(&cluster.query(divided, &[&table]), 1);
-    assert!(local.contains("1000 // i") && local.contains("zero"), "{local}");
-    assert_eq!(remote, local);
+    let taken = "SELECT sum(broadloom('arange(900)[i]', i)) FROM t";
+    let local = message(&query(&[taken, &table]), 1);
+    let remote = message(&cluster.query(taken, &[&table]), 1);
+    for found in [local, remote] {
+        assert!(found.starts_with("error[R001]: `take`: the index at ["), "{found}");
+        assert!(found.contains(" 1 | arange(900)[i]\n   | ^^^^^^^^^^^^^^\n"), "{found}");
+        assert!(found.contains("but the axis has 900 elements"), "{found}");
+    }
     cluster.assert_serves();
 
     // Mistakes are found before anything is sent.

@@ -1,4 +1,5 @@
 //! Tables and queries for the tests.
+#![allow(dead_code, reason = "each suite uses a part")]
 
 use datafusion::arrow::array::{
     Array, ArrayRef, FixedSizeListArray, Float32Array, Float64Array, Int64Array, RecordBatch, StringArray,
