@@ -74,6 +74,10 @@ fn elements_in_another_arrangement() {
     of_vector("repeat(x, n)", 2, &[1.0, 1.0, 2.0, 2.0]);
     of_vector("tile(x, 2)", 2, &[1.0, 2.0, 1.0, 2.0]);
     of_vector("tile(x, (n, 1))", 2, &[1.0, 2.0, 1.0, 2.0]);
+    of_vector("digitize(x, [3, 2, 1])", 4, &[2.0, 1.0, 0.0, 0.0]);
+    of_vector("digitize(x, [3, 2, 1], right=True)", 4, &[3.0, 2.0, 1.0, 0.0]);
+    of_vector("digitize(x, arange(20)[::-1])", 3, &[18.0, 17.0, 16.0]);
+    of_vector("digitize(x, arange(20)[::-1], right=True)", 3, &[19.0, 18.0, 17.0]);
     of_vector("pad(x, (1, 2), 'edge')", 2, &[1.0, 1.0, 2.0, 2.0, 2.0]);
     of_vector("x.pad(2, 'reflect')", 3, &[3.0, 2.0, 1.0, 2.0, 3.0, 2.0, 1.0]);
     of_vector("pad(x, 1, mode='symmetric')", 3, &[1.0, 1.0, 2.0, 3.0, 3.0]);
@@ -167,7 +171,7 @@ fn arguments_that_mean_nothing() {
         ("roll(x, (1, 2, 3), axis=(0, 1))", "`roll` needs one shift, or one for each axis"),
         ("moveaxis(x, (0, 1), 0)", "`moveaxis` needs one destination"),
         ("pad(x, ((1, 1), (1, 1), (1, 1)))", "`pad` needs the widths before and after each axis"),
-        ("pad(x, 1, 'mirror')", "supports the modes 'constant', 'edge', 'reflect', 'symmetric' and 'wrap'"),
+        ("pad(x, 1, 'mirror')", "takes 'constant', 'edge', 'reflect', 'symmetric' or 'wrap' as `mode`"),
         ("diagonal(x)", "`diagonal` needs to know which of the two sizes is smaller"),
         ("vander(x, 2)", "`vander` needs the operand to have rank 1, not 2"),
         ("vander(x[0], 65)", "`vander` supports 0 to 64 columns"),

@@ -34,6 +34,10 @@ macro_rules! define_storage {
                 match dtype { $(DType::$variant => Ok(Storage::$variant(reserve(count)?)),)* }
             }
 
+            fn empty(dtype: DType) -> Storage {
+                match dtype { $(DType::$variant => Storage::$variant(Vec::new()),)* }
+            }
+
             /// Returns a pointer to the first element.
             pub(crate) fn as_ptr(&self) -> *const u8 {
                 match self { $(Storage::$variant(vec) => vec.as_ptr().cast(),)* }
@@ -89,6 +93,15 @@ impl Storage {
     /// Returns the elements, if they are of type `T`.
     pub(crate) fn as_slice<T: Element>(&self) -> Option<&[T]> {
         self.as_any().downcast_ref::<Vec<T>>().map(Vec::as_slice)
+    }
+
+    /// Creates a storage of elements.
+    pub(crate) fn of<T: Element>(elements: Vec<T>) -> Storage {
+        let mut storage = Storage::empty(T::DTYPE);
+        if let Some(vec) = storage.as_any_mut().downcast_mut::<Vec<T>>() {
+            *vec = elements;
+        }
+        storage
     }
 
     /// Returns the elements, if they are of type `T`; otherwise the storage itself.

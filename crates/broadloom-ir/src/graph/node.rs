@@ -2,7 +2,7 @@
 
 use super::{Sort, TopK};
 use crate::dim::Dim;
-use crate::dtype::Scalar;
+use crate::dtype::{DType, Scalar};
 use crate::ids::{ExprId, InputId};
 use crate::ops::Op;
 use crate::reduce::ReduceOp;
@@ -185,6 +185,18 @@ impl Node {
             Node::Take { table, indices, .. } => smallvec![*table, *indices],
             Node::Search { table, values, .. } => smallvec![*table, *values],
             Node::Scan { operand, initial, .. } => std::iter::once(*operand).chain(*initial).collect(),
+        }
+    }
+
+    /// Returns whether the node itself can fail on data: an index or a group out of range, an integer raised to a
+    /// negative power. `dtype` returns the dtypes of operands.
+    pub fn can_fail(&self, dtype: impl Fn(ExprId) -> DType) -> bool {
+        match self {
+            Node::Take { .. } | Node::Segment { .. } => true,
+            Node::Elementwise { op, operands } => {
+                operands.first().is_some_and(|operand| op.can_fail(dtype(*operand)))
+            }
+            _ => false,
         }
     }
 

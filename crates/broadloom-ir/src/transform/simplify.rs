@@ -303,11 +303,7 @@ impl Known {
             let expr = ExprId::new(index);
             let node = graph.node(expr);
             let operands = node.operands();
-            let fails = match node {
-                Node::Take { .. } | Node::Segment { .. } => true,
-                Node::Elementwise { op, operands } => op.can_fail(graph.dtype(operands[0])),
-                _ => false,
-            };
+            let fails = node.can_fail(|operand| graph.dtype(operand));
             let constant = match node {
                 Node::Constant(value) => Some(*value),
                 Node::View { operand, .. } => self.constant(*operand),

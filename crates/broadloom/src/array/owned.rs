@@ -306,6 +306,20 @@ impl AnyArray {
     }
 }
 
+impl<T: Element> From<Array<T>> for AnyArray {
+    /// Forgets the dtype at compile time, without copying.
+    ///
+    /// ```
+    /// use broadloom::{AnyArray, Array, DType};
+    /// let array = AnyArray::from(Array::new(vec![1i32, 2], &[2])?);
+    /// assert_eq!((array.dtype(), array.as_slice::<i32>()), (DType::I32, Some([1, 2].as_slice())));
+    /// # Ok::<(), broadloom::LayoutError>(())
+    /// ```
+    fn from(array: Array<T>) -> Self {
+        AnyArray { storage: Storage::of(array.data), shape: array.shape }
+    }
+}
+
 impl fmt::Debug for AnyArray {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}{:?}", self.dtype(), self.shape)

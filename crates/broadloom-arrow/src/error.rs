@@ -1,0 +1,139 @@
+//! What is wrong with columns, and what to do about it.
+
+use arrow_schema::{ArrowError, DataType};
+use broadloom::diagnostics::Diagnostics;
+use broadloom::{BindError, CallError, CompileError, LayoutError, OutOfMemory, OutputError, RunError};
+use thiserror::Error;
+
+/// The reason why an expression cannot be computed on columns.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum ColumnError {
+    /// A column has a type whose values are not numbers.
+    #[error("column `{column}` has the type {found}, which is not a tensor of numbers: {help}")]
+    Unsupported {
+        /// The column.
+        column: String,
+        /// Its type.
+        found: DataType,
+        /// What to type.
+        help: String,
+    },
+    /// An expression has a result of a dtype that Arrow does not have.
+    #[error("`{output}` has the dtype bf16, which Arrow does not have: write `.astype(f32)` behind it")]
+    Bf16 {
+        /// The output.
+        output: String,
+    },
+    /// A result has more elements in a row than Arrow can count.
+    #[error("`{output}` has more than {} elements in a row, the most that Arrow can count", i32::MAX)]
+    TooWide {
+        /// The output.
+        output: String,
+    },
+    /// An input has no column.
+    #[error("there is no column `{input}`; the columns are {}", known.join(", "))]
+    Missing {
+        /// The input.
+        input: String,
+        /// The known columns.
+        known: Vec<String>,
+    },
+    /// A column does not have the dtype or the number of axes of its input.
+    #[error("column `{column}` is {found}, but the program declares {wanted}: cast the column")]
+    Type {
+        /// The column.
+        column: String,
+        /// The type of the column.
+        found: String,
+        /// The declaration.
+        wanted: String,
+    },
+    /// An array that was bound to an input does not have the sizes that the columns give.
+    #[error(
+        "the array `{input}` is {found}, but with these columns it has to be {wanted}: pass columns that fit it"
+    )]
+    Constant {
+        /// The input.
+        input: String,
+        /// The type of the array.
+        found: String,
+        /// The type that fits.
+        wanted: String,
+    },
+    /// Columns have different numbers of rows.
+    #[error("column `{column}` has {found} rows, but the others have {wanted}: pass columns of one table")]
+    Rows {
+        /// The column.
+        column: String,
+        /// The number of rows of the other columns.
+        wanted: usize,
+        /// Its number of rows.
+        found: usize,
+    },
+    /// No input has rows.
+    #[error("no input has the leading axis `{rows}`: declare one like `input x: f32[{rows}]`")]
+    NoRows {
+        /// The name of the size of the rows.
+        rows: String,
+    },
+    /// Some results have rows and others are totals, so they have no common length.
+    #[error("`{output}` is a total, but other results have one value for each row: compute them separately")]
+    Lengths {
+        /// The total.
+        output: String,
+    },
+    /// A size is not known before the program runs.
+    #[error("the size of `{output}` follows from none of the columns: declare it with a number")]
+    Size {
+        /// The output.
+        output: String,
+    },
+    /// An expression cannot be an aggregate.
+    #[error("`{op}` cannot be part of an aggregate: {reason}")]
+    NotAggregate {
+        /// The operation.
+        op: String,
+        /// The reason, and what to do.
+        reason: String,
+    },
+    /// The bytes of an aggregate's state are not those of this aggregate.
+    #[error("the state of an aggregate is damaged or of another version: {what}")]
+    State {
+        /// What is wrong.
+        what: &'static str,
+    },
+    /// The kernel does not compile.
+    #[error(transparent)]
+    Compile(#[from] CompileError),
+    /// A helper graph does not fit: a bug in Broadloom.
+    #[error(transparent)]
+    Graph(#[from] Diagnostics),
+    /// Sizes do not fit, or the data have no result. Rows count from the start of the columns.
+    #[error(transparent)]
+    Call(#[from] CallError),
+    /// A result does not have its type: a bug in Broadloom.
+    #[error(transparent)]
+    Output(#[from] OutputError),
+    /// An array does not have the elements of its shape: a bug in Broadloom.
+    #[error(transparent)]
+    Layout(#[from] LayoutError),
+    /// Not enough memory.
+    #[error(transparent)]
+    Memory(#[from] OutOfMemory),
+    /// Arrow refuses an array.
+    #[error(transparent)]
+    Arrow(#[from] ArrowError),
+}
+
+impl From<BindError> for ColumnError {
+    fn from(error: BindError) -> Self {
+        ColumnError::Call(CallError::Bind(error))
+    }
+}
+
+impl From<RunError> for ColumnError {
+    fn from(error: RunError) -> Self {
+        ColumnError::Call(CallError::Run(error))
+    }
+}

@@ -1,0 +1,64 @@
+//! Broadloom over Apache Arrow: columns with nulls are the tensors of expressions, in and out without copies.
+//!
+//! ```
+//! use arrow_array::{ArrayRef, Float32Array, RecordBatch};
+//! use broadloom::CompileOptions;
+//! use broadloom_arrow::{RowGraph, RowKernel};
+//! use std::sync::Arc;
+//! let graph = broadloom_text::compile_expr("sqrt(x*x + y*y)", &["x: f32[n]", "y: f32[n]"])?;
+//! let kernel = RowKernel::new(&RowGraph::new(&graph, "n")?, &CompileOptions::default())?;
+//!
+//! let x: ArrayRef = Arc::new(Float32Array::from(vec![Some(3.0), None]));
+//! let y: ArrayRef = Arc::new(Float32Array::from(vec![4.0, 1.0]));
+//! let lengths = kernel.run_batch(&RecordBatch::try_from_iter([("x", x), ("y", y)])?, &[])?;
+//! let expected: ArrayRef = Arc::new(Float32Array::from(vec![Some(5.0), None]));
+//! assert_eq!(lengths.column(0), &expected);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Columns
+//!
+//! | Arrow | tensor | copied |
+//! | --- | --- | --- |
+//! | `Int8` to `Int64`, `UInt8` to `UInt64`, `Float16`, `Float32`, `Float64` | `[n]` of that dtype | never |
+//! | `Boolean` | `bool[n]` | unpacked from bits, at most 65,536 rows at a time where rows do not mix; results are packed |
+//! | `FixedSizeList<T, d>`, also nested | `[n, d]` | never |
+//! | `arrow.fixed_shape_tensor` | `[n, ..shape]` | never |
+//! | all others | refused, with the type to cast to | |
+//!
+//! Slices of arrays are columns like any other. Results are columns again: `[n, d]` is a fixed-size list, and rows with
+//! more axes are `arrow.fixed_shape_tensor`.
+//!
+//! # Nulls
+//!
+//! Validity stays outside the graph. Kernels never see a bitmap, so there is one kernel for columns with and without
+//! nulls, and no branch for a row.
+//!
+//! * A row of a result is null where a column that this result depends on is null. A row of a list with a null
+//!   element is a null row.
+//! * If rows do not mix and no operation can fail on data, kernels compute all rows, null ones among them, and the result
+//!   gets the bitwise `and` of the bitmaps. No row changes a bit of another.
+//! * If an operation can fail (an index out of range, an integer to a negative power), or if rows mix, the rows without
+//!   nulls are copied together first, and results are spread to their places afterwards. So a null row never raises an
+//!   error, and reductions over rows skip it: `count`, `mean` and `var` count the rows that are there, as in SQL. A batch
+//!   without nulls is not copied.
+//! * In an [`Aggregate`], a row with a null in any column is left out, as in SQL's `corr(x, y)`. Without rows the result is
+//!   null.
+#![forbid(unsafe_code)]
+
+mod aggregate;
+mod bytes;
+mod centred;
+mod column;
+mod error;
+mod graph;
+mod kernel;
+mod types;
+
+pub use aggregate::{Aggregate, State};
+pub use bytes::{array_from_bytes, write_array};
+pub use column::Column;
+pub use error::ColumnError;
+pub use graph::{Mixing, RowGraph};
+pub use kernel::RowKernel;
+pub use types::ColumnType;

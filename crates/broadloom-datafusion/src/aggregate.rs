@@ -1,0 +1,311 @@
+//! Aggregates: a value for each group of rows.
+
+use crate::definition::Definition;
+use crate::plan::{Plan, Use, planning};
+use crate::scalar::{declared_types, expression_of, joined};
+use arrow_array::ArrayRef;
+use arrow_array::cast::AsArray;
+use arrow_schema::{DataType, Field, FieldRef};
+use broadloom::{AnyArray, CheckedGraph};
+use broadloom_arrow::{Column, RowGraph, State};
+use datafusion_common::{Result, ScalarValue, exec_err, plan_err};
+use datafusion_expr::expr::{AggregateFunction, AggregateFunctionParams};
+use datafusion_expr::function::{AccumulatorArgs, AggregateFunctionSimplification, StateFieldsArgs};
+use datafusion_expr::planner::{ExprPlanner, PlannerResult, RawAggregateExpr};
+use datafusion_expr::utils::{AggregateOrderSensitivity, format_state_name};
+use datafusion_expr::{
+    Accumulator, AggregateUDF, AggregateUDFImpl, Expr, Signature, Volatility, lit, udaf_default_display_name,
+    udaf_default_human_display, udaf_default_schema_name,
+};
+use std::fmt;
+use std::sync::Arc;
+
+/// The name of the aggregate whose first argument is an expression.
+pub(crate) const BROADLOOM_AGG: &str = "broadloom_agg";
+
+/// An expression or a program as an aggregate: `broadloom_agg('mean(x) / std(x)', x)`.
+///
+/// Its states are the partial results that running in chunks keeps, so partitions merge. Rows with a null in any
+/// column are left out, and without rows the result is null. The order of sums depends on the partitions.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct TensorAggregate {
+    name: String,
+    definition: Definition,
+    /// Whether the definition is an expression that calls show.
+    is_expression: bool,
+    signature: Signature,
+}
+
+impl TensorAggregate {
+    /// Takes an expression, whose names are the columns as in [`Broadloom`](crate::Broadloom).
+    pub fn expression(text: &str) -> TensorAggregate {
+        TensorAggregate::of(BROADLOOM_AGG, Definition::expression(text), true)
+    }
+
+    /// Takes a program whose rows have the size `n`.
+    ///
+    /// # Errors
+    /// Returns the errors of [`TensorAggregate::over`].
+    pub fn new(name: &str, program: &CheckedGraph) -> Result<TensorAggregate> {
+        TensorAggregate::over(name, program, "n")
+    }
+
+    /// Takes a program and the name of the size of its rows: inputs with this leading axis are the arguments, in the
+    /// order of declaration. All other inputs need [constants](TensorAggregate::with_constant).
+    ///
+    /// # Errors
+    /// Returns an error if no input has such an axis.
+    pub fn over(name: &str, program: &CheckedGraph, rows: &str) -> Result<TensorAggregate> {
+        RowGraph::new(program, rows).map_err(planning)?;
+        Ok(TensorAggregate::of(name, Definition::program(program, rows), false))
+    }
+
+    fn of(name: &str, definition: Definition, is_expression: bool) -> TensorAggregate {
+        let signature = Signature::user_defined(Volatility::Immutable);
+        TensorAggregate { name: name.to_owned(), definition, is_expression, signature }
+    }
+
+    /// Binds an array to an input of a program.
+    ///
+    /// # Errors
+    /// Returns an error if there is no such input, or if it has another dtype or number of axes.
+    pub fn with_constant(self, input: &str, array: impl Into<AnyArray>) -> Result<TensorAggregate> {
+        let definition = self.definition.with_constant(input, array.into())?;
+        Ok(TensorAggregate { definition, ..self })
+    }
+
+    /// Returns a call of the aggregate, for the DataFrame API.
+    ///
+    /// ```
+    /// use broadloom_datafusion::TensorAggregate;
+    /// use datafusion_expr::col;
+    /// let ratio = TensorAggregate::expression("mean(x) / std(x)").call(vec![col("x")]);
+    /// assert_eq!(ratio.to_string(), "broadloom_agg(Utf8(\"mean(x) / std(x)\"), x)");
+    /// ```
+    pub fn call(&self, arguments: Vec<Expr>) -> Expr {
+        AggregateUDF::from(self.clone()).call(arguments)
+    }
+
+    /// Returns the aggregate as bytes, for [`TensorAggregate::from_bytes`] in another process.
+    pub fn as_bytes(&self) -> &[u8] {
+        self.definition.as_bytes()
+    }
+
+    /// Reads an aggregate from another process.
+    ///
+    /// # Errors
+    /// Returns an error if the bytes are damaged or were written by another version.
+    pub fn from_bytes(name: &str, bytes: &[u8]) -> Result<TensorAggregate> {
+        let definition = Definition::read(bytes)?;
+        Ok(TensorAggregate::of(name, definition, name == BROADLOOM_AGG))
+    }
+
+    /// Returns the parameters of a call as a user writes them.
+    fn written(&self, params: &AggregateFunctionParams) -> AggregateFunctionParams {
+        let mut params = params.clone();
+        if self.is_expression {
+            params.args.insert(0, lit(self.definition.text()));
+        }
+        params
+    }
+
+    fn plan(&self, fields: &[FieldRef]) -> Result<Arc<Plan>> {
+        Plan::of(&self.definition, fields, Use::Aggregate)
+    }
+}
+
+impl AggregateUDFImpl for TensorAggregate {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn schema_name(&self, params: &AggregateFunctionParams) -> Result<String> {
+        udaf_default_schema_name(self, &self.written(params))
+    }
+
+    fn human_display(&self, params: &AggregateFunctionParams) -> Result<String> {
+        udaf_default_human_display(self, &self.written(params))
+    }
+
+    fn display_name(&self, params: &AggregateFunctionParams) -> Result<String> {
+        udaf_default_display_name(self, &self.written(params))
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn return_type(&self, _: &[DataType]) -> Result<DataType> {
+        plan_err!("the type of `{}` depends on its columns", self.name)
+    }
+
+    fn return_field(&self, fields: &[FieldRef]) -> Result<FieldRef> {
+        Ok(Arc::new(self.plan(fields)?.field(&self.name)?))
+    }
+
+    fn coerce_types(&self, types: &[DataType]) -> Result<Vec<DataType>> {
+        declared_types(&self.definition, types)
+    }
+
+    fn order_sensitivity(&self) -> AggregateOrderSensitivity {
+        AggregateOrderSensitivity::Insensitive
+    }
+
+    fn simplify(&self) -> Option<AggregateFunctionSimplification> {
+        if self.definition.order.is_some() {
+            return None;
+        }
+        let this = self.clone();
+        Some(Box::new(move |mut call, info| {
+            let order = crate::scalar::decided(&this.definition, &call.params.args, info)?;
+            let definition = this.definition.with_order(order);
+            call.func = Arc::new(AggregateUDF::from(TensorAggregate { definition, ..this.clone() }));
+            Ok(Expr::AggregateFunction(call))
+        }))
+    }
+
+    fn state_fields(&self, args: StateFieldsArgs) -> Result<Vec<FieldRef>> {
+        let name = format_state_name(args.name, "state");
+        Ok(vec![Arc::new(Field::new(name, DataType::Binary, true))])
+    }
+
+    fn accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn Accumulator>> {
+        if args.is_distinct {
+            return plan_err!(
+                "`{}` does not take DISTINCT: select the distinct rows in a subquery",
+                self.name
+            );
+        }
+        let plan = self.plan(args.expr_fields)?;
+        let fields = args.expr_fields.to_vec();
+        Ok(Box::new(Group {
+            plan,
+            fields,
+            result: args.return_field.data_type().clone(),
+            state: State::default(),
+        }))
+    }
+}
+
+/// The rows of a group so far.
+struct Group {
+    plan: Arc<Plan>,
+    fields: Vec<FieldRef>,
+    /// The type of the result.
+    result: DataType,
+    state: State,
+}
+
+impl fmt::Debug for Group {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Group({} rows)", self.state.rows())
+    }
+}
+
+impl Accumulator for Group {
+    fn update_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
+        let plan = self.plan.clone();
+        let mut columns = Vec::with_capacity(values.len());
+        for ((value, field), (name, _)) in values.iter().zip(&self.fields).zip(&plan.arguments) {
+            let column = Column::new(field, value).map_err(|error| plan.failed(error))?;
+            columns.push((name.clone(), column));
+        }
+        let aggregate = plan.aggregate()?;
+        aggregate.update(&mut self.state, &columns).map_err(|error| plan.failed(error))
+    }
+
+    fn evaluate(&mut self) -> Result<ScalarValue> {
+        let results = self.plan.aggregate()?.finish(&self.state).map_err(|error| self.plan.failed(error))?;
+        match results {
+            Some(results) => ScalarValue::try_from_array(&joined(&self.result, results)?, 0),
+            None => ScalarValue::try_from(&self.result),
+        }
+    }
+
+    fn size(&self) -> usize {
+        size_of::<Group>() + self.state.bytes()
+    }
+
+    fn state(&mut self) -> Result<Vec<ScalarValue>> {
+        let mut bytes = Vec::new();
+        self.plan.aggregate()?.write(&self.state, &mut bytes);
+        Ok(vec![ScalarValue::Binary(Some(bytes))])
+    }
+
+    fn merge_batch(&mut self, states: &[ArrayRef]) -> Result<()> {
+        let Some(states) = states.first().and_then(|states| states.as_binary_opt::<i32>()) else {
+            return exec_err!("the states of an aggregate are not bytes");
+        };
+        let aggregate = self.plan.aggregate()?;
+        for bytes in states.iter().flatten() {
+            let other = aggregate.read(bytes).map_err(|error| self.plan.failed(error))?;
+            aggregate.merge(&mut self.state, other).map_err(|error| self.plan.failed(error))?;
+        }
+        Ok(())
+    }
+}
+
+/// `broadloom_agg` as SQL finds it by name. The planner replaces each call by the aggregate of its expression.
+#[derive(Debug, PartialEq, Eq, Hash)]
+pub(crate) struct BroadloomAgg {
+    signature: Signature,
+}
+
+impl Default for BroadloomAgg {
+    fn default() -> Self {
+        BroadloomAgg { signature: Signature::variadic_any(Volatility::Immutable) }
+    }
+}
+
+impl AggregateUDFImpl for BroadloomAgg {
+    fn name(&self) -> &str {
+        BROADLOOM_AGG
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn return_type(&self, _: &[DataType]) -> Result<DataType> {
+        plan_err!(
+            "`{BROADLOOM_AGG}` is planned from SQL after `broadloom_datafusion::register`; in Rust, write \
+             `TensorAggregate::expression(..).call(..)`"
+        )
+    }
+
+    fn accumulator(&self, _: AccumulatorArgs) -> Result<Box<dyn Accumulator>> {
+        exec_err!("`{BROADLOOM_AGG}` was not planned: call `broadloom_datafusion::register`")
+    }
+}
+
+/// Replaces calls of `broadloom_agg` in SQL by the aggregate of their expression.
+#[derive(Debug)]
+pub(crate) struct Planner;
+
+impl ExprPlanner for Planner {
+    fn plan_aggregate(&self, call: RawAggregateExpr) -> Result<PlannerResult<RawAggregateExpr>> {
+        if call.func.name() != BROADLOOM_AGG || call.func.inner().is::<TensorAggregate>() {
+            return Ok(PlannerResult::Original(call));
+        }
+        let literal = match call.args.first() {
+            Some(Expr::Literal(literal, _)) => Some(literal),
+            _ => None,
+        };
+        let aggregate = TensorAggregate::expression(expression_of(BROADLOOM_AGG, literal)?);
+        if call.distinct {
+            return plan_err!(
+                "`{BROADLOOM_AGG}` does not take DISTINCT: select the distinct rows in a subquery"
+            );
+        }
+        if !call.order_by.is_empty() {
+            return plan_err!(
+                "`{BROADLOOM_AGG}` does not take ORDER BY: the order of rows changes no result"
+            );
+        }
+        let RawAggregateExpr { args, filter, null_treatment, .. } = call;
+        let args = args.into_iter().skip(1).collect();
+        let func = Arc::new(AggregateUDF::from(aggregate));
+        let call = AggregateFunction::new_udf(func, args, false, filter, Vec::new(), null_treatment);
+        Ok(PlannerResult::Planned(Expr::AggregateFunction(call)))
+    }
+}

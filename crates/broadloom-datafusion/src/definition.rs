@@ -1,0 +1,294 @@
+//! What a function computes: an expression or a program, with constant arrays. Two functions are equal if their
+//! definitions have the same bytes; the same bytes travel to other processes.
+
+use crate::names::listed;
+use broadloom::{AnyArray, CheckedGraph, DType};
+use broadloom_arrow::{array_from_bytes, write_array};
+use broadloom_text::Program;
+use datafusion_common::{DataFusionError, Result, exec_err, plan_err};
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+
+/// The name of the size of the rows in expressions.
+pub(crate) const ROWS: &str = "n";
+/// What definitions start with; the last byte is the version.
+const MAGIC: [u8; 8] = *b"broadlm\x01";
+/// The most constant arrays of a definition, and the most axes of one.
+const MAX_COUNT: usize = 1 << 16;
+
+/// What a function computes.
+#[derive(Clone)]
+pub(crate) struct Definition {
+    pub(crate) source: Source,
+    pub(crate) constants: Vec<(String, AnyArray)>,
+    /// The names that the arguments stand for, once they are decided.
+    pub(crate) order: Option<Vec<String>>,
+    /// The definition as bytes, which identify it.
+    bytes: Arc<[u8]>,
+}
+
+/// The text of a function.
+#[derive(Debug, Clone)]
+pub(crate) enum Source {
+    /// An expression whose inputs are the arguments, with their types.
+    Expression(Arc<str>),
+    /// A program that declares its inputs.
+    Program {
+        /// The printed graph.
+        text: Arc<str>,
+        graph: CheckedGraph,
+        /// The name of the size of the rows.
+        rows: String,
+    },
+}
+
+impl Definition {
+    pub(crate) fn expression(text: &str) -> Definition {
+        Definition::new(Source::Expression(text.into()), Vec::new(), None)
+    }
+
+    pub(crate) fn program(graph: &CheckedGraph, rows: &str) -> Definition {
+        let text = broadloom_text::print(graph).into();
+        let source = Source::Program { text, graph: graph.clone(), rows: rows.to_owned() };
+        Definition::new(source, Vec::new(), None)
+    }
+
+    fn new(source: Source, constants: Vec<(String, AnyArray)>, order: Option<Vec<String>>) -> Definition {
+        let bytes = written(&source, &constants, order.as_deref()).into();
+        Definition { source, constants, order, bytes }
+    }
+
+    /// Decides which names the arguments stand for.
+    pub(crate) fn with_order(&self, order: Vec<String>) -> Definition {
+        Definition::new(self.source.clone(), self.constants.clone(), Some(order))
+    }
+
+    /// Binds an array to an input of the program.
+    pub(crate) fn with_constant(&self, name: &str, array: AnyArray) -> Result<Definition> {
+        let Source::Program { graph, .. } = &self.source else {
+            return plan_err!("an expression has no constants: write a program, and bind `{name}` to it");
+        };
+        let Some(input) = graph.inputs().iter().find(|input| *input.name == *name) else {
+            let known = graph.inputs().iter().map(|input| &*input.name);
+            return plan_err!("the program has no input `{name}`; it has {}", listed(known));
+        };
+        if input.dtype != array.dtype() || input.shape.rank() != array.shape().len() {
+            let (found, wanted) = (array.dtype(), input.dtype);
+            return plan_err!(
+                "`{name}` is declared as {wanted} with {} axes, but the array is {found} with {}",
+                input.shape.rank(),
+                array.shape().len()
+            );
+        }
+        let mut constants = self.constants.clone();
+        constants.retain(|(known, _)| known != name);
+        constants.push((name.to_owned(), array));
+        Ok(Definition::new(self.source.clone(), constants, self.order.clone()))
+    }
+
+    /// Returns the text of the expression or program.
+    pub(crate) fn text(&self) -> &str {
+        match &self.source {
+            Source::Expression(text) | Source::Program { text, .. } => text,
+        }
+    }
+
+    /// Returns the bytes, for other processes and as an identity.
+    pub(crate) fn as_bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// Reads a definition from another process, which may be hostile.
+    pub(crate) fn read(bytes: &[u8]) -> Result<Definition> {
+        let Some(rest) = bytes.strip_prefix(&MAGIC) else {
+            return match bytes.starts_with(&MAGIC[..7]) {
+                true => exec_err!(
+                    "a function was sent by another version of Broadloom: run the same version everywhere"
+                ),
+                false => exec_err!("the definition of a function is not one of Broadloom's"),
+            };
+        };
+        let mut reader = Reader(rest);
+        let definition = reader.definition();
+        let definition = definition.ok_or_else(|| damaged("its parts do not fit their lengths"))?;
+        match reader.0 {
+            [] => definition,
+            _ => Err(damaged("it is too long")),
+        }
+    }
+}
+
+fn damaged(what: &str) -> DataFusionError {
+    DataFusionError::Execution(format!("the definition of a function is damaged: {what}"))
+}
+
+impl PartialEq for Definition {
+    fn eq(&self, other: &Self) -> bool {
+        self.bytes == other.bytes
+    }
+}
+
+impl Eq for Definition {}
+
+impl Hash for Definition {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.bytes.hash(state);
+    }
+}
+
+impl std::fmt::Debug for Definition {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{:?}", self.text())?;
+        let constants = self.constants.iter().map(|(name, array)| format!("{name}: {array:?}"));
+        match constants.collect::<Vec<_>>().as_slice() {
+            [] => Ok(()),
+            constants => write!(f, " with {}", constants.join(", ")),
+        }
+    }
+}
+
+fn written(source: &Source, constants: &[(String, AnyArray)], order: Option<&[String]>) -> Vec<u8> {
+    let mut bytes = MAGIC.to_vec();
+    let number = |bytes: &mut Vec<u8>, number: usize| bytes.extend_from_slice(&(number as u64).to_le_bytes());
+    let text = |bytes: &mut Vec<u8>, text: &str| {
+        number(bytes, text.len());
+        bytes.extend_from_slice(text.as_bytes());
+    };
+    match source {
+        Source::Expression(expression) => {
+            number(&mut bytes, 0);
+            text(&mut bytes, expression);
+        }
+        Source::Program { text: program, rows, .. } => {
+            number(&mut bytes, 1);
+            text(&mut bytes, program);
+            text(&mut bytes, rows);
+        }
+    }
+    number(&mut bytes, order.map_or(0, |order| order.len() + 1));
+    order.into_iter().flatten().for_each(|name| text(&mut bytes, name));
+    number(&mut bytes, constants.len());
+    for (name, array) in constants {
+        text(&mut bytes, name);
+        text(&mut bytes, array.dtype().name());
+        number(&mut bytes, array.shape().len());
+        array.shape().iter().for_each(|size| number(&mut bytes, *size));
+        let mut elements = Vec::new();
+        write_array(array, &mut elements);
+        number(&mut bytes, elements.len());
+        bytes.extend_from_slice(&elements);
+    }
+    bytes
+}
+
+struct Reader<'a>(&'a [u8]);
+
+impl<'a> Reader<'a> {
+    fn number(&mut self) -> Option<usize> {
+        let (number, rest) = self.0.split_first_chunk::<8>()?;
+        self.0 = rest;
+        usize::try_from(u64::from_le_bytes(*number)).ok()
+    }
+
+    fn count(&mut self) -> Option<usize> {
+        self.number().filter(|count| *count <= MAX_COUNT)
+    }
+
+    fn bytes(&mut self) -> Option<&'a [u8]> {
+        let length = self.number()?;
+        let (bytes, rest) = self.0.split_at_checked(length)?;
+        self.0 = rest;
+        Some(bytes)
+    }
+
+    fn text(&mut self) -> Option<&'a str> {
+        std::str::from_utf8(self.bytes()?).ok()
+    }
+
+    /// `None` if the parts do not fit; an error if the program is not valid.
+    fn definition(&mut self) -> Option<Result<Definition>> {
+        let source = match self.number()? {
+            0 => Source::Expression(self.text()?.into()),
+            1 => {
+                let (text, rows) = (self.text()?, self.text()?.to_owned());
+                let graph = Program::parse("program", text).and_then(|program| program.resolve());
+                let graph = match graph {
+                    Ok(graph) => graph,
+                    Err(mistakes) => return Some(Err(damaged(&format!("\n{mistakes:#}")))),
+                };
+                Source::Program { text: text.into(), graph, rows }
+            }
+            _ => return None,
+        };
+        let order = match self.count()? {
+            0 => None,
+            count => Some((1..count).map(|_| Some(self.text()?.to_owned())).collect::<Option<Vec<_>>>()?),
+        };
+        let count = self.count()?;
+        let mut definition = Definition::new(source, Vec::new(), order);
+        for _ in 0..count {
+            let (name, dtype) = (self.text()?, self.text()?);
+            let dtype = DType::ALL.iter().copied().find(|known| known.name() == dtype)?;
+            let rank = self.count()?;
+            let shape: Vec<usize> = (0..rank).map(|_| self.number()).collect::<Option<_>>()?;
+            let array = array_from_bytes(dtype, &shape, self.bytes()?)?;
+            definition = match definition.with_constant(name, array) {
+                Ok(definition) => definition,
+                Err(error) => return Some(Err(error)),
+            };
+        }
+        Some(Ok(definition))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use broadloom::Array;
+
+    fn nearest() -> Definition {
+        let text = "input obs: f32[n, 2]; input codes: f32[k, 2]
+            argmin(sum((obs[:, None] - codes) ** 2, axis=-1), axis=1)";
+        let graph = Program::parse("nearest", text).unwrap().resolve().unwrap();
+        let codes = Array::new(vec![0.5f32, 1.0, 2.0, 4.0], &[2, 2]).unwrap();
+        Definition::program(&graph, "n").with_constant("codes", codes.into()).unwrap()
+    }
+
+    #[test]
+    fn definitions_come_back() {
+        for definition in [
+            nearest(),
+            nearest().with_order(vec!["obs".to_owned()]),
+            Definition::expression("x + 'é'"),
+            Definition::expression("").with_order(Vec::new()),
+        ] {
+            let again = Definition::read(definition.as_bytes()).unwrap();
+            assert_eq!(again, definition);
+            assert_eq!(again.order, definition.order);
+            assert_eq!(format!("{again:?}"), format!("{definition:?}"));
+        }
+        assert_ne!(nearest(), Definition::expression(nearest().text()));
+    }
+
+    #[test]
+    fn damaged_definitions_are_refused() {
+        let good = nearest().as_bytes().to_vec();
+        for end in 0..good.len() {
+            assert!(Definition::read(&good[..end]).is_err(), "{end} bytes");
+        }
+        assert!(Definition::read(&[good.as_slice(), &[0]].concat()).is_err());
+        // Some changes, as in the elements of the array, give another valid definition; none may panic.
+        for position in 0..good.len() {
+            for bit in 0..8 {
+                let mut bytes = good.clone();
+                bytes[position] ^= 1 << bit;
+                if let Ok(other) = Definition::read(&bytes) {
+                    assert_ne!(other, nearest(), "bit {bit} of byte {position}");
+                }
+            }
+        }
+        let mut other = good;
+        other[7] += 1;
+        assert!(Definition::read(&other).unwrap_err().to_string().contains("another version"));
+    }
+}

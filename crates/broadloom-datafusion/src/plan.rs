@@ -1,0 +1,288 @@
+//! Definitions with the types of their arguments: checked while a query is planned, compiled when it first runs, and
+//! kept for the whole process.
+
+use crate::cache::Cache;
+use crate::definition::{Definition, ROWS, Source};
+use crate::names::ordered;
+use arrow_schema::{DataType, Field, FieldRef, Fields};
+use broadloom::diagnostics::{Places, Row, Style, Text};
+use broadloom::{CallError, CompileOptions, Threads};
+use broadloom_arrow::{Aggregate, ColumnError, ColumnType, RowGraph, RowKernel};
+use broadloom_text::{Given, Program, TextPlaces};
+use datafusion_common::{DataFusionError, Result, plan_err};
+use std::sync::{Arc, OnceLock};
+
+/// How a function is used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Use {
+    /// A value for each row.
+    Scalar,
+    /// A value for each group of rows.
+    Aggregate,
+}
+
+/// A definition for arguments of known types.
+pub(crate) struct Plan {
+    /// The name and type of each argument.
+    pub(crate) arguments: Vec<(String, ColumnType)>,
+    pub(crate) outputs: Vec<(String, ColumnType)>,
+    definition: Definition,
+    graph: RowGraph,
+    places: Option<TextPlaces>,
+    kernel: OnceLock<std::result::Result<RowKernel, String>>,
+    aggregate: OnceLock<std::result::Result<Aggregate, String>>,
+}
+
+#[derive(PartialEq, Eq, Hash, Clone)]
+struct Key {
+    definition: Definition,
+    arguments: Vec<(String, ColumnType)>,
+    as_what: Use,
+}
+
+/// Plans that were made, for the whole process.
+static PLANS: Cache<Key, Arc<Plan>> = Cache::new(1024, 64 << 20);
+
+/// Kernels run on the engine's own threads, of which there is one for each partition.
+fn options() -> CompileOptions {
+    CompileOptions { threads: Threads::Calling, ..CompileOptions::default() }
+}
+
+impl Plan {
+    /// Checks a definition for arguments, or finds it.
+    ///
+    /// # Errors
+    /// Returns a planning error that points into the expression.
+    pub(crate) fn of(definition: &Definition, fields: &[FieldRef], as_what: Use) -> Result<Arc<Plan>> {
+        let types = fields.iter().map(|field| ColumnType::of(field).map_err(planning));
+        let types: Vec<ColumnType> = types.collect::<Result<_>>()?;
+        let order = match &definition.order {
+            Some(order) if order.len() == types.len() => order.clone(),
+            _ => {
+                let names: Vec<&str> = fields.iter().map(|field| field.name().as_str()).collect();
+                argument_names(definition, &names, &types)?
+            }
+        };
+        let arguments: Vec<(String, ColumnType)> = order.into_iter().zip(types).collect();
+        let key = Key { definition: definition.clone(), arguments, as_what };
+        PLANS.get_or_make(key, |key| Ok(Arc::new(Plan::new(key)?)), |plan| plan.bytes())
+    }
+
+    fn new(key: &Key) -> Result<Plan> {
+        let Key { definition, arguments, as_what } = key;
+        let (graph, places) = match &definition.source {
+            Source::Expression(text) => {
+                let shapes = arguments.iter().map(|(_, kind)| [&[0], kind.row.as_slice()].concat());
+                let shapes: Vec<Vec<usize>> = shapes.collect();
+                let given = arguments.iter().zip(&shapes).map(|((name, kind), shape)| Given {
+                    name,
+                    dtype: kind.dtype,
+                    shape,
+                    rows: Some(ROWS),
+                    names: None,
+                });
+                let given: Vec<Given<'_>> = given.collect();
+                let resolved = Program::parse("expression", text)
+                    .and_then(|program| program.resolve_in_full(&given))
+                    .map_err(|mistakes| framed(mistakes.text()))?;
+                let graph = RowGraph::new(&resolved.graph, ROWS).map_err(planning)?;
+                (graph, Some(resolved.places))
+            }
+            Source::Program { graph, rows, .. } => (RowGraph::new(graph, rows).map_err(planning)?, None),
+        };
+        let plan = Plan {
+            outputs: graph.output_types(arguments, &definition.constants).map_err(planning)?,
+            arguments: arguments.clone(),
+            definition: definition.clone(),
+            graph,
+            places,
+            kernel: OnceLock::new(),
+            aggregate: OnceLock::new(),
+        };
+        plan.check_inputs()?;
+        match as_what {
+            Use::Scalar => plan.check_scalar()?,
+            Use::Aggregate => Aggregate::check(&plan.graph).map_err(planning)?,
+        }
+        Ok(plan)
+    }
+
+    /// Checks that each input has an argument or a constant of its type.
+    fn check_inputs(&self) -> Result<()> {
+        let columns = self.graph.columns();
+        for input in self.graph.graph().inputs() {
+            let argument = self.arguments.iter().find(|(name, _)| **name == *input.name);
+            let is_column = columns.contains(&&*input.name);
+            let is_constant = self.definition.constants.iter().any(|(name, _)| **name == *input.name);
+            match argument {
+                None if is_column => {
+                    return plan_err!("no column was passed for the input `{}`", input.name);
+                }
+                None if !is_constant => {
+                    return plan_err!(
+                        "the input `{}` has no array: bind one with `.with_constant(\"{}\", ..)`",
+                        input.name,
+                        input.name
+                    );
+                }
+                Some(_) if !is_column => {
+                    return plan_err!(
+                        "`{}` does not have the rows as its leading axis: bind an array to it",
+                        input.name
+                    );
+                }
+                Some(_) | None => {}
+            }
+        }
+        self.graph.check_types(&self.arguments, &self.definition.constants).map_err(planning)
+    }
+
+    /// Refuses expressions that combine rows, and results without rows.
+    fn check_scalar(&self) -> Result<()> {
+        if let Some(mixing) = self.graph.mixing() {
+            let op = &mixing.op;
+            let headline =
+                format!("`{op}` combines rows, and a scalar function gets its rows in batches of any size");
+            let mut text = Text::message(Style::Error, "error[Q001]".to_owned(), headline);
+            text.source(mixing.site, Style::Error);
+            text.rows(vec![Row::new(
+                "axis 0 counts the rows of the table; the elements of a list are axis 1",
+                None,
+            )]);
+            match &self.definition.source {
+                Source::Expression(expression) => {
+                    let columns: Vec<&str> = self.arguments.iter().map(|(name, _)| name.as_str()).collect();
+                    let call = format!(
+                        "broadloom_agg('{}', {})",
+                        expression.replace('\'', "''"),
+                        columns.join(", ")
+                    );
+                    text.help("to compute one value for a group of rows, use the aggregate:", Some(&call));
+                }
+                Source::Program { .. } => {
+                    text.help("to compute one value for a group of rows, use `TensorAggregate`", None);
+                }
+            }
+            return Err(framed(self.placed(text)));
+        }
+        for output in self.graph.graph().outputs() {
+            if !self.graph.reads_columns(&output.name) {
+                return plan_err!("`{}` depends on no column: use one in the expression", output.name);
+            }
+        }
+        Ok(())
+    }
+
+    fn placed(&self, text: Text) -> Text {
+        match &self.places {
+            Some(places) => text.at(places as &dyn Places),
+            None => text,
+        }
+    }
+
+    /// Returns the type of the result: that of the only output, or a struct of all.
+    pub(crate) fn field(&self, name: &str) -> Result<Field> {
+        let fields = self.outputs.iter().map(|(name, kind)| kind.field(name, true).map_err(planning));
+        let fields: Vec<Field> = fields.collect::<Result<_>>()?;
+        match fields.as_slice() {
+            [field] => Ok(field.clone().with_name(name)),
+            _ => Ok(Field::new(name, DataType::Struct(Fields::from(fields)), true)),
+        }
+    }
+
+    /// Returns the kernel, which is compiled once.
+    pub(crate) fn kernel(&self) -> Result<&RowKernel> {
+        let kernel = self
+            .kernel
+            .get_or_init(|| RowKernel::new(&self.graph, &options()).map_err(|error| error.to_string()));
+        kernel.as_ref().map_err(|error| DataFusionError::Execution(error.clone()))
+    }
+
+    /// Returns the aggregate, which is compiled once.
+    pub(crate) fn aggregate(&self) -> Result<&Aggregate> {
+        let aggregate = self.aggregate.get_or_init(|| {
+            let constants = self.definition.constants.clone();
+            Aggregate::new(&self.graph, self.arguments.clone(), constants, &options())
+                .map_err(|error| error.to_string())
+        });
+        aggregate.as_ref().map_err(|error| DataFusionError::Execution(error.clone()))
+    }
+
+    pub(crate) fn constants(&self) -> &[(String, broadloom::AnyArray)] {
+        &self.definition.constants
+    }
+
+    /// Returns the error of a run, pointing into the expression.
+    pub(crate) fn failed(&self, error: ColumnError) -> DataFusionError {
+        let text = match (&error, &self.places) {
+            (ColumnError::Call(CallError::Run(error)), Some(places)) => error.display_at(places).to_string(),
+            (ColumnError::Call(CallError::Bind(error)), Some(places)) => error.display_at(places).to_string(),
+            _ => error.to_string(),
+        };
+        DataFusionError::Execution(text)
+    }
+
+    /// Returns about how much memory the plan holds.
+    fn bytes(&self) -> usize {
+        const PLAN: usize = 4096;
+        let code = match (self.kernel.get(), self.aggregate.get()) {
+            (Some(Ok(kernel)), _) => kernel.executable().explain().code_bytes(),
+            (_, Some(Ok(aggregate))) => aggregate.code_bytes(),
+            _ => 0,
+        };
+        PLAN + code + self.definition.as_bytes().len()
+    }
+}
+
+/// Returns the names that arguments stand for.
+pub(crate) fn argument_names(
+    definition: &Definition,
+    fields: &[&str],
+    types: &[ColumnType],
+) -> Result<Vec<String>> {
+    match &definition.source {
+        Source::Expression(text) => {
+            let program = Program::parse("expression", text).map_err(|mistakes| framed(mistakes.text()))?;
+            let mut names = program.missing_inputs();
+            // A column with the name of a constant, such as `e`, replaces it.
+            names.extend(program.constants().into_iter().filter(|name| fields.contains(name)));
+            let order = ordered("the expression", &names, fields);
+            if order.is_err() {
+                // A mistake in the text may be the reason why names are missing.
+                let shape = [0];
+                let number = |name| Given {
+                    name,
+                    dtype: broadloom::DType::F64,
+                    shape: &shape,
+                    rows: Some(ROWS),
+                    names: None,
+                };
+                let shapes: Vec<Vec<usize>> =
+                    types.iter().map(|kind| [&[0], kind.row.as_slice()].concat()).collect();
+                let typed = names.iter().enumerate().map(|(index, name)| match types.get(index) {
+                    Some(kind) => Given { dtype: kind.dtype, shape: &shapes[index], ..number(name) },
+                    None => number(name),
+                });
+                let given: Vec<Given<'_>> = typed.collect();
+                program.resolve_with(&given).map_err(|mistakes| framed(mistakes.text()))?;
+            }
+            order
+        }
+        Source::Program { graph, rows, .. } => {
+            let graph = RowGraph::new(graph, rows).map_err(planning)?;
+            let bound = |name: &&str| definition.constants.iter().any(|(known, _)| known == name);
+            let names: Vec<&str> = graph.columns().into_iter().filter(|name| !bound(name)).collect();
+            ordered("the program", &names, fields)
+        }
+    }
+}
+
+/// Makes a planning error of a message in Broadloom's layout.
+pub(crate) fn framed(text: Text) -> DataFusionError {
+    DataFusionError::Plan(format!("\n{text}"))
+}
+
+/// Makes a planning error of an error about columns.
+pub(crate) fn planning(error: ColumnError) -> DataFusionError {
+    DataFusionError::Plan(error.to_string())
+}
