@@ -63,7 +63,7 @@ fn each_fault_is_noticed() {
     let selected = env::var("FAULTS").unwrap_or_default();
     let faults: Vec<(usize, &Fault)> =
         (1..).zip(FAULTS).filter(|(_, fault)| fault.file.contains(&selected)).collect();
-    copy_sources(&copy, &faults);
+    copy_sources(&copy);
     for test in faults.iter().map(|(_, fault)| fault.test).collect::<BTreeSet<_>>() {
         let output = cargo_test(&copy, test, 0);
         let text = String::from_utf8_lossy(&output.stdout);
@@ -99,8 +99,8 @@ fn cargo_test(copy: &Path, test: &[&str], number: usize) -> Output {
         .expect("cargo can be started")
 }
 
-/// Copies what Cargo needs, with the faults. Writes only files that differ, so that a second run builds little.
-fn copy_sources(to: &Path, faults: &[(usize, &Fault)]) {
+/// Copies what Cargo needs, with all faults. Writes only files that differ, so that a second run builds little.
+fn copy_sources(to: &Path) {
     let names = ["Cargo.toml", "Cargo.lock", "crates", "tests", "benches", "examples", "docs"];
     let mut waiting: Vec<PathBuf> = names.iter().map(PathBuf::from).collect();
     while let Some(path) = waiting.pop() {
@@ -113,9 +113,9 @@ fn copy_sources(to: &Path, faults: &[(usize, &Fault)]) {
             continue;
         }
         let mut content = fs::read(&from).expect("sources can be read");
-        for (number, fault) in faults.iter().filter(|(_, fault)| path == Path::new(fault.file)) {
+        for (number, fault) in (1..).zip(FAULTS).filter(|(_, fault)| path == Path::new(fault.file)) {
             let source = String::from_utf8(content).expect("sources are UTF-8");
-            content = fault.applied(*number, &source).into_bytes();
+            content = fault.applied(number, &source).into_bytes();
         }
         if fs::read(&to).ok().as_ref() != Some(&content) {
             fs::write(&to, content).expect("the copy can be written");
