@@ -107,6 +107,7 @@ fn copy_sources(to: &Path) {
         let (from, to) = (Path::new(ROOT).join(&path), to.join(&path));
         if from.is_dir() {
             fs::create_dir_all(&to).expect("a directory can be made");
+            remove_strangers(&from, &to);
             let entries = fs::read_dir(&from).expect("sources can be read");
             let names = entries.map(|entry| entry.expect("sources can be read").file_name());
             waiting.extend(names.filter(|name| name != "target").map(|name| path.join(name)));
@@ -120,5 +121,21 @@ fn copy_sources(to: &Path) {
         if fs::read(&to).ok().as_ref() != Some(&content) {
             fs::write(&to, content).expect("the copy can be written");
         }
+    }
+}
+
+/// Removes what a folder of the copy has and the sources no longer have.
+fn remove_strangers(from: &Path, to: &Path) {
+    for entry in fs::read_dir(to).expect("the copy can be read") {
+        let entry = entry.expect("the copy can be read");
+        if from.join(entry.file_name()).exists() {
+            continue;
+        }
+        let removed = if entry.path().is_dir() {
+            fs::remove_dir_all(entry.path())
+        } else {
+            fs::remove_file(entry.path())
+        };
+        removed.expect("the copy can be changed");
     }
 }
