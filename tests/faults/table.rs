@@ -21,7 +21,7 @@ const MATH_TILES: &[&str] = &["-p", "broadloom-math", "--test", "math", "tiles"]
 const MATH_PAIRS: &[&str] = &["-p", "broadloom-math", "--test", "math", "pairs"];
 const MATH_ORDER: &[&str] = &["-p", "broadloom-math", "--test", "math", "order"];
 const MATH_BEST: &[&str] = &["-p", "broadloom-math", "--test", "math", "best"];
-const MATH_UNITS: &[&str] = &["-p", "broadloom-math", "--lib"];
+const MATH_TRANSPOSE: &[&str] = &["-p", "broadloom-math", "--test", "math", "transpose"];
 const RULES: &[&str] = &["-p", "broadloom-ir", "--test", "transform"];
 const INTERPRETER: &[&str] = &["-p", "broadloom-ir", "--test", "interpreter"];
 const IN_PLACE: &[&str] = &["-p", "broadloom-loops", "--test", "alias"];
@@ -81,7 +81,7 @@ pub const FAULTS: &[Fault] = &[
         file: "crates/broadloom-math/src/transpose.rs",
         place: "⟦if r < whole_rows { whole_columns } else { 0 }⟧",
         new: "if r < whole_rows { columns } else { 0 }",
-        test: MATH_UNITS,
+        test: MATH_TRANSPOSE,
     },
     Fault {
         what: "infinity is sorted as a NaN",
