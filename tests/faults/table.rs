@@ -21,14 +21,10 @@ const MATH_TILES: &[&str] = &["-p", "broadloom-math", "--test", "math", "tiles"]
 const MATH_PAIRS: &[&str] = &["-p", "broadloom-math", "--test", "math", "pairs"];
 const MATH_ORDER: &[&str] = &["-p", "broadloom-math", "--test", "math", "order"];
 const MATH_BEST: &[&str] = &["-p", "broadloom-math", "--test", "math", "best"];
-const MATH_TRANSPOSE: &[&str] = &["-p", "broadloom-math", "--test", "math", "transpose"];
 const RULES: &[&str] = &["-p", "broadloom-ir", "--test", "transform"];
 const INTERPRETER: &[&str] = &["-p", "broadloom-ir", "--test", "interpreter"];
 const IN_PLACE: &[&str] = &["-p", "broadloom-loops", "--test", "alias"];
-const VERIFIER: &[&str] = &["-p", "broadloom-loops", "--test", "verify"];
 const KERNELS: &[&str] = &["-p", "broadloom-jit", "--test", "kernels", "kernels_agree"];
-const KERNELS_OF_SCANS: &[&str] = &["-p", "broadloom-jit", "--test", "kernels", "running_results"];
-const KERNELS_OF_JOINS: &[&str] = &["-p", "broadloom-jit", "--test", "kernels", "joins_and_segments"];
 const KERNELS_OF_RESHAPES: &[&str] = &["-p", "broadloom-jit", "--test", "kernels", "reshapes"];
 const REPORTED_INDICES: &[&str] = &["-p", "broadloom-jit", "--test", "kernels", "out_of_range"];
 const EMITTED_OPS: &[&str] = &["-p", "broadloom-jit", "--lib", "ops_are_those_of_the_table"];
@@ -81,7 +77,7 @@ pub const FAULTS: &[Fault] = &[
         file: "crates/broadloom-math/src/transpose.rs",
         place: "⟦if r < whole_rows { whole_columns } else { 0 }⟧",
         new: "if r < whole_rows { columns } else { 0 }",
-        test: MATH_TRANSPOSE,
+        test: KERNELS,
     },
     Fault {
         what: "infinity is sorted as a NaN",
@@ -163,45 +159,10 @@ pub const FAULTS: &[Fault] = &[
         test: IN_PLACE,
     },
     Fault {
-        what: "the verifier accepts a row that was filled in another strip",
-        file: "crates/broadloom-loops/src/verify/rows.rs",
-        place: "Span::Strip => ⟦written_in == strip⟧,",
-        new: "true",
-        test: VERIFIER,
-    },
-    Fault {
         what: "two axes become one although an operand steps otherwise",
         file: "crates/broadloom-loops/src/merge.rs",
         place: "⟦along_outer == extent.mul(&along_inner)?⟧",
         new: "!along_outer.is_zero() && !along_inner.is_zero()",
-        test: KERNELS,
-    },
-    Fault {
-        what: "counts in bytes overflow",
-        file: "crates/broadloom-loops/src/kernel/narrow.rs",
-        place: "⟦(1 << (8 * dtype.size())) - 1⟧",
-        new: "(1 << (8 * dtype.size() + 4)) - 1",
-        test: KERNELS,
-    },
-    Fault {
-        what: "a scan that is read shifted is computed in place of itself",
-        file: "crates/broadloom-loops/src/nest/scan.rs",
-        place: "⟦index.step == 1 && index.start.is_zero() && !of.reduction && of.extent == *size⟧",
-        new: "index.step == 1 && !of.reduction",
-        test: KERNELS_OF_SCANS,
-    },
-    Fault {
-        what: "an unrolled argmin takes the last of equal elements",
-        file: "crates/broadloom-loops/src/nest/reductions.rs",
-        place: "⟦self.op(compare, smallvec![arg, best], node)⟧",
-        new: "self.op(if compare == Op::Less { Op::LessEqual } else { Op::GreaterEqual }, smallvec![arg, best], node)",
-        test: KERNELS,
-    },
-    Fault {
-        what: "an unrolled sum of products rounds each product at fused levels",
-        file: "crates/broadloom-loops/src/nest/reductions.rs",
-        place: "node: FlatId) -> ValueId {\n        if ⟦self.flat.fused⟧ {",
-        new: "false",
         test: KERNELS,
     },
     Fault {
@@ -210,20 +171,6 @@ pub const FAULTS: &[Fault] = &[
         place: "⟦self.op(Op::FloorDivide, smallvec![rest, size], node)⟧",
         new: "rest",
         test: KERNELS_OF_RESHAPES,
-    },
-    Fault {
-        what: "rows of a table with gaps are walked as one",
-        file: "crates/broadloom-loops/src/place/dense.rs",
-        place: "⟦across.is_one() && down == *row || across.is_zero() && down.is_zero()⟧",
-        new: "across.is_one() || across.is_zero() && down.is_zero()",
-        test: KERNELS,
-    },
-    Fault {
-        what: "a flipped join is cut at the places of the unflipped one",
-        file: "crates/broadloom-loops/src/pieces.rs",
-        place: "⟦index.start.sub(end)?.add(&Dim::ONE)?⟧",
-        new: "end.clone()",
-        test: KERNELS_OF_JOINS,
     },
     // Code generation.
     Fault {
@@ -288,13 +235,6 @@ pub const FAULTS: &[Fault] = &[
         place: "merging_ranks(count, state, |generator, rank, carried| {\n            let older = ⟦generator.read(counter, rank, 1)⟧;",
         new: "carried.iter().cloned().collect()",
         test: KERNELS,
-    },
-    Fault {
-        what: "a scan along several rows starts each row with the total of the first",
-        file: "crates/broadloom-jit/src/generate/scan.rs",
-        place: "⟦rows.iter().map(|row| load(self, row.address)).collect()⟧",
-        new: "rows.iter().map(|_| load(self, rows[0].address)).collect()",
-        test: KERNELS_OF_SCANS,
     },
     // The back end for wide vectors.
     Fault {
