@@ -97,13 +97,15 @@ pub use error::{Limit, Mistake, Mistakes, NameOf, Problem};
 pub use names::{dtype, elsewhere, keywords, nearest, other_names, own_name};
 pub use print::{inputs, print, signature};
 pub use reference::{Explanation, explanation, functions, usage};
+pub use resolve::{Defined, Session};
 pub use sites::TextPlaces;
-pub use source::Span;
+pub use source::{Span, Written};
 
 use broadloom_ir::dtype::DType;
 use broadloom_ir::graph::CheckedGraph;
 use sites::Sites;
 use source::Source;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use syntax::{Action, Tree};
 
@@ -201,7 +203,7 @@ pub fn compile_expr(text: &str, inputs: &[&str]) -> Result<CheckedGraph, Mistake
 #[derive(Debug, Clone)]
 pub struct Program {
     source: Arc<Source>,
-    tree: Tree,
+    tree: Arc<Tree>,
     /// Mistakes in parts of the text that are not in the tree.
     mistakes: Vec<Mistake>,
     limits: Limits,
@@ -224,7 +226,7 @@ impl Program {
     /// # Errors
     /// Returns the errors of [`Program::parse`].
     pub fn parse_within(name: &str, text: &str, limits: &Limits) -> Result<Program, Mistakes> {
-        Program::read(Source { name: name.into(), text: text.into(), preamble: 0 }, limits)
+        Program::read(Source { name: name.into(), text: text.into(), preamble: 0, written: BTreeMap::new() }, limits)
     }
 
     /// Parses a text whose inputs are declared separately, each as `x: f32[n, 3]`. Messages call the declarations
@@ -242,9 +244,9 @@ impl Program {
         let preamble: String = inputs.iter().map(|input| format!("input {input}\n")).collect();
         let limits = Limits::default();
         let declarations =
-            Source { name: name.into(), preamble: preamble.len(), text: preamble.as_str().into() };
+            Source { name: name.into(), preamble: preamble.len(), text: preamble.clone(), written: BTreeMap::new() };
         Program::read(declarations, &limits)?.refuse_all_but_inputs(inputs.len())?;
-        let source = Source { name: name.into(), preamble: preamble.len(), text: (preamble + text).into() };
+        let source = Source { name: name.into(), preamble: preamble.len(), text: preamble + text, written: BTreeMap::new() };
         Program::read(source, &limits)
     }
 
@@ -293,8 +295,10 @@ impl Program {
 
     fn read(source: Source, limits: &Limits) -> Result<Program, Mistakes> {
         let source = Arc::new(source);
-        match parse::parse(&source, limits) {
-            Ok((tree, mistakes)) => Ok(Program { source, tree, mistakes, limits: *limits }),
+        match parse::parse(&source, 0, limits) {
+            Ok((tree, mistakes)) => {
+                Ok(Program { source, tree: Arc::new(tree), mistakes, limits: *limits })
+            }
             Err(mistake) => Err(Mistakes::new(TextPlaces { source, sites: Sites::default() }, vec![mistake])),
         }
     }

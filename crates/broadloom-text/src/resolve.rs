@@ -15,6 +15,7 @@ mod order;
 mod product;
 mod reduce;
 mod samples;
+mod session;
 mod several;
 mod sort;
 mod text;
@@ -33,7 +34,9 @@ use broadloom_ir::graph::{CheckedGraph, Graph, Literal, Site};
 use broadloom_ir::ops::Op;
 use broadloom_ir::{ExprId, SymbolId};
 pub(crate) use order::undefined;
+pub use session::{Defined, Session};
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 use text::TextKind;
 
 /// What an expression is.
@@ -89,10 +92,11 @@ fn mistake<T>(problem: Problem, span: Span) -> Outcome<T> {
     Err(Box::new(Mistake::new(problem, span)))
 }
 
+#[derive(Debug)]
 struct Resolver<'a> {
-    source: &'a Source,
-    tree: &'a Tree,
-    limits: &'a Limits,
+    source: Arc<Source>,
+    tree: Arc<Tree>,
+    limits: Limits,
     graph: Graph,
     /// By expression; poison until it is evaluated.
     values: Vec<Value>,
@@ -121,29 +125,8 @@ struct Resolver<'a> {
 /// The graph of a program, and warnings if they are asked for.
 pub(crate) fn resolve(program: &Program, given: &[Given<'_>], warns: bool) -> Result<Resolved, Mistakes> {
     let Program { source, tree, limits, mistakes } = program;
-    let declares = |statement: &Statement| {
-        matches!(statement.action, Action::Symbols(_) | Action::Broken { of: Broken::Symbols, .. })
-    };
-    let mut resolver = Resolver {
-        source,
-        tree,
-        limits,
-        graph: Graph::new(),
-        values: vec![Value::Poison; tree.exprs.len()],
-        names: HashMap::new(),
-        in_place: HashSet::new(),
-        inputs: HashSet::new(),
-        texts: HashMap::new(),
-        symbols: HashMap::new(),
-        is_implicit: !tree.statements.iter().any(declares),
-        broken: HashSet::new(),
-        lacks_facts: false,
-        calls: 0,
-        outputs: Vec::new(),
-        assigned: HashSet::new(),
-        mistakes: mistakes.clone(),
-        sites: Sites::default(),
-    };
+    let mut resolver = Resolver::new(source.clone(), tree.clone(), *limits);
+    resolver.mistakes.clone_from(mistakes);
     if warns {
         resolver.graph.warn_of_pointwise();
     }
@@ -167,6 +150,32 @@ pub(crate) fn resolve(program: &Program, given: &[Given<'_>], warns: bool) -> Re
 }
 
 impl<'a> Resolver<'a> {
+    fn new(source: Arc<Source>, tree: Arc<Tree>, limits: Limits) -> Self {
+        let declares = |statement: &Statement| {
+            matches!(statement.action, Action::Symbols(_) | Action::Broken { of: Broken::Symbols, .. })
+        };
+        Resolver {
+            values: vec![Value::Poison; tree.exprs.len()],
+            is_implicit: !tree.statements.iter().any(declares),
+            source,
+            tree,
+            limits,
+            graph: Graph::new(),
+            names: HashMap::new(),
+            in_place: HashSet::new(),
+            inputs: HashSet::new(),
+            texts: HashMap::new(),
+            symbols: HashMap::new(),
+            broken: HashSet::new(),
+            lacks_facts: false,
+            calls: 0,
+            outputs: Vec::new(),
+            assigned: HashSet::new(),
+            mistakes: Vec::new(),
+            sites: Sites::default(),
+        }
+    }
+
     fn give(&mut self, given: &[Given<'a>]) {
         for input in given {
             let declares = |statement: &Statement| matches!(&statement.action, Action::Input { name, .. } if *name.text == *input.name);
@@ -346,7 +355,7 @@ impl<'a> Resolver<'a> {
     }
 
     fn eval(&mut self, id: Id, action: &Action) -> Outcome<Value> {
-        let tree = self.tree;
+        let tree = self.tree.clone();
         let expr = tree.expr(id);
         match &expr.kind {
             Kind::Literal(literal) => Ok(Value::Literal(*literal)),
