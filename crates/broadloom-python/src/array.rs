@@ -106,6 +106,19 @@ impl<'py> Operand<'py> {
         view.map_err(|error| of_layout(self.object.py(), &error))
     }
 
+    /// Returns the view that kernels read, for as long as the caller keeps a reference to `object`.
+    ///
+    /// # Errors
+    /// Returns an error if there are more elements than can be counted.
+    ///
+    /// # Safety
+    /// The caller keeps a reference to `object` as long as the view is used.
+    pub unsafe fn view_unbound(&self) -> PyResult<ArrayView<'static>> {
+        // SAFETY: as for `view`; the caller vouches for the lifetime.
+        let view = unsafe { ArrayView::from_raw(self.data, self.dtype, &self.shape, &self.strides) };
+        view.map_err(|error| of_layout(self.object.py(), &error))
+    }
+
     /// Returns the array that a caller gives for a result.
     ///
     /// # Errors

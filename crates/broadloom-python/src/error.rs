@@ -1,6 +1,6 @@
 //! Errors as Python exceptions of fitting classes, which are those of `broadloom._errors`.
 
-use broadloom::{BindError, CallError, CompileError, Diagnostics, LayoutError, OutOfMemory, RunError};
+use broadloom::{BindError, CallError, ChunkError, CompileError, LayoutError, OutOfMemory, RunError};
 use broadloom_text::{Mistakes, Problem, TextPlaces};
 use pyo3::exceptions::PyMemoryError;
 use pyo3::prelude::*;
@@ -78,11 +78,6 @@ pub fn of_compile(py: Python<'_>, error: &CompileError) -> PyErr {
     Class::Compile.error(py, format!("{error:#}"))
 }
 
-pub fn of_diagnostics(py: Python<'_>, error: &Diagnostics) -> PyErr {
-    let class = error.iter().next().map_or(Class::Value, |first| Class::of(first.code().as_str()));
-    class.error(py, format!("{error:#}"))
-}
-
 pub fn of_layout(py: Python<'_>, error: &LayoutError) -> PyErr {
     Class::Shape.error(py, error.to_string())
 }
@@ -95,6 +90,12 @@ pub fn of_call(py: Python<'_>, error: &CallError, places: &TextPlaces) -> PyErr 
         CallError::Run(RunError::Memory(error)) => of_memory(error),
         CallError::Run(error) => Class::of(error.code()).error(py, error.display_at(places).to_string()),
     }
+}
+
+/// An error of a run over chunks.
+pub fn of_chunk(py: Python<'_>, error: &ChunkError, places: Option<&TextPlaces>) -> PyErr {
+    let text = places.map_or_else(|| error.to_string(), |places| error.display_at(places).to_string());
+    Class::of(error.code()).error(py, text)
 }
 
 fn of_memory(error: &OutOfMemory) -> PyErr {

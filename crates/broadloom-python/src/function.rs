@@ -337,6 +337,7 @@ impl Function {
             Ok(Some(outputs - 1))
         })?;
         if outputs == 0 {
+            trace.get().close(py);
             return Ok(Kernel::constant(results));
         }
         Kernel::compile(py, trace.get().finish(py)?, &names, results, &self.options)

@@ -1,13 +1,16 @@
 //! A compiled program and the way from Python's arguments to its arrays and back.
 
-use crate::array::{Operand, to_numpy};
+use crate::array::{Operand, numpy_module, to_numpy};
+use crate::chunks::Chunks;
+use crate::dtype::to_numpy as to_descr;
 use crate::error::{Class, of_call, of_compile};
 use crate::structure::{Leaf, Tree};
 use crate::trace::Traced;
-use broadloom::{AnyArray, ArrayView, CallError, CompileOptions, Executable, Inputs, OutputsMut};
+use broadloom::{AnyArray, ArrayView, CallError, CompileOptions, DType, Executable, Inputs, OutputsMut};
 use broadloom_text::{TextPlaces, Written};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyDict, PyTuple};
 use std::collections::HashMap;
 
 /// Where lines of a program were written in Python: code objects and the positions of instructions, which become lines
@@ -25,6 +28,11 @@ impl Frames {
         if !frame.is_none() {
             self.0.push((line, frame.unbind()));
         }
+    }
+
+    /// Adds the places of another program, whose lines follow this many.
+    pub fn append(&mut self, before: usize, other: Frames) {
+        self.0.extend(other.0.into_iter().map(|(line, frame)| (before + line, frame)));
     }
 
     pub fn duplicate(&self, py: Python<'_>) -> Frames {
@@ -61,6 +69,8 @@ enum Source {
 pub struct Kernel {
     /// Nothing if the results depend on no array.
     executable: Option<Executable>,
+    /// The names of the arguments.
+    names: Vec<String>,
     sources: Vec<Source>,
     /// The names of the outputs, by number.
     outputs: Vec<String>,
@@ -105,13 +115,14 @@ impl Kernel {
         }
         let outputs = executable.outputs().into_iter().map(|output| output.name).collect();
         let places = Some(resolved.places);
-        Ok(Kernel { executable: Some(executable), sources, outputs, results, places, frames, text })
+        let names = names.to_vec();
+        Ok(Kernel { executable: Some(executable), names, sources, outputs, results, places, frames, text })
     }
 
     /// What a function returned without computing anything.
     pub fn constant(results: Tree) -> Kernel {
-        let (sources, outputs, frames) = (Vec::new(), Vec::new(), Frames::default());
-        Kernel { executable: None, sources, outputs, results, places: None, frames, text: String::new() }
+        let (names, sources, outputs, frames) = (Vec::new(), Vec::new(), Vec::new(), Frames::default());
+        Kernel { executable: None, names, sources, outputs, results, places: None, frames, text: String::new() }
     }
 
     /// Runs the kernel on the leaves of a call, into new arrays or into those of `out`.
@@ -206,11 +217,83 @@ impl Kernel {
 
     /// An error of a call as an exception that points at Python's lines.
     pub fn explain(&self, py: Python<'_>, error: &CallError) -> PyErr {
-        let written = self.frames.describe(py);
-        match &self.places {
-            Some(places) => of_call(py, error, &places.clone().written_at(|line| written.get(&line).cloned())),
+        match self.places(py) {
+            Some(places) => of_call(py, error, &places),
             None => Class::Value.error(py, error.to_string()),
         }
+    }
+}
+
+impl Kernel {
+    /// The arguments in order. Numbers take the dtype of their input.
+    fn leaves<'py>(
+        &self,
+        py: Python<'py>,
+        args: &Bound<'py, PyTuple>,
+        kwargs: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Vec<Leaf<'py>>> {
+        let takes = || format!("the kernel takes {}", self.names.join(", "));
+        let refuse = |what: String| Class::Value.error(py, format!("{what}: {}", takes()));
+        if args.len() > self.names.len() {
+            return Err(refuse(format!("{} arguments are given", args.len())));
+        }
+        let inputs = self.executable.as_ref().map(Executable::inputs).unwrap_or_default();
+        let mut leaves = Vec::with_capacity(self.names.len());
+        let mut named = 0;
+        for (position, name) in self.names.iter().enumerate() {
+            let by_name = kwargs.map(|kwargs| kwargs.get_item(name)).transpose()?.flatten();
+            named += usize::from(by_name.is_some());
+            let given = match (args.get_item(position).ok(), by_name) {
+                (Some(_), Some(_)) => return Err(refuse(format!("`{name}` is given twice"))),
+                (Some(given), None) | (None, Some(given)) => given,
+                (None, None) => return Err(refuse(format!("`{name}` is not given"))),
+            };
+            let info = inputs.iter().find(|input| input.name == *name);
+            let operand = match (Operand::of(&given)?, info) {
+                (Some(operand), _) => operand,
+                (None, info) => {
+                    let dtype = to_descr(py, info.map_or(DType::F64, |info| info.dtype))?;
+                    let array = numpy_module(py)?.call_method1("asarray", (&given, dtype))?;
+                    Operand::of(&array)?.ok_or_else(|| refuse(format!("`{name}` is no array")))?
+                }
+            };
+            leaves.push(Leaf::Array(operand));
+        }
+        if kwargs.map_or(0, |kwargs| kwargs.len()) != named {
+            return Err(refuse("an argument that the kernel does not have is given".to_owned()));
+        }
+        Ok(leaves)
+    }
+}
+
+impl Kernel {
+    pub fn executable(&self) -> Option<&Executable> {
+        self.executable.as_ref()
+    }
+
+    /// Where the program was written, for errors.
+    pub fn places(&self, py: Python<'_>) -> Option<TextPlaces> {
+        let written = self.frames.describe(py);
+        self.places.clone().map(|places| places.written_at(|line| written.get(&line).cloned()))
+    }
+
+    /// The array that an input is, if the function did not get it as an argument.
+    pub fn captured(&self, py: Python<'_>, name: &str) -> Option<Py<PyAny>> {
+        let inputs = self.executable.as_ref().map(Executable::inputs).unwrap_or_default();
+        let position = inputs.iter().position(|input| input.name == name)?;
+        match self.sources.get(position)? {
+            Source::Captured(array) => Some(array.clone_ref(py)),
+            Source::Leaf(_) => None,
+        }
+    }
+
+    /// Results by name in the form in which the function returned them.
+    pub fn results<'py>(&self, py: Python<'py>, arrays: &Bound<'py, PyDict>) -> PyResult<Bound<'py, PyAny>> {
+        let missing = || Class::Value.error(py, "there is no such result");
+        self.results.filled(py, &mut |number| {
+            let name = self.outputs.get(number).ok_or_else(missing)?;
+            arrays.get_item(name)?.ok_or_else(missing)
+        })
     }
 }
 
@@ -221,6 +304,22 @@ pub fn output_name(number: usize) -> String {
 
 #[pymethods]
 impl Kernel {
+    /// Runs the kernel on arrays, by position or by name.
+    #[pyo3(signature = (*args, out=None, **kwargs))]
+    fn __call__<'py>(
+        &self,
+        py: Python<'py>,
+        args: &Bound<'py, PyTuple>,
+        out: Option<&Bound<'py, PyAny>>,
+        kwargs: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let leaves = self.leaves(py, args, kwargs)?;
+        self.run(py, &leaves, out).map_err(|failure| match failure {
+            Failure::Raised(error) => error,
+            Failure::Sizes(error) => self.explain(py, &error),
+        })
+    }
+
     /// Returns what the compiler made of the program: loops, vector widths, stored temporaries and code.
     #[pyo3(name = "explain")]
     fn explanation(&self, py: Python<'_>) -> String {
@@ -236,6 +335,12 @@ impl Kernel {
         &self.text
     }
 
+    /// A kernel that takes its rows, those along the size of this name, in chunks of `size` rows.
+    #[pyo3(signature = (rows, *, size=65536))]
+    fn in_chunks(slf: &Bound<'_, Self>, rows: &str, size: usize) -> PyResult<Chunks> {
+        Chunks::new(slf.py(), slf, rows, size)
+    }
+
     /// The types of the inputs and of the results, one a line.
     fn shapes(&self) -> String {
         let Some(executable) = &self.executable else { return String::new() };
@@ -244,9 +349,20 @@ impl Kernel {
         inputs.iter().chain(&outputs).map(|array| format!("{array}\n")).collect()
     }
 
-    /// The kernel's loops as a graph in DOT.
+    /// A picture of the graph and of its loops in DOT, which Graphviz lays out.
     fn dot(&self) -> String {
-        self.executable.as_ref().map_or_else(String::new, |executable| executable.explain().dot().to_owned())
+        let draw = |executable: &Executable| broadloom_picture::dot(&executable.explain());
+        self.executable.as_ref().map_or_else(String::new, draw)
+    }
+
+    /// A picture of the graph and of its loops as SVG.
+    fn svg(&self) -> String {
+        let draw = |executable: &Executable| broadloom_picture::svg(&executable.explain());
+        self.executable.as_ref().map_or_else(String::new, draw)
+    }
+
+    fn _repr_svg_(&self) -> Option<String> {
+        self.executable.as_ref().map(|executable| broadloom_picture::svg(&executable.explain()))
     }
 
     fn __repr__(&self) -> String {

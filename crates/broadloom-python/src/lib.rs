@@ -11,6 +11,7 @@
 #![deny(unsafe_code)]
 
 mod array;
+mod chunks;
 mod dtype;
 mod error;
 mod function;
@@ -24,6 +25,8 @@ use pyo3::prelude::*;
 /// The compiled part of Broadloom.
 #[pymodule(gil_used = false)]
 mod _broadloom {
+    #[pymodule_export]
+    use super::chunks::{Chunks, Run};
     #[pymodule_export]
     use super::function::Function;
     #[pymodule_export]

@@ -45,7 +45,9 @@ impl Program {
     #[new]
     #[pyo3(signature = (text, *, threads=None))]
     fn new(py: Python<'_>, text: String, threads: Option<usize>) -> PyResult<Program> {
-        let parsed = broadloom_text::Program::parse("program", &text).map_err(|error| of_mistakes(py, &error))?;
+        let parsed = broadloom_text::Program::parse("program", &text)
+            .and_then(|program| program.check_syntax().map(|()| program))
+            .map_err(|error| of_mistakes(py, &error))?;
         let own = |names: Vec<&str>| names.into_iter().map(str::to_owned).collect();
         let (needed, constants) = (own(parsed.missing_inputs()), own(parsed.constants()));
         let options = options(py, threads)?;
@@ -162,7 +164,11 @@ impl Program {
         for name in named.into_iter().flat_map(|named| named.keys()) {
             let name: String = name.extract()?;
             if !names.iter().any(|known| known.name == name) {
-                let text = format!("the program does not read `{name}`; it reads {}", self.needed.join(", "));
+                let reads: Vec<&str> = self.needed.iter().chain(&self.constants).map(String::as_str).collect();
+                let text = match &reads[..] {
+                    [] => format!("the program does not read `{name}`: it reads nothing"),
+                    reads => format!("the program does not read `{name}`; it reads {}", reads.join(", ")),
+                };
                 return Err(Class::Value.error(py, text));
             }
         }

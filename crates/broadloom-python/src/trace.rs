@@ -3,7 +3,9 @@
 use crate::array::Operand;
 use crate::dtype;
 use crate::error::{Class, of_mistakes};
-use crate::kernel::Frames;
+use crate::function::options;
+use crate::kernel::{Frames, Kernel, output_name};
+use crate::structure::Tree;
 use broadloom::DType;
 use broadloom_ir::dim::Dim;
 use broadloom_ir::graph::Literal;
@@ -14,6 +16,7 @@ use pyo3::sync::{MutexExt, PyOnceLock};
 use pyo3::types::{PyBool, PyDict, PyEllipsis, PyFloat, PyInt, PyList, PySlice, PyString, PyTuple};
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 /// Most brackets within each other in the arguments of one operation.
@@ -38,7 +41,17 @@ struct State {
     sizes: HashMap<String, String>,
     /// Nothing if the lines of the program are lines of a text.
     frames: Option<Frames>,
+    /// The names of the declared inputs.
+    inputs: Vec<String>,
+    /// Whether this is an expression on declared inputs and no function: it can be compiled at any time, and becomes part of
+    /// another one that is used beside it.
+    is_open: bool,
+    /// The trace that this one became a part of.
+    merged: Option<Py<Trace>>,
 }
+
+/// Names that were made for expressions on declared inputs: none is made twice, so that they can be joined.
+static MADE: AtomicUsize = AtomicUsize::new(0);
 
 /// What is left of a trace for its kernel.
 pub struct Traced {
@@ -59,15 +72,15 @@ pub struct Value {
 impl Trace {
     /// A trace of a function of Python's, in whose lines its operations are written.
     pub fn of_function(name: &str) -> Trace {
-        Trace::new(name, Some(Frames::default()))
+        Trace::new(name, Some(Frames::default()), false)
     }
 
     /// A program whose lines are written in the text itself.
     pub fn of_text(name: &str) -> Trace {
-        Trace::new(name, None)
+        Trace::new(name, None, false)
     }
 
-    fn new(name: &str, frames: Option<Frames>) -> Trace {
+    fn new(name: &str, frames: Option<Frames>, is_open: bool) -> Trace {
         let state = State {
             session: Some(Session::new(name, Limits::default())),
             taken: HashSet::new(),
@@ -75,6 +88,9 @@ impl Trace {
             captured: Vec::new(),
             sizes: HashMap::new(),
             frames,
+            inputs: Vec::new(),
+            is_open,
+            merged: None,
         };
         Trace { state: Mutex::new(state) }
     }
@@ -118,7 +134,10 @@ impl Trace {
             }
             loop {
                 state.made += 1;
-                let name = format!("v{}", state.made);
+                let name = match state.is_open {
+                    true => format!("_{}", MADE.fetch_add(1, Ordering::Relaxed)),
+                    false => format!("v{}", state.made),
+                };
                 if state.taken.insert(name.clone()) {
                     return name;
                 }
@@ -133,7 +152,13 @@ impl Trace {
 
     /// Declares an array.
     pub fn input(&self, py: Python<'_>, name: &str, dtype: DType, sizes: &[String]) -> PyResult<()> {
-        self.run(py, &format!("input {name}: {dtype}[{}]", sizes.join(", ")))
+        self.declare(py, name, &format!("{dtype}[{}]", sizes.join(", ")))
+    }
+
+    fn declare(&self, py: Python<'_>, name: &str, text: &str) -> PyResult<()> {
+        self.run(py, &format!("input {name}: {text}"))?;
+        self.with(py, |state| state.inputs.push(name.to_owned()));
+        Ok(())
     }
 
     /// Declares a number that takes the dtype of what it meets.
@@ -164,6 +189,25 @@ impl Trace {
             Some(array) => self.capture(py, object, &array),
             None => Err(Class::DType.error(py, "this cannot be a result")),
         }
+    }
+
+    /// Adds the lines of another program.
+    fn replay(&self, py: Python<'_>, text: &str, frames: Frames) -> PyResult<()> {
+        let result = self.with(py, |state| {
+            let session = state.session.as_mut()?;
+            let before = session.text().lines().count();
+            if let Some(own) = &mut state.frames {
+                own.append(before, frames);
+            }
+            Some(text.lines().try_for_each(|line| session.run(line)))
+        });
+        result.ok_or_else(|| over(py))?.map_err(|mistakes| self.explain(py, mistakes))
+    }
+
+    /// Ends the trace of a function that computes nothing: its lazy arrays can no longer be used.
+    pub fn close(&self, py: Python<'_>) {
+        let session = self.with(py, |state| state.session.take());
+        drop(session);
     }
 
     /// Ends the program.
@@ -206,6 +250,38 @@ fn class<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
     static LAZY: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
     let lazy = LAZY.get_or_try_init(py, || py.import("broadloom._lazy").map(|lazy| lazy.into_any().unbind()))?;
     lazy.bind(py).getattr(name)
+}
+
+/// The trace that a trace is a part of, or itself.
+fn root<'py>(trace: &Bound<'py, Trace>) -> Bound<'py, Trace> {
+    let py = trace.py();
+    let mut trace = trace.clone();
+    while let Some(merged) = trace.get().with(py, |state| state.merged.as_ref().map(|merged| merged.clone_ref(py))) {
+        trace = merged.into_bound(py);
+    }
+    trace
+}
+
+/// Makes an expression a part of another one.
+fn merge(into: &Bound<'_, Trace>, from: &Bound<'_, Trace>) -> PyResult<()> {
+    let py = into.py();
+    let (text, frames, captured, inputs) = from.get().with(py, |state| {
+        let text = state.session.as_ref().map(|session| session.text().to_owned());
+        let frames = state.frames.as_ref().map(|frames| frames.duplicate(py)).unwrap_or_default();
+        let captured: Vec<_> = state.captured.iter().map(|(array, name)| (array.clone_ref(py), name.clone())).collect();
+        (text, frames, captured, state.inputs.clone())
+    });
+    into.get().replay(py, &text.ok_or_else(|| over(py))?, frames)?;
+    into.get().with(py, |state| {
+        state.captured.extend(captured);
+        for name in inputs {
+            if !state.inputs.contains(&name) {
+                state.inputs.push(name);
+            }
+        }
+    });
+    from.get().with(py, |state| state.merged = Some(into.clone().unbind()));
+    Ok(())
 }
 
 /// What a name stands for, as a Python object.
@@ -269,6 +345,55 @@ fn shape<'py>(trace: &Bound<'py, Trace>, sizes: &[Dim]) -> PyResult<Bound<'py, P
 
 #[pymethods]
 impl Trace {
+    /// Declares an array, and returns it as a lazy one: `f32[n, 3]`.
+    #[staticmethod]
+    fn open<'py>(py: Python<'py>, name: &str, declared: &str) -> PyResult<Bound<'py, PyAny>> {
+        if !is_plain(name) {
+            let text = format!("{name:?} cannot be the name of an input: use letters, digits and `_`, and no name of a function");
+            return Err(Class::Value.error(py, text));
+        }
+        if declared.contains(['\n', '\r', ';', ':', '#']) {
+            let text = format!("{declared:?} is no type of an array: write it as \"f32[n, 3]\"");
+            return Err(Class::Program.error(py, text));
+        }
+        let trace = Bound::new(py, Trace::new("expression", Some(Frames::default()), true))?;
+        trace.get().declare(py, name, declared)?;
+        trace.get().with(py, |state| state.taken.insert(name.to_owned()));
+        wrap(&trace, name)
+    }
+
+    /// Compiles results, which are lazy arrays or containers of them.
+    #[pyo3(signature = (results, threads=None))]
+    fn compile(slf: &Bound<'_, Self>, results: &Bound<'_, PyAny>, threads: Option<usize>) -> PyResult<Kernel> {
+        let py = slf.py();
+        let slf = &root(slf);
+        let options = options(py, threads)?;
+        let mut names = Vec::new();
+        let tree = Tree::of(results, 0, &mut |object| match object.cast::<Value>() {
+            Ok(value) => {
+                names.push(value.get().name_in(slf)?.to_owned());
+                Ok(Some(names.len() - 1))
+            }
+            Err(_) => Ok(None),
+        })?;
+        let copy = Trace::new("expression", Some(Frames::default()), true);
+        let (text, frames, captured, inputs) = slf.get().with(py, |state| {
+            let text = state.session.as_ref().map(|session| session.text().to_owned());
+            let frames = state.frames.as_ref().map(|frames| frames.duplicate(py)).unwrap_or_default();
+            let captured = state.captured.iter().map(|(array, name)| (array.clone_ref(py), name.clone())).collect();
+            (text, frames, captured, state.inputs.clone())
+        });
+        copy.replay(py, &text.ok_or_else(|| over(py))?, frames)?;
+        copy.with(py, |state| state.captured = captured);
+        for (number, name) in names.iter().enumerate() {
+            copy.run(py, &format!("output {} = {name}", output_name(number)))?;
+        }
+        let traced = copy.finish(py)?;
+        let is_captured = |name: &String| traced.captured.iter().any(|(_, captured)| captured == name);
+        let inputs: Vec<String> = inputs.into_iter().filter(|name| !is_captured(name)).collect();
+        Kernel::compile(py, traced, &inputs, tree, &options)
+    }
+
     /// Calls a function of the language.
     #[pyo3(signature = (function, args, kwargs))]
     fn call<'py>(
@@ -277,6 +402,7 @@ impl Trace {
         args: &Bound<'py, PyTuple>,
         kwargs: &Bound<'py, PyDict>,
     ) -> PyResult<Bound<'py, PyAny>> {
+        let slf = &root(slf);
         let mut text = format!("{function}(");
         for argument in args {
             write_value(slf, &argument, &mut text, 0)?;
@@ -301,6 +427,7 @@ impl Trace {
         left: &Bound<'py, PyAny>,
         right: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyAny>> {
+        let slf = &root(slf);
         let mut text = String::new();
         write_value(slf, left, &mut text, 0)?;
         write!(text, " {operator} ").ok();
@@ -315,6 +442,7 @@ impl Trace {
         operand: &Bound<'py, PyAny>,
         after: &str,
     ) -> PyResult<Bound<'py, PyAny>> {
+        let slf = &root(slf);
         let mut text = before.to_owned();
         write_value(slf, operand, &mut text, 0)?;
         text.push_str(after);
@@ -327,6 +455,7 @@ impl Trace {
         operand: &Bound<'py, PyAny>,
         items: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyAny>> {
+        let slf = &root(slf);
         let mut text = String::new();
         write_value(slf, operand, &mut text, 0)?;
         text.push('[');
@@ -356,7 +485,7 @@ impl Trace {
 impl Value {
     #[new]
     fn new(trace: &Bound<'_, Trace>, name: &str) -> PyResult<Value> {
-        let defined = trace.get().session(trace.py(), |session| session.get(name))?;
+        let defined = root(trace).get().session(trace.py(), |session| session.get(name))?;
         let defined = defined.ok_or_else(|| PyRuntimeError::new_err(format!("there is no value {name}")))?;
         Ok(Value { trace: trace.clone().unbind(), name: name.to_owned(), defined })
     }
@@ -370,7 +499,7 @@ impl Value {
     #[getter]
     fn shape<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         match &self.defined {
-            Defined::Tensor { sizes, .. } => shape(self.trace.bind(py), sizes),
+            Defined::Tensor { sizes, .. } => shape(&root(self.trace.bind(py)), sizes),
             _ => Ok(PyTuple::empty(py)),
         }
     }
@@ -398,7 +527,8 @@ impl Value {
     /// The dtype and the sizes, as they are written in programs: `f32[n, 3]`.
     #[getter]
     fn _type(&self, py: Python<'_>) -> PyResult<String> {
-        let show = |size: &Dim| self.trace.get().session(py, |session| session.show(size).to_string());
+        let trace = root(self.trace.bind(py));
+        let show = |size: &Dim| trace.get().session(py, |session| session.show(size).to_string());
         match &self.defined {
             Defined::Tensor { dtype, sizes } => {
                 let sizes: Vec<String> = sizes.iter().map(show).collect::<PyResult<_>>()?;
@@ -418,9 +548,16 @@ impl Value {
         }
     }
 
-    /// The name, if the value belongs to a trace.
+    /// The name, if the value belongs to a trace, or to an expression that can become a part of it.
     pub fn name_in(&self, trace: &Bound<'_, Trace>) -> PyResult<&str> {
-        if self.trace.is(trace) {
+        let py = trace.py();
+        let own = root(self.trace.bind(py));
+        if own.is(trace) {
+            return Ok(&self.name);
+        }
+        let is_open = |trace: &Bound<'_, Trace>| trace.get().with(py, |state| state.is_open);
+        if is_open(&own) && is_open(trace) {
+            merge(trace, &own)?;
             return Ok(&self.name);
         }
         let text = "a lazy array of another traced function is used here: pass it as an argument";

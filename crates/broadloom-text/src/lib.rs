@@ -303,6 +303,24 @@ impl Program {
         }
     }
 
+    /// Checks the syntax of all statements, before anything is known about the inputs.
+    ///
+    /// ```
+    /// let program = broadloom_text::Program::parse("example", "x + ")?;
+    /// assert!(program.check_syntax().unwrap_err().to_string().starts_with("example:1:4: "));
+    /// # Ok::<(), broadloom_text::Mistakes>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Returns every statement that cannot be read.
+    pub fn check_syntax(&self) -> Result<(), Mistakes> {
+        if self.mistakes.is_empty() {
+            return Ok(());
+        }
+        let places = TextPlaces { source: self.source.clone(), sites: Sites::default() };
+        Err(Mistakes::new(places, self.mistakes.clone()))
+    }
+
     /// Builds the graph that the program describes.
     ///
     /// # Errors

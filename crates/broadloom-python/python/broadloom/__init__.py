@@ -11,7 +11,7 @@ array([ 5., 10.])
 array([5.])
 """
 
-from ._api import eval, jit
+from ._api import compile, eval, input, jit
 from ._broadloom import Function, Kernel, Program
 from ._errors import (
     ArgumentError,
@@ -39,6 +39,8 @@ __all__ = [
     "ShapeError",
     "Size",
     "TracingError",
+    "compile",
     "eval",
+    "input",
     "jit",
 ]

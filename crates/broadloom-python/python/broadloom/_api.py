@@ -3,7 +3,7 @@
 import functools
 import inspect
 
-from ._broadloom import Function, Program
+from ._broadloom import Function, Program, Trace, Value
 
 
 @functools.lru_cache(maxsize=256)
@@ -28,6 +28,45 @@ def eval(text, arrays=None, /, *, out=None, threads=None, **named):
         If the text is no program, or does not fit the arrays.
     """
     return _program(text, threads)(arrays, out=out, **named)
+
+
+def input(name, type, /):
+    """Declare an array that is passed later, and return it as a lazy one.
+
+    >>> import numpy as np
+    >>> import broadloom as bl
+    >>> x = bl.input("x", "f32[n, 3]")
+    >>> y = np.sqrt((x * x).sum(axis=1))
+    >>> y
+    Array(f32[n])
+    >>> kernel = bl.compile(y)
+    >>> kernel(np.array([[3, 4, 0]], np.float32))
+    array([5.], dtype=float32)
+    """
+    return Trace.open(name, type)
+
+
+def compile(*results, threads=None):
+    """Compile lazy arrays that were made of declared inputs, or containers of them, to a kernel.
+
+    The kernel takes arrays by position, in the order in which the inputs were first used together, or by name.
+
+    >>> import broadloom as bl
+    >>> x, y = bl.input("x", "f64[n]"), bl.input("y", "f64[n]")
+    >>> bl.compile({"sum": x + y, "product": x * y})
+    Kernel(x: f64[n], y: f64[n] -> out0: f64[n], out1: f64[n])
+    """
+    results = results[0] if len(results) == 1 else results
+    stack = [results]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, Value):
+            return item._trace.compile(results, threads)
+        if isinstance(item, dict):
+            stack.extend(item.values())
+        elif isinstance(item, (tuple, list)):
+            stack.extend(item)
+    raise TypeError("compile takes lazy arrays, which `bl.input` declares, or containers of them")
 
 
 def jit(function=None, /, *, static=(), threads=None):

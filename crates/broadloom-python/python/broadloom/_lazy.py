@@ -6,7 +6,7 @@ import inspect
 import numpy as np
 
 from ._broadloom import Value
-from ._errors import ProgramError, TracingError
+from ._errors import Error, ProgramError, TracingError
 
 _ASKS = (
     "the elements of a lazy array are not known while the function is traced: {what}; "
@@ -194,6 +194,20 @@ class Array(Value):
             raise AttributeError(f"lazy arrays have no attribute {name!r}: only NumPy's methods that change nothing")
         return functools.partial(function, self)
 
+    def compile(self, threads=None):
+        """The kernel that computes this array of declared inputs."""
+        return self._trace.compile(self, threads)
+
+    def explain(self):
+        """What the compiler makes of this array of declared inputs."""
+        return self.compile().explain()
+
+    def _repr_svg_(self):
+        try:
+            return self.compile()._repr_svg_()
+        except Error:
+            return None
+
     def __repr__(self):
         return f"Array({self._type})"
 
@@ -350,6 +364,15 @@ def _concatenate(arrays, axis=0, out=None, *, dtype=None, casting="same_kind"):
     return result if dtype is None else result.astype(dtype)
 
 
+def _where(condition, x=None, y=None, /):
+    if x is None or y is None:
+        return _trace_of(condition).call("nonzero", (condition,), {})
+    trace = _trace_of((condition, x, y))
+    if getattr(condition, "dtype", np.dtype(type(condition))) != np.bool_:
+        condition = _lazy(trace, condition).astype(np.bool_)
+    return trace.call("where", (condition, x, y), {})
+
+
 def _iscomplexobj(x):
     return False
 
@@ -365,6 +388,7 @@ _SPECIAL = {
     np.copy: _copy,
     np.concatenate: _concatenate,
     np.iscomplexobj: _iscomplexobj,
+    np.where: _where,
 }
 
 

@@ -1,0 +1,69 @@
+"""Chunks of arrays, memory maps and lists, one after the other."""
+
+import numpy as np
+
+from ._errors import ArgumentError
+
+
+def run(chunks, out, arrays):
+    """Pass all rows as often as the kernel needs them, and join what comes out."""
+    streamed = {}
+    for name in chunks.streamed:
+        if name not in arrays:
+            raise ArgumentError(f"`{name}` is not given: it has rows, so pass an array, or a list of chunks")
+        streamed[name] = arrays.pop(name)
+    if chunks.passes > 1:
+        for name, rows in streamed.items():
+            if iter(rows) is rows:
+                raise ArgumentError(
+                    f"the rows of `{name}` are needed {chunks.passes} times, and an iterator gives them once: "
+                    "pass an array, or a list of chunks"
+                )
+    size = -(-chunks.size // chunks.multiple) * chunks.multiple
+    running = chunks.start(**arrays)
+    pieces = {}
+    for _ in range(chunks.passes):
+        for rows in _together(streamed, size):
+            for name, piece in running.push(**rows).items():
+                pieces.setdefault(name, []).append(piece)
+        running.end_pass()
+    results = {name: np.concatenate(piece) if len(piece) != 1 else piece[0] for name, piece in pieces.items()}
+    results.update(running.finish())
+    return chunks._results(results) if out is None else _written(chunks, results, out)
+
+
+def _cut(rows, size):
+    """The chunks of an array, or those that an iterable has."""
+    if hasattr(rows, "shape"):
+        for start in range(0, len(rows), size):
+            yield rows[start : start + size]
+        if not len(rows):
+            yield rows
+    else:
+        yield from rows
+
+
+def _together(streamed, size):
+    names, ended = list(streamed), object()
+    parts = [_cut(rows, size) for rows in streamed.values()]
+    while True:
+        found = [next(part, ended) for part in parts]
+        missing = [name for name, chunk in zip(names, found) if chunk is ended]
+        if len(missing) == len(names):
+            return
+        if missing:
+            raise ArgumentError(f"`{missing[0]}` has fewer chunks than the others")
+        yield dict(zip(names, found))
+
+
+def _written(chunks, results, out):
+    if not isinstance(out, dict):
+        names = chunks._outputs
+        if len(names) != 1:
+            raise ArgumentError(f"there are {len(names)} results: pass `out` as a dict by name, {', '.join(names)}")
+        out = {names[0]: out}
+    for name, array in out.items():
+        if name not in results:
+            raise ArgumentError(f"there is no result `{name}`; the results are {', '.join(results)}")
+        np.copyto(array, results[name], casting="no")
+    return out
