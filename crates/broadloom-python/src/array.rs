@@ -3,7 +3,10 @@
 //! A view holds a reference to its array, so its memory lives; NumPy refuses to resize an array that is referred to. Another
 //! thread may still write to the elements while a kernel runs without the GIL: as in NumPy, it then reads either value.
 //! Kernels load an index once, check it and use what they checked.
-#![allow(unsafe_code, reason = "NumPy's arrays are read by their fields, and results are handed over by pointers")]
+#![allow(
+    unsafe_code,
+    reason = "NumPy's arrays are read by their fields, and results are handed over by pointers"
+)]
 
 use crate::dtype;
 use crate::error::{Class, of_layout};
@@ -172,7 +175,8 @@ fn as_array<'py>(object: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny
                 found = found.getattr(name)?;
             }
             if object.is_instance(&found)? {
-                let text = format!("arrays of the class np.{class} compute by rules of their own: write `{help}`");
+                let text =
+                    format!("arrays of the class np.{class} compute by rules of their own: write `{help}`");
                 return Err(Class::DType.error(py, text));
             }
         }
@@ -187,7 +191,8 @@ fn as_array<'py>(object: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny
             Class::Value.error(py, text)
         });
     }
-    if object.is_instance_of::<pyo3::types::PyBytes>() || object.is_instance_of::<pyo3::types::PyByteArray>() {
+    if object.is_instance_of::<pyo3::types::PyBytes>() || object.is_instance_of::<pyo3::types::PyByteArray>()
+    {
         return Ok(None);
     }
     // SAFETY: the object lives, and this thread is attached.

@@ -60,7 +60,8 @@ impl Class {
 
 fn exception<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
     static ERRORS: PyOnceLock<Py<PyModule>> = PyOnceLock::new();
-    let errors = ERRORS.get_or_try_init(py, || PyModule::import(py, "broadloom._errors").map(Bound::unbind))?;
+    let errors =
+        ERRORS.get_or_try_init(py, || PyModule::import(py, "broadloom._errors").map(Bound::unbind))?;
     errors.bind(py).getattr(name)
 }
 

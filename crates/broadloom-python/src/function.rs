@@ -70,10 +70,17 @@ impl Table {
 
     /// Removes what was not used for the longest time, if there is too much. What is removed is dropped by the caller,
     /// without the lock, because it may run code of Python's.
-    fn add(&mut self, call: &Call<'_>, statics: Vec<Py<PyAny>>, kernel: Py<Kernel>, is_concrete: bool) -> Vec<Slot> {
+    fn add(
+        &mut self,
+        call: &Call<'_>,
+        statics: Vec<Py<PyAny>>,
+        kernel: Py<Kernel>,
+        is_concrete: bool,
+    ) -> Vec<Slot> {
         let mut removed = Vec::new();
         while self.count >= CAPACITY {
-            let oldest = self.slots.iter().map(|(key, slots)| (slots.iter().map(|slot| slot.used).min(), key));
+            let oldest =
+                self.slots.iter().map(|(key, slots)| (slots.iter().map(|slot| slot.used).min(), key));
             let Some(key) = oldest.min_by_key(|(used, _)| *used).map(|(_, key)| key.clone()) else { break };
             let slots = self.slots.remove(&key).unwrap_or_default();
             self.count -= slots.iter().map(Slot::kernels).sum::<usize>().min(self.count);
@@ -199,7 +206,11 @@ impl Function {
 }
 
 impl Function {
-    fn call<'py>(&self, args: &Bound<'py, PyTuple>, kwargs: Option<&Bound<'py, PyDict>>) -> PyResult<Call<'py>> {
+    fn call<'py>(
+        &self,
+        args: &Bound<'py, PyTuple>,
+        kwargs: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Call<'py>> {
         let mut call = Call::default();
         for (position, argument) in args.iter_borrowed().enumerate() {
             match self.parameters.get(position) {
@@ -253,7 +264,8 @@ impl Function {
             statics = Some(others);
             break;
         }
-        let statics = statics.unwrap_or_else(|| call.statics.iter().map(|object| object.clone().unbind()).collect());
+        let statics =
+            statics.unwrap_or_else(|| call.statics.iter().map(|object| object.clone().unbind()).collect());
         let general = if only_concrete { None } else { self.make_general(py, call, args, kwargs)? };
         let (kernel, is_concrete) = match general {
             Some(kernel) => (kernel, false),
@@ -289,7 +301,8 @@ impl Function {
         kwargs: Option<&Bound<'py, PyDict>>,
         is_concrete: bool,
     ) -> PyResult<Kernel> {
-        let name: String = self.function.bind(py).getattr("__name__").and_then(|name| name.extract()).unwrap_or_default();
+        let name: String =
+            self.function.bind(py).getattr("__name__").and_then(|name| name.extract()).unwrap_or_default();
         let trace = Bound::new(py, Trace::of_function(&name))?;
         self.traces.fetch_add(1, Ordering::Relaxed);
         let sizes = call.declared(is_concrete);
@@ -325,7 +338,8 @@ impl Function {
             if name == "out" && !self.takes_out {
                 continue;
             }
-            let argument = if self.is_static(&name) { argument } else { rebuilt(&argument, &name, &mut replace)? };
+            let argument =
+                if self.is_static(&name) { argument } else { rebuilt(&argument, &name, &mut replace)? };
             lazy_kwargs.set_item(key, argument)?;
         }
         let returned = self.function.bind(py).call(PyTuple::new(py, lazy_args)?, Some(&lazy_kwargs))?;
@@ -358,7 +372,10 @@ fn output_text(trace: &Bound<'_, Trace>, object: &Bound<'_, PyAny>) -> PyResult<
         return Ok(Some(trace.get().captured(py, object)?));
     }
     if object.hasattr("__next__")? || object.hasattr("__await__")? {
-        let text = format!("a {} is returned: return arrays, or tuples, lists and dicts of them", object.get_type().name()?);
+        let text = format!(
+            "a {} is returned: return arrays, or tuples, lists and dicts of them",
+            object.get_type().name()?
+        );
         return Err(PyTypeError::new_err(text));
     }
     Ok(None)

@@ -52,7 +52,8 @@ impl Frames {
 
 fn frames<'py>(py: Python<'py>, function: &str) -> PyResult<Bound<'py, PyAny>> {
     static FRAMES: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
-    let module = FRAMES.get_or_try_init(py, || py.import("broadloom._frames").map(|found| found.into_any().unbind()))?;
+    let module = FRAMES
+        .get_or_try_init(py, || py.import("broadloom._frames").map(|found| found.into_any().unbind()))?;
     module.bind(py).getattr(function)
 }
 
@@ -110,7 +111,9 @@ impl Kernel {
         let mut sources = Vec::new();
         for input in executable.inputs() {
             let leaf = names.iter().position(|name| *name == input.name).map(Source::Leaf);
-            let kept = || captured.iter().find(|(_, name)| *name == input.name).map(|(array, _)| array.clone_ref(py));
+            let kept = || {
+                captured.iter().find(|(_, name)| *name == input.name).map(|(array, _)| array.clone_ref(py))
+            };
             sources.extend(leaf.or_else(|| kept().map(Source::Captured)));
         }
         let outputs = executable.outputs().into_iter().map(|output| output.name).collect();
@@ -122,7 +125,16 @@ impl Kernel {
     /// What a function returned without computing anything.
     pub fn constant(results: Tree) -> Kernel {
         let (names, sources, outputs, frames) = (Vec::new(), Vec::new(), Vec::new(), Frames::default());
-        Kernel { executable: None, names, sources, outputs, results, places: None, frames, text: String::new() }
+        Kernel {
+            executable: None,
+            names,
+            sources,
+            outputs,
+            results,
+            places: None,
+            frames,
+            text: String::new(),
+        }
     }
 
     /// Runs the kernel on the leaves of a call, into new arrays or into those of `out`.
@@ -153,7 +165,9 @@ impl Kernel {
                     Leaf::Number(value) => inputs.next(ArrayView::scalar(*value)),
                 },
                 (Source::Captured(_), None) => {
-                    return Err(Class::DType.error(py, "an array that the function uses is none any more").into());
+                    return Err(Class::DType
+                        .error(py, "an array that the function uses is none any more")
+                        .into());
                 }
             };
         }
@@ -164,7 +178,8 @@ impl Kernel {
         let mut outputs = py.detach(|| executable.run(inputs)).map_err(|error| self.failed(py, error))?;
         let count = outputs.len();
         if let (1, Tree::Output(_)) = (count, &self.results) {
-            let array: AnyArray = outputs.try_into().map_err(|_| Class::Value.error(py, "there is no result"))?;
+            let array: AnyArray =
+                outputs.try_into().map_err(|_| Class::Value.error(py, "there is no result"))?;
             return Ok(to_numpy(py, array)?);
         }
         let mut arrays: Vec<Option<Bound<'py, PyAny>>> = Vec::with_capacity(count);
@@ -173,7 +188,9 @@ impl Kernel {
             arrays.push(array.map(|array| to_numpy(py, array)).transpose()?);
         }
         let missing = || Class::Value.error(py, "there is no such result");
-        Ok(self.results.filled(py, &mut |number| arrays.get(number).cloned().flatten().ok_or_else(missing))?)
+        Ok(self
+            .results
+            .filled(py, &mut |number| arrays.get(number).cloned().flatten().ok_or_else(missing))?)
     }
 
     fn run_into<'py>(

@@ -39,7 +39,6 @@ struct Declared {
     value: Option<String>,
 }
 
-
 #[pymethods]
 impl Program {
     #[new]
@@ -164,7 +163,8 @@ impl Program {
         for name in named.into_iter().flat_map(|named| named.keys()) {
             let name: String = name.extract()?;
             if !names.iter().any(|known| known.name == name) {
-                let reads: Vec<&str> = self.needed.iter().chain(&self.constants).map(String::as_str).collect();
+                let reads: Vec<&str> =
+                    self.needed.iter().chain(&self.constants).map(String::as_str).collect();
                 let text = match &reads[..] {
                     [] => format!("the program does not read `{name}`: it reads nothing"),
                     reads => format!("the program does not read `{name}`; it reads {}", reads.join(", ")),

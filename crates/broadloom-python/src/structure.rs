@@ -142,7 +142,9 @@ impl<'py> Call<'py> {
         let leaves = std::mem::take(&mut self.leaves);
         let sizes = leaves.iter().map(|leaf| match leaf {
             Leaf::Number(_) => Vec::new(),
-            Leaf::Array(array) if is_concrete => array.shape.iter().map(|size| Size::Constant(*size)).collect(),
+            Leaf::Array(array) if is_concrete => {
+                array.shape.iter().map(|size| Size::Constant(*size)).collect()
+            }
             Leaf::Array(array) => {
                 (0..array.shape.len()).map(|position| self.size(&array.shape, position)).collect()
             }
@@ -233,7 +235,10 @@ impl Tree {
             return Err(Class::Value.error(object.py(), text));
         }
         let all = |output: &mut dyn FnMut(&Bound<'py, PyAny>) -> PyResult<Option<usize>>| {
-            object.try_iter()?.map(|item| Tree::of(&item?, depth + 1, output)).collect::<PyResult<Vec<Tree>>>()
+            object
+                .try_iter()?
+                .map(|item| Tree::of(&item?, depth + 1, output))
+                .collect::<PyResult<Vec<Tree>>>()
         };
         if object.is_exact_instance_of::<PyTuple>() {
             return Ok(Tree::Tuple(all(output)?));
@@ -245,7 +250,8 @@ impl Tree {
             return Ok(Tree::Named(object.get_type().into_any().unbind(), all(output)?));
         }
         if let Ok(items) = object.cast_exact::<PyDict>() {
-            let items = items.iter().map(|(key, item)| Ok((key.unbind(), Tree::of(&item, depth + 1, output)?)));
+            let items =
+                items.iter().map(|(key, item)| Ok((key.unbind(), Tree::of(&item, depth + 1, output)?)));
             return items.collect::<PyResult<_>>().map(Tree::Dict);
         }
         Ok(match output(object)? {
@@ -266,9 +272,10 @@ impl Tree {
         };
         match (self, other) {
             (Tree::Output(number), Tree::Output(other)) => Ok(number == other),
-            (Tree::Tuple(items) | Tree::List(items) | Tree::Named(_, items), Tree::Tuple(others) | Tree::List(others)) => {
-                all(items, others)
-            }
+            (
+                Tree::Tuple(items) | Tree::List(items) | Tree::Named(_, items),
+                Tree::Tuple(others) | Tree::List(others),
+            ) => all(items, others),
             (Tree::Named(_, items), Tree::Named(_, others)) => all(items, others),
             (Tree::Dict(items), Tree::Dict(others)) => {
                 for ((key, item), (other_key, other)) in items.iter().zip(others) {

@@ -228,7 +228,20 @@ impl Trace {
 
 /// Names that mean something in programs without being functions or dtypes.
 const RESERVED: &[&str] = &[
-    "symbols", "parameters", "assume", "input", "let", "output", "assign", "result", "newaxis", "np", "inf", "nan", "pi", "e",
+    "symbols",
+    "parameters",
+    "assume",
+    "input",
+    "let",
+    "output",
+    "assign",
+    "result",
+    "newaxis",
+    "np",
+    "inf",
+    "nan",
+    "pi",
+    "e",
 ];
 
 /// Whether a text is a name that means nothing else in the language.
@@ -248,7 +261,8 @@ fn over(py: Python<'_>) -> PyErr {
 
 fn class<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
     static LAZY: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
-    let lazy = LAZY.get_or_try_init(py, || py.import("broadloom._lazy").map(|lazy| lazy.into_any().unbind()))?;
+    let lazy =
+        LAZY.get_or_try_init(py, || py.import("broadloom._lazy").map(|lazy| lazy.into_any().unbind()))?;
     lazy.bind(py).getattr(name)
 }
 
@@ -256,7 +270,9 @@ fn class<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
 fn root<'py>(trace: &Bound<'py, Trace>) -> Bound<'py, Trace> {
     let py = trace.py();
     let mut trace = trace.clone();
-    while let Some(merged) = trace.get().with(py, |state| state.merged.as_ref().map(|merged| merged.clone_ref(py))) {
+    while let Some(merged) =
+        trace.get().with(py, |state| state.merged.as_ref().map(|merged| merged.clone_ref(py)))
+    {
         trace = merged.into_bound(py);
     }
     trace
@@ -268,7 +284,8 @@ fn merge(into: &Bound<'_, Trace>, from: &Bound<'_, Trace>) -> PyResult<()> {
     let (text, frames, captured, inputs) = from.get().with(py, |state| {
         let text = state.session.as_ref().map(|session| session.text().to_owned());
         let frames = state.frames.as_ref().map(|frames| frames.duplicate(py)).unwrap_or_default();
-        let captured: Vec<_> = state.captured.iter().map(|(array, name)| (array.clone_ref(py), name.clone())).collect();
+        let captured: Vec<_> =
+            state.captured.iter().map(|(array, name)| (array.clone_ref(py), name.clone())).collect();
         (text, frames, captured, state.inputs.clone())
     });
     into.get().replay(py, &text.ok_or_else(|| over(py))?, frames)?;
@@ -349,7 +366,9 @@ impl Trace {
     #[staticmethod]
     fn open<'py>(py: Python<'py>, name: &str, declared: &str) -> PyResult<Bound<'py, PyAny>> {
         if !is_plain(name) {
-            let text = format!("{name:?} cannot be the name of an input: use letters, digits and `_`, and no name of a function");
+            let text = format!(
+                "{name:?} cannot be the name of an input: use letters, digits and `_`, and no name of a function"
+            );
             return Err(Class::Value.error(py, text));
         }
         if declared.contains(['\n', '\r', ';', ':', '#']) {
@@ -364,7 +383,11 @@ impl Trace {
 
     /// Compiles results, which are lazy arrays or containers of them.
     #[pyo3(signature = (results, threads=None))]
-    fn compile(slf: &Bound<'_, Self>, results: &Bound<'_, PyAny>, threads: Option<usize>) -> PyResult<Kernel> {
+    fn compile(
+        slf: &Bound<'_, Self>,
+        results: &Bound<'_, PyAny>,
+        threads: Option<usize>,
+    ) -> PyResult<Kernel> {
         let py = slf.py();
         let slf = &root(slf);
         let options = options(py, threads)?;
@@ -380,7 +403,8 @@ impl Trace {
         let (text, frames, captured, inputs) = slf.get().with(py, |state| {
             let text = state.session.as_ref().map(|session| session.text().to_owned());
             let frames = state.frames.as_ref().map(|frames| frames.duplicate(py)).unwrap_or_default();
-            let captured = state.captured.iter().map(|(array, name)| (array.clone_ref(py), name.clone())).collect();
+            let captured =
+                state.captured.iter().map(|(array, name)| (array.clone_ref(py), name.clone())).collect();
             (text, frames, captured, state.inputs.clone())
         });
         copy.replay(py, &text.ok_or_else(|| over(py))?, frames)?;
@@ -566,7 +590,12 @@ impl Value {
 }
 
 /// Writes an argument as it stands in a program.
-fn write_value(trace: &Bound<'_, Trace>, value: &Bound<'_, PyAny>, text: &mut String, depth: usize) -> PyResult<()> {
+fn write_value(
+    trace: &Bound<'_, Trace>,
+    value: &Bound<'_, PyAny>,
+    text: &mut String,
+    depth: usize,
+) -> PyResult<()> {
     let py = value.py();
     if let Ok(value) = value.cast::<Value>() {
         text.push_str(value.get().name_in(trace)?);

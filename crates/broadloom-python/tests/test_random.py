@@ -43,6 +43,8 @@ def compute(arrays, steps):
             case "scalar":
                 made = (lambda s: s - x if a % 2 else x * s)([1, 2, 0.5, True][c % 4])
             case "unary":
+                # `np.square` of bools is int8, by a loop that this package does not have.
+                x = x.astype(np.int8) if x.dtype == np.bool_ else x
                 made = getattr(np, UNARY[c % len(UNARY)])(x)
             case "reduce":
                 axis = None if x.ndim == 0 or c % 3 == 0 else c % x.ndim
@@ -52,7 +54,8 @@ def compute(arrays, steps):
             case "index":
                 made = x[..., None] if x.ndim == 0 else [x[0], x[::-1], x[-1:], x[..., 0], x[None]][c % 5]
             case "cast":
-                made = x.astype(DTYPES[c % len(DTYPES)])
+                # What floats beyond the range of integers become depends on the machine, in NumPy.
+                made = np.clip(x, 0, 11).astype(DTYPES[c % len(DTYPES)])
             case "transpose":
                 made = x.T.reshape(-1)
             case "clip":

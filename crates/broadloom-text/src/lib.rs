@@ -226,7 +226,10 @@ impl Program {
     /// # Errors
     /// Returns the errors of [`Program::parse`].
     pub fn parse_within(name: &str, text: &str, limits: &Limits) -> Result<Program, Mistakes> {
-        Program::read(Source { name: name.into(), text: text.into(), preamble: 0, written: BTreeMap::new() }, limits)
+        Program::read(
+            Source { name: name.into(), text: text.into(), preamble: 0, written: BTreeMap::new() },
+            limits,
+        )
     }
 
     /// Parses a text whose inputs are declared separately, each as `x: f32[n, 3]`. Messages call the declarations
@@ -243,10 +246,19 @@ impl Program {
     pub fn parse_declared(name: &str, inputs: &[&str], text: &str) -> Result<Program, Mistakes> {
         let preamble: String = inputs.iter().map(|input| format!("input {input}\n")).collect();
         let limits = Limits::default();
-        let declarations =
-            Source { name: name.into(), preamble: preamble.len(), text: preamble.clone(), written: BTreeMap::new() };
+        let declarations = Source {
+            name: name.into(),
+            preamble: preamble.len(),
+            text: preamble.clone(),
+            written: BTreeMap::new(),
+        };
         Program::read(declarations, &limits)?.refuse_all_but_inputs(inputs.len())?;
-        let source = Source { name: name.into(), preamble: preamble.len(), text: preamble + text, written: BTreeMap::new() };
+        let source = Source {
+            name: name.into(),
+            preamble: preamble.len(),
+            text: preamble + text,
+            written: BTreeMap::new(),
+        };
         Program::read(source, &limits)
     }
 
@@ -296,9 +308,7 @@ impl Program {
     fn read(source: Source, limits: &Limits) -> Result<Program, Mistakes> {
         let source = Arc::new(source);
         match parse::parse(&source, 0, limits) {
-            Ok((tree, mistakes)) => {
-                Ok(Program { source, tree: Arc::new(tree), mistakes, limits: *limits })
-            }
+            Ok((tree, mistakes)) => Ok(Program { source, tree: Arc::new(tree), mistakes, limits: *limits }),
             Err(mistake) => Err(Mistakes::new(TextPlaces { source, sites: Sites::default() }, vec![mistake])),
         }
     }

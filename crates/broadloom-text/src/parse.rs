@@ -12,11 +12,7 @@ use crate::{Limits, MAX_MISTAKES};
 ///
 /// # Errors
 /// A text beyond the limits.
-pub(crate) fn parse(
-    source: &Source,
-    from: usize,
-    limits: &Limits,
-) -> Result<(Tree, Vec<Mistake>), Mistake> {
+pub(crate) fn parse(source: &Source, from: usize, limits: &Limits) -> Result<(Tree, Vec<Mistake>), Mistake> {
     let text = source.text.get(from..).unwrap_or("");
     if text.len() > limits.length {
         let problem = Problem::Limit { limit: Limit::Length, most: limits.length };

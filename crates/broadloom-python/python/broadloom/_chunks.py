@@ -27,20 +27,31 @@ def run(chunks, out, arrays):
             for name, piece in running.push(**rows).items():
                 pieces.setdefault(name, []).append(piece)
         running.end_pass()
-    results = {name: np.concatenate(piece) if len(piece) != 1 else piece[0] for name, piece in pieces.items()}
+    results = {name: _joined(piece) for name, piece in pieces.items()}
     results.update(running.finish())
     return chunks._results(results) if out is None else _written(chunks, results, out)
 
 
 def _cut(rows, size):
-    """The chunks of an array, or those that an iterable has."""
+    """Chunks of ``size`` rows of an array, or of pieces of any number of rows; only the last one may have fewer."""
     if hasattr(rows, "shape"):
-        for start in range(0, len(rows), size):
-            yield rows[start : start + size]
-        if not len(rows):
-            yield rows
-    else:
-        yield from rows
+        yield from (rows[start : start + size] for start in range(0, max(len(rows), 1), size))
+        return
+    pieces, count = [], 0
+    for piece in rows:
+        while count + len(piece) > size:
+            pieces.append(piece[: size - count])
+            piece = piece[size - count :]
+            yield _joined(pieces)
+            pieces, count = [], 0
+        pieces.append(piece)
+        count += len(piece)
+    if pieces:
+        yield _joined(pieces)
+
+
+def _joined(pieces):
+    return pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
 
 
 def _together(streamed, size):
