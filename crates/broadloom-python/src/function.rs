@@ -6,6 +6,7 @@ use crate::structure::{Call, Leaf, Size, Tree, rebuilt};
 use crate::trace::{Trace, Value, wrap};
 use broadloom::{CompileOptions, Threads};
 use pyo3::exceptions::{PyRuntimeError, PyTypeError};
+use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 use pyo3::types::{PyDict, PyTuple};
@@ -48,24 +49,35 @@ struct Slot {
 }
 
 /// What the table has for a call.
-enum Found {
-    Kernel(Py<Kernel>),
-    /// This structure needs a kernel for its sizes.
-    OnlyConcrete(Option<Py<Kernel>>),
+struct Found {
+    statics: Vec<Py<PyAny>>,
+    kernel: Option<Py<Kernel>>,
+    /// Whether this call needs a kernel for its sizes.
+    is_concrete: bool,
 }
 
 impl Table {
-    fn find(&mut self, py: Python<'_>, call: &Call<'_>, slot: usize) -> Option<(Vec<Py<PyAny>>, Found)> {
+    /// The static values of the slots that may serve a call, and what a slot has for it: a kernel, and whether there can
+    /// only be one for its sizes.
+    fn find(
+        &mut self,
+        py: Python<'_>,
+        call: &Call<'_>,
+        position: usize,
+        sizes: Option<&[usize]>,
+    ) -> Option<Found> {
         self.clock += 1;
-        let clock = self.clock;
-        let slot = self.slots.get_mut(&call.key[..])?.get_mut(slot)?;
-        slot.used = clock;
+        let slot = self.slots.get_mut(&call.key[..])?.get_mut(position)?;
+        slot.used = self.clock;
         let statics = slot.statics.iter().map(|object| object.clone_ref(py)).collect();
-        let found = match &slot.kernel {
-            Some(kernel) => Found::Kernel(kernel.clone_ref(py)),
-            None => Found::OnlyConcrete(slot.concrete.get(&call.sizes()).map(|kernel| kernel.clone_ref(py))),
+        let concrete =
+            || slot.concrete.get(sizes.unwrap_or(&call.sizes())).map(|kernel| kernel.clone_ref(py));
+        let is_concrete = sizes.is_some() || slot.kernel.is_none();
+        let kernel = match &slot.kernel {
+            Some(kernel) if !is_concrete => Some(kernel.clone_ref(py)),
+            _ => concrete(),
         };
-        Some((statics, found))
+        Some(Found { statics, kernel, is_concrete })
     }
 
     /// Removes what was not used for the longest time, if there is too much. What is removed is dropped by the caller,
@@ -159,20 +171,19 @@ impl Function {
             Some(kwargs) if !self.takes_out => kwargs.get_item("out")?.filter(|out| !out.is_none()),
             _ => None,
         };
-        let kernel = self.kernel_for(py, &mut call, args, kwargs)?;
-        match kernel.get().run(py, &call.leaves, out.as_ref()) {
-            Ok(results) => Ok(results),
-            Err(Failure::Raised(error)) => Err(error),
-            Err(Failure::Sizes(error)) => {
-                // These sizes break a condition of the kernel: the message for just these sizes names them.
-                let kernel = self.make(py, &mut call, args, kwargs, true)?;
-                match kernel.run(py, &call.leaves, out.as_ref()) {
-                    Ok(results) => Ok(results),
-                    Err(Failure::Raised(error)) => Err(error),
-                    Err(Failure::Sizes(_)) => Err(kernel.explain(py, &error)),
-                }
-            }
-        }
+        let kernel = self.kernel_for(py, &mut call, args, kwargs, false)?;
+        let error = match kernel.get().run(py, &call.leaves, out.as_ref()) {
+            Ok(results) => return Ok(results),
+            Err(Failure::Raised(error)) => return Err(error),
+            Err(Failure::Sizes(error)) => error,
+        };
+        // These sizes break a condition of the kernel for all sizes. One for just these sizes may have a result, as a slice
+        // that ends behind its axis has; otherwise the message names them.
+        let kernel = self.kernel_for(py, &mut call, args, kwargs, true)?;
+        kernel.get().run(py, &call.leaves, out.as_ref()).map_err(|failure| match failure {
+            Failure::Raised(error) => error,
+            Failure::Sizes(_) => kernel.get().explain(py, &error),
+        })
     }
 
     fn __get__<'py>(
@@ -195,7 +206,19 @@ impl Function {
         kwargs: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, Kernel>> {
         let mut call = self.call(args, kwargs)?;
-        self.kernel_for(py, &mut call, args, kwargs)
+        self.kernel_for(py, &mut call, args, kwargs, false)
+    }
+
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        visit.call(&self.function)?;
+        // Another thread that is just using the table keeps everything alive.
+        if let Ok(table) = self.table.try_lock() {
+            for slot in table.slots.values().flatten() {
+                slot.statics.iter().try_for_each(|object| visit.call(object))?;
+                slot.kernel.iter().chain(slot.concrete.values()).try_for_each(|kernel| visit.call(kernel))?;
+            }
+        }
+        Ok(())
     }
 
     /// How often the function was traced.
@@ -247,26 +270,27 @@ impl Function {
         call: &mut Call<'py>,
         args: &Bound<'py, PyTuple>,
         kwargs: Option<&Bound<'py, PyDict>>,
+        mut is_concrete: bool,
     ) -> PyResult<Bound<'py, Kernel>> {
-        let mut only_concrete = false;
+        let sizes = is_concrete.then(|| call.sizes());
         let mut statics = None;
-        for slot in 0.. {
+        for position in 0.. {
+            let found = self.table(py).find(py, call, position, sizes.as_deref());
+            let Some(found) = found else { break };
             // Comparing static values runs code of Python's, so the lock is not held.
-            let found = self.table(py).find(py, call, slot);
-            let Some((others, found)) = found else { break };
-            if !call.has_statics(&others)? {
+            if !call.has_statics(&found.statics)? {
                 continue;
             }
-            match found {
-                Found::Kernel(kernel) | Found::OnlyConcrete(Some(kernel)) => return Ok(kernel.into_bound(py)),
-                Found::OnlyConcrete(None) => only_concrete = true,
+            if let Some(kernel) = found.kernel {
+                return Ok(kernel.into_bound(py));
             }
-            statics = Some(others);
+            is_concrete = found.is_concrete;
+            statics = Some(found.statics);
             break;
         }
         let statics =
             statics.unwrap_or_else(|| call.statics.iter().map(|object| object.clone().unbind()).collect());
-        let general = if only_concrete { None } else { self.make_general(py, call, args, kwargs)? };
+        let general = if is_concrete { None } else { self.make_general(py, call, args, kwargs)? };
         let (kernel, is_concrete) = match general {
             Some(kernel) => (kernel, false),
             None => (self.make(py, call, args, kwargs, true)?, true),

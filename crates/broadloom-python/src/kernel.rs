@@ -8,6 +8,7 @@ use crate::structure::{Leaf, Tree};
 use crate::trace::Traced;
 use broadloom::{AnyArray, ArrayView, CallError, CompileOptions, DType, Executable, Inputs, OutputsMut};
 use broadloom_text::{TextPlaces, Written};
+use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyTuple};
@@ -344,6 +345,15 @@ impl Kernel {
             Some(executable) => py.detach(|| executable.explain().to_string()),
             None => "the results depend on no array: nothing is computed\n".to_owned(),
         }
+    }
+
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        for source in &self.sources {
+            if let Source::Captured(array) = source {
+                visit.call(array)?;
+            }
+        }
+        self.results.visit(&visit)
     }
 
     /// The program, in the text language.

@@ -3,6 +3,7 @@
 use crate::array::Operand;
 use crate::error::Class;
 use crate::trace::Value;
+use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyFloat, PyList, PyTuple};
 use smallvec::SmallVec;
@@ -258,6 +259,23 @@ impl Tree {
             Some(number) => Tree::Output(number),
             None => Tree::Static(object.clone().unbind()),
         })
+    }
+
+    /// Shows the collector of Python's what the tree refers to.
+    pub fn visit(&self, visit: &PyVisit<'_>) -> Result<(), PyTraverseError> {
+        match self {
+            Tree::Output(_) => Ok(()),
+            Tree::Static(object) => visit.call(object),
+            Tree::Tuple(items) | Tree::List(items) => items.iter().try_for_each(|item| item.visit(visit)),
+            Tree::Named(class, items) => {
+                visit.call(class)?;
+                items.iter().try_for_each(|item| item.visit(visit))
+            }
+            Tree::Dict(items) => items.iter().try_for_each(|(key, item)| {
+                visit.call(key)?;
+                item.visit(visit)
+            }),
+        }
     }
 
     /// Whether another tree has its outputs in the same places of the same containers.

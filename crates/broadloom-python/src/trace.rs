@@ -110,7 +110,7 @@ impl Trace {
         let result = self.with(py, |state| {
             let session = state.session.as_mut()?;
             if let (Some(frames), Some(frame)) = (&mut state.frames, frame) {
-                frames.add(session.text().lines().count() + 1, frame);
+                frames.add(session.lines() + 1, frame);
             }
             Some(session.run(line))
         });
@@ -195,7 +195,7 @@ impl Trace {
     fn replay(&self, py: Python<'_>, text: &str, frames: Frames) -> PyResult<()> {
         let result = self.with(py, |state| {
             let session = state.session.as_mut()?;
-            let before = session.text().lines().count();
+            let before = session.lines();
             if let Some(own) = &mut state.frames {
                 own.append(before, frames);
             }

@@ -72,6 +72,13 @@ def test_chunks(tmp_path):
         found = chunks(x=source, scale=np.arange(3.0))
         for name in expected:
             np.testing.assert_array_equal(found[name], expected[name])
+    written = np.lib.format.open_memmap(tmp_path / "y.npy", mode="w+", dtype=data.dtype, shape=data.shape)
+    found = chunks(x=file, scale=np.arange(3.0), out={"out0": written})
+    assert found["rows"] is written
+    np.testing.assert_array_equal(written, expected["rows"])
+    for wrong in (written[1:], np.empty((6000, 3))):
+        with pytest.raises(ValueError):
+            chunks(x=file, scale=np.arange(3.0), out={"out0": wrong})
     with pytest.raises(bl.ArgumentError, match="2 times"):
         chunks(x=iter([data]), scale=np.ones(3))
     with pytest.raises(bl.ArgumentError, match="`x` is not given"):

@@ -1,7 +1,9 @@
 """Traced functions against the same functions on NumPy's arrays."""
 
 import collections
+import gc
 import threading
+import weakref
 
 import broadloom as bl
 import numpy as np
@@ -170,6 +172,28 @@ def test_sizes_that_are_asked_for():
         np.testing.assert_array_equal(f(x), tail(x))
     # Once for all sizes, in vain, and once for each.
     assert f.traces == 3
+
+
+def test_slices_that_end_behind_the_axis():
+    f = bl.jit(lambda x: x[:20] * 2)
+    for n in (100, 30, 12, 12):
+        np.testing.assert_array_equal(f(np.arange(float(n))), np.arange(float(n))[:20] * 2)
+    # Once for all sizes of at least 20, once for 12.
+    assert f.traces == 2
+
+
+def test_collection():
+    def make():
+        @bl.jit
+        def f(x):
+            return x + 1 if f is not None else x
+
+        f(X)
+        return weakref.ref(f)
+
+    reference = make()
+    gc.collect()
+    assert reference() is None
 
 
 Point = collections.namedtuple("Point", "x y")

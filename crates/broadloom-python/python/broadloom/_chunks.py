@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ._errors import ArgumentError
+from ._errors import ArgumentError, DTypeError, ShapeError
 
 
 def run(chunks, out, arrays):
@@ -20,16 +20,28 @@ def run(chunks, out, arrays):
                     "pass an array, or a list of chunks"
                 )
     size = -(-chunks.size // chunks.multiple) * chunks.multiple
+    out = _by_name(chunks, out)
     running = chunks.start(**arrays)
-    pieces = {}
+    pieces, filled = {}, dict.fromkeys(out, 0)
     for _ in range(chunks.passes):
         for rows in _together(streamed, size):
             for name, piece in running.push(**rows).items():
-                pieces.setdefault(name, []).append(piece)
+                if name in out:
+                    np.copyto(out[name][filled[name] : filled[name] + len(piece)], piece, casting="no")
+                    filled[name] += len(piece)
+                else:
+                    pieces.setdefault(name, []).append(piece)
         running.end_pass()
     results = {name: _joined(piece) for name, piece in pieces.items()}
-    results.update(running.finish())
-    return chunks._results(results) if out is None else _written(chunks, results, out)
+    for name, total in running.finish().items():
+        if name in out:
+            np.copyto(out[name], total, casting="no")
+        else:
+            results[name] = total
+    for name, array in out.items():
+        if filled[name] and filled[name] != len(array):
+            raise ShapeError(f"`out` has {len(array)} rows for `{name}`, which has {filled[name]}")
+    return chunks._results(results | out)
 
 
 def _cut(rows, size):
@@ -67,14 +79,18 @@ def _together(streamed, size):
         yield dict(zip(names, found))
 
 
-def _written(chunks, results, out):
+def _by_name(chunks, out):
+    """Arrays for results, by the name of the output: one array for one result, or a dict by name."""
+    if out is None:
+        return {}
+    names = chunks._outputs
     if not isinstance(out, dict):
-        names = chunks._outputs
         if len(names) != 1:
             raise ArgumentError(f"there are {len(names)} results: pass `out` as a dict by name, {', '.join(names)}")
         out = {names[0]: out}
     for name, array in out.items():
-        if name not in results:
-            raise ArgumentError(f"there is no result `{name}`; the results are {', '.join(results)}")
-        np.copyto(array, results[name], casting="no")
+        if name not in names:
+            raise ArgumentError(f"there is no result `{name}`; the results are {', '.join(names)}")
+        if not isinstance(array, np.ndarray):
+            raise DTypeError(f"`out` takes NumPy arrays, not {type(array).__name__}")
     return out

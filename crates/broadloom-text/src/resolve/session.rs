@@ -29,6 +29,7 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub struct Session {
     resolver: Resolver<'static>,
+    lines: usize,
 }
 
 /// What a name of a [`Session`] stands for.
@@ -59,7 +60,7 @@ impl Session {
     /// for all of them together.
     pub fn new(name: &str, limits: Limits) -> Session {
         let source = Source { name: name.into(), text: String::new(), preamble: 0, written: BTreeMap::new() };
-        Session { resolver: Resolver::new(Arc::new(source), Arc::new(Tree::default()), limits) }
+        Session { resolver: Resolver::new(Arc::new(source), Arc::new(Tree::default()), limits), lines: 0 }
     }
 
     /// Adds a text, which becomes the next lines of the program.
@@ -73,6 +74,7 @@ impl Session {
         let start = source.text.len();
         source.text.push_str(text);
         source.text.push('\n');
+        self.lines += source.text[start..].matches('\n').count();
         match parse::parse(source, start, &resolver.limits) {
             Ok((tree, mistakes)) => {
                 resolver.values = vec![Value::Poison; tree.exprs.len()];
@@ -133,6 +135,11 @@ impl Session {
     pub fn show<'a>(&'a self, size: &'a Dim) -> impl fmt::Display + 'a {
         let symbols = self.resolver.graph.symbols();
         fmt::from_fn(move |f| write!(f, "{}", size.display(&|symbol| symbols[symbol.index()].named())))
+    }
+
+    /// Returns the number of lines so far.
+    pub fn lines(&self) -> usize {
+        self.lines
     }
 
     /// Returns the text so far.
