@@ -243,7 +243,21 @@ impl Kernel {
 }
 
 impl Kernel {
-    /// The arguments in order. Numbers take the dtype of their input.
+    /// An argument for the input of this name. Numbers take the dtype of the input.
+    pub fn leaf<'py>(&self, py: Python<'py>, name: &str, given: &Bound<'py, PyAny>) -> PyResult<Leaf<'py>> {
+        if let Some(operand) = Operand::of(given)? {
+            return Ok(Leaf::Array(operand));
+        }
+        let inputs = self.executable.as_ref().map(Executable::inputs).unwrap_or_default();
+        let info = inputs.iter().find(|input| input.name == *name);
+        let dtype = to_descr(py, info.map_or(DType::F64, |info| info.dtype))?;
+        let array = numpy_module(py)?.call_method1("asarray", (given, dtype))?;
+        let operand = Operand::of(&array)?;
+        let refuse = || Class::DType.error(py, format!("`{name}` is neither an array nor a number"));
+        operand.map(Leaf::Array).ok_or_else(refuse)
+    }
+
+    /// The arguments in order.
     fn leaves<'py>(
         &self,
         py: Python<'py>,
@@ -255,7 +269,6 @@ impl Kernel {
         if args.len() > self.names.len() {
             return Err(refuse(format!("{} arguments are given", args.len())));
         }
-        let inputs = self.executable.as_ref().map(Executable::inputs).unwrap_or_default();
         let mut leaves = Vec::with_capacity(self.names.len());
         let mut named = 0;
         for (position, name) in self.names.iter().enumerate() {
@@ -266,16 +279,7 @@ impl Kernel {
                 (Some(given), None) | (None, Some(given)) => given,
                 (None, None) => return Err(refuse(format!("`{name}` is not given"))),
             };
-            let info = inputs.iter().find(|input| input.name == *name);
-            let operand = match (Operand::of(&given)?, info) {
-                (Some(operand), _) => operand,
-                (None, info) => {
-                    let dtype = to_descr(py, info.map_or(DType::F64, |info| info.dtype))?;
-                    let array = numpy_module(py)?.call_method1("asarray", (&given, dtype))?;
-                    Operand::of(&array)?.ok_or_else(|| refuse(format!("`{name}` is no array")))?
-                }
-            };
-            leaves.push(Leaf::Array(operand));
+            leaves.push(self.leaf(py, name, &given)?);
         }
         if kwargs.map_or(0, |kwargs| kwargs.len()) != named {
             return Err(refuse("an argument that the kernel does not have is given".to_owned()));
@@ -340,7 +344,7 @@ impl Kernel {
 
     /// Returns what the compiler made of the program: loops, vector widths, stored temporaries and code.
     #[pyo3(name = "explain")]
-    fn explanation(&self, py: Python<'_>) -> String {
+    pub fn explanation(&self, py: Python<'_>) -> String {
         match &self.executable {
             Some(executable) => py.detach(|| executable.explain().to_string()),
             None => "the results depend on no array: nothing is computed\n".to_owned(),
@@ -369,7 +373,7 @@ impl Kernel {
     }
 
     /// The types of the inputs and of the results, one a line.
-    fn shapes(&self) -> String {
+    pub fn shapes(&self) -> String {
         let Some(executable) = &self.executable else { return String::new() };
         let inputs = executable.inputs();
         let outputs = executable.outputs();

@@ -21,6 +21,8 @@ pub struct Program {
     text: String,
     threads: Option<usize>,
     options: CompileOptions,
+    /// The names of the inputs that the program declares.
+    declared: Vec<String>,
     /// The names that are read and not declared.
     needed: Vec<String>,
     /// The names that are constants unless they are given.
@@ -31,7 +33,16 @@ pub struct Program {
 /// The names of the arrays, their structure, and their sizes if the kernel is for them alone.
 type Key = (Vec<Declared>, Vec<u64>, Option<Vec<usize>>);
 
-/// What a program is given for a name.
+/// What a call gives a program.
+struct Given<'py> {
+    /// The names that the program does not declare, in the order of the leaves of `call`.
+    names: Vec<Declared>,
+    call: Call<'py>,
+    /// The arrays of the inputs that the program declares.
+    declared: Vec<Option<Bound<'py, PyAny>>>,
+}
+
+/// What a program is given for a name that it does not declare.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct Declared {
     name: String,
@@ -49,8 +60,9 @@ impl Program {
             .map_err(|error| of_mistakes(py, &error))?;
         let own = |names: Vec<&str>| names.into_iter().map(str::to_owned).collect();
         let (needed, constants) = (own(parsed.missing_inputs()), own(parsed.constants()));
+        let declared = own(parsed.declared_inputs());
         let options = options(py, threads)?;
-        Ok(Program { text, threads, options, needed, constants, kernels: Mutex::default() })
+        Ok(Program { text, threads, options, declared, needed, constants, kernels: Mutex::default() })
     }
 
     /// Runs the program on arrays by name.
@@ -62,20 +74,25 @@ impl Program {
         out: Option<&Bound<'py, PyAny>>,
         named: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let (names, mut call) = self.arguments(py, arrays, named)?;
-        let kernel = self.kernel_for(py, &names, &mut call)?;
-        match kernel.get().run(py, &call.leaves, out) {
-            Ok(results) => Ok(results),
-            Err(Failure::Raised(error)) => Err(error),
-            Err(Failure::Sizes(error)) => {
-                let kernel = self.make(py, &names, &mut call, true)?;
-                match kernel.run(py, &call.leaves, out) {
-                    Ok(results) => Ok(results),
-                    Err(Failure::Raised(error)) => Err(error),
-                    Err(Failure::Sizes(_)) => Err(kernel.explain(py, &error)),
-                }
-            }
+        let mut given = self.given(py, arrays, named)?;
+        let kernel = self.kernel_for(py, &given.names, &mut given.call, false)?;
+        self.add_declared(py, kernel.get(), &mut given)?;
+        let error = match kernel.get().run(py, &given.call.leaves, out) {
+            Ok(results) => return Ok(results),
+            Err(Failure::Raised(error)) => return Err(error),
+            Err(Failure::Sizes(error)) => error,
+        };
+        if given.names.is_empty() {
+            return Err(kernel.get().explain(py, &error));
         }
+        // As in a traced function: these sizes may need a kernel of their own.
+        given.call.leaves.truncate(given.call.leaves.len() - self.declared.len());
+        let kernel = self.kernel_for(py, &given.names, &mut given.call, true)?;
+        self.add_declared(py, kernel.get(), &mut given)?;
+        kernel.get().run(py, &given.call.leaves, out).map_err(|failure| match failure {
+            Failure::Raised(error) => error,
+            Failure::Sizes(_) => kernel.get().explain(py, &error),
+        })
     }
 
     /// The kernel that a call with these arrays runs.
@@ -86,14 +103,36 @@ impl Program {
         arrays: Option<&Bound<'py, PyMapping>>,
         named: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, Kernel>> {
-        let (names, mut call) = self.arguments(py, arrays, named)?;
-        self.kernel_for(py, &names, &mut call)
+        let mut given = self.given(py, arrays, named)?;
+        self.kernel_for(py, &given.names, &mut given.call, false)
     }
 
-    /// The names that the program reads and does not declare.
+    /// What the compiler makes of the program for these arrays.
+    #[pyo3(signature = (arrays=None, /, **named))]
+    fn explain(
+        &self,
+        py: Python<'_>,
+        arrays: Option<&Bound<'_, PyMapping>>,
+        named: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<String> {
+        Ok(self.compile(py, arrays, named)?.get().explanation(py))
+    }
+
+    /// The types of the inputs and of the results for these arrays, one a line.
+    #[pyo3(signature = (arrays=None, /, **named))]
+    fn shapes(
+        &self,
+        py: Python<'_>,
+        arrays: Option<&Bound<'_, PyMapping>>,
+        named: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<String> {
+        Ok(self.compile(py, arrays, named)?.get().shapes())
+    }
+
+    /// The names of the arrays that the program reads.
     #[getter]
     fn inputs(&self) -> Vec<String> {
-        self.needed.clone()
+        self.needed.iter().chain(&self.declared).cloned().collect()
     }
 
     #[getter]
@@ -126,15 +165,13 @@ impl Program {
 }
 
 impl Program {
-    /// The arrays that the program reads, in the order in which it reads them.
-    fn arguments<'py>(
+    /// What is given for the names that the program reads.
+    fn given<'py>(
         &self,
         py: Python<'py>,
         arrays: Option<&Bound<'py, PyMapping>>,
         named: Option<&Bound<'py, PyDict>>,
-    ) -> PyResult<(Vec<Declared>, Call<'py>)> {
-        let mut call = Call::default();
-        let mut names = Vec::new();
+    ) -> PyResult<Given<'py>> {
         let find = |name: &str| -> PyResult<Option<Bound<'py, PyAny>>> {
             if let Some(named) = named
                 && let Some(array) = named.get_item(name)?
@@ -146,33 +183,43 @@ impl Program {
                 _ => Ok(None),
             }
         };
-        for (name, is_needed) in
-            self.needed.iter().map(|name| (name, true)).chain(self.constants.iter().map(|name| (name, false)))
-        {
-            match find(name)? {
-                Some(array) => {
-                    names.push(self.add(&mut call, name, &array)?);
-                }
-                None if is_needed => {
-                    let text = format!("the program reads `{name}`, which is not given: write `{name}=..`");
-                    return Err(Class::Value.error(py, text));
-                }
-                None => {}
+        let mut given = Given { names: Vec::new(), call: Call::default(), declared: Vec::new() };
+        for name in &self.needed {
+            let Some(array) = find(name)? else { return Err(missing(py, name)) };
+            given.names.push(self.add(&mut given.call, name, &array)?);
+        }
+        for name in &self.constants {
+            if let Some(array) = find(name)? {
+                given.names.push(self.add(&mut given.call, name, &array)?);
             }
         }
+        for name in &self.declared {
+            given.declared.push(find(name)?);
+        }
+        let reads: Vec<&String> = self.needed.iter().chain(&self.declared).chain(&self.constants).collect();
         for name in named.into_iter().flat_map(|named| named.keys()) {
             let name: String = name.extract()?;
-            if !names.iter().any(|known| known.name == name) {
-                let reads: Vec<&str> =
-                    self.needed.iter().chain(&self.constants).map(String::as_str).collect();
+            if !reads.contains(&&name) {
                 let text = match &reads[..] {
                     [] => format!("the program does not read `{name}`: it reads nothing"),
-                    reads => format!("the program does not read `{name}`; it reads {}", reads.join(", ")),
+                    reads => {
+                        let reads: Vec<&str> = reads.iter().map(|name| name.as_str()).collect();
+                        format!("the program does not read `{name}`; it reads {}", reads.join(", "))
+                    }
                 };
                 return Err(Class::Value.error(py, text));
             }
         }
-        Ok((names, call))
+        Ok(given)
+    }
+
+    /// Adds the arrays of the inputs that the program declares, which follow the others.
+    fn add_declared<'py>(&self, py: Python<'py>, kernel: &Kernel, given: &mut Given<'py>) -> PyResult<()> {
+        for (name, array) in self.declared.iter().zip(&given.declared) {
+            let array = array.as_ref().ok_or_else(|| missing(py, name))?;
+            given.call.leaves.push(kernel.leaf(py, name, array)?);
+        }
+        Ok(())
     }
 
     /// Adds what is given for a name, and returns what the program calls it: an integer or a truth value is a number of
@@ -200,8 +247,9 @@ impl Program {
         py: Python<'py>,
         names: &[Declared],
         call: &mut Call<'py>,
+        is_concrete: bool,
     ) -> PyResult<Bound<'py, Kernel>> {
-        let mut key: Key = (names.to_vec(), call.key.to_vec(), None);
+        let mut key: Key = (names.to_vec(), call.key.to_vec(), is_concrete.then(|| call.sizes()));
         let find = |key: &Key| -> Option<Bound<'py, Kernel>> {
             let kernels = self.kernels.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
             kernels.get(key).map(|kernel| kernel.bind(py).clone())
@@ -209,9 +257,9 @@ impl Program {
         if let Some(kernel) = find(&key) {
             return Ok(kernel);
         }
-        let kernel = match self.make(py, names, call, false) {
+        let kernel = match self.make(py, names, call, is_concrete) {
             Ok(kernel) => kernel,
-            Err(error) if Class::is_any(py, &error)? => {
+            Err(error) if !is_concrete && Class::is_any(py, &error)? => {
                 key.2 = Some(call.sizes());
                 if let Some(kernel) = find(&key) {
                     return Ok(kernel);
@@ -260,6 +308,7 @@ impl Program {
             }
             inputs.push(name.clone());
         }
+        inputs.extend(self.declared.iter().cloned());
         trace.begin(py)?;
         trace.run(py, &self.text)?;
         let traced = trace.finish(py)?;
@@ -276,6 +325,10 @@ impl Program {
         };
         Kernel::compile(py, traced, &inputs, results, &self.options)
     }
+}
+
+fn missing(py: Python<'_>, name: &str) -> PyErr {
+    Class::Value.error(py, format!("the program reads `{name}`, which is not given: write `{name}=..`"))
 }
 
 /// A name as it is declared; one that is no identifier, in quotes.

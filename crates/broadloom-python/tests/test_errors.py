@@ -99,6 +99,7 @@ def test_generators_and_leaks():
         bl.jit(lambda x: x + kept[0])(X)
 
 
+@pytest.mark.filterwarnings("ignore:the matrix subclass")
 def test_containers():
     loop = []
     loop.append(loop)

@@ -50,8 +50,28 @@ def test_errors():
         bl.eval("x + y", x=X, y="text")
 
 
+def test_programs_that_declare_their_inputs():
+    program = bl.Program("input x: f64[n, 3]\ninput y: f32[]\noutput z = x * y + w", threads=1)
+    assert program.inputs == ["w", "x", "y"]
+    found = program(x=X, y=2, w=X[0])
+    np.testing.assert_array_equal(found, X * 2 + X[0])
+    with pytest.raises(bl.ArgumentError, match="`y`, which is not given"):
+        program(x=X, w=X[0])
+    with pytest.raises(bl.ShapeError):
+        program(x=X[:, :2], y=1, w=X[0])
+    whole = bl.Program("input x: f64[n, 3]\nx.sum(axis=0)")
+    assert whole.shapes() == "x: f64[n, 3]\nresult: f64[3]\n"
+    assert "vector" in whole.explain()
+    np.testing.assert_array_equal(whole(x=X), X.sum(axis=0))
+
+
+def test_slices_that_end_behind_the_axis():
+    program = bl.Program("x[:20] * k")
+    for n in (100, 30, 12, 12):
+        np.testing.assert_array_equal(program(x=np.arange(float(n)), k=2), np.arange(float(n))[:20] * 2)
+
+
 def test_programs():
-    program = bl.Program("input x: f64[n, 3]\ninput y: f64[3]\noutput z = x * y")
     program = bl.Program("x * y")
     assert program.inputs == ["x", "y"]
     kernel = program.compile(x=X, y=X[0])

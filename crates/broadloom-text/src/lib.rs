@@ -105,7 +105,7 @@ use broadloom_ir::dtype::DType;
 use broadloom_ir::graph::CheckedGraph;
 use sites::Sites;
 use source::Source;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 use syntax::{Action, Tree};
 
@@ -369,6 +369,25 @@ impl Program {
     /// [given](Program::resolve_with). [Constants](Program::constants) are left out.
     pub fn missing_inputs(&self) -> Vec<&str> {
         resolve::undefined(&self.tree).filter(|(_, is_constant)| !is_constant).map(|(name, _)| name).collect()
+    }
+
+    /// Returns the names of the inputs that the program declares, in order.
+    ///
+    /// ```
+    /// let program = broadloom_text::Program::parse("example", "input x: f32[n]; x + y")?;
+    /// assert_eq!((program.declared_inputs(), program.missing_inputs()), (vec!["x"], vec!["y"]));
+    /// # Ok::<(), broadloom_text::Mistakes>(())
+    /// ```
+    pub fn declared_inputs(&self) -> Vec<&str> {
+        let mut names: Vec<&str> = Vec::new();
+        for statement in &self.tree.statements {
+            if let Action::Input { name, .. } = &statement.action {
+                names.push(&name.text);
+            }
+        }
+        let mut seen = HashSet::new();
+        names.retain(|name| seen.insert(*name));
+        names
     }
 
     /// Returns the constants that the program uses, such as `pi` and `e`, in order. A given input with the name of
