@@ -216,8 +216,8 @@ Documented with `Tensor` and `Graph`: `reshape`, `permute_dims`, `t`, `unsqueeze
 ## Samples, bins and relations
 
 Documented with `Tensor` as well, and made of the functions above: `gradient`, `trapezoid`, `convolve`, `correlate`,
-`polyval`; `digitize`, `interp`, `histogram`, `isin`, which compare each element with all bounds or values; `cov`,
-`corrcoef`, `cross`; `modf`.
+`polyval`; `digitize`, `interp`, `histogram`, `isin`, which compare each element with up to 16 bounds or values and search
+among more; `cov`, `corrcoef`, `cross`; `modf`.
 
 `x.sliding_window_view(width, axis)` gives the windows of an axis along a new last one. They overlap, and none is copied: a
 moving average is `x.sliding_window_view(5, 0).mean(-1)`, a convolution the sum of such windows times weights.

@@ -80,6 +80,30 @@ def binned(lines):
         lines.add("np.histogram(x, bins=7, range=(-2, 2.5))[0]", x=x[:size])
         lines.add("np.histogram(x)[0]", x=np.round(x[:size]))
     lines.add("np.histogram(x, bins=6, density=True)[0]", 8, x=x)
+    # So many bounds and values that they are searched by halving.
+    for left in [DTYPES["i64"], DTYPES["u64"], DTYPES["i8"], F16, F32, F64, BOOL]:
+        for right in [DTYPES["i64"], DTYPES["u64"], F32, F64]:
+            x = values(left, (40,), random)
+            bounds = np.sort(np.abs(values(right, (17,), random)))
+            for b in [bounds, bounds[:16]]:
+                for side in ["", ", right=True"]:
+                    lines.add(f"np.digitize(x, b{side})", x=x, b=b)
+                    lines.add(f"np.digitize(x, b[::-1]{side})", x=x, b=b)
+                lines.add("np.isin(x, v)", x=x, v=b[::-1])
+                lines.add("np.isin(x, v, invert=True)", x=x, v=values(right, b.shape, random))
+                if left != BOOL:
+                    lines.add("np.histogram(x, b)[0]", x=x, b=b)
+        places = np.arange(-4, 5, 0.5)
+        lines.add("np.interp(x, t, y)", 4, x=x, t=places, y=places**3)
+        lines.add("np.interp(x, t, y, left=-9, right=9.5)", 4, x=x, t=places, y=places**3)
+    far = np.array([2**53, 2**53 + 1, 2**63 - 1], dtype=np.int64)
+    for repeats in [1, 9]:
+        lines.add("np.isin(x, v)", x=far.astype(np.uint64), v=np.repeat(far[:2], repeats))
+        lines.add("np.isin(x, v)", x=-far, v=np.repeat(far, repeats).astype(np.uint64))
+    x = np.array([np.nan, 0.0, -0.0, np.inf])
+    lines.add("np.isin(x, v)", x=x, v=np.append(np.arange(20.0), [np.nan, np.inf]))
+    lines.add("np.digitize(x, b)", x=x, b=np.append(np.arange(20.0), np.inf))
+    lines.add("np.digitize(x, b[::-1], right=True)", x=x, b=np.append(np.arange(20.0), np.inf))
     lines.add("np.digitize(x, b)", x=np.array([np.nan, np.inf, -np.inf, 0]), b=np.array([-1.0, 0, 2]))
     lines.add("np.interp(x, t, y)", x=np.array([np.nan, np.inf, -np.inf, 0]), t=np.array([-1.0, 0, 2]), y=np.array([5.0, 6, 7]))
     for dtype in INTEGERS:

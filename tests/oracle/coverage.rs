@@ -287,9 +287,9 @@ impl Walk<'_> {
     }
 
     fn contract(&mut self, contract: &Contract) {
-        for Contracted { accumulator, ranks, .. } in &contract.accumulators {
+        for Contracted { accumulator, .. } in &contract.accumulators {
             self.accumulator(accumulator, &format!("contract, {:?}", contract.order));
-            if ranks.is_some() {
+            if contract.is_ranked(&self.kernel.axes) {
                 self.add("contract by ranks", accumulator.dtype);
             }
         }

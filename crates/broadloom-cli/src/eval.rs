@@ -136,12 +136,13 @@ fn show(outputs: &Outputs, labels: &Labels, terminal: &Terminal) -> Result<(), F
                 write!(out, "{name} =\n{table}")?;
                 continue;
             }
-            let text = print::array(&array.into_array_view(), is_whole);
             match outputs.len() {
-                1 => writeln!(out, "{text}")?,
-                _ if array.shape().len() > 1 => writeln!(out, "{name} =\n{text}")?,
-                _ => writeln!(out, "{name} = {text}")?,
+                1 => {}
+                _ if array.shape().len() > 1 => writeln!(out, "{name} =")?,
+                _ => write!(out, "{name} = ")?,
             }
+            print::array(out, &array.into_array_view(), is_whole)?;
+            writeln!(out)?;
         }
         Ok(())
     })

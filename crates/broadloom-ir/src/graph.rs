@@ -448,9 +448,14 @@ impl Graph {
 
     /// Checks that no size is always negative, and that the elements can be counted and addressed.
     fn check_size(&mut self, shape: &Shape) -> Result<(), Problem> {
-        if self.sized.contains(shape) {
-            return Ok(());
+        if !self.sized.contains(shape) {
+            self.measure(shape)?;
+            self.sized.insert(shape.clone());
         }
+        Ok(())
+    }
+
+    fn measure(&self, shape: &Shape) -> Result<(), Problem> {
         if shape.rank() > MAX_RANK {
             return Err(Problem::RankTooLarge { rank: shape.rank() });
         }
@@ -464,9 +469,7 @@ impl Graph {
             let factor = dim.as_constant().unwrap_or(1).max(1);
             bytes = bytes.checked_mul(factor).ok_or(Problem::TooManyElements)?;
         }
-        shape.elements().map_err(Problem::Size)?;
-        self.sized.insert(shape.clone());
-        Ok(())
+        shape.elements().map_err(Problem::Size).map(drop)
     }
 
     /// Reduces the requirement `dim >= 0`: `None` if it certainly holds, an obligation if it depends on symbols.

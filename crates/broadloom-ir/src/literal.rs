@@ -48,7 +48,7 @@ impl Literal {
     }
 
     /// Returns the nearest float.
-    pub(crate) fn to_f64(self) -> f64 {
+    pub fn to_f64(self) -> f64 {
         match self {
             Literal::Bool(value) => value.into(),
             Literal::Int(value) => value as f64,

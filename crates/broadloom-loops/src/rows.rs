@@ -94,8 +94,9 @@ pub(crate) fn lay_out(kernel: &mut Kernel, row_axes: &[AxisId], read_kept: &[Axi
     }
     for row in &kernel.rows {
         if let Span::Block { rows, .. } = row.span {
-            let length = lengths.entry(rows).or_insert(row.count);
-            *length = row.count.min(*length);
+            let most = met.steps.get(&rows).map_or(row.count, |steps| row.count.min(*steps));
+            let length = lengths.entry(rows).or_insert(most);
+            *length = most.min(*length);
         }
     }
     let mut placed: Vec<(usize, usize, usize)> = Vec::new();
@@ -166,6 +167,8 @@ struct Met {
     by_tiles: HashSet<AxisId>,
     /// The axes over whose strips there are rows of contractions, and how long these are at most.
     contracted: HashMap<AxisId, usize>,
+    /// The axes with a step of their strips for each row of contractions, and how many these have at most.
+    steps: HashMap<AxisId, usize>,
 }
 
 impl Met {
@@ -174,10 +177,16 @@ impl Met {
             levels: vec![Level::First; kernel.rows.len()],
             by_tiles: HashSet::new(),
             contracted: HashMap::new(),
+            steps: HashMap::new(),
         };
         for stmt in kernel.statements() {
             met.by_tiles.extend(stmt.tiled());
             match stmt {
+                Stmt::Strip { axis, .. } => {
+                    if let Some(contract) = stmt.stripped() {
+                        met.steps.insert(*axis, contract.most_steps(&kernel.axes));
+                    }
+                }
                 Stmt::Transpose { row, .. } => met.levels[row.index()] = Level::Memory,
                 Stmt::Contract(contract) => {
                     let mut bytes = 0;
@@ -191,9 +200,10 @@ impl Met {
                     } else {
                         CONTRACTED_BYTES_OF_BOTH
                     };
-                    for row in contract.accumulators.iter().flat_map(Contracted::rows).chain(beside) {
+                    for row in contract.accumulators.iter().map(|entry| entry.target).chain(beside) {
                         met.levels[row.index()] = Level::Memory;
                     }
+                    met.steps.entry(contract.rows).or_insert(CONTRACTED_ROWS);
                     let steps = contract.filled(&kernel.values).map(|row| kernel.rows[row.index()].count);
                     let steps = steps.max().unwrap_or(BLOCK).min(BLOCK);
                     // Those that run one after another over the same strip have rows of their own, and all of them go
@@ -233,7 +243,6 @@ impl Met {
                 | Stmt::Scan { .. }
                 | Stmt::Gather { .. }
                 | Stmt::For { .. }
-                | Stmt::Strip { .. }
                 | Stmt::Reduce(_)
                 | Stmt::Pairs(_)
                 | Stmt::Sort(_)

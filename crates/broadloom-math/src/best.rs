@@ -11,6 +11,7 @@
 //! elements of neighbouring rows, each with the last one held for it.
 #![allow(unsafe_code, reason = "entry points called by compiled kernels, and their dispatch by CPU level")]
 
+use crate::element::ElementType;
 use crate::level::CpuLevel;
 use crate::pairs::Extreme;
 use std::marker::PhantomData;
@@ -62,48 +63,15 @@ pub type BestRowsFn = unsafe extern "C" fn(
     count: usize,
 );
 
-/// The types of elements that can be compared.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[expect(missing_docs, reason = "they are Rust's own; bool is a byte that is 0 or 1")]
-pub enum Ordered {
-    Bool,
-    I8,
-    I16,
-    I32,
-    I64,
-    U8,
-    U16,
-    U32,
-    U64,
-    F32,
-    F64,
+/// The loop for elements of a type, at a level: all levels give the same. There is none for floats of 16 bits, which
+/// kernels compare as `f32`.
+pub fn best_function(of: ElementType, extreme: Extreme, level: CpuLevel) -> Option<BestFn> {
+    of_type(of, extreme, level).map(|loops| loops.of_row)
 }
 
-impl Ordered {
-    /// Every type.
-    pub const ALL: [Ordered; 11] = [
-        Ordered::Bool,
-        Ordered::I8,
-        Ordered::I16,
-        Ordered::I32,
-        Ordered::I64,
-        Ordered::U8,
-        Ordered::U16,
-        Ordered::U32,
-        Ordered::U64,
-        Ordered::F32,
-        Ordered::F64,
-    ];
-}
-
-/// The loop for elements of a type, at a level: all levels give the same.
-pub fn best_function(of: Ordered, extreme: Extreme, level: CpuLevel) -> BestFn {
-    of_type(of, extreme, level).of_row
-}
-
-/// The loop for elements of many rows, of a type, at a level: all levels give the same.
-pub fn best_rows_function(of: Ordered, extreme: Extreme, level: CpuLevel) -> BestRowsFn {
-    of_type(of, extreme, level).of_rows
+/// The loop for elements of many rows, of a type, at a level, as [`best_function`] has them.
+pub fn best_rows_function(of: ElementType, extreme: Extreme, level: CpuLevel) -> Option<BestRowsFn> {
+    of_type(of, extreme, level).map(|loops| loops.of_rows)
 }
 
 /// The loops for a type, an extreme and a level.
@@ -112,19 +80,20 @@ struct Loops {
     of_rows: BestRowsFn,
 }
 
-fn of_type(of: Ordered, extreme: Extreme, level: CpuLevel) -> Loops {
-    match of {
-        Ordered::Bool | Ordered::U8 => at_level::<u8>(extreme, level),
-        Ordered::I8 => at_level::<i8>(extreme, level),
-        Ordered::I16 => at_level::<i16>(extreme, level),
-        Ordered::I32 => at_level::<i32>(extreme, level),
-        Ordered::I64 => at_level::<i64>(extreme, level),
-        Ordered::U16 => at_level::<u16>(extreme, level),
-        Ordered::U32 => at_level::<u32>(extreme, level),
-        Ordered::U64 => at_level::<u64>(extreme, level),
-        Ordered::F32 => at_level::<f32>(extreme, level),
-        Ordered::F64 => at_level::<f64>(extreme, level),
-    }
+fn of_type(of: ElementType, extreme: Extreme, level: CpuLevel) -> Option<Loops> {
+    Some(match of {
+        ElementType::Bool | ElementType::U8 => at_level::<u8>(extreme, level),
+        ElementType::I8 => at_level::<i8>(extreme, level),
+        ElementType::I16 => at_level::<i16>(extreme, level),
+        ElementType::I32 => at_level::<i32>(extreme, level),
+        ElementType::I64 => at_level::<i64>(extreme, level),
+        ElementType::U16 => at_level::<u16>(extreme, level),
+        ElementType::U32 => at_level::<u32>(extreme, level),
+        ElementType::U64 => at_level::<u64>(extreme, level),
+        ElementType::F32 => at_level::<f32>(extreme, level),
+        ElementType::F64 => at_level::<f64>(extreme, level),
+        ElementType::F16 | ElementType::Bf16 => return None,
+    })
 }
 
 fn at_level<T: Element>(extreme: Extreme, level: CpuLevel) -> Loops {

@@ -28,6 +28,7 @@
 
 mod best;
 mod cbrt;
+mod element;
 mod erf;
 mod exact;
 mod exp;
@@ -52,10 +53,11 @@ mod tile;
 mod transpose;
 mod trig;
 
-pub use best::{BestFn, BestRowsFn, Ordered, best_function, best_rows_function};
+pub use best::{BestFn, BestRowsFn, best_function, best_rows_function};
+pub use element::ElementType;
 pub use functions::Function;
 pub use level::{CpuLevel, Fused, Level, Unfused};
-pub use order::{SearchFn, SortFn, Sortable, Sorting, search_function, sort_function};
+pub use order::{SearchFn, SortFn, Sorting, search_function, sort_function};
 pub use pairs::{Extreme, PairFn, Pairing, Term, pair_function};
 pub use tile::{Precision, TileFn, tile_f32, tile_f64, tile_function};
 pub use transpose::{TransposeFn, transpose_function};

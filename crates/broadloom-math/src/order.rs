@@ -10,6 +10,8 @@
 //! no memory to ask for in the middle of a kernel. All CPU levels share the loops, for a sort is bound by its branches.
 #![allow(unsafe_code, reason = "entry points called by compiled kernels")]
 
+use crate::element::ElementType;
+
 /// The entry point of a sort: puts the `count` elements of `source` in order into `target`, or their indices (i64).
 ///
 /// The order is ascending: -0 before +0, and NaNs behind all numbers, as the one quiet NaN. Indices are those of a stable
@@ -34,25 +36,6 @@ pub type SortFn = unsafe extern "C" fn(target: *mut u8, source: *const u8, count
 /// The elements of the table must be valid for reads.
 pub type SearchFn = unsafe extern "C" fn(table: *const u8, stride: isize, count: usize, value: u64) -> i64;
 
-/// The types of elements that have an order.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[expect(missing_docs, reason = "they are Rust's own, but for bool, a byte that is 0 or 1, and `bfloat16`")]
-pub enum Sortable {
-    Bool,
-    I8,
-    I16,
-    I32,
-    I64,
-    U8,
-    U16,
-    U32,
-    U64,
-    F16,
-    Bf16,
-    F32,
-    F64,
-}
-
 /// What a sort leaves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Sorting {
@@ -63,7 +46,7 @@ pub struct Sorting {
 }
 
 /// The sort of elements of a type.
-pub fn sort_function(of: Sortable, sorting: Sorting) -> SortFn {
+pub fn sort_function(of: ElementType, sorting: Sorting) -> SortFn {
     match (sorting.indices, sorting.descending) {
         (false, false) => of_type(of).ascending,
         (false, true) => of_type(of).descending,
@@ -73,7 +56,7 @@ pub fn sort_function(of: Sortable, sorting: Sorting) -> SortFn {
 }
 
 /// The search among elements of a type: behind those that are equal (`right`), or before them.
-pub fn search_function(of: Sortable, right: bool) -> SearchFn {
+pub fn search_function(of: ElementType, right: bool) -> SearchFn {
     if right { of_type(of).right } else { of_type(of).left }
 }
 
@@ -87,20 +70,20 @@ struct Loops {
     right: SearchFn,
 }
 
-fn of_type(of: Sortable) -> Loops {
+fn of_type(of: ElementType) -> Loops {
     match of {
-        Sortable::Bool | Sortable::U8 => loops::<Unsigned<u8>>(),
-        Sortable::U16 => loops::<Unsigned<u16>>(),
-        Sortable::U32 => loops::<Unsigned<u32>>(),
-        Sortable::U64 => loops::<Unsigned<u64>>(),
-        Sortable::I8 => loops::<Signed<u8>>(),
-        Sortable::I16 => loops::<Signed<u16>>(),
-        Sortable::I32 => loops::<Signed<u32>>(),
-        Sortable::I64 => loops::<Signed<u64>>(),
-        Sortable::F16 => loops::<Float<u16, 0x7c00>>(),
-        Sortable::Bf16 => loops::<Float<u16, 0x7f80>>(),
-        Sortable::F32 => loops::<Float<u32, 0x7f80_0000>>(),
-        Sortable::F64 => loops::<Float<u64, 0x7ff0_0000_0000_0000>>(),
+        ElementType::Bool | ElementType::U8 => loops::<Unsigned<u8>>(),
+        ElementType::U16 => loops::<Unsigned<u16>>(),
+        ElementType::U32 => loops::<Unsigned<u32>>(),
+        ElementType::U64 => loops::<Unsigned<u64>>(),
+        ElementType::I8 => loops::<Signed<u8>>(),
+        ElementType::I16 => loops::<Signed<u16>>(),
+        ElementType::I32 => loops::<Signed<u32>>(),
+        ElementType::I64 => loops::<Signed<u64>>(),
+        ElementType::F16 => loops::<Float<u16, 0x7c00>>(),
+        ElementType::Bf16 => loops::<Float<u16, 0x7f80>>(),
+        ElementType::F32 => loops::<Float<u32, 0x7f80_0000>>(),
+        ElementType::F64 => loops::<Float<u64, 0x7ff0_0000_0000_0000>>(),
     }
 }
 

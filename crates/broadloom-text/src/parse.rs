@@ -185,9 +185,7 @@ impl Parser<'_> {
                     _ => Action::Assign { name, value },
                 }
             }
-            _ if matches!(self.peek(), Some(Token::Name | Token::Quoted))
-                && self.peek_at(1) == Some(Token::Equal) =>
-            {
+            _ if self.names_defined(self.next) > 0 => {
                 let (name, value) = self.definition()?;
                 Action::Output { name, value }
             }
@@ -220,15 +218,18 @@ impl Parser<'_> {
             let is_name = matches!(spanned.token, Token::Name | Token::Quoted);
             is_name.then_some(Name { text, span: spanned.span })
         };
+        let defined = |from: usize| {
+            let count = 2 * self.names_defined(start + from);
+            tokens.iter().skip(from).take(count).filter_map(name).collect()
+        };
         let keyword = tokens.first().and_then(name).map(|name| name.text);
         let (of, names): (_, Vec<Name>) = match (keyword.as_deref(), tokens) {
             (Some("symbols" | "parameters"), [_, rest @ ..]) => {
                 (Broken::Symbols, rest.iter().filter_map(name).collect())
             }
             (Some("assume"), _) => (Broken::Fact, Vec::new()),
-            (_, [first, second, ..]) if second.token == Token::Equal => {
-                (Broken::Other, name(first).into_iter().collect())
-            }
+            _ if self.names_defined(start) > 0 => (Broken::Other, defined(0)),
+            (Some("let" | "output"), _) if self.names_defined(start + 1) > 0 => (Broken::Other, defined(1)),
             (Some("input" | "let" | "output"), [_, second, ..]) => {
                 (Broken::Other, name(second).into_iter().collect())
             }
@@ -242,8 +243,24 @@ impl Parser<'_> {
         });
     }
 
+    /// How many names stand before an `=`: `a = ..`, and `a, b = ..` as Python has it.
+    fn names_defined(&self, start: usize) -> usize {
+        let tokens = self.tokens.get(start..).unwrap_or(&[]);
+        let is_name = |spanned: &Spanned| matches!(spanned.token, Token::Name | Token::Quoted);
+        let names = tokens.chunks(2).take_while(|pair| pair.first().is_some_and(is_name));
+        let ends: Vec<Option<Token>> = names.map(|pair| pair.get(1).map(|spanned| spanned.token)).collect();
+        let commas = ends.iter().take_while(|end| **end == Some(Token::Comma)).count();
+        if ends.get(commas) == Some(&Some(Token::Equal)) { commas + 1 } else { 0 }
+    }
+
     fn definition(&mut self) -> Parsed<(Name, Id)> {
+        let several = self.names_defined(self.next);
         let name = self.name("a name")?;
+        if several > 1 {
+            let problem = Problem::Program { what: "a definition has one name" };
+            let help = format!("select one of several results by its number: `{} = ..[0]`", name.text);
+            return Err(Box::new(Mistake::new(problem, self.span()).help(help)));
+        }
         self.expect(Token::Equal, "`=`")?;
         Ok((name, self.expression()?))
     }

@@ -214,7 +214,7 @@ const EXPLANATIONS: &[Explanation] = explanations! {
         "same as x", "numbers; i64", "digitize(array([0.5, 1.0, 7.0]), [1.0, 2.0])" => "[0 1 2]";
     "interp": "Linear interpolation at x between the values `fp` at the increasing positions `xp`; beyond the ends, the values at the ends, or `left` and `right`.",
         "same as x", "numbers; f64", "interp(array([0.5, 9.0]), [0.0, 1.0], [10.0, 20.0])" => "[15. 20.]";
-    "histogram": "The number of elements in each bin, and the bounds of the bins as `histogram(x)[1]`: 10 bins by default, of equal width in `range`, or with the given bounds; with `density`, the share of elements divided by the width.",
+    "histogram": "The number of elements in each bin, and the bounds of the bins as `histogram(x)[1]`: 10 bins by default, of equal width in `range`, or with the given bounds, which must increase; with `density`, the share of elements divided by the width.",
         "[bins] and [bins + 1]", "numbers; i64 or f64, and floats", "histogram(array([0.5, 1.5, 1.7]), 2, (0, 2))[0]" => "[1 2]";
     "bincount": "How often each number from 0 to `minlength - 1` occurs in x, or the sum of its weights. Other numbers are an error.",
         "[minlength]", "integers; i64, or f64 with weights", "bincount(array([0, 2, 2]), minlength=4)" => "[1 0 2 0]";

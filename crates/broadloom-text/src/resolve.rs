@@ -620,6 +620,14 @@ fn refused(problem: GraphProblem, op: Option<&str>, span: Span) -> Box<Mistake> 
 }
 
 impl Value {
+    /// A number that is written as such.
+    fn number(&self) -> Option<f64> {
+        match self {
+            Value::Literal(literal @ (Literal::Int(_) | Literal::Float(_))) => Some(literal.to_f64()),
+            _ => None,
+        }
+    }
+
     fn expr(&self) -> Option<ExprId> {
         match self {
             Value::Tensor(expr) | Value::Number(expr) => Some(*expr),

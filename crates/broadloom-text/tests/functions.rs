@@ -167,7 +167,7 @@ fn arguments_that_mean_nothing() {
         ("roll(x, (1, 2, 3), axis=(0, 1))", "`roll` needs one shift, or one for each axis"),
         ("moveaxis(x, (0, 1), 0)", "`moveaxis` needs one destination"),
         ("pad(x, ((1, 1), (1, 1), (1, 1)))", "`pad` needs the widths before and after each axis"),
-        ("pad(x, 1, 'mirror')", "supports the modes 'constant', 'edge', 'reflect', 'symmetric' and 'wrap'"),
+        ("pad(x, 1, 'mirror')", "takes 'constant', 'edge', 'reflect', 'symmetric' or 'wrap' as `mode`"),
         ("diagonal(x)", "`diagonal` needs to know which of the two sizes is smaller"),
         ("vander(x, 2)", "`vander` needs the operand to have rank 1, not 2"),
         ("vander(x[0], 65)", "`vander` supports 0 to 64 columns"),

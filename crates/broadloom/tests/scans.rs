@@ -1,10 +1,12 @@
 //! Running results: compiled code with plain loops and with the interpreter, over lengths, axes, dtypes, layouts,
 //! threads, and what is computed before and after.
 
+#[path = "support/interpreted.rs"]
+mod interpreted;
+
+use broadloom::CompileOptions;
 use broadloom::prelude::*;
-use broadloom::{AnyArray, CompileOptions, CpuLevel, Threads};
-use broadloom_ir::dtype::Scalar;
-use broadloom_ir::interp::{self, interpret};
+use interpreted::{Expression, array_bits};
 
 /// Zeros of both signs, infinities and NaNs among numbers of many sizes.
 fn numbers(count: usize, seed: u32) -> Vec<f32> {
@@ -22,18 +24,9 @@ fn numbers(count: usize, seed: u32) -> Vec<f32> {
     (0..count).map(next).collect()
 }
 
-fn options() -> [CompileOptions; 4] {
-    let plain = CompileOptions { parallel_threshold: 0, ..CompileOptions::default() };
-    [
-        plain.clone(),
-        CompileOptions { threads: Threads::Calling, vector_bytes: 16, ..plain.clone() },
-        CompileOptions { vector_bytes: 32, ..plain.clone() },
-        CompileOptions { vectorize: false, ..plain },
-    ]
-}
-
-fn bits(value: f32) -> u32 {
-    if value.is_nan() { f32::NAN.to_bits() } else { value.to_bits() }
+fn options() -> Vec<CompileOptions> {
+    let [plain, ..] = interpreted::options();
+    interpreted::options().into_iter().chain([CompileOptions { vector_bytes: 32, ..plain }]).collect()
 }
 
 #[test]
@@ -61,18 +54,14 @@ fn sums_along_each_axis_are_those_of_a_loop() {
                 }
             }
             for (name, want) in [("rows", &rows), ("columns", &columns), ("negative", &rows)] {
-                let got: Vec<f32> = got.take(name).unwrap();
-                assert_eq!(got.len(), want.len());
-                for (at, (got, want)) in got.iter().zip(want).enumerate() {
-                    assert_eq!(bits(*got), bits(*want), "{name} of {n} x {m} at {at}: {got} for {want}");
-                }
+                let got = array_bits(&got.take(name).unwrap());
+                let want: Vec<u64> = want.iter().map(|want| interpreted::bits(want.into_scalar())).collect();
+                let differs = got.iter().zip(&want).position(|(got, want)| got != want);
+                assert!(got.len() == want.len() && differs.is_none(), "{name} of {n} x {m} at {differs:?}");
             }
         }
     }
 }
-
-/// What is compared with the interpreter: outputs of `x[n, m, k]` and `y[m, k]`.
-type Expression = fn(Tensor, Tensor) -> Vec<Tensor>;
 
 const EXPRESSIONS: &[(&str, Expression)] = &[
     ("last axis", |x, _| vec![x.cumsum(-1)]),
@@ -134,73 +123,10 @@ const EXPRESSIONS: &[(&str, Expression)] = &[
     ("in the order of the best", |x, _| vec![x.cumsum(1).topk(2, 1).0, x.topk(2, 1).0.cumsum(1)]),
 ];
 
-fn scalar_bits(value: Scalar) -> u64 {
-    match value.cast(broadloom::DType::F64) {
-        Scalar::F64(value) if value.is_nan() => f64::NAN.to_bits(),
-        Scalar::F64(value) if value != 0.0 || value.is_sign_negative() => value.to_bits(),
-        _ => 0,
-    }
-}
-
-/// The values of an array as `f64`, in which all that the expressions give is exact, and of which all NaNs are one.
-fn array_bits(array: &AnyArray) -> Vec<u64> {
-    macro_rules! as_any {
-        ($($type:ty => $variant:ident),*) => {
-            $(if let Some(values) = array.as_slice::<$type>() {
-                return values.iter().map(|value| scalar_bits(Scalar::$variant(*value))).collect();
-            })*
-        };
-    }
-    as_any!(f32 => F32, f64 => F64, i64 => I64, i16 => I16, bool => Bool);
-    if let Some(values) = array.as_slice::<f16>() {
-        return values.iter().map(|value| scalar_bits(Scalar::F32(value.to_f32()))).collect();
-    }
-    panic!("no expression gives {array:?}");
-}
-
 #[test]
 fn expressions_have_the_bits_of_the_interpreter() {
-    for (name, expression) in EXPRESSIONS {
-        for options in options() {
-            let g = Graph::new();
-            let [n, m, k] = g.symbols(["n", "m", "k"]);
-            let (x, y) = (g.input::<f32>("x", shape![n, m, k]), g.input::<f32>("y", shape![m, k]));
-            let outputs = expression(x, y);
-            let names = ["a", "b", "c", "d"];
-            let kernel = g.compile_with(names.into_iter().zip(outputs), &options).unwrap();
-            for shape in [[2, 3, 5], [5, 70, 9], [3, 1030, 4], [4, 5, 2100], [17, 40, 33]] {
-                let [n, m, k] = shape;
-                let (x, y) = (numbers(n * m * k, 3), numbers(m * k, 4));
-                let arrays = [interp::Array::new(&shape, &x), interp::Array::new(&[m, k], &y)];
-                let want = interpret(kernel.graph(), &arrays, CpuLevel::detect().is_fused()).unwrap();
-                // Dense, and with the first two axes exchanged in memory and every other element skipped.
-                let mut apart = vec![f32::NAN; 2 * x.len()];
-                for (at, value) in x.iter().enumerate() {
-                    let [i, j, l] = [at / (m * k), at / k % m, at % k];
-                    apart[2 * ((j * n + i) * k + l)] = *value;
-                }
-                let strides = [2 * k as isize, 2 * (n * k) as isize, 2];
-                let views = [
-                    ArrayView::new(&x, &shape).unwrap(),
-                    ArrayView::strided(&apart, 0, &shape, &strides).unwrap(),
-                ];
-                for x in views {
-                    let y = ArrayView::new(&y, &[m, k]).unwrap();
-                    let mut got = kernel.run(inputs! { "x" => x, "y" => y }).unwrap();
-                    for (output, want) in kernel.graph().outputs().iter().zip(&want) {
-                        let got: AnyArray = got.take(&output.name).unwrap();
-                        let want: Vec<u64> = want.elements.iter().map(|value| scalar_bits(*value)).collect();
-                        let got = array_bits(&got);
-                        let differs = got.iter().zip(&want).position(|(got, want)| got != want);
-                        assert!(
-                            got.len() == want.len() && differs.is_none(),
-                            "{name}, {} of {shape:?} at {differs:?}\n{}",
-                            output.name,
-                            kernel.explain()
-                        );
-                    }
-                }
-            }
-        }
+    let shapes = [[2, 3, 5], [5, 70, 9], [3, 1030, 4], [4, 5, 2100], [17, 40, 33]];
+    for case in EXPRESSIONS {
+        interpreted::check(*case, 2, shapes, numbers, options());
     }
 }

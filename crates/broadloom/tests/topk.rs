@@ -1,10 +1,12 @@
 //! The best elements along an axis: compiled code with the interpreter, and with a sort, over lengths, axes, layouts,
 //! threads, and what is computed before and after.
 
+#[path = "support/interpreted.rs"]
+mod interpreted;
+
+use broadloom::CallError;
 use broadloom::prelude::*;
-use broadloom::{AnyArray, CallError, CompileOptions, CpuLevel, Threads};
-use broadloom_ir::dtype::Scalar;
-use broadloom_ir::interp::{self, interpret};
+use interpreted::{Expression, array_bits, options};
 use std::cmp::Ordering;
 
 /// Of many equal elements, zeros of both signs, infinities and NaNs.
@@ -34,15 +36,6 @@ fn sorted(row: &[f32], largest: bool) -> Vec<usize> {
     order
 }
 
-fn options() -> [CompileOptions; 3] {
-    let plain = CompileOptions { parallel_threshold: 0, ..CompileOptions::default() };
-    [
-        plain.clone(),
-        CompileOptions { threads: Threads::Calling, vector_bytes: 16, ..plain.clone() },
-        CompileOptions { vectorize: false, ..plain },
-    ]
-}
-
 #[test]
 fn rows_of_every_length_are_as_if_they_were_sorted() {
     for (k, largest) in [(1, true), (2, false), (3, true), (10, false), (64, true), (64, false)] {
@@ -70,9 +63,6 @@ fn rows_of_every_length_are_as_if_they_were_sorted() {
         }
     }
 }
-
-/// What is compared with the interpreter: outputs of `x[n, m, k]` and `y[m, k]`.
-type Expression = fn(Tensor, Tensor) -> Vec<Tensor>;
 
 const EXPRESSIONS: &[(&str, Expression)] = &[
     ("values and indices", |x, _| x.topk(3, -1).to_vec()),
@@ -106,71 +96,11 @@ impl Both for (Tensor, Tensor) {
     }
 }
 
-/// The bits of an array, of which all NaNs are one.
-fn bits(array: &AnyArray) -> Vec<u64> {
-    if let Some(values) = array.as_slice::<f32>() {
-        return values.iter().map(|value| scalar_bits(Scalar::F32(*value))).collect();
-    }
-    if let Some(values) = array.as_slice::<f64>() {
-        return values.iter().map(|value| scalar_bits(Scalar::F64(*value))).collect();
-    }
-    if let Some(values) = array.as_slice::<i64>() {
-        return values.iter().map(|value| value.cast_unsigned()).collect();
-    }
-    if let Some(values) = array.as_slice::<i16>() {
-        return values.iter().map(|value| (*value as i64).cast_unsigned()).collect();
-    }
-    array.as_slice::<bool>().unwrap().iter().map(|value| u64::from(*value)).collect()
-}
-
 #[test]
 fn expressions_have_the_bits_of_the_interpreter() {
-    for (name, expression) in EXPRESSIONS {
-        for options in options() {
-            let g = Graph::new();
-            let [n, m, k] = g.symbols(["n", "m", "k"]);
-            let (x, y) = (g.input::<f32>("x", shape![n, m, k]), g.input::<f32>("y", shape![m, k]));
-            let outputs = expression(x, y);
-            let names = ["a", "b", "c", "d"];
-            let kernel = g.compile_with(names.into_iter().zip(outputs), &options).unwrap();
-            for shape in [[2, 3, 64], [5, 70, 9], [3, 1030, 4], [4, 5, 2100], [17, 40, 33]] {
-                let [n, m, k] = shape;
-                let (x, y) = (numbers(n * m * k, 3), numbers(m * k, 4));
-                let arrays = [interp::Array::new(&shape, &x), interp::Array::new(&[m, k], &y)];
-                let want = interpret(kernel.graph(), &arrays, CpuLevel::detect().is_fused()).unwrap();
-                // Dense, and with the first two axes exchanged in memory and every other element skipped.
-                let mut apart = vec![f32::NAN; 2 * x.len()];
-                for (at, value) in x.iter().enumerate() {
-                    let [i, j, l] = [at / (m * k), at / k % m, at % k];
-                    apart[2 * ((j * n + i) * k + l)] = *value;
-                }
-                let strides = [2 * k as isize, 2 * (n * k) as isize, 2];
-                let views = [
-                    ArrayView::new(&x, &shape).unwrap(),
-                    ArrayView::strided(&apart, 0, &shape, &strides).unwrap(),
-                ];
-                for x in views {
-                    let y = ArrayView::new(&y, &[m, k]).unwrap();
-                    let mut got = kernel.run(inputs! { "x" => x, "y" => y }).unwrap();
-                    for (output, want) in kernel.graph().outputs().iter().zip(&want) {
-                        let got: AnyArray = got.take(&output.name).unwrap();
-                        let want: Vec<u64> = want.elements.iter().map(|value| scalar_bits(*value)).collect();
-                        assert_eq!(bits(&got), want, "{name}, {shape:?}\n{}", kernel.explain());
-                    }
-                }
-            }
-        }
-    }
-}
-
-fn scalar_bits(value: Scalar) -> u64 {
-    match value {
-        Scalar::F32(value) => u64::from(if value.is_nan() { f32::NAN } else { value }.to_bits()),
-        Scalar::F64(value) => if value.is_nan() { f64::NAN } else { value }.to_bits(),
-        Scalar::I64(value) => value.cast_unsigned(),
-        Scalar::I16(value) => i64::from(value).cast_unsigned(),
-        Scalar::Bool(value) => u64::from(value),
-        other => panic!("{other:?}"),
+    let shapes = [[2, 3, 64], [5, 70, 9], [3, 1030, 4], [4, 5, 2100], [17, 40, 33]];
+    for case in EXPRESSIONS {
+        interpreted::check(*case, 2, shapes, numbers, options());
     }
 }
 
@@ -195,7 +125,7 @@ fn the_best_one_is_the_extreme() {
         let data = numbers(7 * length, length as u32);
         let mut got = kernel.run(ArrayView::new(&data, &[7, length]).unwrap()).unwrap();
         for (best, extreme) in [("a", "e"), ("b", "f"), ("c", "g"), ("d", "h")] {
-            let [best, extreme] = [best, extreme].map(|name| bits(&got.take(name).unwrap()));
+            let [best, extreme] = [best, extreme].map(|name| array_bits(&got.take(name).unwrap()));
             assert_eq!(best, extreme, "{length}");
         }
     }

@@ -127,31 +127,35 @@ pub struct Floats {
 }
 
 impl Floats {
-    pub fn of(dtype: DType, sample: &[Scalar]) -> Floats {
-        let finite: Vec<Scalar> = sample.iter().copied().filter(|value| wide(*value).is_finite()).collect();
-        let sizes = finite.iter().map(|value| wide(*value).abs()).filter(|size| *size != 0.0);
-        let (least, largest) =
-            sizes.fold((f64::INFINITY, 0.0f64), |(low, high), size| (low.min(size), high.max(size)));
-        let longest = |lengths: &mut dyn Iterator<Item = usize>| lengths.max().unwrap_or(0);
-        let mut floats = if largest > 0.0
-            && (largest >= cutoff(dtype) || least < 1e-4 || largest / least > 1000.0)
-        {
-            let written: Vec<_> = finite.iter().map(|value| scientific(*value, Some(PRECISION))).collect();
-            let exponent = longest(&mut written.iter().map(|(.., exponent)| power(*exponent, 2).len() - 2));
-            let after = longest(&mut written.iter().map(|(_, after, _)| after.len()));
-            let before = longest(&mut written.iter().map(|(before, ..)| before.len()));
-            Floats { exponent: Some(exponent), before, after }
-        } else {
-            let written: Vec<_> = finite.iter().map(|value| positional(*value, Some(PRECISION))).collect();
-            let before = longest(&mut written.iter().map(|(before, _)| before.len()));
-            Floats {
-                exponent: None,
-                before,
-                after: longest(&mut written.iter().map(|(_, after)| after.len())),
+    /// What fits all values that `each` passes to a function: twice, so that none of them has to be kept.
+    pub fn of(dtype: DType, each: &mut dyn FnMut(&mut dyn FnMut(Scalar))) -> Floats {
+        let (mut least, mut largest, mut widest) = (f64::INFINITY, 0.0f64, 0);
+        each(&mut |value| match not_finite(wide(value)) {
+            Some(word) => widest = widest.max(word.len()),
+            None if wide(value) != 0.0 => {
+                least = least.min(wide(value).abs());
+                largest = largest.max(wide(value).abs());
             }
-        };
-        let words = sample.iter().filter_map(|value| not_finite(wide(*value)));
-        let widest = longest(&mut words.map(|word| word.len()));
+            None => {}
+        });
+        let has_exponent =
+            largest > 0.0 && (largest >= cutoff(dtype) || least < 1e-4 || largest / least > 1000.0);
+        let mut floats = Floats { exponent: has_exponent.then_some(0), before: 0, after: 0 };
+        each(&mut |value| {
+            if !wide(value).is_finite() {
+                return;
+            }
+            let (before, after) = match &mut floats.exponent {
+                Some(digits) => {
+                    let (before, after, exponent) = scientific(value, Some(PRECISION));
+                    *digits = power(exponent, 2).len().saturating_sub(2).max(*digits);
+                    (before, after)
+                }
+                None => positional(value, Some(PRECISION)),
+            };
+            floats.before = floats.before.max(before.len());
+            floats.after = floats.after.max(after.len());
+        });
         floats.before = floats.before.max(widest.saturating_sub(floats.right() + 1));
         floats
     }

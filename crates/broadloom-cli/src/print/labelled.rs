@@ -38,7 +38,7 @@ fn cells(array: &AnyArray) -> Vec<Vec<String>> {
     };
     let column = |column: Option<usize>| -> Vec<String> {
         let values: Vec<Scalar> = (0..rows).filter_map(|row| at(row, column)).collect();
-        let format = Format::of(array.dtype(), &values);
+        let format = Format::of(array.dtype(), &mut |visit| values.iter().copied().for_each(visit));
         values.iter().map(|value| format.write(*value).trim_start().to_owned()).collect()
     };
     match columns {

@@ -13,6 +13,7 @@ use broadloom_ir::dtype::{AnyNumber, Class};
 use broadloom_ir::for_each_dtype;
 use float::Floats;
 pub use labelled::results as labelled;
+use std::io::{self, Write};
 
 /// Longest line.
 const WIDTH: usize = 75;
@@ -42,19 +43,20 @@ pub fn exact(value: Scalar) -> String {
     }
 }
 
-/// The array as NumPy prints it; a large one with `...` for most of it, unless it is wanted as a whole.
-pub fn array(array: &ArrayView<'_>, is_whole: bool) -> String {
+/// Writes the array as NumPy prints it; a large one with `...` for most of it, unless it is wanted as a whole. Nothing is
+/// kept but a line.
+pub fn array(out: &mut dyn Write, array: &ArrayView<'_>, is_whole: bool) -> io::Result<()> {
     let shape = array.shape();
     let count = shape.iter().fold(1usize, |count, size| count.saturating_mul(*size));
     if shape.is_empty() {
-        return element(array, &[]).map_or(String::new(), |value| match value {
-            Scalar::Bool(true) => "True".to_owned(),
-            Scalar::Bool(false) => "False".to_owned(),
-            value => exact(value),
-        });
+        return match element(array, &[]) {
+            Some(Scalar::Bool(true)) => out.write_all(b"True"),
+            Some(Scalar::Bool(false)) => out.write_all(b"False"),
+            value => out.write_all(value.map(exact).unwrap_or_default().as_bytes()),
+        };
     }
     if count == 0 {
-        return "[]".to_owned();
+        return out.write_all(b"[]");
     }
     let mut printer = Printer {
         array,
@@ -63,10 +65,8 @@ pub fn array(array: &ArrayView<'_>, is_whole: bool) -> String {
         index: vec![0; shape.len()],
         shape,
     };
-    let mut sample = Vec::new();
-    printer.sample(0, &mut sample);
-    printer.format = Format::of(array.dtype(), &sample);
-    printer.axis(0, " ", WIDTH)
+    printer.format = Format::of(array.dtype(), &mut |visit| printer.visit(0, visit));
+    printer.axis(out, 0, " ", WIDTH)
 }
 
 /// How all elements of an array are written, in one width.
@@ -78,13 +78,20 @@ enum Format {
 }
 
 impl Format {
-    fn of(dtype: DType, sample: &[Scalar]) -> Format {
+    /// What fits all values that `each` passes to a function.
+    fn of(dtype: DType, each: &mut dyn FnMut(&mut dyn FnMut(Scalar))) -> Format {
         match dtype.class() {
             Class::Bool => Format::Bool,
             Class::Int => {
-                Format::Int { width: sample.iter().map(|value| exact(*value).len()).max().unwrap_or(0) }
+                let (mut least, mut greatest) = (0, 0);
+                each(&mut |value| {
+                    if let AnyNumber::Int(int) = value.number() {
+                        (least, greatest) = (int.min(least), int.max(greatest));
+                    }
+                });
+                Format::Int { width: least.to_string().len().max(greatest.to_string().len()) }
             }
-            Class::Float => Format::Float(Floats::of(dtype, sample)),
+            Class::Float => Format::Float(Floats::of(dtype, each)),
         }
     }
 
@@ -115,18 +122,11 @@ enum Item {
 }
 
 impl Printer<'_, '_> {
-    fn size(&self, axis: usize) -> usize {
-        self.shape.get(axis).copied().unwrap_or(0)
-    }
-
-    fn items(&self, axis: usize) -> Vec<Item> {
-        let size = self.size(axis);
-        if self.is_summary && 2 * EDGE < size {
-            let (first, last) = (0..EDGE, size - EDGE..size);
-            first.map(Item::At).chain([Item::Dots]).chain(last.map(Item::At)).collect()
-        } else {
-            (0..size).map(Item::At).collect()
-        }
+    fn items(&self, axis: usize) -> impl Iterator<Item = Item> + use<> {
+        let size = self.shape.get(axis).copied().unwrap_or(0);
+        let is_cut = self.is_summary && 2 * EDGE < size;
+        let (first, last) = if is_cut { (EDGE, size - EDGE) } else { (size, size) };
+        (0..first).map(Item::At).chain(is_cut.then_some(Item::Dots)).chain((last..size).map(Item::At))
     }
 
     fn at(&mut self, axis: usize, position: usize) {
@@ -135,63 +135,69 @@ impl Printer<'_, '_> {
         }
     }
 
-    /// The elements that are shown.
-    fn sample(&mut self, axis: usize, into: &mut Vec<Scalar>) {
+    /// Passes on the elements that are shown.
+    fn visit(&mut self, axis: usize, visit: &mut dyn FnMut(Scalar)) {
         if axis == self.shape.len() {
-            into.extend(element(self.array, &self.index));
+            element(self.array, &self.index).into_iter().for_each(visit);
             return;
         }
         for item in self.items(axis) {
             if let Item::At(position) = item {
                 self.at(axis, position);
-                self.sample(axis + 1, into);
+                self.visit(axis + 1, visit);
             }
         }
     }
 
     /// What stands between the brackets of an axis, with them.
-    fn axis(&mut self, axis: usize, indent: &str, width: usize) -> String {
+    fn axis(&mut self, out: &mut dyn Write, axis: usize, indent: &str, width: usize) -> io::Result<()> {
+        out.write_all(b"[")?;
         let left = self.shape.len() - axis;
-        let mut text = String::new();
         if left == 1 {
-            let mut line = indent.to_owned();
-            for (at, item) in self.items(axis).into_iter().enumerate() {
-                let word = match item {
-                    Item::Dots => "...".to_owned(),
-                    Item::At(position) => {
-                        self.at(axis, position);
-                        element(self.array, &self.index)
-                            .map_or(String::new(), |value| self.format.write(value))
-                    }
-                };
-                if at > 0 {
-                    line.push(' ');
-                }
-                let is_full = line.chars().count() + word.chars().count() > width - 1;
-                if is_full && line.len() > indent.len() {
-                    text.push_str(line.trim_end());
-                    text.push('\n');
-                    line = indent.to_owned();
-                }
-                line.push_str(&word);
-            }
-            text.push_str(&line);
+            self.row(out, indent, width)?;
         } else {
             let (between, inner) = ("\n".repeat(left - 1), format!("{indent} "));
-            for (at, item) in self.items(axis).into_iter().enumerate() {
+            for (at, item) in self.items(axis).enumerate() {
                 if at > 0 {
-                    text.push_str(&between);
+                    write!(out, "{between}{indent}")?;
                 }
-                text.push_str(indent);
                 match item {
-                    Item::Dots => text.push_str("..."),
+                    Item::Dots => out.write_all(b"...")?,
                     Item::At(position) => {
                         self.at(axis, position);
-                        text.push_str(&self.axis(axis + 1, &inner, width.saturating_sub(1).max(1)));
+                        self.axis(out, axis + 1, &inner, width.saturating_sub(1).max(1))?;
                     }
                 }
             }
         }
-        format!("[{}]", text.strip_prefix(indent).unwrap_or(&text))
+        out.write_all(b"]")
+    }
+
+    /// The elements of the last axis, in lines.
+    fn row(&mut self, out: &mut dyn Write, indent: &str, width: usize) -> io::Result<()> {
+        let axis = self.shape.len() - 1;
+        let mut line = indent.to_owned();
+        // The brackets stand in place of the indent of the first line.
+        let mut written = indent.len();
+        for (at, item) in self.items(axis).enumerate() {
+            let word = match item {
+                Item::Dots => "...".to_owned(),
+                Item::At(position) => {
+                    self.at(axis, position);
+                    element(self.array, &self.index).map_or(String::new(), |value| self.format.write(value))
+                }
+            };
+            if at > 0 {
+                line.push(' ');
+            }
+            let is_full = line.chars().count() + word.chars().count() > width - 1;
+            if is_full && line.len() > indent.len() {
+                writeln!(out, "{}", line.get(written..).unwrap_or_default().trim_end())?;
+                line = indent.to_owned();
+                written = 0;
+            }
+            line.push_str(&word);
+        }
+        out.write_all(line.get(written..).unwrap_or_default().as_bytes())
     }
 }

@@ -17,7 +17,9 @@ fn arrays_look_as_numpy_prints_them() {
         let owned = Owned::read(bytes.as_slice(), bytes.len()).unwrap();
         let array = Array::new(dtype, shape, false, Memory::owned(owned), 0).unwrap();
         let expected: Vec<&str> = lines.by_ref().take_while(|line| *line != "==").collect();
-        let (expected, printed) = (expected.join("\n"), super::array(&array.view().unwrap(), false));
+        let (expected, mut printed) = (expected.join("\n"), Vec::new());
+        super::array(&mut printed, &array.view().unwrap(), false).unwrap();
+        let printed = String::from_utf8(printed).unwrap();
         cases += 1;
         if printed != expected {
             wrong.push(format!("{layout}\nNumPy:\n{expected}\nhere:\n{printed}\n"));

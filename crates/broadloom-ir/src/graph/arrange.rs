@@ -226,6 +226,32 @@ impl Graph {
         self.try_slice(operand, &specs, site)
     }
 
+    /// Returns the size of an operand that must have one axis.
+    pub(super) fn length_of(&self, vector: ExprId, name: &str) -> Result<Dim, Problem> {
+        match self.written(vector).dims() {
+            [length] => Ok(length.clone()),
+            dims => Err(Problem::Rank { name: name.into(), expected: 1, rank: dims.len() }),
+        }
+    }
+
+    /// Returns the later and the earlier of each two neighbours along an axis.
+    pub(super) fn neighbours(
+        &mut self,
+        operand: ExprId,
+        axis: usize,
+        site: Site,
+    ) -> Result<[ExprId; 2], Problem> {
+        let later = self.part(operand, axis, Some(Dim::ONE), None, 1, site)?;
+        let earlier = self.part(operand, axis, None, Some(Dim::constant(-1)), 1, site)?;
+        Ok([later, earlier])
+    }
+
+    /// Returns the differences of neighbours along an axis.
+    pub(super) fn steps_of(&mut self, operand: ExprId, axis: usize, site: Site) -> Result<ExprId, Problem> {
+        let neighbours = self.neighbours(operand, axis, site)?;
+        self.try_elementwise(Op::Subtract, &neighbours, site)
+    }
+
     /// Repeats each element along an axis; the copies are adjacent. `None` repeats all elements in row-major order.
     pub fn repeat(&mut self, operand: ExprId, times: Dim, axis: Option<i64>, site: Site) -> ExprId {
         let result = self.try_repeat(operand, &times, axis, site);
@@ -272,9 +298,6 @@ impl Graph {
                 "takes one number, or one for each element of an axis of constant size",
             ));
         }
-        if counts.iter().any(|count| *count < 0) {
-            return Err(Problem::Argument("cannot repeat elements a negative number of times"));
-        }
         let mut pieces = Operands::new();
         let mut start = 0;
         // Neighbours with equal counts form one piece.
@@ -282,7 +305,7 @@ impl Graph {
             let stop = start + run.len() as i64;
             let range = [start, stop].map(Dim::constant);
             start = stop;
-            let Some(&times) = run.first().filter(|times| **times > 0) else { continue };
+            let Some(&times) = run.first().filter(|times| **times != 0) else { continue };
             let [first, behind] = range;
             let part = self.part(operand, axis, Some(first), Some(behind), 1, site)?;
             pieces.push(self.repeated(part, axis, axis + 1, &Dim::constant(times), site)?);
@@ -325,6 +348,9 @@ impl Graph {
         let times = self.symbols.accept(times, site)?;
         if times.is_one() {
             return Ok(operand);
+        }
+        if times.interval(&|symbol| self.facts(symbol)).upper < 0 {
+            return Err(Problem::Argument("cannot repeat elements a negative number of times"));
         }
         let mut merged: Vec<Dim> = self.written(operand).to_vec();
         let mut shape = merged.clone();
@@ -381,6 +407,11 @@ impl Graph {
     ) -> Result<ExprId, Problem> {
         let mut shape = self.written(operand).to_vec();
         let size = std::mem::replace(&mut shape[axis], width.clone());
+        if size.is_zero() && !matches!(mode, Pad::Constant(_)) {
+            return Err(Problem::Argument(
+                "cannot extend an empty axis by its own elements: pad with a constant",
+            ));
+        }
         if let (Some(width), Some(size)) = (width.as_constant(), size.as_constant())
             && let Some(period) = mode.period(size).filter(|_| width > mode.reach(size))
         {

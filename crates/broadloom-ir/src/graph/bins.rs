@@ -1,5 +1,7 @@
-//! Positions among sorted numbers, found by comparison with each number: bins, histograms, interpolation and
-//! membership.
+//! Positions among sorted numbers: bins, histograms, interpolation and membership.
+//!
+//! The position of an element is found by comparing it with each number if they are few, and by binary search
+//! otherwise.
 
 use super::reduction::Empty;
 use super::{Graph, SegmentOp, Site, SliceSpec};
@@ -15,14 +17,15 @@ use crate::reduce::ReduceOp;
 pub enum Bins {
     /// This many bins of equal width, between two numbers, or between the least and the greatest element.
     Count(i64, Option<[f64; 2]>),
-    /// Bins between neighbours in a vector of increasing numbers.
+    /// Bins between neighbours in a vector of increasing numbers. Their order is data, which is not checked: if
+    /// they do not increase, the counts mean nothing.
     Edges(ExprId),
 }
 
 impl Graph {
     /// Returns the bin of each element (`i64`). `edges` are the bounds, in increasing or decreasing order: bin `i`
     /// contains values from `edges[i - 1]` to before `edges[i]`, or, with `right`, from after `edges[i - 1]` to
-    /// `edges[i]`.
+    /// `edges[i]`. Both operands are converted to their common dtype.
     pub fn digitize(&mut self, operand: ExprId, edges: ExprId, right: bool, site: Site) -> ExprId {
         let result = self.try_digitize(operand, edges, right, site);
         self.settle_all(result, "digitize", &[operand, edges], site)
@@ -36,17 +39,27 @@ impl Graph {
         site: Site,
     ) -> Result<ExprId, Problem> {
         let length = self.length_of(edges, "the bounds")?;
-        let rising = self.passed(operand, edges, if right { Op::LessEqual } else { Op::Less }, site)?;
         if length.as_constant().is_some_and(|length| length < 2) {
-            return Ok(rising);
+            return self.passed(operand, edges, !right, site);
         }
         let first = self.try_slice(edges, &[SliceSpec::At(Dim::ZERO)], site)?;
         let last = self.try_slice(edges, &[SliceSpec::At(Dim::constant(-1))], site)?;
         let is_rising = self.try_elementwise(Op::LessEqual, &[first, last], site)?;
-        // In decreasing order, count the bounds that the element is below.
-        let above = self.compared(operand, edges, if right { Op::LessEqual } else { Op::Less }, site)?;
-        let falling = self.try_reduce(ReduceOp::Sum, above, Some(&[-1]), false, Empty::Refused, site)?;
+        let turned = self.part(edges, 0, None, None, -1, site)?;
+        let rising = self.passed(operand, edges, !right, site)?;
+        // In decreasing order, count the bounds that the element is below: those that are not passed on the way up.
+        let passed = self.passed(operand, turned, right, site)?;
+        let length = self.try_size(length, site)?;
+        let falling = self.try_elementwise(Op::Subtract, &[length, passed], site)?;
         self.try_select([is_rising, rising, falling], site)
+    }
+
+    /// Returns whether a vector has so few elements that comparing with each of them, several elements at a time, is
+    /// faster than a binary search for one element after the other.
+    fn is_short(&self, vector: ExprId) -> bool {
+        /// The most elements of a short vector.
+        const MOST: i64 = 16;
+        matches!(self.written(vector).dims(), [length] if length.as_constant().is_some_and(|length| length <= MOST))
     }
 
     /// Compares each element with each number of a vector, along a new last axis.
@@ -55,19 +68,17 @@ impl Graph {
         self.try_elementwise(op, &[column, with], site)
     }
 
-    /// Returns how many numbers of an increasing vector lie before each element: those for which the comparison
-    /// does not hold, so that NaN comes last.
-    fn passed(&mut self, operand: ExprId, edges: ExprId, below: Op, site: Site) -> Result<ExprId, Problem> {
-        let is_below = self.compared(operand, edges, below, site)?;
+    /// Returns how many numbers of an increasing vector are less than each element or, with `right`, not greater
+    /// (`i64`); NaN comes last.
+    fn passed(&mut self, operand: ExprId, edges: ExprId, right: bool, site: Site) -> Result<ExprId, Problem> {
+        if !self.is_short(edges) {
+            return self.try_searchsorted(edges, operand, right, site);
+        }
+        let common = self.dtype(operand).promote(self.dtype(edges));
+        let [x, edges] = [self.convert(operand, common, site)?, self.convert(edges, common, site)?];
+        let is_below = self.compared(x, edges, if right { Op::Less } else { Op::LessEqual }, site)?;
         let is_passed = self.try_elementwise(Op::LogicalNot, &[is_below], site)?;
         self.try_reduce(ReduceOp::Sum, is_passed, Some(&[-1]), false, Empty::Refused, site)
-    }
-
-    fn length_of(&self, vector: ExprId, name: &str) -> Result<Dim, Problem> {
-        match self.written(vector).dims() {
-            [length] => Ok(length.clone()),
-            dims => Err(Problem::Rank { name: name.into(), expected: 1, rank: dims.len() }),
-        }
     }
 
     /// Interpolates linearly at `x` between values known at increasing positions, in `f64`. Before the first and
@@ -101,7 +112,7 @@ impl Graph {
             self.convert(values, DType::F64, site)?,
         ];
         // There are as many positions as values, which the ops on both check.
-        let steps = [self.steps_of(places, site)?, self.steps_of(values, site)?];
+        let steps = [self.steps_of(places, 0, site)?, self.steps_of(values, 0, site)?];
         let slopes = self.try_elementwise(Op::Divide, &[steps[1], steps[0]], site)?;
         let end =
             |graph: &mut Graph, of, at: i64| graph.try_slice(of, &[SliceSpec::At(Dim::constant(at))], site);
@@ -116,7 +127,7 @@ impl Graph {
         let between = if length.is_one() {
             last_value
         } else {
-            let passed = self.passed(x, places, Op::Less, site)?;
+            let passed = self.passed(x, places, true, site)?;
             let [zero, one] =
                 [self.insert_constant(Scalar::I64(0), site)?, self.insert_constant(Scalar::I64(1), site)?];
             let interval = self.try_elementwise(Op::Subtract, &[passed, one], site)?;
@@ -143,13 +154,6 @@ impl Graph {
         Ok(value)
     }
 
-    /// Returns the differences of neighbours in a vector.
-    fn steps_of(&mut self, vector: ExprId, site: Site) -> Result<ExprId, Problem> {
-        let later = self.part(vector, 0, Some(Dim::ONE), None, 1, site)?;
-        let earlier = self.part(vector, 0, None, Some(Dim::constant(-1)), 1, site)?;
-        self.try_elementwise(Op::Subtract, &[later, earlier], site)
-    }
-
     /// Returns the number of elements in each bin (`i64`), or with `density` the fraction per unit of width
     /// (`f64`), and the bounds of the bins. The last bin includes its upper bound; elements outside all bins, and
     /// NaN, are not counted.
@@ -158,12 +162,8 @@ impl Graph {
             Bins::Count(..) => vec![operand],
             Bins::Edges(edges) => vec![operand, edges],
         };
-        let (counts, edges) = match self.try_histogram(operand, bins, density, site) {
-            Ok([counts, edges]) => (Ok(counts), edges),
-            Err(problem) => (Err(problem), self.poison()),
-        };
-        let counts = self.settle_all(counts, "histogram", &operands, site);
-        [counts, if self.is_poisoned(counts) { counts } else { edges }]
+        let results = self.try_histogram(operand, bins, density, site);
+        self.settle_two(results, "histogram", &operands, site)
     }
 
     fn try_histogram(
@@ -186,7 +186,7 @@ impl Graph {
                 if count.as_constant().is_some_and(|count| count < 1) {
                     return Err(Problem::Argument("needs at least two bounds"));
                 }
-                let passed = self.passed(all, edges, Op::Less, site)?;
+                let passed = self.passed(all, edges, true, site)?;
                 let one = self.insert_constant(Scalar::I64(1), site)?;
                 let bin = self.try_elementwise(Op::Subtract, &[passed, one], site)?;
                 let most = self.try_size(count.sub(&Dim::ONE).map_err(Problem::Size)?, site)?;
@@ -210,7 +210,7 @@ impl Graph {
         if !density {
             return Ok([counts, edges]);
         }
-        let widths = self.steps_of(edges, site)?;
+        let widths = self.steps_of(edges, 0, site)?;
         let widths = self.convert(widths, DType::F64, site)?;
         let total = self.try_reduce(ReduceOp::Sum, counts, None, false, Empty::Refused, site)?;
         let shares = self.try_elementwise(Op::Divide, &[counts, widths], site)?;
@@ -313,19 +313,31 @@ impl Graph {
 
     fn try_isin(&mut self, operand: ExprId, values: ExprId, site: Site) -> Result<ExprId, Problem> {
         let all = self.try_reshape(values, &[None], site)?;
-        let is_equal = self.compared(operand, all, Op::Equal, site)?;
-        self.try_reduce(ReduceOp::Any, is_equal, Some(&[-1]), false, Empty::Refused, site)
+        if self.is_short(all) {
+            let is_equal = self.compared(operand, all, Op::Equal, site)?;
+            return self.try_reduce(ReduceOp::Any, is_equal, Some(&[-1]), false, Empty::Refused, site);
+        }
+        let dtypes = [self.dtype(operand), self.dtype(values)];
+        let common = match dtypes.map(DType::class) {
+            // No dtype holds both signed integers and `u64`.
+            [Class::Int, Class::Int] => dtypes[1],
+            _ => dtypes[0].promote(dtypes[1]),
+        };
+        let [x, all] = [self.convert(operand, common, site)?, self.convert(all, common, site)?];
+        let sorted = self.try_sort(all, None, false, false, site)?;
+        let before = self.try_searchsorted(sorted, x, false, site)?;
+        let behind = self.try_searchsorted(sorted, x, true, site)?;
+        let is_found = self.try_elementwise(Op::Less, &[before, behind], site)?;
+        // Not NaN, nor an integer that the conversion changed.
+        let is_kept = self.try_elementwise(Op::Equal, &[operand, x], site)?;
+        self.try_elementwise(Op::LogicalAnd, &[is_found, is_kept], site)
     }
 
     /// Returns the fractional part of each number, with its sign, and the integer part. Integers and bool give the
     /// dtype of float functions.
     pub fn modf(&mut self, operand: ExprId, site: Site) -> [ExprId; 2] {
-        let (part, whole) = match self.try_modf(operand, site) {
-            Ok([part, whole]) => (Ok(part), whole),
-            Err(problem) => (Err(problem), self.poison()),
-        };
-        let part = self.settle_all(part, "modf", &[operand], site);
-        [part, if self.is_poisoned(part) { part } else { whole }]
+        let results = self.try_modf(operand, site);
+        self.settle_two(results, "modf", &[operand], site)
     }
 
     fn try_modf(&mut self, operand: ExprId, site: Site) -> Result<[ExprId; 2], Problem> {

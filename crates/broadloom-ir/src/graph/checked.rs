@@ -87,6 +87,12 @@ impl Graph {
             known[solution.symbol.index()] = true;
         }
         let (entries, number) = self.renumbered(&needed, &mut found);
+        // A shape was measured when it was built, before the sizes in it were found.
+        if !found.is_empty()
+            && let Some((problem, entry)) = self.too_large(&entries)
+        {
+            mistakes.push(self.mistake(problem, entry.call.as_deref(), &[], entry.site));
+        }
         let output = |&(name, expr, assigned): &Destination<'_>| OutputInfo {
             name: name.into(),
             expr: numbered(&number, expr),
@@ -278,6 +284,14 @@ impl Graph {
             }
         }
         (entries, number)
+    }
+
+    /// Returns the first expression whose elements cannot be counted or addressed.
+    fn too_large<'e>(&self, entries: &'e [Entry]) -> Option<(Problem, &'e Entry)> {
+        entries.iter().find_map(|entry| match self.measure(&entry.shape) {
+            Err(problem @ (Problem::TooManyElements | Problem::Size(_))) => Some((problem, entry)),
+            _ => None,
+        })
     }
 
     /// Returns which expressions the outputs need, by index.

@@ -152,9 +152,8 @@ impl Graph {
         let op = if self.dtype(operand) == DType::Bool { Op::NotEqual } else { Op::Subtract };
         let mut result = operand;
         for _ in 0..times.min(length.unwrap_or(times)) {
-            let later = self.part(result, axis, Some(Dim::ONE), None, 1, site)?;
-            let earlier = self.part(result, axis, None, Some(Dim::constant(-1)), 1, site)?;
-            result = self.try_elementwise(op, &[later, earlier], site)?;
+            let neighbours = self.neighbours(result, axis, site)?;
+            result = self.try_elementwise(op, &neighbours, site)?;
         }
         Ok(result)
     }

@@ -205,16 +205,13 @@ impl Graph {
     ) -> Result<ExprId, Problem> {
         let segments = self.symbols.accept(&segments, site)?;
         let codes = self.as_index(ids, site)?;
-        let id_shape = self.written(ids).clone();
-        let [rows] = id_shape.dims() else {
-            return Err(Problem::Rank { name: "`ids`".into(), expected: 1, rank: id_shape.rank() });
-        };
+        let rows = self.length_of(ids, "`ids`")?;
         let shape = self.written(values).clone();
         let Some((leading, rest)) = shape.dims().split_first() else {
             return Err(Problem::RankTooSmall { wanted: 1, rank: 0 });
         };
         let clash = self.comparing("segment", &[values, ids], site, |compare| {
-            match compare(0, (0, leading), (1, rows)) {
+            match compare(0, (0, leading), (1, &rows)) {
                 Fit::Same => Ok(()),
                 Fit::Clash(certainty) => {
                     let (left, right) = ((0, leading.clone()), (1, rows.clone()));

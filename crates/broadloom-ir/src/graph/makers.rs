@@ -61,10 +61,7 @@ impl Graph {
     ) -> Result<ExprId, Problem> {
         /// The most columns; each is a product.
         const MOST: i64 = 64;
-        let shape = self.written(operand).clone();
-        let [length] = shape.dims() else {
-            return Err(Problem::Rank { name: "the operand".into(), expected: 1, rank: shape.rank() });
-        };
+        let length = self.length_of(operand, "the operand")?;
         if !(0..=MOST).contains(&count) {
             return Err(Problem::Argument("supports 0 to 64 columns"));
         }
@@ -72,9 +69,9 @@ impl Graph {
         let x = self.convert(operand, dtype, site)?;
         let one = self.insert_constant(Scalar::I64(1).cast(dtype), site)?;
         if count == 0 {
-            return self.try_broadcast_to(one, Shape::from_iter([length.clone(), Dim::ZERO]), site);
+            return self.try_broadcast_to(one, Shape::from_iter([length, Dim::ZERO]), site);
         }
-        let mut columns = vec![self.try_broadcast_to(one, shape.clone(), site)?];
+        let mut columns = vec![self.try_broadcast_to(one, self.written(x).clone(), site)?];
         let mut power = x;
         for exponent in 1..count {
             if exponent > 1 {
@@ -136,12 +133,7 @@ impl Graph {
     fn try_coordinate(&mut self, vectors: &[ExprId], number: usize, site: Site) -> Result<ExprId, Problem> {
         let mut grid = Vec::with_capacity(vectors.len());
         for &vector in vectors {
-            match self.written(vector).dims() {
-                [length] => grid.push(length.clone()),
-                dims => {
-                    return Err(Problem::Rank { name: "each vector".into(), expected: 1, rank: dims.len() });
-                }
-            }
+            grid.push(self.length_of(vector, "each vector")?);
         }
         let Some(&vector) = vectors.get(number) else {
             return Err(Problem::Arity { expected: number + 1, given: vectors.len() });

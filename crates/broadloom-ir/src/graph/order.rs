@@ -68,7 +68,7 @@ impl Graph {
         self.settle(result, name, &[operand], site)
     }
 
-    fn try_sort(
+    pub(super) fn try_sort(
         &mut self,
         operand: ExprId,
         axis: Option<i64>,
@@ -93,7 +93,7 @@ impl Graph {
         self.insert(Node::Sort { operand, sort }, dtype, shape, Vec::new(), site)
     }
 
-    fn try_searchsorted(
+    pub(super) fn try_searchsorted(
         &mut self,
         table: ExprId,
         values: ExprId,
@@ -103,10 +103,7 @@ impl Graph {
         if self.any_poisoned(&[table, values]) {
             return Ok(self.poison());
         }
-        let rank = self.written(table).rank();
-        if rank != 1 {
-            return Err(Problem::Rank { name: "the sorted table".into(), expected: 1, rank });
-        }
+        self.length_of(table, "the sorted table")?;
         let common = self.dtype(table).promote(self.dtype(values));
         let [table, values] = [self.convert(table, common, site)?, self.convert(values, common, site)?];
         let shape = self.written(values).clone();

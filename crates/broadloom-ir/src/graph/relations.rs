@@ -123,10 +123,7 @@ impl Graph {
     }
 
     fn try_diag(&mut self, vector: ExprId, offset: i64, site: Site) -> Result<ExprId, Problem> {
-        let [length] = self.written(vector).dims() else {
-            let rank = self.written(vector).rank();
-            return Err(Problem::Rank { name: "the operand".into(), expected: 1, rank });
-        };
+        let length = self.length_of(vector, "the operand")?;
         let beside = Dim::constant(offset.checked_abs().ok_or(Problem::TooManyElements)?);
         let size = length.add(&beside).map_err(Problem::Size)?;
         let zero = self.insert_constant(Scalar::I64(0).cast(self.dtype(vector)), site)?;

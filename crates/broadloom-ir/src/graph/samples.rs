@@ -65,9 +65,8 @@ impl Graph {
         let axis = resolve_axis(axis, self.written(samples).rank())?;
         let (work, dtype) = self.floats_of(&samples_and_places(samples, spacing));
         let y = self.convert(samples, work, site)?;
-        let later = self.part(y, axis, Some(Dim::ONE), None, 1, site)?;
-        let earlier = self.part(y, axis, None, Some(Dim::constant(-1)), 1, site)?;
-        let height = self.try_elementwise(Op::Add, &[later, earlier], site)?;
+        let neighbours = self.neighbours(y, axis, site)?;
+        let height = self.try_elementwise(Op::Add, &neighbours, site)?;
         let width = self.distances(samples, spacing, axis, work, site)?;
         let area = self.try_elementwise(Op::Multiply, &[width, height], site)?;
         let half = self.insert_constant(Scalar::F64(0.5).cast(work), site)?;
@@ -91,7 +90,7 @@ impl Graph {
             Spacing::At(places) => places,
         };
         let rank = self.written(samples).rank();
-        let mut at = self.convert(places, work, site)?;
+        let at = self.convert(places, work, site)?;
         let along = match self.written(places).rank() {
             1 => 0,
             own if own == rank => axis,
@@ -101,14 +100,12 @@ impl Graph {
                 ));
             }
         };
-        let later = self.part(at, along, Some(Dim::ONE), None, 1, site)?;
-        let earlier = self.part(at, along, None, Some(Dim::constant(-1)), 1, site)?;
-        at = self.try_elementwise(Op::Subtract, &[later, earlier], site)?;
+        let widths = self.steps_of(at, along, site)?;
         if self.written(places).rank() == rank {
-            return Ok(at);
+            return Ok(widths);
         }
         let behind: Vec<i64> = (1..(rank - axis) as i64).collect();
-        self.try_expand_dims(at, &behind, site)
+        self.try_expand_dims(widths, &behind, site)
     }
 
     /// Returns the slopes of samples along an axis: half the difference of the two neighbours, and at the ends the
@@ -138,9 +135,7 @@ impl Graph {
             let start = (start != 0).then(|| Dim::constant(start));
             graph.part(x, axis, start, stop.map(Dim::constant), 1, site)
         };
-        let later = part(self, y, 1, None)?;
-        let earlier = part(self, y, 0, Some(-1))?;
-        let rise = self.try_elementwise(Op::Subtract, &[later, earlier], site)?;
+        let rise = self.steps_of(y, axis, site)?;
         let width = self.distances(samples, spacing, axis, work, site)?;
         let slope = self.try_elementwise(Op::Divide, &[rise, width], site)?;
         let first = part(self, slope, 0, Some(1))?;
@@ -157,8 +152,7 @@ impl Graph {
                 // The axis of the widths, which are a vector followed by the remaining axes, or have the samples'
                 // shape.
                 let along = self.written(width).rank() - (shape.rank() - axis);
-                let left = self.part(width, along, None, Some(Dim::constant(-1)), 1, site)?;
-                let right = self.part(width, along, Some(Dim::ONE), None, 1, site)?;
+                let [right, left] = self.neighbours(width, along, site)?;
                 let both = self.try_elementwise(Op::Add, &[left, right], site)?;
                 let product = self.try_elementwise(Op::Multiply, &[left, both], site)?;
                 let share = self.try_elementwise(Op::Divide, &[right, product], site)?;
@@ -196,14 +190,11 @@ impl Graph {
     ) -> Result<ExprId, Problem> {
         let mut lengths = Vec::with_capacity(2);
         for vector in [left, right] {
-            let [length] = self.written(vector).dims() else {
-                let rank = self.written(vector).rank();
-                return Err(Problem::Rank { name: "each operand".into(), expected: 1, rank });
-            };
+            let length = self.length_of(vector, "each operand")?;
             if length.is_zero() {
                 return Err(Problem::Argument("needs at least one element in each operand"));
             }
-            lengths.push(length.clone());
+            lengths.push(length);
         }
         let dtype = self.dtype(left).promote(self.dtype(right));
         let is_shorter = lengths[0].as_constant().zip(lengths[1].as_constant()).is_some_and(|(x, y)| x < y);
@@ -248,12 +239,8 @@ impl Graph {
     fn try_polyval(&mut self, coefficients: ExprId, x: ExprId, site: Site) -> Result<ExprId, Problem> {
         /// The most coefficients; each is a product and a sum.
         const MOST: i64 = 64;
-        let count = match self.written(coefficients).dims() {
-            [count] => count.as_constant().filter(|count| *count <= MOST),
-            dims => {
-                return Err(Problem::Rank { name: "the coefficients".into(), expected: 1, rank: dims.len() });
-            }
-        };
+        let count = self.length_of(coefficients, "the coefficients")?.as_constant();
+        let count = count.filter(|count| *count <= MOST);
         let count = count.ok_or(Problem::Argument("takes a constant number of coefficients, at most 64"))?;
         let dtype = self.dtype(coefficients).promote(self.dtype(x));
         let [x, coefficients] = [self.convert(x, dtype, site)?, self.convert(coefficients, dtype, site)?];
@@ -291,6 +278,22 @@ impl Graph {
             return self.poison();
         }
         self.settle(result, name, operands, site)
+    }
+
+    /// Settles an op composed on several operands that has two results.
+    pub(super) fn settle_two(
+        &mut self,
+        results: Result<[ExprId; 2], Problem>,
+        name: &str,
+        operands: &[ExprId],
+        site: Site,
+    ) -> [ExprId; 2] {
+        let (first, second) = match results {
+            Ok([first, second]) => (Ok(first), second),
+            Err(problem) => (Err(problem), self.poison()),
+        };
+        let first = self.settle_all(first, name, operands, site);
+        [first, if self.is_poisoned(first) { first } else { second }]
     }
 }
 

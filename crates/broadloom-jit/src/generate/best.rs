@@ -1,10 +1,11 @@
 //! The best elements along an axis, found by a function that keeps them in rows.
 
 use super::Generator;
+use super::sort::element_type;
 use broadloom_ir::dtype::{DType, Scalar};
 use broadloom_ir::reduce::{BLOCK, NO_INDEX, ReduceOp};
 use broadloom_loops::kernel::*;
-use broadloom_math::{Extreme, Ordered, best_function, best_rows_function};
+use broadloom_math::{CpuLevel, ElementType, Extreme, best_function, best_rows_function};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder};
 
@@ -16,7 +17,8 @@ impl Generator<'_, '_, '_> {
             self.push_best(best, start, (start, end));
             return;
         }
-        self.blocks(start, end, BLOCK as i64, &[], |generator, strip, _| {
+        let length = self.constant(BLOCK as i64);
+        self.blocks(start, end, length, &[], |generator, strip, _| {
             generator.within(best.axis, strip, |generator| {
                 generator.body(&best.body);
                 generator.push_best(best, start, strip);
@@ -28,7 +30,9 @@ impl Generator<'_, '_, '_> {
     /// Takes the elements of a strip of an axis that begins at `start`.
     fn push_best(&mut self, best: &Best, start: ir::Value, (first, last): (ir::Value, ir::Value)) {
         let Row { dtype, length, .. } = self.kernel.rows[best.values.index()];
-        let Some(ordered) = self.ordered(dtype) else { return };
+        let extreme = extreme(best.largest);
+        let function = self.comparing(dtype, |of, level| best_function(of, extreme, level));
+        let Some(function) = function else { return };
         let size = dtype.size() as i64;
         let (source, stride) = match best.source {
             Operand::Row(row) => (self.row_within(row, 0, best.axis), self.constant(size)),
@@ -41,12 +45,11 @@ impl Generator<'_, '_, '_> {
                 (source, stride)
             }
         };
-        let address = best_function(ordered, extreme(best.largest), self.level) as usize;
         let [values, indices] = best.rows().map(|row| self.row_start(row));
         let k = self.constant(length as i64);
         let seen = self.ins().isub(first, start);
         let count = self.ins().isub(last, first);
-        self.call_host(address, &[values, indices, k, seen, source, stride, first, count]);
+        self.call_host(function as usize, &[values, indices, k, seen, source, stride, first, count]);
     }
 
     pub(super) fn best_rows(&mut self, best: &BestRows) {
@@ -67,8 +70,9 @@ impl Generator<'_, '_, '_> {
     /// Takes the elements of a step of an axis that begins at `start`, one for each step of the strip.
     fn push_best_rows(&mut self, best: &BestRows, start: ir::Value, position: ir::Value) {
         let Row { dtype, count: k, .. } = self.kernel.rows[best.values.index()];
-        let Some(ordered) = self.ordered(dtype) else { return };
-        let address = best_rows_function(ordered, extreme(best.largest), self.level) as usize;
+        let extreme = extreme(best.largest);
+        let function = self.comparing(dtype, |of, level| best_rows_function(of, extreme, level));
+        let Some(function) = function else { return };
         let [values, indices] = best.rows().map(|row| self.row_start(row));
         let [values_apart, indices_apart] = best.rows().map(|row| self.row_bytes(row));
         let [values_apart, indices_apart, k] =
@@ -78,7 +82,7 @@ impl Generator<'_, '_, '_> {
         let (first, last) = self.bounds(best.strip);
         let count = self.ins().isub(last, first);
         let args = [values, values_apart, indices, indices_apart, k, seen, source, position, count];
-        self.call_host(address, &args);
+        self.call_host(function as usize, &args);
     }
 
     /// Fills all places, where there are fewer elements, with what stands for those that are missing.
@@ -107,34 +111,20 @@ impl Generator<'_, '_, '_> {
         });
     }
 
-    /// How elements of a dtype are compared.
-    fn ordered(&mut self, dtype: DType) -> Option<Ordered> {
-        let ordered = ordered(dtype);
-        if ordered.is_none() {
+    /// The function that compares elements of a dtype.
+    fn comparing<T>(
+        &mut self,
+        dtype: DType,
+        function: impl FnOnce(ElementType, CpuLevel) -> Option<T>,
+    ) -> Option<T> {
+        let function = function(element_type(dtype), self.level);
+        if function.is_none() {
             self.refused = Some(format!("{dtype} is not compared"));
         }
-        ordered
+        function
     }
 }
 
 fn extreme(is_largest: bool) -> Extreme {
     if is_largest { Extreme::Greatest } else { Extreme::Least }
-}
-
-/// How elements of a dtype are compared; floats of 16 bits are f32 here.
-fn ordered(dtype: DType) -> Option<Ordered> {
-    Some(match dtype {
-        DType::Bool => Ordered::Bool,
-        DType::I8 => Ordered::I8,
-        DType::I16 => Ordered::I16,
-        DType::I32 => Ordered::I32,
-        DType::I64 => Ordered::I64,
-        DType::U8 => Ordered::U8,
-        DType::U16 => Ordered::U16,
-        DType::U32 => Ordered::U32,
-        DType::U64 => Ordered::U64,
-        DType::F32 => Ordered::F32,
-        DType::F64 => Ordered::F64,
-        DType::F16 | DType::Bf16 => return None,
-    })
 }

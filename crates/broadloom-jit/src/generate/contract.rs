@@ -85,11 +85,11 @@ impl Generator<'_, '_, '_> {
         match contract.order {
             _ if taken.is_some() => {}
             // Each block continues with what the one before has left.
-            Order::Free => self.fill_results(contract),
+            Order::Free => self.fill_results(&tile),
             // Of an axis without steps, no tile is written.
             _ => {
                 let is_empty = self.ins().icmp(IntCC::SignedGreaterThanOrEqual, start, end);
-                self.when(is_empty, |generator| generator.fill_results(contract));
+                self.when(is_empty, |generator| generator.fill_results(&tile));
             }
         }
         let zero = self.constant(0);
@@ -99,10 +99,10 @@ impl Generator<'_, '_, '_> {
                 generator.body(&contract.rows_prologue);
                 generator.tiles(&tile, by_blocks, (first, last), taken);
             });
-            generator.if_several_blocks(contract, |generator| generator.push_rows(contract, count));
+            generator.if_several_blocks(contract, |generator| generator.push_rows(&tile, count));
             generator.ins().iadd_imm_s(count, 1)
         });
-        self.if_several_blocks(contract, |generator| generator.collect_ranks(contract, count));
+        self.if_several_blocks(contract, |generator| generator.collect_ranks(&tile, count));
     }
 
     fn tile<'k>(&mut self, contract: &'k Contract) -> Tile<'k> {
@@ -231,7 +231,8 @@ impl Generator<'_, '_, '_> {
         let in_order = |generator: &mut Self| {
             all(generator, &|generator, place| match (tile.contract.order, tile.narrow) {
                 (Order::Free, Some(steps)) => {
-                    generator.blocks(block.0, block.1, steps, &[], |generator, range, _| {
+                    let length = generator.constant(steps);
+                    generator.blocks(block.0, block.1, length, &[], |generator, range, _| {
                         let begin = generator.begin_tile(tile);
                         let state = generator.along(tile, place, range, 1, begin);
                         generator.add_to_results(tile, place, &state);

@@ -319,7 +319,13 @@ impl<'f> Generator<'_, 'f, '_> {
                 Stmt::For { axis, lanes, body } => {
                     self.steps(*axis, *lanes, |generator| generator.body(body))
                 }
-                Stmt::Strip { axis, length, body } => self.strip(*axis, *length, body),
+                Stmt::Strip { axis, length, body } => {
+                    let length = match stmt.stripped() {
+                        Some(contract) => self.steps_for_ranks(contract, *length),
+                        None => self.constant(*length as i64),
+                    };
+                    self.strip(*axis, length, body);
+                }
                 Stmt::Call { op, target, args, axis } => self.call(*op, *target, args, *axis),
                 Stmt::Begin { row, value } => self.begin_scan(*row, *value),
                 Stmt::Scan { op, target, source, state, axis, rows } => {
@@ -425,9 +431,9 @@ impl<'f> Generator<'_, 'f, '_> {
         result
     }
 
-    fn strip(&mut self, axis: AxisId, length: usize, body: &[Stmt]) {
+    fn strip(&mut self, axis: AxisId, length: ir::Value, body: &[Stmt]) {
         let (start, end) = self.bounds(axis);
-        self.blocks(start, end, length as i64, &[], |generator, strip, _| {
+        self.blocks(start, end, length, &[], |generator, strip, _| {
             generator.within(axis, strip, |generator| generator.body(body));
             Vec::new()
         });
@@ -438,7 +444,7 @@ impl<'f> Generator<'_, 'f, '_> {
         &mut self,
         start: ir::Value,
         end: ir::Value,
-        length: i64,
+        length: ir::Value,
         carried: &[Val],
         body: impl FnOnce(&mut Self, (ir::Value, ir::Value), &[Val]) -> Vec<Val>,
     ) -> Vec<Val> {
@@ -447,7 +453,7 @@ impl<'f> Generator<'_, 'f, '_> {
             carried,
             |generator, state| generator.ins().icmp(IntCC::SignedLessThan, state[0], end),
             |generator, state, carried| {
-                let next = generator.ins().iadd_imm_s(state[0], length);
+                let next = generator.ins().iadd(state[0], length);
                 let stop = generator.least(next, end);
                 (vec![next], body(generator, (state[0], stop), carried))
             },

@@ -278,7 +278,8 @@ impl Generator<'_, '_, '_> {
         if reduce.prologue.is_empty() {
             return turn(self, range, begin);
         }
-        self.blocks(range.0, range.1, BLOCK as i64, begin, |generator, block, state| {
+        let length = self.constant(BLOCK as i64);
+        self.blocks(range.0, range.1, length, begin, |generator, block, state| {
             generator.within(reduce.axis, block, |generator| {
                 generator.body(&reduce.prologue);
                 turn(generator, block, state)
@@ -310,7 +311,8 @@ impl Generator<'_, '_, '_> {
         let length = self.ins().isub(range.1, range.0);
         let length = self.ins().band_imm_s(length, -(lanes as i64));
         let whole = self.ins().iadd(range.0, length);
-        let state = self.blocks(range.0, whole, steps * lanes as i64, state, |generator, block, state| {
+        let length = self.constant(steps * lanes as i64);
+        let state = self.blocks(range.0, whole, length, state, |generator, block, state| {
             let mut begin = state.to_vec();
             zeros.iter().for_each(|(at, zero)| begin[*at] = zero.clone());
             let (_, mut new) = generator.steps_of_lanes(reduce, block, lanes, &begin);

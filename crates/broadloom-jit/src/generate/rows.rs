@@ -43,7 +43,8 @@ impl Generator<'_, '_, '_> {
             // The steps of neighbouring lanes, as often as each lane has one.
             Span::Block { by_lanes: true, .. } => {
                 let apart = ROWS_OF_LANE as i64 * row_bytes;
-                self.blocks(all.0, all.1, LANES as i64, &[], |generator, lanes, _| {
+                let length = self.constant(LANES as i64);
+                self.blocks(all.0, all.1, length, &[], |generator, lanes, _| {
                     copy(generator, lanes, apart);
                     Vec::new()
                 });

@@ -4,7 +4,7 @@ use super::Generator;
 use crate::emit::Val;
 use broadloom_ir::dtype::{Class, DType};
 use broadloom_loops::kernel::*;
-use broadloom_math::{Sortable, Sorting, search_function, sort_function};
+use broadloom_math::{ElementType, Sorting, search_function, sort_function};
 use cranelift_codegen::ir::{self, InstBuilder, types};
 use smallvec::SmallVec;
 
@@ -13,7 +13,7 @@ impl Generator<'_, '_, '_> {
     pub(super) fn sort(&mut self, sort: &SortRow) {
         let dtype = self.kernel.accesses[sort.source.index()].dtype;
         let sorting = Sorting { indices: sort.indices, descending: sort.descending };
-        let address = sort_function(sortable(dtype), sorting) as usize;
+        let address = sort_function(element_type(dtype), sorting) as usize;
         let (first, last) = self.bounds(sort.axis);
         let [target, source] = [sort.target, sort.source]
             .map(|access| self.at(sort.axis, first, 1, |generator| generator.address(access, 0)));
@@ -31,7 +31,7 @@ impl Generator<'_, '_, '_> {
         right: bool,
     ) -> Val {
         let dtype = self.kernel.accesses[access.index()].dtype;
-        let address = search_function(sortable(dtype), right) as usize;
+        let address = search_function(element_type(dtype), right) as usize;
         let table = self.origin(access);
         let stride = self.stride_bytes(stride, dtype.size() as i64);
         let count = self.extent(size);
@@ -59,20 +59,21 @@ impl Generator<'_, '_, '_> {
     }
 }
 
-fn sortable(dtype: DType) -> Sortable {
+/// Returns the type of the elements of a dtype in memory.
+pub(super) fn element_type(dtype: DType) -> ElementType {
     match dtype {
-        DType::Bool => Sortable::Bool,
-        DType::I8 => Sortable::I8,
-        DType::I16 => Sortable::I16,
-        DType::I32 => Sortable::I32,
-        DType::I64 => Sortable::I64,
-        DType::U8 => Sortable::U8,
-        DType::U16 => Sortable::U16,
-        DType::U32 => Sortable::U32,
-        DType::U64 => Sortable::U64,
-        DType::F16 => Sortable::F16,
-        DType::Bf16 => Sortable::Bf16,
-        DType::F32 => Sortable::F32,
-        DType::F64 => Sortable::F64,
+        DType::Bool => ElementType::Bool,
+        DType::I8 => ElementType::I8,
+        DType::I16 => ElementType::I16,
+        DType::I32 => ElementType::I32,
+        DType::I64 => ElementType::I64,
+        DType::U8 => ElementType::U8,
+        DType::U16 => ElementType::U16,
+        DType::U32 => ElementType::U32,
+        DType::U64 => ElementType::U64,
+        DType::F16 => ElementType::F16,
+        DType::Bf16 => ElementType::Bf16,
+        DType::F32 => ElementType::F32,
+        DType::F64 => ElementType::F64,
     }
 }

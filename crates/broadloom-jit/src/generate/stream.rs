@@ -145,7 +145,8 @@ impl Generator<'_, '_, '_> {
     /// Elements of the reduction axis onto lanes, with what runs ahead of so many of them.
     fn deal(&mut self, stream: &Stream, first: ir::Value, last: ir::Value, lanes: &Lanes) {
         if let Some(contract) = self.ahead_of_extremes(stream) {
-            self.blocks(first, last, CONTRACTED_ROWS as i64, &[], |generator, steps, _| {
+            let length = self.constant(CONTRACTED_ROWS as i64);
+            self.blocks(first, last, length, &[], |generator, steps, _| {
                 generator.within(stream.axis, steps, |generator| generator.contract(contract, Some(stream)));
                 Vec::new()
             });
@@ -168,7 +169,8 @@ impl Generator<'_, '_, '_> {
             emit(self, (first, last));
             return;
         }
-        self.blocks(first, last, CONTRACTED_ROWS as i64, &[], |generator, steps, _| {
+        let length = self.constant(CONTRACTED_ROWS as i64);
+        self.blocks(first, last, length, &[], |generator, steps, _| {
             generator.within(axis, steps, |generator| {
                 generator.body(ahead);
                 emit(generator, steps);

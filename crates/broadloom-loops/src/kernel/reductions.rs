@@ -148,22 +148,35 @@ pub struct Contract {
 pub struct Contracted {
     /// The contribution of each element.
     pub accumulator: Accumulator,
-    /// The results: [`CONTRACTED_ROWS`] rows over the strip. Code may instead hand them in registers to extremes
-    /// that read nothing else from these rows.
+    /// The results: [`Contract::results`] rows over the strip. If there are ranks, the block results by rank come
+    /// after those of the steps of the strip. Code may instead hand the results in registers to extremes that read
+    /// nothing else from these rows.
     pub target: RowId,
-    /// In tree order with possibly several blocks: the block results by rank, [`CONTRACTED_RANKS`] times as many
-    /// rows.
-    pub ranks: Option<RowId>,
 }
 
-impl Contracted {
-    /// Returns its rows.
-    pub fn rows(&self) -> impl Iterator<Item = RowId> {
-        std::iter::once(self.target).chain(self.ranks)
+impl Contract {
+    /// Returns whether block results are kept by rank: in tree order, if there may be several blocks.
+    pub fn is_ranked(&self, axes: &[Axis]) -> bool {
+        let extent = axes[self.axis.index()].extent;
+        let is_short = matches!(extent, Extent::Constant(extent) if extent <= BLOCK as i64);
+        self.order == Order::Tree && !is_short
+    }
+
+    /// Returns the number of rows of results.
+    pub fn results(&self, axes: &[Axis]) -> usize {
+        if self.is_ranked(axes) { CONTRACTED_ROWS * (1 + CONTRACTED_RANKS) } else { CONTRACTED_ROWS }
+    }
+
+    /// Returns the most steps of the strip with rows, if it is cut for this contraction alone. With ranks, all rows
+    /// of results are used, whatever the length of the axis: a strip has [`CONTRACTED_ROWS`] steps, times the
+    /// number of groups of so many rows that there are for the results and each rank in use. The more steps, the
+    /// less often a block is packed again. Rows over this strip are packed for few steps.
+    pub fn most_steps(&self, axes: &[Axis]) -> usize {
+        if self.rows_prologue.is_empty() { self.results(axes) } else { CONTRACTED_ROWS }
     }
 }
 
-/// The number of rows of results of a [`Contract`]: a multiple of the number of steps computed at once, 4 or 6, and
+/// The fewest rows of results of a [`Contract`]: a multiple of the number of steps computed at once, 4 or 6, and
 /// large enough that filling rows for a block costs little compared to the computation.
 pub const CONTRACTED_ROWS: usize = 36;
 

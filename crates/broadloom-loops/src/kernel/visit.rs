@@ -216,6 +216,17 @@ impl Stmt {
         }
     }
 
+    /// Returns the contraction for whose rows a strip is cut: its first statement.
+    pub fn stripped(&self) -> Option<&Contract> {
+        match self {
+            Stmt::Strip { axis, body, .. } => match body.first() {
+                Some(Stmt::Contract(contract)) if contract.rows == *axis => Some(contract),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
     /// Returns the statements inside, by loop and in order.
     pub fn children(&self) -> SmallVec<[&[Stmt]; 4]> {
         let outer = self.as_loop();
@@ -338,8 +349,7 @@ impl Stmt {
                 rows.map(|row| (row, RowUse::Accumulate)).collect()
             }
             Stmt::Contract(contract) => {
-                let rows = contract.accumulators.iter().flat_map(Contracted::rows);
-                rows.map(|row| (row, RowUse::Accumulate)).collect()
+                contract.accumulators.iter().map(|entry| (entry.target, RowUse::Accumulate)).collect()
             }
             Stmt::Pairs(pairs) => {
                 let results = pairs.values.into_iter().chain(pairs.indices);

@@ -43,38 +43,24 @@ impl Maker<'_, '_, '_> {
         self.rows.extend(filled.into_iter().chain(beside));
         let reduced = self.placement.reduced[&axis].clone();
         let mut body = Vec::new();
-        let accumulators: Vec<Accumulator> =
+        let added_to: Vec<Accumulator> =
             reduced.iter().map(|value| self.accumulator(*value, &mut body)).collect();
-        let added = accumulators.iter().map(|accumulator| {
+        let added = added_to.iter().map(|accumulator| {
             let narrow = accumulator.narrow(&self.kernel.values);
             narrow.map_or(accumulator.dtype, |narrow| narrow.dtype).size()
         });
         let lanes = (CONTRACTED_VECTOR / added.max().unwrap_or(1)).clamp(LEAST_LANES, 4 * LANES);
-        let several_blocks =
-            self.nest.axes[axis.index()].extent.as_constant().is_none_or(|extent| extent > BLOCK as i64);
-        let accumulators = reduced
-            .iter()
-            .zip(accumulators)
-            .map(|(value, accumulator)| {
-                let span = Span::Block { rows, by_lanes: false };
-                let mut results = |count| self.spanning(accumulator.dtype, count, strip, span);
-                let target = results(CONTRACTED_ROWS);
-                let ranks = (by_lanes && several_blocks).then(|| results(CONTRACTED_RANKS * CONTRACTED_ROWS));
-                self.rows.insert((*value, strip), target);
-                Contracted { accumulator, target, ranks }
-            })
-            .collect();
-        Ok(Stmt::Contract(Contract {
-            axis,
-            rows,
-            strip,
-            order,
-            lanes,
-            prologue,
-            rows_prologue,
-            body,
-            accumulators,
-        }))
+        let accumulators = Vec::new();
+        let mut contract =
+            Contract { axis, rows, strip, order, lanes, prologue, rows_prologue, body, accumulators };
+        let count = contract.results(&self.kernel.axes);
+        for (value, accumulator) in reduced.iter().zip(added_to) {
+            let span = Span::Block { rows, by_lanes: false };
+            let target = self.spanning(accumulator.dtype, count, strip, span);
+            self.rows.insert((*value, strip), target);
+            contract.accumulators.push(Contracted { accumulator, target });
+        }
+        Ok(Stmt::Contract(contract))
     }
 
     /// Fills rows with a value, one for each step of an axis.

@@ -2,7 +2,6 @@
 
 use super::{Fault, Scope};
 use crate::kernel::*;
-use broadloom_ir::reduce::BLOCK;
 
 impl Scope<'_> {
     pub(super) fn contract(&mut self, contract: &Contract, stmt: &Stmt) -> Result<(), Fault> {
@@ -17,7 +16,7 @@ impl Scope<'_> {
             || !matches!(order, Order::Free | Order::Sequential | Order::Tree)
             || self.axis(axis)?.group.is_some()
             || !self.is_at_most(axis, MAX_CONTRACTED_AXIS)
-            || of_rows.length > CONTRACTED_ROWS
+            || of_rows.length > self.most_steps(contract)
             || lanes < LEAST_LANES
             || !lanes.is_power_of_two()
             || !of_strip.length.is_multiple_of(lanes)
@@ -28,25 +27,14 @@ impl Scope<'_> {
         {
             return Err(Fault::Form(axis));
         }
-        let is_short = matches!(self.axis(axis)?.extent, Extent::Constant(extent) if extent <= BLOCK as i64);
-        for entry in &contract.accumulators {
-            let Accumulator { op, dtype, .. } = entry.accumulator;
-            let is_by_tree = order == Order::Tree && !is_short;
-            if entry.ranks.is_some() != is_by_tree {
-                return Err(Fault::Order(op));
+        for Contracted { accumulator, target } in &contract.accumulators {
+            let held = self.row(*target)?;
+            if held.dtype != accumulator.dtype || held.count < contract.results(&self.kernel.axes) {
+                return Err(Fault::RowDtype(*target));
             }
-            for (row, count) in
-                [(Some(entry.target), CONTRACTED_ROWS), (entry.ranks, CONTRACTED_RANKS * CONTRACTED_ROWS)]
-            {
-                let Some(row) = row else { continue };
-                let held = self.row(row)?;
-                if held.dtype != dtype || held.count < count {
-                    return Err(Fault::RowDtype(row));
-                }
-                self.write_block(row, rows, strip)?;
-            }
+            self.write_block(*target, rows, strip)?;
         }
-        let mut rows: Vec<RowId> = contract.accumulators.iter().flat_map(Contracted::rows).collect();
+        let mut rows: Vec<RowId> = contract.accumulators.iter().map(|entry| entry.target).collect();
         rows.extend(contract.filled_beside(&self.kernel.values));
         for row in contract.filled(&self.kernel.values) {
             self.has_its_own(row)?;
@@ -67,12 +55,22 @@ impl Scope<'_> {
                 for entry in &contract.accumulators {
                     scope.contribution(&entry.accumulator, axis, order)?;
                     // Each block continues with what the one before has left.
-                    entry.rows().try_for_each(|row| scope.read_row(row, strip).map(|_| ()))?;
+                    scope.read_row(entry.target, strip)?;
                 }
                 Ok(())
             })
         })?;
         self.left_in_rows(contract.accumulators.iter().map(|entry| &entry.accumulator))
+    }
+
+    /// The most steps of a strip with rows. Only of a strip that is cut for the contraction may there be more than the
+    /// fewest: code cuts it into shorter ones if ranks need the rows.
+    fn most_steps(&self, contract: &Contract) -> usize {
+        let mut stripped = self.kernel.statements().filter_map(Stmt::stripped);
+        match stripped.any(|other| std::ptr::eq(other, contract)) {
+            true => contract.most_steps(&self.kernel.axes),
+            false => CONTRACTED_ROWS,
+        }
     }
 
     /// Whether the prologue fills rows with what follows from the elements that it reads alone, wherever it is run: it

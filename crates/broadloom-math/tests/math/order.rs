@@ -1,7 +1,7 @@
 //! Sorts and searches against those of the standard library on the same elements.
 #![allow(unsafe_code, reason = "calls of entry points")]
 
-use broadloom_math::{Sortable, Sorting, search_function, sort_function};
+use broadloom_math::{ElementType, Sorting, search_function, sort_function};
 use std::cmp::Ordering;
 
 const COUNTS: [usize; 7] = [0, 1, 2, 3, 17, 65, 1000];
@@ -15,7 +15,7 @@ impl Draw {
     }
 }
 
-fn sorted<T: Copy>(of: Sortable, elements: &[T], nothing: T, descending: bool) -> (Vec<T>, Vec<i64>) {
+fn sorted<T: Copy>(of: ElementType, elements: &[T], nothing: T, descending: bool) -> (Vec<T>, Vec<i64>) {
     let (mut values, mut indices) = (vec![nothing; elements.len()], vec![-1; elements.len()]);
     let [sort, argsort] = [false, true].map(|indices| sort_function(of, Sorting { indices, descending }));
     // SAFETY: the vectors are as long as the slice.
@@ -28,7 +28,7 @@ fn sorted<T: Copy>(of: Sortable, elements: &[T], nothing: T, descending: bool) -
 
 /// Compares with stable sorts by a comparison, which of values tells zeros apart.
 fn check<T: Copy>(
-    of: Sortable,
+    of: ElementType,
     elements: &[T],
     values: impl Fn(T, T) -> Ordering,
     ranks: impl Fn(T, T) -> Ordering,
@@ -76,7 +76,7 @@ macro_rules! integers {
                 };
                 let elements: Vec<$type> = (0..count).map(|_| element()).collect();
                 let order = |left: $type, right: $type| left.cmp(&right);
-                check(Sortable::$of, &elements, order, order, |element| element as u64);
+                check(ElementType::$of, &elements, order, order, |element| element as u64);
             }
         })*
     };
@@ -112,7 +112,7 @@ macro_rules! floats {
                 };
                 let values = |left: $type, right: $type| nan_last(left, right, left.total_cmp(&right));
                 let bits = |element: $type| u64::from(if element.is_nan() { $type::NAN } else { element }.to_bits());
-                check(Sortable::$of, &elements, values, ranks, bits);
+                check(ElementType::$of, &elements, values, ranks, bits);
             }
         })*
     };
@@ -125,7 +125,7 @@ fn floats_are_sorted_with_nans_last_and_zeros_by_sign() {
 
 #[test]
 fn floats_of_16_bits_are_sorted_by_their_bits() {
-    for (of, infinity) in [(Sortable::F16, 0x7c00_u16), (Sortable::Bf16, 0x7f80)] {
+    for (of, infinity) in [(ElementType::F16, 0x7c00_u16), (ElementType::Bf16, 0x7f80)] {
         // Every pattern of bits once, in an order that is none.
         let elements: Vec<u16> = (0..=u16::MAX).map(|index| index.wrapping_mul(40503)).collect();
         let (values, indices) = sorted(of, &elements, 0, false);

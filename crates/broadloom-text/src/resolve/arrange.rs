@@ -118,11 +118,14 @@ impl Resolver<'_> {
 
     /// `pad(x, 1)`, `pad(x, (1, 2))`, `pad(x, ((1, 2), (0, 3)), 'edge')`.
     fn pad(&mut self, x: ExprId, call: &Call) -> Outcome<Option<ExprId>> {
-        let mode = match call.get("mode").map(|id| self.value(id).clone()) {
-            None => "constant".into(),
-            Some(Value::Text(mode, _)) => mode,
-            Some(_) => return call.refuse("takes text as `mode`: 'constant', 'edge', 'reflect', .."),
-        };
+        let modes = [
+            ("constant", None),
+            ("edge", Some(Pad::Edge)),
+            ("reflect", Some(Pad::Reflect)),
+            ("symmetric", Some(Pad::Symmetric)),
+            ("wrap", Some(Pad::Wrap)),
+        ];
+        let mode = self.meaning_of(call, "mode", modes)?.flatten();
         let rank = self.graph.shape(x).rank();
         let given = self.flattened(call.all("pad_width"));
         let is_list = |id: &Id| matches!(self.value(*id), Value::List(_));
@@ -141,8 +144,9 @@ impl Resolver<'_> {
         if let [pair] = &widths[..] {
             widths = vec![pair.clone(); rank];
         }
-        let mode = match &*mode {
-            "constant" => {
+        let mode = match mode {
+            Some(mode) => mode,
+            None => {
                 let meets = self.graph.dtype(x);
                 let value = match call.get("constant_values") {
                     Some(value) => self.tensor(value, meets)?,
@@ -152,14 +156,6 @@ impl Resolver<'_> {
                 };
                 let Some(value) = value else { return Ok(None) };
                 Pad::Constant(value)
-            }
-            "edge" => Pad::Edge,
-            "reflect" => Pad::Reflect,
-            "symmetric" => Pad::Symmetric,
-            "wrap" => Pad::Wrap,
-            _ => {
-                return call
-                    .refuse("supports the modes 'constant', 'edge', 'reflect', 'symmetric' and 'wrap'");
             }
         };
         self.build(call.span, |graph, site| graph.pad(x, &widths, mode, site)).map(Some)

@@ -437,12 +437,38 @@ impl Resolver<'_> {
 
     pub(super) fn number(&self, call: &Call, parameter: &'static str) -> Outcome<f64> {
         let Some(id) = call.get(parameter) else { return call.refuse(format!("needs `{parameter}`")) };
-        match &self.values[id.0 as usize] {
-            Value::Literal(Literal::Int(value)) => Ok(*value as f64),
-            Value::Literal(Literal::Float(value)) => Ok(*value),
-            other => {
-                let problem = Problem::Kind { expected: "a number", found: other.describe() };
+        let value = self.value(id);
+        match value.number() {
+            Some(number) => Ok(number),
+            None => {
+                let problem = Problem::Kind { expected: "a number", found: value.describe() };
                 mistake(problem, self.tree.span(id))
+            }
+        }
+    }
+
+    /// What a text that is given means, of some that there are; nothing if none is given.
+    pub(super) fn meaning_of<T: Copy>(
+        &self,
+        call: &Call,
+        parameter: &'static str,
+        meanings: impl IntoIterator<Item = (&'static str, T)>,
+    ) -> Outcome<Option<T>> {
+        let Some(id) = self.given(call, parameter) else { return Ok(None) };
+        let meanings: Vec<(&str, T)> = meanings.into_iter().collect();
+        let meant = match self.value(id) {
+            Value::Text(text, _) => meanings.iter().find(|(name, _)| **name == **text),
+            _ => None,
+        };
+        match meant {
+            Some((_, meaning)) => Ok(Some(*meaning)),
+            None => {
+                let names: Vec<String> = meanings.iter().map(|(name, _)| format!("'{name}'")).collect();
+                let names = match names.split_last() {
+                    Some((last, others)) if !others.is_empty() => format!("{} or {last}", others.join(", ")),
+                    _ => names.concat(),
+                };
+                call.refuse(format!("takes {names} as `{parameter}`"))
             }
         }
     }

@@ -29,11 +29,11 @@ pub(super) fn infix(infix: Infix, left: Literal, right: Literal) -> Folded {
         Infix::And | Infix::Or | Infix::Xor => bits(infix, left, right),
         Infix::ShiftLeft | Infix::ShiftRight => shift(infix, integer(left)?, integer(right)?),
         Infix::Divide => {
-            let (left, right) = (float(left), float(right));
+            let (left, right) = (left.to_f64(), right.to_f64());
             if right == 0.0 { Err(BY_ZERO) } else { finite(left / right, left, right) }
         }
         _ => match (left, right) {
-            (Literal::Float(_), _) | (_, Literal::Float(_)) => floats(infix, float(left), float(right)),
+            (Literal::Float(_), _) | (_, Literal::Float(_)) => floats(infix, left.to_f64(), right.to_f64()),
             _ => integers(infix, integer(left)?, integer(right)?),
         },
     }
@@ -44,14 +44,6 @@ fn integer(literal: Literal) -> Result<i128, &'static str> {
         Literal::Bool(value) => Ok(value.into()),
         Literal::Int(value) => Ok(value),
         Literal::Float(_) => Err(NOT_INTEGERS),
-    }
-}
-
-fn float(literal: Literal) -> f64 {
-    match literal {
-        Literal::Bool(value) => value.into(),
-        Literal::Int(value) => value as f64,
-        Literal::Float(value) => value,
     }
 }
 

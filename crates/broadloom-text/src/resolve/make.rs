@@ -100,12 +100,7 @@ impl Resolver<'_> {
                 .scaled(range, Literal::Int(step.into()), Self::size_as_value(&start), span)
                 .map(Some);
         }
-        let number = |value: &Value| match value {
-            Value::Literal(Literal::Int(value)) => Some(*value as f64),
-            Value::Literal(Literal::Float(value)) => Some(*value),
-            _ => None,
-        };
-        let (Some(first), Some(last), Some(step)) = (number(&start), number(&stop), number(&step)) else {
+        let (Some(first), Some(last), Some(step)) = (start.number(), stop.number(), step.number()) else {
             return call.refuse(
                 "takes integers and sizes, or numbers alone; otherwise, write `start + step * arange(n)`",
             );

@@ -81,14 +81,11 @@ impl Resolver<'_> {
     }
 
     fn slide(&mut self, sliding: Sliding, call: &Call) -> Outcome<Option<ExprId>> {
-        let overlap = match (call.get("mode").map(|id| self.value(id).clone()), sliding) {
-            (None, Sliding::Convolve) => Overlap::Full,
-            (None, Sliding::Correlate) => Overlap::Valid,
-            (Some(Value::Text(mode, _)), _) if &*mode == "full" => Overlap::Full,
-            (Some(Value::Text(mode, _)), _) if &*mode == "same" => Overlap::Same,
-            (Some(Value::Text(mode, _)), _) if &*mode == "valid" => Overlap::Valid,
-            _ => return call.refuse("supports the modes 'full', 'same' and 'valid'"),
-        };
+        let modes = [("full", Overlap::Full), ("same", Overlap::Same), ("valid", Overlap::Valid)];
+        let overlap = self.meaning_of(call, "mode", modes)?.unwrap_or(match sliding {
+            Sliding::Convolve => Overlap::Full,
+            Sliding::Correlate => Overlap::Valid,
+        });
         self.of_both(call, ["x", "y"], |graph, vectors, site| graph.slide(sliding, vectors, overlap, site))
     }
 

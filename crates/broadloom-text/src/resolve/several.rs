@@ -5,8 +5,9 @@ use super::{Outcome, Resolver, Value, as_size};
 use crate::error::{Mistake, Problem};
 use crate::names::Several;
 use crate::source::Span;
-use crate::syntax::{Id, Item};
+use crate::syntax::Item;
 use broadloom_ir::ExprId;
+use broadloom_ir::diagnostics::Problem as GraphProblem;
 use broadloom_ir::dim::Dim;
 use broadloom_ir::dtype::DType;
 use broadloom_ir::graph::{Bins, Literal, SliceSpec, Spacing};
@@ -98,12 +99,7 @@ impl Resolver<'_> {
 
     /// NumPy's grid: the first vector goes along the second axis, unless `indexing='ij'`.
     fn meshgrid(&mut self, call: &Call) -> Outcome<Option<Vec<ExprId>>> {
-        let is_turned = match call.get("indexing").map(|id| self.value(id).clone()) {
-            None => true,
-            Some(Value::Text(text, _)) if &*text == "xy" => true,
-            Some(Value::Text(text, _)) if &*text == "ij" => false,
-            Some(_) => return call.refuse("takes 'xy' or 'ij' as `indexing`"),
-        };
+        let is_turned = self.meaning_of(call, "indexing", [("xy", true), ("ij", false)])?.unwrap_or(true);
         if self.flag(call, "sparse")? {
             return call.refuse("makes full grids: for sparse ones, write `x[None, :]` and `y[:, None]`");
         }
@@ -142,17 +138,14 @@ impl Resolver<'_> {
     fn split(&mut self, along: Option<i64>, is_uneven: bool, call: &Call) -> Outcome<Option<Vec<ExprId>>> {
         let Some(x) = self.operand(call, "x")? else { return Ok(None) };
         let shape = self.graph.shape(x);
-        let rank = shape.rank() as i64;
         let axis = match along {
             // Of a vector, its elements.
-            Some(1) if rank == 1 => 0,
+            Some(1) if shape.rank() == 1 => 0,
             Some(axis) => axis,
             None => self.axis(call)?.unwrap_or(0),
         };
-        let size = usize::try_from(if axis < 0 { axis + rank } else { axis }).ok();
-        let Some(size) = size.and_then(|axis| shape.get(axis)).cloned() else {
-            return call.refuse(format!("cannot use axis {axis}: the rank is {rank}"));
-        };
+        let axis = self.own_axis(axis, x, call)?;
+        let size = shape[axis].clone();
         let count = call.get("sections").map(|id| self.value(id).clone());
         let bounds: Vec<Dim> = match count {
             Some(Value::List(_)) => self.sizes(call.all("sections"))?,
@@ -181,16 +174,15 @@ impl Resolver<'_> {
                 match sizes {
                     Ok(sizes) => sizes,
                     Err(error) => {
-                        let problem = broadloom_ir::diagnostics::Problem::Size(error);
+                        let problem = GraphProblem::Size(error);
                         return Err(super::refused(problem, Some("split"), call.span));
                     }
                 }
             }
         };
-        let before = usize::try_from(if axis < 0 { axis + rank } else { axis }).unwrap_or(0);
         let results = self.build_several(call.span, bounds.len() + 1, |graph, number, site| {
             let start = number.checked_sub(1).and_then(|before| bounds.get(before)).cloned();
-            let mut specs = vec![SliceSpec::All; before];
+            let mut specs = vec![SliceSpec::All; axis];
             specs.push(SliceSpec::Range { start, stop: bounds.get(number).cloned(), step: 1 });
             graph.slice(x, &specs, site)
         })?;
@@ -200,11 +192,8 @@ impl Resolver<'_> {
     /// The elements of an axis of constant size, each without it.
     fn unstack(&mut self, call: &Call) -> Outcome<Option<Vec<ExprId>>> {
         let Some(x) = self.operand(call, "x")? else { return Ok(None) };
-        let (axis, shape) = (self.axis(call)?.unwrap_or(0), self.graph.shape(x));
-        let axis = if axis < 0 { axis.saturating_add(shape.rank() as i64) } else { axis };
-        let axis = usize::try_from(axis).ok().filter(|axis| *axis < shape.rank());
-        let Some(axis) = axis else { return call.refuse("cannot use that axis: it is out of range") };
-        let count = shape[axis].as_constant().filter(|count| *count <= MOST_PARTS);
+        let axis = self.own_axis(self.axis(call)?.unwrap_or(0), x, call)?;
+        let count = self.graph.shape(x)[axis].as_constant().filter(|count| *count <= MOST_PARTS);
         let Some(count) = count else { return call.refuse("needs an axis of constant size, up to 4096") };
         let results = self.build_several(call.span, count as usize, |graph, number, site| {
             let mut specs = vec![SliceSpec::All; axis];
@@ -212,6 +201,16 @@ impl Resolver<'_> {
             graph.slice(x, &specs, site)
         })?;
         Ok(Some(results))
+    }
+
+    /// An axis that is counted from the beginning or, if negative, from the end.
+    fn own_axis(&self, axis: i64, x: ExprId, call: &Call) -> Outcome<usize> {
+        let rank = self.graph.shape(x).rank();
+        let own = if axis < 0 { axis.checked_add_unsigned(rank as u64) } else { Some(axis) };
+        match own.and_then(|own| usize::try_from(own).ok()).filter(|own| *own < rank) {
+            Some(own) => Ok(own),
+            None => Err(super::refused(GraphProblem::NoAxis { axis, rank }, Some(call.function), call.span)),
+        }
     }
 
     fn histogram(&mut self, call: &Call) -> Outcome<Option<Vec<ExprId>>> {
@@ -240,7 +239,9 @@ impl Resolver<'_> {
     fn bounds(&self, call: &Call) -> Outcome<Option<[f64; 2]>> {
         let Some(id) = self.given(call, "range") else { return Ok(None) };
         let numbers = match self.value(id) {
-            Value::List(ends) => ends.iter().map(|end| self.literal(*end)).collect::<Option<Vec<f64>>>(),
+            Value::List(ends) => {
+                ends.iter().map(|end| self.value(*end).number()).collect::<Option<Vec<f64>>>()
+            }
             _ => None,
         };
         match numbers.as_deref() {
@@ -272,7 +273,7 @@ impl Resolver<'_> {
         let axes = self.axes(call)?.unwrap_or_else(|| (0..rank).collect());
         let mut spacings = Vec::with_capacity(axes.len());
         for id in call.all("spacing").to_vec() {
-            spacings.push(match self.literal(id) {
+            spacings.push(match self.value(id).number() {
                 Some(step) => Spacing::Step(step),
                 None => match self.tensor(id, DType::F64)? {
                     Some(places) => Spacing::At(places),
@@ -293,15 +294,6 @@ impl Resolver<'_> {
             graph.gradient(x, spacings[number], axes[number], site)
         })?;
         Ok(Some(results))
-    }
-
-    /// A number that is written as such.
-    pub(super) fn literal(&self, id: Id) -> Option<f64> {
-        match self.value(id) {
-            Value::Literal(Literal::Int(value)) => Some(*value as f64),
-            Value::Literal(Literal::Float(value)) => Some(*value),
-            _ => None,
-        }
     }
 
     /// The mistake of several results where one is needed.

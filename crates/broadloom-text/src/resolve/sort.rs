@@ -2,9 +2,8 @@
 
 use super::call::Call;
 use super::{Outcome, Resolver, Value};
-use crate::syntax::Id;
 use broadloom_ir::ExprId;
-use broadloom_ir::graph::{Literal, QuantileMethod, Quantiles};
+use broadloom_ir::graph::{QuantileMethod, Quantiles};
 
 impl Resolver<'_> {
     /// `sort(x)`, `sort(x, axis=None)`, `sort(x, axis=0, descending=True)`.
@@ -53,10 +52,9 @@ impl Resolver<'_> {
         let several = given.first().is_some_and(|id| matches!(self.value(*id), Value::List(_)));
         let mut at = Vec::new();
         for id in self.flattened(given) {
-            match self.value(id) {
-                Value::Literal(Literal::Int(value)) => at.push(*value as f64),
-                Value::Literal(Literal::Float(value)) => at.push(*value),
-                _ => return call.refuse("takes a number as `q`, or a list of numbers: `[0.25, 0.75]`"),
+            match self.value(id).number() {
+                Some(number) => at.push(number),
+                None => return call.refuse("takes a number as `q`, or a list of numbers: `[0.25, 0.75]`"),
             }
         }
         let Some(x) = self.operand(call, "x")? else { return Ok(None) };
@@ -65,31 +63,5 @@ impl Resolver<'_> {
             graph.quantile(x, quantiles, axes.as_deref(), keepdims, site)
         });
         quantile.map(Some)
-    }
-
-    /// What a text that is given means, of some that there are; nothing if none is given.
-    fn meaning_of<T: Copy>(
-        &self,
-        call: &Call,
-        parameter: &'static str,
-        meanings: impl IntoIterator<Item = (&'static str, T)>,
-    ) -> Outcome<Option<T>> {
-        let Some(id): Option<Id> = self.given(call, parameter) else { return Ok(None) };
-        let meanings: Vec<(&str, T)> = meanings.into_iter().collect();
-        let meant = match self.value(id) {
-            Value::Text(text, _) => meanings.iter().find(|(name, _)| **name == **text),
-            _ => None,
-        };
-        match meant {
-            Some((_, meaning)) => Ok(Some(*meaning)),
-            None => {
-                let names: Vec<String> = meanings.iter().map(|(name, _)| format!("'{name}'")).collect();
-                let names = match names.split_last() {
-                    Some((last, others)) if !others.is_empty() => format!("{} or {last}", others.join(", ")),
-                    _ => names.concat(),
-                };
-                call.refuse(format!("takes {names} as `{parameter}`"))
-            }
-        }
     }
 }

@@ -1,7 +1,7 @@
 //! Sorting, binary search in sorted tables, and quantiles.
 
 use super::axes::{IntoAxes, IntoAxis};
-use super::call::{Along, AlongFn, Argument, Call};
+use super::call::{Argument, Call};
 use super::operand::Operand;
 use super::registry;
 use super::tensor::Tensor;
@@ -21,9 +21,13 @@ impl Tensor {
     /// ```
     #[track_caller]
     pub fn sort(self, axis: impl IntoAxis) -> Tensor {
-        self.in_order("sort", axis, Site::caller(), |graph, x, axes, _, site| {
-            graph.sort(x, first(axes), false, site)
-        })
+        self.along(
+            "sort",
+            |graph, x, axes, _, site| graph.sort(x, first(axes), false, site),
+            axis.into_axis(),
+            false,
+            Site::caller(),
+        )
     }
 
     /// Sorts the elements along an axis in descending order.
@@ -36,9 +40,13 @@ impl Tensor {
     /// ```
     #[track_caller]
     pub fn sort_descending(self, axis: impl IntoAxis) -> Tensor {
-        self.in_order("sort descending", axis, Site::caller(), |graph, x, axes, _, site| {
-            graph.sort(x, first(axes), true, site)
-        })
+        self.along(
+            "sort descending",
+            |graph, x, axes, _, site| graph.sort(x, first(axes), true, site),
+            axis.into_axis(),
+            false,
+            Site::caller(),
+        )
     }
 
     /// Returns the indices that sort the elements along an axis in ascending order.
@@ -51,9 +59,13 @@ impl Tensor {
     /// ```
     #[track_caller]
     pub fn argsort(self, axis: impl IntoAxis) -> Tensor {
-        self.in_order("argsort", axis, Site::caller(), |graph, x, axes, _, site| {
-            graph.argsort(x, first(axes), false, site)
-        })
+        self.along(
+            "argsort",
+            |graph, x, axes, _, site| graph.argsort(x, first(axes), false, site),
+            axis.into_axis(),
+            false,
+            Site::caller(),
+        )
     }
 
     /// Returns the indices that sort the elements along an axis in descending order.
@@ -66,15 +78,13 @@ impl Tensor {
     /// ```
     #[track_caller]
     pub fn argsort_descending(self, axis: impl IntoAxis) -> Tensor {
-        self.in_order("argsort descending", axis, Site::caller(), |graph, x, axes, _, site| {
-            graph.argsort(x, first(axes), true, site)
-        })
-    }
-
-    fn in_order(self, name: &'static str, axis: impl IntoAxis, site: Site, function: AlongFn) -> Tensor {
-        let axes = Some(vec![axis.into_axis()]);
-        let along = Along { name, function, operand: self.expr, axes, keepdims: false };
-        registry::call(&[self], Call::Along(along), site)
+        self.along(
+            "argsort descending",
+            |graph, x, axes, _, site| graph.argsort(x, first(axes), true, site),
+            axis.into_axis(),
+            false,
+            Site::caller(),
+        )
     }
 
     /// Returns the position of each value in this table (`i64`): the number of table elements that are less than

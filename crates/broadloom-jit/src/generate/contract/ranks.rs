@@ -1,5 +1,7 @@
-//! The results of blocks of an axis, by rank: rows of results beside those of a [`Contract`], and how equal ranks merge.
+//! The results of blocks of an axis, by rank: rows of results behind those of the steps of a [`Contract`], and how equal
+//! ranks merge.
 
+use super::Tile;
 use crate::emit::LaneStride;
 use crate::generate::Generator;
 use broadloom_ir::reduce::{BLOCK, LANES};
@@ -10,7 +12,7 @@ use cranelift_codegen::ir::{self, InstBuilder};
 impl Generator<'_, '_, '_> {
     /// Emits what is necessary only where the axis has more than a block.
     pub(super) fn if_several_blocks(&mut self, contract: &Contract, emit: impl FnOnce(&mut Self)) {
-        if contract.accumulators.iter().any(|entry| entry.ranks.is_some()) {
+        if contract.is_ranked(&self.kernel.axes) {
             let (start, end) = self.bounds(contract.axis);
             let length = self.ins().isub(end, start);
             let are_several = self.ins().icmp_imm_s(IntCC::SignedGreaterThan, length, BLOCK as i64);
@@ -18,14 +20,36 @@ impl Generator<'_, '_, '_> {
         }
     }
 
+    /// The steps of a strip that is cut for a contraction: as many as there are groups of rows for the results and for
+    /// each rank that the axis needs. Those of a single block stay in the first-level cache.
+    pub(in crate::generate) fn steps_for_ranks(&mut self, contract: &Contract, most: usize) -> ir::Value {
+        let fewest = self.constant(most.min(CONTRACTED_ROWS) as i64);
+        if most <= CONTRACTED_ROWS {
+            return fewest;
+        }
+        let (start, end) = self.bounds(contract.axis);
+        let length = self.ins().isub(end, start);
+        let rounded = self.ins().iadd_imm_s(length, BLOCK as i64 - 1);
+        let blocks = self.ins().sshr_imm_u(rounded, i64::from(BLOCK.ilog2()));
+        let zeros = self.ins().clz(blocks);
+        // The ranks, and the results.
+        let bits = self.constant(1 + i64::from(u64::BITS));
+        let groups = self.ins().isub(bits, zeros);
+        let all = self.constant((most / CONTRACTED_ROWS) as i64);
+        let groups = self.ins().udiv(all, groups);
+        let steps = self.ins().imul_imm_s(groups, CONTRACTED_ROWS as i64);
+        let are_several = self.ins().icmp_imm_s(IntCC::SignedGreaterThan, blocks, 1);
+        self.ins().select(are_several, steps, fewest)
+    }
+
     /// Fills the rows of results with those of nothing.
-    pub(super) fn fill_results(&mut self, contract: &Contract) {
-        for entry in &contract.accumulators {
+    pub(super) fn fill_results(&mut self, tile: &Tile<'_>) {
+        for entry in &tile.contract.accumulators {
             let Accumulator { op, dtype, .. } = entry.accumulator;
             let identity = self.emit.constant(op.identity(dtype));
             let nothing = self.finish(op, &identity);
             let target = self.row_start(entry.target);
-            self.over_results(entry, |generator, offset, lanes| {
+            self.over_results(tile, entry, |generator, offset, lanes| {
                 let address = generator.ins().iadd(target, offset);
                 let nothing = generator.emit.splat(&nothing, lanes);
                 generator.emit.store(address, 0, &nothing, LaneStride::Unit);
@@ -33,14 +57,28 @@ impl Generator<'_, '_, '_> {
         }
     }
 
+    /// The bytes of the rows of a result: one for each step of the strip, and for each of the tiles that reach beyond it.
+    fn bytes_of_results(&mut self, tile: &Tile<'_>, entry: &Contracted) -> ir::Value {
+        let (first, last) = self.bounds(tile.contract.rows);
+        let steps = self.ins().isub(last, first);
+        let rounded = self.ins().iadd_imm_s(steps, tile.steps as i64 - 1);
+        let tiles = self.ins().udiv_imm_u(rounded, tile.steps as i64);
+        let bytes = self.row_bytes(entry.target) * tile.steps as i64;
+        self.ins().imul_imm_s(tiles, bytes)
+    }
+
     /// Runs `emit` with the offset in bytes of each vector of the rows of a result.
-    fn over_results(&mut self, entry: &Contracted, emit: impl FnOnce(&mut Self, ir::Value, usize)) {
-        let row = &self.kernel.rows[entry.target.index()];
-        let size = row.dtype.size();
+    fn over_results(
+        &mut self,
+        tile: &Tile<'_>,
+        entry: &Contracted,
+        emit: impl FnOnce(&mut Self, ir::Value, usize),
+    ) {
+        let size = entry.accumulator.dtype.size();
         let lanes = (self.emit.host.vector_bytes / size).clamp(LEAST_LANES, LANES);
         // Rows are whole numbers of vectors.
-        let bytes = row.length * CONTRACTED_ROWS * size;
-        let (zero, end) = (self.constant(0), self.constant(bytes as i64));
+        let end = self.bytes_of_results(tile, entry);
+        let zero = self.constant(0);
         self.repeat(zero, end, (lanes * size) as i64, &[], |generator, offset, _| {
             emit(generator, offset, lanes);
             Vec::new()
@@ -48,15 +86,15 @@ impl Generator<'_, '_, '_> {
     }
 
     /// Adds the results of a block to those of the blocks before: equal ranks merge as soon as both exist.
-    pub(super) fn push_rows(&mut self, contract: &Contract, count: ir::Value) {
+    pub(super) fn push_rows(&mut self, tile: &Tile<'_>, count: ir::Value) {
         let (rank, _) = self.merging_ranks(count, &[], |generator, rank, _| {
-            generator.merge_rank(contract, rank);
+            generator.merge_rank(tile, rank);
             Vec::new()
         });
-        for entry in &contract.accumulators {
-            let Some((target, ranks)) = self.ends(entry, rank) else { continue };
+        for entry in &tile.contract.accumulators {
+            let (target, ranks) = self.ends(tile, entry, rank);
             let dtype = entry.accumulator.dtype;
-            self.over_results(entry, |generator, offset, lanes| {
+            self.over_results(tile, entry, |generator, offset, lanes| {
                 let [from, to] = [target, ranks].map(|start| generator.ins().iadd(start, offset));
                 let value = generator.emit.load(from, 0, dtype, lanes, LaneStride::Unit);
                 generator.emit.store(to, 0, &value, LaneStride::Unit);
@@ -65,12 +103,12 @@ impl Generator<'_, '_, '_> {
     }
 
     /// Combines what a rank holds with the rows of results, which come after it.
-    fn merge_rank(&mut self, contract: &Contract, rank: ir::Value) {
-        for entry in &contract.accumulators {
-            let Some((target, ranks)) = self.ends(entry, rank) else { continue };
+    fn merge_rank(&mut self, tile: &Tile<'_>, rank: ir::Value) {
+        for entry in &tile.contract.accumulators {
+            let (target, ranks) = self.ends(tile, entry, rank);
             let accumulator = std::slice::from_ref(&entry.accumulator);
             let dtype = entry.accumulator.dtype;
-            self.over_results(entry, |generator, offset, lanes| {
+            self.over_results(tile, entry, |generator, offset, lanes| {
                 let [newer, older] = [target, ranks].map(|start| generator.ins().iadd(start, offset));
                 let both = [older, newer]
                     .map(|address| vec![generator.emit.load(address, 0, dtype, lanes, LaneStride::Unit)]);
@@ -81,21 +119,20 @@ impl Generator<'_, '_, '_> {
     }
 
     /// Where the rows of results begin, and those of a rank.
-    fn ends(&mut self, entry: &Contracted, rank: ir::Value) -> Option<(ir::Value, ir::Value)> {
-        let ranks = entry.ranks?;
-        let bytes = self.row_bytes(ranks) * CONTRACTED_ROWS as i64;
-        let (target, start) = (self.row_start(entry.target), self.row_start(ranks));
-        let offset = self.ins().imul_imm_s(rank, bytes);
-        Some((target, self.ins().iadd(start, offset)))
+    fn ends(&mut self, tile: &Tile<'_>, entry: &Contracted, rank: ir::Value) -> (ir::Value, ir::Value) {
+        let (target, bytes) = (self.row_start(entry.target), self.bytes_of_results(tile, entry));
+        let before = self.ins().iadd_imm_s(rank, 1);
+        let offset = self.ins().imul(before, bytes);
+        (target, self.ins().iadd(target, offset))
     }
 
     /// What the ranks hold in the end, from right to left.
-    pub(super) fn collect_ranks(&mut self, contract: &Contract, count: ir::Value) {
+    pub(super) fn collect_ranks(&mut self, tile: &Tile<'_>, count: ir::Value) {
         // The last block went into the lowest rank that is held, and is in the rows of results as well.
         let all = self.ins().iadd_imm_s(count, -1);
         let above = self.ins().band(count, all);
         self.merging_held_ranks(above, &[], |generator, rank, _| {
-            generator.merge_rank(contract, rank);
+            generator.merge_rank(tile, rank);
             Vec::new()
         });
     }
