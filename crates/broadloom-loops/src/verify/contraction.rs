@@ -63,8 +63,8 @@ impl Scope<'_> {
         self.left_in_rows(contract.accumulators.iter().map(|entry| &entry.accumulator))
     }
 
-    /// The most steps of a strip with rows. Only of a strip that is cut for the contraction may there be more than the
-    /// fewest: code cuts it into shorter ones if ranks need the rows.
+    /// Returns the most steps of a strip with rows: more than [`CONTRACTED_ROWS`] only if the strip is cut for this
+    /// contraction, because the code then shortens it if ranks need rows.
     fn most_steps(&self, contract: &Contract) -> usize {
         let mut stripped = self.kernel.statements().filter_map(Stmt::stripped);
         match stripped.any(|other| std::ptr::eq(other, contract)) {
