@@ -30,7 +30,7 @@ const REPORTED_INDICES: &[&str] = &["-p", "broadloom-jit", "--test", "kernels", 
 const EMITTED_OPS: &[&str] = &["-p", "broadloom-jit", "--lib", "ops_are_those_of_the_table"];
 const EMITTED_CASTS: &[&str] = &["-p", "broadloom-jit", "--lib", "casts_convert"];
 const EMITTED_REDUCTIONS: &[&str] = &["-p", "broadloom-jit", "--lib", "emit::tests::reductions"];
-const WIDE_FLOATS: &[&str] = &["-p", "broadloom-jit", "--lib", "wide::tests::instructions"];
+const WIDE_FLOATS: &[&str] = &["-p", "broadloom-jit", "--lib", "wide::tests::instructions::scalar_floats"];
 const WIDE_FUNCTIONS: &[&str] = &["-p", "broadloom-jit", "--lib", "wide::tests::random"];
 const WIDE_OPTIMISED: &[&str] = &["-p", "broadloom-jit", "--lib", "wide::tests::optimised"];
 
