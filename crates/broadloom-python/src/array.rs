@@ -12,6 +12,7 @@ use crate::dtype;
 use crate::error::{Class, of_layout};
 use broadloom::{AnyArray, ArrayView, ArrayViewMut, DType};
 use numpy::npyffi::{self, PY_ARRAY_API, PyArrayObject, flags};
+use pyo3::basic::CompareOp;
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -40,7 +41,7 @@ impl<'py> Operand<'py> {
             return Ok(Some(array));
         }
         match as_array(object)? {
-            Some(array) => Operand::of_array(array).map(Some),
+            Some(array) => Operand::of_array(array)?.with_true_as_one().map(Some),
             None => Ok(None),
         }
     }
@@ -53,7 +54,7 @@ impl<'py> Operand<'py> {
         // SAFETY: the object lives, and this thread is attached.
         match unsafe { npyffi::PyArray_CheckExact(object.py(), object.as_ptr()) } {
             0 => Ok(None),
-            _ => Operand::of_array(object.clone()).map(Some),
+            _ => Operand::of_array(object.clone())?.with_true_as_one().map(Some),
         }
     }
 
@@ -98,13 +99,27 @@ impl<'py> Operand<'py> {
         })
     }
 
+    /// Returns the operand itself, or a copy with ones for other bytes that mean true, which a view of integers as bools
+    /// has: kernels compute with 0 and 1.
+    fn with_true_as_one(self) -> PyResult<Operand<'py>> {
+        if self.dtype != DType::Bool || self.shape.contains(&0) {
+            return Ok(self);
+        }
+        // SAFETY: NumPy vouches for the elements of the array, which `object` keeps alive.
+        if unsafe { all_bits(self.data, &self.shape, &self.strides) } <= 1 {
+            return Ok(self);
+        }
+        let bytes = self.object.call_method1("view", ("u1",))?;
+        Operand::of_array(bytes.rich_compare(0, CompareOp::Ne)?)
+    }
+
     /// Returns the view that kernels read.
     ///
     /// # Errors
     /// Returns an error if there are more elements than can be counted.
     pub fn view(&self) -> PyResult<ArrayView<'_>> {
         // SAFETY: NumPy vouches for the elements, which are aligned and in native byte order and live as long as
-        // `object`. A bool of NumPy's is 0 or 1.
+        // `object`. Bools are 0 or 1, as `with_true_as_one` found.
         let view = unsafe { ArrayView::from_raw(self.data, self.dtype, &self.shape, &self.strides) };
         view.map_err(|error| of_layout(self.object.py(), &error))
     }
@@ -154,6 +169,27 @@ impl<'py> Operand<'py> {
         let view = unsafe { ArrayViewMut::from_raw(self.data, self.dtype, &self.shape, &self.strides) };
         view.map_err(|error| of_layout(self.object.py(), &error))
     }
+}
+
+/// The bits that some byte of an array has.
+///
+/// # Safety
+/// Bytes of this shape and these strides are at `data`; no size is 0.
+unsafe fn all_bits(data: *const u8, shape: &[usize], strides: &[isize]) -> u8 {
+    let (Some((size, shape)), Some((stride, strides))) = (shape.split_first(), strides.split_first()) else {
+        // SAFETY: as the caller says.
+        return unsafe { *data };
+    };
+    if (shape.len(), *stride) == (0, 1) {
+        // SAFETY: as the caller says.
+        return (0..*size).fold(0, |bits, index| bits | unsafe { *data.add(index) });
+    }
+    // All elements along an axis of stride 0 are the same.
+    let size = if *stride == 0 { (*size).min(1) } else { *size };
+    (0..size).fold(0, |bits, index| {
+        // SAFETY: as the caller says.
+        bits | unsafe { all_bits(data.offset(index as isize * stride), shape, strides) }
+    })
 }
 
 /// A copy that is aligned, in native byte order and contiguous.

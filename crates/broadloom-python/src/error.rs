@@ -6,6 +6,7 @@ use pyo3::exceptions::PyMemoryError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyModule;
+use std::panic::{self, AssertUnwindSafe};
 
 /// Which exception an error becomes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,6 +17,8 @@ pub enum Class {
     Index,
     Value,
     Compile,
+    /// A defect of Broadloom's.
+    Internal,
     /// What only a value that is not known while a function is traced could answer.
     Tracing,
 }
@@ -29,6 +32,7 @@ impl Class {
             Class::Index => "OutOfRangeError",
             Class::Value => "ArgumentError",
             Class::Compile => "CompileError",
+            Class::Internal => "InternalError",
             Class::Tracing => "TracingError",
         }
     }
@@ -56,6 +60,20 @@ impl Class {
             Err(error) => error,
         }
     }
+}
+
+/// Runs an action of the library's; a panic in it, which is a defect, becomes an exception of this package's.
+///
+/// # Errors
+/// Returns an error if the action panics.
+pub fn caught<R>(py: Python<'_>, action: impl FnOnce() -> R) -> PyResult<R> {
+    panic::catch_unwind(AssertUnwindSafe(action)).map_err(|payload| {
+        let what = (payload.downcast_ref::<String>().map(String::as_str))
+            .or_else(|| payload.downcast_ref::<&str>().copied())
+            .unwrap_or("no message");
+        let text = format!("a defect of Broadloom: {what}; please report it with the program that you ran");
+        Class::Internal.error(py, text)
+    })
 }
 
 fn exception<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {

@@ -17,7 +17,19 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// The most kernels that a function keeps; a new one replaces the least recently used.
 const CAPACITY: usize = 256;
 
-/// A Python function that runs as a kernel.
+/// A Python function that runs as a kernel, which `jit` returns.
+///
+/// It has a kernel for each structure of its arguments: dtypes, ranks, the axes of size 1, and the values that are part of
+/// the program. Two threads that are the first to call it may both trace it; one of the kernels is kept.
+///
+/// >>> import broadloom as bl, numpy as np
+/// >>> f = bl.jit(lambda x: x * 2 + 1)
+/// >>> f(np.arange(3))
+/// array([1, 3, 5])
+/// >>> f(np.arange(5))
+/// array([1, 3, 5, 7, 9])
+/// >>> f.traces
+/// 1
 #[pyclass(frozen, dict, weakref, module = "broadloom._broadloom")]
 pub struct Function {
     function: Py<PyAny>,
@@ -88,7 +100,7 @@ impl Table {
         statics: Vec<Py<PyAny>>,
         kernel: Py<Kernel>,
         is_concrete: bool,
-    ) -> Vec<Slot> {
+    ) -> (Vec<Slot>, Option<Py<Kernel>>) {
         let mut removed = Vec::new();
         while self.count >= CAPACITY {
             let oldest =
@@ -114,12 +126,13 @@ impl Table {
             }
         };
         slot.used = self.clock;
-        match is_concrete {
-            true => slot.concrete.insert(call.sizes(), kernel).is_none(),
-            false => slot.kernel.replace(kernel).is_none(),
+        let before = match is_concrete {
+            true => slot.concrete.insert(call.sizes(), kernel),
+            false => slot.kernel.replace(kernel),
         };
-        self.count += 1;
-        removed
+        // Another thread made the same kernel at the same time.
+        self.count += usize::from(before.is_none());
+        (removed, before)
     }
 }
 
@@ -198,6 +211,10 @@ impl Function {
     }
 
     /// The kernel that a call with these arguments runs.
+    ///
+    /// >>> import broadloom as bl, numpy as np
+    /// >>> bl.jit(lambda x: x * 2.5).kernel(np.ones(7, np.float32))
+    /// Kernel(x: f32[size_0] -> out0: f32[size_0])
     #[pyo3(signature = (*args, **kwargs))]
     fn kernel<'py>(
         &self,
@@ -207,6 +224,11 @@ impl Function {
     ) -> PyResult<Bound<'py, Kernel>> {
         let mut call = self.call(args, kwargs)?;
         self.kernel_for(py, &mut call, args, kwargs, false)
+    }
+
+    /// Itself, as functions of Python's: by its name when it is pickled.
+    fn __reduce__(slf: &Bound<'_, Self>) -> PyResult<Py<PyAny>> {
+        slf.getattr("__qualname__").map(Bound::unbind)
     }
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
@@ -219,6 +241,11 @@ impl Function {
             }
         }
         Ok(())
+    }
+
+    fn __clear__(&self) {
+        let table = self.table.try_lock().map(|mut table| std::mem::take(&mut *table));
+        drop(table);
     }
 
     /// How often the function was traced.
@@ -253,6 +280,7 @@ impl Function {
                 call.add(&argument, 0)?;
             }
         }
+        call.close();
         Ok(call)
     }
 

@@ -3,7 +3,7 @@
 use crate::array::{Operand, numpy_module, to_numpy};
 use crate::chunks::Chunks;
 use crate::dtype::to_numpy as to_descr;
-use crate::error::{Class, of_call, of_compile};
+use crate::error::{Class, caught, of_call, of_compile};
 use crate::structure::{Leaf, Tree};
 use crate::trace::Traced;
 use broadloom::{AnyArray, ArrayView, CallError, CompileOptions, DType, Executable, Inputs, OutputsMut};
@@ -66,7 +66,17 @@ enum Source {
     Captured(Py<PyAny>),
 }
 
-/// A compiled program.
+/// A compiled program, which `compile` and `Function.kernel` return. It never changes.
+///
+/// >>> import broadloom as bl, numpy as np
+/// >>> x, y = bl.input("x", "f64[n]"), bl.input("y", "f64[n]")
+/// >>> kernel = bl.compile(x * y)
+/// >>> kernel(np.arange(3.0), y=np.full(3, 2.0))
+/// array([0., 2., 4.])
+/// >>> print(kernel.shapes(), end="")
+/// x: f64[n]
+/// y: f64[n]
+/// out0: f64[n]
 #[pyclass(frozen, module = "broadloom._broadloom")]
 pub struct Kernel {
     /// Nothing if the results depend on no array.
@@ -107,7 +117,7 @@ impl Kernel {
         options: &CompileOptions,
     ) -> PyResult<Kernel> {
         let Traced { resolved, captured, frames, text } = traced;
-        let executable = py.detach(|| Executable::compile(&resolved.graph, options));
+        let executable = caught(py, || py.detach(|| Executable::compile(&resolved.graph, options)))?;
         let executable = executable.map_err(|error| of_compile(py, &error))?;
         let mut sources = Vec::new();
         for input in executable.inputs() {
@@ -176,7 +186,8 @@ impl Kernel {
             self.run_into(py, executable, inputs, out)?;
             return Ok(out.clone());
         }
-        let mut outputs = py.detach(|| executable.run(inputs)).map_err(|error| self.failed(py, error))?;
+        let outputs = caught(py, || py.detach(|| executable.run(inputs)))?;
+        let mut outputs = outputs.map_err(|error| self.failed(py, error))?;
         let count = outputs.len();
         if let (1, Tree::Output(_)) = (count, &self.results) {
             let array: AnyArray =
@@ -222,7 +233,8 @@ impl Kernel {
             }
             outputs = outputs.next(array.view_mut()?);
         }
-        py.detach(|| executable.run_into(inputs, outputs)).map_err(|error| self.failed(py, error))
+        caught(py, || py.detach(|| executable.run_into(inputs, outputs)))?
+            .map_err(|error| self.failed(py, error))
     }
 
     fn failed(&self, py: Python<'_>, error: CallError) -> Failure {
@@ -326,7 +338,9 @@ pub fn output_name(number: usize) -> String {
 
 #[pymethods]
 impl Kernel {
-    /// Runs the kernel on arrays, by position or by name.
+    /// Runs the kernel on arrays, by position or by name, and returns new arrays, or `out` with the results.
+    ///
+    /// Raises `ShapeError` and `DTypeError` if the arrays do not fit, and `OutOfRangeError` if the data have no result.
     #[pyo3(signature = (*args, out=None, **kwargs))]
     fn __call__<'py>(
         &self,
@@ -367,6 +381,12 @@ impl Kernel {
     }
 
     /// A kernel that takes its rows, those along the size of this name, in chunks of `size` rows.
+    ///
+    /// >>> import broadloom as bl, numpy as np
+    /// >>> x = bl.input("x", "f64[n, 2]")
+    /// >>> total = bl.compile(x.sum(axis=0)).in_chunks("n", size=1000)
+    /// >>> total(x=np.ones((5000, 2)))
+    /// array([5000., 5000.])
     #[pyo3(signature = (rows, *, size=65536))]
     fn in_chunks(slf: &Bound<'_, Self>, rows: &str, size: usize) -> PyResult<Chunks> {
         Chunks::new(slf.py(), slf, rows, size)
@@ -394,6 +414,14 @@ impl Kernel {
 
     fn _repr_svg_(&self) -> Option<String> {
         self.executable.as_ref().map(|executable| broadloom_picture::svg(&executable.explain()))
+    }
+
+    fn __copy__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+
+    fn __deepcopy__(slf: Py<Self>, _memo: &Bound<'_, PyAny>) -> Py<Self> {
+        slf
     }
 
     fn __repr__(&self) -> String {

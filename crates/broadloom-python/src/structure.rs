@@ -46,6 +46,8 @@ pub struct Call<'py> {
     pub is_lazy: bool,
     /// The sizes that have symbols, by their number.
     known: SmallVec<[usize; 8]>,
+    /// The sizes that are numbers, as bits: 1 and short trailing sizes.
+    constants: u64,
 }
 
 impl<'py> Call<'py> {
@@ -115,20 +117,26 @@ impl<'py> Call<'py> {
 
     fn add_array(&mut self, array: Operand<'py>) {
         self.key.push(ARRAY | (array.dtype as u64) << 8 | (array.shape.len() as u64) << 16);
-        for position in 0..array.shape.len() {
-            let word = match self.size(&array.shape, position) {
-                Size::Constant(size) => (size as u64) << 1 | 1,
-                Size::Symbol(number) => (number as u64) << 1,
-            };
-            self.key.push(word);
+        if let Some(size @ 1..=SMALL) = array.shape.last().copied() {
+            self.constants |= 1 << size;
         }
         self.leaves.push(Leaf::Array(array));
     }
 
-    /// 1 and short trailing sizes are numbers; equal sizes share a symbol.
-    fn size(&mut self, shape: &[usize], position: usize) -> Size {
-        let size = shape[position];
-        if size == 1 || position + 1 == shape.len() && (1..=SMALL).contains(&size) {
+    /// Ends the arguments: which sizes are numbers is known only when all arrays are.
+    pub fn close(&mut self) {
+        for size in self.declared(false).into_iter().flatten() {
+            self.key.push(match size {
+                Size::Constant(size) => (size as u64) << 1 | 1,
+                Size::Symbol(number) => (number as u64) << 1,
+            });
+        }
+    }
+
+    /// 1 and what some array has as a short trailing size are numbers, so that `points @ weights` with arrays `[n, 3]` and
+    /// `[3, 3]` multiplies 3 by 3; equal sizes share a symbol.
+    fn size(&mut self, size: usize) -> Size {
+        if size == 1 || size <= SMALL && self.constants >> size & 1 == 1 {
             return Size::Constant(size);
         }
         let known = self.known.iter().position(|known| *known == size);
@@ -139,16 +147,14 @@ impl<'py> Call<'py> {
     }
 
     /// The sizes of all arrays, by leaf, as a trace declares them.
-    pub fn declared(&mut self, is_concrete: bool) -> Vec<Vec<Size>> {
+    pub fn declared(&mut self, is_concrete: bool) -> SmallVec<[SmallVec<[Size; 4]>; 4]> {
         let leaves = std::mem::take(&mut self.leaves);
         let sizes = leaves.iter().map(|leaf| match leaf {
-            Leaf::Number(_) => Vec::new(),
+            Leaf::Number(_) => SmallVec::new(),
             Leaf::Array(array) if is_concrete => {
                 array.shape.iter().map(|size| Size::Constant(*size)).collect()
             }
-            Leaf::Array(array) => {
-                (0..array.shape.len()).map(|position| self.size(&array.shape, position)).collect()
-            }
+            Leaf::Array(array) => array.shape.iter().map(|size| self.size(*size)).collect(),
         });
         let sizes = sizes.collect();
         self.leaves = leaves;

@@ -2,7 +2,7 @@
 
 use crate::array::Operand;
 use crate::dtype;
-use crate::error::{Class, of_mistakes};
+use crate::error::{Class, caught, of_mistakes};
 use crate::function::options;
 use crate::kernel::{Frames, Kernel, output_name};
 use crate::structure::Tree;
@@ -112,9 +112,9 @@ impl Trace {
             if let (Some(frames), Some(frame)) = (&mut state.frames, frame) {
                 frames.add(session.lines() + 1, frame);
             }
-            Some(session.run(line))
+            Some(caught(py, || session.run(line)))
         });
-        result.ok_or_else(|| over(py))?.map_err(|mistakes| self.explain(py, mistakes))
+        result.ok_or_else(|| over(py))??.map_err(|mistakes| self.explain(py, mistakes))
     }
 
     /// The mistakes as an exception that points at Python's lines.
@@ -219,7 +219,7 @@ impl Trace {
         let session = session.ok_or_else(|| over(py))?;
         let text = session.text().to_owned();
         let written = frames.describe(py);
-        match session.finish() {
+        match caught(py, || session.finish())? {
             Ok(resolved) => Ok(Traced { resolved, captured, frames, text }),
             Err(mistakes) => Err(of_mistakes(py, &mistakes.written_at(|line| written.get(&line).cloned()))),
         }

@@ -1,7 +1,10 @@
 """Traced functions against the same functions on NumPy's arrays."""
 
 import collections
+import contextlib
+import copy
 import gc
+import pickle
 import threading
 import weakref
 
@@ -180,6 +183,70 @@ def test_slices_that_end_behind_the_axis():
         np.testing.assert_array_equal(f(np.arange(float(n))), np.arange(float(n))[:20] * 2)
     # Once for all sizes of at least 20, once for 12.
     assert f.traces == 2
+
+
+def test_short_axes_that_meet_trailing_ones():
+    f = bl.jit(lambda x, weights: x @ weights)
+    weights = RNG.normal(size=(3, 3))
+    for n in (20, 30, 40):
+        x = RNG.normal(size=(n, 3))
+        np.testing.assert_allclose(f(x, weights), x @ weights)
+    assert f.traces == 1
+
+
+def test_numpy_needs_the_value_of_a_size():
+    f = bl.jit(lambda x: x + np.arange(x.shape[0]))
+    for n in (20, 30, 20):
+        np.testing.assert_array_equal(f(np.ones(n)), 1.0 + np.arange(n))
+
+
+def test_copies():
+    assert copy.copy(top_level) is top_level and copy.deepcopy(top_level) is top_level
+    assert pickle.loads(pickle.dumps(top_level)) is top_level
+    kernel = top_level.kernel(X)
+    assert copy.copy(kernel) is kernel and copy.deepcopy([kernel])[0] is kernel
+
+
+@bl.jit
+def top_level(x):
+    return x + 1
+
+
+def test_bytes_that_mean_true():
+    """A view of integers as bools has other bytes than 0 and 1, and each but 0 is true."""
+    mask = np.array([0, 1, 2, 255, 128, 0] * 5, np.uint8).view(bool)
+    for strange in (mask, mask[::-2], mask.reshape(6, 5).T, np.broadcast_to(mask[3], (4, 3)), mask[:0], mask[2]):
+        same(lambda m: np.where(m, 1, -1), strange)
+        same(lambda m: m.astype("i4").sum(), strange)
+        found = bl.jit(lambda m: m & True)(strange)
+        np.testing.assert_array_equal(np.asarray(found).view("u1"), np.where(strange, 1, 0))
+    assert bl.eval("sum(m)", m=mask) == 20
+    out = mask.copy()
+    assert bl.jit(lambda m: ~m)(mask, out=out) is out
+    np.testing.assert_array_equal(out.view("u1"), np.where(mask, 0, 1))
+
+
+def test_threads_that_trace_at_the_same_time():
+    barrier = threading.Barrier(2)
+
+    @bl.jit
+    def f(x):
+        with contextlib.suppress(threading.BrokenBarrierError):
+            barrier.wait(5)
+        return x + 1
+
+    results = [None, None]
+
+    def work(number):
+        results[number] = f(X)
+
+    workers = [threading.Thread(target=work, args=(number,)) for number in range(2)]
+    [worker.start() for worker in workers]
+    [worker.join() for worker in workers]
+    for found in results:
+        np.testing.assert_array_equal(found, X + 1)
+    assert f.traces == 2
+    assert f.kernel(X) is f.kernel(Y) and f.traces == 2
 
 
 def test_collection():

@@ -31,3 +31,7 @@ class TracingError(Error, TypeError):
 
 class CompileError(Error, RuntimeError):
     """The compiler does not support a program."""
+
+
+class InternalError(Error, RuntimeError):
+    """A defect of Broadloom, which should be reported."""

@@ -18,6 +18,7 @@ def _refuse(what):
     def refuse(self, *args, **kwargs):
         raise TracingError(_ASKS.format(what=what))
 
+    refuse.__doc__ = f"Refused while a function is traced: {what}."
     return refuse
 
 
@@ -408,7 +409,7 @@ class Size(Value):
     __neg__ = _prefix("-")
     __pos__ = _prefix("+")
 
-    def _unknown(self, *args):
+    def _unknown(self, *args, **kwargs):
         raise TracingError("a size is not known while the function is traced for all sizes")
 
     __bool__ = __int__ = __float__ = __index__ = __complex__ = __lt__ = __le__ = __gt__ = __ge__ = _unknown
