@@ -8,6 +8,7 @@
 //! `cargo test --test faults -- --ignored --nocapture` does this and prints a table, which docs/trust.md records;
 //! `FAULTS=merge.rs` selects the faults in files whose names contain a text. The ordinary run only checks that every fault
 //! still applies.
+#![allow(clippy::print_stdout, reason = "the run prints a table")]
 
 mod table;
 
