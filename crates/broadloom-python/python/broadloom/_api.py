@@ -2,8 +2,11 @@
 
 import functools
 import inspect
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, overload
 
-from ._broadloom import Function, Program, Trace, Value
+from ._broadloom import Function, Kernel, Program, Trace, Value
+from ._lazy import Array
 
 
 @functools.lru_cache(maxsize=256)
@@ -11,7 +14,9 @@ def _program(text, threads=None):
     return Program(text, threads=threads)
 
 
-def eval(text, arrays=None, /, *, out=None, threads=None, **named):
+def eval(
+    text: str, arrays: Mapping[str, Any] | None = None, /, *, out: Any = None, threads: int | None = None, **named: Any
+) -> Any:
     """Compute a program in the text language on arrays by name.
 
     Names are looked up in ``named``, then in the mapping ``arrays``, such as ``locals()``, and nowhere else. Kernels are
@@ -30,7 +35,7 @@ def eval(text, arrays=None, /, *, out=None, threads=None, **named):
     return _program(text, threads)(arrays, out=out, **named)
 
 
-def input(name, type, /):
+def input(name: str, type: str, /) -> Array:
     """Declare an array that is passed later, and return it as a lazy one.
 
     >>> import numpy as np
@@ -46,7 +51,7 @@ def input(name, type, /):
     return Trace.open(name, type)
 
 
-def compile(*results, threads=None):
+def compile(*results: Any, threads: int | None = None) -> Kernel:
     """Compile lazy arrays that were made of declared inputs, or containers of them, to a kernel.
 
     The kernel takes arrays by position, in the order in which the inputs were first used together, or by name.
@@ -56,12 +61,12 @@ def compile(*results, threads=None):
     >>> bl.compile({"sum": x + y, "product": x * y})
     Kernel(x: f64[n], y: f64[n] -> out0: f64[n], out1: f64[n])
     """
-    results = results[0] if len(results) == 1 else results
-    stack = [results]
+    wanted = results[0] if len(results) == 1 else results
+    stack = [wanted]
     while stack:
         item = stack.pop()
         if isinstance(item, Value):
-            return item._trace.compile(results, threads)
+            return item._trace.compile(wanted, threads)
         if isinstance(item, dict):
             stack.extend(item.values())
         elif isinstance(item, (tuple, list)):
@@ -69,6 +74,14 @@ def compile(*results, threads=None):
     raise TypeError("compile takes lazy arrays, which `bl.input` declares, or containers of them")
 
 
+@overload
+def jit(
+    function: Callable[..., Any], /, *, static: str | Iterable[str] = (), threads: int | None = None
+) -> Function: ...
+@overload
+def jit(
+    function: None = None, /, *, static: str | Iterable[str] = (), threads: int | None = None
+) -> Callable[[Callable[..., Any]], Function]: ...
 def jit(function=None, /, *, static=(), threads=None):
     """Compile a function of arrays, once for each structure of its arguments.
 

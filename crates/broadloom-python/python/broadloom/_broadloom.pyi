@@ -2,7 +2,9 @@ from collections.abc import Callable, Mapping
 from typing import Any, final
 
 import numpy as np
+from typing_extensions import disjoint_base
 
+@disjoint_base
 class Value:
     """A lazy array, or a lazy size: a name in a program that grows."""
 

@@ -75,7 +75,7 @@ class Array(Value):
     __neg__ = _prefix("-")
     __pos__ = _prefix("+")
     __invert__ = _prefix("~")
-    __hash__ = None
+    __hash__ = None  # type: ignore[assignment]
 
     __bool__ = _refuse("`if`, `and`, `or` and `while` ask for them")
     __float__ = _refuse("`float()` asks for them")
