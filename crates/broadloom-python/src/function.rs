@@ -24,10 +24,10 @@ const CAPACITY: usize = 256;
 ///
 /// >>> import broadloom as bl, numpy as np
 /// >>> f = bl.jit(lambda x: x * 2 + 1)
-/// >>> f(np.arange(3))
-/// array([1, 3, 5])
-/// >>> f(np.arange(5))
-/// array([1, 3, 5, 7, 9])
+/// >>> f(np.arange(10)).sum()
+/// np.int64(100)
+/// >>> f(np.arange(20)).sum()
+/// np.int64(400)
 /// >>> f.traces
 /// 1
 #[pyclass(frozen, dict, weakref, module = "broadloom._broadloom")]
@@ -213,7 +213,7 @@ impl Function {
     /// The kernel that a call with these arguments runs.
     ///
     /// >>> import broadloom as bl, numpy as np
-    /// >>> bl.jit(lambda x: x * 2.5).kernel(np.ones(7, np.float32))
+    /// >>> bl.jit(lambda x: x * 2.5).kernel(np.ones(70, np.float32))
     /// Kernel(x: f32[size_0] -> out0: f32[size_0])
     #[pyo3(signature = (*args, **kwargs))]
     fn kernel<'py>(

@@ -111,12 +111,16 @@ def jit(function=None, /, *, static=(), threads=None):
         raise TypeError(f"jit takes a function, not {type(function).__name__}")
     if isinstance(function, Function):
         return function
-    static = [static] if isinstance(static, str) else list(static)
+    wanted = []
+    for name in [static] if isinstance(static, str) else static:
+        if not isinstance(name, str):
+            raise TypeError(f"static takes names of parameters, not {type(name).__name__}: write `static=\"name\"`")
+        wanted.append(name)
     names = _parameters(function)
-    unknown = [name for name in static if names[1] and name not in names[1]]
+    unknown = [name for name in wanted if names[1] and name not in names[1]]
     if unknown:
         raise ValueError(f"the function has no parameter {unknown[0]!r}; it has {', '.join(names[1])}")
-    compiled = Function(function, names[0], static, threads)
+    compiled = Function(function, names[0], wanted, threads)
     functools.update_wrapper(compiled, function)
     return compiled
 
