@@ -300,7 +300,7 @@ def measure(names):
             if size == max(SIZES.values()):
                 del calls, result
                 used |= {(name, library): memory(function, arrays) for library, function in functions.items()}
-            times = later(functions, arrays, 0.25)
+            times = later(functions, arrays, 0.1)
             lines.append(row(name, label, *(unit(times.get(library)) for library in present)))
     call = overhead()
     text = [
