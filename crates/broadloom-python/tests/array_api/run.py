@@ -53,7 +53,7 @@ def without_complex_numbers(helpers):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--max-examples", type=int, default=10, help="examples for each test (default: 10)")
+    parser.add_argument("--max-examples", type=int, default=20, help="examples for each test (default: 20)")
     options, rest = parser.parse_known_args()
     suite = os.environ.get("BROADLOOM_ARRAY_API_TESTS")
     if suite is None:

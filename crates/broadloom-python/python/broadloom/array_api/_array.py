@@ -4,7 +4,7 @@ import operator
 
 import numpy as np
 
-from .._errors import ArgumentError, DTypeError
+from .._errors import ArgumentError, DTypeError, OutOfRangeError
 from . import _graph
 from ._info import check_device, checked_dtype
 
@@ -185,9 +185,10 @@ class Array:
         items = key if isinstance(key, tuple) else (key,)
         if not all(_is_basic(item) for item in items):
             return wrap(elements(self)[_for_numpy(items)])
-        if self._node.source is None:
-            return wrap(self._node.data[_for_numpy(items)])
-        return call(_index, self, items=_explicit(items, self.shape))
+        items, node = _explicit(items, self.shape), self._node
+        if node.source is None:
+            return wrap(_index([node.data], items))
+        return call(_index, self, items=items)
 
     def __setitem__(self, key, value, /):
         items = key if isinstance(key, tuple) else (key,)
@@ -242,7 +243,8 @@ def scalar(value, dtype):
     """A number of Python's, as a NumPy array without axes of the dtype in which it meets another one."""
     if not isinstance(value, _NUMBERS):
         raise DTypeError(f"this takes arrays of the namespace and real numbers, not {type(value).__name__}")
-    return np.asarray(value, dtype=checked_dtype(np.result_type(dtype, type(value)(0))))
+    kind = next(kind for kind in _NUMBERS if isinstance(value, kind))
+    return np.asarray(value, dtype=checked_dtype(np.result_type(dtype, kind(0))))
 
 
 def arrays_of(*operands):
@@ -275,7 +277,7 @@ def _explicit(items, shape):
     """A basic index of an array of this shape, as a hashable one in which slices are triples within their axes."""
     count = sum(item is not None and item is not Ellipsis for item in items)
     if count > len(shape):
-        raise IndexError(f"there are {count} indices for {len(shape)} axes")
+        raise OutOfRangeError(f"there are {count} indices for {len(shape)} axes")
     found, axis = [], 0
     for item in items:
         if item is Ellipsis:
@@ -291,7 +293,7 @@ def _explicit(items, shape):
             else:
                 position = operator.index(item)
                 if not -shape[axis] <= position < shape[axis]:
-                    raise IndexError(f"index {position} is outside of axis {axis}, whose size is {shape[axis]}")
+                    raise OutOfRangeError(f"index {position} is outside of axis {axis}, whose size is {shape[axis]}")
                 found.append(position)
             axis += 1
     return tuple(found)

@@ -49,13 +49,13 @@ def astype(x, dtype, /, *, copy=True, device=None):
 
 
 def full(shape, fill_value, *, dtype=None, device=None):
-    """One value everywhere, in memory for one."""
+    """One value everywhere."""
     check_device(device)
     value = np.asarray(fill_value, dtype=None if dtype is None else checked_dtype(dtype))
     checked_dtype(value.dtype)
     if value.ndim:
         raise ArgumentError(f"`fill_value` is one number, not of shape {value.shape}")
-    return wrap(np.broadcast_to(value, shape))
+    return wrap(np.full(shape, value))
 
 
 def full_like(x, /, fill_value, *, dtype=None, device=None):
@@ -84,7 +84,7 @@ def ones_like(x, /, *, dtype=None, device=None):
 
 
 def empty(shape, *, dtype=None, device=None):
-    """Zeros: memory is taken when elements are set."""
+    """Zeros."""
     return zeros(shape, dtype=dtype, device=device)
 
 
@@ -98,6 +98,7 @@ def arange(start, /, stop=None, step=1, *, dtype=None, device=None):
     check_device(device)
     dtype = None if dtype is None else checked_dtype(dtype)
     data = np.arange(start, step=step, dtype=dtype) if stop is None else np.arange(start, stop, step, dtype=dtype)
+    checked_dtype(data.dtype)
     return wrap(data)
 
 

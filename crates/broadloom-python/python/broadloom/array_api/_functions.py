@@ -191,7 +191,7 @@ def broadcast_shapes(*shapes):
 
 def broadcast_to(x, /, shape):
     """An array broadcast to a shape."""
-    return call("broadcast_to", checked(x), shape=tuple(shape))
+    return call("broadcast_to", checked(x), shape=_axes(tuple(shape)))
 
 
 def broadcast_arrays(*arrays):
@@ -255,8 +255,8 @@ def matrix_transpose(x, /):
 
 
 def reshape(x, /, shape, *, copy=None):
-    """The elements in row-major order in another shape."""
-    return call("reshape", checked(x), shape=tuple(shape))
+    """The elements in row-major order in another shape. What is changed in one array is never seen in the other."""
+    return call("reshape", checked(x), shape=_axes(tuple(shape)))
 
 
 def repeat(x, repeats, /, *, axis=None):

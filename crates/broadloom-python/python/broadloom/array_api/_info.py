@@ -31,8 +31,9 @@ DTYPES = (bool, *_KINDS["numeric"])
 
 def checked_dtype(given):
     """One of the dtypes of the namespace, in native byte order."""
-    found = np.dtype(given).newbyteorder("=")
-    if found not in DTYPES:
+    # NumPy takes None for float64.
+    found = None if given is None else np.dtype(given).newbyteorder("=")
+    if found is None or found not in DTYPES:
         names = ", ".join(map(str, DTYPES))
         raise DTypeError(f"dtype {found} is not supported: convert to one of {names}")
     return found
@@ -57,7 +58,7 @@ def isdtype(dtype, kind):
         if kind not in _KINDS:
             raise ArgumentError(f"there is no kind {kind!r} of dtypes: the kinds are {', '.join(_KINDS)}")
         return dtype in _KINDS[kind]
-    return np.dtype(dtype) == np.dtype(kind)
+    return checked_dtype(dtype) == checked_dtype(kind)
 
 
 def result_type(*arrays_and_dtypes):
