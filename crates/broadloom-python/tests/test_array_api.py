@@ -9,6 +9,8 @@ import broadloom.array_api as xp
 import numpy as np
 import pytest
 from broadloom.array_api import _graph
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 
 def kernels(function):
@@ -124,6 +126,21 @@ def test_indices_of_expressions_and_of_data_agree_with_numpy(key):
         np.testing.assert_array_equal(np.asarray(found), expected[key])
 
 
+def test_powers_by_integers_of_python():
+    x = xp.asarray([1.5, -2.0, 0.0])
+    for exponent in (2, 0, -1, 5, True):
+        with np.errstate(divide="ignore"):
+            expected = np.asarray(x) ** exponent
+        np.testing.assert_allclose(np.asarray(x**exponent), expected, rtol=1e-15)
+        np.testing.assert_array_equal(np.asarray(xp.pow(x, exponent)), np.asarray(x**exponent))
+    assert (xp.ones(2, dtype=xp.float32) ** 3).dtype == xp.float32
+    np.testing.assert_array_equal(np.asarray(xp.asarray([3, -2], dtype=xp.int8) ** 3), [27, -8])
+    np.testing.assert_array_equal(np.asarray(2 ** xp.asarray([3, 4])), [8, 16])
+    for exponent in (-1, 2**70):
+        with pytest.raises((ValueError, IndexError, OverflowError, bl.Error)):
+            np.asarray(xp.asarray([3, -2]) ** exponent)
+
+
 def test_indices_by_arrays_look_at_them():
     data = np.arange(12.0).reshape(3, 4)
     x = xp.asarray(data)
@@ -197,3 +214,66 @@ def test_the_namespace_has_its_names_and_no_others():
     public = {name for name in vars(xp) if not name.startswith("_")}
     assert {"np", "call", "checked", "wrap", "builtins", "operator"}.isdisjoint(public)
     assert {"asarray", "sum", "bool", "float32", "pi", "newaxis", "unique_all", "Array"} <= public
+
+
+STEPS = ["add", "subtract", "multiply", "maximum", "less", "where", "sum", "max", "argmin", "flip", "matrix_transpose"]
+STEPS += ["index", "reshape", "concat", "roll", "cumulative_sum", "sort", "look", "set", "clip", "astype"]
+
+
+def computed(namespace, arrays, steps):
+    """What steps make of arrays; each is a function, and numbers that choose what it takes. The same code for NumPy."""
+    values = [namespace.asarray(array) for array in arrays]
+    for name, a, b, c in steps:
+        x, y = values[a % len(values)], values[b % len(values)]
+        axis = c % x.ndim if x.ndim else None
+        match name:
+            case "where":
+                made = namespace.where(x > y, x, y)
+            case "sum" | "max" | "argmin":
+                made = getattr(namespace, name)(x, axis=axis, keepdims=b % 2 == 0)
+            case "flip" | "matrix_transpose":
+                made = getattr(namespace, name)(x)
+            case "index":
+                made = [x[..., None], x[::-2], x[1:], x[-1], x[None]][c % 5]
+            case "reshape":
+                made = namespace.reshape(x, (-1,))
+            case "concat":
+                made = namespace.concat([x, y], axis=axis)
+            case "roll":
+                made = namespace.roll(x, b, axis=axis)
+            case "cumulative_sum" | "sort":
+                made = getattr(namespace, name)(x if x.ndim else namespace.reshape(x, (1,)), axis=axis or 0)
+            case "look":
+                np.asarray(x)
+                made = x
+            case "set":
+                made = namespace.asarray(x, copy=True)
+                made[...] = 3
+            case "clip":
+                made = namespace.clip(x, -2, 4)
+            case "astype":
+                made = namespace.astype(x, [namespace.float64, namespace.int64][c % 2])
+            case _:
+                made = getattr(namespace, name)(x, y)
+        values.append(namespace.asarray(made))
+    return values
+
+
+@settings(max_examples=400, deadline=None, suppress_health_check=list(HealthCheck))
+@given(
+    st.lists(st.tuples(st.sampled_from([(3, 4), (4,), (3, 1), (1, 4), (2,), ()]), st.sampled_from("if")), min_size=1, max_size=3),
+    st.lists(st.tuples(st.sampled_from(STEPS), *[st.integers(0, 9)] * 3), min_size=1, max_size=8),
+)
+def test_random_steps_agree_with_numpy(kinds, steps):
+    arrays = [
+        (np.arange(np.prod(shape, dtype=int)) * 7 % 11 - 4.0).reshape(shape).astype({"i": np.int64, "f": np.float64}[kind])
+        for shape, kind in kinds
+    ]
+    try:
+        expected = computed(np, arrays, steps)
+    except (TypeError, ValueError, IndexError):
+        # What NumPy refuses may be refused in another way, or have a result.
+        return
+    for found, right in zip(computed(xp, arrays, steps), expected, strict=True):
+        assert (found.shape, found.dtype) == (right.shape, right.dtype)
+        np.testing.assert_array_equal(np.asarray(found), right)

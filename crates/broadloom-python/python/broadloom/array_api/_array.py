@@ -12,12 +12,12 @@ _VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12", "2025.12")
 _NUMBERS = (bool, int, float)
 
 
-def _infix(function):
+def _infix(compute):
     def forward(self, other):
-        return call(function, self, other) if isinstance(other, (Array, *_NUMBERS)) else NotImplemented
+        return compute(self, other) if isinstance(other, (Array, *_NUMBERS)) else NotImplemented
 
     def backward(self, other):
-        return call(function, other, self) if isinstance(other, (Array, *_NUMBERS)) else NotImplemented
+        return compute(other, self) if isinstance(other, (Array, *_NUMBERS)) else NotImplemented
 
     def in_place(self, other):
         result = forward(self, other)
@@ -31,6 +31,26 @@ def _infix(function):
         return result
 
     return forward, backward, in_place
+
+
+def binary(function):
+    """A function of the text language as one of two arrays, or of an array and a number."""
+
+    def apply(x1, x2, /):
+        return call(function, x1, x2)
+
+    return apply
+
+
+def pow(x1, x2, /):
+    """`x1` to the power `x2`. An exponent that is an integer of Python's becomes a part of the kernel, as products."""
+    if isinstance(x1, Array) and isinstance(x2, int):
+        return call(_power, x1, exponent=int(x2))
+    return call("pow", x1, x2)
+
+
+def _power(values, exponent):
+    return values[0] ** exponent
 
 
 def _prefix(function):
@@ -55,25 +75,25 @@ class Array:
     def __init__(self):
         raise TypeError("arrays are made by functions such as `asarray` and `zeros`")
 
-    __add__, __radd__, __iadd__ = _infix("add")
-    __sub__, __rsub__, __isub__ = _infix("subtract")
-    __mul__, __rmul__, __imul__ = _infix("multiply")
-    __truediv__, __rtruediv__, __itruediv__ = _infix("divide")
-    __floordiv__, __rfloordiv__, __ifloordiv__ = _infix("floor_divide")
-    __mod__, __rmod__, __imod__ = _infix("remainder")
-    __pow__, __rpow__, __ipow__ = _infix("pow")
-    __and__, __rand__, __iand__ = _infix("bitwise_and")
-    __or__, __ror__, __ior__ = _infix("bitwise_or")
-    __xor__, __rxor__, __ixor__ = _infix("bitwise_xor")
-    __lshift__, __rlshift__, __ilshift__ = _infix("bitwise_left_shift")
-    __rshift__, __rrshift__, __irshift__ = _infix("bitwise_right_shift")
-    __matmul__, __rmatmul__, __imatmul__ = _infix("matmul")
-    __eq__, _, _ = _infix("equal")
-    __ne__, _, _ = _infix("not_equal")
-    __lt__, _, _ = _infix("less")
-    __le__, _, _ = _infix("less_equal")
-    __gt__, _, _ = _infix("greater")
-    __ge__, _, _ = _infix("greater_equal")
+    __add__, __radd__, __iadd__ = _infix(binary("add"))
+    __sub__, __rsub__, __isub__ = _infix(binary("subtract"))
+    __mul__, __rmul__, __imul__ = _infix(binary("multiply"))
+    __truediv__, __rtruediv__, __itruediv__ = _infix(binary("divide"))
+    __floordiv__, __rfloordiv__, __ifloordiv__ = _infix(binary("floor_divide"))
+    __mod__, __rmod__, __imod__ = _infix(binary("remainder"))
+    __pow__, __rpow__, __ipow__ = _infix(pow)
+    __and__, __rand__, __iand__ = _infix(binary("bitwise_and"))
+    __or__, __ror__, __ior__ = _infix(binary("bitwise_or"))
+    __xor__, __rxor__, __ixor__ = _infix(binary("bitwise_xor"))
+    __lshift__, __rlshift__, __ilshift__ = _infix(binary("bitwise_left_shift"))
+    __rshift__, __rrshift__, __irshift__ = _infix(binary("bitwise_right_shift"))
+    __matmul__, __rmatmul__, __imatmul__ = _infix(binary("matmul"))
+    __eq__, _, _ = _infix(binary("equal"))
+    __ne__, _, _ = _infix(binary("not_equal"))
+    __lt__, _, _ = _infix(binary("less"))
+    __le__, _, _ = _infix(binary("less_equal"))
+    __gt__, _, _ = _infix(binary("greater"))
+    __ge__, _, _ = _infix(binary("greater_equal"))
     del _
     __neg__ = _prefix("negative")
     __pos__ = _prefix("positive")
@@ -259,6 +279,15 @@ def arrays_of(*operands):
 def call(function, *operands, **statics):
     """What a function of the text language, or one of lazy arrays, makes of arrays and numbers."""
     return made(_graph.node(function, [array._node for array in arrays_of(*operands)], **statics))
+
+
+def converted(array, dtype):
+    """The elements in another dtype."""
+    return call(_convert, array, dtype=dtype)
+
+
+def _convert(values, dtype):
+    return values[0].astype(dtype)
 
 
 def _is_basic(item):

@@ -3,8 +3,7 @@
 import numpy as np
 
 from .._errors import ArgumentError
-from ._array import Array, call, checked, wrap
-from ._elementwise import _cast
+from ._array import Array, call, checked, converted, wrap
 from ._info import check_device, checked_dtype, float64
 
 __all__ = [
@@ -45,7 +44,7 @@ def astype(x, dtype, /, *, copy=True, device=None):
     dtype = checked_dtype(dtype)
     if checked(x).dtype == dtype:
         return x.__copy__() if copy else x
-    return call(_cast, x, dtype=dtype)
+    return converted(x, dtype)
 
 
 def full(shape, fill_value, *, dtype=None, device=None):

@@ -1,6 +1,6 @@
 """Functions of elements. What they compute is said by the functions of the text language that have the same names."""
 
-from ._array import call, checked
+from ._array import binary, call, checked, converted, pow
 from ._info import isdtype
 from .._errors import DTypeError
 
@@ -67,23 +67,15 @@ _BINARY = {
     "multiply": "`x1 * x2`.",
     "nextafter": "The next float after `x1` in the direction of `x2`.",
     "not_equal": "Whether `x1 != x2`.",
-    "pow": "`x1` to the power `x2`.",
     "remainder": "The remainder of `floor_divide`, with the sign of `x2`.",
     "subtract": "`x1 - x2`.",
 }
-__all__ = [*_UNARY, *_BINARY, "clip", "conj", "imag", "real"]
+__all__ = [*_UNARY, *_BINARY, "pow", "clip", "conj", "imag", "real"]
 
 
 def _unary(name, doc):
     def function(x, /):
         return call(name, checked(x))
-
-    return _named(function, name, doc)
-
-
-def _binary(name, doc):
-    def function(x1, x2, /):
-        return call(name, x1, x2)
 
     return _named(function, name, doc)
 
@@ -95,7 +87,7 @@ def _named(function, name, doc):
 
 
 globals().update({name: _unary(name, doc) for name, doc in _UNARY.items()})
-globals().update({name: _binary(name, doc) for name, doc in _BINARY.items()})
+globals().update({name: _named(binary(name), name, doc) for name, doc in _BINARY.items()})
 
 
 def clip(x, /, min=None, max=None):
@@ -104,11 +96,7 @@ def clip(x, /, min=None, max=None):
     limits = {name: limit for name, limit in (("maximum", min), ("minimum", max)) if limit is not None}
     for name, limit in limits.items():
         x = call(name, x, limit)
-    return x if x.dtype == dtype else call(_cast, x, dtype=dtype)
-
-
-def _cast(values, dtype):
-    return values[0].astype(dtype)
+    return converted(x, dtype)
 
 
 def conj(x, /):
