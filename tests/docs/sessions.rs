@@ -13,6 +13,10 @@ const RUN_BY: &[(&str, &str)] = &[
     ("cargo test -p broadloom-ir", "cargo test --locked\n"),
     ("cargo test --test oracle", "cargo test --locked\n"),
     ("cargo test -p broadloom --doc guide", "cargo test --locked\n"),
+    (
+        "cargo test --profile adapters -p broadloom-arrow -p broadloom-datafusion",
+        "cargo test --locked --profile adapters -p broadloom-arrow -p broadloom-datafusion",
+    ),
     ("cargo fmt --all", "cargo fmt --all"),
     (
         "cargo clippy --all-targets -- -D warnings",

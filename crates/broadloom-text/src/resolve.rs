@@ -26,7 +26,7 @@ use crate::names;
 use crate::sites::{Sites, TextPlaces};
 use crate::source::{Source, Span};
 use crate::syntax::{Action, Broken, Id, Kind, Name, Statement, Tree};
-use crate::{Given, MAX_MISTAKES, Program};
+use crate::{Given, Limits, MAX_MISTAKES, Program};
 use broadloom_ir::diagnostics::{Diagnostic, Diagnostics, Problem as GraphProblem};
 use broadloom_ir::dim::{Dim, DimError};
 use broadloom_ir::dtype::DType;
