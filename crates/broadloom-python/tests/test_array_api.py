@@ -170,6 +170,7 @@ def test_indices_by_arrays_look_at_them():
         (lambda x: xp.finfo(xp.int8), TypeError, "iinfo"),
         (lambda x: x.__array_namespace__(api_version="1999.01"), ValueError, "2025.12"),
         (lambda x: x.T, ValueError, "permute_dims"),
+        (lambda x: xp.clip(x > 0.0, 0, 1), TypeError, "takes numbers, not bool"),
         (lambda x: hash(x), TypeError, "unhashable"),
         (lambda x: xp.Array(), TypeError, "asarray"),
         (lambda x: xp.arange(10**30), ValueError, "Maximum"),
@@ -192,6 +193,13 @@ def test_pickle_repr_and_numpy():
     np.testing.assert_array_equal(np.asarray(pickle.loads(pickle.dumps(x))), [2.0, 4.0])
     assert repr(x) == "Array([2., 4.])"
     assert np.asarray(x, dtype=np.float32).dtype == np.float32
+
+
+def test_the_greatest_rank_is_what_the_namespace_says():
+    rank = xp.__array_namespace_info__().capabilities()["max dimensions"]
+    assert float(xp.sum(xp.ones((1,) * rank) + 1.0)) == 2.0
+    with pytest.raises(bl.Error):
+        xp.ones((1,) * (rank + 1)) + 1.0
 
 
 def test_many_threads_look_at_one_array():
@@ -250,7 +258,7 @@ def computed(namespace, arrays, steps):
                 made = namespace.asarray(x, copy=True)
                 made[...] = 3
             case "clip":
-                made = namespace.clip(x, -2, 4)
+                made = namespace.clip(x if x.dtype != np.bool_ else namespace.astype(x, namespace.int64), -2, 4)
             case "astype":
                 made = namespace.astype(x, [namespace.float64, namespace.int64][c % 2])
             case _:

@@ -92,7 +92,7 @@ globals().update({name: _named(binary(name), name, doc) for name, doc in _BINARY
 
 def clip(x, /, min=None, max=None):
     """The elements limited to a range, in their dtype."""
-    dtype = checked(x).dtype
+    dtype = _of_numbers(x).dtype
     limits = {name: limit for name, limit in (("maximum", min), ("minimum", max)) if limit is not None}
     for name, limit in limits.items():
         x = call(name, x, limit)
@@ -106,11 +106,15 @@ def conj(x, /):
 
 def real(x, /):
     """The array itself: there are no complex numbers."""
-    if not isdtype(checked(x).dtype, "numeric"):
-        raise DTypeError(f"this takes numbers, not {x.dtype}")
-    return call("positive", x)
+    return call("positive", _of_numbers(x))
 
 
 def imag(x, /):
     """Zeros: there are no complex numbers."""
-    return call("zeros_like", real(x))
+    return call("zeros_like", _of_numbers(x))
+
+
+def _of_numbers(x):
+    if not isdtype(checked(x).dtype, "numeric"):
+        raise DTypeError(f"this takes numbers, not {x.dtype}: write `astype`")
+    return x
