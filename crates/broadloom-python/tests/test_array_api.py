@@ -51,6 +51,14 @@ def test_a_look_leaves_shared_parts_shared():
     np.testing.assert_array_equal(np.asarray(y), [2.0, 3.0])
 
 
+def test_loops_over_positions_compute_once():
+    x = xp.arange(50, dtype=xp.float64)
+    for take in (lambda y: [float(y[i]) for i in range(50)], lambda y: [float(part) for part in y], xp.unstack):
+        y = xp.exp(x) * 2.0 - x
+        assert kernels(lambda: take(y)) <= 1
+        np.testing.assert_allclose([float(part) for part in take(y)], np.exp(np.arange(50.0)) * 2 - np.arange(50.0), rtol=1e-15)
+
+
 def test_long_expressions_are_evaluated_in_parts():
     x = xp.zeros(3)
     for _ in range(10 * _graph.MAX_OPERATIONS):

@@ -208,8 +208,9 @@ class Array:
         if not all(_is_basic(item) for item in items):
             return wrap(elements(self)[_for_numpy(items)])
         items, node = _explicit(items, self.shape), self._node
-        if node.source is None:
-            return wrap(_index([node.data], items))
+        # Other positions would be other kernels: loops over them compute the array once.
+        if node.source is None or any(isinstance(item, int) for item in items):
+            return wrap(_index([node.evaluate()], items))
         return call(_index, self, items=items)
 
     def __setitem__(self, key, value, /):
