@@ -56,7 +56,8 @@ def test_loops_over_positions_compute_once():
     for take in (lambda y: [float(y[i]) for i in range(50)], lambda y: [float(part) for part in y], xp.unstack):
         y = xp.exp(x) * 2.0 - x
         assert kernels(lambda: take(y)) <= 1
-        np.testing.assert_allclose([float(part) for part in take(y)], np.exp(np.arange(50.0)) * 2 - np.arange(50.0), rtol=1e-15)
+        expected = np.exp(np.arange(50.0)) * 2 - np.arange(50.0)
+        np.testing.assert_allclose([float(part) for part in take(y)], expected, rtol=1e-15)
 
 
 def test_long_expressions_are_evaluated_in_parts():
@@ -235,6 +236,8 @@ def test_the_namespace_has_its_names_and_no_others():
 STEPS = ["add", "subtract", "multiply", "maximum", "less", "where", "sum", "max", "argmin", "flip", "matrix_transpose"]
 STEPS += ["index", "reshape", "concat", "roll", "cumulative_sum", "sort", "look", "set", "clip", "astype"]
 
+SHAPES = [(3, 4), (4,), (3, 1), (1, 4), (2,), ()]
+
 
 def computed(namespace, arrays, steps):
     """What steps make of arrays; each is a function, and numbers that choose what it takes. The same code for NumPy."""
@@ -277,7 +280,7 @@ def computed(namespace, arrays, steps):
 
 @settings(max_examples=400, deadline=None, suppress_health_check=list(HealthCheck))
 @given(
-    st.lists(st.tuples(st.sampled_from([(3, 4), (4,), (3, 1), (1, 4), (2,), ()]), st.sampled_from("if")), min_size=1, max_size=3),
+    st.lists(st.tuples(st.sampled_from(SHAPES), st.sampled_from("if")), min_size=1, max_size=3),
     st.lists(st.tuples(st.sampled_from(STEPS), *[st.integers(0, 9)] * 3), min_size=1, max_size=8),
 )
 def test_random_steps_agree_with_numpy(kinds, steps):

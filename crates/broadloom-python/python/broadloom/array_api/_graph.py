@@ -1,4 +1,4 @@
-"""Expressions that wait: nodes that hold data, or say how they are computed of others, and their evaluation in one kernel."""
+"""Expressions that wait: nodes with data, or with what computes them of others; and their evaluation, in one kernel."""
 
 import functools
 
