@@ -13,6 +13,10 @@ const RUN_BY: &[(&str, &str)] = &[
     ("cargo test -p broadloom-ir", "cargo test --locked\n"),
     ("cargo test --test oracle", "cargo test --locked\n"),
     ("cargo test -p broadloom --doc guide", "cargo test --locked\n"),
+    (
+        "cargo test --profile adapters -p broadloom-arrow -p broadloom-datafusion",
+        "cargo test --locked --profile adapters -p broadloom-arrow -p broadloom-datafusion",
+    ),
     ("cargo fmt --all", "cargo fmt --all"),
     (
         "cargo clippy --all-targets -- -D warnings",
@@ -24,7 +28,7 @@ const RUN_BY: &[(&str, &str)] = &[
     ("INSTA_UPDATE=always INSTA_FORCE_PASS=1 cargo test -p broadloom-loops --test schedules", "update_pages"),
     ("cargo bench --bench table -- --write", "cargo test --locked --benches"),
     ("cargo test --test docs -- --ignored", "cargo test --locked --test docs -- --ignored"),
-    ("cargo test --test faults -- --ignored --nocapture", "FAULTS=reduce.rs"),
+    ("cargo test --test faults -- --ignored --nocapture", "FAULTS=simplify.rs"),
     ("python3 -m venv target/numpy", "python3 -m venv target/numpy"),
     ("target/numpy/bin/pip install -r tests/numpy/requirements.txt", "-r tests/numpy/requirements.txt"),
     (

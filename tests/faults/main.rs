@@ -8,6 +8,7 @@
 //! `cargo test --test faults -- --ignored --nocapture` does this and prints a table, which docs/trust.md records;
 //! `FAULTS=merge.rs` selects the faults in files whose names contain a text. The ordinary run only checks that every fault
 //! still applies.
+#![allow(clippy::print_stdout, reason = "the run prints a table")]
 
 mod table;
 
@@ -63,7 +64,7 @@ fn each_fault_is_noticed() {
     let selected = env::var("FAULTS").unwrap_or_default();
     let faults: Vec<(usize, &Fault)> =
         (1..).zip(FAULTS).filter(|(_, fault)| fault.file.contains(&selected)).collect();
-    copy_sources(&copy, &faults);
+    copy_sources(&copy);
     for test in faults.iter().map(|(_, fault)| fault.test).collect::<BTreeSet<_>>() {
         let output = cargo_test(&copy, test, 0);
         let text = String::from_utf8_lossy(&output.stdout);
@@ -85,13 +86,12 @@ fn each_fault_is_noticed() {
     assert!(missed.is_empty(), "the suite does not notice: {missed:#?}");
 }
 
-/// `cargo test` in the copy, with a fault switched on. The target directory is shared, so that dependencies are not built
-/// again.
+/// `cargo test` in the copy, with a fault switched on. The copy has a target directory of its own: Cargo tells packages
+/// apart by their paths within a workspace, so in a shared directory the faults would get into other builds.
 fn cargo_test(copy: &Path, test: &[&str], number: usize) -> Output {
-    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("it is inside the target directory");
     Command::new(env::var_os("CARGO").unwrap_or("cargo".into()))
         .args(["test", "--locked", "--quiet", "--target-dir"])
-        .arg(target)
+        .arg(copy.join("target"))
         .args(test)
         .env(SWITCH, number.to_string())
         .current_dir(copy)
@@ -99,26 +99,43 @@ fn cargo_test(copy: &Path, test: &[&str], number: usize) -> Output {
         .expect("cargo can be started")
 }
 
-/// Copies what Cargo needs, with the faults. Writes only files that differ, so that a second run builds little.
-fn copy_sources(to: &Path, faults: &[(usize, &Fault)]) {
+/// Copies what Cargo needs, with all faults. Writes only files that differ, so that a second run builds little.
+fn copy_sources(to: &Path) {
     let names = ["Cargo.toml", "Cargo.lock", "crates", "tests", "benches", "examples", "docs"];
     let mut waiting: Vec<PathBuf> = names.iter().map(PathBuf::from).collect();
     while let Some(path) = waiting.pop() {
         let (from, to) = (Path::new(ROOT).join(&path), to.join(&path));
         if from.is_dir() {
             fs::create_dir_all(&to).expect("a directory can be made");
+            remove_strangers(&from, &to);
             let entries = fs::read_dir(&from).expect("sources can be read");
             let names = entries.map(|entry| entry.expect("sources can be read").file_name());
             waiting.extend(names.filter(|name| name != "target").map(|name| path.join(name)));
             continue;
         }
         let mut content = fs::read(&from).expect("sources can be read");
-        for (number, fault) in faults.iter().filter(|(_, fault)| path == Path::new(fault.file)) {
+        for (number, fault) in (1..).zip(FAULTS).filter(|(_, fault)| path == Path::new(fault.file)) {
             let source = String::from_utf8(content).expect("sources are UTF-8");
-            content = fault.applied(*number, &source).into_bytes();
+            content = fault.applied(number, &source).into_bytes();
         }
         if fs::read(&to).ok().as_ref() != Some(&content) {
             fs::write(&to, content).expect("the copy can be written");
         }
+    }
+}
+
+/// Removes what a folder of the copy has and the sources no longer have.
+fn remove_strangers(from: &Path, to: &Path) {
+    for entry in fs::read_dir(to).expect("the copy can be read") {
+        let entry = entry.expect("the copy can be read");
+        if entry.file_name() == "target" || from.join(entry.file_name()).exists() {
+            continue;
+        }
+        let removed = if entry.path().is_dir() {
+            fs::remove_dir_all(entry.path())
+        } else {
+            fs::remove_file(entry.path())
+        };
+        removed.expect("the copy can be changed");
     }
 }

@@ -21,14 +21,18 @@ const MATH_TILES: &[&str] = &["-p", "broadloom-math", "--test", "math", "tiles"]
 const MATH_PAIRS: &[&str] = &["-p", "broadloom-math", "--test", "math", "pairs"];
 const MATH_ORDER: &[&str] = &["-p", "broadloom-math", "--test", "math", "order"];
 const MATH_BEST: &[&str] = &["-p", "broadloom-math", "--test", "math", "best"];
-const MATH_UNITS: &[&str] = &["-p", "broadloom-math", "--lib"];
 const RULES: &[&str] = &["-p", "broadloom-ir", "--test", "transform"];
 const INTERPRETER: &[&str] = &["-p", "broadloom-ir", "--test", "interpreter"];
 const IN_PLACE: &[&str] = &["-p", "broadloom-loops", "--test", "alias"];
-const VERIFIER: &[&str] = &["-p", "broadloom-loops", "--test", "verify"];
-const KERNELS: &[&str] = &["-p", "broadloom-jit", "--test", "kernels"];
-const EMITTED: &[&str] = &["-p", "broadloom-jit", "--lib", "emit::"];
-const WIDE: &[&str] = &["-p", "broadloom-jit", "--lib", "wide::"];
+const KERNELS: &[&str] = &["-p", "broadloom-jit", "--test", "kernels", "kernels_agree"];
+const KERNELS_OF_RESHAPES: &[&str] = &["-p", "broadloom-jit", "--test", "kernels", "reshapes"];
+const REPORTED_INDICES: &[&str] = &["-p", "broadloom-jit", "--test", "kernels", "out_of_range"];
+const EMITTED_OPS: &[&str] = &["-p", "broadloom-jit", "--lib", "ops_are_those_of_the_table"];
+const EMITTED_CASTS: &[&str] = &["-p", "broadloom-jit", "--lib", "casts_convert"];
+const EMITTED_REDUCTIONS: &[&str] = &["-p", "broadloom-jit", "--lib", "emit::tests::reductions"];
+const WIDE_FLOATS: &[&str] = &["-p", "broadloom-jit", "--lib", "wide::tests::instructions::scalar_floats"];
+const WIDE_FUNCTIONS: &[&str] = &["-p", "broadloom-jit", "--lib", "wide::tests::random"];
+const WIDE_OPTIMISED: &[&str] = &["-p", "broadloom-jit", "--lib", "wide::tests::optimised"];
 
 /// All faults.
 pub const FAULTS: &[Fault] = &[
@@ -73,7 +77,7 @@ pub const FAULTS: &[Fault] = &[
         file: "crates/broadloom-math/src/transpose.rs",
         place: "⟦if r < whole_rows { whole_columns } else { 0 }⟧",
         new: "if r < whole_rows { columns } else { 0 }",
-        test: MATH_UNITS,
+        test: KERNELS,
     },
     Fault {
         what: "infinity is sorted as a NaN",
@@ -155,13 +159,6 @@ pub const FAULTS: &[Fault] = &[
         test: IN_PLACE,
     },
     Fault {
-        what: "the verifier accepts a row that was filled in another strip",
-        file: "crates/broadloom-loops/src/verify/rows.rs",
-        place: "Span::Strip => ⟦written_in == strip⟧,",
-        new: "true",
-        test: VERIFIER,
-    },
-    Fault {
         what: "two axes become one although an operand steps otherwise",
         file: "crates/broadloom-loops/src/merge.rs",
         place: "⟦along_outer == extent.mul(&along_inner)?⟧",
@@ -169,53 +166,11 @@ pub const FAULTS: &[Fault] = &[
         test: KERNELS,
     },
     Fault {
-        what: "counts in bytes overflow",
-        file: "crates/broadloom-loops/src/kernel/narrow.rs",
-        place: "⟦(1 << (8 * dtype.size())) - 1⟧",
-        new: "(1 << (8 * dtype.size() + 4)) - 1",
-        test: KERNELS,
-    },
-    Fault {
-        what: "a scan that is read shifted is computed in place of itself",
-        file: "crates/broadloom-loops/src/nest/scan.rs",
-        place: "⟦index.step == 1 && index.start.is_zero() && !of.reduction && of.extent == *size⟧",
-        new: "index.step == 1 && !of.reduction",
-        test: KERNELS,
-    },
-    Fault {
-        what: "an unrolled argmin takes the last of equal elements",
-        file: "crates/broadloom-loops/src/nest/reductions.rs",
-        place: "⟦self.op(compare, smallvec![arg, best], node)⟧",
-        new: "self.op(if compare == Op::Less { Op::LessEqual } else { Op::GreaterEqual }, smallvec![arg, best], node)",
-        test: KERNELS,
-    },
-    Fault {
-        what: "an unrolled sum of products rounds each product at fused levels",
-        file: "crates/broadloom-loops/src/nest/reductions.rs",
-        place: "node: FlatId) -> ValueId {\n        if ⟦self.flat.fused⟧ {",
-        new: "false",
-        test: KERNELS,
-    },
-    Fault {
         what: "a reshape takes quotient and rest of the wrong size",
         file: "crates/broadloom-loops/src/nest/reshape.rs",
         place: "⟦self.op(Op::FloorDivide, smallvec![rest, size], node)⟧",
         new: "rest",
-        test: KERNELS,
-    },
-    Fault {
-        what: "rows of a table with gaps are walked as one",
-        file: "crates/broadloom-loops/src/place/dense.rs",
-        place: "⟦across.is_one() && down == *row || across.is_zero() && down.is_zero()⟧",
-        new: "across.is_one() || across.is_zero() && down.is_zero()",
-        test: KERNELS,
-    },
-    Fault {
-        what: "a flipped join is cut at the places of the unflipped one",
-        file: "crates/broadloom-loops/src/pieces.rs",
-        place: "⟦index.start.sub(end)?.add(&Dim::ONE)?⟧",
-        new: "end.clone()",
-        test: KERNELS,
+        test: KERNELS_OF_RESHAPES,
     },
     // Code generation.
     Fault {
@@ -223,49 +178,49 @@ pub const FAULTS: &[Fault] = &[
         file: "crates/broadloom-jit/src/emit/ops.rs",
         place: "⟦int.swap_args()⟧",
         new: "int",
-        test: EMITTED,
+        test: EMITTED_OPS,
     },
     Fault {
         what: "products of bytes keep bits of their neighbours",
         file: "crates/broadloom-jit/src/emit/ops.rs",
         place: "⟦builder.ins().band(even, low)⟧",
         new: "even",
-        test: EMITTED,
+        test: EMITTED_OPS,
     },
     Fault {
         what: "floats above the range of u8 become its half",
         file: "crates/broadloom-jit/src/emit/casts.rs",
         place: "⟦if to.is_signed_integer() { Narrowing::Signed } else { Narrowing::Unsigned }⟧",
         new: "Narrowing::Signed",
-        test: EMITTED,
+        test: EMITTED_CASTS,
     },
     Fault {
         what: "f64 becomes u32 by rounding to nearest",
         file: "crates/broadloom-jit/src/emit/casts.rs",
         place: "⟦builder.ins().band(above, one)⟧",
         new: "builder.ins().band(above, zero)",
-        test: EMITTED,
+        test: EMITTED_CASTS,
     },
     Fault {
         what: "sums of products are rounded twice at fused levels",
         file: "crates/broadloom-jit/src/emit/reduce.rs",
         place: "⟦self.fused && acc.dtype.is_float()⟧",
         new: "false",
-        test: EMITTED,
+        test: EMITTED_REDUCTIONS,
     },
     Fault {
         what: "the best of equal candidates is the last",
         file: "crates/broadloom-jit/src/emit/reduce.rs",
         place: "⟦self.op(Op::Less, &[candidate_index.clone(), best_index.clone()])⟧",
         new: "self.op(Op::Greater, &[candidate_index.clone(), best_index.clone()])",
-        test: EMITTED,
+        test: EMITTED_REDUCTIONS,
     },
     Fault {
         what: "an index out of range is not reported",
         file: "crates/broadloom-jit/src/generate/scatter.rs",
         place: "⟦self.report(bad, value, place, index, extent)⟧",
         new: "()",
-        test: KERNELS,
+        test: REPORTED_INDICES,
     },
     Fault {
         what: "negative indices are not counted from the end",
@@ -281,40 +236,33 @@ pub const FAULTS: &[Fault] = &[
         new: "carried.iter().cloned().collect()",
         test: KERNELS,
     },
-    Fault {
-        what: "a scan along several rows starts each row with the total of the first",
-        file: "crates/broadloom-jit/src/generate/scan.rs",
-        place: "⟦rows.iter().map(|row| load(self, row.address)).collect()⟧",
-        new: "rows.iter().map(|_| load(self, rows[0].address)).collect()",
-        test: KERNELS,
-    },
     // The back end for wide vectors.
     Fault {
         what: "the maximum of a number and NaN is the number",
         file: "crates/broadloom-jit/src/wide/select/floats.rs",
         place: "&⟦[Arg::Def(target), both, none]⟧",
         new: "[Arg::Def(target), both, both]",
-        test: WIDE,
+        test: WIDE_FLOATS,
     },
     Fault {
         what: "large u64 lose the bit that makes halves round as the whole",
         file: "crates/broadloom-jit/src/wide/select/floats.rs",
         place: "&[Arg::Tied(low, x), ⟦Arg::Immediate(1)⟧]",
         new: "Arg::Immediate(0)",
-        test: WIDE,
+        test: WIDE_FLOATS,
     },
     Fault {
         what: "vector registers count as kept by calls",
         file: "crates/broadloom-jit/src/wide/allocate.rs",
         place: "integers.chain((0..⟦width.registers()⟧).map(vector))",
         new: "width.registers() / 4",
-        test: WIDE,
+        test: WIDE_FUNCTIONS,
     },
     Fault {
         what: "what a loop changes is hoisted out of it",
         file: "crates/broadloom-jit/src/wide/optimise.rs",
         place: "⟦places.iter().find(|(place, _)| domtree.block_dominates(*place, home))⟧",
         new: "places.first()",
-        test: WIDE,
+        test: WIDE_OPTIMISED,
     },
 ];

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! cargo run --manifest-path benches/dependent/Cargo.toml
-//! cargo run --manifest-path benches/dependent/Cargo.toml --config 'profile.dev.package."*".opt-level=2'
+//! cargo run --manifest-path benches/dependent/Cargo.toml --release
 //! ```
 
 use broadloom::prelude::*;

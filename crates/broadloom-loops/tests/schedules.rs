@@ -42,6 +42,7 @@ fn schedules_keep_their_promises_in_every_layout() {
                         pack: vectorize,
                         long_rows: !vectorize,
                         fused: vectorize,
+                        max_values: usize::MAX,
                         target: Target::NOMINAL,
                         tail: None,
                         sizes: Vec::new(),

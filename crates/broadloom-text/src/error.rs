@@ -2,7 +2,7 @@
 
 use crate::MAX_MISTAKES;
 use crate::sites::TextPlaces;
-use crate::source::Span;
+use crate::source::{Span, Written};
 use broadloom_ir::diagnostics::{Diagnostic, Help, Made, Places, Style, Text};
 use broadloom_ir::dtype::DType;
 use broadloom_ir::graph::Site;
@@ -252,6 +252,13 @@ impl Mistakes {
     /// Returns line and column of the start of a mistake, counted from 1; the column counts characters.
     pub fn position(&self, mistake: &Mistake) -> (usize, usize) {
         self.0.places.source.position(mistake.span.start)
+    }
+
+    /// Points at the places from which a front end took lines of the text; see [`TextPlaces::written_at`].
+    #[must_use]
+    pub fn written_at(mut self, written: impl Fn(usize) -> Option<Written>) -> Mistakes {
+        self.0.places = self.0.places.written_at(written);
+        self
     }
 
     /// Returns everything that helps to fix them, with ANSI escape sequences for colours.

@@ -97,13 +97,15 @@ pub use error::{Limit, Mistake, Mistakes, NameOf, Problem};
 pub use names::{dtype, elsewhere, keywords, nearest, other_names, own_name};
 pub use print::{inputs, print, signature};
 pub use reference::{Explanation, explanation, functions, usage};
+pub use resolve::{Defined, Session};
 pub use sites::TextPlaces;
-pub use source::Span;
+pub use source::{Span, Written};
 
 use broadloom_ir::dtype::DType;
 use broadloom_ir::graph::CheckedGraph;
 use sites::Sites;
 use source::Source;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 use syntax::{Action, Tree};
 
@@ -202,7 +204,7 @@ pub fn compile_expr(text: &str, inputs: &[&str]) -> Result<CheckedGraph, Mistake
 #[derive(Debug, Clone)]
 pub struct Program {
     source: Arc<Source>,
-    tree: Tree,
+    tree: Arc<Tree>,
     /// Mistakes in parts of the text that are not in the tree.
     mistakes: Vec<Mistake>,
     limits: Limits,
@@ -225,7 +227,10 @@ impl Program {
     /// # Errors
     /// Returns the errors of [`Program::parse`].
     pub fn parse_within(name: &str, text: &str, limits: &Limits) -> Result<Program, Mistakes> {
-        Program::read(Source { name: name.into(), text: text.into(), preamble: 0 }, limits)
+        Program::read(
+            Source { name: name.into(), text: text.into(), preamble: 0, written: BTreeMap::new() },
+            limits,
+        )
     }
 
     /// Parses a text whose inputs are declared separately, each as `x: f32[n, 3]`. Messages call the declarations
@@ -242,10 +247,19 @@ impl Program {
     pub fn parse_declared(name: &str, inputs: &[&str], text: &str) -> Result<Program, Mistakes> {
         let preamble: String = inputs.iter().map(|input| format!("input {input}\n")).collect();
         let limits = Limits::default();
-        let declarations =
-            Source { name: name.into(), preamble: preamble.len(), text: preamble.as_str().into() };
+        let declarations = Source {
+            name: name.into(),
+            preamble: preamble.len(),
+            text: preamble.clone(),
+            written: BTreeMap::new(),
+        };
         Program::read(declarations, &limits)?.refuse_all_but_inputs(inputs.len())?;
-        let source = Source { name: name.into(), preamble: preamble.len(), text: (preamble + text).into() };
+        let source = Source {
+            name: name.into(),
+            preamble: preamble.len(),
+            text: preamble + text,
+            written: BTreeMap::new(),
+        };
         Program::read(source, &limits)
     }
 
@@ -294,10 +308,28 @@ impl Program {
 
     fn read(source: Source, limits: &Limits) -> Result<Program, Mistakes> {
         let source = Arc::new(source);
-        match parse::parse(&source, limits) {
-            Ok((tree, mistakes)) => Ok(Program { source, tree, mistakes, limits: *limits }),
+        match parse::parse(&source, 0, limits) {
+            Ok((tree, mistakes)) => Ok(Program { source, tree: Arc::new(tree), mistakes, limits: *limits }),
             Err(mistake) => Err(Mistakes::new(TextPlaces { source, sites: Sites::default() }, vec![mistake])),
         }
+    }
+
+    /// Checks the syntax of all statements, before anything is known about the inputs.
+    ///
+    /// ```
+    /// let program = broadloom_text::Program::parse("example", "x + ")?;
+    /// assert!(program.check_syntax().unwrap_err().to_string().starts_with("example:1:4: "));
+    /// # Ok::<(), broadloom_text::Mistakes>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Returns every statement that cannot be read.
+    pub fn check_syntax(&self) -> Result<(), Mistakes> {
+        if self.mistakes.is_empty() {
+            return Ok(());
+        }
+        let places = TextPlaces { source: self.source.clone(), sites: Sites::default() };
+        Err(Mistakes::new(places, self.mistakes.clone()))
     }
 
     /// Builds the graph that the program describes.
@@ -338,6 +370,25 @@ impl Program {
     /// [given](Program::resolve_with). [Constants](Program::constants) are left out.
     pub fn missing_inputs(&self) -> Vec<&str> {
         resolve::undefined(&self.tree).filter(|(_, is_constant)| !is_constant).map(|(name, _)| name).collect()
+    }
+
+    /// Returns the names of the inputs that the program declares, in order.
+    ///
+    /// ```
+    /// let program = broadloom_text::Program::parse("example", "input x: f32[n]; x + y")?;
+    /// assert_eq!((program.declared_inputs(), program.missing_inputs()), (vec!["x"], vec!["y"]));
+    /// # Ok::<(), broadloom_text::Mistakes>(())
+    /// ```
+    pub fn declared_inputs(&self) -> Vec<&str> {
+        let mut names: Vec<&str> = Vec::new();
+        for statement in &self.tree.statements {
+            if let Action::Input { name, .. } = &statement.action {
+                names.push(&name.text);
+            }
+        }
+        let mut seen = HashSet::new();
+        names.retain(|name| seen.insert(*name));
+        names
     }
 
     /// Returns the constants that the program uses, such as `pi` and `e`, in order. A given input with the name of

@@ -8,17 +8,17 @@ use crate::syntax::{Action, Broken, Expr, Fact, Id, Infix, InputSize, Kind, Name
 use crate::token::{Spanned, Token, tokens};
 use crate::{Limits, MAX_MISTAKES};
 
-/// Returns all that could be parsed, and the mistakes in the rest.
+/// Returns all that could be parsed of a text from a position on, and the mistakes in the rest.
 ///
 /// # Errors
 /// A text beyond the limits.
-pub(crate) fn parse(source: &Source, limits: &Limits) -> Result<(Tree, Vec<Mistake>), Mistake> {
-    let text = &*source.text;
+pub(crate) fn parse(source: &Source, from: usize, limits: &Limits) -> Result<(Tree, Vec<Mistake>), Mistake> {
+    let text = source.text.get(from..).unwrap_or("");
     if text.len() > limits.length {
-        return Err(Mistake::limit(Limit::Length, limits.length, Span { start: 0, end: 0 }));
+        return Err(Mistake::limit(Limit::Length, limits.length, Span { start: from, end: from }));
     }
-    let tokens = tokens(text, limits.tokens)?;
-    let end = text.trim_end().len();
+    let tokens = tokens(text, from, limits.tokens)?;
+    let end = from + text.trim_end().len();
     let mut parser = Parser { source, limits, tokens, next: 0, depth: 0, end, tree: Tree::default() };
     let mut mistakes = Vec::new();
     while parser.next < parser.tokens.len() && mistakes.len() < MAX_MISTAKES {

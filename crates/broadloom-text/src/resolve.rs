@@ -15,6 +15,7 @@ mod order;
 mod product;
 mod reduce;
 mod samples;
+mod session;
 mod several;
 mod sort;
 mod text;
@@ -25,7 +26,7 @@ use crate::names;
 use crate::sites::{Sites, TextPlaces};
 use crate::source::{Source, Span};
 use crate::syntax::{Action, Broken, Id, Kind, Name, Statement, Tree};
-use crate::{Given, MAX_MISTAKES, Program};
+use crate::{Given, Limits, MAX_MISTAKES, Program};
 use broadloom_ir::diagnostics::{Diagnostic, Diagnostics, Problem as GraphProblem};
 use broadloom_ir::dim::{Dim, DimError};
 use broadloom_ir::dtype::DType;
@@ -33,7 +34,9 @@ use broadloom_ir::graph::{CheckedGraph, Graph, Literal, Site};
 use broadloom_ir::ops::Op;
 use broadloom_ir::{ExprId, SymbolId};
 pub(crate) use order::undefined;
+pub use session::{Defined, Session};
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 use text::TextKind;
 
 /// The value of an expression.
@@ -90,9 +93,11 @@ fn mistake<T>(problem: Problem, span: Span) -> Outcome<T> {
     Err(Box::new(Mistake::new(problem, span)))
 }
 
+#[derive(Debug)]
 struct Resolver<'a> {
-    source: &'a Source,
-    tree: &'a Tree,
+    source: Arc<Source>,
+    tree: Arc<Tree>,
+    limits: Limits,
     graph: Graph,
     /// The values by expression; poison until evaluated.
     values: Vec<Value>,
@@ -110,8 +115,6 @@ struct Resolver<'a> {
     broken: HashSet<Box<str>>,
     /// Whether a fact is missing, so that sizes may seem to differ only because of that.
     lacks_facts: bool,
-    /// The largest number of expressions that the graph makes.
-    most_nodes: usize,
     outputs: Vec<(Name, ExprId)>,
     assigned: HashSet<Box<str>>,
     mistakes: Vec<Mistake>,
@@ -121,30 +124,8 @@ struct Resolver<'a> {
 /// Builds the graph of a program, and collects warnings if `warns` is set.
 pub(crate) fn resolve(program: &Program, given: &[Given<'_>], warns: bool) -> Result<Resolved, Mistakes> {
     let Program { source, tree, limits, mistakes } = program;
-    let declares = |statement: &Statement| {
-        matches!(statement.action, Action::Symbols(_) | Action::Broken { of: Broken::Symbols, .. })
-    };
-    let mut graph = Graph::new();
-    graph.limit_requests(limits.nodes);
-    let mut resolver = Resolver {
-        source,
-        tree,
-        graph,
-        values: vec![Value::Poison; tree.exprs.len()],
-        names: HashMap::new(),
-        in_place: HashSet::new(),
-        inputs: HashSet::new(),
-        texts: HashMap::new(),
-        symbols: HashMap::new(),
-        is_implicit: !tree.statements.iter().any(declares),
-        broken: HashSet::new(),
-        lacks_facts: false,
-        most_nodes: limits.nodes,
-        outputs: Vec::new(),
-        assigned: HashSet::new(),
-        mistakes: mistakes.clone(),
-        sites: Sites::default(),
-    };
+    let mut resolver = Resolver::new(source.clone(), tree.clone(), *limits);
+    resolver.mistakes.clone_from(mistakes);
     if warns {
         resolver.graph.warn_of_pointwise();
     }
@@ -168,6 +149,33 @@ pub(crate) fn resolve(program: &Program, given: &[Given<'_>], warns: bool) -> Re
 }
 
 impl<'a> Resolver<'a> {
+    fn new(source: Arc<Source>, tree: Arc<Tree>, limits: Limits) -> Self {
+        let declares = |statement: &Statement| {
+            matches!(statement.action, Action::Symbols(_) | Action::Broken { of: Broken::Symbols, .. })
+        };
+        let mut graph = Graph::new();
+        graph.limit_requests(limits.nodes);
+        Resolver {
+            values: vec![Value::Poison; tree.exprs.len()],
+            is_implicit: !tree.statements.iter().any(declares),
+            source,
+            tree,
+            limits,
+            graph,
+            names: HashMap::new(),
+            in_place: HashSet::new(),
+            inputs: HashSet::new(),
+            texts: HashMap::new(),
+            symbols: HashMap::new(),
+            broken: HashSet::new(),
+            lacks_facts: false,
+            outputs: Vec::new(),
+            assigned: HashSet::new(),
+            mistakes: Vec::new(),
+            sites: Sites::default(),
+        }
+    }
+
     fn give(&mut self, given: &[Given<'a>]) {
         for input in given {
             let declares = |statement: &Statement| matches!(&statement.action, Action::Input { name, .. } if *name.text == *input.name);
@@ -347,7 +355,7 @@ impl<'a> Resolver<'a> {
     }
 
     fn eval(&mut self, id: Id, action: &Action) -> Outcome<Value> {
-        let tree = self.tree;
+        let tree = self.tree.clone();
         let expr = tree.expr(id);
         match &expr.kind {
             Kind::Literal(literal) => Ok(Value::Literal(*literal)),
@@ -551,7 +559,7 @@ impl<'a> Resolver<'a> {
         let site = self.sites.site(span);
         let expr = action(&mut self.graph, site);
         match self.graph.is_exhausted() {
-            true => Err(Box::new(Mistake::limit(Limit::Nodes, self.most_nodes, span))),
+            true => Err(Box::new(Mistake::limit(Limit::Nodes, self.limits.nodes, span))),
             false => Ok(expr),
         }
     }
@@ -604,7 +612,7 @@ impl<'a> Resolver<'a> {
         };
         let span = span.unwrap_or(end);
         match diagnostic.problem {
-            GraphProblem::TooLarge => Mistake::limit(Limit::Nodes, self.most_nodes, span),
+            GraphProblem::TooLarge => Mistake::limit(Limit::Nodes, self.limits.nodes, span),
             _ => Mistake::graph(diagnostic, span),
         }
     }

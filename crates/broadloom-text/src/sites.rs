@@ -4,7 +4,7 @@
 //! way the graph carries places in a text through inference, to mistakes found only at the end, and to errors of
 //! calls.
 
-use crate::source::{Source, Span};
+use crate::source::{Source, Span, Written};
 use broadloom_ir::diagnostics::Places;
 use broadloom_ir::graph::{Site, SiteId};
 use std::collections::HashMap;
@@ -40,6 +40,18 @@ impl Sites {
 pub struct TextPlaces {
     pub(crate) source: Arc<Source>,
     pub(crate) sites: Sites,
+}
+
+impl TextPlaces {
+    /// Points at the places from which a front end took lines of the text: `written` maps the number of a line,
+    /// counted from 1, to its place.
+    #[must_use]
+    pub fn written_at(mut self, written: impl Fn(usize) -> Option<Written>) -> TextPlaces {
+        let lines = 1..=self.source.text.lines().count();
+        let found = lines.filter_map(|line| Some((line, written(line)?))).collect();
+        Arc::make_mut(&mut self.source).written = found;
+        self
+    }
 }
 
 impl Places for TextPlaces {

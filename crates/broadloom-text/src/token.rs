@@ -117,17 +117,18 @@ pub(crate) struct Spanned {
 /// Words that begin a statement when a name follows them.
 const STATEMENTS: &[&str] = &["symbols", "parameters", "assume", "input", "let", "output", "assign"];
 
-/// Returns all tokens, without comments and without line ends inside brackets.
+/// Returns all tokens of a text that begins at a position of the source, without comments and without line ends inside
+/// brackets.
 ///
 /// # Errors
 /// Returns an error if there are more tokens than the limit.
-pub(crate) fn tokens(text: &str, limit: usize) -> Result<Vec<Spanned>, Mistake> {
+pub(crate) fn tokens(text: &str, from: usize, limit: usize) -> Result<Vec<Spanned>, Mistake> {
     let mut lexer = Token::lexer(text);
     let mut tokens: Vec<Spanned> = Vec::new();
     let mut open = 0_usize;
     let mut is_line_start = false;
     while let Some(token) = lexer.next() {
-        let span = Span::from(lexer.span());
+        let span = Span::from(from + lexer.span().start..from + lexer.span().end);
         let token = token.unwrap_or(Token::Unknown);
         match token {
             Token::Hash if !is_mark(&lexer, open, tokens.last()) => {

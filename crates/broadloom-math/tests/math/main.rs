@@ -9,3 +9,4 @@ mod pairs;
 mod proof;
 mod special;
 mod tiles;
+mod transpose;

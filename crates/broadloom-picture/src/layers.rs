@@ -1,7 +1,7 @@
 //! Assigns the nodes of a drawing to rows: kernels one below the other, arrays between them, and within a kernel
 //! each expression below its operands.
 
-use super::drawing::{Drawing, DrawnNode, Edge, Kind, Place};
+use crate::drawing::{Drawing, DrawnNode, Edge, Kind, Place};
 use std::collections::{BTreeMap, HashMap};
 
 /// An edge through more rows ends at a reference to the node instead.

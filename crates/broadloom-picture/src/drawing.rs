@@ -3,7 +3,7 @@
 //! An expression appears in each kernel that computes it. Constants and sizes have no node: they appear where they
 //! are used.
 
-use super::label;
+use crate::label;
 use broadloom::{ArrayPlace, CheckedGraph, Explanation, KernelInfo, TemporaryInfo};
 use broadloom_ir::ExprId;
 use broadloom_ir::graph::Node;

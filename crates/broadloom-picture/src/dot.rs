@@ -1,6 +1,6 @@
 //! Drawings in the DOT language, for Graphviz and similar tools, which place the nodes themselves.
 
-use super::drawing::{Drawing, Kind, Place};
+use crate::drawing::{Drawing, Kind, Place};
 use std::fmt::{self, Display, Write as _};
 
 /// A quoted string.

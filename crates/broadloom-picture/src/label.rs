@@ -1,6 +1,6 @@
 //! The text in a picture.
 
-use super::drawing::Kind;
+use crate::drawing::Kind;
 use broadloom::{CheckedGraph, DType, Op};
 use broadloom_ir::ExprId;
 use broadloom_ir::dim::Dim;

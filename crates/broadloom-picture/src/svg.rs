@@ -1,9 +1,9 @@
 //! Drawings as SVG: one file with its own background, in fonts that every system has.
 
-use super::drawing::{Drawing, DrawnNode, Kind, Place};
-use super::label::columns;
-use super::layers::layers;
-use super::layout::{Item, PORTS, Wire, layout};
+use crate::drawing::{Drawing, DrawnNode, Kind, Place};
+use crate::label::columns;
+use crate::layers::layers;
+use crate::layout::{Item, PORTS, Wire, layout};
 use std::fmt::{self, Display, Write as _};
 
 /// Font sizes: first line of a node, its other lines, and titles.

@@ -1,16 +1,4 @@
-//! Pictures of graphs and of their kernels.
-//!
-//! ```text
-//! Explanation ──drawing──▶ nodes, edges, kernels ──layers──▶ rows ──layout──▶ places ──▶ SVG
-//!                                     └──────────────────────────────────────────────▶ DOT
-//! ```
-
-mod dot;
-mod drawing;
-mod label;
-mod layers;
-mod layout;
-mod svg;
+//! `broadloom graph`: a picture of a program, to a file or to the terminal.
 
 use crate::args::{GraphArgs, PictureFormat};
 use crate::failure::Failure;
@@ -18,7 +6,6 @@ use crate::files;
 use crate::program;
 use crate::terminal::Terminal;
 use broadloom::{CompileOptions, Executable};
-use drawing::Drawing;
 
 /// `broadloom graph`.
 ///
@@ -28,10 +15,9 @@ pub fn run(args: &GraphArgs, terminal: &Terminal) -> Result<(), Failure> {
     let format = format(args)?;
     let graph = program::checked(&args.program, terminal)?;
     let explanation = Executable::compile(&graph, &CompileOptions::default())?.explain();
-    let drawing = Drawing::new(&explanation);
     let picture = match format {
-        PictureFormat::Svg => svg::svg(drawing),
-        PictureFormat::Dot => dot::dot(&drawing),
+        PictureFormat::Svg => broadloom_picture::svg(&explanation),
+        PictureFormat::Dot => broadloom_picture::dot(&explanation),
     };
     match &args.output {
         Some(file) => files::write(file, picture.as_bytes()),

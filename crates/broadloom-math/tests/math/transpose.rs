@@ -1,0 +1,29 @@
+//! Transposes of blocks, against element by element.
+#![allow(unsafe_code, reason = "entry points are called with the addresses of arrays")]
+
+use broadloom_math::transpose_function;
+
+#[test]
+fn every_element_goes_to_its_place_and_nothing_else_is_written() {
+    for size in [1, 2, 4, 8] {
+        let function = transpose_function(size).expect("there is one for the size");
+        for (rows, columns) in [(0, 3), (3, 0), (1, 1), (4, 4), (16, 256), (7, 13), (9, 8), (8, 17)] {
+            let (row, column) = ((columns + 2) * size, (rows + 1) * size);
+            let source: Vec<u8> = (0..columns * column).map(|byte| (byte * 7 + byte / 251) as u8).collect();
+            let mut target = vec![0xa5; rows * row];
+            let mut expected = target.clone();
+            for r in 0..rows {
+                for c in 0..columns {
+                    expected[r * row + c * size..][..size]
+                        .copy_from_slice(&source[c * column + r * size..][..size]);
+                }
+            }
+            // SAFETY: the arrays have as many rows, of these strides.
+            unsafe {
+                function(target.as_mut_ptr(), row as isize, source.as_ptr(), column as isize, rows, columns);
+            }
+            assert_eq!(target, expected, "{rows} x {columns} of {size} bytes");
+        }
+    }
+    assert!(transpose_function(3).is_none());
+}

@@ -1,0 +1,48 @@
+"""NumPy code, compiled: lazy, broadcasting array expressions, fused into loops of machine code.
+
+>>> import numpy as np
+>>> import broadloom as bl
+>>> @bl.jit
+... def distance(x, y):
+...     return np.sqrt(x * x + y * y)
+>>> distance(np.array([3.0, 6.0]), np.array([4.0, 8.0]))
+array([ 5., 10.])
+>>> bl.eval("sqrt(x*x + y*y)", x=np.array([3.0]), y=np.array([4.0]))
+array([5.])
+"""
+
+from ._api import compile, eval, input, jit
+from ._broadloom import Function, Kernel, Program
+from ._errors import (
+    ArgumentError,
+    CompileError,
+    DTypeError,
+    Error,
+    InternalError,
+    OutOfRangeError,
+    ProgramError,
+    ShapeError,
+    TracingError,
+)
+from ._lazy import Array, Size
+
+__all__ = [
+    "ArgumentError",
+    "Array",
+    "CompileError",
+    "DTypeError",
+    "Error",
+    "Function",
+    "InternalError",
+    "Kernel",
+    "OutOfRangeError",
+    "Program",
+    "ProgramError",
+    "ShapeError",
+    "Size",
+    "TracingError",
+    "compile",
+    "eval",
+    "input",
+    "jit",
+]

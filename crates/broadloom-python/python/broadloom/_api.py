@@ -1,0 +1,137 @@
+"""The functions that most code calls."""
+
+import functools
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, overload
+
+from ._broadloom import Function, Kernel, Program, Trace, Value
+from ._lazy import Array
+
+
+@functools.lru_cache(maxsize=256)
+def _program(text, threads=None):
+    return Program(text, threads=threads)
+
+
+def eval(
+    text: str, arrays: Mapping[str, Any] | None = None, /, *, out: Any = None, threads: int | None = None, **named: Any
+) -> Any:
+    """Compute a program in the text language on arrays by name.
+
+    Names are looked up in ``named``, then in the mapping ``arrays``, such as ``locals()``, and nowhere else. Kernels are
+    kept, so that the same text on arrays of other sizes compiles nothing. Several outputs are returned as a dict.
+
+    >>> import numpy as np
+    >>> import broadloom as bl
+    >>> bl.eval("x.sum(axis=1) / n", x=np.ones((2, 3), np.float32), n=2.0)
+    array([1.5, 1.5], dtype=float32)
+
+    Raises
+    ------
+    ProgramError, ShapeError, DTypeError
+        If the text is no program, or does not fit the arrays.
+    """
+    return _program(text, threads)(arrays, out=out, **named)
+
+
+def input(name: str, type: str, /) -> Array:
+    """Declare an array that is passed later, and return it as a lazy one.
+
+    >>> import numpy as np
+    >>> import broadloom as bl
+    >>> x = bl.input("x", "f32[n, 3]")
+    >>> y = np.sqrt((x * x).sum(axis=1))
+    >>> y
+    Array(f32[n])
+    >>> kernel = bl.compile(y)
+    >>> kernel(np.array([[3, 4, 0]], np.float32))
+    array([5.], dtype=float32)
+    """
+    return Trace.open(name, type)
+
+
+def compile(*results: Any, threads: int | None = None) -> Kernel:
+    """Compile lazy arrays that were made of declared inputs, or containers of them, to a kernel.
+
+    The kernel takes arrays by position, in the order in which the inputs were first used together, or by name.
+
+    >>> import broadloom as bl
+    >>> x, y = bl.input("x", "f64[n]"), bl.input("y", "f64[n]")
+    >>> bl.compile({"sum": x + y, "product": x * y})
+    Kernel(x: f64[n], y: f64[n] -> out0: f64[n], out1: f64[n])
+    """
+    wanted = results[0] if len(results) == 1 else results
+    stack = [wanted]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, Value):
+            return item._trace.compile(wanted, threads)
+        if isinstance(item, dict):
+            stack.extend(item.values())
+        elif isinstance(item, (tuple, list)):
+            stack.extend(item)
+    raise TypeError("compile takes lazy arrays, which `bl.input` declares, or containers of them")
+
+
+@overload
+def jit(
+    function: Callable[..., Any], /, *, static: str | Iterable[str] = (), threads: int | None = None
+) -> Function: ...
+@overload
+def jit(
+    function: None = None, /, *, static: str | Iterable[str] = (), threads: int | None = None
+) -> Callable[[Callable[..., Any]], Function]: ...
+def jit(function=None, /, *, static=(), threads=None):
+    """Compile a function of arrays, once for each structure of its arguments.
+
+    The function is called with lazy arrays, which NumPy's functions, operators, methods and indices accept, and what it
+    did is compiled. New sizes need no new kernel. Floats are passed to the kernel; integers, texts, None and the arguments
+    named in ``static`` become part of it. Arguments may be tuples, lists and dicts of arrays, and so may results.
+
+    Beside its own arguments, the compiled function takes ``out``: arrays for the results.
+
+    >>> import numpy as np
+    >>> import broadloom as bl
+    >>> @bl.jit
+    ... def softmax(x):
+    ...     e = np.exp(x - x.max(axis=-1, keepdims=True))
+    ...     return e / e.sum(axis=-1, keepdims=True)
+    >>> softmax(np.zeros((1, 4)))
+    array([[0.25, 0.25, 0.25, 0.25]])
+
+    Raises
+    ------
+    TracingError
+        If the function asks for values of arrays, as ``if x > 0`` does: write ``np.where``.
+    """
+    if function is None:
+        return functools.partial(jit, static=static, threads=threads)
+    if not callable(function):
+        raise TypeError(f"jit takes a function, not {type(function).__name__}")
+    if isinstance(function, Function):
+        return function
+    wanted = []
+    for name in [static] if isinstance(static, str) else static:
+        if not isinstance(name, str):
+            raise TypeError(f"static takes names of parameters, not {type(name).__name__}: write `static=\"name\"`")
+        wanted.append(name)
+    names = _parameters(function)
+    unknown = [name for name in wanted if names[1] and name not in names[1]]
+    if unknown:
+        raise ValueError(f"the function has no parameter {unknown[0]!r}; it has {', '.join(names[1])}")
+    compiled = Function(function, names[0], wanted, threads)
+    functools.update_wrapper(compiled, function)
+    return compiled
+
+
+def _parameters(function):
+    """The names of the positional parameters, and of all."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return [], []
+    positional = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    if any(p.kind == p.VAR_KEYWORD for p in parameters):
+        return positional, []
+    return positional, [p.name for p in parameters]

@@ -1,0 +1,47 @@
+"""Where the code is that writes an operation, for errors that point there."""
+
+import linecache
+import os
+import sys
+
+_HERE = os.path.dirname(__file__) + os.sep
+_NUMPY = os.sep + "numpy" + os.sep
+
+
+def here():
+    """The nearest code outside of this package and of NumPy, and its instruction; None if there is none."""
+    frame = sys._getframe(1)
+    while frame is not None:
+        name = frame.f_code.co_filename
+        if not name.startswith(_HERE) and _NUMPY not in name:
+            return frame.f_code, frame.f_lasti, frame.f_lineno
+        frame = frame.f_back
+    return None
+
+
+def describe(found):
+    """The file, line, first column and width in characters, and the line of what :func:`here` found."""
+    code, instruction, line = found
+    text = linecache.getline(code.co_filename, line).rstrip("\n")
+    column, width = 1, max(len(text.strip()), 1)
+    for number, positions in enumerate(code.co_positions()):
+        if number == instruction // 2:
+            start_line, end_line, start, end = positions
+            if start_line == line and start is not None and end is not None:
+                data = text.encode()
+                end = end if end_line == line else len(data)
+                column = len(data[:start].decode(errors="replace")) + 1
+                width = max(len(data[start:end].decode(errors="replace")), 1)
+            break
+    else:
+        column = len(text) - len(text.lstrip()) + 1
+    return _short(code.co_filename), line, column, width, text
+
+
+def _short(name):
+    """A path relative to where the program runs, if that is shorter."""
+    try:
+        relative = os.path.relpath(name)
+    except ValueError:
+        return name
+    return relative if len(relative) < len(name) else name

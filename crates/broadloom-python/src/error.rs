@@ -1,0 +1,122 @@
+//! Errors as Python exceptions of fitting classes, which are those of `broadloom._errors`.
+
+use broadloom::{BindError, CallError, ChunkError, CompileError, LayoutError, OutOfMemory, RunError};
+use broadloom_text::{Mistakes, Problem, TextPlaces};
+use pyo3::exceptions::PyMemoryError;
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::PyModule;
+use std::panic::{self, AssertUnwindSafe};
+
+/// Which exception an error becomes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Class {
+    Shape,
+    DType,
+    Program,
+    Index,
+    Value,
+    Compile,
+    /// A defect of Broadloom's.
+    Internal,
+    /// What only a value that is not known while a function is traced could answer.
+    Tracing,
+}
+
+impl Class {
+    fn name(self) -> &'static str {
+        match self {
+            Class::Shape => "ShapeError",
+            Class::DType => "DTypeError",
+            Class::Program => "ProgramError",
+            Class::Index => "OutOfRangeError",
+            Class::Value => "ArgumentError",
+            Class::Compile => "CompileError",
+            Class::Internal => "InternalError",
+            Class::Tracing => "TracingError",
+        }
+    }
+
+    /// By the letter that the code of an error begins with.
+    fn of(code: &str) -> Class {
+        match code.as_bytes().first() {
+            Some(b'S') => Class::Shape,
+            Some(b'T') => Class::DType,
+            Some(b'R') => Class::Index,
+            Some(b'P') => Class::Program,
+            _ => Class::Value,
+        }
+    }
+
+    /// Whether an exception is one of this package's.
+    pub fn is_any(py: Python<'_>, error: &PyErr) -> PyResult<bool> {
+        Ok(error.is_instance(py, &exception(py, "Error")?))
+    }
+
+    pub fn error(self, py: Python<'_>, text: impl Into<String>) -> PyErr {
+        let made = exception(py, self.name()).and_then(|class| class.call1((text.into(),)));
+        match made {
+            Ok(error) => PyErr::from_value(error),
+            Err(error) => error,
+        }
+    }
+}
+
+/// Runs an action of the library's; a panic in it, which is a defect, becomes an exception of this package's.
+///
+/// # Errors
+/// Returns an error if the action panics.
+pub fn caught<R>(py: Python<'_>, action: impl FnOnce() -> R) -> PyResult<R> {
+    panic::catch_unwind(AssertUnwindSafe(action)).map_err(|payload| {
+        let what = (payload.downcast_ref::<String>().map(String::as_str))
+            .or_else(|| payload.downcast_ref::<&str>().copied())
+            .unwrap_or("no message");
+        let text = format!("a defect of Broadloom: {what}; please report it with the program that you ran");
+        Class::Internal.error(py, text)
+    })
+}
+
+fn exception<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+    static ERRORS: PyOnceLock<Py<PyModule>> = PyOnceLock::new();
+    let errors =
+        ERRORS.get_or_try_init(py, || PyModule::import(py, "broadloom._errors").map(Bound::unbind))?;
+    errors.bind(py).getattr(name)
+}
+
+/// Mistakes in a program, of the class of the first.
+pub fn of_mistakes(py: Python<'_>, mistakes: &Mistakes) -> PyErr {
+    let class = match mistakes.as_slice().first().map(|mistake| &mistake.problem) {
+        Some(Problem::Kind { .. } | Problem::Argument { .. }) => Class::DType,
+        Some(problem) => Class::of(problem.code()),
+        None => Class::Program,
+    };
+    class.error(py, format!("{mistakes:#}"))
+}
+
+pub fn of_compile(py: Python<'_>, error: &CompileError) -> PyErr {
+    Class::Compile.error(py, format!("{error:#}"))
+}
+
+pub fn of_layout(py: Python<'_>, error: &LayoutError) -> PyErr {
+    Class::Shape.error(py, error.to_string())
+}
+
+/// An error of a call, whose places are those of the program that was compiled.
+pub fn of_call(py: Python<'_>, error: &CallError, places: &TextPlaces) -> PyErr {
+    match error {
+        CallError::Bind(BindError::Compile(error)) => of_compile(py, error),
+        CallError::Bind(error) => Class::of(error.code()).error(py, error.display_at(places).to_string()),
+        CallError::Run(RunError::Memory(error)) => of_memory(error),
+        CallError::Run(error) => Class::of(error.code()).error(py, error.display_at(places).to_string()),
+    }
+}
+
+/// An error of a run over chunks.
+pub fn of_chunk(py: Python<'_>, error: &ChunkError, places: Option<&TextPlaces>) -> PyErr {
+    let text = places.map_or_else(|| error.to_string(), |places| error.display_at(places).to_string());
+    Class::of(error.code()).error(py, text)
+}
+
+fn of_memory(error: &OutOfMemory) -> PyErr {
+    PyMemoryError::new_err(error.to_string())
+}

@@ -1,0 +1,442 @@
+//! Python functions that are compiled: a kernel for each structure of arguments.
+
+use crate::error::Class;
+use crate::kernel::{Failure, Kernel, output_name};
+use crate::structure::{Call, Leaf, Size, Tree, rebuilt};
+use crate::trace::{Trace, Value, wrap};
+use broadloom::{CompileOptions, Threads};
+use pyo3::exceptions::{PyRuntimeError, PyTypeError};
+use pyo3::gc::{PyTraverseError, PyVisit};
+use pyo3::prelude::*;
+use pyo3::sync::MutexExt;
+use pyo3::types::{PyDict, PyTuple};
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// The most kernels that a function keeps; a new one replaces the least recently used.
+const CAPACITY: usize = 256;
+
+/// A Python function that runs as a kernel, which `jit` returns.
+///
+/// It has a kernel for each structure of its arguments: dtypes, ranks, the axes of size 1, and the values that are part of
+/// the program. Two threads that are the first to call it may both trace it; one of the kernels is kept.
+///
+/// >>> import broadloom as bl, numpy as np
+/// >>> f = bl.jit(lambda x: x * 2 + 1)
+/// >>> f(np.arange(10)).sum()
+/// np.int64(100)
+/// >>> f(np.arange(20)).sum()
+/// np.int64(400)
+/// >>> f.traces
+/// 1
+#[pyclass(frozen, dict, weakref, module = "broadloom._broadloom")]
+pub struct Function {
+    function: Py<PyAny>,
+    /// The names of the parameters by position.
+    parameters: Vec<String>,
+    /// The parameters whose values are part of the structure.
+    statics: Vec<String>,
+    /// Whether the function itself takes `out`.
+    takes_out: bool,
+    options: CompileOptions,
+    table: Mutex<Table>,
+    traces: AtomicU64,
+}
+
+/// The kernels of a function.
+#[derive(Default)]
+pub struct Table {
+    slots: HashMap<Box<[u64]>, Vec<Slot>>,
+    count: usize,
+    clock: u64,
+}
+
+struct Slot {
+    statics: Vec<Py<PyAny>>,
+    kernel: Option<Py<Kernel>>,
+    /// Kernels for given sizes, of a function that asks for the values of sizes.
+    concrete: HashMap<Vec<usize>, Py<Kernel>>,
+    used: u64,
+}
+
+/// What the table has for a call.
+struct Found {
+    statics: Vec<Py<PyAny>>,
+    kernel: Option<Py<Kernel>>,
+    /// Whether this call needs a kernel for its sizes.
+    is_concrete: bool,
+}
+
+impl Table {
+    /// The static values of the slots that may serve a call, and what a slot has for it: a kernel, and whether there can
+    /// only be one for its sizes.
+    fn find(
+        &mut self,
+        py: Python<'_>,
+        call: &Call<'_>,
+        position: usize,
+        sizes: Option<&[usize]>,
+    ) -> Option<Found> {
+        self.clock += 1;
+        let slot = self.slots.get_mut(&call.key[..])?.get_mut(position)?;
+        slot.used = self.clock;
+        let statics = slot.statics.iter().map(|object| object.clone_ref(py)).collect();
+        let concrete =
+            || slot.concrete.get(sizes.unwrap_or(&call.sizes())).map(|kernel| kernel.clone_ref(py));
+        let is_concrete = sizes.is_some() || slot.kernel.is_none();
+        let kernel = match &slot.kernel {
+            Some(kernel) if !is_concrete => Some(kernel.clone_ref(py)),
+            _ => concrete(),
+        };
+        Some(Found { statics, kernel, is_concrete })
+    }
+
+    /// Removes what was not used for the longest time, if there is too much. What is removed is dropped by the caller,
+    /// without the lock, because it may run code of Python's.
+    fn add(
+        &mut self,
+        call: &Call<'_>,
+        statics: Vec<Py<PyAny>>,
+        kernel: Py<Kernel>,
+        is_concrete: bool,
+    ) -> (Vec<Slot>, Option<Py<Kernel>>) {
+        let mut removed = Vec::new();
+        while self.count >= CAPACITY {
+            let oldest =
+                self.slots.iter().map(|(key, slots)| (slots.iter().map(|slot| slot.used).min(), key));
+            let Some(key) = oldest.min_by_key(|(used, _)| *used).map(|(_, key)| key.clone()) else { break };
+            let slots = self.slots.remove(&key).unwrap_or_default();
+            self.count -= slots.iter().map(Slot::kernels).sum::<usize>().min(self.count);
+            removed.extend(slots);
+        }
+        self.clock += 1;
+        let slots = self.slots.entry(call.key[..].into()).or_default();
+        let is_same = |slot: &Slot| {
+            slot.statics.len() == statics.len()
+                && slot.statics.iter().zip(&statics).all(|(own, other)| own.is(other))
+        };
+        let position = slots.iter().position(is_same);
+        let slot = match position {
+            Some(position) => &mut slots[position],
+            None => {
+                slots.push(Slot { statics, kernel: None, concrete: HashMap::new(), used: 0 });
+                let last = slots.len() - 1;
+                &mut slots[last]
+            }
+        };
+        slot.used = self.clock;
+        let before = match is_concrete {
+            true => slot.concrete.insert(call.sizes(), kernel),
+            false => slot.kernel.replace(kernel),
+        };
+        // Another thread made the same kernel at the same time.
+        self.count += usize::from(before.is_none());
+        (removed, before)
+    }
+}
+
+impl Slot {
+    fn kernels(&self) -> usize {
+        self.concrete.len() + usize::from(self.kernel.is_some())
+    }
+}
+
+/// Options for kernels on a number of threads.
+pub fn options(py: Python<'_>, threads: Option<usize>) -> PyResult<CompileOptions> {
+    let threads = match threads {
+        None => Threads::Global,
+        Some(0) => return Err(Class::Value.error(py, "kernels need at least one thread: write `threads=1`")),
+        Some(count) => Threads::count(count).map_err(|error| PyRuntimeError::new_err(error.to_string()))?,
+    };
+    Ok(CompileOptions { threads, ..CompileOptions::default() })
+}
+
+#[pymethods]
+impl Function {
+    #[new]
+    #[pyo3(signature = (function, parameters, statics, threads))]
+    fn new(
+        py: Python<'_>,
+        function: Py<PyAny>,
+        parameters: Vec<String>,
+        statics: Vec<String>,
+        threads: Option<usize>,
+    ) -> PyResult<Function> {
+        let options = options(py, threads)?;
+        let takes_out = parameters.iter().any(|name| name == "out");
+        let (table, traces) = (Mutex::default(), AtomicU64::new(0));
+        Ok(Function { function, parameters, statics, takes_out, options, table, traces })
+    }
+
+    #[pyo3(signature = (*args, **kwargs))]
+    fn __call__<'py>(
+        &self,
+        py: Python<'py>,
+        args: &Bound<'py, PyTuple>,
+        kwargs: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let mut call = self.call(args, kwargs)?;
+        if call.is_lazy {
+            return self.function.bind(py).call(args, kwargs);
+        }
+        let out = match kwargs {
+            Some(kwargs) if !self.takes_out => kwargs.get_item("out")?.filter(|out| !out.is_none()),
+            _ => None,
+        };
+        let kernel = self.kernel_for(py, &mut call, args, kwargs, false)?;
+        let error = match kernel.get().run(py, &call.leaves, out.as_ref()) {
+            Ok(results) => return Ok(results),
+            Err(Failure::Raised(error)) => return Err(error),
+            Err(Failure::Sizes(error)) => error,
+        };
+        // These sizes break a condition of the kernel for all sizes. One for just these sizes may have a result, as a slice
+        // that ends behind its axis has; otherwise the message names them.
+        let kernel = self.kernel_for(py, &mut call, args, kwargs, true)?;
+        kernel.get().run(py, &call.leaves, out.as_ref()).map_err(|failure| match failure {
+            Failure::Raised(error) => error,
+            Failure::Sizes(_) => kernel.get().explain(py, &error),
+        })
+    }
+
+    fn __get__<'py>(
+        slf: &Bound<'py, Self>,
+        instance: &Bound<'py, PyAny>,
+        _owner: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        if instance.is_none() {
+            return Ok(slf.clone().into_any());
+        }
+        slf.py().import("types")?.getattr("MethodType")?.call1((slf, instance))
+    }
+
+    /// The kernel that a call with these arguments runs.
+    ///
+    /// >>> import broadloom as bl, numpy as np
+    /// >>> bl.jit(lambda x: x * 2.5).kernel(np.ones(70, np.float32))
+    /// Kernel(x: f32[size_0] -> out0: f32[size_0])
+    #[pyo3(signature = (*args, **kwargs))]
+    fn kernel<'py>(
+        &self,
+        py: Python<'py>,
+        args: &Bound<'py, PyTuple>,
+        kwargs: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, Kernel>> {
+        let mut call = self.call(args, kwargs)?;
+        self.kernel_for(py, &mut call, args, kwargs, false)
+    }
+
+    /// Itself, as functions of Python's: by its name when it is pickled.
+    fn __reduce__(slf: &Bound<'_, Self>) -> PyResult<Py<PyAny>> {
+        slf.getattr("__qualname__").map(Bound::unbind)
+    }
+
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        visit.call(&self.function)?;
+        // Another thread that is just using the table keeps everything alive.
+        if let Ok(table) = self.table.try_lock() {
+            for slot in table.slots.values().flatten() {
+                slot.statics.iter().try_for_each(|object| visit.call(object))?;
+                slot.kernel.iter().chain(slot.concrete.values()).try_for_each(|kernel| visit.call(kernel))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn __clear__(&self) {
+        let table = self.table.try_lock().map(|mut table| std::mem::take(&mut *table));
+        drop(table);
+    }
+
+    /// How often the function was traced.
+    #[getter]
+    fn traces(&self) -> u64 {
+        self.traces.load(Ordering::Relaxed)
+    }
+}
+
+impl Function {
+    fn call<'py>(
+        &self,
+        args: &Bound<'py, PyTuple>,
+        kwargs: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Call<'py>> {
+        let mut call = Call::default();
+        for (position, argument) in args.iter_borrowed().enumerate() {
+            match self.parameters.get(position) {
+                Some(name) if self.is_static(name) => call.add_static(&argument)?,
+                _ => call.add(&argument, 0)?,
+            }
+        }
+        for (name, argument) in kwargs.into_iter().flatten() {
+            let text: &str = &name.extract::<String>()?;
+            if text == "out" && !self.takes_out {
+                continue;
+            }
+            call.add_static(&name)?;
+            if self.is_static(text) {
+                call.add_static(&argument)?;
+            } else {
+                call.add(&argument, 0)?;
+            }
+        }
+        call.close();
+        Ok(call)
+    }
+
+    fn is_static(&self, name: &str) -> bool {
+        self.statics.iter().any(|other| other == name)
+    }
+
+    fn table<'t>(&'t self, py: Python<'_>) -> MutexGuard<'t, Table> {
+        self.table.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn kernel_for<'py>(
+        &self,
+        py: Python<'py>,
+        call: &mut Call<'py>,
+        args: &Bound<'py, PyTuple>,
+        kwargs: Option<&Bound<'py, PyDict>>,
+        mut is_concrete: bool,
+    ) -> PyResult<Bound<'py, Kernel>> {
+        let sizes = is_concrete.then(|| call.sizes());
+        let mut statics = None;
+        for position in 0.. {
+            let found = self.table(py).find(py, call, position, sizes.as_deref());
+            let Some(found) = found else { break };
+            // Comparing static values runs code of Python's, so the lock is not held.
+            if !call.has_statics(&found.statics)? {
+                continue;
+            }
+            if let Some(kernel) = found.kernel {
+                return Ok(kernel.into_bound(py));
+            }
+            is_concrete = found.is_concrete;
+            statics = Some(found.statics);
+            break;
+        }
+        let statics =
+            statics.unwrap_or_else(|| call.statics.iter().map(|object| object.clone().unbind()).collect());
+        let general = if is_concrete { None } else { self.make_general(py, call, args, kwargs)? };
+        let (kernel, is_concrete) = match general {
+            Some(kernel) => (kernel, false),
+            None => (self.make(py, call, args, kwargs, true)?, true),
+        };
+        let kernel = Bound::new(py, kernel)?;
+        let removed = self.table(py).add(call, statics, kernel.clone().unbind(), is_concrete);
+        drop(removed);
+        Ok(kernel)
+    }
+
+    /// The kernel for all sizes; nothing if the function has to be traced with the sizes of this call.
+    fn make_general<'py>(
+        &self,
+        py: Python<'py>,
+        call: &mut Call<'py>,
+        args: &Bound<'py, PyTuple>,
+        kwargs: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Option<Kernel>> {
+        match self.make(py, call, args, kwargs, false) {
+            Ok(kernel) => Ok(Some(kernel)),
+            Err(error) if Class::is_any(py, &error)? => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Traces the function and compiles what it did.
+    fn make<'py>(
+        &self,
+        py: Python<'py>,
+        call: &mut Call<'py>,
+        args: &Bound<'py, PyTuple>,
+        kwargs: Option<&Bound<'py, PyDict>>,
+        is_concrete: bool,
+    ) -> PyResult<Kernel> {
+        let name: String =
+            self.function.bind(py).getattr("__name__").and_then(|name| name.extract()).unwrap_or_default();
+        let trace = Bound::new(py, Trace::of_function(&name))?;
+        self.traces.fetch_add(1, Ordering::Relaxed);
+        let sizes = call.declared(is_concrete);
+        let mut names = Vec::new();
+        let leaves = &call.leaves;
+        let mut replace = |path: &str| -> PyResult<Bound<'py, PyAny>> {
+            let number = names.len();
+            let (Some(leaf), Some(sizes)) = (leaves.get(number), sizes.get(number)) else {
+                return Err(PyRuntimeError::new_err("the arguments changed while the function was traced"));
+            };
+            let name = trace.get().fresh(py, Some(path));
+            match leaf {
+                Leaf::Number(_) => trace.get().number(py, &name)?,
+                Leaf::Array(array) => {
+                    let sizes: Vec<String> = sizes.iter().map(|size| size_text(*size)).collect();
+                    trace.get().input(py, &name, array.dtype, &sizes)?;
+                }
+            }
+            names.push(name.clone());
+            wrap(&trace, &name)
+        };
+        let mut lazy_args = Vec::with_capacity(args.len());
+        for (position, argument) in args.iter().enumerate() {
+            let name = self.parameters.get(position).map_or("x", String::as_str);
+            lazy_args.push(match self.is_static(name) {
+                true => argument,
+                false => rebuilt(&argument, name, &mut replace)?,
+            });
+        }
+        let lazy_kwargs = PyDict::new(py);
+        for (key, argument) in kwargs.into_iter().flatten() {
+            let name: String = key.extract()?;
+            if name == "out" && !self.takes_out {
+                continue;
+            }
+            let argument =
+                if self.is_static(&name) { argument } else { rebuilt(&argument, &name, &mut replace)? };
+            lazy_kwargs.set_item(key, argument)?;
+        }
+        let returned = self.function.bind(py).call(PyTuple::new(py, lazy_args)?, Some(&lazy_kwargs))?;
+        let mut outputs = 0;
+        let results = Tree::of(&returned, 0, &mut |object| {
+            let Some(text) = output_text(&trace, object)? else { return Ok(None) };
+            trace.get().run(py, &format!("output {} = {text}", output_name(outputs)))?;
+            outputs += 1;
+            Ok(Some(outputs - 1))
+        })?;
+        if outputs == 0 {
+            trace.get().close(py);
+            return Ok(Kernel::constant(results));
+        }
+        Kernel::compile(py, trace.get().finish(py)?, &names, results, &self.options)
+    }
+}
+
+/// The name of a result that is an array; nothing for what is returned as it is.
+fn output_text(trace: &Bound<'_, Trace>, object: &Bound<'_, PyAny>) -> PyResult<Option<String>> {
+    let py = trace.py();
+    if let Ok(value) = object.cast::<Value>() {
+        if object.hasattr("_is_size")? {
+            let text = "a size is returned, which is not known while the function is traced: return the array, and take its shape";
+            return Err(Class::Tracing.error(py, text));
+        }
+        return Ok(Some(value.get().name_in(trace)?.to_owned()));
+    }
+    if object.is_instance_of::<numpy::PyUntypedArray>() {
+        return Ok(Some(trace.get().captured(py, object)?));
+    }
+    if object.hasattr("__next__")? || object.hasattr("__await__")? {
+        let text = format!(
+            "a {} is returned: return arrays, or tuples, lists and dicts of them",
+            object.get_type().name()?
+        );
+        return Err(PyTypeError::new_err(text));
+    }
+    Ok(None)
+}
+
+/// The name of a symbol by its number, which no parameter should have: the name of an input hides that of a symbol.
+pub fn size_text(size: Size) -> String {
+    match size {
+        Size::Constant(size) => size.to_string(),
+        Size::Symbol(number) => format!("size_{number}"),
+    }
+}

@@ -1,0 +1,38 @@
+//! The Python package's extension module: NumPy arrays in, lazy arrays through the text language's graph builder, NumPy
+//! arrays out.
+//!
+//! ```text
+//! call ──flatten──▶ leaves ──structure──▶ kernels ──hit──▶ bind and run, without the GIL ──▶ NumPy arrays
+//!                                            └──miss──▶ the Python function, on lazy arrays ──▶ text ──▶ graph ──▶ kernel
+//! ```
+//!
+//! Lazy arrays are names in a growing program of `broadloom-text` ([`broadloom_text::Session`]): what a function is
+//! called, what it takes and what it means is said there and nowhere else.
+#![deny(unsafe_code)]
+
+mod array;
+mod chunks;
+mod dtype;
+mod error;
+mod function;
+mod kernel;
+mod program;
+mod structure;
+mod trace;
+
+use pyo3::prelude::*;
+
+/// The compiled part of Broadloom.
+#[pymodule(gil_used = false)]
+mod _broadloom {
+    #[pymodule_export]
+    use super::chunks::{Chunks, Run};
+    #[pymodule_export]
+    use super::function::Function;
+    #[pymodule_export]
+    use super::kernel::Kernel;
+    #[pymodule_export]
+    use super::program::Program;
+    #[pymodule_export]
+    use super::trace::{Trace, Value};
+}

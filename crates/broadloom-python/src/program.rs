@@ -1,0 +1,347 @@
+//! Programs in the text language, on arrays by name.
+
+use crate::error::{Class, of_mistakes};
+use crate::function::{options, size_text};
+use crate::kernel::{Failure, Kernel};
+use crate::structure::{Call, Leaf, Tree};
+use crate::trace::Trace;
+use broadloom::CompileOptions;
+use pyo3::prelude::*;
+use pyo3::sync::MutexExt;
+use pyo3::types::{PyBool, PyDict, PyInt, PyMapping, PyString};
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
+/// The most kernels that a program keeps.
+const CAPACITY: usize = 64;
+
+/// A program in the text language, which keeps its kernels. It can be copied, pickled and compared.
+///
+/// >>> import broadloom as bl, numpy as np
+/// >>> program = bl.Program("sqrt(x*x + y*y)")
+/// >>> program.inputs
+/// ['x', 'y']
+/// >>> program(x=np.array([3.0]), y=np.array([4.0]))
+/// array([5.])
+#[pyclass(frozen, weakref, module = "broadloom._broadloom")]
+pub struct Program {
+    text: String,
+    threads: Option<usize>,
+    options: CompileOptions,
+    /// The names of the inputs that the program declares.
+    declared: Vec<String>,
+    /// The names that are read and not declared.
+    needed: Vec<String>,
+    /// The names that are constants unless they are given.
+    constants: Vec<String>,
+    kernels: Mutex<HashMap<Key, Py<Kernel>>>,
+}
+
+/// The names of the arrays, their structure, and their sizes if the kernel is for them alone.
+type Key = (Vec<Declared>, Vec<u64>, Option<Vec<usize>>);
+
+/// What a call gives a program.
+struct Given<'py> {
+    /// The names that the program does not declare, in the order of the leaves of `call`.
+    names: Vec<Declared>,
+    call: Call<'py>,
+    /// The arrays of the inputs that the program declares.
+    declared: Vec<Option<Bound<'py, PyAny>>>,
+}
+
+/// What a program is given for a name that it does not declare.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct Declared {
+    name: String,
+    /// What is known now, as a text; nothing for arrays and floats.
+    value: Option<String>,
+}
+
+#[pymethods]
+impl Program {
+    #[new]
+    #[pyo3(signature = (text, *, threads=None))]
+    fn new(py: Python<'_>, text: String, threads: Option<usize>) -> PyResult<Program> {
+        let parsed = broadloom_text::Program::parse("program", &text)
+            .and_then(|program| program.check_syntax().map(|()| program))
+            .map_err(|error| of_mistakes(py, &error))?;
+        let own = |names: Vec<&str>| names.into_iter().map(str::to_owned).collect();
+        let (needed, constants) = (own(parsed.missing_inputs()), own(parsed.constants()));
+        let declared = own(parsed.declared_inputs());
+        let options = options(py, threads)?;
+        Ok(Program { text, threads, options, declared, needed, constants, kernels: Mutex::default() })
+    }
+
+    /// Runs the program on arrays by name.
+    #[pyo3(signature = (arrays=None, /, *, out=None, **named))]
+    fn __call__<'py>(
+        &self,
+        py: Python<'py>,
+        arrays: Option<&Bound<'py, PyMapping>>,
+        out: Option<&Bound<'py, PyAny>>,
+        named: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let mut given = self.given(py, arrays, named)?;
+        let kernel = self.kernel_for(py, &given.names, &mut given.call, false)?;
+        self.add_declared(py, kernel.get(), &mut given)?;
+        let error = match kernel.get().run(py, &given.call.leaves, out) {
+            Ok(results) => return Ok(results),
+            Err(Failure::Raised(error)) => return Err(error),
+            Err(Failure::Sizes(error)) => error,
+        };
+        if given.names.is_empty() {
+            return Err(kernel.get().explain(py, &error));
+        }
+        // As in a traced function: these sizes may need a kernel of their own.
+        given.call.leaves.truncate(given.call.leaves.len() - self.declared.len());
+        let kernel = self.kernel_for(py, &given.names, &mut given.call, true)?;
+        self.add_declared(py, kernel.get(), &mut given)?;
+        kernel.get().run(py, &given.call.leaves, out).map_err(|failure| match failure {
+            Failure::Raised(error) => error,
+            Failure::Sizes(_) => kernel.get().explain(py, &error),
+        })
+    }
+
+    /// The kernel that a call with these arrays runs.
+    #[pyo3(signature = (arrays=None, /, **named))]
+    fn compile<'py>(
+        &self,
+        py: Python<'py>,
+        arrays: Option<&Bound<'py, PyMapping>>,
+        named: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, Kernel>> {
+        let mut given = self.given(py, arrays, named)?;
+        self.kernel_for(py, &given.names, &mut given.call, false)
+    }
+
+    /// What the compiler makes of the program for these arrays.
+    #[pyo3(signature = (arrays=None, /, **named))]
+    fn explain(
+        &self,
+        py: Python<'_>,
+        arrays: Option<&Bound<'_, PyMapping>>,
+        named: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<String> {
+        Ok(self.compile(py, arrays, named)?.get().explanation(py))
+    }
+
+    /// The types of the inputs and of the results for these arrays, one a line.
+    #[pyo3(signature = (arrays=None, /, **named))]
+    fn shapes(
+        &self,
+        py: Python<'_>,
+        arrays: Option<&Bound<'_, PyMapping>>,
+        named: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<String> {
+        Ok(self.compile(py, arrays, named)?.get().shapes())
+    }
+
+    /// The names of the arrays that the program reads.
+    #[getter]
+    fn inputs(&self) -> Vec<String> {
+        self.needed.iter().chain(&self.declared).cloned().collect()
+    }
+
+    /// The program as it was written.
+    #[getter]
+    fn text(&self) -> &str {
+        &self.text
+    }
+
+    fn __repr__(&self) -> String {
+        format!("Program({:?})", self.text)
+    }
+
+    fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
+        other.cast::<Program>().is_ok_and(|other| {
+            let other = other.get();
+            self.text == other.text && self.threads == other.threads
+        })
+    }
+
+    fn __hash__(&self) -> u64 {
+        use std::hash::{DefaultHasher, Hash, Hasher};
+        let mut hasher = DefaultHasher::new();
+        self.text.hash(&mut hasher);
+        hasher.finish()
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (String, Option<usize>))> {
+        let make = slf.py().import("broadloom._api")?.getattr("_program")?;
+        Ok((make, (slf.get().text.clone(), slf.get().threads)))
+    }
+}
+
+impl Program {
+    /// What is given for the names that the program reads.
+    fn given<'py>(
+        &self,
+        py: Python<'py>,
+        arrays: Option<&Bound<'py, PyMapping>>,
+        named: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Given<'py>> {
+        let find = |name: &str| -> PyResult<Option<Bound<'py, PyAny>>> {
+            if let Some(named) = named
+                && let Some(array) = named.get_item(name)?
+            {
+                return Ok(Some(array));
+            }
+            match arrays {
+                Some(arrays) if arrays.contains(name)? => arrays.get_item(name).map(Some),
+                _ => Ok(None),
+            }
+        };
+        let mut given = Given { names: Vec::new(), call: Call::default(), declared: Vec::new() };
+        for name in &self.needed {
+            let Some(array) = find(name)? else { return Err(missing(py, name)) };
+            given.names.push(self.add(&mut given.call, name, &array)?);
+        }
+        for name in &self.constants {
+            if let Some(array) = find(name)? {
+                given.names.push(self.add(&mut given.call, name, &array)?);
+            }
+        }
+        for name in &self.declared {
+            given.declared.push(find(name)?);
+        }
+        let reads: Vec<&String> = self.needed.iter().chain(&self.declared).chain(&self.constants).collect();
+        for name in named.into_iter().flat_map(|named| named.keys()) {
+            let name: String = name.extract()?;
+            if !reads.contains(&&name) {
+                let text = match &reads[..] {
+                    [] => format!("the program does not read `{name}`: it reads nothing"),
+                    reads => {
+                        let reads: Vec<&str> = reads.iter().map(|name| name.as_str()).collect();
+                        format!("the program does not read `{name}`; it reads {}", reads.join(", "))
+                    }
+                };
+                return Err(Class::Value.error(py, text));
+            }
+        }
+        given.call.close();
+        Ok(given)
+    }
+
+    /// Adds the arrays of the inputs that the program declares, which follow the others.
+    fn add_declared<'py>(&self, py: Python<'py>, kernel: &Kernel, given: &mut Given<'py>) -> PyResult<()> {
+        for (name, array) in self.declared.iter().zip(&given.declared) {
+            let array = array.as_ref().ok_or_else(|| missing(py, name))?;
+            given.call.leaves.push(kernel.leaf(py, name, array)?);
+        }
+        Ok(())
+    }
+
+    /// Adds what is given for a name, and returns what the program calls it: an integer or a truth value is a number of
+    /// the program, as if it were written there.
+    fn add<'py>(&self, call: &mut Call<'py>, name: &str, given: &Bound<'py, PyAny>) -> PyResult<Declared> {
+        let name = name.to_owned();
+        if let Ok(value) = given.cast_exact::<PyBool>() {
+            let text = if value.is_true() { "True" } else { "False" };
+            return Ok(Declared { name, value: Some(text.to_owned()) });
+        }
+        if given.is_exact_instance_of::<PyInt>() {
+            return Ok(Declared { name, value: Some(given.str()?.to_string()) });
+        }
+        let leaves = call.leaves.len();
+        call.add(given, 0)?;
+        if call.leaves.len() == leaves + 1 && call.statics.is_empty() {
+            return Ok(Declared { name, value: None });
+        }
+        let text = format!("`{name}` is neither an array nor a number: pass `np.asarray({name})`");
+        Err(Class::DType.error(given.py(), text))
+    }
+
+    fn kernel_for<'py>(
+        &self,
+        py: Python<'py>,
+        names: &[Declared],
+        call: &mut Call<'py>,
+        is_concrete: bool,
+    ) -> PyResult<Bound<'py, Kernel>> {
+        let mut key: Key = (names.to_vec(), call.key.to_vec(), is_concrete.then(|| call.sizes()));
+        let find = |key: &Key| -> Option<Bound<'py, Kernel>> {
+            let kernels = self.kernels.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
+            kernels.get(key).map(|kernel| kernel.bind(py).clone())
+        };
+        if let Some(kernel) = find(&key) {
+            return Ok(kernel);
+        }
+        let kernel = match self.make(py, names, call, is_concrete) {
+            Ok(kernel) => kernel,
+            Err(error) if !is_concrete && Class::is_any(py, &error)? => {
+                key.2 = Some(call.sizes());
+                if let Some(kernel) = find(&key) {
+                    return Ok(kernel);
+                }
+                self.make(py, names, call, true)?
+            }
+            Err(error) => return Err(error),
+        };
+        let kernel = Bound::new(py, kernel)?;
+        let mut removed = HashMap::new();
+        {
+            let mut kernels = self.kernels.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
+            if kernels.len() >= CAPACITY {
+                removed = std::mem::take(&mut *kernels);
+            }
+            kernels.insert(key, kernel.clone().unbind());
+        }
+        drop(removed);
+        Ok(kernel)
+    }
+
+    /// Resolves the program for these inputs and compiles it.
+    fn make<'py>(
+        &self,
+        py: Python<'py>,
+        names: &[Declared],
+        call: &mut Call<'py>,
+        is_concrete: bool,
+    ) -> PyResult<Kernel> {
+        let trace = Trace::of_text("program");
+        let sizes = call.declared(is_concrete);
+        let mut leaves = call.leaves.iter().zip(&sizes);
+        let mut inputs = Vec::new();
+        for Declared { name, value } in names {
+            if let Some(value) = value {
+                trace.run(py, &format!("let {} = {value}", quoted(name)))?;
+                continue;
+            }
+            match leaves.next() {
+                Some((Leaf::Array(array), sizes)) => {
+                    let sizes: Vec<String> = sizes.iter().map(|size| size_text(*size)).collect();
+                    trace.input(py, &quoted(name), array.dtype, &sizes)?;
+                }
+                Some((Leaf::Number(_), _)) => trace.number(py, name)?,
+                None => {}
+            }
+            inputs.push(name.clone());
+        }
+        inputs.extend(self.declared.iter().cloned());
+        trace.begin(py)?;
+        trace.run(py, &self.text)?;
+        let traced = trace.finish(py)?;
+        let outputs = traced.resolved.graph.results();
+        let results = match outputs {
+            [_] => Tree::Output(0),
+            several => {
+                let named = several.iter().enumerate().map(|(number, output)| {
+                    let name = PyString::new(py, &output.name).into_any().unbind();
+                    (name, Tree::Output(number))
+                });
+                Tree::Dict(named.collect())
+            }
+        };
+        Kernel::compile(py, traced, &inputs, results, &self.options)
+    }
+}
+
+fn missing(py: Python<'_>, name: &str) -> PyErr {
+    Class::Value.error(py, format!("the program reads `{name}`, which is not given: write `{name}=..`"))
+}
+
+/// A name as it is declared; one that is no identifier, in quotes.
+fn quoted(name: &str) -> String {
+    let is_identifier = name.chars().all(|letter| letter == '_' || letter.is_alphanumeric());
+    if is_identifier { name.to_owned() } else { format!("\"{name}\"") }
+}

@@ -1,0 +1,347 @@
+//! What a call is made of: arrays and numbers in containers, and everything else, by which kernels are found again.
+
+use crate::array::Operand;
+use crate::error::Class;
+use crate::trace::Value;
+use pyo3::gc::{PyTraverseError, PyVisit};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyFloat, PyList, PyTuple};
+use smallvec::SmallVec;
+
+/// Most containers within each other.
+const MAX_NESTING: usize = 32;
+/// Trailing sizes up to this one are numbers, as in `broadloom::eval`.
+const SMALL: usize = 8;
+
+/// What may change from call to call without a kernel of its own.
+pub enum Leaf<'py> {
+    Array(Operand<'py>),
+    /// A Python float, which takes the dtype of what it meets.
+    Number(f64),
+}
+
+/// The size of an axis when a function is traced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Size {
+    Constant(usize),
+    /// A symbol by its number.
+    Symbol(usize),
+}
+
+const TUPLE: u64 = 1;
+const LIST: u64 = 2;
+const DICT: u64 = 3;
+const STATIC: u64 = 4;
+const NUMBER: u64 = 5;
+const ARRAY: u64 = 6;
+
+/// The arguments of a call.
+#[derive(Default)]
+pub struct Call<'py> {
+    pub leaves: SmallVec<[Leaf<'py>; 4]>,
+    /// The structure in words, which are equal if one kernel serves both calls and the static values are equal.
+    pub key: SmallVec<[u64; 24]>,
+    pub statics: SmallVec<[Bound<'py, PyAny>; 2]>,
+    /// Whether there are lazy arrays among the arguments.
+    pub is_lazy: bool,
+    /// The sizes that have symbols, by their number.
+    known: SmallVec<[usize; 8]>,
+    /// The sizes that are numbers, as bits: 1 and short trailing sizes.
+    constants: u64,
+}
+
+impl<'py> Call<'py> {
+    /// Adds an argument.
+    ///
+    /// # Errors
+    /// Returns an error for arrays that are not supported, for static values that cannot be compared, and for containers
+    /// that are nested too deeply.
+    pub fn add(&mut self, object: &Bound<'py, PyAny>, depth: usize) -> PyResult<()> {
+        if object.is_exact_instance_of::<PyFloat>() {
+            self.key.push(NUMBER);
+            self.leaves.push(Leaf::Number(object.extract()?));
+            return Ok(());
+        }
+        if let Some(array) = Operand::of_exact(object)? {
+            self.add_array(array);
+            return Ok(());
+        }
+        if depth == MAX_NESTING {
+            let text = "the arguments are nested too deeply: pass arrays, or containers of them";
+            return Err(Class::Value.error(object.py(), text));
+        }
+        if let Ok(items) = object.cast_exact::<PyTuple>() {
+            self.key.extend([TUPLE, items.len() as u64]);
+            return items.iter().try_for_each(|item| self.add(&item, depth + 1));
+        }
+        if let Ok(items) = object.cast_exact::<PyList>() {
+            self.key.extend([LIST, items.len() as u64]);
+            return items.iter().try_for_each(|item| self.add(&item, depth + 1));
+        }
+        if let Ok(items) = object.cast_exact::<PyDict>() {
+            self.key.extend([DICT, items.len() as u64]);
+            for (key, item) in items {
+                self.add_static(&key)?;
+                self.add(&item, depth + 1)?;
+            }
+            return Ok(());
+        }
+        if object.is_instance_of::<Value>() {
+            self.is_lazy = true;
+            return Ok(());
+        }
+        match Operand::of(object)? {
+            Some(array) => {
+                self.add_array(array);
+                Ok(())
+            }
+            None => self.add_static(object),
+        }
+    }
+
+    /// Adds a value that is part of the structure.
+    ///
+    /// # Errors
+    /// Returns an error if the value cannot be hashed.
+    pub fn add_static(&mut self, object: &Bound<'py, PyAny>) -> PyResult<()> {
+        let hash = object.hash().map_err(|error| {
+            let text = format!(
+                "an argument that is neither an array nor a number becomes a part of the kernel and has to be hashable: {error}"
+            );
+            Class::DType.error(object.py(), text)
+        })?;
+        self.key.extend([STATIC, object.get_type_ptr() as u64, hash as u64]);
+        self.statics.push(object.clone());
+        Ok(())
+    }
+
+    fn add_array(&mut self, array: Operand<'py>) {
+        self.key.push(ARRAY | (array.dtype as u64) << 8 | (array.shape.len() as u64) << 16);
+        if let Some(size @ 1..=SMALL) = array.shape.last().copied() {
+            self.constants |= 1 << size;
+        }
+        self.leaves.push(Leaf::Array(array));
+    }
+
+    /// Ends the arguments: which sizes are numbers is known only when all arrays are.
+    pub fn close(&mut self) {
+        for size in self.declared(false).into_iter().flatten() {
+            self.key.push(match size {
+                Size::Constant(size) => (size as u64) << 1 | 1,
+                Size::Symbol(number) => (number as u64) << 1,
+            });
+        }
+    }
+
+    /// 1 and what some array has as a short trailing size are numbers, so that `points @ weights` with arrays `[n, 3]` and
+    /// `[3, 3]` multiplies 3 by 3; equal sizes share a symbol.
+    fn size(&mut self, size: usize) -> Size {
+        if size == 1 || size <= SMALL && self.constants >> size & 1 == 1 {
+            return Size::Constant(size);
+        }
+        let known = self.known.iter().position(|known| *known == size);
+        Size::Symbol(known.unwrap_or_else(|| {
+            self.known.push(size);
+            self.known.len() - 1
+        }))
+    }
+
+    /// The sizes of all arrays, by leaf, as a trace declares them.
+    pub fn declared(&mut self, is_concrete: bool) -> SmallVec<[SmallVec<[Size; 4]>; 4]> {
+        let leaves = std::mem::take(&mut self.leaves);
+        let sizes = leaves.iter().map(|leaf| match leaf {
+            Leaf::Number(_) => SmallVec::new(),
+            Leaf::Array(array) if is_concrete => {
+                array.shape.iter().map(|size| Size::Constant(*size)).collect()
+            }
+            Leaf::Array(array) => array.shape.iter().map(|size| self.size(*size)).collect(),
+        });
+        let sizes = sizes.collect();
+        self.leaves = leaves;
+        sizes
+    }
+
+    /// All sizes, by which kernels for these sizes alone are found.
+    pub fn sizes(&self) -> Vec<usize> {
+        let of = |leaf: &Leaf<'py>| match leaf {
+            Leaf::Array(array) => array.shape.to_vec(),
+            Leaf::Number(_) => Vec::new(),
+        };
+        self.leaves.iter().flat_map(of).collect()
+    }
+
+    /// Whether the static values are equal to those of another call with the same key.
+    pub fn has_statics(&self, others: &[Py<PyAny>]) -> PyResult<bool> {
+        for (own, other) in self.statics.iter().zip(others) {
+            if !own.is(other) && !own.eq(other)? {
+                return Ok(false);
+            }
+        }
+        Ok(self.statics.len() == others.len())
+    }
+}
+
+/// An argument again, with its leaves replaced in the order in which [`Call::add`] found them. `path` says where a leaf
+/// stands, as a name.
+pub fn rebuilt<'py>(
+    object: &Bound<'py, PyAny>,
+    path: &str,
+    replace: &mut dyn FnMut(&str) -> PyResult<Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let py = object.py();
+    if object.is_exact_instance_of::<PyFloat>() {
+        return replace(path);
+    }
+    if object.is_exact_instance_of::<PyTuple>() || object.is_exact_instance_of::<PyList>() {
+        let mut items = Vec::new();
+        for (position, item) in object.try_iter()?.enumerate() {
+            items.push(rebuilt(&item?, &format!("{path}_{position}"), replace)?);
+        }
+        return Ok(match object.is_exact_instance_of::<PyTuple>() {
+            true => PyTuple::new(py, items)?.into_any(),
+            false => PyList::new(py, items)?.into_any(),
+        });
+    }
+    if let Ok(items) = object.cast_exact::<PyDict>() {
+        let made = PyDict::new(py);
+        for (key, item) in items {
+            made.set_item(&key, rebuilt(&item, &format!("{path}_{key}"), replace)?)?;
+        }
+        return Ok(made.into_any());
+    }
+    match Operand::of(object)? {
+        Some(_) => replace(path),
+        None => Ok(object.clone()),
+    }
+}
+
+/// The results of a function: where arrays stand among what it returned.
+pub enum Tree {
+    /// An output, by its number.
+    Output(usize),
+    Static(Py<PyAny>),
+    Tuple(Vec<Tree>),
+    List(Vec<Tree>),
+    Dict(Vec<(Py<PyAny>, Tree)>),
+    /// A named tuple, by its class.
+    Named(Py<PyAny>, Vec<Tree>),
+}
+
+impl Tree {
+    /// Reads what a function returned; `output` adds an output and returns its number, for what is or becomes an array.
+    ///
+    /// # Errors
+    /// Returns an error for containers that are nested too deeply.
+    pub fn of<'py>(
+        object: &Bound<'py, PyAny>,
+        depth: usize,
+        output: &mut dyn FnMut(&Bound<'py, PyAny>) -> PyResult<Option<usize>>,
+    ) -> PyResult<Tree> {
+        if depth == MAX_NESTING {
+            let text = "the results are nested too deeply: return arrays, or containers of them";
+            return Err(Class::Value.error(object.py(), text));
+        }
+        let all = |output: &mut dyn FnMut(&Bound<'py, PyAny>) -> PyResult<Option<usize>>| {
+            object
+                .try_iter()?
+                .map(|item| Tree::of(&item?, depth + 1, output))
+                .collect::<PyResult<Vec<Tree>>>()
+        };
+        if object.is_exact_instance_of::<PyTuple>() {
+            return Ok(Tree::Tuple(all(output)?));
+        }
+        if object.is_exact_instance_of::<PyList>() {
+            return Ok(Tree::List(all(output)?));
+        }
+        if object.is_instance_of::<PyTuple>() && object.hasattr("_make")? {
+            return Ok(Tree::Named(object.get_type().into_any().unbind(), all(output)?));
+        }
+        if let Ok(items) = object.cast_exact::<PyDict>() {
+            let items =
+                items.iter().map(|(key, item)| Ok((key.unbind(), Tree::of(&item, depth + 1, output)?)));
+            return items.collect::<PyResult<_>>().map(Tree::Dict);
+        }
+        Ok(match output(object)? {
+            Some(number) => Tree::Output(number),
+            None => Tree::Static(object.clone().unbind()),
+        })
+    }
+
+    /// Shows the collector of Python's what the tree refers to.
+    pub fn visit(&self, visit: &PyVisit<'_>) -> Result<(), PyTraverseError> {
+        match self {
+            Tree::Output(_) => Ok(()),
+            Tree::Static(object) => visit.call(object),
+            Tree::Tuple(items) | Tree::List(items) => items.iter().try_for_each(|item| item.visit(visit)),
+            Tree::Named(class, items) => {
+                visit.call(class)?;
+                items.iter().try_for_each(|item| item.visit(visit))
+            }
+            Tree::Dict(items) => items.iter().try_for_each(|(key, item)| {
+                visit.call(key)?;
+                item.visit(visit)
+            }),
+        }
+    }
+
+    /// Whether another tree has its outputs in the same places of the same containers.
+    pub fn is_like(&self, py: Python<'_>, other: &Tree) -> PyResult<bool> {
+        let all = |items: &[Tree], others: &[Tree]| -> PyResult<bool> {
+            for (item, other) in items.iter().zip(others) {
+                if !item.is_like(py, other)? {
+                    return Ok(false);
+                }
+            }
+            Ok(items.len() == others.len())
+        };
+        match (self, other) {
+            (Tree::Output(number), Tree::Output(other)) => Ok(number == other),
+            (
+                Tree::Tuple(items) | Tree::List(items) | Tree::Named(_, items),
+                Tree::Tuple(others) | Tree::List(others),
+            ) => all(items, others),
+            (Tree::Named(_, items), Tree::Named(_, others)) => all(items, others),
+            (Tree::Dict(items), Tree::Dict(others)) => {
+                for ((key, item), (other_key, other)) in items.iter().zip(others) {
+                    if !key.bind(py).eq(other_key)? || !item.is_like(py, other)? {
+                        return Ok(false);
+                    }
+                }
+                Ok(items.len() == others.len())
+            }
+            _ => Ok(false),
+        }
+    }
+
+    /// The results of one call; `output` returns each array.
+    pub fn filled<'py>(
+        &self,
+        py: Python<'py>,
+        output: &mut dyn FnMut(usize) -> PyResult<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        match self {
+            Tree::Output(number) => output(*number),
+            Tree::Static(object) => Ok(object.bind(py).clone()),
+            Tree::Tuple(items) => Ok(PyTuple::new(py, filled(py, items, output)?)?.into_any()),
+            Tree::List(items) => Ok(PyList::new(py, filled(py, items, output)?)?.into_any()),
+            Tree::Named(class, items) => {
+                class.bind(py).call_method1("_make", (PyTuple::new(py, filled(py, items, output)?)?,))
+            }
+            Tree::Dict(items) => {
+                let made = PyDict::new(py);
+                for (key, item) in items {
+                    made.set_item(key, item.filled(py, output)?)?;
+                }
+                Ok(made.into_any())
+            }
+        }
+    }
+}
+
+fn filled<'py>(
+    py: Python<'py>,
+    items: &[Tree],
+    output: &mut dyn FnMut(usize) -> PyResult<Bound<'py, PyAny>>,
+) -> PyResult<Vec<Bound<'py, PyAny>>> {
+    items.iter().map(|item| item.filled(py, output)).collect()
+}

@@ -1,0 +1,689 @@
+//! Lazy arrays: names in a program that grows with every operation on them.
+
+use crate::array::Operand;
+use crate::dtype;
+use crate::error::{Class, caught, of_mistakes};
+use crate::function::options;
+use crate::kernel::{Frames, Kernel, output_name};
+use crate::structure::Tree;
+use broadloom::DType;
+use broadloom_ir::dim::Dim;
+use broadloom_ir::graph::Literal;
+use broadloom_text::{Defined, Limits, Mistakes, Resolved, Session};
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
+use pyo3::sync::{MutexExt, PyOnceLock};
+use pyo3::types::{PyBool, PyDict, PyEllipsis, PyFloat, PyInt, PyList, PySlice, PyString, PyTuple};
+use std::collections::{HashMap, HashSet};
+use std::fmt::Write as _;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+/// Most brackets within each other in the arguments of one operation.
+const MAX_NESTING: usize = 32;
+
+/// A function that is being traced, or an expression that is being written.
+#[pyclass(frozen, module = "broadloom._broadloom")]
+pub struct Trace {
+    state: Mutex<State>,
+}
+
+struct State {
+    /// Nothing once the program is finished.
+    session: Option<Session>,
+    /// Names that are in use.
+    taken: HashSet<String>,
+    /// How many names were made.
+    made: usize,
+    /// Arrays that the function did not get as arguments, by the address of the object, and their names.
+    captured: Vec<(Py<PyAny>, String)>,
+    /// Names of sizes by their text.
+    sizes: HashMap<String, String>,
+    /// Nothing if the lines of the program are lines of a text.
+    frames: Option<Frames>,
+    /// The names of the declared inputs.
+    inputs: Vec<String>,
+    /// Whether this is an expression on declared inputs and no function: it can be compiled at any time, and becomes part of
+    /// another one that is used beside it.
+    is_open: bool,
+    /// The trace that this one became a part of.
+    merged: Option<Py<Trace>>,
+}
+
+/// Names that were made for expressions on declared inputs: none is made twice, so that they can be joined.
+static MADE: AtomicUsize = AtomicUsize::new(0);
+
+/// What is left of a trace for its kernel.
+pub struct Traced {
+    pub resolved: Resolved,
+    pub captured: Vec<(Py<PyAny>, String)>,
+    pub frames: Frames,
+    pub text: String,
+}
+
+/// A lazy array, or a lazy size: a name in a trace.
+#[pyclass(frozen, subclass, module = "broadloom._broadloom")]
+pub struct Value {
+    pub trace: Py<Trace>,
+    pub name: String,
+    defined: Defined,
+}
+
+impl Trace {
+    /// A trace of a function of Python's, in whose lines its operations are written.
+    pub fn of_function(name: &str) -> Trace {
+        Trace::new(name, Some(Frames::default()), false)
+    }
+
+    /// A program whose lines are written in the text itself.
+    pub fn of_text(name: &str) -> Trace {
+        Trace::new(name, None, false)
+    }
+
+    fn new(name: &str, frames: Option<Frames>, is_open: bool) -> Trace {
+        let state = State {
+            session: Some(Session::new(name, Limits::default())),
+            taken: HashSet::new(),
+            made: 0,
+            captured: Vec::new(),
+            sizes: HashMap::new(),
+            frames,
+            inputs: Vec::new(),
+            is_open,
+            merged: None,
+        };
+        Trace { state: Mutex::new(state) }
+    }
+
+    fn with<R>(&self, py: Python<'_>, action: impl FnOnce(&mut State) -> R) -> R {
+        action(&mut self.state.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn session<R>(&self, py: Python<'_>, action: impl FnOnce(&mut Session) -> R) -> PyResult<R> {
+        self.with(py, |state| state.session.as_mut().map(action)).ok_or_else(|| over(py))
+    }
+
+    /// Adds a line to the program, which the Python code that is running now wrote.
+    pub fn run(&self, py: Python<'_>, line: &str) -> PyResult<()> {
+        let has_frames = self.with(py, |state| state.frames.is_some());
+        let frame = if has_frames { Some(Frames::here(py)?) } else { None };
+        let result = self.with(py, |state| {
+            let session = state.session.as_mut()?;
+            if let (Some(frames), Some(frame)) = (&mut state.frames, frame) {
+                frames.add(session.lines() + 1, frame);
+            }
+            Some(caught(py, || session.run(line)))
+        });
+        result.ok_or_else(|| over(py))??.map_err(|mistakes| self.explain(py, mistakes))
+    }
+
+    /// The mistakes as an exception that points at Python's lines.
+    fn explain(&self, py: Python<'_>, mistakes: Mistakes) -> PyErr {
+        let frames = self.with(py, |state| state.frames.as_ref().map(|frames| frames.duplicate(py)));
+        let written = frames.unwrap_or_default().describe(py);
+        of_mistakes(py, &mistakes.written_at(|line| written.get(&line).cloned()))
+    }
+
+    /// A name that nothing has yet; `wanted`, if it can be had.
+    pub fn fresh(&self, py: Python<'_>, wanted: Option<&str>) -> String {
+        self.with(py, |state| {
+            if let Some(wanted) = wanted.filter(|wanted| is_plain(wanted))
+                && state.taken.insert(wanted.to_owned())
+            {
+                return wanted.to_owned();
+            }
+            loop {
+                state.made += 1;
+                let name = match state.is_open {
+                    true => format!("_{}", MADE.fetch_add(1, Ordering::Relaxed)),
+                    false => format!("v{}", state.made),
+                };
+                if state.taken.insert(name.clone()) {
+                    return name;
+                }
+            }
+        })
+    }
+
+    /// Ends the declarations, which messages number apart from the lines that follow.
+    pub fn begin(&self, py: Python<'_>) -> PyResult<()> {
+        self.session(py, Session::begin)
+    }
+
+    /// Declares an array.
+    pub fn input(&self, py: Python<'_>, name: &str, dtype: DType, sizes: &[String]) -> PyResult<()> {
+        self.declare(py, name, &format!("{dtype}[{}]", sizes.join(", ")))
+    }
+
+    fn declare(&self, py: Python<'_>, name: &str, text: &str) -> PyResult<()> {
+        self.run(py, &format!("input {name}: {text}"))?;
+        self.with(py, |state| state.inputs.push(name.to_owned()));
+        Ok(())
+    }
+
+    /// Declares a number that takes the dtype of what it meets.
+    pub fn number(&self, py: Python<'_>, name: &str) -> PyResult<()> {
+        let result = self.session(py, |session| session.number(name, DType::F64))?;
+        result.map_err(|mistakes| self.explain(py, mistakes))
+    }
+
+    /// The name of an array that the function did not get as an argument.
+    fn capture(&self, py: Python<'_>, object: &Bound<'_, PyAny>, array: &Operand<'_>) -> PyResult<String> {
+        let known = self.with(py, |state| {
+            state.captured.iter().find(|(known, _)| known.is(object)).map(|(_, name)| name.clone())
+        });
+        if let Some(name) = known {
+            return Ok(name);
+        }
+        let name = self.fresh(py, None);
+        let sizes: Vec<String> = array.shape.iter().map(usize::to_string).collect();
+        self.input(py, &name, array.dtype, &sizes)?;
+        let object = object.clone().unbind();
+        self.with(py, |state| state.captured.push((object, name.clone())));
+        Ok(name)
+    }
+
+    /// The name of an array that the function made or found, and that it returns.
+    pub fn captured(&self, py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<String> {
+        match Operand::of(object)? {
+            Some(array) => self.capture(py, object, &array),
+            None => Err(Class::DType.error(py, "this cannot be a result")),
+        }
+    }
+
+    /// Adds the lines of another program.
+    fn replay(&self, py: Python<'_>, text: &str, frames: Frames) -> PyResult<()> {
+        let result = self.with(py, |state| {
+            let session = state.session.as_mut()?;
+            let before = session.lines();
+            if let Some(own) = &mut state.frames {
+                own.append(before, frames);
+            }
+            Some(text.lines().try_for_each(|line| session.run(line)))
+        });
+        result.ok_or_else(|| over(py))?.map_err(|mistakes| self.explain(py, mistakes))
+    }
+
+    /// Ends the trace of a function that computes nothing: its lazy arrays can no longer be used.
+    pub fn close(&self, py: Python<'_>) {
+        let session = self.with(py, |state| state.session.take());
+        drop(session);
+    }
+
+    /// Ends the program.
+    pub fn finish(&self, py: Python<'_>) -> PyResult<Traced> {
+        let (session, captured, frames) = self.with(py, |state| {
+            let captured = std::mem::take(&mut state.captured);
+            (state.session.take(), captured, state.frames.take().unwrap_or_default())
+        });
+        let session = session.ok_or_else(|| over(py))?;
+        let text = session.text().to_owned();
+        let written = frames.describe(py);
+        match caught(py, || session.finish())? {
+            Ok(resolved) => Ok(Traced { resolved, captured, frames, text }),
+            Err(mistakes) => Err(of_mistakes(py, &mistakes.written_at(|line| written.get(&line).cloned()))),
+        }
+    }
+}
+
+/// Names that mean something in programs without being functions or dtypes.
+const RESERVED: &[&str] = &[
+    "symbols",
+    "parameters",
+    "assume",
+    "input",
+    "let",
+    "output",
+    "assign",
+    "result",
+    "newaxis",
+    "np",
+    "inf",
+    "nan",
+    "pi",
+    "e",
+];
+
+/// Whether a text is a name that means nothing else in the language.
+fn is_plain(name: &str) -> bool {
+    let begins = name.starts_with(|letter: char| letter.is_ascii_alphabetic());
+    begins
+        && name.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '_')
+        && broadloom_text::dtype(name).is_none()
+        && !RESERVED.contains(&name)
+        && broadloom_text::own_name(name).is_none()
+}
+
+fn over(py: Python<'_>) -> PyErr {
+    let text = "a lazy array is used after the function that it belongs to has returned: return it as a result instead of keeping it";
+    Class::Tracing.error(py, text)
+}
+
+fn class<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+    static LAZY: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    let lazy =
+        LAZY.get_or_try_init(py, || py.import("broadloom._lazy").map(|lazy| lazy.into_any().unbind()))?;
+    lazy.bind(py).getattr(name)
+}
+
+/// The trace that a trace is a part of, or itself.
+fn root<'py>(trace: &Bound<'py, Trace>) -> Bound<'py, Trace> {
+    let py = trace.py();
+    let mut trace = trace.clone();
+    while let Some(merged) =
+        trace.get().with(py, |state| state.merged.as_ref().map(|merged| merged.clone_ref(py)))
+    {
+        trace = merged.into_bound(py);
+    }
+    trace
+}
+
+/// Makes an expression a part of another one.
+fn merge(into: &Bound<'_, Trace>, from: &Bound<'_, Trace>) -> PyResult<()> {
+    let py = into.py();
+    let (text, frames, captured, inputs) = from.get().with(py, |state| {
+        let text = state.session.as_ref().map(|session| session.text().to_owned());
+        let frames = state.frames.as_ref().map(|frames| frames.duplicate(py)).unwrap_or_default();
+        let captured: Vec<_> =
+            state.captured.iter().map(|(array, name)| (array.clone_ref(py), name.clone())).collect();
+        (text, frames, captured, state.inputs.clone())
+    });
+    into.get().replay(py, &text.ok_or_else(|| over(py))?, frames)?;
+    into.get().with(py, |state| {
+        state.captured.extend(captured);
+        for name in inputs {
+            if !state.inputs.contains(&name) {
+                state.inputs.push(name);
+            }
+        }
+    });
+    from.get().with(py, |state| state.merged = Some(into.clone().unbind()));
+    Ok(())
+}
+
+/// What a name stands for, as a Python object.
+pub fn wrap<'py>(trace: &Bound<'py, Trace>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+    let py = trace.py();
+    match trace.get().session(py, |session| session.get(name))? {
+        Some(Defined::Tensor { .. } | Defined::Number(_)) => class(py, "Array")?.call1((trace, name)),
+        Some(Defined::Literal(literal)) => literal_object(py, literal),
+        Some(Defined::Size(size)) => size_object(trace, &size),
+        Some(Defined::Sizes(sizes)) => Ok(shape(trace, &sizes)?.into_any()),
+        Some(Defined::Several(count)) => {
+            let mut results = Vec::with_capacity(count);
+            for number in 0..count {
+                results.push(define(trace, &format!("{name}[{number}]"))?);
+            }
+            Ok(PyTuple::new(py, results)?.into_any())
+        }
+        _ => Err(PyRuntimeError::new_err("the operation has no result")),
+    }
+}
+
+/// Gives an expression a name, and returns what it stands for.
+fn define<'py>(trace: &Bound<'py, Trace>, expression: &str) -> PyResult<Bound<'py, PyAny>> {
+    let py = trace.py();
+    let name = trace.get().fresh(py, None);
+    trace.get().run(py, &format!("let {name} = {expression}"))?;
+    wrap(trace, &name)
+}
+
+fn literal_object(py: Python<'_>, literal: Literal) -> PyResult<Bound<'_, PyAny>> {
+    Ok(match literal {
+        Literal::Bool(value) => PyBool::new(py, value).to_owned().into_any(),
+        Literal::Int(value) => value.into_pyobject(py)?.into_any(),
+        Literal::Float(value) => PyFloat::new(py, value).into_any(),
+    })
+}
+
+fn size_object<'py>(trace: &Bound<'py, Trace>, size: &Dim) -> PyResult<Bound<'py, PyAny>> {
+    let py = trace.py();
+    if let Some(size) = size.as_constant() {
+        return Ok(size.into_pyobject(py)?.into_any());
+    }
+    let text = trace.get().session(py, |session| session.show(size).to_string())?;
+    let known = trace.get().with(py, |state| state.sizes.get(&text).cloned());
+    let name = match known {
+        Some(name) => name,
+        None => {
+            let name = trace.get().fresh(py, None);
+            trace.get().run(py, &format!("let {name} = {text}"))?;
+            trace.get().with(py, |state| state.sizes.insert(text, name.clone()));
+            name
+        }
+    };
+    class(py, "Size")?.call1((trace, name))
+}
+
+fn shape<'py>(trace: &Bound<'py, Trace>, sizes: &[Dim]) -> PyResult<Bound<'py, PyTuple>> {
+    let sizes: Vec<_> = sizes.iter().map(|size| size_object(trace, size)).collect::<PyResult<_>>()?;
+    PyTuple::new(trace.py(), sizes)
+}
+
+#[pymethods]
+impl Trace {
+    /// Declares an array, and returns it as a lazy one: `f32[n, 3]`.
+    #[staticmethod]
+    fn open<'py>(py: Python<'py>, name: &str, declared: &str) -> PyResult<Bound<'py, PyAny>> {
+        if !is_plain(name) {
+            let text = format!(
+                "{name:?} cannot be the name of an input: use letters, digits and `_`, and no name of a function"
+            );
+            return Err(Class::Value.error(py, text));
+        }
+        if declared.contains(['\n', '\r', ';', ':', '#']) {
+            let text = format!("{declared:?} is no type of an array: write it as \"f32[n, 3]\"");
+            return Err(Class::Program.error(py, text));
+        }
+        let trace = Bound::new(py, Trace::new("expression", Some(Frames::default()), true))?;
+        trace.get().declare(py, name, declared)?;
+        trace.get().with(py, |state| state.taken.insert(name.to_owned()));
+        wrap(&trace, name)
+    }
+
+    /// Compiles results, which are lazy arrays or containers of them.
+    #[pyo3(signature = (results, threads=None))]
+    fn compile(
+        slf: &Bound<'_, Self>,
+        results: &Bound<'_, PyAny>,
+        threads: Option<usize>,
+    ) -> PyResult<Kernel> {
+        let py = slf.py();
+        let slf = &root(slf);
+        let options = options(py, threads)?;
+        let mut names = Vec::new();
+        let tree = Tree::of(results, 0, &mut |object| match object.cast::<Value>() {
+            Ok(value) => {
+                names.push(value.get().name_in(slf)?.to_owned());
+                Ok(Some(names.len() - 1))
+            }
+            Err(_) => Ok(None),
+        })?;
+        let copy = Trace::new("expression", Some(Frames::default()), true);
+        let (text, frames, captured, inputs) = slf.get().with(py, |state| {
+            let text = state.session.as_ref().map(|session| session.text().to_owned());
+            let frames = state.frames.as_ref().map(|frames| frames.duplicate(py)).unwrap_or_default();
+            let captured =
+                state.captured.iter().map(|(array, name)| (array.clone_ref(py), name.clone())).collect();
+            (text, frames, captured, state.inputs.clone())
+        });
+        copy.replay(py, &text.ok_or_else(|| over(py))?, frames)?;
+        copy.with(py, |state| state.captured = captured);
+        for (number, name) in names.iter().enumerate() {
+            copy.run(py, &format!("output {} = {name}", output_name(number)))?;
+        }
+        let traced = copy.finish(py)?;
+        let is_captured = |name: &String| traced.captured.iter().any(|(_, captured)| captured == name);
+        let inputs: Vec<String> = inputs.into_iter().filter(|name| !is_captured(name)).collect();
+        Kernel::compile(py, traced, &inputs, tree, &options)
+    }
+
+    /// Calls a function of the language.
+    #[pyo3(signature = (function, args, kwargs))]
+    fn call<'py>(
+        slf: &Bound<'py, Self>,
+        function: &str,
+        args: &Bound<'py, PyTuple>,
+        kwargs: &Bound<'py, PyDict>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let slf = &root(slf);
+        let mut text = format!("{function}(");
+        for argument in args {
+            write_value(slf, &argument, &mut text, 0)?;
+            text.push_str(", ");
+        }
+        for (name, value) in kwargs {
+            let name: String = name.extract()?;
+            write!(text, "{name}=").ok();
+            write_value(slf, &value, &mut text, 0)?;
+            text.push_str(", ");
+        }
+        let length = text.trim_end_matches(", ").len();
+        text.truncate(length);
+        text.push(')');
+        define(slf, &text)
+    }
+
+    /// Applies an operator of Python's to two operands.
+    fn infix<'py>(
+        slf: &Bound<'py, Self>,
+        operator: &str,
+        left: &Bound<'py, PyAny>,
+        right: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let slf = &root(slf);
+        let mut text = String::new();
+        write_value(slf, left, &mut text, 0)?;
+        write!(text, " {operator} ").ok();
+        write_value(slf, right, &mut text, 0)?;
+        define(slf, &text)
+    }
+
+    /// Applies an operator of Python's to one operand, or takes an attribute of it.
+    fn around<'py>(
+        slf: &Bound<'py, Self>,
+        before: &str,
+        operand: &Bound<'py, PyAny>,
+        after: &str,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let slf = &root(slf);
+        let mut text = before.to_owned();
+        write_value(slf, operand, &mut text, 0)?;
+        text.push_str(after);
+        define(slf, &text)
+    }
+
+    /// Takes what is between brackets.
+    fn index<'py>(
+        slf: &Bound<'py, Self>,
+        operand: &Bound<'py, PyAny>,
+        items: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let slf = &root(slf);
+        let mut text = String::new();
+        write_value(slf, operand, &mut text, 0)?;
+        text.push('[');
+        match items.cast::<PyTuple>() {
+            Ok(items) if items.is_empty() => text.push_str("..."),
+            Ok(items) => {
+                for item in items {
+                    write_item(slf, &item, &mut text)?;
+                    text.push_str(", ");
+                }
+                text.truncate(text.len() - 2);
+            }
+            Err(_) => write_item(slf, items, &mut text)?,
+        }
+        text.push(']');
+        define(slf, &text)
+    }
+
+    /// The program so far.
+    #[getter]
+    fn text(&self, py: Python<'_>) -> PyResult<String> {
+        self.session(py, |session| session.text().to_owned())
+    }
+}
+
+#[pymethods]
+impl Value {
+    #[new]
+    fn new(trace: &Bound<'_, Trace>, name: &str) -> PyResult<Value> {
+        let defined = root(trace).get().session(trace.py(), |session| session.get(name))?;
+        let defined = defined.ok_or_else(|| PyRuntimeError::new_err(format!("there is no value {name}")))?;
+        Ok(Value { trace: trace.clone().unbind(), name: name.to_owned(), defined })
+    }
+
+    #[getter(_trace)]
+    fn trace(&self, py: Python<'_>) -> Py<Trace> {
+        self.trace.clone_ref(py)
+    }
+
+    /// The sizes of the axes: numbers, and sizes that are known when the kernel is called.
+    #[getter]
+    fn shape<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        match &self.defined {
+            Defined::Tensor { sizes, .. } => shape(&root(self.trace.bind(py)), sizes),
+            _ => Ok(PyTuple::empty(py)),
+        }
+    }
+
+    /// The dtype of the elements.
+    #[getter]
+    fn dtype<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        Ok(dtype::to_numpy(py, self.own_dtype())?.into_any())
+    }
+
+    /// The number of axes.
+    #[getter]
+    fn ndim(&self) -> usize {
+        match &self.defined {
+            Defined::Tensor { sizes, .. } => sizes.len(),
+            _ => 0,
+        }
+    }
+
+    /// Whether two sizes are the same for all arrays.
+    fn _is_same(&self, other: &Bound<'_, Value>) -> bool {
+        self.defined == other.get().defined
+    }
+
+    /// The dtype and the sizes, as they are written in programs: `f32[n, 3]`.
+    #[getter]
+    fn _type(&self, py: Python<'_>) -> PyResult<String> {
+        let trace = root(self.trace.bind(py));
+        let show = |size: &Dim| trace.get().session(py, |session| session.show(size).to_string());
+        match &self.defined {
+            Defined::Tensor { dtype, sizes } => {
+                let sizes: Vec<String> = sizes.iter().map(show).collect::<PyResult<_>>()?;
+                Ok(format!("{dtype}[{}]", sizes.join(", ")))
+            }
+            Defined::Size(size) => show(size),
+            _ => Ok(format!("{}[]", self.own_dtype())),
+        }
+    }
+}
+
+impl Value {
+    fn own_dtype(&self) -> DType {
+        match &self.defined {
+            Defined::Tensor { dtype, .. } | Defined::Number(dtype) => *dtype,
+            _ => DType::I64,
+        }
+    }
+
+    /// The name, if the value belongs to a trace, or to an expression that can become a part of it.
+    pub fn name_in(&self, trace: &Bound<'_, Trace>) -> PyResult<&str> {
+        let py = trace.py();
+        let own = root(self.trace.bind(py));
+        if own.is(trace) {
+            return Ok(&self.name);
+        }
+        let is_open = |trace: &Bound<'_, Trace>| trace.get().with(py, |state| state.is_open);
+        if is_open(&own) && is_open(trace) {
+            merge(trace, &own)?;
+            return Ok(&self.name);
+        }
+        let text = "a lazy array of another traced function is used here: pass it as an argument";
+        Err(Class::Tracing.error(trace.py(), text))
+    }
+}
+
+/// Writes an argument as it stands in a program.
+fn write_value(
+    trace: &Bound<'_, Trace>,
+    value: &Bound<'_, PyAny>,
+    text: &mut String,
+    depth: usize,
+) -> PyResult<()> {
+    let py = value.py();
+    if let Ok(value) = value.cast::<Value>() {
+        text.push_str(value.get().name_in(trace)?);
+    } else if value.is_none() {
+        text.push_str("None");
+    } else if value.is_instance_of::<PyEllipsis>() {
+        text.push_str("...");
+    } else if let Ok(value) = value.cast_exact::<PyBool>() {
+        text.push_str(if value.is_true() { "True" } else { "False" });
+    } else if value.is_exact_instance_of::<PyInt>() {
+        let number: i128 = value.extract().map_err(|_| {
+            Class::Value.error(py, "the integer is out of range: integers of programs have at most 128 bits")
+        })?;
+        if number < 0 { write!(text, "({number})") } else { write!(text, "{number}") }.ok();
+    } else if let Ok(value) = value.cast_exact::<PyFloat>() {
+        write_float(value.value(), text);
+    } else if let Ok(value) = value.cast::<PyString>() {
+        let value = value.to_str()?;
+        if value.contains(['\'', '\\', '"', '\n']) {
+            return Err(Class::Value.error(py, format!("the text {value:?} cannot be an argument")));
+        }
+        write!(text, "'{value}'").ok();
+    } else if value.is_exact_instance_of::<PyTuple>() || value.is_exact_instance_of::<PyList>() {
+        if depth == MAX_NESTING {
+            return Err(Class::Value.error(py, "lists are nested too deeply: pass an array, `np.array(..)`"));
+        }
+        text.push('[');
+        for (position, item) in value.try_iter()?.enumerate() {
+            if position > 0 {
+                text.push_str(", ");
+            }
+            write_value(trace, &item?, text, depth + 1)?;
+        }
+        text.push(']');
+    } else if let Some(dtype) = named_dtype(value)? {
+        write!(text, "{dtype}").ok();
+    } else if let Some(array) = Operand::of(value)? {
+        text.push_str(&trace.get().capture(py, value, &array)?);
+    } else {
+        let class = value.get_type().name()?;
+        let text = format!("an object of the class {class} cannot be an operand: pass arrays and numbers");
+        return Err(Class::DType.error(py, text));
+    }
+    Ok(())
+}
+
+fn write_float(value: f64, text: &mut String) {
+    match (value.is_nan(), value.is_infinite(), value.is_sign_negative()) {
+        (true, ..) => text.push_str("nan"),
+        (_, true, negative) => text.push_str(if negative { "(-inf)" } else { "inf" }),
+        (.., true) => write!(text, "({value:?})").unwrap_or_default(),
+        _ => write!(text, "{value:?}").unwrap_or_default(),
+    }
+}
+
+/// The dtype that an object is: one of NumPy's, or a class of its scalars or of Python's numbers.
+fn named_dtype(object: &Bound<'_, PyAny>) -> PyResult<Option<DType>> {
+    let is_dtype = object.is_instance_of::<numpy::PyArrayDescr>();
+    let is_class = object.is_instance_of::<pyo3::types::PyType>();
+    if is_dtype || is_class { dtype::of_object(object).map(Some) } else { Ok(None) }
+}
+
+fn write_item(trace: &Bound<'_, Trace>, item: &Bound<'_, PyAny>, text: &mut String) -> PyResult<()> {
+    let py = item.py();
+    if let Ok(slice) = item.cast::<PySlice>() {
+        for (position, name) in ["start", "stop", "step"].into_iter().enumerate() {
+            let bound = slice.getattr(name)?;
+            if position > 0 {
+                text.push(':');
+            }
+            if !bound.is_none() {
+                write_integer(trace, &bound, text)?;
+            }
+        }
+        return Ok(());
+    }
+    if item.is_instance_of::<PyBool>() {
+        let help = "an index by True or False has a size that depends on it: write `x[None]`, or `np.where`";
+        return Err(Class::Tracing.error(py, help));
+    }
+    write_integer(trace, item, text)
+}
+
+/// Writes an integer of any class, such as NumPy's, as one of Python's; other items as they are.
+fn write_integer(trace: &Bound<'_, Trace>, item: &Bound<'_, PyAny>, text: &mut String) -> PyResult<()> {
+    let is_scalar = item.is_instance(&crate::array::numpy_module(item.py())?.getattr("integer")?)?;
+    if is_scalar {
+        return write_value(trace, &item.call_method0("item")?, text, 0);
+    }
+    write_value(trace, item, text, 0)
+}

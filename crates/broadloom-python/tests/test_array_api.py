@@ -1,0 +1,298 @@
+"""The namespace after the array API standard beyond what the standard's own suite tests: when and how arrays are computed."""
+
+import copy
+import pickle
+import threading
+
+import broadloom as bl
+import broadloom.array_api as xp
+import numpy as np
+import pytest
+from broadloom.array_api import _graph
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+
+def kernels(function):
+    """How many kernels a function compiles."""
+    before = _graph._run.traces
+    function()
+    return _graph._run.traces - before
+
+
+def test_an_expression_is_one_kernel_for_all_sizes():
+    def distances(rows):
+        points = np.random.default_rng(0).random((rows, 3))
+        x = xp.asarray(points)
+        found = xp.sum(xp.square(x[:, None, :] - x[None, :, :]), axis=2)
+        expected = ((points[:, None] - points[None]) ** 2).sum(axis=2)
+        np.testing.assert_allclose(np.asarray(found), expected, rtol=1e-14)
+
+    assert kernels(lambda: distances(11)) == 1
+    assert kernels(lambda: [distances(rows) for rows in (12, 13, 40)]) == 0
+
+
+def test_nothing_is_computed_before_a_look_and_nothing_twice():
+    x = xp.asarray([1.0, 4.0, 9.0])
+    y = xp.sqrt(x) * 3.0 - 1.0
+    assert y.shape == (3,) and y.dtype == xp.float64 and y._node.data is None
+    assert float(y[1]) == 5.0
+    total = xp.sum(y)
+    assert float(total) == 15.0
+    assert total._node.source is None
+    assert kernels(lambda: (float(total), repr(total), np.asarray(total))) == 0
+
+
+def test_a_look_leaves_shared_parts_shared():
+    x = xp.asarray([1.0, 2.0])
+    y = x + 1.0
+    z = y * y
+    np.testing.assert_array_equal(np.asarray(z), [4.0, 9.0])
+    np.testing.assert_array_equal(np.asarray(y), [2.0, 3.0])
+
+
+def test_loops_over_positions_compute_once():
+    x = xp.arange(50, dtype=xp.float64)
+    for take in (lambda y: [float(y[i]) for i in range(50)], lambda y: [float(part) for part in y], xp.unstack):
+        y = xp.exp(x) * 2.0 - x
+        assert kernels(lambda: take(y)) <= 1
+        expected = np.exp(np.arange(50.0)) * 2 - np.arange(50.0)
+        np.testing.assert_allclose([float(part) for part in take(y)], expected, rtol=1e-15)
+
+
+def test_long_expressions_are_evaluated_in_parts():
+    x = xp.zeros(3)
+    for _ in range(10 * _graph.MAX_OPERATIONS):
+        x = x + 1.0
+        assert x._node.operations <= _graph.MAX_OPERATIONS
+    assert float(x[0]) == 10 * _graph.MAX_OPERATIONS
+    doubled = xp.ones(())
+    for _ in range(100):
+        doubled = doubled + doubled
+    assert float(doubled) == 2.0**100
+
+
+def test_changes_are_seen_by_one_array_only():
+    x = xp.asarray([1.0, 2.0, 3.0])
+    view, later, same = x[1:], x * 2.0, copy.copy(x)
+    x[1] = 7.0
+    x += 1.0
+    np.testing.assert_array_equal(np.asarray(x), [2.0, 8.0, 4.0])
+    np.testing.assert_array_equal(np.asarray(view), [2.0, 3.0])
+    np.testing.assert_array_equal(np.asarray(later), [2.0, 4.0, 6.0])
+    np.testing.assert_array_equal(np.asarray(same), [1.0, 2.0, 3.0])
+    whole = xp.asarray([1, 2])
+    with pytest.raises(bl.DTypeError, match="cannot hold the result of float64"):
+        whole /= 2
+    with pytest.raises(bl.ArgumentError, match="cannot hold the result of shape"):
+        whole += xp.ones((2, 2), dtype=xp.int64)
+    with pytest.raises(bl.DTypeError, match="astype"):
+        whole[0] = xp.asarray(1.5)
+    np.testing.assert_array_equal(np.asarray(whole), [1, 2])
+
+
+def test_memory_is_shared_only_if_asked():
+    data = np.array([1.0, 2.0])
+    taken, shared = xp.asarray(data), xp.asarray(data, copy=False)
+    sums = xp.sum(taken), xp.sum(shared)
+    data[0] = 10.0
+    assert [float(total) for total in sums] == [3.0, 12.0]
+    assert not np.asarray(taken).flags.writeable
+    with pytest.raises(ValueError, match="copy"):
+        xp.asarray([1.0], copy=False)
+
+
+def test_dlpack_both_ways():
+    x = xp.arange(6, dtype=xp.float32)
+    np.testing.assert_array_equal(np.from_dlpack(x * 2.0), np.arange(6, dtype=np.float32) * 2)
+    np.testing.assert_array_equal(np.asarray(xp.from_dlpack(np.arange(4.0))), np.arange(4.0))
+
+
+def test_numbers_take_the_dtype_of_arrays():
+    for dtype in (xp.float32, xp.float64):
+        assert (xp.ones(2, dtype=dtype) * 2.5).dtype == dtype
+    assert (1 - xp.ones(2, dtype=xp.int8)).dtype == xp.int8
+    assert (xp.ones(2, dtype=xp.int32) * 0.5).dtype == np.result_type(np.int32, 0.5)
+    with pytest.raises(OverflowError):
+        xp.ones(2, dtype=xp.uint8) + 300
+    with pytest.raises(TypeError):
+        xp.ones(2) + 1j
+    with pytest.raises(TypeError):
+        xp.ones(2) + np.ones(2)
+
+
+@pytest.mark.parametrize(
+    "key",
+    [0, -1, slice(None), slice(5, 1, -2), slice(None, None, -1), slice(2, 2), slice(-100, 100), (..., 0), None]
+    + [(slice(1, 3), None, -2), (..., None, slice(None, None, 3)), (), ...],
+)
+def test_indices_of_expressions_and_of_data_agree_with_numpy(key):
+    data = np.arange(24.0).reshape(6, 4)
+    x = xp.asarray(data)
+    for array, expected in ((x, data), (x + 1.0, data + 1.0)):
+        found = array[key]
+        assert found.shape == expected[key].shape
+        np.testing.assert_array_equal(np.asarray(found), expected[key])
+
+
+def test_powers_by_integers_of_python():
+    x = xp.asarray([1.5, -2.0, 0.0])
+    for exponent in (2, 0, -1, 5, True):
+        with np.errstate(divide="ignore"):
+            expected = np.asarray(x) ** exponent
+        np.testing.assert_allclose(np.asarray(x**exponent), expected, rtol=1e-15)
+        np.testing.assert_array_equal(np.asarray(xp.pow(x, exponent)), np.asarray(x**exponent))
+    assert (xp.ones(2, dtype=xp.float32) ** 3).dtype == xp.float32
+    np.testing.assert_array_equal(np.asarray(xp.asarray([3, -2], dtype=xp.int8) ** 3), [27, -8])
+    np.testing.assert_array_equal(np.asarray(2 ** xp.asarray([3, 4])), [8, 16])
+    for exponent in (-1, 2**70):
+        with pytest.raises((ValueError, IndexError, OverflowError, bl.Error)):
+            np.asarray(xp.asarray([3, -2]) ** exponent)
+
+
+def test_indices_by_arrays_look_at_them():
+    data = np.arange(12.0).reshape(3, 4)
+    x = xp.asarray(data)
+    np.testing.assert_array_equal(np.asarray(x[x > 5.0]), data[data > 5])
+    rows = xp.asarray([2, 0])
+    np.testing.assert_array_equal(np.asarray(x[rows, 1]), data[[2, 0], 1])
+
+
+@pytest.mark.parametrize(
+    ("wrong", "error", "says"),
+    [
+        (lambda x: x + xp.ones(4), bl.ShapeError, "cannot broadcast"),
+        (lambda x: xp.sum(x, axis=3), bl.ShapeError, "cannot use axis 3"),
+        (lambda x: x[3], IndexError, "outside of axis 0"),
+        (lambda x: (x + 1.0)[0, 0], IndexError, "2 indices for 1 axes"),
+        (lambda x: float(xp.take(x, xp.asarray([3]))[0]), IndexError, "the index"),
+        (lambda x: bool(x), TypeError, "no axes"),
+        (lambda x: xp.sin(1.0), TypeError, "asarray"),
+        (lambda x: xp.add(1, 2), TypeError, "at least one array"),
+        (lambda x: xp.where(x, x, x), TypeError, "x != 0"),
+        (lambda x: xp.asarray(1j), TypeError, "complex128 is not supported"),
+        (lambda x: xp.asarray("text"), TypeError, "is not supported"),
+        (lambda x: xp.astype(x, None), TypeError, "is not supported"),
+        (lambda x: xp.zeros(3, device="gpu"), ValueError, "only one is 'cpu'"),
+        (lambda x: xp.isdtype(x.dtype, "decimal"), ValueError, "the kinds are"),
+        (lambda x: xp.cumulative_sum(x[:, None]), ValueError, "`axis` is needed"),
+        (lambda x: xp.finfo(xp.int8), TypeError, "iinfo"),
+        (lambda x: x.__array_namespace__(api_version="1999.01"), ValueError, "2025.12"),
+        (lambda x: x.T, ValueError, "permute_dims"),
+        (lambda x: xp.clip(x > 0.0, 0, 1), TypeError, "takes numbers, not bool"),
+        (lambda x: hash(x), TypeError, "unhashable"),
+        (lambda x: xp.Array(), TypeError, "asarray"),
+        (lambda x: xp.arange(10**30), ValueError, "Maximum"),
+        (lambda x: xp.searchsorted(x, x, side="up"), TypeError, "'left' or 'right'"),
+    ],
+)
+def test_mistakes(wrong, error, says):
+    with pytest.raises(error, match=says):
+        wrong(xp.ones(3))
+
+
+def test_mistakes_point_at_the_line():
+    with pytest.raises(bl.ShapeError) as raised:
+        xp.ones(2) + xp.ones(3)
+    assert "test_array_api.py" in str(raised.value) and "xp.ones(2) + xp.ones(3)" in str(raised.value)
+
+
+def test_pickle_repr_and_numpy():
+    x = xp.asarray([1.0, 2.0]) * 2.0
+    np.testing.assert_array_equal(np.asarray(pickle.loads(pickle.dumps(x))), [2.0, 4.0])
+    assert repr(x) == "Array([2., 4.])"
+    assert np.asarray(x, dtype=np.float32).dtype == np.float32
+
+
+def test_the_greatest_rank_is_what_the_namespace_says():
+    rank = xp.__array_namespace_info__().capabilities()["max dimensions"]
+    assert float(xp.sum(xp.ones((1,) * rank) + 1.0)) == 2.0
+    with pytest.raises(bl.Error):
+        xp.ones((1,) * (rank + 1)) + 1.0
+
+
+def test_many_threads_look_at_one_array():
+    x = xp.linspace(0.0, 1.0, 1000)
+    expected = np.exp(np.linspace(0.0, 1.0, 1000)) + 1.0
+    for _ in range(20):
+        y = xp.exp(x) + 1.0
+        found = []
+        threads = [threading.Thread(target=lambda: found.append(np.asarray(y * 1.0))) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert len(found) == 8
+        for values in found:
+            np.testing.assert_allclose(values, expected, rtol=1e-15)
+
+
+def test_the_namespace_has_its_names_and_no_others():
+    public = {name for name in vars(xp) if not name.startswith("_")}
+    assert {"np", "call", "checked", "wrap", "builtins", "operator"}.isdisjoint(public)
+    assert {"asarray", "sum", "bool", "float32", "pi", "newaxis", "unique_all", "Array"} <= public
+
+
+STEPS = ["add", "subtract", "multiply", "maximum", "less", "where", "sum", "max", "argmin", "flip", "matrix_transpose"]
+STEPS += ["index", "reshape", "concat", "roll", "cumulative_sum", "sort", "look", "set", "clip", "astype"]
+
+SHAPES = [(3, 4), (4,), (3, 1), (1, 4), (2,), ()]
+
+
+def computed(namespace, arrays, steps):
+    """What steps make of arrays; each is a function, and numbers that choose what it takes. The same code for NumPy."""
+    values = [namespace.asarray(array) for array in arrays]
+    for name, a, b, c in steps:
+        x, y = values[a % len(values)], values[b % len(values)]
+        axis = c % x.ndim if x.ndim else None
+        match name:
+            case "where":
+                made = namespace.where(x > y, x, y)
+            case "sum" | "max" | "argmin":
+                made = getattr(namespace, name)(x, axis=axis, keepdims=b % 2 == 0)
+            case "flip" | "matrix_transpose":
+                made = getattr(namespace, name)(x)
+            case "index":
+                made = [x[..., None], x[::-2], x[1:], x[-1], x[None]][c % 5]
+            case "reshape":
+                made = namespace.reshape(x, (-1,))
+            case "concat":
+                made = namespace.concat([x, y], axis=axis)
+            case "roll":
+                made = namespace.roll(x, b, axis=axis)
+            case "cumulative_sum" | "sort":
+                made = getattr(namespace, name)(x if x.ndim else namespace.reshape(x, (1,)), axis=axis or 0)
+            case "look":
+                np.asarray(x)
+                made = x
+            case "set":
+                made = namespace.asarray(x, copy=True)
+                made[...] = 3
+            case "clip":
+                made = namespace.clip(x if x.dtype != np.bool_ else namespace.astype(x, namespace.int64), -2, 4)
+            case "astype":
+                made = namespace.astype(x, [namespace.float64, namespace.int64][c % 2])
+            case _:
+                made = getattr(namespace, name)(x, y)
+        values.append(namespace.asarray(made))
+    return values
+
+
+@settings(max_examples=400, deadline=None, suppress_health_check=list(HealthCheck))
+@given(
+    st.lists(st.tuples(st.sampled_from(SHAPES), st.sampled_from("if")), min_size=1, max_size=3),
+    st.lists(st.tuples(st.sampled_from(STEPS), *[st.integers(0, 9)] * 3), min_size=1, max_size=8),
+)
+def test_random_steps_agree_with_numpy(kinds, steps):
+    arrays = [
+        (np.arange(np.prod(shape, dtype=int)) * 7 % 11 - 4.0).reshape(shape).astype({"i": np.int64, "f": np.float64}[kind])
+        for shape, kind in kinds
+    ]
+    try:
+        expected = computed(np, arrays, steps)
+    except (TypeError, ValueError, IndexError):
+        # What NumPy refuses may be refused in another way, or have a result.
+        return
+    for found, right in zip(computed(xp, arrays, steps), expected, strict=True):
+        assert (found.shape, found.dtype) == (right.shape, right.dtype)
+        np.testing.assert_array_equal(np.asarray(found), right)

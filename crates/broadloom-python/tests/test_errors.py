@@ -1,0 +1,147 @@
+"""Whatever is wrong is an exception of a fitting class that says where it was written and what to write."""
+
+import broadloom as bl
+import numpy as np
+import pytest
+
+X = np.arange(12.0).reshape(4, 3)
+
+
+def fails(function, *args, error):
+    with pytest.raises(error) as caught:
+        bl.jit(function)(*args)
+    return str(caught.value)
+
+
+def test_shapes_point_at_the_line():
+    def wrong(x, y):
+        scaled = x * 2
+        return scaled + y
+
+    text = fails(wrong, X, np.ones(4), error=bl.ShapeError)
+    assert "test_errors.py:" in text and "return scaled + y" in text and "^^^^^^^^^^" in text
+    assert "[:, None]" in text
+    assert issubclass(bl.ShapeError, ValueError)
+
+
+def test_dtypes():
+    text = fails(lambda x: x.astype("f4") & 1, X, error=bl.DTypeError)
+    assert "test_errors.py:" in text
+    for wrong in [np.array(["a"]), np.array([1j]), np.array([None]), np.zeros(3, "M8[s]"), np.zeros(2, [("a", "f8")])]:
+        assert "not supported" in fails(lambda x: x, wrong, error=bl.DTypeError)
+    assert issubclass(bl.DTypeError, TypeError)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: x if x.sum() > 0 else -x,
+        lambda x: float(x[0, 0]),
+        lambda x: x and x,
+        lambda x: [i for i in range(x.astype(int)[0, 0])],
+        lambda x: np.asarray(x),
+        lambda x: 3 in x,
+        lambda x: x.tolist(),
+    ],
+)
+def test_values_are_not_known(function):
+    assert "np.where" in fails(function, X, error=bl.TracingError)
+
+
+def test_writes_are_refused():
+    def add(x):
+        x += 1
+        return x
+
+    def put(x):
+        x[0] = 1
+        return x
+
+    assert "x = x + y" in fails(add, X, error=bl.TracingError)
+    assert "np.where" in fails(put, X, error=bl.TracingError)
+    assert "out=" in fails(lambda x: np.add(x, 1, out=np.empty(3)), X, error=bl.TracingError)
+
+
+def test_boolean_indices():
+    assert "depends on the data" in fails(lambda x: x[x > 0], X, error=bl.ProgramError)
+
+
+def test_functions_that_do_not_exist():
+    assert fails(lambda x: np.unique(x), X, error=bl.ProgramError)
+    assert fails(lambda x: np.linalg.eig(x), X, error=bl.ProgramError)
+    with pytest.raises(AttributeError):
+        bl.jit(lambda x: x.fill(3))(X)
+
+
+def test_exceptions_of_the_function_pass_through():
+    def raises(x):
+        raise KeyError("own")
+
+    with pytest.raises(KeyError):
+        bl.jit(raises)(X)
+    with pytest.raises(RecursionError):
+        recursive = bl.jit(lambda x: recursive(x))
+        recursive(X)
+    with pytest.raises(TypeError):
+        bl.jit(lambda x: x)(X, X)
+
+
+def test_generators_and_leaks():
+    def generate(x):
+        yield x
+
+    fails(generate, X, error=TypeError)
+    kept = []
+    bl.jit(lambda x: kept.append(x))(X)
+    with pytest.raises(bl.TracingError):
+        kept[0] + 1
+    with pytest.raises(bl.TracingError):
+        bl.jit(lambda x: x + kept[0])(X)
+
+
+@pytest.mark.filterwarnings("ignore:the matrix subclass")
+def test_containers():
+    loop = []
+    loop.append(loop)
+    fails(lambda x: x, loop, error=bl.ArgumentError)
+    fails(lambda x: x, {1, 2}, error=bl.DTypeError)
+    fails(lambda x: x, np.ma.masked_array([1.0]), error=bl.DTypeError)
+    fails(lambda x: x, np.matrix([1.0]), error=bl.DTypeError)
+
+
+def test_indices_out_of_range():
+    f = bl.jit(lambda x, i: x[i])
+    np.testing.assert_array_equal(f(X, np.array([0, -1])), X[[0, -1]])
+    with pytest.raises(IndexError) as caught:
+        f(X, np.array([0, 9]))
+    assert "the index at [1] is 9" in str(caught.value) and "test_errors.py" in str(caught.value)
+
+
+class Lying:
+    def __init__(self, **interface):
+        self.__array_interface__ = interface
+
+
+def test_lying_objects():
+    class NoArray:
+        def __array__(self):
+            return 3
+
+    class Raising:
+        def __array__(self):
+            raise ZeroDivisionError
+
+    fails(lambda x: x + 1, NoArray(), error=bl.DTypeError)
+    fails(lambda x: x + 1, Raising(), error=ZeroDivisionError)
+    # Not followed: its address could be any.
+    lying = Lying(shape=(2**40,), typestr="<f8", data=(8, False), version=3)
+    fails(lambda x: x + 1, lying, error=TypeError)
+
+
+def test_decorator_arguments():
+    with pytest.raises(ValueError, match="no parameter"):
+        bl.jit(lambda x: x, static="y")
+    with pytest.raises(TypeError):
+        bl.jit(3)
+    with pytest.raises(bl.ArgumentError):
+        bl.jit(lambda x: x, threads=0)

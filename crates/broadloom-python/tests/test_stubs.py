@@ -1,0 +1,34 @@
+"""The stubs say what the compiled module has."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+
+def test_stubs(tmp_path):
+    pytest.importorskip("mypy")
+    allowed = Path(__file__).with_name("stubtest.allow")
+    command = [sys.executable, "-m", "mypy.stubtest", "broadloom", "--ignore-missing-stub", "--allowlist", allowed]
+    run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=500)
+    assert run.returncode == 0, run.stdout + run.stderr
+
+
+def test_types_of_calls(tmp_path):
+    """What a type checker makes of the functions that most code calls."""
+    pytest.importorskip("mypy")
+    (tmp_path / "calls.py").write_text(
+        "import broadloom as bl\n"
+        "def f(x): return x\n"
+        "reveal_type(bl.jit(f))\n"
+        "reveal_type(bl.jit(static='x')(f))\n"
+        "reveal_type(bl.input('x', 'f32[n]'))\n"
+        "bl.eval(3)\n"
+        "bl.input('x')\n"
+    )
+    command = [sys.executable, "-m", "mypy", "--no-error-summary", "calls.py"]
+    lines = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=500).stdout.splitlines()
+    assert [line.split(":")[1] for line in lines if "error:" in line] == ["6", "7"], lines
+    notes = [line.split('"')[1] for line in lines if "note: Revealed" in line]
+    assert [note.split(".")[-1] for note in notes] == ["Function", "Function", "Array"], lines
