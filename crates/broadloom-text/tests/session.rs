@@ -44,7 +44,8 @@ fn names_stand_for_what_they_are() {
 fn mistakes_leave_the_rest_usable() {
     let mut session = Session::new("session", Limits::default());
     session.run("input x: f32[4, 3]").unwrap();
-    for wrong in ["let a = x + ", "let a = x[:, :2] + x", "let b = frobnicate(x)", "let d = (((", "output 3"] {
+    for wrong in ["let a = x + ", "let a = x[:, :2] + x", "let b = frobnicate(x)", "let d = (((", "output 3"]
+    {
         assert!(session.run(wrong).is_err(), "{wrong}");
     }
     assert_eq!(session.get("a"), None);
