@@ -69,9 +69,9 @@ impl<'py> Operand<'py> {
             return Err(dtype::unsupported(py, &array.getattr("dtype")?.to_string()));
         };
         let rank = usize::try_from(fields.nd).unwrap_or(0);
-        // SAFETY: `nd` sizes and strides are there; for rank 0 the pointers are not used.
         let (sizes, steps) = match rank {
             0 => (&[][..], &[][..]),
+            // SAFETY: an array with axes has `nd` sizes and strides.
             _ => unsafe {
                 (
                     std::slice::from_raw_parts(fields.dimensions, rank),

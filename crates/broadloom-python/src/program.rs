@@ -57,6 +57,9 @@ struct Declared {
     value: Option<String>,
 }
 
+/// What pickling keeps: a function, and its arguments.
+type Reduced<'py> = (Bound<'py, PyAny>, (String, Option<usize>));
+
 #[pymethods]
 impl Program {
     #[new]
@@ -166,7 +169,7 @@ impl Program {
         hasher.finish()
     }
 
-    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (String, Option<usize>))> {
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Reduced<'py>> {
         let make = slf.py().import("broadloom._api")?.getattr("_program")?;
         Ok((make, (slf.get().text.clone(), slf.get().threads)))
     }
