@@ -128,7 +128,7 @@ pub struct Floats {
 
 impl Floats {
     /// What fits all values that `each` passes to a function: twice, so that none of them has to be kept.
-    pub fn of(dtype: DType, each: &mut dyn FnMut(&mut dyn FnMut(Scalar))) -> Floats {
+    pub fn of(dtype: DType, each: &mut super::Elements<'_>) -> Floats {
         let (mut least, mut largest, mut widest) = (f64::INFINITY, 0.0f64, 0);
         each(&mut |value| match not_finite(wide(value)) {
             Some(word) => widest = widest.max(word.len()),

@@ -77,9 +77,12 @@ enum Format {
     Float(Floats),
 }
 
+/// Hands each element of an array to a function, in order.
+type Elements<'a> = dyn FnMut(&mut dyn FnMut(Scalar)) + 'a;
+
 impl Format {
     /// What fits all values that `each` passes to a function.
-    fn of(dtype: DType, each: &mut dyn FnMut(&mut dyn FnMut(Scalar))) -> Format {
+    fn of(dtype: DType, each: &mut Elements<'_>) -> Format {
         match dtype.class() {
             Class::Bool => Format::Bool,
             Class::Int => {
