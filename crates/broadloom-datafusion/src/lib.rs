@@ -21,7 +21,7 @@
 //! ```
 //!
 //! * [`register`] adds `broadloom(expression, columns..)` and `broadloom_agg(expression, columns..)` to SQL.
-//! * [`broadloom`] and [`TensorAggregate::expression`] are the same for the DataFrame API.
+//! * [`broadloom()`] and [`TensorAggregate::expression`] are the same for the DataFrame API.
 //! * [`TensorFunction`] and [`TensorAggregate`] are programs under a name of their own, with constant arrays; several
 //!   outputs are a struct.
 //!
