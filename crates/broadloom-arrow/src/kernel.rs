@@ -177,6 +177,11 @@ impl RowKernel {
         Ok(())
     }
 
+    /// Returns whether an output has a value for each row.
+    fn has_rows(&self, name: &str) -> bool {
+        self.outputs.iter().any(|output| output.name == name && output.has_rows)
+    }
+
     /// Returns the rows that are null in a column that an output depends on.
     fn nulls(&self, output: &Output, columns: &[(String, Column)]) -> Option<NullBuffer> {
         let inputs = self.graph.graph().inputs();
@@ -243,9 +248,8 @@ impl RowKernel {
             let types = self.graph.output_types(&kinds, constants)?;
             let named = executable.outputs();
             let types = types.iter().filter(|(name, _)| named.iter().any(|output| output.name == *name));
-            let has_rows = |name: &str| self.outputs.iter().any(|of| of.name == *name && of.has_rows);
             let empty = types.map(|(name, kind)| {
-                let length = if has_rows(name) { rows } else { 1 };
+                let length = if self.has_rows(name) { rows } else { 1 };
                 Ok(new_null_array(kind.field(name, true)?.data_type(), length))
             });
             return empty.collect();
@@ -261,8 +265,7 @@ impl RowKernel {
         let from = UInt64Array::new(from.collect::<ScalarBuffer<u64>>(), Some(nulls.clone()));
         let named = executable.outputs();
         let placed = results.into_iter().zip(named).map(|(result, output)| {
-            let has_rows = self.outputs.iter().any(|of| of.name == output.name && of.has_rows);
-            if has_rows { Ok(take(&result, &from, None)?) } else { Ok(result) }
+            if self.has_rows(&output.name) { Ok(take(&result, &from, None)?) } else { Ok(result) }
         });
         placed.collect()
     }
@@ -280,7 +283,7 @@ impl RowKernel {
         let outputs = run(executable, columns, constants, &[]);
         let outputs = outputs.map_err(|error| self.relocated(error, executable, place))?;
         let results = outputs.into_iter().zip(nulls).map(|((name, array), nulls)| {
-            let has_rows = self.outputs.iter().any(|output| output.name == name && output.has_rows);
+            let has_rows = self.has_rows(&name);
             let nulls = nulls.clone().filter(|nulls| has_rows && nulls.len() == rows);
             column_of(&name, array, has_rows, nulls)
         });

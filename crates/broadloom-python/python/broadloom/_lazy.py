@@ -43,14 +43,10 @@ def _prefix(operator):
     return apply
 
 
-class Array(Value):
-    """An array without elements: its dtype is known, and its sizes are numbers or symbols.
-
-    It stands for an argument, or for what was computed of arguments, while a function is traced.
-    """
+class _Arithmetic(Value):
+    """What arrays and sizes have in common: operators that add a line to the program."""
 
     __slots__ = ()
-    __array_priority__ = 1000
 
     __add__, __radd__ = _infix("+")
     __sub__, __rsub__ = _infix("-")
@@ -59,6 +55,19 @@ class Array(Value):
     __floordiv__, __rfloordiv__ = _infix("//")
     __mod__, __rmod__ = _infix("%")
     __pow__, __rpow__ = _infix("**")
+    __neg__ = _prefix("-")
+    __pos__ = _prefix("+")
+
+
+class Array(_Arithmetic):
+    """An array without elements: its dtype is known, and its sizes are numbers or symbols.
+
+    It stands for an argument, or for what was computed of arguments, while a function is traced.
+    """
+
+    __slots__ = ()
+    __array_priority__ = 1000
+
     __matmul__, __rmatmul__ = _infix("@")
     __and__, __rand__ = _infix("&")
     __or__, __ror__ = _infix("|")
@@ -72,8 +81,6 @@ class Array(Value):
     __gt__, _ = _infix(">")
     __ge__, _ = _infix(">=")
     del _
-    __neg__ = _prefix("-")
-    __pos__ = _prefix("+")
     __invert__ = _prefix("~")
     __hash__ = None  # type: ignore[assignment]
 
@@ -393,21 +400,11 @@ _SPECIAL = {
 }
 
 
-class Size(Value):
+class Size(_Arithmetic):
     """The size of an axis that is known only when the kernel is called. It computes like an integer."""
 
     __slots__ = ()
     _is_size = True
-
-    __add__, __radd__ = _infix("+")
-    __sub__, __rsub__ = _infix("-")
-    __mul__, __rmul__ = _infix("*")
-    __truediv__, __rtruediv__ = _infix("/")
-    __floordiv__, __rfloordiv__ = _infix("//")
-    __mod__, __rmod__ = _infix("%")
-    __pow__, __rpow__ = _infix("**")
-    __neg__ = _prefix("-")
-    __pos__ = _prefix("+")
 
     def _unknown(self, *args, **kwargs):
         raise TracingError("a size is not known while the function is traced for all sizes")
