@@ -86,9 +86,8 @@ fn each_line_for_maintainers_is_run() {
 #[test]
 #[ignore = "builds the crates for another program: a minute or two of processor time"]
 fn a_new_program_follows_the_first_chapter() {
-    let beside = Path::new(env!("CARGO_TARGET_TMPDIR")).join("session");
-    let _ = std::fs::remove_dir_all(&beside);
-    std::fs::create_dir_all(&beside).expect("a directory can be made");
+    // Outside the clone: `cargo new` makes a package below a workspace a member of that workspace.
+    let beside = tempfile::tempdir().expect("a directory can be made");
     let root = env!("CARGO_MANIFEST_DIR");
     let in_shell = |command: &str, folder: &Path| {
         let output = Command::new("sh").args(["-c", command]).current_dir(folder).output();
@@ -97,9 +96,9 @@ fn a_new_program_follows_the_first_chapter() {
         assert!(output.status.success(), "`{command}` fails:\n{text}");
         String::from_utf8_lossy(&output.stdout).into_owned()
     };
-    in_shell(&format!("ln -s {root:?} broadloom"), &beside);
+    in_shell(&format!("ln -s {root:?} broadloom"), beside.path());
     let program = blocks(CHAPTER, "").into_iter().next().expect("the chapter has a program");
-    let mut folder = beside.clone();
+    let mut folder = beside.path().to_path_buf();
     for (command, printed) in commands(CHAPTER) {
         if let Some(into) = command.strip_prefix("cd ") {
             folder = folder.join(into);
